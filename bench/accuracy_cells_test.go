@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// errorRates are what a filter did on a stream of known elements.
+// errorRates are a filter's errors on a stream of known elements.
 type errorRates struct {
 	fresh, falsePositives      int // first sightings, those reported as seen
 	duplicates, falseNegatives int
@@ -38,8 +38,8 @@ func (e *errorRates) note(known, seen bool) {
 func (e *errorRates) fpr() float64 { return float64(e.falsePositives) / float64(max(1, e.fresh)) }
 func (e *errorRates) fnr() float64 { return float64(e.falseNegatives) / float64(max(1, e.duplicates)) }
 
-// spread returns 5 standard deviations of a rate measured on n elements that is about
-// p: what chance exceeds once in a million, for independent elements.
+// spread returns 5 standard deviations of a rate near p measured on n elements: chance
+// exceeds it once in a million, for independent elements.
 func spread(p float64, n int) float64 { return 5 * math.Sqrt(p*(1-p)/float64(max(1, n))) }
 
 // checkCellRate compares a rate measured on n elements with the expected one. It allows a
@@ -224,8 +224,8 @@ func TestCellLinesTrade(t *testing.T) {
 	}
 }
 
-// If hits decrement, the false positive rate of new elements bounds that of every stream.
-// If they do not, duplicates raise it above that.
+// If hits decrement, the false positive rate of new elements bounds the rate of every
+// stream. If they do not, duplicates raise it above that.
 func TestCellLinesBound(t *testing.T) {
 	for _, hitP := range []int{0, 120} {
 		p := line.CellParams{Bits: 4, Max: 7, K: 3, MissP: 120, HitP: hitP}
@@ -245,10 +245,10 @@ func TestCellLinesBound(t *testing.T) {
 
 const (
 	cellTestLines    = 256
-	cellTestElements = 60_000 // that a stream has, at most
+	cellTestElements = 60_000 // distinct elements of a stream, at most
 )
 
-// uniform and zipf draw elements. The n-th most frequent one of zipf has probability
+// uniform and zipf draw elements. The n-th most frequent element of zipf has probability
 // log(1+1/n)/log(elements), about Zipf's 1/n.
 func uniform(rng *rand.Rand) uint64 { return rng.Uint64N(cellTestElements) }
 func zipf(rng *rand.Rand) uint64 {
@@ -301,8 +301,8 @@ func referenceRates(t *testing.T, p line.CellParams, decrements int, digests []d
 	return rates
 }
 
-// Timers in lines miss nothing within the window. At equal memory their false positives
-// are those of the paper's unblocked filter, apart from the Poisson distribution of
+// Timers in lines miss nothing within the window. At equal memory they have the false
+// positives of the paper's unblocked filter, apart from the Poisson distribution of
 // elements over lines. This matters little while a timer has less than a third of an
 // element.
 func TestTimerLinesAgainstReference(t *testing.T) {
@@ -328,8 +328,8 @@ func TestTimerLinesAgainstReference(t *testing.T) {
 // With Equal of K timers equal, a false positive needs an element of the same line that
 // still has a group of that size and shares it. So the heuristic gains less than in a
 // filter without lines, where this hardly ever happens, and misses as many. The estimate
-// counts elements of an old group as often as those of a new one, and overlapping choices
-// twice.
+// counts elements of an old group as often as elements of a new one, and overlapping
+// choices twice.
 func TestTimerLinesEqual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -352,16 +352,16 @@ func TestTimerLinesEqual(t *testing.T) {
 	}
 }
 
-// timerRun is what timersAndReference found.
+// timerRun is the result of timersAndReference.
 type timerRun struct {
 	ours, reference errorRates
 	elements        float64 // set within a window in a line, at the mean
 	live            float64 // share of timers, at the end
 }
 
-// timersAndReference runs one stream, of which half are elements never seen before and
-// half some of the last two windows, through both filters. Known is what was reported as
-// new less than a window ago.
+// timersAndReference runs one stream through both filters: half are elements never seen
+// before and half elements of the last two windows. Known are elements that were reported
+// as new less than a window ago.
 func timersAndReference(t *testing.T, p line.TimerParams, perTick int) (run timerRun) {
 	t.Helper()
 	const lines, n = 256, 200_000

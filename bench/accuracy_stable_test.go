@@ -14,11 +14,11 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// stableCase is a filter in lines beside the same filter over one array.
+// stableCase is a filter in lines and the same filter over one array.
 type stableCase struct {
 	name string
 	line line.StableParams
-	// loss is by how much each rate of errors may be greater at loads up to 1.
+	// loss is the allowed excess of each rate of errors at loads up to 1.
 	loss float64
 	// missLoss is the same for misses at greater loads.
 	missLoss  float64
@@ -47,8 +47,8 @@ var stableCases = []stableCase{
 // stableLoads are memory in units of 10 bits for each distinct element.
 var stableLoads = []float64{1. / 64, 1. / 16, 1. / 4, 1, 4}
 
-// TestStableLineAccuracy compares the errors of filters in lines with those of the same
-// filters over one array of equal size.
+// TestStableLineAccuracy compares the errors of filters in lines with the errors of the
+// same filters over one array of equal size.
 func TestStableLineAccuracy(t *testing.T) {
 	for _, s := range accuracyStreams(150_000) {
 		for _, load := range stableLoads {
@@ -74,9 +74,9 @@ func TestStableLineAccuracy(t *testing.T) {
 	}
 }
 
-// checkRate reports an error if got exceeds want by more than the loss allowed and
-// what chance may add: five standard deviations of the difference of two Poisson
-// counts, 3e-7 for a normal one. Both counts have the same number of trials.
+// checkRate reports an error if got exceeds want by more than the allowed loss plus
+// chance: five standard deviations of the difference of two Poisson counts, 3e-7 for a
+// normal one. Both counts have the same number of trials.
 func checkRate(t *testing.T, what string, got, want int, loss float64) {
 	t.Helper()
 	limit := float64(want) * (1 + loss)
@@ -86,10 +86,11 @@ func checkRate(t *testing.T, what string, got, want int, loss float64) {
 	}
 }
 
-// unevenness returns by what share a nearly empty Bloom filter of lines has more false
-// positives, averaged while it fills, because lines get uneven numbers of elements. If a
-// line ends with a Poisson number of mean n, this is the mean of E[j^K] over that of its
-// least value, for j elements in a line: 3/(2n) for K = 2, 4/n + 2/n^2 for K = 3.
+// unevenness returns the relative excess of false positives of a nearly empty Bloom
+// filter of lines, averaged while it fills, because lines get uneven numbers of elements.
+// If a line ends with a Poisson number of mean n, this is the mean of E[j^K] over the
+// mean of its least value, for j elements in a line: 3/(2n) for K = 2, 4/n + 2/n^2 for K
+// = 3.
 func unevenness(k int, n float64) float64 {
 	if k == 2 {
 		return 3 / (2 * n)
@@ -200,9 +201,9 @@ func newAccuracyStream(name string, n int, next nextElement) *accuracyStream {
 	return s
 }
 
-// accuracyStreams are the streams to judge filters in lines by: uniform elements, of
-// which 15 % and 60 % are new; Zipf's law of exponent 1 over 2^24 elements; and bursts,
-// whose copies mostly come soon.
+// accuracyStreams are the streams to judge filters in lines by: uniform elements with 15
+// % and 60 % new ones; Zipf's law of exponent 1 over 2^24 elements; and bursts, whose
+// copies mostly come soon.
 func accuracyStreams(n int) []*accuracyStream {
 	return []*accuracyStream{
 		newAccuracyStream("uniform15", n, uniformElements(0.1502, n)),
@@ -225,8 +226,8 @@ func zipfElement(rng *rand.Rand, _ []uint64) uint64 {
 	return uint64(math.Exp(rng.Float64() * 24 * math.Ln2))
 }
 
-// burstElement draws a new element in 45 % of cases, else the one that came at a
-// distance whose logarithm is uniform.
+// burstElement draws a new element in 45 % of cases, else an earlier one at a distance
+// whose logarithm is uniform.
 func burstElement(rng *rand.Rand, earlier []uint64) uint64 {
 	i := len(earlier)
 	if i == 0 || rng.Float64() < 0.45 {

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// streamErrors runs a stream through a filter of so many lines.
+// streamErrors runs a stream through a filter of the given number of lines.
 func (s *accuracyStream) streamErrors(t *testing.T, c stream.Config, lines int) (errorCounts, stream.Stats) {
 	t.Helper()
 	c.Memory = 64 * lines
@@ -28,7 +28,7 @@ func (s *accuracyStream) streamErrors(t *testing.T, c stream.Config, lines int) 
 }
 
 // quotientErrors runs a stream through a published quotient hash table with the memory of
-// so many lines.
+// the given number of lines.
 func (s *accuracyStream) quotientErrors(t *testing.T, method string, lines, cells, width int) errorCounts {
 	t.Helper()
 	c := paper.QHTConfig{Bits: 512 * lines, CellBits: width, Cells: cells, Seed: 81}
@@ -134,8 +134,8 @@ func forGrid(t *testing.T, test func(t *testing.T, s *accuracyStream, load float
 	}
 }
 
-// TestStreamCells compares stable filters of counters in lines with the published one of
-// as many counters. False positives keep their bound with every stream. If memory is
+// TestStreamCells compares stable filters of counters in lines with the published filter
+// of as many counters. False positives keep their bound with every stream. If memory is
 // short, lines miss at most 5 % more at equal false positives, although with the same P
 // they have more of both errors where some elements are very frequent. Otherwise few are
 // missed, and with the same P at most a fifth more.
@@ -159,8 +159,8 @@ func TestStreamCells(t *testing.T) {
 	})
 }
 
-// publishedErrors takes the stream through the published filter of so many counters, with
-// another P.
+// publishedErrors runs the stream through the published filter with the given number of
+// counters, with another P.
 func (s *accuracyStream) publishedErrors(t *testing.T, c stream.Config, cells, p int) errorCounts {
 	t.Helper()
 	f, err := paper.NewStable(paper.StableConfig{Cells: cells, CellBits: bits.Len(uint(c.Max)), K: c.K, P: p, Seed: 6})
@@ -170,8 +170,8 @@ func (s *accuracyStream) publishedErrors(t *testing.T, c stream.Config, cells, p
 	return s.referenceErrors(f)
 }
 
-// publishedMisses returns what the published filter misses with so many false
-// positives, between those P that have more and fewer of them.
+// publishedMisses returns the published filter's misses at the given number of false
+// positives, between the P that have more and fewer of them.
 func (s *accuracyStream) publishedMisses(t *testing.T, c stream.Config, cells, falsePositives int) int {
 	t.Helper()
 	low, high := c.P/2, c.P+8
@@ -197,8 +197,8 @@ func (s *accuracyStream) publishedMisses(t *testing.T, c stream.Config, cells, f
 
 // TestStreamRows checks that rows miss no more copies than the published tables of the
 // same shape, since they evict the least recently seen element, not a random or the
-// oldest one. False positives keep their bound. Cells wider than those of the tables are
-// compared with a table of as many cells.
+// oldest one. False positives keep their bound. Cells wider than the tables' are compared
+// with a table of as many cells.
 func TestStreamRows(t *testing.T) {
 	const widest = 16 // in the tables
 	forGrid(t, func(t *testing.T, s *accuracyStream, load float64) {

@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/flowdedup/flowdedup/"
 
-// layers lists, for each package or folder of packages, what of the project
-// it may import. Imports run in one direction only.
+// layers lists, for each package or folder of packages, the parts of the project that it
+// may import. Imports run in one direction only.
 var layers = map[string][]string{
 	"layout":       {},
 	"asm":          {"asm/internal"},
@@ -21,7 +21,8 @@ var layers = map[string][]string{
 	"asm/headers":  {"asm/internal", "asm/digest"},
 	"asm/frames":   {"asm/internal", "asm/digest"},
 	"asm/line":     {"asm/internal", "asm/digest", "layout"},
-	// The contracts of filters; a name with a dot behind is a package without those below.
+	// The contracts of filters; a name that ends with a dot is a package without the ones
+	// below it.
 	"engine":                    {"asm"},
 	"engine/window":             filters,
 	"engine/stream":             filters,
@@ -59,13 +60,13 @@ var layers = map[string][]string{
 	"capture/records/export":              {"capture", "engine/calendar", "capture/headers", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
 	"capture/records/relay":               {"capture/records.", "capture/records/internal"},
 	"capture/records/text":                {"capture.", "engine/calendar", "capture/records."},
-	// It remembers who told of flows.
+	// It remembers which exporters reported flows.
 	"capture/records/match": {"capture/records.", "engine/calendar", "engine/secret", "engine/snapshot", "layout", "asm"},
 	"capture/rotate":        {"capture", "capture/pcapfile", "capture/outfile", "engine/calendar"},
-	// What tests alone use.
+	// Packages that only tests use.
 	"capture/internal": {"capture"},
 	"capture/bpf":      {"capture"},
-	// Who reads headers knows nothing of identities, and neither of them of keys.
+	// Readers of headers know nothing of identities, and neither of keys.
 	"capture/internal/iana":      {},
 	"capture/internal/enum":      {},
 	"capture/internal/frametest": {"capture.", "capture/internal/iana", "capture/pcapfile"},
@@ -76,7 +77,7 @@ var layers = map[string][]string{
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
 	"capture/compare": {"capture", "engine/calendar", "asm"},
-	// It shares nothing with what it checks but the reading and the identity.
+	// It shares only the reading and the identity with the code that it checks.
 	"capture/verify":    {"capture", "asm/digest"},
 	"capture/strip":     {"capture"},
 	junction:            {"capture", "engine", "layout", "asm"},
@@ -85,7 +86,7 @@ var layers = map[string][]string{
 	"capture/afpacket":  {"capture", "capture/internal/sockets"},
 	"capture/xdp":       {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
-	// What the command and the hub have in common, which is a module of its own.
+	// Packages that the command and the hub, a separate module, share.
 	"cmd/flowdedup/page":         {},
 	"cmd/flowdedup/once":         {},
 	"cmd/flowdedup/help":         {},
@@ -104,7 +105,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/internal/plan":     room,
 	"cmd/flowdedup/internal/verify":   room,
 	"cmd/flowdedup/internal/count":    {"capture", "engine", "asm", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/version"},
-	// What tests alone import.
+	// Packages that only tests import.
 	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab"},
 	"bench/lab/wait":                 {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},
@@ -115,20 +116,20 @@ var layers = map[string][]string{
 }
 
 // junction is where packets meet filters: the one package below capture that imports
-// engine. No other package there may import it but wrappers of it, so that whoever reads
-// packets alone has no filter beside them.
+// engine. Only its wrappers there may import it, so that programs that only read packets
+// have no filter.
 const junction = "capture/dedup"
 
 var junctionUsers = []string{"capture/gopackets", "cmd", "bench"}
 
-// room is what the folder of a command may import.
+// room is the packages that the folder of a command may import.
 var room = []string{
 	"capture", "engine", "layout", "asm", "cmd/flowdedup/page", "cmd/flowdedup/version", "cmd/flowdedup/web",
 	"cmd/flowdedup/internal/cli", "cmd/flowdedup/internal/count", "cmd/flowdedup/internal/input", "cmd/flowdedup/internal/method",
 	"cmd/flowdedup/internal/monitor", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/internal/verdict",
 }
 
-// filters is what the filters of each subject may import: not each other.
+// filters is the packages that the filters of each subject may import: not each other.
 var filters = []string{
 	"engine.", "engine/calendar", "engine/internal", "engine/secret", "engine/snapshot", "engine/theory", "layout", "asm",
 }

@@ -21,7 +21,7 @@ import (
 	"testing"
 )
 
-// modulePackage is what "go list" says of a package, and what it was checked to.
+// modulePackage is the output of "go list" for a package, and its type-checked form.
 type modulePackage struct {
 	Dir, ImportPath, Export string
 	GoFiles, XTestGoFiles   []string
@@ -49,11 +49,11 @@ type loadedModule struct {
 	used       map[string]bool       // by the name that nameOf gives
 }
 
-// goVersion is the line of a go.mod that says which version of Go it needs.
+// goVersion is the line of a go.mod with the required version of Go.
 var goVersion = regexp.MustCompile(`(?m)^go .*$`)
 
-// withPapers returns the environment of a command of go to which bench/papers, a module of its
-// own, belongs to this one.
+// withPapers returns the environment of a go command in which bench/papers, a separate
+// module, belongs to this one.
 func withPapers(t *testing.T) []string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "go.work")
@@ -114,7 +114,7 @@ func loadModule(t *testing.T) *loadedModule {
 	return m
 }
 
-// noteTypes notes the interfaces of a package, and the owners of its exported fields.
+// noteTypes records the interfaces of a package, and the owners of its exported fields.
 func (m *loadedModule) noteTypes(p *types.Package) {
 	for _, name := range p.Scope().Names() {
 		object, ok := p.Scope().Lookup(name).(*types.TypeName)
@@ -134,7 +134,7 @@ func (m *loadedModule) noteTypes(p *types.Package) {
 	}
 }
 
-// noteUses checks a package's source, and notes what it uses of others.
+// noteUses checks a package's source, and records its uses of other packages.
 func (m *loadedModule) noteUses(t *testing.T, p *modulePackage) {
 	t.Helper()
 	m.noteUsesIn(t, p, p.GoFiles, func(*ast.File, token.Pos) bool { return true })
@@ -182,7 +182,7 @@ func (m *loadedModule) noteUsesIn(t *testing.T, p *modulePackage, names []string
 	}
 }
 
-// use notes an object, and the types that its type has.
+// use records an object, and the types that its type has.
 func (m *loadedModule) use(object types.Object) {
 	if _, ok := object.(*types.TypeName); !ok {
 		m.used[m.nameOf(object)] = true
@@ -245,8 +245,8 @@ func receiver(f *types.Func) *types.Named {
 	return named
 }
 
-// exported returns the exported names of a package: constants, variables, functions, types,
-// fields and methods, but for those that an interface asks for.
+// exported returns the exported names of a package: constants, variables, functions,
+// types, fields and methods, except those that an interface requires.
 func (m *loadedModule) exported(p *modulePackage) (names []string) {
 	scope := p.types.Scope()
 	for _, name := range scope.Names() {

@@ -17,13 +17,13 @@ import (
 // need a user.
 var libraries = []string{"layout", "asm", "engine", "capture"}
 
-// helpers are packages that tests alone import.
+// helpers are packages that only tests import.
 var helpers = []string{"capture/internal/capturetest", "capture/internal/frametest", "capture/records/internal/exporttest"}
 
 // references are the packages that tests reach.
 var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}
 
-// hubSide are packages that the hub uses too, which is a module of its own.
+// hubSide are packages that the hub, a separate module, uses too.
 var hubSide = []string{"engine/hubclient", "engine/distinct/countfile"}
 
 // unreached are exported names that need no user in this module. Each has its reason.
@@ -64,19 +64,19 @@ var unreachedKernels = map[string]string{
 }
 
 // TestReached wants a user for every exported name of the libraries: code of another
-// package that is not a test. Functions of examples count, as they show what the library
-// has for programs that are not here. Other packages also reach
+// package that is not a test. Functions of examples count, as they show the library's
+// uses for programs that are not here. Other packages also reach
 //
-//   - the types of what they use,
-//   - the methods that an interface asks for which a type implements,
+//   - the types of the names they use,
+//   - the methods that an interface requires of a type,
 //   - the constants of a type that they reach, which are its values,
 //   - errors, which the comments of functions promise to programs.
 //
-// Of fields, those of types called Config are looked at: an option that nobody sets is none.
+// Of fields, those of types called Config are checked: an option that nobody sets is
+// useless.
 //
-// The papers' formulas and filters, and what tests share, are references: where no program
-// runs one, tests hold
-// others against it, and these count.
+// The papers' formulas and filters, and the common code of tests, are references: where
+// no program runs one, tests compare others with it, and these uses count.
 func TestReached(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("names that only Linux uses have no users here")
@@ -115,9 +115,9 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// TestKernelsReached wants a way to every function in assembly, on any CPU, from what its
-// package exports: from one function to those that its body names, over all files that are
-// no tests.
+// TestKernelsReached wants a path to every function in assembly, on any CPU, from the
+// exported names of its package: from one function to the functions that its body names,
+// over all files that are no tests.
 func TestKernelsReached(t *testing.T) {
 	kernels := 0
 	err := filepath.WalkDir("../asm", func(dir string, d os.DirEntry, err error) error {
@@ -138,8 +138,8 @@ func TestKernelsReached(t *testing.T) {
 	}
 }
 
-// functionsOf returns what the functions of a folder name, by their own names, and which
-// have no body. What stands outside of functions belongs to "init".
+// functionsOf returns the names in the bodies of a folder's functions, by function, and
+// the functions without a body. Names outside of functions belong to "init".
 func functionsOf(t *testing.T, dir string) (bodies map[string][]string, declared []string) {
 	t.Helper()
 	bodies = map[string][]string{}

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// PacketFilter tells which elements of a stream are copies of earlier ones within a
+// PacketFilter finds the elements of a stream that are copies of earlier ones within a
 // window. It is not safe for concurrent use.
 type PacketFilter interface {
 	// TestAndSet sets bit i of seen if element i is a copy, and remembers the elements as
@@ -20,9 +20,9 @@ type PacketFilter interface {
 	// d[i] is the digest of the packet's identity. times[i] is the packet's time in
 	// nanoseconds since 1970 UTC, or math.MinInt64 if it has none. points[i] is its
 	// capture point, which only filters across points read: points may be nil for the
-	// others. The filter keeps no slice. It panics if one of them is too short.
+	// others. The filter keeps no slice. It panics if a slice is too short.
 	TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32)
-	// Stats returns what the filter did so far, in constant time.
+	// Stats returns the statistics so far, in constant time.
 	Stats() PacketStats
 	// Close gives the filter's memory back; Stats still works.
 	Close() error
@@ -30,8 +30,8 @@ type PacketFilter interface {
 
 // PacketStats describes a packet filter and its work so far.
 type PacketStats struct {
-	Method string // "timed", "exact", or what another filter calls itself
-	// MemoryBytes is the size of what remembers elements.
+	Method string // "timed", "exact", or another filter's name
+	// MemoryBytes is the size of the memory of elements.
 	MemoryBytes int
 	// Fill is the share of the memory, 0 to 1, that elements within the window take. With
 	// time windows it is an estimate as of the last elements. It is 0 where memory has no
@@ -40,8 +40,8 @@ type PacketStats struct {
 	// PredictedFPR bounds the probability that a packet without a twin is taken for a
 	// copy.
 	PredictedFPR float64
-	// EdgeError bounds by how much windows may be too long, as a share of them. They are
-	// never too short. It is 0 where windows are exact to a millionth.
+	// EdgeError bounds the excess length of windows, as a share of them. They are never
+	// too short. It is 0 where windows are exact to a millionth.
 	EdgeError float64
 	// EvictedLive counts elements that were forgotten before their window ended, by the
 	// time of the element that took their place. Copies of them may have been let
@@ -49,30 +49,31 @@ type PacketStats struct {
 	EvictedLive uint64
 	// Late are the elements whose originals may have been forgotten before they came.
 	Late LateStats
-	// SuggestedMemory is how many bytes would have been enough to forget hardly any of
-	// these. It is 0 where hardly any were forgotten, and where no memory is enough.
+	// SuggestedMemory is the memory, in bytes, that would have forgotten hardly any of
+	// these. It is 0 where hardly any were forgotten, and where no memory suffices.
 	SuggestedMemory int
 }
 
 // LateStats describes elements that came late: time went back by more than the window, to
-// before what the filter had forgotten. The filter kept them, whether they are copies or
-// not. Filters that forget by the latest time count elements that are less late, too.
+// a time whose elements the filter had forgotten. The filter kept them, whether they are
+// copies or not. Filters that forget by the latest time count elements that are less
+// late, too.
 type LateStats struct {
-	Elements uint64        // 0 without any; then the others are 0 too
-	First    uint64        // the number of the first of them, from 1
-	By       time.Duration // how far it lay behind the elements before it, about
-	// SuggestedMemory is how many bytes would have been enough to forget nothing. It is 0
+	Elements uint64        // 0 if none came late; then the other fields are 0 too
+	First    uint64        // number of the first one, from 1
+	By       time.Duration // how much earlier it was than the elements before it, about
+	// SuggestedMemory is the memory, in bytes, that would have forgotten nothing. It is 0
 	// where memory does not help.
 	SuggestedMemory int
 }
 
-// Counts is what a distinct counter knows about its stream.
+// Counts is the result of a distinct counter.
 type Counts struct {
 	// Distinct is the best estimate of the number of distinct elements. Low and High
 	// bound the true number with at least 95 % confidence. With exact methods all three
 	// are equal.
 	Distinct, Low, High uint64
-	// MemoryBytes is what the counter holds now.
+	// MemoryBytes is the counter's present memory.
 	MemoryBytes int
 	// FPR is the probability that the counter takes a new element for one seen before, at
 	// the present fill. It is 0 for exact methods.
@@ -81,16 +82,16 @@ type Counts struct {
 	Method string
 }
 
-// Counter tells first sightings from repeats, and counts them. K is uint32 for counters
-// of IPv4 addresses, with the first octet in the top byte, and digest.Digest for all
-// others. A counter is not safe for concurrent use.
+// Counter distinguishes first sightings from repeats, and counts them. K is uint32 for
+// counters of IPv4 addresses, with the first octet in the top byte, and digest.Digest for
+// all others. A counter is not safe for concurrent use.
 type Counter[K any] interface {
 	// TestAndSet sets bit i of seen if and only if keys[i] came before, in an earlier
 	// call or earlier in keys, and remembers all keys. It clears the other bits of the
 	// words that cover len(keys) elements, and panics if seen is shorter. Verdicts do not
 	// depend on how the stream is cut into calls.
 	TestAndSet(seen []uint64, keys []K)
-	// Counts returns what is known after the last call.
+	// Counts returns the counts after the last call.
 	Counts() Counts
 	// Close releases the memory. No method may be called afterwards.
 	Close() error
@@ -98,12 +99,11 @@ type Counter[K any] interface {
 
 // Sized is a Counter whose memory can be made ready before the first element.
 type Sized interface {
-	// MemoryFor returns the size, in bytes, at which another counter of its kind starts
-	// that need not grow before it holds so many distinct elements.
+	// MemoryFor returns the initial size, in bytes, of a counter of the same kind that
+	// need not grow before it holds the given number of distinct elements.
 	MemoryFor(elements uint64) int
 	// Populate has the system back all memory now. Otherwise it does so page by page, at
-	// the first use of each. Another goroutine may call it than the one that uses the
-	// counter.
+	// the first use of each. A goroutine other than the counter's user may call it.
 	Populate()
 }
 
@@ -113,12 +113,12 @@ type Sized interface {
 // Functions on the Union of Data Streams, SPAA 2001). From then on Low and High differ,
 // by some tenths of a percent at 64 MiB, and elements that are not sampled count as seen.
 type Bounded interface {
-	// Limit bounds what the rows may grow to, in bytes. Rows that are larger do not
-	// shrink. A later call may allow more. Without a call the bound is that of the
-	// configuration, if there is one.
+	// Limit bounds the size that rows may grow to, in bytes. Rows that are larger do not
+	// shrink. A later call may allow more. Without a call the configuration's bound
+	// holds, if there is one.
 	Limit(bytes int)
-	// Needs returns what the rows would take, in bytes, if they remembered so many
-	// elements more and grew for them. For 0 it returns what they take once the present
+	// Needs returns the size of the rows, in bytes, if they remembered the given number
+	// of further elements and grew for them. For 0 it returns their size once the present
 	// growth ends.
 	Needs(more int) int
 }
@@ -127,7 +127,7 @@ type Bounded interface {
 // one new element of a billion is taken for one seen before.
 const DefaultFPR = 1e-9
 
-// What errors about the configuration of filters wrap.
+// The errors that errors about filter configurations wrap.
 var (
 	// ErrWindow is about windows.
 	ErrWindow = errors.New("bad window")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package engine holds the contracts of the filters, which remember the digests of a
-// stream. A filter answers whether an element came before, within a window, in so much
-// memory and with such a probability of error. The filters themselves are in the packages
-// below. They take batches, and know nothing of the bytes of packets. Their verdicts
-// depend on stream positions and packet times alone, and neither on the wall clock nor on
-// the size of batches.
+// stream. A filter answers whether an element came before, within a window, with a given
+// memory and probability of error. The filters themselves are in the packages below. They
+// take batches, and know nothing of the bytes of packets. Their verdicts depend only on
+// stream positions and packet times, neither on the wall clock nor on the size of
+// batches.
 //
 //	question                   type                    bytes an element  error
 //	is it a copy, in a window  window.Timed            29 to 36          1.1e-11
@@ -24,17 +24,17 @@
 //	                           sliding.Map             29 to 57          none
 //
 // The error is the probability that the filter takes a new element for one that came
-// before. n is how many elements it knows. It is 1.7e-10 for window.Timed across points,
-// and that of rows of 4x16 bits for stream.Filter. window.Timed takes half of the
-// second-level cache at least, and grows to the bytes an element above. "None" leaves only equal digests of
-// 128 bits. IPv4Rows, DigestRows and sliding.Rows count a sample where they may not grow
-// any more; their counts then have bounds. window.Exact, RoaringIPv4, DigestMap and
-// sliding.Map are the references that the others are compared with: they are plain, and
-// take several cache misses an element.
+// before. n is the number of elements it knows. It is 1.7e-10 for window.Timed across
+// points. For stream.Filter it is the rate of rows of 4x16 bits. window.Timed takes at
+// least half of the second-level cache, and grows to the bytes an element above. "None"
+// leaves only equal digests of 128 bits. IPv4Rows, DigestRows and sliding.Rows count a
+// sample where they may not grow any more; their counts then have bounds. window.Exact,
+// RoaringIPv4, DigestMap and sliding.Map are the references that the others are compared
+// with: they are plain, and take several cache misses an element.
 //
-// Package distinct/windows counts several keys of one stream in windows. Package
-// calendar cuts time into windows, and has the one policy for wrong clocks. Package
-// secret derives the keys of digests. Package snapshot writes and reads what filters
-// remember. Package paper has the filters of the literature as printed, package theory
-// their closed forms, and package sizing chooses a filter for a load.
+// Package distinct/windows counts several keys of one stream in windows. Package calendar
+// cuts time into windows, and has the one policy for wrong clocks. Package secret derives
+// the keys of digests. Package snapshot writes and reads the contents of filters. Package
+// paper has the filters of the literature as printed, package theory their closed forms,
+// and package sizing chooses a filter for a load.
 package engine

@@ -17,8 +17,8 @@ const hugePage = 2 << 20
 // smallPage is the smallest page size of any system.
 const smallPage = 4 << 10
 
-// populateStep is how many bytes are populated at a time. Meanwhile the process gets no
-// other memory, so larger steps would stall goroutines that need some.
+// populateStep is how many bytes are populated at a time. The process gets no other
+// memory meanwhile, so larger steps would stall goroutines that need some.
 const populateStep = 2 * hugePage
 
 // maxLines keeps every size that is computed from a line count, alignment included,
@@ -35,7 +35,7 @@ var ErrArenaSize = errors.New("layout: arena size out of range")
 // locks: only Unpin may be called from any goroutine.
 type Arena struct {
 	lines   []Line
-	mapping []byte       // what the last Unpin unmaps
+	mapping []byte       // the mapping, which the last Unpin unmaps
 	pins    atomic.Int32 // one for the owner until Close, and one for each Pin
 }
 
@@ -118,8 +118,9 @@ func (a *Arena) Populate(from, to int) {
 }
 
 // Release gives back the memory of the lines before number to, which must not be used any
-// more. from is what to was at the last call, or 0. Release works on whole huge pages. It
-// does nothing in smaller arenas, in pinned ones, and on systems other than Linux.
+// more. from is the value of to at the last call, or 0. Release works on whole huge
+// pages. It does nothing in smaller arenas, in pinned ones, and on systems other than
+// Linux.
 func (a *Arena) Release(from, to int) {
 	const lines = hugePage / LineSize
 	from, to = from/lines*lines, to/lines*lines

@@ -5,9 +5,10 @@ package layout
 import "golang.org/x/sys/unix"
 
 // mapMemory returns size bytes of zeros, page-aligned unless the arena is small. It
-// refuses a size that the machine cannot back. What is too small for huge pages is backed
-// at once: elements soon touch all of its pages, and a fault takes several times as long as
-// a page of many (in some virtual machines 10 µs instead of 0.5).
+// refuses a size that the machine cannot back. Memory too small for huge pages is
+// populated at once: elements soon touch all of its pages, and a fault for one page takes
+// several times as long as a page populated with many others (in some virtual machines 10
+// µs instead of 0.5).
 func mapMemory(size int) ([]byte, error) {
 	if size <= smallArena {
 		return heapMemory(size), nil
@@ -37,7 +38,7 @@ func release(b []byte) {
 
 func unmapMemory(b []byte) error {
 	if len(b) <= smallArena {
-		return nil // the collector's
+		return nil // the collector frees it
 	}
 	return unix.Munmap(b)
 }

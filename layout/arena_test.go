@@ -42,8 +42,8 @@ func TestArena(t *testing.T) {
 	}
 }
 
-// TestArenaPopulate has populated lines keep what they hold, and releases lines up to
-// others that do too.
+// TestArenaPopulate populates lines, which must keep their content, and releases others,
+// after which the rest must too.
 func TestArenaPopulate(t *testing.T) {
 	for _, n := range []int{1, 64, 1000, 5 * hugePage / LineSize / 2} {
 		a, err := NewArena(n)
@@ -55,7 +55,7 @@ func TestArenaPopulate(t *testing.T) {
 			lines[i][7] = uint64(i)
 		}
 		a.Populate(0, n/2)
-		a.Populate(n/2, n) // of another page than the first half ended in, or not
+		a.Populate(n/2, n) // starts in another page than the first half ended in, or in the same
 		for from := 0; from < n; from += 500 {
 			to := min(from+500, n)
 			a.Release(from, to)
@@ -107,7 +107,7 @@ func TestArenaSizes(t *testing.T) {
 			t.Errorf("%d lines: error %v, want ErrArenaSize", n, err)
 		}
 	}
-	// Where an int has 32 bits, maxLines is what a process may well get.
+	// Where an int has 32 bits, a process may get memory for maxLines.
 	if _, err := NewArena(maxLines); err == nil && math.MaxInt > math.MaxInt32 {
 		t.Error("more memory than there are addresses: no error")
 	}

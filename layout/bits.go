@@ -70,8 +70,8 @@ const MaxCellK = 8
 //	       └─────┴─────┴─────┴─────    ──┴─────┴─────┴─────────────┘
 //
 // The clock is the latest generation of the line's elements, modulo 2^32. Slice g mod 60
-// was begun in generation g, so the slices are a ring. Those of generations that have
-// begun since the clock are stale, and count as empty.
+// was begun in generation g, so the slices are a ring. Slices of generations that began
+// after the clock are stale, and count as empty.
 const (
 	// PartitionedSlices is the number of slices of a line.
 	PartitionedSlices = 60

@@ -3,8 +3,8 @@
 package layout
 
 // A line of affinity rows is one row of four cells. A cell holds the capture point that
-// the packets of a conversation are taken from. What is compared lies together: tags and
-// homes of two cells share a word.
+// the packets of a conversation are taken from. Fields that are compared lie together:
+// tags and homes of two cells share a word.
 //
 //	word       0         1         2         3         4         5         6         7
 //	       ┌─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┐
@@ -19,9 +19,9 @@ package layout
 //	       └───┴───────────┴───────────────────────────────────────────────────┘
 //
 // Misses are packets in a row that had to be taken from elsewhere. The time, in
-// nanoseconds since 1970, is that of the last sighting at home, or that of the first miss.
-// The state of an empty cell is 0. With 2^L lines, the low L bits of a conversation's hash are the
-// number of the line, and its top 32 bits are the tag. A line remembers four
+// nanoseconds since 1970, is the time of the last sighting at home, or of the first miss.
+// The state of an empty cell is 0. With 2^L lines, the low L bits of a conversation's
+// hash are the number of the line, and its top 32 bits are the tag. A line remembers four
 // conversations.
 const (
 	// AffinityCells is the number of cells of an affinity row.
@@ -55,9 +55,9 @@ const (
 //	       └───────────┴──────────┘
 //
 // The owner of an empty cell is 0. The end is the latest time that the owner reported, in
-// units of 2^26 ns (67 ms), of which the low 32 bits are kept: they repeat after 9 years.
-// The length of the reported time is a number of units with four bits of mantissa
-// and four of exponent, rounded down.
+// units of 2^26 ns (67 ms). Its low 32 bits are kept: they repeat after 9 years. The
+// length of the reported time is a number of units with four bits of mantissa and four of
+// exponent, rounded down.
 //
 // A flow belongs to a line by the upper bits of its hash, and has the low 32 bits as its
 // tag. Where its line is full it may lie in the other line of a pair, which is a
@@ -70,7 +70,8 @@ const (
 	// OwnerReportBits is the width of a report. A word holds OwnerReports reports.
 	OwnerReportBits = 21
 	OwnerReports    = 3
-	// OwnerLengthBits is the width of a length, of which OwnerMantissaBits are mantissa.
+	// OwnerLengthBits is the width of a length, which includes OwnerMantissaBits of
+	// mantissa.
 	OwnerLengthBits   = 8
 	OwnerMantissaBits = 4
 	// OwnerMax is the largest number of a point.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layout shows the data: the memory that filters lie in, and what each kind of
-// line looks like, with a picture of its bits, its capacity and its constants:
+// Package layout shows the data: the memory of the filters, and each kind of line with a
+// picture of its bits, its capacity and its constants:
 //
 //	kind of line                                   file
 //	any line: 64 bytes, eight words                line.go
@@ -18,9 +18,9 @@
 //	homes of conversations                         conversations.go
 //	owners of flows, and when they reported          conversations.go
 //
-// Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] tell
-// the sizes of caches, [MemoryBudget] and [MemoryAvailable] those of memory (memory.go). Only
-// [NewArena] fails, with [ErrArenaSize] or the refusal of the system.
+// Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] return
+// the sizes of caches, [MemoryBudget] and [MemoryAvailable] the sizes of memory
+// (memory.go). Only [NewArena] fails, with [ErrArenaSize] or the refusal of the system.
 //
 // The package decides nothing about duplicates and has no kernels. Package asm/line reads
 // and writes lines.

@@ -38,12 +38,12 @@ func MemoryLimit() int64 {
 	return math.MaxInt64
 }
 
-// addressable caps a limit at what a pointer of this machine can reach.
+// addressable caps a limit at the memory that a pointer of this machine can reach.
 func addressable(limit int64) int64 { return min(limit, math.MaxInt) }
 
 // MemoryAvailable returns how many bytes this process can still take before the system
-// swaps or kills, and reports false where that is not known. On Linux it is what the
-// machine has available, or what the memory cgroups of the process leave, whichever is
+// swaps or kills, and reports false where that is not known. On Linux it is the memory
+// that the machine has available or the memory cgroups of the process leave, whichever is
 // less. Elsewhere it is the memory of the machine.
 func MemoryAvailable() (n int64, ok bool) { return memoryAvailable() }
 
@@ -53,12 +53,12 @@ type CacheSizes struct {
 	L1, L2, L3 int
 }
 
-// defaultCaches stand in for sizes that the CPU or its hypervisor does not tell. A core
+// defaultCaches stand in for sizes that the CPU or its hypervisor does not report. A core
 // of a current server has at least these.
 var defaultCaches = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
 
 // Caches returns the cache sizes of this machine's CPU. All are positive, and none is
-// smaller than that of the level before it.
+// smaller than the level before it.
 func Caches() CacheSizes {
 	c := cpuid.CPU.Cache
 	return sane(CacheSizes{L1: c.L1D, L2: c.L2, L3: c.L3})

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// What the kernel shows on hosts and in containers, by version of cgroups.
+// The files that the kernel shows on hosts and in containers, by version of cgroups.
 const (
 	meminfo    = "MemTotal:       16777216 kB\nMemFree:         1000000 kB\n"
 	mountsV2   = "24 1 0:22 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
@@ -112,7 +112,7 @@ func TestMemoryAvailable(t *testing.T) {
 		"sys/fs/cgroup/app/memory.swap.max":   file("0\n"),
 		"sys/fs/cgroup/other/memory.max":      file("1\n"),
 		"sys/fs/cgroup/other/memory.current":  file("1\n"),
-		"sys/fs/cgroup/memory.limit_in_bytes": file("5\n"), // without what is used
+		"sys/fs/cgroup/memory.limit_in_bytes": file("5\n"), // without memory.stat's usage
 	}
 	full := fstest.MapFS{"sys/fs/cgroup/app/memory.current": file("400000\n")}
 	for name, one := range group {

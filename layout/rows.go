@@ -8,7 +8,7 @@ import (
 )
 
 // A line of fingerprint rows has one row of its 512 bits, or eight rows of a word each. A
-// row is searched as a whole, and evicts from itself alone. A cell holds a fingerprint,
+// row is searched as a whole, and evicts only its own cells. A cell holds a fingerprint,
 // or 0 when it is empty. Cells are counted from the lowest bit of a row up; cell 0 is the
 // front, which holds the element that was seen last where rows keep that order.
 //
@@ -85,8 +85,8 @@ func (s RowShape) InWords() bool { return rowWords[s] == 1 }
 //	16 bits  │ 0│ 1│ 2│ 3│ 4│ 5│ 6│ 7│   …   │28│29│30│31│  Exact16Lines to MaxExactLines lines
 //	         └──┴──┴──┴──┴──┴──┴──┴──┴──   ──┴──┴──┴──┴──┘
 //
-// An empty cell is 0. Cells are filled from the first one on, and nothing is evicted:
-// what finds its line full overflows.
+// An empty cell is 0. Cells are filled from the first one on, and nothing is evicted: an
+// element that finds its line full overflows.
 //
 // A line of digest rows is eight cells of 64 bits, a cell a word: the low halves of
 // digests, with 1 in place of 0. With 2^L lines the top L bits of a cell are the number
@@ -190,12 +190,12 @@ const (
 //	│ fingerprint: its lower 32 bits        │   │ its 2  │ youth: 6   │  12 cells
 //	└───────────────────────────────────────┘   └────────┴────────────┘
 //
-// The clock is the latest time of the line's elements, modulo 2^32. The youth of a cell is
-// CoarseOld or FineOld, less how far its time lies before the clock. It stops at 0, which is
-// too old for all, so a line of zeros is empty. Times count in ticks of about a hundredth of
-// a window in coarse cells and a thirtieth in fine ones. So a line remembers two or three
-// times as many elements as one of timed rows, and the edges of its window are by a tick
-// less sharp.
+// The clock is the latest time of the line's elements, modulo 2^32. The youth of a cell
+// is CoarseOld or FineOld, less the ticks from its time to the clock. It stops at 0,
+// which is too old for all, so a line of zeros is empty. Times count in ticks of about a
+// hundredth of a window in coarse cells and a thirtieth in fine ones. So a line remembers
+// two or three times as many elements as a line of timed rows, and the edges of its
+// window are less sharp by a tick.
 const (
 	// CoarseCells is the number of coarse cells of a row.
 	CoarseCells = 15
@@ -203,8 +203,8 @@ const (
 	CoarseFingerprintBits = 24
 	// CoarseOld is the age of coarse cells that match no more.
 	CoarseOld = 1<<8 - 1
-	// CoarseWindow is the longest window, in ticks. Then an element finds those within the
-	// window before and after it even if it is late by a window.
+	// CoarseWindow is the longest window, in ticks. Then an element finds the elements
+	// within the window before and after it even if it is late by a window.
 	CoarseWindow = CoarseOld / 2
 
 	// FineCells is the number of fine cells of a row.
@@ -233,7 +233,7 @@ const (
 	// SlidingLines is the least number of lines of sliding rows: the number of a line
 	// must hold the ten bits of a word that its cells leave out.
 	SlidingLines = 1 << slidingTop
-	// SlidingPresent is the bit of a cell that says that it holds an element.
+	// SlidingPresent is the bit of a cell that marks it as occupied.
 	SlidingPresent = 1 << SlidingDateBits
 	// SlidingDateBits is the width of a date.
 	SlidingDateBits = 15
@@ -246,7 +246,7 @@ func SlidingCell(word uint64) uint64 {
 	return word<<slidingTop&^(2*SlidingPresent-1) | SlidingPresent
 }
 
-// SlidingHalfAt returns the number of the bit of a cell that is the lowest one of its line
-// number among lines, a power of two of at least 2*SlidingLines. It says to which half of
-// an old line's pair the cell goes when the number of lines doubles.
+// SlidingHalfAt returns the number of the cell's bit that holds the lowest bit of its
+// line number among lines, a power of two of at least 2*SlidingLines. When the number of
+// lines doubles, this bit chooses the half of an old line's pair that the cell goes to.
 func SlidingHalfAt(lines int) uint { return uint(65 + slidingTop - bits.Len(uint(lines))) }

@@ -19,13 +19,13 @@ import (
 // (Bellare, Kilian, Rogaway, "The Security of the Cipher Block Chaining Message
 // Authentication Code", JCSS 61(3), 2000).
 //
-// A message is hashed by POLYVAL (RFC 8452, section 3), and one encryption hides the hash.
-// The hash is a polynomial at a secret point: two messages of at most n blocks collide with
-// a probability of at most n/2^128 (Wegman and Carter, "New Hash Functions and Their Use in
-// Authentication and Set Equality", JCSS 22(3), 1981). A pseudo-random function of such a
-// hash is one of messages (Boneh and Shoup, "A Graduate Course in Applied Cryptography",
-// section 7.3). The point is the encryption of 1, and the key of the last encryption that
-// of 2, as little-endian blocks.
+// A message is hashed by POLYVAL (RFC 8452, section 3), and one encryption hides the
+// hash. The hash is a polynomial at a secret point: two messages of at most n blocks
+// collide with a probability of at most n/2^128 (Wegman and Carter, "New Hash Functions
+// and Their Use in Authentication and Set Equality", JCSS 22(3), 1981). A pseudo-random
+// function of such a hash is a pseudo-random function of messages (Boneh and Shoup, "A
+// Graduate Course in Applied Cryptography", section 7.3). The point is the encryption of
+// 1, and the key of the last encryption is the encryption of 2, as little-endian blocks.
 //
 // The proofs hold for one use of a key: give Sum16, Sum48 and SumMessages keys of their own.
 //
@@ -64,7 +64,7 @@ type messageKey struct {
 	block    cipher.Block // of schedule
 }
 
-// newMessageKey derives the keys from that of block.
+// newMessageKey derives the keys from the key of block.
 func newMessageKey(block cipher.Block) *messageKey {
 	point, key := [16]byte{1}, [16]byte{2}
 	block.Encrypt(point[:], point[:])

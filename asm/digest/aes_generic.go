@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// chains is how many CBC chains run side by side. Each waits for its own last block, so
-// several hide the latency of a block. Blocks are first added to all states and then
-// encrypted: a cipher that loads 16 bytes at once has to wait for two stores of 8 bytes
-// just before.
+// chains is the number of CBC chains that run side by side. Each waits for its own last
+// block, so several hide the latency of a block. Blocks are first added to all states and
+// then encrypted: a cipher that loads 16 bytes at once has to wait for two stores of 8
+// bytes just before.
 const chains = 8
 
 // digestBytes returns the memory of d as the state of the cipher. A buffer on the stack
@@ -62,8 +62,8 @@ func (a *AES) sum48Generic(dst []Digest, keys [][48]byte) {
 	}
 }
 
-// sumMessagesGeneric digests messages. If one reaches beyond buf, it returns a number less
-// than theirs.
+// sumMessagesGeneric digests messages. If one reaches beyond buf, it returns less than
+// their number.
 func (a *AES) sumMessagesGeneric(dst []Digest, buf []byte, msgs []Message) (done int) {
 	key := a.messages
 	for i := range msgs {

@@ -17,7 +17,7 @@
 	VAESENC OFFSET(AX), X6, X6 \
 	VAESENC OFFSET(AX), X7, X7
 
-// ROUNDS8 is what follows the addition of the first round key.
+// ROUNDS8 does the rounds after the addition of the first round key.
 #define ROUNDS8 \
 	ROUND8(16)                        \
 	ROUND8(32)                        \

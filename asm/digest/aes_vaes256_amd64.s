@@ -19,7 +19,7 @@
 	INSTRUCTION Y8, Y6, Y6 \
 	INSTRUCTION Y8, Y7, Y7
 
-// ROUNDS8 is what follows the addition of the first round key.
+// ROUNDS8 does the rounds after the addition of the first round key.
 #define ROUNDS8 \
 	ROUND8(VAESENC, 16)      \
 	ROUND8(VAESENC, 32)      \

@@ -32,7 +32,7 @@
 	ROUND4(KEY, Z0, Z1, Z2, Z3) \
 	ROUND4(KEY, Z4, Z5, Z6, Z7)
 
-// ROUNDS4 is what follows the addition of the first round key.
+// ROUNDS4 does the rounds after the addition of the first round key.
 #define ROUNDS4(A, B, C, D) \
 	ROUND4(Z17, A, B, C, D)   \
 	ROUND4(Z18, A, B, C, D)   \

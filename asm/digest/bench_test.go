@@ -36,9 +36,9 @@ func BenchmarkSum48(b *testing.B) {
 	})
 }
 
-// benchIdentities are lengths of packet identities: from headers alone to jumbo frames,
-// and the simple mix of the Internet, 7 packets of 40 bytes to 4 of 576 and one of
-// 1500, in random order.
+// benchIdentities are lengths of packet identities: from only headers to jumbo frames,
+// and the simple mix of the Internet, 7 packets of 40 bytes to 4 of 576 and one of 1500,
+// in random order.
 var benchIdentities = []struct {
 	name    string
 	lengths []uint32
@@ -72,8 +72,8 @@ func BenchmarkSumMessages(b *testing.B) {
 	}
 }
 
-// BenchmarkSumFewMessages has calls of few messages, as programs make them that take one
-// packet at a time.
+// BenchmarkSumFewMessages has calls of few messages, as in programs that take one packet
+// at a time.
 func BenchmarkSumFewMessages(b *testing.B) {
 	for _, length := range []uint32{46, 576, 1500} {
 		buf, msgs := benchMessages([]uint32{length})

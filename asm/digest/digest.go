@@ -9,9 +9,9 @@
 //
 // Digests are the same on every CPU. Functions panic if dst is too short or a message is
 // not in its buffer, and return no errors. dispatch_amd64.go and dispatch_arm64.go say
-// which kernel runs at which level. kernels.go sorts messages by length for kernels
-// that take several side by side. The package does not know what a message means: that is
-// capture/identity.
+// which kernel runs at which level. kernels.go sorts messages by length for kernels that
+// take several side by side. The package does not know the meaning of messages:
+// capture/identity does.
 package digest
 
 // Digest is a keyed digest of 128 bits. Element 0 has bytes 0 to 7 of the output of the
@@ -29,7 +29,7 @@ type Message struct {
 }
 
 // MessageDigester computes the digests of packet identities. [AES] and [Highway] do.
-// Configuration chooses one of them, never the CPU. The digests of each are the same on
+// Configuration chooses between them, never the CPU. The digests of each are the same on
 // every machine.
 type MessageDigester interface {
 	// SumMessages writes the digest of msgs[i], which lies in buf, to dst[i].
@@ -41,6 +41,6 @@ func (m *Message) isOutside(buf []byte) bool {
 	return uint64(m.Off)+uint64(m.Len) > uint64(len(buf))
 }
 
-// shortDst and beyondBuf are what SumMessages panics with.
+// shortDst and beyondBuf return the texts of SumMessages' panics.
 func shortDst(method string) string  { return "digest: " + method + ": dst shorter than msgs" }
 func beyondBuf(method string) string { return "digest: " + method + ": message reaches beyond buf" }

@@ -18,9 +18,10 @@ import (
 //	AES messages   sumMessagesGeneric    sumMessagesAESNI    polyvalVAES256    sumMessagesVAES
 //	Highway        sumMessagesGeneric    sumHighwayAVX2                        sumHighwayAVX512
 //
-// Those of VAES256 take whole groups, and leave the rest of a batch to AESNI.
+// The kernels of VAES256 take whole groups, and leave the rest of a batch to AESNI.
 
-// wholeBlocks is how many blocks or keys the kernels of VAES256 encrypt side by side.
+// wholeBlocks is the number of blocks or keys that the kernels of VAES256 encrypt side by
+// side.
 const wholeBlocks = 16
 
 // encryptBlocks encrypts blocks, 1 or more.
@@ -60,9 +61,9 @@ func (a *AES) sum48Keys(dst []Digest, keys [][48]byte) {
 	}
 }
 
-// hashMessages digests messages, 1 or more. If one reaches beyond buf, it returns less than
-// their number. One short message alone is done with fewer instructions by AES-NI: 103 of 46
-// bytes, not 132.
+// hashMessages digests messages, 1 or more. If one reaches beyond buf, it returns less
+// than their number. A single short message takes fewer instructions by AES-NI: 103 for
+// 46 bytes, not 132.
 func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) {
 	start, n := unsafe.SliceData(buf), len(msgs)
 	if a.level == cpu.VAES && (n > 1 || msgs[0].Len > 64) {
@@ -113,24 +114,25 @@ func sum48VAES(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
 //go:noescape
 func sumMessagesVAES(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
 
-// sumMessagesLanes does what sumMessagesVAES does, but on CPUs that have AVX-512 and AES-NI
-// alone. Only tests call it. They hold polyval_vaes_amd64.h, the text of both, against the twin.
+// sumMessagesLanes does the work of sumMessagesVAES, but on CPUs that have only AVX-512
+// and AES-NI. Only tests call it. They compare polyval_vaes_amd64.h, the text of both,
+// with the twin.
 //
 //go:noescape
 func sumMessagesLanes(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
 
-// encryptVAES256 encrypts n blocks, a multiple of 16 but 0. dst may be src.
+// encryptVAES256 encrypts n blocks, a positive multiple of 16. dst may be src.
 //
 //go:noescape
 func encryptVAES256(dst, src *Digest, n int, schedule *aesSchedule)
 
-// sum48VAES256 digests n keys, a multiple of 16 but 0.
+// sum48VAES256 digests n keys, a positive multiple of 16.
 //
 //go:noescape
 func sum48VAES256(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
 
-// polyvalVAES256 writes what is to be encrypted of n messages, an even number but 0. If one
-// reaches beyond the size bytes of buf, 32 or more, it returns less than n.
+// polyvalVAES256 writes the blocks to encrypt for n messages, a positive even number. If
+// one reaches beyond the size bytes of buf, 32 or more, it returns less than n.
 //
 //go:noescape
 func polyvalVAES256(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)

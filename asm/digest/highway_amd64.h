@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the kernels of HighwayHash have in common: how they find their messages.
+// The common part of the HighwayHash kernels: they find their messages.
 //
-//	SI buffer  R8 what takes a pointer from there to the same byte of front
+//	SI buffer  R8 distance from there to the same byte of front
 //	BX messages  R9 order, at the group  R10 and on the group's messages
 //	CX table of remainders
 
@@ -30,17 +30,17 @@
 	CMPQ    DI, DX                \
 	CMOVQHI DI, DX
 
-// COUNT makes least and greatest length to how many packets all messages have, R14,
-// and how many more the longest has, DX. The first is at AX.
+// COUNT turns least and greatest length into the number of packets that all messages
+// have, R14, and the excess of the longest, DX. The first is at AX.
 #define COUNT \
 	XORL AX, AX  \
 	SHRQ $5, R14 \
 	SHRQ $5, DX  \
 	SUBQ R14, DX
 
-// REST finds what is left of message LANE, which begins at P: its end to P, the bytes
-// that begin its packet to DX, and its row of the table to AX. R14 is 16 bytes into
-// the buffer.
+// REST finds the remainder of message LANE, which begins at P: its end to P, the bytes
+// that begin its packet to DX, and its row of the table to AX. R14 is 16 bytes into the
+// buffer.
 #define REST(LANE, P) \
 	MOVWQZX ((LANE)*2)(R9), AX    \
 	SHLQ    $4, AX                \

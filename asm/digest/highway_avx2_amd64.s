@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "highway_amd64.h"
 
-// HighwayHash-128 of two messages side by side (AVX2). A register holds two words of
-// each message, one half of the four words that make a part of the state. Halves
-// meet in finishing rounds only, which so exchange them for nothing.
+// HighwayHash-128 of two messages side by side (AVX2). A register holds two words of each
+// message, one half of the four words that make a part of the state. Halves meet only in
+// finishing rounds, which exchange them at no cost.
 //
 //	words  0,1 2,3       Y8, Y9 packet
 //	v0     Y0  Y4        Y10, Y11 high words of v0, scratch
@@ -117,7 +117,7 @@ one:
 	TESTQ DX, DX
 	JZ   rest
 
-	// The message with fewer packets reads what the other one reads.
+	// The message with fewer packets rereads the other one's bytes.
 	VPSRLD $5, Y12, Y13
 	VPERM2I128 $0x01, Y13, Y13, Y14
 	VPCMPGTD Y13, Y14, Y13

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "highway_amd64.h"
 
-// HighwayHash-128 of four messages side by side (AVX-512). A register holds two
-// words of each message, one half of the four words that make a part of the state.
-// Halves meet in finishing rounds only, which so exchange them for nothing.
+// HighwayHash-128 of four messages side by side (AVX-512). A register holds two words of
+// each message, one half of the four words that make a part of the state. Halves meet
+// only in finishing rounds, which exchange them at no cost.
 //
 //	words  0,1 2,3       Z8, Z9 packet
 //	v0     Z0  Z4        Z10, Z11 high words of v0, scratch
@@ -42,8 +42,8 @@
 	VPSRLQ $32, Z4, Z11 \
 	UPDATE(Z4, Z5, Z6, Z7, Z9, Z11, Z11)
 
-// PACKETOF loads the packet at AX from message P where mask K has it to both halves,
-// AT bytes into them. What it has not is not touched.
+// PACKETOF loads the packet at AX from message P where mask K has it to both halves, AT
+// bytes into them. Masked bytes are not touched.
 #define PACKETOF(P, K, AT) \
 	KANDB K, K4, K1                           \
 	VMOVDQU64 (-(AT))(P)(AX*1), K1, Z8        \

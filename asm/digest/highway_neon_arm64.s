@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// HighwayHash-128 of two messages at a time (NEON), so that one fills the waits of
-// the other. A register holds two of the four words that make a part of the state.
+// HighwayHash-128 of two messages at a time (NEON), so that each fills the other's waits.
+// A register holds two of the four words that make a part of the state.
 //
 //	message      0         1
 //	words        0,1 2,3   0,1 2,3
@@ -18,14 +18,14 @@
 //	V31 zipper
 //
 //	R0 dst  R1 buffer  R2 messages  R3 order  R4 groups  R6 start  R7 table of remainders
-//	R5 what takes a pointer from the buffer to the same byte of front
+//	R5 distance from the buffer to the same byte of front
 //	R8, R9 the messages' next bytes  R10, R11 their lengths  R12, R13 their packets
 //	R19 16 bytes into the buffer
 
-// What the assembler does not know, for the registers of each message: MULTIPLY
-// multiplies the words of 32 bits of the first scratch register by those of the
-// second, the low half to the third, the high half to the fourth; ROTATE rotates
-// those of v1 to the left by the first scratch register, which is the second and 32.
+// Instructions that the assembler lacks, for the registers of each message: MULTIPLY
+// multiplies the words of 32 bits of the first scratch register by the second's, the low
+// half to the third, the high half to the fourth; ROTATE rotates the words of v1 to the
+// left by the first scratch register, which is the second plus 32.
 
 #define MULTIPLY0 \
 	WORD $0x2eb5c296 \ // UMULL  V21.S2, V20.S2, V22.D2
@@ -110,8 +110,8 @@
 	ADD     R1, AT, AT        \
 	VMOV    LENGTH, X.D[0]
 
-// REST makes the packet P, Q of the last LENGTH bytes of a message, those at AT, and
-// takes in their number. T0 and T1 are scratch registers.
+// REST makes the packet P, Q of the last LENGTH bytes of a message, at AT, and adds their
+// number. T0 and T1 are scratch registers.
 #define REST(AT, LENGTH, P, Q, V0A, V0B, T0, T1, ROTATE) \
 	ADD  LENGTH, AT, R14            \
 	ADD  R5, R14, R15               \
@@ -135,8 +135,8 @@
 	VADD T0.D2, V0B.D2, V0B.D2      \
 	ROTATE
 
-// TURN makes the packet P, Q of a finishing round: v0 with its halves and those of
-// its words exchanged.
+// TURN makes the packet P, Q of a finishing round: v0 with its halves exchanged, and the
+// halves of its words.
 #define TURN(V0A, V0B, P, Q) \
 	VREV64 V0B.S4, P.S4 \
 	VREV64 V0A.S4, Q.S4

@@ -99,7 +99,7 @@ func plainHighway(key [32]byte, p []byte) Digest {
 	}
 }
 
-// highwayInput is what the digest of a message is defined to hash.
+// highwayInput returns the bytes whose hash is defined as the digest of a message.
 func highwayInput(buf []byte, m Message) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(m.Len))
 	b = binary.LittleEndian.AppendUint64(b, m.Tweak)

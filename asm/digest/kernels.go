@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// sumMessages gives a kernel parts of the batch one after another, in groups of its
+// sumMessages passes a kernel parts of the batch one after another, in groups of its
 // lanes. Spare lanes repeat the last message.
 func (h *Highway) sumMessages(dst []Digest, buf []byte, msgs []Message) {
 	lanes := highwayLanes()
@@ -40,10 +40,10 @@ type bufferFront [32]byte
 // noByte makes the shuffle of a kernel write a zero.
 const noByte = 0x80
 
-// remainderTable says how the last n bytes of a message, fewer than a packet, become a
-// packet. The first 16 bytes of the packet come from the 16 bytes that begin max(16, n)
-// before the end of the message, the last 16 from the last 16 of the message. Row n has
-// the position of each.
+// remainderTable gives the packet for the last n bytes of a message, fewer than a packet.
+// The first 16 bytes of the packet come from the 16 bytes that begin max(16, n) before
+// the end of the message, the last 16 from the last 16 of the message. Row n has the
+// position of each.
 type remainderTable [32][32]byte
 
 var remainderOrder = func() (order remainderTable) {
@@ -86,8 +86,8 @@ func orderShortRemainder(first, last *[16]byte, n int) {
 	}
 }
 
-// orderedMessages is how many messages are sorted at once: as many as callers have, since
-// more of them then have equal lengths, and their order fits the stack.
+// orderedMessages is the number of messages that are sorted at once: as many as callers
+// have, since more of them then have equal lengths, and their order fits the stack.
 const orderedMessages = 512
 
 // messageOrder is the memory for sorting messages.
@@ -96,8 +96,8 @@ type messageOrder struct {
 	start [orderClasses + 1]uint16
 }
 
-// orderClasses is how many lengths are distinguished, 16 bytes each: those of Ethernet
-// frames. Longer messages are in the last class.
+// orderClasses is the number of lengths that are distinguished, 16 bytes each: up to the
+// lengths of Ethernet frames. Longer messages are in the last class.
 const orderClasses = 128
 
 func orderClass(m *Message) uint64 { return min((uint64(m.Len)+15)/16, orderClasses-1) }

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// forAESLevels runs a test with each implementation that the CPU can run but the
-// plain one, which is what they are held against.
+// forAESLevels runs a test with each implementation that the CPU can run except the plain
+// one, their reference.
 func forAESLevels(t *testing.T, key [16]byte, test func(t *testing.T, a, generic *AES)) {
 	t.Helper()
 	for _, level := range cpu.AESLevels()[1:] {
@@ -128,8 +128,8 @@ func compareMessages(t *testing.T, d, generic MessageDigester) {
 	}
 }
 
-// compareShortBuffers has every message of buffers that are hardly longer than what a
-// kernel loads at once.
+// compareShortBuffers has every message of buffers that are hardly longer than a kernel's
+// single load.
 func compareShortBuffers(t *testing.T, d, generic MessageDigester) {
 	t.Helper()
 	for size := range 40 {

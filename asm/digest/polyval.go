@@ -4,18 +4,18 @@ package digest
 
 import "encoding/binary"
 
-// polyvalKey evaluates polynomials over GF(2^128) at a secret point H, as POLYVAL does (RFC
-// 8452, section 3). An element of the field is a Digest: bit j of word i is the coefficient
-// of x^(64i+j). The modulus is x^128 + x^127 + x^126 + x^121 + 1. A product, and so a power,
-// of two elements is that of the RFC, a*b*x^-128.
+// polyvalKey evaluates polynomials over GF(2^128) at a secret point H, as POLYVAL does
+// (RFC 8452, section 3). An element of the field is a Digest: bit j of word i is the
+// coefficient of x^(64i+j). The modulus is x^128 + x^127 + x^126 + x^121 + 1. A product
+// of two elements, and so a power, is the RFC's, a*b*x^-128.
 type polyvalKey struct {
 	// powers has H, H^2 and so on. The kernels know its layout.
 	powers [polyvalBlocks]polyvalPower
 	// descending has the powers from H^polyvalLongest down to H for the kernels of VAES,
 	// and zeros: they read up to four powers at once, also for the last block.
 	descending [polyvalLongest + 4]Digest
-	// descendingSums has the sums of the words of each of them, twice, for that of
-	// VAES256.
+	// descendingSums has the sum of the words of each of these powers, twice, for the
+	// kernel of VAES256.
 	descendingSums [polyvalLongest + 4]Digest
 	// bytes has the products of x^120 and of each element of 8 bits and H.
 	bytes [256]Digest
@@ -25,8 +25,8 @@ type polyvalKey struct {
 // one of sums make a product of elements (Karatsuba).
 type polyvalPower struct{ power, sums Digest }
 
-// polyvalBlocks is how many blocks kernels multiply by powers of H before they reduce the
-// sum of the products.
+// polyvalBlocks is the number of blocks that kernels multiply by powers of H before they
+// reduce the sum of the products.
 const polyvalBlocks = 16
 
 // polyvalLongest is the same for the kernels of VAES. Packets of Ethernet have at most as many.

@@ -156,7 +156,7 @@ done:
 	MOVD R7, done+48(FP)
 	RET
 
-	// Behind the last block buf ends: a copy of it is padded.
+	// Behind the last block buf ends: a copy of the block is padded.
 copy:
 	VEOR V4.B16, V4.B16, V4.B16
 	MOVD $block-16(SP), R7

@@ -159,7 +159,7 @@ done:
 	MOVQ DX, done+48(FP)
 	RET
 
-	// Behind the last block buf ends: a copy of it is padded.
+	// Behind the last block buf ends: a copy of the block is padded.
 copy:
 	VPXOR   X4, X4, X4
 	VMOVDQU X4, block-16(SP)

@@ -13,7 +13,7 @@
 //	R15 whether this is the second message
 //	Y0, Y1, Y2 and Y3, Y4, Y5 sums of two messages  Y6, Y8 blocks  Y7, Y9 sums of their words
 //	Y10, Y11, Y12 products  Y13 the bytes of a Message that count
-//	Y14 sum of what came before, in its first block
+//	Y14 sum of the earlier blocks, in the first block after them
 //	Y15 the bits of the modulus from x^64 to x^127, as a word
 //
 // A product of elements has 256 bits. The sum of the products is LO, HI times x^128, and MI
@@ -21,16 +21,17 @@
 // multiplies once in two cycles, in which it begins nothing else. The sum stays in two lanes
 // until all blocks are in it.
 //
-// The lanes are blocks of one message, which needs no other of its length. Those of two
-// messages are added together, so one reduction is enough for both.
+// The lanes are blocks of one message, so no other message needs to have its length. The
+// lanes of two messages are added together, so one reduction is enough for both.
 
-// POWERS is where the powers of H end that a messageKey has from H^96 down to H, 16 bytes
-// each. Those of n blocks begin 16n bytes before. Zeros follow. SUMS is the same for the sums
-// of their words.
+// POWERS is the end of a messageKey's powers of H, from H^96 down to H, 16 bytes each.
+// The powers for n blocks begin 16n bytes before it. Zeros follow. SUMS is the same for
+// the sums of their words.
 #define POWERS 2224
 #define SUMS (POWERS+100*16)
 
-// LONGEST is how many bytes have powers. Of longer messages, CHUNK bytes are reduced at once.
+// LONGEST is the number of bytes that have powers. For longer messages, CHUNK bytes are
+// reduced at once.
 #define LONGEST 1536
 #define CHUNK 1504
 
@@ -51,8 +52,8 @@
 	VPXOR Y11, MI, MI \
 	VPXOR Y12, HI, HI
 
-// SHORT sums the products of message I, which has at most 64 bytes, or goes to SLOW. Masks
-// and powers make nothing of what stands behind it.
+// SHORT sums the products of message I, which has at most 64 bytes, or goes to SLOW.
+// Masks and powers cancel the bytes behind it.
 #define SHORT(I, LO, MI, HI, SLOW) \
 	MOVL  (I*16)(BX), R9       \
 	MOVL  (I*16+4)(BX), R10    \
@@ -93,7 +94,7 @@
 	VPXOR      MI, HI, HI          \
 	VPXOR      Y10, HI, HI
 
-// LANES adds the lanes of A, to its lower one, and those of B, to the upper one of A.
+// LANES adds the lanes of A, to its lower one, and the lanes of B, to the upper one of A.
 #define LANES(A, B) \
 	VPERM2I128 $0x21, B, A, Y10 \
 	VPBLENDD   $0xf0, B, A, A   \
@@ -211,8 +212,8 @@ summed:
 	VMOVDQA Y5, Y2
 	JMP   second
 
-	// The group reaches DX bytes beyond buf. A copy of the last 32 bytes of buf is read from
-	// there on. What follows them does not count.
+	// The group reaches DX bytes beyond buf. A copy of the last 32 bytes of buf is read
+	// from there on. The bytes after them do not count.
 edge:
 	VMOVDQU -32(R8), Y6
 	VMOVDQU Y6, block-64(SP)

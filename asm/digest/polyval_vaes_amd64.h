@@ -4,7 +4,7 @@
 // a register and four messages at a time. Its file defines three instructions on registers
 // of 512 bits:
 //
-//	CLMUL(IMM, B, A, D)   D = carry-less products of a word of A and one of B
+//	CLMUL(IMM, B, A, D)   D = carry-less products of a word of A and a word of B
 //	AESENC(KEY, S)        S = a round of AES
 //	AESENCLAST(KEY, S)    S = the last round
 //
@@ -13,8 +13,8 @@
 //	DX distance to the last group
 //	Z0 to Z11 sums of four messages  Z12 blocks  Z13 powers  Z14, Z15 free for CLMUL
 //	Z16 to Z26 round keys  Z27 the bits of the modulus from x^64 to x^127, as a word
-//	Z28 products  Z29 sums of words  Z30 what is encrypted of the four messages before
-//	Z31 sum of what came before, in its first block
+//	Z28 products  Z29 sums of words  Z30 blocks to encrypt of the four messages before
+//	Z31 sum of the earlier blocks, in the first block after them
 //	K1 bytes of the last group  K2 words of Messages that count  K3 words of digests to write
 //	K4 upper half  K5 words to write of the four messages before
 //
@@ -22,21 +22,23 @@
 // times x^64. MI has products of sums of words, which hold LO and HI, too (Karatsuba). The sum
 // stays in four lanes until all blocks are in it.
 //
-// The lanes are blocks of one message, which needs no other of its length. The lanes of
-// four messages are added together, so one reduction and one encryption are enough for
-// all. What the four before become is encrypted in between: the rounds of AES wait for each
-// other, and a CPU does not look far enough ahead to find other work.
+// The lanes are blocks of one message, so no other message needs to have its length. The
+// lanes of four messages are added together, so one reduction and one encryption are
+// enough for all. The blocks of the four messages before are encrypted in between: the
+// rounds of AES wait for each other, and a CPU does not look far enough ahead to find
+// other work.
 //
 // Four products of words would take Ice Lake as long as three and the shuffle: it does both on
 // one port. Zen 4 multiplies once in two cycles, and shuffles elsewhere.
 
-// POWERS is where the powers of H end that a messageKey has from H^96 down to H, 16 bytes
-// each. Those of n blocks begin 16n bytes before. Zeros follow. SUMS is the same for the sums
-// of their words.
+// POWERS is the end of a messageKey's powers of H, from H^96 down to H, 16 bytes each.
+// The powers for n blocks begin 16n bytes before it. Zeros follow. SUMS is the same for
+// the sums of their words.
 #define POWERS 2224
 #define SUMS (POWERS+100*16)
 
-// LONGEST is how many bytes have powers: longer messages are reduced in between.
+// LONGEST is the number of bytes that have powers: longer messages are reduced in
+// between.
 #define LONGEST 1536
 
 // PRODUCTS sets the sums to the products of the blocks in Z12 and the powers at OFFSET(BASE).
@@ -96,7 +98,7 @@ ENTRY:                               \
 	ADDQ $64, DX                     \
 	JNE  NEXT
 
-// LONGER does the same as MESSAGE, of more than 64 bytes, and goes to BACK. Of more than
+// LONGER does the same as MESSAGE for more than 64 bytes, and goes to BACK. For more than
 // LONGEST bytes, it reduces the sum of 23 groups, which is then part of the next block.
 #define LONGER(LO, MI, HI, HERE, NEXT, ENTRY, CHUNK, CHUNKNEXT, CHUNKENTRY, BACK) \
 HERE:                                     \
@@ -140,7 +142,8 @@ CHUNK:                                    \
 	VPSHUFD $0x4e, MI, MI           \
 	VPTERNLOGQ $0x96, Z28, MI, HI
 
-// HALVES adds the halves of A, to its lower half, and those of B, to the upper half of A.
+// HALVES adds the halves of A, to its lower half, and the halves of B, to the upper half
+// of A.
 #define HALVES(A, B, T) \
 	VSHUFI64X2 $0x4e, B, A, T \
 	VMOVDQA64 B, K4, A        \
@@ -226,7 +229,7 @@ sums:
 	JGE  four
 
 	// The last one to three messages are the end of a group whose other sums are 0. Masks
-	// leave out what stands before.
+	// leave out the bytes before them.
 rest:
 	ROUNDS(Z17, Z18, Z19)
 	ROUNDS(Z20, Z21, Z22)

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// digestOf reads a digest from the 16 bytes that it is defined by.
+// digestOf reads a digest from its 16 bytes.
 func digestOf(b []byte) Digest {
 	return Digest{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 }

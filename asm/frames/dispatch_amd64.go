@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// A frame fills a vector of AVX2, so there is one kernel for AVX2 and AVX512. [Place.Points]
-// has one for AVX512 alone, which can load from eight places at once.
+// A frame fills a vector of AVX2, so there is one kernel for AVX2 and AVX512.
+// [Place.Points] has a kernel for AVX512 only, which can load from eight places at once.
 
 // sumVectors takes frames that fill whole vectors, as many as Sum would, and returns how
 // many.
@@ -31,8 +31,8 @@ func messageVectors(msgs []digest.Message, frames []Frame, tweak uint64) (done i
 	return len(frames)
 }
 
-// withinVectors does what Within does, for the times that fill whole vectors, and returns
-// how many these are.
+// withinVectors does Within for the times that fill whole vectors, and returns their
+// number.
 func withinVectors(times []int64, first, span int64) (done int, within bool) {
 	groups := len(times) / 4
 	if cpu.Best == cpu.Generic || groups == 0 {
@@ -50,14 +50,14 @@ func (p *Place) pointVectors(points []uint64, frames []Frame, msgs []digest.Mess
 	return 8 * groups, pointsAVX512(&points[0], &frames[0], &msgs[0], groups, &buf[0], len(buf)-4, p) >> (64 - 8*groups)
 }
 
-// pointsAVX512 does 1 to 8 groups of eight frames. It reads tags from offsets up to last. The
-// bits of others are the highest.
+// pointsAVX512 does 1 to 8 groups of eight frames. It reads tags from offsets up to last.
+// The bits of other frames are the highest.
 //
 //go:noescape
 func pointsAVX512(points *uint64, frames *Frame, msgs *digest.Message, groups int, buf *byte, last int, p *Place) (others uint64)
 
 // sumAVX2 does groups of four frames, 1 or more. It stops before a group with a time that
-// Sum stops at, and returns how many it did.
+// Sum stops at, and returns the number of frames done.
 //
 //go:noescape
 func sumAVX2(times *int64, frames *Frame, groups int, last int64, s *Sums) (done int)

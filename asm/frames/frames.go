@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package frames has the kernels that go through what a batch knows of its packets: times,
-// lengths and places, whatever the packets hold. Functions panic if slices are too short,
-// and return no errors. They take linear time and do not allocate.
+// Package frames has the kernels for the data that a batch keeps about its packets:
+// times, lengths and places, whatever the packets contain. Functions panic if slices are
+// too short, and return no errors. They take linear time and do not allocate.
 //
 //	question                                    function   contract    plain twin
 //	times, bytes, order of many packets         Sum        frames.go   frames.go
@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// Frame is what a batch knows of a packet, laid out as capture.Frame is, which says what
-// the fields mean. The kernels know the layout.
+// Frame is a batch's record of a packet, laid out as capture.Frame, which documents the
+// fields. The kernels know the layout.
 type Frame struct {
 	Time              int64
 	Data              uint32
@@ -37,11 +37,11 @@ func Of[F any](all []F) []Frame {
 	return unsafe.Slice((*Frame)(unsafe.Pointer(unsafe.SliceData(all))), len(all))
 }
 
-// Sums is what Sum adds to.
+// Sums are the sums that Sum adds to.
 type Sums struct {
 	Bytes   uint64 // captured bytes
 	Snapped uint64 // frames that were longer on the wire
-	Older   uint64 // frames whose time is before that of the frame before
+	Older   uint64 // frames whose time is before the preceding frame's
 }
 
 // Sum writes the times of frames to times, and adds the frames to s. last is the time
@@ -77,8 +77,8 @@ func Messages(msgs []digest.Message, frames []Frame, tweak uint64) {
 	}
 }
 
-// Within reports whether all times lie from first to first + span. Differences are those of
-// arithmetic modulo 2^64: span is at least 0, and a time that is 2^63 or more before or
+// Within reports whether all times lie from first to first + span. Differences are
+// computed modulo 2^64: span is at least 0, and a time that is 2^63 or more before or
 // after first does not count as within.
 func Within(times []int64, first, span int64) bool {
 	done, within := withinVectors(times, first, span)

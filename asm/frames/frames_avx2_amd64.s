@@ -56,7 +56,7 @@ group:
 	VPSUBQ   Y4, Y11, Y11
 	VMOVDQA  Y0, Y10
 
-	// The captured length and that on the wire, which follows it.
+	// The captured length and, after it, the length on the wire.
 	FOUR(Frame_CapLen, X5, Y5, X6)
 	VPBLENDD $0xaa, Y9, Y5, Y6
 	VPSRLQ   $32, Y5, Y5

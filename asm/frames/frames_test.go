@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// someFrames draws frames; odd is how many in a hundred have no usable time.
+// someFrames draws frames; odd is the percentage without a usable time.
 func someFrames(t *testing.T, rng *rand.Rand, n, odd int) []Frame {
 	frames := kerneltest.Guarded[Frame](t, n, n%2 == 0)
 	for i := range frames {
@@ -32,7 +32,7 @@ func someFrames(t *testing.T, rng *rand.Rand, n, odd int) []Frame {
 	return frames
 }
 
-// TestSumLevels holds every instruction set against the plain one.
+// TestSumLevels compares every instruction set with the plain one.
 func TestSumLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(71, 72))

@@ -13,7 +13,8 @@ import (
 // knows where its fields are.
 type Place struct {
 	Interface uint64 // its number
-	// Skip is how far behind the begin of a frame its message begins, if there are no tags.
+	// Skip is the distance from the beginning of a frame to its message, if there are no
+	// tags.
 	Skip uint64
 	Hash uint64 // the point of a frame without tags
 	// The point of a VLAN is a product of Key, folded, and of Hash to which Kind and the
@@ -26,9 +27,9 @@ const (
 	tagType = 0x8100 // IEEE 802.1Q
 )
 
-// Points writes the point of each frame of at most 64 that is of the interface, and has no
-// tag before IP, or one of a VLAN. msgs are the messages of IP that lie in buf. It returns a
-// bit for each other frame, whose point is undefined.
+// Points writes the point of each of at most 64 frames that belongs to the interface, and
+// has no tag before IP, or a VLAN's tag. msgs are the messages of IP that lie in buf. It
+// returns a bit for each other frame, whose point is undefined.
 func (p *Place) Points(points []uint64, frames []Frame, msgs []digest.Message, buf []byte) (others uint64) {
 	n := len(frames)
 	if n == 0 {
@@ -46,7 +47,7 @@ func (p *Place) Points(points []uint64, frames []Frame, msgs []digest.Message, b
 }
 
 // pointsGeneric does it one by one. A CPU cannot predict which frames have a tag, so no
-// branch depends on that.
+// branch depends on it.
 func (p *Place) pointsGeneric(points []uint64, frames []Frame, msgs []digest.Message, buf []byte) (others uint64) {
 	points, msgs, buf = points[:len(frames)], msgs[:len(frames)], buf[:len(buf):len(buf)]
 	last := uint64(len(buf) - 4)
@@ -63,7 +64,7 @@ func (p *Place) pointsGeneric(points []uint64, frames []Frame, msgs []digest.Mes
 	return others
 }
 
-// point returns the point of the frames of a VLAN, of which 0 is none.
+// point returns the point of the frames of a VLAN; 0 is none.
 func (p *Place) point(id uint64) uint64 {
 	none := uint64(int64(id-1) >> 63)
 	high, low := bits.Mul64(p.Hash^p.Kind^id, p.Key)

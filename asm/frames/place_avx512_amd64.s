@@ -33,8 +33,8 @@ DATA ·placeOrders+0xb8(SB)/8, $14
 GLOBL ·placeOrders(SB), RODATA|NOPTR, $0xc0
 
 // The bits of a tweak that are 4 in versions 4 and 6, their value, the length of a tag, a
-// type of 802.1Q as it lies in memory, the bits of an identifier and of a type, where a tag
-// is, the lower half, and where the bytes of an identifier are.
+// type of 802.1Q as it lies in memory, the bits of an identifier and of a type, the place
+// of a tag, the lower half, and the places of the bytes of an identifier.
 DATA ·placeWords+0x00(SB)/8, $0xd000000000000000
 DATA ·placeWords+0x08(SB)/8, $0x4000000000000000
 DATA ·placeWords+0x10(SB)/8, $4
@@ -108,7 +108,7 @@ group:
 	VPANDQ    Z29, Z2, Z2
 	VPSRLQ    $32, Z4, Z4
 
-	// K2 has frames with 4 bytes of tags, and K3 those without.
+	// K2 has frames with 4 bytes of tags, and K3 frames without.
 	VPCMPEQQ  Z19, Z4, K1
 	VPANDQ    Z27, Z1, Z1
 	VPCMPEQQ  Z28, Z1, K1, K1
@@ -118,7 +118,7 @@ group:
 	VPCMPEQQ  Z30, Z0, K1, K2
 	VPTESTNMQ Z0, Z0, K1, K3
 
-	// What lies where a tag does, and the identifier of a VLAN.
+	// The bytes at the place of a tag, and the identifier of a VLAN.
 	VPADDQ.BCST ·placeWords+0x30(SB), Z2, Z2
 	VPMINUQ   Z18, Z2, Z2
 	KMOVB     K2, K4

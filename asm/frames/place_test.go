@@ -22,8 +22,8 @@ func pointModel(p *Place, id uint64) uint64 {
 	return high ^ new(big.Int).And(product, new(big.Int).SetUint64(1<<64-1)).Uint64()
 }
 
-// taggedFrame writes a frame at an offset of buf, and describes it. want is its VLAN, and ok
-// is false if it is none that Points takes.
+// taggedFrame writes a frame at an offset of buf, and describes it. want is its VLAN, and
+// ok is false if Points does not take it.
 func taggedFrame(rng *rand.Rand, p *Place, buf []byte, at uint32) (f Frame, m digest.Message, want uint64, ok bool) {
 	f = Frame{Time: int64(rng.Uint64()), Data: at, CapLen: rng.Uint32(), WireLen: rng.Uint32(), Interface: uint32(p.Interface), Record: rng.Uint32(), RecordLen: rng.Uint32()}
 	m = digest.Message{Off: at + uint32(p.Skip), Len: rng.Uint32(), Tweak: 4<<60 | rng.Uint64N(2)<<61 | rng.Uint64()>>4}

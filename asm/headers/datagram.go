@@ -36,12 +36,12 @@ type Datagrams struct {
 type types struct {
 	mask  [4]uint64 // the same four times
 	ip    [2]uint64 // IPv4 and IPv6
-	which uint64    // the number of a bit that is set for IPv6 alone
+	which uint64    // the number of a bit that is set only for IPv6
 	plain [3]uint64 // bytes 12 to 14 of plain frames, IPv4 and IPv6, and which bits of the latter count
 }
 
 var (
-	// ethertypes read the type, which may be that of a tag.
+	// ethertypes read the type, which may be a tag's.
 	ethertypes = newTypes(0xffff, 0x0008, 0xdd86, 7)
 	// versions read the first bits of the header behind it.
 	versions = newTypes(0xf00000, 0x400000, 0x600000, 21)
@@ -60,28 +60,28 @@ func (t *types) version(b *[datagramReach]byte) (v int, ip bool) {
 	return v, word&t.mask[0] == t.ip[v]
 }
 
-// datagramShape is what datagrams of one version have in common.
+// datagramShape holds the common parameters of the datagrams of one version.
 type datagramShape struct {
 	first, protocol, second uint64 // masks that make the tweak, see FindDatagrams
 	bits, value             uint64 // which bits of bytes 0 to 7 have a value
 	end, least              uint32 // least end of a frame without tags: with length 0, and to be taken
-	stated                  uint32 // mask: all ones if the length must be the stated one
+	stated                  uint32 // mask: all ones if the length must equal the stated one
 	size, number            uint8  // where in the datagram its length and protocol number are
-	down                    uint8  // how far bytes 8 to 13 move down
+	down                    uint8  // distance by which bytes 8 to 13 move down
 	slowPath                uint8  // index of the first word of Datagrams.slowPath
 }
 
-// What a frame may have before its datagram.
+// Headers that a frame may have before its datagram.
 const (
 	datagramStart = 14                 // of the IP header in a frame without tags
-	datagramReach = datagramStart + 14 // what is read of a frame, its tags taken out
+	datagramReach = datagramStart + 14 // bytes that are read of a frame, without its tags
 	datagramTags  = 2
 	datagramSkip  = 12 // how much of a datagram comes before its message
 )
 
 // NewDatagrams returns a rule. first4 and first6 are the masks of bytes 0 to 7 of IPv4
-// and IPv6 headers, as big-endian words. slowPath says which protocols take the slow
-// path: those of IPv4 and those of IPv6.
+// and IPv6 headers, as big-endian words. slowPath lists the protocols that take the slow
+// path: IPv4's and IPv6's.
 func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 	d := &Datagrams{
 		slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6},
@@ -105,7 +105,7 @@ func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 }
 
 // Untyped returns the rule for messages that begin 14 bytes before an IP header, whatever
-// these bytes are. Frames with other headers than Ethernet's can be given so.
+// these bytes are. This also serves frames with other headers than Ethernet's.
 func (d *Datagrams) Untyped() *Datagrams {
 	untyped := *d
 	untyped.types = versions
@@ -130,15 +130,15 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 //	IPv4   masked bytes 0 to 7 | byte 9 << 48
 //	IPv6   masked bytes 0 to 7 | byte 6 << 52 | bytes 8 to 11
 //
-// If the payload length of an IPv6 datagram is not that of the captured bytes, the
-// message begins with byte 8. Its tweak is the masked bytes 0 to 7, with length and
+// If the payload length of an IPv6 datagram differs from the number of captured bytes,
+// the message begins with byte 8. Its tweak is the masked bytes 0 to 7, with length and
 // protocol unmasked and 7 as version. The IP protocol number of message i goes to
 // protocols[i].
 //
 // Messages for the slow path stay as they are: bit i of rest is set, and protocols[i] is
-// 0. So do messages that begin less than 28 bytes, plus their tags, before the end of
-// buf. cut says whether datagrams were found that are longer, as they state, than what was
-// captured of them. FindDatagrams takes constant time for each message and does not allocate. It
+// 0. Messages that begin less than 28 bytes, plus their tags, before the end of buf also
+// stay. cut reports whether datagrams were found whose stated length exceeds the captured
+// bytes. FindDatagrams takes constant time for each message and does not allocate. It
 // panics if protocols or rest are too short.
 func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) (cut bool) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
@@ -161,9 +161,9 @@ func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []
 	return cut
 }
 
-// findEach does those of up to 64 messages whose bits are set in todo, and returns which of
-// them take the slow path. A CPU cannot predict the order of versions, so what depends on
-// them comes from tables.
+// findEach handles those of up to 64 messages whose bits are set in todo, and returns
+// which of them take the slow path. A CPU cannot predict the order of versions, so values
+// that depend on them come from tables.
 func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte, todo uint64) (rest uint64, cut bool) {
 	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
 	for ; todo != 0; todo &= todo - 1 {
@@ -209,8 +209,8 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 	return rest, cut
 }
 
-// tags counts the VLAN tags between the first type of a frame and that of IP. It returns 0
-// if there are none or too many, or if types are not read.
+// tags counts the VLAN tags between the first type of a frame and IP's. It returns 0 if
+// there are none or too many, or if types are not read.
 func (t *types) tags(b *[datagramReach]byte) int {
 	if t.which != ethertypes.which {
 		return 0

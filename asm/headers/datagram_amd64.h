@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the kernels of datagrams have in common. A word of 64 bits for each of eight
-// frames stands in
+// The common part of the datagram kernels. A word of 64 bits for each of eight frames
+// stands in
 //
 //	Z2        the message: offset and length
 //	Z4, Z5    offset of the frame without its tags, captured bytes
@@ -10,14 +10,14 @@
 //	Z11, Z12  its length as stated, and as captured
 //	Z13       its protocol
 //
-// K1 tells frames that can be read, K4 those of IPv4, K6 those of IPv6, K5 those that
-// do not take the slow path. Z8 and K2, K3 and K7 are for use in between.
+// K1 marks frames that can be read, K4 those of IPv4, K6 those of IPv6, K5 those that do
+// not take the slow path. Z8 and K2, K3 and K7 are for use in between.
 
-// WORD gives all words of Z one of the numbers.
+// WORD sets all words of Z to one of the numbers.
 #define WORD(OFFSET, Z) VPBROADCASTQ ·datagramWords+OFFSET(SB), Z
 
-// CONSTANTS loads what stands in Z19 to Z25, and Z29, for good. From AX it loads which
-// protocols take the slow path to Z31, and the types to Z1, Z20 and Z21.
+// CONSTANTS loads Z19 to Z25, and Z29, permanently. From AX it loads the protocols that
+// take the slow path to Z31, and the types to Z1, Z20 and Z21.
 #define CONSTANTS \
 	VMOVDQU64 ·datagramOrders+0x00(SB), Z29      \
 	VBROADCASTI64X2 ·datagramBytes+0x00(SB), Z25 \
@@ -64,7 +64,7 @@
 	VPUNPCKHQDQ Z8, Z6, Z7                            \
 	VPUNPCKLQDQ Z8, Z6, Z6
 
-// SOMEFRAMES reads those that are not beyond.
+// SOMEFRAMES reads the frames that are not beyond.
 #define SOMEFRAMES \
 	KMOVB K1, K2                                      \
 	KMOVB K1, K3                                      \
@@ -73,7 +73,7 @@
 	VPGATHERQQ 12(SI)(Z4*1), K2, Z6                   \
 	VPGATHERQQ 20(SI)(Z4*1), K3, Z7
 
-// TAGGED tells in K2, and the flags, which frames start with a tag.
+// TAGGED marks in K2, and the flags, the frames that start with a tag.
 #define TAGGED \
 	VPCMPEQQ.BCST ·datagramWords+0x10(SB), Z8, K1, K2 \
 	VPCMPEQQ.BCST ·datagramWords+0x18(SB), Z8, K1, K3 \
@@ -94,8 +94,8 @@
 	VPGATHERQQ 20(SI)(Z4*1), K3, Z7                   \
 	TYPES
 
-// DATAGRAMS reads the headers: version, length, protocol. BITS is the number that says
-// which bits of IPv4 have a value.
+// DATAGRAMS reads the headers: version, length, protocol. BITS is the number of the bits
+// of IPv4 that must have a value.
 #define DATAGRAMS(BITS) \
 	KANDB K1, K5, K5                                  \
 	VPSHUFB Z25, Z6, Z9                               \

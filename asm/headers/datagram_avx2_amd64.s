@@ -18,7 +18,7 @@ DATA ·plainWords+0x10(SB)/8, $38                 // least end
 DATA ·plainWords+0x18(SB)/8, $20                 // how much more for IPv6
 DATA ·plainWords+0x20(SB)/8, $0x00ff000000000000 // protocol of IPv4
 DATA ·plainWords+0x28(SB)/8, $0xff00             // of IPv6
-DATA ·plainWords+0x30(SB)/8, $0xffffffe60000001a // what is added to end and offset
+DATA ·plainWords+0x30(SB)/8, $0xffffffe60000001a // the numbers that are added to end and offset
 GLOBL ·plainWords(SB), RODATA|NOPTR, $56
 
 #define WORDS(OFFSET, Y) VPBROADCASTQ ·plainWords+OFFSET(SB), Y
@@ -31,11 +31,11 @@ GLOBL ·plainWords(SB), RODATA|NOPTR, $56
 
 // func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut uint64)
 //
-// Frames 0 and 1 of a group lie in the halves of one register, 2 and 3 in those of
-// another, so words of all four stand in the order 0, 2, 1, 3. Y4 marks those of IPv6, Y5
-// those that are plain. Y7 is where datagrams end, Y8 what the messages begin with, Y2 those
-// that end as stated. BX collects the others, R14 is the bit of the next message there. R15
-// collects datagrams that were captured in part.
+// Frames 0 and 1 of a group lie in the halves of one register, 2 and 3 in the halves of
+// another, so words of all four stand in the order 0, 2, 1, 3. Y4 marks frames of IPv6,
+// Y5 plain ones. Y7 is the end of datagrams, Y8 the beginning of messages, Y2 marks
+// datagrams that end as stated. BX collects the others, R14 is the bit of the next
+// message there. R15 collects datagrams that were captured in part.
 TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-64
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
@@ -87,7 +87,7 @@ group:
 	VPCMPEQQ Y11, Y4, Y4
 	VPOR     Y4, Y5, Y5
 
-	// Lengths. IPv6 takes another path if the stated one is not that of the frame.
+	// Lengths. IPv6 takes another path if the stated length differs from the frame's.
 	VPSLLQ   $16, Y0, Y6
 	VPSLLQ   $32, Y0, Y7
 	VPBLENDVB Y4, Y7, Y6, Y6

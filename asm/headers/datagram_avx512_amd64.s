@@ -86,7 +86,7 @@ beyond:
 	SOMEFRAMES
 	JMP  types
 
-	// Payload lengths are not those of the captured bytes.
+	// Payload lengths differ from the captured bytes.
 cut:
 	VPORQ.BCST ·datagramWords+0xa0(SB), Z17, Z15
 	VPANDQ Z15, Z9, K7, Z14
@@ -94,7 +94,7 @@ cut:
 	VPBROADCASTQ ·datagramWords+0x98(SB), K7, Z8
 	JMP  place
 
-	// Some frames do not start with IP: up to two tags are taken out of these.
+	// Some frames do not start with IP: up to two tags are removed from them.
 others:
 	MOVQ $2, R10
 

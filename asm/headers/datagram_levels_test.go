@@ -57,7 +57,7 @@ func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf
 		}
 		msgs[i] = digest.Message{Off: uint32(len(all)), Len: uint32(size), Tweak: rng.Uint64()}
 		all = append(all, someFrame(rng, size)...)
-		if rng.IntN(4) == 0 { // stated to be longer than what was captured, or shorter
+		if rng.IntN(4) == 0 { // a stated length that is longer than the captured one, or shorter
 			msgs[i].Len = rng.Uint32() >> rng.UintN(32)
 		}
 	}
@@ -80,7 +80,7 @@ func someDatagrams(rng *rand.Rand) *Datagrams {
 	return d
 }
 
-// TestFindDatagramsLevels holds every instruction set against the plain one.
+// TestFindDatagramsLevels compares every instruction set with the plain one.
 func TestFindDatagramsLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
@@ -96,7 +96,7 @@ func TestFindDatagramsLevels(t *testing.T) {
 	})
 }
 
-// TestFindPlainLevels does so with frames most of which every kernel takes.
+// TestFindPlainLevels does so with frames that mostly every kernel takes.
 func TestFindPlainLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(65, 66))
@@ -118,7 +118,7 @@ func TestFindPlainLevels(t *testing.T) {
 	})
 }
 
-// compareDatagrams holds FindDatagrams against findGeneric. It returns how many datagrams
+// compareDatagrams compares FindDatagrams with findGeneric. It returns how many datagrams
 // were placed.
 func compareDatagrams(t *testing.T, d *Datagrams, msgs []digest.Message, buf []byte) (placed int) {
 	t.Helper()
@@ -142,7 +142,7 @@ func compareDatagrams(t *testing.T, d *Datagrams, msgs []digest.Message, buf []b
 	return placed
 }
 
-// TestFindDatagrams has a datagram of each kind, with what its message must be.
+// TestFindDatagrams has a datagram of each kind, with its expected message.
 func TestFindDatagrams(t *testing.T) {
 	const first4, first6 = 0xff00ffff_ffffffff, 0xf00fffff_00000000
 	zeros := make([]byte, 12)
@@ -219,7 +219,7 @@ func with(b []byte, at int, value byte) []byte {
 	return b
 }
 
-// benchFrames returns frames of 64 bytes, that many in a hundred of them IPv6.
+// benchFrames returns frames of 64 bytes, with the given percentage of IPv6.
 func benchFrames(ipv6 int) (frames []digest.Message, buf []byte) {
 	rng := rand.New(rand.NewPCG(63, 64))
 	for range 512 {

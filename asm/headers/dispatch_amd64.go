@@ -11,9 +11,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// Frames are found at the levels AVX2 and AVX512. [Tuples.List] and
-// [Ends.Hash] have kernels for AVX512 alone, which can load from eight places at once. At
-// other levels the former lists nothing.
+// Frames are found at the levels AVX2 and AVX512. [Tuples.List] and [Ends.Hash] have
+// kernels for AVX512 only, which can load from eight places at once. At other levels the
+// former lists nothing.
 
 // findVectors does the messages that fill whole vectors, and returns how many.
 func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int, cut bool) {
@@ -58,9 +58,9 @@ func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []ui
 func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
 
 // findDatagramsAVX2 does the frames without tags of 1 to 16 groups of four messages. It
-// returns a bit for each message that it leaves as it is: other frames, those whose neighbors
-// take the slow path or begin after the offset last, and those that do so themselves. cut
-// is not 0 if some of the datagrams that it takes were captured in part.
+// returns a bit for each message that it leaves unchanged: other frames, frames whose
+// neighbors take the slow path or begin after the offset last, and frames that do so
+// themselves. cut is not 0 if some of the datagrams that it takes were captured in part.
 //
 //go:noescape
 func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut uint64)
@@ -80,10 +80,10 @@ func (e *Ends) hashVectors(hashes []uint64, msgs []digest.Message, buf []byte) (
 //go:noescape
 func hashEndsAVX512(hashes *uint64, msgs *digest.Message, groups int, buf *byte, e *Ends) (others uint64)
 
-// tupleReach is what is read of a frame, its tags taken out.
+// tupleReach is the number of bytes that are read of a frame, without its tags.
 const tupleReach = datagramStart + 44
 
-// tupleEnd is a list as the kernel knows it.
+// tupleEnd is a list in the form that the kernel takes.
 type tupleEnd struct {
 	frame, at *uint32
 	tail      *uint64

@@ -9,33 +9,33 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// Ends hashes what both directions of a conversation of IPv4 have in common: both ends,
-// each an address and a port, and the protocol. It is immutable. The kernel in assembly
-// knows where its fields are.
+// Ends hashes the common data of both directions of an IPv4 conversation: both ends, each
+// an address and a port, and the protocol. It is immutable. The kernel in assembly knows
+// where its fields are.
 type Ends struct {
 	// Keys are XORed to the lower end, the higher one, the protocol, and the sum.
 	Keys [4]uint64
-	// Ports has all bits set for protocols whose header begins with two ports, and is 0 for
-	// others, which have ports 0.
+	// Ports has all bits set for protocols whose header begins with two ports, and is 0
+	// for others, whose ports count as 0.
 	Ports [256]uint32
 }
 
 const (
-	// endsTweakBits has the bits of a tweak of FindDatagrams that are the first byte of an
-	// IPv4 header and what makes it a fragment. endsTweak are their values in a whole
-	// datagram without options.
+	// endsTweakBits has the bits of a tweak of FindDatagrams that are the first byte of
+	// an IPv4 header and mark a fragment. endsTweak is their value in a whole datagram
+	// without options.
 	endsTweakBits = 0xff<<56 | 0x3fff
 	endsTweak     = 0x45 << 56
 	// endsLeast is the length of messages that have the ports.
 	endsLeast = 20 + 4 - datagramSkip
 )
 
-// Hash writes the hash of each message that FindDatagrams has made of a whole IPv4 datagram
-// in buf. It takes at most 64 messages. It returns a bit for each other one, whose hash is
-// undefined. A hash is never 0.
+// Hash writes the hash of each message that FindDatagrams has made of a whole IPv4
+// datagram in buf. It takes at most 64 messages. It returns a bit for each other message,
+// whose hash is undefined. A hash is never 0.
 //
-// The lower end comes first, so both directions have the same hash. Words, each of which a
-// key has been XORed to, are multiplied to 128 bits, which are folded.
+// The lower end comes first, so both directions have the same hash. Words, each XORed
+// with a key, are multiplied to 128 bits, which are folded.
 func (e *Ends) Hash(hashes []uint64, msgs []digest.Message, buf []byte) (others uint64) {
 	if len(msgs) == 0 {
 		return 0
@@ -59,7 +59,7 @@ func (e *Ends) hashGeneric(hashes []uint64, msgs []digest.Message, buf []byte) (
 		differ := m.Tweak&endsTweakBits ^ endsTweak | (uint64(m.Len)-endsLeast)>>63
 		other := (differ | -differ) >> 63
 		others = others>>1 | other<<63
-		at := int(uint64(m.Off) & (other - 1)) // something that can be read
+		at := int(uint64(m.Off) & (other - 1)) // a readable offset
 		ends, proto := (*[endsLeast]byte)(buf[at:at+endsLeast]), uint8(m.Tweak>>48)
 		ports := binary.BigEndian.Uint32(ends[8:]) & e.Ports[proto]
 		hashes[i] = e.HashOne(binary.LittleEndian.Uint64(ends[:]), uint64(ports>>16), uint64(ports&0xffff), proto)

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// someEnds makes what hashes conversations, with random keys, for TCP and UDP.
+// someEnds makes a hash of conversations, with random keys, for TCP and UDP.
 func someEnds(rng *rand.Rand) *Ends {
 	e := &Ends{Keys: [4]uint64{rng.Uint64(), rng.Uint64(), rng.Uint64(), rng.Uint64()}}
 	e.Ports[6], e.Ports[17] = 1<<32-1, 1<<32-1

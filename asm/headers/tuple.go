@@ -18,7 +18,7 @@ type TupleList struct {
 	Tail []uint64
 }
 
-// tupleSlack is how many elements of room kernels need after the last one.
+// tupleSlack is the number of elements of room that kernels need after the last one.
 const tupleSlack = 8
 
 // Reset empties the list and makes room for n datagrams.
@@ -52,7 +52,7 @@ func NewTuples(slowPath *[2][256]bool, ports *[256]bool) *Tuples {
 	return &Tuples{slowPath: protocolBits(slowPath), types: ethertypes, ports: [4]uint64(begins[:4])}
 }
 
-// Untyped returns the rule for messages as Datagrams.Untyped has them.
+// Untyped returns the rule for messages as in Datagrams.Untyped.
 func (t *Tuples) Untyped() *Tuples {
 	untyped := *t
 	untyped.types = versions
@@ -61,8 +61,8 @@ func (t *Tuples) Untyped() *Tuples {
 
 // List appends the datagrams in messages, which are Ethernet frames in buf, to the list
 // of their version. Message i is frame first + i. It takes eight messages at a time, from
-// the first one on, and stops at the first eight of which one is incomplete, takes the
-// slow path, or begins less than 58 bytes, plus its tags, before the end of buf. It
+// the first one on. It stops at the first eight with a message that is incomplete, takes
+// the slow path, or begins less than 58 bytes, plus its tags, before the end of buf. It
 // returns how many messages it took, and whether there is a kernel. List panics if a list
 // has no room for all messages.
 func (t *Tuples) List(four, six *TupleList, msgs []digest.Message, first uint32, buf []byte) (done int, can bool) {

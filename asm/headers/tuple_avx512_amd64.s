@@ -87,8 +87,8 @@ beyond:
 	SOMEFRAMES
 	JMP  types
 
-	// Some frames do not start with IP: up to two tags are taken out of these, the
-	// first of which is noted.
+	// Some frames do not start with IP: up to two tags are removed from them, and the
+	// first is recorded.
 others:
 	TAGGED
 	JZ   read

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// tuple is what a list tells of a datagram.
+// tuple is a list's data of a datagram.
 type tuple struct {
 	version   int
 	frame, at uint32
@@ -68,7 +68,7 @@ func guardedList(t *testing.T, n int) *TupleList {
 	}
 }
 
-// TestTuples holds lists against the model, with few frames for the slow path and many.
+// TestTuples compares lists with the model, with few frames for the slow path and many.
 func TestTuples(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(71, 72))
@@ -127,7 +127,7 @@ func checkTuples(t *testing.T, l *TupleList, want []tuple) {
 	}
 }
 
-// tupleFrames draws frames, of which few or none take the slow path.
+// tupleFrames draws frames. Few or none of them take the slow path.
 func tupleFrames(t *testing.T, rng *rand.Rand, n int, untyped bool) (msgs []digest.Message, buf []byte) {
 	msgs, buf = someFrames(t, rng, n)
 	for i := range msgs {

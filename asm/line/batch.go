@@ -8,12 +8,12 @@ import (
 	"math/bits"
 )
 
-// batch is what kernels know of up to 64 elements. It is filled for all of them before
+// batch is the kernels' data of up to 64 elements. It is filled for all of them before
 // the first one is looked up, so that vectors can do this work. The kernels in assembly
 // know its layout.
 type batch struct {
 	offset [64]uint64 // of the element's line, or its word, in bytes from the first line
-	low    [64]uint64 // the low half of its digest, or what a kind of line makes of it
+	low    [64]uint64 // the low half of its digest, or a value that a kind of line derives from it
 	random [64]uint64 // its random word (see prng), if the kernel needs one
 }
 
@@ -84,7 +84,7 @@ func (b *batch) drop(n int, gone uint64) (left int) {
 }
 
 // repeatFirst sets the places from n on to the line of the first element. Kernels fetch
-// all 64 lines, and may only touch those of this call's elements.
+// all 64 lines, and may only touch lines of this call's elements.
 func (b *batch) repeatFirst(n int) {
 	for i := n; i < 64; i++ {
 		b.offset[i&63] = b.offset[0]

@@ -14,9 +14,9 @@ GLOBL countFour<>(SB), RODATA|NOPTR, $32
 
 // func fillBatchAVX2(b *batch, digests *Digest, groups, lines int, within, position uint64, random bool)
 //
-// Four elements at a time, in the way of fillBatchAVX512. Y8 is the number of lines,
-// Y9 and Y10 golden and its upper half, Y11 and Y12 prngMix; Y4 is the positions times
-// golden, Y14 what it grows by.
+// Four elements at a time, in the way of fillBatchAVX512. Y8 is the number of lines, Y9
+// and Y10 golden and its upper half, Y11 and Y12 prngMix; Y4 is the positions times
+// golden, Y14 the step of Y4.
 TEXT ·fillBatchAVX2(SB), NOSPLIT, $0-49
 	MOVQ b+0(FP), DI
 	MOVQ digests+8(FP), SI

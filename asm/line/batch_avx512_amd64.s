@@ -6,8 +6,8 @@
 #include "go_asm.h"
 #include "prng_amd64.h"
 
-// The low halves of eight digests in two registers. Those of the high halves are by
-// one greater.
+// The low halves of eight digests in two registers. The numbers of the high halves are
+// greater by one.
 DATA evenHalves<>+0(SB)/8, $0
 DATA evenHalves<>+8(SB)/8, $2
 DATA evenHalves<>+16(SB)/8, $4
@@ -20,9 +20,8 @@ GLOBL evenHalves<>(SB), RODATA|NOPTR, $64
 
 // func fillBatchAVX512(b *batch, digests *Digest, groups, lines int, within, position uint64, random bool)
 //
-// Eight elements at a time. With h and l the halves of element 1 of a digest, the line
-// is (h*lines + l*lines>>32) >> 32. Z7 is the positions times golden, Z12 what it
-// grows by.
+// Eight elements at a time. With h and l the halves of element 1 of a digest, the line is
+// (h*lines + l*lines>>32) >> 32. Z7 is the positions times golden, Z12 the step of Z7.
 TEXT ·fillBatchAVX512(SB), NOSPLIT, $0-49
 	MOVQ b+0(FP), DI
 	MOVQ digests+8(FP), SI

@@ -16,12 +16,12 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// benchBatch is how many elements a call of a kernel gets.
+// benchBatch is the number of elements in a call of a kernel.
 const benchBatch = 1024
 
-// benchKiB are the sizes of filters: in the second-level cache, as large as it, in
-// the third level, in memory. The name of a size comes first in that of a
-// benchmark, so that the largest can be left out.
+// benchKiB are the sizes of filters: in the second-level cache, as large as it, in the
+// third level, in memory. The name of a size comes first in the benchmark's name, so that
+// the largest can be left out.
 var benchKiB = []int{128, 1 << 10, 16 << 10, 128 << 10, 512 << 10}
 
 // benchSizes runs a benchmark with lines of each size.
@@ -31,16 +31,16 @@ func benchSizes(b *testing.B, run func(b *testing.B, lines []layout.Line)) {
 	}
 }
 
-// untimed stops the clock that ends a benchmark, for work that takes longer than
-// what is measured.
+// untimed stops the clock that ends a benchmark, for work that takes longer than the
+// measured part.
 func untimed(b *testing.B, work func()) {
 	b.StopTimer()
 	work()
 	b.StartTimer()
 }
 
-// benchDigests are a stream of which half repeats one of the last few thousand, so
-// that no guess of the branch predictor is a good one.
+// benchDigests are a stream in which half repeat one of the last few thousand, so that
+// the branch predictor cannot guess well.
 var benchDigests = sync.OnceValue(func() []digest.Digest {
 	rng := rand.New(rand.NewPCG(1, 2))
 	digests := make([]digest.Digest, 1<<22)
@@ -158,8 +158,8 @@ func measureExact(b *testing.B, lines []layout.Line, hash bool) {
 	})
 }
 
-// exactKernel returns the kernel for so many lines, and how many words a line of
-// rows holds.
+// exactKernel returns the kernel for the given number of lines, and the number of words
+// in a line of rows.
 func exactKernel(lines int) (testAndSet func(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int, cells int) {
 	switch {
 	case lines == layout.BitmapLines:
@@ -174,9 +174,8 @@ func exactKernel(lines int) (testAndSet func(lines []layout.Line, seen []uint64,
 	}
 }
 
-// BenchmarkTestAndSetTimed finds all cells taken, most of them out of the window,
-// which holds all that is repeated: 8192 elements, 4 for each line of the smallest
-// size.
+// BenchmarkTestAndSetTimed finds all cells taken, most of them out of the window, which
+// holds all repeated elements: 8192, 4 for each line of the smallest size.
 func BenchmarkTestAndSetTimed(b *testing.B) {
 	benchSizes(b, func(b *testing.B, lines []layout.Line) {
 		fillLines(lines, 8)
@@ -192,8 +191,8 @@ func BenchmarkTestAndSetTimed(b *testing.B) {
 	})
 }
 
-// timedBenches are the kinds of elements that kernels have loops of their own for. With
-// window=none all times are the same, as those of window.Timed are then.
+// timedBenches are the kinds of elements that kernels have separate loops for. With
+// window=none all times are the same, as in window.Timed.
 var timedBenches = []struct {
 	name string
 	TimedParams
@@ -237,8 +236,8 @@ func BenchmarkTestAndSetTimedSpare(b *testing.B) {
 	})
 }
 
-// measureTimedSpare measures with so many live elements a line. Before the clock starts, all
-// cells are taken.
+// measureTimedSpare measures with the given number of live elements a line. Before the
+// clock starts, all cells are taken.
 func measureTimedSpare(b *testing.B, rows TimedRows, load float64) {
 	live := load * float64(len(rows.Lines)+len(rows.Spare))
 	p := &TimedParams{FPBits: 40, TickBits: 45, Window: int64(2 * live), Now: layout.NoTick}

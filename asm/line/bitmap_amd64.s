@@ -10,7 +10,7 @@
 //	R8 the word of seen, shifted in from above               R11 elements left of its 64
 //	R12 the last element whose line is fetched
 
-// AHEAD is how many elements before its turn a word is fetched.
+// AHEAD is the number of elements before its turn at which a word is fetched.
 #define AHEAD 32
 
 // func testAndSetBitmapAMD64(lines *[8]uint64, seen *uint64, permuted *uint32, n int)

@@ -4,15 +4,15 @@
 
 #include "textflag.h"
 
-// AHEAD is how many elements before its turn a word is fetched.
+// AHEAD is the number of elements before its turn at which a word is fetched.
 #define AHEAD 32
 
 // func testAndSetBitmapARM64(lines *[8]uint64, seen *uint64, permuted *uint32, n int)
 //
 // A bit for each word: a word of the bitmap is a general register. R0 is the first line,
-// R1 goes through permuted and R2 through seen; R3 is the number of elements left behind
-// the 64 of this word of seen, R5 of these, and R4 where the last element is. R6 is the
-// word of seen, shifted in from above.
+// R1 goes through permuted and R2 through seen; R3 is the number of elements left after
+// the 64 of this word of seen, R5 the number left of these, and R4 the address of the
+// last element. R6 is the word of seen, shifted in from above.
 TEXT ·testAndSetBitmapARM64(SB), NOSPLIT, $0-32
 	MOVD lines+0(FP), R0
 	MOVD seen+8(FP), R2

@@ -41,10 +41,10 @@ func TestBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, roun
 	lookUpBloom(lines, seen, digests, rounds, false)
 }
 
-// TestAndSetBloom does what TestBloom does, in stream order, and sets the bits of each
-// element that it does not find. So later equal elements of the same call are found. It
-// returns how many bits of the filter it set that were clear. It skips elements whose bit
-// in seen was set before the call. It panics as TestBloom does.
+// TestAndSetBloom does TestBloom, in stream order, and sets the bits of each element that
+// it does not find. So later equal elements of the same call are found. It returns how
+// many bits of the filter it set that were clear. It skips elements whose bit in seen was
+// set before the call. It panics as TestBloom does.
 func TestAndSetBloom(lines []layout.Line, seen []uint64, digests []digest.Digest, rounds int) (added uint64) {
 	checkBloomArguments(lines, seen, digests, rounds)
 	return lookUpBloom(lines, seen, digests, rounds, true)
@@ -95,8 +95,8 @@ func testBloomGeneric(lines [][8]uint64, current, ahead *batch, n, rounds int) (
 	return missed
 }
 
-// hasBits stops at the first missing bit. In a filter that is worth its memory, most
-// absent elements miss one of their first two bits.
+// hasBits stops at the first missing bit. In a filter of a sensible size, most absent
+// elements miss one of their first two bits.
 func hasBits(line *[8]uint64, low uint64, salts []uint64) bool {
 	for s, salt := range salts {
 		if line[s%8]>>(low*salt>>58)&1 == 0 {

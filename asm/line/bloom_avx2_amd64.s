@@ -7,7 +7,7 @@
 #include "common_amd64.h"
 
 // Growing Bloom filters (AVX2): a line is two registers, its words the lanes. Registers
-// are those of common_amd64.h. R13 has the salts and R12 is the number of rounds. Y15 is
+// are as in common_amd64.h. R13 has the salts and R12 is the number of rounds. Y15 is
 // ones, Y14 counts the bits that were added, Y13 has the bits of each half of a byte, Y12
 // masks these halves and Y11 is 0.
 
@@ -20,8 +20,8 @@
 	VPXOR    Y11, Y11, Y11
 
 // BITS sets X to the bits that the salts at AT choose: with a and b the halves of Y2 and
-// c and d those of a salt, high first, the highest bits of b*d + (a*d + b*c) << 32. Y3
-// has a.
+// c and d the halves of a salt, high first, the highest bits of b*d + (a*d + b*c) << 32.
+// Y3 has a.
 #define BITS(AT, X) \
 	VPMULUDQ (AT)(R13*1), Y2, X    \
 	VPMULUDQ (AT)(R13*1), Y3, Y6   \
@@ -41,8 +41,8 @@
 	BITS((64*J-32), Y8)     \
 	VPOR  Y8, Y5, Y5
 
-// LINE loads the line of this element to Y0 and Y1, makes its bits Y4 and Y5, and Y6 and
-// Y7 those that the line lacks. VPTEST has a carry if there are none.
+// LINE loads the line of this element to Y0 and Y1, makes its bits Y4 and Y5, and sets Y6
+// and Y7 to the bits that the line lacks. VPTEST has a carry if there are none.
 #define LINE(DONE) \
 	FETCH                                        \
 	VPBROADCASTQ batch_low(SI)(CX*8), Y2     \

@@ -7,8 +7,8 @@
 #include "common_amd64.h"
 
 // Growing Bloom filters (AVX-512): a line is one register, its words the lanes. Registers
-// are those of common_amd64.h. R12 is the number of rounds, Z16 to Z23 have their
-// salts, Z31 is ones, Z30 counts the bits that were added.
+// are as in common_amd64.h. R12 is the number of rounds, Z16 to Z23 have their salts, Z31
+// is ones, Z30 counts the bits that were added.
 
 #define BEGINBITS \
 	BEGINHALVES                      \
@@ -25,8 +25,8 @@
 	MOVL $1, AX                \
 	VPBROADCASTQ AX, Z31
 
-// BITS sets X to the bits of a round. The product takes the place of a factor, since
-// CPUs wait for what a VPMULLQ overwrites.
+// BITS sets X to the bits of a round. The product overwrites a factor, since CPUs wait
+// for the register that a VPMULLQ overwrites.
 #define BITS(SALTS, X) \
 	VPBROADCASTQ batch_low(SI)(CX*8), X \
 	VPMULLQ SALTS, X, X                     \
@@ -40,8 +40,8 @@
 	BITS(SALTS, Z2) \
 	VPORQ Z2, Z1, Z1
 
-// LINE loads the line of this element to Z0, makes its bits Z1, and Z2 those that the
-// line lacks.
+// LINE loads the line of this element to Z0, makes its bits Z1, and sets Z2 to the bits
+// that the line lacks.
 #define LINE(DONE) \
 	FETCH                       \
 	VMOVDQU64 (DI)(BX*1), Z0    \

@@ -7,10 +7,10 @@
 #include "common_arm64.h"
 
 // Growing Bloom filters (Advanced SIMD): a line is four registers, two words each.
-// Registers are those of common_arm64.h. R10 has the salts, R11 the number of rounds. V26
-// is ones. V28 counts the bits that were added.
+// Registers are as in common_arm64.h. R10 has the salts, R11 the number of rounds. V26 is
+// ones. V28 counts the bits that were added.
 
-// Where a batch has its digests, when R1 has moved on by one element.
+// The place of a batch's digests, when R1 has moved on by one element.
 #define LOW 504
 
 // UMULL and UMULL2 multiply two of four words of 32 bits, MLA multiplies four of them and
@@ -27,9 +27,9 @@
 	MOVD $1, R8               \
 	VDUP R8, V26.D2
 
-// FOUR sets V20 to where the bits of four words are: with a and b the halves of the
-// digest, which V5 and V4 have, and c and d those of the words' salts, high first, the
-// highest six bits of b*d + (a*d + b*c) << 32.
+// FOUR sets V20 to the places of the bits of four words: with a and b the halves of the
+// digest, which V5 and V4 have, and c and d the halves of the words' salts, high first,
+// the highest six bits of b*d + (a*d + b*c) << 32.
 #define FOUR \
 	VLD2.P 32(R8), [V16.S4, V17.S4]       \
 	UMULL(4, 16, 18)                      \
@@ -40,7 +40,7 @@
 	VUSHR  $26, V20.S4, V20.S4
 
 // LINE loads the line of this element, makes its bits V8 to V11, adds them to the line,
-// which then is V12 to V15, and makes V0 to V3 those that the line lacked.
+// which then is V12 to V15, and sets V0 to V3 to the bits that the line lacked.
 #define LINE(ROUND) \
 	LOADLINE                              \
 	MOVD LOW(R1), R8                   \

@@ -120,8 +120,8 @@ func checkBloom(t *testing.T, filter []layout.Line, model *bloomModel, digests [
 	}
 }
 
-// The salts are part of what a filter is: the first output of SplitMix64 from 0
-// is a published one.
+// The salts are part of the format: the first output of SplitMix64 from 0 is a published
+// one.
 func TestBloomSalts(t *testing.T) {
 	if want := uint64(0xe220a8397b1dcdaf); salts[0] != want {
 		t.Errorf("first salt %#x, want %#x", salts[0], want)
@@ -211,7 +211,7 @@ func TestSpreadBits(t *testing.T) {
 	})
 }
 
-// goldenBloomFile are those of TestAndSetBloom.
+// goldenBloomFile holds verdicts, counts and memory of TestAndSetBloom.
 type goldenBloomFile struct {
 	Comment         string
 	Lines, Elements int

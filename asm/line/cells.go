@@ -15,16 +15,16 @@ import (
 // ErrParams is wrapped by the errors of NewCellRule and NewTimerRule.
 var ErrParams = errors.New("parameter out of range")
 
-// CellParams says what the lines of a stable Bloom filter hold and how they change.
+// CellParams configures the lines of a stable Bloom filter.
 type CellParams struct {
 	// Bits is the width of a cell: 2 (256 cells in a line) or 4 (128).
 	Bits int
-	// Max is what an element sets its cells to, from 1 to 2^Bits - 1.
+	// Max is the value that an element sets its cells to, from 1 to 2^Bits - 1.
 	Max int
-	// K is how many cells an element has, from 1 to MaxCellK.
+	// K is the number of cells of an element, from 1 to MaxCellK.
 	K int
-	// MissP is how many adjacent cells lose one when an element is not found, from
-	// 1 to the number of cells in a line.
+	// MissP is the number of adjacent cells that are decremented when an element is not
+	// found, from 1 to the number of cells in a line.
 	MissP int
 	// HitP is the same for elements that are found, from 0 to MissP.
 	HitP int
@@ -53,11 +53,11 @@ func (p CellParams) check() error {
 	return nil
 }
 
-// CellCounts is what TestAndSetCells adds to.
+// CellCounts are the counts that TestAndSetCells adds to.
 type CellCounts struct {
-	// NonZero grows by the cells that were zero before the call and are not after
-	// it, less those for which it is the other way round. Counted from a filter
-	// without elements it is the number of cells that are not zero.
+	// NonZero grows by the cells that were zero before the call and are not after it,
+	// less the cells for which the opposite holds. Counted from a filter without elements
+	// it is the number of cells that are not zero.
 	NonZero uint64
 	// Missed counts the elements that were not found.
 	Missed uint64
@@ -79,8 +79,8 @@ type CellCounts struct {
 //
 //	floor(h(e) * (N/8) / 256)
 //
-// So each cell is equally likely to be one of the element's, and no two of them are in
-// one eighth. They depend on different bits of the digest.
+// So an element owns each cell with equal probability, and at most one cell in each
+// eighth. They depend on different bits of the digest.
 //
 // The decremented cells form a run through the bytes of a plane (layout/bits.go has the
 // planes): with m = N/8, cell c of a run's order is bit floor(c/m) of byte m-1-c%m. So
@@ -101,10 +101,10 @@ type CellCounts struct {
 // HitP = 0 frequent elements do not wear out their line. If Max is 1, a hit changes
 // nothing, and f remains a bound. If Max is above 1, duplicates refresh their cells at no
 // cost to others, and there is no bound: a stream with Zipf's distribution had up to 1.6
-// times f with Max = 7 and K = 3. Then z = 0 is a solution, too, and attracts what comes
-// near, since a line without zeros has no more misses. It is the only solution if MissP
+// times f with Max = 7 and K = 3. Then z = 0 is a solution, too, and attracts nearby
+// states, since a line without zeros has no more misses. It is the only solution if MissP
 // is small (below about 25 with Max = 7 and K = 3). Any HitP above 0 restores a bound:
-// that of the paper with P = HitP.
+// the paper's with P = HitP.
 //
 // It panics if lines is empty, or seen is too short. It takes constant time for
 // each element and does not allocate.
@@ -164,7 +164,7 @@ func NewCellRule(p CellParams) (*CellRule, error) {
 
 // fillCellWindows fills the table: its bytes from c on have the cells c, c+1 and so on of
 // a run. In a plane of m bytes, byte b has the cells m-1-b, 2m-1-b and so on. Their
-// distance from c depends on b+c alone, so masks can overlap.
+// distance from c depends only on b+c, so masks can overlap.
 func fillCellWindows(table *[cellWindows]byte, cells, run int) {
 	m := cells / 8
 	for at := range cells + m - 1 {
@@ -176,7 +176,7 @@ func fillCellWindows(table *[cellWindows]byte, cells, run int) {
 	}
 }
 
-// cellPick says which cells of a line an element owns, for the kernels of cells and
+// cellPick chooses the cells of a line that an element owns, for the kernels of cells and
 // timers: at most one in each eighth of the line, so that vectors compute eight cell
 // numbers side by side. The kernels in assembly know its layout.
 type cellPick struct {
@@ -221,8 +221,8 @@ func (p *cellPick) cellsGeneric(b *batch, n int) {
 	}
 }
 
-// testAndSetCellBatchGeneric looks up the n elements of current. It returns those that
-// are found, shifted in from below, so that the last one is bit 0, and the change of the
+// testAndSetCellBatchGeneric looks up the n elements of current. It returns the elements
+// found, shifted in from below, so that the last one is bit 0, and the change of the
 // number of cells that are not zero, modulo 2^64.
 func testAndSetCellBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
 	touchLines(lines, ahead.offset[:])
@@ -240,7 +240,7 @@ func testAndSetCellBatchGeneric(lines [][8]uint64, current, ahead *batch, n int,
 	return found, filled
 }
 
-// testAndSet2 takes an element of a line of two planes; seen is 1 or 0.
+// testAndSet2 handles an element of a line of two planes; seen is 1 or 0.
 func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
 	var own, before [4]uint64
 	var lack uint64
@@ -263,7 +263,7 @@ func (r *CellRule) testAndSet2(line *[8]uint64, pick, first uint64) (seen, fille
 	return seen, filled
 }
 
-// testAndSet4 takes an element of a line of four planes.
+// testAndSet4 handles an element of a line of four planes.
 func (r *CellRule) testAndSet4(line *[8]uint64, pick, first uint64) (seen, filled uint64) {
 	var own, before [2]uint64
 	var lack uint64

@@ -6,16 +6,16 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Cell lines, a plane a register (AVX2). Registers are those of cells_amd64.h.
+// Cell lines, a plane a register (AVX2). Registers are as in cells_amd64.h.
 
-// SET sets the cells OWN of plane A to those of MAX.
+// SET sets the cells OWN of plane A to their bits in MAX.
 #define SET(MAX, OWN, A, T) \
 	VPXOR MAX, A, T \
 	VPAND OWN, T, T \
 	VPXOR T, A, A
 
-// ONES sets E to the number of bits in each of its bytes, of which CNT has that of each
-// number of four bits and LOW selects four.
+// ONES sets E to the number of bits in each of its bytes. CNT has this number for each
+// number of four bits, and LOW selects four bits.
 #define ONES(E, T, LOW, CNT) \
 	VPSRLW $4, E, T   \
 	VPAND LOW, E, E   \
@@ -24,7 +24,7 @@
 	VPSHUFB T, CNT, T \
 	VPADDB T, E, E
 
-// The ones of numbers of four bits.
+// The numbers of ones in numbers of four bits.
 DATA onesOf<>+0(SB)/8, $0x0302020102010100
 DATA onesOf<>+8(SB)/8, $0x0403030203020201
 DATA onesOf<>+16(SB)/8, $0x0302020102010100
@@ -34,10 +34,10 @@ GLOBL onesOf<>(SB), RODATA|NOPTR, $32
 // func cells2AVX2(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 //
 // Y0 and Y1 are the planes, Y2 the element's cells, Y3 the cells that are not zero, Y4
-// those that lose one. Y15 has the first cell of each eighth, Y14 and Y13 Max. Y12
-// counts the cells that become zero, and Y11 the eighths in which an element fills
-// none: together 8 for each element less by how much the count grows. Y10 and Y9 are
-// for ONES, Y8 is 0.
+// the cells to decrement. Y15 has the first cell of each eighth, Y14 and Y13 Max. Y12
+// counts the cells that become zero, and Y11 the eighths in which an element fills none:
+// together 8 for each element, less the growth of the count. Y10 and Y9 are for ONES, Y8
+// is 0.
 TEXT ·cells2AVX2(SB), NOSPLIT, $0-56
 	BEGINCELLS
 	VPBROADCASTQ CellRule_max(DX), Y14
@@ -91,8 +91,8 @@ element:
 	SUBQ DX, AX
 	ENDCELLS
 
-// The bytes of an element's cells that make the words of their masks, what is to be
-// taken off them, and the masks of numbers from 0 to 7.
+// The bytes of an element's cells that make the words of their masks, the numbers to
+// subtract from them, and the masks of numbers from 0 to 7.
 DATA twiceEach<>+0(SB)/8, $0x0303020201010000
 DATA twiceEach<>+8(SB)/8, $0x0707060605050404
 GLOBL twiceEach<>(SB), RODATA|NOPTR, $16
@@ -105,9 +105,9 @@ GLOBL powers<>(SB), RODATA|NOPTR, $16
 
 // func cells4AVX2(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 //
-// X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6
-// those that lose one. X12 to X15 have Max, X10 and X9 are for ONES, X8 is 0. X11
-// counts what Y11 and Y12 do in cells2AVX2, which is below 2^16 altogether.
+// X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6 the
+// cells to decrement. X12 to X15 have Max, X10 and X9 are for ONES, X8 is 0. X11 counts
+// the same as Y11 and Y12 in cells2AVX2 together, which is below 2^16.
 TEXT ·cells4AVX2(SB), NOSPLIT, $0-56
 	BEGINCELLS
 	VPBROADCASTQ CellRule_max(DX), X12
@@ -180,7 +180,7 @@ element:
 
 // func pickCellsAVX2(b *batch, p *cellPick)
 //
-// A rotation is two shifts, of which one is by up to 64, which leaves nothing.
+// A rotation is two shifts; one of them may be by 64, which yields 0.
 TEXT ·pickCellsAVX2(SB), NOSPLIT, $0-16
 	MOVQ b+0(FP), DI
 	MOVQ p+8(FP), SI

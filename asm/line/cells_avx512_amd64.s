@@ -6,13 +6,13 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Cell lines, a plane a register (AVX-512 VL, BW and VPOPCNTDQ). Registers are those of
+// Cell lines, a plane a register (AVX-512 VL, BW and VPOPCNTDQ). Registers are as in
 // cells_amd64.h.
 
 // func cells2AVX512(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 //
 // Y0 and Y1 are the planes, Y2 the element's cells, Y3 the cells that are not zero, Y4
-// those that lose one. Y15 has the first cell of each eighth, Y14 and Y13 Max, Y12 the
+// the cells to decrement. Y15 has the first cell of each eighth, Y14 and Y13 Max, Y12 the
 // count.
 TEXT ·cells2AVX512(SB), NOSPLIT, $0-56
 	BEGINCELLS
@@ -51,8 +51,8 @@ element:
 	VMOVQ X12, AX
 	ENDCELLS
 
-// SUBTRACT takes one off the cells LOSE of the planes A to D, of which none is zero:
-// the borrow goes on to the next plane where a bit became 1.
+// SUBTRACT decrements the cells LOSE of the planes A to D, which are not zero: the borrow
+// goes on to the next plane where a bit became 1.
 #define SUBTRACT(LOSE, A, B, C, D) \
 	VPXOR LOSE, A, A               \
 	VPTERNLOGQ $0x78, A, LOSE, B   \
@@ -62,10 +62,9 @@ element:
 
 // func cells4AVX512(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 //
-// X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6
-// those that lose one. X15 has the first cell of each eighth, X11 to X14 Max. Y10
-// counts the cells that are not zero: its lower half after an element, the upper half
-// before it.
+// X0 to X3 are the planes, X4 the element's cells, X5 the cells that are not zero, X6 the
+// cells to decrement. X15 has the first cell of each eighth, X11 to X14 Max. Y10 counts
+// the cells that are not zero: its lower half after an element, the upper half before it.
 TEXT ·cells4AVX512(SB), NOSPLIT, $0-56
 	BEGINCELLS
 	VPBROADCASTQ CellRule_max(DX), X11

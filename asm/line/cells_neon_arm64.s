@@ -6,13 +6,13 @@
 #include "go_asm.h"
 #include "common_arm64.h"
 
-// Cell lines (Advanced SIMD). Registers are those of common_arm64.h: R5 collects the
-// elements that are found. V0 to V3 are the line, plane after plane, V20 has masks of
-// the numbers from 0 to 7. R10 and R11 are the masks of runs after elements that are
-// missed and that are found, V28 and V29 count the cells that are not zero.
+// Cell lines (Advanced SIMD). Registers are as in common_arm64.h: R5 collects the
+// elements that are found. V0 to V3 are the line, plane after plane, V20 has masks of the
+// numbers from 0 to 7. R10 and R11 are the masks of runs after missed and after found
+// elements, V28 and V29 count the cells that are not zero.
 
-// Where the batch has an element's cells and the upper byte of its random word, when R1
-// has moved on by one element.
+// The places in the batch of an element's cells and of the upper byte of its random word,
+// when R1 has moved on by one element.
 #define CELLS (batch_low-8)
 #define FIRST (batch_random-1)
 
@@ -21,8 +21,8 @@ DATA cellPowers<>+0(SB)/8, $0x8040201008040201
 DATA cellPowers<>+8(SB)/8, $0
 GLOBL cellPowers<>(SB), RODATA|NOPTR, $16
 
-// Which byte of an element's cells the bytes of a plane of 32 and of 16 bytes belong to,
-// and how many cells of that eighth lie before them.
+// The byte of an element's cells that each byte of a plane of 32 and of 16 bytes belongs
+// to, and the number of cells of that eighth before it.
 DATA eighths2<>+0(SB)/8, $0x0101010100000000
 DATA eighths2<>+8(SB)/8, $0x0303030302020202
 DATA eighths2<>+16(SB)/8, $0x0505050504040404
@@ -55,7 +55,7 @@ GLOBL eighths4<>(SB), RODATA|NOPTR, $32
 	VSUB BEFORE.B16, A.B16, A.B16      \
 	VTBL A.B16, [V20.B16], A.B16
 
-// LACK sets LEFT to the cells of MINE that FILLED has not.
+// LACK sets LEFT to the cells of MINE that FILLED lacks.
 #define LACK(MINE, FILLED, LEFT) \
 	VORR MINE.B16, FILLED.B16, LEFT.B16 \
 	VEOR FILLED.B16, LEFT.B16, LEFT.B16
@@ -71,7 +71,7 @@ GLOBL eighths4<>(SB), RODATA|NOPTR, $32
 	CSEL EQ, R11, R10, R8    \
 	MOVBU FIRST(R1), R9
 
-// COUNT adds what AFTER has more bits than BEFORE, both numbers of bytes up to 16, and
+// COUNT adds the excess of bits of AFTER over BEFORE, both numbers of bytes up to 16, and
 // 16 for each byte.
 #define COUNT(AFTER, BEFORE) \
 	VSUB BEFORE.B16, AFTER.B16, AFTER.B16 \
@@ -94,8 +94,8 @@ GLOBL eighths4<>(SB), RODATA|NOPTR, $32
 
 // func cells2NEON(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 //
-// V5 and V6 are the element's cells, V7 and V8 those that are not zero, V9 and V10 those
-// that lose one.
+// V5 and V6 are the element's cells, V7 and V8 the cells that are not zero, V9 and V10
+// the cells to decrement.
 TEXT ·cells2NEON(SB), NOSPLIT, $0-56
 	BEGINCELLS
 	VLD1R.P 8(R8), [V24.D2]
@@ -144,7 +144,7 @@ element:
 
 // func cells4NEON(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 //
-// V5 is the element's cells, V7 those that are not zero, V9 those that lose one.
+// V5 is the element's cells, V7 the cells that are not zero, V9 the cells to decrement.
 TEXT ·cells4NEON(SB), NOSPLIT, $0-56
 	BEGINCELLS
 	VLD1R.P 8(R8), [V16.D2]

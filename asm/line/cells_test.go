@@ -83,8 +83,8 @@ func FuzzCells(f *testing.F) {
 	})
 }
 
-// The first cell that loses one has to be uniform for an element that comes again
-// and again, at neighboring positions as at such that are powers of two apart.
+// The first cell that is decremented has to be uniform for an element that comes again
+// and again, at neighboring positions and at positions that are powers of two apart.
 // Chi-squared with 255 degrees of freedom exceeds 389 with probability 1e-7.
 func TestCellRandomIsUniform(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))

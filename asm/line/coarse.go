@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// CoarseParams says when an element of coarse rows is a copy.
+// CoarseParams defines which elements of coarse rows are copies.
 type CoarseParams struct {
 	// Fine chooses fine cells: twelve of 34 bits of fingerprint in a line, where coarse ones
 	// are fifteen of 24.
@@ -18,10 +18,10 @@ type CoarseParams struct {
 	// Window is the greatest distance of a copy from the kept element in ticks, 0 to
 	// layout.CoarseWindow, or layout.FineWindow.
 	Window int
-	// Slack is how late elements may be, in ticks, so that they still find what went to a
+	// Slack is how late elements may be, in ticks, and still find cells that went to a
 	// spare line; Window and Slack are less than layout.CoarseOld, or layout.FineOld.
 	Slack int
-	// Refresh makes a copy renew what is remembered of the kept element.
+	// Refresh makes a copy renew the memory of the kept element.
 	Refresh bool
 }
 
@@ -57,10 +57,10 @@ type CoarseRows struct {
 	Lines, Spare []layout.Line
 }
 
-// CoarseCounts is what TestAndSetCoarse adds to.
+// CoarseCounts are the counts that TestAndSetCoarse adds to.
 type CoarseCounts struct {
-	// Inserted counts the elements that took a cell of another fingerprint or an empty
-	// one.
+	// Inserted counts the elements that took an empty cell or a cell with another
+	// fingerprint.
 	Inserted uint64
 	// Asked counts the elements that also looked in a spare line, and Spilled the cells that
 	// went there.
@@ -80,12 +80,12 @@ type CoarseCounts struct {
 // top bits of digests[i][0], as many as a cell has, or 1 if they are 0. layout/rows.go has
 // a picture of the cells.
 //
-// An element that is later than the clock of its line sets the clock, and all cells of the
-// line age. One that is late leaves the clock as it is, as long as that is by less than the
-// age of cells that match no more, less Window. One that is later still sets the clock back,
-// and what the line holds is too old from then on. So a wrong time costs what one line
-// remembers, twice. A line that meets no element for 2^32 ticks takes the time since then
-// modulo 2^32.
+// An element that is later than the clock of its line sets the clock, and all cells of
+// the line age. An element that is late leaves the clock unchanged, if it is late by less
+// than the age of cells that match no more, less Window. An element that is later still
+// sets the clock back, and the cells of the line are too old from then on. So a wrong
+// time costs the memory of one line, twice. A line that meets no element for 2^32 ticks
+// takes the time since then modulo 2^32.
 //
 // Let r be the time of the cell that holds the element's fingerprint. The element is a copy
 // if |t - r| <= Window. A copy changes no cell; with Refresh it moves the cell to the front,
@@ -93,17 +93,18 @@ type CoarseCounts struct {
 // replaces the cell with its fingerprint, or else the last one.
 //
 // A line is full for an element that does not find its fingerprint if the last cell is no
-// more than Window and Slack older than the element. Such an element also looks in the spare
-// line, which is number floor(i * len(Spare) / len(Lines)) for line i, and a cell that it
-// finds there is judged by the same rule. If it is no copy, the last cell of its line goes to
-// the front of the spare line, with its time, and replaces the cell with its fingerprint, or
-// else the last one. So elements that are late by no more than Slack miss nothing but the
-// cells that EvictedLive counts. With Refresh the cell that a copy finds goes to the front of
-// the line, and the last cell of the line takes its place.
+// more than Window and Slack older than the element. Such an element also looks in the
+// spare line, which is number floor(i * len(Spare) / len(Lines)) for line i, and a cell
+// that it finds there is judged by the same rule. If it is no copy, the last cell of its
+// line goes to the front of the spare line, with its time, and replaces the cell with its
+// fingerprint, or else the last one. So elements that are late by no more than Slack miss
+// only the cells that EvictedLive counts. With Refresh the cell that a copy finds goes to
+// the front of the line, and the last cell of the line takes its place.
 //
-// Verdicts and rows are those of one element at a time, for all sizes of calls. It takes
-// constant time for each element and does not allocate. It panics if seen or ticks are too
-// short, there are no lines or more spare lines than lines, or p is not as CoarseParams says.
+// Verdicts and rows equal those of taking one element at a time, for all sizes of calls.
+// It takes constant time for each element and does not allocate. It panics if seen or
+// ticks are too short, there are no lines or more spare lines than lines, or p violates
+// CoarseParams.
 func TestAndSetCoarse(rows CoarseRows, seen []uint64, digests []digest.Digest, ticks []int64, p CoarseParams, c *CoarseCounts) {
 	checkCoarseArguments(rows, seen, digests, ticks, &p)
 	if len(digests) == 0 {
@@ -144,16 +145,17 @@ func checkCoarseArguments(rows CoarseRows, seen []uint64, digests []digest.Diges
 // coarseLog has the lines of up to 64 elements, each as its element found it.
 type coarseLog [64][8]uint64
 
-// coarseRule is CoarseParams prepared for the kernels. Those in assembly know its layout.
+// coarseRule is CoarseParams prepared for the kernels. The kernels in assembly know its
+// layout.
 type coarseRule struct {
 	window  uint64
 	slack   uint64 // 0 without spare lines
 	old     uint64 // the age of cells that match no more
-	tooLate uint64 // how late the first element is that sets the clock back
-	// The youth of an element less that of a cell, plus bias, is below limit where it has
-	// to be: within the window for the cell with the fingerprint, [0], and in a full line
-	// for the last cell of others, [1]. There the result does not go below 0, as the cell
-	// may be any later.
+	tooLate uint64 // the least lateness of an element that sets the clock back
+	// The youth of an element less the youth of a cell, plus bias, must be below limit to
+	// be within the window, for the cell with the fingerprint, [0], and in a full line
+	// for the last cell of other elements, [1]. In the latter case the result does not go
+	// below 0, as the cell may be later by any amount.
 	bias, limit [2]uint64
 	masks       *coarseMaskRows
 	cells       int
@@ -178,8 +180,8 @@ func newCoarseRule(p *CoarseParams, rows CoarseRows) coarseRule {
 	return r
 }
 
-// coarseMaskRows say which bytes of a line change when cells 0 to n move on: those of row
-// n+1. Row 0 changes none.
+// coarseMaskRows has in row n+1 the bytes of a line that change when cells 0 to n move
+// on. Row 0 changes none.
 type coarseMaskRows [layout.CoarseCells + 1][64]uint8
 
 // These are allocated on their own, so their rows are aligned to cache lines.
@@ -206,8 +208,9 @@ func newCoarseMasks(cells int, fine bool) *coarseMaskRows {
 // fineBytes is where the bytes of fine cells begin in a line.
 const fineBytes = 4 * layout.FineCells
 
-// coarse replaces the low halves of the batch by new cells of youth 0, as coarseCell has
-// them, and the random words by the ticks. It returns the elements without a time.
+// coarse replaces the low halves of the batch by new cells of youth 0, as coarseCell
+// returns them, and the random words by the ticks. It returns the elements without a
+// time.
 func (b *batch) coarse(ticks []int64, fine bool) (noTime uint64) {
 	done, noTime := b.coarseVectors(ticks, fine)
 	for i := done; i < len(ticks); i++ {
@@ -241,8 +244,8 @@ func (b *batch) dropCoarse(n int, gone uint64) (left int) {
 }
 
 // testAndSetAll looks up 1 to 64 elements and returns a bit for each copy. The kernels
-// return those that find their fingerprint, and those whose cell, that one or else the last,
-// is within the limit of the rule: all shifted in from below.
+// return the elements that find their fingerprint, and the elements whose cell, the found
+// one or else the last, is within the limit of the rule: all shifted in from below.
 func (r *coarseRule) testAndSetAll(rows CoarseRows, current, ahead *batch, log *coarseLog, n int, c *CoarseCounts) (copies uint64) {
 	hits, found := testAndSetCoarseBatch(rows.Lines, current, ahead, log, n, r)
 	found &= ^uint64(0) >> (64 - n)
@@ -267,7 +270,7 @@ func (r *coarseRule) testAndSetAll(rows CoarseRows, current, ahead *batch, log *
 // Refresh it then goes to the front of its line in rows, with the later of both times. So the
 // verdicts are as if rows had held everything from the beginning.
 //
-// It panics as TestAndSetCoarse does, and if one of older has no lines.
+// It panics as TestAndSetCoarse does, and if a member of older has no lines.
 func TestAndSetCoarseAround(rows CoarseRows, older []CoarseRows, seen []uint64, digests []digest.Digest, ticks []int64, p CoarseParams, c *CoarseCounts) {
 	checkCoarseArguments(rows, seen, digests, ticks, &p)
 	for i := range older {
@@ -312,8 +315,8 @@ func (t *coarseTable) touch(lines []layout.Line, digests []digest.Digest) {
 	touchLines(lines, offsets[:len(digests)])
 }
 
-// askOlder looks for an element in older rows. It reports whether the element is a copy, and
-// how much later than it the cell is, or 0.
+// askOlder looks for an element in older rows. It reports whether the element is a copy,
+// and how much later the cell is, or 0.
 func (t *coarseTable) askOlder(older *CoarseRows, e *coarseElement) (later uint64, isCopy bool) {
 	r := t.rule
 	number, _ := bits.Mul64(t.place, uint64(len(older.Lines)))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the kernels of coarse rows have in common. BX is the line's address, and BP the
-// second row of the masks. R8 collects the hits, R10 the elements that are not found: each
-// bit is shifted in from below. R11 is the line's place in the log. Conditions are those that
-// need the carry alone, which are faster.
+// The common part of the kernels of coarse rows. BX is the line's address, and BP the
+// second row of the masks. R8 collects the hits, R10 the elements that are not found:
+// each bit is shifted in from below. R11 is the line's place in the log. Conditions use
+// only the carry, which is faster.
 
-// BEGINCOARSE leaves the coarseRule in DX, and what CLOCK and JUDGE need of it in the frame.
+// BEGINCOARSE leaves the coarseRule in DX, and the parts that CLOCK and JUDGE need in the
+// frame.
 #define BEGINCOARSE \
 	BEGINHALVES                   \
 	MOVQ R11, half-8(SP)          \
@@ -27,8 +28,8 @@
 	MOVQ (coarseRule_limit+8)(DX), AX \
 	MOVQ AX, limitFull-56(SP)
 
-// CLOCK sets R12 to the new clock of the line, R14 to the youth of the element, and R15 to
-// how much the cells age.
+// CLOCK sets R12 to the new clock of the line, R14 to the youth of the element, and R15
+// to the aging of the cells.
 #define CLOCK \
 	FETCH                                 \
 	ADDQ  DI, BX                          \
@@ -46,16 +47,16 @@
 	CMOVLCS none-32(SP), R15              \
 	XORL  old-16(SP), R14
 
-// CHOOSE takes the cells that have the fingerprint in AX, and LAST, the bit of the last cell.
-// It sets AX to the number of the cell that goes.
+// CHOOSE takes the cells that have the fingerprint in AX, and LAST, the bit of the last
+// cell. It sets AX to the number of the cell to remove.
 #define CHOOSE(LAST) \
 	CMPL   AX, $1   \
 	ADCQ   R10, R10 \
 	ORL    LAST, AX \
 	TZCNTL AX, AX
 
-// JUDGE takes the youth of the cell that goes in DX, before this element. It sets DX to its
-// youth now, and R15 to ones if the element is a copy of it.
+// JUDGE takes the youth of the cell to remove in DX, before this element. It sets DX to
+// its youth now, and R15 to ones if the element is a copy of it.
 #define JUDGE \
 	SUBL  R15, DX                         \
 	CMOVLCS none-32(SP), DX               \
@@ -70,12 +71,12 @@
 	ANDNL R15, R10, R15                   \
 	ANDL  $1, R15
 
-// KEEPCOARSE makes a copy move no cell: none is before number -1.
+// KEEPCOARSE makes a copy move no cell: no cell is before number -1.
 #define KEEPCOARSE \
 	NEGQ  R15         \
 	ORQ   R15, AX
 
-// RENEWCOARSE gives a copy the later one of both times in R14.
+// RENEWCOARSE sets R14 to the later time of a copy and its original.
 #define RENEWCOARSE \
 	CMPL  DX, R14     \
 	CMOVLCS R14, DX   \
@@ -104,8 +105,9 @@
 	MOVQ R10, found+56(FP)  \
 	RET
 
-// BEGINFILL, BEGINGROUP and ENDGROUP are around what makes four new cells of the digests in
-// Y4. AX collects the elements without a time. The random words come 512 bytes behind the low halves.
+// BEGINFILL, BEGINGROUP and ENDGROUP enclose the code that makes four new cells of the
+// digests in Y4. AX collects the elements without a time. The random words come 512 bytes
+// behind the low halves.
 #define BEGINFILL \
 	MOVQ low+0(FP), DI    \
 	MOVQ ticks+8(FP), SI  \

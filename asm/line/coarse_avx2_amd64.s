@@ -26,8 +26,8 @@
 	SHLL    $8, DX                           \
 	ORL     DX, AX
 
-// FIND ages the cells and finds the one that goes, for coarse cells. Y14 is the bits of their
-// youth.
+// FIND ages the cells and finds the one to remove, for coarse cells. Y14 is the bits of
+// their youth.
 #define FIND \
 	LOAD                                     \
 	VPBROADCASTD batch_low(SI)(CX*8), Y2     \
@@ -43,8 +43,8 @@
 	MOVBLZX (BX)(AX*4), DX                   \
 	JUDGE
 
-// FINDFINE is FIND for fine cells. Y14 is the bits of their youth, which are all in Y1, and
-// Y13 those of their fingerprints in bytes.
+// FINDFINE is FIND for fine cells. Y14 is the bits of their youth, which are all in Y1,
+// and Y13 the bits of their fingerprints in bytes.
 #define FINDFINE \
 	LOAD                                     \
 	VPBROADCASTD batch_low(SI)(CX*8), Y2     \
@@ -77,7 +77,7 @@
 	VPALIGNR $12, Y3, Y0, Y3                 \
 	VPALIGNR $12, Y4, Y1, Y4
 
-// BLEND stores the line with what moves on.
+// BLEND stores the line with the moved cells.
 #define BLEND(LOOP) \
 	SHLQ    $6, AX                           \
 	VMOVDQU (BP)(AX*1), Y5                   \

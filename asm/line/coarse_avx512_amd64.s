@@ -10,7 +10,7 @@
 // Coarse rows, a line a register (AVX-512 F, BW; BMI1 for scalars). Z0 is the line. K7 has a
 // bit for each cell.
 
-// FIND ages the cells and finds the one that goes, for coarse cells. Z20 is their
+// FIND ages the cells and finds the one to remove, for coarse cells. Z20 is their
 // fingerprints' bits.
 #define FIND \
 	CLOCK                                        \
@@ -36,8 +36,8 @@
 	VMOVDQU64 Z3, (BX)                            \
 	NEXTCOARSE(LOOP)
 
-// FINDFINE is FIND for fine cells. Z20 is the bits of their fingerprints in bytes, Z21 those
-// of their youth.
+// FINDFINE is FIND for fine cells. Z20 is the bits of their fingerprints in bytes, Z21
+// the bits of their youth.
 #define FINDFINE \
 	CLOCK                                        \
 	VMOVDQU64 (BX), Z0                           \

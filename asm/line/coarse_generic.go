@@ -24,8 +24,8 @@ func testAndSetCoarseBatchGeneric(lines []layout.Line, current *batch, log *coar
 	return hits, found
 }
 
-// turn sets the clock of a line for an element, whose cells age by that, and returns the
-// youth of the element.
+// turn sets the clock of a line for an element, ages the cells accordingly, and returns
+// the youth of the element.
 func (r *coarseRule) turn(line *[8]uint64, tick uint32) (own uint64) {
 	clock := uint32(line[7] >> 32)
 	late := uint64(clock - tick)
@@ -39,7 +39,7 @@ func (r *coarseRule) turn(line *[8]uint64, tick uint32) (own uint64) {
 	return r.old
 }
 
-// age takes so much from the youth of all cells.
+// age subtracts passed from the youth of all cells.
 func (r *coarseRule) age(line *[8]uint64, passed uint64) {
 	if r.fine {
 		line[6] = lessYouth(line[6], passed*0x0101010101010101, 0x3f3f3f3f3f3f3f3f)
@@ -55,7 +55,7 @@ func (r *coarseRule) age(line *[8]uint64, passed uint64) {
 }
 
 // lessYouth takes passed from the fields of a word that a mask marks, and stops at 0. The
-// fields of odd bytes are done after those of even ones, so that borrows have room.
+// fields of odd bytes are done after the even ones, so that borrows have room.
 func lessYouth(word, passed, fields uint64) uint64 {
 	const even = 0x00ff00ff00ff00ff
 	low := lessFields(word&fields&even, passed&even)
@@ -123,7 +123,8 @@ func (r *coarseRule) isHit(own, youth, isFound uint64) (hit uint64) {
 	return above(r.limit[which], own-youth+r.bias[which])
 }
 
-// put puts a cell with a youth in front of a line. It replaces the one with a number.
+// put puts a cell with a youth in front of a line. It replaces the cell with the given
+// number.
 func (r *coarseRule) put(line *[8]uint64, at int, cell, youth uint64) {
 	if !r.fine {
 		shiftIn(line[:], at, 32, cell|youth)

@@ -57,7 +57,7 @@ func compareCoarse(t *testing.T, rng *rand.Rand, p CoarseParams, front bool, kin
 	}
 }
 
-// TestCoarseLevelsAnyMemory starts from lines that no call has made, such as those of a
+// TestCoarseLevelsAnyMemory starts from lines that no call has made, such as lines of a
 // snapshot: cells with equal fingerprints, gaps, and any age.
 func TestCoarseLevelsAnyMemory(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {

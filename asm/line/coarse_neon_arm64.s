@@ -6,10 +6,10 @@
 #include "go_asm.h"
 #include "common_arm64.h"
 
-// Coarse rows, a line four registers (Advanced SIMD). R4 is the coarseRule, R11 and R12 are
-// its bias, R15 and R16 its limit, R13 tooLate, R14 old, R19 the second row of its masks. R20
-// is the line's place in the log. R5 collects the hits, R6 those that are found: each bit is
-// shifted in from below.
+// Coarse rows, a line four registers (Advanced SIMD). R4 is the coarseRule, R11 and R12
+// are its bias, R15 and R16 its limit, R13 tooLate, R14 old, R19 the second row of its
+// masks. R20 is the line's place in the log. R5 collects the hits, R6 the elements that
+// are found: each bit is shifted in from below.
 
 // BEGIN leaves the number of elements of the second half in the frame.
 #define BEGIN \
@@ -29,8 +29,8 @@
 	VDUP R8, V20.D2                      \
 	VEOR V23.B16, V23.B16, V23.B16
 
-// CLOCK loads and logs the line. It sets R21 to the clock, R22 to the youth of the element,
-// R23 to how much cells age, and R8 to the new cell.
+// CLOCK loads and logs the line. It sets R21 to the clock, R22 to the youth of the
+// element, R23 to the aging of the cells, and R8 to the new cell.
 #define CLOCK \
 	LOADLINE                          \
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R20) \
@@ -47,9 +47,9 @@
 	CSEL  HS, R23, ZR, R23            \
 	SUB   R22, R14, R22
 
-// CHOOSE takes the bytes of cells that have the fingerprint in V5, and LAST, the bit of the
-// last cell. It sets R9 to the number of the cell that goes, R25 to 1 if it has the
-// fingerprint, and R17 and R26 to what JUDGE compares with.
+// CHOOSE takes the bytes of cells that have the fingerprint in V5, and LAST, the bit of
+// the last cell. It sets R9 to the number of the cell to remove, R25 to 1 if it has the
+// fingerprint, and R17 and R26 to the values that JUDGE compares with.
 #define CHOOSE(CELLS, LAST) \
 	VEXT  $8, V5.B16, V5.B16, V6.B16  \
 	VAND  V20.B16, V5.B16, V5.B16     \
@@ -79,8 +79,8 @@
 	ADD   R5<<1, R24, R5              \
 	AND   R25, R24, R24
 
-// FIND ages the cells and finds the one that goes, for coarse cells. V21 is the bits of their
-// youth.
+// FIND ages the cells and finds the one to remove, for coarse cells. V21 is the bits of
+// their youth.
 #define FIND \
 	CLOCK                             \
 	VDUP  R8, V4.S4                   \
@@ -110,8 +110,8 @@
 	MOVBU (R10), R10                  \
 	JUDGE
 
-// FINDFINE is FIND for fine cells. V21 is the bits of their youth in V3, and V22 those of
-// their fingerprints there.
+// FINDFINE is FIND for fine cells. V21 is the bits of their youth in V3, and V22 the bits
+// of their fingerprints there.
 #define FINDFINE \
 	CLOCK                             \
 	VDUP  R8, V4.S4                   \
@@ -137,12 +137,12 @@
 	AND   $0x3f, R10, R10             \
 	JUDGE
 
-// KEEP makes a copy move no cell: none is before number -1.
+// KEEP makes a copy move no cell: no cell is before number -1.
 #define KEEP \
 	NEG  R24, R24      \
 	ORR  R24, R9, R9
 
-// RENEW gives a copy the later one of both times in R22.
+// RENEW sets R22 to the later time of a copy and its original.
 #define RENEW \
 	CMP  R22, R10              \
 	CSEL HI, R10, R22, R10     \
@@ -157,7 +157,7 @@
 	VEXT $12, V2.B16, V1.B16, V7.B16                  \
 	VEXT $12, V3.B16, V2.B16, V24.B16
 
-// BLEND stores the line with what moves on.
+// BLEND stores the line with the moved cells.
 #define BLEND(LOOP) \
 	ADD  R9<<6, R19, R9                               \
 	VLD1 (R9), [V16.B16, V17.B16, V18.B16, V19.B16]   \

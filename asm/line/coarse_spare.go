@@ -13,8 +13,8 @@ type coarseTable struct {
 	counts *CoarseCounts
 }
 
-// coarseElement is an element that its line does not have. What it says of youths is by the
-// clock of the line once that was turned for it.
+// coarseElement is an element whose line does not have it. Its youths are relative to the
+// line's clock after it was turned for the element.
 type coarseElement struct {
 	line      *[8]uint64
 	number    uint64 // of the line
@@ -22,10 +22,10 @@ type coarseElement struct {
 	tick      uint32
 	clock     uint32 // of the line
 	own, last uint64 // the youth of the element, and of the last cell
-	freed     int    // the cell of the spare line that it leaves if it is a copy, or -1
+	freed     int    // the cell of the spare line that the element frees if it is a copy, or -1
 }
 
-// elementOf describes an element of a line that may not have been turned for it yet.
+// elementOf describes an element of a line that may not yet have been turned for it.
 func (r *coarseRule) elementOf(line *[8]uint64, number, cell uint64, tick uint32) coarseElement {
 	e := coarseElement{line: line, number: number, cell: cell, tick: tick, clock: uint32(line[7] >> 32), freed: -1}
 	e.own, e.last = r.seenFrom(line, tick, r.youth(line, r.cells-1))
@@ -61,7 +61,7 @@ func (t *coarseTable) testAndSet(line *[8]uint64, number, cell uint64, tick uint
 }
 
 // ask looks for an element in the spare line, if its line is full, and in older rows. It
-// reports whether the element is a copy, and how much later than it the cell is, or 0.
+// reports whether the element is a copy, and how much later the cell is, or 0.
 func (t *coarseTable) ask(e *coarseElement) (later uint64, isCopy bool) {
 	r := t.rule
 	if len(t.rows.Spare) > 0 && r.isFull(e.own, e.last) {
@@ -115,7 +115,8 @@ func (t *coarseTable) spill(e *coarseElement) {
 	if found == 0 && e.freed >= 0 {
 		at, found = e.freed, 1
 	}
-	// By the clock of the element's line, the youth of the cell that goes is last+old-clock.
+	// By the clock of the element's line, the youth of the cell to remove is
+	// last+old-clock.
 	if last := r.youth(spare, at); found == 0 && last > 0 {
 		t.counts.EvictedLive += above(last+r.old-clock+r.window+1, e.own)
 	}
@@ -127,8 +128,9 @@ func (r *coarseRule) isFull(own, last uint64) bool {
 	return last > 0 && r.isHit(own, last, 0) == 1
 }
 
-// peek looks for an element in a line that stays as it is. It returns the cell with its
-// fingerprint, if that is within the window, and how much later than the element it is, or 0.
+// peek looks for an element in a line without changing it. It returns the cell with its
+// fingerprint, if that is within the window, and how much later the cell is than the
+// element, or 0.
 func (r *coarseRule) peek(line *[8]uint64, cell uint64, tick uint32) (at int, later uint64, found bool) {
 	at, found1 := r.find(line, cell)
 	if found1 == 0 {
@@ -141,8 +143,8 @@ func (r *coarseRule) peek(line *[8]uint64, cell uint64, tick uint32) (at int, la
 	return at, max(own, youth) - own, true
 }
 
-// seenFrom returns what would be the youth of an element, and of a cell of its line, if the
-// line were turned for it.
+// seenFrom returns the youths that an element and a cell of its line would have if the
+// line were turned for the element.
 func (r *coarseRule) seenFrom(line *[8]uint64, tick uint32, youth uint64) (own, cell uint64) {
 	clock := uint32(line[7] >> 32)
 	if late := uint64(clock - tick); late < r.tooLate {
@@ -160,14 +162,14 @@ func (rows *CoarseRows) SpareOf(number uint64) uint64 {
 // spareOf returns the spare line of the line with a number.
 func (rows *CoarseRows) spareOf(number uint64) *[8]uint64 { return &rows.Spare[rows.SpareOf(number)] }
 
-// coarseSecondPass looks up those of a batch again that find their line full. The state is
-// then as if elements had come one at a time.
+// coarseSecondPass looks up again the elements of a batch that find their line full. The
+// state is then as if elements had come one at a time.
 //
-// The kernel took all of them as if there were no spare lines. That is right for the line of
-// an element that finds nothing there, so only its last cell, which is in the log, is left
-// to move. An element that is a copy after all has changed its line wrongly, and so
-// may have those that came into the line later. Its line goes back to what it was before, and
-// these are looked up once more at their turn.
+// The kernel took all of them as if there were no spare lines. That is right for the line
+// of an element that finds nothing there, so it remains only to move the line's last
+// cell, which is in the log. An element that is a copy after all has changed its line
+// wrongly, and so may have the later elements of the line. Its line is restored, and the
+// later elements are looked up once more at their turn.
 type coarseSecondPass struct {
 	coarseTable
 	batch *batch
@@ -175,8 +177,8 @@ type coarseSecondPass struct {
 	size  int
 }
 
-// run takes and returns the elements that are copies, and that find their fingerprint, all in
-// order. The full ones are those that ask.
+// run takes and returns the elements that are copies, and that find their fingerprint,
+// all in order. The full elements are those that ask the spare line.
 func (s *coarseSecondPass) run(copies, found, full uint64) (allCopies, allFound uint64) {
 	s.touchSpare(full)
 	again := uint64(0)

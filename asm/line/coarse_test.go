@@ -131,7 +131,7 @@ func (m *coarseModel) testAndSet(d digest.Digest, tick int64) bool {
 	return later >= 0
 }
 
-// find returns how much later than an element its cell in these older rows is, at least 0, or
+// find returns how much later an element's cell in these older rows is, at least 0, or
 // -1.
 func (m *coarseModel) find(place, fingerprint uint64, tick int64) int64 {
 	index, _ := bits.Mul64(place, uint64(len(m.lines)))
@@ -245,7 +245,7 @@ func coarseStream(rng *rand.Rand, n int, p CoarseParams) *timedStream {
 		case 0:
 			d[0] = 0 // the fingerprint of empty cells
 		case 1:
-			d[0] = rng.Uint64N(16) << 60 // with few bits to tell apart
+			d[0] = rng.Uint64N(16) << 60 // with few distinct bits
 		}
 		d[1] = d[0] * 0xbf58476d1ce4e5b9
 		s.add(d, now, 0)
@@ -369,7 +369,7 @@ func TestCoarseEdges(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for _, c := range []struct {
 			window int
-			ticks  []int64 // of one element again and again, with others between where they are negative
+			ticks  []int64 // ticks of one element, again and again; negative ones belong to other elements in between
 			copies uint64
 		}{
 			{100, []int64{0, 100}, 2}, {100, []int64{0, 101}, 0}, {127, []int64{0, 127}, 2}, {127, []int64{0, 128}, 0},

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the kernels of lines have in common, those of fingerprint rows most. A batch is
-// done in two halves. While one is looked up, the rows of the next half are fetched,
-// which is 32 elements ahead: farther ahead, lines leave the first cache before their
-// turn.
+// The common part of the kernels of lines, mostly of fingerprint rows. A batch is done in
+// two halves. While one is looked up, the rows of the next half are fetched, which is 32
+// elements ahead: farther ahead, lines leave the first cache before their turn.
 //
-// DI is the first line. SI and R9 are the ends of this half and of the next one,
-// and CX is minus the number of elements that are left of this one, so that it
-// counts up to 0. R11 is the number of elements of the second half, then 0. R8
-// collects the elements that were not found, and R10 those whose row had an empty cell
-// before (in some loops with random evictions, whose row had none): each bit is shifted
-// in from below (ADC doubles and adds the carry), so the first element ends up highest.
+// DI is the first line. SI and R9 are the ends of this half and of the next one, and CX
+// is minus the number of elements left of this one, so that it counts up to 0. R11 is the
+// number of elements of the second half, then 0. R8 collects the elements that were not
+// found, and R10 the elements whose row had an empty cell before (in some loops with
+// random evictions, whose row had none): each bit is shifted in from below (ADC doubles
+// and adds the carry), so the first element ends up highest.
 
-// Where a batch has patterns and victims, once it has them.
+// The places of a batch's patterns and victims, once it has them.
 #define PATTERN batch_low
 #define VICTIM batch_random
 
@@ -70,7 +69,7 @@
 	NEGQ CX               \
 	JNE  LOOP
 
-// END returns R8 and those of its elements that R10 has, whose row had an empty cell.
+// END returns R8, and the elements of R8 in R10, whose row had an empty cell.
 #define END \
 	ANDQ R8, R10 \
 	ENDALL
@@ -94,9 +93,9 @@
 	SUBQ DX, R15                  \
 	MOVQ ·timedTables(SB), R14
 
-// What the kernels for cells have in common. Registers are as above, but that R8 collects
-// the elements that are found; R12 and R13 are the masks of runs after elements that are
-// missed and that are found.
+// The common part of the kernels for cells. Registers are as above, except that R8
+// collects the elements that are found; R12 and R13 are the masks of runs after missed
+// and after found elements.
 
 // BEGINCELLS leaves the rule in DX.
 #define BEGINCELLS \
@@ -114,18 +113,19 @@
 	CMOVQCS R13, DX     \
 	ADCQ    R8, R8
 
-// ENDCELLS returns the elements that are found, and AX, by how much the number of
-// cells that are not zero grew.
+// ENDCELLS returns the elements that are found, and AX, the growth of the number of cells
+// that are not zero.
 #define ENDCELLS \
 	VZEROUPPER              \
 	MOVQ R8, found+40(FP)   \
 	MOVQ AX, filled+48(FP)  \
 	RET
 
-// What the kernels for sliding rows have in common. R15 is the end of
-// this half of before. R8 collects the elements that have a cell in the end.
+// The common part of the kernels for sliding rows. R15 is the end of this half of before.
+// R8 collects the elements that have a cell in the end.
 
-// BEGINSLIDING makes R15, and Y or Z register MASK the bits of cells that are compared.
+// BEGINSLIDING makes R15, and sets Y or Z register MASK to the bits of cells that are
+// compared.
 #define BEGINSLIDING(MASK) \
 	BEGINHALVES                \
 	MOVQ before+32(FP), R15    \
@@ -136,9 +136,8 @@
 	MOVQ AX, X1                \
 	VPBROADCASTQ X1, MASK
 
-// CHOOSECELL sets DX to the cell of an element: the one that matches, of which AX has a
-// bit, or else the first empty one, of which DX has a bit. It goes to FULL if there is
-// none.
+// CHOOSECELL sets DX to the cell of an element: the one that matches, marked in AX, or
+// else the first empty one, marked in DX. It goes to FULL if there is none.
 #define CHOOSECELL(FULL) \
 	SHLL   $8, DX                \
 	LEAL   0x10000(AX)(DX*1), AX \
@@ -148,8 +147,8 @@
 	ADCQ   R8, R8                \
 	ANDL   $7, DX
 
-// LATERDATE writes what the cell held before, and makes R13 what it holds from now on:
-// the later one of both dates. A cell that was empty has no bit above that of a date.
+// LATERDATE writes the previous content of the cell, and sets R13 to the new one: with
+// the later of both dates. A cell that was empty has no bit above a date's bits.
 #define LATERDATE \
 	MOVQ    (BX)(DX*8), R12         \
 	MOVQ    PATTERN(SI)(CX*8), R13  \
@@ -172,7 +171,7 @@
 	VZEROUPPER             \
 	RET
 
-// FULLSLIDING is where an element finds no cell.
+// FULLSLIDING handles an element that finds no cell.
 #define FULLSLIDING(LOOP) \
 	ADDQ R8, R8          \
 	MOVW $0, (R15)(CX*2) \

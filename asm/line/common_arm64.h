@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the kernels for lines have in common. R0 is the first line. A batch is done in two
+// The common part of the kernels for lines. R0 is the first line. A batch is done in two
 // halves: R1 goes through one, R2 through the next one, whose lines are fetched; R3 is
-// the number of elements that are left of the first one, R13 that of the second half,
-// then 0. R5 collects verdicts, and R6 others or counts: each bit is shifted in from
-// below, so the first one ends up highest.
+// the number of elements left of the first half, R13 the number of the second half, then
+// 0. R5 collects verdicts, and R6 others or counts: each bit is shifted in from below, so
+// the first one ends up highest.
 
 #define BEGINHALVES \
 	MOVD  lines+0(FP), R0            \

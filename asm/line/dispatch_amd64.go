@@ -57,7 +57,7 @@ func vectorGroups(elements int) int {
 // that a random eviction takes. Others expect a bit for each cell.
 func topVictims() bool { return cpu.Best != cpu.AVX512 }
 
-// fingerprintVectors does what fingerprint does, if the CPU can, for eight or four
+// fingerprintVectors does the work of fingerprint, if the CPU can, for eight or four
 // elements at a time. It may change places after the last element.
 func (b *batch) fingerprintVectors(n int, g *rowGeometry, victims bool) bool {
 	switch cpu.Best {
@@ -79,8 +79,8 @@ func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	testAndSetBitmapAMD64(&lines[0], &seen[0], &permuted[0], len(permuted))
 }
 
-// splitExactVectors does what splitExact does for cells that keep their width. It reports
-// false if there is no kernel.
+// splitExactVectors does the work of splitExact for cells that keep their width. It
+// reports false if there is no kernel.
 func splitExactVectors(dst, src []layout.Line, width, rest uint) bool {
 	switch {
 	case cpu.Best != cpu.AVX512:
@@ -94,7 +94,8 @@ func splitExactVectors(dst, src []layout.Line, width, rest uint) bool {
 	return true
 }
 
-// splitCellsVectors does what splitCells64 does. It reports false if there is no kernel.
+// splitCellsVectors does the work of splitCells64. It reports false if there is no
+// kernel.
 func splitCellsVectors(dst, src []layout.Line, half uint) bool {
 	if cpu.Best != cpu.AVX512 {
 		return false
@@ -118,7 +119,7 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 	return testAndSetTimedBatchGeneric(lines, current, n, b, r)
 }
 
-// survey looks at the spare line of an element's line. Rules for single elements have no
+// survey examines the spare line of an element's line. Rules for single elements have no
 // lanes for vectors.
 func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) (v spareView) {
 	if cpu.Best != cpu.AVX512 || !r.lanes.ready {
@@ -144,8 +145,8 @@ func spreadBits(x, mask uint64) (moved uint64) {
 	return spreadAMD64(x, mask)
 }
 
-// testAndSet first replaces the words of the batch by what the kernels look for in a
-// line.
+// testAndSet first replaces the words of the batch by the patterns that the kernels look
+// for in a line.
 func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	first, lanes, span := &k.lines[0], &stableLanesOf[k.rule.k], k.rule.span
 	method := k.rule.method

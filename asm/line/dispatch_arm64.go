@@ -51,8 +51,8 @@ func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView 
 	return r.surveyGeneric(line, spare, cell, mark)
 }
 
-// testAndSet first replaces the words of the batch by what the kernels look for in a
-// line.
+// testAndSet first replaces the words of the batch by the patterns that the kernels look
+// for in a line.
 func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	if cpu.Best == cpu.Generic {
 		return k.rule.testAndSetGeneric(k.lines, current, ahead, n, inserted)
@@ -89,7 +89,7 @@ func splitCellsVectors(_, _ []layout.Line, _ uint) bool { return false }
 
 func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
 
-// topVictims tells that the kernels of rows that are words want the top bit of the cell
+// topVictims reports that the kernels of rows in words expect the top bit of the cell
 // that a random eviction takes.
 func topVictims() bool { return true }
 
@@ -116,15 +116,16 @@ func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseL
 //go:noescape
 func fineRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
-// timedRowsNEON returns its bits with the last element in the lowest one. second is for the
-// last half of the elements, and first for 32 before them, if there are more than 32: the
-// upper half has the new ones, the lower half those that may have to do with a spare line.
+// timedRowsNEON returns its bits with the last element in the lowest one. second is for
+// the last half of the elements, and first for 32 before them, if there are more than 32:
+// the upper half has the new ones, the lower half the elements that may concern a spare
+// line.
 //
 //go:noescape
 func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, first, second uint64)
 
 // slidingRowsNEON returns the elements that have a cell in the end, the last one in the
-// lowest bit; bits above those of the elements are 0.
+// lowest bit; bits above the last element's are 0.
 //
 //go:noescape
 func slidingRowsNEON(lines *[8]uint64, current, ahead *batch, n int, before *uint16) (held uint64)
@@ -135,14 +136,14 @@ func testBloomNEON(lines *[8]uint64, current, ahead *batch, n int, salts *bloomS
 //go:noescape
 func testAndSetBloomNEON(lines *[8]uint64, current, ahead *batch, n int, salts *bloomSalts, rounds int) (missed, added uint64)
 
-// chooseBitsNEON makes the bytes of stableLanes of the batch's digests and random words,
-// and puts them in the place of the former.
+// chooseBitsNEON makes the bytes of stableLanes from the batch's digests and random
+// words, and puts them in the place of the digests.
 //
 //go:noescape
 func chooseBitsNEON(b *batch, lanes *stableLanes)
 
-// chooseGatesNEON puts in the place of a second random word where the bits are that it
-// chooses: a byte of the line and the bit in that byte for each part.
+// chooseGatesNEON replaces a second random word by the places of the bits that it
+// chooses: for each part a byte of the line and the bit in that byte.
 //
 //go:noescape
 func chooseGatesNEON(b *batch, lanes *stableLanes)
@@ -153,7 +154,7 @@ func clearBitsNEON(lines *[8]uint64, current, ahead *batch, n int, lanes *stable
 //go:noescape
 func clearInsertedNEON(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes, inserted uint64) (missed, added uint64)
 
-// clearRunsNEON clears the run from one of span bits on.
+// clearRunsNEON clears the run that begins at one of span bits.
 //
 //go:noescape
 func clearRunsNEON(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes, runs *stableRuns, span uint64) (missed, added uint64)
@@ -173,8 +174,8 @@ func timers8NEON(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps,
 //go:noescape
 func timers16NEON(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
-// sweepTimers8NEON takes the present stamp and the largest difference of a live one to
-// it, both in all timers of a word.
+// sweepTimers8NEON takes the present stamp and the largest difference of a live stamp
+// from it, both in all timers of a word.
 //
 //go:noescape
 func sweepTimers8NEON(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)

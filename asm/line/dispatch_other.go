@@ -11,7 +11,7 @@ func testAndSetBitmap(lines [][8]uint64, seen []uint64, permuted []uint32) {
 	testAndSetBitmapGeneric(lines, seen, permuted)
 }
 
-// prefetch leaves the lines to those who read them.
+// prefetch leaves the lines to their readers.
 func prefetch([][8]uint64, []uint64) {}
 
 func atHome(lines [][8]uint64, s *Sightings, r *HomeRule) (home uint64, done int) {
@@ -26,7 +26,7 @@ func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView 
 	return r.surveyGeneric(line, spare, cell, mark)
 }
 
-// stableKernel is what a call of TestAndSetStable works with.
+// stableKernel is the state of a call of TestAndSetStable.
 type stableKernel struct {
 	rule  stableRule
 	lines [][8]uint64

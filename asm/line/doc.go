@@ -24,24 +24,24 @@
 //	does it come from home                AtHome                 homes.go        homes.go
 //
 // The kernels in assembly are in files with the same first word: timed_avx512_amd64.s has
-// the AVX-512 kernels of timed rows. These know no spare lines: timed_spare.go has the rule
-// for those, and timed_second.go the second pass over a batch that applies it. Exact rows
-// use the kernels of fingerprint rows. The decrement of a stable Bloom filter is evict in
-// stable_generic.go and clear... in the files stable_*.s for bits, and testAndSet2 and
-// testAndSet4 in cells.go for cells.
+// the AVX-512 kernels of timed rows. They handle no spare lines: timed_spare.go has the
+// rule for these, and timed_second.go the second pass over a batch that applies it. Exact
+// rows use the kernels of fingerprint rows. The decrement of a stable Bloom filter is
+// evict in stable_generic.go and clear... in the files stable_*.s for bits, and
+// testAndSet2 and testAndSet4 in cells.go for cells.
 //
 // # Levels
 //
 // The CPU decides which kernel runs (internal/cpu), which changes only the time.
 // dispatch_amd64.go has a table of the kernels at each level, dispatch_arm64.go has those
 // for NEON. Where a level has no kernel, the next plainer one runs, in the end the twin
-// in plain Go, named Generic. asm/internal/dispatch generates the functions of levels_*.go,
-// which choose among them. Every kernel equals its twin bit for bit. The build tag purego
-// builds the twins alone.
+// in plain Go, named Generic. asm/internal/dispatch generates the functions of
+// levels_*.go, which choose among them. Every kernel equals its twin bit for bit. The
+// build tag purego builds only the twins.
 //
-// bench/levels.sh measures what a level of these kernels buys in a whole command. User CPU
-// time for two million packets of 60 bytes in one worker, medians of five rounds in turns on
-// a busy Intel Xeon of family 6, model 207 (AVX-512), on 27 November 2026:
+// bench/levels.sh measures the gain of each kernel level in a whole command. User CPU
+// time for two million packets of 60 bytes in one worker, medians of five rounds in turns
+// on a busy Intel Xeon of family 6, model 207 (AVX-512), on 27 November 2026:
 //
 //	command                                 AVX-512  AVX2    generic
 //	dedup                                   73 ms    x 1.11  x 2.07
@@ -54,10 +54,10 @@
 //
 // # Elements and positions
 //
-// A call looks up its elements one after the other, so those of one call find each other.
-// Bit i of seen is the verdict on element i. Bits after the last element are cleared in
-// the last word. The high half of a digest, digests[i][1], chooses the line. The low
-// half, digests[i][0], is what a line knows of the element.
+// A call looks up its elements one after the other, so elements of one call find each
+// other. Bit i of seen is the verdict on element i. Bits after the last element are
+// cleared in the last word. The high half of a digest, digests[i][1], chooses the line.
+// The low half, digests[i][0], is the part of the element that the line stores or checks.
 //
 // Some kernels need random words. The random word of an element depends on its digest and
 // its position in the stream (see prng). Element i of a call has position position + i,
@@ -68,7 +68,7 @@
 // A call goes through pipeline.go in batches of 64 elements (batch.go), which vectors
 // fill where there are any. A kernel gets the first line, the current batch, the batch
 // ahead, whose lines it prefetches 32 elements before their turn, the number of elements,
-// and what is particular to its kind. It returns a bit for each element, shifted in from
+// and the parameters of its kind. It returns a bit for each element, shifted in from
 // below, so that the last element is bit 0 (see inOrder), and counts or more bits.
 package line
 

@@ -10,11 +10,11 @@ import (
 )
 
 // TestAndSetExact32 looks up 32-bit words, in stream order, in exact rows of 16 cells of
-// 32 bits (layout/rows.go), and adds those that are missing.
+// 32 bits (layout/rows.go), and adds missing ones.
 //
 // With 2^L lines the top L bits of a word choose its line. The line stores the other 32-L
-// bits, the remainder, plus one, in its first empty cell. Line and remainder are the
-// word, so equality is exact.
+// bits, the remainder, plus one, in its first empty cell. Line and remainder determine
+// the word, so equality is exact.
 //
 // It sets bit i of seen if and only if the row of permuted[i] held it before, from an
 // earlier call or an earlier element of this one, and clears the other bits of the words

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// SPLIT_BEGIN loads the arguments of a split: the lines to write to DI, those to read to
-// SI, how many to DX. It sets all lanes of Z10 to 1, of Z11 to bit rest and of Z12 to the
-// bits below.
+// SPLIT_BEGIN loads the arguments of a split: the lines to write to DI, the lines to read
+// to SI, their number to DX. It sets all lanes of Z10 to 1, of Z11 to bit rest and of Z12
+// to the bits below.
 #define SPLIT_BEGIN \
 	MOVQ dst+0(FP), DI; \
 	MOVQ src+8(FP), SI; \
@@ -21,9 +21,9 @@
 
 // func splitExact16AVX512(dst, src *[8]uint64, lines int, rest uint)
 //
-// Sixteen cells at a time, widened to 32 bits: those of either side are compressed, and
-// stored behind those of the first sixteen, which are 16 at most, so that a store ends
-// within its line.
+// Sixteen cells at a time, widened to 32 bits: the cells of either side are compressed,
+// and stored behind those of the first sixteen, which are 16 at most, so that a store
+// ends within its line.
 TEXT ·splitExact16AVX512(SB), NOSPLIT, $0-32
 	SPLIT_BEGIN
 

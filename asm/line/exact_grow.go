@@ -48,8 +48,8 @@ func exactCell(line *layout.Line, at, width uint) uint64 {
 	return line[at/64] >> (at % 64) & (1<<width - 1)
 }
 
-// SampleExactRows removes the words that have one of the bits of out from lines from to
-// to-1 of exact rows, and returns how many. The others keep their order. Bits of out must
+// SampleExactRows removes the words with one of the bits of out from lines from to to-1
+// of exact rows, and returns their number. The others keep their order. Bits of out must
 // be bits of a remainder. It panics unless 0 <= from <= to <= len(rows).
 func SampleExactRows(rows []layout.Line, from, to int, out uint32) (removed int) {
 	width := layout.ExactCellBits(len(rows))
@@ -86,8 +86,8 @@ func SplitDigestRows(dst, src []layout.Line, from, to int) {
 	splitCells64(dst[2*from:2*to], src[from:to], uint(65-bits.Len(uint(len(dst)))))
 }
 
-// splitCells64 distributes the cells of lines over twice as many: those without bit half
-// of line i go to line 2i of dst, and the others to line 2i+1, in address order. Lines of
+// splitCells64 distributes the cells of lines over twice as many: cells of line i without
+// bit half go to line 2i of dst, and the others to line 2i+1, in address order. Lines of
 // dst must be empty.
 func splitCells64(dst, src []layout.Line, half uint) {
 	if splitCellsVectors(dst, src, half) {
@@ -107,8 +107,8 @@ func splitCells64(dst, src []layout.Line, half uint) {
 	}
 }
 
-// SampleDigestRows removes the digests that have one of the bits of out from lines from
-// to to-1 of digest rows, and returns how many. The others keep their order. It panics
+// SampleDigestRows removes the digests with one of the bits of out from lines from to
+// to-1 of digest rows, and returns their number. The others keep their order. It panics
 // unless 0 <= from <= to <= len(rows).
 func SampleDigestRows(rows []layout.Line, from, to int, out uint64) (removed int) {
 	for i := range rows[from:to] {
@@ -133,10 +133,10 @@ func SampleDigestRows(rows []layout.Line, from, to int, out uint64) (removed int
 
 // splitExact distributes exact rows of 32-bit words over twice as many lines. Of the
 // remainders in line i of src, those without bit rest go to line 2i of dst. Those with it
-// lose it and go to line 2i+1. Each side keeps its order. Cells of src have wide bits and
-// those of dst narrow bits, 32 or 16. Lines of dst must be empty. It panics unless dst
-// has twice as many lines as src, wide is at least narrow, and a remainder below bit rest
-// and the code for empty fit a cell of narrow bits.
+// lose it and go to line 2i+1. Each side keeps its order. Cells have wide bits in src and
+// narrow bits in dst, 32 or 16. Lines of dst must be empty. It panics unless dst has
+// twice as many lines as src, wide is at least narrow, and a remainder below bit rest and
+// the code for empty fit a cell of narrow bits.
 func splitExact(dst, src []layout.Line, wide, narrow, rest uint) {
 	if len(dst) != 2*len(src) || wide != 16 && wide != 32 || narrow != 16 && narrow != wide || rest >= narrow {
 		panic("line: SplitExact: not twice as many lines, or cells of a wrong width")

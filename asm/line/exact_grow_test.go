@@ -127,8 +127,8 @@ func BenchmarkSplitExactRows(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/key")
 }
 
-// TestSplitDigestRows finds all that rows hold in the rows that they were split into,
-// full lines among them.
+// TestSplitDigestRows finds all words of rows in the rows that they were split into,
+// including full lines.
 func TestSplitDigestRows(t *testing.T) { kerneltest.ForEveryLevel(t, testSplitDigestRows) }
 
 func testSplitDigestRows(t *testing.T) {
@@ -261,7 +261,7 @@ func TestSampleExactRows(t *testing.T) {
 	}
 }
 
-// TestSplitExactLevels splits lines that hold from none to as many cells as fit, at each
+// TestSplitExactLevels splits lines that hold from no cells to as many as fit, at each
 // level, with guard pages on either side, and looks for every remainder.
 func TestSplitExactLevels(t *testing.T) {
 	for _, c := range []struct{ wide, narrow, rest uint }{{16, 16, 14}, {16, 16, 5}, {32, 32, 20}, {32, 16, 15}} {

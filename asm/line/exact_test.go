@@ -35,7 +35,7 @@ var exactKernels = []struct {
 	{"64/lines=65536", 1 << 16, 8, exact64Words},
 }
 
-// exact64Words has TestAndSetExact64 look up digests whose low halves begin with words.
+// exact64Words makes TestAndSetExact64 look up digests whose low halves begin with words.
 func exact64Words(lines []layout.Line, seen []uint64, permuted, overflow []uint32) int {
 	digests := make([]digest.Digest, len(permuted))
 	for i, y := range permuted {
@@ -44,7 +44,7 @@ func exact64Words(lines []layout.Line, seen []uint64, permuted, overflow []uint3
 	return TestAndSetExact64(lines, seen, digests, overflow)
 }
 
-// exactModel is what exact rows promise, by the number of words in each line.
+// exactModel is the contract of exact rows, by the number of words in each line.
 type exactModel struct {
 	shift uint
 	cells int
@@ -152,8 +152,8 @@ func TestExactRowsGolden(t *testing.T) {
 	}
 }
 
-// The bitmap is 512 MiB of which few pages are ever touched.
-// TestBitmap has guard pages around all buffers.
+// The bitmap is 512 MiB, but few of its pages are ever touched. TestBitmap has guard
+// pages around all buffers.
 func TestBitmap(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for _, front := range []bool{false, true} {
@@ -324,7 +324,7 @@ func goldenStream() (digests []digest.Digest) {
 		if r := splitmix.Next(&state); i > 0 && r&1 == 0 {
 			d = digests[r>>1%i]
 		}
-		splitmix.Next(&state) // leaves out a number that others than these digests came of
+		splitmix.Next(&state) // skips a number that only other digests come from
 		digests = append(digests, d)
 	}
 	return digests

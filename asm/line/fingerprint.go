@@ -8,46 +8,46 @@ import (
 	"math/bits"
 )
 
-// Eviction says where a row puts a fingerprint that it does not hold (with EvictQueue any
-// fingerprint), and which one it evicts if it is full.
+// Eviction chooses the cell for a fingerprint that a row does not hold (with EvictQueue
+// for any fingerprint), and the fingerprint to evict if the row is full.
 type Eviction uint8
 
 const (
 	// EvictRandom takes the first empty cell, or else a pseudo-random one. The others
 	// stay where they are.
 	EvictRandom Eviction = iota
-	// EvictLRU puts new fingerprints in front, moves those that are found to the
-	// front, and pushes the last one out: the least recently seen.
+	// EvictLRU puts new fingerprints in front, moves found ones to the front, and pushes
+	// the last one out: the least recently seen.
 	EvictLRU
 	// EvictQueue puts every fingerprint in front and pushes the last one out. That
-	// includes those that are found, so a row may hold a fingerprint more than once.
+	// includes found ones, so a row may hold a fingerprint more than once.
 	EvictQueue
 	evictions
 )
 
-// RowParams says what rows look like and how they evict. All calls for the same lines
-// must have the same parameters.
+// RowParams gives the shape and the eviction of rows. All calls for the same lines must
+// have the same parameters.
 type RowParams struct {
 	Shape    layout.RowShape
 	Eviction Eviction
 }
 
-// RowCounts counts the elements of a call that were put into a cell: those that were not
-// found, and with EvictQueue all.
+// RowCounts counts the elements of a call that were put into a cell: elements that were
+// not found, and with EvictQueue all.
 type RowCounts struct {
-	// Filled counts those that took an empty cell.
+	// Filled counts elements that took an empty cell.
 	Filled uint64
-	// Evicted counts those that took the cell of another element.
+	// Evicted counts elements that took the cell of another one.
 	Evicted uint64
 }
 
 // TestAndSetRows sets bit i of seen if the row of element i holds its fingerprint, and
-// puts the fingerprint there as the eviction says. It clears the bits of the others in
-// the words that cover len(digests) elements. It takes elements in order, so those of one
-// call find each other. A row is one of the quotient hash tables of Géraud,
-// Lombard-Platet and Naccache ("Quotient Hash Tables - Efficiently Detecting Duplicates
-// in Streaming Data", SAC 2019, section 3), within a cache line. Their eviction is
-// EvictRandom; EvictQueue is that of their queued tables with duplicates (QQHTD).
+// puts the fingerprint into the row according to the eviction. It clears the bits of the
+// others in the words that cover len(digests) elements. It takes elements in order, so
+// elements of one call find each other. A row is a row of the quotient hash tables of
+// Géraud, Lombard-Platet and Naccache ("Quotient Hash Tables - Efficiently Detecting
+// Duplicates in Streaming Data", SAC 2019, section 3), within a cache line. Their
+// eviction is EvictRandom; their queued tables with duplicates (QQHTD) have EvictQueue.
 //
 // With R = len(lines) * RowsPerLine rows, element i lives in row floor(digests[i][1] * R
 // / 2^64). Row r is word r%8 of line r/8 where rows are words, and line r where they are
@@ -90,7 +90,8 @@ func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	return c
 }
 
-// rowGeometry is a RowShape prepared for the kernels. Those in assembly know its layout.
+// rowGeometry is a RowShape prepared for the kernels. The kernels in assembly know its
+// layout.
 type rowGeometry struct {
 	width   uint64    // bits a cell
 	ones    uint64    // the lowest bit of each cell of a word
@@ -99,7 +100,7 @@ type rowGeometry struct {
 	spread  [2]uint64 // for each byte of two words, the byte of the first cell that is copied there
 	choose  uint64    // shifts a random word right to the number of a cell
 	top     uint64    // the bit that stands for the first cell: 1, or (see topVictims) its top bit
-	spacing uint64    // the bit for a cell is 2^spacing places above that for the cell before
+	spacing uint64    // the bit for a cell is 2^spacing places above the bit for the cell before
 }
 
 func newRowGeometry(s layout.RowShape) (g rowGeometry) {
@@ -122,8 +123,8 @@ func newRowGeometry(s layout.RowShape) (g rowGeometry) {
 
 // testAndSetRows is TestAndSetRows after its checks. It returns how many cells were
 // filled. The kernels return the elements that they miss, and the elements that they put
-// into an empty cell, both shifted in from below: the last element is bit 0. Where rows
-// are lines, a victim that is 0 keeps a missed element out of a full row.
+// into an empty cell, both shifted in from below: the last element is bit 0. In rows that
+// are lines, a victim of 0 keeps a missed element out of a full row.
 func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, p RowParams) (filled uint64) {
 	if len(digests) == 0 {
 		return 0

@@ -7,7 +7,7 @@
 #include "common_amd64.h"
 
 // Fingerprint rows that are lines, a line two registers (AVX2; BMI1 and BMI2 for
-// scalars). Registers are those of common_amd64.h, but that BX is the line's address.
+// scalars). Registers are as in common_amd64.h, except that BX is the line's address.
 
 // LINE loads this element's line to Y0 and Y1, and its pattern to Y2, and sets the cells
 // of Y3 and Y4 that match.
@@ -39,8 +39,9 @@
 	SHLL      $4, R12 \
 	ORL       R12, AX
 
-// BOTH32x16, BOTH16x32 and BOTH8x64 set AX to the same and, behind, those that are set in
-// Y5 and Y6. Y14 puts in order what was packed; cells of 64 bits have their bits twice.
+// BOTH32x16, BOTH16x32 and BOTH8x64 set AX to the same and, behind, the cells that are
+// set in Y5 and Y6. Y14 reorders the packed bytes; cells of 64 bits have their bits
+// twice.
 #define BOTH32x16 \
 	BITS32x16               \
 	VPACKSSWB Y6, Y5, Y5    \
@@ -64,10 +65,9 @@
 	VPACKSSWB Y3, Y3, Y3  \
 	VPMOVMSKB Y3, AX
 
-// CHOOSE sets DX to minus 1 minus the number of the bit of the cell that is written: AX
-// has those that match and, behind, the empty ones, and the first of them is taken, or
-// else the victim, for which R10 collects a bit. If there is none either, the number is
-// 64.
+// CHOOSE sets DX to minus 1 minus the number of the bit of the cell to write: AX has the
+// matching cells and, behind, the empty ones, and the first of them is taken, or else the
+// victim, for which R10 collects a bit. If there is no victim either, the number is 64.
 #define CHOOSE(CMP) \
 	CMP     AX, $1               \
 	ADCQ    R8, R8               \
@@ -77,8 +77,8 @@
 	TZCNTQ  AX, DX               \
 	NOTQ    DX
 
-// PUT stores the line with the pattern in that cell. It stores all of it: where a line is
-// stored must be known early, or the lines behind are not loaded until then.
+// PUT stores the line with the pattern in that cell. It stores all of it: the address of
+// a store must be known early, or later lines are not loaded until then.
 #define PUT(SIZE) \
 	VMOVDQU   SIZE(R13)(DX*SIZE), Y6      \
 	VMOVDQU   (SIZE+32)(R13)(DX*SIZE), Y7 \
@@ -102,10 +102,10 @@
 	VMOVDQU    Y1, 32(BX)
 
 // KERNEL is the three loops over lines of CELLS cells of SIZE bytes: COMPARE compares
-// cells, BITS and BOTH are those of the cells, CMP compares the cell LAST and CMPBITS a
-// register of CELLS bits; CELL is where 64 bytes have a cell set, the one of bit 0. The
-// loops but the first leave in AX how many cells stay where they are, at the end of the
-// line.
+// cells, BITS and BOTH are the macros for the cells, CMP compares the cell LAST and
+// CMPBITS a register of CELLS bits; CELL is the address of 64 bytes with a cell set, the
+// one of bit 0. All loops except the first leave in AX the number of cells that stay in
+// place, at the end of the line.
 #define KERNEL(CELLS, SIZE, COMPARE, BITS, BOTH, CMPBITS, CMP, LAST, CELL) \
 	VPXOR   Y15, Y15, Y15           \
 	VMOVDQU packedOrder<>(SB), Y14  \
@@ -156,9 +156,9 @@ DATA lineMasks<>+48(SB)/8, $-1
 DATA lineMasks<>+56(SB)/8, $-1
 GLOBL lineMasks<>(SB), RODATA|NOPTR, $128
 
-// For cells of 16, 32 and 64 bits, from 64*SIZE on, 64 bytes with cell 0 set. Those that
-// begin SIZE bytes earlier have the next cell set, and after the last one the first
-// again, for all bits that there are, while those that begin 64 cells earlier have none
+// For cells of 16, 32 and 64 bits, from 64*SIZE on, 64 bytes with cell 0 set. The 64
+// bytes that begin SIZE bytes earlier have the next cell set, and after the last one the
+// first again, for all possible bits. The 64 bytes that begin 64 cells earlier have none
 // set.
 DATA cell16<>+64(SB)/8, $0xffff
 DATA cell16<>+128(SB)/8, $0xffff

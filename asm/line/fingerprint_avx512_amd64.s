@@ -6,8 +6,8 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Fingerprint rows, a row a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for
-// scalars). Registers are those of common_amd64.h.
+// Fingerprint rows, a row a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for scalars).
+// Registers are as in common_amd64.h.
 
 // LINE loads the line of this element to Z0, its pattern to Z1.
 #define LINE \
@@ -22,7 +22,7 @@
 	VMOVQ (DI)(BX*1), X0                \
 	VPBROADCASTQ PATTERN(SI)(CX*8), X1
 
-// CHOOSE makes DX, the empty cells, the one that is written: the first of them, or the
+// CHOOSE sets DX, the empty cells, to the cell to write: the first of them, or the
 // victim, or none if K1, the cells that do not match, is not all cells. R12 is 0. BLSI
 // clears the carry if there is no empty cell, and KORTEST sets it if all bits are set.
 #define CHOOSE(KORTEST) \
@@ -34,9 +34,10 @@
 	ADCQ    R8, R8
 
 // KERNEL is the three loops over rows in register A, with the pattern in B. EQUAL and
-// OTHER compare cells, EMPTY finds the empty ones among those of K3, KMOV and KORTEST
-// are for as many bits as there are cells, PUT sets cells, MOVE moves those of K1 on
-// by one, and the pattern in front. In K1, bits of cells that A does not have do no harm.
+// OTHER compare cells, EMPTY finds the empty ones among the cells of K3, KMOV and KORTEST
+// are for as many bits as there are cells, PUT sets cells, MOVE moves the cells of K1 on
+// by one, with the pattern in front. In K1, bits of cells that A does not have do no
+// harm.
 #define KERNEL(LOAD, STORE, A, B, EQUAL, OTHER, EMPTY, KMOV, KORTEST, PUT, MOVE, CMP, LAST) \
 	BRANCH                 \
 	XORL R12, R12          \
@@ -82,7 +83,7 @@ queued:                        \
 #define MOVE16x32 VALIGND $15, Z1, Z0, K1, Z0
 #define MOVE8x64 VALIGNQ $7, Z1, Z0, K1, Z0
 
-// The cells of a line after a move of all by one: cell 32 is that of the pattern.
+// The cells of a line after a move of all by one: cell 32 is the pattern's.
 DATA moveWords<>+0(SB)/8, $0x0002000100000020
 DATA moveWords<>+8(SB)/8, $0x0006000500040003
 DATA moveWords<>+16(SB)/8, $0x000a000900080007
@@ -93,7 +94,7 @@ DATA moveWords<>+48(SB)/8, $0x001a001900180017
 DATA moveWords<>+56(SB)/8, $0x001e001d001c001b
 GLOBL moveWords<>(SB), RODATA|NOPTR, $64
 
-// The same of a word, with cell 8 for that of the pattern.
+// The same of a word, with cell 8 for the pattern's.
 DATA moveHalf<>+0(SB)/8, $0x0002000100000008
 DATA moveHalf<>+8(SB)/8, $0x0006000500040003
 GLOBL moveHalf<>(SB), RODATA|NOPTR, $16

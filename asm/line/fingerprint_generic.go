@@ -7,11 +7,11 @@ import "math/bits"
 // The plain kernels look for the fingerprint in all cells of a word at once. With v =
 // word XOR pattern, (v-ones) &^ v & tops is not 0 if and only if a cell of v is 0. Its
 // lowest bit is the top bit of the first such cell; bits above that one may be false. The
-// bits up to that one are the cells from the front to the one that was found: a move to
-// the front changes these.
+// bits up to it are the cells from the front to the found one: a move to the front
+// changes these.
 //
-// Like the kernels in assembly they return the elements that they miss, shifted in from
-// below, so that the last one is bit 0.
+// Like the kernels in assembly they return the missed elements, shifted in from below, so
+// that the last one is bit 0.
 
 func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, g *rowGeometry, p RowParams) (missed, filled uint64) {
 	if ahead != current {
@@ -74,7 +74,7 @@ func wordsQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (miss
 	return missed, filled
 }
 
-// wordsRandomGeneric overwrites a fingerprint that is found by itself, to save a branch.
+// wordsRandomGeneric overwrites a found fingerprint with itself, to save a branch.
 func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
@@ -100,7 +100,7 @@ func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (mis
 	return missed, filled
 }
 
-// The loops over the words of a line are functions of their own, so that all of their
+// The loops over the words of a line are separate functions, so that all of their
 // variables have registers.
 
 func linesLRUGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
@@ -145,8 +145,8 @@ func linesRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (mis
 	return missed, filled
 }
 
-// toFront moves the cells before the one with the pattern on by one, and puts that in
-// front. If there is none, all cells move, miss is 1, and last is the cell that was
+// toFront moves the cells before the one with the pattern on by one, and puts the pattern
+// in front. If there is none, all cells move, miss is 1, and last is the cell that was
 // pushed out.
 func (g *rowGeometry) toFront(line *[8]uint64, pattern uint64) (miss, last uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell

@@ -14,8 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// forRowLevels runs a test with each implementation that the CPU can run but the
-// plain one, which is what they are held against.
+// forRowLevels runs a test with each implementation that the CPU can run except the plain
+// one, their reference.
 func forRowLevels(t *testing.T, test func(t *testing.T, level cpu.Level)) {
 	t.Helper()
 	for _, level := range cpu.Levels()[1:] {
@@ -23,7 +23,7 @@ func forRowLevels(t *testing.T, test func(t *testing.T, level cpu.Level)) {
 	}
 }
 
-// rowCall is what a call of TestAndSetRows gets, and its double for the plain
+// rowCall is the arguments of a call of TestAndSetRows, and a copy of them for the plain
 // implementation.
 type rowCall struct {
 	lines, plainLines []layout.Line
@@ -41,7 +41,7 @@ func newRowCall(t testing.TB, lineCount, n int, front bool) *rowCall {
 	}
 }
 
-// first returns what a call of n elements gets, at the guarded end of everything.
+// first returns the arguments of a call of n elements, at the guarded end of everything.
 func (c *rowCall) first(n int, front bool) *rowCall {
 	part := *c
 	part.seen, part.plainSeen = kerneltest.Part(c.seen, bitWords(n), front), c.plainSeen[:bitWords(n)]
@@ -118,8 +118,8 @@ func TestRowLevelsAnyMemory(t *testing.T) {
 	})
 }
 
-// TestRowLevelsManyRows has so many lines that row numbers are large, and all
-// bits of a digest's line half count.
+// TestRowLevelsManyRows has enough lines that row numbers are large, and all bits of a
+// digest's line half count.
 func TestRowLevelsManyRows(t *testing.T) {
 	const lineCount = 1<<18 - 3
 	lines := [2][]layout.Line{make([]layout.Line, lineCount), make([]layout.Line, lineCount)}
@@ -138,9 +138,9 @@ func TestRowLevelsManyRows(t *testing.T) {
 	})
 }
 
-// TestRowBlockBorders holds the vectors' arithmetic against the plain one where
-// rounding decides: at the borders of rows and of fingerprints, for the greatest
-// number of lines that vectors take and beyond it.
+// TestRowBlockBorders compares the vectors' arithmetic with the plain one where rounding
+// decides: at the borders of rows and of fingerprints, for the greatest number of lines
+// that vectors take and beyond it.
 func TestRowBlockBorders(t *testing.T) {
 	most := uint64(math.MaxInt)
 	kerneltest.ForLevels(t, func(t *testing.T) {

@@ -6,15 +6,15 @@
 #include "common_arm64.h"
 
 // Fingerprint rows that are lines, a line four registers (Advanced SIMD). Registers are
-// those of common_arm64.h: R5 collects the elements that were not found, and R6 those
+// as in common_arm64.h: R5 collects the elements that were not found, and R6 the elements
 // whose row had an empty cell before (with random evictions, whose row had none).
 
-// Where a batch has patterns and victims, when R1 has moved on by one element.
+// The places of a batch's patterns and victims, when R1 has moved on by one element.
 #define PATTERN 504
 #define VICTIM 1016
 
-// BEGIN sets R12 to the masks, V20 a bit for each of eight bytes, V21 nothing, and
-// leaves the eviction in R4.
+// BEGIN sets R12 to the masks, V20 to a bit for each of eight bytes, V21 to 0, and leaves
+// the eviction in R4.
 #define BEGIN \
 	BEGINHALVES                      \
 	MOVBU eviction+32(FP), R4        \
@@ -29,15 +29,15 @@
 	MOVD   PATTERN(R1), R8 \
 	VDUP   R8, V4.D2
 
-// COMPARE sets the cells of V5 to V8 that are those of V.
+// COMPARE sets the cells of V5 to V8 that equal the cells of V.
 #define COMPARE(V, CELLS) \
 	VCMEQ V.CELLS, V0.CELLS, V5.CELLS \
 	VCMEQ V.CELLS, V1.CELLS, V6.CELLS \
 	VCMEQ V.CELLS, V2.CELLS, V7.CELLS \
 	VCMEQ V.CELLS, V3.CELLS, V8.CELLS
 
-// HALVE2 makes two registers of V5 to V8, of the lower halves of what they have,
-// and HALVE1 one of these.
+// HALVE2 packs the lower halves of V5 to V8 into two registers, and HALVE1 these into
+// one.
 #define HALVE2(HALVES) \
 	VUZP1 V6.HALVES, V5.HALVES, V5.HALVES \
 	VUZP1 V8.HALVES, V7.HALVES, V6.HALVES
@@ -45,8 +45,8 @@
 #define HALVE1(HALVES) \
 	VUZP1 V6.HALVES, V5.HALVES, V5.HALVES
 
-// GATHER makes a bit of each byte of V5 and V6, and sums up the bits of eight of
-// them in a byte.
+// GATHER makes a bit of each byte of V5 and V6, and sums up the bits of eight bytes in
+// one.
 #define GATHER \
 	VAND  V20.B16, V5.B16, V5.B16 \
 	VAND  V20.B16, V6.B16, V6.B16 \
@@ -73,7 +73,7 @@
 	GATHER             \
 	VMOV  V5.B[0], R
 
-// COLLECT shifts into TO whether R is 0.
+// COLLECT shifts a bit into TO, 1 if R is 0.
 #define COLLECT(R, TO) \
 	NEGS R, R9      \
 	ADC  TO, TO, TO
@@ -93,9 +93,9 @@
 	VBIT V19.B16, V8.B16, V3.B16                      \
 	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)
 
-// CHOOSE sets R9 to the number of the cell that is written: of the one that matches
-// (R8), or the first empty one (R10), or the victim. If there is none either, that
-// is 64, and R7 becomes R11, where nothing is kept in this cell.
+// CHOOSE sets R9 to the number of the cell to write: the one that matches (R8), or the
+// first empty one (R10), or the victim. If there is no victim either, R9 is 64, and R7
+// becomes R11, where this cell is discarded.
 #define CHOOSE \
 	COLLECT(R8, R5)         \
 	COLLECT(R10, R6)        \
@@ -114,9 +114,9 @@
 	RET
 
 // KERNEL is the three loops over lines of CELLS cells, SIZE bytes each, 2^SHIFT: LANES
-// are a register's cells, BITS is that of the cells, GET and PUT load and store one, and
-// LAST is the last. Each loop but the first leaves in R8 how many cells stay where they
-// are, at the end of the line.
+// are a register's cells, BITS is the macro for the cells, GET and PUT load and store
+// one, and LAST is the last. Each loop except the first leaves in R8 the number of cells
+// that stay in place, at the end of the line.
 #define KERNEL(CELLS, SIZE, SHIFT, LANES, BITS, GET, PUT, LAST) \
 	BEGIN                        \
 	CMP  $1, R4                  \

@@ -206,7 +206,7 @@ func TestGoldenRows(t *testing.T) {
 }
 
 // binomialBounds returns the least and the greatest number of hits in n trials of
-// probability p, but for a probability of at most 1e-6 on each side.
+// probability p, except with a probability of at most 1e-6 on each side.
 func binomialBounds(n int, p float64) (least, most int) {
 	const alpha = 1e-6
 	logChoose := func(k int) float64 {

@@ -6,12 +6,12 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Fingerprint rows that are words, a word a general register (BMI1 and BMI2): what
-// the plain kernels do, with a prefetch. Registers are those of common_amd64.h; AX is
-// the word, R12 the top bits of its cells and R13 minus their lowest bits.
+// Fingerprint rows that are words, a word a general register (BMI1 and BMI2): the
+// algorithm of the plain kernels, with a prefetch. Registers are as in common_amd64.h; AX
+// is the word, R12 the top bits of its cells and R13 minus their lowest bits.
 
-// MATCH sets DX to the differences to the pattern, and R15 a word whose lowest bit is the
-// top bit of the first cell without one, or 0.
+// MATCH sets DX to the differences to the pattern, and R15 to a word whose lowest bit is
+// the top bit of the first cell without a difference, or to 0.
 #define MATCH \
 	FETCH                       \
 	MOVQ  (DI)(BX*1), AX        \
@@ -21,8 +21,8 @@
 	ANDNQ R15, DX, R15          \
 	ANDQ  R12, R15
 
-// CHOOSE sets R14 to the bits of the cell that is written: the one that matches, or the
-// first empty one, or the victim. R10 collects those for which it is the victim.
+// CHOOSE sets R14 to the bits of the cell to write: the one that matches, or the first
+// empty one, or the victim. R10 collects the elements that take the victim.
 #define CHOOSE(WIDTH) \
 	LEAQ    (AX)(R13*1), R14      \
 	ANDNQ   R14, AX, R14          \
@@ -51,10 +51,10 @@
 	XORQ AX, DX         \
 	MOVQ DX, (DI)(BX*1)
 
-// KERNEL is the three loops over words of cells of WIDTH bits. They begin where 32 bytes
-// do, so that no jump back crosses such a border: many Intel cores do not keep one that
-// does in their cache of decoded instructions ("Mitigations for Jump Conditional Code
-// Erratum", 2019), which costs these loops 7 %.
+// KERNEL is the three loops over words of cells of WIDTH bits. The loops begin at
+// multiples of 32 bytes, so that no jump back crosses such a border: many Intel cores do
+// not keep a crossing jump in their cache of decoded instructions ("Mitigations for Jump
+// Conditional Code Erratum", 2019), which costs these loops 7 %.
 #define KERNEL(WIDTH, TOPS, ONES, MOV, CMP, LAST) \
 	MOVQ $TOPS, R12               \
 	MOVQ $-ONES, R13              \

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// BenchmarkLineFloor is what the benchmarks of lines in the same run are measured by.
+// BenchmarkLineFloor is the baseline of the benchmarks of lines in the same run.
 func BenchmarkLineFloor(b *testing.B) {
 	skipWithoutFloor(b)
 	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
@@ -31,7 +31,7 @@ func skipWithoutFloor(t testing.TB) {
 	}
 }
 
-// TestLineFloor makes sure that the floor does the work that it stands for.
+// TestLineFloor checks that the floor does its work.
 func TestLineFloor(t *testing.T) {
 	skipWithoutFloor(t)
 	for n := 1; n <= 100; n++ {

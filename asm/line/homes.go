@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// HomeRule says when the home of a conversation moves. The kernel in assembly knows where
-// its fields are.
+// HomeRule decides when the home of a conversation moves. The kernel in assembly knows
+// where its fields are.
 type HomeRule struct {
 	// A row of misses moves the home that has lasted for Silence, or that has Misses and has
 	// lasted for longer than Hold. Both are nanoseconds, not negative.
@@ -22,21 +22,21 @@ type HomeRule struct {
 // packet i.
 type Sightings struct {
 	Conversation []uint64 // keyed hash, or 0 for none
-	Fragment     []uint64 // not 0 if it decides about others
-	Point        []uint64 // of which the lowest 32 bits count
+	Fragment     []uint64 // not 0 if the packet decides about others
+	Point        []uint64 // the lowest 32 bits count
 	Times        []int64  // nanoseconds, or math.MinInt64 for none
-	Copies       uint64   // those that are no misses where they are not at home
+	Copies       uint64   // packets that are no misses when they are not at home
 }
 
-// AtHome handles packets in their order, on lines of layout.AffinityCells. It stops before
-// one that is not for it: one without a conversation or a time, one that decides about
-// others, one whose conversation has no cell, and one that moves a home. It returns how many
-// it did, and a bit for each that was at home. It panics if there are not a power of two
-// lines, or if a slice is shorter than Conversation.
+// AtHome handles packets in their order, on lines of layout.AffinityCells. It stops
+// before a packet that it cannot handle: one without a conversation or a time, one that
+// decides about others, one whose conversation has no cell, and one that moves a home. It
+// returns the number of packets it handled, and a bit for each one at home. It panics if
+// there are not a power of two lines, or if a slice is shorter than Conversation.
 //
-// A packet at home ends the row of misses, and its time is that of the cell from then on.
-// Another one that is no copy is a miss. The first miss of a row, and one from before it,
-// has its time in the cell.
+// A packet at home ends the row of misses, and sets the time of the cell. Any other
+// packet that is no copy is a miss. The first miss of a row, and any miss from before it,
+// sets the time of the cell.
 func AtHome(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done int) {
 	n := len(s.Conversation)
 	if n == 0 {
@@ -51,8 +51,8 @@ func AtHome(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done i
 	return atHome(lines, s, r)
 }
 
-// atHomeGeneric does it without vectors. Which cell a conversation has, and whether a packet
-// is at home, is hard to foresee, so nothing branches on it.
+// atHomeGeneric does it without vectors. Which cell a conversation has, and whether a
+// packet is at home, is hard to predict, so nothing branches on it.
 func atHomeGeneric(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done int) {
 	n, mask, copies := len(s.Conversation), uint64(len(lines)-1), s.Copies
 	fragments, points, times := s.Fragment[:n], s.Point[:n], s.Times[:n]
@@ -79,9 +79,10 @@ func atHomeGeneric(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64,
 	return home, n
 }
 
-// matchHome returns bits for cells that have a tag, the first of which is one in bits 30,
-// 31, 62 and 63. Beside that cell they may be wrong. Two tags are compared at a time: a half
-// of a word is 0 if subtracting 1 borrows, and the lower half may borrow from the upper one.
+// matchHome returns bits for cells with the given tag: the first such cell is one of bits
+// 30, 31, 62 and 63. The bits of other cells may be wrong. Two tags are compared at a
+// time: a half of a word is 0 if subtracting 1 borrows, and the lower half may borrow
+// from the upper one.
 func matchHome(line *layout.Line, tag uint64) (cells uint64) {
 	const ones, tops = 1<<32 | 1, 1<<63 | 1<<31
 	tag *= ones

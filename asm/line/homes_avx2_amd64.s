@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// PACKET takes the next packet, or jumps to end. It leaves where the state of its cell is in
-// DX, the state in AX, and the time in R12. It leaves masks: at home in R14, and no miss in
-// R13, whose flags are those of the CPU.
+// PACKET takes the next packet, or jumps to end. It leaves the address of its cell's
+// state in DX, the state in AX, and the time in R12. It leaves masks: at home in R14, and
+// no miss in R13, which also sets the CPU's flags.
 #define PACKET \
 	MOVQ (SI)(CX*8), AX \
 	MOVQ AX, DX \
@@ -79,7 +79,7 @@ TEXT ·atHomeAVX2(SB), NOSPLIT, $40-56
 	XORL CX, CX
 	XORL R15, R15 // packets at home, the last in the top bit
 
-	// As long as there are no misses, they take no time.
+	// As long as there are no misses, their handling takes no time.
 packet:
 	PACKET
 	JZ   miss
@@ -91,7 +91,7 @@ packet:
 	NEXT(packet)
 	JMP  end
 
-	// Nobody can foresee the misses then.
+	// Then nothing can predict the misses.
 any:
 	PACKET
 
@@ -122,7 +122,7 @@ miss:
 	SHRQ $6, R12
 	BTSQ $63, R12
 
-	// No move in DI.
+	// DI is 0 if the home does not move.
 	CMPQ R8, DI
 	SBBQ DI, DI
 	ORQ  R13, DI

@@ -39,7 +39,7 @@ func setHomeCell(l *layout.Line, at int, c homeModel) {
 	}
 }
 
-// atHomeModel does what AtHome does, for one packet.
+// atHomeModel does the work of AtHome, for one packet.
 func atHomeModel(lines []layout.Line, s *Sightings, i int, r *HomeRule) (home, stop bool) {
 	conversation, now := s.Conversation[i], s.Times[i]
 	line := &lines[conversation%uint64(len(lines))]
@@ -101,7 +101,7 @@ func randomHomes(rng *rand.Rand, lines []layout.Line, s *Sightings, r *HomeRule)
 	s.Copies = rng.Uint64()
 }
 
-// TestAtHome compares what is returned, and the lines, with a plain model, with guard pages
+// TestAtHome compares the results, and the lines, with a plain model, with guard pages
 // around all buffers.
 func TestAtHome(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {

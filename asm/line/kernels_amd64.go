@@ -6,8 +6,8 @@ package line
 
 import "github.com/flowdedup/flowdedup/asm/digest"
 
-// The kernels in assembly; dispatch_amd64.go says when they run. What they do is said
-// beside their plain twins, and what they have in common in common_amd64.h.
+// The kernels in assembly; dispatch_amd64.go says when they run. Their plain twins
+// document what they do, and common_amd64.h what they share.
 
 // fillBatchAVX512 takes groups of eight digests, for up to 2^32 - 1 lines.
 //
@@ -96,7 +96,7 @@ func purgeSlidingAVX512(lines *[8]uint64, count int, e *SlidingExpiry) (removed 
 //go:noescape
 func purgeSlidingAVX2(lines *[8]uint64, count int, e *SlidingExpiry) (removed int)
 
-// splitCellsAVX512 takes the bit of cells that says on which side they are.
+// splitCellsAVX512 takes the bit that gives the side of a cell.
 //
 //go:noescape
 func splitCellsAVX512(dst, src *[8]uint64, lines int, side uint64)
@@ -141,8 +141,8 @@ func sameLineAVX512(offsets *[64]uint64, offset uint64) (same uint64)
 //go:noescape
 func sameLineAVX2(offsets *[64]uint64, offset uint64) (same uint64)
 
-// coarseRowsAVX512 returns its bits with the last element in the lowest one. Those of found
-// above the elements are set. So do the other kernels of coarse rows.
+// coarseRowsAVX512 returns its bits with the last element in the lowest one. The bits of
+// found above the elements are set. The other kernels of coarse rows do so, too.
 //
 //go:noescape
 func coarseRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
@@ -165,7 +165,7 @@ func fillCoarseAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
 func fillFineAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
 
 // slidingRowsAVX512 returns the elements that have a cell in the end, the last one in the
-// lowest bit; bits above those of the elements are 0.
+// lowest bit; bits above the last element's are 0.
 //
 //go:noescape
 func slidingRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, before *uint16) (held uint64)
@@ -189,20 +189,20 @@ func testAndSetBloomAVX2(lines *[8]uint64, current, ahead *batch, n int, salts *
 
 func spreadAMD64(x, mask uint64) (moved uint64)
 
-// chooseBitsAVX512 makes the bytes of stableLanes of the batch's digests and random
-// words, and puts them in the place of the former.
+// chooseBitsAVX512 makes the bytes of stableLanes from the batch's digests and random
+// words, and puts them in the place of the digests.
 //
 //go:noescape
 func chooseBitsAVX512(b *batch, lanes *stableLanes)
 
-// chooseGatesAVX512 does so too, and puts in the place of a random word where the bits
-// are that the second one chooses: the number in its lane and its lane for each part.
+// chooseGatesAVX512 also does this, and replaces a random word by the places of the bits
+// that the second one chooses: for each part the number in its lane, and its lane.
 //
 //go:noescape
 func chooseGatesAVX512(b *batch, lanes *stableLanes)
 
-// chooseRunsAVX512 does as chooseBitsAVX512 does, and puts in the place of a random
-// word where the run from one of span bits on is in stableRuns.
+// chooseRunsAVX512 does the work of chooseBitsAVX512, and replaces a random word by the
+// place in stableRuns of the run that begins at one of span bits.
 //
 //go:noescape
 func chooseRunsAVX512(b *batch, lanes *stableLanes, span uint64)
@@ -283,7 +283,7 @@ func stamps8AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 func stamps16AVX2(s *timerStamps, ticks *uint64, groups int, window uint64)
 
 // decreasingAVX512 reports whether one of groups of eight ticks is greater than the tick
-// after it, decreasingAVX2 of four.
+// after it, decreasingAVX2 of groups of four.
 //
 //go:noescape
 func decreasingAVX512(ticks *uint64, groups int) (fell bool)
@@ -303,8 +303,8 @@ func timers8AVX2(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps,
 //go:noescape
 func timers16AVX2(lines *[8]uint64, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64)
 
-// sweepTimers8AVX512 takes the present stamp and the largest difference of a live
-// one to it, both in all timers of a word.
+// sweepTimers8AVX512 takes the present stamp and the largest difference of a live stamp
+// from it, both in all timers of a word.
 //
 //go:noescape
 func sweepTimers8AVX512(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)
@@ -319,9 +319,9 @@ func sweepTimers8AVX2(lines *[8]uint64, count int, now, oldest uint64) (cleared 
 func sweepTimers16AVX2(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)
 
 // lineFloorAVX512 adds 1 to each word of the lines that the digests choose, as
-// TestAndSetRows chooses them: the least that a kernel over lines can do, which
-// the benchmarks measure the others by. count is the number of lines; n is at
-// least 1. Programs do not use it, so the linker leaves it out of them.
+// TestAndSetRows chooses them: the minimum work of a kernel over lines, which is the
+// benchmarks' baseline. count is the number of lines; n is at least 1. Programs do not
+// use it, so the linker leaves it out of them.
 //
 //go:noescape
 func lineFloorAVX512(lines *[8]uint64, count uint64, digests *digest.Digest, n int)

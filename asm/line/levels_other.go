@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// fillVectors does what fill does, for as many of the first digests as fit whole vectors,
-// and returns how many. So do other functions of this name.
+// fillVectors does the work of fill for the first digests that fill whole vectors, and
+// returns their number. So do other functions of this name.
 func (b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, random bool) (done int) {
 	return done
 }
@@ -41,14 +41,14 @@ func (s *timerStamps) fillVectors(ticks []uint64, r *TimerRule) (done int) {
 	return done
 }
 
-// decreasingVectors compares the first ticks, each with the one after it, and returns how
-// many.
+// decreasingVectors compares the first ticks, each with the one after it, and returns
+// their number.
 func decreasingVectors(ticks []uint64) (done int, fell bool) {
 	return done, fell
 }
 
-// insertedVectors does what inserted does, for as many of the first elements as fit whole
-// vectors, and returns how many.
+// insertedVectors does the work of inserted for the first elements that fill whole
+// vectors, and returns their number.
 func insertedVectors(b *batch, n int, position, all uint64) (done int, inserted uint64) {
 	return done, inserted
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// PartitionedParams says in how many slices of a line elements are set.
+// PartitionedParams gives the number of slices of a line that an element is set in.
 type PartitionedParams struct {
 	// K is the number of neighboring slices, 1 to layout.MaxPartitionedK.
 	K int
-	// Refresh makes an element that is found set its bits again.
+	// Refresh makes a found element set its bits again.
 	Refresh bool
 }
 
-// Generations returns for how many generations after its own an element is found: those
-// that slices are left for.
+// Generations returns for how many generations after its own an element is found: the
+// number of remaining slices.
 func (p PartitionedParams) Generations() int { return layout.PartitionedSlices - p.K }
 
-// PartitionedCounts is what TestAndSetPartitioned adds to.
+// PartitionedCounts are the counts that TestAndSetPartitioned adds to.
 type PartitionedCounts struct {
 	// Missed counts the elements that were not found.
 	Missed uint64
@@ -39,10 +39,11 @@ type PartitionedCounts struct {
 // so it is found if another element set that bit, and so on, for K generations. An element
 // whose tick is layout.NoTick is not found, and not set.
 //
-// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). The line forgets what is
-// too old when the element comes. An element that is earlier than the clock of its line, by
-// fewer than 60 generations, counts as if it came with the clock. One that is earlier still
-// empties the line, and so does one that is 60 generations later.
+// Element i lives in line floor(digests[i][1] * len(lines) / 2^64). The line forgets
+// slices that are too old when the element comes. An element that is earlier than the
+// clock of its line, by fewer than 60 generations, counts as if it came with the clock.
+// An element that is earlier still empties the line, and so does one that is 60
+// generations later.
 //
 // The bit of an element in slice s is b mod 8, where b is byte s mod 8 of high ^ low, and
 // high and low are the halves of the product (digests[i][0] ^ c) * 0xd6e8feb86659fd93, for
@@ -106,7 +107,7 @@ func (p PartitionedParams) testAndSet(line *[8]uint64, low uint64, now uint32) b
 		pattern[w] = partitionedBits(low ^ partitionedSeeds[w])
 		has |= nonZeroBytes(line[w]&pattern[w]) << (8 * w)
 	}
-	// The youngest slice is at the top of what follows, and the oldest is bit 0.
+	// The youngest slice is the top of the following word, and the oldest is bit 0.
 	youngest := uint(now % layout.PartitionedSlices)
 	found := hasRun(turnRing(has&partitionedRing, layout.PartitionedSlices-1-youngest), uint(p.K))
 	if found && !p.Refresh {

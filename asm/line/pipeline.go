@@ -10,13 +10,13 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// elements are the elements of a call, and say how they fill a batch.
+// elements are the elements of a call, and fill its batches.
 type elements struct {
 	kind  elementKind
 	count int // of elements
 	lines int // how many lines there are to choose from
 
-	digests  []digest.Digest // of all kinds but exact32 and sliding
+	digests  []digest.Digest // of all kinds except exact32 and sliding
 	position uint64          // of the first in the stream
 	random   bool            // the kernel needs random words
 
@@ -27,7 +27,7 @@ type elements struct {
 	dates    []uint16     // of sliding
 }
 
-// elementKind says what chooses an element's line.
+// elementKind is the way an element's line is chosen.
 type elementKind uint8
 
 const (
@@ -40,8 +40,8 @@ const (
 )
 
 // pipeline takes the elements of a call to a kernel, 64 at a time. It is always one batch
-// ahead: a kernel prefetches the lines of the batch after the one that it works on, 32
-// elements before their turn. It does not allocate.
+// ahead: a kernel prefetches the lines of the next batch, 32 elements before their turn.
+// It does not allocate.
 type pipeline struct {
 	elements
 	taken   int // elements that are in a batch
@@ -93,12 +93,12 @@ func (p *pipeline) fill(at int) {
 	}
 }
 
-// lineShift64 returns the shift from a 64-bit word to the number of one of lines, a power
-// of two.
+// lineShift64 returns the shift from a 64-bit word to the number of its line, given the
+// number of lines, a power of two.
 func lineShift64(lines int) uint { return uint(65 - bits.Len(uint(lines))) }
 
 // inOrder returns the bits of n elements, 1 to 64, in stream order. Kernels shift the bit
-// of each element in from below, so that of the last element is bit 0.
+// of each element in from below, so bit 0 is the last element's.
 func inOrder(shifted uint64, n int) uint64 { return bits.Reverse64(shifted) >> (64 - n) }
 
 // bitWords returns how many words hold n bits.
@@ -131,9 +131,9 @@ func spreadGeneric(x, mask uint64) (moved uint64) {
 	return moved
 }
 
-// Prefetch has the CPU fetch the lines of some hashes to its caches, and does not wait for
-// them: the caller does something else, for about as long as it takes. The low bits of a
-// hash are the number of its line. There are a power of two lines, or Prefetch panics.
+// Prefetch makes the CPU fetch the lines of some hashes to its caches, and does not wait
+// for them: the caller does other work meanwhile. The low bits of a hash are the number
+// of its line. There are a power of two lines, or Prefetch panics.
 func Prefetch(lines []layout.Line, hashes []uint64) {
 	if len(lines) == 0 || len(lines)&(len(lines)-1) != 0 {
 		panic("line: Prefetch: not a power of two lines")
@@ -141,8 +141,8 @@ func Prefetch(lines []layout.Line, hashes []uint64) {
 	prefetch(lines, hashes)
 }
 
-// Multipliers of prng: 2^64 over the golden ratio, and that of Jon Maiga's mixer mx3.
-// golden also spreads the numbers of eras.
+// Multipliers of prng: 2^64 over the golden ratio, and the multiplier of Jon Maiga's
+// mixer mx3. golden also spreads the numbers of eras.
 const (
 	golden  = splitmix.Golden
 	prngMix = 0xbea225f9eb34556d
@@ -157,9 +157,9 @@ const (
 //	r1 = x ^ x>>32
 //	r2 = r1 * 0xbea225f9eb34556d, r2 = r2 ^ r2>>29
 //
-// all modulo 2^64. Filters have no other source of chance. So what they do depends on the
-// stream alone: not on how it is cut into calls, on the worker that takes an element, or
-// on the machine.
+// all modulo 2^64. Filters have no other source of randomness. So their behavior depends
+// only on the stream: not on how it is cut into calls, on the worker that takes an
+// element, or on the machine.
 func prng(low, position uint64) uint64 {
 	x := low ^ position*golden
 	x = (x ^ x>>32) * prngMix

@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TestPipeline walks through batches of every length and compares all that batches
-// tell with what their comments say.
+// TestPipeline walks through batches of every length and compares the batches' content
+// with their comments.
 func TestPipeline(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(11, 12))
@@ -81,8 +81,8 @@ func TestBatchesOfManyLines(t *testing.T) {
 	})
 }
 
-// TestBatchStaysOwn: batches name lines or words of their own elements only, so
-// that workers on other lines are not disturbed by what is fetched ahead.
+// TestBatchStaysOwn: batches name only lines or words of their own elements, so that
+// prefetching does not disturb workers on other lines.
 func TestBatchStaysOwn(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 41))
@@ -100,8 +100,8 @@ func TestBatchStaysOwn(t *testing.T) {
 	})
 }
 
-// TestPRNG compares with what the formula of draw gives in another language, in
-// integers of any size.
+// TestPRNG compares with the results of draw's formula in another language, in integers
+// of any size.
 func TestPRNG(t *testing.T) {
 	for _, c := range []struct{ low, position, r1, r2 uint64 }{
 		{0x0, 0x0, 0x0, 0x0},
@@ -147,8 +147,7 @@ func count(counts *[128]int, from int, word uint64) {
 	}
 }
 
-// digestBatches are streams of elements for kernels of lines: as they come, and
-// as they hurt.
+// digestBatches are streams of elements for kernels of lines: usual ones and hard ones.
 var digestBatches = []digestKind{
 	{"random", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
 		return digest.Digest{rng.Uint64(), rng.Uint64()}
@@ -219,7 +218,7 @@ func goldenLines(lines [][8]uint64) (b kerneltest.Hex) {
 	return b
 }
 
-// goldenElements says what goldenDigests are.
+// goldenElements describes goldenDigests.
 const goldenElements = "with SplitMix64 from state 0, element i has the number e = floor(next * (i/2 + 16) / 2^64), " +
 	"and the next two outputs of SplitMix64 from state e are its digest; "
 

@@ -15,8 +15,8 @@
 	VPSRLQ  $32, X, P  \
 	VPXORQ  P, X, X
 
-// PRODUCT256 multiplies A by what LOW has, modulo 2^64. HIGH is LOW's upper half. It
-// overwrites Y5 and Y6.
+// PRODUCT256 multiplies A by LOW, modulo 2^64. HIGH is LOW's upper half. It overwrites Y5
+// and Y6.
 #define PRODUCT256(LOW, HIGH, A) \
 	VPSRLQ   $32, A, Y5  \
 	VPMULUDQ LOW, Y5, Y5 \
@@ -26,8 +26,7 @@
 	VPSLLQ   $32, Y5, Y5 \
 	VPADDQ   Y5, A, A
 
-// PRNG256 does for four elements what PRNG512 does for eight. MIXHIGH is MIX's upper
-// half.
+// PRNG256 is PRNG512 for four elements. MIXHIGH is MIX's upper half.
 #define PRNG256(X, P, MIX, MIXHIGH) \
 	VPXOR  P, X, X                \
 	VPSRLQ $32, X, P              \

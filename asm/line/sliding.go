@@ -9,15 +9,15 @@ import (
 )
 
 // TestAndSetSliding looks up words, the low halves of digests, in stream order, in
-// sliding rows (layout/rows.go). It adds those that are missing, and stores the latest
-// date of each.
+// sliding rows (layout/rows.go). It adds missing ones, and stores the latest date of
+// each.
 //
 // With 2^L lines the top L bits of words[i] choose the line. Dates count modulo 2^15 and
 // are compared the short way round: a is later than b if a-b modulo 2^15 is 1 to 2^14-1.
 // dates[i] is the date of element i, below 2^15.
 //
 // If a cell holds the element, before[i] becomes layout.SlidingPresent with the date of
-// the cell, and the cell gets the later date of both. Otherwise before[i] becomes 0, and
+// the cell, and the cell gets the later of both dates. Otherwise before[i] becomes 0, and
 // the element takes the first empty cell. If no cell is empty, its index goes to
 // overflow, ascending, and the caller must remember the element elsewhere. It returns the
 // number of these elements.
@@ -61,9 +61,9 @@ func SplitSlidingRows(dst, src []layout.Line, from, to int) {
 	splitCells64(dst[2*from:2*to], src[from:to], layout.SlidingHalfAt(len(dst)))
 }
 
-// SlidingExpiry says which cells of sliding rows are to be removed: those whose date is
-// more than Steps, below 2^14, before Current, and those that have one of the bits of Out.
-// Only the low 15 bits of Current count. Out has no bits of a date.
+// SlidingExpiry selects the cells of sliding rows to remove: cells whose date is more
+// than Steps, below 2^14, before Current, and cells with one of the bits of Out. Only the
+// low 15 bits of Current count. Out has no bits of a date.
 type SlidingExpiry struct{ Current, Steps, Out uint64 }
 
 // Expired returns 1 for a cell that is too old, else 0.
@@ -72,18 +72,19 @@ func (e *SlidingExpiry) Expired(cell uint64) uint64 {
 	return old
 }
 
-// Drops returns 1 for a cell that is to be removed, else 0. Of an empty cell it says
-// nothing.
+// Drops returns 1 for a cell to remove, else 0. Its result for an empty cell is
+// undefined.
 func (e *SlidingExpiry) Drops(cell uint64) uint64 {
 	_, out := bits.Sub64(0, cell&e.Out, 0)
 	return e.Expired(cell) | out
 }
 
-// Purge removes cells from lines, and returns how many. Other cells stay where they are.
+// Purge removes cells from lines, and returns their number. Other cells stay where they
+// are.
 func (e *SlidingExpiry) Purge(lines []layout.Line) (removed int) { return purgeSliding(lines, e) }
 
-// testAndSetSlidingBatchGeneric looks up len(before) elements. It returns those that have
-// a cell after the call, shifted in from below.
+// testAndSetSlidingBatchGeneric looks up len(before) elements. It returns the elements
+// that have a cell after the call, shifted in from below.
 func testAndSetSlidingBatchGeneric(lines []layout.Line, current *batch, before []uint16) (held uint64) {
 	touchLines(lines, current.offset[:len(before)])
 	for i := range before {
@@ -119,7 +120,7 @@ func findSliding(line *[8]uint64, cell, differ uint64) int {
 }
 
 // purgeSlidingGeneric does not branch on cells, as no branch predictor could guess which
-// ones go.
+// ones expire.
 func purgeSlidingGeneric(lines []layout.Line, e *SlidingExpiry) (removed int) {
 	rule, freed := *e, uint64(0) // loops keep the copy in registers
 	for i := range lines {

@@ -7,17 +7,17 @@
 #include "common_arm64.h"
 
 // Sliding rows in general registers, which have conditional compares: vectors of two
-// words would gain nothing. Registers are those of common_arm64.h; R4 goes through what
-// cells held before, R25 is the bits of dates, and R19 to R24, R14 and R15 are the cells
-// of a line.
+// words would gain nothing. Registers are as in common_arm64.h; R4 goes through the
+// previous contents of cells, R25 is the bits of dates, and R19 to R24, R14 and R15 are
+// the cells of a line.
 
-// MISS goes on to the next cell if none of those before is the one.
+// MISS goes on to the next cell if no cell so far matches.
 #define MISS(CELL) \
 	EOR  CELL, R9, R10     \
 	CCMP HI, R10, R25, $0  \
 	CINC HI, R8, R8
 
-// TAKEN goes on to the next cell if none of those before is empty.
+// TAKEN goes on to the next cell if no cell so far is empty.
 #define TAKEN(CELL) \
 	CCMP NE, CELL, ZR, $4 \
 	CINC NE, R8, R8
@@ -52,7 +52,7 @@ element:
 	CMP    $8, R8
 	BEQ    new
 
-	// The cell keeps the later one of both dates.
+	// The cell keeps the later of both dates.
 	MOVD   (R7)(R8<<3), R10
 	MOVH.P R10, 2(R4)
 	SUB    R10, R9, R11

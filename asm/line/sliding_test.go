@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// slidingModel is what TestAndSetSliding promises, with a map of dates for each line.
+// slidingModel is the contract of TestAndSetSliding, with a map of dates for each line.
 type slidingModel struct {
 	lines []map[uint64]uint16
 }
@@ -77,8 +77,8 @@ func TestSlidingModel(t *testing.T) {
 	})
 }
 
-// TestSlidingLevels compares what calls return and memory for every batch length from 0
-// to 300, one after the other on the same lines, with guard pages around all buffers.
+// TestSlidingLevels compares results and memory for every batch length from 0 to 300, one
+// after the other on the same lines, with guard pages around all buffers.
 func TestSlidingLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		for kind := range digestBatches {
@@ -146,8 +146,7 @@ func TestSlidingPanics(t *testing.T) {
 	}
 }
 
-// Cells that were split are found in their new lines with their dates, and there are no
-// others.
+// Split cells are found in their new lines with their dates, and there are no others.
 func TestSplitSlidingRows(t *testing.T) { kerneltest.ForEveryLevel(t, testSplitSlidingRows) }
 
 func testSplitSlidingRows(t *testing.T) {
@@ -196,7 +195,7 @@ func TestSplitSlidingRowsPanics(t *testing.T) {
 	}
 }
 
-// TestPurgeSliding removes old cells, and those of a sample's rest, from lines that are
+// TestPurgeSliding removes old cells, and cells outside of a sample, from lines that are
 // full, empty, or have gaps, with guard pages on either side, at each level.
 func TestPurgeSliding(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// StableMethod says which bits of its line an element clears before it sets its own.
+// StableMethod is the way an element clears bits of its line before it sets its own.
 type StableMethod uint8
 
 // The methods. Each is a published filter of bits for unbounded streams, confined to one
@@ -19,12 +19,12 @@ const (
 	// after bit 511.
 	StableSBF StableMethod = iota
 	// StableRSBF is the reservoir sampling based Bloom filter: it inserts an element,
-	// seen or not, with probability min(1, s/i), where i is its position in the
-	// stream and s the number of bits of a part in all lines. An inserted element
-	// clears a random bit of each part. Others change nothing. From a position on that
-	// Replace gives, an element that is not seen replaces instead: in each part in
-	// which its bit is clear it clears a random bit that is set, and sets its own. So
-	// the parts stay as full as they are.
+	// seen or not, with probability min(1, s/i), where i is its position in the stream
+	// and s the number of bits of a part in all lines. An inserted element clears a
+	// random bit of each part. Others change nothing. From the position Replace on, an
+	// element that is not seen replaces instead: in each part in which its bit is clear
+	// it clears a random set bit, and sets its own. So the parts stay as full as they
+	// are.
 	StableRSBF
 	// StableBSBF is the biased sampling based Bloom filter: an element that is not
 	// seen clears a random bit of each part.
@@ -39,37 +39,37 @@ const (
 	stableMethods = iota
 )
 
-// StableParams says how lines of a stable Bloom filter of bits change.
+// StableParams configures the lines of a stable Bloom filter of bits.
 type StableParams struct {
 	Method StableMethod
 	// K is the number of parts of a line, 1 to layout.MaxStableParts, and of bits of
 	// an element.
 	K int
-	// P is how many bits StableSBF clears, 1 to layout.MaxStableRun. Other methods do
-	// not read it.
+	// P is the number of bits that StableSBF clears, 1 to layout.MaxStableRun. Other
+	// methods do not read it.
 	P int
 	// Replace is the position in the stream from which on StableRSBF replaces, or 0 if
 	// it never does. Other methods do not read it.
 	Replace uint64
 }
 
-// StableCounts is what TestAndSetStable adds to.
+// StableCounts are the counts that TestAndSetStable adds to.
 type StableCounts struct {
 	// Ones is the number of bits that are set in all lines. The K-th power of the
 	// share of bits that are set estimates the share of new elements that look seen.
 	Ones uint64
 }
 
-// TestAndSetStable sets bit i of seen if element i looks like one that came before, and
-// inserts it as the method says. It clears the bits of the others in the words that cover
-// len(digests) elements. It takes elements in order, so those of one call find each
+// TestAndSetStable sets bit i of seen if element i looks like an earlier one, and inserts
+// it according to the method. It clears the bits of the others in the words that cover
+// len(digests) elements. It takes elements in order, so elements of one call find each
 // other.
 //
 // Element i lives in line floor(digests[i][1] * len(lines) / 2^64). It owns one bit of
 // each part: bit floor(h * s / 2^16) of part j of s bits, where h is bits 16j to 16j+15
 // of digests[i][0]. It is seen if all of its bits are set. An element that is not seen
 // (with StableRSBF: that is inserted) first clears the bits that its method chooses and
-// then sets its own. One that is seen changes nothing. So the copies of a frequent
+// then sets its own. An element that is seen changes nothing. So the copies of a frequent
 // element do not wear out its line.
 //
 // The random words r1 and r2 of the element (see the package comment) choose the bits to
@@ -87,7 +87,7 @@ type StableCounts struct {
 //     has the right probability.
 //
 // It takes constant time for each element and does not allocate. It panics if lines is
-// empty, seen is too short, or p is not as StableParams says.
+// empty, seen is too short, or p violates StableParams.
 func TestAndSetStable(lines []layout.Line, seen []uint64, digests []digest.Digest, position uint64, p StableParams, c *StableCounts) {
 	p.check()
 	checkArguments("TestAndSetStable", lines, seen, len(digests))

@@ -8,12 +8,12 @@
 
 // Bit lines of unbounded streams (AVX2): a line is two registers.
 //
-// Registers are those of common_amd64.h. R10 counts the lanes whose bits are there or not
-// inserted, Y14 loses those where nothing is cleared. Lanes that belong to two parts
-// are counted twice, and so are the others then.
-// Y0 and Y1 are the line, Y2 its element's bytes, Y3 and Y4 the element's bits, Y5 and Y6
-// those to clear. Y15 is ones, Y13 the flip, Y12 and Y11 are own, Y10 is random of the
-// lower half, Y9 is 0. R14 has the lanes, R13 what Y7 is made of.
+// Registers are as in common_amd64.h. R10 counts the lanes whose bits are present or not
+// inserted, Y14 is decremented for lanes where nothing is cleared. Lanes that belong to
+// two parts are counted twice, and so are the others then. Y0 and Y1 are the line, Y2 its
+// element's bytes, Y3 and Y4 the element's bits, Y5 and Y6 those to clear. Y15 is ones,
+// Y13 the flip, Y12 and Y11 are own, Y10 is random of the lower half, Y9 is 0. R14 has
+// the lanes, R13 the source of Y7.
 
 // BEGINBITS goes to SPLIT if lanes belong to two parts.
 #define BEGINBITS(SPLIT) \
@@ -43,14 +43,15 @@
 	VPSLLVQ Y3, Y15, Y3                      \
 	VPSLLVQ Y4, Y15, Y4
 
-// PRESENT sets the lanes of Y7 and Y8 whose bits X and Y are all there.
+// PRESENT sets the lanes of Y7 and Y8 whose bits X and Y are all present.
 #define PRESENT(X, Y) \
 	VPAND    X, Y0, Y7 \
 	VPAND    Y, Y1, Y8 \
 	VPCMPEQQ X, Y7, Y7 \
 	VPCMPEQQ Y, Y8, Y8
 
-// HITS sets AX to the lanes whose bits are there, and has a carry if these are not all.
+// HITS sets AX to the lanes whose bits are present, and sets the carry if these are not
+// all.
 #define HITS \
 	PRESENT(Y3, Y4)      \
 	VPACKSSDW Y8, Y7, Y7 \
@@ -85,8 +86,8 @@
 	ADCQ R8, R8                 \
 	VPBROADCASTQ (R13)(DX*8), Y7
 
-// INSERTED collects the carry, and makes Y7 ones if R12 says that the element is
-// inserted, else 0. If it is not, its lanes in AX, which ALL has, are all there.
+// INSERTED collects the carry, and makes Y7 ones if R12 marks the element as inserted,
+// else 0. If it is not inserted, its lanes in AX become ALL, as if all were present.
 #define INSERTED(ALL) \
 	ADCQ R8, R8                  \
 	SHRQ $1, R12                 \
@@ -106,7 +107,7 @@
 	SHRL    $1, AX \
 	ADDQ    AX, R10
 
-// RANDOM computes the bits to clear from what the random word chooses, none if Y7 is 0.
+// RANDOM computes the bits to clear from the bytes of the random word, none if Y7 is 0.
 #define RANDOM \
 	VPSHUFB Y10, Y2, Y5                     \
 	VPSHUFB stableLanes_random+32(R14), Y2, Y6  \
@@ -120,7 +121,7 @@
 	VPAND   stableLanes_shared(R14), Y7, Y7        \
 	LASTOF
 
-// LASTOF shifts what Y7 and Y8 have there.
+// LASTOF shifts the ones in Y7 and Y8 there.
 #define LASTOF \
 	VPSHUFB stableLanes_randomLast(R14), Y2, Y9     \
 	VPSLLVQ Y9, Y7, Y7                          \
@@ -128,7 +129,7 @@
 	VPSLLVQ Y9, Y8, Y8                          \
 	VPXOR   Y9, Y9, Y9
 
-// APART takes the element's bits out of the line.
+// APART removes the element's bits from the line.
 #define APART \
 	VPANDN Y0, Y3, Y0 \
 	VPANDN Y1, Y4, Y1
@@ -158,7 +159,7 @@
 	VPAND  Y8, Y3, Y3 \
 	VPAND  Y8, Y4, Y4
 
-// SUM makes AX what Y14 and R10 have lost.
+// SUM sets AX to the negated sum of Y14 and R10.
 #define SUM \
 	VEXTRACTI128 $1, Y14, X0 \
 	VPADDQ  X14, X0, X0      \
@@ -196,7 +197,7 @@
 	MOVQ AX, ADDED   \
 	RET
 
-// One for an element whose turn to be inserted it is, which has -1, else none.
+// One for an element that is inserted, marked by -1, else none.
 DATA oneOrNone<>+0(SB)/8, $1
 DATA oneOrNone<>+8(SB)/8, $0
 GLOBL oneOrNone<>(SB), RODATA|NOPTR, $16
@@ -260,10 +261,9 @@ split:
 done:
 	ENDBITS(missed+48(FP), added+56(FP))
 
-// RUN computes the run to clear, none if Y7 is 0, takes it out of the line and adds to
-// R10 how many of its bits were there. These lie in two lanes next to each other, so
-// every other lane can be put together. DX must not wait for them: the next verdict waits
-// for DX.
+// RUN computes the run to clear, none if Y7 is 0, removes it from the line and adds to
+// R10 the number of its bits that were set. These lie in two neighboring lanes, so every
+// other lane can be combined. DX must not wait for them: the next verdict waits for DX.
 #define RUN \
 	MOVQ    batch_random(SI)(CX*8), AX \
 	VPSUBQ  Y7, Y9, Y7                   \
@@ -315,14 +315,14 @@ done:
 	VZEROUPPER
 	RET
 
-// GATE makes all words of Y the one of the line where the second random word's bit of
-// part J is.
+// GATE sets all words of Y to the word of the line with the second random word's bit of
+// part J.
 #define GATE(J, Y) \
 	MOVBLZX (batch_random+2*J+1)(SI)(CX*8), AX \
 	VPBROADCASTQ (BX)(AX*8), Y
 
-// OPEN sets X to ones in the lanes where Y7 has them and X the bit of the second random
-// word that the choice BIT takes from Y9.
+// OPEN sets X to ones in the lanes where Y7 has them and the bit of the second random
+// word is set in X; the choice BIT takes the bit from Y9.
 #define OPEN(BIT, X, T) \
 	VPSHUFB BIT, Y9, T \
 	VPSRLVQ T, X, X    \
@@ -345,7 +345,7 @@ done:
 
 // func clearGatedAVX2(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)
 //
-// The loop with two parts looks at two gates, the one with one or four at four. That
+// The loop with two parts looks at two gates, the loop with one or four at four. The loop
 // with three takes the third gate for a lane's last part where a lane has two.
 TEXT ·clearGatedAVX2(SB), NOSPLIT, $0-56
 	BEGINBITS(split)

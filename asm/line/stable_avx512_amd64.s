@@ -7,14 +7,14 @@
 #include "common_amd64.h"
 
 // Bit lines of unbounded streams (AVX-512): a line is one register. No verdict makes a
-// branch, and a line that stays as it is is stored too: a store of no lanes would
-// hold up the next load of a frequent element's line, which cannot be served from it.
+// branch, and an unchanged line is stored too: a store of no lanes would hold up the next
+// load of a frequent element's line, which cannot be served from it.
 //
-// Registers are those of common_amd64.h. R10 counts an element's bits that were there;
-// if lanes belong to two parts, Z30 counts those that were not. Z30 also loses those
-// that were cleared. R12 is the number of parts.
-// Z0 is the line, Z1 the element's bits, Z2 those to clear, Z31 ones, Z28 the flip, and
-// Z27, Z26, Z25 and Z24 are own, random, ownLast and randomLast of stableLanes.
+// Registers are as in common_amd64.h. R10 counts an element's bits that were set; if
+// lanes belong to two parts, Z30 counts the bits that were not. Z30 is also decremented
+// by the cleared bits. R12 is the number of parts. Z0 is the line, Z1 the element's bits,
+// Z2 those to clear, Z31 ones, Z28 the flip, and Z27, Z26, Z25 and Z24 are own, random,
+// ownLast and randomLast of stableLanes.
 
 // BEGINBITS goes to SPLIT if lanes belong to two parts.
 #define BEGINBITS(SPLIT) \
@@ -47,7 +47,7 @@
 	VPSLLVQ Z4, Z31, Z4  \
 	VPORQ   Z4, Z1, Z1
 
-// RANDOM computes the bits to clear from what the random word chooses.
+// RANDOM computes the bits to clear from the bytes of the random word.
 #define RANDOM \
 	VPSHUFB Z26, Z3, Z2 \
 	VPSLLVQ Z2, Z31, Z2
@@ -58,15 +58,15 @@
 	VPSLLVQ Z4, Z31, Z4  \
 	VPORQ   Z4, Z2, Z2
 
-// HITS sets AX to the number of the element's bits that are there, and has a carry if
-// that is not all of them.
+// HITS sets AX to the number of the element's bits that are set, and sets the carry if
+// they are not all.
 #define HITS \
 	VPTESTMQ Z1, Z0, K1 \
 	KMOVB    K1, AX     \
 	POPCNTL  AX, AX     \
 	CMPL     AX, R12
 
-// MISSES sets Z4 to the element's bits that are not there, and has a carry if there are
+// MISSES sets Z4 to the element's bits that are not set, and sets the carry if there are
 // any.
 #define MISSES \
 	VPANDNQ  Z1, Z0, Z4 \
@@ -80,18 +80,18 @@
 	ADCQ  R8, R8 \
 	KMOVB DX, K2
 
-// ADD adds the bits of X in the lanes of K2 to what Z30 counts.
+// ADD adds the bits of X in the lanes of K2 to the count in Z30.
 #define ADD(X) \
 	VPOPCNTQ.Z X, K2, Z4 \
 	VPADDQ     Z4, Z30, Z30
 
-// CLEAR leaves in Z2 which bits are really cleared, none without K2, and counts them.
+// CLEAR reduces Z2 to the bits that are really cleared, none without K2, and counts them.
 #define CLEAR \
 	VPTERNLOGQ.Z $0x40, Z1, Z0, K2, Z2  \
 	VPOPCNTQ     Z2, Z4                 \
 	VPSUBQ       Z4, Z30, Z30
 
-// SET stores the line without the bits of Z2 and with those of Z1.
+// SET stores the line without the bits of Z2 and with the bits of Z1.
 #define SET \
 	VPTERNLOGQ $0xba, Z1, Z2, Z0 \
 	VMOVDQU64  Z0, (DI)(BX*1)
@@ -116,8 +116,8 @@
 	ADDQ R11, AX                 \
 	VZEROUPPER
 
-// REPLACE clears the bits of Z2 and sets an element's in the line, if that misses some,
-// and goes on with the next element.
+// REPLACE clears the bits of Z2 and sets an element's in the line, if the line misses
+// some, and goes on with the next element.
 #define REPLACE(LOOP) \
 	HITS          \
 	VERDICT       \
@@ -224,8 +224,9 @@ split:
 done:
 	ENDBITS(missed+48(FP), added+56(FP))
 
-// GATED makes of what the random word chooses and the choices LANE and BIT of bytes the
-// bits X to clear: those whose part has the bit that the second random word chooses, Z5.
+// GATED sets X to the bits to clear, from the bytes of the random word and the choices
+// LANE and BIT of bytes: the bits whose part has the bit that the second random word
+// chooses, Z5.
 #define GATED(LANE, BIT, X) \
 	VPSHUFB LANE, Z5, Z6 \
 	VPSHUFB BIT, Z5, Z7  \

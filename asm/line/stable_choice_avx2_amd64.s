@@ -6,25 +6,25 @@
 #include "go_asm.h"
 #include "prng_amd64.h"
 
-// What the kernels of lines of bits look for, made of the words of a batch (AVX2), four
-// elements at a time, in the way of the AVX-512 code.
+// The patterns that the kernels of lines of bits look for, made from the words of a batch
+// (AVX2), four elements at a time, as in the AVX-512 code.
 
-// CHOOSE makes 16-bit words X what their bytes are made of. Y12 to Y15 are size,
-// spread, start and most of stableLanes.
+// CHOOSE turns 16-bit words X into the values that their bytes are made of. Y12 to Y15
+// are size, spread, start and most of stableLanes.
 #define CHOOSE(X) \
 	VPMULHUW Y12, X, X \
 	VPSHUFB  Y13, X, X \
 	VPADDW   Y14, X, X \
 	VPMINUW  Y15, X, X
 
-// BROADCAST makes all words of the register Y those of X.
+// BROADCAST sets all words of the register Y to X's.
 #define BROADCAST(BITS, X, Y) \
 	MOVQ $BITS, AX \
 	VMOVQ AX, X    \
 	VPBROADCASTQ X, Y
 
-// CHOOSER loads what CHOOSE takes. DI is the batch, SI the lanes, and CX counts groups
-// of four elements. Y11 is what has the lower byte of each 16 bits.
+// CHOOSER loads the inputs of CHOOSE. DI is the batch, SI the lanes, and CX counts groups
+// of four elements. Y11 masks the lower byte of each 16 bits.
 #define CHOOSER \
 	MOVQ b+0(FP), DI                           \
 	MOVQ lanes+8(FP), SI                       \
@@ -136,9 +136,9 @@ GLOBL countFourths<>(SB), RODATA|NOPTR, $32
 
 // func insertedAVX2(b *batch, groups int, position, all uint64) (inserted uint64)
 //
-// Y7 is the positions of the elements, Y12 what it grows by. Y8 is the number to compare
-// with, its top bit changed as Y15 says, since comparisons are signed. Y13 has the lower
-// half of a word.
+// Y7 is the positions of the elements, Y12 the step of Y7. Y8 is the number to compare
+// with, its top bit flipped by Y15, since comparisons are signed. Y13 has the lower half
+// of a word.
 TEXT ·insertedAVX2(SB), NOSPLIT, $0-40
 	MOVQ b+0(FP), DI
 	MOVQ groups+8(FP), SI

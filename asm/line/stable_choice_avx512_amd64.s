@@ -5,18 +5,19 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// What the kernels of lines of bits look for, made of the words of a batch (AVX-512).
+// The patterns that the kernels of lines of bits look for, made from the words of a batch
+// (AVX-512).
 
-// CHOOSE makes 16-bit words X what their bytes are made of. Z24 to Z27 are size,
-// spread, start and most of stableLanes.
+// CHOOSE turns 16-bit words X into the values that their bytes are made of. Z24 to Z27
+// are size, spread, start and most of stableLanes.
 #define CHOOSE(X) \
 	VPMULHUW Z24, X, X \
 	VPSHUFB  Z25, X, X \
 	VPADDW   Z26, X, X \
 	VPMINUW  Z27, X, X
 
-// CHOOSER loads what CHOOSE takes. DI is the batch, SI the lanes, and CX counts groups
-// of eight elements. Z31 is what has the lower byte of each 16 bits.
+// CHOOSER loads the inputs of CHOOSE. DI is the batch, SI the lanes, and CX counts groups
+// of eight elements. Z31 masks the lower byte of each 16 bits.
 #define CHOOSER \
 	MOVQ b+0(FP), DI                       \
 	MOVQ lanes+8(FP), SI                   \
@@ -125,9 +126,9 @@ GLOBL countEight<>(SB), RODATA|NOPTR, $64
 
 // func insertedAVX512(b *batch, groups int, position, all uint64) (inserted uint64)
 //
-// With a and b the halves of r2 and c and d those of the position, high first, the upper
-// half of their product is a*c + t>>32 + u>>32, where t = a*d + b*d>>32 and
-// u = b*c + (t mod 2^32).
+// With a and b the halves of r2 and c and d the halves of the position, high first, the
+// upper half of their product is a*c + t>>32 + u>>32, where t = a*d + b*d>>32 and u = b*c
+// + (t mod 2^32).
 TEXT ·insertedAVX512(SB), NOSPLIT, $0-40
 	MOVQ b+0(FP), DI
 	MOVQ groups+8(FP), SI

@@ -5,17 +5,17 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// What the kernels of lines of bits look for, made of the words of a batch (Advanced
-// SIMD), two elements at a time. R0 goes through the digests, R1 through the random
-// words, R2 counts pairs of elements.
+// The patterns that the kernels of lines of bits look for, made from the words of a batch
+// (Advanced SIMD), two elements at a time. R0 goes through the digests, R1 through the
+// random words, R2 counts pairs of elements.
 
 // UMULL and UMULL2 multiply four of eight words of 16 bits. The assembler does not know
 // them.
 #define UMULL(M, N, D) WORD $(0x2e60c000 | M<<16 | N<<5 | D)
 #define UMULL2(M, N, D) WORD $(0x6e60c000 | M<<16 | N<<5 | D)
 
-// SCALE makes of 16-bit words those that the bits of the parts come from: V16 and V17
-// are size and spread of stableLanes. N is the number of register X.
+// SCALE turns 16-bit words into the words that the bits of the parts come from: V16 and
+// V17 are size and spread of stableLanes. N is the number of register X.
 #define SCALE(N, X) \
 	UMULL(16, N, 2)               \
 	UMULL2(16, N, 3)              \
@@ -33,8 +33,8 @@
 	ADD  $stableLanes_spread, R3, R4    \
 	VLD1 (R4), [V17.B16]
 
-// CHOOSE makes 16-bit words X what their bytes are made of. V18 and V19 are start and
-// most of stableLanes.
+// CHOOSE turns 16-bit words X into the values that their bytes are made of. V18 and V19
+// are start and most of stableLanes.
 #define CHOOSE(N, X) \
 	SCALE(N, X)                \
 	VADD  V18.H8, X.H8, X.H8   \

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// testAndSetGeneric looks up the n elements of current. It returns those that it misses,
+// testAndSetGeneric looks up the n elements of current. It returns the missed elements,
 // shifted in from below, so that the last one is bit 0, and the change of the number of
-// bits that are set, modulo 2^64.
+// set bits, modulo 2^64.
 func (r *stableRule) testAndSetGeneric(lines [][8]uint64, current, ahead *batch, n int, inserted uint64) (missed, added uint64) {
 	if ahead != current {
 		touchLines(lines, ahead.offset[:])
@@ -69,7 +69,7 @@ func (r *stableRule) evict(line *[8]uint64, r1 uint64) (cleared uint64) {
 	return cleared
 }
 
-// clearByLoad clears the bit of each part that r1 chooses if the one that r2 chooses is
+// clearByLoad clears the bit of each part that r1 chooses if the bit that r2 chooses is
 // set.
 func (r *stableRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
 	r2 := prngNext(r1)
@@ -80,8 +80,7 @@ func (r *stableRule) clearByLoad(line *[8]uint64, r1 uint64) (cleared uint64) {
 	return cleared
 }
 
-// clearBit clears a bit if really is 1, and returns how many bits were set and are not
-// any more.
+// clearBit clears a bit if really is 1, and returns the number of bits that it cleared.
 func clearBit(line *[8]uint64, at, really uint64) (cleared uint64) {
 	cleared = line[at/64&7] >> (at & 63) & really
 	line[at/64&7] ^= cleared << (at & 63)
@@ -99,9 +98,9 @@ func clearRun(line *[8]uint64, at, run uint64) (cleared uint64) {
 	return cleared
 }
 
-// replaced returns a bit for each of n elements of a batch from whose position on
-// StableRSBF replaces. Most streams are shorter, so it looks at single elements only
-// where some may be that late.
+// replaced returns a bit for each of n elements of a batch that StableRSBF replaces by
+// its position. Most streams are shorter, so it looks at single elements only where some
+// may be that late.
 func (r *stableRule) replaced(n int, position uint64) (replaced uint64) {
 	last := position + uint64(n-1)
 	if r.replace == 0 || position <= last && last < r.replace {
@@ -115,8 +114,8 @@ func (r *stableRule) replaced(n int, position uint64) (replaced uint64) {
 }
 
 // testAndSetReplacing is testAndSetGeneric for batches of StableRSBF with elements that
-// replace. It is the only kernel of these: an element that replaces counts the bits of
-// each part of its line, and most elements look seen and do not.
+// replace. It is the only kernel for them: an element that replaces counts the bits of
+// each part of its line, and most elements look seen and do not replace.
 func (r *stableRule) testAndSetReplacing(lines [][8]uint64, current, ahead *batch, n int, inserted, replaced uint64) (missed, added uint64) {
 	if ahead != current {
 		touchLines(lines, ahead.offset[:])
@@ -136,9 +135,9 @@ func (r *stableRule) testAndSetReplacing(lines [][8]uint64, current, ahead *batc
 	return missed, added
 }
 
-// replaceBits sets an element's clear bits, and clears for each one that is set in the
-// same part. It returns how many of the parts had none. Branches on what the parts hold
-// would often be mispredicted.
+// replaceBits sets an element's clear bits, and for each of them clears a set bit of the
+// same part. It returns the number of parts that had none. Branches on the contents of
+// the parts would often be mispredicted.
 func (r *stableRule) replaceBits(line *[8]uint64, low, r1 uint64) (added uint64) {
 	for j := range r.k {
 		at := r.at(low, j)
@@ -152,8 +151,8 @@ func (r *stableRule) replaceBits(line *[8]uint64, low, r1 uint64) (added uint64)
 	return added
 }
 
-// chooseSet returns one of the bits of part j that are set, which h of 16 bits chooses, and
-// the number of its word in the line. The bit is 0 if there is none.
+// chooseSet returns one of the set bits of part j, chosen by h of 16 bits, and the number
+// of its word in the line. The bit is 0 if there is none.
 func (r *stableRule) chooseSet(line *[8]uint64, h uint64, j uint) (word, bit uint64) {
 	first, end := uint64(j)*r.size, uint64(j+1)*r.size
 	var upto [8]uint64 // bits that are set up to the end of a word
@@ -172,8 +171,8 @@ func (r *stableRule) chooseSet(line *[8]uint64, h uint64, j uint) (word, bit uin
 	return word, spreadBits(1<<((rank-below)&63), line[word&7]&bitsBetween(word, first, end))
 }
 
-// bitsBetween returns the bits of word w of a line that are bits first to end-1 of the
-// line, of which the word has some.
+// bitsBetween returns the bits of word w of a line that are among bits first to end-1 of
+// the line; the word has some.
 func bitsBetween(w, first, end uint64) uint64 {
 	low, high := max(first, 64*w)-64*w, min(end, 64*w+64)-64*w
 	return ^uint64(0) << (low & 63) & (^uint64(0) >> ((64 - high) & 63))

@@ -6,13 +6,13 @@ package line
 
 import "github.com/flowdedup/flowdedup/layout"
 
-// stableLanes is what the vector kernels of stable lines know of one K. A line is eight
+// stableLanes has the vector kernels' tables for one K of stable lines. A line is eight
 // lanes of 64 bits.
 //
 // A word chooses a bit in each part. A kernel computes a byte for each part from it, and
 // compares the byte with all lanes at once: the byte XOR the lane's flip is the number of
 // the bit in the lane, or 64 and more if the bit is in another lane. A byte distinguishes
-// four lanes, so a line of one part counts as a line of four parts, of which three do not
+// four lanes, so a line of one part counts as a line of four parts, three of which do not
 // have the bit. For part j the element's own word makes byte 2*j, and its random word
 // byte 2*j+1.
 //
@@ -22,7 +22,7 @@ import "github.com/flowdedup/flowdedup/layout"
 // part. Otherwise these are the same.
 type stableLanes struct {
 	flip               [8]uint64
-	own, ownLast       [8]uint64 // choices of a byte: that of the lane's part
+	own, ownLast       [8]uint64 // choices of a byte: the byte of the lane's part
 	random, randomLast [8]uint64
 	spread             [2]uint64 // choice of bytes: each part's 16 bits of a word
 	size               uint64    // bits of a part; here and below in each 16 bits
@@ -102,7 +102,7 @@ func (runs *stableRuns) fill(run uint64) {
 	}
 }
 
-// stableKernel is what a call of TestAndSetStable works with.
+// stableKernel is the state of a call of TestAndSetStable.
 type stableKernel struct {
 	rule  stableRule
 	lines []layout.Line

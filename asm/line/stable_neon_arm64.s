@@ -9,12 +9,12 @@
 // Bit lines of unbounded streams (Advanced SIMD): a line is four registers, two lanes
 // each. No verdict makes a branch.
 //
-// Registers are those of common_arm64.h. V4 has an element's bytes, V5 and V6 with the
-// flips of V24 and V25, V8 to V11 its bits, V12 to V15 those to clear. V16 to V19 and V20
-// to V23 are own and random of stableLanes. R12 has the lanes. V26 is ones. V28 counts
-// the bits before, V29 those after. V7, V27, V30 and V31 are free.
+// Registers are as in common_arm64.h. V4 has an element's bytes, V5 and V6 with the flips
+// of V24 and V25, V8 to V11 its bits, V12 to V15 the bits to clear. V16 to V19 and V20 to
+// V23 are own and random of stableLanes. R12 has the lanes. V26 is ones. V28 counts the
+// bits before, V29 the bits after. V7, V27, V30 and V31 are free.
 
-// Where a batch has its digests and random words, when R1 has moved on by one element.
+// The places of a batch's digests and random words, when R1 has moved on by one element.
 #define LOW 504
 #define DRAW 1016
 
@@ -78,8 +78,8 @@
 	VUADDW V4.B8, SUM.H8, SUM.H8  \
 	VUADDW2 V4.B16, SUM.H8, SUM.H8
 
-// VERDICT collects whether one of the element's bits is missing, and makes R9 1 if so,
-// else 0.
+// VERDICT collects whether one of the element's bits is missing, and sets R9 to 1 if so,
+// else to 0.
 #define VERDICT \
 	VORR V8.B16, V0.B16, V4.B16    \
 	VORR V9.B16, V1.B16, V7.B16    \
@@ -98,7 +98,7 @@
 	CSET NE, R9                    \
 	ADD  R5<<1, R9, R5
 
-// RANDOM computes the bits to clear from what the random word chooses, none if R9 is 0.
+// RANDOM computes the bits to clear from the bytes of the random word, none if R9 is 0.
 // It leaves R9 in V30.
 #define RANDOM \
 	VDUP R9, V30.D2                     \
@@ -111,15 +111,15 @@
 	USHL(14, 30, 14)                    \
 	USHL(15, 30, 15)
 
-// MASK leaves of four registers what V30 has.
+// MASK ANDs four registers with V30.
 #define MASK(A, B, C, D) \
 	VAND V30.B16, A.B16, A.B16 \
 	VAND V30.B16, B.B16, B.B16 \
 	VAND V30.B16, C.B16, C.B16 \
 	VAND V30.B16, D.B16, D.B16
 
-// SET stores the line without what is to be cleared and with the element's bits, and
-// counts its bits before and after.
+// SET stores the line without the bits to clear and with the element's bits, and counts
+// its bits before and after.
 #define SET \
 	COUNT(V28)                                        \
 	VEOR V27.B16, V27.B16, V27.B16                    \
@@ -134,7 +134,7 @@
 	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)       \
 	COUNT(V29)
 
-// SUM makes R8 by how much V29 exceeds V28.
+// SUM sets R8 to the excess of V29 over V28.
 #define SUM \
 	VUADDLV V28.H8, V28  \
 	VUADDLV V29.H8, V29  \
@@ -256,8 +256,7 @@ done:
 	RET
 
 // OPEN sets V30 and V31 to all ones in the lanes whose bit of the second random word, in
-// V27, is set: of the byte of the line that BYTE0 or BYTE1 chooses, the bit that BIT0 or
-// BIT1 does.
+// V27, is set: BYTE0 or BYTE1 chooses the byte of the line, and BIT0 or BIT1 the bit.
 #define OPEN(BYTE0, BIT0, BYTE1, BIT1) \
 	VTBL   BYTE0.B16, [V27.B16], V30.B16                            \
 	VTBL   BYTE1.B16, [V27.B16], V31.B16                            \
@@ -298,7 +297,7 @@ split:
 	VERDICT
 	RANDOM
 	GATES
-	// The bits to clear of the last parts, V5 and V6, have gates of their own.
+	// The bits to clear of the last parts, V5 and V6, have separate gates.
 	ADD  $(stableLanes_ownLast+16), R12, R8
 	VLD1 (R8), [V16.B16, V17.B16]
 	ADD  $(stableLanes_randomLast+16), R12, R8

@@ -15,9 +15,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TestStableRates holds the number of bits that an insertion clears against what
-// the methods promise, in a line whose parts are filled unevenly. Means may be off
-// by Hoeffding's bound for a chance of 1e-6.
+// TestStableRates compares the number of bits that an insertion clears with the methods'
+// definitions, in a line whose parts are filled unevenly. Means may be off by Hoeffding's
+// bound for a chance of 1e-6.
 func TestStableRates(t *testing.T) {
 	for _, p := range stableShapes {
 		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
@@ -39,8 +39,8 @@ func checkStableRate(t *testing.T, p StableParams, position uint64) {
 	loads := fillParts(rng, &line, p.K)
 	sum := 0
 	for range n {
-		// An element without any bit in the line: whatever is missing afterwards
-		// from the K bits that it adds has been cleared.
+		// An element without any bit in the line: bits that are missing afterwards from
+		// the K bits that it adds have been cleared.
 		d := digest.Digest{rng.Uint64(), 0}
 		for holdsAny(&line, d[0], p) {
 			d[0] = rng.Uint64()
@@ -61,8 +61,7 @@ func checkStableRate(t *testing.T, p StableParams, position uint64) {
 	}
 }
 
-// fillParts sets (j+1)/(k+2) of the bits of part j, and returns these shares as
-// they came out.
+// fillParts sets (j+1)/(k+2) of the bits of part j, and returns the actual shares.
 func fillParts(rng *rand.Rand, line *[8]uint64, k int) (loads []float64) {
 	size := 512 / k
 	for j := range k {
@@ -151,8 +150,8 @@ func chiSquare(bins []int, n int) (sum float64) {
 	return sum
 }
 
-// chiSquareBound returns what chi-square of so many degrees of freedom exceeds
-// with a chance of about 1e-7 (Wilson, Hilferty, 1931: 5.2 standard deviations).
+// chiSquareBound returns the value that chi-square of the given degrees of freedom
+// exceeds with a chance of about 1e-7 (Wilson, Hilferty, 1931: 5.2 standard deviations).
 func chiSquareBound(freedom float64) float64 {
 	a := 2 / (9 * freedom)
 	return freedom * math.Pow(1-a+5.2*math.Sqrt(a), 3)

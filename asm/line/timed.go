@@ -7,8 +7,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TimedParams says what the cells of timed rows hold and when an element is a
-// copy.
+// TimedParams gives the format of the cells of timed rows, and defines which elements are
+// copies.
 type TimedParams struct {
 	// FPBits, PointBits and TickBits are the widths of a cell's three fields.
 	// Their sum is 85; FPBits is 21 to 63, PointBits at most 32, TickBits 2 to 63.
@@ -18,12 +18,12 @@ type TimedParams struct {
 	Window int64
 	// Origin is the tick at which era 0 begins; eras are 2^(TickBits-1) long.
 	Origin int64
-	// Refresh makes a copy renew what is remembered of the kept element.
+	// Refresh makes a copy renew the memory of the kept element.
 	Refresh bool
 	// Across restricts copies to elements of another point.
 	Across bool
-	// Now is the time that the stream has reached, for rows with spare lines. It must not
-	// be wrong where the time of one element is. layout.NoTick stands for an unknown one.
+	// Now is the present time of the stream, for rows with spare lines. The wrong time of
+	// one element must not make it wrong. layout.NoTick stands for an unknown time.
 	Now int64
 	// Slack is how far, in ticks, elements may lie behind Now without harm: a cell goes to
 	// a spare line if it is within Window + Slack of Now.
@@ -32,20 +32,20 @@ type TimedParams struct {
 
 // TimedRows are the lines of a filter.
 type TimedRows struct {
-	// Lines are those that elements choose from.
+	// Lines are the lines that elements choose from.
 	Lines []layout.Line
 	// Spare are the lines for cells that their own line has no room for, or nil for none.
 	Spare []layout.Line
 }
 
-// TimedCounts is what TestAndSetTimed adds to.
+// TimedCounts are the counts that TestAndSetTimed adds to.
 type TimedCounts struct {
-	// Inserted counts the elements that took a cell of another fingerprint or an
-	// empty one.
+	// Inserted counts the elements that took an empty cell or a cell with another
+	// fingerprint.
 	Inserted uint64
-	// EvictedLive counts the cells that were forgotten although they were within the window
-	// of the element that pushed them out. In rows with spare lines it counts those within
-	// the window of Now, too.
+	// EvictedLive counts the cells that were forgotten although they were within the
+	// window of the element that pushed them out. In rows with spare lines it also counts
+	// cells within the window of Now.
 	EvictedLive uint64
 	// Spilled counts the cells that went to a spare line, and Asked the elements that were
 	// looked up in one.
@@ -65,7 +65,7 @@ type TimedCounts struct {
 // an empty cell, so 1 takes its place. layout/rows.go has a picture of the cells.
 //
 // Times are stored modulo 2^TickBits and compared the short way round. Nothing has to be
-// swept, elements may come in any order, and a wild time does no harm to other elements.
+// swept, elements may come in any order, and a wrong time does no harm to other elements.
 // Times that are a multiple of 2^TickBits apart look equal, but belong to different eras
 // and so have different fingerprints. Elements on the two sides of a border between eras
 // are never copies of each other here: TestAndSetTimedAround handles those.
@@ -83,17 +83,18 @@ type TimedCounts struct {
 //
 // In rows with spare lines, a cell that is pushed out and may still have copies goes to a
 // spare line: a cell within Window of the element that pushes it out, or within Window +
-// Slack of Now. The bit layout.TimedSpilled of its own line says so. Neighbours share a
-// spare line: line i has number floor(i * s / 2^64), where s is floor(len(Spare) * 2^64 /
-// len(Lines)), or 2^64 - 1 if that is less. There the cell goes to the front, and replaces
-// the one with its fingerprint, else the oldest. An element whose line has the bit but not its fingerprint looks for it in the spare
-// line. What it finds there counts like a cell of its own line, and leaves the spare line if
-// the element goes to the front. If all cells there are too old to have copies, the spare
-// line is emptied, and the bit cleared. Verdicts, lines and counts are as if each element
-// had a call of its own.
+// Slack of Now. Then the bit layout.TimedSpilled of its own line is set. Neighbours share
+// a spare line: line i has number floor(i * s / 2^64), where s is floor(len(Spare) * 2^64
+// / len(Lines)), or 2^64 - 1 if that is less. There the cell goes to the front, and
+// replaces the cell with its fingerprint, else the oldest. An element whose line has the
+// bit but not its fingerprint looks for it in the spare line. A cell that it finds there
+// counts like a cell of its own line, and leaves the spare line if the element goes to
+// the front. If all cells there are too old to have copies, the spare line is emptied,
+// and the bit cleared. Verdicts, lines and counts are as if each element had a call of
+// its own.
 //
 // It takes constant time for each element and does not allocate. It panics if seen, ticks
-// or points are too short, there are no Lines, or p is not as TimedParams says.
+// or points are too short, there are no Lines, or p violates TimedParams.
 func TestAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	p.checkArguments(rows.Lines, seen, digests, ticks, points)
 	if p.PointBits == 0 {
@@ -102,7 +103,7 @@ func TestAndSetTimed(rows TimedRows, seen []uint64, digests []digest.Digest, tic
 	testAndSetTimed(rows, seen[:bitWords(len(digests))], digests, ticks, points, p, c)
 }
 
-// checkArguments panics unless slices cover the elements and p is as it must be.
+// checkArguments panics unless slices cover the elements and p is valid.
 func (p *TimedParams) checkArguments(lines []layout.Line, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32) {
 	p.check()
 	checkArguments("TestAndSetTimed", lines, seen, len(digests))

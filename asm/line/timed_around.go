@@ -24,7 +24,7 @@ import (
 // everything from the beginning.
 //
 // Cells that it adds for either reason count as inserted, and cells that they push out as
-// evicted. It panics as TestAndSetTimed does, and if one of older is empty.
+// evicted. It panics as TestAndSetTimed does, and if a member of older is empty.
 func TestAndSetTimedAround(rows TimedRows, older []TimedRows, seen []uint64, digests []digest.Digest, ticks []int64, points []uint32, p *TimedParams, c *TimedCounts) {
 	p.checkArguments(rows.Lines, seen, digests, ticks, points)
 	for i := range older {
@@ -49,7 +49,7 @@ func TestAndSetTimedAround(rows TimedRows, older []TimedRows, seen []uint64, dig
 	}
 }
 
-// timedAround is what TestAndSetTimedAround works with.
+// timedAround is the state of a call of TestAndSetTimedAround.
 type timedAround struct {
 	*timedRule
 	spareRows
@@ -95,7 +95,7 @@ func (a *timedAround) touchOlder(digests []digest.Digest) {
 }
 
 // fetch copies the latest of the older cells with the fingerprint of cell to the front of
-// a line that has none. The mark is that of the element that is looked up.
+// a line that has none. The mark is the mark of the element that is looked up.
 func (a *timedAround) fetch(number, place, cell, mark uint64) {
 	for _, rows := range a.older {
 		at, _ := bits.Mul64(place, uint64(len(rows.Lines)))
@@ -113,8 +113,8 @@ func (a *timedAround) has(number, cell uint64) bool {
 	return at < layout.TimedCells
 }
 
-// findIn returns the line that has the fingerprint of cell, and the number of that cell in
-// it: the line with a number, or else its spare line. If none of them has it, at is
+// findIn returns the line that has the fingerprint of cell, and the number of that cell
+// in it: the line with a number, or else its spare line. If neither has it, at is
 // TimedCells.
 func (a *timedAround) findIn(rows TimedRows, number, cell uint64) (home *[8]uint64, at uint64) {
 	home = &rows.Lines[number]

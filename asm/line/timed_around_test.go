@@ -12,8 +12,8 @@ import (
 )
 
 // TestTimedAround splits a stream among four times as many lines each time, and compares
-// the verdicts with those of lines that hold all of it. The second time lines are so few
-// that many cells go to spare lines.
+// the verdicts with the verdicts of lines that hold all of it. The second time lines are
+// so few that many cells go to spare lines.
 func TestTimedAround(t *testing.T) {
 	timedAroundAndGrown(t, 1024, 0)
 	if c := timedAroundAndGrown(t, 48, 48); c.Spilled == 0 || c.Asked == 0 {
@@ -21,7 +21,7 @@ func TestTimedAround(t *testing.T) {
 	}
 }
 
-// timedAroundAndGrown begins with so many lines and spare lines.
+// timedAroundAndGrown begins with the given numbers of lines and spare lines.
 func timedAroundAndGrown(t *testing.T, first, spare int) (c TimedCounts) {
 	t.Helper()
 	for mode := range 4 {

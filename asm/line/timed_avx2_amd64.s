@@ -9,15 +9,15 @@
 
 // Timed rows, a line two registers (AVX2; BMI1 and BMI2 for scalars). All cells are
 // compared at once. An element without a cell takes a path of its own, which waits for no
-// mark: most elements are new, or copies come in a pattern that a CPU predicts. R8 collects
-// the elements near the kept one (and, if that is asked for, away from it), R13 those that
-// are found, R10 the new ones that may have to do with a spare line: each bit is shifted in
-// from below.
+// mark: most elements are new, or copies come in a pattern that a CPU predicts. R8
+// collects the elements near the kept one (and, if requested, away from it), R13 the
+// found elements, R10 the new elements that may concern a spare line: each bit is shifted
+// in from below.
 //
-// Y14 is the bits of fingerprints, Y15 the bits of a moved line's last four words, Y12 and
-// Y13 are how far the last two words and what moves into them are shifted.
+// Y14 is the bits of fingerprints, Y15 the bits of a moved line's last four words, Y12
+// and Y13 are the shifts of the last two words and of the bits that move into them.
 
-// How far words are shifted: 64 and more leaves nothing.
+// Shifts of words: 64 and more yields 0.
 DATA timedLeft<>+0(SB)/8, $64
 DATA timedLeft<>+8(SB)/8, $64
 DATA timedLeft<>+16(SB)/8, $21
@@ -74,8 +74,8 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 	SHLL $4, DX                                          \
 	ORL  DX, AX
 
-// TIME joins a mark: its lower bits are in DX, its others the lowest of R12. DISTANCE becomes
-// how far it is after the first time within the window, at the top.
+// TIME joins a mark: its lower bits are in DX, its others the lowest of R12. DISTANCE
+// becomes its distance after the first time within the window, at the top.
 #define TIME(MARK, DISTANCE) \
 	MOVQ  timedRule_lowBits(BP), R11              \
 	SHLXQ R11, R12, MARK                          \
@@ -85,7 +85,7 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 	SHLXQ R11, MARK, DISTANCE                     \
 	SUBQ  timedBatch_earliest(R15)(CX*8), DISTANCE
 
-// NEAR sets DISTANCE to all ones if it is within the window, or else 0.
+// NEAR sets DISTANCE to all ones if the time is within the window, or else to 0.
 #define NEAR(DISTANCE) \
 	CMPQ  DISTANCE, timedRule_aboveWindows(BP) \
 	SBBQ  DISTANCE, DISTANCE
@@ -107,13 +107,13 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 	INCQ CX            \
 	JNE  LOOP
 
-// NEARNOW sets DX to all ones if it is within reach of Now, or else 0.
+// NEARNOW sets DX to all ones if the time is within reach of Now, or else to 0.
 #define NEARNOW \
 	SUBQ (timedRule_timedClock+timedClock_nowEarliest)(BP), DX \
 	CMPQ DX, (timedRule_timedClock+timedClock_aboveReach)(BP)  \
 	SBBQ DX, DX
 
-// NEW puts the element in front. The last cell goes. Bit 63 of the last word stays.
+// NEW puts the element in front. The last cell is removed. Bit 63 of the last word stays.
 #define NEW(LOOP) \
 	VPBROADCASTQ timedBatch_high(R15)(CX*8), Y5 \
 	MOVQ  CX, R11            \
@@ -144,8 +144,8 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 	ADDQ  R8, R8             \
 	STORE(LOOP)
 
-// FOUND sets AX to the number of the cell, R12 to its mark, with bits of others above, and
-// DX how far it is after the first time within the window, at the top.
+// FOUND sets AX to the number of the cell, R12 to its mark, with bits of others above,
+// and DX to its distance after the first time within the window, at the top.
 #define FOUND \
 	TZCNTL AX, AX                                                \
 	MOVBLZX (timedTable_places+timedPlace_cell)(R14)(AX*4), R11  \
@@ -158,7 +158,7 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 	ADDQ R10, R10                                                \
 	LEAQ 1(R13)(R13*1), R13
 
-// AWAY sets DX to 0 if the points of both marks are the same, which R12 says.
+// AWAY sets DX to 0 if the points of both marks are the same, by R12.
 #define AWAY \
 	MOVQ timedRule_points(BP), R11 \
 	ANDQ R12, R11                 \
@@ -172,14 +172,14 @@ GLOBL timedBits<>(SB), RODATA|NOPTR, $32
 	ADDQ R11, R11 \
 	ADCQ R8, R8
 
-// KEEP makes a copy change nothing and Y5 the new mark's upper bits.
+// KEEP makes a copy change nothing, and sets Y5 to the new mark's upper bits.
 #define KEEP \
 	ANDL $8, DX                                 \
 	ADDL DX, AX                                 \
 	VPBROADCASTQ timedBatch_high(R15)(CX*8), Y5
 
-// LATER sets R12 to what changes in the mark that a copy refreshes: the time is the
-// later one of both.
+// LATER sets R12 to the change of the mark that a copy refreshes: the time is the later
+// of both.
 #define LATER \
 	CMPQ  DX, timedRule_aboveWindow(BP)    \
 	SBBQ  R11, R11                        \
@@ -319,7 +319,7 @@ done:
 
 // func fillTimedAVX2(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 //
-// Four elements at a time, in the way of fillTimedAVX512. R9 collects those without a
+// Four elements at a time, in the way of fillTimedAVX512. R9 collects elements without a
 // time.
 TEXT ·fillTimedAVX2(SB), NOSPLIT, $0-48
 	MOVQ b+0(FP), DI

@@ -7,8 +7,8 @@
 #include "common_amd64.h"
 
 // Timed rows, a line a register (AVX-512 F, BW, DQ, VL; BMI1 and BMI2 for scalars). All
-// marks of a line are put together and compared at once. What bounds this is that there
-// are two units for vectors, so scalars do what they can.
+// marks of a line are put together and compared at once. The bottleneck is that there are
+// two units for vectors, so scalars do the rest of the work.
 
 // The words that have the upper bits of cells' marks, and word 6 for word 7, which takes
 // the last of its three fields.
@@ -63,7 +63,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	VPBROADCASTQ timedRule_aboveWindows(AX), Z21               \
 	VPBROADCASTQ timedRule_pointMask(AX), Z22
 
-// RENEWCONSTANTS are those for copies that change their line.
+// RENEWCONSTANTS are the constants for copies that change their line.
 #define RENEWCONSTANTS \
 	VMOVDQU64 (timedRule_lanes+timedLanes_backRotations)(AX), Z23  \
 	VMOVDQU64 (timedRule_lanes+timedLanes_backs)(AX), Z24      \
@@ -74,8 +74,8 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 
 // FIND sets Z0 to the line, Z2 the new cell in each word, AX and K1 the cells that have
 // its fingerprint, and Z3 the words that have the upper bits of the marks, rotated. It
-// keeps the line for those who ask spare lines; R8 is the timedBatch, R10 16 times the
-// number of the element. Z27 collects all bits.
+// keeps the line for elements that ask spare lines; R8 is the timedBatch, R10 16 times
+// the number of the element. Z27 collects all bits.
 #define FIND \
 	FETCH                                        \
 	VMOVDQU64 (DI)(BX*1), Z0                     \
@@ -92,8 +92,8 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 // NEW sets word 6 of Z3 to the upper bits of the new mark.
 #define NEW VPSRLQ.BCST $43, timedBatch_high(R15)(CX*8), K5, Z3
 
-// COMPARE puts the marks in Z3 together with their lower bits in Z1, and makes Z4 how far
-// they are after the first time within the window, DX and K2 the cells within.
+// COMPARE joins the marks in Z3 with their lower bits in Z1, and sets Z4 to their
+// distance after the first time within the window, DX and K2 to the cells within.
 #define COMPARE \
 	VPTERNLOGQ $0xb8, Z1, Z19, Z3                      \
 	VEXTRACTI64X2 $2, Z3, timedBatch_lasts(R8)(R10*1)  \
@@ -103,8 +103,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	KMOVB   K2, DX                                     \
 	MOVB    DX, (timedBatch_inWindow-timedBatch_found)(R13)(CX*1)
 
-// AWAY sets DX and K3 to those of the cells K2 that are of another point than the mark
-// Z5.
+// AWAY sets DX and K3 to the cells of K2 that are of another point than the mark Z5.
 #define AWAY \
 	VPXORQ   Z5, Z3, Z6      \
 	VPTESTMQ Z22, Z6, K2, K3 \
@@ -122,8 +121,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	STORE(Z3, LOOP)
 
 // RENEW makes the move in which a copy takes the later time and the kept one's point. Z5
-// is what the mark becomes for each cell that may be the one, and the last two words of
-// it for none.
+// is the new mark for each cell that may match, and its last two words for none.
 #define RENEW(LOOP) \
 	MOVBLZX (timedTable_choices+256)(R14)(AX*1), AX \
 	VMOVDQU64 timedMove_from(R14)(AX*8), Z6         \
@@ -133,7 +131,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	VPTERNLOGQ $0xb8, Z6, Z24, Z2                   \
 	STORE(Z2, LOOP)
 
-// STORE stores what changes of NEW.
+// STORE stores the changes of NEW.
 #define STORE(NEW, LOOP) \
 	VPTERNLOGQ $0xe4, timedMove_bits(R14)(AX*8), Z0, NEW \
 	VMOVDQU64 NEW, (DI)(BX*1)                            \
@@ -157,7 +155,7 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	SHLQ      $8, DX                                         \
 	ORQ       R10, DX
 
-// FULL shifts into DX whether eight last cells are not empty. Z2 is where they are.
+// FULL shifts into DX whether eight last cells are not empty. Z2 has their places.
 #define FULL(GROUP) \
 	KXNORB     K1, K1, K1                                    \
 	VPGATHERQQ (timedBatch_before+512*GROUP)(AX)(Z2*1), K1, Z0 \
@@ -166,7 +164,8 @@ GLOBL timedLasts<>(SB), RODATA|NOPTR, $64
 	SHLQ       $8, DX                                        \
 	ORQ        R10, DX
 
-// SPILLED shifts into DX whether eight lines have spilled. Z2 is where their last cells are.
+// SPILLED shifts into DX whether eight lines have spilled. Z2 has the places of their
+// last cells.
 #define SPILLED(GROUP) \
 	KXNORB     K1, K1, K1                                    \
 	VPGATHERQQ (timedBatch_before+512*GROUP+16)(AX)(Z2*1), K1, Z0 \
@@ -224,8 +223,8 @@ renew:
 	SECOND(renew)
 	JMP near
 
-// LATER makes Z5, the new mark, for the cells COPIES that of the cell with the later
-// time.
+// LATER sets Z5, the new mark, for the cells COPIES to the mark of the cell with the
+// later time.
 #define LATER(COPIES) \
 	VPCMPUQ $1, Z25, Z4, COPIES, K4 \
 	VMOVDQA64 Z3, COPIES, Z5        \
@@ -260,7 +259,7 @@ near:
 	MOVQ b+32(FP), AX
 	VMOVDQU64 timedBatch_inWindow(AX), Z0
 
-// The cells that copies are of are in Z0.
+// The cells of the originals are in Z0.
 count:
 	MOVQ n+24(FP), CX
 	VMOVDQU64 timedBatch_found(AX), Z1
@@ -334,8 +333,8 @@ done:
 
 // func fillTimedAVX512(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 //
-// Eight elements at a time. Without points, a mark is a time alone: shifted to the top,
-// it is the mark rotated, and its upper bits are where they have to be.
+// Eight elements at a time. Without points, a mark is only a time: shifted to the top, it
+// is the mark rotated, and its upper bits are in their place.
 TEXT ·fillTimedAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+0(FP), DI
 	MOVQ low+8(FP), SI

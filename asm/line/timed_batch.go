@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// timedBatch is what the kernels know of up to 64 elements beside their lines, and what
-// they find. It is filled for all of them before the first one is looked up, so that
+// timedBatch is the kernels' data of up to 64 elements in addition to their lines, and
+// their results. It is filled for all of them before the first one is looked up, so that
 // vectors can do this work. The kernels in assembly know its layout.
 type timedBatch struct {
 	cell     [64]uint64 // the word of a new cell
@@ -26,16 +26,16 @@ type timedBatch struct {
 	before     [64]layout.Line
 	found      [64]uint8 // the cells that have the fingerprint
 	inWindow   [64]uint8 // the cells within the window
-	otherPoint [64]uint8 // those of them that were seen at another point
+	otherPoint [64]uint8 // cells within the window that were seen at another point
 	noTime     uint64    // bit i: element i has no time
 }
 
-// timedFound is what a kernel returns, with a bit for each element.
+// timedFound is the result of a kernel, with a bit for each element.
 type timedFound struct {
 	copies uint64
 	new    uint64 // the line does not have the fingerprint
-	// spare has those new elements that may have to do with a spare line: the last cell of
-	// their line may have copies, or the line has layout.TimedSpilled.
+	// spare has those new elements that may concern a spare line: the last cell of their
+	// line may have copies, or the line has layout.TimedSpilled.
 	spare uint64
 }
 
@@ -127,7 +127,7 @@ func (b *timedBatch) fill(low *[64]uint64, ticks []int64, points []uint32, r *ti
 	}
 }
 
-// drop removes those of n elements that have no time, and returns how many are left.
+// drop removes the elements without a time from n elements, and returns the number left.
 func (b *timedBatch) drop(current *batch, n int) (present int) {
 	for i := range n {
 		current.offset[present&63] = current.offset[i&63]

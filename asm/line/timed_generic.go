@@ -24,14 +24,14 @@ func testAndSetTimedBatchGeneric(lines []layout.Line, current *batch, n int, b *
 	return found
 }
 
-// maySpare returns 1 if a new element may have to do with the spare line of its line.
+// maySpare returns 1 if a new element may concern the spare line of its line.
 func (r *timedRule) maySpare(line *[8]uint64, mark uint64) uint64 {
 	const last = layout.TimedCells - 1
 	return r.mayHaveCopies(line[last], r.rawMark(line, last), mark) | line[7]>>63
 }
 
-// testAndSet looks up one element. It has no branches: what an element finds is as good
-// as random, so every second prediction would be wrong.
+// testAndSet looks up one element. It has no branches: whether an element finds its
+// fingerprint is as good as random, so every second prediction would be wrong.
 func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNew, pushedOut uint64) {
 	at := r.find(line, cell)
 	kept := r.rawMark(line, at)
@@ -49,8 +49,8 @@ func (r *timedRule) testAndSet(line *[8]uint64, cell, mark uint64) (isCopy, isNe
 }
 
 // judge compares an element with a cell by their marks: whether it is within the window,
-// and away from the cell's point if that is asked for. diff is what changes in the mark of
-// the element if it refreshes the cell, where the later time wins.
+// and away from the cell's point if that is required. diff is the change in the element's
+// mark if it refreshes the cell: the later time wins.
 func (r *timedRule) judge(kept, mark uint64) (near, away, diff uint64) {
 	after := (kept - mark + r.window) & r.tickMask
 	near = above(2*r.window+1, after)

@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// timedDigests are the streams of digestBatches, and that of few elements that
-// randomTimedStream has.
+// timedDigests are the streams of digestBatches, and the stream of few elements of
+// randomTimedStream.
 func timedDigests(rng *rand.Rand, n int, p *TimedParams, kind int) *timedStream {
 	s := randomTimedStream(rng, n, p)
 	if kind < len(digestBatches) {
@@ -70,9 +70,8 @@ func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind
 	}
 }
 
-// TestTimedLevelsAnyMemory starts from lines that no call has made, of which only those top
-// bits of the last two words are 0 that have to be, and that have one cell for a
-// fingerprint.
+// TestTimedLevelsAnyMemory starts from lines that no call has made: in the last two words
+// only the required top bits are 0, and each fingerprint has one cell.
 func TestTimedLevelsAnyMemory(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
@@ -169,7 +168,7 @@ func TestTimedGolden(t *testing.T) {
 	})
 }
 
-// TestTimedSurvey compares what kernels see in spare lines.
+// TestTimedSurvey compares the kernels' views of spare lines.
 func TestTimedSurvey(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(25, 26))

@@ -32,7 +32,7 @@ func newTimedModel(p TimedParams, lines, spare int) *timedModel {
 
 func power(n uint) *big.Int { return new(big.Int).Lsh(big.NewInt(1), n) }
 
-// after returns how far b lies after a, modulo 2^TickBits.
+// after returns the distance of b after a, modulo 2^TickBits.
 func (m *timedModel) after(a, b *big.Int) *big.Int {
 	d := new(big.Int).Sub(b, a)
 	return d.Mod(d, power(m.p.TickBits))
@@ -79,7 +79,7 @@ func (m *timedModel) pack(c modelCell) *big.Int {
 	return v.Lsh(v, m.p.TickBits).Or(v, c.tick)
 }
 
-// word returns what a cell leaves in a word of its own.
+// word returns the part of a cell in its own word.
 func (m *timedModel) word(c modelCell) uint64 {
 	v := m.pack(c)
 	low := new(big.Int).Mod(v, power(64-m.p.FPBits)).Uint64()

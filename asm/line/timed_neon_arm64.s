@@ -8,13 +8,12 @@
 
 // Timed rows in general registers, which have conditional compares and shifts within an
 // operation: vectors of two words would gain nothing. As with AVX2, an element without a
-// cell takes a path of its own. R0 is the first line. A batch is
-// done in two halves: R1 goes through its offsets and R4 through its timedBatch, R2
-// through the next half, whose lines are fetched; R3 is the number of elements that are
-// left. R5 collects copies: each bit is shifted in from below. R6 collects, for each half,
-// the elements that may have to do with a spare line and, in its upper half, those that are
-// new. R12 is the timedTable, R17 the timedRule, and of that R15 is lowBits, R16 turn, R25 low, R26
-// aboveWindows.
+// cell takes a path of its own. R0 is the first line. A batch is done in two halves: R1
+// goes through its offsets and R4 through its timedBatch, R2 through the next half, whose
+// lines are fetched; R3 is the number of elements left. R5 collects copies: each bit is
+// shifted in from below. R6 collects, for each half, the elements that may concern a
+// spare line and, in its upper half, the new elements. R12 is the timedTable, R17 the
+// timedRule, and of its fields R15 is lowBits, R16 turn, R25 low, R26 aboveWindows.
 
 // BEGIN leaves the number of elements of the second half in the frame.
 #define BEGIN \
@@ -29,7 +28,7 @@
 	MOVD timedRule_low(R17), R25         \
 	MOVD timedRule_aboveWindows(R17), R26
 
-// MISS goes on to the next cell if none of those before is the one.
+// MISS goes on to the next cell if no cell so far matches.
 #define MISS(CELL) \
 	EOR  CELL, R9, R10          \
 	CCMP HI, R10, R25, $0       \
@@ -59,8 +58,8 @@
 	BHS    NEW
 
 // TIME joins a mark: its lower bits are in CELL, its others the lowest of HIGH. MARK may
-// have bits of others above. DISTANCE becomes how far it is after the first time within the
-// window, at the top.
+// have bits of others above. DISTANCE becomes its distance after the first time within
+// the window, at the top.
 #define TIME(CELL, HIGH, MARK, DISTANCE, T) \
 	LSL    R15, HIGH, MARK                   \
 	AND    R25, CELL, T                      \
@@ -69,7 +68,8 @@
 	MOVD   timedBatch_earliest-8(R4), T      \
 	SUB    T, DISTANCE, DISTANCE
 
-// FOUND makes R11 the mark of the cell that has the fingerprint, and R10 how far it is.
+// FOUND sets R11 to the mark of the cell that has the fingerprint, and R10 to its
+// distance.
 #define FOUND \
 	LSL    $1, R6, R6                        \
 	ADD    R8<<2, R12, R10                   \
@@ -82,15 +82,16 @@
 	MOVD   (R7)(R10), R14                    \
 	TIME(R14, R11, R11, R10, R13)
 
-// JOIN sets R9 and R14 to the upper bits of all marks, moved on by one: those of the new
-// mark are at the top of R9, the others in R11 and R13.
+// JOIN sets R9 and R14 to the upper bits of all marks, moved on by one: the new mark's
+// bits are at the top of R9, the others in R11 and R13.
 #define JOIN \
 	LSR  $43, R9, R9             \
 	ORR  R11<<21, R9, R9         \
 	LSR  $42, R11, R14           \
 	ORR  R13<<21, R14, R14
 
-// KEEPLINE keeps the line, whose last words are R11 and R13, for those who ask spare lines.
+// KEEPLINE keeps the line, whose last words are R11 and R13, for elements that ask spare
+// lines.
 #define KEEPLINE \
 	MOVD b+32(FP), R10                       \
 	SUB  R10, R4, R14                        \
@@ -101,8 +102,8 @@
 	STP  (R23, R24), 32(R10)                 \
 	STP  (R11, R13), 48(R10)
 
-// LAST makes R14 whether the last cell is not empty and within the window or within reach
-// of Now, or the line has spilled.
+// LAST sets R14 to whether the last cell is not empty and within the window or within
+// reach of Now, or the line has spilled.
 #define LAST \
 	LSR    $42, R13, R14                     \
 	TIME(R24, R14, R14, R14, R10)            \
@@ -118,8 +119,8 @@
 	CSEL   NE, R14, ZR, R14                  \
 	ORR    R13>>63, R14, R14
 
-// PUT puts an element without a cell in front, and notes that it is new. The last cell goes.
-// Bit 63 of the last word stays.
+// PUT puts an element without a cell in front, and records that it is new. The last cell
+// is removed. Bit 63 of the last word stays.
 #define PUT(LOOP) \
 	LDP    48(R7), (R11, R13)                \
 	KEEPLINE                                 \
@@ -140,8 +141,8 @@
 	SUBS   $1, R3, R3                        \
 	BNE    LOOP
 
-// NEAR makes R13 whether the element is within the window, and AWAY also whether it is at
-// another point: whether both marks, of which R11 is the difference, differ there.
+// NEAR sets R13 to whether the element is within the window, and AWAY also requires
+// another point: both marks, whose difference is R11, must differ there.
 #define NEAR \
 	CMP  R26, R10         \
 	CSET LO, R13          \
@@ -163,8 +164,8 @@
 	MOVD -8(R4), R10                \
 	MOVD timedBatch_high-8(R4), R9
 
-// LATER sets R11 to what changes in the mark that a copy refreshes from R9, that of the
-// element: the time is the later one of both.
+// LATER sets R11 to the change of the mark that a copy refreshes from R9, the element's
+// mark: the time is the later of both.
 #define LATER \
 	MOVD timedBatch_mark-8(R4), R9      \
 	MOVD timedRule_aboveWindow(R17), R13 \
@@ -185,7 +186,7 @@
 	MOVD -8(R4), R10             \
 	EOR  R11, R10, R10
 
-// STEP moves a cell on if the one that is taken out is not before it.
+// STEP moves a cell on unless the removed cell is before it.
 #define STEP(NUMBER, BEFORE, CELL) \
 	CMP  $NUMBER, R8           \
 	CSEL GE, BEFORE, CELL, CELL

@@ -7,7 +7,8 @@ import (
 	"math/bits"
 )
 
-// timedRule is TimedParams prepared for the kernels. Those in assembly know its layout.
+// timedRule is TimedParams prepared for the kernels. The kernels in assembly know its
+// layout.
 //
 // To compare times, a mark is rotated to the left until its time is in the top bits. The
 // lowest bits then have a part of its point. Where a mark is shifted instead, the lowest
@@ -23,10 +24,10 @@ type timedRule struct {
 	origin        uint64
 	eraBits       uint64 // an era has 2^eraBits ticks
 	window        uint64
-	rotation      uint64 // how far marks are rotated: 64 - tickBits
-	shift         uint64 // how far marks are shifted to have their upper bits at the top
+	rotation      uint64 // the rotation of marks: 64 - tickBits
+	shift         uint64 // the shift of marks that brings their upper bits to the top
 	windowRotated uint64
-	aboveWindow   uint64 // above the window in the top bits, whatever is in the rest
+	aboveWindow   uint64 // above the window in the top bits, whatever the other bits are
 	aboveWindows  uint64 // above twice the window
 	timedClock
 	refresh bool
@@ -63,19 +64,18 @@ func newTimedRule(p *TimedParams, spareLines int) timedRule {
 
 // timedLanes has numbers for each word of a line, as vectors.
 type timedLanes struct {
-	// highRotations say how far the words with the upper bits of marks are rotated to
-	// the right, so that these bits are where rotated marks have them. The number for
-	// word 7 is applied to word 6, whose third field moves to word 7.
+	// highRotations are the right rotations of the words with the upper bits of marks
+	// that bring these bits to their places in rotated marks. The number for word 7 is
+	// applied to word 6, whose third field moves to word 7.
 	highRotations [8]uint64
-	// lowRotations say how far words are rotated to the left: cells until the lower
-	// bits of marks are where rotated marks have them, words 6 and 7 by a field.
+	// lowRotations are the left rotations of words: they bring the lower bits of marks in
+	// cells to their places in rotated marks, and move words 6 and 7 by a field.
 	lowRotations [8]uint64
 	// lows are the bits that come from words rotated by lowRotations. The others come
-	// from those rotated by highRotations.
+	// from words rotated by highRotations.
 	lows [8]uint64
-	// backRotations say how far words are rotated to the right after a move: the new
-	// mark for words 0 and 6, word 6 for word 7. backs are the bits that come from
-	// them.
+	// backRotations are the right rotations of words after a move: the new mark for words
+	// 0 and 6, word 6 for word 7. backs are the bits that come from them.
 	backRotations, backs [8]uint64
 	ready                bool // set was called
 }
@@ -95,27 +95,28 @@ func (l *timedLanes) set(r *timedRule) {
 	l.ready = true
 }
 
-// timedTable has what the kernels of timed rows look up for the cell that they find: 0 to
-// 5, or 6 for none. Those in assembly know its layout.
+// timedTable has the kernels' tables for the found cell: 0 to 5, or 6 for none. The
+// kernels in assembly know its layout.
 type timedTable struct {
 	// moves 0 to 6 are for elements that go to the front. moves from 8 on are for
 	// elements within the window of the cell: copies, which change nothing.
 	moves [16]timedMove
-	// choices are moves (in units of 8 bytes) for a bit mask of what is found: the
-	// cell with the fingerprint and, for a copy, the bit after it. choices[1] is for
-	// copies that change their line.
+	// choices are moves (in units of 8 bytes) for a bit mask of the result: the cell with
+	// the fingerprint and, for a copy, the bit after it. choices[1] is for copies that
+	// change their line.
 	choices [2][256]uint8
 	places  [8]timedPlace
 }
 
-// timedMove says how a line changes when an element goes to the front: the cells before
-// the one that is removed move on by one.
+// timedMove is the change of a line when an element goes to the front: the cells before
+// the removed one move on by one.
 type timedMove struct {
 	bits [8]uint64 // the bits that change
 	from [8]uint64 // the source of each word: 0 to 7 the new marks, 8 to 15 the line
 }
 
-// timedPlace says where the mark of the found cell is; of the last cell if none is found.
+// timedPlace is the place of the found cell's mark, or of the last cell's if none is
+// found.
 type timedPlace struct {
 	cell  uint8 // offset of the cell in the line, in bytes
 	word  uint8 // offset of the word with the upper bits of its mark, in bytes

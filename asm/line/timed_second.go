@@ -7,11 +7,11 @@ import (
 	"math/bits"
 )
 
-// askSpare takes those elements of a batch that may have to do with spare lines. The kernel
-// took all elements as if there were none. Where that was wrong for later elements of the
-// same line, the line becomes as it was after this element, and they are taken once more,
-// each at its turn. It returns what is found in the end; it counts those that are taken once
-// more itself.
+// askSpare handles the elements of a batch that may concern spare lines. The kernel took
+// all elements as if there were none. Where this was wrong for later elements of the same
+// line, the line is restored to its state after this element, and they are taken once
+// more, each at its turn. It returns the final results; it counts the elements that are
+// taken once more itself.
 func (b *timedBatch) askSpare(s *spareRows, offsets *[64]uint64, n int, found timedFound) timedFound {
 	s.touchSpare(offsets, found.spare)
 	again := uint64(0)
@@ -65,7 +65,7 @@ func (s *spareRows) touchSpare(offsets *[64]uint64, which uint64) (sum uint64) {
 	return sum
 }
 
-// sameLineGeneric returns a bit for each of offsets that is this one.
+// sameLineGeneric returns a bit for each of offsets that equals offset.
 func sameLineGeneric(offsets *[64]uint64, offset uint64) (same uint64) {
 	for i := range offsets {
 		_, differs := bits.Sub64(0, offsets[i]^offset, 0)

@@ -5,7 +5,7 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// EIGHT shifts into AX a bit for each of eight offsets that is Z0.
+// EIGHT shifts into AX a bit for each of eight offsets that equals Z0.
 #define EIGHT(GROUP) \
 	VPCMPEQQ (64*GROUP)(DI), Z0, K1 \
 	KMOVB    K1, DX                 \
@@ -29,7 +29,7 @@ TEXT ·sameLineAVX512(SB), NOSPLIT, $0-24
 	VZEROUPPER
 	RET
 
-// FOUR shifts into AX a bit for each of four offsets that is Y0.
+// FOUR shifts into AX a bit for each of four offsets that equals Y0.
 #define FOUR(GROUP) \
 	VPCMPEQQ  (32*GROUP)(DI), Y0, Y1 \
 	VMOVMSKPD Y1, DX                 \

@@ -18,7 +18,7 @@ type spareDesign struct {
 	load     float64 // live elements a line
 }
 
-// spareOutcome is what a simulation of a design found.
+// spareOutcome is the result of simulating a design.
 type spareOutcome struct {
 	repeats, misses int // repeats of elements within the window, and those not found
 	fresh, wrong    int // other elements, and those taken for copies
@@ -31,8 +31,9 @@ const (
 	simulatedBits   = 12      // of fingerprints that differ, so that false copies are seen
 )
 
-// simulateSpare has a stream of new elements, each followed by the repeat of one of the last
-// window. It counts after two windows. Only so many bits of fingerprints differ.
+// simulateSpare has a stream of new elements, each followed by the repeat of one of the
+// last window. It counts after two windows. Only the given number of fingerprint bits
+// differ.
 func simulateSpare(d spareDesign, windows int, bits uint) (o spareOutcome) {
 	const batch = 1024
 	rng := rand.New(rand.NewPCG(51, 52))
@@ -73,16 +74,17 @@ func simulateSpare(d spareDesign, windows int, bits uint) (o spareOutcome) {
 	return o
 }
 
-// atMost returns the number of events that a Poisson variable of which k were seen has at
-// most, with a confidence of 99 % (Wilson and Hilferty's approximation).
+// atMost returns the upper bound of the mean of a Poisson variable that was seen to be k,
+// with a confidence of 99 % (Wilson and Hilferty's approximation).
 func atMost(k int) float64 {
 	n := float64(k + 1)
 	return n * math.Pow(1-1/(9*n)+2.326/(3*math.Sqrt(n)), 3)
 }
 
-// TestTimedSpareDesigns has, for a number of designs, the memory for each live element and a
-// bound of the misses that holds with a confidence of 99 %: window.Timed builds on them.
-// False copies are at most those of six cells and, for elements that ask, of six more.
+// TestTimedSpareDesigns has, for a number of designs, the memory for each live element
+// and a bound of the misses that holds with a confidence of 99 %: window.Timed builds on
+// them. False copies are at most the expected ones of six cells and, for elements that
+// ask, of six more.
 func TestTimedSpareDesigns(t *testing.T) {
 	for i, c := range []struct {
 		spareDesign

@@ -9,20 +9,20 @@ import (
 )
 
 // timedClock is Now and Slack of TimedParams prepared for the kernels. A time is within a
-// distance d of Now if it is less than 2d + 1 after Now - d. Without a Now these numbers are
-// 0, and no time is.
+// distance d of Now if it is less than 2d + 1 after Now - d. Without a Now these numbers
+// are 0, and no time is within.
 type timedClock struct {
 	now         uint64 // its mark, without a point
 	reach       uint64 // the window and the slack
-	reachSpan   uint64 // twice that and 1
+	reachSpan   uint64 // twice reach, and 1
 	windowSpan  uint64 // twice the window and 1
 	nowEarliest uint64 // the first time within reach, shifted to the top
 	aboveReach  uint64 // reachSpan, shifted to the top
-	spareLines  uint64 // how many there are
+	spareLines  uint64 // number of spare lines
 }
 
-// setClock sets what depends on Now and Slack. Times farther away than half of those that
-// a mark can hold are nearer the other way round.
+// setClock sets the fields that depend on Now and Slack. Times farther away than half of
+// a mark's range are nearer the other way round.
 func (r *timedRule) setClock(p *TimedParams, spareLines int) {
 	r.spareLines = uint64(spareLines)
 	r.now = uint64(p.Now) & r.tickMask
@@ -34,8 +34,8 @@ func (r *timedRule) setClock(p *TimedParams, spareLines int) {
 	r.aboveReach = r.reachSpan << (r.rotation & 63)
 }
 
-// share returns how many spare lines there are for each line, as a fraction of 2^64,
-// rounded down. There are never more than lines in use.
+// share returns the number of spare lines for each line, as a fraction of 2^64, rounded
+// down. There are never more than lines in use.
 func (rows *TimedRows) share() uint64 {
 	if len(rows.Spare) >= len(rows.Lines) {
 		return math.MaxUint64
@@ -53,8 +53,8 @@ func (rows *TimedRows) spareOf(number, share uint64) *[8]uint64 {
 	return &rows.Spare[at]
 }
 
-// spareRows takes one element after the other. What it does in rows with spare lines is the
-// contract: batches have to leave the same verdicts, lines and counts.
+// spareRows takes one element after the other. Its behavior in rows with spare lines is
+// the contract: batches must leave the same verdicts, lines and counts.
 type spareRows struct {
 	TimedRows
 	rule   *timedRule
@@ -84,8 +84,8 @@ func (s *spareRows) testAndSet(number, cell, mark uint64) (isCopy uint64) {
 	return s.take(line, spare, &v, s.ask(line, spare, &v), cell, mark)
 }
 
-// take takes an element whose line does not have its fingerprint, but cell at of its spare
-// line, unless at is TimedCells.
+// take handles an element whose line does not have its fingerprint, but cell at of its
+// spare line has, unless at is TimedCells.
 func (s *spareRows) take(line, spare *[8]uint64, v *spareView, at, cell, mark uint64) (isCopy uint64) {
 	renewed := mark
 	if at < layout.TimedCells {
@@ -138,9 +138,10 @@ func (s *spareRows) ask(line, spare *[8]uint64, v *spareView) (at uint64) {
 	return uint64(bits.TrailingZeros64(v.found | 1<<layout.TimedCells))
 }
 
-// pushOut takes the last cell of a line for an element that goes to its front, and puts it
-// in front of the spare line if it may have copies. There it replaces cell at, which moves
-// to the line. If at is TimedCells it replaces the one with its fingerprint, else the oldest.
+// pushOut removes the last cell of a line for an element that goes to its front, and puts
+// it in front of the spare line if it may have copies. There it replaces cell at, which
+// moves to the line. If at is TimedCells it replaces the cell with its fingerprint, else
+// the oldest.
 func (s *spareRows) pushOut(line, spare *[8]uint64, v *spareView, at, mark uint64) {
 	const last = layout.TimedCells - 1
 	cell, kept := line[last], s.rule.markOf(line, last)
@@ -162,14 +163,15 @@ func (s *spareRows) pushOut(line, spare *[8]uint64, v *spareView, at, mark uint6
 	s.counts.Spilled++
 }
 
-// spareView says which cells of a spare line matter for an element and the last cell of its
-// line, with a bit for each.
+// spareView has the cells of a spare line that matter for an element and the last cell of
+// its line, with a bit for each.
 type spareView struct {
 	found uint64 // has the element's fingerprint
 	same  uint64 // has the last cell's
 	live  uint64 // may have copies
-	// oldest are those farthest behind Now, or behind the element if Now is unknown. Cells
-	// beyond reach ahead of it are older than all others, and empty ones are oldest.
+	// oldest are the cells farthest behind Now, or behind the element if Now is unknown.
+	// Cells beyond reach ahead of it are older than all others, and empty ones are
+	// oldest.
 	oldest uint64
 }
 
@@ -216,7 +218,7 @@ func (r *timedRule) markOf(line *[8]uint64, at uint64) uint64 {
 	return r.rawMark(line, at) & (r.points | r.tickMask)
 }
 
-// remove takes a cell out of a line, unless at is TimedCells. Those behind it move up.
+// remove takes a cell out of a line, unless at is TimedCells. Cells behind it move up.
 func (r *timedRule) remove(line *[8]uint64, at uint64) {
 	if at == layout.TimedCells {
 		return

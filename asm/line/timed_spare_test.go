@@ -14,9 +14,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// loadedStream returns n elements of which so many are live in a window of p: half of the
-// others repeat one of the last window and some of them one of the last few elements. Some
-// come late by up to a tenth of the window, some have no time, and some any time.
+// loadedStream returns n elements with the given number live in a window of p: half of
+// the others repeat one of the last window and some of them one of the last few elements.
+// Some come late by up to a tenth of the window, some have no time, and some any time.
 func loadedStream(rng *rand.Rand, n, live int, p *TimedParams) *timedStream {
 	s := &timedStream{}
 	now := p.Origin + 1<<(p.TickBits-2)
@@ -164,7 +164,7 @@ func TestTimedSpare(t *testing.T) {
 	}
 }
 
-// One wild time must not have live cells forgotten: Now keeps them.
+// One wrong time must not make live cells forgotten: Now keeps them.
 func TestTimedSpareWildTime(t *testing.T) {
 	for _, now := range []int64{5, layout.NoTick} {
 		t.Run(fmt.Sprint("now=", now), func(t *testing.T) {

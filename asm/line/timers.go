@@ -10,18 +10,18 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TimerParams says what timer lines hold and how elements are looked up in them.
+// TimerParams configures timer lines and the lookup of elements in them.
 type TimerParams struct {
 	// Bits is the width of a timer: 8 (64 timers in a line) or 16 (32).
 	Bits int
-	// K is how many timers an element has, 1 to layout.MaxCellK.
+	// K is the number of timers of an element, 1 to layout.MaxCellK.
 	K int
-	// Window is for how many ticks an element is found, 1 to 2^Bits - 2.
+	// Window is the number of ticks for which an element is found, 1 to 2^Bits - 2.
 	Window int
-	// Equal is how many timers of an element must be equal for it to be found, 0 to
-	// K. 0 and 1 require nothing.
+	// Equal is the number of timers of an element that must be equal for it to be found,
+	// 0 to K. 0 and 1 require nothing.
 	Equal int
-	// Refresh makes an element that is found set its timers again.
+	// Refresh makes a found element set its timers again.
 	Refresh bool
 }
 
@@ -48,11 +48,11 @@ func (p TimerParams) check() error {
 	return nil
 }
 
-// TimerCounts is what TestAndSetTimers and SweepTimers add to.
+// TimerCounts are the counts that TestAndSetTimers and SweepTimers add to.
 type TimerCounts struct {
-	// NonZero grows by the timers that were zero and are set, and falls by those that
-	// are swept. Counted from an empty filter it is the number of timers that are not
-	// zero. After a sweep of all lines these are the timers that have not expired.
+	// NonZero grows by the timers that were zero and are set, and falls by the timers
+	// that are swept. Counted from an empty filter it is the number of timers that are
+	// not zero. After a sweep of all lines these are the timers that have not expired.
 	NonZero uint64
 	// Missed counts the elements that were not found.
 	Missed uint64
@@ -71,10 +71,10 @@ type TimerCounts struct {
 //
 // A timer does not count down. It holds a stamp of the tick when it was set, and is live
 // while its age is below Window. If lines are swept in time its age is below 2^Bits - 1,
-// so the stamp tells it. An element is found in the tick in which it is set and in the
-// Window - 1 ticks after it. That is exact if Equal is 0 or 1, since no other element can
-// end a live timer early. With Equal above 1, elements can be missed whose timers others
-// have set.
+// so the stamp determines it. An element is found in the tick in which it is set and in
+// the Window - 1 ticks after it. This is exact if Equal is 0 or 1, since no other element
+// can end a live timer early. With Equal above 1, elements can be missed whose timers
+// others have set.
 //
 // SweepTimers must sweep each line at least once in SweepInterval ticks. Before a call at
 // tick t, if the last sweep was at tick s and t - s is more than SweepInterval, sweep at
@@ -131,8 +131,8 @@ type TimerRule struct {
 	k      uint64
 	equal  uint64
 	ones   uint64 // the lowest bit of every timer of a word
-	// set says which timers an element sets that is found, and one that is not: none
-	// or all.
+	// set has the timers that an element sets if it is found, and if it is not: none or
+	// all.
 	set [2]uint64
 }
 
@@ -157,7 +157,7 @@ func NewTimerRule(p TimerParams) (*TimerRule, error) {
 	return r, nil
 }
 
-// stamp returns what a timer holds after it is set at tick.
+// stamp returns the value of a timer that is set at tick.
 func (r *TimerRule) stamp(tick uint64) uint64 { return 1 + tick%r.period }
 
 // oldest returns the greatest difference to the stamp now, modulo 2^bits, of a live
@@ -178,8 +178,8 @@ func (r *TimerRule) sweepWords(tick uint64) (now, oldest uint64) {
 	return stamp * r.ones, r.oldest(stamp) * r.ones
 }
 
-// timerStamps is what the kernels of timers know of the ticks of a batch. Each value is
-// in all timers of a word. The kernels in assembly know its layout.
+// timerStamps is the timer kernels' data of the ticks of a batch. Each value is in all
+// timers of a word. The kernels in assembly know its layout.
 type timerStamps struct {
 	stamp  [64]uint64 // of the element's tick
 	oldest [64]uint64 // the greatest difference of a live timer to it; see TimerRule.oldest
@@ -188,7 +188,7 @@ type timerStamps struct {
 	uniform bool
 }
 
-// fill computes the stamps of 1 to 64 ticks, which do not fall. Mostly all ticks equal
+// fill computes the stamps of 1 to 64 ticks, which do not fall. Usually all ticks equal
 // those of the last batch, and there is nothing to do.
 func (s *timerStamps) fill(ticks []uint64, r *TimerRule) {
 	first, same := ticks[0], ticks[0] == ticks[len(ticks)-1]

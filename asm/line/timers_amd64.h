@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the kernels for timers have in common. Registers are those of common_amd64.h, but
+// The common part of the kernels for timers. Registers are as in common_amd64.h, except
 // that R8 collects the elements that are found. R12 is the end of the stamps of this
-// half, R13 has which timers are set of elements that are found.
+// half, R13 the timers that a found element sets.
 
 // BEGINTIMERS leaves the rule in DX.
 #define BEGINTIMERS \
@@ -21,8 +21,8 @@
 	LEAQ (R12)(R11*8), R12 \
 	HALF(LOOP)
 
-// ROUNDS sets R10 to the element's timers in DX, R15 nothing, and AX one less than the
-// number of its timers of which one is in each group that is large enough.
+// ROUNDS sets R10 to the element's timers in DX, R15 to 0, and AX to one less than the
+// number of timers to try: each group that is large enough contains one of them.
 #define ROUNDS \
 	MOVQ DX, R10                 \
 	XORL R15, R15                \
@@ -30,7 +30,7 @@
 	MOVQ TimerRule_k(R14), AX    \
 	SUBQ TimerRule_equal(R14), AX
 
-// GROUP sets R15 to the size of the largest group, of which R14 is one, and goes on with
+// GROUP sets R15 to the size of the largest group, given the group R14, and goes on with
 // the next timer.
 #define GROUP(LOOP) \
 	POPCNTQ R14, R14  \
@@ -54,7 +54,7 @@
 	MOVQ AX, filled+56(FP)  \
 	RET
 
-// What the kernels that make stamps of ticks have in common.
+// The common part of the kernels that make stamps of ticks.
 
 // A word's lowest byte and lowest two bytes in all its places, of two words.
 DATA eachByte<>+0(SB)/8, $0

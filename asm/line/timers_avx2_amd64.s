@@ -7,12 +7,12 @@
 #include "common_amd64.h"
 #include "timers_amd64.h"
 
-// Timer lines, a line two registers (AVX2). Registers beside those of timers_amd64.h:
-// Y0 and Y1 are the line, Y2 the stamp in all timers, Y4 and Y5 all bits of the
-// element's timers, Y6 and Y7 of those that are 0, Y8 and Y9 of live ones, later of the
-// element's that are not. Y15 is 0, Y14 has for each byte the number of its timer in its
-// word, Y13 counts what is filled, Y12 and Y11 have the bytes' words. R13 is
-// TimerRule.set[1].
+// Timer lines, a line two registers (AVX2). Registers in addition to those of
+// timers_amd64.h: Y0 and Y1 are the line, Y2 the stamp in all timers, Y4 and Y5 all bits
+// of the element's timers, Y6 and Y7 of its timers that are 0, Y8 and Y9 of live ones,
+// later of the element's timers that are not live. Y15 is 0, Y14 has for each byte the
+// number of its timer in its word, Y13 counts filled timers, Y12 and Y11 have the bytes'
+// words. R13 is TimerRule.set[1].
 
 // The word that a byte of a line lies in.
 DATA wordOfByte<>+0(SB)/8, $0
@@ -39,8 +39,7 @@ GLOBL timerOf16<>(SB), RODATA|NOPTR, $8
 	VMOVDQU wordOfByte<>(SB), Y12      \
 	VMOVDQU wordOfByte<>+32(SB), Y11
 
-// LOOK loads the line and finds the element's timers, those that are 0 and those that
-// are live.
+// LOOK loads the line and finds the element's timers, the zero ones and the live ones.
 #define LOOK(SUB, MIN, EQ) \
 	FETCH                                  \
 	VMOVDQU (DI)(BX*1), Y0                 \
@@ -100,7 +99,7 @@ GLOBL timerOf16<>(SB), RODATA|NOPTR, $8
 	SHLQ $32, DX                           \
 	ORQ  DX, R14
 
-// ONE8 and ONE16 leave one bit of those of a timer.
+// ONE8 and ONE16 leave one bit of each timer.
 #define ONE8(R)
 #define ONE16(R) ANDL $0x55555555, R
 
@@ -142,7 +141,7 @@ TIMER:                                     \
 // Stamps of ticks (AVX2).
 
 // BEGINSTAMPS loads the arguments, and Y0 to Y5: 1, 2^bits - 1, the window, the window
-// less 1, 2^32 - 1, and how to bring a stamp to all timers of its word.
+// less 1, 2^32 - 1, and the shuffle that copies a stamp to all timers of its word.
 #define BEGINSTAMPS(BITS, EACH) \
 	MOVQ s+0(FP), DI               \
 	MOVQ ticks+8(FP), SI           \
@@ -177,8 +176,8 @@ TIMER:                                     \
 	VZEROUPPER                   \
 	RET
 
-// SWEEP clears the timers of all lines that are not live and returns how many. A timer
-// is 0 after it more often than before by those that it clears.
+// SWEEP clears the timers of all lines that are not live and returns how many. The excess
+// of zero timers after it over before is the number that it clears.
 #define SWEEP(SUB, MIN, EQ) \
 	MOVQ lines+0(FP), DI           \
 	MOVQ count+8(FP), CX           \

@@ -8,9 +8,9 @@
 #include "timers_amd64.h"
 
 // Timer lines (AVX-512 BW): a line is one register, and a set of its timers a mask.
-// Registers beside those of timers_amd64.h: Z0 the line, Z1 the stamp in all
-// timers, DX the element's timers, K1 those of the line that are not 0, Z14 how often
-// each was filled, Z15 a one of all timers, less than 0.
+// Registers in addition to those of timers_amd64.h: Z0 the line, Z1 the stamp in all
+// timers, DX the element's timers, K1 the timers of the line that are not 0, Z14 how
+// often each was filled, Z15 a one of all timers, less than 0.
 
 // The masks of numbers from 0 to 7, none for cellNone.
 DATA timerPowers<>+0(SB)/8, $0x8040201008040201
@@ -59,8 +59,8 @@ GLOBL evenBytes<>(SB), RODATA|NOPTR, $16
 	KMOV K2, AX       \
 	ANDNQ DX, AX, AX
 
-// SET sets the timers of an element that is not found, which AX says, or with R13 of
-// every one.
+// SET sets the timers of an element that is not found, given by AX, or with R13 of every
+// element.
 #define SET(KMOV, KANDN, SUB, MOVE, LOOP) \
 	MOVQ DX, R14               \
 	ANDQ R13, R14              \
@@ -100,7 +100,7 @@ TIMER:                               \
 // Stamps of ticks (AVX-512).
 
 // BEGINSTAMPS loads the arguments, and Z0 to Z5: 1, 2^bits - 1, the window, the window
-// less 1, 2^32 - 1, and how to bring a stamp to all timers of its word.
+// less 1, 2^32 - 1, and the shuffle that copies a stamp to all timers of its word.
 #define BEGINSTAMPS(PERIOD, EACH) \
 	MOVQ s+0(FP), DI             \
 	MOVQ ticks+8(FP), SI         \

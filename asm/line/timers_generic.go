@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// testAndSetTimerBatchGeneric looks up the n elements of current. It returns those that
-// are found, shifted in from below, so that the last one is bit 0, and how many timers it
+// testAndSetTimerBatchGeneric looks up the n elements of current. It returns the elements
+// found, shifted in from below, so that the last one is bit 0, and the number of timers
 // set that were 0.
 func testAndSetTimerBatchGeneric(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	touchLines(lines, ahead.offset[:])
@@ -66,7 +66,7 @@ func largestGroup(timers []uint64) (largest uint64) {
 	return largest
 }
 
-// sweepTimersGeneric returns how many timers it clears.
+// sweepTimersGeneric returns the number of timers it clears.
 func sweepTimersGeneric(lines []layout.Line, tick uint64, r *TimerRule) (cleared uint64) {
 	now := r.stamp(tick)
 	oldest := r.oldest(now)

@@ -6,14 +6,14 @@
 #include "go_asm.h"
 #include "common_arm64.h"
 
-// Timer lines, a line four registers (Advanced SIMD). Registers are those of
-// common_arm64.h: R5 collects the elements that are found, R6 the timers of elements that
-// are not 0. V0 to V3 are the line, V4 the stamp in all timers, V5 the largest difference
-// of a live one to it. V16 to V19 have the word of each byte, V20 the number of its timer
-// in that. R12 and R14 go through stamps and differences. R10 is minus the number of
+// Timer lines, a line four registers (Advanced SIMD). Registers are as in common_arm64.h:
+// R5 collects the elements that are found, R6 the timers of elements that are not 0. V0
+// to V3 are the line, V4 the stamp in all timers, V5 the largest difference of a live
+// stamp from it. V16 to V19 have the word of each byte, V20 the number of its timer in
+// that word. R12 and R14 go through stamps and differences. R10 is minus the number of
 // bytes that the element's timers have, in 8 bits, R11 TimerRule.set[0].
 
-// Where the batch has an element's cells, when R1 has moved on by one element.
+// The place of an element's cells in the batch, when R1 has moved on by one element.
 #define CELLS (batch_low-8)
 
 DATA wordOf<>+0(SB)/8, $0
@@ -42,8 +42,8 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	MOVD $wordOf<>(SB), R9                            \
 	VLD1 (R9), [V16.B16, V17.B16, V18.B16, V19.B16]
 
-// OWN sets A to the timers of the element in LINE, and B those of them that are live.
-// A timer that is 0 is not.
+// OWN sets A to the timers of the element in LINE, and B to the live ones of them. A
+// timer that is 0 is not live.
 #define OWN(WORDS, LINE, A, B, T, LANES) \
 	VTBL WORDS.B16, [V6.B16], A.B16   \
 	VCMEQ V20.B16, A.B16, A.B16       \
@@ -54,8 +54,7 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	VCMEQ V7.LANES, B.LANES, B.LANES  \
 	VAND T.B16, B.B16, B.B16
 
-// TOTAL sets R to the sum of the bytes of four registers, of which it overwrites SUM and
-// Y.
+// TOTAL sets R to the sum of the bytes of four registers, and overwrites SUM and Y.
 #define TOTAL(SUM, X, Y, Z, R) \
 	VADD X.B16, SUM.B16, SUM.B16 \
 	VADD Z.B16, Y.B16, Y.B16     \
@@ -63,8 +62,8 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	VADDV SUM.B16, SUM           \
 	VMOV SUM.B[0], R
 
-// ELEMENT takes an element. It is found if all its timers are live, which are of
-// ones only. Those that are not 0 are all then, too.
+// ELEMENT takes an element. It is found if all its timers are live, which are all ones.
+// Then all its timers are also nonzero.
 #define ELEMENT(LANES, LOOP) \
 	LOADLINE                                       \
 	FMOVD CELLS(R1), F6                            \
@@ -96,8 +95,8 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R7)    \
 	NEXT(LOOP)
 
-// END returns verdicts, and how many timers were filled: all of those that were looked at
-// but the ones that were not 0.
+// END returns verdicts, and the number of timers filled: all timers of the elements, less
+// the nonzero ones.
 #define END(LOGBYTES) \
 	MOVD r+40(FP), R8              \
 	MOVD TimerRule_k(R8), R8       \
@@ -108,8 +107,8 @@ GLOBL wordOf<>(SB), RODATA|NOPTR, $64
 	MOVD R8, filled+56(FP)         \
 	RET
 
-// CLEAR clears the timers of A that are not live, of which V4 has the present stamp and
-// V5 the largest difference, and makes C 1 for each.
+// CLEAR clears the timers of A that are not live, given the present stamp V4 and the
+// largest difference V5, and sets C to 1 for each.
 #define CLEAR(A, B, C, LANES) \
 	VSUB A.LANES, V4.LANES, B.LANES   \
 	VUMIN V5.LANES, B.LANES, C.LANES  \

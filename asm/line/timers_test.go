@@ -88,7 +88,7 @@ func TestTimersAgainstModel(t *testing.T) {
 }
 
 // An element has to be found in every one of its Window ticks and in none after them,
-// whatever its stamp, with other elements about.
+// whatever its stamp, with other elements in between.
 func TestTimersWindow(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for _, p := range []TimerParams{{Bits: 8, K: 3, Window: 250}, {Bits: 8, K: 2, Window: 7}, {Bits: 8, K: 1, Window: 254}, {Bits: 16, K: 3, Window: 65534}} {
@@ -212,8 +212,8 @@ func (m *timerModel) testAndSet(d digest.Digest, tick uint64) (seen bool) {
 	return seen
 }
 
-// line returns what a line must hold once it is swept at tick, and how many of its
-// timers are live.
+// line returns the expected words of a line after a sweep at tick, and the number of its
+// live timers.
 func (m *timerModel) line(i int, tick uint64) (w [8]uint64, live uint64) {
 	for c, s := range m.lines[i] {
 		if m.live(s, tick) {
@@ -289,8 +289,8 @@ func TestTimerLevels(t *testing.T) {
 	})
 }
 
-// TestTimerStamps compares the kernels' way to stamps with a division, for ticks
-// around the multiples of all that it adds up.
+// TestTimerStamps compares the kernels' computation of stamps with a division, for ticks
+// around the multiples of all its summands.
 func TestTimerStamps(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		var ticks []uint64

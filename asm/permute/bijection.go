@@ -24,7 +24,7 @@ const bijectionRounds = 4
 
 // Bijection is a keyed permutation of the 32-bit words. Each key chooses another one, and
 // each can be inverted. It scatters IPv4 addresses over lines and keeps them distinct, so
-// that what a line stores of an address is exact.
+// that the stored part of an address is exact.
 //
 // Each of its four rounds is x = (x ^ key) * multiplier, then x ^= x >> 16, with a secret
 // key word and a secret odd multiplier for each round. These are the operations of

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// MULTIPLY multiplies the four words of VA by those of VM: MUL VA.4S, VA.4S, VM.4S, which
-// the assembler lacks.
+// MULTIPLY multiplies the four words of VA by VM's: MUL VA.4S, VA.4S, VM.4S, which the
+// assembler lacks.
 #define MULTIPLY(A, M) WORD $(0x4ea09c00 + M<<16 + A<<5 + A)
 
 // ROUND is one round of the eight words of V0 and V1, with the multiplier VM.

@@ -144,9 +144,9 @@ func TestBijectionAvalanche(t *testing.T) {
 	}
 }
 
-// Line loads of structured addresses are those of random ones: chi-square over
-// 4096 lines, by line number (top bits) and by remainder (low bits), within 6
-// standard deviations of its mean (Wilson and Hilferty's cube root).
+// Line loads of structured addresses equal those of random ones: chi-square over 4096
+// lines, by line number (top bits) and by remainder (low bits), within 6 standard
+// deviations of its mean (Wilson and Hilferty's cube root).
 func TestBijectionSpreads(t *testing.T) {
 	const lines, words = 1 << 12, 1 << 16
 	y := make([]uint32, words)
@@ -173,8 +173,8 @@ func TestBijectionSpreads(t *testing.T) {
 	}
 }
 
-// chiSquareZ returns by how many standard deviations the chi-square of counts
-// differs from that of n draws from a uniform distribution.
+// chiSquareZ returns the distance in standard deviations of the chi-square of counts from
+// the chi-square of n draws from a uniform distribution.
 func chiSquareZ(counts []float64, n int) float64 {
 	expected := float64(n) / float64(len(counts))
 	sum := 0.0

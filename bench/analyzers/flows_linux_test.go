@@ -37,8 +37,8 @@ func (k *kitchen) kept(name string) (all []map[string]any) {
 	return all
 }
 
-// cloudRecord returns a record of connection n by its source (0) or destination (1), as each
-// of the recipes reads it.
+// cloudRecord returns a record of connection n by its source (0) or destination (1), in
+// the form that each recipe reads.
 func cloudRecord(end, n int) map[string]string {
 	const begin = 1_700_000_000
 	at, port := time.Unix(begin+100*int64(n), 0).UTC(), 40000+n
@@ -54,8 +54,8 @@ func cloudRecord(end, n int) map[string]string {
 	}
 }
 
-// TestCloudFlows runs the recipes for flow records of clouds and of Kubernetes. Of ten
-// connections both ends tell of eight, and one end of one each.
+// TestCloudFlows runs the recipes for flow records of clouds and of Kubernetes. Both ends
+// report eight of ten connections, and only one end reports each of the others.
 func TestCloudFlows(t *testing.T) {
 	k := newKitchen(t)
 	const connections = 10
@@ -92,9 +92,9 @@ func TestCloudFlows(t *testing.T) {
 	}
 }
 
-// relayed is a script that runs a recipe: a collector at port 9995 that its first line starts,
-// and flowdedup in front of it. Two exporters tell of the same capture. It ends flowdedup when
-// all is sent, and the collector when that has read all.
+// relayed is a script that runs a recipe: a collector at port 9995 that its first line
+// starts, and flowdedup in front of it. Two exporters report the same capture. It ends
+// flowdedup when everything is sent, and the collector when it has read everything.
 const relayed = `
 ip link set lo up
 ip addr add 10.99.0.1/32 dev lo
@@ -113,8 +113,8 @@ while cat /proc/net/udp /proc/net/udp6 | awk '$2 ~ /:270B$/ && $5 !~ /:00000000$
 %s
 `
 
-// relay runs a recipe of a collector, and returns how many records flowdedup sent on, and what
-// the end of the script prints.
+// relay runs a recipe of a collector, and returns the number of records that flowdedup
+// sent on, and the output of the script's end.
 func relay(t *testing.T, number int, begin, end string, programs ...string) (kept int, printed string) {
 	t.Helper()
 	k := newKitchen(t, append(programs, "softflowd", "unshare", "ip", "awk")...)
@@ -146,8 +146,8 @@ func relay(t *testing.T, number int, begin, end string, programs ...string) (kep
 	return s.Out, printed
 }
 
-// TestCollectors runs the recipes in front of collectors: of what two exporters tell of they
-// get the flows of one.
+// TestCollectors runs the recipes in front of collectors: when two exporters report the
+// same flows, collectors get one exporter's.
 func TestCollectors(t *testing.T) {
 	t.Run("nfcapd", func(t *testing.T) {
 		kept, printed := relay(t, 0, " 2> nfcapd.log", `
@@ -167,7 +167,8 @@ cat flows.json`, 1), "goflow2")
 		}
 	})
 	t.Run("pmacct", func(t *testing.T) {
-		// The plugin that writes is ready after the socket is: ended before, it writes nothing.
+		// The plugin that writes is ready after the socket is: if it ends before, it
+		// writes nothing.
 		kept, printed := relay(t, 2, ` > nfacctd.log 2>&1 &
 until grep -q 'print ): JSON: setting' nfacctd.log; do kill -0 %1; done`, `
 kill -INT %1

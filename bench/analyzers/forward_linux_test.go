@@ -16,10 +16,10 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// TestForward runs the recipe for a sensor behind a pair of interfaces, in a network
-// namespace of its own. Captures are replayed into what is mirrored, and tcpdump is the
-// sensor. The window is so long, and the sensor is stopped so late, that it does not matter
-// when the machine lets programs run.
+// TestForward runs the recipe for a sensor behind a pair of interfaces, in a new network
+// namespace. Captures are replayed into the mirrored interface, and tcpdump is the
+// sensor. The window is so long, and the sensor is stopped so late, that scheduling on
+// the machine does not matter.
 func TestForward(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: it replays captures for seconds")
@@ -77,7 +77,7 @@ func records(t *testing.T, path string) (n int) {
 	return n
 }
 
-// start runs a script until it logs a word that says that it is ready.
+// start runs a script until it logs the word that marks it as ready.
 func (k *kitchen) start(script, ready string) *exec.Cmd {
 	k.t.Helper()
 	cmd := k.shell(script)

@@ -18,7 +18,7 @@ type counts struct {
 	OneSided      int `json:"one_sided"`
 }
 
-// flowCounts are those of a capture, by IP version and protocol.
+// flowCounts are the flows of a capture, by IP version and protocol.
 type flowCounts struct {
 	Packets int    `json:"packets"`
 	TCP4    counts `json:"ipv4 tcp"`
@@ -35,7 +35,7 @@ func (c *flowCounts) tcp() counts {
 	}
 }
 
-// keptPackets says what an output has of the packets of a capture.
+// keptPackets compares an output with the packets of a capture.
 type keptPackets struct {
 	Packets   int `json:"packets"`
 	Unknown   int `json:"unknown"` // records that are no copy of any packet
@@ -50,11 +50,11 @@ type keptPackets struct {
 // come from different points.
 type scene struct {
 	name, file string
-	key        string   // what the analyzer's flow key has beside the five-tuple
+	key        string   // the part of the analyzer's flow key in addition to the five-tuple
 	find       []string // how copies are found
-	strip      string   // what makes the copies look alike
+	strip      string   // flags that make the copies look alike
 	twoSided   int      // TCP flows under that key before
-	points     int      // how many of them each connection is
+	points     int      // the number of flows of each connection
 	ordered    bool     // whether the sightings are in the order in which they came about
 }
 
@@ -126,8 +126,8 @@ func (s *scene) dedup(t *testing.T, file string, args ...string) (output string,
 	return output, summary.SplitConversations
 }
 
-// TestFirst shows the fault: an analyzer with the capture point in its flow key has whole
-// flows of the capture, and halves of what is left of it.
+// TestFirst shows the problem: an analyzer with the capture point in its flow key sees
+// whole flows in the capture, and half flows in the deduplicated one.
 func TestFirst(t *testing.T) {
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestFirst(t *testing.T) {
 }
 
 // TestKeep takes the copies of a conversation from one point, or makes them alike. The
-// analyzer then has the flows that a key of five-tuples alone gives. Nothing is lost.
+// analyzer then has the flows of a key of only five-tuples. Nothing is lost.
 func TestKeep(t *testing.T) {
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestKeep(t *testing.T) {
 }
 
 // TestKeepLossy removes the home copy of every tenth packet of each conversation first.
-// What home did not deliver comes from elsewhere, and nothing else does.
+// Packets missing from home come from elsewhere, and no other packets do.
 func TestKeepLossy(t *testing.T) {
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// TestStripNames finds the VNI of what came out of a tunnel in the names of interfaces.
+// TestStripNames finds the VNI of packets from a tunnel in the names of interfaces.
 func TestStripNames(t *testing.T) {
 	need(t, "tshark")
 	for _, s := range scenes[1:] {

@@ -44,7 +44,7 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// command runs a program to its end and returns what it printed.
+// command runs a program to its end and returns its output.
 func command(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(name, args...)

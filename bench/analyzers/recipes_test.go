@@ -79,7 +79,7 @@ func (k *kitchen) shell(script string) *exec.Cmd {
 	return cmd
 }
 
-// cook runs a script to its end, and returns what it printed.
+// cook runs a script to its end, and returns its output.
 func (k *kitchen) cook(script string) string {
 	k.t.Helper()
 	var out bothStreams
@@ -92,8 +92,8 @@ func (k *kitchen) cook(script string) string {
 	return out.String()
 }
 
-// bothStreams is what a program prints to standard output and standard error. Each has a
-// goroutine that writes here.
+// bothStreams is a program's standard output and standard error. Each has a goroutine
+// that writes here.
 type bothStreams struct {
 	mu sync.Mutex
 	strings.Builder
@@ -105,7 +105,7 @@ func (s *bothStreams) Write(p []byte) (int, error) {
 	return s.Builder.Write(p)
 }
 
-// captureTruth is what truth files say of packets and conversations.
+// captureTruth is the packets and conversations of truth files.
 type captureTruth struct {
 	Files               []string
 	Identity            string
@@ -148,11 +148,11 @@ func endText(end [2]any) string { return fmt.Sprintf("%v %v", end[0], end[1]) }
 // connection names one by its ends, in any order.
 func connection(one, other string) string { return min(one, other) + " " + max(one, other) }
 
-// comment is what --mark says of a copy.
+// comment matches the comment of --mark on a copy.
 var comment = regexp.MustCompile(`^(\d+)\tcopy of packet (\d+)`)
 
-// TestWireshark runs the recipe, and looks up each mark: all sightings of a packet but one
-// are marked, and name that one.
+// TestWireshark runs the recipe, and looks up each mark: all sightings of a packet except
+// one are marked, and name that one.
 func TestWireshark(t *testing.T) {
 	k, recipe, truth := newKitchen(t, "tshark"), blocks(t, "## Wireshark"), readTruth(t, "router-ordered")
 	marked := map[string]string{}
@@ -208,8 +208,8 @@ func captureOf(t *testing.T, file string) (answer flowCounts) {
 	return answer
 }
 
-// TestWiresharkRouter reads all captures of the router, before and after. Copies look like
-// faults of TCP, and nothing is left of these.
+// TestWiresharkRouter reads all captures of the router, before and after. Copies look
+// like faults of TCP, and none of these remain.
 func TestWiresharkRouter(t *testing.T) {
 	k := newKitchen(t, "tshark")
 	names, err := filepath.Glob(filepath.Join(capturesDir, "router-*.pcap*"))
@@ -256,7 +256,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// TestNfpcapd counts them in the flows of nfpcapd, each of which is of one direction.
+// TestNfpcapd counts them in the flows of nfpcapd, one for each direction.
 func TestNfpcapd(t *testing.T) {
 	k := newKitchen(t, "nfpcapd", "nfdump")
 	if both := k.cook(blocks(t, "## Flow exporters")[1]); !strings.Contains(both, "<->") {

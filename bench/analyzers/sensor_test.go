@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sight is what a sensor finds in a capture, by sensor.py.
+// sight is a sensor's findings in a capture, by sensor.py.
 type sight struct {
 	Packets  int
 	Valid    int // TCP and UDP packets with right checksums
@@ -24,7 +24,7 @@ type sight struct {
 	TLS      int // handshakes
 }
 
-// Ways in which sensors read: what is part of a flow, and what they do not take.
+// Ways in which sensors read: the parts of a flow, and the packets that they do not take.
 var (
 	asSuricata6 = []string{"--vlan", "--checksums", "--no-8021ad"}
 	asSuricata  = []string{"--vlan", "--checksums"}
@@ -44,10 +44,11 @@ type feed struct {
 	name  string
 	files []string
 	find  []string
-	// tools says that the other programs open it, too: they know no mirrors and no 802.1ad.
+	// tools means that the other programs open it, too: they know no mirrors and no
+	// 802.1ad.
 	tools bool
-	// cut says that packets were captured in part. Those that are known by a checksum alone
-	// stay with --ignore l4-checksum.
+	// cut means that packets are truncated. Truncated packets that are identified only by
+	// a checksum stay with --ignore l4-checksum.
 	cut bool
 }
 
@@ -73,7 +74,7 @@ const quickFeeds = 3
 // seen are answers of sensor.py.
 var seen = map[string]sight{}
 
-// sees asks sensor.py what a sensor finds.
+// sees returns a sensor's findings, by sensor.py.
 func sees(t *testing.T, file string, reads []string) sight {
 	t.Helper()
 	args := append([]string{"sees", file}, reads...)
@@ -86,8 +87,8 @@ func sees(t *testing.T, file string, reads []string) sight {
 	return answer
 }
 
-// TestReaders judges what is written for each reader. A sensor has to find in it what it finds
-// in a capture that has each packet once.
+// TestReaders judges the outputs for each reader. A sensor must find the same in an
+// output as in a capture that has each packet once.
 func TestReaders(t *testing.T) {
 	need(t, "tshark", "python3")
 	taken := feeds
@@ -107,7 +108,7 @@ func TestReaders(t *testing.T) {
 	checkRows(t, rows)
 }
 
-// checkRows looks up the rows of the manual among those that were measured.
+// checkRows looks up the rows of the manual among the measured ones.
 func checkRows(t *testing.T, rows []string) {
 	t.Helper()
 	if !has("tcptrace", "argus", "ra", "ndpiReader") {
@@ -122,7 +123,7 @@ func checkRows(t *testing.T, rows []string) {
 			written++
 		}
 		if !slices.ContainsFunc(rows, func(r string) bool { return strings.HasPrefix(r, "| "+of+" | each packet once |") }) {
-			continue // of a capture that was not judged, or no row
+			continue // from a capture that was not judged, or no row
 		}
 		if !slices.Contains(rows, line) {
 			t.Errorf("readers.md has a row that was not measured: %s", line)
@@ -133,7 +134,7 @@ func checkRows(t *testing.T, rows []string) {
 	}
 }
 
-// judge judges all that is made of a capture, and returns rows of the table.
+// judge judges all outputs for a capture, and returns rows of the table.
 func (f *feed) judge(t *testing.T) (rows []string) {
 	dir := t.TempDir()
 	once := filepath.Join(dir, "once.pcap")
@@ -195,7 +196,7 @@ func (f *feed) write(t *testing.T, args ...string) string {
 	return output
 }
 
-// heard is what other programs find in a capture; "-" without them.
+// heard is other programs' findings in a capture; "-" without them.
 type heard struct{ copies, loss, flows string }
 
 // heard asks the other programs.
@@ -230,10 +231,10 @@ func has(programs ...string) bool {
 }
 
 var (
-	// duplicates and retransmissions in what tcptrace prints
+	// duplicates and retransmissions in the output of tcptrace
 	duplicates = regexp.MustCompile(`detected (\d+) hardware duplicate|rexmt data pkts: +(\d+) +rexmt data pkts: +(\d+)`)
 	numbers    = regexp.MustCompile(`(\d+)`)
-	// flows of a protocol in what ndpiReader prints
+	// flows of a protocol in the output of ndpiReader
 	protocol = regexp.MustCompile(`(?m)^\t(\S+) +packets: \d+ +bytes: \d+ +flows: (\d+)`)
 )
 

@@ -52,7 +52,7 @@ func diskFolder(t *testing.T) string {
 	return ""
 }
 
-// inputs lists all inputs, small ones of a kind among them.
+// inputs lists all inputs, and small ones of each kind.
 func inputs(t *testing.T) (large, small []input) {
 	t.Helper()
 	large = append(append(append(large, captures...), exports...), savedCounts...)

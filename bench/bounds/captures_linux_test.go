@@ -12,15 +12,15 @@ import (
 	"slices"
 )
 
-// input is a file that was made to take memory. It has about so many bytes, or less where
-// small ones are as bad.
+// input is a file that was made to take memory. It has about the given number of bytes,
+// or less if small ones are as bad.
 type input struct {
 	name string
 	of   subject
 	fill func(c *capture, bytes int64)
 }
 
-// subject is what a file is, and so which commands read it.
+// subject is the kind of a file, which determines the commands that read it.
 type subject int
 
 const (
@@ -29,14 +29,14 @@ const (
 	counts
 )
 
-// loop calls write with 0, 1, 2 and so on until a file has so many bytes.
+// loop calls write with 0, 1, 2 and so on until a file has the given number of bytes.
 func (c *capture) loop(bytes int64, write func(i int)) {
 	for i := 0; c.size < bytes; i++ {
 		write(i)
 	}
 }
 
-// captures are what takes memory in files of packets.
+// captures are files of packets that take memory.
 var captures = []input{
 	{"unknown-blocks.pcapng", packets, func(c *capture, bytes int64) {
 		c.plain()
@@ -224,10 +224,10 @@ var captures = []input{
 	}},
 }
 
-// filled returns so many bytes that are no zeros, which would be damage.
+// filled returns the given number of nonzero bytes: zeros would be damage.
 func filled(n int) []byte { return bytes.Repeat([]byte{0xAB}, n) }
 
-// bomb compresses a capture of so many bytes whose packets are alike.
+// bomb compresses a capture of the given size whose packets are alike.
 func bomb(c *capture, bytes int64) {
 	z := gzip.NewWriter(c)
 	inside := &capture{w: bufio.NewWriter(z)}

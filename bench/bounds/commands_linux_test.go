@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// command is a command line. IN is the input, COPY a copy of it, SMALL a capture of this project,
-// PEER sends the input, KEY is a key, and outputs are files of the folder that the command runs
-// in. The exact method, and counts without --memory, are missing: they take what they need.
+// command is a command line. IN is the input, COPY a copy of it, SMALL a capture of this
+// project, PEER sends the input, KEY is a key, and outputs are files of the folder that
+// the command runs in. The exact method, and counts without --memory, are missing: they
+// take as much memory as they need.
 type command struct {
 	line string
 	of   subject
@@ -70,7 +71,7 @@ var commands = []command{
 // names reports whether a word of a command line stands for something.
 func (c command) names(word string) bool { return slices.Contains(strings.Fields(c.line), word) }
 
-// arguments are those of the program.
+// arguments are the arguments of the program.
 func (c command) arguments(words map[string]string) []string {
 	args := strings.Fields(c.line)
 	for i, a := range args {

@@ -66,8 +66,8 @@ func shared(t *testing.T) (all []input) {
 	return all
 }
 
-// corpora returns what fuzz targets have found: each byte string as a packet, as a message of
-// an exporter, and as a file.
+// corpora returns the findings of fuzz targets: each byte string as a packet, as a
+// message of an exporter, and as a file.
 func corpora(t *testing.T, folders ...string) (all []input) {
 	t.Helper()
 	var found [][]byte
@@ -129,7 +129,7 @@ func literals(text string) (all [][]byte) {
 	return all
 }
 
-// fuzzCache is the folder of what go test -fuzz has found on this machine.
+// fuzzCache is the folder of the findings of go test -fuzz on this machine.
 func fuzzCache(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOCACHE").Output()

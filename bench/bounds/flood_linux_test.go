@@ -21,7 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// mirror is a target of mirrored traffic, and what floods it.
+// mirror is a target of mirrored traffic, with its flood.
 type mirror struct {
 	target, network, address string
 	// wrap puts a tunnel of a point around a frame.
@@ -44,8 +44,8 @@ var mirrors = []mirror{
 	}},
 }
 
-// hostile is datagram number i of a flood: points that do not exist, headers that are cut or
-// of no kind, options, tags, and bytes of no meaning.
+// hostile is datagram number i of a flood: points that do not exist, headers that are
+// truncated or of no kind, options, tags, and arbitrary bytes.
 func (m *mirror) hostile(rnd *rand.Rand, i int) []byte {
 	noise := make([]byte, rnd.IntN(1400))
 	for k := range noise {
@@ -167,7 +167,8 @@ func (m *mirror) flood(t *testing.T, n int, sent *uint64) {
 	}
 }
 
-// honestPackets are so many that two points of each target see in each round.
+// honestPackets is the number of packets that two points of each target see in each
+// round.
 const honestPackets = 50
 
 // honestFrame is packet number i of a round.
@@ -214,7 +215,7 @@ func awaitRead(t *testing.T) {
 	}
 }
 
-// check compares the counts of targets with what was sent to each.
+// check compares the counts of targets with the packets sent to each.
 func (s *mirrorSummary) check(t *testing.T, sent []uint64) (lost uint64) {
 	t.Helper()
 	var delivered uint64

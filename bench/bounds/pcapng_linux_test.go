@@ -18,7 +18,7 @@ type capture struct {
 	buf  []byte
 }
 
-// writeCapture makes a file of what fill writes.
+// writeCapture makes a file from the output of fill.
 func writeCapture(t *testing.T, name string, fill func(c *capture)) {
 	t.Helper()
 	f, err := os.Create(name)
@@ -33,7 +33,7 @@ func writeCapture(t *testing.T, name string, fill func(c *capture)) {
 	}
 }
 
-// Write writes bytes as they are. What fails is seen by the last Flush.
+// Write writes bytes as they are. The last Flush returns errors.
 func (c *capture) Write(b []byte) (int, error) {
 	c.size += int64(len(b))
 	return c.w.Write(b)

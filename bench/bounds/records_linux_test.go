@@ -14,7 +14,7 @@ import (
 
 var be = binary.BigEndian
 
-// fieldsOfFlows are those of a template, and the length of each.
+// fieldsOfFlows are the fields of a template, and the length of each.
 var fieldsOfFlows = [][2]int{{8, 4}, {12, 4}, {7, 2}, {11, 2}, {4, 1}, {2, 8}, {1, 8}, {152, 8}, {153, 8}}
 
 // template is template number id of IPFIX.
@@ -57,7 +57,7 @@ func (c *capture) export(i int, at uint64, message []byte) {
 // millis is the time of the first packets in milliseconds.
 const millis = begin / 1000
 
-// exports are what takes memory in files of records.
+// exports are files of records that take memory.
 var exports = []input{
 	{"flows.ipfix", records, func(c *capture, bytes int64) {
 		_, _ = c.Write(message(1, 0, set(2, template(256, fieldsOfFlows))))
@@ -200,13 +200,13 @@ func countRecord(kind byte, content string) []byte {
 	return le.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// beginCounts begins a file of counts that settings of its own say nothing about.
+// beginCounts begins a file of counts with the given settings.
 func (c *capture) beginCounts(settings string) {
 	_, _ = c.Write([]byte("FLOWCNT1"))
 	_, _ = c.Write(countRecord('H', `{"sensor":"a","settings":[`+settings+`]}`))
 }
 
-// savedCounts are what takes memory in files of counts.
+// savedCounts are files of counts that take memory.
 var savedCounts = []input{
 	{"windows.counts", counts, func(c *capture, bytes int64) {
 		c.beginCounts("")

@@ -25,7 +25,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// patience is how long a command may take on a busy machine. What takes longer hangs.
+// patience is the time that a command may take on a busy machine. A command that takes
+// longer hangs.
 const patience = 5 * time.Minute
 
 // most is the most that a command took.
@@ -172,7 +173,7 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// feed sends a file to whoever connects, until all is read or the reader has had enough: errors
+// feed sends a file to any client, until it is read or the reader has had enough: errors
 // mean that it has.
 func feed(peer net.Listener, name string) {
 	conn, err := peer.Accept()
@@ -192,7 +193,8 @@ func feed(peer net.Listener, name string) {
 	_, _ = conn.Read(make([]byte, 1)) // until the reader leaves
 }
 
-// peakOf is the most memory that a process had: at least that of the process that started it.
+// peakOf is the peak memory of a process: at least the memory of the process that started
+// it.
 func peakOf(state *os.ProcessState) int64 {
 	return int64(state.SysUsage().(*syscall.Rusage).Maxrss) << 10
 }
@@ -207,11 +209,11 @@ func (r *runner) note(c command, in string, state *os.ProcessState, took time.Du
 	r.most[c.line] = m
 }
 
-// mostLines is how many lines a run may print: ten warnings, and how it ended; live also a
+// mostLines bounds the lines of a run: ten warnings, and its end; live also prints a
 // status each ten seconds, and windows that closed.
 const mostLines, mostLinesLive = 16, 80
 
-// wrong says what is wrong with how a command ended, or "".
+// wrong returns the fault in the end of a command, or "".
 func wrong(c command, state *os.ProcessState, stderr string) string {
 	codes := []int{0, 1, 3}
 	switch {
@@ -242,7 +244,7 @@ func wrong(c command, state *os.ProcessState, stderr string) string {
 // longest is the length of the longest line, which names a file or an interface.
 const longest = 2000
 
-// wrongLine says what is wrong with a line of standard error, or "".
+// wrongLine returns the fault in a line of standard error, or "".
 func wrongLine(c command, line string) string {
 	text, ended := strings.CutSuffix(line, "\n")
 	switch {

@@ -16,17 +16,17 @@ const (
 	mixed = "mixed"
 )
 
-// capture is a file to give to programs.
+// capture is a file for the programs.
 type capture struct {
 	kind string
 	what string
 	file string
 	list []line
-	// flags are those that flowdedup's manual recommends for such a capture.
+	// flags are the flags that flowdedup's manual recommends for such a capture.
 	flags []string
 }
 
-// listFile returns the name of the list beside a capture.
+// listFile returns the name of a capture's list.
 func listFile(capture string) string { return capture + ".csv" }
 
 // makeAll makes a capture of each kind in a folder, each of about n records.

@@ -14,13 +14,13 @@ import (
 )
 
 // alike are kinds in which flowdedup loses packets that must stay, since nothing that it
-// compares tells them from copies.
+// compares distinguishes them from copies.
 var alike = map[string]string{
 	"dupacks": "equal acknowledgements of IPv6 within the window differ from copies in the hop limit alone",
 	"twins":   "only --across tells twins from copies",
 }
 
-// TestFlowdedup judges what flowdedup writes of each kind. No packet may be lost, and with
+// TestFlowdedup judges flowdedup's output for each kind. No packet may be lost, and with
 // the flags of the manual no copy may be left.
 func TestFlowdedup(t *testing.T) {
 	dir := t.TempDir()
@@ -135,7 +135,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestJudgeCommand prints what the judge counts.
+// TestJudgeCommand prints the judge's counts.
 func TestJudgeCommand(t *testing.T) {
 	_, known, c := filmed(t, "router")
 	var out bytes.Buffer

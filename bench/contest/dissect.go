@@ -18,7 +18,7 @@ const (
 	wrong
 )
 
-// view is what an analyzer sees of a frame.
+// view is an analyzer's view of a frame.
 type view struct {
 	talk  string // the conversation, equal for both directions; empty for others
 	point string // VLANs and network identifiers of tunnels

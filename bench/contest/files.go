@@ -30,7 +30,7 @@ var (
 
 const snapLength = 262144
 
-// packetWriter is what gopacket's writers have in common.
+// packetWriter is the common interface of gopacket's writers.
 type packetWriter interface {
 	WritePacket(gopacket.CaptureInfo, []byte) error
 }

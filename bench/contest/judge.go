@@ -4,19 +4,19 @@ package main
 
 import "hash/maphash"
 
-// verdict says what a program did to a capture.
+// verdict is the judgement of a program's output for a capture.
 type verdict struct {
 	Records   int `json:"records"`    // written
-	Lost      int `json:"lost"`       // packets of which nothing is left
+	Lost      int `json:"lost"`       // packets without a remaining record
 	LostStay  int `json:"lost_stay"`  // of them, packets that repeat others and must stay
 	Copies    int `json:"copies"`     // records left beyond one for each packet
 	Changed   int `json:"changed"`    // records with other bytes than captured
 	Unknown   int `json:"unknown"`    // records that were not captured, or are written twice
-	Backwards int `json:"backwards"`  // records behind one that is later both in the capture and by time
+	Backwards int `json:"backwards"`  // records after one that is later both in the capture and by time
 	WrongSums int `json:"wrong_sums"` // records with wrong checksums of packets that were captured with right ones, too
 	Talks     int `json:"conversations"`
-	TwoSided  int `json:"two_sided"`      // conversations of which both directions are left
-	ByVLAN    int `json:"two_sided_vlan"` // conversations that have both directions in each VLAN and tunnel that they have
+	TwoSided  int `json:"two_sided"`      // conversations with both directions left
+	ByVLAN    int `json:"two_sided_vlan"` // conversations that have both directions in each of their VLANs and tunnels
 }
 
 // trial is a judgement under way.
@@ -32,7 +32,7 @@ type trial struct {
 	flowOf map[string]string // the conversation of each
 }
 
-// judge compares what a program wrote with the truth.
+// judge compares a program's output with the truth.
 func (t *truth) judge(output string) (verdict, error) {
 	j := &trial{truth: t, used: make([]bool, len(t.records)), left: make([]int, len(t.records)), last: -1,
 		talks: map[string]sides{}, flows: map[string]sides{}, flowOf: map[string]string{}}
@@ -71,9 +71,9 @@ func (j *trial) add(at int64, frame []byte, v view) {
 	}
 }
 
-// find returns the record that a frame is, and whether its bytes are the same: one of the
-// same time, or else of the same bytes. Of several with other bytes it is the one whose time
-// is the same to the nanosecond, if there is one.
+// find returns the record of a frame, and whether its bytes are the same: a record with
+// the same time, or else with the same bytes. Of several with other bytes it prefers the
+// one whose time is the same to the nanosecond.
 func (j *trial) find(at int64, frame uint64) (record int, same bool) {
 	changed := -1
 	there := j.byTime[at/coarse]
@@ -97,7 +97,7 @@ func (j *trial) find(at int64, frame uint64) (record int, same bool) {
 	return -1, false
 }
 
-// count adds up what is left of packets and conversations.
+// count adds up the remaining packets and conversations.
 func (j *trial) count() {
 	for number, known := range j.records {
 		if known.packet != number {

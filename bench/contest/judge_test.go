@@ -39,7 +39,7 @@ func (s *scene) clean() {
 	})
 }
 
-// judged writes the records that are left and judges them.
+// judged writes the remaining records and judges them.
 func (s *scene) judged(t *testing.T, known *truth) verdict {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "out.pcap")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// kind is a sort of capture, and what flowdedup's manual recommends for it.
+// kind is a sort of capture, with the flags that flowdedup's manual recommends for it.
 type kind struct {
 	name   string
 	what   string
@@ -43,8 +43,8 @@ var offload = []string{"--identity", "inner", "--ignore", "l4-checksum"}
 // Stations on either side of a router.
 const client, routerLeft, routerRight, server = 1, 2, 3, 4
 
-// before and after return the frame on the sender's side of the router, and that on the
-// other side.
+// before and after return the frame on the sender's side of the router, and the frame on
+// the other side.
 func (p *sent) before(vlans ...uint16) []byte {
 	if p.forward {
 		return ethernet(client, routerLeft, p.datagram.packet(0), vlans...)
@@ -91,7 +91,7 @@ func twoTaps(s *scene, n int) { s.taps(n, 0) }
 
 func farTaps(s *scene, n int) { s.taps(n, 20_000) }
 
-// taps shows a link at two points, of which the second is behind.
+// taps shows a link at two points; the second is later by behind.
 func (s *scene) taps(n int, behind int64) {
 	const loss, late = 0.02, 300
 	s.traffic(n, func(p sent) {
@@ -115,7 +115,7 @@ func unsorted(s *scene, n int) {
 	}
 }
 
-// cloud mirrors what the ends of a conversation see, each in its own network.
+// cloud mirrors the packets at both ends of a conversation, each in its own network.
 func cloud(port uint16, wrap func(vni uint32, frame []byte) []byte) func(*scene, int) {
 	return func(s *scene, n int) {
 		id := uint16(0)
@@ -176,9 +176,9 @@ func bothLANs(s *scene, n int) {
 	})
 }
 
-// mustStay adds what TCP sends again: after a timeout; within the window, as a tail loss
-// probe, with another IP identification; and keepalives one byte back, which follow after
-// milliseconds.
+// mustStay adds packets that TCP sends again: after a timeout; within the window, as a
+// tail loss probe, with another IP identification; and keepalives one byte back, which
+// follow after milliseconds.
 func mustStay(s *scene, n int) {
 	s.traffic(n, func(p sent) {
 		s.routed(p)
@@ -212,9 +212,9 @@ func mustStay(s *scene, n int) {
 	})
 }
 
-// duplicateAcks adds acknowledgements that TCP repeats where it misses a segment (RFC 5681,
-// section 3.2). Those of hosts that do not number packets are equal without options, so
-// that a copy differs from them in the hop limit alone.
+// duplicateAcks adds acknowledgements that TCP repeats where it misses a segment (RFC
+// 5681, section 3.2). From hosts that do not number packets they are equal without
+// options, so a copy differs from them only in the hop limit.
 func duplicateAcks(s *scene, n int) {
 	s.traffic(n, func(p sent) {
 		s.routed(p)
@@ -270,7 +270,7 @@ func fragments(s *scene, n int) {
 			return
 		}
 		first, whole := p.packet, p.body
-		p.id = uint16(first) | 1 // what is cut has a number
+		p.id = uint16(first) | 1 // a fragmented packet has a number
 		for offset := 0; offset < len(whole); offset += part {
 			end := min(offset+part, len(whole))
 			p.offset, p.more, p.body = offset, end < len(whole), slices.Clone(whole[offset:end])

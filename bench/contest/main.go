@@ -41,7 +41,7 @@ func run(args []string, out io.Writer) error {
 func runMake(args []string) error {
 	flags := flag.NewFlagSet("make", flag.ContinueOnError)
 	dir := flags.String("o", "", "write into this folder")
-	packets := flags.Int("packets", 20_000, "about so many records in each capture")
+	packets := flags.Int("packets", 20_000, "approximate number of records in each capture")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ func runAll(args []string, out io.Writer) error {
 	pcaps := flags.String("pcaps", "testdata/pcaps", "folder of the captures of real programs")
 	page := flags.String("page", "", "replace the contest's section of this page")
 	c := contest{}
-	flags.IntVar(&c.packets, "packets", 20_000, "about so many records in each capture")
+	flags.IntVar(&c.packets, "packets", 20_000, "approximate number of records in each capture")
 	flags.IntVar(&c.large, "large", 1_000_000, "records of the capture that measures processor time (0: do not measure)")
 	flags.IntVar(&c.rounds, "rounds", 3, "times that each program is measured, in turn with the others")
-	flags.StringVar(&c.revision, "revision", "", "what the page says of the commit")
-	flags.StringVar(&c.machine, "machine", "", "what the page says of the machine")
+	flags.StringVar(&c.revision, "revision", "", "the commit's name on the page")
+	flags.StringVar(&c.machine, "machine", "", "the machine's name on the page")
 	c.tools = tools
 	flags.Func("tool", "one more program: 'NAME: COMMAND {in} {out}'", func(text string) error {
 		t, err := parseTool(text)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// scene collects what points see of packets. Times are microseconds from the start, so
+// scene collects the packets that points see. Times are microseconds from the start, so
 // that formats with coarse clocks keep them, and no two records share one: a judge finds
 // each record by its time.
 type scene struct {
@@ -35,7 +35,7 @@ type record struct {
 	filed  int64 // records are in the file by this, and by time where it is equal
 	point  int
 	packet int
-	how    string // in which way a copy differs from what others saw
+	how    string // the difference of a copy from earlier records
 	frame  []byte
 	length int // of the frame before it was cut
 }
@@ -106,16 +106,16 @@ const (
 )
 
 // resend makes the packet one that its host sends again. Hosts that number their packets
-// give it another number. Those of IPv6 and of atomic datagrams (RFC 6864) are equal.
+// give it another number. In IPv6, and as atomic datagrams (RFC 6864), they are equal.
 func (p *sent) resend() {
 	if p.src.Is4() && p.id != 0 {
 		p.id += 0x2000
 	}
 }
 
-// traffic makes conversations of about n packets in both directions, half of them in
-// IPv6 and a third in UDP. A quarter of the IPv4 hosts do not number packets. One packet
-// in thirty is sent again 20 to 60 ms later. What a point sees of each is up to see.
+// traffic makes conversations of about n packets in both directions, half of them in IPv6
+// and a third in UDP. A quarter of the IPv4 hosts do not number packets. One packet in
+// thirty is sent again 20 to 60 ms later. see decides what a point sees of each.
 func (s *scene) traffic(n int, see func(sent)) {
 	for number, made := 0, 0; made < n; number++ {
 		c := s.newConversation(number, int64(n)*perPacket)

@@ -90,9 +90,9 @@ func (c *contest) measured() string {
 	if c.times == nil {
 		return ""
 	}
-	return fmt.Sprintf("\nCPU is processor time for %s records of `%s`, as a multiple of that of `%s`: the median of %d rounds, "+
+	return fmt.Sprintf("\nCPU is processor time for %s records of `%s`, as a multiple of the time of `%s`: the median of %d rounds, "+
 		"in each of which all programs run in turn, on %s. "+
-		"flowdedup does the same there by default and with the flags of the manual, so by as much as these two differ, others may.\n",
+		"flowdedup does the same there by default and with the flags of the manual, so others may be off by as much as these two differ.\n",
 		humanize.Comma(int64(c.large)), mixed, c.tools[0].name, c.rounds, cmp.Or(c.machine, "an unnamed machine"))
 }
 
@@ -104,8 +104,8 @@ func (c *contest) costCell(tool int) string {
 	return fmt.Sprintf("%.1f", ratio)
 }
 
-// ranked orders programs by wrong answers, and by their processor time where these are equal.
-// One that cannot read a capture leaves every copy of it.
+// ranked orders programs by wrong answers, and by their processor time where these are
+// equal. A program that cannot read a capture leaves every copy of it.
 func (c *contest) ranked() []int {
 	faults := func(tool int) (sum int) {
 		for i, r := range c.results[tool] {

@@ -19,7 +19,7 @@ import (
 type tool struct {
 	name    string
 	command []string // {in} and {out} stand for files
-	flags   flags    // what is added to it
+	flags   flags    // which flags are added to it
 }
 
 // flags say which flags of flowdedup are added.
@@ -27,19 +27,19 @@ type flags int
 
 const (
 	none      flags = iota
-	manual          // those of the manual for the capture's kind
-	recommend       // those that flowdedup inspect recommends for the capture
+	manual          // the manual's flags for the capture's kind
+	recommend       // the flags that flowdedup inspect recommends for the capture
 )
 
-// errTool is wrapped by errors about what -tool gives.
+// errTool is wrapped by errors about the value of -tool.
 var errTool = errors.New("not 'NAME: COMMAND {in} {out}'")
 
 // errAdvice is wrapped by errors about recommendations.
 var errAdvice = errors.New("no command that writes a file is recommended")
 
-// ours, then controls, then others. editcap writes pcapng unless told otherwise, which
-// keeps all clocks and interfaces. -I 26 leaves out what routers change of IPv4 over
-// Ethernet, and -I 30 the same behind a VLAN tag. nfpcapd is no part: it writes flows.
+// ours, then controls, then others. editcap writes pcapng by default, which keeps all
+// clocks and interfaces. -I 26 leaves out the fields that routers change of IPv4 over
+// Ethernet, and -I 30 the same behind a VLAN tag. nfpcapd takes no part: it writes flows.
 var tools = []tool{
 	parsed("flowdedup: flowdedup dedup -q {in} -w {out}"),
 	{"flowdedup, flags of the manual", strings.Fields("flowdedup dedup -q {in} -w {out}"), manual},
@@ -78,10 +78,10 @@ func (t *tool) there() bool {
 	return err == nil
 }
 
-// longest is what a program may take for a capture.
+// longest bounds a program's time for a capture.
 const longest = 10 * time.Minute
 
-// run gives a capture to the program, and returns the processor time that it took.
+// run runs the program on a capture, and returns its processor time.
 func (t *tool) run(c *capture, output string) (time.Duration, error) {
 	args := make([]string, 0, len(t.command)+len(c.flags))
 	for _, word := range t.command {
@@ -106,7 +106,7 @@ func (t *tool) run(c *capture, output string) (time.Duration, error) {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
-// recommended asks flowdedup inspect, and returns the flags of the command that it
+// recommended runs flowdedup inspect, and returns the flags of the command that it
 // recommends, without its files.
 func recommended(ctx context.Context, program, file string) ([]string, error) {
 	text, err := exec.CommandContext(ctx, program, "inspect", "--json", file).Output()
@@ -133,13 +133,13 @@ func lastLine(text string) string {
 	return text[strings.LastIndex(text, "\n")+1:]
 }
 
-// result is what a program did to one capture.
+// result is the outcome of a program on one capture.
 type result struct {
 	verdict
 	err error // why there is no verdict
 }
 
-// try runs a program and judges what it wrote.
+// try runs a program and judges its output.
 func (t *tool) try(c *capture, known *truth, dir string) result {
 	output := filepath.Join(dir, "out"+filepath.Ext(c.file))
 	defer os.Remove(output)

@@ -9,16 +9,16 @@ import (
 	"os"
 )
 
-// truth is what is known of a capture.
+// truth is the known content of a capture.
 type truth struct {
 	records []known
 	packets int // different ones
-	stay    int // of them, those that repeat others and must stay
+	stay    int // of these, packets that repeat others and must stay
 	byTime  map[int64][]int
 	byFrame map[uint64][]int
 	seed    maphash.Seed
 	talks   map[string]sides // conversations
-	summed  map[int]bool     // packets of which a record has right checksums
+	summed  map[int]bool     // packets with a record with right checksums
 }
 
 // coarse is a microsecond, the clock of formats to which times are compared.

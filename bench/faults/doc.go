@@ -4,6 +4,6 @@
 // exit code, the message, and the names and bytes of the files that are left.
 //
 // It is a test that needs Linux and strace. Each call of a clean run fails once with each
-// error that it may have. With -short, or without FLOWDEDUP_FAULTS=all, the test takes a
-// sample of these.
+// possible error. With -short, or without FLOWDEDUP_FAULTS=all, the test takes a sample
+// of these.
 package faults

@@ -39,7 +39,7 @@ type fault struct {
 	when        int // the first is 1, counted on each thread
 }
 
-// program builds the program without C, whose loader makes calls of its own.
+// program builds the program without C, whose loader makes additional calls.
 func program(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "flowdedup")
@@ -114,7 +114,7 @@ func faultsOf(most map[string]int) (all []fault) {
 	return all
 }
 
-// sampled is how many faults of each scenario a sample has.
+// sampled is the number of faults of each scenario in a sample.
 const sampled = 10
 
 func TestFaults(t *testing.T) {
@@ -158,7 +158,7 @@ func (s *scenario) check(t *testing.T, exe string, f fault, want outcome) {
 		t.Helper()
 		t.Errorf("%s fails with %s, time %d: exit code %d: %s\n%s", f.call, f.errno, f.when, code, fmt.Sprintf(format, args...), stderr)
 	}
-	// Without memory the Go runtime itself ends the process, in ways of its own.
+	// Without memory the Go runtime itself ends the process, in various ways.
 	fatal := strings.Contains(stderr, "fatal error: ") || strings.Contains(stderr, "runtime: ") ||
 		f.call == "mmap" && strings.Contains(stderr, "runtime.")
 	switch {
@@ -169,7 +169,7 @@ func (s *scenario) check(t *testing.T, exe string, f fault, want outcome) {
 	default:
 		wrong("another exit code")
 	}
-	// Each thread has its own first write: that of the message may be another's.
+	// Each thread has a first write: the message's write may be another thread's.
 	if code != 0 && !fatal && f.call != "write" && !strings.Contains(stderr, "flowdedup: ") {
 		wrong("it does not say why")
 	}
@@ -177,7 +177,7 @@ func (s *scenario) check(t *testing.T, exe string, f fault, want outcome) {
 	if code == 0 {
 		return
 	}
-	// The next run in the folder takes away what is hidden.
+	// The next run in the folder removes hidden files.
 	next := exec.Command(exe, "dedup", "--quiet", "second.pcap", "-w", "next.pcap")
 	next.Dir = dir
 	if out, err := next.CombinedOutput(); err != nil {
@@ -188,7 +188,7 @@ func (s *scenario) check(t *testing.T, exe string, f fault, want outcome) {
 	}
 }
 
-// checkFiles compares what a run has left with what a clean run leaves.
+// checkFiles compares the files after a run with the files after a clean run.
 func (s *scenario) checkFiles(t *testing.T, got, want outcome, code int, wrong func(string, ...any)) {
 	t.Helper()
 	if code == 0 {
@@ -218,8 +218,9 @@ func (s *scenario) checkFiles(t *testing.T, got, want outcome, code int, wrong f
 	}
 }
 
-// unsettled is how long before the end of an input packets may be other copies than in the whole
-// of it: the home of a conversation follows from its first packets, and some wait for a better copy.
+// unsettled is the time before the end of an input in which packets may be other copies
+// than in the whole of it: the home of a conversation follows from its first packets, and
+// some wait for a better copy.
 const unsettled = int64(100 * time.Millisecond)
 
 // checkCapture requires an incomplete capture to hold the first packets of the complete

@@ -22,8 +22,8 @@ type scenario struct {
 	args []string
 	// outputs are the files that a clean run writes, in the folder of the run.
 	outputs []string
-	// older are those of them that are there before, with this content; "in" is that of
-	// the input.
+	// older are those outputs that exist before, with this content; "in" stands for the
+	// input's.
 	older map[string]string
 	stdin bool // the input is standard input
 }
@@ -105,8 +105,8 @@ func outcomeOf(t *testing.T, dir string) outcome {
 	return o
 }
 
-// same reports whether a file equals that of a clean run. It ignores the duration that
-// pages show.
+// same reports whether a file equals a clean run's. It ignores the duration that pages
+// show.
 func same(name string, got, want []byte) bool {
 	if filepath.Ext(name) == ".html" {
 		return len(got) > len(want)/2 && bytes.Contains(got, []byte("</html>"))
@@ -114,8 +114,8 @@ func same(name string, got, want []byte) bool {
 	return bytes.Equal(got, want)
 }
 
-// liveRun runs live capture on the loopback interface of a network namespace of its own,
-// from a state and to one, under strace.
+// liveRun runs live capture on the loopback interface of a new network namespace, from a
+// state and to one, under strace.
 func liveRun(t *testing.T, exe, dir string, strace ...string) (code int, stderr string) {
 	t.Helper()
 	args := append([]string{"--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh", "strace", "-f", "-qq",
@@ -126,7 +126,8 @@ func liveRun(t *testing.T, exe, dir string, strace ...string) (code int, stderr 
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "unshare", args...)
 	cmd.Dir = dir
-	// A run that hangs ends with all that it started, and its goroutines are in the message.
+	// A run that hangs is killed with all its children, and its goroutines are in the
+	// message.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGABRT) }
 	cmd.WaitDelay = 10 * time.Second
@@ -134,7 +135,7 @@ func liveRun(t *testing.T, exe, dir string, strace ...string) (code int, stderr 
 	cmd.Stderr = &told
 	_ = cmd.Run() // the exit code says how it ended
 	if ctx.Err() != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what is left of it
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its remaining processes
 		t.Errorf("%q never ended: %s", strace, &told)
 	}
 	return cmd.ProcessState.ExitCode(), told.String()

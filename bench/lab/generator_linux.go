@@ -40,8 +40,9 @@ func NewPeerGenerator(name string, n int) (*Generator, error) {
 	return newGenerator(name, n, true, 0)
 }
 
-// NewPacedGenerator is NewPeerGenerator with so many frames a second, from 10,000 on, or as
-// many as it reaches. The program waits for the time of each frame, so frames come evenly.
+// NewPacedGenerator is NewPeerGenerator with the given rate of frames a second, from
+// 10,000 on, or the highest that it reaches. The program waits for the time of each
+// frame, so frames come evenly.
 func NewPacedGenerator(name string, n, rate int) (*Generator, error) {
 	return newGenerator(name, n, true, rate)
 }
@@ -93,8 +94,8 @@ func loadProgram(kind uint32, code []uint64) (int, error) {
 	}
 }
 
-// Run injects so many frames, or fewer if a signal interrupts it; see Injected. It keeps
-// the calling thread's processor busy.
+// Run injects the given number of frames, or fewer if a signal interrupts it; see
+// Injected. It keeps the calling thread's processor busy.
 func (g *Generator) Run(frames int) error {
 	const liveFrames = 1 << 1
 	var pins runtime.Pinner
@@ -176,10 +177,10 @@ const (
 
 const mapValue = 2 // BPF_PSEUDO_MAP_VALUE
 
-// program makes each frame the next one of the traffic, as Renumber does, and passes it
-// on, or sends it out of interface to if that is not 0. It keeps to a rate if that is not 0.
-// The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the number; 0 and
-// 3 are scratch registers.
+// program turns each frame into the next one of the traffic, as Renumber does, and passes
+// it on, or sends it out of interface to if that is not 0. It keeps to a rate if that is
+// not 0. The counter lies in a map. Register 6 holds the frame, 1 the counter, 2 the
+// number; 0 and 3 are scratch registers.
 func program(counter, to, rate int) []uint64 {
 	const (
 		pass                               = 2 // XDP_PASS
@@ -195,7 +196,7 @@ func program(counter, to, rate int) []uint64 {
 		instruction(load32, end, context, dataEnd, 0),
 		instruction(move, scratch, frame, 0, 0),
 		instruction(add, scratch, 0, 0, MinFrame),
-		instruction(above, scratch, end, 18, 0), // to what follows these
+		instruction(above, scratch, end, 18, 0), // to the code after these
 		instruction(loadImmediate, count, mapValue, 0, int32(counter)),
 		instruction(0, 0, 0, 0, 0),
 		instruction(load64, number, count, 0, 0),
@@ -237,7 +238,7 @@ func pacing(counter, rate int) []uint64 {
 		instruction(set, looks, 0, 0, mostLooks),
 		instruction(call, 0, 0, 0, getTime),
 		instruction(load64, due, value, dueAt, 0),
-		instruction(atLeast, now, due, 2, 0), // to what follows the loop
+		instruction(atLeast, now, due, 2, 0), // to the code after the loop
 		instruction(add, looks, 0, 0, -1),
 		instruction(unless, looks, 0, -5, 0), // to the call
 		instruction(add, now, 0, 0, -slack),

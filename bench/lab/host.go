@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Ports below those that systems choose for sockets without one. Processes begin apart.
+// Ports below the range that systems choose from for sockets without one. Processes begin
+// apart.
 const firstPort, ports = 10_000, 20_000
 
 var portsTaken atomic.Uint32
@@ -38,8 +39,8 @@ func FreePort(t testing.TB) string {
 	return ""
 }
 
-// AllowInterrupts makes an interrupt end the programs that are started from now on, even if
-// this one was started to ignore it, as shells start what runs in the background of a script.
+// AllowInterrupts makes an interrupt end the programs that are started from now on, even
+// if this one was started to ignore it, as shells start background jobs of a script.
 func AllowInterrupts() {
 	if signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)

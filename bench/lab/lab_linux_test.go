@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
-// TestGenerator captures what several runs inject.
+// TestGenerator captures the frames of several runs.
 func TestGenerator(t *testing.T) {
 	if err := lab.Enter(); err != nil {
 		t.Skip(err)
@@ -34,7 +34,7 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
-// TestPaced sends no faster than asked.
+// TestPaced sends no faster than requested.
 func TestPaced(t *testing.T) {
 	if err := lab.Enter(); err != nil {
 		t.Skip(err)

@@ -17,9 +17,9 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// Enter moves the calling goroutine, and what it starts, into a network namespace of its
-// own that can hold pairs of interfaces. The thread ends with the goroutine, and the
-// namespace with its last socket. The error says why this machine cannot do this.
+// Enter moves the calling goroutine, and everything that it starts, into a new network
+// namespace that can hold pairs of interfaces. The thread ends with the goroutine, and
+// the namespace with its last socket. The error says why this machine cannot do this.
 func Enter() error {
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
@@ -31,7 +31,7 @@ func Enter() error {
 // Prepare makes the new network namespace of the calling thread ready for pairs of
 // interfaces.
 func Prepare() error {
-	// Without this the kernel talks of itself on every new interface.
+	// Without this the kernel sends packets on every new interface by itself.
 	for _, which := range []string{"all", "default"} {
 		err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1"), 0)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -44,8 +44,8 @@ func Prepare() error {
 	return IP("link del veth0")
 }
 
-// Pair makes two interfaces: what goes into one comes out of the other. It returns when
-// both are ready.
+// Pair makes two interfaces: packets that enter one leave the other. It returns when both
+// are ready.
 func Pair(left, right string) error {
 	err := errors.Join(IP("link add "+left+" type veth peer name "+right), IP("link set "+left+" up"), IP("link set "+right+" up"))
 	if err != nil {
@@ -83,8 +83,8 @@ func IP(arguments string) error {
 }
 
 // Tun makes an interface whose packets have no link header, and brings it up. It receives
-// what is written to the file, and ends with the file. The error says why this machine
-// cannot do this.
+// the packets written to the file, and ends with the file. The error says why this
+// machine cannot do this.
 func Tun(name string) (*os.File, error) {
 	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
 	if err != nil {
@@ -111,9 +111,9 @@ func attachTun(tun *os.File, name string) error {
 // ticks is longer than two ticks of the kernel's clock.
 const ticks = 25 * time.Millisecond
 
-// Settle waits until the kernel has delivered what was sent before. On a busy processor it
-// puts off a part: frames wait in the processor's backlog, or in the queue of a pair until
-// the next tick.
+// Settle waits until the kernel has delivered all packets sent before. On a busy
+// processor it puts off a part: frames wait in the processor's backlog, or in the queue
+// of a pair until the next tick.
 func Settle() {
 	const column = 11 // of the backlog, in hexadecimal digits
 	empty := map[int]bool{}

@@ -60,7 +60,7 @@ func device(parent, name string, tags []Tag) error {
 	return AwaitLink(name)
 }
 
-// switched makes a pair of interfaces. What enters one leaves at the parent:
+// switched makes a pair of interfaces. Frames that enter one leave at the parent:
 //
 //	stack -- name ==== name-x -(put tags on)-> parent
 //	stack -- name ==== name-x <-(take tags off)-- parent

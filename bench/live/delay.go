@@ -17,16 +17,16 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
-// forwarders send what they receive at the interface right to the interface out.
-// barering shows what the kernel and its scheduler alone do to the delay.
+// forwarders send the packets that arrive at the interface right to the interface out.
+// barering shows the delay of only the kernel and its scheduler.
 var forwarders = []receiver{
 	{name: "flowdedup", line: "flowdedup live -i right --forward out --json", count: summary},
 	{name: "keep-first", line: "flowdedup live -i right --forward out --keep first --json", count: summary},
 	{name: "barering", line: "barering right out", count: plain},
 }
 
-// delays measures what forwarding adds at each load, in each round: from the kernel's
-// timestamp of a packet on its way in to the one behind the interface that it is
+// delays measures the delay of forwarding at each load, in each round: from the kernel's
+// timestamp of a packet on its way in to its timestamp behind the interface that it is
 // forwarded to.
 func (b *bench) delays() error {
 	for range b.rounds {
@@ -68,7 +68,7 @@ func (b *bench) delay(f *receiver, load int) error {
 	return err
 }
 
-// tap notes when it first saw each number of the traffic.
+// tap records when it first saw each number of the traffic.
 type tap struct {
 	source *afpacket.Capture
 	times  []int64 // 0 where it has not
@@ -102,7 +102,7 @@ func (t *tap) read() {
 	}
 }
 
-// end reads what is left.
+// end reads the remaining packets.
 func (t *tap) end() error {
 	t.source.Stop()
 	<-t.ended

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 )
 
-// TestCounts reads what tools print.
+// TestCounts reads the output of tools.
 func TestCounts(t *testing.T) {
 	for text, c := range map[string]struct {
 		read func(string) (counts, error)

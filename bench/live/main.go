@@ -72,7 +72,7 @@ func run(args []string, out io.Writer) error {
 	}
 	p.senders, p.skip = strings.Split(*senders, ","), strings.Split(*skip, ",")
 	lab.AllowInterrupts()
-	// Everything in the namespace is started by this goroutine.
+	// This goroutine starts everything in the namespace.
 	runtime.LockOSThread()
 	return measureAll(p, *dir, out)
 }
@@ -123,7 +123,7 @@ func processors(spread bool) string {
 	return last
 }
 
-// printMachine prints what all results have in common.
+// printMachine prints the configuration lines common to all results.
 func (b *bench) printMachine() error {
 	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {

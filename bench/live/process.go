@@ -19,12 +19,12 @@ import (
 // process is a running receiver.
 type process struct {
 	command        *exec.Cmd
-	ready          time.Duration // the processor time that it had taken once it captured
-	half           time.Duration // and after half of the frames
+	ready          time.Duration // processor time when it began to capture
+	half           time.Duration // processor time after half of the frames
 	stdout, stderr bytes.Buffer
 }
 
-// result is what a receiver reported, and what it cost.
+// result is a receiver's report and its cost.
 type result struct {
 	counts
 	cpu   time.Duration // since it captured
@@ -32,8 +32,8 @@ type result struct {
 	peak  int64         // bytes: the greatest resident set
 }
 
-// settle is how long a receiver gets to finish its setup after opening its socket, and to
-// read what is left at the end.
+// settle is the time that a receiver gets to finish its setup after opening its socket,
+// and to read the remaining packets at the end.
 const settle = time.Second
 
 // start starts a line in the calling thread's namespace, on the given processors. It
@@ -45,7 +45,7 @@ func start(line, processors, dir string) (*process, error) {
 	}
 	p := &process{command: exec.Command("taskset", append([]string{"-c", processors}, strings.Fields(line)...)...)}
 	p.command.Dir, p.command.Stdout, p.command.Stderr = dir, &p.stdout, &p.stderr
-	// Signals from the terminal are for this program alone. The line ends with the calling
+	// Signals from the terminal go only to this program. The line ends with the calling
 	// thread, however that ends.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := p.command.Start(); err != nil {
@@ -66,7 +66,7 @@ func start(line, processors, dir string) (*process, error) {
 }
 
 // spent returns how much processor time the process has taken. The kernel has a clock for
-// this, whose number follows from that of the process (linux/posix-timers.h).
+// this, whose number follows from the process's (linux/posix-timers.h).
 func (p *process) spent() (time.Duration, error) {
 	const scheduled = 2
 	var at unix.Timespec
@@ -82,7 +82,7 @@ func (p *process) settled() (time.Duration, error) {
 	return p.spent()
 }
 
-// halfway notes the processor time of the first half of the frames.
+// halfway records the processor time of the first half of the frames.
 func (p *process) halfway() (err error) {
 	p.half, err = p.settled()
 	return err
@@ -94,14 +94,14 @@ func captures() (int, error) {
 	return bytes.Count(text, []byte("\n")) - 1, err
 }
 
-// stop interrupts the receiver and returns what it prints, stdout first.
+// stop interrupts the receiver and returns its output, stdout first.
 func (p *process) stop() (string, error) {
 	if err := p.command.Process.Signal(os.Interrupt); err != nil {
 		return "", err
 	}
 	err := p.command.Wait()
 	text := p.stdout.String() + "\n" + p.stderr.String()
-	const interrupted = 130 // what shells give for SIGINT, and flowdedup too
+	const interrupted = 130 // the exit code of shells for SIGINT, and of flowdedup
 	if err != nil && p.command.ProcessState.ExitCode() != interrupted {
 		return "", fmt.Errorf("%s: %w: %s", p.command, err, text)
 	}

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rated are the receivers that are measured at each rate: both captures, and what the
-// kernel's ring alone costs.
+// rated are the receivers that are measured at each rate: both captures, and only the
+// kernel's ring.
 var rated = []string{"bare-ring", "dedup", "dedup-xdp"}
 
-// atRates sends at each rate to every rated receiver, in each round. The generator reaches
-// rate 0, the highest, where the kernel has all of the sender's processor. So the frames
-// that it then sends are what each capture lets the kernel take.
+// atRates sends at each rate to every rated receiver, in each round. The generator
+// reaches rate 0, the highest, where the kernel has all of the sender's processor. So the
+// number of frames that it sends shows how many each capture lets the kernel take.
 func (b *bench) atRates() error {
 	if err := receiveOffload(); err != nil {
 		b.note("left out: rates: %v", err)
@@ -58,8 +58,8 @@ func receiveOffload() error {
 }
 
 // atRate measures a receiver at a rate and prints the result. The sender's processor time
-// is the kernel's work on the frames, on their way out and in. At other rates than the
-// highest it waits in that, too.
+// is the kernel's work on the frames, on their way out and in. At rates other than the
+// highest it also includes waiting.
 func (b *bench) atRate(r *receiver, rate int) error {
 	frames := b.most
 	if rate > 0 {

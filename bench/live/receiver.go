@@ -19,12 +19,12 @@ import (
 type receiver struct {
 	name   string
 	line   string
-	spread bool                              // over all processors, else on one that the sender leaves alone
-	driver bool                              // receives only what the driver does, which excludes the sender xdp
-	count  func(text string) (counts, error) // of what it printed
+	spread bool                              // on all processors, else on one that the sender does not use
+	driver bool                              // receives only frames from the driver, which excludes the sender xdp
+	count  func(text string) (counts, error) // reads the counts from its output
 }
 
-// counts are what a receiver reports of itself.
+// counts are a receiver's reported counts.
 type counts struct {
 	captured, dropped uint64
 	copies            uint64 // if found
@@ -66,7 +66,7 @@ func (b *bench) available() []receiver {
 	var there []receiver
 	for _, r := range receivers {
 		if slices.Contains(b.skip, r.name) {
-			b.note("left out as told: %s", r.line)
+			b.note("left out by -skip: %s", r.line)
 		} else if _, err := exec.LookPath(r.tool()); err != nil {
 			b.note("no %s, left out: %s", r.tool(), r.line)
 		} else {

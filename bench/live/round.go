@@ -16,8 +16,8 @@ import (
 )
 
 // inRounds runs every receiver with every sender in each round, and prints a result for
-// each run. A sender that does not work alone is left out. A receiver that fails with a
-// sender is not run with it again.
+// each run. A sender that fails without a receiver is left out. A receiver that fails
+// with a sender is not run with it again.
 func (b *bench) inRounds() error {
 	there := b.available()
 	var errs []error
@@ -88,14 +88,14 @@ func (b *bench) print(r *receiver, sender string, out sent, in result) error {
 	return err
 }
 
-// sent is what a sender did.
+// sent is the outcome of a sender.
 type sent struct {
 	frames uint64
 	took   time.Duration
 }
 
-// send runs the named sender in two halves, and calls pause between them. The time is
-// that of sending alone.
+// send runs the named sender in two halves, and calls pause between them. The time is the
+// time of only sending.
 func (b *bench) send(sender string, pause func() error) (sent, error) {
 	switch frames := b.frames[sender]; sender {
 	case "xdp":

@@ -7,8 +7,8 @@
 //
 //	go run ./bench/merge -sensors 20 -keys 10000000 -overlap
 //
-// Each sensor sees each of twice as many flows with a probability of one half, so half of
-// what two sensors have is the same. The result is checked.
+// Each sensor sees each of twice as many flows with a probability of one half, so two
+// sensors have half of their flows in common. The result is checked.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	sensors := flag.Int("sensors", 20, "number of sensors")
 	keys := flag.Uint64("keys", 10_000_000, "flows of each sensor, about")
 	overlap := flag.Bool("overlap", false, "compare the sensors, too")
-	dir := flag.String("dir", "", "folder for about 5.3 bytes a flow and sensor (default: that of temporary files)")
+	dir := flag.String("dir", "", "folder for about 5.3 bytes a flow and sensor (default: the folder of temporary files)")
 	flag.Parse()
 	if err := measure(*sensors, *keys, *overlap, *dir); err != nil {
 		log.Fatal("bench/merge: ", err)
@@ -83,7 +83,7 @@ func measure(sensors int, keys uint64, overlap bool, dir string) error {
 	return nil
 }
 
-// save writes what a sensor has of a pool of flows.
+// save writes a sensor's part of a pool of flows.
 func save(name string, sensor, pool uint64) (written int64, err error) {
 	file, err := os.Create(name)
 	if err != nil {
@@ -122,7 +122,7 @@ func save(name string, sensor, pool uint64) (written int64, err error) {
 	return written, buf.Flush()
 }
 
-// check compares the union with what it must be about.
+// check compares the union with its expected size.
 func check(out []byte, sensors int, keys uint64) error {
 	var row struct{ Distinct uint64 }
 	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&row); err != nil {

@@ -14,18 +14,18 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 )
 
-// claim says of a table in RESULTS.md that the numbers in a column are those in another, or
-// 1 if there is none, times low to high: in all rows that have both, whose name contains
-// row. Where rows are named instead, they are compared column by column. If names come
-// twice, the other is the next after the first.
+// claim is a claim about a table in RESULTS.md: the numbers in a column equal the numbers
+// in another, or 1 if there is none, times low to high: in all rows that have both, whose
+// name contains row. Where rows are named instead, they are compared column by column. If
+// names come twice, the other is the next after the first.
 type claim struct {
 	row, column, other string
 	low, high          float64
 }
 
-// claimsOf returns the claims of a section: lines of row, column, other, low and high behind
-// a "=". They are what the notes say, and that closed forms hold. What is measured is allowed
-// a few standard deviations.
+// claimsOf returns the claims of a section: lines of row, column, other, low and high
+// behind a "=". The notes say the same, and closed forms hold it. Measured numbers are
+// allowed a few standard deviations.
 func claimsOf(section string) (claims []claim) {
 	for line := range strings.Lines(section) {
 		if fields := strings.Split(line, "|"); fields[0] == "= " {
@@ -39,7 +39,7 @@ func claimsOf(section string) (claims []claim) {
 	return claims
 }
 
-// TestClaims checks what the texts of the tables claim.
+// TestClaims checks the claims of the tables' texts.
 func TestClaims(t *testing.T) {
 	results, all := string(result.Must(os.ReadFile("RESULTS.md"))), 0
 	for _, file := range result.Must(filepath.Glob("internal/*/text.md")) {

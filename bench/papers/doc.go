@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command papers reproduces the tables and figures of the papers that flowdedup's filters
-// come from. It prints each number beside the printed one:
+// come from. It prints each number next to the printed one:
 //
 //	go -C bench/papers run .                           all, scaled to minutes
-//	go -C bench/papers run . -list                     what there is
+//	go -C bench/papers run . -list                     the list of tables
 //	go -C bench/papers run . -only p1.table4,p3        some
 //	go -C bench/papers run . -only p1.table4 -full     the printed sizes: hours
 //
@@ -13,9 +13,10 @@
 // quotient hash tables) and p4 (Koloniari et al., 2011: distributed filters). rivals are
 // later filters and flowdedup's own at equal memory.
 //
-// It is a module of its own, as its charts need a library that nothing else does: package chart
-// draws them, and those of bench/peers and hubmodel.
+// It is a separate module, as its charts need a library that nothing else does: package
+// chart draws them, and the charts of bench/peers and hubmodel.
 //
-// The text.md of a paper's package has what its tables say and what is printed, which the
-// code fills in. RESULTS.md holds a scaled run, RESULTS-full.md runs at the printed sizes.
+// The text.md of a paper's package has the texts and the printed numbers of its tables,
+// which the code fills in. RESULTS.md holds a scaled run, RESULTS-full.md runs at the
+// printed sizes.
 package main

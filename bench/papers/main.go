@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	if o.check != "" {
 		return errors.Join(failed, report.check(o))
 	}
-	// What was made before a failure or an interrupt is written all the same.
+	// Tables made before a failure or an interrupt are written all the same.
 	return errors.Join(failed, report.write(o))
 }
 
@@ -86,8 +86,8 @@ func runAll(ctx context.Context, chosen []choice, o options) (report, error) {
 	return r, nil
 }
 
-// make makes the table. An interrupt does not wait for it, as the command ends then. What
-// is kept of the table is made of it, if there is something.
+// make makes the table. An interrupt does not wait for it, as the command ends then. From
+// the parts that are kept of the table, if any, it makes the table.
 func (c choice) make(ctx context.Context, o result.Options) (result.Table, error) {
 	made := make(chan result.Table, 1)
 	if ctx.Err() == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 )
 
-// samples replaces experiments() by tables that take no time, but for the second of p8,
+// samples replaces experiments() by tables that take no time, except the second of p8,
 // which is interrupted.
 func samples(interrupt func()) []result.Experiment {
 	maker := func(_ result.Options, t *result.Table) {
@@ -80,7 +80,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestReport checks that what was made before an interrupt is written.
+// TestReport checks that tables made before an interrupt are written.
 func TestReport(t *testing.T) {
 	folder := t.TempDir()
 	o, err := parse([]string{"-markdown", filepath.Join(folder, "R.md"), "-charts", filepath.Join(folder, "charts")})
@@ -177,8 +177,8 @@ var slow = []string{
 	"rivals",
 }
 
-// TestResults makes the fast tables and charts and compares them with those that are
-// checked in, which `make papers` makes anew. Other processors round otherwise.
+// TestResults makes the fast tables and charts and compares them with the checked-in
+// ones, which `make papers` makes anew. Other processors round otherwise.
 func TestResults(t *testing.T) {
 	if testing.Short() || runtime.GOARCH != "amd64" {
 		t.Skip("takes half a minute of a processor, and needs amd64")

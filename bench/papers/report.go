@@ -35,8 +35,8 @@ func (r *report) write(o options) error {
 	return errors.Join(r.writeCharts(o.charts), r.writeMarkdown(o))
 }
 
-// writeMarkdown writes the report. What an earlier report in the same file has of tables
-// that were not asked for now stays.
+// writeMarkdown writes the report. It keeps tables of an earlier report in the same file
+// that were not requested now.
 func (r *report) writeMarkdown(o options) error {
 	if o.markdown == "" {
 		_, err := os.Stdout.WriteString(r.markdown(o.charts, ""))
@@ -57,8 +57,8 @@ func (r *report) writeMarkdown(o options) error {
 	return writeFile(o.markdown, []byte(r.markdown(folder, earlier)))
 }
 
-// check compares the tables, and their charts if there is a folder, with what the report's
-// file holds, and says where they differ. Times are not compared.
+// check compares the tables, and their charts if there is a folder, with the report's
+// file, and returns the differences. Times are not compared.
 func (r *report) check(o options) error {
 	text, err := os.ReadFile(o.check)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *report) check(o options) error {
 	return errors.Join(differ...)
 }
 
-// eachChart gives the files of a table's charts, and what belongs there, to each.
+// eachChart passes the files of a table's charts, and their contents, to each.
 func eachChart(folder string, t result.Table, each func(name string, svg []byte) error) error {
 	var failed []error
 	for _, p := range t.Charts {
@@ -170,7 +170,7 @@ func (r *report) markdown(charts, earlier string) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// command returns the flags, without those that choose tables: others may be kept.
+// command returns the flags, without the ones that choose tables: others may be kept.
 func (r *report) command() string {
 	args := slices.Clone(r.args)
 	if at := slices.Index(args, "-only"); at >= 0 && at+1 < len(args) {
@@ -179,8 +179,8 @@ func (r *report) command() string {
 	return strings.Join(args, " ")
 }
 
-// row returns the row of the overview. What a table took is told at printed sizes only,
-// since it is another in each run.
+// row returns the row of the overview. The time of a table is shown only at printed
+// sizes, since each run takes another time.
 func (r *report) row(t result.Table) string {
 	summary := cmp.Or(strings.TrimSuffix(t.Summary(), "."), "none")
 	if t.Timed {

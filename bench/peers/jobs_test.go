@@ -10,10 +10,10 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// sizes are those of the other benchmarks.
+// sizes are the sizes of the other benchmarks.
 var sizes = []int{128 << 10, 1 << 20, 16 << 20, 128 << 20, 512 << 20}
 
-// knownRivals hold a set in so many bytes, two for each element.
+// knownRivals hold a set in the given number of bytes, two for each element.
 func knownRivals(memory int) []rival[key] {
 	return []rival[key]{
 		{"flowdedup-bits", func() (filter[key], error) { return openBloom(memory, 1) }},
@@ -34,8 +34,7 @@ func BenchmarkKnown(b *testing.B) {
 	}
 }
 
-// growingRivals grow with a set that they know no size of. Of the peers, that
-// size is told to those that cannot do without.
+// growingRivals grow with a set of unknown size. Peers that need the size are given it.
 func growingRivals(elements int) []rival[key] {
 	rivals := []rival[key]{
 		{"flowdedup-landmark", func() (filter[key], error) { return openScalableBloom(1e-3) }},
@@ -61,9 +60,9 @@ func BenchmarkGrowing(b *testing.B) {
 	}
 }
 
-// streamRivals hold what they can of a window in so many bytes, but for the exact
-// one, which takes what it needs: up to 24 times as much, so it is left out of the
-// largest sizes.
+// streamRivals hold as much as they can of a window in the given number of bytes, except
+// the exact one, which takes as much as it needs: up to 24 times as much, so it is left
+// out of the largest sizes.
 func streamRivals(memory int, window uint64) []rival[key] {
 	rows := func(shape layout.RowShape, eviction line.Eviction) func() (filter[key], error) {
 		return func() (filter[key], error) { return openRows(memory, line.RowParams{Shape: shape, Eviction: eviction}) }

@@ -14,7 +14,7 @@ const (
 	chunk = 16 * batch // elements that are made before the clock starts
 )
 
-// filter is what is measured.
+// filter is a filter to measure.
 type filter[K any] interface {
 	// TestAndSet sets bit i of seen if keys[i] was seen before, as far as the
 	// filter knows, clears the other bits, and remembers all keys. There are
@@ -37,7 +37,7 @@ type rival[K any] struct {
 	open func() (filter[K], error)
 }
 
-// tally is what was measured.
+// tally is the result of a measurement.
 type tally struct {
 	took             time.Duration
 	fresh, repeats   int
@@ -76,7 +76,7 @@ func (f *feeder[K]) next(n int) {
 	}
 }
 
-// feed gives n elements to a filter and adds to the tally what it said.
+// feed gives n elements to a filter and adds its verdicts to the tally.
 func (f *feeder[K]) feed(to filter[K], n int, t *tally) {
 	for n > 0 {
 		part := min(n, chunk)
@@ -129,7 +129,7 @@ func measureSet[K any](b *testing.B, r rival[K], s stream, key func(uint64) K, n
 			b.Fatal(err)
 		}
 	}
-	runtime.KeepAlive(f) // so that held is the filter's alone
+	runtime.KeepAlive(f) // so that held is only the filter's
 	t.report(b)
 }
 
@@ -147,7 +147,7 @@ func measureStream(b *testing.B, r rival[key], s stream) {
 		f.feed(to, chunk, &t)
 	}
 	t.held = heap() - before + to.outside()
-	runtime.KeepAlive(f) // so that held is the filter's alone
+	runtime.KeepAlive(f) // so that held is only the filter's
 	if err := to.Close(); err != nil {
 		b.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (p *packets) TestAndSet(seen []uint64, keys []key) {
 	p.PacketFilter.TestAndSet(seen, p.sum(keys), p.times[:len(keys)], nil)
 }
 
-// outside is what the filter says it holds; of the exact one that is on the heap.
+// outside is the filter's own size; the exact one lies on the heap.
 func (p *packets) outside() int {
 	if st := p.Stats(); st.Method == "timed" {
 		return st.MemoryBytes

@@ -4,8 +4,8 @@ package peers
 
 import "testing"
 
-// TestRivals gives every filter a small job and holds its answers against what it
-// promises: the tables would mean nothing if one of them were not really used.
+// TestRivals gives every filter a small job and checks its answers: the tables would mean
+// nothing if one of them were not really used.
 func TestRivals(t *testing.T) {
 	const memory, elements, window = 64 << 10, 10_000, 2048
 	for _, r := range knownRivals(memory) {

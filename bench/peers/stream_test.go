@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// key is what filters of elements are given: two words that identify an element,
-// as an IPv6 address or a five-tuple does.
+// key is the input of filters: two words that identify an element, as an IPv6 address or
+// a five-tuple does.
 type key = [16]byte
 
-// stream is an endless stream of elements of which half, by chance, repeat one of
-// the last window elements. It needs no memory: where an element comes from follows
-// from its position.
+// stream is an endless stream of elements. Half of them, by chance, repeat one of the
+// last window elements. It needs no memory: where an element comes from follows from its
+// position.
 type stream struct {
 	seed, window uint64
 }

@@ -49,13 +49,13 @@ func openBoomScalable(elements int, fpr float64) (filter[key], error) {
 	return &boomFilter{Filter: boom.NewScalableBloomFilter(uint(elements/10), fpr, 0.8)}, nil
 }
 
-// boomInverse keeps the keys that it is given, so they are copied.
+// boomInverse keeps the keys that it receives, so they are copied.
 type boomInverse struct {
 	onHeap
 	filter *boom.InverseBloomFilter
 }
 
-// inverseSlot is what an element takes: a pointer, a slice and the key.
+// inverseSlot is the size of an element: a pointer, a slice and the key.
 const inverseSlot = 8 + 24 + 16
 
 func openBoomInverse(memory int) (filter[key], error) {

@@ -39,7 +39,7 @@ func newBench(ctx context.Context, p plan, parent string, out io.Writer) (*bench
 }
 
 // spaceNeeded returns how many bytes the comparison of tools takes: the captures, and as
-// much again for what a command writes.
+// much again for the output of a command.
 func (p plan) spaceNeeded() int64 {
 	sum := int64(0)
 	for _, bytes := range p.bytes {
@@ -123,7 +123,7 @@ func (b *bench) generate(ctx context.Context, c capture) error {
 	return nil
 }
 
-// remove frees the space of a capture. What stays is removed with the folder.
+// remove frees the space of a capture. Files that cannot be removed go with the folder.
 func (b *bench) remove(c capture) { os.Remove(filepath.Join(b.dir, c.file)) }
 
 // task is a command on a capture, with its name as a benchmark.

@@ -55,7 +55,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// generateKnown writes a capture and returns what is in it.
+// generateKnown writes a capture and returns its content.
 func generateKnown(t *testing.T, name string) workload.Truth {
 	t.Helper()
 	file, err := os.Create(name)

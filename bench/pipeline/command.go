@@ -15,7 +15,7 @@ import (
 // command is a line for bash to measure. It runs in the folder of the captures. IN is the
 // capture; the folder out is empty.
 type command struct {
-	job   string // what it does; the first of a job is what its others are compared with
+	job   string // its job; the first command of a job is the reference for the others
 	name  string
 	line  string
 	tools []string
@@ -23,7 +23,7 @@ type command struct {
 	sized bool // is measured on inputs of several sizes too
 }
 
-// jobs are what the commands do, in the order of the tables.
+// jobs are the commands' jobs, in the order of the tables.
 var jobs = []string{"read", "dedup", "distinct"}
 
 const fiveTuple = "-e ip.src -e ip.dst -e ipv6.src -e ipv6.dst -e ip.proto -e ipv6.nxt " +
@@ -49,7 +49,7 @@ var others = []command{
 		tools: []string{"tshark"}, slow: true},
 }
 
-// ours returns flowdedup's commands. Those that take workers appear twice: with one
+// ours returns flowdedup's commands. Commands that take workers appear twice: with one
 // worker and with all.
 func ours(ctx context.Context) []command {
 	tools := []string{"flowdedup"}

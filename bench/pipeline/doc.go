@@ -7,8 +7,8 @@
 //
 //	pipeline [-quick] [-rounds N] [-dir FOLDER] > pipeline.txt
 //
-// It prints results in the form of go test -bench, of which bench/peers/report makes the
-// tables. All commands run in turn in every round, so they are measured at the same
+// It prints results in the form of go test -bench, from which bench/peers/report makes
+// the tables. All commands run in turn in every round, so they are measured at the same
 // times. Captures are made by genworkload and lie in memory: in /dev/shm if it has room,
 // else in the page cache.
 //

@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("pipeline", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "small captures and one round, to see that everything works")
 	rounds := flags.Int("rounds", 0, "rounds, instead of 5, or of 1 with -quick")
-	largest := flags.Int64("largest", 0, "leave out inputs of more than so many MB (default: none)")
+	largest := flags.Int64("largest", 0, "leave out inputs larger than this number of MB (default: none)")
 	dir := flags.String("dir", "", "folder for captures and outputs (default: /dev/shm or the folder for temporary files)")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -82,7 +82,7 @@ type plan struct {
 
 const (
 	megabyte = 1_000_000
-	flows    = 1_000_000 // in all captures, so that the size is all that differs
+	flows    = 1_000_000 // in all captures, so that they differ only in size
 )
 
 var (
@@ -107,7 +107,7 @@ type kind struct {
 	size   string   // for genworkload
 	record int64    // mean bytes of a packet in the file
 	hourly int64    // packets
-	jobs   []string // those that are measured on it
+	jobs   []string // jobs that are measured on it
 	sized  bool     // is measured in several sizes too
 }
 
@@ -130,7 +130,7 @@ type capture struct {
 	packets int64
 }
 
-// of returns a capture of about so many bytes.
+// of returns a capture of about the given size in bytes.
 func (k kind) of(bytes int64) capture {
 	return capture{k, fmt.Sprintf("%s-%d.pcap", k.name, bytes), max(1, bytes/k.record)}
 }

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// cost is what a command took, together with the programs that it started.
+// cost is the cost of a command, together with the programs that it started.
 type cost struct {
 	wall, cpu time.Duration
 	peak      int64 // bytes: the greatest resident set of any one program
@@ -67,7 +67,7 @@ func tail(name string) string {
 	return string(bytes.TrimSpace(text[max(0, len(text)-400):]))
 }
 
-// printMachine prints what all results have in common.
+// printMachine prints the configuration lines common to all results.
 func (b *bench) printMachine(ctx context.Context) error {
 	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
@@ -101,7 +101,7 @@ func field(name, key string) string {
 }
 
 // freeSpace returns how many bytes of files in a folder will stay in memory: two thirds
-// of what both have free, since programs need some and others are running.
+// of the free space of both, since programs need some and others are running.
 func freeSpace(dir string) (int64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {

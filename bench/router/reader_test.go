@@ -18,9 +18,8 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// record is one packet as stored. The reader only knows what the lab writes:
-// little-endian pcap, also compressed, and pcapng with enhanced packet blocks and decimal
-// clocks.
+// record is one packet as stored. The reader only knows the lab's formats: little-endian
+// pcap, also compressed, and pcapng with enhanced packet blocks and decimal clocks.
 type record struct {
 	time  int64 // nanoseconds since 1970
 	point int   // pcapng interface
@@ -123,8 +122,8 @@ type sighting struct {
 	ends     [3]string // protocol, and addresses with ports, of TCP and UDP
 }
 
-// readCapture reads a file's records; point numbers the file. With inner it returns what
-// VXLAN and GENEVE carry, without the checksums of TCP and UDP.
+// readCapture reads a file's records; point numbers the file. With inner it returns the
+// content of VXLAN and GENEVE, without the checksums of TCP and UDP.
 func readCapture(t *testing.T, path string, point int, inner bool) []sighting {
 	t.Helper()
 	var all []sighting
@@ -168,7 +167,7 @@ func withoutChecksum(datagram string) string {
 	return string(masked)
 }
 
-// transport returns the TCP or UDP header of a datagram and what follows.
+// transport returns the TCP or UDP header of a datagram and the rest.
 func transport(datagram []byte) (protocol layers.IPProtocol, header []byte) {
 	first := 0
 	switch datagram[0] >> 4 {

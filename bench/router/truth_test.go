@@ -32,7 +32,8 @@ type truth struct {
 	Kinds      map[string]int `json:"kinds"`
 	Backwards  int64          `json:"most_backwards_ns"`
 	Removed    []int          `json:"removed"`
-	// Of a part of the captures: the records that show each packet, and who talks.
+	// For a part of the captures: the records that show each packet, and the
+	// conversations.
 	Sightings     [][]int        `json:"sightings"`
 	Conversations []conversation `json:"conversations"`
 }
@@ -145,7 +146,7 @@ func checkSightings(t *testing.T, all []sighting, want truth) {
 	}
 }
 
-// conversation is one of TCP or UDP, both directions together.
+// conversation is a conversation of TCP or UDP, both directions together.
 type conversation struct {
 	Protocol int      `json:"protocol"`
 	Ends     [][2]any `json:"ends"` // address and port
@@ -178,7 +179,7 @@ func findCopies(all []sighting, want truth) (removed []int, kinds map[string]int
 	return removed, kinds
 }
 
-// kindOf says how a copy differs from its kept twin.
+// kindOf returns the difference of a copy from its kept twin.
 func kindOf(one, twin sighting) string {
 	switch {
 	case one.hops == twin.hops+1 || one.hops+1 == twin.hops:

@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// licence is that of the project, and exceptions are files with another one.
+// licence is the project's licence, and exceptions are files with another one.
 const licence = "Apache-2.0"
 
 var exceptions = map[string]string{"capture/xdp/instructions_linux.go": "BSD-2-Clause OR GPL-2.0-only"}
@@ -46,10 +46,11 @@ var exceptions = map[string]string{"capture/xdp/instructions_linux.go": "BSD-2-C
 // mark begins the line, behind the characters that begin a comment.
 const mark = "SPDX-License-Identifier: "
 
-// run returns the files of a clone that lack the line, by their paths in it, and writes the
-// line into them if told so. A line with another licence than it should be is an error.
+// run returns the files of a clone that lack the line, by their paths in it, and if
+// requested writes the line into them. A line with another licence than it should be is
+// an error.
 func run(folder string, write bool) (changed []string, err error) {
-	// Files that are new and not ignored are of the clone, too.
+	// New files that are not ignored belong to the clone, too.
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir, list.Stderr = folder, os.Stderr
 	names, err := list.Output()
@@ -90,8 +91,8 @@ func run(folder string, write bool) (changed []string, err error) {
 	return changed, nil
 }
 
-// folders are left alone: templates, whose comments would be part of what is made of them, what
-// is made of them, and inputs of fuzz tests.
+// folders are left alone: templates, whose comments would be part of the files made from
+// them, these files, and inputs of fuzz tests.
 var folders = []string{"cmd/flowdedup/contrib/recipes/", "cmd/flowdedup/contrib/kubernetes/flowdedup/", "cmd/flowdedup/contrib/kubernetes/manifests/"}
 
 // left reports whether a file is left alone.
@@ -99,8 +100,9 @@ func left(name string) bool {
 	return strings.Contains(name, "testdata/fuzz/") || slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(name, folder) })
 }
 
-// comments are what begins a comment, by the ending of a file or its whole name. Styles (CSS)
-// are not among them: they become part of the pages that the programs write.
+// comments are the characters that begin a comment, by the ending of a file or its whole
+// name. Styles (CSS) are not among them: they become part of the pages that the programs
+// write.
 var comments = map[string]string{
 	".go": "// ", ".s": "// ", ".h": "// ", ".c": "// ",
 	".sh": "# ", ".py": "# ", ".service": "# ", ".yml": "# ", "Makefile": "# ",
@@ -133,7 +135,7 @@ func withLine(name string, text []byte) ([]byte, error) {
 	}
 	line := comment + mark + want + "\n"
 	if comment == "// " {
-		line += "\n" // what follows may be the comment of the package
+		line += "\n" // the next lines may be the comment of the package
 	}
 	return slices.Concat(interpreter, []byte(line), text), nil
 }

@@ -28,9 +28,9 @@ const (
 	// IMIX mixes frames of 64, 576 and 1514 bytes as 7 to 4 to 1, the "simple
 	// IMIX" of network testers: 355 bytes on average.
 	IMIX = 0
-	// Bimodal has what links between networks mostly carry, frames with little
-	// but headers and full ones: of 20 frames 9 have 60 to 99 bytes, 9 have 1514,
-	// and 2 have any size between. The average is 798 bytes.
+	// Bimodal has the usual traffic of links between networks, frames with little but
+	// headers and full ones: of 20 frames 9 have 60 to 99 bytes, 9 have 1514, and 2 have
+	// any size between. The average is 798 bytes.
 	Bimodal = -1
 )
 
@@ -45,7 +45,8 @@ const (
 	maxTime  = 25 * 365 // days, so that times stay within 32-bit seconds
 )
 
-// Config says what to write. The zero value is not valid; start from Default.
+// Config is the configuration of a workload. The zero value is not valid; start from
+// Default.
 type Config struct {
 	Packets int64  // records in the file, copies included
 	Seed    uint64 // the same configuration and seed give the same bytes

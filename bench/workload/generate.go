@@ -24,8 +24,8 @@ const (
 	repeatRange = int64(4 * time.Second)
 )
 
-// Generate writes a capture to w, in order of time, and returns what is in it. It writes
-// in chunks of up to a mebibyte and only keeps the packets that are still to be copied or
+// Generate writes a capture to w, in order of time, and returns its content. It writes in
+// chunks of up to a mebibyte and only keeps the packets that are still to be copied or
 // repeated. An error wraps ErrConfig or the error of w or c.Copies.
 //
 // The same configuration gives the same bytes: the random generator is seeded, and
@@ -134,8 +134,8 @@ func (g *generator) below(n uint64) uint64 {
 }
 
 // copyList lists the packets that repeat an earlier one. After a heading it writes a line
-// for each, with its number, that of its original, and its kind. Packets are numbered
-// from 0 in file order.
+// for each, with its number, the number of its original, and its kind. Packets are
+// numbered from 0 in file order.
 type copyList struct {
 	w    *bufio.Writer
 	line []byte

@@ -108,7 +108,7 @@ func TestValidate(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// full is a writer that takes so many bytes and then fails.
+// full is a writer that takes the given number of bytes and then fails.
 type full int
 
 func (f *full) Write(b []byte) (int, error) {
@@ -144,8 +144,8 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// TestShares expects the shares that were asked for, within five standard
-// deviations of a binomial count (chance below 1e-6), at a fixed seed.
+// TestShares expects the requested shares, within five standard deviations of a binomial
+// count (chance below 1e-6), at a fixed seed.
 func TestShares(t *testing.T) {
 	for _, share := range []float64{0, 0.1, 0.6} {
 		_, truth := generate(t, small(func(c *Config) { c.Duplicates, c.Duration = share, time.Minute }))

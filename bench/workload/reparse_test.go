@@ -52,7 +52,7 @@ func readPcapNG(t *testing.T, file []byte) (all []stored) {
 }
 
 // TestReparse decodes workloads with gopacket, checks every checksum, and counts
-// independently what Truth claims.
+// independently the numbers of Truth.
 func TestReparse(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -123,7 +123,7 @@ func checkHours(t *testing.T, hours map[time.Time]counts, packets map[time.Time]
 	}
 }
 
-// decoded is what gopacket makes of a frame.
+// decoded is a frame as gopacket decodes it.
 type decoded struct {
 	identity  string // the datagram without hop limit, traffic class and header checksum
 	src, dst  string
@@ -135,7 +135,7 @@ func decode(t *testing.T, frame []byte) decoded {
 	t.Helper()
 	packet := gopacket.NewPacket(frame, layers.LayerTypeEthernet, gopacket.NoCopy)
 	network, transport := packet.NetworkLayer(), packet.TransportLayer()
-	if network == nil || transport == nil { // payloads are random: what gopacket makes of those is no matter
+	if network == nil || transport == nil { // payloads are random: gopacket's decoding of them does not matter
 		t.Fatalf("undecodable frame % x", frame)
 	}
 	checkChecksum(t, network, transport)

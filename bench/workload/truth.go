@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind says how a packet relates to an earlier one.
+// Kind is the relation of a packet to an earlier one.
 type Kind uint8
 
 // The kinds of packets. Those from Exact to Marked are copies within the window after
@@ -70,7 +70,7 @@ type tally struct {
 	whole   seen
 }
 
-// seen marks what appeared, by family.
+// seen marks the numbers that appeared, by family.
 type seen struct {
 	src, dst, flow [2][]uint64
 }
@@ -110,7 +110,7 @@ func mark(set []uint64, number uint32) {
 	set[number/64] |= 1 << (number % 64)
 }
 
-// closeHour counts what the current hour saw and starts the next one.
+// closeHour counts the current hour's numbers and starts the next one.
 func (t *tally) closeHour() {
 	before := int64(0)
 	for _, hour := range t.truth.Hours {
@@ -156,7 +156,7 @@ func ones(set []uint64) (count int64) {
 	return count
 }
 
-// merge adds what other saw and empties it.
+// merge adds other's numbers and empties it.
 func (s *seen) merge(other *seen) {
 	for family := range 2 {
 		move(s.src[family], other.src[family])

@@ -31,7 +31,7 @@ func newWriter(w io.Writer, format Format) *writer {
 	return &writer{w: w, format: format, buf: make([]byte, 0, writeSize)}
 }
 
-// header writes what comes before the first packet.
+// header writes everything before the first packet.
 func (w *writer) header() {
 	le := binary.LittleEndian
 	b := w.buf[:0]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calendar is about the times of a stream. Calendar and Stream cut time into
+// Package calendar handles the times of a stream. Calendar and Stream cut time into
 // windows, and Clock is the one policy for wrong clocks. The package does not know what
-// has the times: packets for some callers, elements for others. Its functions return no
-// errors.
+// the times belong to: packets for some callers, elements for others. Its functions
+// return no errors.
 //
 // A time is a number of nanoseconds since 1970 UTC. The package imports nothing of this
 // module, so both capture and engine may use it.
@@ -20,15 +20,15 @@ import (
 // A window begins whenever the local time, counted from Monday 1970-01-05 00:00, is a
 // multiple of Every. Windows have no gaps and do not overlap, whatever the clocks do:
 //
-//   - Clocks go forward over such a reading: the window begins as they do. The hour that
-//     does not exist has no window, its day has 23 hours.
+//   - Clocks go forward over such a reading: the window begins when they do. The hour
+//     that does not exist has no window, its day has 23 hours.
 //   - Clocks go back by Every or more: readings that come twice begin a window each time.
 //     Both hours named 02:00 are windows of their own.
 //   - Clocks go back by less than Every: a reading that comes twice begins a window the
 //     first time only. The day has 25 hours.
 //
-// The zero value is one window for all of time. A Calendar remembers the last window that
-// it returned, so it is not safe for concurrent use.
+// The zero value is one window for all of time. A Calendar caches the last window that it
+// returned, so it is not safe for concurrent use.
 type Calendar struct {
 	// Every is the length of the windows. If it is 0 or less there is only one window.
 	Every time.Duration
@@ -49,9 +49,9 @@ const (
 const weekStart = 4 * 24 * 60 * 60
 
 // Window returns the window that holds t, in nanoseconds since 1970 UTC. start is its
-// first instant and end the first one after it. Windows are cut at both ends of what 64
-// bits can hold. The last one has end = math.MaxInt64 and holds it, too. The smallest
-// int64 is treated as the one after it.
+// first instant and end the first one after it. Windows are cut at both ends of the int64
+// range. The last one has end = math.MaxInt64 and holds it, too. The smallest int64 is
+// treated as the one after it.
 func (c *Calendar) Window(t int64) (start, end int64) {
 	if t < c.start || t >= c.end {
 		c.start, c.end = c.find(min(max(t, beginOfTime), endOfTime-1))

@@ -144,7 +144,7 @@ func checkTile(t *testing.T, c Calendar, at int64, rng *rand.Rand) {
 }
 
 // Hours begin when the minute hand says so, days when the date changes: over four years
-// of each zone, against the clock as package time tells it.
+// of each zone, compared with the clock of package time.
 func TestCalendarAgreesWithClock(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "America/Sao_Paulo", "Atlantic/Azores"} {
 		loc := zone(t, name)

@@ -13,8 +13,8 @@ const Quorum = 16
 // packets out of order, differ by less.
 const Tolerance = time.Minute
 
-// Clock follows the times of a stream, and tells outliers from a clock that was set. It
-// is the policy for wrong clocks:
+// Clock follows the times of a stream, and distinguishes outliers from a clock that was
+// set. It is the policy for wrong clocks:
 //
 //   - A time near the latest one is believed at once. Near is at most Behind before it,
 //     or at most Ahead after it. Where the wall clock is known, a time at most Ahead
@@ -22,18 +22,19 @@ const Tolerance = time.Minute
 //   - Any other time is an outlier, in the past or in the future, and is quarantined.
 //   - Each believed time votes against the quarantine, each outlier for it. Outliers that
 //     are outvoted are dropped: they were false.
-//   - An outlier that is no nearer to the outlier before it than to the clock drops the
-//     quarantine, and is quarantined alone.
+//   - An outlier that is no nearer to the outlier before it than to the clock empties the
+//     quarantine, and is then its only member.
 //   - When the quarantine holds a Quorum, the clock was set: the times in it are adopted,
 //     and the last of them is the latest time.
 //
 // So fewer than a Quorum of outliers in a row change nothing if as many right times
-// follow. The Clock follows one that was set after a Quorum, forward or back. A pause
+// follow. The Clock follows a clock that was set after a Quorum, forward or back. A pause
 // longer than Ahead looks like a clock that was set: callers that must not wait then
 // choose a large Ahead.
 //
-// The caller holds what has the times, and Observe says what to do with it. At the end of
-// the stream the caller decides whether to believe the Quarantine: nothing tells.
+// The caller holds the packets or elements, and Observe returns how to treat them. At the
+// end of the stream the caller decides whether to believe the Quarantine: no time can
+// settle it any more.
 //
 // The first time is believed, whatever it is. The zero value believes nothing but the
 // latest time. No time overflows; the caller leaves out NoTime. All methods take constant
@@ -51,13 +52,13 @@ type Clock struct {
 	votes       int // for the quarantine
 }
 
-// Verdict is what a Clock says of a time.
+// Verdict is a Clock's judgement of a time.
 type Verdict uint8
 
 const (
 	// Believed is a time that continues those before it.
 	Believed Verdict = iota
-	// Quarantined is an outlier: what has the time has to wait.
+	// Quarantined is an outlier: its packet or element has to wait.
 	Quarantined
 	// Adopted is an outlier that completes a Quorum: the quarantine and this time are
 	// believed, in their order. See Clock.Adopted.
@@ -125,7 +126,7 @@ func (c *Clock) Set(t int64) {
 // Reset returns to the state before the first time.
 func (c *Clock) Reset() { *c = Clock{Ahead: c.Ahead, Behind: c.Behind} }
 
-// Wall notes what the wall clock shows.
+// Wall sets the time of the wall clock.
 func (c *Clock) Wall(now int64) { c.wall, c.hasWall = now, true }
 
 // Latest returns the latest time that was believed since the clock was set, or 0 before
@@ -139,12 +140,12 @@ func (c *Clock) Count() int { return c.believed }
 // Quarantine returns the times in quarantine. They are valid until the next call.
 func (c *Clock) Quarantine() []int64 { return c.quarantine[:c.quarantined] }
 
-// Votes returns how many more outliers than times that were believed came since the
-// quarantine was empty.
+// Votes returns by how many the outliers exceed the believed times since the quarantine
+// was empty.
 func (c *Clock) Votes() int { return c.votes }
 
-// Resume continues from what Latest, Quarantine and Votes returned of a clock that had
-// started. It reports false, and does nothing, if no clock can have returned that.
+// Resume continues from the Latest, Quarantine and Votes of a clock that had started. It
+// reports false, and does nothing, if no clock can have returned these values.
 func (c *Clock) Resume(latest int64, held []int64, votes int) bool {
 	if len(held) >= Quorum || votes < min(len(held), 1) || votes > len(held) {
 		return false

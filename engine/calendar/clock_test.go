@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// believed runs a clock over times, and returns those that it believed, in the order in
-// which it did. Dropped and quarantined ones are missing.
+// believed runs a clock over times, and returns the believed ones, in the order of
+// belief. Dropped and quarantined ones are missing.
 func believed(t testing.TB, c *Clock, times []int64) (all []int64) {
 	t.Helper()
 	var held []int64
@@ -183,7 +183,7 @@ func TestClockFollowsJumps(t *testing.T) {
 	}
 }
 
-// TestClockResume goes on from what a clock told as that clock does.
+// TestClockResume continues from a clock's saved state as that clock does.
 func TestClockResume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	c := &Clock{Ahead: time.Minute, Behind: time.Minute}

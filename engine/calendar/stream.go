@@ -14,15 +14,15 @@ const (
 	// maxOpenWindows bounds memory. Capture points differ by less than 64 hours, and that
 	// leaves room for stamps that are plainly wrong.
 	maxOpenWindows = 64
-	// idlePackets is how many packets without one of its own close a window. At a million
-	// packets a second that leaves a second for stragglers; merged captures are out of
-	// order by milliseconds.
+	// idlePackets is the number of packets of other windows after which a window closes.
+	// At a million packets a second that leaves a second for stragglers; merged captures
+	// are out of order by milliseconds.
 	idlePackets = 1 << 20
-	// sweepPackets is how many packets are between two searches for idle windows.
+	// sweepPackets is the number of packets between two searches for idle windows.
 	sweepPackets = 1 << 12
-	// shelteredWindows is how many windows, those with the most packets, never make room
-	// for others. A burst of wrong stamps, each in another window, must not close the
-	// window that all good packets belong to.
+	// shelteredWindows is the number of windows, those with the most packets, that never
+	// make room for others. A burst of wrong stamps, each in another window, must not
+	// close the window that all good packets belong to.
 	shelteredWindows = 8
 )
 
@@ -42,9 +42,9 @@ type StreamConfig[T any] struct {
 // Packets may be out of order, and stamps may be wrong. So a stamp only says which window
 // its packet belongs to. Gaps have no empty windows. A window closes
 //
-//   - when 2^20 packets came without one of its own, and one of them belonged to a newer
-//     window. So the window of a wrong stamp from the future stays to the end, where it
-//     does no harm, and that of one from the past closes in its turn;
+//   - when 2^20 packets came without one of this window, and one of them belonged to a
+//     newer window. So the window of a wrong stamp from the future stays to the end,
+//     where it does no harm, and the window of one from the past closes in its turn;
 //   - when 64 are open and another is needed: the one without a packet for longest, among
 //     all but the eight with the most packets;
 //   - when the caller calls EvictOldest, for want of memory;
@@ -57,8 +57,8 @@ type StreamConfig[T any] struct {
 //
 // A Stream needs no Clock, as the window of a wrong stamp is its quarantine.
 //
-// All decisions are taken at positions in the stream. They depend neither on the wall
-// clock, but for Expire, nor on how the stream is cut into calls. A Stream is not safe
+// All decisions are taken at positions in the stream. Except for Expire, they depend
+// neither on the wall clock nor on how the stream is cut into calls. A Stream is not safe
 // for concurrent use.
 type Stream[T any] struct {
 	config  StreamConfig[T]
@@ -66,14 +66,14 @@ type Stream[T any] struct {
 	current int             // index of the window of the last timed packet, or -1
 	untimed openWindow[T]   // of packets without a timestamp; content is nil before the first
 	closed  timeSpans
-	expired int64 // the end of what Expire has closed; 0 before the first
+	expired int64 // end of the time that Expire has closed; 0 before the first call
 	packets int64 // of the stream so far
 	late    uint64
 }
 
 type openWindow[T any] struct {
 	start, end int64
-	packets    int64 // that fell in it
+	packets    int64 // packets of the window
 	touched    int64 // position in the stream after its last packet
 	content    *T
 }
@@ -165,7 +165,7 @@ func (s *Stream[T]) find(t int64) bool {
 		return cmp.Compare(o.start, t)
 	})
 	if !found {
-		i-- // the last one that starts before t
+		i-- // the last window that starts before t
 	}
 	if i < 0 || !within(t, s.open[i].start, s.open[i].end) {
 		return false
@@ -231,8 +231,8 @@ func (s *Stream[T]) close(i int) {
 	s.config.Close(o.start, o.end, o.content)
 }
 
-// EvictOldest closes the window that has been without a packet for longest, but not the
-// one of the last packet. It reports whether there was one. Callers that watch their
+// EvictOldest closes the window that has been without a packet for longest, except the
+// window of the last packet. It reports whether there was one. Callers that watch their
 // memory call it between runs.
 func (s *Stream[T]) EvictOldest() bool {
 	oldest := -1
@@ -248,7 +248,7 @@ func (s *Stream[T]) EvictOldest() bool {
 	return true
 }
 
-// Close closes all windows, oldest first, and the one of packets without a timestamp
+// Close closes all windows, oldest first, and the window of packets without a timestamp
 // last. From then on packets with a timestamp in a window that was open are late.
 func (s *Stream[T]) Close() {
 	for len(s.open) > 0 {
@@ -260,8 +260,8 @@ func (s *Stream[T]) Close() {
 	}
 }
 
-// All yields the contents of the open windows, oldest first, and that of packets without
-// a timestamp last. No window may close meanwhile.
+// All yields the contents of the open windows, oldest first, and the content of packets
+// without a timestamp last. No window may close meanwhile.
 func (s *Stream[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := range s.open {
@@ -279,10 +279,10 @@ func (s *Stream[T]) All() iter.Seq[*T] {
 func (s *Stream[T]) Late() uint64 { return s.late }
 
 // Expire closes the windows that end at or before t, oldest first. Packets of windows
-// that have ended by then are late. Unlike all else here it goes by the caller's clock
-// and not by the stream. Who counts live traffic calls it as time passes, with the
-// present less what packets may take to arrive. So the count of a window comes soon after
-// its end, however few packets come.
+// that have ended by then are late. Unlike everything else here it goes by the caller's
+// clock and not by the stream. Counters of live traffic call it as time passes, with the
+// present time less the longest delay of packets. So the count of a window comes soon
+// after its end, however few packets come.
 func (s *Stream[T]) Expire(t int64) {
 	start, _ := s.config.Calendar.Window(t)
 	if start == s.expired || start == beginOfTime {
@@ -295,9 +295,9 @@ func (s *Stream[T]) Expire(t int64) {
 	s.closed.add(beginOfTime, start)
 }
 
-// Resume opens a window with the content and the number of packets that it had in an
-// earlier Stream of the same calendar. It does nothing for a window that is open or
-// closed already.
+// Resume opens a window with the content and the packet count that it had in an earlier
+// Stream of the same calendar. It does nothing for a window that is open or closed
+// already.
 func (s *Stream[T]) Resume(start, end, packets int64, content *T) {
 	if s.closed.holds(start) || len(s.open) == maxOpenWindows {
 		return
@@ -327,7 +327,7 @@ func (s *Stream[T]) Each(do func(start, end, packets int64, content *T)) {
 	}
 }
 
-// maxTimeSpans bounds what timeSpans remembers.
+// maxTimeSpans bounds the spans of a timeSpans.
 const maxTimeSpans = 1024
 
 // timeSpans is a set of instants, as ascending spans that neither overlap nor touch.

@@ -51,7 +51,7 @@ func (r *recorder) windows(every time.Duration) *Stream[bin] {
 	})
 }
 
-// feedTimes sends times in batches and checks that runs are what they claim.
+// feedTimes sends times in batches and checks that runs have the promised bounds.
 func feedTimes(t *testing.T, w *Stream[bin], times []int64, batch int) {
 	t.Helper()
 	for at := 0; at < len(times); at += batch {
@@ -238,7 +238,7 @@ func TestStreamOfALongCapture(t *testing.T) {
 	}
 }
 
-// What closes does not depend on how the stream is cut.
+// Closing does not depend on how the stream is cut.
 func TestStreamBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(85, 86))
 	var times []int64
@@ -408,7 +408,7 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// TestExpireWithoutEnd leaves the window of all time alone.
+// TestExpireWithoutEnd does not touch the window of all time.
 func TestExpireWithoutEnd(t *testing.T) {
 	r := &recorder{t: t}
 	w := r.windows(0)

@@ -7,9 +7,9 @@ import "math"
 // NoTime is the time of a packet without a timestamp. It comes before all times.
 const NoTime = math.MinInt64
 
-// Usable returns t, or NoTime for math.MaxInt64. Readers cut times beyond what 64 bits
-// hold, in 2262, to that number. It says neither the hour nor how far apart two packets
-// were.
+// Usable returns t, or NoTime for math.MaxInt64. Readers clamp times beyond the int64
+// range, after 2262, to that number. It carries neither the hour nor the distance between
+// two packets.
 func Usable(t int64) int64 {
 	if t == math.MaxInt64 {
 		return NoTime
@@ -27,11 +27,11 @@ const Farthest = 1 << 62
 // InRange reports whether t lies within Farthest.
 func InRange(t int64) bool { return -Farthest <= t && t <= Farthest }
 
-// Distance returns how far two times lie apart.
+// Distance returns the absolute difference of two times.
 func Distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
-// Index returns the number of the interval that holds t, of those of the given length
-// from 1970 on.
+// Index returns the number of the interval that holds t. Intervals of the given length
+// are counted from 1970 on.
 func Index(t, length int64) int64 {
 	i := t / length
 	if t%length < 0 {

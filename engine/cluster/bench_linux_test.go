@@ -25,8 +25,9 @@ import (
 // BenchmarkHubCore has a hub, with its server and slices, on one core. Two sensors in this
 // process have the other ones, and send it the same packets as fast as it answers.
 //
-// digests/s is what this took, hub-ns/digest the hub's processor time, and digests/core-s
-// what follows for a core that does nothing else. sensor-ns/digest is that of this process.
+// digests/s is the throughput, hub-ns/digest the hub's processor time, and digests/core-s
+// the resulting throughput of a core that does nothing else. sensor-ns/digest is the
+// processor time of this process.
 func BenchmarkHubCore(b *testing.B) {
 	for _, slices := range []int{8, 64} {
 		b.Run(fmt.Sprintf("slices=%d", slices), func(b *testing.B) { benchmarkHubCore(b, slices) })
@@ -101,7 +102,7 @@ func startHub(b *testing.B, slices int, by []string) (pid int, tokens []hubclien
 	}
 	b.Cleanup(func() {
 		_ = hub.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = hub.Wait()                          // its exit code says that it got a signal
+		_ = hub.Wait()                          // its exit code only reports the signal
 	})
 	if !wait.For(func() bool { return strings.Contains(text.String(), "sensors connect") }) {
 		b.Fatal("the hub does not start: ", text.String())
@@ -139,8 +140,8 @@ func join(t testing.TB, token hubclient.Token, cfg hubclient.ClientConfig) *hubc
 	return client
 }
 
-// processTime is what a process has taken of the processors, of which Linux counts
-// hundredths of a second.
+// processTime is a process's processor time, which Linux counts in hundredths of a
+// second.
 func processTime(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

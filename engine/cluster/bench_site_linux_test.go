@@ -20,9 +20,9 @@ const siteRate = 10e9 / 8 / 800
 // BenchmarkSite has a site of 10 Gbit/s ask a hub, a tenth of a millisecond of packets in
 // each iteration (-benchtime 50000x for 5 s), and one of 1 Gbit/s.
 //
-//   - up-B/packet and down-B/packet are what crosses the site's link, with headers of
-//     Ethernet, IP and TCP where an MTU of 1500 cuts the stream: as the kernel has counted
-//     it. up-Mbit/s is that of the site.
+//   - up-B/packet and down-B/packet are the traffic of the site's link as the kernel
+//     counts it, with headers of Ethernet, IP and TCP where an MTU of 1500 cuts the
+//     stream. up-Mbit/s is the site's rate.
 //   - answer-p50-ms and answer-p99-ms are how long answers take, and unchecked-% is the share
 //     of packets that got none within 2 s.
 func BenchmarkSite(b *testing.B) {
@@ -49,7 +49,7 @@ func benchmarkSite(b *testing.B, rate float64) {
 	time.Sleep(100 * time.Millisecond)
 	after, st := wireOf(b, l.port), l.client.Stats()
 	up, down := after.up-before.up, after.down-before.down
-	b.ReportMetric(0, "ns/op") // of no meaning
+	b.ReportMetric(0, "ns/op") // meaningless here
 	b.ReportMetric(up/float64(asked), "up-B/packet")
 	b.ReportMetric(down/float64(asked), "down-B/packet")
 	b.ReportMetric(8*up/float64(asked)*rate/1e6, "up-Mbit/s")
@@ -85,18 +85,18 @@ func (l *site) ask(rng *rand.Rand, n int, at time.Time, step time.Duration) {
 	l.client.Ask(&hubclient.Answers{}, l.digests, l.times, make([]uint64, (n+63)/64))
 }
 
-// wire is what has crossed a link, in bytes.
+// wire is the traffic of a link, in bytes.
 type wire struct{ up, down float64 }
 
-// Headers of Ethernet, IPv4, and TCP with times; and what TCP carries in an MTU of 1500.
+// Headers of Ethernet, IPv4, and TCP with times; and TCP's payload in an MTU of 1500.
 const (
 	headers = 14 + 20 + 32
 	mss     = 1448
 )
 
-// wireOf returns what the connection to a port has carried. The loopback interface has
-// packets of up to 64 KiB: each of these counts as one more than it has full ones of 1500
-// bytes, which is at most one too many.
+// wireOf returns the traffic of the connection to a port. The loopback interface has
+// packets of up to 64 KiB: each of these counts as one more than its number of full
+// packets of 1500 bytes, which is at most one too many.
 func wireOf(b *testing.B, port string) (w wire) {
 	b.Helper()
 	out, err := exec.Command("ss", "-tinOH", "dport", "=", ":"+port).Output()

@@ -18,22 +18,22 @@ import (
 type chaos struct {
 	*lab
 	rng     *rand.Rand
-	begin   time.Time // of the traffic
+	begin   time.Time // begin of the traffic
 	outputs []string
-	killed  []time.Duration // when sensors were, since begin
+	killed  []time.Duration // times when sensors were killed, since begin
 	totals  summary
 }
 
 const (
 	chaosRate  = 1000 // packets a second
 	faultEvery = 20 * time.Second
-	// unwritten is how far back what a killed sensor has not written goes.
+	// unwritten bounds the age of packets that a killed sensor has not written.
 	unwritten = 5 * time.Second
 )
 
 // TestChaos runs a hub and four sensors for as long as FLOWDEDUP_CHAOS says, with a fault
-// each 20 s: once with rows, and once with a chain of slices. No packet may be missing in all
-// outputs, but for those that a killed sensor had not yet written.
+// each 20 s: once with rows, and once with a chain of slices. No packet may be missing in
+// all outputs, except packets that a killed sensor had not yet written.
 func TestChaos(t *testing.T) {
 	d, err := time.ParseDuration(os.Getenv("FLOWDEDUP_CHAOS"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-// counter is a sensor that counts, and what it has captured.
+// counter is a sensor that counts, and its capture.
 type counter struct {
 	*process
 	captures []string

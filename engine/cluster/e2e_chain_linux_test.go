@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestSensorsAndChains runs a hub of each layout with two sensors beside one routed path. Each
-// packet must be in the output of one of them, and status must show that the slices talk.
+// TestSensorsAndChains runs a hub of each layout with two sensors on one routed path.
+// Each packet must be in the output of one of them, and status must show messages between
+// slices.
 func TestSensorsAndChains(t *testing.T) {
 	for _, args := range []string{
 		"--filter bloom --slices 4", "--layout vertical --filter bloom --slices 4",

@@ -19,10 +19,10 @@ const wide = "500ms"
 // patient is a verdict wait that no busy machine exceeds.
 const patient = "--verdict-wait=20s"
 
-// TestSensorsAndHub runs a hub and four sensors beside one routed path. Each packet must be
+// TestSensorsAndHub runs a hub and four sensors on one routed path. Each packet must be
 // in the output of one sensor, and the hub's matrix must be the truth. A sensor does not
-// wait for a hub that a busy machine does not run: it lets packets pass unchecked. The matrix
-// is that of packets which were all checked.
+// wait for a hub that a busy machine does not run: it lets packets pass unchecked. The
+// matrix counts packets that were all checked.
 func TestSensorsAndHub(t *testing.T) {
 	l := newLab(t, "--window", wide)
 	for _, s := range sites {
@@ -107,7 +107,8 @@ func TestThreeHubs(t *testing.T) {
 	t.Log(unchecked, "unchecked")
 }
 
-// shared waits until so many hubs have a share of the slices, and no slice is left.
+// shared waits until the given number of hubs have a share of the slices, and no slice is
+// left.
 func (l *lab) shared(hubs int) {
 	l.t.Helper()
 	wait.Until(l.t, fmt.Sprint(hubs, " hubs with slices"), func() bool {
@@ -185,8 +186,8 @@ func TestHubKilled(t *testing.T) {
 	t.Log(unchecked, "unchecked")
 }
 
-// TestSensorKilled kills a sensor. What it had is gone with it, but the others go on: each
-// packet that comes later is kept once.
+// TestSensorKilled kills a sensor. Its state is gone, but the others go on: each later
+// packet is kept once.
 func TestSensorKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 10 s")
@@ -216,7 +217,7 @@ func TestSensorKilled(t *testing.T) {
 }
 
 // TestCut cuts the cable between two sites and the hub for 20 s. No packet is lost: the
-// sites pass all, and say how many that were. Afterwards all is as before.
+// sites pass all, and report their number. Afterwards all is as before.
 func TestCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 40 s")
@@ -238,7 +239,7 @@ func TestCut(t *testing.T) {
 	t.Log(unchecked, "unchecked")
 }
 
-// TestWrongTokens wants one line that says what to do, and exit code 1.
+// TestWrongTokens wants one line with the remedy, and exit code 1.
 func TestWrongTokens(t *testing.T) {
 	l := newLab(t)
 	change := func(change func(*hubclient.Token)) string {

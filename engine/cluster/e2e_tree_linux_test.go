@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// region is a hub at a router, below the one of the lab, for the sensors of that router.
+// region is a hub at a router, below the lab's hub, for the sensors of that router.
 type region struct {
 	name, url string
 	at        *namespace
@@ -37,10 +37,10 @@ func (l *lab) regions(args ...string) (all []region) {
 
 func (l *lab) folder(r region) string { return filepath.Join(l.dir, r.name) }
 
-// TestHubTree runs a tree of three levels: a root of two slices, two regional hubs, and four
-// sensors, whose own filters are the leaves. Each packet is in exactly one output. Then the root
-// dies: no packet is lost, and those that are in two outputs were counted as unchecked. It comes
-// back, and each packet is in one output again.
+// TestHubTree runs a tree of three levels: a root of two slices, two regional hubs, and
+// four sensors, whose own filters are the leaves. Each packet is in exactly one output.
+// Then the root dies: no packet is lost, and packets in two outputs were counted as
+// unchecked. It comes back, and each packet is in one output again.
 func TestHubTree(t *testing.T) {
 	for name, args := range map[string][2]string{
 		"rows":   {"--slices 2", "--slices 8"},
@@ -75,7 +75,7 @@ func TestHubTree(t *testing.T) {
 						return false
 					}
 				}
-				// A chain that has lost all it knew passes what is asked before it has begun anew.
+				// A chain that has lost its state passes packets until it has begun anew.
 				l.send(50, 1000)
 				chains := l.status().Chains
 				return chains == nil || chains.Lost == 0

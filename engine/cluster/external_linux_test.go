@@ -133,9 +133,9 @@ func (o *outside) ask(site string, packets int, at int64) (copies int) {
 }
 
 // TestExternalServer has a hub use a NATS server that is a process of its own, with a
-// configuration that has the users that flowdedup-hub prints, and journals in its JetStream.
-// The hub says what the server lacks. After kill -9 of the server, and of the hub, it knows
-// what it knew.
+// configuration that has the users that flowdedup-hub prints, and journals in its
+// JetStream. The hub reports missing features of the server. After kill -9 of the server,
+// and of the hub, its state is intact.
 func TestExternalServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 20 s")
@@ -198,7 +198,7 @@ func (o *outside) owned() {
 	}
 }
 
-// confined tries as a site what sites may not do: the server refuses it.
+// confined tries the forbidden subjects as a site: the server refuses them.
 func (o *outside) confined() {
 	o.t.Helper()
 	token := o.token("a")

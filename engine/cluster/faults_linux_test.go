@@ -56,9 +56,9 @@ func TestStateAndHub(t *testing.T) {
 	}
 }
 
-// TestStoppedOwner stops one of two hubs for longer than its lease, until the other has its
-// slices, and lets it go on: no packet is lost, and afterwards each is kept once. What the
-// stopped hub would answer when it wakes up counts for nothing.
+// TestStoppedOwner stops one of two hubs for longer than its lease, until the other has
+// its slices, and lets it go on: no packet is lost, and afterwards each is kept once. The
+// stopped hub's answers after it wakes up must not count.
 func TestStoppedOwner(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 30 s")

@@ -67,7 +67,8 @@ func TestMain(m *testing.M) {
 // port is where the traffic goes.
 const port = 7777
 
-// send sends datagrams with the numbers from,to,each-second, to so many ports in turn.
+// send sends datagrams with the numbers from,to,each-second, to the given number of ports
+// in turn.
 func send(to, numbers, ports string) error {
 	var first, last, rate, spread int
 	if _, err := fmt.Sscanf(numbers+","+ports, "%d,%d,%d,%d", &first, &last, &rate, &spread); err != nil {
@@ -132,7 +133,7 @@ func newNamespace(t *testing.T) *namespace {
 	ended := false
 	wait.Until(t, "a network namespace", func() bool {
 		there, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", n.pid))
-		ended = err != nil // what unshare may not do ends it
+		ended = err != nil // unshare ends it if it lacks the rights
 		return ended || there != home
 	})
 	if ended {
@@ -177,7 +178,7 @@ func link(a *namespace, nameA, addressA string, b *namespace, nameB, addressB st
 	}
 }
 
-// lab is one routed path, and a hub beside it:
+// lab is one routed path, and a hub:
 //
 //	client -- router1 -- router2 -- server
 //
@@ -277,13 +278,14 @@ func (l *lab) sensorOf(site, token string, args ...string) *process {
 		"-w", l.output(site), "--json", "--http", "0", "udp", "port", strconv.Itoa(port)}, args...)...)
 	p.wait("started")
 	l.sensors[site] = p
-	if !slices.Contains(args, "--state") { // with which counts go on, but for what was written
+	if !slices.Contains(args, "--state") { // with it counts go on, except for written files
 		l.since[p] = l.sent
 	}
 	return p
 }
 
-// numbers returns values of a sensor's page by their names. Those with labels are sums.
+// numbers returns values of a sensor's page by their names. Values with labels are
+// summed.
 func (l *lab) numbers(site string) map[string]int {
 	l.t.Helper()
 	_, rest, _ := strings.Cut(l.sensors[site].stderr.String(), "url=")
@@ -305,7 +307,7 @@ func (l *lab) numbers(site string) map[string]int {
 	return all
 }
 
-// judged waits until all sensors have judged and written all that was sent. It returns how
+// judged waits until all sensors have judged and written all sent packets. It returns how
 // many packets the hub has not checked.
 func (l *lab) judged() (unchecked int) {
 	l.t.Helper()
@@ -370,7 +372,7 @@ func (l *lab) send(packets, rate int) {
 	l.spread(packets, rate, 1)
 }
 
-// spread is send to so many ports in turn.
+// spread is send to the given number of ports in turn.
 func (l *lab) spread(packets, rate, ports int) {
 	l.t.Helper()
 	from := l.sent
@@ -382,7 +384,7 @@ func (l *lab) spread(packets, rate, ports int) {
 	}
 }
 
-// summary is what a sensor says at its end.
+// summary is a sensor's final summary.
 type summary struct {
 	PacketsIn  int `json:"packets_in"`
 	PacketsOut int `json:"packets_out"`
@@ -393,7 +395,7 @@ type summary struct {
 	} `json:"interfaces"`
 }
 
-// stopSensor ends a sensor, and returns what it says and which numbers it kept.
+// stopSensor ends a sensor, and returns its summary and the numbers that it kept.
 func (l *lab) stopSensor(site string) (s summary, numbers []int) {
 	l.t.Helper()
 	p := l.sensors[site]
@@ -434,7 +436,7 @@ func readNumbers(t *testing.T, name string) (all []int) {
 	}
 }
 
-// status returns what the hub knows.
+// status returns the hub's status.
 func (l *lab) status() (st hub.Status) {
 	l.t.Helper()
 	return l.statusAt(l.hubNet, l.hubDir)

@@ -52,7 +52,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestMarked writes all packets of the second site, those with a mark that the first has.
+// TestMarked writes all packets of the second site, with a mark on those that the first
+// has.
 func TestMarked(t *testing.T) {
 	l := newLab(t, "--window", "5s")
 	l.dedup("a", "router-in.pcap")

@@ -71,7 +71,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// stop ends a program with SIGTERM, and returns what it wrote. Programs that a shell starts
+// stop ends a program with SIGTERM, and returns its output. Programs that a shell starts
 // in the background ignore SIGINT.
 func (p *process) stop() string {
 	p.t.Helper()

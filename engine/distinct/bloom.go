@@ -19,22 +19,23 @@ import (
 
 // Bounds and defaults of a ScalableBloom. The default of its rate is engine.DefaultFPR.
 const (
-	// minFPR is where the shares of later sub-filters still have a load.
+	// minFPR is the lowest rate at which the shares of later sub-filters still allow a
+	// load.
 	minFPR = 1e-18
 	maxFPR = 0.5
 	// defaultBloomMemory holds 4900 elements at DefaultFPR before it grows.
 	defaultBloomMemory = 64 << 10
 	// shareRatio is the ratio of a sub-filter's share of the bound to the share of the
 	// one before. The last sub-filters hold most elements, so their shares must not be
-	// too small: after ten doublings that is 1/47 of the bound, where halves would leave
-	// 1/2048.
+	// too small: after ten doublings the share is 1/47 of the bound, where a ratio of a
+	// half would leave 1/2048.
 	shareRatio = 0.8
-	// populateLines is how many lines of the next sub-filter are populated at each
+	// populateLines is the number of lines of the next sub-filter populated at each
 	// decision: enough at all rates for it to be ready in time.
 	populateLines = 4096
 )
 
-// This compiles only if kernels have all the rounds that formulas choose.
+// This compiles only if kernels support all the rounds that formulas choose.
 const _ = uint(layout.MaxBloomRounds - theory.MaxSplitRounds)
 
 // ScalableBloomConfig configures NewScalableBloom.
@@ -42,8 +43,8 @@ type ScalableBloomConfig struct {
 	// FPR bounds the probability that a new element is taken for one seen before, from
 	// 1e-18 to 0.5; 0 stands for engine.DefaultFPR.
 	FPR float64
-	// Memory is what the filter takes at the start, in bytes, and at least what 1024
-	// elements need; 0 stands for 64 KiB.
+	// Memory is the filter's initial size, in bytes, and at least the size for 1024
+	// elements; 0 stands for 64 KiB.
 	Memory int
 }
 
@@ -60,7 +61,7 @@ type ScalableBloomConfig struct {
 // share of the bound. Then the next one starts, with twice the lines and 0.8 of the
 // share. Shares of 0.2, 0.16, 0.128, ... never add up to more than the bound. From three
 // quarters of the limit on, each decision populates a part of the next sub-filter, so
-// that no call has to wait for it. Counts tells its memory once it is in use.
+// that no call has to wait for it. Counts includes its memory once it is in use.
 //
 // Every element touches one line in each sub-filter. There it has a bit in each of the
 // eight words for each of some rounds (line.TestBloom). Crowded lines make such a filter
@@ -72,22 +73,22 @@ type ScalableBloomConfig struct {
 //	rounds              1     1     2     2     3     3      3     3
 //	bits an element  10.1  15.7  22.9  39.0  64.9  81.1  101.6 161.9
 //
-// Simulated rates agree: 101 false positives in 10^8 look-ups at 1e-6, where 100 were
-// predicted. The whole filter takes more, as later sub-filters have smaller shares and
+// Simulated rates agree: 101 false positives in 10^8 look-ups at 1e-6, where theory
+// predicts 100. The whole filter takes more, as later sub-filters have smaller shares and
 // the last one is not full. From 64 KiB, 10^6 elements take 4 MiB at 1e-3, 8 MiB at 1e-6
 // and 16 MiB at 1e-9. 4*10^6 elements take 16, 32 and 64 MiB, where a map of digests
-// takes 136. Between 10^4 and 10^8 elements that is 36, 81 and 162 bits an element on
+// takes 136. Between 10^4 and 10^8 elements it takes 36, 81 and 162 bits an element on
 // average, and at most 62, 146 and 246. The bound is on the probability over keys, for
 // elements chosen without knowledge of the key.
 type ScalableBloom struct {
 	config    ScalableBloomConfig
-	filters   []bitFilter // the last one is written
-	prepared  bitFilter   // the next one while it is made ready, or without an arena
+	filters   []bitFilter // the last one is the active one
+	prepared  bitFilter   // the next one, while its memory is populated; without an arena if there is none
 	populated int         // lines of it that have memory
 	fullFPR   float64     // rate of all but the last together
 	rate      float64     // false positive rate at the last decision
 	count     uint64      // first sightings
-	accounted uint64      // of these, those that missed accounts for
+	accounted uint64      // first sightings that missed accounts for
 	missed    float64     // expected number of distinct elements taken for repeats
 	position  int         // in the stream, modulo Step
 	newArena  func(lines int) (*layout.Arena, error)
@@ -103,7 +104,7 @@ type bitFilter struct {
 
 var _ engine.Counter[digest.Digest] = (*ScalableBloom)(nil)
 
-// NewScalableBloom returns an empty filter. Errors wrap engine.ErrFPR, or are those of
+// NewScalableBloom returns an empty filter. Errors wrap engine.ErrFPR, or come from
 // layout.NewArena.
 func NewScalableBloom(c ScalableBloomConfig) (*ScalableBloom, error) {
 	if c.FPR == 0 {
@@ -136,8 +137,8 @@ func (l *ScalableBloom) add() error {
 	return nil
 }
 
-// prepare makes some more of the next sub-filter ready. Where there is no memory for it,
-// add will see.
+// prepare populates a further part of the next sub-filter. If there is no memory for it,
+// add finds out.
 func (l *ScalableBloom) prepare() {
 	if l.prepared.arena == nil {
 		f, err := l.next()
@@ -151,7 +152,7 @@ func (l *ScalableBloom) prepare() {
 	l.populated = to
 }
 
-// next makes the sub-filter after those that there are.
+// next makes the sub-filter that follows the present ones.
 func (l *ScalableBloom) next() (bitFilter, error) {
 	share := l.config.FPR * (1 - shareRatio) * math.Pow(shareRatio, float64(len(l.filters)))
 	block, load, err := theory.BestSplitBlock(share)
@@ -212,8 +213,8 @@ func (l *ScalableBloom) step(hits []uint64, digests []digest.Digest) {
 }
 
 // decide accounts for the last step, and starts a new sub-filter if the active one is
-// full. Without memory for that, the active one takes further elements, which its rate
-// shows, until there is memory.
+// full. Without memory for it, the active one takes further elements, and the rate shows
+// this, until there is memory.
 func (l *ScalableBloom) decide() {
 	l.position = 0
 	l.missed = l.expectedMissed()
@@ -241,8 +242,8 @@ func (f *bitFilter) fpr() float64 {
 }
 
 // expectedMissed returns the expected number of distinct elements that were taken for
-// repeats. At a rate of p every noticed first sighting stands for p/(1-p) that were
-// missed. p is the mean over a step.
+// repeats. At a rate of p each noticed first sighting stands for p/(1-p) missed ones. p
+// is the mean over a step.
 func (l *ScalableBloom) expectedMissed() float64 {
 	fresh := l.count - l.accounted
 	if fresh == 0 {
@@ -252,9 +253,9 @@ func (l *ScalableBloom) expectedMissed() float64 {
 	return l.missed + float64(fresh)*p/(1-p)
 }
 
-// MemoryFor is as engine.Sized says. It goes by what elements have taken so far. One
-// sub-filter as large as all present ones together holds more than they do, as its share
-// of the bound is larger.
+// MemoryFor is as engine.Sized says. It extrapolates from the memory of the elements so
+// far. One sub-filter as large as all present ones together holds more than they do, as
+// its share of the bound is larger.
 func (l *ScalableBloom) MemoryFor(elements uint64) int {
 	set, limit := 1.0, 1.0
 	for i := range l.filters {
@@ -281,10 +282,9 @@ func (f *bitFilter) close() error {
 	return f.arena.Close()
 }
 
-// Counts is as engine.Counter says. Low is the first sightings that were noticed, and
-// never too high. It lacks the false positives among the distinct elements, a Poisson
-// variable, which gives High. An FPR above the bound says that there was no memory to
-// grow.
+// Counts is as engine.Counter says. Low counts the noticed first sightings, and is never
+// too high. High adds the false positives among the distinct elements, a Poisson
+// variable. An FPR above the bound means that there was no memory to grow.
 func (l *ScalableBloom) Counts() engine.Counts {
 	missed := l.expectedMissed()
 	c := engine.Counts{

@@ -49,8 +49,8 @@ func TestScalableBloomIsExactAtDefault(t *testing.T) {
 	}
 }
 
-// With a rate that shows, verdicts and counts do not depend on batches, and what came
-// before is always seen.
+// With a measurable rate, verdicts and counts do not depend on batches, and earlier
+// elements are always seen.
 func TestScalableBloomBatches(t *testing.T) {
 	digests := check.Digests(43, 30_000)
 	digests = append(digests, digests...)

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Contents is what a counter remembers of its elements. Contents of counters with the same
-// key can be compared and united.
+// Contents is a counter's memory of its elements. Contents of counters with the same key
+// can be compared and united.
 type Contents struct {
 	// Width is the number of bits of a word, and of each word of Words.
 	Width uint
@@ -23,16 +23,16 @@ type Contents struct {
 	// the low half of its digest. Both are 0 and nil with a Sketch.
 	Count uint64
 	Words iter.Seq[uint64]
-	// Level is that of the sample which the words are. Those with one of the Level lowest
-	// bits are missing.
+	// Level is the level of the sample that the words are. Elements with one of the Level
+	// lowest bits set are missing.
 	Level uint
-	// Sketch is that of the elements, in place of words, or nil.
+	// Sketch is the sketch of the elements, in place of words, or nil.
 	Sketch *sketch.Sketch
 }
 
-// Lister is a counter that can tell what it remembers. The contents are valid until the
-// next call of another method. Making them costs little; going through the words takes
-// some nanoseconds for each.
+// Lister is a counter that can list its contents. The contents are valid until the next
+// call of another method. Making them costs little; going through the words takes some
+// nanoseconds for each.
 type Lister interface{ Contents() Contents }
 
 // Hash returns 64 bits of a word that are as good as random, for a Sketch: the word of a
@@ -168,5 +168,5 @@ func (s *DigestMap) Contents() Contents {
 	return Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}
 }
 
-// digestWord returns what exact rows store of a digest.
+// digestWord returns the part of a digest that exact rows store.
 func digestWord(d digest.Digest) uint64 { return max(d[0], 1) }

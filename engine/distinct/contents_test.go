@@ -14,8 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// listed checks that contents are the given words, without those that are not of the
-// sample.
+// listed checks that contents are the given words, without words outside of the sample.
 func listed(t *testing.T, at int, c Contents, want []uint64) {
 	t.Helper()
 	want = slices.DeleteFunc(slices.Clone(want), func(word uint64) bool { return word&(1<<c.Level-1) != 0 })

@@ -22,25 +22,24 @@ import (
 // grows.
 const minDigestLines = 1024
 
-// digestLoad is how many of the 8 digests that a line can hold it has on average when
-// lines double.
+// digestLoad is the average number of digests in a line, out of 8, at which lines double.
 const digestLoad = 5
 
 // DigestRows remembers digests by 64 of their 128 bits. A digest costs one cache line.
-// The counter never forgets. It takes a new digest for a known one with a probability of
-// n / 2^64 where n are known: one of 1.8e10 at a billion.
+// The counter never forgets. The probability that it takes a new digest for one of n
+// known digests is n / 2^64: one in 1.8e10 at a billion.
 //
 // The top bits of a digest's low half choose its line, which stores the whole half
 // (line.TestAndSetExact64). Lines double when five of their eight cells are taken on
-// average: one more bit of what it stores splits each line in two, and nothing is hashed
+// average: one more bit of the stored half splits each line in two, and nothing is hashed
 // again. The work is spread over the elements that follow, 512 lines every 512 elements,
 // and lines that moved return their memory at once. At that load 2.4 % of the digests
 // find eight cells taken (the excess of a Poisson variable). These go to small hash
 // tables. So a digest takes 13 to 26 bytes. Where Limit allows no more, a sample is
 // counted.
 //
-// Digests must be keyed. Who can choose them can aim at one line. Then verdicts stay
-// right, but a digest may take more than constant time.
+// Digests must be keyed. An adversary who can choose them can aim at one line. Then
+// verdicts stay right, but a digest may take more than constant time.
 type DigestRows struct {
 	exactRows[digest.Digest, uint64]
 }
@@ -56,9 +55,9 @@ var digestRowsKind = exactKind[digest.Digest, uint64]{
 	cells:   func(int) int { return 8 },
 }
 
-// NewDigestRows returns an empty counter. memory is what the rows take at the start, in
-// bytes, rounded down to a power of two from 64 KiB on. 0 stands for 64 KiB. The error is
-// that of layout.NewArena.
+// NewDigestRows returns an empty counter. memory is the initial size of the rows, in
+// bytes, rounded down to a power of two from 64 KiB on. 0 stands for 64 KiB. It returns
+// the error of layout.NewArena.
 func NewDigestRows(memory int) (*DigestRows, error) {
 	lines := max(memory/layout.LineSize, minDigestLines)
 	r := new(DigestRows)
@@ -80,8 +79,8 @@ func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 	}
 }
 
-// Counts is as engine.Counter says. The estimate adds digests that were taken for known
-// ones, n^2 / 2^65 of n in the mean: one at 6e9.
+// Counts is as engine.Counter says. The estimate adds the digests that were taken for
+// known ones, n^2 / 2^65 out of n on average: one at 6e9.
 func (r *DigestRows) Counts() engine.Counts {
 	rate := math.Ldexp(float64(r.held), -64)
 	c := r.counts(r.sum().Mean * rate / 2)
@@ -89,9 +88,8 @@ func (r *DigestRows) Counts() engine.Counts {
 	return c
 }
 
-// Snapshot writes all digests that the counter remembers, for RestoreDigestRows. secret
-// is what the digests were made under. Arguments and errors are else those of
-// IPv4Rows.Snapshot.
+// Snapshot writes all digests of the counter, for RestoreDigestRows. secret is the secret
+// of the digests. Other arguments and errors are as in IPv4Rows.Snapshot.
 func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("distinct: DigestRows.Snapshot", r.rows.Table.Arena)
 	s, overflow := r.save()
@@ -101,8 +99,8 @@ func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) e
 }
 
 // RestoreDigestRows reads the counter that DigestRows.Snapshot wrote, and nothing behind
-// it. Errors are those of RestoreIPv4Rows. c bounds what the counter takes now, not what
-// it grows to.
+// it. It returns the errors of RestoreIPv4Rows. c bounds the counter's present size, not
+// its growth.
 func RestoreDigestRows(r io.Reader, c snapshot.RestoreConfig) (*DigestRows, error) {
 	var s savedExact
 	in, err := snapshot.NewReader(r, snapshot.DigestRows, c, s.fields())

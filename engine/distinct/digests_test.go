@@ -57,8 +57,8 @@ func TestDigestRows(t *testing.T) {
 	}
 }
 
-// Growth keeps all, takes the memory that the comment says, and is the same for any
-// batches.
+// Growth keeps everything, takes the memory that the comment states, and is the same for
+// any batches.
 func TestDigestRowsGrow(t *testing.T) {
 	n := 2 << 20
 	if testing.Short() {

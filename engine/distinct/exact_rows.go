@@ -14,43 +14,44 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// exactKind is what counters in exact rows differ in. E is what their kernel looks up, W
-// the word that it stores. The top bits of a word are the number of its line.
+// exactKind holds the differences between counters in exact rows. E is the type that
+// their kernel looks up, W the word that it stores. The top bits of a word are the number
+// of its line.
 type exactKind[E any, W rowtable.Word] struct {
 	name   string // for errors
 	method string
 	width  uint // bits a word
 	// testAndSet is the kernel, with the contract of line.TestAndSetExact32.
 	testAndSet func(lines []layout.Line, seen []uint64, elements []E, overflow []uint32) int
-	// move puts what lines from to to-1 of src hold into dst.
+	// move moves the words of lines from to to-1 of src to dst.
 	move func(dst, src []layout.Line, from, to int)
-	// thin removes the words that have one of the bits of out from lines from to to-1,
-	// and returns how many.
+	// thin removes the words with one of the bits of out from lines from to to-1, and
+	// returns their number.
 	thin    func(lines []layout.Line, from, to int, out W) int
 	word    func(E) W
-	element func(W) E // with that word
+	element func(W) E // element with that word
 	// words appends the words of line i.
 	words  func(words []uint64, lines []layout.Line, i int) []uint64
-	growAt func(lines int) uint64 // the count at which so many lines grow
-	cells  func(lines int) int    // that each of so many lines has
+	growAt func(lines int) uint64 // the count at which the given number of lines grow
+	cells  func(lines int) int    // cells of each of the given number of lines
 }
 
-// exactRows is what counters in exact rows have in common: lines that double, or are
-// thinned where there is no more memory, and the state of that.
+// exactRows is common to all counters in exact rows: lines that double, or are thinned
+// where there is no more memory, and the state of such passes.
 type exactRows[E any, W rowtable.Word] struct {
 	exactState
 	rows     rowtable.Rows[W]
 	kind     *exactKind[E, W]
 	sides    *rowtable.Sides[E] // nil before the first pass
-	maxLines int                // lines after which a bitmap follows
+	maxLines int                // number of lines after which a bitmap follows
 
 	unsampled   int // elements of this call that came before a sample was counted
 	overflowing [rowtable.Step]uint32
-	overflow    [rowtable.Step]W // their words
+	overflow    [rowtable.Step]W // words that overflow
 	seen        [rowtable.Step / 64]uint64
 }
 
-// exactState is the state of exactRows that snapshots have.
+// exactState is the part of exactRows that snapshots contain.
 type exactState struct {
 	held       uint64 // elements that are remembered
 	firsts     [maxSampleLevel + 1]uint64
@@ -58,10 +59,10 @@ type exactState struct {
 	growAt     uint64 // the number of elements at which to grow
 	position   int    // in the stream, modulo Step
 	first      int    // lines to start with
-	maxAllowed int    // lines that are allowed, 0 for any number
+	maxAllowed int    // limit of lines, 0 for none
 }
 
-// maxSampleLevel is the level of the smallest sample, one of 2^32 elements. Keyed digests
+// maxSampleLevel is the level of the smallest sample: one element in 2^32. Keyed digests
 // never need a smaller one.
 const maxSampleLevel = 32
 
@@ -76,7 +77,7 @@ func (x *exactRows[E, W]) start(kind *exactKind[E, W], lines, maxLines int, fact
 	return nil
 }
 
-// untilDecision decides if a decision is due. It returns how many of so many elements
+// untilDecision makes a decision if one is due. It returns how many of the given elements
 // come before the next one.
 func (x *exactRows[E, W]) untilDecision(elements int) int {
 	if x.position == rowtable.Step {
@@ -213,8 +214,8 @@ func (x *exactRows[E, W]) work() {
 	}
 }
 
-// placeOverflow enters overflow words where the pass puts their lines, without those that
-// have one of the bits of out. x.seen is free between two steps.
+// placeOverflow adds overflow words where the pass puts their lines, except words with
+// one of the bits of out. x.seen is free between two steps.
 func (x *exactRows[E, W]) placeOverflow(overflow rowtable.OverflowSet[W], out W) {
 	elements, n := &x.sides.Elements[0], 0
 	for y := range overflow.All {
@@ -231,10 +232,10 @@ func (x *exactRows[E, W]) placeOverflow(overflow rowtable.OverflowSet[W], out W)
 	x.lookup(x.rows.Target(), x.seen[:], elements[:n])
 }
 
-// sum estimates the number of elements by first sightings. Each one of a sample of level
-// l stands for 2^l: the sum has no bias, and its variance is the sum of 2^l (2^l - 1)
-// (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014). That holds
-// whenever levels change, as a first sighting in a sample stays one.
+// sum estimates the number of elements by first sightings. Each first sighting in a
+// sample of level l stands for 2^l: the sum has no bias, and its variance is the sum of
+// 2^l (2^l - 1) (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014).
+// That holds whenever levels change, as a first sighting in a sample stays one.
 func (x *exactRows[E, W]) sum() (sum rowtable.SampleSum) {
 	for level, n := range x.firsts {
 		sum.Add(n, uint8(level), 1, 1)
@@ -245,7 +246,7 @@ func (x *exactRows[E, W]) sum() (sum rowtable.SampleSum) {
 	return sum
 }
 
-// counts returns what is known of the elements. missed is how many the mean lacks.
+// counts returns the counts of the elements. missed is the number that the mean lacks.
 func (x *exactRows[E, W]) counts(missed float64) engine.Counts {
 	sum := x.sum()
 	c := engine.Counts{MemoryBytes: x.rows.Bytes(), Method: x.kind.method}
@@ -310,8 +311,8 @@ func (x *exactRows[E, W]) save() (s savedExact, overflow [2][]W) {
 	return savedExact{rows, x.exactState}, overflow
 }
 
-// check returns an error unless all fits together, with from least to most lines, which
-// may grow to next.
+// check returns an error unless the fields are consistent, with from least to most lines,
+// which may grow to next.
 func (s *savedExact) check(least, most, next uint64) error {
 	if err := s.rows.Check(least, most, next); err != nil {
 		return err

@@ -93,8 +93,8 @@ func testSampledBounds[K comparable](t *testing.T, create func(testing.TB, int) 
 	}
 }
 
-// What is told of elements does not depend on batches, an element that is new is never
-// told as seen before it is sampled, and one that is told as new never is again.
+// Verdicts do not depend on batches, a new element is never reported as seen before it is
+// sampled, and an element reported as new never is again.
 func TestSampledVerdicts(t *testing.T) {
 	t.Run("IPv4Rows", func(t *testing.T) { testSampledVerdicts(t, sampledV4, freshAddress) })
 	t.Run("DigestRows", func(t *testing.T) { testSampledVerdicts(t, sampledDigests, freshDigest) })
@@ -135,7 +135,7 @@ func testSampledVerdicts[K comparable](t *testing.T, create func(testing.TB, int
 	}
 }
 
-// A counter that may grow again does so, and Needs tells how far.
+// A counter that may grow again does so, and Needs returns its size.
 func TestLimit(t *testing.T) {
 	c := sampledDigests(t, 0)
 	digests := check.Digests(13, 200_000)
@@ -189,8 +189,8 @@ func TestSnapshotWithinPass(t *testing.T) {
 	}
 }
 
-// TestSized has counters that start with the memory that others ask for hold so many
-// elements without growing.
+// TestSized checks that counters that start with MemoryFor's size hold the given number
+// of elements without growing.
 func TestSized(t *testing.T) {
 	address := func(d digest.Digest) uint32 { return uint32(d[1]) }
 	for _, n := range []int{0, 1, 1000, 5120, 5121, 200_000} {
@@ -305,8 +305,8 @@ func FuzzRestoreDigestRows(f *testing.F) {
 	}, r)
 }
 
-// TestExactCopy copies counters while they grow and are thinned: what comes out is what
-// they held at the start.
+// TestExactCopy copies counters while they grow and are thinned: the copy equals their
+// content at the start.
 func TestExactCopy(t *testing.T) {
 	const n = 400_000
 	digests := check.Digests(71, n)
@@ -357,7 +357,7 @@ func TestDigestRowsState(t *testing.T) {
 	check.State(t, "growing", r, "42c67a27d424a3c6")
 }
 
-// BenchmarkPause has counters grow from nothing to 8 million random elements, and tells
+// BenchmarkPause has counters grow from nothing to 8 million random elements, and reports
 // the longest single call and the one that 1 of 1000 exceed. Other work on the machine
 // shows in the longest: take the least of several runs.
 func BenchmarkPause(b *testing.B) {

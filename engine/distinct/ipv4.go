@@ -25,8 +25,9 @@ const minIPv4Lines = 64
 // IPv4Rows remembers IPv4 addresses exactly. An address costs one cache line.
 //
 // A keyed permutation scatters the addresses over lines, and a line stores the bits that
-// its number does not say (line.TestAndSetExact32). So there are neither false positives
-// nor false negatives, for any number of addresses. 8 MiB remember 3 million addresses.
+// its number does not imply (line.TestAndSetExact32). So there are neither false
+// positives nor false negatives, for any number of addresses. 8 MiB remember 3 million
+// addresses.
 //
 // Rows are at most three quarters full on average. At that load 2.1 % of the addresses
 // find 16 cells taken and 0.5 % find 32 taken (the excess of a Poisson variable). These
@@ -34,12 +35,11 @@ const minIPv4Lines = 64
 // splits each line in two, and nothing is hashed again. The work is spread over the
 // elements that follow, 4096 cells every 512 elements, and lines that moved return their
 // memory at once. Growth ends at a bitmap of all 2^32 addresses (512 MiB), which pays
-// from 100 million addresses on, or at what Limit allows. From there on a sample is
-// counted.
+// from 100 million addresses on, or at the Limit. Beyond the Limit a sample is counted.
 //
-// Keys must be secret. Who knows the key can aim at one line, and at one place of the
-// hash tables. Then verdicts stay exact, and memory stays in proportion to the number of
-// addresses, but an address may take more than constant time.
+// Keys must be secret. An adversary who knows the key can aim at one line, and at one
+// place of the hash tables. Then verdicts stay exact, and memory stays in proportion to
+// the number of addresses, but an address may take more than constant time.
 type IPv4Rows struct {
 	exactRows[uint32, uint32]
 	permute  permute.Bijection
@@ -56,9 +56,9 @@ var ipv4Kind = exactKind[uint32, uint32]{
 }
 
 // NewIPv4Rows returns an empty counter. The key is secret and chooses the permutation.
-// memory is what the rows take at the start, in bytes, rounded down to a power of two
-// from 4 KiB to 256 MiB. 0 is a good choice where the number of addresses is unknown. The
-// error is that of layout.NewArena.
+// memory is the initial size of the rows, in bytes, rounded down to a power of two from 4
+// KiB to 256 MiB. 0 is a good choice where the number of addresses is unknown. It returns
+// the error of layout.NewArena.
 func NewIPv4Rows(key [16]byte, memory int) (*IPv4Rows, error) {
 	lines := min(max(memory/layout.LineSize, minIPv4Lines), layout.MaxExactLines)
 	e := &IPv4Rows{permute: *permute.NewBijection(key)}
@@ -69,8 +69,8 @@ func NewIPv4Rows(key [16]byte, memory int) (*IPv4Rows, error) {
 	return e, nil
 }
 
-// ipv4GrowAt returns the number of addresses at which so many lines grow: three quarters
-// of their cells. A bitmap never grows.
+// ipv4GrowAt returns the number of addresses at which the given number of lines grow:
+// three quarters of their cells. A bitmap never grows.
 func ipv4GrowAt(lines int) uint64 {
 	if lines == layout.BitmapLines {
 		return math.MaxUint64
@@ -113,8 +113,7 @@ func (e *IPv4Rows) TestAndSet(seen []uint64, addrs []uint32) {
 	}
 }
 
-// Counts is as engine.Counter says. The count is exact unless Limit made it that of a
-// sample.
+// Counts is as engine.Counter says. The count is exact unless Limit has caused sampling.
 func (e *IPv4Rows) Counts() engine.Counts {
 	c := e.counts(0)
 	c.High = min(c.High, 1<<32)
@@ -126,7 +125,7 @@ func (e *IPv4Rows) Counts() engine.Counts {
 type savedIPv4 struct {
 	savedExact
 	maxLines uint64
-	check    uint64 // of the permutation
+	check    uint64 // check value of the permutation
 }
 
 func (s *savedIPv4) fields() snapshot.Fields {
@@ -135,10 +134,10 @@ func (s *savedIPv4) fields() snapshot.Fields {
 
 // Snapshot writes all addresses that the counter remembers. The counter that
 // RestoreIPv4Rows returns continues with the same verdicts and counts. secret is the one
-// whose AESKey(Permutation) the counter was made with; it seals the snapshot. label says
-// what the elements are, such as "src", in at most snapshot.MaxLabel bytes. A counter can
-// only be restored with the same label. Errors are those of w, or wrap
-// snapshot.ErrInvalid for a bad label. It panics after Close.
+// whose AESKey(Permutation) the counter was made with; it seals the snapshot. label names
+// the elements, such as "src", in at most snapshot.MaxLabel bytes. A counter can only be
+// restored with the same label. Errors come from w, or wrap snapshot.ErrInvalid for a bad
+// label. It panics after Close.
 func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("distinct: IPv4Rows.Snapshot", e.rows.Table.Arena)
 	exact, overflow := e.save()
@@ -148,7 +147,7 @@ func (e *IPv4Rows) Snapshot(w io.Writer, secret secret.Secret, label string) err
 	return out.End()
 }
 
-// permutationCheck returns where two addresses go, which tells permutations apart.
+// permutationCheck returns the images of two addresses, which distinguish permutations.
 func (e *IPv4Rows) permutationCheck() uint64 {
 	var to [2]uint32
 	e.permute.Permute(to[:], []uint32{0, 1})
@@ -158,8 +157,8 @@ func (e *IPv4Rows) permutationCheck() uint64 {
 // RestoreIPv4Rows reads the counter that IPv4Rows.Snapshot wrote, and nothing behind it.
 // Errors wrap snapshot.ErrInvalid if the snapshot is damaged, cut short, of another
 // version, kind or label, or made under another key. They wrap engine.ErrMemory if it
-// takes more memory than c allows. Others are those of r and of layout.NewArena. c bounds
-// what the counter takes now, not what it grows to.
+// takes more memory than c allows. Other errors come from r and layout.NewArena. c bounds
+// the counter's present size, not its growth.
 func RestoreIPv4Rows(r io.Reader, c snapshot.RestoreConfig) (*IPv4Rows, error) {
 	var s savedIPv4
 	in, err := snapshot.NewReader(r, snapshot.IPv4Rows, c, s.fields())

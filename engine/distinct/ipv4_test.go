@@ -233,8 +233,8 @@ func TestIPv4RowsAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkIPv4Rows fills rows to two thirds, so that they do not grow. What fills the
-// largest size is a bitmap.
+// BenchmarkIPv4Rows fills rows to two thirds, so that they do not grow. At the largest
+// size it is a bitmap.
 func BenchmarkIPv4Rows(b *testing.B) {
 	check.BenchSizes(b, func(b *testing.B, memory int) {
 		lines := memory / layout.LineSize

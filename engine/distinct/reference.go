@@ -38,7 +38,7 @@ func (s *RoaringIPv4) TestAndSet(seen []uint64, addrs []uint32) {
 	}
 }
 
-// Counts is as engine.Counter says. The memory is that of the bitmap's containers.
+// Counts is as engine.Counter says. The memory is the size of the bitmap's containers.
 func (s *RoaringIPv4) Counts() engine.Counts {
 	return exactCounts(s.count, int(s.bitmap.GetSizeInBytes()))
 }

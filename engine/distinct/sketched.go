@@ -15,11 +15,11 @@ import (
 )
 
 // Sketched estimates the number of distinct elements in 16 KiB: see package sketch. It
-// remembers no element. TestAndSet calls a key new if it changes the sketch, so keys that
-// it calls new are, and most new keys beyond the first thousands count as seen.
+// remembers no element. TestAndSet calls a key new if it changes the sketch. So keys that
+// it calls new are new, but most new keys beyond the first thousands count as seen.
 type Sketched[K any] struct {
 	sketch sketch.Sketch
-	kind   Contents // without contents
+	kind   Contents // its Words and Sketch are unset
 	words  func(words []uint64, keys []K)
 	buf    [512]uint64
 }
@@ -38,7 +38,7 @@ func NewSketchedDigests() *Sketched[digest.Digest] {
 	}}
 }
 
-// NewSketchedIPv4 returns an empty counter of IPv4 addresses. The key is that of IPv4Rows.
+// NewSketchedIPv4 returns an empty counter of IPv4 addresses. The key is as in IPv4Rows.
 func NewSketchedIPv4(key [16]byte) *Sketched[uint32] {
 	bijection := permute.NewBijection(key)
 	var permuted [len(Sketched[uint32]{}.buf)]uint32
@@ -50,8 +50,8 @@ func NewSketchedIPv4(key [16]byte) *Sketched[uint32] {
 	}}
 }
 
-// TestAndSet is as engine.Counter says but for new keys that count as seen. It does not
-// allocate.
+// TestAndSet is as engine.Counter says, except that some new keys count as seen. It does
+// not allocate.
 func (s *Sketched[K]) TestAndSet(seen []uint64, keys []K) {
 	for at := 0; at < len(keys); {
 		n := min(len(keys)-at, len(s.buf))
@@ -64,7 +64,7 @@ func (s *Sketched[K]) TestAndSet(seen []uint64, keys []K) {
 	}
 }
 
-// Fill adds what another counter remembers, which must have the same key and no sample.
+// Fill adds the contents of another counter, which must have the same key and no sample.
 func (s *Sketched[K]) Fill(from Contents) { from.AddTo(&s.sketch) }
 
 // AddTo adds the contents to a sketch.
@@ -83,7 +83,7 @@ func (s *Sketched[K]) Counts() engine.Counts {
 	return SketchCounts(s.sketch.Estimate(), sketch.Size)
 }
 
-// SketchCounts returns the counts of sketches that take so many bytes.
+// SketchCounts returns the counts of sketches of the given size in bytes.
 func SketchCounts(e sketch.Estimate, memory int) engine.Counts {
 	return engine.Counts{Distinct: e.Distinct, Low: e.Low, High: e.High, MemoryBytes: memory, Method: "sketch"}
 }
@@ -98,7 +98,7 @@ func (s *Sketched[K]) Contents() Contents {
 // Close is as engine.Counter says.
 func (s *Sketched[K]) Close() error { return nil }
 
-// Snapshot writes the sketch for Restore. Arguments and errors are those of
+// Snapshot writes the sketch for Restore. Arguments and errors are as in
 // IPv4Rows.Snapshot.
 func (s *Sketched[K]) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	registers := s.sketch.Append(nil)
@@ -109,8 +109,8 @@ func (s *Sketched[K]) Snapshot(w io.Writer, secret secret.Secret, label string) 
 	return out.End()
 }
 
-// Restore reads what Snapshot wrote, and nothing behind it. Errors are those of
-// RestoreIPv4Rows.
+// Restore reads the snapshot that Snapshot wrote, and nothing behind it. It returns the
+// errors of RestoreIPv4Rows.
 func (s *Sketched[K]) Restore(r io.Reader, c snapshot.RestoreConfig) error {
 	var size uint64
 	in, err := snapshot.NewReader(r, snapshot.Sketch, c, snapshot.Fields{&size})

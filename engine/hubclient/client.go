@@ -13,39 +13,40 @@ import (
 )
 
 const (
-	// batchDigests is where the cost of a digest is low, and its wait still short.
+	// batchDigests is a size at which the cost of a digest is low, and its wait still
+	// short.
 	batchDigests = 1024
-	// batchDelay is how long digests wait for others to go with them, and thinDelay how long
-	// fewer than thinDigests do.
+	// batchDelay is the time that digests wait for others to go with them, and thinDelay
+	// the time that fewer than thinDigests wait.
 	batchDelay  = time.Millisecond
 	thinDelay   = 5 * time.Millisecond
 	thinDigests = 256
-	// maxWindow is how many requests to a slice are on their way at a time.
+	// maxWindow bounds the requests to a slice that are under way.
 	maxWindow = 8
-	// maxTries is how often a request is sent at most, if nothing is heard.
+	// maxTries bounds the transmissions of a request that gets no answer.
 	maxTries = 4
-	// noOwnerDelay is how long after the first "nobody has the slice" a request is sent
-	// again. It doubles up to 128 ms.
+	// noOwnerDelay is the time from the first "nobody has the slice" until a request is
+	// sent again. It doubles up to 128 ms.
 	noOwnerDelay = 2 * time.Millisecond
-	// breakAfter is after how many failures in a row a slice is asked no more, but by one
-	// request each probeEvery.
+	// breakAfter is the number of failures in a row after which a slice is not asked any
+	// more, except by one request each probeEvery.
 	breakAfter = 3
 	probeEvery = 500 * time.Millisecond
 	// reportEvery is the time between reports.
 	reportEvery = 2 * time.Second
-	// lateLeeway is how long after the last wait a slice may still take a request: clocks
-	// of sites and slices differ.
+	// lateLeeway is the time after the last wait during which a slice may still take a
+	// request: clocks of sites and slices differ.
 	lateLeeway = time.Second
-	// maxBehind is how far a busy capture may be behind its packets. Times further back are
-	// not those of a capture.
+	// maxBehind bounds how much a busy capture may lag behind its packets. Times further
+	// back are not from a live capture.
 	maxBehind = 10 * time.Second
 )
 
 // Transport carries messages to the hub. Its methods do not wait, and do not call back.
 type Transport interface {
-	// Send sends a message, of which it keeps nothing. An answer goes to Client.Receive
-	// with the subject reply, as does the word that nobody takes the message. An empty
-	// reply asks for neither.
+	// Send sends a message, and keeps no reference to it. An answer goes to
+	// Client.Receive with the subject reply, and so does the notice that nobody takes the
+	// message. An empty reply requests neither.
 	Send(subject, reply string, msg []byte) error
 	// Connected reports whether there is a connection, as far as is known.
 	Connected() bool
@@ -54,49 +55,51 @@ type Transport interface {
 // ClientConfig configures NewClient.
 type ClientConfig struct {
 	Token Token
-	// Wait is how long a packet waits for an answer at most.
+	// Wait bounds the time that a packet waits for an answer.
 	Wait time.Duration
-	// Block makes Ask wait for its turn, where otherwise packets pass unchecked: for inputs
-	// that wait, such as files.
+	// Block makes Ask wait for its turn, where otherwise packets pass unchecked: for
+	// inputs that can wait, such as files.
 	Block bool
-	// Anytime is for packets whose times may be long ago though nothing blocks, as where a hub
-	// asks another one for its sites: requests have no deadline.
+	// Anytime is for packets whose times may be long ago although nothing blocks, as when
+	// a hub asks another one for its sites: requests have no deadline.
 	Anytime bool
-	// Closed makes packets copies that no answer comes for. They count as unchecked all the same.
+	// Closed makes packets without an answer copies. They count as unchecked all the
+	// same.
 	Closed bool
-	// Notice, if not nil, is told when the hub stops to answer, and why, in a few words. It
-	// is told "" when the hub begins again.
+	// Notice, if not nil, is called with a short reason when the hub stops answering. It
+	// is called with "" when the hub answers again.
 	Notice func(reason string)
 }
 
-// Client asks the hub about digests. It splits them by slice, and collects up to 1024 of
-// each, or for a millisecond, or for up to 5 if these are few. It is for several goroutines.
+// Client asks the hub about digests. It splits them by slice, and collects up to 1024 for
+// each slice, or for a millisecond, or for up to 5 if these are few. It is for several
+// goroutines.
 //
-// A request that gets no answer within Wait leaves its packets unchecked. One that nobody
-// took is sent again. So is one without an answer, with the same number. Where a slice
-// fails three times in a row, packets pass unchecked at once, and one request each half
-// second tries whether it is back.
+// A request that gets no answer within Wait leaves its packets unchecked. A request that
+// nobody took is sent again. So is one without an answer, with the same number. If a
+// slice fails three times in a row, packets pass unchecked at once, and one request each
+// half second tries whether it is back.
 type Client struct {
 	cfg   ClientConfig
 	to    Transport
-	now   func() time.Duration // since the start
-	inbox string               // of the run, so that answers to an earlier one are not taken
+	now   func() time.Duration // time since the start
+	inbox string               // names the run, so that answers to an earlier one are not taken
 
 	mu        sync.Mutex
 	progress  sync.Cond // something was answered or given up
 	slices    []slice
 	free      []*request
 	msg       []byte // of the request that is sent
-	collected int    // slices that collect
+	collected int    // slices that are collecting
 	inFlight  int    // requests
 	stats     ClientStats
-	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in all
+	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in total
 	report    Report                  // the caller's part
 	reportAt  time.Duration
 	ticked    time.Duration
-	failure   string // why it fails, as the last notice said, or ""
-	reason    string // why requests failed
-	pong      error  // what the answer to a Ping said
+	failure   string // reason of the failure in the last notice, or ""
+	reason    string // reason why requests failed
+	pong      error  // result of a Ping
 	closed    bool
 	abandoned bool
 	idle      bool // nothing runs until wake
@@ -106,9 +109,9 @@ type Client struct {
 
 // ClientStats counts packets in its first three fields.
 type ClientStats struct {
-	Asked     uint64 // all
-	Copies    uint64 // that another site has sent before
-	Unchecked uint64 // that no answer came for
+	Asked     uint64 // packets in total
+	Copies    uint64 // packets that another site has sent before
+	Unchecked uint64 // packets without an answer
 	Late      uint64 // answers that came too late
 	Invalid   uint64 // messages that are no answer to a request, or of a former owner
 	Refused   uint64 // requests that the hub refused
@@ -149,7 +152,7 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, time.Hour.Microseconds(), 2)
 }
 
-// subject returns where requests to a slice go.
+// subject returns the subject of requests to a slice.
 func (c *Client) subject(slice int, op Op) Subject {
 	t := &c.cfg.Token
 	return Subject{Namespace: t.Namespace, Filter: t.Filter, Epoch: t.Epoch, Slice: slice, Op: op, Site: t.Site}
@@ -158,29 +161,31 @@ func (c *Client) subject(slice int, op Op) Subject {
 // Inbox returns the subject that answers come to, with a wildcard.
 func (c *Client) Inbox() string { return c.inbox + ">" }
 
-// Answers are what the hub says of the packets of one batch. The zero value is ready. Its
-// content belongs to the Client until Client.Ready or Wait says that all is known.
+// Answers are the hub's verdicts on the packets of one batch. The zero value is ready.
+// Its content belongs to the Client until Client.Ready or Wait reports that it is
+// complete.
 type Answers struct {
 	// Copies has a bit for each packet that another site has sent before.
 	Copies []uint64
-	// Unchecked counts the packets that no answer came for.
+	// Unchecked counts the packets without an answer.
 	Unchecked int
-	// Done, if not nil, is called once all is known. It must neither wait, nor call the Client.
+	// Done, if not nil, is called once the answers are complete. It must neither wait,
+	// nor call the Client.
 	Done    func()
 	pending int
 }
 
-// settle takes packets off those whose answers are pending.
+// settle deducts packets from those with pending answers.
 func (a *Answers) settle(packets int) {
 	if a.pending -= packets; a.pending == 0 && a.Done != nil {
 		a.Done()
 	}
 }
 
-// Ask asks about the packets of a batch but those whose bit in skip is set. times are in
-// nanoseconds of the Unix epoch. Packets without a time, or with one before 1970 or after 2255,
-// are left unchecked. Batches must
-// come in the order of their stream. The Client keeps neither digests nor times.
+// Ask asks about the packets of a batch, except those whose bit in skip is set. times are
+// in nanoseconds of the Unix epoch. Packets without a time, or with one before 1970 or
+// after 2255, are left unchecked. Batches must come in the order of their stream. The
+// Client keeps neither digests nor times.
 func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []uint64) {
 	c.ask(a, len(digests), times, skip, func(i int) (uint64, *slice) {
 		d := digests[i][0]
@@ -188,8 +193,8 @@ func (c *Client) Ask(a *Answers, digests []digest.Digest, times []int64, skip []
 	})
 }
 
-// AskSlice is Ask for digests that are all of one slice, by its number. Those bits that choose it
-// may be missing. A number that no slice has panics.
+// AskSlice is Ask for digests that all belong to one slice, given by its number. The bits
+// that choose the slice may be missing. It panics if there is no slice with that number.
 func (c *Client) AskSlice(a *Answers, number int, digests []uint64, times []int64, skip []uint64) {
 	s := &c.slices[number]
 	c.ask(a, len(digests), times, skip, func(i int) (uint64, *slice) { return digests[i], s })
@@ -233,11 +238,11 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 	c.arm()
 }
 
-// askable reports whether a request can have the time of a packet, which a file may have made
-// up. calendar.NoTime is none.
+// askable reports whether a request can carry the time of a packet, which a file may have
+// made up. calendar.NoTime is none.
 func askable(t int64) bool { return uint64(t) < (MaxTime-maxDelta*DeltaUnit)*uint64(time.Microsecond) }
 
-// unchecked counts packets that no answer comes for, by their places in the batch.
+// unchecked counts packets without an answer, by their places in the batch.
 func (c *Client) unchecked(a *Answers, places ...uint32) {
 	a.Unchecked += len(places)
 	c.stats.Unchecked += uint64(len(places))
@@ -248,14 +253,15 @@ func (c *Client) unchecked(a *Answers, places ...uint32) {
 	}
 }
 
-// Ready reports whether all is known of a batch. Then the Answers are the caller's.
+// Ready reports whether a batch's answers are complete. Then the Answers are the
+// caller's.
 func (c *Client) Ready(a *Answers) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return a.pending == 0
 }
 
-// Wait waits until all is known of a batch: at most as long as packets wait.
+// Wait waits until a batch's answers are complete: at most as long as packets wait.
 func (c *Client) Wait(a *Answers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -267,14 +273,14 @@ func (c *Client) Wait(a *Answers) {
 	}
 }
 
-// Flush sends what was collected.
+// Flush sends the collected digests.
 func (c *Client) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sendAll()
 }
 
-// Count adds to the packets that reports tell of: all, and copies by the local filter.
+// Count adds to the packets in reports: all, and copies by the local filter.
 func (c *Client) Count(packets, copies uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -292,14 +298,14 @@ func (c *Client) Stats() ClientStats {
 	return s
 }
 
-// Failing returns why the hub does not answer, in a few words, or "".
+// Failing returns a short reason why the hub does not answer, or "".
 func (c *Client) Failing() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failure
 }
 
-// Abandon gives up what is pending. What is asked from then on stays unchecked.
+// Abandon gives up pending requests. Later packets stay unchecked.
 func (c *Client) Abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -314,7 +320,7 @@ func (c *Client) abandon() {
 	c.progress.Broadcast()
 }
 
-// Close abandons what is pending, and sends the last report. The transport stays open.
+// Close abandons pending requests, and sends the last report. The transport stays open.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -19,8 +19,8 @@ func (e *echo) Send(_, reply string, msg []byte) error {
 	return nil
 }
 
-// BenchmarkAsk measures what a digest costs a sensor, without the network: from Ask to its
-// answer.
+// BenchmarkAsk measures the cost of a digest at a sensor, without the network: from Ask
+// to its answer.
 func BenchmarkAsk(b *testing.B) {
 	for _, slices := range []int{1, 64} {
 		b.Run(map[int]string{1: "slices=1", 64: "slices=64"}[slices], func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Receive takes a message that came to the inbox. refused says that nobody took the
+// Receive takes a message that came to the inbox. refused means that nobody took the
 // request. Messages may come in any order, repeatedly, and from anybody.
 func (c *Client) Receive(subject string, msg []byte, refused bool) {
 	c.mu.Lock()
@@ -19,7 +19,7 @@ func (c *Client) Receive(subject string, msg []byte, refused bool) {
 	c.receive(subject, msg, refused, c.now())
 }
 
-// receive is Receive at a time.
+// receive is Receive at a given time.
 func (c *Client) receive(subject string, msg []byte, refused bool, now time.Duration) {
 	if subject == c.inbox+pingWord {
 		c.receivePong(msg, refused)
@@ -49,7 +49,7 @@ func (c *Client) receive(subject string, msg []byte, refused bool, now time.Dura
 		return
 	}
 	if reply.Fencing < s.fencing {
-		c.stats.Invalid++ // of an owner that was replaced
+		c.stats.Invalid++ // from an owner that was replaced
 		return
 	}
 	s.fencing = reply.Fencing
@@ -81,17 +81,17 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 	}
 }
 
-// record records how long an answer took.
+// record records the time that an answer took.
 func (c *Client) record(took time.Duration) {
 	us := min(max(1, took.Microseconds()), time.Hour.Microseconds())
 	for _, h := range []*hdrhistogram.Histogram{c.rtt, c.all} {
 		if err := h.RecordValue(us); err != nil {
-			panic("remote: " + err.Error()) // for values out of its range alone
+			panic("remote: " + err.Error()) // only for values out of its range
 		}
 	}
 }
 
-// otherVersion is why the hub's messages cannot be read, for users.
+// otherVersion is the reason, for users, that the hub's messages cannot be read.
 const otherVersion = "it is of another version"
 
 // refusals are reasons why the hub does not answer, for users.
@@ -120,7 +120,7 @@ func (c *Client) parseReply(subject string) (*slice, uint64) {
 	return &c.slices[i], n
 }
 
-// again has a request sent again that nobody took.
+// again schedules a request that nobody took to be sent again.
 func (c *Client) again(r *request, now time.Duration) {
 	r.again = now + noOwnerDelay<<min(r.tries-1, 6)
 }
@@ -146,8 +146,8 @@ func (c *Client) resolve(s *slice, r *request, copies []byte) {
 	c.progress.Broadcast()
 }
 
-// mark notes which packets are copies: those whose bits are 1, from the first on. It returns
-// how many.
+// mark records which packets are copies: those whose bits are 1, from the first on. It
+// returns their number.
 func (a *Answers) mark(indexes []uint32, copies []byte, first int) (count uint64) {
 	for i, index := range indexes {
 		at := first + i

@@ -97,7 +97,7 @@ func TestFailingHub(t *testing.T) {
 		n.hub.firsts = map[uint64]modelFirst{}
 		digests, times, skip := batchOf(0, 4000)
 		for _, d := range digests {
-			// Whoever is believed loses packets.
+			// A site that believes the answer loses packets.
 			n.hub.firsts[d[0]&digestMask] = modelFirst{"other", sliceOf(d[0], 4)}
 		}
 		c.break_(n)

@@ -17,9 +17,9 @@ func (s Subject) Counts() string {
 	return fmt.Sprintf("fd.%s.%s.%d.counts.%s", s.Namespace, s.Filter, s.Epoch, s.Site)
 }
 
-// CountsPart is a piece of a file of distinct counts (package countfile) on its way to the
-// hub. Each piece is a request, and the answer a CountsReply. A site sends one file after
-// another, and of a file one piece after another: first an empty one, which offers it.
+// CountsPart is a piece of a file of distinct counts (package countfile) on its way to
+// the hub. Each piece is a request, and the answer a CountsReply. A site sends one file
+// after another, and a file piece by piece: the first piece is empty and offers the file.
 type CountsPart struct {
 	ID     [sha256.Size]byte // SHA-256 of the file
 	Size   int64             // of the file
@@ -28,8 +28,8 @@ type CountsPart struct {
 	Data   []byte
 }
 
-// maxCountsData is how long the data of a piece is at most. Digests may wait behind a
-// piece: 5 ms at 100 Mbit/s.
+// maxCountsData bounds the data of a piece. Digests may wait behind a piece: 5 ms at 100
+// Mbit/s.
 const maxCountsData = 64 << 10
 
 const (
@@ -72,7 +72,7 @@ func (p *CountsPart) Decode(msg []byte) error {
 // CountsReply is the answer to a CountsPart.
 type CountsReply struct {
 	Next    int64  `json:"next"`              // the piece that the hub wants next; the size when it has all
-	Refused string `json:"refused,omitempty"` // why it takes no piece of the file
+	Refused string `json:"refused,omitempty"` // reason why it takes no piece of the file
 	Later   bool   `json:"later,omitempty"`   // with Refused: it may take the file another time
 }
 
@@ -80,26 +80,27 @@ type CountsReply struct {
 func (r CountsReply) Encode() []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic("remote: " + err.Error()) // a number and a text alone
+		panic("remote: " + err.Error()) // a number and a text always encode
 	}
 	return text
 }
 
-// ErrCounts is what errors wrap that say why the hub does not take a file of counts.
+// ErrCounts is wrapped by errors with the reason why the hub does not take a file of
+// counts.
 var ErrCounts = errors.New("the hub does not take these counts")
 
-// ErrCountsNow is what errors wrap that say why the hub does not take a file of counts now, but
-// may later, as while its disk is full.
+// ErrCountsNow is wrapped by errors with the reason why the hub does not take a file of
+// counts now, but may later, as while its disk is full.
 var ErrCountsNow = errors.New("the hub does not take counts now")
 
-// errBroken says that the hub has forgotten the pieces that it had.
+// errBroken means that the hub has forgotten the pieces that it had.
 var errBroken = errors.New("the hub begins again")
 
-// SendCounts brings a file of counts, whose window starts at start, to the hub. ask sends a
-// request, and returns the answer. A file that the hub has costs one request, and one that
-// was broken off goes on where it was. Errors wrap ErrCounts where the file will not be
-// taken, and ErrCountsNow where it may be taken later; else they are those of reading, of ask
-// and of ctx.
+// SendCounts sends a file of counts, whose window starts at start, to the hub. ask sends
+// a request, and returns the answer. A file that the hub already has costs one request,
+// and an interrupted upload continues where it stopped. Errors wrap ErrCounts if the file
+// will not be taken, and ErrCountsNow if it may be taken later; other errors come from
+// reading, ask and ctx.
 func SendCounts(ctx context.Context, from io.ReaderAt, size, start int64, ask func(msg []byte) ([]byte, error)) error {
 	p := CountsPart{Size: size, Start: start}
 	sum := sha256.New()
@@ -141,14 +142,14 @@ func SendCounts(ctx context.Context, from io.ReaderAt, size, start int64, ask fu
 	}
 }
 
-// Report is what a site tells the hub of itself every few seconds, as JSON on
-// Subject.Report. Counts are of the site's run so far. There is no reply.
+// Report is a site's report to the hub about itself, sent every few seconds as JSON on
+// Subject.Report. Counts cover the site's run so far. There is no reply.
 type Report struct {
-	Packets     uint64  `json:"packets"`       // that the site has seen
-	CopiesLocal uint64  `json:"copies_local"`  // of them, copies by the site's own filter
-	CopiesHub   uint64  `json:"copies_hub"`    // copies by the hub
-	Unchecked   uint64  `json:"unchecked"`     // passed on, as no answer came in time
-	RTTP99US    float64 `json:"rtt_p99_us"`    // 99 % of recent answers came within so many microseconds
+	Packets     uint64  `json:"packets"`       // packets that the site has seen
+	CopiesLocal uint64  `json:"copies_local"`  // of these, copies by the site's own filter
+	CopiesHub   uint64  `json:"copies_hub"`    // of these, copies by the hub
+	Unchecked   uint64  `json:"unchecked"`     // of these, passed on, as no answer came in time
+	RTTP99US    float64 `json:"rtt_p99_us"`    // 99 % of recent answers came within this time in microseconds
 	Run         string  `json:"run,omitempty"` // changes where counts begin again
 }
 
@@ -156,7 +157,7 @@ type Report struct {
 func (r Report) Encode() []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic("remote: " + err.Error()) // for numbers that are none alone
+		panic("remote: " + err.Error()) // only for numbers that are not finite
 	}
 	return text
 }

@@ -33,8 +33,7 @@ func (h *countsHub) ask(msg []byte) ([]byte, error) {
 	return CountsReply{Next: int64(len(h.got)), Refused: h.refused}.Encode(), nil
 }
 
-// TestSendCounts brings files of all sizes to a hub, and goes on with one that was broken
-// off.
+// TestSendCounts sends files of all sizes to a hub, and continues an interrupted one.
 func TestSendCounts(t *testing.T) {
 	for _, size := range []int{1, maxCountsData - 1, maxCountsData, 3*maxCountsData + 5} {
 		file := bytes.Repeat([]byte("count"), size)[:size]

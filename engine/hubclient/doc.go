@@ -3,23 +3,24 @@
 // Package hubclient is a sensor's side of a filter that several sites share. A hub holds the
 // filter, cut into slices, and answers which packets another site has sent before.
 //
-// Request and Reply are the messages, Subject says where they go, and Token is the one line
-// by which a site joins. A Report is what a site tells the hub of itself. Everything is
-// little-endian. The other side is the module engine/cluster.
+// Request and Reply are the messages, Subject is their address, and Token is the one line
+// by which a site joins. A Report is a site's report to the hub about itself. Everything
+// is little-endian. The other side is the module engine/cluster.
 //
 // The hub decides for a packet once: by the slice of its digest, which has one owner, in
-// the order in which batches reach it. So of packets that several sites send, one gets the
-// answer "new". A packet whose answer does not come is passed on: no packet is lost by a
-// hub that fails.
+// the order in which batches reach it. So if several sites send a packet, one of them
+// gets the answer "new". A packet without an answer is passed on: a failing hub loses no
+// packet.
 //
-// A Client is what a site asks through. What it counts on of a hub:
+// A site asks through a Client. The Client relies on these properties of a hub:
 //
 //   - One request is one step: the slice tests and sets each digest in turn. Only packets of
 //     another site are copies, within the window by the times in the requests.
-//   - The reply goes to the subject that the request names, with the Seq of the request. A
-//     request whose Seq and body a slice has just answered gets the same reply again. A Seq
-//     alone says nothing: a site that begins again may use one twice.
-//   - A Ping has one digest, Token.KeyCheck. It is answered with OK, with WrongEpoch, or with
-//     Bad if that is not what the hub's key gives. The answer has no Copies: N is 0.
-//   - Reports come unasked, and get no reply.
+//   - The reply goes to the subject that the request names, with the Seq of the request.
+//     A request whose Seq and body a slice has just answered gets the same reply again. A
+//     Seq is not sufficient: a site that begins again may use one twice.
+//   - A Ping has one digest, Token.KeyCheck. It is answered with OK, with WrongEpoch, or
+//     with Bad if the digest differs from the one that the hub's key gives. The answer
+//     has no Copies: N is 0.
+//   - Reports come unsolicited, and get no reply.
 package hubclient

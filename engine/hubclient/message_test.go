@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// someRequest returns a request of n digests, with times that are up to so far from each
+// someRequest returns a request of n digests, with times that are up to step from each
 // other, 0 for none.
 func someRequest(n int, step int32) Request {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
@@ -57,7 +57,7 @@ func TestRequestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRequestLayout holds the layout against bytes that were written by hand.
+// TestRequestLayout compares the layout with bytes that were written by hand.
 func TestRequestLayout(t *testing.T) {
 	r := Request{Op: Chain, Times: true, K: 5, Epoch: 0x01020304, Seq: 0x1112131415161718, Time: 0x2122232425262728, Deadline: 0x31323334,
 		Digests: []uint64{0x4142434445464748, 0x51525354555657}, Deltas: []int32{0x6162, 0x6160}}

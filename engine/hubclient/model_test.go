@@ -20,8 +20,8 @@ type sent struct {
 	refused        bool
 }
 
-// network is a hub and the way to it, in a time of its own. Whatever chance brings happens
-// to messages: they are lost, late, twice there, or not in order.
+// network is a hub and the path to it, in simulated time. Messages are lost, late,
+// doubled, or out of order by chance.
 type network struct {
 	rng      *rand.Rand
 	time     time.Duration
@@ -120,8 +120,7 @@ func (n *network) deliver(m sent) {
 	n.post(sent{subject: m.reply, body: n.hub.answer(m.subject, m.body)})
 }
 
-// modelHub says in the plainest way what a hub has to: the first site that sends a digest
-// keeps it.
+// modelHub is the plainest form of a hub: the first site that sends a digest keeps it.
 type modelHub struct {
 	firsts  map[uint64]modelFirst
 	replies map[string][]byte // to requests that came before

@@ -10,13 +10,13 @@ import (
 // Status says whether a slice took a request.
 type Status uint8
 
-// The statuses. Their numbers are those of the messages.
+// The statuses. Their numbers are part of the messages.
 const (
 	OK         Status = iota
 	WrongEpoch        // the layout of slices has changed
 	NotOwner          // another process has the slice
-	Stale             // the deadline was over, or the sequence number forgotten
-	Overloaded        // the slice has more to do than it can
+	Stale             // the deadline had passed, or the sequence number was forgotten
+	Overloaded        // the slice is overloaded
 	Bad               // the request could not be read
 )
 
@@ -37,22 +37,22 @@ var ErrRefused = errors.New("refused by the hub")
 // Reply is the answer to a Request.
 type Reply struct {
 	Status Status
-	N      uint32 // how many digests it is about
-	Seq    uint64 // of the request
-	Epoch  uint32 // of the slice
-	// Fencing numbers the owners of a slice: a later owner has a higher number. Answers of a
-	// lower number than one that was seen are not valid.
+	N      uint32 // number of digests
+	Seq    uint64 // sequence number of the request
+	Epoch  uint32 // epoch of the slice
+	// Fencing numbers the owners of a slice: a later owner has a higher number. Answers
+	// with a lower number than one already seen are not valid.
 	Fencing uint64
-	// Unchecked is how many of the digests a hub above was to be asked about, and has not
-	// answered in time. What Copies says of them follows from the setting of the hub.
+	// Unchecked is the number of digests for which a hub above was asked, but has not
+	// answered in time. Their bits of Copies follow from the setting of the hub.
 	Unchecked uint32
-	// Copies has a bit for each digest, least significant bit first. It is 1 for those that
-	// another site has sent before. It has 1 bits only with OK.
+	// Copies has a bit for each digest, least significant bit first. A bit is 1 if
+	// another site has sent the digest before. It has 1 bits only with OK.
 	Copies []byte
 }
 
-// Append appends the message to dst. Copies must have (N+7)/8 bytes with OK; else it is not
-// looked at, and none are sent.
+// Append appends the message to dst. Copies must have (N+7)/8 bytes with OK; otherwise it
+// is ignored, and none are sent.
 func (r *Reply) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = append(dst, 'F', 'D', Version, byte(r.Status))

@@ -15,19 +15,19 @@ import (
 // bytes each. In version 2 packets had another digest (digest.AES).
 const Version = 3
 
-// MaxDigests is how many digests a request has at most. It keeps messages far below the
-// megabyte that servers take.
+// MaxDigests bounds the digests of a request. It keeps messages far below the megabyte
+// that servers accept.
 const MaxDigests = 16384
 
 // DeltaUnit is the unit of Request.Deltas, in microseconds.
 const DeltaUnit = 10
 
-// MaxTime is the greatest Request.Time that slices take, in microseconds: about the year 2255. It keeps sums of
-// a time and what clocks are apart far below what 64 bits hold.
+// MaxTime is the greatest Request.Time that slices take, in microseconds: about the year
+// 2255. It keeps sums of a time and a difference of clocks far below the int64 limit.
 const MaxTime = 1 << 53
 
-// DigestBits is how many bits of a digest go to the hub: the lower ones. Those above choose
-// the slice. Two packets whose digests agree in them are one packet to the hub.
+// DigestBits is the number of a digest's lower bits that go to the hub. The upper bits
+// choose the slice. Two packets whose digests agree in them are one packet to the hub.
 const DigestBits = 56
 
 // digestBytes is the length of a digest in a message, and digestMask has its bits.
@@ -42,7 +42,7 @@ const (
 	replyHeader   = 32
 )
 
-// Errors of decoding. What is wrong with a message is told by errors.Is.
+// Errors of decoding. errors.Is distinguishes them.
 var (
 	// ErrMessage is wrapped by all errors about messages.
 	ErrMessage = errors.New("bad message")
@@ -52,18 +52,18 @@ var (
 	ErrLength = fmt.Errorf("%w: wrong length", ErrMessage)
 	// ErrField is about fields of a header that are out of range.
 	ErrField = fmt.Errorf("%w: field out of range", ErrMessage)
-	// ErrChecksum is about a body that is not the one that was sent.
+	// ErrChecksum is about a body that differs from the one sent.
 	ErrChecksum = fmt.Errorf("%w: wrong checksum", ErrMessage)
 )
 
-// Op is what a request asks for.
+// Op is the operation of a request.
 type Op uint8
 
-// The operations. Their numbers are those of the messages.
+// The operations. Their numbers are part of the messages.
 const (
-	TestAndSet Op = 1 + iota // remember digests, and say which another site has sent
-	Test                     // say it alone
-	Set                      // remember alone
+	TestAndSet Op = 1 + iota // remember digests, and report those that another site has sent
+	Test                     // only report
+	Set                      // only remember
 	Chain                    // test and set, passed on from slice to slice
 	Ping                     // answer
 )
@@ -79,8 +79,7 @@ func (o Op) String() string {
 	return opNames[o]
 }
 
-// timesMask has the flags that say how many bytes a time takes: 0, 1, 2 or 4, as the numbers
-// 0 to 3.
+// timesMask has the flags for the bytes of a time: 0, 1, 2 or 4, as the numbers 0 to 3.
 const timesMask = 3
 
 // timeBytes are the lengths that the flags stand for.
@@ -89,8 +88,8 @@ var timeBytes = [timesMask + 1]int{0, 1, 2, 4}
 // Request is a batch of digests for a slice.
 type Request struct {
 	Op    Op
-	Times bool   // Deltas belong to it
-	K     uint8  // how many hash functions, where the slice has to know; else 0
+	Times bool   // Deltas are present
+	K     uint8  // number of hash functions, where the slice needs it; else 0
 	Epoch uint32 // version of the layout of slices
 	// Seq numbers the requests of a site to a slice. A repeated request has the number of
 	// the first: a slice answers it as it did the first, and counts nothing twice.
@@ -98,11 +97,11 @@ type Request struct {
 	// Time is the packet time that Deltas count from, in microseconds of the Unix epoch, by
 	// the site's clock, at most MaxTime.
 	Time uint64
-	// Deadline is how many milliseconds after Time, by the site's clock, an answer is still
-	// of use. It is 0 for answers that are always of use, as those for files.
+	// Deadline is the number of milliseconds after Time, by the site's clock, for which
+	// an answer is useful. It is 0 for answers that are always useful, as for files.
 	Deadline uint32
-	Digests  []uint64 // of which DigestBits count
-	Deltas   []int32  // of the digests, in DeltaUnit after Time
+	Digests  []uint64 // DigestBits bits of each count
+	Deltas   []int32  // times of the digests, in DeltaUnit after Time
 }
 
 // castagnoli is the polynomial that CPUs have an instruction for.
@@ -111,8 +110,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Append appends the message to dst. The request must have at most MaxDigests digests, and
 // with Times as many Deltas.
 //
-// Behind the header are the digests, of 7 bytes each, and then the steps from one time to
-// the next, from Time at first: signed numbers, all of as many bytes as the longest needs.
+// After the header come the digests, of 7 bytes each, and then the steps from one time to
+// the next, from Time at first: signed numbers, all of the length that the longest needs.
 func (r *Request) Append(dst []byte) []byte {
 	start, n := len(dst), len(r.Digests)
 	flags := 0
@@ -133,7 +132,7 @@ func (r *Request) Append(dst []byte) []byte {
 	dst = le.AppendUint32(dst, 0)
 	body := dst[len(dst):cap(dst)]
 	for i, d := range r.Digests {
-		le.PutUint64(body[digestBytes*i:], d) // what follows replaces the highest byte
+		le.PutUint64(body[digestBytes*i:], d) // the next bytes replace the highest byte
 	}
 	putSteps(body[digestBytes*n:], r.Deltas, width)
 	dst = dst[:len(dst)+n*(digestBytes+width)]
@@ -147,7 +146,7 @@ func stepFlags(deltas []int32) int {
 	last, used := int32(0), int32(0)
 	for _, d := range deltas {
 		step := d - last
-		used |= step ^ step>>31 // the bits but the sign
+		used |= step ^ step>>31 // all bits except the sign
 		last = d
 	}
 	switch {
@@ -182,8 +181,8 @@ func putSteps(body []byte, deltas []int32, width int) {
 	}
 }
 
-// Decode reads a message. It takes the memory of Digests and Deltas again, and allocates
-// only where that is too small. Errors wrap ErrMessage, and leave r undefined.
+// Decode reads a message. It reuses the memory of Digests and Deltas, and allocates only
+// where they are too small. Errors wrap ErrMessage, and leave r undefined.
 func (r *Request) Decode(msg []byte) error {
 	le := binary.LittleEndian
 	if len(msg) < requestHeader {
@@ -221,7 +220,7 @@ func (r *Request) Decode(msg []byte) error {
 	return nil
 }
 
-// readSteps reads what putSteps has written.
+// readSteps reads the output of putSteps.
 func readSteps(deltas []int32, body []byte, width int) {
 	last := int32(0)
 	switch width {
@@ -244,7 +243,7 @@ func readSteps(deltas []int32, body []byte, width int) {
 	}
 }
 
-// checkMagic checks what both headers begin with.
+// checkMagic checks the common start of both headers.
 func checkMagic(msg []byte) error {
 	switch {
 	case msg[0] != 'F' || msg[1] != 'D':
@@ -255,13 +254,13 @@ func checkMagic(msg []byte) error {
 	return nil
 }
 
-// sliceOf returns the slice, of so many, that a digest belongs to: by its upper half, which
-// filters of a slice have to know of.
+// sliceOf returns the slice, out of the given number, that a digest belongs to: by its
+// upper half, which a slice's filters have to take into account.
 func sliceOf(digest uint64, slices int) int {
 	return int((digest >> 32) * uint64(slices) >> 32)
 }
 
-// resize returns s with n elements, whatever they are.
+// resize returns s with n elements of any value.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n, n+n/8)

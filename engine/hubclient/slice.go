@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// slice is what a client knows of a slice.
+// slice is a client's state of a slice.
 type slice struct {
 	number  int
 	subject string
-	next    *request   // is collected; nil for none
-	flight  []*request // were sent, in their order
-	window  int        // how many may be
+	next    *request   // request that is collecting; nil for none
+	flight  []*request // sent requests, in their order
+	window  int        // limit of sent requests
 	seq     uint64     // of the last request
-	fencing uint64     // the highest that was seen
-	fails   int        // in a row
-	// failedAt is when it failed the last time.
+	fencing uint64     // the highest seen so far
+	fails   int        // failures in a row
+	// failedAt is the time of the last failure.
 	failedAt time.Duration
 }
 
 // request is a request that is collected, or on its way.
 type request struct {
-	count    int // of digests
+	count    int // number of digests
 	base     int64
 	runs     []run
-	last     *Answers // of the last run
+	last     *Answers // answers of the last run
 	since    time.Duration
 	seq      uint64
 	late     uint32 // see Request.Deadline
 	reply    string
-	sent     time.Duration // first
-	again    time.Duration // when to send it again
+	sent     time.Duration // time of the first transmission
+	again    time.Duration // time of the next transmission
 	deadline time.Duration
 	tries    int
 	digests  [batchDigests]uint64
-	deltas   [batchDigests]int32  // of their times, from base, in DeltaUnit
-	indexes  [batchDigests]uint32 // in their batches
+	deltas   [batchDigests]int32  // times of the digests, from base, in DeltaUnit
+	indexes  [batchDigests]uint32 // places of the digests in their batches
 }
 
 // run is a part of a request, up to the next run: the digests of one batch.
@@ -47,10 +47,10 @@ type run struct {
 	from    int
 }
 
-// maxDelta is how far the times of a request are from the first one at most, in DeltaUnit.
+// maxDelta bounds the distance of a request's times from the first one, in DeltaUnit.
 const maxDelta = 1 << 15
 
-// units returns a time in DeltaUnit. That it does not depend on the request keeps verdicts
+// units returns a time in DeltaUnit. It does not depend on the request, so verdicts stay
 // the same however a stream is cut.
 func units(t int64) int64 {
 	const unit = int64(DeltaUnit * time.Microsecond)
@@ -60,25 +60,24 @@ func units(t int64) int64 {
 // fits reports whether a packet of that time can be in the request.
 func (r *request) fits(at int64) bool { return uint64(at-r.base+maxDelta) <= 2*maxDelta }
 
-// broken reports whether the slice is not to be asked: it has failed, and is not to be tried
-// now.
+// broken reports whether the slice must not be asked: it has failed, and no probe is due.
 func (s *slice) broken(now time.Duration) bool {
 	return s.fails >= breakAfter && (now < s.failedAt+probeEvery || len(s.flight) > 0)
 }
 
-// succeeded notes an answer.
+// succeeded records an answer.
 func (s *slice) succeeded() {
 	s.fails = 0
 	s.window = min(s.window+1, maxWindow)
 }
 
-// failed notes that a request got no answer of use.
+// failed records that a request got no usable answer.
 func (s *slice) failed(now time.Duration) {
 	s.fails++
 	s.failedAt = now
 }
 
-// find returns the request of a number that is on its way, or nil.
+// find returns the request under way with a number, or nil.
 func (s *slice) find(seq uint64) *request {
 	for _, r := range s.flight {
 		if r.seq == seq {
@@ -88,7 +87,7 @@ func (s *slice) find(seq uint64) *request {
 	return nil
 }
 
-// remove takes a request off those on their way, and reports whether it was one.
+// remove removes a request from those under way, and reports whether it was one.
 func (s *slice) remove(r *request) bool {
 	i := slices.Index(s.flight, r)
 	if i < 0 {
@@ -110,7 +109,7 @@ func (s *slice) giveUp(c *Client) {
 	}
 }
 
-// begin begins to collect.
+// begin begins collecting.
 func (c *Client) begin(s *slice, at int64, now time.Duration) {
 	if last := len(c.free) - 1; last >= 0 {
 		s.next, c.free = c.free[last], c.free[:last]
@@ -121,7 +120,7 @@ func (c *Client) begin(s *slice, at int64, now time.Duration) {
 	c.collected++
 }
 
-// add adds a digest with its time, the answer for which goes to a place in a batch.
+// add adds a digest with its time, whose answer goes to a place in a batch.
 func (r *request) add(digest uint64, at int64, a *Answers, index int) {
 	if r.last != a {
 		r.last = a
@@ -132,14 +131,14 @@ func (r *request) add(digest uint64, at int64, a *Answers, index int) {
 	r.count++
 }
 
-// recycle takes the memory of a request.
+// recycle reuses the memory of a request.
 func (c *Client) recycle(r *request) {
-	clear(r.runs) // batches may go
+	clear(r.runs) // batches may be collected
 	r.runs, r.last, r.count, r.tries = r.runs[:0], nil, 0, 0
 	c.free = append(c.free, r)
 }
 
-// send sends what was collected for a slice, once there is room for it: see
+// send sends the digests collected for a slice, once there is room: see
 // ClientConfig.Block. It returns the time.
 func (c *Client) send(s *slice) time.Duration {
 	r := s.next
@@ -208,7 +207,7 @@ func (c *Client) try(s *slice, r *request, now time.Duration) {
 	}
 }
 
-// sendAll sends what was collected.
+// sendAll sends all collected digests.
 func (c *Client) sendAll() {
 	for i := range c.slices {
 		c.send(&c.slices[i])

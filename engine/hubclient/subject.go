@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Subject is where a message of a site goes:
+// Subject is the address of a site's message:
 // fd.<namespace>.<filter>.<epoch>.<slice>.<op>.<site>.
 type Subject struct {
 	Namespace string
@@ -32,11 +32,11 @@ func (s Subject) Report() string {
 // inboxes begins the subjects of all replies to sites.
 const inboxes = "_INBOX."
 
-// Inbox returns what the subjects of replies to a site begin with.
+// Inbox returns the prefix of the subjects of replies to a site.
 func Inbox(site string) string { return inboxes + site }
 
-// InInbox reports whether a subject is one that replies to the site go to. A hub answers
-// nowhere else: the site has chosen the subject, and the hub may publish to others.
+// InInbox reports whether a subject is for replies to the site. A hub answers nowhere
+// else: the site has chosen the subject, and the hub may also publish to other subjects.
 func InInbox(site, subject string) bool {
 	rest, ok := strings.CutPrefix(subject, inboxes)
 	if !ok {
@@ -47,7 +47,7 @@ func InInbox(site, subject string) bool {
 		!strings.Contains(rest, "..") && rest[len(rest)-1] != '.'
 }
 
-// ParseSubject reads what String returns. It reports false for anything else.
+// ParseSubject parses the result of String. It reports false for anything else.
 func ParseSubject(text string) (Subject, bool) {
 	words := strings.Split(text, ".")
 	if len(words) != 7 || words[0] != "fd" || len(words[4]) != 4 || words[4][0] != 's' {

@@ -17,33 +17,34 @@ import (
 // ErrToken is wrapped by errors about the text of a token.
 var ErrToken = errors.New("bad token")
 
-// tokenPrefix is what tokens of this version begin with.
+// tokenPrefix begins tokens of this version.
 const tokenPrefix = "fd1:"
 
-// maxSlices is how many slices a filter can have: three digits of a subject.
+// maxSlices bounds the slices of a filter: three digits of a subject.
 const maxSlices = 1000
 
-// Token is all that a site needs to join a hub. Identity, Key and Window are the same for
-// all sites: packets have equal digests at all of them, or none are found. It is a secret.
+// Token is everything that a site needs to join a hub. Identity, Key and Window are the
+// same for all sites: packets must have equal digests at all of them, or no copies are
+// found. It is a secret.
 type Token struct {
 	URL       string `json:"url"`            // of the server, such as nats://10.0.0.1:4222; several with commas
 	Namespace string `json:"ns"`             //
-	Site      string `json:"site"`           // who the token is for
+	Site      string `json:"site"`           // the site that the token is for
 	Seed      string `json:"seed,omitempty"` // of the site's NKey; empty for servers that ask for none
 	Filter    string `json:"filter"`         //
 	Epoch     uint32 `json:"epoch"`          // version of the layout of slices
-	Slices    int    `json:"slices"`         // how many
+	Slices    int    `json:"slices"`         // number of slices
 	Key       []byte `json:"key"`            // secret of digests, 32 bytes
 	WindowUS  int64  `json:"window_us"`      // microseconds between a packet and its copies
-	// Identity is what makes packets the same, as in --identity, such as "l3". Empty is
-	// "l3".
+	// Identity defines equal packets, as in --identity, such as "l3". Empty is "l3".
 	Identity string `json:"identity,omitempty"`
-	// Ignore are fields that the identity leaves out beside the usual ones, as in --ignore.
+	// Ignore are fields that the identity leaves out in addition to the usual ones, as in
+	// --ignore.
 	Ignore string `json:"ignore,omitempty"`
-	// Within are the points whose packets alone are copies of each other, as in --within:
-	// "vlan", "vni" or both with a comma.
+	// Within restricts copies to packets of the same points, as in --within: "vlan",
+	// "vni" or both with a comma.
 	Within string `json:"within,omitempty"`
-	CA     string `json:"ca,omitempty"` // certificates (PEM) that the server's must be of; else the system's
+	CA     string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
 }
 
 // Window returns the longest time between a packet and its copies.
@@ -53,12 +54,12 @@ func (t Token) Window() time.Duration { return time.Duration(t.WindowUS) * time.
 func (t Token) Encode() string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		panic("remote: " + err.Error()) // strings, numbers and bytes alone
+		panic("remote: " + err.Error()) // strings, numbers and bytes always encode
 	}
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(text)
 }
 
-// DecodeToken reads a token. Errors wrap ErrToken, and show nothing of it.
+// DecodeToken reads a token. Errors wrap ErrToken, and reveal nothing of it.
 func DecodeToken(line string) (Token, error) {
 	body, ok := strings.CutPrefix(strings.TrimSpace(line), tokenPrefix)
 	if !ok {
@@ -95,8 +96,8 @@ func (t Token) check() error {
 	return nil
 }
 
-// KeyCheck returns what the digest of a Ping must be: it is the same for all sites of a key
-// and of what makes packets the same, and tells nothing of the key.
+// KeyCheck returns the digest that a Ping must have: it is the same for all sites with
+// the same key and identity, and reveals nothing about the key.
 func (t Token) KeyCheck() uint64 {
 	mac := hmac.New(sha256.New, t.Key)
 	fmt.Fprintf(mac, "flowdedup key check %q %q %q", t.Identity, t.Ignore, t.Within)

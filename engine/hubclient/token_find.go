@@ -9,18 +9,19 @@ import (
 	"strings"
 )
 
-// TokenVariable is the environment variable that has a token where a server is named instead.
+// TokenVariable is the environment variable with the token if the user names a server
+// instead.
 const TokenVariable = "FLOWDEDUP_TOKEN"
 
-// maxToken is how long a file with a token may be.
+// maxToken bounds the size of a file with a token.
 const maxToken = 1 << 20
 
 // tokenLike matches tokens of all versions.
 var tokenLike = regexp.MustCompile(`^fd[0-9]+:`)
 
-// FindToken returns the token that a user means: by itself, by the name of a file that has it, or
-// by the URL of a server, with the token in TokenVariable. Errors about the text of a token wrap
-// ErrToken.
+// FindToken returns the token that a user gives: as text, by the name of a file that
+// contains it, or by the URL of a server, with the token in TokenVariable. Errors about
+// the text of a token wrap ErrToken.
 func FindToken(where string) (Token, error) {
 	switch {
 	case tokenLike.MatchString(where):

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// stall is how late a tick is if the process has not run.
+// stall is the delay of a tick that shows that the process has not run.
 const stall = 5 * time.Millisecond
 
-// work does what is due by time, until Close.
+// work does timed work, until Close.
 func (c *Client) work() {
 	defer close(c.done)
 	timer := time.NewTimer(0)
@@ -41,7 +41,7 @@ func (c *Client) work() {
 	}
 }
 
-// arm makes work look at what is pending.
+// arm wakes work if requests are pending.
 func (c *Client) arm() {
 	if c.idle && c.collected+c.inFlight > 0 {
 		c.idle = false
@@ -56,8 +56,9 @@ func (c *Client) wakeUp() {
 	}
 }
 
-// tick does what is due: it sends what has waited for others, sends again what was not
-// heard of, and gives up what has waited too long. It reports whether failure has changed.
+// tick sends digests that have waited long enough for others, sends unanswered requests
+// again, and gives up requests that have waited too long. It reports whether failure has
+// changed.
 func (c *Client) tick(now time.Duration) bool {
 	// A process that did not run has not read its answers either: they have until the next
 	// tick. Its packets could not have left meanwhile.
@@ -71,7 +72,7 @@ func (c *Client) tick(now time.Duration) bool {
 			case now >= r.deadline && !stalled:
 				s.failed(now)
 				c.resolve(s, r, nil)
-				continue // the next has its place
+				continue // the next request has moved to its place
 			case now >= r.again:
 				c.try(s, r, now)
 			}
@@ -86,8 +87,8 @@ func (c *Client) tick(now time.Duration) bool {
 	return c.notice(now)
 }
 
-// sendDue sends what has waited for others. Where too many requests are on their way, it
-// goes on collecting until one is answered.
+// sendDue sends digests that have waited long enough for others. If too many requests are
+// under way, it goes on collecting until one is answered.
 func (c *Client) sendDue(s *slice, now time.Duration) {
 	if s.next == nil || now-s.next.since < c.delay(s.next.count) {
 		return
@@ -97,9 +98,9 @@ func (c *Client) sendDue(s *slice, now time.Duration) {
 	}
 }
 
-// delay returns how long so many digests wait for others. What a message costs is the same
-// for one digest and for a hundred: to 64 slices a millisecond would be 64,000 messages a
-// second. A quarter of what packets wait leaves time for answers.
+// delay returns how long the given number of digests wait for others. The cost of a
+// message is the same for one digest and for a hundred: to 64 slices a millisecond would
+// be 64,000 messages a second. A quarter of the packets' wait leaves time for answers.
 func (c *Client) delay(digests int) time.Duration {
 	if digests >= thinDigests {
 		return batchDelay
@@ -107,10 +108,12 @@ func (c *Client) delay(digests int) time.Duration {
 	return max(batchDelay, min(c.cfg.Wait/4, thinDelay))
 }
 
-// fresh is how long a slice that failed, and was not asked since, counts as one that fails.
+// fresh is the time during which a slice that failed, and was not asked since, counts as
+// failing.
 const fresh = 5 * time.Second
 
-// notice finds out why the hub does not answer, and reports whether that began or ended.
+// notice finds out why the hub does not answer, and reports whether the failure began or
+// ended.
 func (c *Client) notice(now time.Duration) bool {
 	connected := c.to.Connected()
 	failing := !connected
@@ -133,7 +136,7 @@ func (c *Client) notice(now time.Duration) bool {
 	return true
 }
 
-// sendReport tells the hub of the site.
+// sendReport sends the hub a report about the site.
 func (c *Client) sendReport() {
 	r := c.report
 	r.CopiesHub, r.Unchecked, r.RTTP99US = c.stats.Copies, c.stats.Unchecked, float64(c.rtt.ValueAtQuantile(99))
@@ -145,13 +148,13 @@ func (c *Client) sendReport() {
 // pingWord ends the subject of the answer to a Ping.
 const pingWord = "ping"
 
-// Errors of Client.Ping, beside ErrRefused.
+// Errors of Client.Ping, in addition to ErrRefused.
 var (
 	// ErrSilent says that no answer came.
 	ErrSilent = errors.New("the hub does not answer")
 	// ErrOther says that the hub's messages are of another version.
 	ErrOther = errors.New("the hub is of another version: use flowdedup and flowdedup-hub of the same one")
-	// ErrKey says that the digests of the site are not those of the others.
+	// ErrKey says that the digests of the site differ from the other sites'.
 	ErrKey = errors.New("the hub has another key or identity: make a new token with flowdedup-hub join-token")
 )
 
@@ -167,7 +170,7 @@ func (c *Client) Ping() error {
 	deadline := c.now() + pingTime
 	for try := 0; errors.Is(c.pong, ErrSilent) && c.now() < deadline; try++ {
 		if try%50 == 0 {
-			_ = c.to.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)) // is repeated
+			_ = c.to.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)) // is sent again
 		}
 		c.mu.Unlock()
 		time.Sleep(10 * time.Millisecond)
@@ -190,5 +193,5 @@ func (c *Client) receivePong(msg []byte, refused bool) {
 		c.pong = ErrKey
 	case reply.Status == WrongEpoch:
 		c.pong = fmt.Errorf("%w: %s", ErrRefused, refusals[WrongEpoch])
-	} // what else it may say will pass
+	} // other failures are temporary
 }

@@ -92,9 +92,9 @@ func NewRSBF(c BiasedConfig, threshold float64) (*Biased, error) {
 	return f, nil
 }
 
-// NewBSBF returns an empty biased sampling based Bloom filter (section 4, Algorithm 2). It
-// inserts every element reported distinct into K Bloom filters, each of which resets one
-// random bit for it. Errors wrap [ErrParameter].
+// NewBSBF returns an empty biased sampling based Bloom filter (section 4, Algorithm 2).
+// It inserts every element reported distinct into K Bloom filters, each of which resets
+// one random bit then. Errors wrap [ErrParameter].
 func NewBSBF(c BiasedConfig) (*Biased, error) { return newBiased(theory.BSBF, c) }
 
 // NewBSBFSD returns an empty filter with single deletion (section 4.2, Algorithm 3): like
@@ -135,7 +135,7 @@ func (f *Biased) sample(seen bool) {
 	}
 }
 
-// insert resets random bits and sets those of the element.
+// insert resets random bits and sets the element's bits.
 func (f *Biased) insert() {
 	f.reset()
 	for filter, i := range f.pos {
@@ -161,8 +161,7 @@ func (f *Biased) resetIn(filter int) {
 	f.change(filter, uint64(filter)*f.space+f.random.Uint64N(f.reach), 0)
 }
 
-// replace sets the element's bits, and resets a random set bit for each of those that are
-// zero.
+// replace sets the element's bits, and for each that was zero resets a random set bit.
 func (f *Biased) replace() {
 	for filter, i := range f.pos {
 		if f.get(i) == 0 {
@@ -173,7 +172,7 @@ func (f *Biased) replace() {
 }
 
 // resetSet resets one set bit of a filter, which has one since the first element. The
-// filters that replace elements are full, so that few draws find it.
+// filters that replace elements are full, so few draws find a set bit.
 func (f *Biased) resetSet(filter int) {
 	for before := f.load[filter]; f.load[filter] == before; {
 		f.change(filter, uint64(filter)*f.space+f.random.Uint64N(f.space), 0)

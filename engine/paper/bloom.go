@@ -11,12 +11,12 @@ import (
 )
 
 // Bloom is the Bloom filter of DR06, section 2.3: one array of m bits shared by K hash
-// functions, from which nothing is ever removed. It misses no duplicate; its false
-// positive rate rises to 1.
+// functions, without any removal. It misses no duplicate; its false positive rate rises
+// to 1.
 //
-// Interpretation: the text says that the paper's measurements used the K that is best for
-// the number of distinct elements, but the printed rates (Table 2) are those of K = 2
-// throughout. So K is a parameter here; theory.BloomOptimalK has the best one.
+// Interpretation: the text says that the paper's measurements used the best K for the
+// number of distinct elements, but the printed rates (Table 2) belong to K = 2
+// throughout. So K is a parameter here; theory.BloomOptimalK computes the best one.
 //
 // With landmarks, as [NewLandmarkBloom] makes it, it is the filter over landmark windows
 // of MAE05, section 5.2.1 and 5.2.2. Each landmark clears all bits. The functions share
@@ -43,7 +43,7 @@ func NewBloom(m, k int) (*Bloom, error) {
 	return NewLandmarkBloom(LandmarkConfig{Bits: m, D: k, Window: math.MaxInt})
 }
 
-// LandmarkConfig is what a Bloom filter over landmark windows is made from.
+// LandmarkConfig configures a Bloom filter over landmark windows.
 type LandmarkConfig struct {
 	Bits        int  // M, at least 1, or D if partitioned; at most 2^38
 	D           int  // hash functions, from 1 to 1024
@@ -94,7 +94,7 @@ func (b *Bloom) empty() {
 	b.came, b.ones = 0, 0
 }
 
-// A Bloom is a layer that knows no time.
+// A Bloom is a layer without time.
 
 func (b *Bloom) advance(uint64) {}
 
@@ -103,7 +103,7 @@ func (b *Bloom) set(d digest.Digest, _ uint64) {
 	b.mark()
 }
 
-// mark sets the bits of the element that was located last.
+// mark sets the bits of the element located last.
 func (b *Bloom) mark() {
 	for _, i := range b.pos {
 		if b.get(i) == 0 {
@@ -124,8 +124,8 @@ func (b *Bloom) occupied() int { return b.ones }
 // duplicate.
 //
 // Neighboring substrings share all but one bit, so an element that agrees with another in
-// one of them agrees in the next with probability 1/2. The error rate is therefore far
-// above that of as many independent hash functions, and the paper prefers these; see
+// one substring agrees in the next with probability 1/2. The error rate is therefore far
+// above the rate of as many independent hash functions, and the paper prefers these; see
 // [NewLandmarkBloom] with Partitioned set.
 //
 // With p = b there is one vector of 2^b bits, the exact solution of Figure 2. Long IDs rule
@@ -161,7 +161,7 @@ func NewSubstrings(idBits, length int) (*Bloom, error) {
 // substring returns length bits, fewer than 64, of the digest, from bit from on; bit 0 is
 // the lowest of d[0], bit 127 the highest of d[1].
 func substring(d digest.Digest, from, length int) uint64 {
-	// Shifts by 64 and more give 0, so each half adds what it has of the substring.
+	// Shifts by 64 and more give 0, so each half adds its part of the substring.
 	value := d[0]>>from | d[1]<<(64-min(from, 64))
 	if from > 64 {
 		value = d[1] >> (from - 64)

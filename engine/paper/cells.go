@@ -32,7 +32,8 @@ func newCells(count, width int) cells {
 	return cells{words: words, count: uint64(count), width: uint64(width), top: 1<<width - 1}
 }
 
-// Bits returns the memory of the cells. It implements [Filter] for those that have no other.
+// Bits returns the memory of the cells. It implements [Filter] for filters without other
+// memory.
 func (c *cells) Bits() int { return int(c.count * c.width) }
 
 func (c *cells) get(i uint64) uint64 {
@@ -56,10 +57,10 @@ func (c *cells) put(i, value uint64) {
 	}
 }
 
-// down is what takes one off a cell that it is added to.
+// down is the step that decrements a cell when it is added.
 const down = math.MaxUint64
 
-// add adds 1 or down to cell i, unless that has a value at which it stays.
+// add adds 1 or down to cell i, unless the cell has the value stays.
 func (c *cells) add(i, step, stays uint64) {
 	if value := c.get(i); value != stays {
 		c.put(i, value+step)
@@ -94,9 +95,9 @@ func (c *cells) fill(pos []uint64) {
 	}
 }
 
-// prefetch reads the words in which cells begin, so that they are cached. The loop has
-// nothing else to do, so that as many reads wait for memory at once as the processor can
-// have. It is not inlined, so that neither the sum nor the reads are removed.
+// prefetch reads the words in which cells begin, so that they are cached. The loop does
+// nothing else, so as many reads wait for memory at once as the processor allows. It is
+// not inlined, so that the compiler removes neither the sum nor the reads.
 //
 //go:noinline
 func (c *cells) prefetch(pos []uint64) (sum uint64) {
@@ -106,13 +107,13 @@ func (c *cells) prefetch(pos []uint64) (sum uint64) {
 	return sum
 }
 
-// hashed are cells that the hash functions of an element lead to.
+// hashed are cells that an element's hash functions select.
 type hashed struct {
 	cells
 	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or IndependentPositions
 	space  uint64                                        // the range of a hash function
 	stride uint64                                        // from the start of a function's hash space to the next one's
-	pos    []uint64                                      // the cells of the element that was located last
+	pos    []uint64                                      // the cells of the element located last
 }
 
 // newHashed returns count cells that are zero, and k hash functions that share them.
@@ -207,7 +208,7 @@ func SplitMix(x uint64) uint64 {
 }
 
 // newRandom returns the generator of a filter's random choices. Each filter has its own,
-// so its run does not depend on what else runs.
+// so its run does not depend on other filters.
 func newRandom(seed uint64) *rand.Rand { return rand.New(newSource(seed)) }
 
 func newSource(seed uint64) *rand.PCG {

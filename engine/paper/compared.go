@@ -14,12 +14,12 @@ import (
 // maxKicks bounds the time of one insertion; Fan et al. take 500.
 const maxKicks = 1 << 16
 
-// CuckooConfig is what a cuckoo filter is made from.
+// CuckooConfig configures a cuckoo filter.
 type CuckooConfig struct {
-	Bits     int    // the memory in bits, up to 2^38, of which a power of two of rows is used, two at least
+	Bits     int    // the memory in bits, up to 2^38; the largest power of two of rows that fits is used, at least two
 	CellBits int    // the bits of a cell, from 2 to 16; S = 2^CellBits - 1 fingerprints
 	Cells    int    // k, the cells of a row, from 1 to S
-	Kicks    int    // how many fingerprints an insertion moves at most, from 1 to 65536
+	Kicks    int    // limit of the fingerprints that an insertion moves, from 1 to 65536
 	Seed     uint64 // of the random choices
 }
 
@@ -28,8 +28,8 @@ type CuckooConfig struct {
 // moved as many fingerprints as allowed to their other rows, the filter forgets the last
 // one moved instead of failing.
 //
-// An element has two rows, each of which follows from the other one and the fingerprint.
-// In saturation the cells hold fingerprints as often as elements have them, so that the
+// An element has two rows, each determined by the other one and the fingerprint. In
+// saturation the cells hold fingerprints as often as elements have them, so that the
 // false positive rate is the sum over all fingerprints of p (1 - (1-p)^(2k)), with k
 // cells in a row: 28.52 % for one cell of 3 bits.
 //
@@ -100,8 +100,8 @@ func (c *Cuckoo) insert(at, fingerprint uint64) bool {
 	return cell >= 0
 }
 
-// kick stores the fingerprint in a random cell of the full row, moves what was there to
-// its other row, and so on until a cell is empty or enough were moved.
+// kick stores the fingerprint in a random cell of the full row, moves the replaced
+// fingerprint to its other row, and so on until a cell is empty or enough were moved.
 func (c *Cuckoo) kick(at, fingerprint uint64) {
 	for range c.kicks {
 		row := c.table.read(at)
@@ -128,8 +128,8 @@ func (c *Cuckoo) Bits() int { return c.table.cells.Bits() }
 //
 // Interpretation: the swap takes place before the insertion that would exceed the
 // capacity, so the first buffer always has the latest element. The columns that GLN19
-// prints, 38 % false positives where 10 % were asked for, are those of k = 2 and buffers
-// that swap when half of their bits are set, a capacity of (m/2) ln(2). Two such buffers
+// prints, 38 % false positives for a target of 10 %, belong to k = 2 and buffers that
+// swap when half of their bits are set, a capacity of (m/2) ln(2). Two such buffers
 // report 7/16 of the new elements when both are full. The authors' program takes k =
 // floor(-ln(f)) for a buffer's rate f, where half full buffers need k = -log2(f), which
 // is above 4. [NewA2ForRate] keeps to the target.
@@ -195,7 +195,7 @@ func (a *A2) TestAndSet(d digest.Digest) (seen bool) {
 // Bits implements [Filter].
 func (a *A2) Bits() int { return 2 * a.first.Bits() }
 
-// BDBFConfig is what a block decaying Bloom filter is made from.
+// BDBFConfig configures a block decaying Bloom filter.
 type BDBFConfig struct {
 	Bits     int // the memory in bits, up to 2^38; counters are floor(Bits/CellBits)
 	CellBits int // the bits of a counter, from 2 to 16; a window is 2^CellBits - 2 blocks

@@ -11,7 +11,7 @@ import (
 )
 
 // TestPrimitivesAgree runs all primitives side by side with slices that fail as the
-// stream goes on: the verdicts do not differ, and what is sent is that of a plain model.
+// stream goes on: the verdicts do not differ, and the messages equal a plain model's.
 // Nothing is missed unless lost bits count against an element.
 func TestPrimitivesAgree(t *testing.T) {
 	ids := shuffled(3_000, 1_500, 12)
@@ -61,8 +61,8 @@ func TestPrimitivesAgree(t *testing.T) {
 	}
 }
 
-// costModel counts what 12 slices of 2000 bits send, by way. A position takes 11 bits in
-// its slice, and 15 in the filter.
+// costModel counts the messages of 12 slices of 2000 bits, by way. A position takes 11
+// bits in its slice, and 15 in the filter.
 type costModel struct {
 	set    map[uint64]bool // bits
 	failed int             // slices, from the first on
@@ -113,16 +113,16 @@ func (m *costModel) count(pos []uint64, seen bool) {
 	}
 }
 
-// fanOuts are trees of several shapes, from a root alone to four levels of children.
+// fanOuts are trees of several shapes, from only a root to four levels of children.
 var fanOuts = [][]int{nil, {5}, {1, 1, 3}, {3, 4}, {2, 2, 2, 2}}
 
 // TestTreesAreOneFilter is Propositions 3 and 4, element for element: dense and sparse
-// trees give the verdicts of a single filter, whatever leaves the elements come from. With
-// top-down testing an element that a single filter calls distinct is distinct too;
-// confirmation by the root alone misses no duplicate, for which it takes d = 2.
+// trees give the verdicts of a single filter, whatever leaves the elements come from.
+// With top-down testing an element that a single filter calls distinct is distinct too;
+// confirmation by only the root misses no duplicate, for which it takes d = 2.
 //
-// By Lemma 1 a tree with a root in vertical slices gives the verdicts of the sliced filter
-// alone. With horizontal ones it calls more elements duplicates.
+// By Lemma 1 a tree with a root in vertical slices gives the verdicts of the sliced
+// filter by itself. With horizontal ones it calls more elements duplicates.
 func TestTreesAreOneFilter(t *testing.T) {
 	const m, k = 20_000, 4
 	ids := shuffled(12_000, 5_000, 21)
@@ -205,8 +205,8 @@ func TestTreeBits(t *testing.T) {
 	}
 }
 
-// TestTreeCounts compares the counts of large filters, where nothing matches by
-// chance, with those of exact sets.
+// TestTreeCounts compares the counts of large filters, where nothing matches by chance,
+// with the counts of exact sets.
 func TestTreeCounts(t *testing.T) {
 	for _, fanOut := range fanOuts {
 		for _, dense := range []bool{false, true} {
@@ -267,10 +267,10 @@ func TestTopDownTests(t *testing.T) {
 	}
 }
 
-// TestUnconfirmedMatches looks for elements whose bits are set in the parent of all leaves,
-// but in no single one. The parent's match is not confirmed then. A sparse tree sets the
-// bits below the match alone, as the match and what is above it have them. With a window
-// all nodes of the path take the element anew.
+// TestUnconfirmedMatches looks for elements whose bits are set in the parent of all
+// leaves, but in no single one. The parent's match is not confirmed then. A sparse tree
+// sets only the bits below the match, as the match and the nodes above it have them. With
+// a window all nodes of the path take the element anew.
 func TestUnconfirmedMatches(t *testing.T) {
 	for _, c := range []struct {
 		dense  bool

@@ -13,16 +13,16 @@ import (
 )
 
 // Dynamic is the Bloom filter of dynamic size of KNPS, section 5: when the newest filter
-// is full, it creates an empty one of the same size and hash functions. An event is a
-// duplicate if one of the filters has it; the newest filter takes distinct ones. Filters
-// whose timers have all reached zero are discarded. The false positive rate is that of
-// all filters together, 1 - (1-P_1)(1-P_2)...
+// is full, it adds an empty one of the same size and hash functions. An event is a
+// duplicate if one of the filters has it; the newest filter takes distinct events.
+// Filters whose timers have all reached zero are discarded. The false positive rate is
+// the rate of all filters together, 1 - (1-P_1)(1-P_2)...
 //
 // With timers it is a [TimedFilter] and keeps the promises of [TimerBloom]. With
 // append-only filters it is a [Filter] that only grows and misses nothing.
 //
 // When MaxFilters filters are alive, the newest takes events although it is full. Then it
-// still misses nothing, but the false positive rate rises above the one asked for.
+// still misses nothing, but the false positive rate exceeds the requested one.
 //
 // Interpretation:
 //
@@ -39,7 +39,7 @@ type Dynamic struct {
 	now     uint64
 }
 
-// member is a filter and the events that it took.
+// member is a filter and the number of events that it took.
 type member struct {
 	layer
 	events int
@@ -141,15 +141,15 @@ const (
 	// filter to the false positive rate, -(m/k) ln(1-P^(1/k)), rounded down. The count
 	// never falls, since no event shows when an element leaves the window.
 	ByCardinality GrowthRule = iota
-	// ByDensity calls a filter full of whose positions m P^(1/k) are not zero at
+	// ByDensity calls a filter full if m P^(1/k) of its positions are not zero at
 	// present.
 	ByDensity
 )
 
 // DynamicConfig says which filters of dynamic size to build.
 type DynamicConfig struct {
-	// Filter describes each of the filters. Window 0 stands for append-only ones, which
-	// have bits instead of timers. Equal is then 0 or 1.
+	// Filter describes each of the filters. Window 0 stands for append-only filters,
+	// which have bits instead of timers. Equal is then 0 or 1.
 	Filter     TimerConfig
 	FPR        float64 // P, the false positive rate at which a filter is full
 	Rule       GrowthRule
@@ -176,10 +176,9 @@ type layer interface {
 	advance(unit uint64)
 	// test reports whether the filter holds the element at present.
 	test(d digest.Digest) (seen bool)
-	// set inserts the element as one that came in the given unit.
+	// set inserts an element that came in the given unit.
 	set(d digest.Digest, unit uint64)
-	// since returns the latest unit in which the element, which the filter holds, may
-	// have come.
+	// since returns the latest unit in which an element of the filter may have come.
 	since(d digest.Digest) uint64
 	// occupied returns how many positions are not zero at present.
 	occupied() int

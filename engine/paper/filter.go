@@ -10,27 +10,27 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// Filter tells which elements of a stream came before, as far as it remembers.
-// It serves one goroutine.
+// Filter reports which elements of a stream came before, within its memory. It serves one
+// goroutine.
 type Filter interface {
 	// TestAndSet reports whether the element was seen before, and remembers it as the
 	// method prescribes. An element is given by its digest, from which all hash functions
 	// derive.
 	TestAndSet(d digest.Digest) (seen bool)
-	// Bits returns the memory that the method accounts for, in bits: what
-	// papers compare at equal size, not what Go allocates.
+	// Bits returns the memory that the method accounts for, in bits: the memory that
+	// papers compare at equal size, not Go's allocations.
 	Bits() int
 }
 
-// TimedFilter tells which elements of a stream came before within a window of time.
-// Time goes in whole units, counted from any origin that the caller chooses. It
-// serves one goroutine.
+// TimedFilter reports which elements of a stream came before within a window of time.
+// Time goes in whole units, counted from any origin that the caller chooses. It serves
+// one goroutine.
 type TimedFilter interface {
 	// TestAndSetAt reports whether the element was seen before within the window, and
-	// remembers it as the method prescribes. unit is when the element came. The latest
-	// unit given so far is the present, and a later unit advances it. An element of an
-	// earlier unit is late, which is no error. It is tested in the present, and
-	// remembered for the rest of its own window.
+	// remembers it as the method prescribes. unit is the element's time. The latest unit
+	// given so far is the present, and a later unit advances it. An element of an earlier
+	// unit is late, which is no error. It is tested in the present, and remembered for
+	// the rest of its own window.
 	TestAndSetAt(d digest.Digest, unit uint64) (seen bool)
 	// Bits is as in [Filter].
 	Bits() int
@@ -42,8 +42,8 @@ var ErrParameter = errors.New("impossible filter parameter")
 
 const (
 	// maxBits bounds a filter's memory, 32 GiB, so that a wrong unit is an error and does
-	// not end the process. Every table of the papers fits. With 32-bit ints it is what
-	// fits after rounding up to whole words.
+	// not end the process. Every table of the papers fits. With 32-bit ints it is the
+	// largest size that fits after rounding up to whole words.
 	maxBits = min(1<<38, math.MaxInt-63)
 	// maxHashes bounds the number of hash functions, far above any in the papers.
 	maxHashes = 1 << 10
@@ -65,9 +65,9 @@ func requireShare(name string, share float64) error {
 	return nil
 }
 
-// prefetchBatch is how many elements' words are read before the first element is tested.
-// Memory then serves many misses at once, and all the words fit a small first-level
-// cache.
+// prefetchBatch is the number of elements whose words are read before the first element
+// is tested. Memory then serves many misses at once, and all the words fit a small
+// first-level cache.
 const prefetchBatch = 64
 
 // cachedBits is the memory up to which prefetching costs more than it gains, 4 MiB.
@@ -88,7 +88,8 @@ func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
 	testAndSetAll(f, digests, seen, cachedBits)
 }
 
-// testAndSetAll is TestAndSetAll that reads the words of filters above so many bits.
+// testAndSetAll is TestAndSetAll that prefetches for filters above the given number of
+// bits.
 func testAndSetAll(f Filter, digests []digest.Digest, seen []bool, cached int) {
 	p, _ := f.(foreseer)
 	var (

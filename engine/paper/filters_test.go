@@ -52,7 +52,7 @@ type kind struct {
 	build func() (Filter, error)
 }
 
-// of returns what makes filters of a configuration.
+// of returns a constructor of filters of a configuration.
 func of[C any, F Filter](create func(C) (F, error), c C) func() (Filter, error) {
 	return func() (Filter, error) { return create(c) }
 }
@@ -91,9 +91,9 @@ func TestTestAndSetAll(t *testing.T) {
 // bounds are the least and the greatest value of a field.
 type bounds map[string][2]int
 
-// requireBounds makes filters of a configuration that is possible but for one field. Where
-// that is just outside of its bounds, or as far as can be, the constructor must refuse. At
-// the bounds filters must work, unless they are too large to try.
+// requireBounds makes filters of a configuration that is possible except for one field.
+// Where that is just outside of its bounds, or as far as can be, the constructor must
+// refuse. At the bounds filters must work, unless they are too large to try.
 func requireBounds[C, F any](t *testing.T, create func(C) (F, error), good C, all bounds) {
 	t.Helper()
 	for field, bound := range all {

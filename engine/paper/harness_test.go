@@ -42,8 +42,8 @@ func shuffled(n, distinct int, seed uint64) []uint64 {
 	return ids
 }
 
-// skewed returns n elements below alphabet, of which low ones come much more often:
-// each is the square of the lesser of two uniform draws.
+// skewed returns n elements below alphabet, with low ones much more often: each is the
+// square of the lesser of two uniform draws.
 func skewed(n, alphabet int, seed uint64) []uint64 {
 	random := rand.New(rand.NewPCG(seed, 0))
 	ids := make([]uint64, n)
@@ -124,8 +124,8 @@ func countErrors(f Filter, ids []uint64, from int) (c errorCounts) {
 }
 
 // plausible requires events out of trials to be within six standard deviations of a
-// binomial variable (chance below 2e-9 for independent trials), plus slack, relative,
-// for what the formula neglects or trials share.
+// binomial variable (chance below 2e-9 for independent trials), plus a relative slack for
+// effects that the formula neglects or trials share.
 func plausible(t *testing.T, name string, events, trials int, want, slack float64) {
 	t.Helper()
 	got := float64(events) / float64(trials)

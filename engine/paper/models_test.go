@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// compare requires a filter's reports on a stream to be those of a plain model, and both
+// compare requires a filter's reports on a stream to equal a plain model's, and both
 // reports to occur.
 func compare(t *testing.T, name string, f Filter, ids []uint64, model func(d digest.Digest) bool) {
 	t.Helper()
@@ -39,9 +39,9 @@ func placesOf(d digest.Digest, m, k int) []uint64 {
 	return pos
 }
 
-// TestEpochs compares filters that find what came in the latest epochs, those of so many
-// elements each, with a map of the epoch that last set each place. So nothing that came in
-// them is missed, and nothing but false positives is found that came before.
+// TestEpochs compares filters that find elements of the latest epochs, each of a given
+// number of elements, with a map of the epoch that last set each place. So no element of
+// these epochs is missed, and earlier ones are only found as false positives.
 func TestEpochs(t *testing.T) {
 	ids := skewed(5000, 1000, 6)
 	check := func(c any, f Filter, places func(d digest.Digest) []uint64, epoch, kept int) {
@@ -237,8 +237,8 @@ func TestCuckooMissesNothing(t *testing.T) {
 	}
 }
 
-// TestA2Model compares with sets of bits of which each takes capacity elements: the latest
-// two count.
+// TestA2Model compares with sets of bits that take capacity elements each: the latest two
+// count.
 func TestA2Model(t *testing.T) {
 	for _, c := range [][3]int{{2000, 3, 1}, {2000, 3, 50}, {20_001, 5, 400}} {
 		bits, k, capacity := c[0], c[1], c[2]

@@ -14,16 +14,16 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// QHTConfig is what quotient hash tables are made from, [NewQHT] and its variants.
+// QHTConfig configures quotient hash tables: [NewQHT] and its variants.
 type QHTConfig struct {
 	Bits     int        // M, the memory in bits, up to 2^38; rows are floor(M/(k s))
 	CellBits int        // s, the bits of a cell (the paper also writes sigma), from 1 to 16
 	Cells    int        // k, the cells of a row ("buckets"), from 1 to S
-	Empty    EmptyCells // how empty cells are told, which gives S
+	Empty    EmptyCells // how empty cells are marked, which gives S
 	Seed     uint64     // of the random evictions; queues have none
 }
 
-// newQHT returns the table that has so many bits for a row.
+// newQHT returns the table whose rows take the given number of bits.
 func (c QHTConfig) newQHT(duplicates, queued bool, encoding *SemiSort) (*QHT, error) {
 	f := fingerprints{width: c.CellBits, empty: c.Empty}
 	if err := cmp.Or(
@@ -58,7 +58,7 @@ func (c QHTConfig) newQHT(duplicates, queued bool, encoding *SemiSort) (*QHT, er
 // tables although they are headed S = 2^s. The number of rows need not be a power of two.
 type QHT struct {
 	table       *quotientTable
-	fingerprint func(x uint64) uint64 // of an element, of whose digest x is element 0
+	fingerprint func(x uint64) uint64 // fingerprint of an element; x is element 0 of its digest
 	random      *rand.Rand
 	duplicates  bool // elements reported duplicate are inserted too
 	queued      bool // rows are queues
@@ -78,14 +78,14 @@ func NewQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, false, nil) }
 // fingerprint.
 func NewQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, false, nil) }
 
-// NewQQHT returns the queued table (section 5.2, the column QHT/QQHT of Table 4): each row
-// is a queue of k fingerprints, of which a new one pushes out the oldest. With k = 1 it is
-// [NewQHT]. In saturation its rates are those of that, too.
+// NewQQHT returns the queued table (section 5.2, the column QHT/QQHT of Table 4): each
+// row is a queue of k fingerprints, from which a new one pushes out the oldest. With k =
+// 1 it is [NewQHT]. In saturation it also has its rates.
 func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true, nil) }
 
 // NewQQHTD returns the queued table with duplicates (section 5.2, Algorithm 2): every
-// element is appended to its row's queue. In saturation its rates are those of [NewQHTD].
-// With k = 1 it reports what [NewQHT] does.
+// element is appended to its row's queue. In saturation it has the rates of [NewQHTD].
+// With k = 1 its reports equal those of [NewQHT].
 //
 // Interpretation: a row that is not full yet is a queue with empty cells at its front, as
 // Algorithm 2 always pops one and appends one.
@@ -113,8 +113,8 @@ func (q *QHT) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// Cell returns what the table knows of an element: its row and its fingerprint. Elements
-// that agree in both are the same to it.
+// Cell returns an element's row and fingerprint. The table cannot distinguish elements
+// that agree in both.
 func (q *QHT) Cell(d digest.Digest) (row, fingerprint uint64) {
 	return q.table.rowOf(d), q.fingerprint(d[0])
 }
@@ -134,7 +134,7 @@ type quotientTable struct {
 // tableShape says which table to make.
 type tableShape struct {
 	bits, perRow, width int
-	fingerprints        int // S, as many cells as a row has at most
+	fingerprints        int // S, the limit of the cells of a row
 	leastRows           int
 	powerOfTwo          bool      // of rows
 	encoding            *SemiSort // may be nil
@@ -193,9 +193,9 @@ func (t *quotientTable) write(at uint64, row []uint64) {
 	}
 }
 
-// EmptyCells says how a filter of fingerprints tells empty cells from used ones when the
-// cells are plain words that start as zero: the three options of GLN19, section 3.2. S,
-// the number of fingerprints, follows from it and the cell's s bits.
+// EmptyCells says how a filter of fingerprints distinguishes empty cells from used ones
+// when the cells are plain words that start as zero: the three options of GLN19, section
+// 3.2. S, the number of fingerprints, follows from it and the cell's s bits.
 type EmptyCells uint8
 
 const (
@@ -208,8 +208,8 @@ const (
 	EmptyReassigned
 	// EmptyShared is the first option: 0 is a fingerprint like any other, so an element
 	// that has it is reported a duplicate by every row with an empty cell. S is 2^s.
-	// Interpretation: a cell that holds the fingerprint 0 cannot be told from an empty
-	// one, so it is the next to be filled.
+	// Interpretation: a cell with the fingerprint 0 looks empty, so it is the next to be
+	// filled.
 	EmptyShared
 )
 
@@ -227,7 +227,7 @@ func (f fingerprints) count() int {
 	return 1<<f.width - 1
 }
 
-// of returns the fingerprint of an element, of whose digest x is element 0.
+// of returns the fingerprint of an element; x is element 0 of its digest.
 func (f fingerprints) of(x uint64) uint64 {
 	mask := uint64(1)<<f.width - 1
 	value := x & mask
@@ -247,19 +247,19 @@ func (f fingerprints) of(x uint64) uint64 {
 // value occurs in it.
 func rehash(x, i uint64) uint64 { return SplitMix(x + i*golden) }
 
-// SQFConfig is what a streaming quotient filter is made from.
+// SQFConfig configures a streaming quotient filter.
 type SQFConfig struct {
-	Bits        int    // M, the memory in bits, up to 2^38, of which a power of two of rows is used
+	Bits        int    // M, the memory in bits, up to 2^38; the largest power of two of rows that fits is used
 	Cells       int    // k, the cells of a row, from 1 to S = 2^r' (r-r'+1)
 	Remainder   int    // r, the hash bits whose weight is taken, from 2
-	Fingerprint int    // r', how many of them are stored as they are, from 1 to r-1
+	Fingerprint int    // r', how many of these bits are stored as they are, from 1 to r-1
 	Seed        uint64 // of the random evictions
 }
 
 // NewSQF returns an empty streaming quotient filter (Dutta, Narang, Bera, VLDB 2013) as
 // GLN19 gives it in section 2.4: 2^q rows of k cells. A fingerprint is the r' low bits of
 // r hash bits and the number of ones among all r. It takes r' + ceil(log2(r+1)) bits, but
-// only 2^r' (r-r'+1) of their values occur. Insertion and eviction are those of [QHT].
+// only 2^r' (r-r'+1) of their values occur. It inserts and evicts as [QHT] does.
 //
 // Interpretation: q is the largest that fits the memory, so that up to half of it is
 // unused; at 3-bit cells this is most of QHT's lead over SQF in the paper's Table 2. A
@@ -303,7 +303,7 @@ const maxSemiSortCells = 64
 // SemiSort encodes rows of k cells of s bits without their order, as GLN19, section 3.3,
 // adopts from cuckoo filters: an empty cell counts as fingerprint 0, the cells are
 // sorted, and the sorted row is encoded as a number. There are C(2^s+k-1, k) sorted rows.
-// For k = s = 4 these are 3876, which 12 bits can tell apart instead of 16.
+// For k = s = 4 these are 3876, which 12 bits can distinguish instead of 16.
 //
 // The number is the row's rank in the combinatorial number system: with the cells in
 // ascending order a(0) <= ... <= a(k-1), the sum of C(a(i)+i, i+1). The empty row is 0.
@@ -311,9 +311,9 @@ const maxSemiSortCells = 64
 // The encoding loses the order of the cells. A [QHT] does not need it, since its rows are
 // sets and its evictions are random. The queues of a [QQHTD] do need it.
 //
-// Interpretation: any row of fingerprints can be encoded, also one with equal
-// fingerprints, as in the paper's count. A QHT has no fingerprint but 0 twice in a row,
-// so its rows alone would be fewer: 1941, or 11 bits, in the example.
+// Interpretation: any row of fingerprints can be encoded, even one with equal
+// fingerprints, as in the paper's count. A QHT has no fingerprint except 0 twice in a
+// row, so its own rows would be fewer: 1941, or 11 bits, in the example.
 type SemiSort struct {
 	cells, cellBits int
 	choose          [][]uint64 // choose[i][n] is C(n, i+1)
@@ -383,12 +383,12 @@ func (s *SemiSort) decode(code uint64, row []uint64) {
 }
 
 // NewSemiSortedQHT returns a [QHT] of floor(M/b) semi-sorted rows, where b is
-// [SemiSort.Bits]. The same memory has more rows than one of cells.
+// [SemiSort.Bits]. The same memory has more semi-sorted rows than plain ones.
 //
-// With as many rows it holds the same fingerprints and reports the same, until a
-// row is full. Then each evicts the fingerprint of a uniformly random cell, but here the
-// cells are those of the sorted row. So the two have the same error rates, but even with
-// the same seed their errors differ, unless a row is one cell.
+// With as many rows it holds the same fingerprints and reports the same, until a row is
+// full. Then each evicts the fingerprint of a uniformly random cell, but here the cells
+// are in sorted order. So the two have the same error rates, but even with the same seed
+// their errors differ, unless a row is one cell.
 //
 // Interpretation: the paper gives no algorithm. A row is decoded, changed as by Algorithm
 // 1 and encoded again, which takes time proportional to k s. Errors wrap [ErrParameter].

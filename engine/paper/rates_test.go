@@ -13,8 +13,8 @@ import (
 // rate returns a closed form's rate, or ends the test if there is an error.
 func rate(t *testing.T) func(v float64, err error) float64 { return must[float64](t) }
 
-// missesAtGap lets an element come, gap others, and the element again, and counts how often
-// it is missed, after so many others.
+// missesAtGap lets an element come, gap others, and the element again, and counts its
+// misses, after warm other elements.
 func missesAtGap(f Filter, warm, gap, trials int) (misses int) {
 	countErrors(f, fresh(0, warm), 0)
 	for trial := range trials {
@@ -154,8 +154,9 @@ func TestQuotientRates(t *testing.T) {
 
 // In saturation a filter reports duplicates and new elements with the same chance (GLN19,
 // section 4.3): FPR + FNR = 1. Some 206,000 distinct elements and 194,000 duplicates go
-// through filters that hold a few hundred; 0.3 % of the rate are for what they still hold and
-// for how they filled, and more in A2, which holds 1 to 2 % of the duplicates.
+// through filters that hold a few hundred; 0.3 % of the rate are for elements that they
+// still hold and for how they filled, and more in A2, which holds 1 to 2 % of the
+// duplicates.
 func TestSaturation(t *testing.T) {
 	const memory = 1200
 	table := func(cells, cellBits int, empty EmptyCells) QHTConfig {

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// maxSlices bounds the sites of a sliced filter and the filters of a tree, each of
-// which takes some memory of its own. The papers use up to 100.
+// maxSlices bounds the sites of a sliced filter and the filters of a tree: each takes
+// some memory of its own. The papers use up to 100.
 const maxSlices = 1 << 20
 
 // SlicedConfig says which sliced Bloom filter to build: [NewHorizontal],
@@ -22,22 +22,24 @@ type SlicedConfig struct {
 	K      int // hash functions, from 1 to 1024
 	Slices int // S, from 1 to 2^20; with an inner slicing S S' is at most 2^20
 
-	// AtLeast is x of the fault tolerance heuristic: the bits that have to be in
-	// working slices for an element to be a duplicate, from 0 to K. With 0 the
-	// elements that failed slices leave undecided are duplicates, with K distinct.
+	// AtLeast is x of the fault tolerance heuristic: the number of bits that have to be
+	// in working slices for an element to be a duplicate, from 0 to K. With 0 the
+	// elements that failed slices leave undecided are duplicates, with K they are
+	// distinct.
 	AtLeast int
-	// FirstTest selects the first-test-then-set primitive: bits are set in a
-	// second round, for distinct elements only. Otherwise test-and-set is used, by
-	// which a slice sets the bits as it tests them. Verdicts are the same.
+	// FirstTest selects the first-test-then-set primitive: bits are set in a second
+	// round, for distinct elements only. Otherwise it is test-and-set: a slice sets the
+	// bits as it tests them. Verdicts are the same.
 	FirstTest bool
-	// Pipelined has the slices of an element contacted in turn instead of in
-	// parallel. Verdicts are the same.
+	// Pipelined contacts the slices of an element in turn instead of in parallel.
+	// Verdicts are the same.
 	Pipelined bool
 }
 
 // newSliced returns a filter of S slices, each sliced into inner ones again. arrange gets
-// the values of K hash functions whose range is all slices' bits together. Each of them
-// gives a slice and an offset in it, which are uniform and independent. It changes slices.
+// the values of K hash functions whose range is the bits of all slices together. Each
+// value gives a slice and an offset in it, which are uniform and independent. It changes
+// the slices.
 func (c SlicedConfig) newSliced(inner int, arrange func(pos []uint64, size uint64)) (*Sliced, error) {
 	count := c.Slices * inner
 	if err := cmp.Or(
@@ -68,24 +70,24 @@ func (c SlicedConfig) newSliced(inner int, arrange func(pos []uint64, size uint6
 // and any higher value as distinct. Errors wrap [ErrParameter].
 func NewHorizontal(c SlicedConfig) (*Sliced, error) { return NewSplit(c, 1) }
 
-// NewVertical returns a vertically sliced Bloom filter (Definition 2 of the paper
-// at [Sliced]): slice i of one large filter is its range of bits from i m/S on,
-// floor(m/S) of them. It is [NewSplit] with k1 = K. Without failures its verdicts are
-// those of the unsliced filter of the same bits, S = 1, element for element. Errors
-// wrap [ErrParameter].
+// NewVertical returns a vertically sliced Bloom filter (Definition 2 of the paper at
+// [Sliced]): slice i of one large filter is its range of bits from i m/S on, floor(m/S)
+// of them. It is [NewSplit] with k1 = K. Without failures its verdicts equal, element for
+// element, those of the unsliced filter of the same bits, S = 1. Errors wrap
+// [ErrParameter].
 func NewVertical(c SlicedConfig) (*Sliced, error) { return NewSplit(c, c.K) }
 
 // NewSplit returns a Bloom filter sliced in the general way (section 3.3, Proposition 2
-// of the paper at [Sliced]): k1 hash functions each select one of S slices, in each of
-// which the element has k2 = K/k1 bits. k1 has to divide K. Errors wrap [ErrParameter].
+// of the paper at [Sliced]): k1 hash functions each select one of S slices. The element
+// has k2 = K/k1 bits in each of them. k1 has to divide K. Errors wrap [ErrParameter].
 //
 // Interpretation:
 //
-//   - The k1 functions may select the same slice, as those of vertical slicing (k1 = K)
-//     do.
+//   - The k1 functions may select the same slice, as the functions of vertical slicing
+//     (k1 = K) may.
 //   - All K offsets come from functions of their own ("we apply k1 k2 hash functions").
 //     With the same k2 offsets in every selected slice, elements would share their bits
-//     in groups, and vertical slicing would not be that of Definition 2.
+//     in groups, and vertical slicing would contradict Definition 2.
 func NewSplit(c SlicedConfig, k1 int) (*Sliced, error) {
 	if err := requireRange("k1", k1, 1, c.K); err != nil {
 		return nil, err
@@ -103,8 +105,8 @@ func NewSplit(c SlicedConfig, k1 int) (*Sliced, error) {
 }
 
 // NewHVDiced returns an h-v diced Bloom filter (section 3.3 of the paper at [Sliced]): S
-// horizontal slices, each of which is sliced vertically into inner ones, S'. Slice number
-// i S' + j is part j of horizontal slice i. Errors wrap [ErrParameter].
+// horizontal slices, each sliced vertically into S' inner ones. Slice number i S' + j is
+// part j of horizontal slice i. Errors wrap [ErrParameter].
 func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(pos []uint64, size uint64) {
 		outer := size * uint64(inner)
@@ -116,19 +118,20 @@ func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 }
 
 // NewVHDiced returns a v-h diced Bloom filter (section 3.3 of the paper at [Sliced]): S
-// vertical slices, each of which is sliced horizontally into inner ones, S'. Slice number
-// i S' + j is part j of vertical slice i. Errors wrap [ErrParameter].
+// vertical slices, each sliced horizontally into S' inner ones. Slice number i S' + j is
+// part j of vertical slice i. Errors wrap [ErrParameter].
 //
-// Interpretation: each vertical slice chooses one of its parts for an element by a hash
-// function of its own. One choice for all vertical slices would make the filter an h-v
-// diced one with S and S' exchanged.
+// Interpretation: each vertical slice chooses one of its parts for an element by its own
+// hash function. One choice for all vertical slices would make the filter an h-v diced
+// one with S and S' exchanged.
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
 	return c.newSliced(inner, func(pos []uint64, size uint64) { DiceVertical(pos, size, inner) })
 }
 
 // DiceVertical moves an element's positions to the inner slices of a v-h diced filter, as
-// [NewVHDiced] does. size is that of an inner slice, of which each vertical slice has inner
-// ones. The first position in a vertical slice says which of them takes all those there.
+// [NewVHDiced] does. size is the size of an inner slice; each vertical slice has inner
+// ones. The first position in a vertical slice selects the inner slice that takes all
+// positions there.
 func DiceVertical(pos []uint64, size uint64, inner int) {
 	outer := size * uint64(inner)
 	for i, p := range pos {
@@ -153,8 +156,8 @@ func (s *Sliced) Fail(slice int) error {
 }
 
 // Sliced is an append-only Bloom filter in slices, each at a site of its own, of KNPS,
-// section 3. Here all sites are in one process, and [Cost] counts what they would send
-// each other.
+// section 3. Here all sites are in one process, and [Cost] counts the messages that they
+// would send each other.
 //
 // An element is a duplicate if all its bits in working slices are set and at least x of
 // its bits are in working slices ([SlicedConfig]). Without failures this means that all
@@ -208,7 +211,7 @@ func (s *Sliced) ask(live int) (allSet bool) {
 		allSet = s.testSlice(hop.slice) && allSet
 		visited++
 		if !allSet && s.config.Pipelined && s.config.FirstTest {
-			break // test-and-set goes on, for the bits yet to be set
+			break // test-and-set continues, for the bits yet to be set
 		}
 	}
 	s.request(&s.cost.Tests, visited, live)
@@ -240,9 +243,9 @@ func (s *Sliced) set(live int) {
 	}
 }
 
-// Cost counts what a sliced filter does over its network since it was made. A request
-// goes from an element's producer to a slice or, pipelined, from a slice to the next one;
-// a slice that takes a request accesses its bits once. Failed slices get none.
+// Cost counts a sliced filter's network operations since it was made. A request goes from
+// an element's producer to a slice or, pipelined, from a slice to the next one; a slice
+// that takes a request accesses its bits once. Failed slices get none.
 //
 //   - Test-and-set in parallel: a request to each slice that holds bits of the
 //     element, and an answer from each.
@@ -259,10 +262,10 @@ type Cost struct {
 	Tests   int // requests to test, or to test and set
 	Sets    int // requests to set, of first-test-then-set
 	Answers int // to the producers
-	// PositionBits is what the positions in all requests take, in bits. A position in the
-	// tested slice takes log2(m/S), rounded up. A position that is passed on to a later
-	// slice of a pipeline takes log2(m), since it names the slice too. The parallel cost
-	// of a round is the paper's k log2(m/S).
+	// PositionBits is the size of the positions in all requests, in bits. A position in
+	// the tested slice takes log2(m/S), rounded up. A position that is passed on to a
+	// later slice of a pipeline takes log2(m), since it names the slice too. The parallel
+	// cost of a round is the paper's k log2(m/S).
 	PositionBits int
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // TestVHDicedChoices looks at the parts that an element has bits in. Within a vertical
-// slice it is one part. Those of two slices are chosen apart from each other: one in three
-// of them have the same number.
+// slice it is one part. Two slices choose independently: one in three pairs have the same
+// number.
 func TestVHDicedChoices(t *testing.T) {
 	const vertical, inner, elements = 4, 3, 20_000
 	f := must[*Sliced](t)(NewVHDiced(SlicedConfig{Bits: 120_000, K: 6, Slices: vertical}, inner))
@@ -40,8 +40,9 @@ func TestVHDicedChoices(t *testing.T) {
 	}
 }
 
-// TestTimerSlicesSpread looks at the two timers of elements of the same slice. Whatever
-// chose the slice says nothing of them: all distances between them occur as often.
+// TestTimerSlicesSpread looks at the two timers of elements of the same slice. The hash
+// that chose the slice says nothing about them: all distances between them occur as
+// often.
 func TestTimerSlicesSpread(t *testing.T) {
 	const timers, slices, elements, ranges = 8000, 8, 40_000, 8
 	s := must[*TimerSlices](t)(NewTimerSlices(TimerConfig{Timers: timers, K: 2, Window: 10}, slices))

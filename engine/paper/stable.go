@@ -21,8 +21,9 @@ type StableConfig struct {
 	// Independent draws P different cells for each element, as Algorithm 1 has it, and not
 	// adjacent ones. It takes time in the order of P^2.
 	Independent bool
-	// Reach is how many cells decrements begin at, from the first on, at least P; 0 stands
-	// for all. With 2^31 of 2^32 the filter has the rates that Bera et al. print for 512 MB.
+	// Reach is the number of cells that decrements begin at, from the first on, at least
+	// P; 0 stands for all. With 2^31 of 2^32 the filter has the rates that Bera et al.
+	// print for 512 MB.
 	Reach int
 }
 
@@ -87,8 +88,8 @@ func (s *Stable) TestAndSet(d digest.Digest) (seen bool) {
 	return seen
 }
 
-// foresee implements foreseer. The cells to decrement are worth it, as those that are not
-// zero have to be known; filters that reset bits without a look at them gain nothing.
+// foresee implements foreseer. The cells to decrement are worth prefetching, as the
+// filter has to know which are not zero; filters that reset bits blindly gain nothing.
 func (s *Stable) foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells) {
 	indexes, memory := s.hashed.foresee(indexes, digests)
 	ahead := *s.source // the next values, without drawing them
@@ -133,8 +134,8 @@ func (s *Stable) Zeros() float64 { return 1 - s.Load() }
 func (s *Stable) Load() float64 { return s.share(1) }
 
 // LRU is the buffering method of DR06, sections 2.2 and 5.2 ("Buffering Implementation"):
-// a buffer of elements, in which a new one replaces the least recently used. It has no
-// false positives.
+// a buffer of elements, in which a new element replaces the least recently used. It has
+// no false positives.
 //
 // Interpretation: "used" means that the element arrived, found or not. The filter
 // compares the whole digest, but accounts for memory as the paper does: the element's own

@@ -16,10 +16,10 @@ type TimerConfig struct {
 	Timers int // m, from 1 to 2^32
 	K      int // hash functions, from 1 to 1024
 	Window int // w in time units, from 1 to half of the largest int
-	Equal  int // k', timers that have to be equal, from 0 to K; 0 and 1 ask for nothing
+	Equal  int // k', timers that have to be equal, from 0 to K; 0 and 1 require nothing
 }
 
-// validate checks all, with a window of at least so many units.
+// validate checks all fields, with a window of at least the given number of units.
 func (c TimerConfig) validate(least int) error {
 	return cmp.Or(
 		requireRange("window", c.Window, least, math.MaxInt/2),
@@ -40,25 +40,25 @@ func (c TimerConfig) validate(least int) error {
 // set too many of its timers since.
 //
 // It is also the vertical sliding filter: its slices are ranges of the timers. One clock
-// drives all of them, so they act as one filter. [TimerSlices] are the horizontal ones.
+// drives all of them, so they act as one filter. [TimerSlices] is the horizontal one.
 //
 // Interpretation:
 //
 //   - Timers of duplicates are not set ("only if an event is distinct"), so an event that
 //     keeps coming is reported distinct once in w units. This is Definition 4, whose
 //     window counts from deliveries.
-//   - An event of t units ago sets its timers to w - t, as printed for slices that learn
-//     of it late. It never lowers a timer, which would forget another event before its
-//     time. If t is w or more, it sets none.
+//   - An event of t units ago sets its timers to w - t, as printed for slices that
+//     receive it late. It never lowers a timer, which would forget another event before
+//     its time. If t is w or more, it sets none.
 //   - "At least k' equal" is about the largest group of equal ones. If several hash
 //     functions agree on a timer, it counts as often. This package makes them from two
 //     values by double hashing, so two events share all k timers with probability m^-2.
-//     From about k' = 3 on no other false positives are left.
+//     From about k' = 3 on this causes all remaining false positives.
 //   - Timers have ceil(log2(w+1)) bits; the printed ceil(log2(w)) has no code for zero if
 //     w is a power of two.
 //
 // A timer is stored as the unit in which it reaches zero, so the passing of time costs
-// nothing. What can be observed is the same.
+// nothing. The observable behavior is the same.
 type TimerBloom struct {
 	zeroAt  []uint64
 	window  uint64
@@ -100,8 +100,8 @@ func (b *TimerBloom) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 }
 
 // EqualTimers returns the size of the largest group of equal timers among the element's
-// k, 0 if one of them is zero. It makes unit the present, unless that is past, and
-// inserts nothing.
+// k, or 0 if one is zero. It makes unit the present, unless that is past, and inserts
+// nothing.
 func (b *TimerBloom) EqualTimers(d digest.Digest, unit uint64) int {
 	b.advance(unit)
 	return b.largestGroup(d)
@@ -117,7 +117,7 @@ func (b *TimerBloom) test(d digest.Digest) (seen bool) { return b.largestGroup(d
 func (b *TimerBloom) locate(d digest.Digest) { IndependentPositions(b.pos, d, uint64(len(b.zeroAt))) }
 
 // set sets the timers of an element of the given unit: to the window minus the units that
-// have passed since. Those that would reach zero later anyway stay.
+// have passed since. Timers that would reach zero later anyway stay.
 func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 	b.locate(d)
 	zeroAt := min(unit, b.now) + b.window
@@ -137,8 +137,7 @@ func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 	}
 }
 
-// since returns the latest unit in which the element, which the filter holds, may have
-// been inserted.
+// since returns the latest unit in which an element of the filter may have been inserted.
 func (b *TimerBloom) since(d digest.Digest) uint64 {
 	b.locate(d)
 	first := uint64(math.MaxUint64)
@@ -190,9 +189,9 @@ func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 	return EqualGroup(b.pos, b.now)
 }
 
-// EqualGroup returns the size of the largest group of equal timers among an element's, which
-// it sorts, and 0 if one of them is zero at present. A timer is given by the unit in which it
-// reaches zero, so timers are equal if these are. It takes O(k log k).
+// EqualGroup returns the size of the largest group of equal timers among an element's
+// timers, which it sorts, or 0 if one is zero at present. A timer is given by the unit in
+// which it reaches zero, so timers are equal if their units are. It takes O(k log k).
 func EqualGroup(zeroAt []uint64, now uint64) (largest int) {
 	slices.Sort(zeroAt)
 	group := 0
@@ -214,8 +213,8 @@ func EqualGroup(zeroAt []uint64, now uint64) (largest int) {
 // takes an event.
 //
 // Interpretation: sites share no clock but the units of the events. So the present of a
-// slice is the latest unit that it was given, and an event from before it is late. If
-// units never go back, this equals one clock for all slices.
+// slice is the latest unit that it has received, and an earlier event is late. If units
+// never go back, this equals one clock for all slices.
 type TimerSlices struct {
 	slices []*TimerBloom
 }

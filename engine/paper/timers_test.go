@@ -86,8 +86,8 @@ func timedFilters(t *testing.T, c TimerConfig) map[string]TimedFilter {
 	return filters
 }
 
-// TestTimersMissNothing checks Definition 4: what was reported distinct in the window
-// is found again. Elements repeat within a unit, at any gap and late.
+// TestTimersMissNothing checks Definition 4: elements reported distinct in the window are
+// found again. Elements repeat within a unit, at any gap and late.
 func TestTimersMissNothing(t *testing.T) {
 	for _, window := range []int{1, 13, 100} {
 		for name, f := range timedFilters(t, TimerConfig{Timers: 403, K: 4, Window: window}) {

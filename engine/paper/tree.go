@@ -41,19 +41,20 @@ type TreeConfig struct {
 // the path insert it after all have missed it.
 //
 // With a window (section 6, "enhanced with timers") nodes are [TimerBloom] filters, and
-// both kinds of trees test first, as the paper says: a distinct element sets its timers in
-// all nodes of its path. Interpretation: a dense tree also sets those of the nodes that
-// missed a duplicate, to what is left of the copy's time in the node that matched. So no
-// node holds an element longer than the root, and the verdicts are those of one filter of
-// timers.
+// both kinds of trees test first, as the paper says: a distinct element sets its timers
+// in all nodes of its path. Interpretation: a dense tree also sets the timers of the
+// nodes that missed a duplicate, to the remaining time of the copy in the node that
+// matched. So no node holds an element longer than the root, and the verdicts equal those
+// of one filter of timers.
 //
-// A sliced root gives the verdicts of the sliced filter alone if its slices are vertical,
-// m bits in all and K hash functions, as the nodes have (Lemma 1). A horizontal one has
-// other bits than the nodes below, whose false positives come on top.
+// A sliced root gives the verdicts of the sliced filter by itself if its slices are
+// vertical, with m bits in all and K hash functions, like the nodes (Lemma 1). A
+// horizontal one has other bits than the nodes below, whose false positives add to its
+// own.
 //
-// A node's bits are always among those of its parent. So, without top-down testing,
-// dense and sparse trees and a single filter of that size all give the same verdicts,
-// element for element (Propositions 3 and 4), and no duplicate is missed.
+// A node's bits are always a subset of its parent's. So, without top-down testing, dense
+// and sparse trees and a single filter of that size all give the same verdicts, element
+// for element (Propositions 3 and 4), and no duplicate is missed.
 //
 // With top-down testing, a match at a level above d in the tree (a smaller number) counts
 // only if matching children lead from it down to level d. Interpretation:
@@ -61,8 +62,8 @@ type TreeConfig struct {
 //   - "If all the children indicate a miss, then u is considered distinct": this happens
 //     if no path of matches reaches level d.
 //   - "The process stops" then: the levels above the match are not tested. From d = 2 on,
-//     a tree therefore misses some duplicates: those that are stored under another node
-//     than the one that matched by chance.
+//     a tree therefore misses some duplicates: elements that are stored under another
+//     node than the one that matched by chance.
 //   - "No bits are set" in the nodes tested top-down. But a sparse tree sets the bits in
 //     the nodes of the path up to the match, as it does for all distinct elements: by
 //     Definition 5 each is in at least one leaf. Otherwise all further copies of such an
@@ -79,7 +80,7 @@ type Tree struct {
 	counts []LevelCounts
 }
 
-// LevelCounts holds what happened at one level of a tree.
+// LevelCounts counts the accesses at one level of a tree.
 type LevelCounts struct {
 	Tests int // accesses that test or, in a dense tree on the way up, test and set
 	Sets  int // accesses that only set, in a sparse tree
@@ -145,8 +146,8 @@ func (c TreeConfig) widths() ([]int, error) {
 }
 
 // TestAndSetFrom reports whether the element was seen before at any leaf, and remembers
-// it, in the present. leaf is the number of the producer's leaf, from 0 on. One that is not
-// there panics, as an index out of range does.
+// it, in the present. leaf is the number of the producer's leaf, from 0 on. A leaf that
+// does not exist panics, as an index out of range does.
 func (t *Tree) TestAndSetFrom(leaf int, d digest.Digest) (seen bool) {
 	return t.TestAndSetFromAt(leaf, d, t.now)
 }
@@ -198,7 +199,7 @@ func (t *Tree) setFrom(level, leaf int, d digest.Digest, unit uint64) {
 	}
 }
 
-// matches tests a node, given by its number within the level. A root of its own takes the
+// matches tests a node, given by its number within the level. A custom root takes the
 // element at once if it misses it, as it is the last to be asked.
 func (t *Tree) matches(level, number int, d digest.Digest) bool {
 	t.counts[level].Tests++
@@ -251,8 +252,8 @@ func (t *Tree) confirmed(level, leaf int, d digest.Digest) bool {
 // none stands for no child.
 const none = -1
 
-// matchingChildren tests the children of a node but one, and returns the numbers of
-// those that match.
+// matchingChildren tests the children of a node except one, and returns the numbers of
+// the matching ones.
 func (t *Tree) matchingChildren(level, number, except int, d digest.Digest) (matches []int) {
 	first := number * t.config.FanOut[level]
 	for child := first; child < first+t.config.FanOut[level]; child++ {

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// JumpingConfig is what a Bloom filter over jumping windows is made from.
+// JumpingConfig configures a Bloom filter over jumping windows.
 type JumpingConfig struct {
 	Counters    int // M, of each filter, from 1; the memory is at most 2^38 bits in all
 	CounterBits int // of a sub-window's counters, from 1
@@ -23,9 +23,9 @@ type JumpingConfig struct {
 // JumpingBloom is the Bloom filter over jumping windows of MAE05, sections 3.3 and 5.2.4:
 // a window of Q n elements consists of Q sub-windows. Each has a counting Bloom filter,
 // and a main filter holds their sum. When the latest sub-window is complete, its counters
-// are added to the main filter and those of the oldest are subtracted. Then the oldest is
-// cleared and takes the next elements. It misses no duplicate of one of the last n
-// elements, nor of an element of the same sub-window.
+// are added to the main filter and the counters of the oldest are subtracted. Then the
+// oldest is cleared and takes the next elements. It misses no duplicate of one of the
+// last n elements, nor of an element of the same sub-window.
 //
 // Interpretation:
 //
@@ -42,7 +42,7 @@ type JumpingConfig struct {
 //     5.2.1), since a late duplicate has to outlive the sub-window of its first copy.
 //   - The paper says nothing about a counter's width. A sub-window's counter that reaches
 //     its largest value stays there. The main filter's counters have ceil(log2(Q)) bits
-//     more, so that they hold the sum of Q of these. What is subtracted is what was
+//     more, so that they hold the sum of Q of these. The filter subtracts exactly what it
 //     added, so no counter is zero too early or below zero. So a width of 1, which makes
 //     the sub-windows plain Bloom filters, gives the same verdicts as any other.
 type JumpingBloom struct {
@@ -102,16 +102,16 @@ func (j *JumpingBloom) jump() {
 	j.current, j.came = oldest, 0
 }
 
-// Bits implements [Filter]: the main filter and those of Q sub-windows.
+// Bits implements [Filter]: the main filter and the filters of Q sub-windows.
 func (j *JumpingBloom) Bits() int { return j.hashed.Bits() + j.subs.Bits() }
 
-// SlidingConfig is what a counting Bloom filter over a sliding window is made from.
+// SlidingConfig configures a counting Bloom filter over a sliding window.
 type SlidingConfig struct {
 	Counters    int // M, from 1; Counters * CounterBits is at most 2^37
 	CounterBits int // from 2 to 16; a counter's largest value is 2^CounterBits - 1
 	D           int // hash functions, from 1 to 1024
 	Window      int // N, from 1; Window * max(ElementBits, 128) is at most 2^37
-	ElementBits int // that the queue's memory is accounted with, from 1 to 512
+	ElementBits int // element size for accounting the queue's memory, from 1 to 512
 }
 
 // digestBits is the size of a queue's entry in memory.
@@ -121,7 +121,7 @@ const digestBits = 128
 // of MAE05, sections 3.1 and 5.2.3. An element is a duplicate if none of its d counters
 // is zero. Every element increments its counters and enters a circular queue of the last
 // N elements. The element that leaves the queue decrements its counters. It misses no
-// duplicate of one of the last N elements.
+// duplicate of the last N elements.
 //
 // Interpretation:
 //
@@ -134,7 +134,7 @@ const digestBits = 128
 //   - The functions share one hash space, as in section 5.2.3. Where two functions of an
 //     element agree, it increments and later decrements their counter twice.
 //   - The paper says nothing about a counter's width. A counter that reaches its largest
-//     value stays there, because it no longer tells how many elements it counts. This
+//     value stays there, because it no longer knows how many elements it counts. This
 //     costs false positives, never a miss. If elements are distinct and d N / M = ln(2),
 //     1.6e-15 of 4-bit counters are that full at any time. But nothing ever clears them,
 //     and an element that comes 15 times within a window fills all of its own: skewed
@@ -145,8 +145,8 @@ type SlidingBloom struct {
 	hashed
 	window      int
 	elementBits int
-	// queue grows to window digests as elements come; then oldest is the place of the one
-	// that leaves next.
+	// queue grows to window digests as elements come; then oldest is the place of the
+	// next one to leave.
 	queue  []digest.Digest
 	oldest int
 }

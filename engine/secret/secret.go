@@ -16,11 +16,11 @@ import (
 )
 
 // Secret is the key of a run. The keys of all digests are derived from it. Runs with the
-// same secret have the same digests on every machine. Who does not know it cannot make
-// packets that collide in a filter on purpose.
+// same secret have the same digests on every machine. An attacker who does not know it
+// cannot make packets that collide in a filter on purpose.
 type Secret [32]byte
 
-// ErrSyntax is what errors about the text of a secret wrap.
+// ErrSyntax is wrapped by errors about the text of a secret.
 var ErrSyntax = errors.New("bad secret")
 
 // Random returns a secret from the system's random source.
@@ -51,9 +51,9 @@ func Parse(text string) (Secret, error) {
 // String hides the secret from logs.
 func (s Secret) String() string { return "secret" }
 
-// Use names what a derived key is for. Each use has a key of its own, so that equal bytes
-// of two uses have different digests, and what an attacker learns of one use tells
-// nothing of another.
+// Use names the use of a derived key. Each use has its own key, so that equal bytes of
+// two uses have different digests, and an attacker who learns about one use learns
+// nothing about another.
 type Use uint64
 
 // The uses of keys. Runs are reproducible only as long as their numbers stay.
@@ -66,11 +66,11 @@ const (
 	highway     Use = 6
 	snapshots   Use = 7
 	Sightings   Use = 8  // conversations of packets, and points where they were seen
-	Counts      Use = 9  // no digests: tells secrets apart in files of counts
+	Counts      Use = 9  // no digests: distinguishes secrets in files of counts
 	Records     Use = 10 // keys of flow records
 
-	// Own is the first of the uses that are free for programs of one's own: this project
-	// takes none from here on.
+	// Own is the first use that is free for other programs: this project takes none from
+	// here on.
 	Own Use = 1 << 32
 )
 

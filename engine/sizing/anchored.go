@@ -4,10 +4,10 @@ package sizing
 
 import "math"
 
-// anchored is a stream in windows that do not slide along with repeats: an element is
-// inserted, its repeats up to a window after that are copies, and the first one after it
-// is inserted again. The sightings of an element are a renewal process: each has another
-// one in the window with the probability that is the share of repeats, after a gap of
+// anchored is a stream in windows that repeats do not extend: an element is inserted, its
+// repeats up to a window later are copies, and the first one after that is inserted
+// again. The sightings of an element are a renewal process: each is followed by another
+// one in the window with a probability equal to the share of repeats, after a gap of
 // their distribution.
 //
 // The age of an insertion runs from 0 to the window in anchoredSteps equal steps. Where a
@@ -26,8 +26,7 @@ type anchored struct {
 
 const anchoredSteps = 256
 
-// leastRepeats stands for the share of repeats where there are none, so that their misses
-// still have a mean.
+// leastRepeats replaces a share of repeats of 0, so that their misses still have a mean.
 const leastRepeats = 1e-6
 
 func newAnchored(fresh float64, gaps Gaps, window float64) *anchored {
@@ -73,11 +72,11 @@ func gapSteps(gaps Gaps, step float64) []float64 {
 	return next
 }
 
-// copies returns how many copies of an insertion a filter finds, and with which
-// probability it misses one. survival is the probability that the insertion is still
-// remembered after so many elements.
+// copies returns how many copies of an insertion a filter finds, and the probability that
+// it misses one. survival is the probability that the insertion is still remembered after
+// the given number of elements.
 func (a *anchored) copies(survival func(elements float64) float64) (found, missed float64) {
-	reached := 0.0 // sightings after one that was found, in the window
+	reached := 0.0 // sightings after a found one, in the window
 	for i, n := range a.sightings {
 		if i == 0 {
 			found, reached = n-1, n*a.nextIn[anchoredSteps]
@@ -90,12 +89,13 @@ func (a *anchored) copies(survival func(elements float64) float64) (found, misse
 	return found, math.Max(0, reached-found)
 }
 
-// rowMisses returns the share of the copies that rows of so many cells miss, and the share
-// of elements that they insert, what they missed among them. A copy is a sighting up to a
-// window after the last insertion of its element. A row evicts the oldest insertion.
+// rowMisses returns the share of the copies that rows of the given number of cells miss,
+// and the share of elements that they insert, including missed copies. A copy is a
+// sighting up to a window after the last insertion of its element. A row evicts the
+// oldest insertion.
 //
 // A row is shared by a Poisson number of the window's elements, of the given mean without
-// the one that is looked at. It forgets nothing if they fit. If not, a miss is an
+// the element in question. The row forgets nothing if they fit. If not, a miss is an
 // insertion, which evicts another element of the same row. So each number of elements has
 // an equilibrium of its own.
 func (a *anchored) rowMisses(different, mean float64, cells int) (fnr, insertions float64) {
@@ -131,7 +131,7 @@ func (a *anchored) crowdedRow(different float64, n, cells int) (missed, copies, 
 		found := 1/a.insertions - 1
 		return 0, found, a.insertions
 	}
-	const steps = 16 // of a bisection: 2^-16 is less than what steps of the age come to
+	const steps = 16 // of a bisection: 2^-16 is less than the error of the age's steps
 	low, high := a.insertions, 1.0
 	for range steps {
 		insertions = (low + high) / 2

@@ -14,8 +14,8 @@ import (
 )
 
 // anchoredRates runs a packet filter and returns its rates from the given element on. A
-// copy is an element whose latest one that the filter kept lies within the window. An
-// element is new if none like it came within the window, and up to blur before it.
+// copy is an element whose latest kept occurrence lies within the window. An element is
+// new if none like it came within the window, and up to blur before it.
 func anchoredRates(t *testing.T, filter engine.PacketFilter, elements []digest.Digest, size, blur, from int) (fpr, fnr, news, copies float64) {
 	t.Helper()
 	seen := make([]uint64, (len(elements)+63)/64)
@@ -112,7 +112,7 @@ func TestAnchored(t *testing.T) {
 	}
 }
 
-// madeStream is a stream and what a question says of it.
+// madeStream is a stream with its description in a question.
 type madeStream struct {
 	elements []digest.Digest
 	question Question
@@ -125,7 +125,7 @@ func lagged(elements, size int, fresh float64) madeStream {
 	return madeStream{all.elements, Question{Distinct: distinct, Gaps: gaps}}
 }
 
-// drawn is a stream of equally likely elements, of which only the number is known.
+// drawn is a stream of equally likely elements with only their number known.
 func drawn(elements, members, size int) madeStream {
 	different := float64(members) * -math.Expm1(-float64(size)/float64(members))
 	return madeStream{newPopulation(elements, members, 5), Question{Different: different}}
@@ -166,8 +166,8 @@ func TestDifferent(t *testing.T) {
 	}
 }
 
-// TestFinite compares the rates over a whole stream with those of the engine's filters,
-// which begin empty.
+// TestFinite compares the rates over a whole stream with the rates of the engine's
+// filters, which begin empty.
 func TestFinite(t *testing.T) {
 	const longest = 1 << 13
 	for _, c := range []struct {

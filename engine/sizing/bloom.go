@@ -8,11 +8,11 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// mostBloomK bounds the number of hash functions: more gain nothing that can be measured.
+// mostBloomK bounds the number of hash functions: more gain nothing measurable.
 const mostBloomK = 64
 
-// bloomFPR returns the FPR of m bits or counters with k hash functions after so many
-// distinct elements, in the limit of many bits.
+// bloomFPR returns the FPR of m bits or counters with k hash functions after the given
+// number of distinct elements, in the limit of many bits.
 func bloomFPR(m, k int, elements float64) float64 {
 	rate, err := theory.BloomFPRApprox(m, k, int(math.Ceil(elements)))
 	if err != nil {
@@ -97,8 +97,8 @@ func bloomLines(r *request, memory int) (design, error) {
 }
 
 // loadWithSlack is the load for which a filter must be sized to hold a load without
-// growing. It allows for what comes until the next decision to grow, all of it new bits,
-// and for a count of set bits four standard deviations above the mean.
+// growing. It allows for the elements until the next decision to grow, all of them with
+// new bits, and for a count of set bits four standard deviations above the mean.
 func loadWithSlack(block theory.SplitBlock, load, lines float64) float64 {
 	bits := lines * lineBits
 	slack := float64(decisions*words*block.Rounds) + 2*math.Sqrt(bits)

@@ -65,8 +65,8 @@ func aging(r *request, memory int) (design, error) {
 	}, left), nil
 }
 
-// agingInsertions is the share of elements that are inserted: those that the newer filter
-// does not report. The share depends on itself and is found by iteration.
+// agingInsertions is the share of elements that are inserted: the elements that the newer
+// filter does not report. The share depends on itself and is found by iteration.
 func agingInsertions(l *load, capacity, fpr float64) float64 {
 	rate := 1.0
 	for range 100 {
@@ -80,8 +80,8 @@ func agingInsertions(l *load, capacity, fpr float64) float64 {
 func clampShare(x float64) float64 { return math.Min(1, math.Max(0, x)) }
 
 // exactRows is distinct.IPv4Rows with as many lines as the window's addresses need. A
-// hash table holds what does not fit them, up to a twentieth more. During growth the old
-// lines need memory beside the new ones.
+// hash table holds the addresses that do not fit, up to a twentieth more. During growth
+// the old lines need memory in addition to the new ones.
 func exactRows(r *request, memory int) (design, error) {
 	lines := exactLines(r.window)
 	if need := lines * lineBits; memory < need {
@@ -95,7 +95,7 @@ func exactRows(r *request, memory int) (design, error) {
 	return r.complete(design{parameters: parameters, bits: lines * lineBits, lines: 1}), nil
 }
 
-// exactLines returns the smallest number of lines that so many addresses fill to three
+// exactLines returns the smallest number of lines that the given addresses fill to three
 // quarters at most.
 func exactLines(addresses float64) int {
 	const least = 64 // the smallest start of distinct.IPv4Rows
@@ -108,8 +108,8 @@ func exactLines(addresses float64) int {
 }
 
 // digestRows is distinct.DigestRows with as many lines as the window's elements need. A
-// hash table holds what does not fit them, up to a twentieth more. During growth the old
-// lines need memory beside the new ones.
+// hash table holds the elements that do not fit, up to a twentieth more. During growth
+// the old lines need memory in addition to the new ones.
 func digestRows(r *request, memory int) (design, error) {
 	return splittingRows(r, memory, r.window, math.Ldexp(r.window, -64))
 }
@@ -120,8 +120,8 @@ func slidingRows(r *request, memory int) (design, error) {
 	return splittingRows(r, memory, r.distinctIn(r.Elements*33/32), math.Ldexp(r.window, -58))
 }
 
-// splittingRows is a design of lines whose number doubles until they hold so many
-// elements.
+// splittingRows is a design of lines whose number doubles until they hold the given
+// number of elements.
 func splittingRows(r *request, memory int, elements, fpr float64) (design, error) {
 	const least, load = 1024, 5 // lines at the start; elements of a line when it splits
 	lines := least
@@ -159,8 +159,8 @@ func exactMap(r *request, memory int) (design, error) {
 	}), nil
 }
 
-// mapBytes estimates the bytes of a Go map of n entries: each slot has a control byte
-// beside it, and the slots double when more than 7 of 8 are taken.
+// mapBytes estimates the bytes of a Go map of n entries: each slot has a control byte,
+// and the slots double when more than 7 of 8 are taken.
 func mapBytes(n float64, entry int) float64 {
 	slots := math.Exp2(float64(bits.Len64(uint64(math.Max(7, n*8/7)))))
 	return slots * float64(entry+1)

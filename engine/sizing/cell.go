@@ -80,14 +80,14 @@ func (r rates) distinctReports(l *load) float64 {
 
 // fixedPoint finds the rate of clearings that reproduces itself. next returns the rate of
 // clearings that follows from given rates; most bounds it. If clearings cannot keep up
-// with what is set, the filter fills up and reports everything as a repeat.
+// with the settings, the filter fills up and reports everything as a repeat.
 func fixedPoint(l *load, k int, setting, most float64, next func(rates) float64) rates {
 	var at rates
 	excess := func(logClearing float64) float64 {
 		at = ratesOf(l, cell{setting: setting, clearing: math.Exp(logClearing), top: 1}, k)
 		return math.Log(next(at)) - logClearing
 	}
-	const little = 1e-3 // of excess, which is what errors of the grid come to
+	const little = 1e-3 // of excess, about the error of the grid
 	low, high := math.Log(most)-15, math.Log(most)
 	if excess(low) < little {
 		return rates{clear: make(misses, len(l.between)), k: k, set: 1, fpr: 1}
@@ -125,8 +125,8 @@ const (
 	lineBits       = 512
 )
 
-// stable is the stable Bloom filter. P is the one that Deng, Rafiei, Eq. 17 gives for the
-// bound on the FPR; K and Max are those that miss least under that P.
+// stable is the stable Bloom filter. Eq. 17 of Deng, Rafiei gives P for the bound on the
+// FPR; K and Max are the ones that miss least under this P.
 func stable(r *request, bits int) (design, error) {
 	b := best{request: r}
 	for _, width := range choices(r.Fixed.CellBits, 1, mostStableBits) {
@@ -137,7 +137,7 @@ func stable(r *request, bits int) (design, error) {
 			if b.found && b.design.fpr <= r.FPR && b.design.fnr == before.fnr {
 				worse++
 			}
-			if worse > 3 { // misses have one minimum in K
+			if worse > 3 { // the misses have one minimum in K
 				break
 			}
 		}
@@ -155,7 +155,7 @@ func stableOf(r *request, bits, width, k int) (design, error) {
 	if filter.P == 0 {
 		p, err := theory.StableP(cells, k, filter.Max, r.FPR)
 		if err != nil {
-			p = cells // as close to the bound as it gets
+			p = cells // the closest possible to the bound
 		}
 		filter.P = p
 	}
@@ -184,7 +184,7 @@ type biasedRates func(r *request, k int, s float64) outcome
 
 // biased returns the rates of a filter that clears bits for each element that it reports
 // as distinct. clearing returns how often such a report clears a given bit, for arrays of
-// s bits of which a share is set.
+// s bits with the given share set.
 func biased(clearing func(k int, s, set float64) float64) biasedRates {
 	return func(r *request, k int, s float64) outcome {
 		if r.load.length > 0 {
@@ -208,7 +208,7 @@ func bsbf(_ int, s, _ float64) float64 { return 1 / s }
 // bsbfsd clears one bit of one array.
 func bsbfsd(k int, s, _ float64) float64 { return 1 / (float64(k) * s) }
 
-// rlbsbf clears one bit of each array with a probability that is its load.
+// rlbsbf clears one bit of each array with a probability equal to its load.
 func rlbsbf(_ int, s, set float64) float64 { return set / s }
 
 // rsbfThreshold is p*, as in Bera et al. and in stream.New.

@@ -22,15 +22,15 @@ type design struct {
 	misses     misses
 	fnr        float64
 	lines      float64 // cache lines that an element touches
-	edge       float64 // by which share of it a window may be too long
+	edge       float64 // share of a window by which it may be too long
 }
 
-// request is a complete question, with what models derive from it.
+// request is a complete question, with the values that models derive from it.
 type request struct {
 	Question
 	load *load
-	// anchored is the stream as windows see it that begin at the last sighting that was
-	// no copy. It is nil if repeats renew the memory of their element.
+	// anchored is the stream for windows that begin at the last sighting that was no
+	// copy. It is nil if repeats renew the memory of their element.
 	anchored *anchored
 	// window is the number of different elements that a window holds: all of a
 	// landmark window, those within it at an instant of the others.
@@ -54,12 +54,12 @@ func newRequest(q Question) *request {
 	return r
 }
 
-// distinctIn returns the number of distinct elements among so many.
+// distinctIn returns the number of distinct elements among the given number of elements.
 func (r *request) distinctIn(elements float64) float64 {
 	return r.capIPv4(distinctAmong(r.Distinct, r.Gaps, elements))
 }
 
-// capIPv4 takes into account that there are no more than 2^32 IPv4 addresses.
+// capIPv4 caps a number at 2^32, the number of IPv4 addresses.
 func (r *request) capIPv4(different float64) float64 {
 	if r.Key == IPv4 {
 		return math.Min(different, ipv4Addresses)
@@ -73,9 +73,9 @@ func (r *request) finish(d design, m misses) design {
 	return d
 }
 
-// inserted returns how many elements a filter inserts among so many, if it misses nothing:
-// the different ones or, with windows that begin at an insertion, those that are no
-// copies.
+// inserted returns how many of the given elements a filter inserts, if it misses nothing:
+// the different ones or, with windows that begin at an insertion, the elements that are
+// no copies.
 func (r *request) inserted(elements float64) float64 {
 	if r.anchored == nil {
 		return r.distinctIn(elements)
@@ -89,8 +89,8 @@ func (r *request) complete(d design) design {
 }
 
 // betterDesign reports whether a is better than b at the same memory. A design that keeps
-// the bound on the FPR wins, then one that misses less. If neither keeps the bound, the
-// lower FPR wins.
+// the bound on the FPR wins, then a design that misses less. If neither keeps the bound,
+// the lower FPR wins.
 func (r *request) betterDesign(a, b design) bool {
 	keepsA, keepsB := a.fpr <= r.FPR, b.fpr <= r.FPR
 	switch {
@@ -143,17 +143,16 @@ func choices(fixed, low, high int) []int {
 	return all
 }
 
-// tooSmall is the error if memory does not hold what a method needs, which detail
-// describes.
+// tooSmall is the error if memory is below a method's minimum, which detail describes.
 func tooSmall(bits, least int, detail string, args ...any) error {
 	return impossible("%s: %d bits of memory are too few, at least %d are needed", fmt.Sprintf(detail, args...), bits, least)
 }
 
 const (
-	// maxSearched is the largest memory that is looked at where the question is how
-	// much is needed: 64 GiB.
+	// maxSearched is the largest memory that is tried when the question is how much is
+	// needed: 64 GiB.
 	maxSearched = min(1<<39, math.MaxInt)
-	// searchStep is how close the least memory is found.
+	// searchStep is the precision of the least memory.
 	searchStep = 1.002
 	// curvePoints are for each candidate.
 	curvePoints = 21

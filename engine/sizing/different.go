@@ -9,12 +9,11 @@ import "math"
 const leastFresh = 1e-18
 
 // fitDifferent chooses the share of new elements and the gaps of repeats so that Elements
-// consecutive elements are as many different ones as Different says. Gaps that are given
-// stay, if a share of new elements fits them, as do log-uniform ones over an unbounded
-// stream. Otherwise the stream is that of a fixed
-// population, each member of which is the next element with equal probability: gaps are
-// exponential, cut off at the window. If nearly all elements differ, that comes to uniform
-// gaps.
+// consecutive elements contain Different different ones. Given gaps stay, if a share of
+// new elements fits them, and so do log-uniform ones over an unbounded stream. Otherwise
+// the stream comes from a fixed population, each member of which is the next element with
+// equal probability: gaps are exponential, cut off at the window. If nearly all elements
+// differ, this approaches uniform gaps.
 //
 // In a landmark window each element is new once, so gaps do not matter.
 func (q *Question) fitDifferent() {
@@ -43,8 +42,7 @@ func (q *Question) fitDifferent() {
 	}
 }
 
-// fitFresh chooses the share of new elements alone, and reports whether there is one that
-// fits.
+// fitFresh chooses only the share of new elements, and reports whether one fits.
 func (q *Question) fitFresh() bool {
 	repeated := distinctAmong(0, q.Gaps, q.Elements)
 	fresh := (q.Different - repeated) / (q.Elements - repeated)
@@ -55,14 +53,14 @@ func (q *Question) fitFresh() bool {
 	return true
 }
 
-// exponentialGaps are exponential gaps, cut off at longest, of which there are so many
-// mean gaps in it. Bins have equal shares; the last one is halved again and again, as its
-// gaps differ most.
+// exponentialGaps are exponential gaps, cut off at longest, which is turns times their
+// mean. Bins have equal shares; the last one is halved again and again, as its gaps
+// differ most.
 func exponentialGaps(longest, turns float64) Gaps {
 	const bins, halvings = 64, 16
 	var gaps Gaps
 	waiting, last := 0.0, 1.0
-	add := func(longer float64) { // share of the gaps that is longer than those of the bin
+	add := func(longer float64) { // share of the gaps that are longer than the bin's gaps
 		waiting, last = waiting+last-longer, longer
 		upto := longest
 		if longer > 0 {

@@ -19,20 +19,20 @@
 // A [Tracker] measures both on a stream in bounded memory, and a [TimeSpan] how long the
 // stream takes.
 //
-// What a filter forgets depends on D, not on g: only distinct elements displace each
+// A filter's forgetting depends on D, not on g: only distinct elements displace each
 // other. The model assumes that streams are stationary and that unbounded ones are long.
-// The rates are those of a filter in its steady state, which are its worst. If Length
-// says how long an unbounded stream is, they are means over it, from an empty filter on.
+// The rates are the filter's steady state, which is its worst. If Length gives the length
+// of an unbounded stream, they are means over it, from an empty filter on.
 //
-// Different says how many elements of a window differ. It stands for the share of new
-// elements and for gaps that agree with it: those of a fixed population, each member of
-// which comes as often as the others.
+// Different is the number of different elements in a window. It replaces the share of new
+// elements and the gaps by consistent ones: those of a fixed population whose members
+// come equally often.
 //
-// Packet windows begin at an insertion, unless Refresh is set: a copy does not renew what
-// is remembered. Sightings of an element are then a renewal process, from which follow how
-// many copies an insertion has, how many elements are inserted, and, for each number of
-// elements that share a row, how many copies it misses. This assumes that the gaps of an
-// element are independent of each other.
+// Packet windows begin at an insertion, unless Refresh is set: a copy does not renew its
+// element's memory. Sightings of an element are then a renewal process, from which follow
+// how many copies an insertion has, how many elements are inserted, and, for each number
+// of elements that share a row, how many copies it misses. This assumes that the gaps of
+// an element are independent of each other.
 //
 // # The rates
 //
@@ -47,32 +47,33 @@
 // of the filter, both are solved together. In rows of fingerprints, the distinct elements
 // that fall into a row, or their sightings, evict an element; their number is a Poisson
 // variable. Rows with spare lines follow theory.SpareRows. Measurements with engine and
-// engine/paper show how close the FNR is: within 5 %, for timed rows within 12 %, for quotient
-// tables with several cells in a row within 10 %. In windows that begin at an insertion it
-// is within 10 %, but up to a third too low if 30 % of the elements are new and up to half
-// if 10 % are, because then some elements come far more often than others. For reservoir
-// sampling as published it is within 15 %, and over a stream of a length, which depends on
-// when an element was last inserted, within 25 %. For quotient tables and cuckoo filters that insert duplicates and evict at random it is a bound, up to twice the
-// true one if most elements are repeats. The formulas are for large filters: with fewer
-// than some hundred cells the rates are rough.
+// engine/paper show the accuracy of the FNR: within 5 %, for timed rows within 12 %, for
+// quotient tables with several cells in a row within 10 %. In windows that begin at an
+// insertion it is within 10 %, but up to a third too low if 30 % of the elements are new
+// and up to half if 10 % are, because then some elements come far more often than others.
+// For reservoir sampling as published it is within 15 %, and over a stream of a length,
+// which depends on when an element was last inserted, within 25 %. For quotient tables
+// and cuckoo filters that insert duplicates and evict at random it is a bound, up to
+// twice the true one if most elements are repeats. The formulas are for large filters:
+// with fewer than some hundred cells the rates are rough.
 //
 // # The ranking
 //
 // A method that cannot express the window is not a candidate. The others are sorted by
 //
-//  1. whether they keep the FPR asked for (and the FNR, if the question is how much
-//     memory is needed);
+//  1. whether they keep the requested FPR (and FNR, if the question is how much memory is
+//     needed);
 //  2. whether the asker can run them;
 //  3. whether they are exact maps, which come last as the yardstick;
-//  4. whether package engine has them, and not only to be measured;
+//  4. whether package engine has them, and not only for measurements;
 //  5. the FNR. Values within the bound of [Question], or within a twentieth of the
 //     lowest, count as equal, since the models are no more accurate;
 //  6. the cache lines that an element touches, because they take most of a filter's time,
 //     while an answer that fits the memory gains nothing from being smaller;
-//  7. the least memory that would have been enough;
+//  7. the least sufficient memory;
 //  8. the FPR.
 //
 // The first one is recommended if it meets the request. LRU rows come in the shapes that
-// the engine has. Rows of any width, and the published forms of what the engine has in
-// lines, are candidates only if they are better.
+// the engine has. Rows of any width, and the published forms of methods that the engine
+// has in lines, are candidates only if they are better.
 package sizing

@@ -197,7 +197,7 @@ func buildRows(t *testing.T, c *Candidate, fpr float64) paper.Filter {
 	return oneByOne{s}
 }
 
-// oneByOne is a filter of streams as one of the papers.
+// oneByOne is a filter of streams with the interface of the papers' filters.
 type oneByOne struct{ stream *stream.Filter }
 
 // TestAndSet implements paper.Filter.
@@ -210,8 +210,7 @@ func (f oneByOne) TestAndSet(d digest.Digest) bool {
 // Bits implements paper.Filter.
 func (f oneByOne) Bits() int { return 0 }
 
-// TestLandmark compares blocked Bloom filters and rows with those of the engine,
-// filled.
+// TestLandmark compares blocked Bloom filters and rows with the engine's, filled.
 func TestLandmark(t *testing.T) {
 	const n = 40_000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -266,8 +265,8 @@ func TestLandmark(t *testing.T) {
 	}
 }
 
-// TestSlidingRows compares rows of a window that slides with those of sliding.Rows, to
-// which the elements of some windows come, all new.
+// TestSlidingRows compares rows of a sliding window with sliding.Rows, which get the
+// elements of some windows, all new.
 func TestSlidingRows(t *testing.T) {
 	const n, windows = 30_000, 4
 	c := planned(t, Question{Kind: Sliding, Key: Other, Elements: n}, "sliding-rows")
@@ -366,8 +365,8 @@ func TestJumping(t *testing.T) {
 	if fnr != 0 || c.FNR != 0 {
 		t.Errorf("FNR %g, planned %g", fnr, c.FNR)
 	}
-	// One of the filters is being filled, so the rate is below the bound by a part at
-	// most.
+	// One of the filters is being filled, so the rate is below the bound by at most a
+	// part.
 	near(t, "FPR", c.FPR, fpr, 0.05, distinct*(elements-window), true)
 	if fpr < c.FPR*(parts-1)/(parts+1) {
 		t.Errorf("FPR %g, far below the %g planned", fpr, c.FPR)

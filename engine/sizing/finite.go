@@ -4,8 +4,8 @@ package sizing
 
 import "math"
 
-// A finite stream begins with an empty filter, and its first elements are new whatever
-// they are. So its rates are means over its positions, on a grid of finiteSteps of them.
+// A finite stream begins with an empty filter, and its first elements are new in any
+// case. So its rates are means over its positions, on a grid of finiteSteps of them.
 
 const (
 	finiteSteps = 32
@@ -14,10 +14,10 @@ const (
 	leastRoom = 0.05
 )
 
-// endless returns the share of new elements and the gaps of an endless stream of the kind
-// of one of so many elements, in which they were counted. A gap can only end at positions
-// that lie further back than it is long, so an endless stream has more of the long ones,
-// and fewer new elements.
+// endless returns the share of new elements and the gaps of an endless stream, given
+// those counted in a stream of the same kind with the given length. A gap can only end at
+// positions that lie further back than it is long, so an endless stream has more of the
+// long ones, and fewer new elements.
 func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
 	all, sum := make(Gaps, len(gaps)), 0.0
 	low := 0.0
@@ -36,7 +36,7 @@ func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
 	return math.Max(leastFresh, 1-sum), all
 }
 
-// newFiniteLoad is the load of a stream of so many elements.
+// newFiniteLoad is the load of a stream of the given length.
 func newFiniteLoad(fresh float64, gaps Gaps, length float64) *load {
 	endlessFresh, endlessGaps := endless(fresh, gaps, length)
 	l := newLoad(endlessFresh, endlessGaps)
@@ -70,10 +70,10 @@ type finiteRun struct {
 	// clearing returns the clearings of a bit for an element that is reported as
 	// distinct, given the share of set bits.
 	clearing func(set float64) float64
-	// reservoir is the position from which on elements are inserted by chance: rsbf
-	// does so whatever it reports. From replaced on it inserts what it reports as
-	// distinct, and clears a set bit for each that it sets. 0 stands for filters that
-	// insert what they report as distinct.
+	// reservoir is the position from which on elements are inserted by chance: rsbf does
+	// so whatever it reports. From replaced on it inserts the elements that it reports as
+	// distinct, and clears a set bit for each bit that it sets. 0 stands for filters that
+	// insert all elements reported as distinct.
 	reservoir, replaced float64
 
 	at      [finiteSteps + 1]float64 // positions
@@ -137,8 +137,8 @@ func (f *finiteRun) rates() outcome {
 	return result
 }
 
-// insertion returns the probability that rsbf inserts an element at a position, whatever it
-// finds of it.
+// insertion returns the probability that rsbf inserts an element at a position, whatever
+// it reports.
 func (f *finiteRun) insertion(position float64) float64 {
 	if position >= f.replaced {
 		return 1
@@ -175,9 +175,9 @@ func (f *finiteRun) rate(i int, reports, set float64) float64 {
 	return f.clearing(set) * reports
 }
 
-// missed returns the probability that a repeat with so many elements in between is
-// missed. If rsbf did not insert it then, its bits may have been set before that. Otherwise
-// it finds the bits that a new element finds.
+// missed returns the probability that a repeat with the given number of elements in
+// between is missed. If rsbf did not insert it then, its bits may have been set before
+// that. Otherwise it finds the bits that a new element finds.
 func (f *finiteRun) missed(i int, between, clear, unset float64) float64 {
 	miss := func(clear float64) float64 { return -math.Expm1(float64(f.k) * math.Log1p(-math.Min(clear, 1-1e-16))) }
 	if f.reservoir == 0 {
@@ -188,8 +188,8 @@ func (f *finiteRun) missed(i int, between, clear, unset float64) float64 {
 	return (1-left)*miss(clear) + left*miss(unset)
 }
 
-// clear returns, by the gap's grid position, the probability that a bit of an element that
-// returns is clear at position i, and that of a new one.
+// clear returns, by the gap's grid position, the probability that a bit of a returning
+// element is clear at position i, and the probability for a new element.
 func (f *finiteRun) clear(i int) (m misses, unset float64) {
 	l := f.load
 	m = make(misses, len(l.between))
@@ -229,8 +229,8 @@ func (f *finiteRun) interpolate(values *[finiteSteps + 1]float64, position float
 	return values[j] + part*(values[j+1]-values[j])
 }
 
-// fullRows returns the mean share of rows of so many cells that are full, along the
-// stream, or 1 if the stream has no end.
+// fullRows returns the mean share of rows of the given number of cells that are full,
+// along the stream, or 1 if the stream has no end.
 func (l *load) fullRows(rows float64, cells int) float64 {
 	if l.length == 0 {
 		return 1

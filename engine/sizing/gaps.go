@@ -15,8 +15,8 @@ type Bin struct {
 }
 
 // Gaps is the distribution of the gaps of repeats, in bins of ascending Upto whose shares
-// add up to 1. The gap of a repeat is its position in the stream minus that of the last
-// sighting of its element: 1 for an immediate repeat.
+// add up to 1. The gap of a repeat is its position in the stream minus the position of
+// the last sighting of its element: 1 for an immediate repeat.
 type Gaps []Bin
 
 const binsPerOctave = 4

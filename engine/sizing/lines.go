@@ -14,10 +14,10 @@ import (
 
 // The models of this file describe the papers' filters as package engine builds them: an
 // element touches a single cache line. They use the parameters that fit a line and the
-// bounds that the filters themselves state.
+// filters' own bounds.
 
-// stream returns the complete configuration that stream.New uses in so many bits. It
-// returns an error if the parameters do not fit a line or cannot keep the rate.
+// stream returns the complete configuration that stream.New uses with the given number of
+// bits. It returns an error if the parameters do not fit a line or cannot keep the rate.
 func (r *request) stream(c stream.Config, bits int) (full stream.Config, lines int, err error) {
 	if bits < lineBits {
 		return c, 0, tooSmall(bits, lineBits, "a cache line")
@@ -39,7 +39,7 @@ func stableLines(r *request, bits int) (design, error) {
 				c.FPR = r.FPR
 			}
 			full, lines, err := r.stream(c, bits)
-			if errors.Is(err, engine.ErrFPR) { // as close to it as it gets
+			if errors.Is(err, engine.ErrFPR) { // the closest possible to the bound
 				c.FPR, c.P = 0, min(layout.MaxStableRun, lineBits/width)
 				full, lines, err = r.stream(c, bits)
 			}
@@ -84,9 +84,9 @@ func cellWidth(most int) int {
 	return 4
 }
 
-// biasedLines is a filter of bits in lines. In an endless stream it keeps the rate that
-// the filter itself states, in a finite one that of the model. Lines differ in how full
-// they are, which raises the rate of the model as it does that of the filter.
+// biasedLines is a filter of bits in lines. In an endless stream it keeps the filter's
+// own rate, in a finite one the model's. Lines differ in how full they are, which raises
+// the model's rate as it does the filter's.
 func biasedLines(method string, at biasedRates) model {
 	return func(r *request, bits int) (design, error) {
 		b := best{request: r}
@@ -114,8 +114,8 @@ func biasedLines(method string, at biasedRates) model {
 	}
 }
 
-// unevenFPR returns the mean rate of lines, given that of k bits of the mean share: see
-// stream.Stats.
+// unevenFPR returns the mean rate of lines, given the rate of k bits with the mean share:
+// see stream.Stats.
 func unevenFPR(rate float64, k int) float64 {
 	if rate == 0 {
 		return 0
@@ -125,7 +125,7 @@ func unevenFPR(rate float64, k int) float64 {
 }
 
 // quotientLines is a quotient hash table whose rows have one of the shapes that fit a
-// line. missed returns the misses of a table of so many rows.
+// line. missed returns the misses of a table with the given number of rows.
 func quotientLines(missed func(r *request, rows int, s stream.Shape) misses) model {
 	return func(r *request, bits int) (design, error) {
 		b := best{request: r}
@@ -186,7 +186,7 @@ func partitionedLines(r *request, bits int) (design, error) {
 			}
 		}
 		if fpr > 2*d.fpr {
-			break // it rises from the best K on
+			break // the rate rises from the best K on
 		}
 		if fpr < d.fpr {
 			d.fpr, d.edge = fpr, float64(k)/float64(generations)

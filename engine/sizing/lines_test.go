@@ -31,8 +31,8 @@ func lineFilter(t *testing.T, c *Candidate) *stream.Filter {
 }
 
 // TestLines compares predictions with runs of the engine's filters. Rates of bits and
-// cells are bounds, and streams with many repeats stay below them. off is how far misses
-// may be off.
+// cells are bounds, and streams with many repeats stay below them. off is the allowed
+// relative error of misses.
 func TestLines(t *testing.T) {
 	const elements, from, longest = 110_000, 40_000, 1 << 12
 	for _, fresh := range []float64{0.4, 0.9} {

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// load is a stream as the models see it, on a grid of gaps. Position i of the grid stands
-// for a repeat with between[i] elements since the last sighting, of which different[i]
-// are distinct.
+// load is a stream in the form that the models use, on a grid of gaps. Position i of the
+// grid stands for a repeat with between[i] elements since the last sighting, different[i]
+// of them distinct.
 type load struct {
 	fresh     float64 // share of new elements
 	between   []float64

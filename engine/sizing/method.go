@@ -10,11 +10,11 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// model finds the best design of a method in so much memory. Its errors wrap
+// model finds the best design of a method in the given memory. Its errors wrap
 // ErrQuestion.
 type model func(r *request, bits int) (design, error)
 
-// Certainty says how accurate a predicted FPR is.
+// Certainty is the accuracy of a predicted FPR.
 type Certainty string
 
 const (
@@ -28,8 +28,8 @@ type Method struct {
 	Name   string // as in [Question]
 	Title  string
 	Source string // where it comes from
-	// Engine names the constructor of package engine, and Reference that of package
-	// engine/paper. At most one is set, and none if only the formulas are there.
+	// Engine names the constructor of package engine, and Reference the constructor of
+	// package engine/paper. At most one is set, and none if there are only formulas.
 	Engine, Reference string
 	Certainty         Certainty
 	// Takes lists the fields of [Parameters] that the method takes.
@@ -39,8 +39,8 @@ type Method struct {
 	ipv4Only  bool
 	keysOnly  bool // it only counts, and finds no copies of packets
 	yardstick bool
-	measured  bool // it is there to be compared with the others
-	// fpr is that of a method which has the same in any memory, or 0.
+	measured  bool // it only serves comparison with the others
+	// fpr is the rate of a method whose rate does not depend on memory, or 0.
 	fpr float64
 	// betterThan names a method that hides this one unless this one is better.
 	betterThan string
@@ -60,7 +60,7 @@ var (
 	unbounded = []Kind{Unbounded}
 	landmark  = []Kind{Landmark}
 	jumps     = []Kind{Jumping}
-	// A sliding window finds all that a jumping one of the same length finds.
+	// A sliding window finds every copy that a jumping one of the same length finds.
 	slides = []Kind{Sliding, Count, Jumping}
 )
 
@@ -76,8 +76,8 @@ var streamMethods = map[string]Method{
 	"rlbsbf": {Title: "the same, load balanced", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rlbsbf", biased(rlbsbf))},
 }
 
-// methods lists all methods in the order in which they are presented: those of package
-// engine, those of papers as published, and the yardstick.
+// methods lists all methods in the order of presentation: package engine's, the papers'
+// as published, and the yardstick.
 var methods = slices.Concat([]Method{
 	{Name: "timed", Title: "timed rows", Source: "this project", Engine: "window.NewTimed", Certainty: Bound,
 		kinds: append([]Kind{Unbounded}, slides...), model: timedRows},

@@ -18,8 +18,8 @@ type testStream struct {
 	gap      []int // of each element; 0 for a new one
 }
 
-// newTestStream draws n elements, of which a share is new. Others copy the element at
-// a lag that is evenly spread over orders of magnitude up to longest.
+// newTestStream draws n elements with the given share of new ones. Others copy the
+// element at a lag that is evenly spread over orders of magnitude up to longest.
 func newTestStream(n int, fresh float64, longest float64, seed uint64) testStream {
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := testStream{elements: make([]digest.Digest, n), gap: make([]int, n)}
@@ -115,9 +115,9 @@ func build(c *Candidate) (paper.Filter, error) {
 	}
 }
 
-// TestReferences compares predictions with runs of the reference filters. models says how
-// far off a model may be, as a share of the rate, besides the sampling error. Bounds may
-// be too low by as much, and too high by any amount.
+// TestReferences compares predictions with runs of the reference filters. models gives
+// the allowed error of a model, as a share of the rate, in addition to the sampling
+// error. Bounds may be too low by as much, and too high by any amount.
 func TestReferences(t *testing.T) {
 	const elements, from, longest = 110_000, 40_000, 1 << 12
 	for _, fresh := range []float64{0.4, 0.9} {
@@ -266,7 +266,7 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// newPopulation draws n elements of so many equally likely ones.
+// newPopulation draws n elements from the given number of equally likely ones.
 func newPopulation(n, members int, seed uint64) []digest.Digest {
 	random := rand.New(rand.NewPCG(seed, 2))
 	all := make([]digest.Digest, members)

@@ -13,7 +13,7 @@ import (
 type Candidate struct {
 	Method     *Method
 	Parameters []Parameter
-	// Runs is what the question says of it.
+	// Runs is the result of the question's Runs for it.
 	Runs       bool
 	MemoryBits int // in use; 0 if there is no design at all
 	FPR, FNR   float64
@@ -21,17 +21,19 @@ type Candidate struct {
 	Lines float64
 	// EdgeError bounds by which share of it a window may be too long.
 	EdgeError float64
-	// Remembered is the number of distinct elements that the method remembers: those of a
-	// window or, in an unbounded stream, those that may come in between until half of the
-	// repeats are missed. It is +Inf if the method never forgets.
+	// Remembered is the number of distinct elements that the method remembers: the
+	// elements of a window or, in an unbounded stream, the elements that may come in
+	// between until half of the repeats are missed. It is +Inf if the method never
+	// forgets.
 	Remembered float64
 	// NeededBits is the least memory with which the method keeps both bounds, or 0 if
 	// none does.
 	NeededBits int
-	// Meets reports whether the candidate meets the request; Why says why not.
+	// Meets reports whether the candidate meets the request; Why is the reason if it does
+	// not.
 	Meets bool
 	Why   string
-	// Curve holds the rates over memory, if they were asked for.
+	// Curve holds the rates over memory, if they were requested.
 	Curve []Point
 }
 
@@ -43,13 +45,13 @@ func (c *Candidate) BitsPerElement() float64 {
 	return float64(c.MemoryBits) / c.Remembered
 }
 
-// Point is one of a curve.
+// Point is a point of a curve.
 type Point struct {
 	MemoryBits int
 	FPR, FNR   float64
 }
 
-// Answer is what [Plan] found.
+// Answer is the result of [Plan].
 type Answer struct {
 	// Question is the one asked, with its defaults filled in.
 	Question Question
@@ -139,8 +141,8 @@ func (r *request) fill(c *Candidate, d design) {
 	}
 }
 
-// fillsUp reports whether a design takes everything for seen in the end. It comes close to
-// that ever more slowly, so that streams of any length have lower rates of false positives,
+// fillsUp reports whether a design in the end takes everything for seen. It approaches
+// this ever more slowly, so streams of any length have lower rates of false positives,
 // and more misses.
 func (r *request) fillsUp(d design) bool {
 	const all = 0.99
@@ -156,7 +158,8 @@ func (r *request) worthShowing(all []Candidate) []Candidate {
 }
 
 // better reports whether c is better than other by more than the accuracy of the models:
-// it alone meets the request, misses less or, with hardly any misses, needs less memory.
+// only c meets the request, or c misses less or, with hardly any misses, needs less
+// memory.
 func (r *request) better(c, other *Candidate) bool {
 	switch {
 	case !c.Meets || !other.Meets:
@@ -198,21 +201,21 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 	}
 }
 
-// memory returns the memory to rank a candidate by: the least that is enough, or what it
-// uses if no memory is enough.
+// memory returns the memory to rank a candidate by: the least sufficient one, or the
+// memory in use if none suffices.
 func (r *request) memory(c *Candidate) int {
 	return cmp.Or(c.NeededBits, c.MemoryBits)
 }
 
-// countedFPR returns the FPR to rank a candidate by. Those that keep the bound are equal.
+// countedFPR returns the FPR to rank a candidate by. Rates within the bound are equal.
 func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
 
-// countedLines returns the cache lines to rank a candidate by. Those that fewer than one
+// countedLines returns the cache lines to rank a candidate by. Lines that fewer than one
 // element in four touches do not count.
 func (c *Candidate) countedLines() float64 { return math.Floor(c.Lines + 0.75) }
 
-// countedEdge returns the edge error to rank a candidate by. Exact edges are worth memory
-// that is there, but not more memory, unless others are off by more than a hundredth.
+// countedEdge returns the edge error to rank a candidate by. Exact edges are worth
+// available memory, but not more memory, unless others are off by more than a hundredth.
 func (r *request) countedEdge(c *Candidate) float64 {
 	if r.MemoryBits == 0 && c.EdgeError <= 0.01 {
 		return 0

@@ -37,7 +37,7 @@ var testUnits = Units{
 	FNR:  func(rate float64) string { return fmt.Sprintf("%.2g", rate) },
 }
 
-// TestAnswers checks what every answer promises.
+// TestAnswers checks the promises of every answer.
 func TestAnswers(t *testing.T) {
 	for name, q := range questions {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestShapes(t *testing.T) {
 			}
 		}
 	}
-	a, err := Plan(Question{MemoryBits: 1 << 20, FPR: 0.0005}) // just that of 32x16
+	a, err := Plan(Question{MemoryBits: 1 << 20, FPR: 0.0005}) // exactly the rate of 32x16
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,8 +343,8 @@ func TestAnyQuestion(t *testing.T) {
 	}
 }
 
-// TestFillsUp says of methods that fill up that their rates are a limit, unless the stream
-// has a length.
+// TestFillsUp checks that the rates of methods that fill up are a limit, unless the
+// stream has a length.
 func TestFillsUp(t *testing.T) {
 	for _, c := range []struct {
 		method string

@@ -41,12 +41,12 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Key says what the elements are.
+// Key is the type of the elements.
 type Key int
 
 const (
 	Packets Key = iota // identities of packets, by digest
-	IPv4               // IPv4 addresses, of which there are 2^32
+	IPv4               // IPv4 addresses: there are 2^32
 	Other              // all others, by digest
 )
 
@@ -55,12 +55,11 @@ const (
 	defaultFPR   = 1e-9
 	defaultFNR   = 1e-4
 	DefaultParts = 8
-	// defaultHorizon is the longest gap of an unbounded stream of which nothing else is
-	// known.
+	// defaultHorizon is the default longest gap of an unbounded stream.
 	defaultHorizon = 1 << 24
 )
 
-// Parameters fixes parameters of a method. Those that are 0 are chosen.
+// Parameters fixes parameters of a method. A method chooses parameters that are 0.
 type Parameters struct {
 	K        int // hash functions
 	P        int // cells that an element decrements
@@ -68,7 +67,7 @@ type Parameters struct {
 	CellBits int // bits of a cell
 }
 
-// Question describes a stream and what is asked for.
+// Question describes a stream and the request.
 type Question struct {
 	Kind Kind
 	// Elements is the number of elements, repeats included, in the window, from 1 to
@@ -81,19 +80,20 @@ type Question struct {
 	// Different is the number of different elements among Elements consecutive ones, up
 	// to Elements. Where it is set, Distinct and Gaps follow from it: see fitDifferent.
 	Different float64
-	// Gaps is how far repeats lie back, in elements. nil stands for uniform gaps over a
-	// window, and for log-uniform gaps over an unbounded stream (nearly those of the web
-	// crawl in Deng, Rafiei, SIGMOD 2006).
+	// Gaps is the distance of repeats, in elements. nil stands for uniform gaps over a
+	// window, and for log-uniform gaps over an unbounded stream (nearly the gaps of the
+	// web crawl in Deng, Rafiei, SIGMOD 2006).
 	Gaps Gaps
 	// Length is the number of elements of the stream in which Distinct and Gaps were
-	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands for
-	// no end, and the rates of the steady state. Windows are those of a stream that goes on.
+	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands
+	// for no end, and the rates of the steady state. Windows are windows of a stream that
+	// goes on.
 	Length float64
 	Parts  int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
 	Key    Key
-	// Refresh says that repeats renew the memory of their element. Without it a window
-	// begins at the last sighting that was no copy. Filters without a window, and of keys,
-	// always renew.
+	// Refresh means that repeats renew the memory of their element. Without it a window
+	// begins at the last sighting that was no copy. Filters without a window, and of
+	// keys, always renew.
 	Refresh bool
 
 	// MemoryBits is the available memory, at most 2^46 bits; 0 asks how much is needed.
@@ -104,15 +104,15 @@ type Question struct {
 	// methods below it count as equal.
 	FNR float64
 
-	// Runs reports whether the asker can run a candidate. Those go before the others. nil
-	// stands for what package engine has.
+	// Runs reports whether the asker can run a candidate. Such candidates go before the
+	// others. nil stands for package engine's methods.
 	Runs func(*Candidate) bool
 
 	// Only reports whether a method is of use to the asker. Others are not planned. nil
 	// stands for all.
 	Only func(*Method) bool
 
-	Method string     // plan this one alone; "" plans all
+	Method string     // plan only this one; "" plans all
 	Fixed  Parameters // of Method, which must be named then
 	Curves bool       // add the rates over memory
 }

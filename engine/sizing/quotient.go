@@ -67,8 +67,8 @@ func qht(r *request, memory int) (design, error) {
 
 func quotientFPR(k, width int) float64 { return float64(k) / float64(int(1)<<width-1) }
 
-// randomRows is a table with so many rows of k cells and so many fingerprints. An element
-// reported distinct evicts a random cell of its row.
+// randomRows is a table with the given numbers of rows, of cells in a row (k) and of
+// fingerprints. An element reported distinct evicts a random cell of its row.
 func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) design {
 	return r.finish(design{
 		parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", rowBits / k}},
@@ -101,14 +101,14 @@ func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
 	return m
 }
 
-// linesOfRow is the expected number of cache lines that a row of so many bits touches.
-// Rows are packed without gaps.
+// linesOfRow is the expected number of cache lines that a row of the given number of bits
+// touches. Rows are packed without gaps.
 func linesOfRow(rowBits int) float64 {
 	return 1 + float64(rowBits-1)/lineBits
 }
 
 // qhtd is the quotient hash table with duplicates: every element evicts a random cell.
-// Its FPR is that of rows without copies, which is a bound. Its FNR is a bound too,
+// Its FPR is the rate of rows without copies, which is a bound. Its FNR is a bound too,
 // because older copies of an element are not counted.
 func qhtd(r *request, memory int) (design, error) {
 	return withDuplicates(r, memory, func(sightings clusters, k int) float64 {
@@ -164,8 +164,8 @@ func (c clusters) atLeast(k int) float64 {
 }
 
 // withDuplicates is a table that inserts every element. evicted returns the probability
-// that an element's own fingerprint has left its row of k cells; an equal one of another
-// element may still be there.
+// that an element's own fingerprint has left its row of k cells; another element's equal
+// fingerprint may still be there.
 func withDuplicates(r *request, memory int, evicted func(c clusters, k int) float64) (design, error) {
 	b := best{request: r}
 	fpr := func(k, width int) float64 {
@@ -196,13 +196,13 @@ func withDuplicates(r *request, memory int, evicted func(c clusters, k int) floa
 	return b.result()
 }
 
-// cuckoo is the cuckoo filter that forgets what does not fit: each element has two rows,
-// and each sighting stores a fingerprint.
+// cuckoo is the cuckoo filter that forgets the fingerprints that do not fit: each element
+// has two rows, and each sighting stores a fingerprint.
 func cuckoo(r *request, memory int) (design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, cuckooFPR, func(k, width int) {
 		if k == 1 && r.Fixed.Cells == 0 {
-			return // with one cell in a row, what is forgotten is often what just came
+			return // with one cell in a row, the filter often forgets the fingerprint that just came
 		}
 		if r.Fixed.CellBits == 0 {
 			width = max(width, bits.Len(uint(2*k)))
@@ -244,8 +244,8 @@ func cuckooFPR(k, width int) float64 {
 	return held(2*p) + (math.Ldexp(1, width)-2)*held(p)
 }
 
-// cuckooMisses is a bound. Each sighting evicts one fingerprint, which after so many
-// moves may be any of the filter's. Only the fingerprint of the latest sighting counts as
+// cuckooMisses is a bound. Each sighting evicts one fingerprint, which after the moves
+// may be any of the filter's. Only the fingerprint of the latest sighting counts as
 // present.
 func cuckooMisses(l *load, cells int, fpr float64) misses {
 	m := make(misses, len(l.between))
@@ -286,8 +286,8 @@ func sqf(r *request, memory int) (design, error) {
 }
 
 // sqfFingerprint returns the r and r' for cells of the given width whose fingerprints
-// agree with the least probability, and that probability. It is 2^-r' times that of two
-// equal weights of r-r' bits, which is C(2n,n)/4^n with n = r-r'.
+// agree with the least probability, and that probability. It is 2^-r' times the
+// probability of two equal weights of r-r' bits, which is C(2n,n)/4^n with n = r-r'.
 func sqfFingerprint(width int) (remainder, reduced int, agree float64) {
 	agree = math.Inf(1)
 	for r := 2; r <= mostQuotientBits; r++ {

@@ -14,8 +14,8 @@ type Units struct {
 	FPR, FNR func(rate float64) string
 }
 
-// Reason explains the choice in one line, or says what comes nearest if no method meets
-// the request.
+// Reason explains the choice in one line, or names the nearest method if none meets the
+// request.
 func (a *Answer) Reason(u Units) string {
 	e := explanation{a.request, u}
 	c := &a.Candidates[0]
@@ -28,7 +28,7 @@ func (a *Answer) Reason(u Units) string {
 // manyMisses is the share of misses that is worth a warning.
 const manyMisses = 0.01
 
-// Warning says what is wrong with the recommended method, or nothing.
+// Warning returns the drawback of the recommended method, or nothing.
 func (a *Answer) Warning(u Units) string {
 	c := a.Recommended
 	if c == nil || c.FNR <= max(manyMisses, a.Question.FNR) {
@@ -49,8 +49,8 @@ type explanation struct {
 	Units
 }
 
-// comparable returns the candidates of the sort of c in their order: those that run here if
-// it does, and without those that are there to be measured unless it is one.
+// comparable returns the candidates that are comparable with c, in their order: only
+// methods that run here if c does, and measured ones only if c is one.
 func comparable(c *Candidate, all []Candidate) []*Candidate {
 	var rivals []*Candidate
 	for i := range all {
@@ -62,7 +62,7 @@ func comparable(c *Candidate, all []Candidate) []*Candidate {
 	return rivals
 }
 
-// merit says why a candidate is better than others of its sort.
+// merit returns the reason why a candidate is better than comparable ones.
 func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 	misses := e.missing(c.FNR)
 	who := "method"
@@ -79,7 +79,7 @@ func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 		return fmt.Sprintf("%s, and no other %s has this FPR", misses, who)
 	case c.FNR <= e.request.FNR && rivals[0].FNR <= e.request.FNR:
 		if c.FNR > 0 {
-			misses += ", which is as good as none"
+			misses += ", which is practically none"
 		}
 		return misses + ", and " + e.cheaper(c, rivals[0])
 	case rivals[0].FNR <= closeEnough*c.FNR:
@@ -91,7 +91,7 @@ func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 		misses, who, rivals[0].Method.Name, e.missing(rivals[0].FNR))
 }
 
-// edge says by how much windows may be too long.
+// edge returns by how much windows may be too long.
 func edge(c *Candidate) string {
 	if c.EdgeError == 0 {
 		return ""
@@ -99,8 +99,8 @@ func edge(c *Candidate) string {
 	return fmt.Sprintf("; its windows may be %.1f %% too long", 100*c.EdgeError)
 }
 
-// otherwise names the best method that does not run here, if it is better: the one that
-// misses least, or needs least memory if misses do not matter.
+// otherwise names the best method that does not run here, if it is better: the method
+// that misses least, or needs least memory if misses do not matter.
 func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
 	var best *Candidate
 	for i := range rivals {
@@ -125,7 +125,7 @@ func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
 	return fmt.Sprintf("; %s would do with %s, but %s", best.Method.Name, what, best.Method.where())
 }
 
-// where says what there is of a method that does not run here.
+// where returns the form in which a method exists that does not run here.
 func (m *Method) where() string {
 	switch {
 	case m.Engine != "":
@@ -136,7 +136,7 @@ func (m *Method) where() string {
 	return "only as a model"
 }
 
-// cheaper says what decides between two candidates with equal misses.
+// cheaper returns the criterion that decides between two candidates with equal misses.
 func (e explanation) cheaper(c, next *Candidate) string {
 	switch {
 	case c.countedLines() < next.countedLines():
@@ -164,7 +164,7 @@ func (e explanation) missing(p float64) string {
 	return "FNR " + e.FNR(p)
 }
 
-// nearest says what would be enough, or what comes closest.
+// nearest returns the sufficient memory, or the closest candidate.
 func (e explanation) nearest(all []Candidate) string {
 	least := (*Candidate)(nil)
 	for i := range all {

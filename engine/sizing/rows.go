@@ -63,9 +63,9 @@ func anyRows(r *request, memory int) (design, error) {
 	return b.result()
 }
 
-// lruRowsOf is the design with that many rows in a line.
+// lruRowsOf is the design with the given number of rows in a line.
 func lruRowsOf(r *request, memory, parts, cells, width int) (design, error) {
-	if width == 0 { // of cells that are fixed
+	if width == 0 { // width of fixed cells
 		width = min(mostRowBits, lineBits/parts/cells)
 	}
 	switch {
@@ -90,20 +90,21 @@ func lruRowsOf(r *request, memory, parts, cells, width int) (design, error) {
 	})), nil
 }
 
-// rowFPR is the probability that one of the fingerprints of a full row is that of a
-// new element; one code stands for an empty cell.
+// rowFPR is the probability that a full row contains the fingerprint of a new element;
+// one code stands for an empty cell.
 func rowFPR(cells, width int) float64 {
 	return math.Min(1, float64(cells)/(math.Exp2(float64(width))-1))
 }
 
-// rowMiss is the probability that a row has lost an element after so many distinct others
-// came into all rows: at least as many of them as the row has cells came into this one.
+// rowMiss is the probability that a row has lost an element after the given number of
+// distinct others came into all rows: at least as many of them as the row has cells came
+// into this one.
 func rowMiss(different float64, rows, cells int) float64 {
 	return theory.PoissonTail(cells, different/float64(rows))
 }
 
-// coarseRows is window.Coarse with coarse or with fine cells: lines of many cells, which also
-// tell a window's edges apart less well. What does not fit into a line goes to a spare line.
+// coarseRows is window.Coarse with coarse or with fine cells: lines of many cells, which
+// also blur a window's edges. Elements that do not fit into a line go to a spare line.
 func coarseRows(fine bool) model {
 	cells, bits, rate := layout.CoarseCells, layout.CoarseFingerprintBits+8, window.CoarseFPR
 	if fine {
@@ -153,11 +154,11 @@ func (r *request) spareRows(d design, rows theory.SpareRows, lines float64) desi
 	}
 }
 
-// leastChange is by how much the share of insertions must rise for it to be found anew.
+// leastChange is the rise of the share of insertions from which on it is computed anew.
 const leastChange = 1e-3
 
-// windowRows completes d for lines that are rows of so many cells, which evict the oldest
-// element of a window.
+// windowRows completes d for lines that are rows of the given number of cells, which
+// evict the oldest element of a window.
 func windowRows(r *request, memory, cells, cellBits int, d design) (design, error) {
 	if memory < lineBits {
 		return design{}, tooSmall(memory, lineBits, "a cache line")

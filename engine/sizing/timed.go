@@ -11,7 +11,7 @@ import (
 )
 
 // timedRows is window.Timed: lines of six cells with a fingerprint and a time, and spare
-// lines for what does not fit. Without a window there are none.
+// lines for the overflow. Without a window there are no spare lines.
 func timedRows(r *request, memory int) (design, error) {
 	fpr, err := timedFPR(r)
 	if err != nil {
@@ -38,10 +38,10 @@ func timedRows(r *request, memory int) (design, error) {
 func lateness(load float64) float64 { return 1 + window.Slack(load)/2 }
 
 // timedFPR asks the filter itself for its bound, which depends on how it divides its
-// cells for the requested FPR. If it cannot keep that, the result is the lowest that it
-// can.
+// cells for the requested FPR. If it cannot keep that rate, the result is its lowest
+// rate.
 func timedFPR(r *request) (float64, error) {
-	const lowest = 1e-12 // above what the widest fingerprints reach
+	const lowest = 1e-12 // above the rate of the widest fingerprints
 	for _, bound := range []float64{r.FPR, lowest} {
 		filter, err := window.NewTimed(window.TimedConfig{Window: r.windowOf(), Memory: lineBits / 8, FPR: bound})
 		if errors.Is(err, engine.ErrFPR) {

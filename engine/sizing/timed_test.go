@@ -34,8 +34,8 @@ func newElements(t *testing.T, cfg window.TimedConfig, n, inWindow int) *window.
 	return f
 }
 
-// TestTimedModel compares what filters evict with the model, at loads of 2.5 to 9 live
-// elements a line, in windows of elements and of time.
+// TestTimedModel compares the evictions of filters with the model, at loads of 2.5 to 9
+// live elements a line, in windows of elements and of time.
 func TestTimedModel(t *testing.T) {
 	const lines, n = 13_000, 1_500_000
 	for _, load := range []float64{2.5, 2.75, 3, 3.3, 3.7, 4, 4.5, 5, 5.5, 6.2, 7, 8, 9} {
@@ -46,15 +46,15 @@ func TestTimedModel(t *testing.T) {
 				live *= lateness(load)
 			}
 			f := newElements(t, window.TimedConfig{Window: w, Memory: lines * lineBits / 8}, n, size)
-			judged := float64(n - size - size/2) // those that were evicted by the end
+			judged := float64(n - size - size/2) // elements evicted by the end
 			what := fmt.Sprintf("load %v, window %v", load, w)
 			near(t, what, window.TimedModel().Lost(live)(1), float64(f.Stats().EvictedLive)/judged, 0.1, judged/3, false)
 		}
 	}
 }
 
-// TestTimedNeeds measures misses in a tenth less and a tenth more memory than a plan says is
-// needed.
+// TestTimedNeeds measures misses in a tenth less and a tenth more memory than a plan's
+// need.
 func TestTimedNeeds(t *testing.T) {
 	const elements, size = 600_000, 40_000
 	s := lagged(elements, size, 0.6)
@@ -77,7 +77,7 @@ func TestTimedNeeds(t *testing.T) {
 }
 
 // TestSuggestedMemory compares the memory that a filter which is too small suggests with
-// the need of its stream: what a default for it would be.
+// the need of its stream: the default for it.
 func TestSuggestedMemory(t *testing.T) {
 	for _, inWindow := range []int{20_000, 50_000, 100_000} {
 		for _, w := range []window.Window{{Packets: int64(inWindow)}, {Duration: time.Second}} {

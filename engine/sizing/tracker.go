@@ -14,8 +14,8 @@ import (
 // MaxTracked is a good limit for a Tracker: it takes about 64 MiB.
 const MaxTracked = 1 << 20
 
-// Tracker measures a stream for a plan, in bounded memory: which share of its elements is
-// distinct, how far apart repeats are, and how many elements a window holds.
+// Tracker measures a stream for a plan, in bounded memory: the share of distinct
+// elements, the gaps of repeats, and the number of elements in a window.
 //
 // It tracks the elements whose digests fall into a share of 2^-shift, each with all its
 // repeats. When there are too many elements it halves the share. Each counted event has
@@ -29,12 +29,12 @@ type Tracker struct {
 	position uint64
 
 	distinct, repeats float64
-	// Repeats come so many elements, and so many nanoseconds, after the one before.
+	// Distances of repeats from the occurrence before, in elements and in nanoseconds.
 	gaps, times histogram
 	peak        peak
 }
 
-// occurrence is the latest one of an element.
+// occurrence is the latest occurrence of an element.
 type occurrence struct {
 	position uint64
 	time     int64
@@ -103,14 +103,14 @@ func (t *Tracker) halveSample(now occurrence) {
 	}
 }
 
-// Gaps returns how many elements repeats come after the one before.
+// Gaps returns the distances of repeats from the occurrence before, in elements.
 func (t *Tracker) Gaps() Gaps { return t.gaps.result() }
 
-// TimeGaps returns how many nanoseconds repeats come after the one before, as far as both
-// have a time.
+// TimeGaps returns the distances of repeats from the occurrence before, in nanoseconds,
+// as far as both have a time.
 func (t *Tracker) TimeGaps() Gaps { return t.times.result() }
 
-// Elements returns how many elements came, without those that the window ignores.
+// Elements returns the number of elements, without the ones that the window ignores.
 func (t *Tracker) Elements() uint64 { return t.position }
 
 // SampledShare returns the share of the elements that is tracked now.
@@ -125,7 +125,7 @@ func (t *Tracker) DistinctShare() float64 {
 }
 
 // WindowElements returns the largest number of elements in a window. If elements are out
-// of order, the longest gap may be larger than what the clock shows.
+// of order, the longest gap may exceed the clock's count.
 func (t *Tracker) WindowElements(gaps Gaps) float64 {
 	if t.window.Packets > 0 {
 		return float64(t.window.Packets)
@@ -217,9 +217,9 @@ func (p *peak) slot(slice int64) int64 { return calendar.Phase(slice, int64(len(
 // maxPause is the longest pause of a stream that the clock accepts at once.
 const maxPause = time.Hour
 
-// TimeSpan measures the duration of a stream from its earliest to its latest packet, without
-// false times. A clock that was set by fewer times than a quorum may itself be false,
-// such as one that was set by the first packet.
+// TimeSpan measures the duration of a stream from its earliest to its latest packet,
+// without false times. A clock set by fewer times than a quorum may itself be false, such
+// as one set by the first packet.
 type TimeSpan struct {
 	clock       calendar.Clock
 	first, last int64 // NoTime before the first packet

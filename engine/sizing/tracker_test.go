@@ -14,7 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// TestTrackerSamples compares a tracker of a hundredth of the elements with one of all.
+// TestTrackerSamples compares a tracker of a hundredth of the elements with a tracker of
+// all.
 func TestTrackerSamples(t *testing.T) {
 	const n, ids, limit = 300_000, 20_000, 1000
 	for _, window := range []window.Window{{None: true}, {Packets: 15_000}, {Duration: 15 * time.Millisecond}} {

@@ -80,7 +80,7 @@ func countingQueue(r *request, memory int) (design, error) {
 		parameters: []Parameter{{"K", k}, {"counters", m}, {"counter bits", width}, {"queue", int(r.Elements)}},
 		bits:       m*width + int(queue),
 		fpr:        fpr(k),
-		lines:      float64(2*k + 1), // those of the element that leaves, too
+		lines:      float64(2*k + 1), // the lines of the element that leaves, too
 	}), nil
 }
 

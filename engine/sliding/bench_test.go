@@ -51,9 +51,9 @@ func BenchmarkCount(b *testing.B) {
 }
 
 // BenchmarkPauseSliding has sliding rows take 16 million random elements in a tenth of a
-// window, so that they grow to 64 MiB and then halve their sample, and tells the longest
-// calls of either part; and those of four windows that follow with a hundredth of the
-// elements, in which rows are swept and all elements are taken again.
+// window, so that they grow to 64 MiB and then halve their sample, and reports the
+// longest calls of either part; and the longest calls of the next four windows, with a
+// hundredth of the elements, in which rows are swept and all elements are taken again.
 func BenchmarkPauseSliding(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
-// Distinct elements of the last minute. The digests stand for what package digest makes
-// of elements.
+// Distinct elements of the last minute. The digests stand for the results of package
+// digest.
 func Example() {
 	counter, err := sliding.New(sliding.Config{Window: time.Minute, Step: time.Second})
 	if err != nil {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sliding counts the distinct elements of the last hour, or another span W, at
-// every instant. Rows is the counter to use, Map the reference that it is compared with,
-// and Addresses makes digests of IPv4 addresses for both. For counts since a start see
-// package distinct; for several keys at once see package windows. Errors wrap
-// engine.ErrWindow or engine.ErrMemory; those of snapshots wrap snapshot.ErrInvalid.
+// every instant. Rows is the counter to use, Map its reference, and Addresses makes
+// digests of IPv4 addresses for both. For counts since a start see package distinct; for
+// several keys at once see package windows. Errors wrap engine.ErrWindow or
+// engine.ErrMemory; errors of snapshots wrap snapshot.ErrInvalid.
 package sliding
 
 import (
@@ -24,24 +24,24 @@ import (
 type Config struct {
 	// Window is the span that is counted over, W, up to 366 days.
 	Window time.Duration
-	// Step is how finely sightings are dated. Counts of windows whose bounds are
+	// Step is the resolution of sighting dates. Counts of windows whose bounds are
 	// multiples of it, from 1970 UTC, are exact. W is at most 4096 steps. 0 stands for a
 	// thousandth of W, or up to twice that if only that divides W.
 	Step time.Duration
-	// Memory bounds what the rows take, in bytes, rounded down to a power of two from 64
-	// KiB on. 0 stands for 64 MiB. Rows start with 64 KiB and double as they fill.
+	// Memory bounds the size of the rows, in bytes, rounded down to a power of two from
+	// 64 KiB on. 0 stands for 64 MiB. Rows start with 64 KiB and double as they fill.
 	// Rows.Limit sets another bound.
 	Memory int
 }
 
 const (
-	// maxSteps keeps dates apart: they are compared over up to four such windows (see
-	// Rows.sweep). One advance is no longer than a window.
+	// maxSteps keeps dates unambiguous: they are compared over up to four such windows
+	// (see Rows.sweep). One advance is no longer than a window.
 	maxSteps     = 4096
 	maxWindow    = 366 * 24 * time.Hour
 	defaultSteps = 1000
-	// rowLoad is how many of the 8 elements that a line can hold it has on average when
-	// lines double.
+	// rowLoad is the average number of elements in a line, out of 8, at which lines
+	// double.
 	rowLoad = 5
 	// sweepsInWindow is how often a window sweeps all lines, if enough elements come.
 	sweepsInWindow = 4
@@ -65,14 +65,14 @@ const (
 //     bounds. At 64 MiB that begins at 5.2 million elements, and the error is a tenth of
 //     a percent. When the rows empty, the sample becomes all elements again.
 //   - Elements may be late by up to W: an element's last sighting is the one with the
-//     latest time, not the one that came last. Rows does not count elements that are
+//     latest time, not the one that arrived last. Rows does not count elements that are
 //     later than that, without a time, or with a time before 1824 or after 2115.
-//   - A time more than W away from the latest one is not believed at once, as one wild
+//   - A time more than W away from the latest one is not believed at once, as one wrong
 //     clock must not empty the window. A calendar.Clock quarantines such elements, and a
-//     quorum of them sets it, forward or back. Until then Count counts those that lie in
-//     its window.
+//     quorum of them sets it, forward or back. Until then Count counts the quarantined
+//     elements that lie in its window.
 //
-// What Rows remembers depends on the stream alone, not on how it is cut into calls.
+// The contents of Rows depend only on the stream, not on how it is cut into calls.
 // Digests must be keyed. Rows are not safe for concurrent use.
 type Rows struct {
 	rowsState
@@ -102,9 +102,9 @@ type rowsState struct {
 	ignored      uint64
 }
 
-// recentSlots is how many elements of the current step Rows knows by their digests, in a
-// part of the first-level cache. They are those that come most often, and need no further
-// work until the next step.
+// recentSlots is the number of the current step's elements that Rows knows by their
+// digests, in a part of the first-level cache. They are the most frequent ones, and need
+// no further work until the next step.
 const recentSlots = 1 << 10
 
 // recentSlot returns the slot of an element.
@@ -123,16 +123,16 @@ type pendingElements struct {
 	position    int                   // of its first element, modulo Step
 	words       [rowtable.Step]uint64 // of digests
 	dates       [rowtable.Step]uint16
-	places      [rowtable.Step]uint32 // in the call
+	places      [rowtable.Step]uint32 // places in the call
 	before      [rowtable.Step]uint16
 	overflowing [rowtable.Step]uint32
-	overflow    [rowtable.Step]uint64 // their words
+	overflow    [rowtable.Step]uint64 // words that overflow
 	// Scratch for the elements on one side of the mark, while lines move.
 	sideDates, sideBefore [rowtable.Step]uint16
 }
 
-// New returns an empty counter. Errors wrap engine.ErrWindow, engine.ErrMemory, or those
-// of layout.NewArena.
+// New returns an empty counter. Errors wrap engine.ErrWindow or engine.ErrMemory, or come
+// from layout.NewArena.
 func New(cfg Config) (*Rows, error) {
 	step, err := chooseStep(cfg.Window, cfg.Step)
 	if err != nil {
@@ -170,7 +170,7 @@ func newRows(window, step int64) (*Rows, error) {
 	return s, nil
 }
 
-// chooseStep returns how finely a window is dated.
+// chooseStep returns the resolution of a window's dates.
 func chooseStep(window, step time.Duration) (time.Duration, error) {
 	if window <= 0 || window > maxWindow {
 		return 0, fmt.Errorf("%w: %v, must be above 0 and at most %v", engine.ErrWindow, window, maxWindow)
@@ -214,8 +214,8 @@ func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 }
 
 // TestAndSetStep is TestAndSet for elements of one step, with t as the latest of their
-// times. It only sets the bits of elements that were seen in that step before, about
-// which nothing changes. Elements with a later sighting count as not seen.
+// times. It only sets the bits of elements that were already seen in that step, for which
+// nothing changes. Elements with a later sighting count as not seen.
 func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
 	mem.CheckOpen("sliding: Rows.TestAndSetStep", s.rows.Table.Arena)
 	m := marks{seen, seenInStep}
@@ -237,7 +237,7 @@ func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
 // inCurrentStep reports whether t is in the current step.
 func (s *Rows) inCurrentStep(t int64) bool { return uint64(t)-uint64(s.currentStart) < uint64(s.step) }
 
-// enqueueable returns how many of so many elements of the current step enqueueAll may
+// enqueueable returns how many of the given elements of the current step enqueueAll may
 // take: none while there is a sample or a quarantine, else those up to the next decision.
 func (s *Rows) enqueueable(elements int) int {
 	if !s.started || s.level > 0 || s.rows.Thinning || len(s.quarantine) > 0 {
@@ -261,9 +261,9 @@ func (s *Rows) leading(times []int64) (n int) {
 	return n
 }
 
-// enqueueAll appends elements of the current step to those that go to the rows, but for
-// recent ones. It does not branch on which these are: in the traffic of most networks
-// that is as good as random.
+// enqueueAll appends elements of the current step to the pending ones, except recent
+// elements. It does not branch on which elements are recent: in the traffic of most
+// networks that is as good as random.
 func (s *Rows) enqueueAll(m marks, d []digest.Digest, place int) {
 	for len(d) > 0 {
 		n := min(len(d), 64-place%64)
@@ -304,7 +304,7 @@ func (s *Rows) forgetRecent() {
 	}
 }
 
-// enqueue appends an element to those that go to the rows, if it is in the sample.
+// enqueue appends an element to the pending ones, if it is in the sample.
 func (s *Rows) enqueue(m marks, d *digest.Digest, step int64, place int) {
 	level := uint(s.levels[step&int64(len(s.levels)-1)])
 	if s.rows.Thinning && d[0] < s.rows.Mark() {
@@ -334,7 +334,7 @@ func sampleMask(level uint) uint64 {
 	return (1<<level - 1) << (layout.SlidingDateBits + 1)
 }
 
-// Step returns how finely sightings are dated: see Config.
+// Step returns the resolution of dates: see Config.
 func (s *Rows) Step() time.Duration { return time.Duration(s.step) }
 
 // Reset forgets everything, and returns the memory that the counter grew by.
@@ -356,7 +356,8 @@ func (s *Rows) empty() {
 	s.forgetRecent()
 }
 
-// Ignored returns how many elements had no time, or one that was not believed in the end.
+// Ignored returns the number of elements without a time, or with a time that was rejected
+// in the end.
 func (s *Rows) Ignored() uint64 { return s.ignored }
 
 // Close returns the memory. No method may be called afterwards.

@@ -38,7 +38,7 @@ func (s *Rows) advanceTo(m marks, t int64) (step int64) {
 	case !s.started:
 		s.start(step)
 	case step > s.current:
-		s.flush(m) // pending elements came before
+		s.flush(m) // pending elements came earlier
 		s.advance(step)
 	}
 	return step
@@ -53,8 +53,8 @@ func (s *Rows) start(step int64) {
 	}
 }
 
-// adoptClock forgets what came before the clock was set, and takes the elements out of
-// quarantine that are within a window of the new time.
+// adoptClock forgets the elements before the clock was set, and takes from the quarantine
+// the elements within a window of the new time.
 func (s *Rows) adoptClock() {
 	held := s.quarantine
 	s.quarantine = s.quarantine[:0]

@@ -46,7 +46,7 @@ func (s *Rows) countSpan(now int64, span time.Duration) engine.Counts {
 	return c
 }
 
-// live returns how many elements are remembered that are no older than the window.
+// live returns the number of remembered elements that are no older than the window.
 func (s *Rows) live() (sum float64) {
 	for age := range s.steps + 1 {
 		slot := (s.current - age) & int64(len(s.counts)-1)
@@ -74,8 +74,8 @@ func (s *Rows) sum(a *rowtable.SampleSum, from, to int64) {
 	}
 }
 
-// share returns how much of a step the instants from to to cover. least is 1 if they
-// certainly cover all that was seen in it, else 0.
+// share returns the part of a step that the instants from from to to cover. least is 1 if
+// they certainly cover all sightings in it, else 0.
 func (s *Rows) share(step, from, to int64) (share, least float64) {
 	first := step * s.step
 	last := first + s.step - 1

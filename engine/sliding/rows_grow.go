@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// sweptAtOnce is how many lines a new step sweeps at once, if so many are owed. The
-// others wait for elements.
+// sweptAtOnce bounds the lines that a new step sweeps at once. Owed lines beyond it wait
+// for elements.
 const sweptAtOnce = 1 << 12
 
 // growAt is the number of cells at which lines double.
@@ -34,8 +34,8 @@ func (s *Rows) Needs(more int) int {
 	return s.rows.BytesWith(lines)
 }
 
-// place enters an element that is nowhere yet into its line, or into the overflow if the
-// line is full.
+// place enters an element that is in no table yet into its line, or into the overflow if
+// the line is full.
 func (s *Rows) place(table *rowtable.Table[uint64], word uint64, date uint16) {
 	lines := table.Arena.Lines()
 	row := &lines[word>>s.rows.Shift(len(lines))]
@@ -121,8 +121,8 @@ func (s *Rows) recountCell(cell uint64) {
 // owed returns how many lines are still to be swept.
 func (s *Rows) owed() int64 { return s.sweepDebt / s.steps }
 
-// sweep adds the lines that so many steps ask for to what is owed, and sweeps some now:
-// at least as many as keep dates apart. Dates are compared over up to SlidingPresent/2
+// sweep adds the lines for the given steps to the owed lines, and sweeps some now: at
+// least enough to keep dates unambiguous. Dates are compared over up to SlidingPresent/2
 // steps, and a line may wait for two sweeps if a pass begins meanwhile.
 func (s *Rows) sweep(steps int64) {
 	lines := int64(s.rows.Lines())
@@ -133,7 +133,7 @@ func (s *Rows) sweep(steps int64) {
 	}
 }
 
-// expiry says which cells are no longer remembered.
+// expiry returns the rule by which cells expire.
 func (s *Rows) expiry() line.SlidingExpiry {
 	level := s.level
 	if s.rows.Thinning {
@@ -142,14 +142,14 @@ func (s *Rows) expiry() line.SlidingExpiry {
 	return line.SlidingExpiry{Current: uint64(s.current), Steps: uint64(s.steps), Out: sampleMask(level)}
 }
 
-// purge removes expired cells, and those out of the sample, from lines from to to-1.
+// purge removes expired cells, and cells out of the sample, from lines from to to-1.
 func (s *Rows) purge(from, to int) {
 	s.rows.Table.Copying.KeepRange(from, to)
 	expiry := s.expiry()
 	s.taken -= expiry.Purge(s.rows.Table.Arena.Lines()[from:to])
 }
 
-// placeOverflow enters overflow elements where the pass puts their lines, without those
+// placeOverflow enters overflow elements where the pass puts their lines, except elements
 // that purge would remove.
 func (s *Rows) placeOverflow(overflow rowtable.OverflowSet[uint64]) {
 	term, table := s.expiry(), s.rows.Target()

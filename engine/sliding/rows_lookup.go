@@ -29,8 +29,9 @@ func (s *Rows) flush(m marks) {
 	p.count, p.position = 0, p.position+n
 }
 
-// recordWord counts up to 64 pending elements. Which of them are new is as good as random
-// at times, so no branch depends on a single one, but for those that an earlier step saw.
+// recordWord counts up to 64 pending elements. Which of them are new is at times as good
+// as random, so no branch depends on a single element, except for elements that an
+// earlier step saw.
 func (s *Rows) recordWord(m marks, from, to int) {
 	p := &s.pending
 	known, fresh := ^uint64(0), uint64(0)
@@ -38,7 +39,7 @@ func (s *Rows) recordWord(m marks, from, to int) {
 		known, fresh = p.compare(from, to)
 	}
 	if s.rows.Thinning {
-		fresh = 0 // counts are of two kinds
+		fresh = 0 // the counts are of two kinds
 	}
 	n := bits.OnesCount64(fresh)
 	s.counts[int(p.dates[from])&(len(s.counts)-1)] += uint32(n)
@@ -62,8 +63,8 @@ func (p *pendingElements) inStep(from int) bool {
 }
 
 // compare returns a bit for each of up to 64 elements that came in the same step before,
-// and one for each that no line or overflow had. If their dates differ it returns none of
-// the latter.
+// and a bit for each that no line or overflow had. If their dates differ it returns no
+// bits of the second kind.
 func (p *pendingElements) compare(from, to int) (known, fresh uint64) {
 	const top = 1 << 63
 	before, dates := p.before[from:to], p.dates[from:to]
@@ -86,12 +87,13 @@ func sameDates(before, dates *[4]uint16) bool {
 	return together(before)^together(dates) == layout.SlidingPresent*0x0001_0001_0001_0001
 }
 
-// together returns four dates in one word.
+// together packs four dates in one word.
 func together(dates *[4]uint16) uint64 {
 	return uint64(dates[0]) | uint64(dates[1])<<16 | uint64(dates[2])<<32 | uint64(dates[3])<<48
 }
 
-// record counts an element of the given date, and returns how lately it was seen before.
+// record counts an element of the given date, and returns the recency of its last
+// sighting.
 func (s *Rows) record(word uint64, before, date uint16) recency {
 	if before == date|layout.SlidingPresent {
 		return seenInStep
@@ -162,7 +164,7 @@ func (s *Rows) lookupSides(n int) {
 }
 
 // overflowDated remembers the overflow word of an element whose line is full, and returns
-// what line.TestAndSetSliding would.
+// the result that line.TestAndSetSliding would.
 func overflowDated(overflow *rowtable.Overflow[uint64], word uint64, date uint16) (before uint16) {
 	last, known := overflow.DateOf(word)
 	if !known {
@@ -176,18 +178,18 @@ func overflowDated(overflow *rowtable.Overflow[uint64], word uint64, date uint16
 	return before
 }
 
-// overflowWord returns what overflow remembers of a word: the bits that cells and lines
-// have. It is not 0.
+// overflowWord returns the part of a word that overflow remembers: the bits that cells
+// and lines have. It is not 0.
 func overflowWord(word uint64) uint64 { return word | 63 }
 
-// marks is where a call reports the elements that were seen at least so lately: a bit for
-// each. bits may be nil.
+// marks is the place where a call reports the elements with at least a given recency: a
+// bit for each. bits may be nil.
 type marks struct {
 	bits  []uint64
 	least recency
 }
 
-// recency is how lately an element was seen.
+// recency is the age class of an element's last sighting.
 type recency uint8
 
 const (
@@ -196,7 +198,7 @@ const (
 	seenInStep                // in the same step
 )
 
-// clear begins a call with so many elements.
+// clear begins a call with the given number of elements.
 func (m marks) clear(elements int) {
 	if m.bits != nil {
 		bitset.Clear(m.bits, elements)
@@ -209,13 +211,13 @@ func (m marks) mark(place uint32, s recency) {
 	}
 }
 
-// markAll marks the elements of some places, ascending, that have a bit.
+// markAll marks the elements, at ascending places, whose bit is set.
 func (m marks) markAll(places []uint32, elements uint64, s recency) {
 	if m.bits == nil || s < m.least || elements == 0 {
 		return
 	}
 	n := len(places)
-	if first := places[0]; int(places[n-1]-first) == n-1 { // they follow one another
+	if first := places[0]; int(places[n-1]-first) == n-1 { // the places are consecutive
 		at := first % 64
 		m.bits[first/64] |= elements << at
 		if over := elements >> (63 - at) >> 1; over != 0 {

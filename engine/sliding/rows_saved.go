@@ -22,7 +22,7 @@ type savedRows struct {
 	rowsState
 	latest      int64 // time of the clock
 	votes       int   // of the clock
-	position    int   // of what is pending
+	position    int   // of the pending elements
 	ring        int   // the number of dates
 	quarantined int   // elements
 }
@@ -35,10 +35,10 @@ func (s *savedRows) fields() snapshot.Fields {
 }
 
 // Snapshot writes all elements that the counter remembers. The counter that Restore
-// returns continues with the same counts. secret is what the digests were made under; it
-// seals the snapshot. label says what the elements are, such as "flow", in at most
-// snapshot.MaxLabel bytes. A counter can only be restored with the same label. Errors are
-// those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
+// returns continues with the same counts. secret is the secret of the digests; it seals
+// the snapshot. label names the elements, such as "flow", in at most snapshot.MaxLabel
+// bytes. A counter can only be restored with the same label. Errors come from w, or wrap
+// snapshot.ErrInvalid for a bad label. It panics after Close.
 func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("sliding: Rows.Snapshot", s.rows.Table.Arena)
 	rows, overflow := s.rows.State()
@@ -62,8 +62,8 @@ func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 // Restore reads the counter that Rows.Snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid if the snapshot is damaged, cut short, of another version, kind or
 // label, or made under another key. They wrap engine.ErrMemory if it takes more memory
-// than c allows. Others are those of r and of layout.NewArena. c bounds what the counter
-// takes now, not what it grows to. Rows.Advance forgets what has left the window
+// than c allows. Other errors come from r and layout.NewArena. c bounds the counter's
+// present size, not its growth. Rows.Advance forgets elements that have left the window
 // meanwhile.
 func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
 	var saved savedRows
@@ -102,7 +102,7 @@ func (s *savedRows) counter() (*Rows, error) {
 	return c, nil
 }
 
-// check returns an error unless all fits together.
+// check returns an error unless all fields are consistent.
 func (s *savedRows) check() error {
 	if _, err := chooseStep(time.Duration(s.window), time.Duration(s.step)); err != nil || s.step == 0 {
 		return snapshot.ErrInconsistent

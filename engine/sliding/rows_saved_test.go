@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// hotAndNew returns a stream of which half come again and again, and the others are new.
+// hotAndNew returns a stream in which half come again and again, and the others are new.
 func hotAndNew(n int, window time.Duration) *slidingStream {
 	rng := rand.New(rand.NewPCG(17, 18))
 	s := &slidingStream{times: steady(n, window/time.Duration(n))}
@@ -29,7 +29,7 @@ func hotAndNew(n int, window time.Duration) *slidingStream {
 
 // Sliding counters that are saved and restored at random moments, while they grow, halve
 // their sample or take all elements again, decide at the same places as one that was not:
-// elements of the running step that rows were not asked for again are known to both.
+// both know elements of the running step that need no look-up in the rows.
 func TestSampledSnapshot(t *testing.T) {
 	const window = time.Minute
 	const busy = 60_000
@@ -111,8 +111,8 @@ func FuzzRestoreSliding(f *testing.F) {
 	}, smallSliding(f))
 }
 
-// TestCopy copies counters while they grow, are thinned and swept: what comes out is what
-// they held at the start.
+// TestCopy copies counters while they grow, are thinned and swept: the copy equals their
+// content at the start.
 func TestCopy(t *testing.T) {
 	const n = 400_000
 	digests, times := check.Digests(71, n), steady(n, 20*time.Microsecond)

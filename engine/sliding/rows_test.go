@@ -59,7 +59,7 @@ func (l lastSightings) within(from, to int64) (n uint64) {
 	return n
 }
 
-// slidingStream is a stream of n elements whose times are like those of a network.
+// slidingStream is a stream of n elements with times as in a network.
 type slidingStream struct {
 	digests []digest.Digest
 	times   []int64
@@ -196,7 +196,7 @@ func TestForgets(t *testing.T) {
 	}
 }
 
-// What is counted does not depend on how the stream is cut, wild clocks or not.
+// Counts do not depend on how the stream is cut, wrong clocks or not.
 func TestBatchSizes(t *testing.T) {
 	const window = time.Minute
 	for name, stream := range slidingStreams(5, 30_000, window) {
@@ -231,8 +231,8 @@ func TestBatchSizes(t *testing.T) {
 	}
 }
 
-// Dates are told apart however long few elements come: those that a flood left behind are
-// gone, or known to be old, when their dates could be taken for others.
+// Dates stay unambiguous however long few elements come: elements that a flood left
+// behind are gone, or known to be old, when their dates could be taken for others.
 func TestDatesApart(t *testing.T) {
 	const steps = maxSteps
 	s, want := mustSliding(t, Config{Window: steps, Step: 1}), lastSightings{}
@@ -256,7 +256,7 @@ func TestDatesApart(t *testing.T) {
 	}
 }
 
-// A wild clock empties nothing, and one that is set is followed at once.
+// A wrong clock empties nothing, and a clock that is set is followed at once.
 func TestWildClocks(t *testing.T) {
 	const window, n = time.Minute, 5000
 	stream := slidingStreams(6, n, window)["zipf"]
@@ -343,7 +343,7 @@ func TestRecovers(t *testing.T) {
 	}
 }
 
-// Addresses are told apart exactly, also in samples.
+// Addresses are distinguished exactly, also in samples.
 func TestAddresses(t *testing.T) {
 	a := NewAddresses([16]byte{3})
 	addrs := make([]uint32, 100_000)
@@ -407,7 +407,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// sameStep counts the times of one step at the beginning of a stream, up to so many.
+// sameStep counts the times of one step at the beginning of a stream, at most most.
 func sameStep(s *Rows, times []int64, most int) (n int) {
 	for n < min(len(times), most) && calendar.Index(times[n], s.step) == calendar.Index(times[0], s.step) {
 		n++
@@ -415,8 +415,8 @@ func sameStep(s *Rows, times []int64, most int) (n int) {
 	return n
 }
 
-// TestStep compares what is told of elements seen in the same step with a map of last
-// steps. Without wild times that is the same for all, and never more.
+// TestStep compares the reports of elements seen in the same step with a map of last
+// steps. Without wrong times they are equal, and otherwise never more.
 func TestStep(t *testing.T) {
 	for name, stream := range slidingStreams(5, 10_000, time.Minute) {
 		t.Run(name, func(t *testing.T) {

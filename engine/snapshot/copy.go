@@ -13,9 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Copy takes the snapshots of filters as of one moment, and copies them while the filters
-// go on. It is the writer that Snapshot methods are given, which then return at once.
-// After that
+// Copy takes the snapshots of filters at one moment, and copies them while the filters go
+// on. It is the writer to pass to Snapshot methods, which then return at once. After that
 //
 //   - Start begins to copy. The copy has nothing that the filters remember later: before
 //     a filter changes a line, the line is copied.
@@ -23,21 +22,21 @@ import (
 //     meanwhile.
 //   - WriteTo writes the snapshots once all is copied. Any goroutine may call it.
 //
-// Without Start, WriteTo writes what the filters hold, and no goroutine may use these
-// meanwhile. The zero value is empty. The memory of a copy, as much as the lines of the
-// filters, serves the next one until Close.
+// Without Start, WriteTo writes the filters' contents, and no goroutine may use the
+// filters meanwhile. The zero value is empty. The memory of a copy, as much as the lines
+// of the filters, serves the next one until Close.
 //
-// A filter is in a Copy once at most. What overflows from rows is copied at once.
+// A filter is in a Copy once at most. Overflow of rows is copied at once.
 type Copy struct {
-	steps []func(out *Writer) // that write the snapshots
+	steps []func(out *Writer) // the steps that write the snapshots
 	all   []*LineCopy
-	done  int           // of all
+	done  int           // lines copied
 	arena *layout.Arena // nil for none
 	kept  []uint64      // room for LineCopy.kept
 }
 
-// wordsAtOnce is how many words of LineCopy.kept Copy handles between two looks at the
-// clock: those of 256 KiB of lines.
+// wordsAtOnce is the number of words of LineCopy.kept that Copy handles between two
+// checks of the clock: 256 KiB of lines.
 const wordsAtOnce = 64
 
 // reservedLines is how many lines Reserve populates between two calls of stopped: 64 MiB.
@@ -65,10 +64,10 @@ func (c *Copy) Lines() (sum int) {
 	return sum
 }
 
-// Reserve makes room for so many lines and an eighth more, until stopped returns true. It
-// takes 100 ms for a gigabyte. Another goroutine may call it than the one that calls
-// other methods, if these wait for it. It must not be called between Start and Reset. The
-// error is that of layout.NewArena.
+// Reserve makes room for the given number of lines and an eighth more, until stopped
+// returns true. It takes 100 ms for a gigabyte. A goroutine may call it while another one
+// that calls the other methods waits for it. It must not be called between Start and
+// Reset. It returns the error of layout.NewArena.
 func (c *Copy) Reserve(lines int, stopped func() bool) error {
 	if c.arena != nil && len(c.arena.Lines()) >= lines {
 		return nil
@@ -111,8 +110,8 @@ func (c *Copy) Start() bool {
 	return true
 }
 
-// Copy copies for about as long as during says, at least 256 KiB, and reports whether all
-// is copied.
+// Copy copies for about the given time, at least 256 KiB, and reports whether all is
+// copied.
 func (c *Copy) Copy(during time.Duration) (done bool) {
 	for begin := time.Now(); c.done < len(c.all); {
 		if c.all[c.done].copyWords(wordsAtOnce) {
@@ -159,12 +158,12 @@ func (c *Copy) closeArena() error {
 
 // LineCopy is the lines of a filter in a Copy. A nil LineCopy has no lines to keep.
 type LineCopy struct {
-	lines []layout.Line // what is written: those of the filter, or their copy
-	arena *layout.Arena // that the lines are of, nil for a filter that keeps nothing
-	first int           // of its lines
-	from  []layout.Line // those of the filter while they are copied
+	lines []layout.Line // the lines to write: the filter's, or their copy
+	arena *layout.Arena // the lines' arena, nil for a filter that keeps nothing
+	first int           // number of the first line
+	from  []layout.Line // the filter's lines while they are copied
 	kept  []uint64      // a bit for each line that is copied
-	next  int           // word of kept that is not all ones, or has not been looked at
+	next  int           // first word of kept that is not all ones, or has not been checked
 }
 
 // words returns the size of kept.
@@ -214,7 +213,8 @@ func (l *LineCopy) KeepRange(from, to int) {
 	}
 }
 
-// copyWords copies the lines of so many words, and reports whether they were the last.
+// copyWords copies the lines of the given number of words, and reports whether they were
+// the last.
 func (l *LineCopy) copyWords(words int) bool {
 	for end := min(l.next+words, len(l.kept)); l.next < end; l.next++ {
 		first := 64 * l.next
@@ -235,13 +235,12 @@ func (l *LineCopy) copyWords(words int) bool {
 	return true
 }
 
-// release lets the filter's lines go.
+// release unpins the filter's lines.
 func (l *LineCopy) release() {
 	if l.from == nil {
 		return
 	}
 	l.from, l.kept, l.next = nil, nil, 0
-	// Drop fails where the filter has closed its memory, which nothing waits for any
-	// more.
+	// Unpin fails if the filter has closed its memory, which nothing waits for any more.
 	_ = l.arena.Unpin()
 }

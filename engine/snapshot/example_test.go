@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// A filter is saved, and another one goes on with what it remembers.
+// A filter is saved, and another one continues with its content.
 func Example() {
 	filter, err := stream.New(stream.Config{Memory: 1 << 20})
 	if err != nil {
@@ -23,7 +23,7 @@ func Example() {
 	element, seen := []digest.Digest{{0x1a79a4d60de6718e, 0x8e5b326e338ae533}}, make([]uint64, 1)
 	filter.TestAndSet(seen, element)
 
-	key := secret.Secret{1, 2, 3} // what the digests are made under
+	key := secret.Secret{1, 2, 3} // the secret of the digests
 	var file bytes.Buffer
 	if err := filter.Snapshot(&file, key, "flow, aes"); err != nil {
 		log.Fatal(err)

@@ -19,14 +19,13 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// RestoreConfig says what the functions that read snapshots accept.
+// RestoreConfig configures the functions that read snapshots.
 type RestoreConfig struct {
-	// Secret is what the digests in the snapshot were made under, and those to come will
-	// be.
+	// Secret is the secret of the digests, in the snapshot and later.
 	Secret secret.Secret
-	// Label is that which the snapshot must have.
+	// Label must equal the snapshot's label.
 	Label string
-	// Memory bounds what the filter's lines take, in bytes; 0 stands for 256 MiB.
+	// Memory bounds the size of the filter's lines, in bytes; 0 stands for 256 MiB.
 	Memory int
 }
 
@@ -37,8 +36,8 @@ func (c RestoreConfig) memory() uint64 {
 	return uint64(max(0, c.Memory))
 }
 
-// Allow returns an error, which wraps engine.ErrMemory, if so many lines take more than
-// Memory.
+// Allow returns an error, which wraps engine.ErrMemory, if the given number of lines
+// takes more than Memory.
 func (c RestoreConfig) Allow(lines uint64) error {
 	if lines > c.memory()/layout.LineSize {
 		return fmt.Errorf("%w: the snapshot holds %d lines of %d bytes, at most %d bytes are allowed", engine.ErrMemory, lines, layout.LineSize, c.memory())
@@ -53,8 +52,8 @@ type Reader struct {
 	buf  []byte
 }
 
-// NewReader reads all that comes before the lines, and sets the fields. Errors wrap
-// ErrInvalid, or are those of r.
+// NewReader reads everything before the lines, and sets the fields. Errors wrap
+// ErrInvalid, or come from r.
 func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader, error) {
 	if err := checkLabel(c.Label); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader,
 	return s, nil
 }
 
-// read fills b. part names what b is, for errors.
+// read fills b. part names b in errors.
 func (s *Reader) read(b []byte, part string) error {
 	switch _, err := io.ReadFull(s.from, b); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -160,7 +159,7 @@ func Load[F io.Closer](in *Reader, f F, read func() error) (F, error) {
 	return f, nil
 }
 
-// checkSeal reads a seal, and compares it with that of all that was read.
+// checkSeal reads a seal, and compares it with the seal of everything read.
 func (s *Reader) checkSeal(part string) error {
 	want := s.seal.Sum(nil)
 	got := make([]byte, len(want))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snapshot writes and reads what filters remember. A snapshot has a list of the
+// Package snapshot writes and reads the contents of filters. A snapshot has a list of the
 // filter's numbers (Fields) and its lines, and is sealed under the secret that the
 // digests were made with. Filters have a method Snapshot that takes an io.Writer, and a
 // function that restores them.
@@ -32,27 +32,27 @@ import (
 //	8 words: label, with zeros behind
 //	number of fields
 //	the fields: parameters, counts, and the number of lines
-//	2 words: seal of all before
+//	2 words: seal of everything before
 //	the lines, 4096 at a time: a bit for each that is not zero, and these
-//	what else the filter remembers
-//	2 words: seal of all before
+//	the filter's remaining contents
+//	2 words: seal of everything before
 //
 // A seal is a HighwayHash-128 under a key derived from the secret. The key check value is
-// the seal of the word FLOWSNAP alone. So a reader knows that a snapshot comes from a
+// the seal of only the word FLOWSNAP. So a reader knows that a snapshot comes from a
 // holder of the secret before it relies on any length in it.
 //
-// The label says what the elements are. A filter knows digests only: under another key or
-// hash, a restored filter would silently never match. Version 3 is of another digest of
-// packets (digest.AES), and version 5 of packet filters with spare lines.
+// The label names the elements. A filter knows digests only: under another key or hash, a
+// restored filter would silently never match. Version 3 is of another digest of packets
+// (digest.AES), and version 5 of packet filters with spare lines.
 const (
 	magic   = "FLOWSNAP"
 	version = 5
-	// headSize is the size of all before the fields.
+	// headSize is the size of everything before the fields.
 	headSize = 5*8 + MaxLabel + 8
 	// partWords is how many words are encoded at a time.
 	partWords = 2048
-	// partLines is how many lines share one run of bits that says which of them are not
-	// zero.
+	// partLines is the number of lines that share one run of bits, which marks those that
+	// are not zero.
 	partLines = 4096
 )
 
@@ -121,14 +121,14 @@ func keyCheck(s secret.Secret) []byte {
 // nothing more.
 type Writer struct {
 	to      io.Writer
-	copy    *Copy // in place of to, if that is one
+	copy    *Copy // nil if to is no Copy
 	seal    hash.Hash
 	buf     []byte
 	written int64
 	err     error
 }
 
-// NewWriter writes all that comes before the lines. Errors come from End.
+// NewWriter writes everything before the lines. Errors come from End.
 func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, fields Fields) *Writer {
 	s := &Writer{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*partWords), err: checkLabel(label)}
 	if s.copy, _ = w.(*Copy); s.copy != nil {
@@ -160,7 +160,7 @@ func (s *Writer) write(b []byte) {
 	s.written += int64(n)
 }
 
-// writeSeal writes the seal of all before.
+// writeSeal writes the seal of everything before.
 func (s *Writer) writeSeal() {
 	if s.copy != nil {
 		s.copy.add((*Writer).writeSeal)
@@ -181,7 +181,8 @@ func (s *Writer) Words(n int, at func(i int) uint64) {
 }
 
 // Lines writes lines from to to-1 of an arena. A Copy takes them later, while the filter
-// goes on: then the filter calls the LineCopy before it changes a line. Else that is nil.
+// goes on: then the filter calls the LineCopy before it changes a line. Otherwise the
+// LineCopy is nil.
 func (s *Writer) Lines(a *layout.Arena, from, to int) *LineCopy {
 	lines := a.Lines()[from:to]
 	if s.copy == nil {
@@ -206,7 +207,7 @@ func (s *Writer) writeLines(lines []layout.Line) {
 	}
 }
 
-// usedLines are those of a part of the lines that are not zero.
+// usedLines are the nonzero ones of a part of the lines.
 type usedLines struct {
 	bits  [partLines / 64]uint64
 	at    [partLines]uint16
@@ -225,15 +226,15 @@ func (s *Writer) End() error {
 	return s.err
 }
 
-// ErrInvalid is what errors about the content or the label of a snapshot wrap.
+// ErrInvalid is wrapped by errors about the content or the label of a snapshot.
 var ErrInvalid = errors.New("bad snapshot")
 
-// Fields lists the numbers that a filter saves beside its lines, in the order of the
-// file: pointers to integers and flags, and slices of integers. Each number takes a word.
-// One list serves for writing and for reading, so the two cannot differ.
+// Fields lists the numbers that a filter saves in addition to its lines, in the order of
+// the file: pointers to integers and flags, and slices of integers. Each number takes a
+// word. One list serves for writing and for reading, so the two cannot differ.
 type Fields []any
 
-// ErrInconsistent is what errors wrap about numbers that no filter has at the same time.
+// ErrInconsistent is wrapped by errors about numbers that no filter has at the same time.
 // It wraps ErrInvalid.
 var ErrInconsistent = fmt.Errorf("%w: parameters that do not belong together", ErrInvalid)
 
@@ -264,7 +265,7 @@ func numberWord(v reflect.Value) uint64 {
 	return 0
 }
 
-// setNumber reports whether v can hold what was saved.
+// setNumber sets v, and reports whether v can hold the saved number.
 func setNumber(v reflect.Value, word uint64) bool {
 	switch {
 	case v.CanInt():

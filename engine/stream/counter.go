@@ -16,13 +16,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// Counter is a Filter as a counter of distinct digests. Its memory is fixed, however many
-// there are: what it forgot counts again when it returns.
+// Counter is a Filter as a counter of distinct digests. Its memory is fixed, whatever the
+// number of digests: a forgotten digest counts again when it returns.
 type Counter struct{ filter *Filter }
 
 var _ engine.Counter[digest.Digest] = (*Counter)(nil)
 
-// NewCounter makes an empty counter. Errors are those of New.
+// NewCounter makes an empty counter. It returns the errors of New.
 func NewCounter(c Config) (*Counter, error) {
 	s, err := New(c)
 	if err != nil {
@@ -34,11 +34,12 @@ func NewCounter(c Config) (*Counter, error) {
 // TestAndSet is as engine.Counter says, up to the filter's errors.
 func (c *Counter) TestAndSet(seen []uint64, d []digest.Digest) { c.filter.TestAndSet(seen, d) }
 
-// Counts is as engine.Counter says. Low is how many elements the occupied cells must come
-// from; with queues an element may have any number of cells. High is how many elements
-// were not taken for seen, and how many more may have been taken for seen wrongly at
-// FPRBound. Distinct adds those at the present rate. It is too high by what was forgotten
-// and returned; with rows that is nothing while Evicted is 0.
+// Counts is as engine.Counter says. Low is the least number of elements that can have
+// filled the occupied cells; with queues an element may have any number of cells. High is
+// the number of elements that were not taken for seen, plus the number that may have been
+// taken for seen wrongly at FPRBound. Distinct adds the number at the present rate. It is
+// too high by the elements that were forgotten and returned; with rows there are none
+// while Evicted is 0.
 func (c *Counter) Counts() engine.Counts {
 	s := c.filter.Stats()
 	noticed := s.Elements - s.Seen
@@ -59,7 +60,7 @@ func (c *Counter) Populate() {
 	arena.Populate(0, len(arena.Lines()))
 }
 
-// least returns how many distinct elements there were at least.
+// least returns the least possible number of distinct elements.
 func (c *Counter) least(s Stats) uint64 {
 	p := &c.filter.params
 	switch noticed := s.Elements - s.Seen; {
@@ -71,8 +72,8 @@ func (c *Counter) least(s Stats) uint64 {
 	return (s.Occupied + uint64(p.k) - 1) / uint64(p.k)
 }
 
-// missedBeside returns how many distinct elements are taken for seen beside so many that
-// are not, at a false positive rate, and seen at most.
+// missedBeside returns how many distinct elements are taken for seen if noticed ones are
+// not, at the given false positive rate. It is at most seen.
 func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
 	if rate >= 1 {
 		return float64(seen)
@@ -91,7 +92,7 @@ var _ engine.PacketFilter = (*Packets)(nil)
 
 // NewPackets makes the filter. With the methods of rows an FPR of 0 stands for
 // engine.DefaultFPR, as with other packet filters, unless a Shape is given. With the
-// other methods it stands for what Config says. Errors are those of New.
+// other methods Config's default applies. It returns the errors of New.
 func NewPackets(c Config) (*Packets, error) {
 	if i := methodIndex(c.Method); c.FPR == 0 && c.Shape == "" && i >= 0 && methodTable[i].rows {
 		c.FPR = engine.DefaultFPR
@@ -115,7 +116,7 @@ func (f *Packets) Stats() engine.PacketStats {
 	return engine.PacketStats{Method: s.Method, MemoryBytes: s.MemoryBytes, Fill: s.Fill, PredictedFPR: s.FPRBound, EvictedLive: s.Evicted}
 }
 
-// Populate has the system back all memory now. It returns the error of ctx, if that ends
+// Populate has the system back all memory now. It returns the error of ctx, if ctx ends
 // before.
 func (f *Packets) Populate(ctx context.Context) error { return mem.Populate(ctx, f.filter.arena) }
 
@@ -127,7 +128,7 @@ func (f *Packets) Snapshot(w io.Writer, secret secret.Secret, label string) erro
 	return f.filter.Snapshot(w, secret, label)
 }
 
-// RestorePackets is as Restore, for what Packets.Snapshot wrote.
+// RestorePackets is as Restore, for snapshots of Packets.Snapshot.
 func RestorePackets(r io.Reader, c snapshot.RestoreConfig) (*Packets, error) {
 	s, err := Restore(r, c)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestNewStreamCounterErrors(t *testing.T) {
 	}
 }
 
-// TestCounterSized asks for what it has, and keeps what it remembers.
+// TestCounterSized requests its present size, and keeps its content.
 func TestCounterSized(t *testing.T) {
 	c, err := NewCounter(Config{Method: "lru", Memory: 1 << 20})
 	if err != nil {
@@ -71,7 +71,8 @@ func TestCounterSized(t *testing.T) {
 	}
 }
 
-// Rows keep the bound of other packet filters, and the rest what New makes of no bound.
+// Rows keep the bound of other packet filters, and the other methods the result of New
+// without a bound.
 func TestPacketsBound(t *testing.T) {
 	for _, method := range Methods() {
 		f, err := NewPackets(Config{Method: method, Memory: 6400})

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// A stream without an end, in a megabyte. The digests stand for what package digest makes
-// of elements.
+// A stream without an end, in a megabyte. The digests stand for the results of package
+// digest.
 func Example() {
 	filter, err := stream.New(stream.Config{Method: "lru", Memory: 1 << 20})
 	if err != nil {

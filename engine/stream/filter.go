@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stream tells which elements of an endless stream came before, in constant
+// Package stream finds the elements of an endless stream that came before, in constant
 // memory. A Filter has rows of fingerprints, a stable Bloom filter or another method of
 // the literature, in lines of 64 bytes. Packets is a Filter as an engine.PacketFilter,
 // Counter one as an engine.Counter. For windows see package window. Errors wrap
@@ -19,37 +19,37 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Config configures New. Fields that are zero stand for what their comments say.
+// Config configures New. Fields that are zero stand for the defaults in their comments.
 type Config struct {
 	// Method is one of Methods; "" stands for "lru".
 	Method string
-	// Memory is what the lines take, in bytes, rounded down to whole lines of 64; 0
+	// Memory is the size of the lines, in bytes, rounded down to whole lines of 64; 0
 	// stands for 256 MiB.
 	Memory int
 	// FPR bounds the probability that an element that never came is taken for seen,
 	// however long the stream. New chooses the other parameters to keep it, and returns
-	// an error if those that are given do not. 0 stands for 1e-4 with rows, for 0.01 with
+	// an error if given parameters do not. 0 stands for 1e-4 with rows, for 0.01 with
 	// "sbf", and for no bound with the others.
 	FPR float64
 	// Shape is the shape of the rows of "lru", "qht" and "qqhtd", cells times bits:
 	// "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
 	Shape string
-	// K is how many bits or cells an element has with the other methods, from 1 to 4, or
-	// to 8 for "sbf" with Max above 1; 0 chooses.
+	// K is the number of bits or cells of an element with the other methods, from 1 to 4,
+	// or to 8 for "sbf" with Max above 1; 0 chooses.
 	K int
-	// P is how many cells "sbf" decrements for an element, from 1 to 64, or to the cells
-	// of a line for Max above 1; 0 chooses by FPR.
+	// P is the number of cells that "sbf" decrements for an element, from 1 to 64, or to
+	// the cells of a line for Max above 1; 0 chooses by FPR.
 	P int
-	// Max is what "sbf" sets cells to: 1 (cells of one bit), 3 (two bits), 7 or 15 (four
-	// bits); 0 stands for 1.
+	// Max is the value that "sbf" sets cells to: 1 (cells of one bit), 3 (two bits), 7 or
+	// 15 (four bits); 0 stands for 1.
 	Max int
-	// Threshold is the p* of "rsbf", from 1e-6 to 1, rounded to millionths: where elements
-	// would come in with this chance or less, all come in that are not seen. 0 stands for
-	// 0.03.
+	// Threshold is the p* of "rsbf", from 1e-6 to 1, rounded to millionths: from the
+	// position on at which the chance of insertion would be this or less, all unseen
+	// elements are inserted. 0 stands for 0.03.
 	Threshold float64
 }
 
-// ErrParameter is what errors about parameters of a Filter wrap, unless they wrap
+// ErrParameter is wrapped by errors about parameters of a Filter, unless they wrap
 // engine.ErrFPR or engine.ErrMemory.
 var ErrParameter = errors.New("parameter of a stream filter out of range")
 
@@ -67,20 +67,20 @@ var ErrParameter = errors.New("parameter of a stream filter out of range")
 //	rlbsbf  the same with load balancing, by the load of the line's parts
 //
 // line.TestAndSetRows, line.TestAndSetStable and line.TestAndSetCells define each method.
-// Verdicts depend on the digests and their order alone, and neither on how the stream is
-// cut into calls nor on the machine. A Filter is not safe for concurrent use.
+// Verdicts depend only on the digests and their order, neither on how the stream is cut
+// into calls nor on the machine. A Filter is not safe for concurrent use.
 type Filter struct {
 	params   parameters
 	arena    *layout.Arena
 	bytes    int
 	kernel   methodKernel
-	elements uint64 // so far; an element's number in the stream is from 1 on
+	elements uint64 // elements so far; an element's number in the stream is from 1 on
 	seen     uint64
 	copying  *snapshot.LineCopy // of the arena
 }
 
-// New makes an empty filter. Errors wrap ErrParameter, engine.ErrFPR, engine.ErrMemory or
-// those of layout.NewArena.
+// New makes an empty filter. Errors wrap ErrParameter, engine.ErrFPR or engine.ErrMemory,
+// or come from layout.NewArena.
 func New(c Config) (*Filter, error) {
 	c.Memory = cmp.Or(c.Memory, mem.MaxDefault)
 	p, err := chooseParameters(c)
@@ -101,9 +101,9 @@ func newFilter(p parameters) (*Filter, error) {
 }
 
 // TestAndSet sets bit i of seen if it takes d[i] for an element that came before, in an
-// earlier call or earlier in d, and remembers what the method asks for. It clears the
-// other bits of the words that cover len(d) elements. It panics if seen is shorter than
-// that, or after Close. It does not allocate.
+// earlier call or earlier in d, and remembers elements as the method prescribes. It
+// clears the other bits of the words that cover len(d) elements. It panics if seen is
+// shorter than that, or after Close. It does not allocate.
 func (s *Filter) TestAndSet(seen []uint64, d []digest.Digest) {
 	bitset.Clear(seen, len(d))
 	mem.CheckOpen("stream: Filter.TestAndSet", s.arena)
@@ -125,30 +125,30 @@ func (s *Filter) Close() error { return s.arena.Close() }
 // Stats describes a Filter and its work so far.
 type Stats struct {
 	Method string
-	// Elements is how many elements came, and Seen how many of them were taken for seen.
+	// Elements is the number of elements, and Seen the number of them that were taken for
+	// seen.
 	Elements, Seen uint64
 	// Evicted counts fingerprints that made room for another one in their row. It is 0
 	// with filters of bits and cells.
 	Evicted uint64
-	// Cells is how many cells the lines have, and Occupied how many of them are not
-	// empty.
+	// Cells is the number of the lines' cells, and Occupied the number of nonempty ones.
 	Cells, Occupied uint64
 	// Fill is Occupied over Cells.
 	Fill float64
-	// Load is how many cells were written for elements that were not seen, over Cells.
+	// Load is the number of cells written for elements that were not seen, over Cells.
 	// From about 1 on, memory is overwritten.
 	Load float64
 	// FPR estimates the probability that an element that never came is taken for seen,
 	// now.
 	FPR float64
-	// FPRBound is what FPR never exceeds. With methods that keep no chosen rate it is
-	// what FPR comes to on a long stream.
+	// FPRBound is an upper bound of FPR. With methods that keep no chosen rate it is the
+	// limit of FPR on a long stream.
 	FPRBound float64
 	// MemoryBytes is the size of the lines and of the kernel's tables.
 	MemoryBytes int
 }
 
-// Stats returns what the filter did so far, in constant time: cells are counted as they
+// Stats returns the statistics so far, in constant time: cells are counted as they
 // change.
 func (s *Filter) Stats() Stats {
 	c := s.kernel.counts()

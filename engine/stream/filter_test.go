@@ -35,7 +35,7 @@ func streamConfigs() (all []Config) {
 	return append(all, Config{Method: "rlbsbf", K: 3}, Config{Method: "rsbf", K: 4, Threshold: 0.5})
 }
 
-// forStreams runs a test with all of them, in memory of so many lines.
+// forStreams runs a test with all of them, in memory of the given number of lines.
 func forStreams(t *testing.T, lines int, test func(t *testing.T, c Config)) {
 	t.Helper()
 	for _, c := range streamConfigs() {
@@ -77,7 +77,7 @@ func streamVerdicts(s *Filter, digests []digest.Digest, size func() int) []uint6
 
 func constant(n int) func() int { return func() int { return n } }
 
-// randomSizes returns sizes of batches, of which some are long, and some 0.
+// randomSizes returns sizes of batches, some of them long, and some 0.
 func randomSizes(seed uint64) func() int {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	return func() int {
@@ -138,8 +138,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Rows of 64-bit fingerprints with room for all elements answer what a set of all
-// answers.
+// Rows of 64-bit fingerprints with room for all elements answer as a set of all does.
 func TestExact(t *testing.T) {
 	digests := check.Repeating(2, 60_000)
 	for _, method := range []string{"lru", "qht"} {
@@ -159,7 +158,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// occupiedCells counts what is in the lines.
+// occupiedCells counts the occupied cells of the lines.
 func occupiedCells(s *Filter) (occupied uint64) {
 	width := s.params.cellBits()
 	for _, line := range s.arena.Lines() {
@@ -192,7 +191,7 @@ func nonZeroCells(line *layout.Line, planes int) (cells uint64) {
 	return cells
 }
 
-// What the kernels count on the way is what is there.
+// The kernels' running counts equal the content.
 func TestCounts(t *testing.T) {
 	digests := check.Repeating(3, 20_000)
 	forStreams(t, 64, func(t *testing.T, c Config) {

@@ -12,24 +12,24 @@ import (
 
 // methodKernel is a method's kernel.
 type methodKernel interface {
-	// testAndSet handles elements, the first of which has the number position in the
-	// stream. It sets the words of seen that cover them.
+	// testAndSet handles elements. The first one has the number position in the stream.
+	// It sets the words of seen that cover them.
 	testAndSet(lines []layout.Line, seen []uint64, d []digest.Digest, position uint64)
-	// bytes returns the size of what the kernel holds.
+	// bytes returns the size of the kernel's memory.
 	bytes() int
 	// counts returns the changes so far.
 	counts() kernelCounts
-	// restore adds to what counts returns.
+	// restore adds to the result of counts.
 	restore(kernelCounts)
 }
 
 // kernelCounts are the counts of all kernels.
 type kernelCounts struct {
-	occupied uint64 // cells that are not empty
+	occupied uint64 // nonempty cells
 	evicted  uint64 // fingerprints that made room for another one
 }
 
-// rowKernel is that of fingerprint rows.
+// rowKernel is the kernel of fingerprint rows.
 type rowKernel struct {
 	params line.RowParams
 	sum    line.RowCounts
@@ -52,7 +52,7 @@ func (k *rowKernel) restore(c kernelCounts) {
 
 func (k *rowKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
-// stableKernel is that of bit lines.
+// stableKernel is the kernel of bit lines.
 type stableKernel struct {
 	params line.StableParams
 	sum    line.StableCounts
@@ -68,7 +68,7 @@ func (k *stableKernel) restore(c kernelCounts) { k.sum.Ones += c.occupied }
 
 func (k *stableKernel) bytes() int { return int(unsafe.Sizeof(*k)) }
 
-// cellKernel is that of cell lines.
+// cellKernel is the kernel of cell lines.
 type cellKernel struct {
 	rule line.CellRule
 	sum  line.CellCounts

@@ -24,7 +24,7 @@ const (
 	familyCells
 )
 
-// methodTable are the methods of a Filter. Snapshots have their places here.
+// methodTable are the methods of a Filter. Snapshots store an index of this table.
 var methodTable = []struct {
 	name     string
 	eviction line.Eviction     // of rows
@@ -72,9 +72,9 @@ type Shape struct {
 // / (2^w - 1) for c cells of w bits.
 func (s Shape) FPR() float64 { return min(1, rowRate(s.RowShape, 1)) }
 
-// Shapes returns the shapes of rows. Those that miss fewest elements at equal memory come
-// first, so the bounds of the false positive rate fall. New takes the first shape that
-// keeps the rate.
+// Shapes returns the shapes of rows. The ones that miss fewest elements at equal memory
+// come first, so the bounds of the false positive rate fall. New takes the first shape
+// that keeps the rate.
 func Shapes() []Shape { return slices.Clone(shapeTable) }
 
 var shapeTable = []Shape{
@@ -89,27 +89,27 @@ const (
 	// defaultRowFPR chooses rows of 4x16.
 	defaultRowFPR    = 1e-4
 	defaultStableFPR = 0.01
-	// defaultParts is the K that the papers find best for filters of bits that keep no
-	// chosen rate.
+	// defaultParts is the best K of the papers for filters of bits that keep no chosen
+	// rate.
 	defaultParts = 2
 	// defaultThreshold is the p* of rsbf in the paper.
 	defaultThreshold = 0.03
-	// replaceUnit is how many units of p* are 1. Whole numbers are the same on every
+	// replaceUnit is the number of units of p* in 1. Whole numbers are the same on every
 	// machine.
 	replaceUnit = 1_000_000
 )
 
-// parameters is all that makes a filter what it is.
+// parameters are all parameters of a filter.
 type parameters struct {
 	method int // of methodTable
 	shape  layout.RowShape
 	k      int // 1 for rows
 	p      int // P of sbf, p* of rsbf in parts of replaceUnit, else 0
-	max    int // 1 but for sbf
+	max    int // 1 except for sbf
 	lines  int
 }
 
-// chooseParameters chooses what c leaves open.
+// chooseParameters chooses the parameters that c leaves open.
 func chooseParameters(c Config) (parameters, error) {
 	p := parameters{k: 1, max: 1}
 	p.method = methodIndex(c.Method)
@@ -140,7 +140,7 @@ func chooseParameters(c Config) (parameters, error) {
 }
 
 // Complete returns the configuration with all that New chooses. Its FPR is the rate that
-// the filter never exceeds. Errors are those of New, without layout.NewArena's.
+// the filter never exceeds. It returns the errors of New, without layout.NewArena's.
 func (c Config) Complete() (Config, error) {
 	c.Memory = cmp.Or(c.Memory, mem.MaxDefault)
 	p, err := chooseParameters(c)
@@ -249,7 +249,7 @@ func (p *parameters) chooseParts(c Config) error {
 		}
 		least = min(least, p.bound())
 	}
-	return fmt.Errorf("%w: %.3g, must be at least %.3g with %s: what it comes to on a long stream", engine.ErrFPR, c.FPR, least, c.Method)
+	return fmt.Errorf("%w: %.3g, must be at least %.3g with %s: its limit on a long stream", engine.ErrFPR, c.FPR, least, c.Method)
 }
 
 // family returns the kind of the filter's lines.

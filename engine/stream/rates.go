@@ -46,12 +46,12 @@ func (p *parameters) uneven(rate float64) float64 {
 
 // saturatedBits returns the share of set bits that a stream of new elements leads to, for
 // the methods that have no parameter for it. Where the share x of the bits is set, an
-// element that is not seen sets k (1-x) / (1-x^k) new ones, as not all of its bits are
-// set. Before that it clears
+// element that is not seen sets k (1-x) / (1-x^k) new bits, as not all of its bits are
+// set. Before that it clears this number of bits:
 //
 //	k x (bsbf), x (bsbfsd), k x x (rlbsbf)
 //
-// bits. With rsbf each element that comes in sets k (1-x) and clears k x. Single deletion
+// With rsbf each element that comes in sets k (1-x) and clears k x. Single deletion
 // balances at 1: all bits end up set.
 func saturatedBits(method line.StableMethod, k int) float64 {
 	clears := func(x float64) float64 { return x }
@@ -80,8 +80,8 @@ func saturatedBits(method line.StableMethod, k int) float64 {
 }
 
 // estimate returns the false positive rate of lines, given the share of their cells that
-// is occupied. For rows it is exact in the mean over keys. For bits and cells it is that
-// of a blocked Bloom filter with as many bits set.
+// is occupied. For rows it is exact in the mean over keys. For bits and cells it is the
+// rate of a blocked Bloom filter with as many bits set.
 func (p *parameters) estimate(fill float64) float64 {
 	if p.family() == familyRows {
 		return min(1, rowRate(p.shape, fill))
@@ -166,7 +166,7 @@ func (p *parameters) mostP() int {
 	return layout.MaxStableRun
 }
 
-// leastP returns the smallest P that keeps the rate, or the largest there is.
+// leastP returns the smallest P that keeps the rate, or the largest possible one.
 func (p *parameters) leastP(limit float64) int {
 	q := *p
 	for q.p = 1; q.p < p.mostP() && q.bound() > limit; {

@@ -31,8 +31,8 @@ func newElements(s *Filter, rng *rand.Rand, n int) (seen int, expected float64) 
 }
 
 // Streams of new elements lead to the bound of the false positive rate and not beyond:
-// within 5 standard deviations and 8 %, which is by how much runs of decrements make
-// lines of cells better than their bound.
+// within 5 standard deviations and 8 %, by which runs of decrements make lines of cells
+// better than their bound.
 func TestBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -54,8 +54,8 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// At every fill the estimate is what new elements meet, within 5 standard deviations and
-// 4 %, and 8 % with cells, from empty lines to the limit.
+// At every fill the estimate equals the rate of new elements, within 5 standard
+// deviations and 4 %, and 8 % with cells, from empty lines to the limit.
 func TestEstimate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// savedState is what is saved of a filter beside its lines.
+// savedState is the saved state of a filter except its lines.
 type savedState struct {
 	parameters
 	elements, seen uint64
@@ -25,11 +25,11 @@ func (s *savedState) fields() snapshot.Fields {
 	}
 }
 
-// Snapshot writes all that the filter remembers. The filter that Restore returns
-// continues with the same verdicts. secret is what the digests were made under; it seals
-// the snapshot. label says what the elements are, such as "flow, aes", in at most
-// snapshot.MaxLabel bytes. A filter can only be restored with the same label. Errors are
-// those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
+// Snapshot writes the filter's contents. The filter that Restore returns continues with
+// the same verdicts. secret is the secret of the digests; it seals the snapshot. label
+// names the elements, such as "flow, aes", in at most snapshot.MaxLabel bytes. A filter
+// can only be restored with the same label. Errors come from w, or wrap
+// snapshot.ErrInvalid for a bad label. It panics after Close.
 func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("stream: Filter.Snapshot", s.arena)
 	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
@@ -41,7 +41,7 @@ func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error
 // Restore reads the filter that Filter.Snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid if the snapshot is damaged, cut short, of another version, kind or
 // label, or made under another key. They wrap engine.ErrMemory if it takes more memory
-// than c allows. Others are those of r and of layout.NewArena.
+// than c allows. Other errors come from r and layout.NewArena.
 func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
 	var saved savedState
 	in, err := snapshot.NewReader(r, snapshot.Stream, c, saved.fields())
@@ -93,7 +93,7 @@ func (s *savedState) check(c snapshot.RestoreConfig) error {
 }
 
 // config returns the configuration from which chooseParameters makes the parameters
-// again. So they are checked as those of New are.
+// again. So they are checked as New's are.
 func (s *savedState) config() Config {
 	c := Config{Method: methodTable[s.method].name, Memory: s.lines * layout.LineSize}
 	switch {

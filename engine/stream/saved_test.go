@@ -53,7 +53,7 @@ func TestSnapshot(t *testing.T) {
 	})
 }
 
-// A snapshot ends where it ends: what follows stays for the next reader.
+// Reading a snapshot stops at its end: further bytes stay for the next reader.
 func TestSnapshotsInARow(t *testing.T) {
 	s := mustStream(t, Config{Memory: 6400})
 	data := check.Saved(t, s)
@@ -259,7 +259,7 @@ func TestSnapshotCopyWriter(t *testing.T) {
 	}
 }
 
-// TestSnapshotSparse has snapshots of filters that hold little be small.
+// TestSnapshotSparse checks that snapshots of filters with few elements are small.
 func TestSnapshotSparse(t *testing.T) {
 	f := mustStream(t, Config{Memory: 1<<20 + 64})
 	for _, n := range []int{0, 10} {

@@ -17,18 +17,20 @@ const (
 	// RSBF inserts every element, whatever it reported, with probability
 	// min(1, s/i) at position i, and clears one bit of each array then.
 	RSBF BiasedMethod = iota
-	// BSBF inserts what it reports as distinct, and clears one bit of each array.
+	// BSBF inserts elements that it reports as distinct, and clears one bit of each
+	// array.
 	BSBF
-	// BSBFSD inserts what it reports as distinct, and clears one bit of one array.
+	// BSBFSD inserts elements that it reports as distinct, and clears one bit of one
+	// array.
 	BSBFSD
-	// RLBSBF inserts what it reports as distinct, and clears one bit of each array
-	// with a probability that is the array's share of set bits.
+	// RLBSBF inserts elements that it reports as distinct, and clears one bit of each
+	// array with a probability equal to the array's share of set bits.
 	RLBSBF
 )
 
-// BiasedStream describes a run of BDNB12, section 6: Distinct different elements, each of
-// which occurs at least once, and Elements - Distinct more copies of uniformly chosen
-// ones, all shuffled.
+// BiasedStream describes a run of BDNB12, section 6: Distinct different elements that
+// occur at least once each, and Elements - Distinct more copies of uniformly chosen ones,
+// all shuffled.
 type BiasedStream struct {
 	Elements int // more than Distinct
 	Distinct int // at least 1
@@ -49,8 +51,8 @@ type BiasedRates struct {
 // use the recurrences (Eq. 4.3, 4.5, 5.2). These treat "reported distinct" and "this bit
 // is clear" as independent, and so let X go to 1. A filter like BSBF with k = 2 settles
 // far below (at 0.38 for new elements), in the paper's own tables too. Algorithms 2 to 4
-// swap distinct and duplicate, and Algorithm 1 does not give the tables; the
-// interpretation is that of [RSBF] to [RLBSBF].
+// swap distinct and duplicate, and Algorithm 1 does not give the tables; [RSBF] to
+// [RLBSBF] document the interpretation.
 //
 // The reports determine how fast the arrays are cleared, so the rates solve an integral
 // equation over the stream. It is solved on a grid of biasedSteps points. The result has
@@ -187,8 +189,8 @@ func (r *biasedRun) solve(i int) (clear float64) {
 	clear += decay * unhit // never cleared, never set
 	u := float64(i) / biasedSteps
 	first := r.firstAt(u)
-	// Copies after earlier ones of which none was inserted find arbitrary bits. In
-	// the time of insertions an id that was never inserted is one that never came.
+	// If copies came before but none of them was inserted, a copy finds arbitrary bits.
+	// In the time of insertions, an id that was never inserted never came.
 	forgotten := max(0, r.firstAt(r.insertedUpTo[i])-first)
 	r.reports[i] = first * r.allSet(clear)
 	r.misses[i] = misses + forgotten*(1-r.allSet(clear))

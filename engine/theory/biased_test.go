@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// The cells of BDNB12's tables, k = 2: what the paper prints. Streams and filters are
-// an eighth of the printed size, which leaves the limit of many bits as it is and fits
-// an int of 32 bits.
+// The cells of BDNB12's tables, k = 2: the paper's printed rates. Streams and filters are
+// an eighth of the printed size, which leaves the limit of many bits as it is and fits an
+// int of 32 bits.
 func TestBiasedMatchesThePapersTables(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestBiasedMatchesThePapersTables(t *testing.T) {
 	}
 }
 
-// On new elements alone BSBF settles where 1-x = x (1-x^k), where clearings and settings
+// With only new elements BSBF settles where 1-x = x (1-x^k), where clearings and settings
 // balance. For k = 2 that is the golden section, X = 0.382.
 func TestBiasedSettles(t *testing.T) {
 	rates := value[BiasedRates](t)(Biased(BSBF, 2, 100000, BiasedStream{Elements: 3000000, Distinct: 2999990}))

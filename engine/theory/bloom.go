@@ -74,9 +74,9 @@ func LandmarkRate(m, d, n int) (float64, error) {
 }
 
 // meanFilling returns the integral over x in [0,1] of (1-e^(-load x))^d. By parts, the
-// integral for d-1 minus that for d is q^d/(load d) with q = 1-e^-load. So it is 1 minus
-// the first d terms of a series that adds up to 1, or the sum of the other terms, which
-// keeps the digits of small results.
+// integral for d-1 minus the integral for d is q^d/(load d) with q = 1-e^-load. So it is
+// 1 minus the first d terms of a series that adds up to 1, or the sum of the other terms,
+// which keeps the digits of small results.
 func meanFilling(load float64, d int) float64 {
 	q := -math.Expm1(-load)
 	if q > 0.99 {
@@ -160,11 +160,11 @@ func (j Jumping) RateFromEmpty(windows int) (float64, error) {
 	return filling*meanFilling(j.load(), j.D) + (1-filling)*meanRefilling(j.load(), j.D, j.SubWindows), nil
 }
 
-// ApartRate returns what [Jumping.SteadyRate] would be if an element were a duplicate
-// only when all its cells are set in the filter of the complete sub-windows, or all are
-// in that of the latest: a + (1-a) b, where a is the rate of a filter of n
-// elements, and b that of a landmark window of n. For large d it is well below
-// SteadyRate, because different sub-windows no longer complete each other.
+// ApartRate returns [Jumping.SteadyRate] for a filter in which an element is a duplicate
+// only if all its cells are set in the filter of the complete sub-windows, or all are set
+// in the latest one's: a + (1-a) b, where a is the rate of a filter of n elements,
+// and b the rate of a landmark window of n. For large d it is well below SteadyRate,
+// because different sub-windows no longer complete each other.
 func (j Jumping) ApartRate() (float64, error) {
 	if err := j.validate(); err != nil {
 		return 0, err

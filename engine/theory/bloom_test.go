@@ -56,7 +56,7 @@ func TestJumpingApart(t *testing.T) {
 func TestJumpingBeginsAsLandmark(t *testing.T) {
 	const n = 1 << 18
 	for d := 1; d <= 100; d += 7 {
-		halfFull := func(q int) Jumping { // of which half of the cells are set at most
+		halfFull := func(q int) Jumping { // with at most half of the cells set
 			return Jumping{int(float64(d) * float64(q) * n / math.Ln2), d, q, n}
 		}
 		want := math.Exp2(-float64(d)) / value[float64](t)(LandmarkBoundRatio(d))
@@ -105,9 +105,9 @@ func TestLandmarkBoundRatio(t *testing.T) {
 	}
 }
 
-// TestLandmarkRateIsThePrintedSum compares n times the rate with the sum of section 5.2.2.
-// The rate is the limit of long windows: the sum is that of a step function below it,
-// which differs by half of its last term at most.
+// TestLandmarkRateIsThePrintedSum compares n times the rate with the sum of section
+// 5.2.2. The rate is the limit of long windows: the sum belongs to a step function below
+// it, which differs by at most half of its last term.
 func TestLandmarkRateIsThePrintedSum(t *testing.T) {
 	for _, c := range [][3]int{{1000, 1, 100}, {1000, 3, 100}, {5000, 4, 700}, {2000, 2, 50000}, {20000, 10, 1000}} {
 		m, d, n := c[0], c[1], c[2]

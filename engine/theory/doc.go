@@ -20,6 +20,6 @@
 //
 // All functions are pure. Rates and probabilities are shares of 1. An argument outside of
 // a function's domain, such as NaN, gives an error that wraps [ErrDomain]. Where a paper
-// is misprinted, the function's documentation says what the function computes instead and
-// why.
+// is misprinted, the function's documentation states the corrected formula and the
+// reason.
 package theory

@@ -8,28 +8,28 @@ import (
 	"math/bits"
 )
 
-// EighthsFilter describes lines of Cells cells, of which an element has one in each of K
-// eighths of its line, as line.TestAndSetCells has them and line.TestAndSetTimers. An
-// element that shares one eighth with another one is likely to share the next one, too. With
-// K = 2 that raises the false positive rate of few elements in a line by half over that of a
-// [LineFilter].
+// EighthsFilter describes lines of Cells cells. An element has one cell in each of K
+// eighths of its line, as in line.TestAndSetCells and line.TestAndSetTimers. An element
+// that shares one eighth with another one is likely to share the next one, too. With K =
+// 2 this raises the false positive rate of few elements in a line by half over the rate
+// of a [LineFilter].
 type EighthsFilter struct {
 	Cells int // of a line, a multiple of 8
 	K     int // from 1 to 8
 }
 
-// eighthsOrder is in which distance from its first eighth an element has its others, to one
-// side or to the other.
+// eighthsOrder is the distance of an element's eighths from its first, to one side or to
+// the other.
 var eighthsOrder = [8]int{0, 3, 1, 4, 7, 2, 5, 6}
 
-// FPR returns the false positive rate at a load: the probability that all K cells of a new
-// element are set. Of x elements in the line none has a cell of a set S of these with
+// FPR returns the false positive rate at a load: the probability that all K cells of a
+// new element are set. None of x elements in the line has a cell of a set S of these with
 // probability A(S)^x, where an element has none with
 //
-//	A(S) = mean of (1-8/Cells)^(eighths of S that it has), over the 16 choices of its eighths
+//	A(S) = mean of (1-8/Cells)^(number of its eighths in S), over the 16 choices of its eighths
 //
-// So inclusion and exclusion, and the mean over the Poisson number x, give the sum over all
-// S of (-1)^|S| e^(-load (1-A(S))). Domain: load >= 0, of which 1e6 is as good as any more.
+// So inclusion and exclusion, and the mean over the Poisson number x, give the sum over
+// all S of (-1)^|S| e^(-load (1-A(S))). Domain: load >= 0; loads above 1e6 count as 1e6.
 func (f EighthsFilter) FPR(load float64) (float64, error) {
 	if err := cmp.Or(
 		requireWithin("K", f.K, 1, 8),
@@ -51,14 +51,14 @@ func (f EighthsFilter) FPR(load float64) (float64, error) {
 			break
 		}
 	}
-	// The sum loses digits where it is small. Then single elements with all cells are what
-	// counts, and there are at least these.
+	// The sum loses digits where it is small. Then single elements with all cells
+	// dominate, and they give a lower bound.
 	alone := -math.Expm1(-load * f.same(own))
 	return min(1, max(sum, alone)), nil
 }
 
-// FPROfFill returns the false positive rate of lines with that share of their cells set,
-// or 1 if no load gives that share.
+// FPROfFill returns the false positive rate of lines with the given share of their cells
+// set, or 1 if no load gives that share.
 func (f EighthsFilter) FPROfFill(fill float64) float64 {
 	fpr, err := f.FPR(-math.Log1p(-fill) * float64(f.Cells) / float64(f.K))
 	if err != nil || fill >= 1 {
@@ -67,7 +67,7 @@ func (f EighthsFilter) FPROfFill(fill float64) float64 {
 	return fpr
 }
 
-// eighths returns the eighths of an element whose first one is given, one bit each.
+// eighths returns the eighths of an element with the given first one, one bit each.
 func (f EighthsFilter) eighths(first, side int) (set uint8) {
 	for _, o := range eighthsOrder[:f.K] {
 		set |= 1 << ((first + side*o) & 7)

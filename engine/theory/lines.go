@@ -10,22 +10,22 @@ import (
 )
 
 // LineFilter is a blocked Bloom filter (Putze, Sanders, Singler, JEA 2009): an element
-// has all its K cells in one line, each in a part of its own, and is found if all are
-// set. A load is the mean number of elements in a line; the numbers have a Poisson
+// has all its K cells in one line, each in a separate part, and is found if all are set.
+// A load is the mean number of elements in a line; the numbers have a Poisson
 // distribution.
 type LineFilter struct {
 	Cells int // of a line, at least 1
 	K     int // from 1 to Cells
 }
 
-// FPR returns the false positive rate at a load: the probability that all K cells of a new
-// element are set. A cell is empty after x elements with probability (1-K/Cells)^x, and
-// cells of different parts are independent for a given x, so that it is the mean over the
-// Poisson number x of (1-(1-K/Cells)^x)^K.
+// FPR returns the false positive rate at a load: the probability that all K cells of a
+// new element are set. A cell is empty after x elements with probability (1-K/Cells)^x,
+// and cells of different parts are independent for a given x, so the rate is the mean
+// over the Poisson number x of (1-(1-K/Cells)^x)^K.
 //
 // Crowded lines make this higher than the K-th power of the share of set cells: up to K!
-// times when lines are nearly empty, and little when they are not. Domain: load >= 0, of
-// which 1e6 is as good as any more.
+// times when lines are nearly empty, and little when they are not. Domain: load >= 0;
+// loads above 1e6 count as 1e6.
 func (f LineFilter) FPR(load float64) (float64, error) {
 	if err := cmp.Or(
 		requireWithin("K", f.K, 1, f.Cells),
@@ -39,8 +39,8 @@ func (f LineFilter) FPR(load float64) (float64, error) {
 	return min(fpr, 1), nil
 }
 
-// FPROfFill returns the false positive rate of lines with that share of their cells set,
-// or 1 if no load gives that share.
+// FPROfFill returns the false positive rate of lines with the given share of their cells
+// set, or 1 if no load gives that share.
 func (f LineFilter) FPROfFill(fill float64) float64 {
 	fpr, err := f.FPR(-math.Log1p(-fill) / f.share())
 	if err != nil || fill >= 1 {
@@ -52,13 +52,13 @@ func (f LineFilter) FPROfFill(fill float64) float64 {
 // share returns the share of a line's cells that an element sets.
 func (f LineFilter) share() float64 { return float64(f.K) / float64(f.Cells) }
 
-// TimedRowFPR returns the probability that a new element finds its fingerprint in a row that
-// holds lambda elements on average, within the window or not yet expired: E[min(X, cells)] /
-// (2^fingerprintBits - 1) for X Poisson of mean lambda. A fingerprint has so many values,
-// since 0 is an empty cell, and no value occurs twice in a row. With a lambda far above
-// cells all rows are full, as those of quotient hash tables are in the end (GLN19, Theorem
-// 4.1). Domain: cells >= 1, fingerprintBits from 1 to 64 and with at least as many values as
-// cells, lambda from 0 to 1e6.
+// TimedRowFPR returns the probability that a new element finds its fingerprint in a row
+// that holds lambda elements on average, within the window or not yet expired: E[min(X,
+// cells)] / (2^fingerprintBits - 1) for X Poisson of mean lambda. A fingerprint has
+// 2^fingerprintBits - 1 values, since 0 is an empty cell, and no value occurs twice in a
+// row. With a lambda far above cells all rows are full, as the rows of quotient hash
+// tables are in the end (GLN19, Theorem 4.1). Domain: cells >= 1, fingerprintBits from 1
+// to 64 and with at least as many values as cells, lambda from 0 to 1e6.
 func TimedRowFPR(cells, fingerprintBits int, lambda float64) (float64, error) {
 	if err := cmp.Or(
 		requireAtLeast("cells", cells, 1),
@@ -87,7 +87,7 @@ func TimedRowFPR(cells, fingerprintBits int, lambda float64) (float64, error) {
 // Age-Partitioned Bloom Filters, 2020): K+L slices in the order of their age. An element
 // sets a bit in each of the K youngest slices. It is reported when any K neighboring
 // slices have its bits. After each generation the oldest slice is cleared and becomes the
-// youngest. So the filter finds everything of the last L generations.
+// youngest. So the filter finds all elements of the last L generations.
 type AgePartitioned struct {
 	K, L       int // each from 1 to 1024
 	SliceBits  int // at least 1
@@ -121,14 +121,15 @@ func (a AgePartitioned) FPR() (float64, error) {
 	return simpson(0, 1, func(part float64) float64 { return a.fpr(generation, part*generation) }), nil
 }
 
-// LineFPR returns the highest false positive rate where all slices of an element lie in one
+// LineFPR returns the highest false positive rate if all slices of an element lie in one
 // of many lines, whose slices have SliceBits each. A window of L generations inserts load
 // elements in a line on average; Generation is not used.
 //
-// The number of elements in a full slice, those of K generations, is a Poisson variable of
-// mean m. What counts is its mean over K neighbors. These share most elements, so the mean
-// has 2/3 of the variance, m (2 + 1/K^2) / 3, and the rate is that of such a variable.
-// Measured rates are within 15 % of it. Domain: load from 0 to 1e6.
+// The number of elements in a full slice, which come from K generations, is a Poisson
+// variable of mean m. The rate depends on its mean over K neighbors. These share most
+// elements, so the mean has 2/3 of the variance, m (2 + 1/K^2) / 3, and the rate is the
+// rate for a variable of this variance. Measured rates are within 15 % of it. Domain:
+// load from 0 to 1e6.
 func (a AgePartitioned) LineFPR(load float64) (float64, error) {
 	if err := cmp.Or(a.validate(), requireLoad("load", load)); err != nil {
 		return 0, err
@@ -141,9 +142,10 @@ func (a AgePartitioned) LineFPR(load float64) (float64, error) {
 	return min(fpr, 1), nil
 }
 
-// fpr is the rate after inserted elements of the running generation, for as many elements
-// of the others: the probability that some K neighbors among K+L independent slices have a
-// bit set. runs[j] is the probability that no K did so far and that the last j are set.
+// fpr is the rate after inserted elements of the running generation, if the other
+// generations have generation elements each: the probability that some K neighbors among
+// K+L independent slices have a bit set. runs[j] is the probability that no K did so far
+// and that the last j are set.
 func (a AgePartitioned) fpr(generation, inserted float64) float64 {
 	runs, found := make([]float64, a.K), 0.0
 	runs[0] = 1

@@ -36,8 +36,8 @@ func (q Quotient) validate(most int) error {
 // Until a row is full it holds each fingerprint that came. So min(K, B) of its cells are
 // occupied, with B binomial of S values that are present with probability 1-(1-1/(N
 // S))^m; for large S that is min(K, Poisson(m/N)). For K = 1 it equals
-// [Quotient.PrintedFP]. Unlike that, it takes into account that empty cells are filled
-// first. Domain: m >= 0.
+// [Quotient.PrintedFP]. Unlike PrintedFP, it takes into account that empty cells are
+// filled first. Domain: m >= 0.
 func (q Quotient) NewElementFP(m int) (float64, error) {
 	if err := cmp.Or(q.validate(q.S), requireAtLeast("m", m, 0)); err != nil {
 		return 0, err
@@ -84,9 +84,9 @@ func (q Quotient) PrintedFP(m int) (float64, error) {
 //
 //	1/U ((1-b) (g(r) - g(r(1-a))) + a b/(1-a-c) (g(r(1-a)) - g(r c)))
 //
-// with g(x) = (1-x^m)/(1-x) and r = 1-1/U; a, b and c are those of the proof. Appendix B
-// has a plus in place of each of the two minuses. Rows are taken as full from the start,
-// which is right for K = 1 only. Domain: universe >= 1, m >= 0, at least two rows.
+// with g(x) = (1-x^m)/(1-x) and r = 1-1/U; a, b and c are defined in the proof. Appendix
+// B has a plus in place of each of the two minuses. Rows are taken as full from the
+// start, which is right for K = 1 only. Domain: universe >= 1, m >= 0, at least two rows.
 func (q Quotient) PrintedFN(universe, m int) (float64, error) {
 	if err := cmp.Or(
 		q.validate(q.S),
@@ -148,9 +148,9 @@ func SQFFingerprints(r, rPrime int) (int, error) {
 	return (r - rPrime + 1) << rPrime, nil
 }
 
-// QHTMemoryRatio returns the memory of a quotient hash table over that of a
-// streaming quotient filter with the same rows, cells and number of fingerprints
-// (GLN19, Theorem 4.3):
+// QHTMemoryRatio returns the memory of a quotient hash table over the memory of a
+// streaming quotient filter with the same rows, cells and number of fingerprints (GLN19,
+// Theorem 4.3):
 //
 //	ceil(log2 S) / (r' + ceil(log2(r+1))), S = 2^r' (r-r'+1)
 //
@@ -173,10 +173,10 @@ func QHTMemoryRatio(r, rPrime int, emptyCode bool) (float64, error) {
 }
 
 // SQFMatch returns the probability that two elements have the same fingerprint in a
-// streaming quotient filter: that of the r' bits kept, and that of equal weights of the
-// other r-r', which is C(2(r-r'), r-r') / 4^(r-r'). If all fingerprints are equally
-// likely (r-r' is 0 or 1), k times this is the limit of the false positive rate. Domain:
-// 0 <= rPrime <= r <= 30.
+// streaming quotient filter: the probability of equal r' bits kept, times the probability
+// of equal weights of the other r-r', which is C(2(r-r'), r-r') / 4^(r-r'). If all
+// fingerprints are equally likely (r-r' is 0 or 1), k times this is the limit of the
+// false positive rate. Domain: 0 <= rPrime <= r <= 30.
 func SQFMatch(r, rPrime int) (float64, error) {
 	if _, err := SQFFingerprints(r, rPrime); err != nil {
 		return 0, err
@@ -189,7 +189,7 @@ func SQFMatch(r, rPrime int) (float64, error) {
 }
 
 // SQFSaturatedFPR returns the approximate limit of a streaming quotient filter's false
-// positive rate, K / (2^r' sqrt(pi r)); its false negative rate is 1 minus that (GLN19,
+// positive rate, K / (2^r' sqrt(pi r)); its false negative rate is 1 minus this (GLN19,
 // section 3, correcting the filter's authors). The root has r where the exact match has
 // r-r' (see [SQFMatch]): for r = 2 and r' = 1 it gives 0.1995 instead of the exact 0.25,
 // which the paper's measurements have too. Rates above 1, for rows with as many cells as

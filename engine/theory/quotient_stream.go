@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// QuotientVariant is one of the quotient hash tables of GLN19. They differ in what is
-// inserted and what is evicted.
+// QuotientVariant is one of the quotient hash tables of GLN19. They differ in insertion
+// and eviction.
 type QuotientVariant int
 
 const (
-	// QHT inserts what it reports as new, and evicts at random (Algorithm 1).
+	// QHT inserts elements that it reports as new, and evicts at random (Algorithm 1).
 	QHT QuotientVariant = iota
 	// QHTD inserts every element, and evicts at random (section 5.1).
 	QHTD
@@ -46,8 +46,8 @@ func (s UniformStream) Duplicates() (float64, error) {
 }
 
 // StreamRates returns the false positive rate (of the elements that come for the first
-// time) and the false negative rate (of all further ones) over a whole stream from
-// an empty table, before saturation too.
+// time) and the false negative rate (of all repeats) over a whole stream from an empty
+// table, before saturation too.
 //
 // GLN19 has the first for K = 1 only (see [Quotient.PrintedFP]) and the second in the
 // limit of long streams only. The model for QHT: a row takes every new fingerprint until
@@ -87,7 +87,7 @@ func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fn
 		}
 		fnr += p.weight * row.misses(variant) / duplicates
 	}
-	if variant == QHT { // for which the number of others makes no difference
+	if variant == QHT { // at which the number of others makes no difference
 		fpr = q.fpr(float64(s.Universe) * powMinus(1/float64(s.Universe), n))
 	}
 	return min(1, fpr), min(1, fnr), nil
@@ -188,7 +188,7 @@ func (r sharedRow) positives() float64 {
 	}, r.end(r.pushedOut), scales/r.rate)
 }
 
-// scales is how many times its scale an exponential takes to vanish.
+// scales is the number of its scales after which an exponential vanishes.
 const scales = 40
 
 // settled returns a time, found by doubling begin, from which law is practically 1. It is

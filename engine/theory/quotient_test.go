@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// GLN19, Table 1 and the artificial stream of Table 5, measured again: 65536 bits,
-// 100000 elements of which 4.62 % are duplicates, K/S near a quarter. The paper's
-// columns are headed S = 2^s, their rates are those of 2^s-1.
+// GLN19, Table 1 and the artificial stream of Table 5, measured again: 65536 bits, 100000
+// elements with 4.62 % duplicates, K/S near a quarter. The paper's columns are headed S =
+// 2^s, but their rates belong to 2^s-1.
 func TestQuotientFPRMatchesThePaper(t *testing.T) {
 	const distinct = 95380
 	for _, c := range []struct {

@@ -92,10 +92,11 @@ func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr fl
 	return fpr, binomialUpTo(least-1, k, 1-lost), nil
 }
 
-// Tolerance returns S_f (KNPS, Definition 3): with so many slices the false positive rate p
-// stays within most when failed of them fail and lost bits count as set. choices is how
-// many slices an element chooses: 1 for horizontal ones (Eq. 5 solved for S), k for
-// vertical ones (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p < most < 1.
+// Tolerance returns S_f (KNPS, Definition 3): the number of slices with which the false
+// positive rate p stays within most when failed of them fail and lost bits count as set.
+// choices is the number of slices that an element chooses: 1 for horizontal ones (Eq. 5
+// solved for S), k for vertical ones (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p <
+// most < 1.
 func Tolerance(failed, choices int, p, most float64) (int, error) {
 	if err := cmp.Or(
 		requireRate("p", p),
@@ -267,12 +268,13 @@ const maxNodes = min(1<<40, math.MaxInt)
 //
 //	1 - (1-p_d)^w
 //
-// where w is the number of nodes at level d and p_d the rate of each. The nodes of a level
-// have disjoint sets: p_d is (1-e^(-k n'/m))^k with n' = n/w (KNPS, section 6, "False
-// positives"). The root's is the whole tree's, sparse or dense, and that of a single filter
-// (Proposition 3). A false positive needs a match at level d or below, which implies one at
-// level d. It is a bound because the path may stop at a lower match, and then only that
-// subtree is searched. KNPS has no formula. Domain: n >= 0, 0 <= d <= len(FanOut).
+// where w is the number of nodes at level d and p_d the rate of each. The nodes of a
+// level have disjoint sets: p_d is (1-e^(-k n'/m))^k with n' = n/w (KNPS, section 6,
+// "False positives"). The root's rate is the whole tree's, sparse or dense, and equals
+// the rate of a single filter (Proposition 3). A false positive needs a match at level d
+// or below, which implies one at level d. It is a bound because the path may stop at a
+// lower match, and then only that subtree is searched. KNPS has no formula. Domain: n >=
+// 0, 0 <= d <= len(FanOut).
 func (t Tree) SparseTopDownFPR(n, d int) (float64, error) {
 	if err := cmp.Or(requireBloom(t.Bits, t.K, n), requireWithin("d", d, 0, len(t.FanOut))); err != nil {
 		return 0, err

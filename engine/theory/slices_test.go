@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Measurements of KNPS's configuration: 40 slices of which 8 fail, k = 8, 2 %.
+// Measurements of KNPS's configuration: 40 slices, 8 of them failed, k = 8, 2 %.
 func TestSlicedFailures(t *testing.T) {
 	s := Sliced{Bits: 1 << 20, K: 8, Slices: 40}
 	for _, c := range []struct {

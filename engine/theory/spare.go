@@ -8,10 +8,11 @@ import (
 	"sync"
 )
 
-// SpareRows is the model of rows with spare lines: lines of Cells cells, of which each Share
+// SpareRows is the model of rows with spare lines: lines of Cells cells. Share of them
 // have a spare line of as many cells in common. An element that finds its line full of
 // elements of the last 1+Slack windows moves the last one to the spare line. A full spare
-// line gives up its oldest element if OldestFirst is set, else the one that came to it first.
+// line evicts its oldest element if OldestFirst is set, else the one that came to it
+// first.
 //
 // New elements come to a line as a Poisson process, and the lines of a spare line are
 // independent.
@@ -27,12 +28,12 @@ type SpareRows struct {
 func (s SpareRows) Full(load float64) float64 { return PoissonTail(s.Cells, load*(1+s.Slack)) }
 
 const (
-	spareSpans = 24 // parts of a window for which what lines give away is known
+	spareSpans = 24 // parts of a window for which the spilled elements of lines are known
 	spareAges  = 32 // parts of a window for which losses are known
 	agesBeyond = 4  // such parts behind the window
 	betaSteps  = 48 // parts of a time between 0 and an age
-	// sureLoss is how many times Cells new elements a line in a window make it as good as
-	// sure that the oldest is lost.
+	// sureLoss is the load, in multiples of Cells new elements a line in a window, at which
+	// the oldest element is almost surely lost.
 	sureLoss = 2
 )
 
@@ -56,13 +57,13 @@ type lossByAge [spareAges + agesBeyond + 1]float64
 // oldestLost is Lost if the oldest is lost first: Cells younger elements in the spare line
 // push an element out of it. If it has one less, any older element that comes does so, too.
 func (s SpareRows) oldestLost(load float64) (lost lossByAge) {
-	var alone, all, gone float64 // gone: of those with one younger element less
+	var alone, all, gone float64 // gone: loss among elements with one younger element less
 	for i := 1; i < len(lost); i++ {
 		age := float64(i) / spareAges
 		nowAlone, nowAll := s.younger(load * age)
 		older := float64(s.Share-1) * load * max(0, s.Full(load)-PoissonTail(s.Cells, load*(age-0.5/spareAges)))
 		if alone > 0 {
-			gone *= alone / (alone + nowAll - all) // the rest now is among all
+			gone *= alone / (alone + nowAll - all) // the remaining ones now belong to all
 			gone += -math.Expm1(-older/spareAges) * max(0, logMean(alone, nowAlone)-gone)
 		}
 		alone, all = nowAlone, nowAll
@@ -71,8 +72,9 @@ func (s SpareRows) oldestLost(load float64) (lost lossByAge) {
 	return lost
 }
 
-// younger returns the probabilities that an element is out of its line, and that Cells-1, or
-// Cells and more, of those after it are out, too. The mean number of these in a line is given.
+// younger returns the probabilities that an element is out of its line, and that Cells-1,
+// or Cells and more, of the later elements are out, too. came is the mean number of later
+// elements in a line.
 func (s SpareRows) younger(came float64) (oneLess, all float64) {
 	out := make([]float64, s.Cells+1)
 	for n := range out {
@@ -93,12 +95,12 @@ func logMean(a, b float64) float64 {
 	return (b - a) / math.Log(b/a)
 }
 
-// firstLost is Lost if elements leave the spare line in the order in which they came to it.
+// firstLost is Lost if elements leave the spare line in the order of their arrival.
 //
-// Each element leaves its line after 1+Slack windows. So what a line gives to its spare line
-// in a span follows from counting: the orders in which the elements come that the span has,
-// and leave that it does not keep, are all as likely. An element is lost when as many come to
-// its spare line after it as that has cells.
+// Each element leaves its line after 1+Slack windows. So the number of elements that a
+// line gives to its spare line in a span follows from counting: all orders of the
+// arrivals and departures in the span are equally likely. An element is lost when as many
+// elements come to its spare line after it as the line has cells.
 func (s SpareRows) firstLost(load float64) (lost lossByAge) {
 	spills := spilledOf(s.Cells)
 	var others [spareSpans + 2][]float64 // [span][n]: that at least n come from other lines
@@ -123,8 +125,8 @@ func (s SpareRows) lostAtOnce(load float64) func(windows float64) float64 {
 	return func(windows float64) float64 { return PoissonTail(int(room), load*windows) }
 }
 
-// lostAfter is the probability of being lost if n elements came to the line, at any times,
-// since: the one that is number Cells pushes the element out, and those after it push out
+// lostAfter is the probability of being lost if n elements came to the line, at any
+// times, since: element number Cells pushes the element out, and later ones push out
 // others.
 func (s SpareRows) lostAfter(n int, windows float64, spills *spilled, others [][]float64) (lost float64) {
 	need := s.Cells - (n - s.Cells)
@@ -141,7 +143,7 @@ func (s SpareRows) lostAfter(n int, windows float64, spills *spilled, others [][
 	return lost
 }
 
-// interpolated returns what lies between two values, in proportion to their logarithms.
+// interpolated returns the logarithmic interpolation between two values.
 func interpolated(values []float64, at float64) float64 {
 	low := min(max(int(at), 0), len(values)-2)
 	part := min(max(at-float64(low), 0), 1)
@@ -152,19 +154,21 @@ func interpolated(values []float64, at float64) float64 {
 	return math.Exp(math.Log(a)*(1-part) + math.Log(b)*part)
 }
 
-// spilled knows how many elements a line gives away, for a number of elements in it, of those
-// that will leave it, and of those that will come, in an order that is as likely as any.
+// spilled has the distribution of the number of elements that a line spills, given the
+// elements in it, the elements that will leave it, and the elements that will come, if
+// all orders are equally likely.
 type spilled struct {
 	cells, size int
 	mutex       sync.Mutex
 	known       [][]float64
-	// pushes has when the element that is number cells of n comes, by parts of the time.
+	// pushes has the distribution, by parts of the time, of the arrival of element number
+	// cells of n.
 	pushes [][betaSteps]float64
 }
 
 var allSpilled sync.Map // of *spilled by the number of cells
 
-// spilledOf returns the one of so many cells, which all share.
+// spilledOf returns the spilled for the given number of cells, which all callers share.
 func spilledOf(cells int) *spilled {
 	if known, ok := allSpilled.Load(cells); ok {
 		return known.(*spilled)
@@ -186,8 +190,8 @@ func newSpilled(cells int) *spilled {
 	return s
 }
 
-// of returns the distribution of that number. The last entry stands for as many as there are
-// cells, or more.
+// of returns the distribution of this number. The last entry stands for as many as there
+// are cells, or more.
 func (s *spilled) of(inside, leave, come int) []float64 {
 	known := &s.known[(inside*s.size+leave)*s.size+come]
 	if *known != nil {
@@ -215,8 +219,8 @@ func (s *spilled) of(inside, leave, come int) []float64 {
 	return out
 }
 
-// during returns the distribution of how many elements a line with a mean number of elements
-// gives away while a mean number comes. Both are Poisson variables.
+// during returns the distribution of the number of elements that a line spills, given the
+// mean number of elements in it and of elements that come. Both are Poisson variables.
 func (s *spilled) during(inside, come float64) []float64 {
 	const negligible = 1e-11
 	s.mutex.Lock()

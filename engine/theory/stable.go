@@ -84,18 +84,18 @@ func (s Stable) setSince(n, k float64) float64 {
 	return sum
 }
 
-// FNR returns the probability that a duplicate is reported as distinct when gap
-// other elements of a uniform stream have come since the element was last
-// there (DR06, Eq. 9 to 14 with k_ij = K/m, which is Eq. 16). It is 0 for gaps
-// below Max. A gap counts the elements between the two, so that an element
-// repeated at once has gap 0. The absolute error is about 1e-15. Domain: gap >= 0.
+// FNR returns the probability that a duplicate is reported as distinct when gap other
+// elements of a uniform stream have come since the element's last occurrence (DR06, Eq. 9
+// to 14 with k_ij = K/m, which is Eq. 16). It is 0 for gaps below Max. A gap counts the
+// elements between the two, so that an element repeated at once has gap 0. The absolute
+// error is about 1e-15. Domain: gap >= 0.
 func (s Stable) FNR(gap int) (float64, error) {
 	return s.FNRAt(gap, s.set())
 }
 
 // FNRAt is [Stable.FNR] for an element whose cells are set by each element in between
-// with probability set, be it as [Stable.SetRate] has it (DR06, Eq. 9 to 14 and 19).
-// Domain: gap >= 0, 0 < set < 1.
+// with probability set, for example the one from [Stable.SetRate] (DR06, Eq. 9 to 14 and
+// 19). Domain: gap >= 0, 0 < set < 1.
 func (s Stable) FNRAt(gap int, set float64) (float64, error) {
 	if err := cmp.Or(
 		s.validate(),
@@ -114,9 +114,9 @@ func (s Stable) FNRAt(gap int, set float64) (float64, error) {
 }
 
 // SetRate returns the probability k_i with which an element of the stream sets a given
-// cell of element i, by DR06, Eq. 18 solved for k_i: element i makes up a share of the
-// stream, and phi says how far the other elements that share the cell are above or below
-// their mean. It may be outside of 0 to 1, as the paper's range of phi has it.
+// cell of element i, by DR06, Eq. 18 solved for k_i: share is element i's share of the
+// stream, and phi the deviation from their mean of the other elements that share the
+// cell. It may be outside of 0 to 1, as the paper's range of phi allows.
 //
 // The paper counts the element's own share, though none of its copies lies in its gap.
 // So with a share above 0 it is too high for [Stable.FNRAt], by as much as 1/gap.
@@ -158,13 +158,13 @@ func StablePExact(cells, k, top int, fps float64) (float64, error) {
 }
 
 // StableBestK returns the K with the smallest false negative rate at the given gap among
-// those that keep the false positive rate at fps or less, and its P (DR06, section 4.1).
-// The paper's Observation 1 has this K depend on top and fps alone. It does not depend on
-// the number of cells. On the gap it does: with top = 1 and fps = 0.2 it is 1 up to gaps of
-// which 0.7 are missed, and 4 where 0.8 are; with top = 3 and fps = 0.01 it is 6 where 0.01
-// are missed, and 4 from 0.08 on. Domain: cells >= 2, top >=
-// 1, 0 < fps < 1, gap >= top. It is also an error if no K reaches fps, or if the gap is
-// so short that rounding errors hide the rates.
+// the values that keep the false positive rate at fps or less, and its P (DR06, section
+// 4.1). In the paper's Observation 1 this K depends only on top and fps. It does not
+// depend on the number of cells. But it depends on the gap: with top = 1 and fps = 0.2 it
+// is 1 up to gaps at which 0.7 are missed, and 4 where 0.8 are; with top = 3 and fps =
+// 0.01 it is 6 where 0.01 are missed, and 4 from 0.08 on. Domain: cells >= 2, top >= 1, 0
+// < fps < 1, gap >= top. It is also an error if no K reaches fps, or if the gap is so
+// short that rounding errors hide the rates.
 func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
 	if err := cmp.Or(
 		requireAtLeast("cells", cells, 2),
@@ -177,7 +177,7 @@ func StableBestK(cells, top int, fps float64, gap int) (Stable, error) {
 	case err != nil:
 		return Stable{}, err
 	case !found:
-		_, err := StableP(cells, min(largestStableK, cells-1), top, fps) // why the last K did not
+		_, err := StableP(cells, min(largestStableK, cells-1), top, fps) // the reason why the last K failed
 		return Stable{}, err
 	case best.FNR < equalRates:
 		return Stable{}, fmt.Errorf("theory: a gap of %d hardly ever leads to a miss, no K stands out: %w", gap, ErrDomain)
@@ -220,11 +220,11 @@ func geometric(z float64, k int) float64 {
 	return sum
 }
 
-// Gap is one value of a stream's gap distribution: how many elements come
-// between a duplicate and the element's last occurrence.
+// Gap is one value of a stream's gap distribution: the number of elements between a
+// duplicate and the element's last occurrence.
 type Gap struct {
 	Elements int     // at least 0; 0 if an element is repeated at once
-	Weight   float64 // how many duplicates have this gap, or their share; at least 0
+	Weight   float64 // number or share of the duplicates with this gap; at least 0
 }
 
 // StableChoice is a filter with cells of CellBits bits and the miss rate to expect.
@@ -280,11 +280,11 @@ func totalWeight(gaps []Gap) (total float64, err error) {
 }
 
 // StableByCellBits returns, for each d from 1 to cellBits, the filter of bits/d cells
-// with Max = 2^d - 1 that misses the fewest duplicates with these gaps among those that
-// keep the false positive rate at fps or less (DR06, section 4.1, "The setting of Max").
-// Every d has its own best K; P is that of [StableP]. It leaves out values of d for which
-// no filter reaches fps. Of filters with equal misses it takes the one with the smallest
-// K.
+// with Max = 2^d - 1 that misses the fewest duplicates with these gaps among the filters
+// that keep the false positive rate at fps or less (DR06, section 4.1, "The setting of
+// Max"). Every d has its own best K; [StableP] gives P. It leaves out values of d for
+// which no filter reaches fps. Of filters with equal misses it takes the one with the
+// smallest K.
 //
 // Larger cells keep elements for a time that varies less: they miss fewer at short gaps
 // and more at long ones. They take longer, since P grows with Max. The paper considers

@@ -15,7 +15,7 @@ func TestStablePMatchesThePaper(t *testing.T) {
 	}{{2, 1, .1, 4.32}, {3, 1, .01, 10.92}, {6, 15, .01, 141.27}} {
 		near(t, "exact P", value[float64](t)(StablePExact(1<<30, c.k, c.top, c.fps)), c.exact, .0011)
 	}
-	// What the paper's rounding down leads to.
+	// The result of the paper's rounding down.
 	near(t, "K=2 P=4", value[float64](t)(Stable{1 << 30, 2, 4, 1}.FPS()), .111, .002)
 	near(t, "K=3 P=10", value[float64](t)(Stable{1 << 30, 3, 10, 1}.FPS()), .0123, .003)
 }
@@ -115,7 +115,8 @@ func TestStableMiss(t *testing.T) {
 	near(t, "K=1", value[float64](t)(StableMissFPS(10, 1)), .1, 1e-12)
 }
 
-// TestStableSetRate checks the terms of Eq. 18, and that rates grow with what sets cells.
+// TestStableSetRate checks the terms of Eq. 18, and that rates grow with the settings of
+// cells.
 func TestStableSetRate(t *testing.T) {
 	s := Stable{1000, 2, 5, 1}
 	near(t, "mean", s.SetRate(0, 0), .002, 1e-12)
@@ -171,7 +172,7 @@ func TestStableByCellBits(t *testing.T) {
 	near(t, "best of all", best.FNR, lowest, 1e-12)
 }
 
-// TestStableBestMax checks what DR06 says of its Figure 2: the shorter the gaps and the
+// TestStableBestMax checks DR06's claim about its Figure 2: the shorter the gaps and the
 // smaller the rate allowed, the larger the best Max.
 func TestStableBestMax(t *testing.T) {
 	const bits = 100_000

@@ -88,11 +88,11 @@ func (e EqualTimers) FPR(n int) (float64, error) {
 	return min(1, large[e.K]), nil
 }
 
-// moments returns E[(L/m)^i] for i = 0 to K, where L is the number of timers that
-// were set last by the element after which newer ones came.
+// moments returns E[(L/m)^i] for i = 0 to K, where L is the number of timers that an
+// element set last, given the number of newer elements.
 func (e EqualTimers) moments(newer int) []float64 {
 	moments, k := make([]float64, e.K+1), float64(e.K)
-	chance := 1 - powMinus(1/float64(e.Timers), k*float64(newer)) // that newer ones leave a timer
+	chance := 1 - powMinus(1/float64(e.Timers), k*float64(newer)) // chance that newer ones leave a timer
 	for l := range e.K + 1 {
 		term := binomialCoefficient(e.K, l) * math.Pow(chance, float64(l)) * math.Pow(1-chance, k-float64(l))
 		for i := range moments {
@@ -131,7 +131,7 @@ func binomialCoefficient(n, i int) float64 {
 // Dynamic is a Bloom filter of dynamic size (KNPS, section 5): filters of Bits bits and K
 // hash functions. The newest takes elements until its false positive rate is FPR.
 //
-// Its methods take the number of elements held: those of the window, each once, or all
+// Its methods take the number of elements held: the window's distinct elements, or all
 // for append-only filters. For filters that grow by density the results are means, since
 // the number of elements that fill a filter varies.
 type Dynamic struct {
@@ -154,8 +154,8 @@ func (d Dynamic) Capacity() (int, error) {
 }
 
 // MeanFPR returns the mean false positive rate while the newest filter fills up, from one
-// element to Capacity; older filters took Capacity each, and the oldest has lost what left
-// the window. It takes O(held + Capacity). Domain: held >= 0.
+// element to Capacity; older filters took Capacity each, and the oldest has lost the
+// elements that left the window. It takes O(held + Capacity). Domain: held >= 0.
 func (d Dynamic) MeanFPR(held int) (float64, error) {
 	capacity, err := d.Capacity()
 	if err := cmp.Or(err, requireAtLeast("held", held, 0)); err != nil {

@@ -81,7 +81,7 @@ func drawn(chances []float64, u float64) int {
 			return i
 		}
 	}
-	return 0 // what rounding leaves
+	return 0 // a rounding error
 }
 
 // The sizes that KNPS's evaluation gives for k = 4 and false positive rates of 2, 5

@@ -8,24 +8,26 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Blocks are parts of the stream, some elements long. What verdicts depend on beside the
-// elements changes where a block begins, so it does not matter how a stream is cut into
-// calls: the clock, up to when rows remember, and the rows themselves.
+// Blocks are parts of the stream, some elements long. At the beginning of a block the
+// state changes that verdicts depend on besides the elements, so it does not matter how a
+// stream is cut into calls: the clock, the time up to which rows remember, and the rows
+// themselves.
 const (
 	leastBlock = 64
 	mostBlock  = 4096
 )
 
-// The least slack is a part of the window: so late may elements be at any load. Where lines
-// have more than crowdedLoad live elements, as in a filter that cannot grow, what has no
-// copies any more must not take the spare lines, so it is less.
+// The least slack is a part of the window: elements may be late by this much at any load.
+// Where lines have more than crowdedLoad live elements, as in a filter that cannot grow,
+// elements without further copies must not take the spare lines, so it is less.
 const (
 	slackPart        = 8
 	crowdedSlackPart = 32
 	crowdedLoad      = 2.6
 )
 
-// blockLength returns how many elements the blocks of a filter of so many lines have.
+// blockLength returns the number of elements in a block of a filter with the given number
+// of lines.
 func blockLength(lines int) uint64 {
 	return uint64(min(max(leastBlock, lines/8), mostBlock) &^ (leastBlock - 1))
 }
@@ -40,15 +42,15 @@ func (t *Timed) beginBlock() {
 	switch {
 	case t.kind.None:
 	case t.kind.Packets > 0:
-		t.params.Now = int64(t.tick.divide(t.blockEnd)) // nothing is late here
+		t.params.Now = int64(t.tick.divide(t.blockEnd)) // without a clock no element is late
 	case t.workingSet.clock.now != layout.NoTick:
 		t.setClock()
 	}
 }
 
-// setClock has the rows remember what lies within the window and the slack of the clock.
-// Elements that are later than the slack may be late. Where the clock went back by more, so
-// may all be that came before: rows forget what lies ahead, too.
+// setClock makes the rows remember the elements within the window and the slack of the
+// clock. Elements that are later than the slack may be late. If the clock went back by
+// more, all earlier elements may be late, too: rows also forget elements ahead of it.
 func (t *Timed) setClock() {
 	m := &t.workingSet
 	t.params.Now, t.params.Slack = m.clock.now, t.slack()
@@ -60,7 +62,8 @@ func (t *Timed) setClock() {
 	}
 }
 
-// forgetBefore notes that what is older than the window and the slack may be forgotten.
+// forgetBefore records that elements older than the window and the slack may be
+// forgotten.
 func (t *Timed) forgetBefore(slack int64) {
 	m := &t.workingSet
 	m.late.forget(earlier(m.clock.now, slack))
@@ -70,7 +73,7 @@ func (t *Timed) forgetBefore(slack int64) {
 func earlier(t, d int64) int64 { return max(t, layout.NoTick+d) - d }
 func later(t, d int64) int64   { return min(t, math.MaxInt64-d) + d }
 
-// leastSlack returns the slack that the rows have at their load.
+// leastSlack returns the slack of the rows at their load.
 func (t *Timed) leastSlack() int64 {
 	if float64(t.workingSet.current()) > crowdedLoad*float64(t.rows.lines) {
 		return t.params.Window / crowdedSlackPart
@@ -78,8 +81,8 @@ func (t *Timed) leastSlack() int64 {
 	return t.params.Window / slackPart
 }
 
-// Slack returns how long a Timed that has so many live elements a line remembers elements
-// beyond its window of time, as a share of it.
+// Slack returns how long a Timed with the given number of live elements a line remembers
+// elements beyond its window of time, as a share of the window.
 func Slack(load float64) float64 {
 	if load > crowdedLoad {
 		return 1.0 / crowdedSlackPart
@@ -87,10 +90,11 @@ func Slack(load float64) float64 {
 	return max(1.0/slackPart, 1/load-1)
 }
 
-// mostSlack returns the greatest slack of which times can be compared.
+// mostSlack returns the greatest slack at which times are comparable.
 func (t *Timed) mostSlack() int64 { return 1<<(t.params.TickBits-1) - 1 - t.params.Window }
 
-// slack returns how far beyond the window the rows remember: as far as there is room.
+// slack returns how far beyond the window the rows remember: the farthest that their room
+// allows.
 func (t *Timed) slack() int64 {
 	most := t.mostSlack()
 	now, since := t.workingSet.clock.now, t.workingSet.horizon.since()

@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// clockSamples is how many samples a medianClock looks back on. Up to four of them may be
-// wrong.
+// clockSamples is the number of samples that a medianClock keeps. Up to four of them may
+// be wrong.
 const clockSamples = 9
 
 // medianClock is the time of a stream: the median of the last samples. Wrong clocks of few
@@ -19,9 +19,9 @@ type medianClock struct {
 	samples [clockSamples]int64 // a ring
 	next    int                 // the place of the next sample
 	count   int                 // of samples, up to clockSamples
-	rising  int                 // how many of the last samples are in order
+	rising  int                 // number of last samples that are in order
 	now     int64               // or layout.NoTick before the first sample
-	taken   uint64              // samples ever
+	taken   uint64              // samples in total
 }
 
 // sample takes the time of an element.
@@ -48,16 +48,16 @@ func (c *medianClock) setNow() {
 	c.now = sorted[(c.count-1)/2]
 }
 
-// sorted returns the samples in order. Only the first count are any.
+// sorted returns the samples in order. Only the first count are in use.
 func (c *medianClock) sorted() [clockSamples]int64 {
 	sorted := c.samples
 	slices.Sort(sorted[:c.count])
 	return sorted
 }
 
-// latest returns the latest sample that is likely to be right, or layout.NoTick before the
-// first: one that is ahead of the clock by at most slack more than what the samples before
-// the clock are apart.
+// latest returns the latest sample that is likely to be right, or layout.NoTick before
+// the first: a sample that is ahead of the clock by at most slack more than the spread of
+// the samples before the clock.
 func (c *medianClock) latest(slack int64) int64 {
 	if c.count == 0 {
 		return layout.NoTick
@@ -74,7 +74,7 @@ func (c *medianClock) latest(slack int64) int64 {
 	return c.now
 }
 
-// resume takes over what was saved. It reports false if no clock is like that.
+// resume takes over saved state. It reports false if no clock can have this state.
 func (c *medianClock) resume() bool {
 	if c.next < 0 || c.next >= clockSamples || c.count < 0 || c.count > clockSamples || c.rising < 0 || c.rising > clockSamples ||
 		c.count < clockSamples && c.next != c.count || c.rising > c.count {

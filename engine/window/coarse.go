@@ -22,31 +22,31 @@ type CoarseConfig struct {
 	Window Window
 	// Fine chooses cells of 40 bits in place of 32.
 	Fine bool
-	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
+	// Memory is the filter's memory, in bytes, rounded down to whole lines of 64. 0
 	// stands for DefaultCoarseMemory, with layout.MemoryBudget as Limit.
 	Memory int
-	// Limit is how many bytes the filter may grow to where the traffic needs more than
-	// Memory. A filter whose Limit is not above its Memory does not grow.
+	// Limit is the size, in bytes, that the filter may grow to where the traffic needs
+	// more than Memory. A filter whose Limit is not above its Memory does not grow.
 	Limit int
-	// Refresh makes a copy renew the memory of the element that it copies.
+	// Refresh makes a copy renew the memory of its original.
 	Refresh bool
 }
 
 // CoarseFPR bounds the probability that a Coarse takes an element without a twin for a
-// copy: that it has the fingerprint of one of the fifteen in its line. It is 8.9e-7. FineFPR
-// is that of fine cells, of which a line has twelve: 7.0e-10. An element that also looks in
-// a spare line has twice that probability; PacketStats has the average.
+// copy, because it has the fingerprint of one of the fifteen in its line. It is 8.9e-7.
+// FineFPR is the bound for fine cells, twelve in a line: 7.0e-10. An element that also
+// looks in a spare line has twice that probability; PacketStats has the average.
 const (
 	CoarseFPR = layout.CoarseCells / float64(1<<layout.CoarseFingerprintBits)
 	FineFPR   = layout.FineCells / float64(1<<layout.FineFingerprintBits)
 )
 
-// Coarse is the packet filter for little memory, where a false positive rate of CoarseFPR or
-// FineFPR is low enough. A line holds 15 elements, or 12 with fine cells, where one of Timed
-// holds 6 (see line.TestAndSetCoarse). What a full line has no room for goes to a spare line.
-// A filter that grows takes 8 to 9 bytes for each element in the window, 10 to 12 with fine
-// cells, where Timed takes up to 32, and misses fewer than one copy in 100,000. It answers
-// what Timed answers, with these differences:
+// Coarse is the packet filter for little memory, where a false positive rate of CoarseFPR
+// or FineFPR is low enough. A line holds 15 elements, or 12 with fine cells, where a line
+// of Timed holds 6 (see line.TestAndSetCoarse). Elements that a full line has no room for
+// go to a spare line. A filter that grows takes 8 to 9 bytes for each element in the
+// window, 10 to 12 with fine cells, where Timed takes up to 32, and misses fewer than one
+// copy in 100,000. It gives the answers of Timed, with these differences:
 //
 //   - Two elements with the same line and the same 24 bits of fingerprint, or 34 bits, are
 //     taken for equal: see CoarseFPR.
@@ -55,19 +55,19 @@ const (
 //     most windows, such as 1 ms, that is 0.8 %, and 3.3 % with fine cells. For any it is at
 //     most 1.6 % and 6.5 %. Windows of up to 127 ns or elements are exact, or up to 31.
 //   - An element that is late by more than a window, compared with the latest one of its
-//     line, finds no twin, and the line forgets what it held. PacketStats counts elements
+//     line, finds no twin, and the line forgets its elements. PacketStats counts elements
 //     that are so late. An element with a wrong time does the same to one line.
-//   - What lines give to spare lines is remembered for an eighth of a window beyond the
-//     window. A copy that is late by more than that may be missed without being counted.
+//   - Elements in spare lines are remembered for an eighth of a window beyond the window.
+//     A copy that is late by more than that may be missed without being counted.
 //   - Ticks count modulo 2^32. If nothing comes to a line for 2^32 ticks, to within a
-//     window, the line takes what it holds for that much younger. For a window of a
-//     millisecond these are 9.5 hours, and 38 with fine cells. After a pause of any length,
-//     that happens with a probability of 6e-8.
-//   - It takes no note of points, and needs a window.
+//     window, the line takes its elements for that much younger. For a window of a
+//     millisecond 2^32 ticks are 9.5 hours, and 38 with fine cells. After a pause of any
+//     length, this happens with a probability of 6e-8.
+//   - It ignores points, and needs a window.
 type Coarse struct {
 	rows       timedRows
-	lines      int // of rows, spare ones among them
-	memory     int // of all lines, in bytes, older ones among them
+	lines      int // number of lines, including spare ones
+	memory     int // bytes of all lines, including older ones
 	params     line.CoarseParams
 	counts     line.CoarseCounts
 	workingSet workingSet
@@ -75,11 +75,11 @@ type Coarse struct {
 	blockEnd uint64 // the position where the next block begins
 	growth   growth[line.CoarseRows]
 	word     [1]uint64          // verdicts that begin within a word
-	copying  *snapshot.LineCopy // of the rows
+	copying  *snapshot.LineCopy // copy of the rows
 }
 
-// NewCoarse makes the filter. Errors wrap ErrWindow, ErrMemory or what layout.NewArena
-// says.
+// NewCoarse makes the filter. Errors wrap ErrWindow or ErrMemory, or come from
+// layout.NewArena.
 func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 	c := &Coarse{
 		rows: rows, lines: lines, memory: rows.arena.Bytes(),
 		params:     line.CoarseParams{Fine: cfg.Fine, Window: int(window), Slack: int(window) / slackPart, Refresh: cfg.Refresh},
-		workingSet: newWorkingSet(sizeOf(cfg.Window), 0), // ticks are too long to tell how fast elements come
+		workingSet: newWorkingSet(sizeOf(cfg.Window), 0), // ticks are too long to measure how fast elements come
 		tickSource: newTickSource(cfg.Window, tick),
 	}
 	if cfg.Limit > c.memory {
@@ -112,9 +112,9 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 	return c, nil
 }
 
-// coarseTicks returns the length of a tick, in the window's unit, and the window in ticks.
-// It takes those that keep the edge of the window sharpest, or within a tenth of that, a tick
-// that divides the window.
+// coarseTicks returns the length of a tick, in the window's unit, and the window in
+// ticks. It chooses the sharpest edge of the window, or within a tenth of the best, a
+// tick that divides the window.
 func coarseTicks(w Window, fine bool) (tick, window int64) {
 	size, most := sizeOf(w), int64(layout.CoarseWindow)
 	if fine {
@@ -130,7 +130,7 @@ func coarseTicks(w Window, fine bool) (tick, window int64) {
 	return tick, window
 }
 
-// edgeOf returns by how much a window of so many ticks may be too long.
+// edgeOf returns by how much a window of the given number of ticks may be too long.
 func edgeOf(tick, window, size int64) float64 {
 	return max(0, (float64(window+1)*float64(tick)-1-float64(size))/float64(size))
 }
@@ -142,12 +142,12 @@ func CoarseEdgeError(w Window, fine bool) float64 {
 }
 
 // sizeOf returns the nanoseconds or packets of a window that has an end.
-func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // one of them is 0
+func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // one of the two is 0
 
 // Populate is as Timed.Populate.
 func (c *Coarse) Populate(ctx context.Context) error { return mem.Populate(ctx, c.rows.arena) }
 
-// TestAndSet implements engine.PacketFilter. It does not allocate, but to grow.
+// TestAndSet implements engine.PacketFilter. It allocates only to grow.
 func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	mem.CheckOpen("window: Coarse.TestAndSet", c.rows.arena)
 	checkPacketArguments("Coarse.TestAndSet", seen, d, times, points, false)
@@ -161,7 +161,7 @@ func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 			c.testAndSetPart(seen[from/64:(from+n+63)/64], d[from:from+n], times[from:from+n])
 			continue
 		}
-		n = min(n, 64-from%64) // from where a word begins they go there directly
+		n = min(n, 64-from%64) // verdicts from the beginning of a word go to seen directly
 		c.testAndSetPart(c.word[:], d[from:from+n], times[from:from+n])
 		seen[from/64] |= c.word[0] << (from % 64)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// coarseShape says how many elements lines of coarse cells hold. A filter grows when a line
-// has more than most live elements on average, to as many lines as hold what a window needs
-// at full. Twelve cells and one spare line in 13 miss 2e-6 of the copies, of ages that are
-// spread evenly over the window, at 6.6 live elements a line, and 2e-5 at 7. Fifteen cells
-// miss as many at 8.9 and 9.3 (TestCoarseSpare).
+// coarseShape is the capacity of lines of coarse cells. A filter grows when a line has
+// more than most live elements on average, to as many lines as hold a window's elements
+// at a load of full. Twelve cells and one spare line in 13 miss 2e-6 of the copies, of
+// ages that are spread evenly over the window, at 6.6 live elements a line, and 2e-5 at
+// 7. Fifteen cells miss as many at 8.9 and 9.3 (TestCoarseSpare).
 type coarseShape struct {
 	method     string
 	fpr        float64
@@ -32,7 +32,8 @@ func coarseShapeOf(fine bool) *coarseShape {
 	return &coarseCells
 }
 
-// lines returns how many lines hold so many live elements, spare ones included.
+// lines returns the number of lines, including spare ones, for the given number of live
+// elements.
 func (s *coarseShape) lines(live float64) int {
 	const most = 1 << 40
 	lines := min(live/s.full, most)
@@ -47,20 +48,20 @@ func CoarseModel(w Window, fine bool) theory.SpareRows {
 	return theory.SpareRows{Cells: coarseShapeOf(fine).cells, Share: sparePart - 1, Slack: slack / float64(window)}
 }
 
-// mostCoarseDefault holds four million elements. A filter that begins smaller needs to grow
-// twice for a minute of a million packets a second. One that begins larger, and is still
-// there beside the one that it grew to, takes more than it saves.
+// mostCoarseDefault holds four million elements. A filter that begins smaller needs to
+// grow twice for a minute of a million packets a second. A filter that begins larger
+// costs more than it saves, as its lines remain for a while after it has grown.
 const mostCoarseDefault = 48 << 20
 
-// DefaultCoarseMemory is DefaultTimedMemory for Coarse, of which each packet takes less, and
-// 48 MiB at most.
+// DefaultCoarseMemory is DefaultTimedMemory for Coarse, which takes less for each packet,
+// and at most 48 MiB.
 func DefaultCoarseMemory(w Window, fine bool, inputBytes int64) int {
 	shape := coarseShapeOf(fine)
 	of := func(packets float64) int { return shape.lines(packets) * layout.LineSize }
 	return min(mostCoarseDefault, defaultMemory(w, inputBytes, packetRate, of))
 }
 
-// coarse returns the lines as the kernel of coarse rows wants them.
+// coarse returns the lines in the form that the kernel of coarse rows takes.
 func (r *timedRows) coarse() line.CoarseRows {
 	all := r.arena.Lines()
 	return line.CoarseRows{Lines: all[:r.lines:r.lines], Spare: all[r.lines:]}
@@ -97,15 +98,15 @@ func (c *Coarse) grow() {
 	}
 }
 
-// past reports whether the stream is so far from a time, before or after it, that nothing
-// from then can have a copy, even if some elements are late by the slack.
+// past reports whether the stream is so far from a time, before or after it, that no
+// element of that time can have a copy, even if some elements are late by the slack.
 func (c *Coarse) past(since int64) bool {
 	size := uint64(sizeOf(c.kind))
 	now, least := c.workingSet.clock.now, size+2*(size/slackPart)
 	return now > since && uint64(now)-uint64(since) > least || now < since && uint64(since)-uint64(now) > least
 }
 
-// rowsChanged sets what follows from the rows.
+// rowsChanged updates the state that depends on the rows.
 func (c *Coarse) rowsChanged() {
 	c.lines = len(c.rows.arena.Lines())
 	c.memory = c.rows.arena.Bytes() + c.growth.changed((*timedRows).coarse)

@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TestCoarseGrows begins with far too few lines for a stream, whose packets come again after
-// up to 0.8 of the window: the filter grows in few steps to what the window needs, and misses
-// nothing from when it was large enough.
+// TestCoarseGrows begins with far too few lines for a stream, whose packets come again
+// after up to 0.8 of the window: the filter grows in few steps to the window's need, and
+// misses nothing once it is large enough.
 func TestCoarseGrows(t *testing.T) {
 	forCoarse(t, func(t *testing.T, fine bool) {
 		least, most := 7.5, 9.5
@@ -60,8 +60,8 @@ func TestCoarseGrows(t *testing.T) {
 	})
 }
 
-// TestCoarseGrowsCapped has a limit: the filter stays below it, and says what it forgets and
-// how much memory would have been enough.
+// TestCoarseGrowsCapped has a limit: the filter stays below it, and reports its evictions
+// and the memory that would have been enough.
 func TestCoarseGrowsCapped(t *testing.T) {
 	forCoarse(t, func(t *testing.T, fine bool) {
 		const live = 50_000
@@ -81,8 +81,8 @@ func TestCoarseGrowsCapped(t *testing.T) {
 	})
 }
 
-// TestCoarseGrowsUnseen compares a filter that grows, with bursts, with one that was large
-// from the beginning: they differ in what is evicted at most.
+// TestCoarseGrowsUnseen compares a filter that grows, with bursts, with one that was
+// large from the beginning: they differ at most in evictions.
 func TestCoarseGrowsUnseen(t *testing.T) {
 	forCoarse(t, func(t *testing.T, fine bool) {
 		for _, refresh := range []bool{false, true} {

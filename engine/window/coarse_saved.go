@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// coarseState is what is saved of a filter beside its lines. The kind of the snapshot says
-// which cells it has.
+// coarseState is the saved state of a filter except its lines. The kind of the snapshot
+// says which cells it has.
 type coarseState struct {
 	window             Window
 	lines              uint64
@@ -45,8 +45,8 @@ func kindOfCoarse(fine bool) snapshot.Kind {
 	return snapshot.Coarse
 }
 
-// Snapshot writes all that the filter remembers, for RestoreCoarse, or RestoreFine if it has
-// fine cells. Arguments and errors are those of Timed.Snapshot.
+// Snapshot writes the filter's contents, for RestoreCoarse, or RestoreFine if it has fine
+// cells. Arguments and errors are as in Timed.Snapshot.
 func (c *Coarse) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("window: Coarse.Snapshot", c.rows.arena)
 	g := &c.growth
@@ -62,7 +62,7 @@ func (c *Coarse) Snapshot(w io.Writer, secret secret.Secret, label string) error
 }
 
 // RestoreCoarse reads the filter of coarse cells that Coarse.Snapshot wrote, and nothing
-// behind it. Errors are those of RestoreTimed.
+// behind it. It returns the errors of RestoreTimed.
 func RestoreCoarse(r io.Reader, c snapshot.RestoreConfig) (*Coarse, error) {
 	return restoreCoarse(r, c, false)
 }
@@ -102,7 +102,7 @@ func (s *coarseState) filter(c snapshot.RestoreConfig, fine bool) (*Coarse, erro
 		return nil, fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
 	}
 	config := CoarseConfig{Window: s.window, Fine: fine, Memory: int(s.lines) * layout.LineSize, Refresh: s.refresh}
-	if s.limit > 0 { // that of this machine may be another one
+	if s.limit > 0 { // this machine's limit may differ
 		config.Limit = int(min(s.limit, uint64(max(layout.MemoryBudget(), int(s.all)*layout.LineSize))))
 	}
 	f, err := NewCoarse(config)
@@ -116,7 +116,7 @@ func (s *coarseState) filter(c snapshot.RestoreConfig, fine bool) (*Coarse, erro
 	return f, nil
 }
 
-// resume takes over what was known of the stream, makes the older rows, and prepares the
+// resume takes over the saved state of the stream, makes the older rows, and prepares the
 // next ones.
 func (c *Coarse) resume(s *coarseState) error {
 	if !c.workingSet.resume(&s.workingSet) {

@@ -12,9 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TestCoarseSpare has as many elements in a window as lines hold at some loads, each with a
-// copy at an age that is spread evenly over the window: those are missed, evicted, and looked
-// for in spare lines that the model says.
+// TestCoarseSpare has as many elements in a window as lines hold at some loads, each with
+// a copy at an age that is spread evenly over the window: misses, evictions, and look-ups
+// in spare lines equal the model's.
 func TestCoarseSpare(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -59,10 +59,10 @@ func TestCoarseSpare(t *testing.T) {
 	})
 }
 
-// coarseMisses sends n new elements through a filter, at equal distances in time, and after
-// each a copy of one that came up to a window before. It returns how many of these are missed.
-// A copy that is missed is kept, and the filter is as full as without. It leaves out the first
-// two windows, which fill it.
+// coarseMisses sends n new elements through a filter, at equal distances in time, and
+// after each a copy of one that came up to a window before. It returns the number of
+// missed copies. A missed copy is kept, and the filter is as full as without it. It
+// leaves out the first two windows, which fill it.
 func coarseMisses(f *Coarse, step int64, window, n int) (missed, copies int) {
 	rng := rand.New(rand.NewPCG(77, 77))
 	fresh := check.Digests(78, n)

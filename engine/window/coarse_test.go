@@ -70,8 +70,8 @@ func TestCoarseEqualsExact(t *testing.T) {
 	})
 }
 
-// TestCoarseWindow places a copy at distances around the end of the window: it is found up
-// to there, and not beyond what EdgeError says.
+// TestCoarseWindow places a copy at distances around the end of the window: it is found
+// up to there, and not beyond EdgeError.
 func TestCoarseWindow(t *testing.T) {
 	forCoarse(t, func(t *testing.T, fine bool) {
 		most := 0.0158
@@ -108,7 +108,7 @@ func checkCoarseWindow(t *testing.T, w Window, fine bool, greatest float64) {
 	}
 }
 
-// coarseTwin says whether an element is a copy of one that was so far before.
+// coarseTwin reports whether an element is a copy of one at the given distance before it.
 func coarseTwin(f *Coarse, w Window, start, distance int64) bool {
 	times, d, seen := []int64{start, start + distance}, []digest.Digest{{1 << 60, 5}, {1 << 60, 5}}, make([]uint64, 1)
 	if w.Packets > 0 {
@@ -191,9 +191,9 @@ func TestCoarseHostile(t *testing.T) {
 	}
 }
 
-// TestCoarseFPR fills lines with fingerprints of few different bits: the rate is that of
-// full lines, and of full spare lines, which all ask. In proportion that is what the filter
-// predicts.
+// TestCoarseFPR fills lines with fingerprints of few different bits: the rate equals that
+// of full lines and of full spare lines, which all elements ask. In proportion the filter
+// predicts the same.
 func TestCoarseFPR(t *testing.T) {
 	forCoarse(t, func(t *testing.T, fine bool) {
 		const bits, n, warm, lines = 12, 100_000, 8000, 64
@@ -224,8 +224,8 @@ func TestCoarseFPR(t *testing.T) {
 	})
 }
 
-// TestCoarseLate: time that goes back by more than a window is counted, wherever the stream
-// is cut, and a wrong time is not what others are late to.
+// TestCoarseLate: time that goes back by more than a window is counted, wherever the
+// stream is cut, and a wrong time makes no others late.
 func TestCoarseLate(t *testing.T) {
 	w := Window{Duration: time.Millisecond}
 	s := &check.Packets{}

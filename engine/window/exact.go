@@ -14,19 +14,19 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// ExactConfig configures NewExact. The fields are those of TimedConfig.
+// ExactConfig configures NewExact. The fields are as in TimedConfig.
 type ExactConfig struct {
 	Window  Window
 	Refresh bool
 	Across  bool
-	// memory is how many bytes all elements may take before old ones are forgotten. 0
+	// memory bounds the size of all elements, in bytes, before old ones are forgotten. 0
 	// stands for layout.MemoryBudget.
 	memory int
 }
 
 const (
-	// pruneSpan is for how many stream positions an element is remembered at least,
-	// whatever its time. Pruning samples twice as many.
+	// pruneSpan is the number of stream positions for which an element is remembered at
+	// least, whatever its time. Pruning samples twice as many.
 	pruneSpan   = 1 << 16
 	sampleEvery = 1 << 8
 	samples     = 2 * pruneSpan / sampleEvery
@@ -35,35 +35,35 @@ const (
 // Exact is the packet filter that remembers whole digests: method exact, and the
 // reference for Timed. Its memory follows the traffic.
 //
-// It holds the time and the point of the element of each digest that was kept last. An
-// element is a copy if that one is at most the window away, before or after (windows of
-// time), at most so many positions back (windows of packets), or there at all (no
-// window). With Across it must also have been seen at another point. A copy changes
+// It holds the time and the point of the last element kept for each digest. An element is
+// a copy if the kept one is at most the window away, before or after (windows of time),
+// at most the window's number of positions back (windows of packets), or present at all
+// (no window). With Across it must also have been seen at another point. A copy changes
 // nothing; with Refresh the later of both times is kept. In a window of time, elements
 // without a time are neither copies nor remembered.
 //
 // In windows of time nothing is forgotten while all fits into layout.MemoryBudget, so the
 // filter is exact whatever the order of times. Beyond that, whenever the number of
-// elements has doubled, it forgets those that are not likely to be copied any more. It
+// elements has doubled, it forgets elements that are unlikely to be copied any more. It
 // samples the times of every 256th of the last 131,072 elements, and leaves out the
-// earliest and the latest sixteenth. What lies more than two windows outside of these
-// times, and more than 65,536 elements back, is forgotten. PacketStats counts elements
-// whose times go back to before that. In windows of packets it forgets only what can no
-// longer be copied. Without a window it forgets nothing.
+// earliest and the latest sixteenth. Elements more than two windows outside of these
+// times, and more than 65,536 elements back, are forgotten. PacketStats counts elements
+// whose times go back to before those. In windows of packets it forgets only elements
+// that can no longer be copied. Without a window it forgets nothing.
 type Exact struct {
 	cfg      ExactConfig
 	kept     map[digest.Digest]keptElement
 	position int64 // of the next element
 
-	budget  int // the number of elements that memory is enough for
-	pruneAt int // number of elements that calls for pruning
+	budget  int // the number of elements that fit into memory
+	pruneAt int // number of elements that triggers pruning
 	peak    int // the greatest number of elements
 	late    lateness
 	recent  [samples]int64
-	sampled int // how many samples were ever taken
+	sampled int // samples in total
 }
 
-// keptElement is what is remembered of a digest.
+// keptElement is the memory of a digest.
 type keptElement struct {
 	time     int64 // in count windows: the position
 	position int64
@@ -87,8 +87,7 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 	return e, nil
 }
 
-// exactEntry is what an element takes in the map: its digest, and what is remembered of
-// it.
+// exactEntry is the size of an element in the map: its digest and its keptElement.
 const exactEntry = 16 + 24
 
 // TestAndSet implements engine.PacketFilter.
@@ -165,8 +164,8 @@ func (e *Exact) prune() {
 	e.pruneAt = max(2*len(e.kept), e.budget)
 }
 
-// pruneTimes forgets elements by their times, and notes up to which time: that of the
-// earliest usual element, or how far time had come before it went back.
+// pruneTimes forgets elements by their times, and records up to which time: the time of
+// the earliest usual element, or the latest time before time went back.
 func (e *Exact) pruneTimes() {
 	first, last := e.timesWorthKeeping()
 	earlier, later := false, false
@@ -186,8 +185,8 @@ func (e *Exact) pruneTimes() {
 	}
 }
 
-// timesWorthKeeping returns between which times elements are kept: the usual ones, and
-// two windows more on both sides, without overflow.
+// timesWorthKeeping returns the range of times that are kept: the usual ones, and two
+// windows more on both sides, without overflow.
 func (e *Exact) timesWorthKeeping() (first, last int64) {
 	first, last = e.usualTimes()
 	for range 2 {
@@ -197,8 +196,8 @@ func (e *Exact) timesWorthKeeping() (first, last int64) {
 	return first, last
 }
 
-// usualTimes returns between which times the last elements lie, without the earliest and
-// the latest sixteenth.
+// usualTimes returns the range of the last elements' times, without the earliest and the
+// latest sixteenth.
 func (e *Exact) usualTimes() (first, last int64) {
 	times := slices.Sorted(slices.Values(e.recent[:min(e.sampled, samples)]))
 	if len(times) == 0 {
@@ -208,9 +207,9 @@ func (e *Exact) usualTimes() (first, last int64) {
 	return times[outer], times[len(times)-1-outer]
 }
 
-// usualEnd returns a time after the last elements whose clocks are right. Where they are
-// evenly spread, the sixteenth that usualTimes leaves out takes half as long as what is
-// added.
+// usualEnd returns a time after the last elements whose clocks are right. If they are
+// evenly spread, the sixteenth that usualTimes leaves out takes half as long as the added
+// time.
 func (e *Exact) usualEnd() int64 {
 	first, last := e.usualTimes()
 	return last + min(math.MaxInt64-max(last, 0), int64((uint64(last)-uint64(first))/8))

@@ -48,8 +48,8 @@ func TestExactWindowPrunes(t *testing.T) {
 	}
 }
 
-// Where time goes back, nothing is forgotten as long as there is memory. Beyond that what
-// was forgotten is counted, and nothing else is missed.
+// Where time goes back, nothing is forgotten as long as there is memory. Beyond that,
+// forgotten elements are counted, and nothing else is missed.
 func TestExactWindowGoesBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

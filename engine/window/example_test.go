@@ -63,7 +63,7 @@ func ExampleTimed_TestAndSet() {
 	digests := make([]digest.Digest, len(lines))
 	sum.SumMessages(digests, text, messages)
 	seen := make([]uint64, 1)                          // a bit for each line
-	filter.TestAndSet(seen, digests, nanoseconds, nil) // points are for Across alone
+	filter.TestAndSet(seen, digests, nanoseconds, nil) // points are only for Across
 	for i, line := range lines {
 		if seen[0]>>i&1 == 0 {
 			fmt.Println(times[i], line)

@@ -9,14 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// growthState is what is saved of growth.
+// growthState is the saved state of growth.
 type growthState struct {
 	at, lines uint64
 	older     uint64
 	rows      [maxOlder]olderState
 }
 
-// olderState is what is saved of older rows.
+// olderState is the saved state of older rows.
 type olderState struct {
 	lines       uint64
 	since       int64
@@ -32,7 +32,7 @@ func (s *growthState) fields() snapshot.Fields {
 	return fields
 }
 
-// state returns what is saved.
+// state returns the state to save.
 func (g *growth[R]) state() growthState {
 	s := growthState{at: g.at, lines: uint64(g.lines), older: uint64(len(g.older))}
 	for i := range g.older {
@@ -60,7 +60,8 @@ func (g *growth[R]) read(in *snapshot.Reader) error {
 	return nil
 }
 
-// resume makes the older rows, which have so many lines. The filter may grow, or has none.
+// resume makes the older rows, which have rest lines together. The filter may grow, or
+// has none.
 func (g *growth[R]) resume(s *growthState, rest uint64, grows bool) error {
 	for _, older := range s.rows[:min(s.older, maxOlder)] {
 		if older.lines == 0 || older.lines > rest {

@@ -5,30 +5,30 @@ package window
 import "github.com/flowdedup/flowdedup/layout"
 
 const (
-	// horizonParts is how many parts the last elements are counted in.
+	// horizonParts is the number of parts that the last elements are counted in.
 	horizonParts = 16
-	// horizonMarks is room for the marks of these parts, and for those of the smaller
-	// parts of filters that grew.
+	// horizonMarks is room for the marks of these parts, and for the smaller parts of
+	// filters that grew.
 	horizonMarks = 2 * horizonParts
 )
 
-// horizon tells how far back a filter remembers without effort: to the time when as many
-// elements had been kept less as it has lines. Of so many elements, one line in 1,700 gets
+// horizon gives the time back to which a filter remembers for certain: since then it has
+// kept fewer elements than it has lines. At one element a line, one line in 1,700 gets
 // six.
 type horizon struct {
-	lines uint64 // of the filter
-	kept  uint64 // in all
+	lines uint64 // lines of the filter
+	kept  uint64 // elements kept in total
 	marks [horizonMarks]horizonMark
-	count int // of marks, the oldest first
+	count int // number of marks, the oldest first
 }
 
-// horizonMark is the time of the stream when so many elements had been kept.
+// horizonMark is the time of the stream at a number of kept elements.
 type horizonMark struct {
 	kept uint64
 	time int64
 }
 
-// add notes that the stream had reached a time when so many more elements were kept.
+// add records the time of the stream after kept further elements.
 func (h *horizon) add(kept uint64, now int64) {
 	h.kept += kept
 	if h.count > 0 && h.kept-h.marks[h.count-1].kept < max(1, h.lines/horizonParts) {
@@ -49,8 +49,8 @@ func (h *horizon) add(kept uint64, now int64) {
 	h.count++
 }
 
-// since returns the time since when the filter remembers, or layout.NoTick where so few
-// elements were kept that it remembers all.
+// since returns the time from which on the filter remembers, or layout.NoTick if it has
+// kept so few elements that it remembers all.
 func (h *horizon) since() int64 {
 	if h.count == 0 || h.kept-h.marks[0].kept < h.lines {
 		return layout.NoTick
@@ -58,7 +58,7 @@ func (h *horizon) since() int64 {
 	return h.marks[0].time
 }
 
-// resume reports whether a horizon can be like this.
+// resume reports whether a horizon can have this state.
 func (h *horizon) resume() bool {
 	if h.count < 0 || h.count > horizonMarks {
 		return false

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// latePart is how many kept elements a part of the stream has.
+	// latePart is the number of kept elements in a part of the stream.
 	latePart = 64
-	// lateElement is the memory for each element, in bytes, that forgets none however late
-	// others are: two lines.
+	// lateElement is the memory for each element, in bytes, that suffices to forget none
+	// however late others are: two lines.
 	lateElement = 2 * layout.LineSize
 )
 
 // lateness counts the kept elements that come so late that their originals may be
-// forgotten. Time goes back so where a file holds two captures one behind the other.
+// forgotten. Time goes back in this way where a file holds two captures in sequence.
 //
-// Filters that forget by the latest time have it find that: it is the greatest of the
+// For filters that forget by the latest time it finds this time: the greatest of the
 // least times of all parts of the stream. One wrong clock can only make the least time of
 // a part too low, which does no harm. Other filters set reached and bound themselves.
 type lateness struct {
@@ -29,18 +29,18 @@ type lateness struct {
 	low     int64  // the least time of the running part, or MaxInt64
 	kept    uint64 // in the running part
 	total   uint64 // elements that were kept
-	reached int64  // how far the stream has come, or NoTick
-	latest  int64  // the latest time that it had then, or NoTick
-	bound   int64  // what lies before is late, or NoTick for nothing
+	reached int64  // the latest time of the stream, or NoTick
+	latest  int64  // the latest time as of the last part, or NoTick
+	bound   int64  // elements before it are late, or NoTick for none
 
 	lateElements
 }
 
-// lateElements counts those that come late.
+// lateElements counts late elements.
 type lateElements struct {
 	late  uint64
 	first uint64 // the number of the first late element, from 1
-	by    uint64 // how far it lay behind those before it, in ticks
+	by    uint64 // its distance behind the elements before it, in ticks
 }
 
 // add counts the element with a number. Numbers need not rise.
@@ -51,7 +51,7 @@ func (l *lateElements) add(number, by uint64) {
 	l.late++
 }
 
-// stats describes the late elements, for ticks of so many nanoseconds.
+// stats describes the late elements, for ticks of the given length in nanoseconds.
 func (l *lateElements) stats(tick uint64) engine.LateStats {
 	return engine.LateStats{
 		Elements: l.late, First: l.first, By: time.Duration(min(l.by, math.MaxInt64/tick) * tick),
@@ -62,8 +62,8 @@ func newLateness(window int64) lateness {
 	return lateness{window: window, low: math.MaxInt64, reached: layout.NoTick, latest: layout.NoTick, bound: layout.NoTick}
 }
 
-// sample enters the time of one element, and how many were kept since the last sample.
-// What lies a window before the latest part is late then.
+// sample enters the time of one element, and the number of elements kept since the last
+// sample. Elements more than a window before the latest part are late from then on.
 func (l *lateness) sample(tick int64, kept uint64) {
 	l.kept += kept
 	if tick != layout.NoTick {
@@ -83,9 +83,9 @@ func (l *lateness) forget(bound int64) { l.bound = max(l.bound, bound) }
 // before returns t minus the window, without overflow.
 func (l *lateness) before(t int64) int64 { return earlier(t, l.window) }
 
-// mayBeLate reports whether a tick lies more than a window before the latest one, of these
-// or of parts before them. So no late element is left out where all before the latest part
-// is forgotten.
+// mayBeLate reports whether a tick lies more than a window before the latest one, of
+// these or of parts before them. So it misses no late element where everything before the
+// latest part is forgotten.
 func (l *lateness) mayBeLate(ticks []int64) bool {
 	latest, least := l.reached, int64(math.MaxInt64)
 	for _, tick := range ticks {
@@ -104,7 +104,7 @@ func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 	}
 }
 
-// behind returns how far a tick lies behind the stream.
+// behind returns the distance of a tick behind the stream.
 func (l *lateness) behind(tick int64) uint64 {
 	reached := l.reached
 	if reached == layout.NoTick {
@@ -113,8 +113,8 @@ func (l *lateness) behind(tick int64) uint64 {
 	return uint64(max(reached, tick)) - uint64(tick)
 }
 
-// stats describes the late elements, for ticks of so many nanoseconds. It suggests so
-// many bytes for each kept element.
+// stats describes the late elements, for ticks of the given length in nanoseconds. It
+// suggests element bytes for each kept element.
 func (l *lateness) stats(tick uint64, element int) engine.LateStats {
 	s := l.lateElements.stats(tick)
 	if l.late > 0 {

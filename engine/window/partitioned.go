@@ -17,16 +17,16 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// PartitionedConfig configures NewPartitioned. Fields that are zero stand for what their
-// comments say.
+// PartitionedConfig configures NewPartitioned. Fields that are zero stand for the
+// defaults in their comments.
 type PartitionedConfig struct {
 	// Window is a time or a number of elements.
 	Window Window
-	// Memory is what the lines take, in bytes, rounded down to whole lines of 64; 0
+	// Memory is the size of the lines, in bytes, rounded down to whole lines of 64; 0
 	// stands for DefaultMemory.
 	Memory int
-	// K is in how many slices an element is set, from 1 to layout.MaxPartitionedK; 0 stands
-	// for 12, the best for some six elements a line.
+	// K is the number of slices that an element is set in, from 1 to
+	// layout.MaxPartitionedK; 0 stands for 12, the best for some six elements a line.
 	K int
 	// Refresh makes a copy set its bits again.
 	Refresh bool
@@ -36,18 +36,20 @@ const defaultPartitionedK = 12
 
 // Partitioned is the age-partitioned Bloom filter of Shtul, Baquero and Almeida
 // ("Age-Partitioned Bloom Filters", 2020), with all slices of an element in one line
-// (line.TestAndSetPartitioned). In order of time it misses no copy of an element that it kept
-// within its window, however many elements come: its false positive rate grows with them. In
-// memory for few bits an element it has a lower rate than Timers.
+// (line.TestAndSetPartitioned). For elements in order of time it misses no copy of an
+// element that it kept within its window, however many elements come: its false positive
+// rate grows with them. In memory for few bits an element it has a lower rate than
+// Timers.
 //
-// A window is cut into 60-K generations. A copy is found up to a window after the element
-// that it copies, and at most a generation later than that. Then the K slices of an element
-// leave one by one, a generation each. Until the last one has left, a copy is found where
-// others have set the bits that are gone: with a chance of some tenths first, and of
-// PredictedFPR in the end. EdgeError covers that.
+// A window is cut into 60-K generations. A copy is found up to a window after its
+// original, and at most a generation later. Then the K slices of an element leave one by
+// one, a generation each. Until the last one has left, a copy is found if others have set
+// the bits that are gone: with a chance of some tenths at first, and of PredictedFPR in
+// the end. EdgeError covers this.
 //
-// A late element counts as if it came at the latest time of its line, so it finds what came
-// up to a window before that. PacketStats counts those that are late by a generation.
+// A late element counts as if it came at the latest time of its line, so it finds
+// elements up to a window before that. PacketStats counts elements that are late by a
+// generation.
 //
 // Partitioned implements engine.PacketFilter. In a window of time, elements without a time
 // are neither copies nor remembered.
@@ -59,12 +61,12 @@ type Partitioned struct {
 	counts     line.PartitionedCounts
 	workingSet workingSet
 	tickSource
-	none    [chunkElements / 64]uint64 // says of no element that it is a copy
+	none    [chunkElements / 64]uint64 // verdicts without a copy
 	copying *snapshot.LineCopy         // of the arena
 }
 
-// NewPartitioned makes an empty filter. Errors wrap ErrTimers for K, engine.ErrWindow,
-// engine.ErrMemory or those of layout.NewArena.
+// NewPartitioned makes an empty filter. Errors wrap ErrTimers for K, engine.ErrWindow or
+// engine.ErrMemory, or come from layout.NewArena.
 func NewPartitioned(c PartitionedConfig) (*Partitioned, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -121,7 +123,7 @@ func (f *Partitioned) TestAndSet(seen []uint64, d []digest.Digest, times []int64
 		to := min(from+chunkElements, len(d))
 		ticks, verdicts := f.toTicks(times[from:to]), seen[from/64:(to+63)/64]
 		line.TestAndSetPartitioned(f.arena.Lines(), verdicts, d[from:to], ticks, f.params, &f.counts)
-		if f.params.Refresh { // they set bits again
+		if f.params.Refresh { // copies set bits again
 			verdicts = f.none[:len(verdicts)]
 		}
 		f.workingSet.observe(verdicts, ticks, f.kind.Packets == 0 && f.workingSet.late.mayBeLate(ticks))
@@ -133,9 +135,9 @@ func (f *Partitioned) TestAndSet(seen []uint64, d []digest.Digest, times []int64
 // surely.
 const fullPartitioned = 100
 
-// Stats implements engine.PacketFilter. The false positive rate is that of the window with
-// the most elements so far. With Refresh, that and the number of late elements have copies
-// in them, so the rate is too high.
+// Stats implements engine.PacketFilter. The false positive rate is the rate of the window
+// with the most elements so far. With Refresh, it and the number of late elements include
+// copies, so the rate is too high.
 func (f *Partitioned) Stats() engine.PacketStats {
 	m := &f.workingSet
 	window := theory.AgePartitioned{K: f.params.K, L: f.params.Generations(), SliceBits: 8}
@@ -152,8 +154,8 @@ func (f *Partitioned) Stats() engine.PacketStats {
 	}
 }
 
-// partitionedEdge is EdgeError for ticks of a length: an element is forgotten when the last
-// of its slices has left.
+// partitionedEdge is EdgeError for ticks of the given length: an element is forgotten
+// when the last of its slices has left.
 func partitionedEdge(w Window, tick int64, p line.PartitionedParams) float64 {
 	size := float64(w.Duration) + float64(w.Packets)
 	return max(0, (float64(p.Generations()+p.K)*float64(tick)-1-size)/size)
@@ -165,7 +167,7 @@ func (f *Partitioned) Populate(ctx context.Context) error { return mem.Populate(
 // Close implements engine.PacketFilter.
 func (f *Partitioned) Close() error { return f.arena.Close() }
 
-// partitionedState is what is saved of a filter beside its lines.
+// partitionedState is the saved state of a filter except its lines.
 type partitionedState struct {
 	window     Window
 	lines      uint64
@@ -185,8 +187,8 @@ func (s *partitionedState) fields() snapshot.Fields {
 	return append(fields, s.workingSet.late.fields()...)
 }
 
-// Snapshot writes all that the filter remembers, for RestorePartitioned. Arguments and
-// errors are those of Timed.Snapshot.
+// Snapshot writes the filter's contents, for RestorePartitioned. Arguments and errors are
+// as in Timed.Snapshot.
 func (f *Partitioned) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("window: Partitioned.Snapshot", f.arena)
 	state := partitionedState{f.kind, uint64(f.lines), f.params.K, f.params.Refresh, f.position, f.counts, f.workingSet}
@@ -196,7 +198,7 @@ func (f *Partitioned) Snapshot(w io.Writer, secret secret.Secret, label string) 
 }
 
 // RestorePartitioned reads the filter that Partitioned.Snapshot wrote, and nothing behind
-// it. Errors are those of RestoreTimed.
+// it. It returns the errors of RestoreTimed.
 func RestorePartitioned(r io.Reader, c snapshot.RestoreConfig) (*Partitioned, error) {
 	var s partitionedState
 	in, err := snapshot.NewReader(r, snapshot.Partitioned, c, s.fields())

@@ -54,8 +54,8 @@ func TestPartitionedEqualsExact(t *testing.T) {
 	}
 }
 
-// TestPartitionedWindow finds copies up to a window later whatever comes in between, and
-// alone not beyond EdgeError.
+// TestPartitionedWindow finds copies up to a window later whatever comes in between, and,
+// without other elements, not beyond EdgeError.
 func TestPartitionedWindow(t *testing.T) {
 	for _, text := range []string{"1ns", "48ns", "49ns", "1ms", "1s", "1h", "999999937ns"} {
 		for _, k := range []int{1, 12, 32} {

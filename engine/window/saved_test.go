@@ -26,7 +26,7 @@ type savedFilter interface {
 	check.Snapshotter
 }
 
-// savedKind is a kind of filter F, which a C configures, for the tests of what is saved.
+// savedKind is a kind of filter F, which a C configures, for the tests of snapshots.
 type savedKind[C any, F savedFilter] struct {
 	make    func(testing.TB, C) F
 	restore func(io.Reader, snapshot.RestoreConfig) (F, error)
@@ -36,7 +36,7 @@ type savedKind[C any, F savedFilter] struct {
 	states  []savedState[C]
 }
 
-// savedState is the start of a digest of what a filter saves after n packets of a random
+// savedState is the start of a digest of a filter's snapshot after n packets of a random
 // stream.
 type savedState[C any] struct {
 	config C

@@ -19,7 +19,7 @@ func leastTick(window int64) int64 {
 }
 
 // tickLength divides a window of the given size, in nanoseconds or positions, into ticks
-// of at least least. The window fits into a quarter of what tickBits count. A tick that
+// of at least least. The window fits into a quarter of the range of tickBits. A tick that
 // divides the window keeps its edge exact, so tickLength takes one if there is one
 // shorter than twice the shortest length. Else it rounds the window up to whole ticks.
 func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
@@ -33,8 +33,8 @@ func tickLength(size int64, tickBits uint, least int64) (tick, window int64) {
 	return least, (size-1)/least + 1
 }
 
-// chunkElements is how many elements are turned into ticks at a time: whole words of
-// verdicts, and a buffer that stays in the first-level cache.
+// chunkElements is the number of elements that are turned into ticks at a time: whole
+// words of verdicts, and a buffer that stays in the first-level cache.
 const chunkElements = 1024
 
 // tickSource turns the times of elements, or their positions, into ticks.
@@ -49,7 +49,7 @@ func newTickSource(w Window, tick int64) tickSource {
 	return tickSource{kind: w, tick: newDivisor(uint64(tick)), ticks: make([]int64, chunkElements)}
 }
 
-// toTicks returns the times of the next elements as the kernel wants them.
+// toTicks returns the times of the next elements in the form that the kernel takes.
 func (s *tickSource) toTicks(times []int64) []int64 {
 	ticks := s.ticks[:len(times)]
 	switch {
@@ -96,7 +96,7 @@ func newDivisor(by uint64) divisor {
 // int64.
 func (d divisor) divideTimes(ticks, times []int64) {
 	times = times[:len(ticks)]
-	if d.by == 1<<(d.shift&63) { // as usual: the tick of a second is 256 ns
+	if d.by == 1<<(d.shift&63) { // the usual case: the tick of a second is 256 ns
 		for i, ns := range times {
 			ticks[i] = tickOf(ns, (uint64(ns)^1<<63)>>(d.shift&63))
 		}
@@ -126,7 +126,7 @@ func (d divisor) divide(u uint64) uint64 {
 
 // unusual reports whether a tick is NoTick, lies within a window of the border of an era,
 // is of another era than the first, or may be late. It may report true for other ticks
-// too. What is late changes with the block.
+// too. Lateness changes with the block.
 func (t *Timed) unusual(ticks []int64) bool {
 	era := int64(1) << (t.params.TickBits - 1)
 	start := ticks[0] - (ticks[0]-t.params.Origin)&(era-1)

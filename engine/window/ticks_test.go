@@ -40,7 +40,7 @@ func TestTickLength(t *testing.T) {
 	}
 }
 
-// TestLeastTick keeps short windows exact and microseconds, too.
+// TestLeastTick keeps short windows exact, and microseconds, too.
 func TestLeastTick(t *testing.T) {
 	for _, window := range []int64{1, 999, 1000, 25_000, 1_000_000, 1_000_003, 100_000_000, 1e9, 60e9, 3600e9, 86400e9} {
 		for _, bits := range []uint{40, 42, 45} {
@@ -73,8 +73,9 @@ func TestDivisor(t *testing.T) {
 	}
 }
 
-// borderStream has packets around the borders of the eras of f, whose first packet it has
-// too: half of them repeat one of the last 40. Jitter is how far times are out of order.
+// borderStream has packets around the borders of the eras of f, which gets the stream's
+// first packet: half of them repeat one of the last 40. jitter bounds the disorder of
+// times.
 func borderStream(f *Timed, window, jitter int64, each int) *check.Packets {
 	rng := rand.New(rand.NewPCG(41, uint64(window)))
 	s := &check.Packets{}
@@ -155,8 +156,7 @@ func TestNearBorder(t *testing.T) {
 	}
 }
 
-// Neither batches nor workers change what happens at a border, in lines that are full
-// too.
+// Neither batches nor workers change the verdicts at a border, also in full lines.
 func TestTimedBordersBatches(t *testing.T) {
 	for _, memory := range []int{30 * layout.LineSize, 3000 * layout.LineSize} {
 		eachMode(t, func(t *testing.T, refresh, across bool) {
@@ -174,7 +174,7 @@ func TestTimedBordersBatches(t *testing.T) {
 	}
 }
 
-// A window of half an era lies within that of two borders everywhere.
+// A window of half an era lies within reach of two borders everywhere.
 func TestTimedLongestWindow(t *testing.T) {
 	cfg := TimedConfig{Window: Window{Duration: 256 << 43}, Memory: ample}
 	f := newTimed(t, cfg)

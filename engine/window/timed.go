@@ -17,26 +17,26 @@ import (
 // TimedConfig configures NewTimed.
 type TimedConfig struct {
 	Window Window
-	// Memory is what the filter uses, in bytes, rounded down to whole lines of 64. 0
+	// Memory is the filter's memory, in bytes, rounded down to whole lines of 64. 0
 	// stands for DefaultTimedMemory of the window, with layout.MemoryBudget as Limit.
 	Memory int
-	// Limit is how many bytes the filter may grow to where the traffic needs more than
-	// Memory. A filter whose Limit is not above its Memory, or without a window, does not
-	// grow.
+	// Limit is the size, in bytes, that the filter may grow to where the traffic needs
+	// more than Memory. A filter whose Limit is not above its Memory, or without a
+	// window, does not grow.
 	Limit int
 	// FPR bounds the probability that an element without a twin is taken for a copy; 0
 	// stands for engine.DefaultFPR. Where the usual 40 bits of fingerprint (36 with
-	// Across) are not enough, the time gives up bits for it.
+	// Across) are not enough, the time gives up bits.
 	FPR float64
-	// Refresh makes a copy renew the memory of the element that it copies. So the window
-	// slides: a repeat that comes often enough is never let through again.
+	// Refresh makes a copy renew the memory of its original. So the window slides: a
+	// repeat that comes often enough is never let through again.
 	Refresh bool
-	// Across makes only elements seen at another point copies.
+	// Across restricts copies to elements seen at another point.
 	Across bool
 }
 
 const (
-	fpBits       = 40 // of a cell, at least
+	fpBits       = 40 // bits of a cell, at least
 	fpBitsAcross = 36 // the same where a cell holds a point too
 	pointBits    = 7  // 127 points before two of them may look like one
 	// minTickBits keeps eras 9 minutes long, at the usual window.
@@ -45,36 +45,37 @@ const (
 
 // Timed is the packet filter of bounded memory: rows of fingerprints with the times at
 // which they were kept. All that an element touches is in one line of 64 bytes (see
-// line.TestAndSetTimed). It answers what Exact answers, with these differences:
+// line.TestAndSetTimed). It gives the answers of Exact, with these differences:
 //
-//   - A line holds 6 elements. One that a seventh pushes out while it may have copies goes
-//     to a spare line, which twelve lines share. If that is full, too, its oldest element
-//     is evicted: PacketStats counts those that were within their window. Copies of such an
-//     element are let through; no other element is removed for it. A filter that may grow
-//     does so when a line has 2.4 live elements on average, which evicts one in 50,000.
-//     Then it takes 29 to 36 bytes for each element of a window.
-//   - What is older than the window is forgotten sooner or later. Elements that come late
-//     find their originals if they are late by an eighth of the window, and by far more
-//     where lines are not full. PacketStats says how many elements came later.
+//   - A line holds 6 elements. An element that a seventh pushes out while it may have
+//     copies goes to a spare line, which twelve lines share. If that is full, too, its
+//     oldest element is evicted: PacketStats counts evicted elements that were within
+//     their window. Copies of such an element are let through; no other element is
+//     removed for it. A filter that may grow does so when a line has 2.4 live elements on
+//     average, which evicts one in 50,000. Then it takes 29 to 36 bytes for each element
+//     of a window.
+//   - Elements older than the window are forgotten sooner or later. Elements that come
+//     late find their originals if they are late by an eighth of the window, and by far
+//     more where lines are not full. PacketStats counts elements that came later.
 //   - Two elements with the same line and fingerprint are taken for equal. So an element
 //     without a twin is taken for a copy with a probability of at most 12 * 2^-40 =
 //     1.1e-11, or 12 * 2^-36 = 1.7e-10 with Across. Without a window there are no spare
 //     lines, and it is half of that.
 //   - Time runs in ticks of a millionth of the window, from 1 to 256 ns, or up to twice
 //     that if only that divides the window. Windows up to 1 ms and windows of packets are
-//     exact. Longer windows may be up to one tick too long where they are a whole number
-//     of ticks, as those that people write are, and else up to two. They are never too
-//     short. Times that are multiples of a longer unit, such as the microseconds of most
-//     files, are compared exactly.
+//     exact. Longer windows may be up to one tick too long if they are a whole number of
+//     ticks, as users' windows usually are, and else up to two. They are never too short.
+//     Times that are multiples of a longer unit, such as the microseconds of most files,
+//     are compared exactly.
 //
-// Elements may come in any order, and wild times do other elements no harm. In a window of time, elements without a time
-// are neither copies nor remembered. In a window of packets and without a window (None)
-// they are elements like all others. Without a window the filter remembers all that fits,
-// and evicts what was seen least recently.
+// Elements may come in any order, and wrong times do other elements no harm. In a window
+// of time, elements without a time are neither copies nor remembered. In a window of
+// packets and without a window (None) they are elements like all others. Without a window
+// the filter remembers all elements that fit, and evicts the least recently seen.
 type Timed struct {
 	rows   timedRows
-	lines  int // of rows, spare ones among them
-	memory int // of all lines, in bytes, older ones among them
+	lines  int // number of lines, including spare ones
+	memory int // bytes of all lines, including older ones
 	params line.TimedParams
 	counts line.TimedCounts
 	tickSource
@@ -83,11 +84,11 @@ type Timed struct {
 	workingSet workingSet
 	growth     growth[line.TimedRows]
 	word       [1]uint64 // verdicts that begin within a word
-	copying    timedCopy // of the rows
+	copying    timedCopy // copy of the rows
 }
 
-// NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR, ErrMemory or what
-// layout.NewArena says.
+// NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR or ErrMemory, or come from
+// layout.NewArena.
 func NewTimed(cfg TimedConfig) (*Timed, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 }
 
 // Populate has the system back all memory now. Otherwise it does so page by page, at the
-// first use of each. It returns the error of ctx, if that ends before.
+// first use of each. It returns the error of ctx, if ctx ends before.
 func (t *Timed) Populate(ctx context.Context) error { return mem.Populate(ctx, t.rows.arena) }
 
 // ticksOf returns the length of a tick, in the window's unit, and the window in ticks.
@@ -141,8 +142,8 @@ func ticksOf(w Window, tickBits uint) (tick, window int64) {
 }
 
 // cellShape divides the bits of a cell so that the filter keeps its false positive rate.
-// Without a window a copy always moves to the front: that changes no verdict, and what is
-// seen again stays.
+// Without a window a copy always moves to the front: this changes no verdict, and
+// elements that are seen again stay.
 func cellShape(cfg TimedConfig) (line.TimedParams, error) {
 	p := line.TimedParams{FPBits: fpBits, Refresh: cfg.Refresh || cfg.Window.None, Across: cfg.Across}
 	if cfg.Across {
@@ -163,8 +164,9 @@ func cellShape(cfg TimedConfig) (line.TimedParams, error) {
 	return p, nil
 }
 
-// timedFPR bounds the probability that a cell holds the fingerprint of an element that was
-// never seen: one of the element's line, or of the spare line that is looked up, too.
+// timedFPR bounds the probability that a cell holds the fingerprint of an element that
+// was never seen: a cell of the element's line, or of the spare line that is also
+// searched.
 func timedFPR(bits uint, w Window) float64 {
 	cells := 2.0 * layout.TimedCells
 	if w.None {
@@ -173,7 +175,7 @@ func timedFPR(bits uint, w Window) float64 {
 	return cells / float64(uint64(1)<<bits)
 }
 
-// TestAndSet implements engine.PacketFilter. It does not allocate, but to grow.
+// TestAndSet implements engine.PacketFilter. It allocates only to grow.
 func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	mem.CheckOpen("window: Timed.TestAndSet", t.rows.arena)
 	checkPacketArguments("Timed.TestAndSet", seen, d, times, points, t.params.Across)
@@ -184,7 +186,7 @@ func (t *Timed) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poin
 		}
 		n = min(int(t.blockEnd-t.position), len(d)-from, chunkElements)
 		if from%64 != 0 {
-			n = min(n, 64-from%64) // from where a word begins they go there directly
+			n = min(n, 64-from%64) // verdicts from the beginning of a word go to seen directly
 		}
 		ticks, at := t.toTicks(times[from:from+n]), []uint32(nil)
 		if t.params.Across {
@@ -243,12 +245,12 @@ func (t *Timed) Stats() engine.PacketStats {
 	return s
 }
 
-// fewEvicted is of how many elements that are remembered one may be evicted without advice.
+// fewEvicted is N where one in N remembered elements may be evicted without advice.
 // Filters that grow evict one in 50,000 where they are fullest, and most have no copy.
 const fewEvicted = 10_000
 
-// enoughMemory returns how many bytes would have been enough at the peak. Where elements
-// choose few lines, that is as good as a guess.
+// enoughMemory returns the memory, in bytes, that would have been enough at the peak. If
+// elements choose few lines, this is only a guess.
 func (t *Timed) enoughMemory() int {
 	m := &t.workingSet
 	if t.kind.None {

@@ -12,44 +12,44 @@ import (
 
 const (
 	// A filter grows when a line has more than growLoad live elements on average, to as
-	// many lines as hold what a window needs at fullLoad, and at least leastGrowth times as
-	// many as before. In between the traffic may vary.
+	// many lines as hold a window's elements at fullLoad, and at least leastGrowth times
+	// as many as before. In between the traffic may vary.
 	growLoad    = 2.4
 	fullLoad    = 2.2
 	leastGrowth = 1.25
-	// maxOlder bounds how many older filters there are beside the current one.
+	// maxOlder bounds the number of older rows.
 	maxOlder = 12
 )
 
 // growth lets a filter follow the traffic. When too many elements a line are live, larger
 // rows take their place. The older ones are only looked up (line.TestAndSetTimedAround,
-// line.TestAndSetCoarseAround), until all in them is older than a window, or as good as
-// pushed out. R is the rows as the kernel wants them.
+// line.TestAndSetCoarseAround), until all of their elements are older than a window, or
+// would have been pushed out. R is the rows in the form that the kernel takes.
 //
 // Both happen at the beginning of a block, at fixed positions in the stream. So verdicts do
 // not depend on batches or workers. The memory is populated between the decision and
 // growing.
 type growth[R any] struct {
-	limit int    // what all rows may take, in bytes; 0 for a filter that does not grow
+	limit int    // limit of the size of all rows, in bytes; 0 for a filter that does not grow
 	at    uint64 // the position from which on the filter grows, or 0
-	lines int    // to which it grows then
+	lines int    // the number of lines then
 	next  *preparedRows
 	older []olderRows // the latest first
 	rows  []R
-	// whenReady has the filter grow later where the memory is not there yet.
+	// whenReady makes the filter grow later if the memory is not ready.
 	whenReady bool
-	// refused says that the system had no memory when the filter would have grown.
+	// refused means that the system had no memory when the filter would have grown.
 	refused bool
 }
 
 // olderRows are rows before the current ones.
 type olderRows struct {
 	timedRows
-	// since is a time that the stream reached after them, or layout.NoTick until all samples
-	// of the clock came after them.
+	// since is a time that the stream reached after them, or layout.NoTick until all
+	// samples of the clock are newer.
 	since int64
 	taken uint64 // samples that the clock had taken when they became older
-	kept  uint64 // how many elements had been kept then
+	kept  uint64 // number of elements kept by then
 }
 
 // preparedRows is memory that is being prepared. rows and err are valid once done is
@@ -68,7 +68,7 @@ func prepareRows(lines int) *preparedRows {
 	go func() {
 		defer close(n.done)
 		if n.rows, n.err = newTimedRows(lines, true); n.err == nil {
-			_ = mem.Populate(ctx, n.rows.arena) // stopped is as good as done
+			_ = mem.Populate(ctx, n.rows.arena) // a stopped one counts as done
 		}
 	}()
 	return n
@@ -97,17 +97,17 @@ func (n *preparedRows) close() error {
 	return n.rows.arena.Close()
 }
 
-// GrowWhenReady has the filter grow once the larger memory is prepared. Without it, the
-// filter grows at a fixed element, and waits there for the memory. What it forgets then
-// depends on how fast the system gives memory, so this is for streams that cannot wait,
-// such as live traffic.
+// GrowWhenReady makes the filter grow once the larger memory is prepared. Without it, the
+// filter grows at a fixed element, and waits there for the memory. The elements that it
+// forgets then depend on how fast the system gives memory, so this is for streams that
+// cannot wait, such as live traffic.
 func (t *Timed) GrowWhenReady() { t.growth.whenReady = true }
 
-// growLead returns how many elements a filter of so many lines takes between the decision
-// to grow and growing, about a twentieth of what it holds.
+// growLead returns the number of elements that a filter with the given number of lines
+// takes between the decision to grow and growing, about a twentieth of its capacity.
 func growLead(lines int) int { return max(leastBlock, lines/8) &^ (leastBlock - 1) }
 
-// close returns all memory but that of the current rows.
+// close returns all memory except the current rows'.
 func (g *growth[R]) close() error {
 	err := g.next.close()
 	for i := range g.older {
@@ -125,8 +125,9 @@ func (g *growth[R]) isDue(position uint64) bool {
 // mayPlan reports whether the filter may plan to grow.
 func (g *growth[R]) mayPlan() bool { return g.limit > 0 && g.at == 0 && !g.refused }
 
-// plan prepares larger rows, if there may be any. The current ones have so many lines, and
-// all rows so many bytes. A window needs so many lines, spare ones included.
+// plan prepares larger rows, if there may be any. The current ones have the given number
+// of lines, and all rows together take memory bytes. A window needs needed lines,
+// including spare ones.
 func (g *growth[R]) plan(position uint64, lines, memory, need int) {
 	least := int(leastGrowth * float64(lines))
 	room := (g.limit - memory) / layout.LineSize
@@ -136,12 +137,12 @@ func (g *growth[R]) plan(position uint64, lines, memory, need int) {
 	g.prepare(position+uint64(growLead(lines)), min(max(least, need), room))
 }
 
-// prepare has the filter grow to so many lines at a position.
+// prepare makes the filter grow to the given number of lines at a position.
 func (g *growth[R]) prepare(at uint64, lines int) {
 	g.at, g.lines, g.next = at, lines, prepareRows(lines)
 }
 
-// grow returns the larger rows. The current ones become older ones, of which nothing is
+// grow returns the larger rows. The current ones become older ones, without an element
 // later than since. It reports false if there is no memory.
 func (g *growth[R]) grow(current timedRows, since int64, m *workingSet) (rows timedRows, ok bool) {
 	next := g.next
@@ -160,11 +161,12 @@ func (g *growth[R]) grow(current timedRows, since int64, m *workingSet) (rows ti
 // dropOldest returns the memory of the oldest rows.
 func (g *growth[R]) dropOldest() {
 	last := len(g.older) - 1
-	go g.older[last].arena.Close() // packets do not wait for that; it does not fail
+	go g.older[last].arena.Close() // packets do not wait for it; it does not fail
 	g.older = g.older[:last]
 }
 
-// changed sets what follows from the older rows, and returns their size in bytes.
+// changed updates the state that depends on the older rows, and returns their size in
+// bytes.
 func (g *growth[R]) changed(of func(*timedRows) R) (bytes int) {
 	g.refused = false
 	g.rows = g.rows[:0]
@@ -201,15 +203,15 @@ func (t *Timed) grow() {
 	}
 }
 
-// date notes the time, if the clock knows that of elements after the rows.
+// date sets the time, if the clock has one of elements after the rows.
 func (r *olderRows) date(c *medianClock) {
 	if r.since == layout.NoTick && c.taken >= r.taken+clockSamples {
 		r.since = c.now
 	}
 }
 
-// oldestEnds reports whether all in the oldest rows is older than a window, or the current
-// rows took so much that one table would have pushed it out.
+// oldestEnds reports whether all elements of the oldest rows are older than a window, or
+// the current rows took so many that one table would have pushed them out.
 func (t *Timed) oldestEnds() bool {
 	g, m := &t.growth, &t.workingSet
 	if len(g.older) == 0 {
@@ -225,9 +227,9 @@ func (t *Timed) past(since int64) bool {
 	return since != layout.NoTick && now > since && uint64(now)-uint64(since) > uint64(t.params.Window+t.leastSlack())
 }
 
-// endOldest returns the memory of the oldest rows. What is in them, and came no more
-// since, is forgotten, so all that comes from before now is late. What is live is counted
-// as evicted.
+// endOldest returns the memory of the oldest rows. Their elements that have not come
+// again are forgotten, so all elements from before now are late. Live ones are counted as
+// evicted.
 func (t *Timed) endOldest() {
 	oldest := &t.growth.older[len(t.growth.older)-1]
 	if t.past(oldest.since) {
@@ -240,7 +242,7 @@ func (t *Timed) endOldest() {
 	t.rowsChanged()
 }
 
-// rowsChanged sets what follows from the rows.
+// rowsChanged updates the state that depends on the rows.
 func (t *Timed) rowsChanged() {
 	t.lines = len(t.rows.arena.Lines())
 	t.memory = t.rows.arena.Bytes() + t.growth.changed((*timedRows).rows)

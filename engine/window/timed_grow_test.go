@@ -48,8 +48,8 @@ func growing(t *testing.T, text string) TimedConfig {
 }
 
 // TestTimedGrows compares a filter that grows, several times within a window, with one
-// that was large from the beginning: it misses no more than it says it evicted, and one
-// arena is left in the end.
+// that was large from the beginning: it misses no more than its reported evictions, and
+// one arena is left in the end.
 func TestTimedGrows(t *testing.T) {
 	for _, text := range []string{"50ms", "1s", "n:20000"} {
 		eachMode(t, func(t *testing.T, refresh, across bool) {
@@ -105,7 +105,7 @@ func TestTimedGrowsToNeed(t *testing.T) {
 }
 
 // TestTimedGrowsByStep has ten times the rate all at once, when the filter has grown to
-// what there was.
+// the first rate.
 func TestTimedGrowsByStep(t *testing.T) {
 	s := uniquePackets(500_000, 100_000) // 10,000 a second
 	for i := range s.Times {
@@ -144,7 +144,7 @@ func TestTimedGrowsWhenReady(t *testing.T) {
 		to := min(from+step, len(s.Digests))
 		f.TestAndSet(make([]uint64, 1), s.Digests[from:to], s.Times[from:to], s.Points[from:to])
 		if next := f.growth.next; next != nil && held == nil {
-			<-next.done // what is prepared cannot be held back, so another takes its place
+			<-next.done // memory under preparation cannot be held back, so other memory takes its place
 			held = &preparedRows{stop: next.stop, done: make(chan struct{}), rows: next.rows}
 			f.growth.next = held
 		}
@@ -216,7 +216,7 @@ func TestTimedStays(t *testing.T) {
 	}
 }
 
-// Closing gives back what is being prepared, and what stands beside.
+// Closing gives back memory under preparation, and older rows.
 func TestTimedGrowsClosed(t *testing.T) {
 	for n := range 40 {
 		f := newTimed(t, growing(t, "50ms"))
@@ -269,9 +269,8 @@ func TestTimedLate(t *testing.T) {
 	}
 }
 
-// checkLate compares what a filter tells of the second half of a stream with what it
-// missed there: all but what came within its memory's length from the end, and the
-// window.
+// checkLate compares a filter's report on the second half of a stream with its misses
+// there: all except elements within its memory's length from the end, and the window.
 func checkLate(t *testing.T, st engine.PacketStats, missed uint64, n, lines int) {
 	t.Helper()
 	late := st.Late
@@ -293,7 +292,7 @@ func checkLate(t *testing.T, st engine.PacketStats, missed uint64, n, lines int)
 }
 
 // Clocks that are wrong for a moment, and times out of order within the window, are not
-// late behind what was forgotten, nor make others so.
+// late behind forgotten elements, nor make others so.
 func TestTimedNotLate(t *testing.T) {
 	s := uniquePackets(50_000, 100_000)
 	rng := rand.New(rand.NewPCG(53, 53))
@@ -310,8 +309,8 @@ func TestTimedNotLate(t *testing.T) {
 	}
 }
 
-// Where time stands still, older filters end when as much was kept as the present one
-// holds. All in them counts as evicted.
+// Where time stands still, older filters end when as many elements were kept as the
+// present one holds. All in them counts as evicted.
 func TestTimedGrowsTimeless(t *testing.T) {
 	cfg := growing(t, "1s")
 	cfg.Limit = 1 << 20

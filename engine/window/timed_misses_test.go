@@ -15,22 +15,22 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// hardStream makes pairs of an element and its copy, which comes up to a window later. Few
-// elements of a stream come twice, so that a copy that is missed changes nothing else.
+// hardStream makes pairs of an element and its copy, which comes up to a window later.
+// Few elements of a stream come twice, so that a missed copy changes nothing else.
 type hardStream struct {
 	*check.Packets
 	rng     *rand.Rand
 	window  int64 // in nanoseconds
 	perLine float64
 	lines   int
-	place   func(s *hardStream, i int) uint64           // what chooses the line
-	clock   func(s *hardStream, i int, now int64) int64 // what the packet says
-	step    func(s *hardStream, i int) int64            // what passes until the next
+	place   func(s *hardStream, i int) uint64           // chooses the line
+	clock   func(s *hardStream, i int, now int64) int64 // the packet's own time
+	step    func(s *hardStream, i int) int64            // time until the next one
 	due     map[int][]int                               // copies by position
 	real    []int64                                     // when elements came
 }
 
-// make makes so many elements, of which a fifth are copies.
+// make makes n elements, a fifth of them copies.
 func (s *hardStream) make(n int) {
 	s.Packets, s.due = &check.Packets{}, map[int][]int{}
 	now, live := int64(1_700_000_000_000_000_000), s.perLine*float64(s.lines)
@@ -61,8 +61,9 @@ func jitter(part float64) func(*hardStream, int, int64) int64 {
 	}
 }
 
-// TestTimedMissesNothingInSilence compares the filter with Exact, for streams that are hard
-// to remember: misses are never more than what the filter says it evicted or came late.
+// TestTimedMissesNothingInSilence compares the filter with Exact, for streams that are
+// hard to remember: misses never exceed the elements that the filter reports as evicted
+// or late.
 func TestTimedMissesNothingInSilence(t *testing.T) {
 	const year = int64(365 * 24 * time.Hour)
 	type places = func(*hardStream, int) uint64
@@ -143,8 +144,8 @@ func TestTimedMissesNothingInSilence(t *testing.T) {
 	}
 }
 
-// TestTimedMissesNoneOfPopular has elements that come again and again, some far more often
-// than others. Copies renew them, so that a copy that is missed changes nothing else.
+// TestTimedMissesNoneOfPopular has elements that come again and again, some far more
+// often than others. Copies renew them, so that a missed copy changes nothing else.
 func TestTimedMissesNoneOfPopular(t *testing.T) {
 	for _, load := range []float64{1, 4, 20} {
 		const lines = 200

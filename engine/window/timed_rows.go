@@ -8,20 +8,22 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// sparePart is which part of all lines are spare.
+// sparePart is N where one in N lines is spare.
 const sparePart = 13
 
-// leastTimedLines is the size of the smallest filter that is suggested: smaller ones have
-// few spare lines.
+// leastTimedLines is the size of the smallest filter to suggest: smaller ones have few
+// spare lines.
 const leastTimedLines = 64
 
-// timedRows are the lines of a filter in one arena, the spare ones behind the others.
+// timedRows are the lines of a filter in one arena, with the spare lines after the
+// others.
 type timedRows struct {
 	arena *layout.Arena
-	lines int // that are not spare
+	lines int // number of lines that are not spare
 }
 
-// newTimedRows makes rows of so many lines, with spare ones among them if there is a window.
+// newTimedRows makes rows of the given number of lines, including spare ones if there is
+// a window.
 func newTimedRows(lines int, window bool) (timedRows, error) {
 	arena, err := layout.NewArena(lines)
 	if err != nil {
@@ -33,16 +35,17 @@ func newTimedRows(lines int, window bool) (timedRows, error) {
 	return timedRows{arena, lines}, nil
 }
 
-// SpareLines returns how many of so many lines of a Timed with a window, or of a Coarse, are spare.
+// SpareLines returns how many of the given lines of a Timed with a window, or of a
+// Coarse, are spare.
 func SpareLines(lines int) int { return lines / sparePart }
 
-// rows returns the lines as the kernel wants them.
+// rows returns the lines in the form that the kernel takes.
 func (r *timedRows) rows() line.TimedRows {
 	all := r.arena.Lines()
 	return line.TimedRows{Lines: all[:r.lines:r.lines], Spare: all[r.lines:]}
 }
 
-// live returns how many cells are within the window of a tick.
+// live returns the number of cells within the window of a tick.
 func (r *timedRows) live(p *line.TimedParams, now int64) (sum uint64) {
 	for i := range r.arena.Lines() {
 		l := &r.arena.Lines()[i]
@@ -70,7 +73,8 @@ func nearTick(cell uint64, now int64, p *line.TimedParams) bool {
 	return distance <= 2*uint64(p.Window)
 }
 
-// timedLines returns how many lines hold so many live elements, spare ones included.
+// timedLines returns the number of lines, including spare ones, for the given number of
+// live elements.
 func timedLines(live float64) int {
 	const most = 1 << 40
 	lines := min(live/fullLoad, most)

@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// timedState is what is saved of a filter beside its lines. Its numbers are wider than
-// those of the filter where a file could hold anything.
+// timedState is the saved state of a filter except its lines. Its numbers are wider than
+// the filter's, as a file could hold anything.
 type timedState struct {
 	window             Window
 	lines, fpBits      uint64
@@ -64,7 +64,7 @@ func (h *horizon) fields() snapshot.Fields {
 	return fields
 }
 
-// state returns what is saved.
+// state returns the state to save.
 func (t *Timed) state() *timedState {
 	g := &t.growth
 	return &timedState{
@@ -77,11 +77,11 @@ func (t *Timed) state() *timedState {
 	}
 }
 
-// Snapshot writes all that the filter remembers. The filter that RestoreTimed returns
-// continues with the same verdicts. secret is what the digests were made under; it seals
-// the snapshot. label says what the elements are, such as "flow, aes", in at most
-// snapshot.MaxLabel bytes. A filter can only be restored with the same label. Errors are
-// those of w, or wrap snapshot.ErrInvalid for a bad label. It panics after Close.
+// Snapshot writes the filter's contents. The filter that RestoreTimed returns continues
+// with the same verdicts. secret is the secret of the digests; it seals the snapshot.
+// label names the elements, such as "flow, aes", in at most snapshot.MaxLabel bytes. A
+// filter can only be restored with the same label. Errors come from w, or wrap
+// snapshot.ErrInvalid for a bad label. It panics after Close.
 func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("window: Timed.Snapshot", t.rows.arena)
 	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
@@ -116,7 +116,7 @@ func (c *timedCopy) keep(d []digest.Digest) {
 // RestoreTimed reads the filter that Timed.Snapshot wrote, and nothing behind it. Errors
 // wrap snapshot.ErrInvalid if the snapshot is damaged, cut short, of another version,
 // kind or label, or made under another key. They wrap engine.ErrMemory if it takes more
-// memory than c allows. Others are those of r and of layout.NewArena.
+// memory than c allows. Other errors come from r and layout.NewArena.
 func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 	var s timedState
 	in, err := snapshot.NewReader(r, snapshot.Timed, c, s.fields())
@@ -159,7 +159,7 @@ func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", snapshot.ErrInvalid, err)
 	}
-	if s.limit > 0 { // that of this machine may be another one
+	if s.limit > 0 { // this machine's limit may differ
 		config.Limit = int(min(s.limit, uint64(max(layout.MemoryBudget(), int(s.all)*layout.LineSize))))
 	}
 	t, err := NewTimed(config)
@@ -173,7 +173,7 @@ func (s *timedState) filter(c snapshot.RestoreConfig) (*Timed, error) {
 	return t, nil
 }
 
-// resume takes over what was known of the stream, and makes the older rows.
+// resume takes over the saved state of the stream, and makes the older rows.
 func (t *Timed) resume(s *timedState) error {
 	if uint64(t.params.FPBits) != s.fpBits || !t.workingSet.resume(&s.workingSet) {
 		return snapshot.ErrInconsistent

@@ -195,11 +195,11 @@ func eachMode(t *testing.T, f func(t *testing.T, refresh, across bool)) {
 	}
 }
 
-// ticking is what checkTwins must know of a filter's: how much later than the window's
-// edge a copy may be, and after how long times repeat (0: never).
+// ticking is the properties of a filter that checkTwins needs: by how much a copy may
+// exceed the window, and the period after which times repeat (0: never).
 type ticking struct{ slack, period uint64 }
 
-// tickingOf returns that of a filter of timed rows.
+// tickingOf returns the ticking of a filter of timed rows.
 func tickingOf(f *Timed) ticking {
 	c := ticking{slack: 2 * f.tick.by}
 	if f.tick.by == 1 {
@@ -211,7 +211,7 @@ func tickingOf(f *Timed) ticking {
 	return c
 }
 
-// distance returns how far apart times are, the shortest way round.
+// distance returns the distance of times, the shortest way round.
 func (c ticking) distance(a, b int64) uint64 {
 	d := uint64(max(a, b)) - uint64(min(a, b))
 	if c.period == 0 {

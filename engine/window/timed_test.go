@@ -253,8 +253,8 @@ func TestTimedAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkTimed finds all cells taken, and windows that hold what is repeated: the last
-// 16,384 elements.
+// BenchmarkTimed finds all cells taken, and windows that hold all repeated elements: the
+// last 16,384.
 func BenchmarkTimed(b *testing.B) {
 	check.BenchSizes(b, func(b *testing.B, memory int) {
 		for _, text := range []string{"1ms", "1s", "none"} {

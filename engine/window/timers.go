@@ -19,37 +19,37 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TimersConfig configures NewTimers. Fields that are zero stand for what their comments
-// say.
+// TimersConfig configures NewTimers. Fields that are zero stand for the defaults in their
+// comments.
 type TimersConfig struct {
 	// Window is a time or a number of elements.
 	Window Window
-	// Memory is what the lines take, in bytes, rounded down to whole lines of 64; 0
+	// Memory is the size of the lines, in bytes, rounded down to whole lines of 64; 0
 	// stands for DefaultMemory.
 	Memory int
-	// K is how many timers an element has, from 1 to 8; 0 stands for 8, the best for up
-	// to some eight elements a line.
+	// K is the number of an element's timers, from 1 to 8; 0 stands for 8, the best for
+	// up to some eight elements a line.
 	K int
 	// TimerBits is the width of a timer: 8, which divides a window into 126 ticks, or 16,
 	// which divides it into 32,766; 0 stands for 8.
 	TimerBits int
-	// Equal is how many of an element's timers must be equal for it to be a copy, from 1,
-	// which demands nothing, to K; 0 stands for 1. More lower the false positive rate,
-	// but miss copies of elements whose timers others have set.
+	// Equal is the number of an element's timers that must be equal for it to be a copy,
+	// from 1, which requires nothing, to K; 0 stands for 1. Larger values lower the false
+	// positive rate, but miss copies of elements whose timers others have set.
 	Equal int
 	// Refresh makes a copy set the timers again.
 	Refresh bool
 }
 
-// ErrTimers is what errors about the parameters of Timers wrap, unless they wrap
+// ErrTimers is wrapped by errors about the parameters of Timers, unless they wrap
 // ErrWindow or ErrMemory.
 var ErrTimers = errors.New("parameter of timers out of range")
 
 const (
 	defaultTimers    = 8 // of an element
 	defaultTimerBits = 8
-	// timerBatch is how many elements go to the kernel at a time: they stay in the
-	// first-level cache.
+	// timerBatch is the number of elements that go to the kernel at a time: they stay in
+	// the first-level cache.
 	timerBatch = 1024
 )
 
@@ -61,18 +61,18 @@ const (
 // way; Timers is for comparison.
 //
 // Time is cut into ticks, 126 to a window with timers of 8 bits. A copy is found up to a
-// window after the element that it copies, and at most a tick later than that. In a
-// window of time, an element without a time is never a copy.
+// window after its original, and at most a tick later. In a window of time, an element
+// without a time is never a copy.
 //
-// An element that is late by up to a window and a tick counts as if it came now. Others
+// An element that is late by up to a window and a tick counts as if it came now. Elements
 // that lie further from the latest time, before or after it, are quarantined until a
 // calendar.Clock believes them. They are compared with each other only. So a pause loses
 // no copies, and a false time empties nothing. A clock that was set forward keeps the
-// filter, in which all has run down. One that was set back empties it. In both cases the
-// filter then remembers the elements that were quarantined.
+// filter, in which all timers have run down. A clock that was set back empties it. In
+// both cases the filter then remembers the elements that were quarantined.
 //
-// Timers that ran down cannot be looked up for late elements. PacketStats counts the
-// elements that may be copies of what was forgotten so.
+// Timers that ran down cannot be looked up for late elements. PacketStats counts elements
+// that may be copies of forgotten ones.
 //
 // Timers implements engine.PacketFilter.
 type Timers struct {
@@ -102,8 +102,8 @@ type timedBatch struct {
 	late    []lateTimer
 }
 
-// NewTimers makes an empty filter. Errors wrap ErrTimers, engine.ErrWindow,
-// engine.ErrMemory or those of layout.NewArena.
+// NewTimers makes an empty filter. Errors wrap ErrTimers, engine.ErrWindow or
+// engine.ErrMemory, or come from layout.NewArena.
 func NewTimers(c TimersConfig) (*Timers, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 		return nil, err
 	}
 	most := uint64(1)<<(c.TimerBits-1) - 1
-	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // one of them is 0
+	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // one of the two is 0
 	tick := (size-1)/(most-1) + 1
 	f := &Timers{config: c, tick: newDivisor(tick), window: (size-1)/tick + 2}
 	f.startClock(tick)
@@ -226,15 +226,15 @@ func (f *Timers) sweep(tick uint64) {
 
 // empty clears all timers.
 func (f *Timers) empty() {
-	f.sweep(f.now) // counts those that ran
+	f.sweep(f.now) // it counts the timers that ran
 	if f.counts.NonZero > 0 {
 		clear(f.arena.Lines())
 		f.counts.NonZero = 0
 	}
 }
 
-// enqueue appends elements to the batch, whose ticks are there. Their verdicts belong to
-// places at and up of seen.
+// enqueue appends elements to the batch, which already has their ticks. Their verdicts
+// belong to places from at on of seen.
 func (f *Timers) enqueue(seen []uint64, d []digest.Digest, at int) {
 	b := &f.batch
 	n := copy(b.digests[b.n:], d)
@@ -257,8 +257,8 @@ func (f *Timers) flush(seen []uint64) {
 	b.n = 0
 }
 
-// Stats implements engine.PacketFilter. The false positive rate is that of the fullest
-// window that a sweep found, without what Equal saves.
+// Stats implements engine.PacketFilter. The false positive rate is the rate of the
+// fullest window that a sweep found, without the reduction by Equal.
 func (f *Timers) Stats() engine.PacketStats {
 	timers := float64(f.timers())
 	peak := f.peak
@@ -276,10 +276,10 @@ func (f *Timers) Stats() engine.PacketStats {
 	}
 }
 
-// edgeError is by how much a window may be too long: an element at the begin of a tick is
-// found up to the end of the last tick that its timers run in.
+// edgeError is the share by which a window may be too long: an element at the beginning
+// of a tick is found up to the end of the last tick that its timers run in.
 func (f *Timers) edgeError() float64 {
-	size := float64(f.config.Window.Duration) + float64(f.config.Window.Packets) // one of them is 0
+	size := float64(f.config.Window.Duration) + float64(f.config.Window.Packets) // one of the two is 0
 	return max(0, (float64(f.window*f.tick.by)-1-size)/size)
 }
 

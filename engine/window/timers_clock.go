@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// timersClock is where a filter is in its stream.
+// timersClock is the filter's position in its stream.
 type timersClock struct {
 	position uint64 // elements of the calls before
 	started  bool
@@ -19,7 +19,7 @@ type timersClock struct {
 	swept    uint64 // the tick of the last sweep
 	peak     uint64 // timers that ran, the most at a sweep
 
-	forgotten int64 // elements up to this time may copy one that is forgotten
+	forgotten int64 // elements up to this time may copy a forgotten one
 	late      lateElements
 	held      [calendar.Quorum]heldElement
 	waiting   int // elements in held
@@ -29,8 +29,8 @@ type timersClock struct {
 type heldElement struct {
 	digest digest.Digest
 	time   int64
-	isCopy bool // of one that was held when it came
-	late   bool // it was counted so
+	isCopy bool // copy of one that was held when it came
+	late   bool // it was counted as late
 }
 
 // lateTimer is an element of a batch that is late if it is no copy.
@@ -40,8 +40,8 @@ type lateTimer struct {
 }
 
 // startClock sets the clock up. A time is near within a window and a tick, before and
-// after. What lies further ahead finds no timer that runs. What lies less far behind
-// finds all that it can copy, or is late by a tick at least.
+// after. An element further ahead finds no running timer. An element less far behind
+// finds all its possible originals, or is late by a tick at least.
 func (f *Timers) startClock(tick uint64) {
 	near := time.Duration(min(f.window*tick, math.MaxInt64))
 	f.clock = calendar.Clock{Ahead: near, Behind: near}
@@ -156,8 +156,8 @@ func (f *Timers) copiesHeld(d *digest.Digest, t int64) bool {
 	return false
 }
 
-// expectLate notes that the element that the batch gets next, which has been believed, is
-// late if it is no copy. In the latest tick, all that it can copy has timers that run.
+// expectLate records that the batch's next element, which has been believed, is late if
+// it is no copy. In the latest tick, all its possible originals have running timers.
 // Nothing has run down before the first window after the filter was empty.
 func (f *Timers) expectLate(t int64) {
 	ranDown := f.tickOf(t) < f.now && f.now-f.began >= f.window
@@ -167,7 +167,7 @@ func (f *Timers) expectLate(t int64) {
 	}
 }
 
-// behind returns how far t lies behind the latest time, or behind what is forgotten.
+// behind returns the distance of t behind the latest time, or behind the forgotten time.
 func (f *Timers) behind(t, latest int64) uint64 { return uint64(max(latest, f.forgotten)) - uint64(t) }
 
 // countLate counts the late elements of the batch. The kernel has set their verdicts.
@@ -200,9 +200,9 @@ func (f *Timers) dropHeld(t int64, at int) {
 	f.waiting = 0
 }
 
-// drop forgets an element that was in quarantine, for one of time t at place at. It
-// counts as late in place of the first copy of it that is kept. If it has been counted,
-// that copy will count.
+// drop forgets an element that was in quarantine, because of an element of time t at
+// place at. It counts as late in place of its first copy that is kept. If it has been
+// counted, that copy will count.
 func (f *Timers) drop(h *heldElement, t int64, at int) {
 	switch {
 	case h.isCopy:
@@ -213,7 +213,7 @@ func (f *Timers) drop(h *heldElement, t int64, at int) {
 	}
 }
 
-// forget notes that elements up to time t are forgotten.
+// forget records that elements up to time t are forgotten.
 func (f *Timers) forget(t int64) {
 	f.forgotten = max(f.forgotten, min(t, math.MaxInt64-int64(f.config.Window.Duration))+int64(f.config.Window.Duration))
 }
@@ -236,7 +236,7 @@ func (f *Timers) adopt(seen []uint64, latest int64, at int) {
 		f.startAt(f.tickOf(first))
 	}
 	f.goTo(seen, f.tickOf(first))
-	var known [1]uint64 // verdicts, which have been given
+	var known [1]uint64 // verdicts, which were returned before
 	for i := range held {
 		f.enter(known[:], &held[i], at)
 	}
@@ -244,7 +244,7 @@ func (f *Timers) adopt(seen []uint64, latest int64, at int) {
 }
 
 // enter gives the lines an element that was in quarantine, unless it is far from the new
-// time. What lies far behind that has run down.
+// time. Timers of an element far behind it have run down.
 func (f *Timers) enter(known []uint64, h *heldElement, at int) {
 	latest := f.clock.Latest()
 	switch {
@@ -259,8 +259,8 @@ func (f *Timers) enter(known []uint64, h *heldElement, at int) {
 	}
 }
 
-// resumeClock sets the clock to what was saved of it. It reports false if no clock can be
-// like that.
+// resumeClock sets the clock to its saved state. It reports false if no clock can have
+// this state.
 func (f *Timers) resumeClock(latest int64, votes int) bool {
 	if f.waiting < 0 || f.waiting >= len(f.held) {
 		return false

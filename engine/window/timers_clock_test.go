@@ -76,7 +76,7 @@ func missedCopies(s *check.Packets, got []bool, window int64) (missed int) {
 }
 
 // interfaceBlocks makes a capture of three interfaces, which see each packet 10 us after
-// each other. A capture has blocks of so many packets of each.
+// each other. A capture has blocks of the given number of packets of each.
 func interfaceBlocks(n, block int) *check.Packets {
 	s, digests := &check.Packets{}, check.Digests(84, n)
 	for from := 0; from < n; from += block {
@@ -100,8 +100,8 @@ func stepping(from, to int, by time.Duration) *check.Packets {
 	return s
 }
 
-// TestTimersUnordered compares what the filter misses, and counts as late, with what a
-// map knows. Batches and restarts change neither.
+// TestTimersUnordered compares the filter's misses and late elements with a map's.
+// Batches and restarts change neither.
 func TestTimersUnordered(t *testing.T) {
 	const none, any = 0, math.MaxInt
 	random := func(clock string) *check.Packets {

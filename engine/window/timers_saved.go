@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// timersState is what is saved of a filter beside its lines.
+// timersState is the saved state of a filter except its lines.
 type timersState struct {
 	config TimersConfig
 	lines  uint64
@@ -37,8 +37,8 @@ func (s *timersState) fields() snapshot.Fields {
 	return fields
 }
 
-// Snapshot writes all that the filter remembers, for RestoreTimers. Arguments and errors
-// are those of Timed.Snapshot.
+// Snapshot writes the filter's contents, for RestoreTimers. Arguments and errors are as
+// in Timed.Snapshot.
 func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("window: Timers.Snapshot", f.arena)
 	lines := len(f.arena.Lines())
@@ -48,8 +48,8 @@ func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	return out.End()
 }
 
-// RestoreTimers reads the filter that Timers.Snapshot wrote, and nothing behind it.
-// Errors are those of RestoreTimed.
+// RestoreTimers reads the filter that Timers.Snapshot wrote, and nothing behind it. It
+// returns the errors of RestoreTimed.
 func RestoreTimers(r io.Reader, c snapshot.RestoreConfig) (*Timers, error) {
 	var s timersState
 	in, err := snapshot.NewReader(r, snapshot.Timers, c, s.fields())
@@ -87,8 +87,8 @@ func (s *timersState) filter(c snapshot.RestoreConfig) (*Timers, error) {
 	return f, nil
 }
 
-// resume takes over what was known of the stream. It reports false if no filter can have
-// known that.
+// resume takes over the saved state of the stream. It reports false if no filter can have
+// this state.
 func (f *Timers) resume(s *timersState) bool {
 	f.timersClock, f.counts = s.timersClock, s.counts
 	timers := f.timers()

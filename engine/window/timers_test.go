@@ -29,8 +29,8 @@ func newTimers(t testing.TB, c TimersConfig) *Timers {
 	return f
 }
 
-// TestTimersAgainstPaper compares verdicts with those of the filter as printed, in the
-// same ticks, where neither has false positives.
+// TestTimersAgainstPaper compares verdicts with the verdicts of the filter as printed, in
+// the same ticks, where neither has false positives.
 func TestTimersAgainstPaper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -125,7 +125,7 @@ func TestTimersBatches(t *testing.T) {
 
 // TestTimersRate measures false positives among new elements. The share of timers that
 // run is known from sweeps, some ticks apart. The two timers of K = 2 lie in one of eight
-// pairs of eighths, so that two elements share both more often.
+// pairs of eighths, so two elements share both more often.
 func TestTimersRate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -183,7 +183,7 @@ func TestNewTimersErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkTimers has windows that hold what is repeated: the last 16,384 elements.
+// BenchmarkTimers has windows that hold all repeated elements: the last 16,384.
 func BenchmarkTimers(b *testing.B) {
 	check.BenchSizes(b, func(b *testing.B, memory int) {
 		for _, text := range []string{"1ms", "1s"} {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package window tells which elements of a stream are copies of earlier ones within a
-// window of time or of elements. Timed is the filter to use, and Coarse where memory is short
-// and one false positive in a billion, or in a million, is no matter. Exact is the reference that they are
-// compared with. Timers and Partitioned are methods of the literature. For streams without a window in
-// fixed memory see package stream; for counts of distinct elements see packages distinct and
-// sliding. All five filters implement engine.PacketFilter, and their
-// constructors return errors that wrap engine.ErrWindow, engine.ErrFPR, engine.ErrMemory
-// or ErrTimers.
+// Package window finds the elements of a stream that are copies of earlier ones within a
+// window of time or of elements. Timed is the filter to use, and Coarse where memory is
+// short and one false positive in a billion, or in a million, does not matter. Exact is
+// their reference. Timers and Partitioned are methods of the literature. For streams
+// without a window in fixed memory see package stream; for counts of distinct elements
+// see packages distinct and sliding. All five filters implement engine.PacketFilter, and
+// their constructors return errors that wrap engine.ErrWindow, engine.ErrFPR,
+// engine.ErrMemory or ErrTimers.
 package window
 
 import (
@@ -26,12 +26,11 @@ import (
 // arrive within it.
 const Default = time.Millisecond
 
-// Window says how far a copy may be from the element that it copies. Exactly one field is
-// set.
+// Window bounds the distance of a copy from its original. Exactly one field is set.
 type Window struct {
 	Duration time.Duration // at most this far in packet time, before or after
 	Packets  int64         // at most this many stream positions later
-	None     bool          // however far
+	None     bool          // any distance
 }
 
 // Parse reads a duration as time.ParseDuration does ("1ms", "1h30m"), "n:" and a number
@@ -112,7 +111,7 @@ const (
 	packetRate  = 250_000   // packets a second
 	timedRate   = 1_000_000 // of a filter of timed rows
 	shortWindow = 8 * time.Millisecond
-	// minRecordSize is what the smallest usual packet takes in a file, in bytes.
+	// minRecordSize is the size of the smallest usual packet in a file, in bytes.
 	minRecordSize = 64
 	// linesForPacket keeps the load of a line at a quarter of a live packet, for filters
 	// that do not grow. Then one packet in four million finds its line full.
@@ -122,12 +121,12 @@ const (
 	mostTimedDefault = mem.MaxDefault / 2
 )
 
-// DefaultMemory returns the memory of a packet filter that does not grow where the user
-// names none, in bytes. Windows of some milliseconds take half of the second-level cache.
-// Longer windows take four lines for each packet that they hold at a quarter of a million
-// packets a second, and 256 MiB at most. Windows without an end take 256 MiB. An input of
-// a known size, inputBytes, caps that at four lines for each packet that it can hold. 0
-// stands for an unknown size.
+// DefaultMemory returns the default memory, in bytes, of a packet filter that does not
+// grow. Windows of some milliseconds take half of the second-level cache. Longer windows
+// take four lines for each of their packets at a quarter of a million packets a second,
+// and 256 MiB at most. Windows without an end take 256 MiB. An input of a known size,
+// inputBytes, caps this at four lines for each packet that it can hold. 0 stands for an
+// unknown size.
 func DefaultMemory(w Window, inputBytes int64) int {
 	return defaultMemory(w, inputBytes, packetRate, func(packets float64) int { return linesOfSize(linesForPacket * packets) })
 }
@@ -144,8 +143,8 @@ func DefaultTimedMemory(w Window, inputBytes int64) int {
 	}))
 }
 
-// defaultMemory returns the default for a rate, and a filter that takes so many bytes for
-// packets.
+// defaultMemory returns the default for a packet rate, and a filter that takes the given
+// number of bytes for a packet.
 func defaultMemory(w Window, inputBytes int64, rate float64, of func(packets float64) int) int {
 	floor := layout.Caches().L2 / 2
 	want := mem.MaxDefault

@@ -44,7 +44,7 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-// TestWindowFields says what is wrong with a window that no text stands for.
+// TestWindowFields checks the errors of windows that no text stands for.
 func TestWindowFields(t *testing.T) {
 	for _, c := range []struct {
 		window Window

@@ -10,21 +10,22 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// windowSlices is how many slices a window is counted in. groupElements is how many
-// elements are counted at a time, as if all came at the time of the clock then.
+// windowSlices is the number of slices that a window is counted in. groupElements is the
+// number of elements that are counted at a time, as if all came at the time of the clock
+// then.
 const (
 	windowSlices  = 8
 	groupElements = 32
 )
 
-// mostAhead bounds by which factor a need that is extrapolated exceeds what is live: few
-// elements that come in a burst say little about a window.
+// mostAhead bounds the factor by which an extrapolated need exceeds the live elements:
+// few elements in a burst say little about a window.
 const mostAhead = 16
 
-// workingSet measures how many elements a window asks a filter to remember: those kept in
-// the last eight slices, each an eighth of the window, and in the current one. Its clock
-// takes the last element of each group as a sample. If the clock jumps, the count starts
-// again; the peak stays.
+// workingSet measures how many elements a filter must remember for a window: the ones
+// kept in the last eight slices, each an eighth of the window, and in the current one.
+// Its clock takes the last element of each group as a sample. If the clock jumps, the
+// count starts again; the peak stays.
 type workingSet struct {
 	clock  medianClock
 	length uint64 // of a slice, in ticks
@@ -34,21 +35,21 @@ type workingSet struct {
 	live   uint64 // sum of kept
 	peak   uint64
 
-	// Since began, so many elements were kept. That is the first sample, or the first one
-	// after the clock jumped or the filter grew.
+	// since is the number of elements kept since began. began is the first sample, or the
+	// first one after the clock jumped or the filter grew.
 	began int64
 	since uint64
 
 	size    int    // of the group that has begun
-	fresh   uint64 // those of it that were kept
-	counted uint64 // elements, without these
+	fresh   uint64 // kept elements of the group
+	counted uint64 // elements counted, without the group
 
 	late    lateness
 	horizon horizon // of filters that have one
 }
 
-// newWorkingSet returns the empty set of a window, in ticks, for a filter that has a
-// horizon of so many lines, or none with 0.
+// newWorkingSet returns the empty set of a window, in ticks, for a filter whose horizon
+// has the given number of lines, or none with 0.
 func newWorkingSet(window int64, lines int) workingSet {
 	return workingSet{
 		clock:  medianClock{now: layout.NoTick},
@@ -59,7 +60,7 @@ func newWorkingSet(window int64, lines int) workingSet {
 }
 
 // observe counts the elements that seen does not mark as copies, and the late ones if
-// there may be any. Groups continue from call to call, so that the sizes of calls do not
+// there may be any. Groups continue from call to call, so the sizes of calls do not
 // matter.
 func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	at := 0
@@ -85,7 +86,7 @@ func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	}
 }
 
-// add counts a group of which so many elements were kept, and takes the last one as a
+// add counts a group of which kept elements were kept, and takes the last one as a
 // sample.
 func (m *workingSet) add(kept uint64, last int64) {
 	m.counted += groupElements
@@ -107,7 +108,7 @@ func (m *workingSet) add(kept uint64, last int64) {
 	m.kept[m.slice] += live
 	m.live += live
 	if m.since += kept; samples == clockSamples-1 {
-		m.begin(now) // from now on the clock is as far behind as at the end
+		m.begin(now) // from now on the clock lags as much as at the end
 	}
 	if m.horizon.lines > 0 {
 		m.horizon.add(kept, now)
@@ -115,7 +116,7 @@ func (m *workingSet) add(kept uint64, last int64) {
 }
 
 // inWindow returns how many of the elements that were kept between two times are live at
-// the second: not all of them if that is longer than a window.
+// the second: not all of them if the times are further apart than a window.
 func (m *workingSet) inWindow(kept uint64, before, now int64) uint64 {
 	window, span := windowSlices*m.length, uint64(now)-uint64(before)
 	if before == layout.NoTick || now <= before || span <= window {
@@ -153,7 +154,7 @@ func (m *workingSet) advance(t int64) {
 func (m *workingSet) begin(t int64) { m.began, m.since = t, 0 }
 
 // inSet returns how many elements the window has at t, which is in the running slice or
-// after it. Of the earliest slice, the part counts that has not left the window.
+// after it. It counts the part of the earliest slice that has not left the window.
 func (m *workingSet) inSet(t int64) uint64 {
 	if m.began == layout.NoTick || t < m.start {
 		return m.live + m.fresh
@@ -167,8 +168,8 @@ func (m *workingSet) inSet(t int64) uint64 {
 // current returns how many elements the window has.
 func (m *workingSet) current() uint64 { return m.inSet(m.clock.now) }
 
-// need returns how many elements a whole window will have if they come on as they did
-// since begin, and no more than mostAhead times as many as it has.
+// need returns how many elements a whole window will have at the rate since begin, and at
+// most mostAhead times its present number.
 func (m *workingSet) need() uint64 {
 	live, window, now := m.current(), windowSlices*m.length, m.clock.now
 	if m.began == layout.NoTick || now < m.began || uint64(now)-uint64(m.began) >= window {
@@ -178,22 +179,23 @@ func (m *workingSet) need() uint64 {
 	return max(live, uint64(min(float64(m.since)*float64(window)/span, float64(live)*mostAhead)))
 }
 
-// highest returns how many elements a window had at most.
+// highest returns the largest number of elements that a window had.
 func (m *workingSet) highest() uint64 { return max(m.peak, m.current()) }
 
-// memory returns how many bytes would have remembered a stream of so many inserted
-// elements to the end of its windows, at its peak, in lines of so many cells.
+// memory returns the size, in bytes, that would have remembered a stream of the given
+// number of inserted elements to the end of its windows, at its peak, in lines of the
+// given number of cells.
 func (m *workingSet) memory(inserted uint64, cells int) int {
 	return linesOfSize(float64(m.highest()) / spareLoad(inserted, cells))
 }
 
-// linesOfSize returns the bytes of so many lines, rounded up.
+// linesOfSize returns the size in bytes of the given number of lines, rounded up.
 func linesOfSize(lines float64) int {
 	return int(min(math.Ceil(lines), math.MaxInt/2/layout.LineSize)) * layout.LineSize
 }
 
 // spareLoad returns how many live elements a line may have on average so that the
-// inserted elements evict fewer than one live element. The load is at least 1/4, where
+// inserted elements evict fewer than one live element. The load is at least 1/4, at which
 // one element in four million evicts one of six cells, and at most half of the cells.
 //
 // Digests spread evenly, so the load of a line is a Poisson variable. An element that
@@ -208,7 +210,7 @@ func spareLoad(inserted uint64, cells int) float64 {
 	return load
 }
 
-// resume takes over what was saved. It reports false if no working set is like that.
+// resume takes over saved state. It reports false if no working set can have this state.
 func (m *workingSet) resume(saved *workingSet) bool {
 	if saved.length != m.length || saved.slice < 0 || saved.slice > windowSlices || saved.size < 0 || saved.size >= groupElements ||
 		!saved.clock.resume() || !saved.horizon.resume() {

@@ -8,16 +8,17 @@ import "slices"
 // Level is an instruction set that kernels are written for.
 type Level int
 
-// Kernels of lines, HighwayHash and the permutation exist for the first four levels, those
-// of headers for Generic and AVX512, those of AES for Generic and the last four.
+// Kernels of lines, HighwayHash and the permutation exist for the first four levels,
+// kernels of headers for Generic and AVX512, kernels of AES for Generic and the last
+// four.
 const (
 	Generic Level = iota // plain Go
 	AVX2                 // AVX2, BMI1, BMI2, POPCNT
 	AVX512               // AVX-512 F, DQ, BW, VL; some kernels also VPOPCNTDQ
 	NEON                 // arm64's vectors
 	AESNI                // AES-NI, PCLMULQDQ and AVX: a block at a time
-	VAES256              // AES and PCLMULQDQ on registers of 256 bits, AVX2, and what AESNI has
-	VAES                 // AES and PCLMULQDQ on registers of 512 bits, and what AESNI has
+	VAES256              // AES and PCLMULQDQ on registers of 256 bits, AVX2, and the features of AESNI
+	VAES                 // AES and PCLMULQDQ on registers of 512 bits, and the features of AESNI
 	AESARM               // AES instructions and PMULL of arm64
 )
 
@@ -26,8 +27,8 @@ func (l Level) String() string {
 	return [...]string{"generic", "avx2", "avx512", "neon", "aesni", "vaes256", "vaes", "aesarm"}[l]
 }
 
-// Best is the level that kernels run at: the best one that the CPU has. A function
-// without a kernel for it runs the next plainer one. Only tests change it.
+// Best is the level that kernels run at: the best level of the CPU. A function without a
+// kernel for it runs the next plainer one. Only tests change it.
 var Best = slices.Max(Levels())
 
 // BestAES is the best level for AES that the CPU has.

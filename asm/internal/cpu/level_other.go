@@ -4,8 +4,8 @@
 
 package cpu
 
-// Levels returns the levels that the CPU has: plain Go alone.
+// Levels returns the levels that the CPU has: only plain Go.
 func Levels() []Level { return []Level{Generic} }
 
-// AESLevels returns the levels for AES that the CPU has: plain Go alone.
+// AESLevels returns the levels for AES that the CPU has: only plain Go.
 func AESLevels() []Level { return []Level{Generic} }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestUpToDate compares the files with what the table says.
+// TestUpToDate compares the files with the table's output.
 func TestUpToDate(t *testing.T) {
 	for _, target := range targets {
 		want, err := target.source()

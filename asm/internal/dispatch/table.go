@@ -4,15 +4,15 @@ package main
 
 // function is a function of package line that runs the kernel of the CPU's level.
 type function struct {
-	// signature is what follows the word func.
+	// signature is the text after the word func.
 	signature string
 	// comment stands above it.
 	comment string
-	// generic calls the plain twin. It is empty for functions that fill with vectors: there
-	// the caller does what they leave.
+	// generic calls the plain twin. It is empty for functions that fill with vectors:
+	// there the caller handles the remaining elements.
 	generic string
-	// elements is how many elements there are, for functions that fill with vectors. They
-	// take whole groups of eight.
+	// elements is the number of elements, for functions that fill with vectors. They take
+	// whole groups of eight.
 	elements string
 	// unless is a condition for the plain twin to run at any level.
 	unless string
@@ -44,7 +44,7 @@ var (
 var functions = []function{
 	{
 		signature: "(b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, random bool) (done int)",
-		comment:   "fillVectors does what fill does, for as many of the first digests as fit whole vectors, and returns how many. So do other functions of this name.",
+		comment:   "fillVectors does the work of fill for the first digests that fill whole vectors, and returns their number. So do other functions of this name.",
 		elements:  "len(digests)", unless: "uint64(lines) > math.MaxUint32",
 		kernels: []kernel{{levels: amd64, call: "fillBatch$(b, &digests[0], groups, lines, within, position, random)"}},
 	},
@@ -86,13 +86,13 @@ var functions = []function{
 	},
 	{
 		signature: "decreasingVectors(ticks []uint64) (done int, fell bool)",
-		comment:   "decreasingVectors compares the first ticks, each with the one after it, and returns how many.",
+		comment:   "decreasingVectors compares the first ticks, each with the one after it, and returns their number.",
 		elements:  "len(ticks)-1",
 		kernels:   []kernel{{levels: amd64, call: "fell = decreasing$(&ticks[0], groups)"}},
 	},
 	{
 		signature: "insertedVectors(b *batch, n int, position, all uint64) (done int, inserted uint64)",
-		comment:   "insertedVectors does what inserted does, for as many of the first elements as fit whole vectors, and returns how many.",
+		comment:   "insertedVectors does the work of inserted for the first elements that fill whole vectors, and returns their number.",
 		elements:  "n",
 		kernels:   []kernel{{levels: amd64, call: "inserted = inserted$(b, groups, position, all)"}},
 	},

@@ -62,8 +62,8 @@ func ReadVectors(t testing.TB, name string, v any) {
 	}
 }
 
-// CheckGolden compares with what a file of testdata/vectors has, or writes it there with
-// -update.
+// CheckGolden compares with the content of a file of testdata/vectors, or writes it there
+// with -update.
 func CheckGolden(t testing.TB, name string, golden any) {
 	t.Helper()
 	got, err := json.MarshalIndent(golden, "", " ")

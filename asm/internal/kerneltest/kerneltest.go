@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kerneltest has what tests of kernels share: memory between guard pages, levels,
-// golden files and clocks.
+// Package kerneltest has the common code of kernel tests: memory between guard pages,
+// levels, golden files and clocks.
 package kerneltest
 
 import (
@@ -70,8 +70,8 @@ func BenchLevels(b *testing.B, run func(b *testing.B)) {
 }
 
 // Measure times call, which handles this number of elements, and calls prepare before
-// each without timing it. It reports the median, which short disturbances by other
-// programs do not change.
+// each without timing it. It reports the median, which is robust against short
+// disturbances by other programs.
 func Measure(b *testing.B, elements int, prepare, call func()) {
 	var times []time.Duration
 	for b.Loop() {

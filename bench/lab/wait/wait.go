@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Timeout is how long tests wait for what must come. It lasts on a machine with forty
-// times as much work as processors.
+// Timeout bounds the time that tests wait for an expected event. It lasts on a machine
+// with forty times as much work as processors.
 const Timeout = 2 * time.Minute
 
 // For waits until done returns true. It returns false after Timeout.
@@ -22,7 +22,8 @@ func For(done func() bool) bool {
 	return true
 }
 
-// Until is For, and ends the test after Timeout. what completes "waited too long for".
+// Until is For, and ends the test after Timeout. what completes the message "waited too
+// long for".
 func Until(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	if !For(done) {

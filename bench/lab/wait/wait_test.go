@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ended is a test that notes its end.
+// ended is a test that records its end.
 type ended struct {
 	testing.TB
 	fatal bool
@@ -22,7 +22,7 @@ func (e *ended) Fatal(...any) {
 	runtime.Goexit()
 }
 
-// TestUntil waits for what comes at once, later, and never.
+// TestUntil waits for events at once, later, and never.
 func TestUntil(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration

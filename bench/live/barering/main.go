@@ -5,7 +5,7 @@
 // Command barering reads a TPACKET_V3 ring of 64 MiB with the least effort. It reads four
 // bytes of each packet and counts packets until SIGINT. With a second interface it sends
 // each packet there from the ring, whose blocks then wait as long as those of flowdedup
-// live --forward. bench/live measures it beside other receivers and forwarders:
+// live --forward. bench/live compares it with other receivers and forwarders:
 //
 //	barering IFACE [OUT]
 package main
@@ -35,13 +35,13 @@ func main() {
 
 const ringBytes = 64 << 20
 
-// bare is a ring, and what was read from it.
+// bare is a ring, and the data read from it.
 type bare struct {
 	fd         int
 	memory     []byte
 	blockBytes int
 	waitMillis int
-	sender     *afpacket.Sender // nil without
+	sender     *afpacket.Sender // nil without an output
 	out        capture.Batch
 	packets    uint64
 	sum        uint32

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pace sends the lab's traffic at a given rate, below that of the lab's
+// Package pace sends the lab's traffic at a given rate, below the rate of the lab's
 // generator. It needs Linux.
 package pace

@@ -13,9 +13,9 @@ import (
 // burstEvery is the time between bursts. The frames of that time go out together.
 const burstEvery = 500 * time.Microsecond
 
-// Send sends so many frames of the traffic, and up to a burst more, from frame number
-// from on. They leave an interface through a packet socket, at most rate a second. It
-// returns how many frames the kernel took, also with an error.
+// Send sends the given number of frames of the traffic, and up to a burst more, from
+// frame number from on. They leave an interface through a packet socket, at most rate a
+// second. It returns how many frames the kernel took, also with an error.
 func Send(name string, from uint64, frames, rate int) (uint64, error) {
 	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name})
 	if err != nil {

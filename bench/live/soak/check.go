@@ -49,7 +49,7 @@ func (s *soak) restarted(n int) bool {
 	})
 }
 
-// check returns an error for each thing that is wrong.
+// check returns an error for each problem.
 func (s *soak) check() error {
 	errs := []error{s.checkCalm(), s.checkGrowth()}
 	if text := s.log(); strings.Count(text, " resumed ") != len(s.launched)-1 {
@@ -113,7 +113,7 @@ func (s *soak) checkGrowth() error {
 			return x.when.Before(launched.Add(warmUp)) || x.when.After(ended)
 		})
 		if len(warm) < fewest {
-			fmt.Fprintf(s.out, "process %d did not live for long enough to tell growth\n", i+1)
+			fmt.Fprintf(s.out, "process %d did not live long enough to measure growth\n", i+1)
 			continue
 		}
 		third := len(warm) / 3

@@ -9,10 +9,11 @@
 //
 // During a run the captured interface goes down and up, is removed and made again, and is
 // renamed and named back. The disk of the outputs fills up and is freed. The process is
-// killed and started again from its state. Every seven seconds soak prints what the
-// process shows under /metrics. In the end it checks for growth of memory, goroutines and
-// open files, for drops without a fault, and for complete files that cannot be read. It
-// names what is wrong, and the exit code is 1. Detecting growth takes some minutes.
+// killed and started again from its state. Every seven seconds soak prints the metrics
+// that the process shows under /metrics. In the end it checks for growth of memory,
+// goroutines and open files, for drops without a fault, and for complete files that
+// cannot be read. It names the problems, and the exit code is 1. Detecting growth takes
+// some minutes.
 //
 // It needs root, and flowdedup on the PATH. It works in network and mount namespaces of
 // its own.

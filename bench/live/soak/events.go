@@ -73,8 +73,7 @@ func fill(file *os.File) error {
 	}
 }
 
-// kill ends the process with SIGKILL, reads the files that it has left, and starts it
-// again.
+// kill ends the process with SIGKILL, reads the remaining files, and starts it again.
 func (s *soak) kill() error {
 	if err := s.process.Process.Signal(syscall.SIGKILL); err != nil {
 		return err

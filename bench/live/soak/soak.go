@@ -37,18 +37,18 @@ type soak struct {
 	sent     atomic.Uint64
 }
 
-// sample is what the process showed at one time.
+// sample is the process's metrics at one time.
 type sample struct {
 	when  time.Time
-	event string // what went wrong since the sample before
+	event string // problems since the sample before
 	shown map[string]float64
 }
 
 const (
 	sampleEvery = 7 * time.Second // at another moment of each window of ten
 	mostSamples = 20              // at least, however short the run
-	// recovery is how long after an event packets may still get lost: a link takes a
-	// second to be looked for and taken up again.
+	// recovery is the time after an event in which packets may still get lost: a link
+	// takes a second to be found and used again.
 	recovery = 2 * time.Second
 )
 
@@ -76,7 +76,7 @@ func (s *soak) run() error {
 	return err
 }
 
-// send sends until it is told to stop. It waits for the interface when that is gone.
+// send sends until stop is closed. It waits for the interface when that is gone.
 func (s *soak) send(stop <-chan struct{}) {
 	for {
 		select {
@@ -190,7 +190,7 @@ func (s *soak) launch() error {
 	}
 }
 
-// logName returns the file of messages. It lies beside the small disk, not on it: a full
+// logName returns the file of messages. It lies next to the small disk, not on it: a full
 // disk would lose the message that it is full.
 func (s *soak) logName() string { return s.dir + ".log" }
 

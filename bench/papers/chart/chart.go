@@ -23,7 +23,7 @@ var ErrEmpty = errors.New("nothing to draw")
 // Chart is a chart of lines over common axes.
 type Chart struct {
 	Title      string
-	X, Y       string // what the axes show, with the unit
+	X, Y       string // titles of the axes, with the unit
 	LogX, LogY bool   // a logarithmic axis leaves out points that are not above 0
 	Lines      []Line
 }
@@ -33,7 +33,7 @@ type Chart struct {
 type Line struct {
 	Name   string
 	X, Y   []float64
-	Dashed bool // for what was predicted or printed, beside what was measured
+	Dashed bool // for predicted or printed values, as opposed to measured ones
 }
 
 const (

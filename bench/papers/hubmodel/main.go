@@ -25,8 +25,8 @@ func usual() config {
 func main() {
 	c := usual()
 	flag.Uint64Var(&c.Seed, "seed", c.Seed, "of all chance")
-	flag.DurationVar(&c.Message, "message", c.Message, "what a message costs a node")
-	flag.DurationVar(&c.Digest, "digest", c.Digest, "what a digest costs a node")
+	flag.DurationVar(&c.Message, "message", c.Message, "cost of a message at a node")
+	flag.DurationVar(&c.Digest, "digest", c.Digest, "cost of a digest at a node")
 	svg := flag.String("svg", "", "draw the delay of verdicts to `FILE`")
 	flag.Parse()
 	if err := run(c, os.Stdout, *svg); err != nil {

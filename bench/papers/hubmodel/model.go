@@ -13,25 +13,26 @@ import (
 	"github.com/flowdedup/flowdedup/bench/zipf"
 )
 
-// config is what is simulated.
+// config is the simulated configuration.
 type config struct {
 	Seed                 uint64
 	Sites, Slices, Nodes int
 	Cores                int     // of a node
 	Bits, PacketBytes    float64 // of a site, a second; of a packet
-	// Repeated is the share of packets that repeat one of Hot packets, by Zipf's law with the
-	// exponent 1. Local filters remove those that come again within the window.
+	// Repeated is the share of packets that repeat one of Hot packets, by Zipf's law with
+	// the exponent 1. Local filters remove repeats within the window.
 	Repeated        float64
 	Hot             int
 	LocalFilter     bool
 	Window          time.Duration
 	Message, Digest time.Duration // cost of one at a node
 	Length          time.Duration // of the run
-	// Lost is when the first node fails, and Moved how much later the others have its slices.
+	// Lost is the time when the first node fails, and Moved the time from then until the
+	// others have its slices.
 	Lost, Moved time.Duration
 }
 
-// What sites do: see engine/hubclient.
+// The behavior of sites: see engine/hubclient.
 const (
 	thinDelay  = 5 * time.Millisecond
 	wait       = 20 * time.Millisecond
@@ -40,15 +41,15 @@ const (
 	probeEvery = 500 * time.Millisecond
 )
 
-// What messages take beside digests: the header, the words of the protocol for request and
-// reply, and headers of TCP/IP.
+// The size of messages without digests: the header, the words of the protocol for request
+// and reply, and headers of TCP/IP.
 const (
 	digestBytes  = 7 + 1 // and its time
 	requestBytes = 40 + 110 + 40
 	replyBytes   = 32 + 60 + 40
 )
 
-// stream is what a site sends to a slice.
+// stream is a site's traffic to a slice.
 type stream struct {
 	site, slice int
 	rate        float64       // digests a second
@@ -79,7 +80,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// result is what came out.
+// result is the outcome.
 type result struct {
 	Digests, Unchecked float64       // in all
 	Worst              time.Duration // the longest time with unchecked packets
@@ -92,7 +93,7 @@ type result struct {
 	Removed            float64 // by local filters, share
 }
 
-// moment is what happened in a tenth of a second.
+// moment is the outcome of a tenth of a second.
 type moment struct {
 	At        float64
 	P50, P99  float64 // milliseconds
@@ -151,7 +152,7 @@ func (h *hub) serve(slice, node int, arrival time.Duration, digests float64) tim
 	return end
 }
 
-// settle is how long after slices have moved sites need to find out.
+// settle is the time after slices have moved that sites need to find out.
 const settle = time.Second
 
 // phase is 0 before the loss, 1 when all is settled after it, and else -1.
@@ -248,7 +249,7 @@ func (s *stream) ask(h *hub, sent time.Duration, digests float64) (delay time.Du
 }
 
 // sliceWeights returns the share of the digests that each slice gets, and the share of
-// packets that local filters remove. Repeated packets have few digests, and each of those
+// packets that local filters remove. Repeated packets have few digests, and each of these
 // belongs to one slice.
 func sliceWeights(c *config, rng *rand.Rand) (weights []float64, removed float64) {
 	const draws = 1 << 20
@@ -258,7 +259,7 @@ func sliceWeights(c *config, rng *rand.Rand) (weights []float64, removed float64
 	for range draws {
 		counts[sampler.Draw(rng.Uint64())]++
 	}
-	// Packets of a site within a window, of which a local filter leaves one of each.
+	// Packets of a site within a window, which a local filter reduces to one of each.
 	inWindow := c.Bits / 8 / c.PacketBytes * c.Repeated * c.Window.Seconds()
 	rest := 1 - c.Repeated
 	for _, n := range counts {
@@ -280,7 +281,7 @@ func sliceWeights(c *config, rng *rand.Rand) (weights []float64, removed float64
 	return weights, removed
 }
 
-// makeStreams returns what each site sends to each slice.
+// makeStreams returns each site's traffic to each slice.
 func makeStreams(c *config, rng *rand.Rand, weights []float64, removed float64) (all []stream) {
 	for site := range c.Sites {
 		path := time.Duration((0.1 + 4.9*rng.Float64()) * float64(time.Millisecond)) // within a country
@@ -297,7 +298,7 @@ type bin struct {
 	delays             []float64
 }
 
-// addSeries adds what happened over time.
+// addSeries adds the outcome over time.
 func (r *result) addSeries(bins []bin) {
 	run := time.Duration(0)
 	for i, b := range bins {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command methods prints what the models of package sizing predict for every method that can
-// express a window, those included that no command of flowdedup runs: the published filters,
-// and what the library has besides. Parameters of one method can be given. "flowdedup plan"
-// has what a command runs.
+// Command methods prints the predictions of package sizing's models for every method that
+// can express a window, including methods that no command of flowdedup runs: the
+// published filters, and the library's other filters. Parameters of one method can be
+// given. "flowdedup plan" shows what a command runs.
 //
 //	go run ./bench/papers/methods -kind jumping -elements 1e6 -fpr 1e-6
 //	go run ./bench/papers/methods -memory 1e6 -fpr 0.2 -method sbf-paper -k 5 -cell-bits 1
@@ -32,7 +32,8 @@ func main() {
 	os.Exit(2)
 }
 
-// kinds are the values of -kind, and keys those of -key, by their place in package sizing.
+// kinds are the values of -kind, and keys the values of -key, by their place in package
+// sizing.
 var (
 	kinds = []sizing.Kind{sizing.Unbounded, sizing.Landmark, sizing.Sliding, sizing.Count, sizing.Jumping}
 	keys  = map[string]sizing.Key{"packets": sizing.Packets, "ipv4": sizing.IPv4, "other": sizing.Other}
@@ -44,7 +45,7 @@ func parse(args []string) (q sizing.Question, err error) {
 	kind := fs.String("kind", "unbounded", "kind of window: unbounded, landmark, sliding, count, jumping")
 	key := fs.String("key", "packets", "elements: packets, ipv4, other")
 	fs.IntVar(&q.Parts, "parts", sizing.DefaultParts, "parts of a jumping window")
-	fs.Float64Var(&q.Elements, "elements", 1<<24, "elements in the window, or how far repeats lie back")
+	fs.Float64Var(&q.Elements, "elements", 1<<24, "elements in the window, or the longest distance of repeats")
 	fs.Float64Var(&q.Distinct, "distinct", 1, "share of new elements")
 	fs.BoolVar(&q.Refresh, "refresh", false, "a repeat restarts the window")
 	fs.IntVar(&q.MemoryBits, "memory", 0, "available bits (0: the least that is enough)")
@@ -97,7 +98,7 @@ func run(args []string, out io.Writer) error {
 	return table.Flush()
 }
 
-// parameters lists those of a candidate.
+// parameters lists the parameters of a candidate.
 func parameters(c *sizing.Candidate) string {
 	var all []string
 	for _, p := range c.Parameters {
@@ -106,8 +107,8 @@ func parameters(c *sizing.Candidate) string {
 	return strings.Join(all, ",")
 }
 
-// where says what there is of a method: package engine has it, engine/paper has it as
-// published, or there are only its formulas.
+// where returns the form in which a method exists: in package engine, as published in
+// engine/paper, or only as formulas.
 func where(m *sizing.Method) string {
 	switch {
 	case m.Engine != "":

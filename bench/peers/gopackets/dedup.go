@@ -13,8 +13,8 @@ import (
 
 const window = int64(time.Millisecond)
 
-// dedup counts packets whose IP datagram, but for what routers change, came within
-// the window. Two maps hold the times: when the newer one is a window old, the
+// dedup counts packets whose IP datagram, except the fields that routers change, came
+// within the window. Two maps hold the times: when the newer one is a window old, the
 // older one is forgotten.
 type dedup struct {
 	hash         maphash.Hash

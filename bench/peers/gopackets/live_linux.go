@@ -13,8 +13,8 @@ import (
 	"github.com/gopacket/gopacket/afpacket"
 )
 
-// live gives a job what an interface sees, through a TPACKET_V3 ring of 64 MiB, until
-// SIGINT.
+// live passes a job the packets of an interface, through a TPACKET_V3 ring of 64 MiB,
+// until SIGINT.
 func live(name string, j job, out io.Writer) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)

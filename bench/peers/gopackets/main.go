@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gopackets does two of flowdedup's jobs as one would write them with
-// gopacket, a DecodingLayerParser and Go's maps, to be measured beside it by
-// bench/pipeline and bench/live:
+// Command gopackets does two of flowdedup's jobs as one would write them with gopacket, a
+// DecodingLayerParser and Go's maps, for comparison by bench/pipeline and bench/live:
 //
 //	gopackets dedup FILE.pcap      counts copies within a millisecond
-//	gopackets dedup FILE OUT.pcap  writes what is no copy, too
+//	gopackets dedup FILE OUT.pcap  also writes the packets that are no copies
 //	gopackets distinct FILE.pcap   counts sources, destinations and flows by the hour
 //	gopackets -i dedup IFACE       reads an interface instead, until SIGINT (Linux)
 package main
@@ -29,7 +28,7 @@ func main() {
 	}
 }
 
-// job takes packets in their order and then prints what it counted.
+// job takes packets in their order and then prints its counts.
 type job interface {
 	add(nanoseconds int64, p *parser)
 	print(w io.Writer) error
@@ -105,7 +104,7 @@ func each(name string, do func(frame []byte, info gopacket.CaptureInfo) error) e
 	}
 }
 
-// clean writes what is no copy, and what is no IP packet.
+// clean writes the packets that are no copies or no IP packets.
 func clean(name, output string, out io.Writer) error {
 	file, err := os.Create(output)
 	if err != nil {

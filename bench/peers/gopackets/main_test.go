@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/workload"
 )
 
-// TestCounts compares both jobs with what is in a capture.
+// TestCounts compares both jobs with the known content of a capture.
 func TestCounts(t *testing.T) {
 	c := workload.Default()
 	c.Packets, c.Flows = 20_000, 3000
@@ -45,7 +45,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestClean writes what is no copy: in the output none is found.
+// TestClean writes the packets that are no copies: in the output none is found.
 func TestClean(t *testing.T) {
 	dir := t.TempDir()
 	name, cleaned := filepath.Join(dir, "a.pcapng"), filepath.Join(dir, "b.pcap")

@@ -32,8 +32,8 @@ func newParser() *parser {
 	return p
 }
 
-// parse reports whether a frame holds an IP packet. What cannot be decoded behind
-// its header does not matter.
+// parse reports whether a frame holds an IP packet. Undecodable bytes behind its header
+// do not matter.
 func (p *parser) parse(frame []byte) bool {
 	_ = p.layers.DecodeLayers(frame, &p.decoded)
 	p.network, p.transport = gopacket.LayerTypeZero, gopacket.LayerTypeZero

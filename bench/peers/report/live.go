@@ -33,10 +33,10 @@ func (r *runs) live() string {
 	fmt.Fprintf(&p, "%s\nMade by `make bench SUITE=live` on %s/%s, CPU \"%s\", %s threads, kernel %s.\n\n",
 		liveHeading, config("goos"), config("goarch"), config("cpu"), config("threads"), config("kernel"))
 	fmt.Fprintf(&p, "Receivers of frames of 60 bytes that come over a pair of interfaces, all of them in turn in each round; "+
-		"medians of %s, and of `lost` the greatest too. One in ten frames repeats another. The sender has one processor for "+
-		"itself, and the receiver the last one, or all where `processors` says so. `lost` is the share of the frames sent that "+
-		"the receiver did not get, `dropped` how many it says the kernel dropped, `copies` the share of the repeats that it found. "+
-		"CPU seconds are the receiver's own, user and system, from when it captures until its end, and `later` those of the second half of the frames alone, when all flows have been seen and memory has grown; what the kernel does to hand it a packet is on the sender's "+
+		"medians of %s, and for `lost` the maximum too. One in ten frames repeats another. The sender has one processor for "+
+		"itself, and the receiver the last one, or all where `processors` says so. `lost` is the share of the sent frames that "+
+		"the receiver did not get, `dropped` its count of the kernel's drops, `copies` the share of the repeats that it found. "+
+		"CPU seconds are the receiver's own, user and system, from the start of its capture to its end, and `later` the seconds of only the second half of the frames, when all flows have been seen and memory has grown; the kernel's work to deliver a packet runs on the sender's "+
 		"processor. The peak has the receiver's ring in it; less than 9 MiB, which the sender takes, does not show.\n", rounds(all))
 	for _, sender := range valuesOf(all, "sender") {
 		p.WriteString(senderTable(sender, with(all, "sender", sender)))
@@ -59,7 +59,7 @@ func rounds(all []*benchmark) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// senderTable returns what all receivers did with one sender.
+// senderTable returns the results of all receivers with one sender.
 func senderTable(sender string, all []*benchmark) string {
 	t := table{head: []string{"command", "processors", "sent million/s", "sent", "lost %", "most lost %", "dropped", "CPU s",
 		"million/CPU s", "later million/CPU s", "peak MiB", "copies %"}}
@@ -79,7 +79,7 @@ func senderTable(sender string, all []*benchmark) string {
 	return fmt.Sprintf("\n### %s\n\n%s", senderTitles[sender], t.markdown())
 }
 
-// rateTable returns what the captures took at each rate.
+// rateTable returns the results of the captures at each rate.
 func rateTable(all []*benchmark) string {
 	if len(all) == 0 {
 		return ""
@@ -98,8 +98,8 @@ func rateTable(all []*benchmark) string {
 			b.metric("dropped", whole), digits(middle(b.ratios("cpu-s", "sent", perPacket))), kernel})
 	}
 	return fmt.Sprintf("\n### By AF_PACKET and by AF_XDP, at several rates\n\nXDP sends the frames through the pair of interfaces; medians. "+
-		"The kernel takes them up to the receiver's ring on the sender's processor: at the highest rate (`most`) that is all that "+
-		"processor does, and what a packet costs it is in the last column. The CPU of the receiver is its own, user and system.\n\n%s", t.markdown())
+		"The kernel takes them up to the receiver's ring on the sender's processor: at the highest rate (`most`) this is all that "+
+		"processor does, and its cost of a packet is in the last column. The CPU of the receiver is its own, user and system.\n\n%s", t.markdown())
 }
 
 // forwardTable returns the delays at each load.
@@ -113,8 +113,8 @@ func forwardTable(all []*benchmark) string {
 		t.rows = append(t.rows, []string{whole(load), b.command(), b.metric("sent", whole), b.metric("forwarded", whole),
 			b.metric("ms-median", digits), b.metric("ms-p99", digits), b.metric("ms-max", digits), b.metric("cpu-s", digits)})
 	}
-	return fmt.Sprintf("\n### Forwarding\n\nWhat forwarding adds to a packet's way, from the kernel's timestamp of it on the way in to "+
-		"that behind the interface that it is forwarded to; medians. flowdedup does not forward repeats, `barering` does all that it gets and nothing else. The sender has one processor, together with who notes the timestamps, and the forwarder the last one; each packet costs it two microseconds in the kernel, which takes the frame through the pair of interfaces up to the tap at its other end, so that 500,000/s is about all it can do.\n\n%s", t.markdown())
+	return fmt.Sprintf("\n### Forwarding\n\nThe delay that forwarding adds to a packet, from the kernel's timestamp on its way in to "+
+		"the timestamp behind the interface that it is forwarded to; medians. flowdedup does not forward repeats, `barering` forwards every packet and does nothing else. The sender has one processor, together with the recorder of timestamps, and the forwarder the last one; each packet costs it two microseconds in the kernel, which takes the frame through the pair of interfaces up to the tap at its other end, so that 500,000/s is about all it can do.\n\n%s", t.markdown())
 }
 
 // ratios combines two metrics of each run.

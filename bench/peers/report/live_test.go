@@ -31,7 +31,7 @@ pkg: github.com/flowdedup/flowdedup/capture/ring
 BenchmarkLive/bytes=60/bare 1 2e+06 ns/op
 `
 
-// TestLive looks for what the results above must come to.
+// TestLive looks for the tables that the results above must give.
 func TestLive(t *testing.T) {
 	page := addTo(t, filepath.Join(t.TempDir(), "out.md"), "", receivers)
 	for _, want := range []string{

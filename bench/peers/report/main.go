@@ -5,10 +5,10 @@
 //
 //	go run ./report -o ../RESULTS.md -charts ../charts FILE...
 //
-// The files are what `go test -bench`, bench/pipeline and bench/live write, of one
-// machine. Benchmarks that occur several times are shown with their median. The page
-// has three parts, whole commands, live and parts; one of which the files hold nothing
-// stays as it was. Before them comes the contest, which bench/contest writes.
+// The files are the outputs of `go test -bench`, bench/pipeline and bench/live, of one
+// machine. Benchmarks that occur several times are shown with their median. The page has
+// three parts, whole commands, live and parts; a part without results in the files stays
+// as it was. Before them comes the contest, which bench/contest writes.
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(paths []string, out, charts string) error {
 	return os.WriteFile(out, []byte(page(runs, string(old))), 0o666)
 }
 
-// title begins the page, with what users ask first before the rest.
+// title begins the page, with the answers that users look for first.
 const title = `# Speed
 
 What is right comes first: a contest of programs that remove copies. Then come whole commands,

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// perElement is the unit of what commands are made of.
+// perElement is the unit of the commands' parts.
 const perElement = "ns/element"
 
 // floorName is the benchmark that the others with lines are compared with.
@@ -18,8 +18,8 @@ const floorName = "line LineFloor"
 
 const kernelsHeading = "\n## Parts\n"
 
-// kernels returns the section about what commands are made of in Markdown, or "" if nothing
-// of that was measured. It is long, so it is folded.
+// kernels returns the section about the commands' parts in Markdown, or "" if none was
+// measured. It is long, so it is folded.
 func (r *runs) kernels() string {
 	one := slices.IndexFunc(r.all, func(b *benchmark) bool { return len(b.values[perElement]) > 0 })
 	if one < 0 {
@@ -36,9 +36,9 @@ func (r *runs) kernels() string {
 	fold(&p, "Engines", "Digests (for ExactV4, addresses) are given.\n\n"+r.bySize("engine", false)+"\n"+r.list("engine"))
 	fold(&p, "Other libraries", "Keys of 16 bytes are given, which everyone hashes; for addresses, 32-bit words. "+
 		"Half of the elements repeat earlier ones. `times` compares with the first line of a group: a filter with greater "+
-		"rates of wrong answers than that line's does less for its time, one with smaller rates more. `fpr` is the share "+
-		"of first sightings that were taken for repeats, `fnr` that of repeats taken for first sightings; "+
-		"0 is none of those that were measured, 16,384 elements or more.\n"+r.jobs())
+		"rates of wrong answers than that line does less for its time, one with smaller rates more. `fpr` is the share "+
+		"of first sightings that were taken for repeats, `fnr` the share of repeats taken for first sightings; "+
+		"0 means none of the measured ones, 16,384 elements or more.\n"+r.jobs())
 	return p.String()
 }
 
@@ -47,7 +47,7 @@ func fold(p *strings.Builder, summary, text string) {
 	fmt.Fprintf(p, "\n<details>\n<summary>%s</summary>\n\n%s\n</details>\n", summary, text)
 }
 
-// spread says how far rounds differ.
+// spread returns the differences between rounds.
 func (r *runs) spread() string {
 	var spreads []float64
 	rounds := 0

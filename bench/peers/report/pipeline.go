@@ -27,13 +27,13 @@ func (r *runs) pipeline() string {
 		"with captures in %s.\n\n", pipelineHeading, config("goos"), config("goarch"), config("cpu"),
 		config("threads"), config("kernel"), config("place"))
 	fmt.Fprintf(&p, "Commands are started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+
-		"`$IN` is a capture, and `out` an empty folder beside it. CPU seconds are those of all programs of a command "+
+		"`$IN` is a capture, and `out` an empty folder next to it. CPU seconds count all programs of a command "+
 		"together, user and system; the peak is the resident memory of the largest one, where less than %s does not show. "+
-		"`cat`, `cp` and `times` tell how many times the time of a packet it takes that `cat` to `/dev/null`, `cp` "+
+		"`cat`, `cp` and `times` are its time of a packet as a multiple of the time that `cat` to `/dev/null`, `cp` "+
 		"and the first command of the same job take. `bare` is the yardstick: a plain C program that reads, walks, encrypts and looks up, "+
 		"and nothing else. With an output it writes all packets. "+
 		"Tools that are too slow for the whole capture had a shorter one of the same traffic. "+
-		"Not all of a job's commands find the same: `editcap` compares whole frames, so that it sees no copy with another "+
+		"Not all of a job's commands find the same: `editcap` compares whole frames, so it finds no copy with another "+
 		"TTL, VLAN or address, and with `-d` it compares with four frames back only.\n",
 		len(tools[0].values[perPacket]), config("lowest-peak"))
 	for _, capture := range valuesOf(tools, "capture") {
@@ -43,7 +43,7 @@ func (r *runs) pipeline() string {
 	return p.String()
 }
 
-// captureTable returns what all commands took for one capture.
+// captureTable returns the times of all commands for one capture.
 func captureTable(all []*benchmark) string {
 	t := table{head: []string{"job", "command", "packets", "million/s", "wall s", "CPU s", "peak MiB", "cat", "cp", "times"}}
 	cat, cp := with(all, "command", "cat"), with(all, "command", "cp")
@@ -62,7 +62,7 @@ func captureTable(all []*benchmark) string {
 		all[0].metric("packets", whole), all[0].metric("MB", digits), t.markdown())
 }
 
-// times tells how many times the time of the first of some others a packet takes.
+// times returns the time of a packet as a multiple of the time of the first of others.
 func (b *benchmark) times(others []*benchmark) string {
 	if len(others) == 0 {
 		return "-"
@@ -85,7 +85,7 @@ func (r *runs) named(base string) []*benchmark {
 	return slices.DeleteFunc(slices.Clone(r.all), func(b *benchmark) bool { return b.base != base })
 }
 
-// with returns those of which a part of the name has some value.
+// with returns the benchmarks whose name has a part with the given value.
 func with(all []*benchmark, key, value string) []*benchmark {
 	return slices.DeleteFunc(slices.Clone(all), func(b *benchmark) bool { return b.get(key) != value })
 }
@@ -117,7 +117,7 @@ func sizesOf(all []*benchmark) []string {
 	return sizes
 }
 
-// megabytes reads a number of bytes; what is none is 0.
+// megabytes reads a number of bytes; other texts count as 0.
 func megabytes(bytes string) float64 {
 	n, _ := strconv.ParseFloat(bytes, 64)
 	return n / 1e6

@@ -33,7 +33,7 @@ BenchmarkInput/capture=small/command=ours/bytes=10000000 1 60 ns/packet 1 packet
 BenchmarkInput/capture=small/command=ours/bytes=100000000 1 55 ns/packet 1 packets/s 1 wall-s 1 cpu-s 21 peak-MiB 10000 packets 100 MB
 `
 
-// TestPipeline looks for what the results above must come to.
+// TestPipeline looks for the tables that the results above must give.
 func TestPipeline(t *testing.T) {
 	charts := filepath.Join(t.TempDir(), "charts")
 	page := addTo(t, filepath.Join(t.TempDir(), "out.md"), charts, commands)

@@ -18,16 +18,16 @@ type benchmark struct {
 	base   string // the name up to the first slash
 	parts  []part // the rest of the name
 	values map[string][]float64
-	config func(key string) string // what the file says above its first run
+	config func(key string) string // the file's settings above its first run
 }
 
-// module is what the paths of all packages begin with.
+// module begins the paths of all packages.
 const module = "github.com/flowdedup/flowdedup/"
 
 // part is a part of a name, key=value.
 type part struct{ key, value string }
 
-// runs is what the files hold.
+// runs is the content of the files.
 type runs struct {
 	all []*benchmark // in order of their first appearance
 }
@@ -134,7 +134,7 @@ next:
 	return strings.Join(words, " ")
 }
 
-// sizeName writes a size in KiB or in whole MiB. What is no size stays as it is.
+// sizeName writes a size in KiB or in whole MiB. Other texts stay as they are.
 func sizeName(value string) string {
 	kib, err := strconv.Atoi(strings.TrimSuffix(value, "KiB"))
 	switch {

@@ -28,7 +28,7 @@ BenchmarkKnown/memory=128KiB/filter=theirs   10   0.25 fnr   0.01 fpr   0.125 he
 BenchmarkKnown/memory=1024KiB/filter=theirs  10   0 fnr   0.01 fpr   1 held-MiB   300 ns/element
 `
 
-// TestPage looks for what the results above must come to.
+// TestPage looks for the tables that the results above must give.
 func TestPage(t *testing.T) {
 	page := pageOf(t, results)
 	for _, want := range []string{

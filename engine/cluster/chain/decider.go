@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	// maxPending is how many sets may be on their way round a chain. A chain of more is broken.
+	// maxPending bounds the sets on their way round a chain. A chain with more is broken.
 	maxPending = 1024
-	// maxRecent is how many positions they may set: their memory is some 50 MB.
+	// maxRecent bounds the positions that they set: their memory is some 50 MB.
 	maxRecent = 1 << 20
 )
 
-// decider is what the last link of a chain knows: it decides which elements are duplicates by
-// what all links have found, in the order in which requests reach it.
+// decider is the state of a chain's last link: it decides which elements are duplicates
+// by the answers of all links, in the order in which requests reach it.
 //
-// What it takes for new is on its way to the links for a while. It remembers that in recent,
-// so requests that were tested meanwhile are decided as if it had been there. A set that has
-// come back went by all links before whatever comes now, so it is forgotten.
+// Elements that it takes for new are on their way to the links for a while. Meanwhile
+// recent remembers them, so requests that were tested before are decided as if the
+// elements had been set at once. A set that has come back passed all links before any
+// request that comes now, so it is forgotten.
 type decider struct {
 	filter  string
 	window  uint64
@@ -26,11 +27,11 @@ type decider struct {
 	atLeast int
 
 	now     uint64            // the latest unit, or the number of deliveries
-	recent  map[uint64]uint64 // what is being set, by position
-	held    map[uint64]uint64 // what waits for Link.Settle, by element
-	waiting int               // requests of which some does
+	recent  map[uint64]uint64 // units that are being set, by position
+	held    map[uint64]uint64 // elements that wait for Link.Settle
+	waiting int               // requests with elements that wait
 	pending []pendingSet      // in the order in which they were sent
-	sent    uint64            // the number of the last
+	sent    uint64            // number of the last one sent
 	values  []uint64
 }
 
@@ -44,15 +45,15 @@ func newDecider(s Shape) *decider {
 	return &decider{filter: s.Filter, window: s.Window(), equal: s.Equal, atLeast: s.AtLeast, recent: map[uint64]uint64{}, held: map[uint64]uint64{}}
 }
 
-// judge decides about an element of a unit, by those of its values that are known. If it is
-// new, zeroAt is what its bits or timers are set to, and 0 if they are too old for that.
+// judge decides about an element of a unit, by the values that are known. If it is new,
+// its bits or timers are set to zeroAt, which is 0 if they are too old.
 func (d *decider) judge(values []uint64, unit uint64) (seen bool, zeroAt uint64) {
 	if d.filter == Timers {
 		d.now = max(d.now, unit)
 	}
 	if d.window > 0 {
 		for _, v := range values {
-			d.now = max(d.now, v-min(v, d.window)) // more has passed, if another one decided before
+			d.now = max(d.now, v-min(v, d.window)) // more time has passed if another link decided before
 		}
 	}
 	if len(values) >= d.atLeast && d.agree(values) {
@@ -85,7 +86,7 @@ func (d *decider) agree(values []uint64) bool {
 	return true
 }
 
-// at returns a value that links have found at a position, or what is being set there.
+// at returns the value of a position: found by links, or being set.
 func (d *decider) at(pos, found uint64) uint64 {
 	if len(d.recent) == 0 {
 		return found
@@ -100,7 +101,7 @@ func (d *decider) remember(positions []uint64, zeroAt uint64) {
 	}
 }
 
-// full reports whether no more may be on its way.
+// full reports whether no more sets may be under way.
 func (d *decider) full() bool {
 	return len(d.pending)+d.waiting >= maxPending || len(d.recent) >= maxRecent || len(d.held) >= maxRecent
 }
@@ -113,8 +114,8 @@ func (d *decider) send(all []setting) []byte {
 	return m.all
 }
 
-// back takes a set that has been all the way round. Those before it did not come back: they
-// are returned, to be sent again.
+// back takes a set that has been all the way round. Sets before it did not come back:
+// they are returned, to be sent again.
 func (d *decider) back(number uint64, p *places) (again [][]byte) {
 	at := -1
 	for i := range d.pending {
@@ -135,7 +136,7 @@ func (d *decider) back(number uint64, p *places) (again [][]byte) {
 	return again
 }
 
-// forget removes from recent what the links have.
+// forget removes from recent the elements that the links have set.
 func (d *decider) forget(all []setting, p *places) {
 	pos := make([]uint64, p.k)
 	for _, s := range all {

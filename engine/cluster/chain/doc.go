@@ -10,12 +10,13 @@
 // order on each hop, so all links see all requests in one order, and the chain decides as one
 // filter does, without locks. A horizontal slice is a chain of one link.
 //
-// There are two primitives. By test-and-set a link sets bits as it tests them, and the last
-// link answers. By first-test-then-set links report what they hold, and the last one decides.
-// What is new goes round the chain once more to be set. Until it is back, the last link
-// remembers it: so requests that were tested meanwhile are decided as if it had been set at
-// once. Timers need that, since those of duplicates must not be set.
+// There are two primitives. By test-and-set a link sets bits as it tests them, and the
+// last link answers. By first-test-then-set links report the values that they hold, and
+// the last one decides. New elements go round the chain once more to be set. Until they
+// are back, the last link remembers them: so requests that were tested meanwhile are
+// decided as if they had been set at once. Timers need this, since the timers of
+// duplicates must not be set.
 //
-// A Link is a deterministic function of the messages that it was given. It knows no network
+// A Link is a deterministic function of the messages that it receives. It uses no network
 // and no clock.
 package chain

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// direct decides by itself: it is the only link.
+// direct decides here: this is the only link.
 func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 	a.Status = hubclient.OK
 	a.Request = r
@@ -21,7 +21,7 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 		a.Status, a.Request = hubclient.Overloaded, nil
 		return Result{Answer: a}
 	}
-	l.lost = false // there is no other link that knows more
+	l.lost = false // no other link knows more
 	var held []Held
 	d, judged := l.decide, l.store.timed || l.hold
 	a.Copies = make([]byte, (len(r.Digests)+7)/8)
@@ -57,8 +57,8 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 	return Result{Answer: a, Held: d.holds(held)}
 }
 
-// judge decides about an element of a request, whose values the decider has. What waits for
-// Settle counts as seen.
+// judge decides about an element of a request, whose values are in the decider. An
+// element that waits for Settle counts as seen.
 func (l *Link) judge(r *hubclient.Request, e int) (seen bool, zeroAt uint64) {
 	if _, waits := l.decide.held[r.Digests[e]]; waits {
 		return true, 0
@@ -81,7 +81,7 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 		a.Copies, a.Again = before, true
 		return result
 	}
-	if m.again && l.lost { // it may have been decided before, and be set: it would be a copy of itself
+	if m.again && l.lost { // its elements may have been decided and set before: they would be copies of themselves
 		a.Status, a.Request = hubclient.Stale, nil
 		return result
 	}
@@ -121,8 +121,8 @@ func (l *Link) again() (all [][]byte) {
 	return all
 }
 
-// verdicts returns which elements are duplicates by test-and-set. Those with fewer answers
-// than have to come are new, and all are if no link knows anything.
+// verdicts returns which elements are duplicates by test-and-set. Elements with too few
+// answers are new, and all are if no link knows anything.
 func (l *Link) verdicts(m *message, r *hubclient.Request, lost []int, all bool) []byte {
 	if all {
 		return make([]byte, len(m.state))
@@ -149,7 +149,8 @@ func (l *Link) answered(pos []uint64, lost []int) (n int) {
 	return n
 }
 
-// judgeAll returns which elements are duplicates by first-test-then-set, and what is to be set.
+// judgeAll returns which elements are duplicates by first-test-then-set, and the settings
+// of the new ones.
 func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) (copies []byte, news []setting, held []Held) {
 	d, k := l.decide, l.places.k
 	copies = make([]byte, (len(r.Digests)+7)/8)
@@ -179,8 +180,8 @@ func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) 
 	return copies, news, d.holds(held)
 }
 
-// ring takes a message that goes round the chain: elements to set, or a new beginning. The last
-// link has it come to its end.
+// ring takes a message that goes round the chain: elements to set, or a new beginning.
+// The last link ends its round.
 func (l *Link) ring(m *message) (Result, error) {
 	if m.kind == kindFresh {
 		l.lost = false
@@ -200,7 +201,7 @@ func (l *Link) ring(m *message) (Result, error) {
 	return Result{First: append(l.again(), l.decide.back(m.number, &l.places)...)}, nil
 }
 
-// set sets what is here of elements.
+// set sets the positions of elements that lie in this link.
 func (l *Link) set(now uint64, all []setting) {
 	l.advance(now)
 	elements := make([]uint64, len(all))
@@ -217,7 +218,8 @@ func (l *Link) set(now uint64, all []setting) {
 	})
 }
 
-// advance notes the present unit. A link that was lost a window ago knows all of it again.
+// advance sets the present unit. A link that was lost a window ago knows the whole window
+// again.
 func (l *Link) advance(now uint64) {
 	l.now = max(l.now, now)
 	switch {

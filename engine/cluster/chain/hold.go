@@ -9,19 +9,19 @@ type Held struct {
 	setting
 }
 
-// Hold has the last link, or the only one, hold what is new until Settle: that is the sparse
-// Bloom tree of KNPS, Algorithm 2. Meanwhile the same element counts as seen, whoever sends it:
-// it is asked about above once. It is for requests that are tested first and set then: what
-// test-and-set has set is not held, which is the dense tree, Algorithm 1.
+// Hold makes the last link, or the only one, hold new elements until Settle: the sparse
+// Bloom tree of KNPS, Algorithm 2. Meanwhile the same element counts as seen, whichever
+// site sends it: the hub above is asked about it once. It is for first-test-then-set:
+// elements that test-and-set has set are not held, which is the dense tree, Algorithm 1.
 func (l *Link) Hold() { l.hold = true }
 
-// hold notes that an element waits.
+// hold marks an element as waiting.
 func (d *decider) hold(at int, element, zeroAt uint64) Held {
 	d.held[element] = zeroAt
 	return Held{at, setting{element, zeroAt}}
 }
 
-// holds notes that a request waits, if it does.
+// holds marks a request as waiting, if any of its elements wait.
 func (d *decider) holds(held []Held) []Held {
 	if len(held) > 0 {
 		d.waiting++
@@ -29,8 +29,8 @@ func (d *decider) holds(held []Held) []Held {
 	return held
 }
 
-// Settle sets those elements of a request that the hub above has not known. copies has a bit for
-// each element of the request, 1 for those that are not set.
+// Settle sets the elements of a request that are new to the hub above. copies has a bit
+// for each element of the request, 1 for elements that are not set.
 func (l *Link) Settle(held []Held, copies []byte) Result {
 	d := l.decide
 	if len(held) > 0 {

@@ -12,9 +12,9 @@ import (
 // Link is one slice of a filter: a link of a chain, or all of it. It serves one goroutine,
 // and wants Close at the end.
 //
-// A link that has lost what it knew sets what comes, but does not answer until it knows all of
-// the window again. The last link decides without it, as the shape says (AtLeast). Once all
-// links of a chain have lost all, none has: the chain begins anew.
+// A link that has lost its state sets new elements, but does not answer until it knows
+// the whole window again. The last link decides without it, as the shape says (AtLeast).
+// Once all links of a chain have lost all, none has: the chain begins anew.
 type Link struct {
 	shape  Shape
 	places places
@@ -25,13 +25,13 @@ type Link struct {
 	lo     uint64 // its first position in the chain
 	store  store
 	lost   bool
-	since  uint64 // the unit when it was lost, 0 if that is not known yet
-	now    uint64 // the latest unit that it knows of
+	since  uint64 // unit of the loss, 0 while unknown
+	now    uint64 // latest unit that it has seen
 	tests  uint64 // of elements
 	hops   uint64 // messages to other links
 	bytes  uint64 // of them
 	decide *decider
-	hold   bool // what is new waits for Settle
+	hold   bool // new elements wait for Settle
 	resend bool // sets that are pending
 
 	sites  []site
@@ -39,35 +39,36 @@ type Link struct {
 
 	request hubclient.Request
 	pos     []uint64
-	touched uint64 // keeps the reads of lines ahead from being left out
+	touched uint64 // keeps the compiler from removing the prefetching reads
 }
 
-// site is what is known of a site.
+// site is the state of a site.
 type site struct {
 	slice.SiteStats
 	Replies slice.Replies
 }
 
-// Answer is what a site gets.
+// Answer is an answer to a site.
 type Answer struct {
 	Site   string
-	Reply  string // where to
+	Reply  string // subject of the answer
 	Status hubclient.Status
 	Seq    uint64
 	N      int
 	Fence  uint64 // of the first link
 	Copies []byte // valid until the next message
-	Again  bool   // it is that of a request that came before
-	// Request is the request, valid until the next message. It is nil for what is not OK.
+	Again  bool   // the answer to a request that came before
+	// Request is the request, valid until the next message. It is nil unless the answer
+	// is OK.
 	Request *hubclient.Request
 }
 
-// Result is what follows from a message. Messages are the caller's.
+// Result is the outcome of a message. Messages are the caller's.
 type Result struct {
 	Answer *Answer  // nil for none
 	Next   []byte   // to the next link
 	First  [][]byte // to the first one
-	Held   []Held   // what waits for Settle
+	Held   []Held   // elements that wait for Settle
 }
 
 // New makes an empty slice. Errors wrap ErrShape, or are of the system that has no memory.
@@ -92,7 +93,7 @@ func New(s Shape, number int) (*Link, error) {
 // Close gives the memory back.
 func (l *Link) Close() error { return l.store.arena.Close() }
 
-// Lose says that what the link knew was lost.
+// Lose declares the link's state lost.
 func (l *Link) Lose() { l.lost, l.since = true, 0 }
 
 // Begin takes a request of a site, as the first link of its chain. body is the message that r
@@ -107,7 +108,7 @@ func (l *Link) Begin(name, reply string, fence uint64, r *hubclient.Request, bod
 	s.Requests++
 	s.Digests += uint64(len(r.Digests))
 	again, found := s.Replies.Repeated(reply, r)
-	if again && !found { // it would be a copy of itself
+	if again && !found { // its elements would be copies of themselves
 		s.Replayed++
 		refused.Status = hubclient.Stale
 		return Result{Answer: refused}
@@ -192,10 +193,11 @@ func (l *Link) pass(m *message, s *site, r *hubclient.Request) Result {
 	return l.finish(m, s, r)
 }
 
-// testAndSet sets all bits that are here. A request that comes again finds what it found first.
+// testAndSet sets all bits that lie in this link. A repeated request finds what it found
+// first.
 func (l *Link) testAndSet(m *message, s *site, r *hubclient.Request) {
 	if before, ok := s.Replies.Find(r); ok {
-		if l.link < l.last { // else finish does that
+		if l.link < l.last { // on the last link finish does that
 			copy(m.state, before)
 		}
 		return
@@ -221,7 +223,7 @@ func (l *Link) testAndSet(m *message, s *site, r *hubclient.Request) {
 	}
 }
 
-// test notes what is at the positions that are here.
+// test stores the values of the positions that lie in this link.
 func (l *Link) test(m *message, s *site, r *hubclient.Request) {
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, l.lo)
@@ -237,7 +239,7 @@ func (l *Link) test(m *message, s *site, r *hubclient.Request) {
 		}
 	})
 	if l.link == 0 && !m.again {
-		s.Replies.Keep(r, make([]byte, (len(r.Digests)+7)/8)) // that it came is what counts
+		s.Replies.Keep(r, make([]byte, (len(r.Digests)+7)/8)) // only the arrival counts
 	}
 }
 
@@ -264,5 +266,6 @@ func (l *Link) unitOf(r *hubclient.Request, i int) uint64 {
 	return t / l.unit
 }
 
-// maxDelta is how far behind the time of a request an element's may be: a second.
+// maxDelta is the most that the time of an element may lie behind the request's: a
+// second.
 const maxDelta = 1_000_000 / hubclient.DeltaUnit

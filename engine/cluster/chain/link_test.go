@@ -14,8 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// TestLostReferences has two of the slices of a chain lose what they know, in the middle of
-// the stream. With any number of answers that have to come, verdicts are those of
+// TestLostReferences makes two of the slices of a chain lose their state, in the middle
+// of the stream. For any required number of answers, verdicts equal those of
 // engine/paper's filter with as many failed slices.
 func TestLostReferences(t *testing.T) {
 	count := 200_000
@@ -33,7 +33,7 @@ func TestLostReferences(t *testing.T) {
 				w := newWires(t, s, rand.New(rand.NewPCG(3, uint64(x))))
 				compare(t, w, count, func(references []reference) {
 					for chain, r := range references {
-						for _, link := range []int{0, s.Links() - 1} { // also those that do more than others
+						for _, link := range []int{0, s.Links() - 1} { // including links that do more than others
 							w.crash(s.Number(chain, link))
 							if err := r.(bitsOf).Fail(link); err != nil {
 								t.Fatal(err)
@@ -100,8 +100,8 @@ func TestRecovers(t *testing.T) {
 	}
 }
 
-// TestBeginsAnew has all slices lose what they know: then nothing is a duplicate, whatever the
-// setting, and what comes next is found again by all of them.
+// TestBeginsAnew makes all slices lose their state: then nothing is a duplicate, whatever
+// the setting, and all of them find later elements again.
 func TestBeginsAnew(t *testing.T) {
 	for _, s := range shapes() {
 		if s.Chains() > 1 {
@@ -130,8 +130,8 @@ func TestBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestRepeats loses messages between slices, so sites repeat requests until they are answered.
-// No element is a copy of itself: each that comes first is new.
+// TestRepeats loses messages between slices, so sites repeat requests until they are
+// answered. No element is a copy of itself: the first of its kind is new.
 func TestRepeats(t *testing.T) {
 	for _, s := range shapes() {
 		if s.Chains() > 1 {
@@ -197,8 +197,8 @@ func TestNothingPending(t *testing.T) {
 	}
 }
 
-// TestFull has no set come back: what is on its way stays bounded, by few large sets and by
-// many small ones, until one is back.
+// TestFull lets no set come back: the number under way stays bounded, for few large sets
+// and for many small ones, until one is back.
 func TestFull(t *testing.T) {
 	s := Shape{Layout: Vertical, H: 1, V: 5, Filter: Bloom, Hashes: 8, Bytes: 1 << 26, Primitive: FirstTestThenSet}
 	for _, elements := range []int{1, maxElements} {
@@ -263,7 +263,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestShapes has impossible shapes be refused.
+// TestShapes wants impossible shapes to be refused.
 func TestShapes(t *testing.T) {
 	good := Shape{Layout: HV, H: 2, V: 3, Filter: Timers, Hashes: 4, Bytes: 1 << 12, Primitive: FirstTestThenSet, WindowUS: 1000}
 	if err := good.Check(); err != nil {
@@ -318,7 +318,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestBadMessages gives links what no link sends.
+// TestBadMessages gives links messages that no link sends.
 func TestBadMessages(t *testing.T) {
 	s := Shape{Layout: Vertical, H: 1, V: 3, Filter: Bloom, Hashes: 3, Bytes: 1 << 12, Primitive: TestAndSet, AtLeast: 3}
 	l := newLink(t, s, 1)
@@ -364,7 +364,7 @@ func FuzzPass(f *testing.F) {
 	})
 }
 
-// TestBadSnapshots restores what no link has saved.
+// TestBadSnapshots restores snapshots that no link has saved.
 func TestBadSnapshots(t *testing.T) {
 	s := Shape{Layout: Vertical, H: 1, V: 3, Filter: Bloom, Hashes: 3, Bytes: 1 << 12, Primitive: FirstTestThenSet, AtLeast: 3}
 	w := newWires(t, s, rand.New(rand.NewPCG(1, 1)))

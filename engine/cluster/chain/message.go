@@ -18,15 +18,15 @@ var ErrMessage = errors.New("bad message of a chain")
 // The kinds of messages from link to link.
 const (
 	kindTAS   = 1 + iota // test and set; the state has a bit for each element, 1 if all were set
-	kindTest             // test; the state has what was found at each position of each element
-	kindSet              // set; the state is elements and what to set
+	kindTest             // test; the state has the value found at each position of each element
+	kindSet              // set; the state is elements and their new values
 	kindFresh            // no link knows anything of the past: all of them begin anew
 )
 
-// repeated marks the kind of a request that the first link has had before.
+// repeated marks the kind of a request that the first link has received before.
 const repeated = 0x80
 
-// version is that of these messages.
+// version is the version of these messages.
 const version = 1
 
 // header is the length of a message's header: "FC", version, kind, the number of lost links
@@ -35,21 +35,21 @@ const version = 1
 // links (u16 each). Everything is little-endian.
 const header = 24
 
-// maxElements is how many elements a request to a chain has at most. It keeps messages with
-// what was found below the megabyte that servers take.
+// maxElements bounds the elements of a request to a chain. It keeps messages with values
+// found below the megabyte that servers accept.
 const maxElements = 1024
 
-// message is a request on its way through a chain, or what is set.
+// message is a request or a set on its way through a chain.
 type message struct {
-	all    []byte // as it came, or is sent
+	all    []byte // as received, or as sent
 	kind   byte
-	number uint64 // the fencing number of the first link, or that of a set
+	number uint64 // fencing number of the first link, or number of a set
 	site   string
 	reply  string
-	body   []byte // the request, as the site has sent it
+	body   []byte // the site's request
 	state  []byte // a part of all
 	lost   int    // links whose answers are missing
-	again  bool   // the first link has had it before
+	again  bool   // the first link has received it before
 }
 
 // newMessage makes a message with a state of zeros.
@@ -85,14 +85,14 @@ func parse(b []byte) (*message, error) {
 	return m, nil
 }
 
-// addLost notes that a link has no answer.
+// addLost adds a link without an answer.
 func (m *message) addLost(link int) {
 	m.lost++
 	m.all = binary.LittleEndian.AppendUint16(m.all, uint16(link))
 	binary.LittleEndian.PutUint16(m.all[4:], uint16(m.lost))
 }
 
-// repeat marks a request that the first link has had before.
+// repeat marks a request that the first link has received before.
 func (m *message) repeat() {
 	m.again = true
 	m.all[3] |= repeated
@@ -107,8 +107,8 @@ func (m *message) lostLinks() (links []int) {
 	return links
 }
 
-// request decodes the request of a message, whose state must have the length that it needs.
-// Errors wrap ErrMessage.
+// request decodes the request of a message, and checks the length of the state. Errors
+// wrap ErrMessage.
 func (m *message) request(r *hubclient.Request, s Shape) error {
 	if err := r.Decode(m.body); err != nil {
 		return fmt.Errorf("%w: %w", ErrMessage, err)
@@ -130,7 +130,7 @@ func stateBytes(kind byte, n int, s Shape) int {
 	return 8 * n * s.Hashes
 }
 
-// found notes what is at a position of an element, counted over all elements.
+// found stores the value found at a position of an element, counted over all elements.
 func (m *message) found(at int, value uint64, timed bool) {
 	if timed {
 		binary.LittleEndian.PutUint64(m.state[8*at:], value)
@@ -139,7 +139,7 @@ func (m *message) found(at int, value uint64, timed bool) {
 	}
 }
 
-// value returns what was found.
+// value returns the value found.
 func (m *message) value(at int, timed bool) uint64 {
 	if timed {
 		return binary.LittleEndian.Uint64(m.state[8*at:])
@@ -163,7 +163,7 @@ func newSet(number, now uint64, all []setting) *message {
 	return m
 }
 
-// settings returns what a message sets, and the unit when that was decided.
+// settings returns the elements to set, and the unit of the decision.
 func (m *message) settings() (now uint64, all []setting, err error) {
 	le := binary.LittleEndian
 	if len(m.state) < 8 || (len(m.state)-8)%settingBytes != 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// places find where elements' bits or timers lie: in which positions of their chain.
+// places find the positions of elements' bits or timers in their chain.
 type places struct {
 	k     int
 	size  uint64 // of a link
 	all   uint64 // of the chain
-	inner int    // parts of a vertical slice, 0 if they are not cut
+	inner int    // parts of a vertical slice, 0 if it is not cut
 }
 
 func newPlaces(s Shape) places {
@@ -26,8 +26,8 @@ func newPlaces(s Shape) places {
 	return p
 }
 
-// of fills pos with the positions of an element: those of engine/paper's filters for a digest
-// whose upper word is 0.
+// of fills pos with the positions of an element: as engine/paper's filters choose them
+// for a digest whose upper word is 0.
 func (p *places) of(pos []uint64, element uint64) {
 	paper.IndependentPositions(pos, digest.Digest{element, 0}, p.all)
 	if p.inner > 1 {
@@ -48,6 +48,6 @@ func (p *places) each(buffer []uint64, elements []uint64, f func(from int, pos [
 	return buffer
 }
 
-// ahead is for how many elements memory is read before the first of them is tested, so that
-// the processor waits for all of it at a time.
+// ahead is the number of elements whose memory is read before the first of them is
+// tested, so that their cache misses overlap.
 const ahead = 64

@@ -27,7 +27,8 @@ func (f timersOf) seen(element, unit uint64) bool {
 	return f.TestAndSetAt(digest.Digest{element, 0}, unit)
 }
 
-// eventsOf counts what it has reported as new: that is the time of its filter.
+// eventsOf counts the elements that it has reported as new: that is the time of its
+// filter.
 type eventsOf struct {
 	reference
 	delivered uint64
@@ -69,12 +70,12 @@ func (f *diced) seen(element, unit uint64) bool {
 	return false
 }
 
-// newReference returns the filter of engine/paper that one chain of a shape is.
+// newReference returns the filter of engine/paper that equals one chain of a shape.
 func newReference(t testing.TB, s Shape) reference {
 	t.Helper()
 	size := s.Size() * s.Links()
 	if s.Filter == Events {
-		s.Filter = Timers // of which units are given
+		s.Filter = Timers // whose units are given
 		return &eventsOf{reference: newTimers(t, s, uint64(s.Deliveries)+1)}
 	}
 	if s.Filter == Timers {
@@ -115,8 +116,8 @@ type wires struct {
 	waiting [][]*sent // for each slice
 	answers map[string][]byte
 	stale   map[string]bool // requests that were refused as such; nil for none
-	moves   int             // of so many messages a slice is saved and restored after one
-	drops   int             // of so many messages between slices one is lost
+	moves   int             // a slice is saved and restored once in moves messages
+	drops   int             // one in drops messages between slices is lost
 }
 
 type sent struct {
@@ -149,7 +150,8 @@ func newLink(t testing.TB, s Shape, number int) *Link {
 	return l
 }
 
-// step has one of the links that have messages take one. It reports false if there is none.
+// step makes one of the links with waiting messages take one. It reports false if there
+// is none.
 func (w *wires) step() bool {
 	first := w.rng.IntN(len(w.links))
 	for i := range w.links {
@@ -225,7 +227,7 @@ func (w *wires) move(n int) {
 	w.links[n] = next
 }
 
-// crash has a slice lose what it knows.
+// crash makes a slice lose its state.
 func (w *wires) crash(n int) {
 	w.t.Helper()
 	if err := w.links[n].Close(); err != nil {
@@ -312,8 +314,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// compare sends so many events, and compares each verdict. lose, if not nil, is called once in
-// the middle, when nothing is on its way.
+// compare sends the given number of events, and compares each verdict. lose, if not nil,
+// is called once in the middle, when nothing is under way.
 func compare(t *testing.T, w *wires, count int, lose func(references []reference)) {
 	t.Helper()
 	s := w.shape

@@ -61,12 +61,12 @@ type Shape struct {
 	Bytes  int    `json:"bytes"`  // of all slices together
 	// Primitive is TestAndSet or FirstTestThenSet.
 	Primitive string `json:"primitive"`
-	// Equal is k' of the equal timers heuristic: so many of an element's timers have to be
-	// equal. 0 asks for nothing.
+	// Equal is k' of the equal timers heuristic: the number of an element's timers that
+	// have to be equal. 0 requires none.
 	Equal int `json:"equal"`
-	// AtLeast is x of the fault tolerance heuristic: how many of the k answers have to come,
-	// and all say so, for an element to be a duplicate. 0 takes lost answers for such that
-	// say so (closed), k takes what lacks an answer as new (open).
+	// AtLeast is x of the fault tolerance heuristic: an element is a duplicate if at
+	// least x of its k answers come, and all of them say so. 0 counts lost answers as
+	// such answers (closed), k takes elements that lack an answer as new (open).
 	AtLeast int `json:"at_least"`
 	// Deliveries is the window of Events: how many new elements of a chain it counts.
 	Deliveries int `json:"deliveries,omitempty"`
@@ -77,7 +77,7 @@ type Shape struct {
 // Rows reports whether it is the zero value.
 func (s Shape) Rows() bool { return s == Shape{} }
 
-// Check reports what is wrong with a shape. Errors wrap ErrShape.
+// Check returns an error for an impossible shape. Errors wrap ErrShape.
 func (s Shape) Check() error {
 	one := s.H == 1 && s.Layout == Vertical || s.V == 1 && s.Layout == Horizontal
 	switch {
@@ -108,7 +108,7 @@ func (s Shape) Check() error {
 // Slices returns the number of all slices.
 func (s Shape) Slices() int { return s.H * s.V }
 
-// Chains returns how many chains there are, of which a digest chooses one.
+// Chains returns the number of chains. A digest chooses one of them.
 func (s Shape) Chains() int {
 	if s.Layout == Vertical || s.Layout == VH {
 		return 1
@@ -119,14 +119,14 @@ func (s Shape) Chains() int {
 // Links returns how many slices a chain has.
 func (s Shape) Links() int { return s.Slices() / s.Chains() }
 
-// Number returns the slice that is a link of a chain. Those of 0 to Chains-1 are the first
-// links, so they are the slices that sites know of.
+// Number returns the slice that is a link of a chain. Numbers 0 to Chains-1 are the first
+// links, which sites send to.
 func (s Shape) Number(chain, link int) int { return link*s.Chains() + chain }
 
-// Place returns of which chain a slice is, and which link.
+// Place returns the chain of a slice and its link in the chain.
 func (s Shape) Place(number int) (chain, link int) { return number % s.Chains(), number / s.Chains() }
 
-// timerBytes is what a timer takes.
+// timerBytes is the size of a timer.
 const timerBytes = 4
 
 // Size returns how many bits or timers a slice has.

@@ -16,7 +16,7 @@ import (
 // magic begins a snapshot, with its version in the last byte.
 const magic = "FDchain\x01"
 
-// saved is what a snapshot holds beside the lines.
+// saved is the content of a snapshot except the lines.
 type saved struct {
 	Shape   Shape
 	Number  int
@@ -48,7 +48,7 @@ func (l *Link) Save(dst []byte) []byte {
 	}
 	head, err := json.Marshal(text)
 	if err != nil {
-		panic("chain: " + err.Error()) // numbers, strings and bytes alone
+		panic("chain: " + err.Error()) // numbers, strings and bytes always encode
 	}
 	dst = append(dst, magic...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(head)))
@@ -61,7 +61,7 @@ func (l *Link) Save(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
-// Restore makes the link that was saved. Shape and number must be those of the saved one.
+// Restore makes the link that was saved. Shape and number must equal the saved ones.
 // Errors wrap slice.ErrSnapshot or ErrShape.
 func Restore(s Shape, number int, data []byte) (*Link, error) {
 	text, lines, err := parseSaved(data)
@@ -76,7 +76,7 @@ func Restore(s Shape, number int, data []byte) (*Link, error) {
 		return nil, err
 	}
 	if err := l.restore(text, lines); err != nil {
-		_ = l.Close() // what is wrong has been found
+		_ = l.Close() // the first error is returned
 		return nil, err
 	}
 	return l, nil
@@ -102,7 +102,7 @@ func parseSaved(data []byte) (text saved, lines []byte, err error) {
 	return text, body[head+int(n):], nil
 }
 
-// restore gives a new link what was saved.
+// restore restores a new link.
 func (l *Link) restore(text saved, lines []byte) error {
 	ok := len(lines) == len(l.store.lines)*layout.LineSize && len(text.Sites) <= slice.MaxSites && len(text.Pending) <= maxPending
 	for i := range text.Sites {

@@ -9,8 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Stats returns what there is to say now. The first link knows what sites have sent, and the
-// last one how much of that was copies. FPR is that of a filter all of whose slices are as full.
+// Stats returns the present statistics. The first link knows what sites have sent, and
+// the last one how many of it were copies. FPR is the rate of a filter whose slices all
+// have this fill.
 func (l *Link) Stats() slice.Stats {
 	fill := l.store.fill(l.now)
 	st := slice.Stats{
@@ -23,7 +24,7 @@ func (l *Link) Stats() slice.Stats {
 	return st
 }
 
-// EachSite calls f with what each site has sent. It is cheaper than Stats.
+// EachSite calls f with each site's totals. It is cheaper than Stats.
 func (l *Link) EachSite(f func(name string, digests, copies uint64)) {
 	for i := range l.sites {
 		f(l.sites[i].Name, l.sites[i].Digests, l.sites[i].Copies)

@@ -26,7 +26,7 @@ type store struct {
 	ones  int // bits that are set
 }
 
-// newStore returns an empty store. Errors are those of layout.NewArena.
+// newStore returns an empty store. It returns the errors of layout.NewArena.
 func newStore(size int, timed bool) (store, error) {
 	each := lineBits
 	if timed {
@@ -39,7 +39,7 @@ func newStore(size int, timed bool) (store, error) {
 	return store{arena: arena, lines: arena.Lines(), size: uint64(size), timed: timed}, nil
 }
 
-// touch reads the words of positions that are here. lo is where the slice begins.
+// touch reads the words of the positions that lie in this slice, which begins at lo.
 func (s *store) touch(pos []uint64, lo uint64) (sum uint64) {
 	each := uint64(lineBits)
 	if s.timed {
@@ -91,7 +91,8 @@ func (s *store) set(off, zeroAt uint64) {
 	*word = *word&^(math.MaxUint32<<shift) | (zeroAt-s.base)<<shift
 }
 
-// rebase moves the base. Timers that it passes have reached zero: no window is as long.
+// rebase moves the base. Timers that it passes have reached zero, as every window is
+// shorter.
 func (s *store) rebase(base uint64) {
 	by := base - s.base
 	less := func(v uint64) uint64 { return v - min(v, by) }
@@ -105,10 +106,10 @@ func (s *store) rebase(base uint64) {
 	s.base = base
 }
 
-// sampled is how many timers are looked at to tell how many run.
+// sampled is the number of timers in the sample that estimates how many run.
 const sampled = 1 << 16
 
-// fill returns the share of bits that are set, or of timers that run, of a sample.
+// fill returns the share of bits that are set, or of running timers in a sample.
 func (s *store) fill(now uint64) float64 {
 	if !s.timed {
 		return float64(s.ones) / float64(s.size)

@@ -73,7 +73,7 @@ func fileOf(t testing.TB, h countfile.Header, start, end int64, words []uint64) 
 	return b.Bytes()
 }
 
-// warnings collects what a store warns of.
+// warnings collects the warnings of a store.
 type warnings struct {
 	mu   sync.Mutex
 	text []string
@@ -162,7 +162,7 @@ func TestUnion(t *testing.T) {
 		has[k] = true
 		packets[k.start] += 2 * uint64(len(slices.Compact(slices.Sorted(slices.Values(words)))))
 		if rng.IntN(10) == 0 {
-			settled(t, s) // what comes later is late
+			settled(t, s) // later files are late
 		}
 	}
 	check := func(s *Store) {
@@ -227,7 +227,7 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// TestRefuses wants one reason that says what to do.
+// TestRefuses wants one reason with the remedy.
 func TestRefuses(t *testing.T) {
 	s, log := open(t, t.TempDir(), 1<<20)
 	some := []uint64{1, 2, 3}
@@ -268,8 +268,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestBounded sends more than there is room for: the oldest windows go, and what is older
-// than all that is kept is refused.
+// TestBounded sends more than there is room for: the oldest windows go, and older files
+// than all kept ones are refused.
 func TestBounded(t *testing.T) {
 	folder := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A store is full of files of many sites. A site that sends more than its share, the limit
-// divided by the number of sites, makes room by its own files alone. Else the oldest windows
-// go, with the files of all sites.
+// A full store has files of many sites. A site that sends more than its share, the limit
+// divided by the number of sites, evicts only its own files. Else the oldest windows go,
+// with the files of all sites.
 
-// share returns how many bytes each site may have for sure, the given one included.
+// share returns how many bytes each site is guaranteed, the given one included.
 func (s *Store) share(site string) int64 {
 	sites := map[string]bool{site: true}
 	for _, w := range s.windows {
@@ -24,7 +24,7 @@ func (s *Store) share(site string) int64 {
 	return s.cfg.Limit / int64(len(sites))
 }
 
-// roomFor refuses a file that no room can be made for, and removes nothing.
+// roomFor refuses a file that no eviction can make room for, and removes nothing.
 func (s *Store) roomFor(site string, size, start int64) error {
 	share := s.share(site)
 	if size > share {

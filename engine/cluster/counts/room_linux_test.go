@@ -13,8 +13,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// TestFullDisk sends counts to a store whose disk has no room, until it has. What was stored
-// stays, the site hears that it may send the file later, and it is then taken.
+// TestFullDisk sends counts to a store whose disk has no room, until it has. Stored files
+// stay, the site gets the answer that it may send the file later, and the file is then
+// taken.
 func TestFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=2m"); err != nil {

@@ -30,8 +30,8 @@ func promise(s *Store, site string, size, start int64, data int) string {
 	return string(s.Take(site, p.Append(nil), now))
 }
 
-// TestPromise has a site announce files of all sizes, for windows of all times, and never send
-// them: what other sites have sent stays, and they go on.
+// TestPromise has a site announce files of all sizes, for windows of all times, and never
+// send them: the files of other sites stay, and they go on.
 func TestPromise(t *testing.T) {
 	const limit = 100_000
 	s, _ := open(t, t.TempDir(), limit)
@@ -57,7 +57,7 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestExpires has a file stand still: it is forgotten, with what it took of the disk.
+// TestExpires has an upload stand still: it is dropped, with its disk space.
 func TestExpires(t *testing.T) {
 	folder := t.TempDir()
 	log := &warnings{}
@@ -123,7 +123,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestLongWindow refuses a window whose length overflows, or that covers those of all others.
+// TestLongWindow refuses a window whose length overflows, or that covers all others.
 func TestLongWindow(t *testing.T) {
 	s, _ := open(t, t.TempDir(), 1<<20)
 	for _, end := range []int64{math.MaxInt64, hour(1) + 2*int64(longest)} {

@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// maxFiles bounds the files of a window, of each of which a union takes 128 KiB, and
-	// maxOfSite those of one site in it.
+	// maxFiles bounds the files of a window: a union takes 128 KiB for each. maxOfSite
+	// bounds one site's files in a window.
 	maxFiles  = 1500
 	maxOfSite = 64
 	// maxWindows bounds the memory of a store.
 	maxWindows = 10_000
-	// settleTime is how long no file of a window has come when its union is made.
+	// settleTime is the time without a new file after which a window's union is made.
 	settleTime = 2 * time.Second
-	// expireTime is how long a file that is coming may stand still.
+	// expireTime is how long an upload may stand still.
 	expireTime = time.Minute
 
 	ending       = ".counts"
@@ -41,7 +41,7 @@ const (
 	windowLayout = "20060102T150405.999999999Z"
 )
 
-// Logger takes what is worth a warning, from any goroutine.
+// Logger takes warnings, from any goroutine.
 type Logger interface{ Warn(text string) }
 
 // Config configures Open.
@@ -51,10 +51,10 @@ type Config struct {
 	// Key is the value of countfile.KeySetting that all files must have.
 	Key string
 	Log Logger
-	// Settle is how long no file of a window has come when its union is made; 0 is 2 s.
+	// Settle is the time without a new file after which a window's union is made; 0 is 2
+	// s.
 	Settle time.Duration
-	// Expire is how long a file that is coming may stand still before it is forgotten; 0 is a
-	// minute.
+	// Expire is how long an upload may stand still before it is dropped; 0 is a minute.
 	Expire time.Duration
 }
 
@@ -68,7 +68,7 @@ type Store struct {
 	mu      sync.Mutex
 	windows []*window // by end, then by begin
 	uploads map[string]*upload
-	bytes   int64 // of all files, without those that are coming
+	bytes   int64 // bytes of all files, without uploads
 	refused uint64
 	evicted evictions
 	warned  time.Time // when warnOften last warned
@@ -77,7 +77,8 @@ type Store struct {
 // often is how long warnOften is silent.
 const often = time.Minute
 
-// warnOften warns of what fails again with each try, as on a full disk: at most once a minute.
+// warnOften warns at most once a minute of a failure that each try repeats, such as a
+// full disk.
 func (s *Store) warnOften(text string) {
 	if now := time.Now(); now.Sub(s.warned) >= often {
 		s.warned = now
@@ -92,10 +93,10 @@ type window struct {
 	files      []file
 	bytes      int64
 	rows       []Row     // of the union, nil if it was never made
-	changed    time.Time // when the last file came; zero if the rows are those of all files
+	changed    time.Time // time of the last file; zero if the rows include all files
 }
 
-// file is what a site has of a window. A site may have several.
+// file is a site's file of a window. A site may have several.
 type file struct {
 	name  string // within the folder of the window
 	site  string
@@ -137,7 +138,7 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the store. Files that are coming begin anew.
+// Close ends the store. Uploads begin anew.
 func (s *Store) Close() error {
 	s.cancel()
 	<-s.done
@@ -158,7 +159,7 @@ func folderOf(start, end int64) string {
 	return time.Unix(0, start).UTC().Format(windowLayout) + "+" + strconv.FormatInt(end-start, 10)
 }
 
-// parseFolder reads what folderOf returns.
+// parseFolder parses the result of folderOf.
 func parseFolder(name string) (start, end int64, ok bool) {
 	if name == untimed {
 		return math.MinInt64, math.MinInt64, true
@@ -172,7 +173,7 @@ func parseFolder(name string) (start, end int64, ok bool) {
 	return at.UnixNano(), at.UnixNano() + n, true
 }
 
-// load reads what a window has.
+// load reads the files and rows of a window.
 func (s *Store) load(folder string, start, end int64) error {
 	entries, err := os.ReadDir(filepath.Join(s.cfg.Folder, folder))
 	if err != nil {
@@ -267,7 +268,7 @@ func Files(folder string, after time.Time) (paths []string, err error) {
 	return paths, nil
 }
 
-// errRefused is what errors about a file wrap that is not taken.
+// errRefused is wrapped by the errors of refused files.
 var errRefused = errors.New("refused")
 
 func refusal(format string, args ...any) error {

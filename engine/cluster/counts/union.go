@@ -33,11 +33,11 @@ type Row struct {
 	Method      string     `json:"method"`
 	MemoryBytes int        `json:"memory_bytes"`
 	FPR         float64    `json:"fpr"`
-	Sensors     string     `json:"sensors"` // sites that have the window, of those that send counts: "3/4"
+	Sensors     string     `json:"sensors"` // sites that have the window, out of the sites that send counts: "3/4"
 	Missing     []string   `json:"missing,omitempty"`
 }
 
-// union is what is kept of a union that was made, and of which files.
+// union is the saved result of a union, and the files that it includes.
 type union struct {
 	Files []string `json:"files"`
 	Rows  []Row    `json:"rows"`
@@ -145,8 +145,8 @@ func (s *Store) unite(ctx context.Context, w *window, files []file) (err error) 
 	return nil
 }
 
-// saveUnion saves the union of a window, so that the next Open need not make it again. That is
-// what happens to one that cannot be saved, or only in part.
+// saveUnion saves the union of a window, so that the next Open need not make it again.
+// The next Open repeats a union that could not be saved, or only in part.
 func (s *Store) saveUnion(w *window) {
 	text, err := json.Marshal(union{w.names(), w.rows})
 	if err == nil {
@@ -172,7 +172,7 @@ func (s *Store) discard(w *window, name string) error {
 	return os.Remove(s.path(w, name))
 }
 
-// discardDamaged removes those of some files that are damaged.
+// discardDamaged removes the damaged ones of some files.
 func (s *Store) discardDamaged(ctx context.Context, w *window, files []file) error {
 	var errs []error
 	for _, f := range files {
@@ -238,8 +238,9 @@ func zoneOf(f *countfile.File) *time.Location {
 	return time.UTC
 }
 
-// Rows returns the unions of the latest windows, the oldest first. known are the sites that
-// could have counts: those that have some in any window, and lack a window, are missing.
+// Rows returns the unions of the latest windows, the oldest first. known are the sites
+// that could have counts: a known site that has some in any window, but lacks this one,
+// is missing.
 func (s *Store) Rows(windows int, known []string) (rows []Row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,8 +277,8 @@ type Totals struct {
 	Bytes   int64  `json:"bytes"`
 	Refused uint64 `json:"refused"` // requests
 	Evicted uint64 `json:"evicted"` // files that made room for others
-	Coming  int    `json:"coming"`  // files that sites are sending
-	Pending int    `json:"pending"` // windows whose union is to be made
+	Coming  int    `json:"coming"`  // uploads under way
+	Pending int    `json:"pending"` // windows whose union is due
 }
 
 // Totals returns them.
@@ -298,8 +299,9 @@ func (s *Store) Totals() (t Totals) {
 // ErrNone says that there are no counts.
 var ErrNone = errors.New("there are no counts")
 
-// Save writes the unions of all windows of some files as one file of counts, of the sensor
-// of that name. Errors wrap ErrNone, countfile.ErrInvalid, or are of reading and writing.
+// Save writes the unions of all windows of some files as one file of counts, under the
+// given sensor name. Errors wrap ErrNone, countfile.ErrInvalid, or are of reading and
+// writing.
 func Save(ctx context.Context, to io.Writer, sensor string, paths []string) (windows int, err error) {
 	if len(paths) == 0 {
 		return 0, ErrNone

@@ -18,13 +18,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// longest is how long a window may be: what it covers has to have the same settings.
+// longest bounds the length of a window: all of it has to have the same settings.
 const longest = 366 * 24 * time.Hour
 
-// ahead is how far the begin of a window may be ahead of the hub's clock.
+// ahead bounds how much later than the hub's clock a window may begin.
 const ahead = 24 * time.Hour
 
-// upload is a file that is coming, the only one of its site.
+// upload is the only upload of a site.
 type upload struct {
 	id    [sha256.Size]byte
 	size  int64
@@ -35,7 +35,8 @@ type upload struct {
 	to    *os.File
 }
 
-// Take takes a message of a site, and returns the answer, nil for one that cannot be read.
+// Take takes a message of a site, and returns the answer, or nil for an unreadable
+// message.
 func (s *Store) Take(site string, msg []byte, now time.Time) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,7 @@ func (s *Store) Take(site string, msg []byte, now time.Time) []byte {
 	return reply.Encode()
 }
 
-// take takes a piece, and returns which comes next.
+// take takes a piece, and returns the number of the next.
 func (s *Store) take(site string, p *hubclient.CountsPart, now time.Time) (next int64, err error) {
 	u := s.uploads[site]
 	if u == nil || u.id != p.ID || u.size != p.Size || u.start != p.Start {
@@ -77,7 +78,7 @@ func (s *Store) take(site string, p *hubclient.CountsPart, now time.Time) (next 
 		}
 	}
 	if p.Offset != u.next || len(p.Data) == 0 && u.size > 0 {
-		return u.next, nil // it has this piece, or lacks one before
+		return u.next, nil // the hub has this piece, or lacks an earlier one
 	}
 	if _, err := u.to.Write(p.Data); err != nil {
 		return 0, err
@@ -135,20 +136,20 @@ func (s *Store) begin(site string, p *hubclient.CountsPart, now time.Time) (*upl
 	return u, nil
 }
 
-// expire forgets files whose sites send no more of them.
+// expire drops uploads that stand still.
 func (s *Store) expire(now time.Time) {
 	for site, u := range s.uploads {
 		if now.Sub(u.at) < s.cfg.Expire {
 			continue
 		}
-		s.cfg.Log.Warn(fmt.Sprintf("counts of %s: a file stood still at %d of %d bytes, and is forgotten", site, u.next, u.size))
+		s.cfg.Log.Warn(fmt.Sprintf("counts of %s: a file stood still at %d of %d bytes, and is dropped", site, u.next, u.size))
 		if err := s.drop(site); err != nil {
 			s.cfg.Log.Warn(fmt.Sprintf("counts of %s: %v", site, err))
 		}
 	}
 }
 
-// drop forgets what is coming from a site.
+// drop drops the upload of a site.
 func (s *Store) drop(site string) error {
 	u := s.uploads[site]
 	if u == nil {
@@ -192,7 +193,7 @@ func (s *Store) complete(site string, u *upload) error {
 	return errors.Join(u.to.Close(), s.evictWindows(0, math.MaxInt64))
 }
 
-// check refuses what cannot be united with the files of its window.
+// check refuses a file that cannot be united with the files of its window.
 func (s *Store) check(site string, u *upload, f *countfile.File) error {
 	if len(f.Windows) != 1 || f.Windows[0].Start != u.start {
 		return refusal("the file has %d windows, want the one that was named", len(f.Windows))

@@ -4,9 +4,9 @@ package hub
 
 import "net"
 
-// SiteURL returns where sites reach the server: the address that it was told, or the one
-// it listens on. For all addresses of the machine that is the first one that others can
-// reach.
+// SiteURL returns the address at which sites reach the server: the configured one, or the
+// listening address. If it listens on all addresses of the machine, that is the first one
+// that others can reach.
 func (s *Settings) SiteURL() string {
 	switch {
 	case s.URL != "":

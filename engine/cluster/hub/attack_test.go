@@ -23,9 +23,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// subjects returns every subject that somebody hears at the hub's server, JetStream and the
-// hub's own connections included, with words in place of wildcards: those of the attacker,
-// and those of another site.
+// subjects returns every subject with a subscriber at the hub's server, including
+// JetStream and the hub's own connections, with words in place of wildcards: the
+// attacker's words, and another site's.
 func (l *lab) subjects() (all []string) {
 	l.t.Helper()
 	table, err := l.server.server.Subsz(&server.SubszOptions{Subscriptions: true, Limit: 1 << 20})
@@ -64,7 +64,7 @@ func (l *lab) subjects() (all []string) {
 	return slices.Compact(all)
 }
 
-// attacker has a token, and does with it what it wants.
+// attacker has a token, and misuses it.
 type attacker struct {
 	t      *testing.T
 	conn   *nats.Conn
@@ -102,8 +102,8 @@ func newAttacker(t *testing.T, l *lab) *attacker {
 	return a
 }
 
-// round publishes to each of the subjects, subscribes to it and replies on it, and names it as
-// where the answer to each own request is to go.
+// round publishes to each of the subjects, subscribes to it and replies on it, and names
+// it as the reply subject of each own request.
 func (a *attacker) round(subjects []string) {
 	a.t.Helper()
 	for i, subject := range subjects {
@@ -143,7 +143,7 @@ func (a *attacker) round(subjects []string) {
 	}
 }
 
-// outcome is all that two honest sites learn, and all that the hub says of them.
+// outcome is all answers to two honest sites, and the hub's status of them.
 type outcome struct {
 	verdicts [][]bool
 	sites    []SiteStatus
@@ -234,8 +234,8 @@ func (l *lab) send(s *sensor, site string, file []byte) {
 	}
 }
 
-// TestAttacker has a site with a valid token do all that it can with every subject, against a
-// hub that two honest sites use: their verdicts and counts are as without it.
+// TestAttacker has a site with a valid token do everything possible with every subject,
+// against a hub that two honest sites use: their verdicts and counts are as without it.
 func TestAttacker(t *testing.T) {
 	few := func(s *Settings) { s.Slices = 4 }
 	want := newCountingLab(t, few).honest(func() {})
@@ -274,8 +274,8 @@ func newCountingLab(t *testing.T, change func(*Settings)) *lab {
 	return startLab(t, change, 4<<20)
 }
 
-// TestReplySubjects has a site name inboxes of others, and subjects of the hub, as where the
-// answer goes. The hub publishes nothing there, and counts a bad request.
+// TestReplySubjects has a site name inboxes of others, and subjects of the hub, as reply
+// subjects. The hub publishes nothing there, and counts a bad request.
 func TestReplySubjects(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	a := newAttacker(t, l)
@@ -319,8 +319,8 @@ func TestReplySubjects(t *testing.T) {
 	}
 }
 
-// TestWall has the key that answers sites do what that key may not: even a hub that answers
-// anywhere reaches inboxes of sites only.
+// TestWall misuses the key that answers sites: even a hub that answers anywhere reaches
+// only inboxes of sites.
 func TestWall(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	seed, err := l.folder.HubSeed()

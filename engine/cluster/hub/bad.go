@@ -14,8 +14,8 @@ import (
 // badEvery is the time between two warnings of bad requests of a site.
 const badEvery = time.Minute
 
-// badRequests counts what sites send that no sensor of flowdedup sends. The log names a site
-// at its first bad request, and then once a minute.
+// badRequests counts requests that no sensor of flowdedup sends. The log names a site at
+// its first bad request, and then once a minute.
 type badRequests struct {
 	mu   sync.Mutex
 	site map[string]badSite

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// TestBadRequests names each site once a minute, however often it sends what is bad.
+// TestBadRequests names each site once a minute, however often it sends bad requests.
 func TestBadRequests(t *testing.T) {
 	var b badRequests
 	at := time.Unix(1_700_000_000, 0)
@@ -37,7 +37,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestWildReports adds up reports of a site that says anything.
+// TestWildReports adds up reports of a site that reports arbitrary numbers.
 func TestWildReports(t *testing.T) {
 	r := reports{site: map[string]siteReport{}}
 	last := uint64(0)

@@ -38,13 +38,13 @@ func (h *Hub) keepShare() {
 
 // repairStore has the server open its store again, and reads all of it anew.
 func (h *Hub) repairStore() {
-	if h.repair() == nil { // else the server has said why, and there is another time
+	if h.repair() == nil { // on failure the server has logged why, and will try again
 		h.cuts.Add(1)
 		h.log.Log("JetStream has opened its store again")
 	}
 }
 
-// share has the hub own its part of the slices: as many as each of the hubs that live.
+// share makes the hub own its part of the slices: as many as each live hub.
 func (h *Hub) share() error {
 	begin := time.Now()
 	if !h.sites.IsConnected() { // a hub that no site reaches must not keep slices
@@ -92,7 +92,7 @@ func (h *Hub) dropLost() {
 		if h.layout.owner(o.number).revision == o.fence {
 			continue
 		}
-		h.log.Warn(fmt.Sprintf("slice %d has another owner: what this one knew of it is dropped", o.number))
+		h.log.Warn(fmt.Sprintf("slice %d has another owner: this hub drops its state of it", o.number))
 		h.forget(o)
 		if err := errors.Join(o.stop(), o.closeSlice()); err != nil {
 			h.log.Warn(err.Error())
@@ -106,7 +106,7 @@ func (h *Hub) forget(o *owner) {
 	delete(h.owners, o.number)
 }
 
-// takeFree takes up to count slices of those that no hub that lives has.
+// takeFree takes up to count slices that no live hub owns.
 func (h *Hub) takeFree(count int, live []string) error {
 	for number := 0; number < h.settings.Slices && count > 0; number++ {
 		seen := h.layout.owner(number)
@@ -134,8 +134,8 @@ func (h *Hub) owns(number int) bool {
 	return h.owners[number] != nil
 }
 
-// own begins to answer for a slice, as it was saved last. died says that the last owner has not
-// given it away.
+// own begins to answer for a slice, as it was saved last. died means that the last owner
+// has not given it away.
 func (h *Hub) own(number int, fence uint64, died bool) error {
 	o := &owner{hub: h, number: number, fence: fence, lags: map[string]*lag{}}
 	var err error
@@ -151,8 +151,8 @@ func (h *Hub) own(number int, fence uint64, died bool) error {
 	return nil
 }
 
-// restore returns a slice as it was saved, with all that its journal has since, or an empty
-// one. A link without a journal whose owner has died has lost what it knew.
+// restore returns a slice as it was saved, with all later entries of its journal, or an
+// empty one. A link without a journal whose owner has died has lost its state.
 func (h *Hub) restore(number int, died bool) (keeper, *journal, error) {
 	s, at, err := h.load(number)
 	if errors.Is(err, errSaved) {
@@ -195,7 +195,8 @@ func (h *Hub) load(number int) (keeper, uint64, error) {
 	return s, at, err
 }
 
-// give answers what has arrived for a slice, saves it, and lets others own it.
+// give answers the requests that have arrived for a slice, saves it, and releases it to
+// others.
 func (h *Hub) give(o *owner) error {
 	h.forget(o)
 	err := o.stop()
@@ -204,7 +205,7 @@ func (h *Hub) give(o *owner) error {
 	o.up.closed = true
 	fence, owned := h.layout.change(o.number, record{revision: o.fence}, h.id)
 	if isTaken(owned) {
-		return errors.Join(err, o.slice.Close()) // what this one knows of it is of the past
+		return errors.Join(err, o.slice.Close()) // this hub's state of it is outdated
 	}
 	// Without a snapshot the next owner begins with the one before, or an empty slice.
 	if o.journal == nil || !o.journal.broken {
@@ -214,8 +215,8 @@ func (h *Hub) give(o *owner) error {
 	return errors.Join(err, owned, freed, o.slice.Close())
 }
 
-// keepJournals saves slices whose journals are long, and gives away those that are not what
-// their journals say, to begin them anew.
+// keepJournals saves slices whose journals are long. It gives away slices that differ
+// from their journals, to begin them anew.
 func (h *Hub) keepJournals(now time.Time) error {
 	for _, o := range h.all() {
 		o.mu.Lock()

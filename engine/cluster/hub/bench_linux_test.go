@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// cpuTime is what the process has taken of the processors.
+// cpuTime is the processor time of the process.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -26,8 +26,9 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkDigests has two sites send the same packets over TCP: cpu-ns/digest is what
-// sensors, server and slices take together, in one process. Requests have batch digests.
+// BenchmarkDigests has two sites send the same packets over TCP: cpu-ns/digest is the
+// time of sensors, server and slices together, in one process. Requests have batch
+// digests.
 func BenchmarkDigests(b *testing.B) {
 	for _, c := range []struct{ slices, batch int }{{1, 1024}, {64, 1024}, {64, 128}} {
 		b.Run(fmt.Sprintf("slices=%d/batch=%d", c.slices, c.batch), func(b *testing.B) {
@@ -73,7 +74,7 @@ func BenchmarkTree(b *testing.B) {
 	benchmarkSensors(b, 64*1024, []*sensor{root.under("north", nil).sensor("a"), root.under("south", nil).sensor("b")})
 }
 
-// benchmarkDigests has two sites send so many digests at a time.
+// benchmarkDigests has two sites send n digests at a time.
 func benchmarkDigests(b *testing.B, n int, change func(*Settings)) {
 	l := newLab(b, change)
 	benchmarkSensors(b, n, []*sensor{l.sensor("a"), l.sensor("b")})
@@ -110,9 +111,9 @@ func fill(digests []digest.Digest, times []int64, round int, now int64) {
 	}
 }
 
-// BenchmarkAnswers sends so many digests a second, every 4 ms from one of two sites, and
-// measures how long it takes until all of them are answered. What it takes of two cores is
-// cpu-%.
+// BenchmarkAnswers sends the given number of digests a second, every 4 ms from one of two
+// sites, and measures the time until all of them are answered. cpu-% is its use of two
+// cores.
 func BenchmarkAnswers(b *testing.B) {
 	for _, rate := range []int{1_000_000, 3_000_000} {
 		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) { benchmarkAnswers(b, rate) })

@@ -12,7 +12,7 @@ import (
 // ChainStatus describes a filter that is not rows.
 type ChainStatus struct {
 	Shape chain.Shape `json:"shape"`
-	Lost  int         `json:"slices_lost"` // that do not answer, or have no hub
+	Lost  int         `json:"slices_lost"` // slices that do not answer, or have no hub
 	// FPR and FNR are the predicted shares of new packets that count as copies, and of copies
 	// that pass, with the slices that are lost at present. The equal timers heuristic, which
 	// lowers the first, is left out.
@@ -25,11 +25,11 @@ type ChainStatus struct {
 	Fairness float64 `json:"fairness"`
 }
 
-// describeChains describes the chains of which slices are parts.
+// describeChains describes the chains of a filter.
 func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	shape := s.Shape
 	st := &ChainStatus{Shape: shape, Fairness: 1}
-	st.Shape.WindowUS = 0 // Status.Window says it
+	st.Shape.WindowUS = 0 // Status.Window has it
 	live, fill := make([]int, shape.Chains()), make([]float64, shape.Chains())
 	digests, hops, bytes := 0.0, 0.0, 0.0
 	tests := make([]int, shape.Slices())
@@ -48,7 +48,7 @@ func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 			}
 		}
 	}
-	if fairness, err := theory.Fairness(tests); err == nil { // else there was nothing to test
+	if fairness, err := theory.Fairness(tests); err == nil { // on error there was nothing to test
 		st.Fairness = fairness
 	}
 	if digests > 0 {
@@ -63,16 +63,17 @@ func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	return st
 }
 
-// predict returns the rates of a chain of which so many links answer, which are so full.
+// predict returns the rates of a chain with the given number of live links and the given
+// fill.
 func predict(s chain.Shape, live int, fill float64) (fpr, fnr float64) {
 	if live == 0 {
 		return 0, 1 // it passes all
 	}
-	bits := max(s.Size(), s.Links()) // the rates depend on the fill alone
+	bits := max(s.Size(), s.Links()) // the rates depend only on the fill
 	form := theory.Sliced{Bits: bits, K: s.Hashes, Slices: s.Links()}
 	fpr, fnr, err := form.SplitHybrid(s.Hashes, s.Links()-live, math.Pow(fill, float64(s.Hashes)), s.AtLeast)
 	if err != nil {
-		panic("hub: " + err.Error()) // for shapes that Shape.Check refuses alone
+		panic("hub: " + err.Error()) // only for shapes that Shape.Check refuses
 	}
 	return fpr, fnr
 }

@@ -15,13 +15,13 @@ import (
 // sent.
 const later hubclient.Status = 0xff
 
-// climbing is what an owner knows of requests that the hub above is asked about. Their
-// repetitions are not asked about again: to a filter that knows no sites they would be copies
-// of themselves.
+// climbing is an owner's state of the requests that the hub above is asked about.
+// Repeated requests are not sent up again: a filter that knows no sites would take them
+// for copies of themselves.
 type climbing struct {
 	waits   map[climberKey]bool
 	replies map[string]*slice.Replies // by site, with the answers from above
-	closed  bool                      // the slice is
+	closed  bool                      // the slice is closed
 	skip    []uint64
 	times   []int64
 }
@@ -34,7 +34,8 @@ type climberKey struct {
 	n         int
 }
 
-// climber is a request, what is known here of its digests, and what the hub above says.
+// climber is a request with the local verdicts on its digests and the answer of the hub
+// above.
 type climber struct {
 	hubclient.Answers
 	owner   *owner
@@ -42,10 +43,10 @@ type climber struct {
 	to      string // where the answer goes
 	fence   uint64
 	request hubclient.Request
-	copies  []byte // what this hub says, and at the end the answer
+	copies  []byte // this hub's verdicts, and at the end the answer
 	held    []chain.Held
-	again   bool  // the slice has had it before
-	clock   int64 // how far the site's is ahead, in microseconds
+	again   bool  // the slice has received it before
+	clock   int64 // how much the site's clock is ahead, in microseconds
 }
 
 func (c *climber) key() climberKey {
@@ -53,7 +54,7 @@ func (c *climber) key() climberKey {
 	return climberKey{c.site, r.Seq, r.Time, r.Digests[0], len(r.Digests)}
 }
 
-// climbRows has rows take the request, and the hub above what is new to them.
+// climbRows passes the request to rows, and its new digests to the hub above.
 func (o *owner) climbRows(rows *slice.Slice, site string) hubclient.Status {
 	again, clock := rows.Repeated(site, o.reply, &o.request)
 	if status := o.applyRows(rows, site); status != hubclient.OK {
@@ -77,8 +78,8 @@ func (o *owner) climbLink(result *chain.Result) {
 	})
 }
 
-// climb asks the hub above about what is new here. It returns the answer to the site, or later.
-// The owner is locked. Request and copies are the caller's.
+// climb asks the hub above about the digests that are new here. It returns the answer to
+// the site, or later. The owner is locked. Request and copies are the caller's.
 func (o *owner) climb(c *climber) (status hubclient.Status, copies []byte) {
 	if len(c.request.Digests) == 0 {
 		return hubclient.OK, nil
@@ -114,13 +115,13 @@ func (o *owner) climb(c *climber) (status hubclient.Status, copies []byte) {
 	if p.waiting.Add(1) > maxClimbing {
 		p.waiting.Add(-1)
 		p.unchecked.Add(uint64(asked))
-		o.settle(c) // they pass
+		o.settle(c) // all of its digests pass
 		return hubclient.Overloaded, nil
 	}
 	o.up.waits[c.key()] = true
 	c.owner, c.copies = o, slices.Clone(c.copies)
 	c.request.Digests, c.request.Deltas = slices.Clone(c.request.Digests), nil
-	c.Done = func() { p.done <- c } // which has room
+	c.Done = func() { p.done <- c } // the channel has room
 	shape := &o.hub.settings
 	entry := o.number
 	if !shape.Shape.Rows() {
@@ -130,7 +131,8 @@ func (o *owner) climb(c *climber) (status hubclient.Status, copies []byte) {
 	return later, nil
 }
 
-// skipCopies finds what is not asked about, and the times of all. It returns how many digests are.
+// skipCopies marks the digests that the hub above is not asked about, and finds all
+// times. It returns how many digests are asked about.
 func (o *owner) skipCopies(c *climber) (asked int) {
 	r, n := &c.request, len(c.request.Digests)
 	asked = n
@@ -151,7 +153,7 @@ func (o *owner) skipCopies(c *climber) (asked int) {
 	return asked
 }
 
-// count counts a request that is new, and tells the hub above.
+// count counts a new request, and reports it to the hub above.
 func (p *parent) count(c *climber, asked int) {
 	n := len(c.request.Digests)
 	p.digests.Add(uint64(n))
@@ -160,7 +162,7 @@ func (p *parent) count(c *climber, asked int) {
 	p.client.Count(uint64(n), uint64(n-asked))
 }
 
-// landed answers a site once all is known.
+// landed answers a site once all verdicts are known.
 func (o *owner) landed(c *climber) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -171,7 +173,7 @@ func (o *owner) landed(c *climber) {
 		}
 	}
 	if o.hub.settings.closed() {
-		o.hub.parent.hitsAbove.Add(-uint64(c.Unchecked)) // they count as copies without being known
+		o.hub.parent.hitsAbove.Add(-uint64(c.Unchecked)) // unchecked digests count as copies without being known
 	}
 	o.hub.parent.unchecked.Add(uint64(c.Unchecked))
 	delete(o.up.waits, c.key())
@@ -185,7 +187,7 @@ func (o *owner) landed(c *climber) {
 	o.publish(c.to)
 }
 
-// settle sets what was held and is no copy. The owner is locked.
+// settle sets held digests that are not copies. The owner is locked.
 func (o *owner) settle(c *climber) {
 	if link, ok := o.slice.(*chain.Link); ok && len(c.held) > 0 && !o.up.closed {
 		for _, h := range c.held {
@@ -196,7 +198,7 @@ func (o *owner) settle(c *climber) {
 	}
 }
 
-// land waits until the hub above has answered all that it was asked, or is given up.
+// land waits until the hub above has answered all requests, or is given up.
 func (o *owner) land() {
 	waiting := func() bool {
 		o.mu.Lock()

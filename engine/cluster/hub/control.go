@@ -15,7 +15,7 @@ import (
 func statusSubject(s *Settings) string { return "fdctl." + s.Namespace + "." + s.Filter + ".status" }
 func reloadSubject(s *Settings) string { return "fdctl." + s.Namespace + "." + s.Filter + ".reload" }
 
-// subscribeControl begins to take what other programs of the hub ask.
+// subscribeControl subscribes to the requests of the hub's other programs.
 func (h *Hub) subscribeControl() error {
 	_, err := h.conn.Subscribe(statusSubject(&h.settings), func(m *nats.Msg) {
 		text, err := json.Marshal(h.part())
@@ -42,7 +42,7 @@ func (h *Hub) subscribeControl() error {
 	return err
 }
 
-// Admin is a connection of a program that looks after hubs.
+// Admin is a connection for administering hubs.
 type Admin struct {
 	conn     *nats.Conn
 	settings Settings
@@ -97,7 +97,7 @@ func (a *Admin) Status() (Status, error) {
 	for end, seen := time.Now().Add(controlTime), 0; seen < a.settings.Slices; {
 		m, err := sub.NextMsg(time.Until(end))
 		if err != nil {
-			break // what came is shown
+			break // the answers that came are shown
 		}
 		var p part
 		if err := json.Unmarshal(m.Data, &p); err != nil {

@@ -25,13 +25,14 @@ const pendingCounts = 16 << 20
 // CountsFolder returns the folder of the counts that sites send.
 func (f *Folder) CountsFolder() string { return f.at("counts") }
 
-// countsKey returns what tells the hub's key from others, in files of counts.
+// countsKey returns an identifier of the hub's key, for files of counts.
 func (s *Settings) countsKey() string {
 	key := secret.Secret(s.Key).AESKey(secret.Counts)
 	return hex.EncodeToString(key[:8])
 }
 
-// openCounts begins to take counts, at the hub that has the keys of sites: one of several.
+// openCounts begins to take counts if this hub has the keys of sites: one of several
+// does.
 func (h *Hub) openCounts(f *Folder, limit int64) error {
 	if h.settings.Joined || limit == 0 {
 		return nil
@@ -69,8 +70,8 @@ type CountsStatus struct {
 	Rows []CountRow `json:"rows"` // of the latest windows, the oldest first
 }
 
-// CountRow is a counts.Row, which hubs send each other, with the names that rows of commands
-// have.
+// CountRow is a counts.Row, which hubs send each other, with the field names of the
+// commands' rows.
 type CountRow struct {
 	WindowStart *time.Time `json:"window_start"` // nil for packets without a time
 	WindowEnd   *time.Time `json:"window_end"`
@@ -87,7 +88,7 @@ type CountRow struct {
 	Missing     []string   `json:"missing,omitempty"`
 }
 
-// countsPart is what a hub tells others of its counts.
+// countsPart is what a hub sends others about its counts.
 type countsPart struct {
 	counts.Totals
 	Rows []counts.Row `json:"rows"`
@@ -114,7 +115,7 @@ func (h *Hub) countsPart() *countsPart {
 func (f *Folder) siteNames() (names []string) {
 	entries, err := os.ReadDir(f.at(sitesFolder))
 	if err != nil {
-		return nil // then none is missing
+		return nil // without a list none is missing
 	}
 	for _, e := range entries {
 		if site, ok := strings.CutSuffix(e.Name(), keySuffix); ok {

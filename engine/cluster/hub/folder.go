@@ -25,7 +25,7 @@ import (
 
 // Errors about folders.
 var (
-	// ErrFolder is wrapped by the errors about what a folder holds.
+	// ErrFolder is wrapped by the errors about a folder's content.
 	ErrFolder = errors.New("state folder")
 	// ErrNoFolder says that there is no hub in a folder.
 	ErrNoFolder = fmt.Errorf("%w: no hub has been started with it", ErrFolder)
@@ -38,7 +38,7 @@ var (
 // settingsVersion is the version of the files of a folder.
 const settingsVersion = 1
 
-// Settings are what a hub was made with. Sites get most of them in their tokens.
+// Settings are a hub's stored settings. Sites get most of them in their tokens.
 type Settings struct {
 	Version   int    `json:"version"`
 	ID        string `json:"id"` // of the hub of this folder, among others
@@ -49,9 +49,9 @@ type Settings struct {
 	WindowUS  int64  `json:"window_us"`
 	// Shape is the filter. The zero value stands for rows of digests, in horizontal slices.
 	Shape    chain.Shape `json:"shape,omitzero"`
-	Identity string      `json:"identity"`         // what makes packets the same
-	Ignore   string      `json:"ignore,omitempty"` // fields that it leaves out, too
-	Within   string      `json:"within,omitempty"` // points whose packets alone are copies of each other
+	Identity string      `json:"identity"`         // which packets are equal
+	Ignore   string      `json:"ignore,omitempty"` // fields that the identity leaves out, too
+	Within   string      `json:"within,omitempty"` // only packets of these points are copies of each other
 	Key      []byte      `json:"key"`              // of digests, for all sites
 	Listen   string      `json:"listen"`           // address of the embedded server
 	URL      string      `json:"url"`              // where sites reach it; empty follows from Listen
@@ -59,8 +59,8 @@ type Settings struct {
 	CA       string      `json:"ca,omitempty"`
 	Journal  bool        `json:"journal,omitempty"` // requests are written down before they are answered
 	Joined   bool        `json:"joined,omitempty"`  // the server and its keys are another hub's
-	// Parent is the token by which the hub asks another one about what is new to it, empty for
-	// none. ParentWaitUS is how long it waits for the answer, in microseconds.
+	// Parent is the token for asking another hub about elements that are new here, empty
+	// for none. ParentWaitUS is how long it waits for the answer, in microseconds.
 	Parent       string `json:"parent,omitempty"`
 	ParentWaitUS int64  `json:"parent_wait_us,omitempty"`
 }
@@ -157,7 +157,7 @@ func MakeFolder(path string) (*Folder, Settings, error) {
 	return f, s, f.Save(s)
 }
 
-// newID returns what tells a hub from others.
+// newID returns an identifier that distinguishes a hub from others.
 func newID() string { return strings.ToLower(rand.Text()) }
 
 func (f *Folder) at(parts ...string) string {
@@ -196,7 +196,7 @@ func (f *Folder) write(name string, content []byte) error {
 	return os.Rename(temporary, f.at(name))
 }
 
-// seed returns the seed of an NKey. It makes one if there is none and create says so.
+// seed returns the seed of an NKey. If there is none and create is set, it makes one.
 func (f *Folder) seed(name string, create bool) ([]byte, error) {
 	text, err := os.ReadFile(f.at(name))
 	if err == nil {
@@ -235,7 +235,7 @@ func (f *Folder) HubSeed() ([]byte, error) { return f.seed(hubKeyFile, false) }
 // siteFile returns the file of a site's key.
 func siteFile(site string) string { return filepath.Join(sitesFolder, site+keySuffix) }
 
-// Join returns the token of a site, with a key that it makes at the first call.
+// Join returns the token of a site, and makes its key at the first call.
 func (f *Folder) Join(s Settings, site string) (hubclient.Token, error) {
 	if !hubclient.ValidName(site) {
 		return hubclient.Token{}, fmt.Errorf("%w: %q", ErrName, site)
@@ -282,7 +282,7 @@ func (f *Folder) Sites() (map[string]string, error) {
 	return keys, nil
 }
 
-// token returns what a site needs.
+// token returns a site's token.
 func (s *Settings) token(site, seed string) hubclient.Token {
 	return hubclient.Token{
 		URL: s.SiteURL(), Namespace: s.Namespace, Site: site, Seed: seed, Filter: s.Filter, Epoch: s.Epoch,

@@ -57,7 +57,7 @@ func TestGive(t *testing.T) {
 			t.Errorf("%s belongs to %d:%d", name, owner.Uid, owner.Gid)
 		}
 	})
-	if files < 5 { // two folders, the settings, the key of the hub, and that of the site
+	if files < 5 { // two folders, the settings, the key of the hub, and the key of the site
 		t.Errorf("only %d files", files)
 	}
 }

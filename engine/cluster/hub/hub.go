@@ -29,7 +29,7 @@ type Config struct {
 	Reload func() error
 	// Repair, if not nil, is called when JetStream has taken nothing for some seconds.
 	Repair func() error
-	Dial   []nats.Option // beside those that hubs always need
+	Dial   []nats.Option // in addition to the options of every hub
 }
 
 // Hub answers for slices until Close.
@@ -40,20 +40,20 @@ type Hub struct {
 	folder   *Folder
 	counts   *counts.Store // nil where another hub has it
 	log      Logger
-	conn     *nats.Conn // for what hubs share, and for administrators
-	sites    *nats.Conn // hears sites, and may answer them only
+	conn     *nats.Conn // connection for what hubs share, and for administrators
+	sites    *nats.Conn // hears sites, and may only answer them
 	memory   int
 	limit    int
 	reload   func() error
 	repair   func() error
 	started  time.Time
 	layout   *layout
-	parent   *parent      // asked about what is new here, nil for none
-	renewed  atomic.Int64 // when the lease was renewed, after started
+	parent   *parent      // hub above, which is asked about new elements; nil for none
+	renewed  atomic.Int64 // time of the last renewal of the lease, after started
 	cuts     atomic.Int64 // of the connection
-	known    atomic.Int64 // of them, those before the layout was read last
-	unnoted  atomic.Bool  // a journal failed last
-	keyCheck uint64       // what sites show their key by
+	known    atomic.Int64 // cuts before the last reading of the layout
+	unnoted  atomic.Bool  // the last write to a journal failed
+	keyCheck uint64       // check value of the sites' key
 	reports  reports
 	bad      badRequests
 	rates    rates
@@ -133,14 +133,14 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	return errors.Join(h.sites.Flush(), h.conn.Flush())
 }
 
-// mayAnswer reports whether no other hub can have taken a slice: the lease was renewed
-// lately, and the connection has not been cut since the layout was read.
+// mayAnswer reports whether no other hub can own this hub's slices: the lease was renewed
+// recently, and the connection has not been cut since the layout was read.
 func (h *Hub) mayAnswer(now time.Time) bool {
 	return h.cuts.Load() == h.known.Load() && now.Sub(h.started)-time.Duration(h.renewed.Load()) <= leaseTime/2
 }
 
-// Close answers what has arrived, saves the slices, lets others own them, and ends the
-// connection.
+// Close answers the requests that have arrived, saves the slices, releases them to
+// others, and ends the connection.
 func (h *Hub) Close() error {
 	h.cancel()
 	h.group.Wait()

@@ -63,7 +63,7 @@ func newLab(t testing.TB, change func(*Settings)) *lab {
 	return startLab(t, change, 0)
 }
 
-// startLab is newLab with a hub that keeps so many bytes of counts.
+// startLab is newLab with a hub that keeps the given number of bytes of counts.
 func startLab(t testing.TB, change func(*Settings), counts int64) *lab {
 	t.Helper()
 	folder, settings, err := MakeFolder(t.TempDir())
@@ -179,8 +179,8 @@ func (s *sensor) ask(digests []uint64, times []int64) []bool {
 	return copies
 }
 
-// TestRace has two sites send the same 100,000 packets at the same instants: of each
-// packet, one of both is new.
+// TestRace has two sites send the same 100,000 packets at the same instants: each packet
+// is new at one of them.
 func TestRace(t *testing.T) {
 	l := newLab(t, nil)
 	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
@@ -245,8 +245,8 @@ func TestSlicesAgree(t *testing.T) {
 	}
 }
 
-// TestRestart stops a hub, and starts it again: slices know what they knew, the matrix
-// goes on, and owners have a higher number.
+// TestRestart stops a hub, and starts it again: slices keep their state, the matrix goes
+// on, and owners have a higher number.
 func TestRestart(t *testing.T) {
 	l := newLab(t, nil)
 	digests, times := []uint64{1, 1 << 40, 1 << 60}, []int64{0, 10_000, 20_000}
@@ -274,7 +274,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestKeys refuses those whom the server does not know, and what sites must not do.
+// TestKeys refuses unknown users, and subjects that sites must not use.
 func TestKeys(t *testing.T) {
 	l := newLab(t, nil)
 	a, b := l.token("a"), l.token("b")
@@ -337,7 +337,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestRemove disconnects a site, and leaves the others alone.
+// TestRemove disconnects a site, and does not touch the others.
 func TestRemove(t *testing.T) {
 	l := newLab(t, nil)
 	a, b := l.token("a"), l.sensor("b")
@@ -367,7 +367,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestOldServer refuses a NATS server that lacks what hubs need.
+// TestOldServer refuses a NATS server that lacks features of hubs.
 func TestOldServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

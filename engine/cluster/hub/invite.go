@@ -21,16 +21,17 @@ var (
 	ErrJoined = errors.New("this hub has joined another one: keys of sites are made there")
 )
 
-// invitationPrefix is what invitations of this version begin with.
+// invitationPrefix begins invitations of this version.
 const invitationPrefix = "fdhub1:"
 
-// invitation is what another hub of the filter needs.
+// invitation is everything that another hub of the filter needs.
 type invitation struct {
 	Settings Settings `json:"settings"`
 	Seed     string   `json:"seed"`
 }
 
-// Invite returns a line by which another hub joins those of the folder. It is a secret.
+// Invite returns a line with which another hub joins the hubs of the folder. It is a
+// secret.
 func (f *Folder) Invite(s Settings) (string, error) {
 	seed, err := f.HubSeed()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// journalBytes is how much of a journal there may be before the slice is saved, and
-	// journalAge how long.
+	// journalBytes and journalAge bound the length and age of a journal before the slice
+	// is saved.
 	journalBytes = 16 << 20
 	journalAge   = 30 * time.Second
 )
@@ -22,18 +22,18 @@ const (
 var errJournal = errors.New("bad journal")
 
 // journal is the log of a slice's requests, in JetStream. A request is in it before it is
-// answered, so a new owner that has the slice as it was saved, and takes all requests
-// since, knows what was answered.
+// answered, so a new owner that loads the saved slice and replays all later requests
+// knows all answers.
 //
-// An owner adds to the journal only behind the last message that it knows of. Where
-// another owner has added one, that fails: so two owners cannot both answer.
+// An owner adds to the journal only after the last message that it has seen. This fails
+// where another owner has added one: so two owners cannot both answer.
 type journal struct {
 	layout  *layout
 	subject string
 	last    uint64 // sequence of the last message, 0 for none
 	bytes   int    // since it was saved
 	savedAt time.Time
-	broken  bool // what the stream has is not what the slice knows
+	broken  bool // the stream differs from the slice's state
 }
 
 func (l *layout) journal(number int) *journal {
@@ -62,8 +62,8 @@ func (j *journal) due(now time.Time) bool {
 	return j.bytes > journalBytes || j.bytes > 0 && now.Sub(j.savedAt) > journalAge
 }
 
-// replay gives a slice all requests behind the message that it was saved at. It goes on
-// behind messages that cannot be read, and returns an error that wraps errJournal.
+// replay applies to a slice all requests after the message that it was saved at. It skips
+// messages that cannot be read, and then returns an error that wraps errJournal.
 func (j *journal) replay(s keeper, savedAt uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -129,8 +129,8 @@ func (j *journal) at() uint64 {
 	return j.last
 }
 
-// saved removes what no owner will need again: all before the last message. That one stays,
-// as the number that the next message has to follow.
+// saved removes all messages before the last one, which no owner will need again. The
+// last one stays: its number is what the next message has to follow.
 func (j *journal) saved(now time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()

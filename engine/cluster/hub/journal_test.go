@@ -39,8 +39,8 @@ func (l *lab) crash(t *testing.T) {
 	crash(t, l.hub)
 }
 
-// TestJournal crashes a hub again and again, with slices saved at various places: what is
-// restored is what was there, bit for bit, and answers the same.
+// TestJournal crashes a hub again and again, with slices saved at various places: the
+// restored state equals the lost one, bit for bit, and answers the same.
 func TestJournal(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 3, true })
 	twin := newLab(t, func(s *Settings) { s.Slices = 3 })
@@ -110,8 +110,8 @@ func TestJournalOwner(t *testing.T) {
 	}
 }
 
-// TestJournalFull has a journal that takes nothing, as on a full disk: packets pass unchecked,
-// and once there is room again all goes on, with what was known.
+// TestJournalFull has a journal that takes nothing, as on a full disk: packets pass
+// unchecked, and once there is room again everything goes on, with the earlier state.
 func TestJournalFull(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices, s.Journal = 1, true })
 	a := l.sensor("a")

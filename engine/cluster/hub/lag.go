@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// lagDrift is how much faster the clocks of a site and of the hub may go apart than the
-	// least lag follows: a thousandth.
+	// lagDrift is the drift between the clocks of a site and the hub that the least lag
+	// follows: a thousandth.
 	lagDrift = 1000
-	// lagReset is after how long a site counts as late because its clock was set.
+	// lagReset is the time of lateness after which a site's clock counts as set.
 	lagReset = 30 * time.Second
 )
 
-// lag tells which requests of a site come too late. Its clock is not the hub's, so what
-// counts is how much longer a request took than the fastest ones. After a cut of the
-// network the requests of before come that late, when nobody waits for them any more.
+// lag finds the requests of a site that come too late. The site's clock is not the hub's,
+// so it compares the delay of a request with the delays of the fastest ones. After a cut
+// of the network, earlier requests come so late that nobody waits for them any more.
 type lag struct {
 	least time.Duration // of the site's times behind the hub's
-	at    time.Time     // when that was known
-	since time.Time     // of the first of requests that were all late, or zero
+	at    time.Time     // time of that measurement
+	since time.Time     // time of the first of a run of late requests, or zero
 }
 
 // inTime reports whether the deadline of a request is yet to come.

@@ -23,7 +23,8 @@ const (
 	// leaseTime is after how long a silent hub loses its slices. It stops to answer after
 	// half of that, by its own clock.
 	leaseTime = 4 * time.Second
-	// repairAfter is after how long without success the store of leases is opened again.
+	// repairAfter is the time without success after which the store of leases is opened
+	// again.
 	repairAfter = 3 * time.Second
 	// leaseEvery is the time between renewals.
 	leaseEvery = 500 * time.Millisecond
@@ -33,13 +34,14 @@ const (
 
 // layout says which hub owns which slice, in JetStream: all hubs of a filter see the same.
 //
-// A bucket of leases has a key for each hub that lives: NATS removes it leaseTime after the
-// last renewal. A bucket of owners has a key for each slice. To become an owner, a hub
-// replaces the revision of the key that it has seen, so one of several hubs succeeds. That
-// revision is the fencing number: it is higher than those of all owners before.
+// A bucket of leases has a key for each hub that lives: NATS removes it leaseTime after
+// the last renewal. A bucket of owners has a key for each slice. To become an owner, a
+// hub replaces the revision of the key that it has seen, so only one of several hubs
+// succeeds. The revision is the fencing number: it is higher than the revisions of all
+// owners before.
 type layout struct {
 	name   string
-	seed   []byte // of all hubs: makes leases known to be theirs
+	seed   []byte // seed of all hubs: proves that leases are theirs
 	js     jetstream.JetStream
 	log    jetstream.Stream // of journals, nil without
 	leases jetstream.KeyValue
@@ -59,8 +61,8 @@ type record struct {
 	revision uint64
 }
 
-// openLayout makes or opens what hubs share, and waits until it knows the present state.
-// It follows changes until the context ends.
+// openLayout makes or opens the shared buckets, and waits until it knows the present
+// state. It follows changes until the context ends.
 func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, seed []byte, group *sync.WaitGroup) (*layout, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -80,7 +82,7 @@ func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, seed []byte, 
 	if s.Journal {
 		l.log, err = js.CreateOrUpdateStream(begin, jetstream.StreamConfig{Name: stream, Subjects: []string{l.journalSubject("*")}, AllowDirect: true})
 	} else if err = js.DeleteStream(begin, stream); errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = nil // else it would be of the past when journals are wanted again
+		err = nil // an old log would be outdated when journals are wanted again
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: JetStream, which hubs need: %w", ErrServer, err)
@@ -88,9 +90,8 @@ func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, seed []byte, 
 	return l, l.watch(ctx, group)
 }
 
-// watch follows the buckets anew, as after a cut of the connection, and waits until it knows
-// the present state. It makes the one of leases: a server that was started again has lost
-// that.
+// watch follows the buckets anew, as after a cut of the connection, and waits until it
+// knows the present state. It makes the bucket of leases: a restarted server has lost it.
 func (l *layout) watch(ctx context.Context, group *sync.WaitGroup) error {
 	if l.unwatch != nil {
 		l.unwatch()
@@ -148,7 +149,7 @@ func (l *layout) noteHub(e jetstream.KeyValueEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.Operation() == jetstream.KeyValuePut {
-		if hmac.Equal(e.Value(), l.proof(e.Key())) { // else nobody's who holds the key of hubs
+		if hmac.Equal(e.Value(), l.proof(e.Key())) { // otherwise the lease is not from a holder of the hubs' key
 			l.hubs[e.Key()] = time.Now()
 		}
 	} else {
@@ -213,7 +214,7 @@ func (l *layout) unowned(count int, now time.Time) (n int) {
 
 func sliceKey(number int) string { return fmt.Sprintf("s%03d", number) }
 
-// renew says that a hub lives.
+// renew renews a hub's lease.
 func (l *layout) renew(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
@@ -221,15 +222,16 @@ func (l *layout) renew(id string) error {
 	return err
 }
 
-// leave says that a hub lives no more.
+// leave ends a hub's lease.
 func (l *layout) leave(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
 	return l.leases.Delete(ctx, id)
 }
 
-// change makes a hub the owner of a slice, or nobody, if it is still that of the record. It
-// returns the new revision. Errors wrap jetstream.ErrKeyExists if another was first.
+// change makes a hub, or nobody, the owner of a slice if its owner is still the one of
+// the record. It returns the new revision. Errors wrap jetstream.ErrKeyExists if another
+// was first.
 func (l *layout) change(number int, seen record, id string) (uint64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
@@ -261,8 +263,8 @@ func isTaken(err error) bool {
 		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// save stores a slice for its next owner, and the message of the journal up to which it
-// knows all.
+// save stores a slice for its next owner, with the number of the last journal message
+// that it includes.
 func (l *layout) save(number int, s keeper, at uint64) error {
 	data := s2.Encode(nil, s.Save(binary.LittleEndian.AppendUint64(nil, at)))
 	return l.store(number, data)
@@ -276,10 +278,10 @@ func (l *layout) store(number int, data []byte) error {
 }
 
 // errSaved says that a stored slice cannot be used.
-var errSaved = errors.New("what was saved cannot be used")
+var errSaved = errors.New("the saved slice cannot be used")
 
-// load returns what was stored last of a slice, with the message of the journal, or nil if
-// nothing was. Errors wrap errSaved, or are of the server.
+// load returns the slice stored last, with the number of its last journal message, or nil
+// if nothing was stored. Errors wrap errSaved, or are of the server.
 func (l *layout) load(number int) (data []byte, at uint64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()

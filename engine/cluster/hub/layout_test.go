@@ -31,7 +31,7 @@ func (l *lab) another(name string) *Hub {
 	return h
 }
 
-// awaitSlices waits until hubs have so many slices each.
+// awaitSlices waits until hubs have the given numbers of slices.
 func awaitSlices(t *testing.T, hubs map[*Hub]int) {
 	t.Helper()
 	if !wait.For(func() bool {
@@ -48,8 +48,8 @@ func awaitSlices(t *testing.T, hubs map[*Hub]int) {
 	}
 }
 
-// TestMoves has three hubs, of which slices move to and from one another while sensors
-// ask: the answers are those of one hub, and each later owner has a higher number.
+// TestMoves has three hubs, whose slices move to and from one another while sensors ask:
+// the answers equal one hub's, and each later owner has a higher number.
 func TestMoves(t *testing.T) {
 	twelve := func(s *Settings) { s.Slices = 12 }
 	one, many := newLab(t, twelve), newLab(t, twelve)

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// keeper is what an owner has for a slice: a slice.Slice, or a chain.Link.
+// keeper is an owner's form of a slice: a slice.Slice, or a chain.Link.
 type keeper interface {
 	Stats() slice.Stats
 	EachSite(f func(name string, digests, copies uint64))
@@ -24,17 +24,17 @@ type keeper interface {
 }
 
 const (
-	// linkWaiting is how many messages of other links wait. Sites have eight requests each under
-	// way, for each of which there are two at most.
+	// linkWaiting is how many messages of other links wait. Sites have eight requests
+	// each under way, with at most two messages for each.
 	linkWaiting = 16 * slice.MaxSites
 	// linkBytes bounds their memory.
 	linkBytes = 256 << 20
-	// futureTime is how far the clock of a site may be ahead of the hub's. A filter of timers
-	// forgets by the latest time that it has seen.
+	// futureTime bounds how much the clock of a site may be ahead of the hub's. A filter
+	// of timers expires by the latest time that it has seen.
 	futureTime = time.Minute
 )
 
-// linkSubject is where messages to a link go. The hub's first key alone may use it.
+// linkSubject is where messages to a link go. Only the hub's first key may use it.
 func (s *Settings) linkSubject(number int) string {
 	return fmt.Sprintf("fdlink.%s.%s.%d.s%03d", s.Namespace, s.Filter, s.Epoch, number)
 }
@@ -96,8 +96,8 @@ func (o *owner) begin(link *chain.Link, site string, msg []byte) hubclient.Statu
 	return result.Answer.Status
 }
 
-// send sends messages to other links. The order of calls is that of messages: the owner is
-// locked.
+// send sends messages to other links. The order of calls is the order of messages: the
+// owner is locked.
 func (o *owner) send(r *chain.Result) {
 	s := &o.hub.settings
 	c, link := s.Shape.Place(o.number)
@@ -113,7 +113,7 @@ func (o *owner) send(r *chain.Result) {
 	}
 }
 
-// open makes a slice of what was saved, or an empty one of nil.
+// open restores a slice from saved data, or makes an empty one from nil.
 func (h *Hub) open(number int, data []byte) (keeper, error) {
 	if !h.settings.Shape.Rows() {
 		return h.openLink(number, data)
@@ -143,7 +143,8 @@ func (h *Hub) openLink(number int, data []byte) (keeper, error) {
 	return l, nil
 }
 
-// apply has a slice take a request of its journal. What it refuses now it has refused then.
+// apply has a slice take a request of its journal. Requests that it refuses now were
+// refused then, too.
 func apply(s keeper, site string, msg []byte) error {
 	link, chained := s.(*chain.Link)
 	if chained && site == "" {

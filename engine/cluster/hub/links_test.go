@@ -20,7 +20,7 @@ func shaped(shape chain.Shape) func(*Settings) {
 	return func(s *Settings) { s.Shape, s.Slices = shape, shape.Slices() }
 }
 
-// vertical is a filter of so many vertical slices.
+// vertical is a filter of the given number of vertical slices.
 func vertical(v int, filter string) chain.Shape {
 	s := chain.Shape{Layout: chain.Vertical, H: 1, V: v, Filter: filter, Hashes: 4, Bytes: 1 << 20, Primitive: chain.FirstTestThenSet, AtLeast: 4}
 	if filter == chain.Timers {
@@ -29,8 +29,8 @@ func vertical(v int, filter string) chain.Shape {
 	return s
 }
 
-// TestChainsAnswer has a hub answer one site about a stream that fills its filter. Each verdict
-// is that of engine/paper's vertical filter.
+// TestChainsAnswer has a hub answer one site about a stream that fills its filter. Each
+// verdict equals that of engine/paper's vertical filter.
 func TestChainsAnswer(t *testing.T) {
 	count := 2_000_000
 	if testing.Short() {
@@ -109,7 +109,7 @@ func TestChainRace(t *testing.T) {
 	}
 }
 
-// news counts what is no copy.
+// news counts elements that are no copies.
 func news(copies []bool) (n int) {
 	for _, c := range copies {
 		if !c {
@@ -119,9 +119,9 @@ func news(copies []bool) (n int) {
 	return n
 }
 
-// TestChainMoves has a second hub take half of the links, and give them back in order: then
-// nothing was forgotten. Then it dies: its links have lost what they knew, and the others
-// decide, by as many answers as are wanted.
+// TestChainMoves has a second hub take half of the links, and give them back in order:
+// then nothing was forgotten. Then it dies: its links have lost their state, and the
+// others decide, by the required number of answers.
 func TestChainMoves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits until leases end")
@@ -151,7 +151,7 @@ func TestChainMoves(t *testing.T) {
 	}
 }
 
-// TestChainJournal crashes a hub whose links write down what they take: they know all again.
+// TestChainJournal crashes a hub whose links keep journals: they recover everything.
 func TestChainJournal(t *testing.T) {
 	for _, filter := range []string{chain.Bloom, chain.Timers} {
 		shape := vertical(3, filter)

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// overloadAt is how many requests wait for a slice before it refuses them. Sites have a
-	// few each under way, so this many are far more than it can answer in time.
+	// overloadAt is the number of waiting requests from which a slice refuses more. Sites
+	// have a few each under way, so this many are far more than it can answer in time.
 	overloadAt = 512
 	// pendingBytes bounds the memory of requests that wait.
 	pendingBytes = 64 << 20
@@ -94,7 +94,7 @@ func (o *owner) answer(m *nats.Msg) {
 	}
 }
 
-// publish sends what is in out.
+// publish sends the content of out.
 func (o *owner) publish(to string) {
 	if err := o.hub.sites.Publish(to, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		o.hub.log.Warn(fmt.Sprintf("slice %d: an answer was not sent: %v", o.number, err))
@@ -175,7 +175,8 @@ func (o *owner) bad(site, what string) {
 	o.hub.noteBad(site, what)
 }
 
-// lastWord returns the last word of a subject: the site, in those that sites publish to.
+// lastWord returns the last word of a subject: the site, in the subjects that sites
+// publish to.
 func lastWord(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
 // noted adds a request to the journal. Where that fails the slice answers no more, until it
@@ -220,7 +221,7 @@ func (o *owner) lagOf(site string) *lag {
 	return l
 }
 
-// stop answers no more: what arrived is answered, unless that takes too long.
+// stop ends the answers: requests that arrived are answered, unless that takes too long.
 func (o *owner) stop() error {
 	for _, sub := range []*nats.Subscription{o.sub, o.linked} {
 		if sub == nil {

@@ -31,14 +31,15 @@ func newOwner(t testing.TB) *owner {
 	return &owner{hub: &Hub{settings: settings, keyCheck: settings.token("x", "").KeyCheck(), started: time.UnixMicro(int64(goodRequest().Time))}, slice: s, fence: 7, lags: map[string]*lag{}}
 }
 
-// goodRequest is one that a slice takes.
+// goodRequest is a request that a slice takes.
 func goodRequest() hubclient.Request {
 	return hubclient.Request{Op: hubclient.TestAndSet, Epoch: 1, Seq: 5, Time: 1_700_000_000_000_000, Digests: []uint64{1, 2, 3}}
 }
 
 const goodSubject = "fd.main.packets.1.s000.tas.a"
 
-// TestRefused sends what no slice takes: the answer says why, and it is counted.
+// TestRefused sends requests that no slice takes: the answer has the reason, and it is
+// counted.
 func TestRefused(t *testing.T) {
 	o := newOwner(t)
 	good := goodRequest()
@@ -124,8 +125,8 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// TestOverload has a slice that does not come to its work: requests wait up to a bound,
-// then they are refused, and all of them are answered.
+// TestOverload has a slice that does not work: requests wait up to a bound, then they are
+// refused, and all of them are answered.
 func TestOverload(t *testing.T) {
 	l := newLab(t, nil)
 	token := l.token("a")

@@ -19,27 +19,29 @@ import (
 var ErrParent = errors.New("the hub above")
 
 const (
-	// ParentWait is how long the hub above may take by default: half of what live sensors wait.
+	// ParentWait is the default time that the hub above may take: half of what live
+	// sensors wait.
 	ParentWait = 10 * time.Millisecond
 	// maxClimbing is how many requests wait for the hub above at a time.
 	maxClimbing = 4096
 )
 
-// parent is the connection to the hub above. What is new here is asked about there, by the site
-// of the token. The slice there follows from the slice here: see Settings.CheckParent.
+// parent is the connection to the hub above. It asks there about new elements, as the
+// site of the token. The slice there follows from the slice here: see
+// Settings.CheckParent.
 type parent struct {
 	token   hubclient.Token
 	link    *natslink.Link
 	client  *hubclient.Client
 	log     Logger
-	done    chan *climber // all is known of it; it has room for all that wait
+	done    chan *climber // requests whose verdicts are all known; it has room for all that wait
 	ended   sync.WaitGroup
 	waiting atomic.Int64
 	sparse  bool
 	treeCounts
 }
 
-// treeCounts are what a hub counts of the tree. They begin with the process.
+// treeCounts are a hub's counts of the tree. They begin with the process.
 type treeCounts struct {
 	digests, hits, asked, hitsAbove, unchecked, sets, messages, bytes atomic.Uint64
 }
@@ -60,7 +62,7 @@ func (s *Settings) CheckParent() error {
 	case s.entries()%token.Slices != 0:
 		return fmt.Errorf("%w has %d slices that sites send to: %d here are no multiple of that", ErrParent, token.Slices, s.entries())
 	case s.Shape.Filter == chain.Events:
-		return fmt.Errorf("%w: a window of events counts those of a filter, so it goes without a tree", ErrParent)
+		return fmt.Errorf("%w: a window of events counts the events of one filter, so it excludes a tree", ErrParent)
 	case s.Journal && s.sparse():
 		return fmt.Errorf("%w: a journal has no answers from there, so it goes without %s", ErrParent, chain.FirstTestThenSet)
 	case s.ParentWaitUS < 1:
@@ -69,8 +71,8 @@ func (s *Settings) CheckParent() error {
 	return nil
 }
 
-// SetParent takes what all hubs of a tree have in common from the token of the one above. It
-// reports whether tokens of this hub became invalid.
+// SetParent takes the settings that all hubs of a tree share from the token of the hub
+// above. It reports whether tokens of this hub became invalid.
 func (s *Settings) SetParent(token hubclient.Token) (invalid bool) {
 	before := s.token("", "")
 	s.Parent = token.Encode()
@@ -82,15 +84,16 @@ func (s *Settings) SetParent(token hubclient.Token) (invalid bool) {
 	return before.Encode() != after.Encode()
 }
 
-// sparse reports whether what is new here is set when the hub above has not known it.
+// sparse reports whether new elements are set only once the hub above has reported them
+// new.
 func (s *Settings) sparse() bool {
 	return s.Parent != "" && (s.Shape.Primitive == chain.FirstTestThenSet || s.Shape.Filter == chain.Timers)
 }
 
-// closed reports whether what the hub above does not answer counts as a copy.
+// closed reports whether elements that the hub above does not answer for count as copies.
 func (s *Settings) closed() bool { return !s.Shape.Rows() && s.Shape.AtLeast == 0 }
 
-// openParent connects to the hub above, and returns nil without one. One that cannot be reached
+// openParent connects to the hub above, and returns nil without one. An unreachable hub
 // is no error: it is tried again.
 func openParent(s *Settings, log Logger) (*parent, error) {
 	if s.Parent == "" {
@@ -118,11 +121,11 @@ func openParent(s *Settings, log Logger) (*parent, error) {
 	}
 	switch {
 	case unreached != nil:
-		log.Warn(fmt.Sprintf("%v: %s cannot be reached (%v): what is new here stays unchecked until it can", ErrParent, token.URL, unreached))
+		log.Warn(fmt.Sprintf("%v: %s cannot be reached (%v): packets that are new here stay unchecked until it can", ErrParent, token.URL, unreached))
 	case errors.Is(err, hubclient.ErrSilent) && link.Denied():
 		err = natslink.ErrToken
 	case errors.Is(err, hubclient.ErrSilent):
-		log.Warn(fmt.Sprintf("%v: %s takes connections, but no hub answers there: what is new here stays unchecked until one does", ErrParent, token.URL))
+		log.Warn(fmt.Sprintf("%v: %s takes connections, but no hub answers there: packets that are new here stay unchecked until one does", ErrParent, token.URL))
 		err = nil
 	}
 	if err != nil {
@@ -132,19 +135,19 @@ func openParent(s *Settings, log Logger) (*parent, error) {
 	return p, nil
 }
 
-// notice says what has changed.
+// notice logs a change of the connection.
 func (p *parent) notice(reason string) {
 	if reason == "" {
 		p.log.Log(ErrParent.Error() + " answers again")
 		return
 	}
-	p.log.Warn(fmt.Sprintf("%v does not answer (%s): what is new here stays unchecked until it does", ErrParent, reason))
+	p.log.Warn(fmt.Sprintf("%v does not answer (%s): packets that are new here stay unchecked until it does", ErrParent, reason))
 }
 
-// Send and Connected are those of hubclient.Transport.
+// Send and Connected implement hubclient.Transport.
 func (p *parent) Send(subject, reply string, msg []byte) error {
 	err := p.link.Send(subject, reply, msg)
-	if err == nil && reply != "" { // else it is a report
+	if err == nil && reply != "" { // other messages are reports
 		p.messages.Add(1)
 		p.bytes.Add(uint64(len(msg)))
 	}
@@ -166,7 +169,7 @@ func (p *parent) close() {
 	if p == nil {
 		return
 	}
-	p.client.Close() // all that waits is done
+	p.client.Close() // all waiting requests are done
 	close(p.done)
 	p.ended.Wait()
 	p.link.Close()

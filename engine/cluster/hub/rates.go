@@ -41,7 +41,7 @@ func (h *Hub) follow() {
 	}
 }
 
-// totals returns what sites have sent to all slices of the hub.
+// totals returns the sites' totals over all slices of the hub.
 func (h *Hub) totals() map[string]siteTotals {
 	all := map[string]siteTotals{}
 	for _, o := range h.all() {
@@ -75,7 +75,7 @@ func (r *rates) note(m moment) {
 	}
 }
 
-// rate is what a site sends per second.
+// rate is a site's counts per second.
 type rate struct {
 	Digests float64 `json:"digests"`
 	Copies  float64 `json:"copies"`
@@ -93,7 +93,7 @@ func (r *rates) now() map[string]rate {
 	seconds := last.at.Sub(first.at).Seconds()
 	for site, t := range last.site {
 		before := first.site[site]
-		if t.Digests >= before.Digests { // else a slice has moved
+		if t.Digests >= before.Digests { // otherwise a slice has moved
 			all[site] = rate{float64(t.Digests-before.Digests) / seconds, float64(t.Copies-min(t.Copies, before.Copies)) / seconds}
 		}
 	}

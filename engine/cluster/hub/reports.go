@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// reports are what sites say of themselves.
+// reports are the sites' reports about themselves.
 type reports struct {
 	mu   sync.Mutex
 	site map[string]siteReport
@@ -64,7 +64,7 @@ func (s *reports) take(site string, r hubclient.Report, now time.Time) {
 	s.site[site] = old
 }
 
-// advance adds how far a count of a site has come since its last report. The site may report
+// advance adds the increase of a site's count since its last report. The site may report
 // anything: the total stays at its highest value.
 func advance(total *uint64, before, now uint64) {
 	more := now - min(before, now)

@@ -26,7 +26,7 @@ var (
 	ErrSilent = fmt.Errorf("%w: none answers", ErrServer)
 	// ErrVersion is about a server that is too old.
 	ErrVersion = fmt.Errorf("%w: too old", ErrServer)
-	// ErrRefused is about a server that does not take the hub's key.
+	// ErrRefused is about a server that refuses the hub's key.
 	ErrRefused = fmt.Errorf("%w: does not take the key", ErrServer)
 )
 
@@ -39,14 +39,15 @@ const (
 	startTime = 10 * time.Second
 )
 
-// Logger takes what is worth telling. Its methods may be called from any goroutine.
+// Logger takes warnings and news worth logging. Its methods may be called from any
+// goroutine.
 type Logger interface {
 	Log(text string)
 	Warn(text string)
 }
 
-// Server is a NATS server within this process. It asks clients for their NKeys: the hub
-// may do all, a site what sites do.
+// Server is a NATS server within this process. It authenticates clients by their NKeys:
+// the hub may use all subjects, a site only its own.
 type Server struct {
 	folder   *Folder
 	settings Settings
@@ -81,7 +82,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if one.options.Nkeys, err = users(f, s); err != nil {
 		return nil, err
 	}
-	// The port may be taken: the server only logs that.
+	// The port may be taken: the server only logs this.
 	probe, err := net.Listen("tcp", net.JoinHostPort(host, portText))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrServer, err)
@@ -104,7 +105,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 // URL returns an address of the server for this machine.
 func (s *Server) URL() string { return s.server.ClientURL() }
 
-// Reload takes the keys that the folder has now: sites that have no key any more are
+// Reload takes the present keys of the folder: sites without a key any more are
 // disconnected.
 func (s *Server) Reload() error {
 	keys, err := users(s.folder, s.settings)
@@ -120,9 +121,9 @@ func (s *Server) Reload() error {
 	return nil
 }
 
-// Repair opens the store of JetStream again. After an error of its disk a stream takes
-// nothing more, even where the disk has room again. Without room Repair returns the error,
-// and leaves the store as it is.
+// Repair opens the store of JetStream again. After a disk error a stream accepts nothing
+// more, even when the disk has room again. Without room Repair returns the error, and
+// leaves the store as it is.
 func (s *Server) Repair() error {
 	probe, err := os.CreateTemp(s.folder.at(""), "room-")
 	if err != nil {
@@ -142,17 +143,17 @@ func (s *Server) Repair() error {
 	return nil
 }
 
-// repairRoom is how many bytes a disk must have room for, to be worth a new begin.
+// repairRoom is the free space, in bytes, that the store needs to be opened again.
 const repairRoom = 1 << 20
 
-// Close stops the server, and waits for that.
+// Close stops the server, and waits until it has stopped.
 func (s *Server) Close() {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 }
 
-// trust returns an option for servers that want TLS: their certificate is of the CA of the
-// settings, or one that the system knows, and for the host that sites know.
+// trust returns an option for servers that use TLS: their certificate must be from the CA
+// of the settings or one that the system trusts, and for the host name that sites use.
 func (s *Settings) trust() nats.Option {
 	config := &tls.Config{MinVersion: tls.VersionTLS13}
 	if u, err := url.Parse(s.SiteURL()); err == nil {
@@ -163,7 +164,7 @@ func (s *Settings) trust() nats.Option {
 		config.RootCAs.AppendCertsFromPEM([]byte(s.CA))
 	}
 	return func(o *nats.Options) error {
-		o.TLSConfig = config // of no effect where the server wants none
+		o.TLSConfig = config // no effect where the server uses none
 		return nil
 	}
 }
@@ -196,11 +197,11 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	return nil, fmt.Errorf("%w: %s: %w", ErrServer, url, err)
 }
 
-// leastMinor is the oldest version 2 of NATS that has what hubs use.
+// leastMinor is the oldest minor version of NATS 2 that hubs work with.
 const leastMinor = 11
 
-// checkVersion checks the version of the server of a connection, which it closes if that is
-// too old.
+// checkVersion checks the version of a connection's server, and closes the connection if
+// it is too old.
 func checkVersion(conn *nats.Conn) error {
 	version := conn.ConnectedServerVersion()
 	var major, minor int
@@ -211,5 +212,6 @@ func checkVersion(conn *nats.Conn) error {
 	return fmt.Errorf("%w: version %s, want 2.%d or later", ErrVersion, version, leastMinor)
 }
 
-// Dial returns how the hub connects to its own server: within the process.
+// Dial returns the options by which the hub connects to its own server within the
+// process.
 func (s *Server) Dial() []nats.Option { return []nats.Option{nats.InProcessServer(s.server)} }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// kept keeps what is logged.
+// kept keeps the logged lines.
 type kept struct{ lines []string }
 
 func (k *kept) Log(text string)  { k.lines = append(k.lines, text) }
 func (k *kept) Warn(text string) { k.lines = append(k.lines, text) }
 
-// TestServerLog has a server say the same again and again.
+// TestServerLog has a server log the same again and again.
 func TestServerLog(t *testing.T) {
 	var k kept
 	l := newServerLog(&k)

@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// maxTold is how many warnings of its server a hub logs in a minute.
+// maxTold bounds the server's warnings that a hub logs in a minute.
 const maxTold = 64
 
-// serverLog passes on what the server finds worth a warning: the same text once a minute, and
-// few different ones, as a client can choose what the server complains of.
+// serverLog passes on the server's warnings: the same text once a minute, and few
+// different ones, as a client can choose the texts.
 type serverLog struct {
 	log Logger
 	now func() time.Time
@@ -42,7 +42,7 @@ func (l *serverLog) warn(text string) {
 	}
 }
 
-// lines returns what to log.
+// lines returns the lines to log.
 func (l *serverLog) lines(text string, now time.Time) (lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,8 @@ func (l *serverLog) lines(text string, now time.Time) (lines []string) {
 	return lines
 }
 
-// harmless replaces what does not print: a client may put it into the name of a subject.
+// harmless replaces unprintable characters: a client may put them into the name of a
+// subject.
 func harmless(r rune) rune {
 	if unicode.IsPrint(r) {
 		return r

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// part is what one hub tells of itself.
+// part is one hub's share of a status.
 type part struct {
 	Hub     string                `json:"hub"`
 	Started time.Time             `json:"started"`
@@ -50,8 +50,8 @@ type Status struct {
 	Epoch     uint32        `json:"epoch"`
 	Window    string        `json:"window"`
 	Slices    int           `json:"slices"`
-	Owned     int           `json:"slices_owned"`   // those that a hub answers for
-	Unowned   []int         `json:"slices_unowned"` // those that no hub answers for
+	Owned     int           `json:"slices_owned"`   // slices that a hub answers for
+	Unowned   []int         `json:"slices_unowned"` // slices that no hub answers for
 	Hubs      []HubStatus   `json:"hubs"`
 	Sites     []SiteStatus  `json:"sites"`
 	Matrix    []PairStatus  `json:"matrix"`
@@ -70,20 +70,19 @@ type HubStatus struct {
 	MemoryBytes int       `json:"memory_bytes"`
 }
 
-// SiteStatus describes a site: first what it has sent to the slices, then what it says of
-// itself.
+// SiteStatus describes a site: first its requests to the slices, then its own reports.
 type SiteStatus struct {
 	Site       string         `json:"site"`
 	Digests    uint64         `json:"digests"`
-	Copies     uint64         `json:"duplicates"` // digests of packets that were taken for those of other sites
+	Copies     uint64         `json:"duplicates"` // digests of packets that were taken for copies of other sites' packets
 	DigestRate float64        `json:"digests_per_second"`
 	CopyRate   float64        `json:"duplicates_per_second"`
-	Replayed   uint64         `json:"replayed"` // requests that it repeated
+	Replayed   uint64         `json:"replayed"` // repeated requests
 	Bad        uint64         `json:"bad"`      // requests that no sensor of flowdedup sends
 	Offset     *time.Duration `json:"offset_ns,omitempty"`
-	OffsetOf   string         `json:"offset_of,omitempty"` // the site whose clock that is ahead of
+	OffsetOf   string         `json:"offset_of,omitempty"` // the site that the offset is relative to
 
-	Reported    *time.Time    `json:"reported,omitempty"` // when it last said something
+	Reported    *time.Time    `json:"reported,omitempty"` // time of its last report
 	Packets     uint64        `json:"packets_in"`
 	CopiesLocal uint64        `json:"local_duplicates"`
 	CopiesHub   uint64        `json:"hub_duplicates"`
@@ -91,12 +90,12 @@ type SiteStatus struct {
 	AnswerP99   time.Duration `json:"answer_p99_ns"`
 }
 
-// Silent reports whether a site that has reported does so no more.
+// Silent reports whether a site that has reported has stopped doing so.
 func (s *SiteStatus) Silent(now time.Time) bool {
 	return s.Reported != nil && now.Sub(*s.Reported) > 10*time.Second
 }
 
-// PairStatus describes the copies of packets of one site that another has sent.
+// PairStatus describes the copies of one site's packets that another site has sent.
 type PairStatus struct {
 	First  string    `json:"first"`
 	Copy   string    `json:"copy"`
@@ -104,8 +103,8 @@ type PairStatus struct {
 	Delay  PairDelay `json:"delay_ns"`
 }
 
-// PairDelay is how long after the first packets the copies came, by corrected clocks, up to a
-// factor of 2.
+// PairDelay is the delay of the copies after the first packets, by corrected clocks, up
+// to a factor of 2.
 type PairDelay struct {
 	P50 time.Duration `json:"p50"`
 	P99 time.Duration `json:"p99"`
@@ -121,15 +120,15 @@ type SliceStatus struct {
 	Fill        float64  `json:"fill"`
 	FPR         float64  `json:"predicted_fpr"`
 	EvictedLive uint64   `json:"evicted_live"`
-	Lost        bool     `json:"lost,omitempty"` // it does not answer, as it has lost what it knew
+	Lost        bool     `json:"lost,omitempty"` // it does not answer, as it has lost its state
 	Refused     Refusals `json:"refused"`
 }
 
-// Status describes this hub alone.
+// Status describes only this hub.
 func (h *Hub) Status() Status { return merge(h.settings, []part{h.part()}) }
 
-// Failures says what keeps packets of sites from being checked, nothing if all is well. It may
-// be called by any goroutine.
+// Failures returns the reasons why packets of sites are not checked, none if all is well.
+// It may be called by any goroutine.
 func (h *Hub) Failures() []string {
 	now := time.Now()
 	switch {
@@ -214,7 +213,7 @@ func describe(hub string, one slicePart) SliceStatus {
 		Digests: one.Stats.Tests,
 	}
 	if st.Digests > 0 {
-		return st // what was tested, as a link gets all digests of its chain
+		return st // tests per slice, as a link gets all digests of its chain
 	}
 	for _, site := range one.Stats.Sites {
 		st.Digests += site.Digests
@@ -222,10 +221,10 @@ func describe(hub string, one slicePart) SliceStatus {
 	return st
 }
 
-// micro returns a time that hubs give each other in microseconds.
+// micro converts a time that hubs exchange in microseconds.
 func micro(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
 
-// microseconds is micro of a number that a site reports: any number.
+// microseconds is micro for a number that a site reports, which may be any number.
 func microseconds(us float64) time.Duration {
 	return time.Duration(max(0, min(us*1e3, math.MaxInt64/2)))
 }
@@ -239,7 +238,7 @@ func siteNamed(sites map[string]*SiteStatus, name string) *SiteStatus {
 	return s
 }
 
-// addSlice adds what a slice knows of sites.
+// addSlice adds a slice's counts of sites.
 func addSlice(sites map[string]*SiteStatus, pairs map[[2]string]*slice.PairStats, st *slice.Stats) {
 	for _, one := range st.Sites {
 		s := siteNamed(sites, one.Name)
@@ -256,7 +255,7 @@ func addSlice(sites map[string]*SiteStatus, pairs map[[2]string]*slice.PairStats
 	}
 }
 
-// addHub adds what sites say of themselves, which all hubs hear, and rates.
+// addHub adds the sites' reports, which all hubs hear, and rates.
 func addHub(sites map[string]*SiteStatus, p part) {
 	for name, r := range p.Rates {
 		s := siteNamed(sites, name)
@@ -277,8 +276,9 @@ func addHub(sites map[string]*SiteStatus, p part) {
 	}
 }
 
-// addOffsets gives sites the median of the offsets that slices have learned. Each counts
-// from the site of the least name that the slice can compare with.
+// addOffsets sets each site's offset to the median of the offsets that slices have
+// learned. Each is relative to the site with the least name that the slice can compare
+// with.
 func addOffsets(sites map[string]*SiteStatus, owned []slicePart) {
 	learned := map[string]map[string][]int64{} // of a site, from another one
 	for _, one := range owned {

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// TestFailures names what keeps a hub from answering, and nothing else.
+// TestFailures expects only the reasons that keep a hub from answering.
 func TestFailures(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 4 })
 	require := func(want ...string) {

@@ -35,9 +35,10 @@ func (l *lab) under(site string, change func(*Settings)) *lab {
 // unsetBits are bits that filters of a test have, by its number of events.
 func unsetBits(count int) int { return 48 * (count / 24) }
 
-// TestTreeAgrees has a tree of seven hubs answer a stream: a root of two slices, two hubs of three
-// below it, and four hubs that sites ask. Each verdict is that of engine/paper's tree, false
-// positives and all, and so are accesses and hits of each level.
+// TestTreeAgrees has a tree of seven hubs answer a stream: a root of two slices, two hubs
+// of three below it, and four hubs that sites ask. Each verdict equals that of
+// engine/paper's tree, including false positives, and so do accesses and hits of each
+// level.
 func TestTreeAgrees(t *testing.T) {
 	count := 400_000
 	if testing.Short() {
@@ -50,7 +51,7 @@ func TestTreeAgrees(t *testing.T) {
 			shape := vertical(1, c.filter)
 			shape.Primitive, shape.Bytes = c.primitive, unsetBits(count)/8
 			if c.filter == chain.Timers {
-				shape.Bytes = 48 * (count / 24) // of which a window sees a part
+				shape.Bytes = 48 * (count / 24) // a window sees a part of them
 			}
 			of := func(v int) func(*Settings) {
 				s := shape
@@ -102,8 +103,9 @@ func sameVerdicts(t *testing.T, shape chain.Shape, dense bool, sensors []*sensor
 		for i := range digests {
 			now += rng.Int64N(40_000)
 			digests[i], times[i] = rng.Uint64N(uint64(count/3))*0x9e3779b97f4a7c15, now
-			// With a window, what equals an element on its way up is a copy, even if that is one of
-			// an element which has just left the window. So no batch of those has equal ones.
+			// With a window, an element that equals another one on its way up is a copy,
+			// even if the other is a copy of an element which has just left the window.
+			// So no such batch has equal elements.
 			for shape.Filter == chain.Timers && slices.Contains(digests[:i], digests[i]) {
 				digests[i] = rng.Uint64N(uint64(count/3)) * 0x9e3779b97f4a7c15
 			}
@@ -207,9 +209,9 @@ func TestTreeRace(t *testing.T) {
 	}
 }
 
-// TestParentDies stops the hub above, and starts it again. Meanwhile what is new passes, or does
-// not if the filter is closed, counted as unchecked, here and by the sensors; afterwards copies
-// are found again.
+// TestParentDies stops the hub above, and starts it again. Meanwhile new elements pass,
+// or do not if the filter is closed, counted as unchecked, here and by the sensors;
+// afterwards copies are found again.
 func TestParentDies(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprint("closed ", closed), func(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// TreeStatus describes the tree as this hub sees it: what it knew itself, and what the hub above
-// did. Counts begin with the process.
+// TreeStatus describes the tree as this hub sees it: the elements known here, and the
+// answers of the hub above. Counts begin with the process.
 type TreeStatus struct {
 	Parent  string `json:"parent"` // the address of the hub above
 	Site    string `json:"site"`   // the name of this hub there
-	Sparse  bool   `json:"sparse"` // what is new is set when the hub above has not known it
-	Closed  bool   `json:"closed"` // what the hub above does not answer counts as copy
+	Sparse  bool   `json:"sparse"` // new elements are set once the hub above has reported them new
+	Closed  bool   `json:"closed"` // elements that the hub above does not answer for count as copies
 	Failure string `json:"failed,omitempty"`
 	// Digests were tested here. Hits of them were known here, and the hub above was asked about
 	// the rest. It knew HitsAbove of them, and did not answer for Unchecked.
@@ -39,8 +39,8 @@ type TreeStatus struct {
 	Bits       float64 `json:"bits_per_digest"`
 	TheoryMsgs float64 `json:"theory_messages_per_digest"`
 	TheoryBits float64 `json:"theory_bits_per_digest"`
-	// FPR predicts how many new packets count as copies at this level alone. By Propositions 3
-	// and 4 none do in the tree that the filter at its root would not take for copies, if all
+	// FPR predicts the share of new packets that count as copies at this level. By
+	// Propositions 3 and 4 the tree adds none to those of the filter at its root, if all
 	// filters have its size and functions.
 	FPR float64 `json:"predicted_fpr"`
 }

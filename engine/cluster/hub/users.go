@@ -16,17 +16,17 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// user is a key that the NATS server knows, and the subjects that it may use. Without any it
-// may use all.
+// user is a key that the NATS server accepts, with the subjects that it may use. Without
+// any subject it may use all.
 type user struct {
 	who, key           string
 	publish, subscribe []string
 }
 
-// access returns the users of the server. The hub has two keys. The first one keeps leases,
-// slices and journals, and takes what administrators ask. The second one hears sites, and may
-// answer into inboxes of sites only: whatever a site asks for, the hub's answer can reach
-// nothing but such an inbox.
+// access returns the users of the server. The hub has two keys. The first one keeps
+// leases, slices and journals, and receives the requests of administrators. The second
+// one receives the sites' requests, and may only answer into inboxes of sites: whatever a
+// site requests, the hub's answer can reach nothing but such an inbox.
 func (f *Folder) access(s Settings) ([]user, error) {
 	seed, err := f.HubSeed()
 	if err != nil {
@@ -66,11 +66,11 @@ func sitePermissions(namespace, site string) (publish, subscribe []string) {
 	}, []string{hubclient.Inbox(site) + ".>"}
 }
 
-// controlInbox begins the inboxes of the hub's first key. It is not one of sites.
+// controlInbox begins the inboxes of the hub's first key. It is not a site's inbox.
 const controlInbox = "_HUB"
 
-// answersSeed returns the seed of the key that answers sites. It follows from the hub's
-// seed, so all hubs of a filter have it.
+// answersSeed returns the seed of the key that answers sites. It is derived from the
+// hub's seed, so all hubs of a filter have it.
 func answersSeed(seed []byte) ([]byte, error) {
 	_, raw, err := nkeys.DecodeSeed(seed)
 	if err != nil {
@@ -98,8 +98,8 @@ func users(f *Folder, s Settings) (all []*server.NkeyUser, err error) {
 	return all, err
 }
 
-// Users returns a block for the configuration of a NATS server that is not the hub's own:
-// the hub and all sites, with what they may do. A later site needs a new one.
+// Users returns a block for the configuration of an external NATS server: the hub and all
+// sites, with their permissions. A new site needs a new block.
 func (f *Folder) Users(s Settings) (string, error) {
 	access, err := f.access(s)
 	if err != nil {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package paper has the constructs of "One is Enough: Distributed Filtering for Duplicate
-// Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011) talk over NATS, to
-// measure what engine/paper counts in one process. There are tests alone: package chain has the
-// slices and chains that flowdedup-hub runs.
+// Package paper runs the constructs of "One is Enough: Distributed Filtering for
+// Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011) over NATS,
+// to measure what engine/paper counts in one process. It has only tests: package chain
+// has the slices and chains that flowdedup-hub runs.
 //
-// Figures 5 and 7 are of a hub. What it does not do is here: slices that are asked side by side,
-// which let both of two equal packets pass that two sites send at the same time, trees whose
-// leaves are at sites, and testing from the top down. Trees of hubs are in package hub.
+// Figures 5 and 7 are about a hub. The other constructs are here: slices that are asked
+// side by side, which let both of two equal packets pass that two sites send at the same
+// time, trees whose leaves are at sites, and testing from the top down. Trees of hubs are
+// in package hub.
 //
-// Trees here have a leaf at each site, at a leaf node of NATS, and a root at the hub. What a leaf
-// knows is decided at the site. In a dense tree a leaf sets what it tests, in a sparse one
-// when the root has not known it. The root decides by one test-and-set in both: where the
-// paper locks it, nothing is to be locked here.
+// Trees here have a leaf at each site, at a leaf node of NATS, and a root at the hub.
+// Elements that a leaf knows are decided at the site. In a dense tree a leaf sets the
+// elements that it tests, in a sparse one only when the root has not known them. The root
+// decides by one test-and-set in both: the paper locks it, but no lock is needed here.
 package paper

@@ -17,7 +17,7 @@ const (
 	queries  = 20_000
 )
 
-// filled starts slices, and sets the bits of so many elements.
+// filled starts slices, and sets the bits of the given number of elements.
 func filled(t *testing.T, a arrangement) ([]*slice, *producer, *rand.Rand) {
 	t.Helper()
 	s := startServer(t)
@@ -38,9 +38,9 @@ func batches(rng *rand.Rand, n int, f func(digests []uint64)) {
 	}
 }
 
-// near fails unless a share of so many trials agrees with its expectation: six standard
-// deviations are wrong once in 10^9. slack is what the filter itself may differ by, as its
-// bits are random too.
+// near fails unless a share of the given number of trials agrees with its expectation:
+// six standard deviations are wrong once in 10^9. slack is the filter's own deviation, as
+// its bits are random too.
 func near(t *testing.T, what string, got, want float64, trials int, slack float64) {
 	t.Helper()
 	if limit := 6*math.Sqrt(want*(1-want)/float64(trials)) + slack; math.Abs(got-want) > limit {
@@ -48,9 +48,9 @@ func near(t *testing.T, what string, got, want float64, trials int, slack float6
 	}
 }
 
-// TestFigure1 has slices fail, one after the other, by ending their subscriptions. The share
-// of new elements that count as duplicates is that of the paper's formulas, as it is for
-// engine/paper in one process.
+// TestFigure1 has slices fail, one after the other, by ending their subscriptions. The
+// share of new elements that count as duplicates equals the paper's formulas, as it does
+// for engine/paper in one process.
 func TestFigure1(t *testing.T) {
 	const slices = 10
 	for _, vertical := range []bool{false, true} {

@@ -22,7 +22,7 @@ type product struct {
 	client *hubclient.Client
 }
 
-// quiet drops what a hub logs.
+// quiet drops the hub's log.
 type quiet struct{}
 
 func (quiet) Log(string)  {}
@@ -98,7 +98,8 @@ func (p *product) tests() (all []int) {
 	return all
 }
 
-// shapeOf is the filter of the hub with so many slices and bits, as of one of ways.
+// shapeOf is the filter of the hub with the given numbers of slices and bits, in one of
+// the ways.
 func shapeOf(way, slices, bits int) chain.Shape {
 	s := chain.Shape{
 		Layout: chain.Vertical, H: 1, V: slices, Filter: chain.Bloom, Hashes: hashes, Bytes: bits / 8,
@@ -129,8 +130,8 @@ func newOne(t *testing.T, s chain.Shape) *one {
 	return o
 }
 
-// testAndSet gives a filter what goes over the wire: the digest without the bits that choose
-// the chain.
+// testAndSet passes a filter the digest as it goes over the wire: without the bits that
+// choose the chain.
 func (o *one) testAndSet(d uint64) bool {
 	at := d >> 32 * uint64(len(o.chains)) >> 32
 	return o.chains[at].TestAndSet(digest.Digest{d & (1<<hubclient.DigestBits - 1), 0})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// outcome counts what became of elements that two producers sent at the same time.
+// outcome counts the verdicts on elements that two producers sent at the same time.
 type outcome struct{ one, bothNew, bothSeen int }
 
 // race has two producers send the same batches at the same time.
@@ -43,10 +43,10 @@ func race(t *testing.T, a arrangement, primitive func(*producer, []uint64) []boo
 	return o
 }
 
-// TestRace sends 20,000 elements from two producers at the same time. Where one slice
-// decides each is new at one of them, as in the chains of the hub (its TestChainRace). Side by
-// side some are new at both: that the test sees this shows that it would see it elsewhere. No
-// element is ever taken for a duplicate at both.
+// TestRace sends 20,000 elements from two producers at the same time. If one slice
+// decides, each is new at one of them, as in the chains of the hub (its TestChainRace).
+// Side by side some are new at both: since the test sees this here, it would see it
+// elsewhere. No element is ever taken for a duplicate at both.
 func TestRace(t *testing.T) {
 	const bits = 1 << 24 // few false positives
 	seen := 0

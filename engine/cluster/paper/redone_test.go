@@ -20,10 +20,12 @@ import (
 )
 
 const (
-	// simulations is how often engine/paper repeats what is done over the wire once.
+	// simulations is how often engine/paper repeats an experiment that the wire does
+	// once.
 	simulations = 8
-	// deviations is how many standard deviations of these the wire may be off: with seven
-	// degrees of freedom one value in 2000 is further off by chance. Seeds are fixed.
+	// deviations is the allowed distance of the wire in standard deviations of the
+	// simulations: with seven degrees of freedom one value in 2000 is further off by
+	// chance. Seeds are fixed.
 	deviations = 6
 	events     = 100_000
 	hashes     = 4
@@ -31,8 +33,8 @@ const (
 	most = 0.15
 )
 
-// dataset is a stream of the paper: so many ids by Zipf's law, of which so many come, and
-// the bits for false positive rates of 2, 5 and 8 %.
+// dataset is a stream of the paper: a number of ids by Zipf's law, a number of events,
+// and the bits for false positive rates of 2, 5 and 8 %.
 type dataset struct {
 	name          string
 	ids, distinct int
@@ -87,7 +89,7 @@ func (s *score) add(id uint32, seen bool) {
 func (s *score) fpr() float64 { return 100 * float64(s.false1) / float64(s.distinct) }
 func (s *score) fnr() float64 { return 100 * float64(s.miss) / float64(s.duplicates) }
 
-// redone is a report: tables of numbers over the wire beside simulated ones.
+// redone is a report: tables of numbers over the wire next to simulated ones.
 type redone struct {
 	t   *testing.T
 	out bytes.Buffer
@@ -97,8 +99,8 @@ func (r *redone) table(title string, columns ...string) {
 	fmt.Fprintf(&r.out, "\n## %s\n\n| %s |\n|%s\n", title, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 }
 
-// compare returns the cells of a number: over the wire, the mean of the simulations, and how
-// far they may be apart. floor is what one event more or less makes.
+// compare returns the cells of a number: over the wire, the mean of the simulations, and
+// their allowed distance. floor is the effect of one event.
 func (r *redone) compare(what string, wire float64, simulated []float64, floor float64) string {
 	r.t.Helper()
 	mean, squares := 0.0, 0.0
@@ -159,8 +161,7 @@ var ways = []struct {
 	{"horizontal", func(s, m int) arrangement { return arrangement{h: s, v: 1, k: hashes, bits: m} }, paper.NewHorizontal},
 }
 
-// loads returns what is known of the load of slices: fairness, and the largest share, in
-// percent.
+// loads returns the load of slices: fairness, and the largest share, in percent.
 func loads(all []int) (values []float64, err error) {
 	fairness, err := theory.Fairness(all)
 	sum, largest := 0, 0
@@ -170,9 +171,9 @@ func loads(all []int) (values []float64, err error) {
 	return []float64{fairness, 100 * float64(largest) / float64(sum)}, err
 }
 
-// fill sends a stream through the filter of a hub, by test-and-set. Each verdict must be that
-// of the filter in one piece. It returns the false positive rate, fairness and
-// largest load.
+// fill sends a stream through the filter of a hub, by test-and-set. Each verdict must
+// equal the unsliced filter's. It returns the false positive rate, fairness and largest
+// load.
 func fill(t *testing.T, d dataset, shape chain.Shape) (values []float64) {
 	t.Run("wire", func(t *testing.T) {
 		p, sc, one := newProduct(t, shape), newScore(d), newOne(t, shape)
@@ -250,8 +251,9 @@ func (r *redone) slicing(figure string, d dataset, withLoads bool) {
 	}
 }
 
-// failing is Figure 1(b): so many slices keep a rate of 2 % below 15 % when some fail. They
-// hold the distinct events of the web log, and slices fail by ending their subscriptions.
+// failing is Figure 1(b): the number of slices that keep a rate of 2 % below 15 % when
+// some fail. They hold the distinct events of the web log, and slices fail by ending
+// their subscriptions.
 func (r *redone) failing() {
 	r.table("Figure 1(b): slices that keep false positives of 2 % within 15 %, and the rate in % with so many of them failed",
 		"failed", "vertical slices", "rate", "simulated", "formula", "horizontal slices", "rate", "simulated", "formula")
@@ -318,8 +320,8 @@ func (r *redone) fail(way, slices, failed int) (rate float64) {
 	return rate
 }
 
-// simulateFailing is fail by engine/paper. Its filters set what they test, so there are
-// several, of which each is asked about few.
+// simulateFailing is fail by engine/paper. Its filters set elements that they test, so
+// there are several, and each is asked about few.
 func simulateFailing(way, slices, failed, run int) ([]float64, error) {
 	const filters, tested = 8, 500
 	seen := 0
@@ -329,7 +331,7 @@ func simulateFailing(way, slices, failed, run int) ([]float64, error) {
 			return nil, err
 		}
 		seed := 100 + run*filters + one
-		for id := range webLog.distinct - tested/2 { // half of what is tested is there on average
+		for id := range webLog.distinct - tested/2 { // half of the tested ids are there on average
 			f.TestAndSet(digestOf(seed, uint32(id)))
 		}
 		for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
@@ -353,8 +355,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestRedone redoes the figures 1(b), 5(a-c), 7(a,b) and 12(c) of the paper over NATS,
-// beside engine/paper, and writes them to the file that FLOWDEDUP_FIGURES names.
+// TestRedone repeats the figures 1(b), 5(a-c), 7(a,b) and 12(c) of the paper over NATS,
+// next to engine/paper, and writes them to the file that FLOWDEDUP_FIGURES names.
 func TestRedone(t *testing.T) {
 	name := os.Getenv("FLOWDEDUP_FIGURES")
 	if name == "" {

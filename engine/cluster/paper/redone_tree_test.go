@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
-// fanOut is that of the tree of Figure 12: 5 levels, 256 leaves, 341 nodes.
+// fanOut is the fan-out of the tree of Figure 12: 5 levels, 256 leaves, 341 nodes.
 const (
 	fanOut    = 4
 	lastLevel = 4
@@ -61,7 +61,7 @@ func (n *nodes) testAndSet(leaf int, d uint64) (seen bool) {
 	return false
 }
 
-// confirmed tests from a match down, but for the path that was climbed.
+// confirmed tests from a match down, except the path that was climbed.
 func (n *nodes) confirmed(level, leaf int, d uint64) bool {
 	if level >= n.topDown {
 		return true
@@ -73,7 +73,7 @@ func (n *nodes) confirmed(level, leaf int, d uint64) bool {
 	return len(matches) > 0
 }
 
-// below returns the children of some nodes that match, but one.
+// below returns the matching children of some nodes, except one.
 func (n *nodes) below(above []int, level, except int, d uint64) (matches []int) {
 	for _, i := range above {
 		for child := i * fanOut; child < (i+1)*fanOut; child++ {

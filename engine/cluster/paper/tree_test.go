@@ -19,8 +19,8 @@ import (
 
 const treeSites = 3
 
-// tree is a root at a hub's server, and a leaf at the server of each site. Those are leaf
-// nodes of NATS: what is asked and answered at a site stays there.
+// tree is a root at a hub's server, and a leaf at the server of each site. The sites'
+// servers are leaf nodes of NATS: requests and answers at a site stay there.
 type tree struct {
 	t     *testing.T
 	hub   *server.Server
@@ -29,7 +29,7 @@ type tree struct {
 	sites []*producer
 }
 
-// newTree starts four servers. Its filters have so many bits each.
+// newTree starts four servers. Each of its filters has the given number of bits.
 func newTree(t *testing.T, size int) *tree {
 	t.Helper()
 	tr := &tree{t: t}
@@ -83,8 +83,8 @@ func (p *producer) ask(number int, op byte, digests []uint64) []bool {
 	return p.request(m, len(digests))
 }
 
-// dense is Algorithm 1: the leaf tests and sets, and what it misses the root does. Without
-// the root it passes.
+// dense is Algorithm 1: the leaf tests and sets; if it misses an element, the root does
+// so. Without the root it passes.
 func (p *producer) dense(digest uint64) (seen bool) {
 	if p.ask(1, opTAS, []uint64{digest})[0] {
 		return true
@@ -93,8 +93,8 @@ func (p *producer) dense(digest uint64) (seen bool) {
 	return root != nil && root[0]
 }
 
-// sparse is Algorithm 2: the leaf tests; the root tests and sets what that misses, and
-// decides; the leaf remembers what is new.
+// sparse is Algorithm 2: the leaf tests; if it misses an element, the root tests and sets
+// it, and decides; the leaf remembers new elements.
 func (p *producer) sparse(digest uint64) (seen bool) {
 	if p.ask(1, opTest, []uint64{digest})[0] {
 		return true
@@ -109,7 +109,8 @@ func (p *producer) sparse(digest uint64) (seen bool) {
 
 // TestTree has dense and sparse trees over leaf nodes give the verdicts of one filter,
 // element for element (Propositions 3 and 4), with the accesses of each level that
-// engine/paper counts (Figure 12). Of what leafs decide nothing crosses to the hub.
+// engine/paper counts (Figure 12). Elements that leaves decide cause no traffic to the
+// hub.
 func TestTree(t *testing.T) {
 	const size, count = 1 << 20, 1500 // no false positives
 	for _, dense := range []bool{true, false} {

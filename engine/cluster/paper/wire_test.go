@@ -51,8 +51,8 @@ func dial(t testing.TB, s *server.Server) *nats.Conn {
 	return c
 }
 
-// arrangement says in which slice each of an element's bits lies: h of the horizontal
-// slices, of which each has v vertical ones.
+// arrangement gives the slice of each of an element's bits: h horizontal slices with v
+// vertical ones each.
 type arrangement struct {
 	h, v, k int
 	bits    int // of all slices
@@ -93,8 +93,9 @@ const (
 )
 
 // message is a batch of elements for slices. On the wire it is: op, number of elements
-// (u16), their verdicts so far (a bit each, 1: all bits were set), the slices of its route
-// (u16 and numbers), and of each slice its bits (u16, and element u16 with offset u32).
+// (u16), their verdicts so far (a bit each, 1: all bits were set), the slices of its
+// route (u16 and numbers), and for each slice its bits (u16, and element u16 with offset
+// u32).
 type message struct {
 	op    byte
 	seen  []bool
@@ -147,7 +148,7 @@ func decode(b []byte) *message {
 	return m
 }
 
-// slice is a part of the filter, with a goroutine of its own: that of its subscription.
+// slice is a part of the filter, with the goroutine of its subscription.
 type slice struct {
 	conn     *nats.Conn
 	sub      *nats.Subscription
@@ -179,13 +180,13 @@ func startSlices(t testing.TB, s *server.Server, a arrangement) []*slice {
 	return all
 }
 
-// handle answers a message, or passes it on. Whoever waits for an answer that cannot be sent
-// fails by its deadline.
+// handle answers a message, or passes it on. If an answer cannot be sent, the waiting
+// producer fails by its deadline.
 func (s *slice) handle(msg *nats.Msg) {
 	m := decode(msg.Data)
 	s.tests.Add(1)
 	last := -1
-	for _, e := range m.bits[0] { // in the order of elements: one may set what the next tests
+	for _, e := range m.bits[0] { // in the order of elements: one may set bits that the next tests
 		if int(e.element) != last {
 			last = int(e.element)
 			s.elements.Add(1)
@@ -213,8 +214,7 @@ type producer struct {
 	wait time.Duration // for answers, where none may come; else a minute
 }
 
-// verdict is what is known of an element: whether all bits that were looked at are set, and
-// how many these are.
+// verdict is the state of an element: whether all tested bits are set, and their number.
 type verdict struct {
 	set  bool
 	live int
@@ -254,8 +254,8 @@ func (p *producer) send(op byte, digests []uint64) []verdict {
 	return all
 }
 
-// request sends a message about n elements to the first slice of its route. It returns nil
-// if nobody has that, or does not answer in time.
+// request sends a message about n elements to the first slice of its route. It returns
+// nil if nobody has the slice, or does not answer in time.
 func (p *producer) request(m *message, n int) []bool {
 	m.seen = make([]bool, n)
 	for i := range m.seen {
@@ -278,7 +278,7 @@ func (p *producer) request(m *message, n int) []bool {
 // testAndSet asks side by side.
 func (p *producer) testAndSet(digests []uint64) []bool { return sets(p.send(opTAS, digests)) }
 
-// firstTest asks side by side, and then sets the bits of those that are new.
+// firstTest asks side by side, and then sets the bits of new elements.
 func (p *producer) firstTest(digests []uint64) []bool {
 	seen := sets(p.send(opTest, digests))
 	var fresh []uint64

@@ -5,33 +5,35 @@ package slice
 import "strings"
 
 const (
-	// keptAskers is how many askers of a site are known: hubs below another one may share a name.
+	// keptAskers is the number of a site's askers that are remembered: hubs below another
+	// one may share a name.
 	keptAskers = 64
-	// keptNumbers is how many of an asker's last numbers are known one by one.
+	// keptNumbers is the number of an asker's last numbers that are remembered one by
+	// one.
 	keptNumbers = 512
 )
 
-// Askers recognizes repeated requests of a site whose answers are forgotten. A filter that knows
-// no sites would find their digests to be copies of themselves. So a request that may have come
-// before counts as repeated. Each asker has a window of numbers, like that of RFC 4303, section
-// 3.4.3, against replays.
+// Askers recognizes repeated requests of a site whose answers are forgotten. A filter
+// that knows no sites would find their digests to be copies of themselves. So a request
+// that may have come before counts as repeated. Each asker has a window of numbers, as
+// RFC 4303, section 3.4.3, has against replays.
 type Askers struct {
 	All   []asker `json:",omitempty"`
 	Turn  uint64  // rises with each request
-	Least uint64  // numbers of unknown askers are new above it; 0 before one was forgotten
+	Least uint64  // numbers of unknown askers are new above it; 0 until an asker is forgotten
 }
 
 // asker is one run of one client of a site. It numbers its requests to a slice in their order, from
 // the time when it began, in nanoseconds.
 type asker struct {
 	Name string
-	Turn uint64 // of its last request
+	Turn uint64 // turn of its last request
 	Last uint64 // its highest number
 	Seen [keptNumbers / 64]uint64
 }
 
-// AskerOf returns who asks, of the subject that an answer goes to: all but the numbers of slice and
-// request at its end. It is empty if there are none.
+// AskerOf returns the asker that a reply subject names: all but the numbers of slice and
+// request at its end. It is empty if the subject has no such numbers.
 func AskerOf(reply string) string {
 	for range 2 {
 		reply = reply[:max(0, strings.LastIndexByte(reply, '.'))]
@@ -39,8 +41,8 @@ func AskerOf(reply string) string {
 	return reply
 }
 
-// Note notes a request, and reports whether it may have come before. A request without a name
-// counts as new. Note takes time linear in the askers of the site.
+// Note records a request, and reports whether it may have come before. A request without
+// a name counts as new. Note takes time linear in the askers of the site.
 func (s *Askers) Note(name string, seq uint64) (again bool) {
 	if name == "" {
 		return false
@@ -65,7 +67,7 @@ func (s *Askers) Note(name string, seq uint64) (again bool) {
 	return a.note(seq)
 }
 
-// forget makes room in the last place.
+// forget drops the asker in the last place to make room.
 func (s *Askers) forget() {
 	oldest := 0
 	for i := range s.All {
@@ -77,7 +79,7 @@ func (s *Askers) forget() {
 	s.All[oldest] = s.All[len(s.All)-1]
 }
 
-// note notes a number.
+// note records a number.
 func (a *asker) note(seq uint64) (again bool) {
 	if seq > a.Last {
 		for n := min(seq-a.Last, keptNumbers); n > 0; n-- {

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// learnSpan is how far clocks may be apart, in microseconds: ten seconds. What lies
-	// farther apart are packets that repeat.
+	// learnSpan is the largest learned difference of clocks, in microseconds: ten
+	// seconds. Sightings that lie farther apart are repeated packets.
 	learnSpan = 10_000_000
-	// learnFirst is how many packets that two sites have both sent tell how far their
-	// clocks are apart; learnAgain as many correct that.
+	// learnFirst is the number of packets sent by two sites from which the difference of
+	// their clocks is first learned; learnAgain later ones correct it.
 	learnFirst = 16
 	learnAgain = 32
-	// learnSample is how many packets one is taken of, then.
+	// learnSample is the sampling interval in packets after that.
 	learnSample = 8
 )
 
-// clocks learns how far the clocks of sites are apart, from the packets that two of them
-// have sent: by the median of the differences of their times. These include the way of the
-// packets from one site to the other.
+// clocks learns the differences between the clocks of sites from the packets that two of
+// them have sent: as the median of the differences of their times. These include the
+// delay of the packets from one site to the other.
 //
 // Sites are nodes of trees, and the offset of a site counts from the root of its tree. A
 // pair of sites in two trees joins them. A pair that is an edge of a tree corrects the
@@ -33,15 +33,15 @@ type clocks struct {
 	pairs  matrix[differences] // of the lower site with the higher one
 }
 
-// siteClock is that of a site. Sites are numbered in the order in which they came.
+// siteClock is the clock of a site. Sites are numbered in the order in which they came.
 type siteClock struct {
 	Offset int64 // of its clock, in microseconds
 	Root   int
 	Parent int // itself at roots
 }
 
-// differences are the last ones of two sites: the later site's time minus that of the
-// other, both corrected.
+// differences are the last differences of two sites: the later site's time minus the
+// other's, both corrected.
 type differences struct {
 	Last  [learnAgain]int64
 	Count int
@@ -53,8 +53,8 @@ func (c *clocks) add() {
 	c.pairs.add()
 }
 
-// observe notes that two sites have seen a packet at such corrected times. Of a pair that
-// is in a tree, a sample is enough.
+// observe records that two sites have seen a packet at the given corrected times. For a
+// pair within a tree, it takes a sample.
 func (c *clocks) observe(digest uint64, a, b int, atA, atB int64) {
 	joined := c.nodes[a].Root == c.nodes[b].Root
 	if joined && digest%learnSample != 0 || distance(atA, atB) > learnSpan {
@@ -110,7 +110,7 @@ func (c *clocks) settle(a, b int, p *differences, joined bool) {
 }
 
 // median returns the middle of the last differences. It reports false where more than a
-// quarter lies elsewhere: those are packets that repeat.
+// quarter lies elsewhere: these are repeated packets.
 func (p *differences) median(window uint64) (int64, bool) {
 	sorted := p.Last
 	all := sorted[:min(p.Count, learnAgain)]
@@ -136,7 +136,7 @@ func (c *clocks) reroot(site int) {
 	}
 }
 
-// below reports whether a site is in the tree below another, or is that one.
+// below reports whether a site is in the tree below another, or is the other.
 func (c *clocks) below(site, top int) bool {
 	for site != top {
 		if c.nodes[site].Parent == site {

@@ -4,8 +4,8 @@ package slice
 
 import "github.com/flowdedup/flowdedup/engine/hubclient"
 
-// keptReplies is how many of a site's last requests it may repeat: more than sensors have
-// under way.
+// keptReplies bounds the answers to a site that are kept for repeated requests: more than
+// sensors have under way.
 const keptReplies = 16
 
 // Replies are the answers to the last requests of a site. A site repeats a request whose
@@ -13,12 +13,12 @@ const keptReplies = 16
 type Replies struct {
 	Last [keptReplies]reply
 	Next int
-	// Askers know of requests whose answers are forgotten.
+	// Askers remembers requests whose answers are forgotten.
 	Askers Askers
 }
 
-// reply is an answer, with what tells its request from others: a site that starts again
-// may use a number again.
+// reply is an answer, with the identity of its request: a site that starts again may use
+// a number again.
 type reply struct {
 	Seq    uint64
 	Time   uint64
@@ -32,7 +32,7 @@ func (p *reply) is(r *hubclient.Request) bool {
 	return p.Seq == r.Seq && p.N == len(r.Digests) && p.N > 0 && p.Time == r.Time && p.Op == r.Op && p.First == r.Digests[0]
 }
 
-// Valid reports whether they are as Keep makes them.
+// Valid reports whether Keep can have made the replies.
 func (s *Replies) Valid() bool {
 	for i := range s.Last {
 		if p := &s.Last[i]; p.N < 0 || p.N > hubclient.MaxDigests || len(p.Copies) != (p.N+7)/8 {
@@ -52,8 +52,8 @@ func (s *Replies) Find(r *hubclient.Request) (copies []byte, ok bool) {
 	return nil, false
 }
 
-// Repeated reports whether a request may have come before, and whether its answer is remembered.
-// reply is the subject that its answer goes to.
+// Repeated reports whether a request may have come before, and whether its answer is
+// remembered. reply is the subject of its answer.
 func (s *Replies) Repeated(reply string, r *hubclient.Request) (again, found bool) {
 	_, found = s.Find(r)
 	again = s.Askers.Note(AskerOf(reply), r.Seq) || found

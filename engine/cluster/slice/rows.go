@@ -27,8 +27,8 @@ type mark uint64
 
 const (
 	siteBits = 8
-	// timeBias makes all times positive that a request can have, and those that clocks
-	// correct them to.
+	// timeBias makes all times positive that a request can have, before and after the
+	// correction of clocks.
 	timeBias = 1 << 54
 	// spilledBit, in the first mark of a line, says that a spare line may have cells of it.
 	spilledBit = 1 << 63
@@ -54,7 +54,7 @@ func (l *line) set(cell uint, digest uint64, m mark) {
 func (l *line) spilled() bool { return l[cells]&spilledBit != 0 }
 
 // find returns the mark of the digest that another site has left nearest to a time, or 0.
-// known says that this site has left one at that very time.
+// known means that this site has left one at exactly that time.
 func (l *line) find(digest uint64, t int64, site int) (other mark, known bool) {
 	nearest := uint64(math.MaxUint64)
 	for i := range uint(cells) {
@@ -77,7 +77,7 @@ func (l *line) has(digest uint64) bool {
 }
 
 // victim returns an empty cell, or the one whose time is the farthest from now. So elements
-// of a wild clock are the first to go. There is no branch that depends on times: nothing
+// with a wrong clock are evicted first. There is no branch that depends on times: nothing
 // could predict it. The mark of an empty cell is farther away than any time.
 func (l *line) victim(now int64) uint {
 	farthest := uint64(0)
@@ -87,5 +87,5 @@ func (l *line) victim(now int64) uint {
 	return uint(farthest % cells)
 }
 
-// distance returns how far apart times are.
+// distance returns the absolute difference of two times.
 func distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }

@@ -11,63 +11,66 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// MaxSites is how many sites a slice tells apart.
+// MaxSites is the number of sites that a slice can distinguish.
 const MaxSites = 1<<siteBits - 1
 
 // ErrConfig is wrapped by the errors of New.
 var ErrConfig = errors.New("bad slice")
 
-// Config says which slice to make. Slices that save and restore each other need the same.
+// Config configures a slice. Slices that save and restore each other need the same
+// Config.
 type Config struct {
 	Window time.Duration // between a packet and its copies
 	Memory int           // bytes at first
-	Limit  int           // bytes that it may grow to
+	Limit  int           // limit of its growth in bytes
 	Slices int           // of the whole filter
 }
 
 // Slice is one part of the filter. It serves one goroutine,
 // and wants Close at the end.
 //
-// It remembers the digests of packets with site and time. A digest that it remembers of
-// another site, at a time within the window of this one, is a copy, and changes nothing.
-// Any other is remembered, also one that the same site has sent before. Times of different
-// sites compare by what the slice has learned of their clocks.
+// It remembers the digests of packets with site and time. A digest known from another
+// site, at a time within the window of this one, is a copy, and changes nothing. The
+// slice remembers any other digest, also one that the same site has sent before. Times of
+// different sites compare after the correction of their clocks that the slice has
+// learned.
 //
-// A line of 64 bytes holds 4 digests. A fifth takes the place of the one that is the farthest
-// away in time, which goes to a spare line as long as it may have copies. If spare lines have
+// A line of 64 bytes holds 4 digests. A fifth replaces the one that is the farthest away
+// in time, which goes to a spare line as long as it may have copies. If spare lines have
 // evicted many digests of the window, the slice doubles, up to its limit.
 type Slice struct {
 	cfg    Config
 	window uint64 // microseconds, with the unit that times are rounded to
-	reach  uint64 // how far away in time a digest may be that is worth a place in a spare line
+	reach  uint64 // largest distance in time at which a digest is worth a place in a spare line
 	rows   rows
 	clocks clocks
 	sites  []site
 	number map[string]int
-	pairs  matrix[pair] // of the site that a copy is of, with that of the copy
+	pairs  matrix[pair] // the site of the original, with the site of the copy
 
 	latest      int64 // corrected time of the last digest
 	evicted     uint64
 	evictedLive uint64
-	sinceGrown  uint64 // of evictedLive
-	touched     uint64 // keeps the reads of lines ahead from being left out
+	sinceGrown  uint64 // part of evictedLive since the last growth
+	touched     uint64 // keeps the compiler from removing the prefetching reads
 }
 
-// site is what is known of a site.
+// site is the state of a site.
 type site struct {
 	Name     string
 	Requests uint64
 	Digests  uint64
 	Copies   uint64
-	Replayed uint64 // requests that came again
+	Replayed uint64 // repeated requests
 	replies  Replies
 }
 
 // windowUS is the window in microseconds, with the unit that times are rounded to.
 func (c Config) windowUS() uint64 { return uint64(c.Window.Microseconds()) + hubclient.DeltaUnit }
 
-// lateSpan is how much later than those of other sites requests mostly come that have the
-// same times, in microseconds: sensors collect packets for some milliseconds.
+// lateSpan bounds how much later than other sites' requests of the same times a site's
+// requests may usually come, in microseconds: sensors collect packets for some
+// milliseconds.
 const lateSpan = 10_000
 
 // New makes an empty slice. Errors wrap ErrConfig, or are of the system that has no memory.
@@ -100,9 +103,9 @@ func withoutRows(cfg Config) (*Slice, error) {
 // Close gives the memory back.
 func (s *Slice) Close() error { return s.rows.arena.Close() }
 
-// Apply answers a request of a site: it appends a bit for each digest to dst, 1 for copies.
-// A request that a site repeats is answered as it was, and changes nothing. The status is
-// hubclient.OK, or hubclient.Bad for what no slice can answer.
+// Apply answers a request of a site: it appends a bit for each digest to dst, 1 for
+// copies. A repeated request gets the same answer, and changes nothing. The status is
+// hubclient.OK, or hubclient.Bad for requests that no slice can answer.
 func (s *Slice) Apply(dst []byte, name string, r *hubclient.Request) ([]byte, hubclient.Status) {
 	at, ok := s.siteOf(name)
 	if !ok || r.Time > hubclient.MaxTime || r.Op == hubclient.Chain || r.Op == hubclient.Ping {
@@ -128,9 +131,9 @@ func (s *Slice) Apply(dst []byte, name string, r *hubclient.Request) ([]byte, hu
 	return dst, hubclient.OK
 }
 
-// Repeated reports whether a site may have sent a request before, and how far its clock is ahead of
-// the clocks that it is compared with, in microseconds. reply is the subject that the answer goes
-// to. It is for requests that Apply takes next.
+// Repeated reports whether a site may have sent a request before, and how much its clock
+// is ahead of the clocks that it is compared with, in microseconds. reply is the subject
+// of the answer. It is for requests that Apply takes next.
 func (s *Slice) Repeated(name, reply string, r *hubclient.Request) (again bool, ahead int64) {
 	at, ok := s.siteOf(name)
 	if !ok {
@@ -140,8 +143,8 @@ func (s *Slice) Repeated(name, reply string, r *hubclient.Request) (again bool, 
 	return again, s.clocks.nodes[at].Offset
 }
 
-// ahead is how many lines are read before the first of them is needed. The processor
-// fetches them side by side.
+// ahead is the number of lines that are read before the first of them is needed. The
+// processor fetches them in parallel.
 const ahead = 64
 
 // touch reads the lines of digests, at most ahead of them, and the spare lines that will be
@@ -181,7 +184,7 @@ func (s *Slice) run(copies []byte, r *hubclient.Request, from, to, at int) {
 	}
 }
 
-// seen answers for a digest that a line or its spare line has.
+// seen answers for a digest that is in a line or its spare line.
 func (s *Slice) seen(l *line, op hubclient.Op, digest uint64, t int64, at int) (isCopy bool) {
 	other, known := s.rows.find(l, digest, t, at+1)
 	if other != 0 {
@@ -190,7 +193,7 @@ func (s *Slice) seen(l *line, op hubclient.Op, digest uint64, t int64, at int) (
 			s.countCopy(other.site()-1, at, other.time(), t)
 		}
 		if op != hubclient.Test {
-			s.clocks.observe(digest, other.site()-1, at, other.time(), t) // changes count from the next digest on
+			s.clocks.observe(digest, other.site()-1, at, other.time(), t) // changes take effect with the next digest
 		}
 	}
 	if !isCopy && !known && op != hubclient.Test {
@@ -203,7 +206,7 @@ func (s *Slice) seen(l *line, op hubclient.Op, digest uint64, t int64, at int) (
 func (s *Slice) insert(l *line, digest uint64, t int64, at int) {
 	cell := l.victim(t)
 	m := l.mark(cell)
-	if distance(m.time(), t) <= s.reach && len(s.rows.spare) > 0 { // an empty cell is farther away
+	if distance(m.time(), t) <= s.reach && len(s.rows.spare) > 0 { // an empty cell has a larger distance
 		m = s.rows.spill(l, cell, t)
 	} else if l.spilled() {
 		s.countEvicted(s.rows.tidy(l, digest, t, s.reach), t)
@@ -231,7 +234,7 @@ func (s *Slice) countEvicted(m mark, t int64) {
 	}
 }
 
-// growIfNeeded doubles the lines, if for each hundred of them an element of the window was
+// growIfNeeded doubles the lines, if per hundred lines an element of the window was
 // evicted. Without memory it goes on as it is.
 func (s *Slice) growIfNeeded() {
 	if s.sinceGrown > uint64(len(s.rows.lines)/100) && 2*len(s.rows.all())*lineBytes <= s.cfg.Limit {

@@ -124,7 +124,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestOneOfEach has two sites send the same packets in any order: one of both is new.
+// TestOneOfEach has two sites send the same packets in any order: each is new at one of
+// them.
 func TestOneOfEach(t *testing.T) {
 	s := newSlice(t, time.Millisecond, 1<<12, 1<<20)
 	rng := rand.New(rand.NewPCG(2, 1))
@@ -145,7 +146,7 @@ func TestOneOfEach(t *testing.T) {
 }
 
 // TestClocks has sites whose clocks are up to seconds apart, and drift: after the first
-// packets all copies are found, and the offsets are those of the clocks.
+// packets all copies are found, and the offsets equal the clocks'.
 func TestClocks(t *testing.T) {
 	s := newSlice(t, time.Millisecond, 1<<20, 1<<20)
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -218,7 +219,7 @@ func TestRepeatedRequest(t *testing.T) {
 	}
 }
 
-// TestSaved saves a slice at several places of a stream: what is restored answers and
+// TestSaved saves a slice at several places of a stream: the restored slice answers and
 // counts as the one that went on.
 func TestSaved(t *testing.T) {
 	s := newSlice(t, time.Millisecond, 1<<10, 1<<18)
@@ -279,8 +280,8 @@ func TestTestAndSetApart(t *testing.T) {
 	}
 }
 
-// TestWildTimes fills lines from a clock that is years wrong: others lose nothing by it
-// but what the line has no room for at once.
+// TestWildTimes fills lines from a clock that is years wrong: others lose only elements
+// that the line has no room for at once.
 func TestWildTimes(t *testing.T) {
 	s := newSlice(t, time.Millisecond, lineBytes, lineBytes)
 	seqs := map[string]uint64{}
@@ -293,7 +294,7 @@ func TestWildTimes(t *testing.T) {
 	}
 }
 
-// TestBad refuses what no slice can answer.
+// TestBad refuses requests that no slice can answer.
 func TestBad(t *testing.T) {
 	s := newSlice(t, time.Millisecond, lineBytes, lineBytes)
 	for i := range 2 * MaxSites {

@@ -17,7 +17,7 @@ var ErrSnapshot = errors.New("bad snapshot of a slice")
 // magic begins a snapshot, with its version in the last byte.
 const magic = "FDslice\x03"
 
-// saved is what a snapshot holds beside the lines.
+// saved is the content of a snapshot except the lines.
 type saved struct {
 	Window      uint64
 	Slices      int
@@ -52,7 +52,7 @@ func (s *Slice) Save(dst []byte) []byte {
 	}
 	head, err := json.Marshal(text)
 	if err != nil {
-		panic("slice: " + err.Error()) // numbers and strings alone
+		panic("slice: " + err.Error()) // numbers and strings always encode
 	}
 	dst = append(dst, magic...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(head)))
@@ -68,8 +68,8 @@ func (s *Slice) Save(dst []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Restore makes the slice that was saved. The configuration must fit: window and number of
-// slices are those of the saved one, and the limit has room for it. Errors wrap
+// Restore makes the slice that was saved. The configuration must fit: window and number
+// of slices equal the saved ones, and the limit has room for the slice. Errors wrap
 // ErrSnapshot or ErrConfig.
 func Restore(cfg Config, data []byte) (*Slice, error) {
 	text, lines, err := parse(data)
@@ -125,7 +125,7 @@ func parse(data []byte) (text saved, lines []byte, err error) {
 	return text, body[head+int(n):], nil
 }
 
-// check checks what the rest of the slice relies on.
+// check checks the invariants that the rest of the slice relies on.
 func (t *saved) check(lines []byte, limit int) error {
 	n := len(t.Sites)
 	ok := len(lines)%lineBytes == 0 && t.sized(len(lines)/lineBytes) && len(lines) <= limit && n <= MaxSites && len(t.Nodes) == n && square(t.Pairs, n) && square(t.Differences, n)
@@ -150,7 +150,8 @@ func (t *saved) check(lines []byte, limit int) error {
 	return nil
 }
 
-// sized reports whether that many lines can be those and the spare ones of a slice.
+// sized reports whether a slice can have the given number of lines and spare lines
+// together.
 func (t *saved) sized(all int) bool {
 	return t.Lines > 0 && t.Lines <= all && t.Spare == all-t.Lines && (t.Spare == 0 || t.Lines == linesPerSpare*t.Spare)
 }

@@ -4,16 +4,16 @@ package slice
 
 import "github.com/flowdedup/flowdedup/layout"
 
-// linesPerSpare is how many lines share a spare line. Such a line takes the cells that one
-// of them has no room for, as long as these may have copies.
+// linesPerSpare is how many lines share a spare line. A spare line takes the cells that
+// one of them has no room for, as long as these may have copies.
 const linesPerSpare = 12
 
-// rows are lines in one arena, the spare ones behind the others. An element can be in one
-// line alone, or in the spare line that belongs to it: the lower half of its digest chooses
-// both, as the upper half chooses the slice.
+// rows are lines in one arena, with the spare lines after the others. An element can only
+// be in one line, or in the spare line that belongs to it: the lower half of its digest
+// chooses both, as the upper half chooses the slice.
 //
-// There are exactly linesPerSpare times as many lines as spare ones. So all cells of a line
-// go to the same spare line, also after both are doubled.
+// There are exactly linesPerSpare times as many lines as spare ones. So all cells of a
+// line go to the same spare line, even after both are doubled.
 type rows struct {
 	arena *layout.Arena
 	lines []layout.Line
@@ -28,7 +28,7 @@ func sizes(all int) (lines, spare int) {
 	return linesPerSpare * spare, spare
 }
 
-// newRows returns empty ones. Errors are those of layout.NewArena.
+// newRows returns empty rows. It returns the errors of layout.NewArena.
 func newRows(lines, spare int) (rows, error) {
 	arena, err := layout.NewArena(roundUp(lines + spare))
 	if err != nil {
@@ -38,8 +38,9 @@ func newRows(lines, spare int) (rows, error) {
 	return rows{arena: arena, lines: all[:lines:lines], spare: all[lines : lines+spare]}, nil
 }
 
-// roundUp adds the few lines that a number of lines lacks to whole huge pages. Less than a
-// huge page would be backed with small ones, and look-ups take a fifth longer.
+// roundUp rounds a number of lines up to whole huge pages if only a few lines are
+// missing. Less than a huge page would be backed with small ones, and look-ups take a
+// fifth longer.
 func roundUp(lines int) int {
 	const huge = 2 << 20 / lineBytes
 	if lacks := (huge - lines%huge) % huge; lacks <= lines/1024 {
@@ -51,7 +52,7 @@ func roundUp(lines int) int {
 // all returns the lines and the spare ones behind them.
 func (r *rows) all() []layout.Line { return r.arena.Lines()[:len(r.lines)+len(r.spare)] }
 
-// chosen returns the line that a digest chooses of some.
+// chosen returns the line that a digest selects from lines.
 func chosen(lines []layout.Line, digest uint64) *line {
 	return (*line)(&lines[uint64(uint32(digest))*uint64(len(lines))>>32])
 }
@@ -88,8 +89,8 @@ func (r *rows) spill(l *line, cell uint, now int64) mark {
 
 // tidy looks at the spare line of a line that has room again. It removes one cell of the
 // line that is farther away from now than reach, and returns its mark, or 0. Without
-// cells of the line there, look-ups do not ask any more. One cell at most: so an element of
-// a wild clock does little harm.
+// cells of the line there, look-ups do not ask any more. It removes at most one cell: so
+// an element with a wrong clock does little harm.
 func (r *rows) tidy(l *line, digest uint64, now int64, reach uint64) (removed mark) {
 	spare, left := r.spareOf(digest), false
 	for i := range uint(cells) {
@@ -136,13 +137,13 @@ func (l *line) divide(lines []layout.Line) {
 	for i := range uint(cells) {
 		if m := l.mark(i); m != 0 {
 			to := chosen(lines, l[i])
-			to.set(to.victim(0), l[i], m) // an empty one: they have room for all
+			to.set(to.victim(0), l[i], m) // an empty cell: the new lines have room for all
 		}
 	}
 }
 
-// live returns which share of the cells lies within the window around now, by a sample of
-// lines.
+// live estimates the share of the cells that lie within the window around now, from a
+// sample of lines.
 func (r *rows) live(now int64, window uint64) float64 {
 	const sample = 1024
 	all := r.all()

@@ -22,13 +22,13 @@ func oneSite(rng *rand.Rand, n int, from, span int64) []event {
 	return events
 }
 
-// predictEvicted returns which share of the digests evicts one of the window, at so many
-// live ones a line, not counting those of spare lines. The live ones of a line are Poisson;
-// one more evicts if its line has no free cell and what 12 lines have spilled fills their
-// spare line.
+// predictEvicted returns the share of the digests that evict one of the window, at the
+// given number of live ones a line, not counting spare lines. The live ones of a line are
+// Poisson; one more evicts if its line has no free cell and the cells that 12 lines have
+// spilled fill their spare line.
 func predictEvicted(load float64) (sum float64) {
 	const most = 40
-	line, p := [most]float64{}, math.Exp(-load) // chances to spill so many cells
+	line, p := [most]float64{}, math.Exp(-load) // chances to spill each number of cells
 	full, had := [most]float64{}, 0             // and to be full, too
 	for ; had < most; had++ {
 		over := max(had-cells, 0)
@@ -53,9 +53,9 @@ func predictEvicted(load float64) (sum float64) {
 	return sum
 }
 
-// TestLoads has two sites send the same packets in turn, at many loads: what is evicted is
-// as predicted, no more copies are missed than digests were evicted, and 0.95 digests a
-// line cost as few as 0.15 did without spare lines.
+// TestLoads has two sites send the same packets in turn, at many loads: evictions are as
+// predicted, no more copies are missed than digests were evicted, and 0.95 digests a line
+// cost as few as 0.15 did without spare lines.
 func TestLoads(t *testing.T) {
 	const lines = 13 << 9
 	rng := rand.New(rand.NewPCG(6, 1))
@@ -99,8 +99,8 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// TestModelOfSpareLines compares a slice whose spare lines are in use with the plain rule:
-// where nothing live was evicted verdicts are equal, and a copy that it misses had its
+// TestModelOfSpareLines compares a slice whose spare lines are in use with the plain
+// rule: where nothing live was evicted verdicts are equal, and a missed copy had its
 // digest evicted.
 func TestModelOfSpareLines(t *testing.T) {
 	for _, c := range []struct {

@@ -17,34 +17,35 @@ type pair struct {
 // delayBits is enough for windows of a day.
 const delayBits = 38
 
-// Stats describe a slice. Counts begin when it was made, through all that saved and
-// restored it.
+// Stats describe a slice. Counts begin when the slice was made, and continue through
+// saving and restoring.
 type Stats struct {
 	Sites       []SiteStats `json:"sites"`
 	Pairs       []PairStats `json:"pairs"`
 	MemoryBytes int         `json:"memory_bytes"`
-	Fill        float64     `json:"fill"` // share of the cells that is of the window
-	// FPR is the probability that a packet that no other site has sent is taken for a copy.
+	Fill        float64     `json:"fill"` // share of the cells with elements of the window
+	// FPR is the probability that a packet is taken for a copy though no other site has
+	// sent it.
 	FPR         float64 `json:"fpr"`
 	Evicted     uint64  `json:"evicted"`      // digests that made room for others
 	EvictedLive uint64  `json:"evicted_live"` // of them, within the window: copies may be missed
-	// The rest is of slices that package chain has. Tests are elements that were tested, Hops
-	// the messages to other slices, and HopBytes their length. Lost says that the slice does
-	// not answer, since it has lost what it knew.
+	// The remaining fields describe slices of package chain. Tests are elements that were
+	// tested, Hops the messages to other slices, and HopBytes their length. Lost means
+	// that the slice does not answer, since it has lost its state.
 	Tests    uint64 `json:"tests,omitempty"`
 	Hops     uint64 `json:"hops,omitempty"`
 	HopBytes uint64 `json:"hop_bytes,omitempty"`
 	Lost     bool   `json:"lost,omitempty"`
 }
 
-// SiteStats describe what a site has sent.
+// SiteStats describe a site's requests.
 type SiteStats struct {
 	Name     string `json:"site"`
 	Requests uint64 `json:"requests"`
 	Digests  uint64 `json:"digests"`
 	Copies   uint64 `json:"copies"`
-	Replayed uint64 `json:"replayed"` // requests that it repeated
-	// OffsetUS is how far its clock is ahead of that of site Of, in microseconds.
+	Replayed uint64 `json:"replayed"` // repeated requests
+	// OffsetUS is how much its clock is ahead of the clock of site Of, in microseconds.
 	OffsetUS int64  `json:"offset_us"`
 	Of       string `json:"offset_of"`
 }
@@ -57,7 +58,7 @@ type PairStats struct {
 	Delays [delayBits]uint64 `json:"delays"` // by the bits of the delay in microseconds
 }
 
-// Stats returns what there is to say now. It reads a sample of the lines.
+// Stats returns the present statistics. It reads a sample of the lines.
 func (s *Slice) Stats() Stats {
 	st := Stats{
 		MemoryBytes: len(s.rows.all()) * lineBytes, Evicted: s.evicted, EvictedLive: s.evictedLive,
@@ -77,8 +78,8 @@ func (s *Slice) Stats() Stats {
 			}
 		}
 	}
-	// A digest is taken for any of those remembered that equals it. All of a slice share the
-	// highest of 64 bits, and mostly these are above those that are compared.
+	// A digest matches any of the remembered ones that equals it. All digests of a slice
+	// share the highest of 64 bits, and mostly these lie above the compared bits.
 	free := min(hubclient.DigestBits, 64-math.Log2(float64(s.cfg.Slices))) - math.Log2(float64(len(s.rows.all())))
 	st.FPR = cells * st.Fill * math.Exp2(-free)
 	return st
@@ -104,14 +105,14 @@ func (p *PairStats) Delay(share float64) int64 {
 	return 0
 }
 
-// EachSite calls f with what each site has sent. It is cheaper than Stats.
+// EachSite calls f with each site's totals. It is cheaper than Stats.
 func (s *Slice) EachSite(f func(name string, digests, copies uint64)) {
 	for i := range s.sites {
 		f(s.sites[i].Name, s.sites[i].Digests, s.sites[i].Copies)
 	}
 }
 
-// matrix has a T for each pair of sites that was asked for.
+// matrix has a T for each pair of sites that at was called with.
 type matrix[T any] struct {
 	rows [][]*T
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
-// contents are those of a set, or of a sketch of it.
+// contents are the contents of a set, or of a sketch of it.
 func contents(width uint, words []uint64, sketched bool) distinct.Contents {
 	words = slices.Compact(slices.Sorted(slices.Values(words)))
 	c := distinct.Contents{Width: width, Count: uint64(len(words)), Words: slices.Values(words)}
@@ -231,7 +231,7 @@ func TestDamage(t *testing.T) {
 	check("a byte more", append(slices.Clone(whole), 0))
 }
 
-// TestDiffer says why files do not merge.
+// TestDiffer checks the reasons why files do not merge.
 func TestDiffer(t *testing.T) {
 	file := func(settings ...Setting) *File { return &File{Name: "f", Header: Header{Settings: settings}} }
 	a := file(Setting{"every", "1h"}, Setting{KeySetting, "1"})
@@ -249,7 +249,7 @@ func TestDiffer(t *testing.T) {
 }
 
 // FuzzOpen reads any bytes as a file, as they are and with right checksums, and merges
-// what it finds.
+// its windows.
 func FuzzOpen(f *testing.F) {
 	_, a := saved(f, contents(64, []uint64{1, 2, 5, math.MaxUint64}, false), contents(32, nil, false))
 	_, b := saved(f, contents(32, []uint64{0, 9, math.MaxUint32}, false), contents(32, []uint64{4}, true))

@@ -10,7 +10,7 @@ import (
 )
 
 // cursor goes through the words of a set. Its key is the current word, less one if words
-// have 64 bits, of which none is 0. exhausted is no key.
+// have 64 bits: no such word is 0. exhausted is no key.
 type cursor struct {
 	key    uint64
 	sensor int
@@ -18,11 +18,11 @@ type cursor struct {
 	series *Series
 	at     int64 // the next record
 	left   uint64
-	last   uint64 // of the block before
+	last   uint64 // last word of the block before
 	blocks int
 	buf    []byte
-	block  []uint64 // that the key is of
-	words  []uint64 // of it, those behind the key
+	block  []uint64 // block of the key
+	words  []uint64 // words of the block after the key
 }
 
 const exhausted = math.MaxUint64
@@ -31,7 +31,7 @@ func newCursor(sensor int, s *Series) *cursor {
 	return &cursor{sensor: sensor, series: s, at: s.offset, left: s.count}
 }
 
-// next moves to the next word. Errors are those of reading.
+// next moves to the next word. It returns errors of reading.
 func (c *cursor) next(ctx context.Context) error {
 	if len(c.words) == 0 {
 		if c.left == 0 {

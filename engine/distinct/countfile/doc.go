@@ -3,16 +3,16 @@
 // Package countfile saves the distinct counters of windows, and unites those of several
 // sensors.
 //
-// A [Writer] writes what counters of package distinct remember, window by window. [Open]
-// reads where it all is, and [Merge] unites what sensors have of a window, in a stream: a
-// set of any size takes a block of memory for each file. Sets unite exactly; where one
-// sensor has a sketch, so has the union.
+// A [Writer] writes the contents of package distinct's counters, window by window. [Open]
+// reads the index of a file, and [Merge] unites the sensors' parts of a window as a
+// stream: a set of any size takes a block of memory for each file. Sets unite exactly; if
+// one sensor has a sketch, the union is a sketch.
 //
 // # Format
 //
-// A file is the eight bytes FLOWCNT1 and records. A record is a byte that says its kind,
-// the length of its content in 4 bytes, the content, and the CRC-32C (Castagnoli) of all
-// that in 4 bytes. Numbers are little-endian.
+// A file is the eight bytes FLOWCNT1 and records. A record is a byte for its kind, the
+// length of its content in 4 bytes, the content, and the CRC-32C (Castagnoli) of all
+// these in 4 bytes. Numbers are little-endian.
 //
 //	H  JSON: the sensor, and the settings that must be equal to merge. The first record.
 //	W  JSON: a window, its bounds in nanoseconds since 1970 UTC, the end excluded.
@@ -22,5 +22,5 @@
 //	E  nothing. The last record: a file without it is not complete.
 //
 // The version is the last byte of the first eight. Errors about content wrap ErrInvalid,
-// name the file, and say at which byte the damaged record starts.
+// and name the file and the offset of the damaged record.
 package countfile

@@ -13,10 +13,10 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
-// Joint is a window with what all sensors have of it.
+// Joint is a window with the parts of all sensors.
 type Joint struct {
 	Start, End int64
-	Sensors    []int // that have it, ascending
+	Sensors    []int // sensors that have it, ascending
 	Series     []JointSeries
 }
 
@@ -26,8 +26,9 @@ type JointSeries struct {
 	Parts       []Part
 }
 
-// Join puts windows of the same bounds together. It returns the names of the sensors, in the
-// order of files, and the windows in the order of time, that of packets without a time last.
+// Join puts windows of the same bounds together. It returns the names of the sensors, in
+// the order of files, and the windows in the order of time, with the window of packets
+// without a time last.
 func Join(files []*File) (sensors []string, windows []*Joint) {
 	known := map[[2]int64]*Joint{}
 	for _, f := range files {
@@ -75,7 +76,7 @@ func Whole(windows []*Joint) *Joint {
 	return all
 }
 
-// add adds what a sensor has.
+// add adds a sensor's part.
 func (j *Joint) add(sensor int, from *Window) {
 	j.addSensor(sensor)
 	for i := range from.Series {
@@ -109,8 +110,8 @@ func (j *Joint) Missing(sensors []string) (missing []string) {
 	return missing
 }
 
-// Joint writes a window: the union of what sensors have of it. It goes through their files
-// twice. Errors are those of Merge and of writing.
+// Joint writes a window: the union of the sensors' parts. It reads their files twice. It
+// returns errors of Merge and of writing.
 func (w *Writer) Joint(ctx context.Context, j *Joint) error {
 	if err := w.Window(j.Start, j.End); err != nil {
 		return err

@@ -12,18 +12,19 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
-// Part is what a sensor has of a window, key and family. A sensor may have several.
+// Part is a sensor's share of a window, key and family. A sensor may have several.
 type Part struct {
 	Sensor int // from 0
 	Series *Series
 }
 
-// Merged is what several sensors have together.
+// Merged is the union of several sensors.
 type Merged struct {
 	engine.Counts // of the union
 	Packets       uint64
-	// Sensors has the counts of each sensor, Only how many elements no other sensor has,
-	// and Both how many two have: Both[a][b] with a < b. They are nil unless asked for.
+	// Sensors has the counts of each sensor, Only the number of elements that no other
+	// sensor has, and Both the number that two have: Both[a][b] with a < b. They are nil
+	// unless asked for.
 	Sensors, Only []sketch.Estimate
 	Both          [][]sketch.Estimate
 }
@@ -34,7 +35,7 @@ const (
 	methodSketch = "merged-sketch"
 )
 
-// union unites parts of so many sensors.
+// union unites the parts of the given number of sensors.
 type union struct {
 	ctx     context.Context
 	parts   []Part
@@ -44,19 +45,19 @@ type union struct {
 
 	words    uint64 // in the sets together
 	sketched []bool // by sensor: it has a sketch
-	any      bool   // one has
+	any      bool   // any sensor has a sketch
 	all      sketch.Sketch
-	own      []sketch.Sketch // of each sensor, where overlaps need them
+	own      []sketch.Sketch // sketch of each sensor, where overlaps need them
 	held     []uint64        // words of sets by sensor
 	only     []uint64
 	both     [][]uint64
 }
 
-// Merge unites the parts of so many sensors, of one window, key and family; there is at
-// least one. With overlap it compares the sensors. It takes 128 KiB for each part, and 16
-// KiB for each sensor where one has a sketch. Bounds of differences of sketches are those
-// that the bounds of both allow, so they are wide. Errors wrap ErrInvalid, or are those of
-// reading and of ctx.
+// Merge unites the parts of the given number of sensors, at least one, of one window, key
+// and family. With overlap it compares the sensors. It takes 128 KiB for each part, and
+// 16 KiB for each sensor where one has a sketch. Bounds of differences of sketches are
+// the extremes of the bounds of both, so they are wide. Errors wrap ErrInvalid, or come
+// from reading and ctx.
 func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged, error) {
 	u, err := unite(ctx, parts, sensors, overlap)
 	if err != nil {
@@ -65,7 +66,7 @@ func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged
 	return u.merged(), nil
 }
 
-// unite goes through all parts. It is told of more sensors than parts have, or of 0.
+// unite goes through all parts. sensors may be more than the parts have, or 0.
 func unite(ctx context.Context, parts []Part, sensors int, overlap bool) (*union, error) {
 	for _, p := range parts {
 		sensors = max(sensors, p.Sensor+1)
@@ -175,7 +176,7 @@ func (u *union) sets() error {
 	}
 }
 
-// note enters a word into what is known besides the number of words.
+// note records a word in all results except the number of words.
 func (u *union) note(word uint64, holders []int) {
 	var hash [1]uint64
 	if u.any {
@@ -220,7 +221,7 @@ func (u *union) merged() (m Merged) {
 	return m
 }
 
-// compare fills in how the sensors overlap, given the union of all.
+// compare computes the overlaps of the sensors, given the union of all.
 func (u *union) compare(m *Merged, all sketch.Estimate) {
 	n := len(u.sketched)
 	m.Sensors, m.Only, m.Both = make([]sketch.Estimate, n), make([]sketch.Estimate, n), make([][]sketch.Estimate, n)
@@ -261,13 +262,13 @@ func (u *union) others(one int) sketch.Estimate {
 const (
 	// OfSetting is the name of the setting that lists the keys that are counted.
 	OfSetting = "of"
-	// KeySetting is the name of the setting whose value tells secret keys apart.
+	// KeySetting is the name of the setting whose value distinguishes secret keys.
 	KeySetting = "key"
-	// ZoneSetting is the name of that of the time zone in which windows begin.
+	// ZoneSetting is the name of the setting with the time zone in which windows begin.
 	ZoneSetting = "tz"
 )
 
-// Differ returns why windows of two files cannot be merged, or nil.
+// Differ returns the reason why windows of two files cannot be merged, or nil.
 func Differ(a, b *File) error {
 	for i := range max(len(a.Settings), len(b.Settings)) {
 		if i >= len(a.Settings) || i >= len(b.Settings) || a.Settings[i].Name != b.Settings[i].Name {

@@ -28,8 +28,8 @@ func named(t *testing.T, h Header, key, family string, packets uint64) *bytes.Re
 	return bytes.NewReader(b.Bytes())
 }
 
-// TestNames refuses names that could change what a terminal shows, and keys that the file does
-// not say to count.
+// TestNames refuses names that could change a terminal's display, and keys that the file
+// does not list as counted.
 func TestNames(t *testing.T) {
 	of := func(keys string) []Setting { return []Setting{{OfSetting, keys}} }
 	for _, c := range []struct {

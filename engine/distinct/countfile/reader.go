@@ -19,12 +19,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
 )
 
-// ErrInvalid is what errors about the content of files wrap.
+// ErrInvalid is wrapped by errors about the content of files.
 var ErrInvalid = errors.New("not a complete file of counts")
 
 const (
 	recordHead = 5 // bytes of a record before its content
-	recordTail = 4 // and behind
+	recordTail = 4 // bytes of a record after its content
 	// maxText bounds the content of records of JSON, and maxParts the windows and series
 	// of a file, so that a hostile one takes bounded memory: 64 MB.
 	maxText  = 64 << 10
@@ -54,11 +54,11 @@ type Window struct {
 	Series     []Series
 }
 
-// Series is what a window has of one key and family.
+// Series is a window's part of one key and family.
 type Series struct {
 	Key, Family string
 	Packets     uint64
-	Bytes       int64 // that it takes in the file
+	Bytes       int64 // its size in the file
 
 	file   *File
 	offset int64 // of the first record of its contents
@@ -67,9 +67,9 @@ type Series struct {
 	count  uint64
 }
 
-// Open reads where the windows of a file are, given its size. It reads each record's head,
-// and takes memory for windows and series, at most 64 MB. What it does not read is checked
-// when it is merged. Errors wrap ErrInvalid, or are those of from.
+// Open reads the index of the windows of a file, given its size. It reads each record's
+// head, and takes memory for windows and series, at most 64 MB. Merging checks the rest
+// of the file. Errors wrap ErrInvalid, or come from from.
 func Open(name string, from io.ReaderAt, size int64) (*File, error) {
 	f := &File{Name: name, from: from, size: size}
 	first := make([]byte, len(magic))
@@ -125,7 +125,7 @@ func (f *File) last() *Series {
 	return &w.Series[len(w.Series)-1]
 }
 
-// part notes a record of the contents of a series.
+// part records a record of the contents of a series.
 func (f *File) part(kind byte, at, next int64) error {
 	s := f.last()
 	if s == nil || s.sketch != (kind == recordRegisters) || s.sketch && s.Bytes > 0 {
@@ -180,7 +180,7 @@ func (f *File) text(kind byte, at int64) error {
 	return nil
 }
 
-// checkHeader checks what people are shown of the header.
+// checkHeader checks the texts of the header that are shown to users.
 func (f *File) checkHeader() error {
 	if len(f.Sensor) > maxName {
 		return errors.New("a name of a sensor that is too long")
@@ -195,7 +195,7 @@ func (f *File) checkHeader() error {
 	return nil
 }
 
-// errUnprintable says that a name could change what a terminal shows.
+// errUnprintable is the error of a name with characters that control a terminal.
 var errUnprintable = errors.New("a name with control characters")
 
 // printable reports whether texts from outside are harmless to a terminal.
@@ -205,7 +205,7 @@ func printable(texts ...string) bool {
 	})
 }
 
-// counts reports whether the settings say that a key is counted: all do that say what is.
+// counts reports whether the settings list a key as counted: without such a list they do.
 func (h *Header) counts(key string) bool {
 	for _, one := range h.Settings {
 		if one.Name == OfSetting {
@@ -292,7 +292,7 @@ func (f *File) content(buf []byte, at int64) ([]byte, error) {
 	return body[recordHead:], nil
 }
 
-// read fills b from an offset, of the record at record.
+// read fills b from an offset, within the record at record.
 func (f *File) read(b []byte, at, record int64) (int, error) {
 	n, err := f.from.ReadAt(b, at)
 	switch {

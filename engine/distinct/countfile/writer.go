@@ -26,16 +26,16 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Header is what all windows of a file have in common.
+// Header is common to all windows of a file.
 type Header struct {
-	// Sensor is the name of who counted. With "" Open takes that of the file.
+	// Sensor is the name of the sensor that counted. If it is "", Open uses the name of
+	// the file.
 	Sensor string `json:"sensor,omitempty"`
-	// Settings are what must be equal for windows to be merged, in the order in which they
-	// are compared.
+	// Settings must be equal for windows to be merged. They are compared in this order.
 	Settings []Setting `json:"settings"`
 }
 
-// Setting is one of them.
+// Setting is a name and its value.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -70,7 +70,7 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter writes the header. Errors come from the other methods.
+// NewWriter writes the header. The other methods return its errors.
 func NewWriter(to io.Writer, h Header) *Writer {
 	w := &Writer{to: to}
 	w.write([]byte(magic))
@@ -84,8 +84,8 @@ func (w *Writer) Window(start, end int64) error {
 	return w.err
 }
 
-// Series writes what a counter remembers of the window that was begun last. It must not be
-// a sample. Packets are those that the elements come from.
+// Series writes the contents of a counter in the last window that was begun. They must
+// not be a sample. packets is the number of packets that the elements come from.
 func (w *Writer) Series(key, family string, packets uint64, c distinct.Contents) error {
 	s := seriesRecord{Key: key, Family: family, Packets: packets, Kind: kindSet, Width: c.Width, Count: c.Count}
 	if c.Sketch != nil {
@@ -126,7 +126,7 @@ func (w *Writer) record(kind byte, add func(b []byte) []byte) {
 	w.write(w.buf)
 }
 
-// checksum returns that of a record without it.
+// checksum returns the checksum of a record without it.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 func (w *Writer) write(b []byte) {

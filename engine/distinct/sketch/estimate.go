@@ -4,12 +4,12 @@ package sketch
 
 import "math"
 
-// Estimate is what a sketch says of the number of elements. The true number lies from Low
-// to High with 95 % confidence.
+// Estimate is a sketch's estimate of the number of elements. The true number lies from
+// Low to High with 95 % confidence.
 type Estimate struct{ Distinct, Low, High uint64 }
 
-// spread is how many standard errors the bounds are away from the estimate: a little more
-// than the 1.96 of a normal distribution, as the error is itself an estimate.
+// spread is the distance of the bounds from the estimate in standard errors: a little
+// more than the 1.96 of a normal distribution, as the error is itself an estimate.
 const spread = 2.05
 
 // maxExponent is the largest exponent of a probability of update values.
@@ -50,10 +50,11 @@ func (s *Sketch) estimate() Estimate {
 	}
 	x := solve(alpha, &beta, sum)
 	n := registers * x
-	// The likelihood is that of a number of elements that is Poisson. Its curvature gives
-	// the variance of the estimate, of which that of the number itself is no error.
+	// The likelihood is for a Poisson number of elements. Its curvature gives the
+	// variance of the estimate. This includes the variance of the number itself, which is
+	// no error.
 	error := spread * math.Sqrt(max(0, registers*registers/curvature(&beta, x)-n))
-	// Each value that a register knows of is an element at least.
+	// Each update value that a register has seen is at least one element.
 	return Estimate{
 		Distinct: rounded(max(math.Round(n), sum)),
 		Low:      rounded(max(math.Round(n-error), sum)),
@@ -128,7 +129,7 @@ func curvature(beta *[maxExponent + 1]float64, x float64) (sum float64) {
 // Exactly returns the estimate of a number that is known.
 func Exactly(n uint64) Estimate { return Estimate{n, n, n} }
 
-// AtLeast returns e raised to a number that the elements are for certain.
+// AtLeast returns e raised to a lower bound that is certain.
 func (e Estimate) AtLeast(n uint64) Estimate {
 	return Estimate{max(e.Distinct, n), max(e.Low, n), max(e.High, n)}
 }
@@ -138,17 +139,18 @@ func (e Estimate) Plus(other Estimate) Estimate {
 	return Estimate{Sum(e.Distinct, other.Distinct), Sum(e.Low, other.Low), Sum(e.High, other.High)}
 }
 
-// Sum returns the sum of two counts, at most the largest number: counts of a file may be any.
+// Sum returns the sum of two counts, capped at the largest number: a file may hold any
+// counts.
 func Sum(a, b uint64) uint64 { return a + min(b, math.MaxUint64-a) }
 
-// Minus returns how many elements a set has beside those of a part of it. Its bounds are
-// all that the bounds of both allow, so they are wide.
+// Minus returns the number of elements of a set that a part of it lacks. Its bounds are
+// the extremes of the bounds of both, so they are wide.
 func (e Estimate) Minus(part Estimate) Estimate {
 	less := func(x, y uint64) uint64 { return x - min(x, y) }
 	return Estimate{less(e.Distinct, part.Distinct), less(e.Low, part.High), less(e.High, part.Low)}
 }
 
-// Within returns e as that of a part of a set.
+// Within returns e capped as the estimate of a part of a set.
 func (e Estimate) Within(whole Estimate) Estimate {
 	return Estimate{min(e.Distinct, whole.Distinct), min(e.Low, whole.High), min(e.High, whole.High)}
 }

@@ -5,8 +5,8 @@
 // A Sketch is an ExaLogLog (Ertl, ExaLogLog: Space-Efficient and Practical Approximate
 // Distinct Counting up to the Exa-Scale, EDBT 2025, arXiv 2402.13726) with t = 2, d = 24
 // and 2^12 registers of 32 bits. Its standard error is 0.54 %; a HyperLogLog needs 41 %
-// more memory than that has for the same. Sketches of parts of a stream merge into that of
-// the whole. Sliding merges those of the slides of a window.
+// more memory for the same error. Sketches of parts of a stream merge into the sketch of
+// the whole. Sliding merges the sketches of a window's slides.
 //
 // Elements are 64 bits that are as good as random: words of keyed digests. Restore returns
 // ErrInvalid for registers that no sketch has.
@@ -45,9 +45,9 @@ type Sketch struct {
 }
 
 // Add adds elements. Each must be as good as random, like a word of a keyed digest. It
-// sets bit i of seen if words[i] changed nothing, as any word does that came before, and
-// clears the other bits of the words that cover them. seen may be nil. It takes constant
-// time for each, and does not allocate.
+// sets bit i of seen if words[i] changed nothing, which holds for every repeated word,
+// and clears the other bits of the words that cover them. seen may be nil. It takes
+// constant time for each, and does not allocate.
 func (s *Sketch) Add(seen []uint64, words []uint64) {
 	for i, w := range words {
 		changed := s.add(w)
@@ -105,8 +105,8 @@ func mergeRegisters(a, b uint32) uint32 {
 // Reset forgets all elements.
 func (s *Sketch) Reset() { *s = Sketch{} }
 
-// Append appends the registers to b, little-endian: all of them in Size bytes, or if that
-// is shorter those that are not 0, each after its number in 2 bytes.
+// Append appends the registers to b, little-endian: either all of them, in Size bytes, or
+// only the nonzero ones, each after its number in 2 bytes, whichever is shorter.
 func (s *Sketch) Append(b []byte) []byte {
 	used := 0
 	for _, r := range s.register {
@@ -133,8 +133,8 @@ const sparseSize = 6
 // ErrInvalid is the error about registers that no sketch has.
 var ErrInvalid = errors.New("not the registers of a sketch")
 
-// Restore sets the registers to those that Append wrote. Errors are ErrInvalid, and leave
-// the sketch as it was.
+// Restore sets the registers to the ones that Append wrote. The error is ErrInvalid, and
+// leaves the sketch as it was.
 func (s *Sketch) Restore(b []byte) error {
 	var read Sketch
 	if len(b) == Size {
@@ -169,7 +169,7 @@ func (s *Sketch) restoreSparse(b []byte) bool {
 }
 
 // validRegister reports whether elements can lead to a register: bits for update values
-// below 1 are clear but for the one that stands for the empty register.
+// below 1 are clear, except the one that stands for the empty register.
 func validRegister(r uint32) bool {
 	value := int(r >> windowBits)
 	if value > maxValue || value == 0 && r != 0 {

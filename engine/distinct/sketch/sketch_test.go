@@ -132,9 +132,9 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestError compares the error of 400 sketches with that of the paper. The standard
-// deviation of 400 has one of 3.5 % itself, that of 100 in a short test has one of 7 %: the
-// test allows four of these.
+// TestError compares the error of 400 sketches with the paper's. The standard deviation
+// of 400 has itself a standard deviation of 3.5 %, that of 100 in a short test one of 7
+// %: the test allows four of these.
 func TestError(t *testing.T) {
 	runs, sizes := 400, []int{20_000, 200_000}
 	if testing.Short() {
@@ -215,7 +215,7 @@ func FuzzSparse(f *testing.F) {
 	})
 }
 
-// FuzzRestore restores any bytes; what is taken estimates and merges.
+// FuzzRestore restores any bytes; accepted ones estimate and merge.
 func FuzzRestore(f *testing.F) {
 	var s Sketch
 	fill(&s, 1, 0, 1000)

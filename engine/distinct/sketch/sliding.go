@@ -2,17 +2,17 @@
 
 package sketch
 
-// Sliding estimates how many distinct elements a window holds that slides in steps. It has
-// a Sketch for each step of the window, and merges a step at most once: when the oldest
-// steps have left, each of the others gets the elements of those after it. From then on
-// the sketch of the oldest step is that of all these, and one more has the steps since.
-// (This is a queue of two stacks.) So the estimate of a window costs one merge, however
-// many steps it has.
+// Sliding estimates how many distinct elements a window holds that slides in steps. It
+// has a Sketch for each step of the window, and merges a step at most once: when the
+// oldest steps have left, the elements of all later steps are merged into each of the
+// others. From then on the oldest step's sketch covers all these steps, and one more
+// sketch covers the steps since. (This is a queue of two stacks.) So the estimate of a
+// window costs one merge, however many steps it has.
 type Sliding struct {
 	steps   []*Sketch // by step modulo their number; nil without elements
-	started bool      // there is a step
+	started bool      // there has been a step
 	newest  int64     // the latest one
-	// merged is the last step whose sketch has those after it, up to this one.
+	// merged is the last step into whose sketch the later ones were merged.
 	merged int64
 	since  Sketch // of the steps after merged
 	window Sketch // scratch
@@ -20,7 +20,7 @@ type Sliding struct {
 	made   int
 }
 
-// NewSliding returns an empty window of so many steps.
+// NewSliding returns an empty window of the given number of steps.
 func NewSliding(steps int) *Sliding { return &Sliding{steps: make([]*Sketch, steps)} }
 
 // Reset forgets all elements. The next step may be any.
@@ -70,7 +70,7 @@ func (s *Sliding) Advance(step int64) {
 	}
 }
 
-// mergeSteps merges each step before the newest with those after it.
+// mergeSteps merges into each step before the newest the steps after it.
 func (s *Sliding) mergeSteps() {
 	s.merged = s.newest - 1
 	var later *Sketch
@@ -113,7 +113,8 @@ func (s *Sliding) Add(step int64, word uint64) {
 		s.since.add(word)
 		return
 	}
-	// The steps before have all that this one has: where it is known, they know it too.
+	// The earlier steps have all elements of this one: an element known here is known
+	// there, too.
 	for ; step >= s.oldest() && s.of(step).add(word); step-- {
 	}
 }
@@ -127,7 +128,7 @@ func (s *Sliding) of(step int64) *Sketch {
 	return *one
 }
 
-// Estimate returns that of the whole window.
+// Estimate returns the estimate of the whole window.
 func (s *Sliding) Estimate() Estimate {
 	s.window.Reset()
 	if first := *s.at(s.oldest()); first != nil && s.oldest() <= s.merged {

@@ -14,23 +14,23 @@ import (
 // Batch holds the elements of a batch of packets on their way into a Counter. Several
 // goroutines may fill one Batch each. A Batch keeps its memory from use to use.
 //
-// The caller adds the elements of the keys in Direct for all packets before Count, and
-// those of the keys in Derived when Derive asks for them.
+// Before Count, the caller adds the elements of the keys in Direct for all packets. It
+// adds those of the keys in Derived when Derive is called.
 type Batch struct {
-	// Derive adds the elements of the keys of group i of Derived that follow from some
-	// elements of the key that implies them, given by their numbers in its series V4 and V6.
-	// These numbers take the place of packets, with a base of 0. It is called within Count,
-	// for each element once at most, and never if Derived is empty.
+	// Derive adds the elements of the keys of group i of Derived that some elements of
+	// the implying key determine. These are given by their numbers in its series V4 and
+	// V6. These numbers take the place of packets, with a base of 0. It is called within
+	// Count, for each element once at most, and never if Derived is empty.
 	Derive func(i int, v4, v6 []uint32)
 	// FirstSeen takes the elements that the window from start on had not seen: packet by
-	// packet, and those of one packet in the order of the keys. start is math.MinInt64
-	// for the whole stream. It is called within Count if Config.FirstSeen is set.
+	// packet, and within a packet in the order of the keys. start is math.MinInt64 for
+	// the whole stream. It is called within Count if Config.FirstSeen is set.
 	FirstSeen func(start int64, first []FirstSeen) error
 
 	counter   *Counter
 	times     []int64
 	keys      []Elements
-	implies   []bool // by key: its elements in a window imply others; never with a past
+	implies   []bool // by key: its elements in a window imply others; never set with a past
 	derived   []Group
 	uncounted []uint64
 	seen      []uint64
@@ -40,7 +40,7 @@ type Batch struct {
 
 // FirstSeen is an element that its window had not seen before.
 type FirstSeen struct {
-	Packet uint32 // its number in the batch
+	Packet uint32 // packet number in the batch
 	Key    int    // number in Config.Keys
 	Series SeriesID
 	Number int // of the element in its series
@@ -100,7 +100,7 @@ func (b *Batch) skip(to uint32) {
 	}
 }
 
-// Elements are those of one key in a batch.
+// Elements are the elements of one key in a batch.
 type Elements struct {
 	Addr4       Series[uint32] // bare IPv4 addresses, the first octet in the top byte
 	V4, V6, MAC Series[digest.Digest]
@@ -125,7 +125,7 @@ func (e *Elements) skip(to uint32) {
 type Series[E any] struct {
 	items   []E
 	packets []uint32 // of each element, ascending
-	at      int      // the first one that next has not returned
+	at      int      // the first element that next has not returned
 	unseen  unseen
 	picked  []E
 }
@@ -148,15 +148,15 @@ func (s *Series[E]) Add(packets []uint32, base int) []E {
 	return s.items[n:]
 }
 
-// next returns the range of elements, of packets before to, that it did not return
-// before.
+// next returns the next range of elements, of packets before to, that it has not yet
+// returned.
 func (s *Series[E]) next(to uint32) (from, end int) {
 	from, end = s.upcoming(to)
 	s.at = end
 	return from, end
 }
 
-// upcoming returns what next will return.
+// upcoming returns the result of the coming call of next.
 func (s *Series[E]) upcoming(to uint32) (from, end int) {
 	from, end = s.at, len(s.packets)
 	if end > from && s.packets[end-1] >= to {
@@ -168,7 +168,7 @@ func (s *Series[E]) upcoming(to uint32) (from, end int) {
 
 // pick returns elements by their numbers, until it is called again.
 func (s *Series[E]) pick(numbers []uint32) []E {
-	if n := len(numbers); n > 0 && int(numbers[n-1]-numbers[0]) == n-1 { // they follow one another
+	if n := len(numbers); n > 0 && int(numbers[n-1]-numbers[0]) == n-1 { // the numbers are consecutive
 		return s.items[numbers[0]:][:n]
 	}
 	s.picked = slices.Grow(s.picked[:0], len(numbers))[:len(numbers)]
@@ -178,7 +178,7 @@ func (s *Series[E]) pick(numbers []uint32) []E {
 	return s.picked
 }
 
-// countKey counts the elements of one key: with a past, the unseen ones alone.
+// countKey counts the elements of one key; with a past, only the unseen ones.
 func (b *Batch) countKey(w *window, key int, to uint32) error {
 	e, k, cfg := &b.keys[key], &w.keys[key], b.counter.cfg
 	by := b.counter.impliedBy[key]
@@ -201,15 +201,15 @@ func (b *Batch) countKey(w *window, key int, to uint32) error {
 	return nil
 }
 
-// seriesRun is what is counted of a series at a time.
+// seriesRun is a part of a series that is counted at once.
 type seriesRun struct {
 	key int
 	id  SeriesID
 	to  uint32 // packets before this one
-	// firstSeen says that first sightings are to be reported.
+	// firstSeen means that first sightings are to be reported.
 	firstSeen bool
 	implies   bool // its elements imply others, so the unseen ones are listed
-	implied   bool // another key has its packets: see takePackets
+	implied   bool // another key has its packet counts: see takePackets
 }
 
 func (r seriesRun) of(id SeriesID) seriesRun {
@@ -249,8 +249,8 @@ func countSeries[E any](
 	return nil
 }
 
-// addFirstSeen notes the elements whose bit in b.seen is clear. packets are those of all
-// elements, and first describes the first one.
+// addFirstSeen records the elements whose bit in b.seen is clear. packets are the packets
+// of all elements, and first describes the first one.
 func (b *Batch) addFirstSeen(packets []uint32, first FirstSeen) {
 	b.numbers = appendUnset(b.numbers[:0], b.seen, len(packets))
 	for _, i := range b.numbers {
@@ -260,8 +260,9 @@ func (b *Batch) addFirstSeen(packets []uint32, first FirstSeen) {
 	}
 }
 
-// emitFirstSeen reports what countKey has noted. Elements are counted key by key, but
-// reported in the order of the stream, which does not depend on where batches end.
+// emitFirstSeen reports the first sightings that countKey has recorded. Elements are
+// counted key by key, but reported in the order of the stream, which does not depend on
+// where batches end.
 func (b *Batch) emitFirstSeen(w *window) error {
 	if len(b.first) == 0 {
 		return nil
@@ -269,18 +270,18 @@ func (b *Batch) emitFirstSeen(w *window) error {
 	slices.SortStableFunc(b.first, func(a, b FirstSeen) int { return cmp.Compare(a.Packet, b.Packet) })
 	start := w.start
 	if w.whole {
-		start = noTime // its start is not known before the end
+		start = noTime // the start is not known before the end
 	}
 	err := b.FirstSeen(start, b.first)
 	b.first = b.first[:0]
 	return err
 }
 
-// maxPerPacket is how many elements of any key a packet has at most.
+// maxPerPacket bounds the elements of a key in a packet.
 const maxPerPacket = 2
 
-// packetsOf counts the packets that elements come from, without those in uncounted. Equal
-// packet numbers follow each other.
+// packetsOf counts the packets that elements come from, except the packets in uncounted.
+// Equal packet numbers follow each other.
 func packetsOf(packets []uint32, uncounted []uint64, perPacket int) uint64 {
 	n := uint64(len(packets))
 	if perPacket == 1 && uncounted == nil {
@@ -315,7 +316,7 @@ func countBits(words []uint64, first, last uint32) (n uint64) {
 	return n
 }
 
-// appendUnset appends the numbers of those of the first n bits that are not set.
+// appendUnset appends the numbers of the unset ones of the first n bits.
 func appendUnset(numbers []uint32, words []uint64, n int) []uint32 {
 	for w, word := range words {
 		word = ^word

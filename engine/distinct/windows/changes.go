@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 )
 
-// Changes says how the elements of a window differ from those of the window right before
-// it. The numbers are exact where both counts are.
+// Changes describes how the elements of a window differ from the elements of the window
+// right before it. The numbers are exact where both counts are.
 type Changes struct {
 	New       sketch.Estimate // elements that the window before did not have
 	Returning sketch.Estimate // elements that both have
@@ -30,19 +30,19 @@ type changes struct {
 	kept  []kept
 }
 
-// kept is what is kept of a family.
+// kept is the remembered state of a family.
 type kept struct {
 	distinct.Contents
 	estimate sketch.Estimate
 }
 
-// add sets the changes of the counts of a window, and keeps what it remembers. A window
-// that does not follow the last one follows one without packets. What came before a window
-// that goes back in time is unknown.
+// add sets the changes of the counts of a window, and keeps the window's contents. A
+// window that does not follow the last one follows one without packets. Changes are
+// unknown for a window that goes back in time.
 func (c *changes) add(counts []Count, w *window, cfg *Config) {
 	known, follows := c.known && w.start >= c.end, w.start == c.end
 	var now []kept
-	var sum *Changes // of the families of a key so far
+	var sum *Changes // sum of the key's families so far
 	series := w.contents(cfg)
 	for i := range counts {
 		n := &counts[i]
@@ -71,7 +71,7 @@ func (c *changes) add(counts []Count, w *window, cfg *Config) {
 	c.known, c.end, c.kept = true, w.end, now
 }
 
-// emptySet is what a counter without an element remembers.
+// emptySet is the contents of a counter without an element.
 var emptySet = distinct.Contents{Width: 64, Words: func(func(uint64) bool) {}}
 
 // pack returns k in memory of its own.
@@ -136,7 +136,7 @@ func compareSets(before, now *kept) *Changes {
 	return &Changes{sampleOf(fresh, level), sampleOf(both, level), sampleOf(gone, level)}
 }
 
-// sampleOf estimates a number of elements, given that of a sample.
+// sampleOf estimates the number of elements from the number in a sample.
 func sampleOf(n uint64, level uint) sketch.Estimate {
 	if level == 0 {
 		return sketch.Exactly(n)

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
-// told is what a Counter said of one family of a window, and what it saved.
+// told is a Counter's output for one family of a window, and its saved contents.
 type told struct {
 	start    int64
 	count    Count
@@ -24,8 +24,8 @@ type told struct {
 	total    bool
 }
 
-// tell counts packets in batches of random sizes, and returns all that is said of the
-// family "ipv4".
+// tell counts packets in batches of random sizes, and returns all output of the family
+// "ipv4".
 func tell(t *testing.T, cfg Config, packets []packet, seed uint64) (all []told) {
 	t.Helper()
 	cfg.Keys, cfg.FPR = hostAndFlow, 1e-9
@@ -87,7 +87,7 @@ func tell(t *testing.T, cfg Config, packets []packet, seed uint64) (all []told) 
 	return all
 }
 
-// TestCompare compares totals, changes and what is saved with sets, for exact counters,
+// TestCompare compares totals, changes and saved contents with sets, for exact counters,
 // counters that fall back to sketches, samples, and sketches.
 func TestCompare(t *testing.T) {
 	n := 120_000
@@ -137,7 +137,7 @@ func flat(all []told) (out []any) {
 	return out
 }
 
-// checkTold compares what was said with sets.
+// checkTold compares the output with sets.
 func checkTold(t *testing.T, all []told, packets []packet, windows calendar.Calendar, exact, saves, changes bool) {
 	t.Helper()
 	type set map[uint32]bool
@@ -194,7 +194,8 @@ func checkTold(t *testing.T, all []told, packets []packet, windows calendar.Cale
 		check("returning", n.Changes.Returning, returning)
 		check("gone", n.Changes.Gone, len(last)-returning)
 	}
-	// Bounds of 95 % confidence miss some, and those of one stream depend on each other.
+	// Bounds of 95 % confidence miss some, and the bounds of one stream depend on each
+	// other.
 	if exact && len(missed) > 0 || len(missed) > bounds/12 {
 		t.Errorf("%d of %d bounds miss the truth:\n%s", len(missed), bounds, strings.Join(missed, "\n"))
 	}
@@ -233,7 +234,7 @@ func TestResumeSketches(t *testing.T) {
 		cfg := Config{
 			Keys: hostAndFlow, Method: methodAuto, FPR: 1e-9, SetLimit: 300, Calendar: calendar.Calendar{Every: time.Hour},
 			Emit: func(start, _ int64, counts []Count) error {
-				if start != noTime { // what has no time is not saved
+				if start != noTime { // packets without a time are not saved
 					out += fmt.Sprintln(start, counts)
 				}
 				return nil

@@ -16,7 +16,7 @@ import (
 // Config configures New. The caller has checked all of it.
 type Config struct {
 	Keys []Key
-	// Implies reports whether packets with the same element of key i have the same one of
+	// Implies reports whether packets with equal elements of key i have equal elements of
 	// key j. With nil no key implies another.
 	Implies func(i, j int) bool
 
@@ -27,49 +27,49 @@ type Config struct {
 	// over the Window before that, which has MaxSlides slides at most. Then Method is
 	// auto or exact, and FirstSeen is false.
 	Slide, Window time.Duration
-	// Past is the span that Counter.Past counts over, beside the windows of the calendar.
-	// 0 stands for none.
+	// Past is the span that Counter.Past counts over, in addition to the windows of the
+	// calendar. 0 stands for none.
 	Past time.Duration
 
 	Method string // one of Methods
-	// Memory is what each Bloom filter starts with, or the bound of rows that forget or
-	// slide, in bytes. 0 stands for the default.
+	// Memory is the initial size of each Bloom filter, or the bound of rows that forget
+	// or slide, in bytes. 0 stands for the default.
 	Memory int
 	// Budget bounds the exact rows of all windows and of the past together, in bytes.
 	// Where it is not enough, samples are counted. 0 stands for no bound.
 	Budget int
-	// SetLimit is how many elements of one family a window may have before they are no
-	// longer remembered, but estimated with a sketch. The limit is looked at every 4096
-	// packets, and at the end of the window. 0 stands for no limit. With a limit, and with
-	// Save, counters that find no more memory in Budget have a sketch, too, in place of a
-	// sample.
+	// SetLimit bounds the elements of one family that a window remembers. Beyond it a
+	// sketch estimates their number. The limit is checked every 4096 packets, and at the
+	// end of the window. 0 stands for no limit. With a limit, and with Save, counters
+	// that find no more memory in Budget also turn into a sketch, in place of a sample.
 	SetLimit uint64
-	FPR      float64 // of Bloom filters and of rows that forget, at most
+	FPR      float64 // upper bound for Bloom filters and for rows that forget
 	Secret   secret.Secret
 
-	// FirstSeen has each Batch report the elements that their window had not seen before.
+	// FirstSeen makes each Batch report the elements that their window had not seen
+	// before.
 	FirstSeen bool
 	// Emit takes the counts of a closed window, in the order of Keys. The bounds are in
 	// nanoseconds since 1970 UTC, without the end. For the whole stream they are the
 	// times of the earliest and of the latest packet. Both are math.MinInt64 for packets
 	// without a time.
 	Emit func(start, end int64, counts []Count) error
-	// Total takes the counts of the whole stream at its end, late packets and those
-	// without a time included, beside the windows. start and end are the times of the
-	// earliest and of the latest packet. nil stands for no such counts.
+	// Total takes the counts of the whole stream at its end, including late packets and
+	// packets without a time. It is called in addition to Emit. start and end are the
+	// times of the earliest and of the latest packet. nil stands for no such counts.
 	Total func(start, end int64, counts []Count) error
-	// Changes has Emit get Count.Changes. Then Method is auto, exact or sketch, and there
-	// are windows of a calendar.
+	// Changes makes Count.Changes available to Emit. Then Method is auto, exact or
+	// sketch, and there are windows of a calendar.
 	Changes bool
-	// Save takes what the counters of a closed window remember, after Emit. It is called in
+	// Save takes the contents of a closed window's counters, after Emit. It is called in
 	// the background, for one window at a time; the next window that closes waits for it.
 	// Then Method is auto or sketch, and there are windows of a calendar. nil stands for
 	// nothing to save.
 	Save func(start, end int64, all []SavedSeries) error
 }
 
-// SavedSeries is what the counter of one family of a key remembers. Contents are valid until
-// Config.Save returns.
+// SavedSeries is the contents of the counter of one family of a key. Contents are valid
+// until Config.Save returns.
 type SavedSeries struct {
 	Key, Family string
 	Packets     uint64
@@ -79,10 +79,10 @@ type SavedSeries struct {
 // Key describes one key.
 type Key struct {
 	Name string // in counts, and in the labels of snapshots
-	// MAC says that elements are hardware addresses. Those of other keys are of IPv4 or
-	// of IPv6.
+	// MAC means that elements are hardware addresses. Other keys have elements of IPv4 or
+	// IPv6.
 	MAC bool
-	// PerPacket is how many elements a packet has at most: 1 or 2.
+	// PerPacket bounds the elements of a packet: 1 or 2.
 	PerPacket int
 }
 
@@ -97,8 +97,8 @@ const (
 )
 
 // Methods returns the values of Config.Method, the default first. "lru" remembers recent
-// keys in a fixed amount of memory, and counts those that it forgot again. "sketch"
-// remembers none, and estimates their number in 16 KiB.
+// keys in a fixed amount of memory, and counts forgotten ones again. "sketch" remembers
+// no key, and estimates their number in 16 KiB.
 func Methods() []string {
 	return []string{methodAuto, methodBloom, methodExact, methodLRU, methodSketch}
 }
@@ -109,8 +109,8 @@ const digestRowsFPR = 1e-10
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
-// newDigests makes a counter of digests. If it can grow it starts with memory bytes, and
-// a Bloom filter with at least c.Memory. A nil pointer in an interface is not nil, so
+// newDigests makes a counter of digests. If it can grow it starts with memory bytes, a
+// Bloom filter with at least c.Memory. A nil pointer in an interface is not nil, so
 // errors return early.
 func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 	switch {

@@ -18,37 +18,37 @@ const noTime = math.MinInt64
 type Counter struct {
 	cfg       *Config
 	emit      func(start, end int64, counts []Count) error
-	emitTotal func(start, end int64, counts []Count) error    // nil without
+	emitTotal func(start, end int64, counts []Count) error    // nil without Config.Total
 	save      func(start, end int64, all []SavedSeries) error // nil without
 	saving    chan error                                      // of the window that is being saved, or nil
 	windows   *calendar.Stream[window]
 	total     *window  // of the whole stream, or nil
-	changes   *changes // nil without
+	changes   *changes // nil without Config.Changes
 	slides    *slides  // in place of windows, or nil
-	past      *past    // nil without
+	past      *past    // nil without Config.Past
 	impliedBy impliedBy
-	direct    []int // keys that no other implies
+	direct    []int // keys that no other key implies
 	budget    budget
 	bounded   []engine.Bounded // scratch
 	packets   uint64
 
 	preallocated *preallocated  // for the window to come, or nil
 	background   errgroup.Group // makes those, and closes others
-	err          error          // the first failure to count or to emit; it ends the run
+	err          error          // the first failure of counting or emitting, which ends the run
 }
 
-// Count is what is known of one family of a key.
+// Count is the result of one family of a key.
 type Count struct {
 	Key     string // Key.Name
 	Family  string // "ipv4", "ipv6", or "all" for both together and for hardware addresses
-	Packets uint64 // that have such an element
+	Packets uint64 // packets with such an element
 	engine.Counts
-	// Changes are those since the window before, if Config.Changes asks for them. They are
-	// nil for the first window.
+	// Changes are the changes since the window before, if Config.Changes requests them.
+	// They are nil for the first window.
 	Changes *Changes
 }
 
-// New makes a Counter. cfg must not change any more.
+// New makes a Counter. cfg must not change afterwards.
 func New(cfg *Config) *Counter {
 	c := &Counter{cfg: cfg, emit: cfg.Emit, emitTotal: cfg.Total, save: cfg.Save, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
 	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
@@ -80,7 +80,7 @@ func (c *Counter) Packets() uint64 { return c.packets }
 
 // Late returns how many packets came after their window had closed. With Config.Slide it
 // returns how many came after the counts of their slide were emitted, had no time, or had
-// one that was not believed.
+// an implausible time.
 func (c *Counter) Late() uint64 {
 	if c.slides != nil {
 		return c.slides.late
@@ -90,8 +90,8 @@ func (c *Counter) Late() uint64 {
 
 // Count counts the elements of a batch, window by window. Count.Packets leaves out
 // packets whose bit in uncounted is set, but their elements count: a copy shows just as
-// well that its addresses were there. A nil uncounted leaves none out. Batches must come
-// in the order of their stream. The error is the first failure of all.
+// well that its addresses were there. A nil uncounted leaves out no packet. Batches must
+// come in the order of their stream. The error is the first failure of all.
 func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 	b.uncounted = uncounted
 	if c.total != nil && c.err == nil {
@@ -187,8 +187,8 @@ func (c *Counter) counts(w *window) []Count {
 	return all
 }
 
-// impliedFPR returns the rate at which elements are falsely taken for others that imply
-// those of a key in a window: elements that only these imply are missing.
+// impliedFPR returns the rate at which a window falsely takes elements for others that
+// imply those of a key: the elements that only these imply are then missing.
 func (c *Counter) impliedFPR(key int, w *window) float64 {
 	by := c.impliedBy[key]
 	switch {
@@ -221,7 +221,7 @@ func (c *Counter) Current() (start, end int64, counts []Count) {
 }
 
 // Close emits the counts of all open windows, and returns their memory. The error is the
-// first failure of all, which Count may have returned before.
+// first failure of all, which Count may already have returned.
 func (c *Counter) Close() error {
 	c.windows.Close()
 	c.waitForSave()

@@ -20,8 +20,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
-// packet is what a stream of a test has: a time and the number of a flow, which implies
-// that of a host.
+// packet is a packet of a test's stream: a time and the number of a flow, which implies
+// the number of a host.
 type packet struct {
 	time int64
 	flow uint32
@@ -82,14 +82,14 @@ func upTo(n int) []uint32 {
 	return numbers
 }
 
-// run counts packets in batches of random sizes. It has another Counter go on in the
-// middle, if that is asked for, and returns what was emitted, and the past at the end.
+// run counts packets in batches of random sizes. If requested, another Counter goes on in
+// the middle. It returns the emitted counts, and the past at the end.
 func run(t *testing.T, cfg Config, packets []packet, saved bool) (emitted []string, past []Count) {
 	t.Helper()
 	return runCut(t, cfg, packets, saved, 200)
 }
 
-// runCut is run with batches of up to so many packets.
+// runCut is run with batches of at most the given number of packets.
 func runCut(t *testing.T, cfg Config, packets []packet, saved bool, longest int) (emitted []string, past []Count) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -160,8 +160,8 @@ func TestImpliedAlike(t *testing.T) {
 	}
 }
 
-// TestRatesOfPast tells for windows the rates of what their elements come through: with a
-// past, digests have its rate and addresses none, unless flows imply them.
+// TestRatesOfPast checks the rates of the filters that windows' elements come through:
+// with a past, digests have its rate and addresses none, unless flows imply them.
 func TestRatesOfPast(t *testing.T) {
 	packets := newPackets(3000, int64(100*time.Hour+30*time.Minute), time.Millisecond)
 	for _, implies := range []func(i, j int) bool{nil, flowImplies} {
@@ -200,7 +200,7 @@ func TestRatesOfPast(t *testing.T) {
 }
 
 // TestImpliedByWindow emits the same counts of windows whether keys imply each other or
-// not, and those of samples however batches are cut.
+// not, and the same counts of samples however batches are cut.
 func TestImpliedByWindow(t *testing.T) {
 	packets := newPackets(8000, int64(100*time.Hour), time.Millisecond)
 	for _, method := range []string{methodAuto, methodExact, methodBloom, methodSketch, methodLRU} {
@@ -358,7 +358,8 @@ func TestImpliedBy(t *testing.T) {
 	}
 }
 
-// TestUnseen lists unseen elements, takes each of them once, and picks those of a range.
+// TestUnseen lists unseen elements, takes each of them once, and picks the elements of a
+// range.
 func TestUnseen(t *testing.T) {
 	var s Series[uint32]
 	copy(s.Add(upTo(100), 0), slices.Repeat([]uint32{7}, 100))

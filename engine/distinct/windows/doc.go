@@ -9,13 +9,14 @@
 // how the stream is cut into batches nor on the wall clock. It does not read packets:
 // capture/keys makes the keys.
 //
-// Memory is that of the current window, and
+// Memory is taken by the current window, and
 //
-//   - of the next one once seven eighths of the time of this one have passed: as much as
+//   - by the next one once seven eighths of the time of this one have passed: as much as
 //     this one's counters need, and at most 1 GiB (see preallocate);
-//   - of windows that wait for packets out of order, at most 1 GiB.
+//   - by windows that wait for packets out of order, at most 1 GiB.
 //
 // A Counter returns the memory of closed windows in the background. Config.Budget bounds
-// all memory, with that of Config.Past. What does not fit is counted by samples. Errors
-// are about memory, those of Config.Emit, ErrNoSnapshot, or those of snapshots.
+// all memory, including the memory of Config.Past. Elements beyond it are counted by
+// samples. Errors are about memory, come from Config.Emit or from snapshots, or are
+// ErrNoSnapshot.
 package windows

@@ -8,10 +8,10 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
-// fallsBack reports whether counters become sketches where they find no memory.
+// fallsBack reports whether counters without memory turn into sketches.
 func (c *Config) fallsBack() bool { return c.SetLimit > 0 || c.Save != nil }
 
-// allWindows calls do for each open window, and for that of the whole stream.
+// allWindows calls do for each open window, and for the window of the whole stream.
 func (c *Counter) allWindows(do func(w *window)) {
 	c.windows.Each(func(_, _, _ int64, w *window) { do(w) })
 	if c.total != nil {
@@ -19,7 +19,7 @@ func (c *Counter) allWindows(do func(w *window)) {
 	}
 }
 
-// limitSets makes sketches of the sets of a window that have more elements than
+// limitSets turns a window's counters into sketches if they have more elements than
 // Config.SetLimit.
 func (c *Counter) limitSets(w *window) {
 	limit := c.cfg.SetLimit
@@ -35,7 +35,7 @@ func (c *Counter) limitSets(w *window) {
 	}
 }
 
-// limit makes a sketch of the counter if it has more elements.
+// limit turns the counter into a sketch if it has more elements.
 func (c *familyCounter[E]) limit(most uint64, create func() *distinct.Sketched[E]) error {
 	if c.Counter == nil || c.Counts().Distinct <= most {
 		return nil
@@ -43,7 +43,7 @@ func (c *familyCounter[E]) limit(most uint64, create func() *distinct.Sketched[E
 	return c.fallBack(create)
 }
 
-// fallBack makes a sketch of what the counter remembers, unless that is a sketch or a
+// fallBack turns the counter's contents into a sketch, unless they are a sketch or a
 // sample.
 func (c *familyCounter[E]) fallBack(create func() *distinct.Sketched[E]) error {
 	lister, ok := c.Counter.(distinct.Lister)
@@ -61,7 +61,7 @@ func (c *familyCounter[E]) fallBack(create func() *distinct.Sketched[E]) error {
 	return rows.Close()
 }
 
-// sketchInstead makes a sketch of the counter of a window that finds no more memory. It
+// sketchInstead turns a window's counter that finds no more memory into a sketch. It
 // reports false for counters that sample instead.
 func (c *Counter) sketchInstead(full engine.Bounded) (done bool) {
 	if !c.cfg.fallsBack() {

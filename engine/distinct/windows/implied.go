@@ -8,19 +8,20 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
-// impliedBy says for each key which one implies it: itself, another, or -1 for none. An
-// element that came before in the same window, and in the same step of the past if there
-// is one, is not new to either. Then those of the keys that it implies are not new either:
-// they are not even made.
+// impliedBy holds for each key the key that implies it: itself, another, or -1 for none.
+// An element that came before in the same window, and in the same step of the past if
+// there is one, is not new to either. Then the implied elements of other keys are not new
+// either: they are not even made.
 //
-// With a past its rows tell such elements, if the step is part of one window. Without, the
-// counter of the window does: see reliable. So most packets cost one lookup, of one key.
+// With a past its rows find such elements, if the step is part of one window. Without a
+// past, the counter of the window does: see reliable. So most packets cost one lookup, of
+// one key.
 type impliedBy []int
 
-// noneImplied returns what says that no key implies another.
+// noneImplied returns an impliedBy in which no key implies another.
 func noneImplied(keys int) impliedBy { return slices.Repeat(impliedBy{-1}, keys) }
 
-// newImpliedBy chooses for each key the one that implies most of all keys.
+// newImpliedBy chooses for each key the implying key that implies the most keys.
 func newImpliedBy(cfg *Config) impliedBy {
 	n := len(cfg.Keys)
 	all, count := noneImplied(n), make([]int, n)
@@ -44,7 +45,7 @@ func newImpliedBy(cfg *Config) impliedBy {
 	return all
 }
 
-// others returns the keys that one implies besides itself.
+// others returns the other keys that a key implies.
 func (b impliedBy) others(by int) (keys []int) {
 	for i := range b {
 		if b[i] == by && i != by {
@@ -54,7 +55,7 @@ func (b impliedBy) others(by int) (keys []int) {
 	return keys
 }
 
-// direct returns the keys that no other implies.
+// direct returns the keys that no other key implies.
 func (b impliedBy) direct() (keys []int) {
 	for i, by := range b {
 		if by == i || by < 0 {
@@ -64,18 +65,18 @@ func (b impliedBy) direct() (keys []int) {
 	return keys
 }
 
-// unseen lists the elements of a series that did not come before in the same window, nor in
-// the same step of the past if there is one. Implied keys are made of these alone. With a
-// past, windows count these alone.
+// unseen lists the elements of a series that did not come before in the same window, nor
+// in the same step of the past if there is one. Implied keys are made only from these
+// elements. With a past, windows count only these elements.
 type unseen struct {
-	valid   bool     // else all elements are counted
+	valid   bool     // if false all elements are counted
 	numbers []uint32 // ascending
-	taken   int      // how many of these take returned
+	taken   int      // how many of the numbers take has returned
 }
 
 func (u *unseen) reset() { u.valid, u.numbers, u.taken = false, u.numbers[:0], 0 }
 
-// add adds those of the elements from one to before another whose bit is not set.
+// add adds the elements from from to before end whose bit in seen is not set.
 func (u *unseen) add(seen []uint64, from, end int) {
 	n := len(u.numbers)
 	u.numbers, u.valid = appendUnset(u.numbers, seen[:(end-from+63)/64], end-from), true
@@ -86,7 +87,7 @@ func (u *unseen) add(seen []uint64, from, end int) {
 	}
 }
 
-// addAll adds the elements from one to before another.
+// addAll adds the elements from from to before end.
 func (u *unseen) addAll(from, end int) {
 	for i := from; i < end; i++ {
 		u.numbers = append(u.numbers, uint32(i))
@@ -95,8 +96,8 @@ func (u *unseen) addAll(from, end int) {
 
 // reliable returns how many bits of the counter's last call, from the first one on, mean
 // that an element was counted before. They are wrong at the counter's rate of false
-// positives. A sample also sets the bits of what it leaves out, and a sketch most bits. A
-// Bloom filter would make the counts of implied keys as approximate as its own.
+// positives. A sample also sets the bits of elements outside it, and a sketch most bits.
+// A Bloom filter would make the counts of implied keys as approximate as its own.
 func reliable(counter any, elements int) int {
 	switch c := counter.(type) {
 	case *distinct.DigestRows:
@@ -115,14 +116,14 @@ func (s *Series[E]) unseenIf(wanted bool) *unseen {
 	return &s.unseen
 }
 
-// within returns the numbers from one to before another.
+// within returns the numbers from from to before end.
 func (u *unseen) within(from, end int) []uint32 {
 	first, _ := slices.BinarySearch(u.numbers, uint32(from))
 	last, _ := slices.BinarySearch(u.numbers[first:], uint32(end))
 	return u.numbers[first:][:last]
 }
 
-// take returns the numbers that it did not return before.
+// take returns the numbers that it has not yet returned.
 func (u *unseen) take() []uint32 {
 	numbers := u.numbers[u.taken:]
 	u.taken = len(u.numbers)

@@ -22,13 +22,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// The test of intervals counts so many seeded streams with each method. The 95 % interval
-// of each must cover the truth in 93 % of 200. The number that do is binomial: with 95 % it
-// is less once in twelve, but seeds are fixed, so a method that passes does so always. Of
-// 1500 streams the methods that sample cover 95.1 to 95.5 %.
+// The test of intervals counts this number of seeded streams with each method. The 95 %
+// interval of each must cover the truth in 93 % of 200. The number that do is binomial:
+// with 95 % it is less once in twelve, but seeds are fixed, so a method that passes does
+// so always. Of 1500 streams the methods that sample cover 95.1 to 95.5 %.
 const intervalStreams, intervalsCovered = 200, 186
 
-// element is one of a stream, as an address and as a digest, with its time.
+// element is an element of a stream, as an address and as a digest, with its time.
 type element struct {
 	address uint32
 	digest  digest.Digest
@@ -288,7 +288,7 @@ func TestIntervals(t *testing.T) {
 }
 
 // coverage returns how often the interval of each method covers the truth, and how many
-// intervals are a number alone.
+// intervals are a single number.
 func coverage(n, streams int) (covered, exact []int) {
 	covered, exact = make([]int, len(intervalMethods)), make([]int, len(intervalMethods))
 	var group sync.WaitGroup

@@ -14,24 +14,24 @@ const (
 	// the number after which windows may close for want of memory.
 	budgetCheck = 1 << 12
 	evictCheck  = 1 << 16
-	// othersLimit bounds what windows besides the current one hold.
+	// othersLimit bounds the memory of all windows except the current one.
 	othersLimit = 1 << 30
 
 	// The counters of the next window are preallocated when 1/preallocatePart of a
 	// window's time is left.
 	preallocatePart = 8
-	// preallocateLeast is the memory from which preallocating pays. From there on closing
-	// takes so long that it is done in the background.
+	// preallocateLeast is the memory from which preallocating pays. From this size on
+	// closing takes so long that it is done in the background.
 	preallocateLeast = 256 << 10
 
-	// budgetAhead is how many elements a counter may get within budgetCheck packets. A
-	// counter must not reach its bound while there is memory.
+	// budgetAhead bounds the elements that a counter may get within budgetCheck packets.
+	// A counter must not reach its bound while there is memory.
 	budgetAhead = 1 << 15
 )
 
-// checkMemory does what is due at this position of the stream, after a packet of window w
-// with time t. w is nil after a late packet. Runs of packets end at all multiples of both
-// checks, so this does not depend on batches.
+// checkMemory does the checks that are due at this position of the stream, after a packet
+// of window w with time t. w is nil after a late packet. Runs of packets end at all
+// multiples of both checks, so this does not depend on batches.
 func (c *Counter) checkMemory(w *window, t int64) {
 	if c.packets%evictCheck == 0 {
 		c.evictWindows(w)
@@ -48,7 +48,7 @@ func (c *Counter) checkMemory(w *window, t int64) {
 	}
 }
 
-// evictWindows closes windows early while those besides the current one hold too much.
+// evictWindows closes windows early while all but the current one hold too much.
 func (c *Counter) evictWindows(current *window) {
 	for {
 		total := 0
@@ -63,18 +63,18 @@ func (c *Counter) evictWindows(current *window) {
 	}
 }
 
-// preallocated is the counters of the next window. They are made in the background, of a
-// size at which they need not grow if that window has as many elements as this one.
+// preallocated is the counters of the next window. They are made in the background, large
+// enough not to grow if that window has as many elements as this one.
 type preallocated struct {
 	start  int64 // of the window
 	keys   []keyCounters
-	memory int           // that they take
+	memory int           // size of the counters
 	ready  chan struct{} // closed when all are made
 }
 
-// preallocate makes the counters for the window after w, once. Its position in the stream
-// is fixed, and the sizes follow from what w holds there. So the memory that is reported
-// depends neither on batches nor on how fast they come.
+// preallocate makes the counters for the window after w, once. It is called at a fixed
+// position in the stream, and the sizes follow from the contents of w there. So the
+// memory that is reported depends neither on batches nor on how fast they come.
 //
 // Without it the first packets of a window of 2 million wait for 2 ms instead of 0.3, and
 // counting takes 94 ns a packet instead of 55 (BenchmarkPause).
@@ -104,8 +104,8 @@ func (c *Counter) preallocate(w *window) {
 	})
 }
 
-// successor returns a function that makes the counter that follows now, and adds its size
-// to memory. Where that does not pay, or fails, the first element makes the counter.
+// successor returns a function that makes the counter of the next window, and adds its
+// size to memory. Where that does not pay, or fails, the first element makes the counter.
 func successor[E any](
 	now, next *familyCounter[E], create func(memory int) (engine.Counter[E], error), memory *int,
 ) func() {
@@ -113,7 +113,7 @@ func successor[E any](
 	if !ok {
 		return func() {}
 	}
-	// As many elements as the window will have at its end if it continues like this.
+	// The number of elements that the window will have at its end at the present rate.
 	size := sized.MemoryFor(now.Counts().Distinct / (preallocatePart - 1) * preallocatePart)
 	if size < preallocateLeast {
 		return func() {}
@@ -151,12 +151,13 @@ func (c *Counter) dropPreallocated() {
 }
 
 // budget is the memory that all counters have together. A quarter of it is reserved in
-// equal shares for the counters that there may be: those of the current window, of the
-// one before it, which waits for late packets, of the whole stream, and of the past. So a new window finds
-// memory whatever the others hold. The rest goes to those that need it first.
+// equal shares for all possible counters: of the current window, of the one before it,
+// which waits for late packets, of the whole stream, and of the past. So a new window
+// finds memory whatever the others hold. The rest goes to the counters that need it
+// first.
 type budget struct {
 	total int // bytes; 0 for no bound
-	slots int // counters that there may be
+	slots int // number of possible counters
 }
 
 func newBudget(cfg *Config) budget {
@@ -175,11 +176,12 @@ func newBudget(cfg *Config) budget {
 	return budget{cfg.Budget, windows * families}
 }
 
-// share is what each counter may have whatever the others hold.
+// share is the guaranteed memory of each counter.
 func (b *budget) share() int { return b.total / 4 / max(1, b.slots) }
 
-// spread divides the budget among counters. Each keeps what it has. reserved bytes belong to
-// none of them. Counters for which fallback returns true use a sketch instead of sampling.
+// spread divides the budget among counters. Each keeps its present memory. reserved bytes
+// belong to none of them. Counters for which fallback returns true use a sketch instead
+// of sampling.
 func (b *budget) spread(counters []engine.Bounded, reserved int, fallback func(engine.Bounded) bool) {
 	share := b.share()
 	held := reserved + max(0, b.slots-len(counters))*share
@@ -198,8 +200,8 @@ func (b *budget) spread(counters []engine.Bounded, reserved int, fallback func(e
 	}
 }
 
-// othersLimit is what windows besides the current one may hold, and what counters for the
-// one to come may.
+// othersLimit bounds the memory of all windows except the current one, and of the
+// counters for the next one.
 func (b *budget) othersLimit() int {
 	if b.total == 0 {
 		return othersLimit
@@ -208,7 +210,7 @@ func (b *budget) othersLimit() int {
 }
 
 // shareBudget sets the bounds of all counters. It is called at positions that do not
-// depend on batches, when all keys are equally far in the stream.
+// depend on batches, when all keys have counted the same packets.
 func (c *Counter) shareBudget() {
 	if c.budget.total == 0 {
 		return
@@ -221,8 +223,8 @@ func (c *Counter) shareBudget() {
 	c.budget.spread(c.bounded, reserved, c.sketchInstead)
 }
 
-// appendBounded appends the counters that can be bounded: those of windows in their
-// order, then those of the past.
+// appendBounded appends the counters that can be bounded: first the windows' counters in
+// the windows' order, then the past's.
 func (c *Counter) appendBounded(all []engine.Bounded) []engine.Bounded {
 	add := func(counter any) {
 		if b, ok := counter.(engine.Bounded); ok {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestPreallocate makes counters of the right size for the next window, once, gives them
-// to it alone, and closes those that no window comes for.
+// only to it, and closes counters whose window never comes.
 func TestPreallocate(t *testing.T) {
 	const hour, packets = int64(time.Hour), 100_000
 	c := New(&Config{
@@ -63,7 +63,7 @@ func TestPreallocate(t *testing.T) {
 	}
 }
 
-// greedy is a counter that always needs twice what it may have.
+// greedy is a counter that always needs twice its allowance.
 type greedy struct{ has, limit int }
 
 func (g *greedy) Limit(bytes int) { g.limit = bytes }
@@ -161,8 +161,8 @@ func currentOf(c *Counter) []Count {
 	return counts
 }
 
-// checkBudget adds up what all counters hold. Beside rows that is what has overflow, and
-// small change.
+// checkBudget adds up the memory of all counters. Apart from rows this is the overflow,
+// and small change.
 func checkBudget(t *testing.T, c *Counter, total int) {
 	t.Helper()
 	sum := 0
@@ -178,7 +178,7 @@ func checkBudget(t *testing.T, c *Counter, total int) {
 	}
 }
 
-// checkFlood wants bounds that hold of keys that are all different but for a few random
+// checkFlood wants valid bounds for keys that are all different except for a few random
 // sources.
 func checkFlood(t *testing.T, counts []Count, packets uint64) {
 	t.Helper()

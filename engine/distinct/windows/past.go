@@ -14,21 +14,21 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
-// pastSteps is how many steps Config.Past is divided in. An hour has steps of 30 s, so
-// that counts at full minutes are exact; with more steps each element would be looked up
-// more often.
+// pastSteps is the number of steps that Config.Past is divided into. An hour has steps of
+// 30 s, so that counts at full minutes are exact; with more steps each element would be
+// looked up more often.
 const pastSteps = 120
 
-// past counts keys over the span before any moment, beside the windows.
+// past counts keys over the span before any moment, in addition to the windows.
 type past struct {
 	cfg        *Config
-	step       int64 // that elements are dated by
+	step       int64 // step by which elements are dated
 	last       int64 // the latest time of the batch
 	sameStep   bool  // all of its times are of one step
-	sameWindow bool  // and that is part of one window
+	sameWindow bool  // and the step is part of one window
 	addresses  *sliding.Addresses
 	keys       []pastKey
-	memory     int // that counters have at first; 0 for the default
+	memory     int // initial size of counters; 0 for the default
 
 	digests []digest.Digest // scratch
 	times   []int64
@@ -48,8 +48,8 @@ func newPast(cfg *Config, memory int) *past {
 // pastStep returns the step of a span, rounded up to whole nanoseconds.
 func pastStep(span time.Duration) time.Duration { return (span-1)/pastSteps + 1 }
 
-// countPast counts the elements of a batch in the past. It has the caller add those of
-// implied keys for the packets that need them.
+// countPast counts the elements of a batch in the past. It makes the caller add the
+// elements of implied keys for the packets that need them.
 func (c *Counter) countPast(b *Batch) error {
 	c.past.begin(b.times)
 	for _, key := range c.direct {
@@ -108,8 +108,8 @@ func (s *past) count(b *Batch, key int, list bool) error {
 	)
 }
 
-// countFamily counts elements of one family. It adds those to others, unless that is nil,
-// that did not come before in the same step of one window.
+// countFamily counts elements of one family. It adds to others, unless that is nil, the
+// elements that did not come before in the same step of one window.
 func (s *past) countFamily(c **sliding.Rows, digests []digest.Digest, packets []uint32, b *Batch, others *unseen) error {
 	if len(digests) == 0 {
 		return nil

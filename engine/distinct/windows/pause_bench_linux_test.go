@@ -32,8 +32,8 @@ func (p *pauses) report(b *testing.B, name string) {
 	b.ReportMetric(float64(p.times[n-1-n/100].Microseconds()), name+"-p99-µs")
 }
 
-// threadTime returns the time that the calling thread has been on a CPU: what else runs
-// on the machine does not show in it, and neither does waiting.
+// threadTime returns the CPU time of the calling thread: it excludes other work on the
+// machine, and waiting.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

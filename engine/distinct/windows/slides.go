@@ -15,17 +15,17 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
-// MaxSlides is the most slides that a window has.
+// MaxSlides bounds the slides of a window.
 const MaxSlides = 4096
 
 // slides counts the keys of a stream in windows that slide: at each multiple of the
 // slide, counted from 1970 UTC in the time of packets, over the window before it.
 //
-// Counts are emitted when the first packet of a later slide comes. A packet of the slide
-// that comes after that is missing from them, and counts as late; later windows that hold
-// its time have it. A packet whose time is more than a window away from the latest one is
-// an outlier. It is in quarantine until the clock believes it, as one wild clock must not
-// end all windows.
+// Counts are emitted when the first packet of a later slide comes. A later packet of the
+// same slide is missing from them, and counts as late; later windows that hold its time
+// include it. A packet whose time is more than a window away from the latest one is an
+// outlier. It is quarantined until the clock believes it, as one wrong clock must not end
+// all windows.
 type slides struct {
 	cfg        *Config
 	emitCounts func(start, end int64, counts []Count) error
@@ -71,8 +71,8 @@ func (s *slides) count(b *Batch) error {
 	return s.err
 }
 
-// leading returns how many packets at the begin of times are of the current slide, and
-// moves the clock.
+// leading returns how many packets at the beginning of times belong to the current slide,
+// and moves the clock.
 func (s *slides) leading(times []int64) (n int) {
 	if !s.started || len(s.quarantine) > 0 {
 		return 0
@@ -111,7 +111,7 @@ func (s *slides) observe(b *Batch, at int) {
 	}
 }
 
-// advance moves time to that of a believed packet, and emits the counts that are due.
+// advance moves time to the time of a believed packet, and emits the counts that are due.
 func (s *slides) advance(t int64) {
 	if !s.started || calendar.Distance(t, s.latest) > uint64(s.window) {
 		s.restart(t)
@@ -180,13 +180,13 @@ type slidingKey struct{ v4, v6, mac slidingFamily }
 
 func (k *slidingKey) families() [3]*slidingFamily { return [...]*slidingFamily{&k.v4, &k.v6, &k.mac} }
 
-// slidingFamily counts the elements of one family. Its counter is made for the first of
-// them.
+// slidingFamily counts the elements of one family. Its counter is made for the first
+// element.
 type slidingFamily struct {
 	counter slidingCounter
 	packets slidePackets
-	counts  engine.Counts // that were emitted last
-	current bool          // counts are those of the next slide too
+	counts  engine.Counts // the counts emitted last
+	current bool          // counts are also valid for the next slide
 }
 
 // slidingCounter is a sliding.Rows, a sliding.Map or a slidingSketch.
@@ -204,7 +204,7 @@ type slidePackets struct {
 	sum     uint64
 }
 
-// add counts packets of the slide with that slot, of which -1 is none.
+// add counts packets of the slide with that slot. Slot -1 is none.
 func (p *slidePackets) add(slot int, n uint64) {
 	if slot >= 0 {
 		p.bySlide[slot] += n
@@ -242,7 +242,7 @@ func (s *slides) add(b *Batch, at, to int) {
 }
 
 // each calls do, family by family, for the elements of the packets before to that it has
-// not handled yet.
+// not yet handled.
 func (s *slides) each(b *Batch, to int, do func(f *slidingFamily, digests []digest.Digest, packets []uint32)) {
 	for i := range b.keys {
 		e, k := &b.keys[i], &s.keys[i]
@@ -277,7 +277,7 @@ func (s *slides) addQuarantined(h quarantinedPacket) {
 	}
 }
 
-// addFamily counts elements of one family, from so many packets of a slide.
+// addFamily counts elements of one family, from the given number of packets of a slide.
 func (s *slides) addFamily(f *slidingFamily, digests []digest.Digest, times []int64, slot int, packets uint64) {
 	if f.counter == nil {
 		var err error
@@ -293,7 +293,8 @@ func (s *slides) addFamily(f *slidingFamily, digests []digest.Digest, times []in
 	f.packets.add(slot, packets)
 }
 
-// slot returns where slidePackets count the slide of a time, -1 if that left the window.
+// slot returns the slot of slidePackets for the slide of a time, or -1 if it has left the
+// window.
 func (s *slides) slot(t int64) int {
 	if t < s.next-s.window {
 		return -1
@@ -301,7 +302,7 @@ func (s *slides) slot(t int64) int {
 	return int(calendar.Phase(t-calendar.Phase(t, s.slide), s.window) / s.slide)
 }
 
-// newSliding makes a counter of a window that slides.
+// newSliding makes a counter of a sliding window.
 func (c *Config) newSliding() (slidingCounter, error) {
 	switch c.Method {
 	case methodExact:
@@ -322,9 +323,9 @@ func (s *slides) emit() {
 	end := s.next
 	s.err = s.emitCounts(end-s.window, end, s.counts(end))
 	s.next += s.slide
-	slot := s.slot(end) // of the slide that leaves the window
+	slot := s.slot(end) // slot of the slide that leaves the window
 	if s.packets.bySlide[slot] == 0 {
-		return // counts stay as they are
+		return // the counts remain
 	}
 	s.packets.empty(slot)
 	for i := range s.keys {
@@ -346,13 +347,13 @@ func (s *slides) counts(end int64) (all []Count) {
 	return all
 }
 
-// count returns the counts of the window before end. Those of a family of which nothing
-// was seen are zero, and exact.
+// count returns the counts of the window before end. A family without elements has zero
+// counts, which are exact.
 func (f *slidingFamily) count(end int64) Count {
 	if f.counter == nil {
 		return Count{Counts: engine.Counts{Method: methodExact}}
 	}
-	if !f.current { // counting looks at each slide of the window
+	if !f.current { // counting reads each slide of the window
 		f.counts, f.current = f.counter.Count(end-1), true
 	}
 	return Count{Packets: f.packets.sum, Counts: f.counts}
@@ -367,7 +368,7 @@ type slidingSketch struct {
 // step returns the number of the slide that holds t.
 func (s *slidingSketch) step(t int64) int64 { return (t - calendar.Phase(t, s.slide)) / s.slide }
 
-// TestAndSet adds digests. It tells none that came before, so seen must be nil.
+// TestAndSet adds digests. It cannot report repeats, so seen must be nil.
 func (s *slidingSketch) TestAndSet(_ []uint64, d []digest.Digest, times []int64) {
 	for i := range d {
 		s.sliding.Add(s.step(times[i]), distinct.Mix(d[i][0]))

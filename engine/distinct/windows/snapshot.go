@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// Saved describes what is open of a Counter. Save writes the counters themselves.
+// Saved describes the open part of a Counter. Save writes the counters themselves.
 type Saved struct {
 	Windows []SavedWindow
 	Past    []SavedCounter
@@ -26,15 +26,15 @@ type Saved struct {
 // SavedWindow describes an open window that another Counter can continue.
 type SavedWindow struct {
 	Start, End, Packets int64
-	Counters            []SavedCounter // those that there are, key by key
+	Counters            []SavedCounter // the existing ones, key by key
 }
 
-// SavedCounter says where a counter belongs, and how many packets it has counted.
+// SavedCounter is the place of a counter, and the number of packets it has counted.
 type SavedCounter struct {
 	Key     int // number in Config.Keys
 	Family  string
 	Packets uint64
-	Sketch  bool `json:",omitempty"` // in place of rows
+	Sketch  bool `json:",omitempty"` // a sketch in place of rows
 }
 
 // The families of counters, as snapshots name them.
@@ -51,9 +51,9 @@ var pastFamilies = [...]string{familyV4, familyV6, familyMAC}
 // ErrNoSnapshot is returned for counters that cannot be saved.
 var ErrNoSnapshot = errors.New("counters of this method cannot be saved")
 
-// Save writes the counters of all open windows for Resume, but not that of packets
-// without a time, and returns what describes them. It must not be called during Count.
-// Errors are those of w, or ErrNoSnapshot.
+// Save writes the counters of all open windows for Resume, except the window of packets
+// without a time, and returns their description. It must not be called during Count.
+// Errors come from w, or are ErrNoSnapshot.
 func (c *Counter) Save(w io.Writer) (saved Saved, err error) {
 	c.windows.Each(func(start, end, packets int64, content *window) {
 		if start == noTime || err != nil {
@@ -119,8 +119,8 @@ func (c *Counter) restoreConfig(key int, family string) snapshot.RestoreConfig {
 
 // Resume opens the windows that another Counter has saved. It must be called before the
 // first packet. Elements that have left the past by now, in nanoseconds since 1970 UTC,
-// are forgotten. Resume reads nothing behind what Save wrote. Errors wrap
-// snapshot.ErrInvalid, or are those of r and of the counters.
+// are forgotten. Resume reads nothing behind the output of Save. Errors wrap
+// snapshot.ErrInvalid, or come from r and the counters.
 func (c *Counter) Resume(r io.Reader, saved *Saved, now int64) error {
 	for i := range saved.Windows {
 		s := &saved.Windows[i]
@@ -205,7 +205,8 @@ func restored[E any](c engine.Counter[E], err error) func(packets uint64) (famil
 	}
 }
 
-// restorePast reads a counter of the past, and forgets what has left the span by now.
+// restorePast reads a counter of the past, and forgets elements that have left the span
+// by now.
 func (c *Counter) restorePast(r io.Reader, s SavedCounter, now int64) (err error) {
 	if s.Key < 0 || s.Key >= len(c.past.keys) {
 		return errNoKey(s.Key)
@@ -252,7 +253,7 @@ func (c *Counter) waitForSave() {
 	}
 }
 
-// contents returns what the counters of a window remember, key by key.
+// contents returns the contents of a window's counters, key by key.
 func (w *window) contents(cfg *Config) (all []SavedSeries) {
 	for i := range w.keys {
 		k, key := &w.keys[i], &cfg.Keys[i]
@@ -269,7 +270,7 @@ func (w *window) contents(cfg *Config) (all []SavedSeries) {
 	return all
 }
 
-// series returns what a counter remembers; without an element that is an empty set.
+// series returns the contents of a counter, an empty set if it has no element.
 func (c *familyCounter[E]) series(key, family string) SavedSeries {
 	s := SavedSeries{Key: key, Family: family, Packets: c.packets, Contents: emptySet}
 	if lister, ok := c.Counter.(distinct.Lister); ok {

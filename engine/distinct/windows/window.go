@@ -12,12 +12,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
-// window is what is known about one stretch of time.
+// window is the state of one stretch of time.
 type window struct {
 	start, end  int64 // noTime for packets without a time
-	whole       bool  // bounds follow the packets
+	whole       bool  // the bounds follow the packets' times
 	first, last int64 // times of the earliest and the latest packet
-	almostOver  int64 // from when on counters for the next window are made, or math.MaxInt64
+	almostOver  int64 // time from which on counters for the next window are made, or math.MaxInt64
 	keys        []keyCounters
 }
 
@@ -43,7 +43,7 @@ func (w *window) addTimes(times []int64) {
 	}
 }
 
-// bounds returns those that are emitted.
+// bounds returns the bounds to emit.
 func (w *window) bounds() (start, end int64) {
 	if w.whole {
 		return w.first, w.last
@@ -69,11 +69,11 @@ type keyCounters struct {
 }
 
 // familyCounter counts the distinct elements of one family. Its counter is made for the
-// first of them.
+// first element.
 type familyCounter[E any] struct {
 	engine.Counter[E]
 	preallocated engine.Counter[E] // becomes Counter, if it is not nil
-	packets      uint64            // that elements come from
+	packets      uint64            // packets that elements come from
 }
 
 // begin makes the counter for the first element.
@@ -108,15 +108,15 @@ func closeKeys(keys []keyCounters) error {
 	return errors.Join(errs...)
 }
 
-// takePackets copies the numbers of packets from a key that has the same packets.
+// takePackets copies the packet counts from a key that has the same packets.
 func (k *keyCounters) takePackets(from *keyCounters) {
-	v4 := from.addr4.packets + from.v4.packets // one of them is 0
+	v4 := from.addr4.packets + from.v4.packets // one of the two is 0
 	k.addr4.packets, k.v4.packets, k.v6.packets = v4, v4, from.v6.packets
 }
 
 // appendCounts appends the counts by family; the last one is the sum. With a past, only
-// elements come here that it did not know, at its rate of false positives. It takes no IPv4
-// address for another.
+// elements that it did not know come here, at its rate of false positives. The past never
+// takes one IPv4 address for another.
 func (k *keyCounters) appendCounts(all []Count, key *Key, past *pastKey) []Count {
 	v4, v6, mac := k.v4.count(), k.v6.count(), k.mac.count()
 	if past != nil {

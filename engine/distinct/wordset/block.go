@@ -15,22 +15,23 @@ const (
 	MaxBytes = head + maxBlock*(64+3)/8 + 8
 )
 
-// head is the size of what comes before the differences:
+// head is the size of the part before the differences:
 //
 //	2 bytes: number of words, less one
-//	1 byte: k, the bits of a rest
+//	1 byte: k, the bits of a remainder
 //	8 bytes: the first word
 //
-// For each further word follow, from the lowest bit of each byte up, the difference from
-// the word before, less one: its quotient by 2^k as so many 0 bits and a 1 bit, and the k
-// bits of its rest. The last byte ends with 0 bits. Numbers are little-endian.
+// For each further word follows, from the lowest bit of each byte up, the difference from
+// the word before, less one: its quotient by 2^k in unary, as 0 bits and a final 1 bit,
+// and the k bits of its remainder. The last byte ends with 0 bits. Numbers are
+// little-endian.
 const head = 11
 
-// ErrInvalid is what errors about damaged blocks wrap.
+// ErrInvalid is wrapped by errors about damaged blocks.
 var ErrInvalid = errors.New("bad block of words")
 
-// AppendBlock appends a block of ascending words, of which there are from 1 to maxBlock,
-// to b. It panics for another number.
+// AppendBlock appends a block of 1 to maxBlock ascending words to b. It panics for
+// another number.
 func AppendBlock(b []byte, words []uint64) []byte {
 	n := len(words)
 	if n == 0 || n > maxBlock {
@@ -81,7 +82,7 @@ func (w *bitWriter) zeros(n uint64) {
 	w.put(0, uint(n))
 }
 
-// end appends what is left.
+// end appends the remaining bits.
 func (w *bitWriter) end() []byte {
 	for ; w.fill > 0; w.fill -= min(w.fill, 8) {
 		w.to = append(w.to, byte(w.acc))
@@ -173,7 +174,7 @@ func (r *bitReader) take(n uint) (v uint64, ok bool) {
 		r.fill -= n
 		return v, true
 	}
-	// More bits than acc holds beside an incomplete byte.
+	// More bits than acc holds, apart from an incomplete byte.
 	low, have := r.acc, r.fill
 	r.acc, r.fill = 0, 0
 	r.refill()

@@ -6,9 +6,9 @@
 // Rice code (Rice, Plaunt, Adaptive Variable-Length Coding for Efficient Compression of
 // Spacecraft Television Data, IEEE Transactions on Communication Technology, 1971): the
 // quotient by a power of two in unary, then the rest. For n words that lie anywhere below
-// 2^w, as those of keyed digests do, that takes w - log2(n) + 1.5 bits for each: 5.3 bytes
-// for ten million of 64 bits, and 1.3 for ten million of 32. No code takes less than w -
-// log2(n) + 1.44.
+// 2^w, as the words of keyed digests do, a word takes w - log2(n) + 1.5 bits: 5.3 bytes
+// for ten million words of 64 bits, and 1.3 for ten million of 32. No code takes less
+// than w - log2(n) + 1.44.
 //
 // Errors wrap ErrInvalid.
 package wordset

@@ -49,7 +49,7 @@ func (p *Packed) Words(yield func(uint64) bool) {
 	for _, b := range p.blocks {
 		var err error
 		if p.buf, err = Block(p.buf[:0], b); err != nil {
-			panic("wordset: Packed: " + err.Error()) // its own block
+			panic("wordset: Packed: " + err.Error()) // an error in its own block is a bug
 		}
 		for _, word := range p.buf {
 			if !yield(word) {

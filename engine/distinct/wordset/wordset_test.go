@@ -51,7 +51,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// TestSize compares the size with that of the package's page.
+// TestSize compares the size with the number in the package's documentation.
 func TestSize(t *testing.T) {
 	for _, width := range []uint{32, 64} {
 		words := random(9, width, 100_000)
@@ -84,8 +84,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// FuzzBlock decodes any bytes. What is a block is the same when it is packed again with
-// its own parameter, and its words ascend.
+// FuzzBlock decodes any bytes. A valid block is the same when it is packed again with its
+// own parameter, and its words ascend.
 func FuzzBlock(f *testing.F) {
 	f.Add(AppendBlock(nil, []uint64{0, math.MaxUint64}))
 	f.Add(AppendBlock(nil, random(1, 64, 20)))

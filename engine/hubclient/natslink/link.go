@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package natslink carries the messages of package hubclient over NATS. A Link stays
-// connected as far as it can: it connects again whenever the connection ends, and keeps
-// nothing to be sent later, when answers would be of no use.
+// connected as far as it can: it connects again whenever the connection ends, and queues
+// nothing meanwhile, since late answers would be useless.
 package natslink
 
 import (
@@ -22,25 +22,25 @@ import (
 const (
 	// connectTimeout is how long one connection may take to come about.
 	connectTimeout = 2 * time.Second
-	// pingEvery and maxPings say when a silent connection is dead. The defaults of NATS take
-	// six minutes to see it.
+	// pingEvery and maxPings set when a silent connection is dead. The defaults of NATS
+	// take six minutes to see it.
 	pingEvery = time.Second
 	maxPings  = 2
-	// writeTimeout ends a connection that takes no more.
+	// writeTimeout ends a connection that accepts no more data.
 	writeTimeout = 2 * time.Second
 	// reconnectWait is the time between attempts.
 	reconnectWait = 250 * time.Millisecond
-	// queued is how many messages wait to be sent: all windows of 64 slices, twice.
+	// queued bounds the messages that wait to be sent: all windows of 64 slices, twice.
 	queued = 1024
 )
 
-// ErrToken says that the hub does not know the site, or no longer.
+// ErrToken means that the hub does not know the site, or no longer.
 var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token")
 
-// errNobody is returned where the server has nobody to pass a request to.
+// errNobody means that no subscriber of the server takes a request.
 var errNobody = errors.New("no hub takes them")
 
-// errQueue is returned where more waits to be sent than should.
+// errQueue means that too many messages wait to be sent.
 var errQueue = errors.New("too much waits to be sent")
 
 // message is a message that waits to be sent.
@@ -55,15 +55,15 @@ type Link struct {
 	queue  chan message
 	spare  chan []byte // memory of messages
 	done   chan struct{}
-	up     atomic.Bool // as far as is known; conn may take seconds to say so
-	denied atomic.Bool // the server does not let the site do what sites do
+	up     atomic.Bool // as far as is known; conn may take seconds to report it
+	denied atomic.Bool // the server denies the site's subjects
 	closed atomic.Bool
 }
 
-// Dial connects to the hub of a token. Where no server can be reached, it goes on trying
-// in the background, and the second result says why: the Link is valid. Errors are about
-// the token, and wrap hubclient.ErrToken or ErrToken. warn is told what goes wrong later; it
-// may come from any goroutine.
+// Dial connects to the hub of a token. If no server can be reached, the Link is valid,
+// goes on trying in the background, and the second result is the reason. Errors are about
+// the token, and wrap hubclient.ErrToken or ErrToken. warn gets later failures, from any
+// goroutine.
 func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err error) {
 	opts, err := options(token)
 	if err != nil {
@@ -126,7 +126,7 @@ func options(token hubclient.Token) ([]nats.Option, error) {
 	return opts, nil
 }
 
-// Listen passes what comes to a subject on, until Close.
+// Listen passes the messages of a subject on, until Close.
 func (l *Link) Listen(subject string, receive func(subject string, msg []byte, refused bool)) error {
 	_, err := l.conn.Subscribe(subject, func(m *nats.Msg) {
 		// 503: there was nobody to take the request.
@@ -135,17 +135,17 @@ func (l *Link) Listen(subject string, receive func(subject string, msg []byte, r
 	return err
 }
 
-// Connected is that of hubclient.Transport. It is late by as long as a dead connection takes
-// to be noticed. No method of a nats.Conn may be called here: while it dials, or writes to
-// a connection that takes no more, all of them wait.
+// Connected implements hubclient.Transport. It lags by the time that it takes to notice a
+// dead connection. No method of a nats.Conn may be called here: while it dials, or writes
+// to a connection that accepts no more, all of them wait.
 func (l *Link) Connected() bool { return l.up.Load() }
 
-// Denied reports whether the server has refused to carry messages of the site. Then warn was
-// told once.
+// Denied reports whether the server has refused to carry messages of the site. If so,
+// warn was called once.
 func (l *Link) Denied() bool { return l.denied.Load() }
 
-// Send is that of hubclient.Transport. A connection that takes no more must not stop the
-// caller, so that another goroutine sends.
+// Send implements hubclient.Transport. Another goroutine sends, so that a blocked
+// connection does not stop the caller.
 func (l *Link) Send(subject, reply string, msg []byte) error {
 	if l.closed.Load() {
 		return nats.ErrConnectionClosed
@@ -164,8 +164,8 @@ func (l *Link) Send(subject, reply string, msg []byte) error {
 	}
 }
 
-// Request sends a message, and returns the answer. It may wait for as long as it takes to
-// find out that the connection is dead, and keeps no other message waiting.
+// Request sends a message, and returns the answer. It may wait until the connection is
+// known to be dead, and delays no other message.
 func (l *Link) Request(ctx context.Context, subject string, msg []byte) ([]byte, error) {
 	if !l.up.Load() {
 		return nil, nats.ErrConnectionReconnecting
@@ -180,7 +180,7 @@ func (l *Link) Request(ctx context.Context, subject string, msg []byte) ([]byte,
 	return m.Data, nil
 }
 
-// publish sends what waits.
+// publish sends the queued messages.
 func (l *Link) publish(warn func(error)) {
 	defer close(l.done)
 	for m := range l.queue {
@@ -198,11 +198,11 @@ func (l *Link) publish(warn func(error)) {
 	}
 }
 
-// closeTime is how long each step of Close takes at most.
+// closeTime bounds each step of Close.
 const closeTime = 300 * time.Millisecond
 
-// Close sends what waits, as far as that takes no time, and ends the connection. Where it is
-// dead, NATS may take some seconds longer to end it, in the background.
+// Close sends queued messages if that takes little time, and ends the connection. Where
+// it is dead, NATS may take some seconds longer to end it, in the background.
 func (l *Link) Close() {
 	l.closed.Store(true)
 	ended := make(chan struct{})
@@ -211,7 +211,7 @@ func (l *Link) Close() {
 		l.queue <- message{} // ends publish
 		<-l.done
 		if l.up.Load() {
-			_ = l.conn.FlushTimeout(closeTime) // the last report is of little worth
+			_ = l.conn.FlushTimeout(closeTime) // the last report matters little
 		}
 	}()
 	within(ended, closeTime)
@@ -223,7 +223,7 @@ func (l *Link) Close() {
 	within(closed, closeTime)
 }
 
-// within waits for a channel to be closed, for at most so long.
+// within waits for a channel to be closed, for at most d.
 func within(done <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

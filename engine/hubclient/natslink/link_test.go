@@ -18,9 +18,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// server is as much of a NATS server as a Link can tell. It answers each message with one
-// that has the same body, to the subject that the message asks for, and says that nobody
-// takes those to "nobody".
+// server implements the part of a NATS server that a Link sees. It answers each message
+// with one that has the same body, to the reply subject, and reports that nobody takes
+// messages to "nobody".
 type server struct {
 	t        *testing.T
 	listener net.Listener
@@ -108,7 +108,7 @@ type got struct {
 	refused       bool
 }
 
-// dial connects to the server, and returns what comes.
+// dial connects to the server, and returns the messages that come.
 func dial(t *testing.T, address string) (link *Link, all chan got, unreached error) {
 	t.Helper()
 	link, unreached, err := Dial(hubclient.Token{URL: "nats://" + address, Site: "paris"}, func(error) {})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bitset has what verdicts need: bits in words.
+// Package bitset has operations on bits in words, for verdicts.
 package bitset
 
 // Or ors the first n bits of src into dst from bit at on. The other bits of src must be
@@ -26,5 +26,5 @@ func Clear(seen []uint64, n int) {
 	clear(seen[:words])
 }
 
-// LowBits returns a word of which the lowest n bits are set.
+// LowBits returns a word with only the lowest n bits set.
 func LowBits(n int) uint64 { return ^(^uint64(0) << min(max(n, 0), 64)) }

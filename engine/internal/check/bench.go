@@ -14,20 +14,20 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// BenchBatch is how many elements a call gets.
+// BenchBatch is the number of elements in a call.
 const BenchBatch = 1024
 
 // BenchSizes runs a benchmark for filters of each size. The name of the size comes first
-// in that of a benchmark, so that the largest can be left out.
+// in the benchmark's name, so that the largest can be left out.
 func BenchSizes(b *testing.B, run func(b *testing.B, memory int)) {
 	for _, kib := range []int{128, 1 << 10, 16 << 10, 128 << 10, 512 << 10} {
 		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) { run(b, kib<<10) })
 	}
 }
 
-// Measure times call, which takes so many elements, and calls prepare before each without
-// timing it. It reports the median, which other work on the machine, at moments, does not
-// change.
+// Measure times call, which takes the given number of elements, and calls prepare before
+// each without timing it. It reports the median, which is robust against other work on
+// the machine.
 func Measure(b *testing.B, elements int, prepare, call func()) {
 	var times []time.Duration
 	for b.Loop() {
@@ -53,7 +53,7 @@ func NewBenchStream() *benchStream {
 	return &benchStream{rng: rand.New(rand.NewPCG(1, 2)), Batch: make([]digest.Digest, BenchBatch)}
 }
 
-// Next replaces the batch by the one after it. So many of 256 elements are new, the
+// Next replaces the batch by the one after it. Out of 256 elements, fresh are new; the
 // others repeat one of the last few thousand new ones.
 func (s *benchStream) Next(fresh uint64) {
 	for i := range s.Batch {
@@ -78,7 +78,7 @@ func MeasureCounter[K any](b *testing.B, empty func() engine.Counter[K], most in
 		}
 	}
 	c := empty()
-	full := 0 // the length of the stream when the counter is
+	full := 0 // length of the stream when the counter is full
 	Measure(b, BenchBatch, func() {
 		if s.At >= full {
 			b.StopTimer()
@@ -95,13 +95,13 @@ func MeasureCounter[K any](b *testing.B, empty func() engine.Counter[K], most in
 }
 
 const (
-	// PauseBatch is how many elements a call gets where its longest time counts.
+	// PauseBatch is the number of elements in a call where its longest time counts.
 	PauseBatch = 256
 	// PauseElements is how many elements the counter grows to.
 	PauseElements = 8 << 20
 )
 
-// MeasurePause has counters that create makes take random keys, and tells how long calls
+// MeasurePause makes counters from create take random keys, and reports how long calls
 // take.
 func MeasurePause[K any](b *testing.B, create func() engine.Counter[K], key func(*rand.PCG) K) {
 	runtime.LockOSThread()

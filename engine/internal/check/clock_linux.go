@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThreadTime returns the time that the calling thread has been on a CPU: what else runs
-// on the machine does not show in it.
+// ThreadTime returns the CPU time of the calling thread: it excludes other work on the
+// machine.
 func ThreadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

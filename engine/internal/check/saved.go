@@ -20,11 +20,11 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// What checks save filters with.
+// The secret, label and limits of the snapshots in checks.
 var (
 	SavedSecret = secret.Secret{1, 2, 3}
 	SavedLabel  = "flow, aes"
-	// SavedConfig accepts what saved gives.
+	// SavedConfig accepts the result of Saved.
 	SavedConfig = snapshot.RestoreConfig{Secret: SavedSecret, Label: SavedLabel}
 )
 
@@ -61,8 +61,8 @@ func Restart[F Snapshotter](t *testing.T, s F, restore restorer[F]) F {
 	return again
 }
 
-// State compares the bytes of a filter's snapshot with those that it always had: states
-// that were written before can be restored.
+// State compares a filter's snapshot with the bytes that it has always had: so older
+// snapshots can be restored.
 func State(t *testing.T, name string, s Snapshotter, want string) {
 	t.Helper()
 	sum := sha256.Sum256(Saved(t, s))
@@ -95,7 +95,7 @@ func Restarts[K comparable, C interface {
 	}
 }
 
-// Restore checks what all filters have in common that can be saved, with a small one.
+// Restore checks the properties of all filters that can be saved, with a small one.
 func Restore[F Snapshotter](t *testing.T, f F, restore restorer[F]) {
 	t.Run("damaged", func(t *testing.T) { checkDamaged(t, Saved(t, f), restore) })
 	t.Run("label", func(t *testing.T) { checkLabels(t, f, restore) })
@@ -174,7 +174,7 @@ func checkLabels[F Snapshotter](t *testing.T, f F, restore restorer[F]) {
 	}
 }
 
-// fullDisk takes so many bytes.
+// fullDisk takes the given number of bytes.
 type fullDisk int
 
 var errFull = errors.New("disk full")
@@ -196,8 +196,7 @@ func checkFullDisk(t *testing.T, f Snapshotter) {
 	}
 }
 
-// SealAgain puts seals that fit into a snapshot that was changed, as one who has the
-// secret can.
+// SealAgain puts valid seals into a changed snapshot, as an owner of the secret can.
 func SealAgain(data []byte) []byte {
 	if len(data) < savedHead {
 		return data
@@ -229,10 +228,9 @@ func Changed(data []byte, word int, to uint64) []byte {
 	return data
 }
 
-// FuzzRestore takes snapshots that are sealed as they must be, beginning with those of
-// some filters: an error is one of those announced, and a filter that is restored works
-// and gives a snapshot of the same kind and size. (What follows a snapshot in the data
-// stays unread.)
+// FuzzRestore takes snapshots with valid seals, beginning with those of some filters: an
+// error must be a documented one, and a restored filter must work and give a snapshot of
+// the same kind and size. (Data after a snapshot stays unread.)
 func FuzzRestore[F Snapshotter](f *testing.F, restore restorer[F], use func(F), filters ...F) {
 	for _, filter := range filters {
 		f.Add(Saved(f, filter))
@@ -285,9 +283,9 @@ func Copied(t *testing.T, c *snapshot.Copy) []byte {
 	return b.Bytes()
 }
 
-// Copies copies a filter while it goes on, from element start on: what comes out is what
-// it held when each copy began, to the last bit, whenever it is written. enter has it
-// take elements from one place of n to another.
+// Copies copies a filter while it goes on, from element start on: the copy equals the
+// filter's state when the copy began, to the last bit, whenever it is written. enter
+// makes it take elements from one place of n to another.
 func Copies(t *testing.T, f Snapshotter, start, n int, enter func(from, to int)) {
 	t.Helper()
 	var copies snapshot.Copy

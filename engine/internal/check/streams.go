@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check has what tests of filters share: streams of elements, clocks, benchmarks,
-// and checks of snapshots.
+// Package check has the common parts of filter tests: streams of elements, clocks,
+// benchmarks, and checks of snapshots.
 package check
 
 import (
@@ -32,7 +32,7 @@ func (s *Packets) Part(from, to int) *Packets {
 	return &Packets{s.Digests[from:to], s.Times[from:to], s.Points[from:to]}
 }
 
-// Round makes times multiples of unit, as times of files with a coarser clock are: then
+// Round makes times multiples of unit, like times of files with a coarser clock: then
 // ticks of that length lose nothing.
 func (s *Packets) Round(unit int64) {
 	for i, t := range s.Times {
@@ -71,7 +71,7 @@ func Clocks(window int64) map[string]clock {
 			return now + rng.Int64N(window/5+2) - window/12
 		},
 		"jumps": func(rng *rand.Rand, now int64) int64 {
-			if rng.IntN(300) == 0 { // to stay, as when a clock is set
+			if rng.IntN(300) == 0 { // permanently, as when a clock is set
 				return now + rng.Int64N(int64(1e12)) - 5e11
 			}
 			return now + rng.Int64N(window/20+2)
@@ -81,7 +81,7 @@ func Clocks(window int64) map[string]clock {
 }
 
 // RandomPackets makes a stream in which a third of the packets repeat one of the last 40,
-// every hundredth has no time, and one beacon is constant.
+// every hundredth has no time, and one packet recurs unchanged.
 func RandomPackets(seed uint64, n int, next clock) *Packets {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &Packets{}
@@ -132,8 +132,8 @@ func Feed(c engine.Counter[digest.Digest], digests []digest.Digest, batch int) [
 	return verdicts
 }
 
-// Repeating returns digests of which about half are new, and the others came up to 3000
-// elements before.
+// Repeating returns digests. About half are new, and the others came up to 3000 elements
+// before.
 func Repeating(seed uint64, n int) []digest.Digest {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	digests := make([]digest.Digest, n)

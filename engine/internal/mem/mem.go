@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mem has what filters in arenas share: checks, sizes, and populating memory
-// before its use.
+// Package mem has the common code of filters in arenas: checks, sizes, and populating
+// memory before its use.
 package mem
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// MaxDefault is the most that a filter takes by default, in bytes.
+// MaxDefault bounds the default size of a filter, in bytes.
 const MaxDefault = 256 << 20
 
 // MaxCellLines is the most lines that kernels of cell lines can address, 256 GiB.
@@ -29,11 +29,12 @@ func CellLines(memory int) (int, error) {
 	return memory / layout.LineSize, nil
 }
 
-// populateStep is how many lines are populated between two looks at the context: 64 MiB.
+// populateStep is the number of lines that are populated between two checks of the
+// context: 64 MiB.
 const populateStep = 1 << 20
 
-// Populate has the system back an arena's memory now. It returns the error of ctx, if
-// that ends before.
+// Populate has the system back an arena's memory now. It returns the error of ctx, if ctx
+// ends before.
 func Populate(ctx context.Context, a *layout.Arena) error {
 	n := len(a.Lines())
 	for from := 0; from < n; from += populateStep {
@@ -49,8 +50,8 @@ func Populate(ctx context.Context, a *layout.Arena) error {
 func CheckOpen(method string, a *layout.Arena) { a.CheckOpen(method) }
 
 // MapBytes estimates the size of a Go map of n keys and values of entry bytes together.
-// Slots have a byte of control beside them, come in groups of eight, and double when more
-// than 7 of 8 are taken.
+// Slots have a control byte each, come in groups of eight, and double when more than 7 of
+// 8 are taken.
 func MapBytes(n, entry int) int {
 	slots := 8
 	if n > slots {

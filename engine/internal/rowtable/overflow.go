@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Word is what rows store of an element.
+// Word is the part of an element that rows store.
 type Word interface{ uint32 | uint64 }
 
 // OverflowSet is an exact set of words: a hash table with linear probing, at most half
@@ -17,7 +17,7 @@ type Word interface{ uint32 | uint64 }
 // odd factor, always the same, which spreads words that share their top bits.
 type OverflowSet[W Word] struct {
 	table []W      // length 0 or a power of two; 0 is empty
-	dates []uint16 // beside the table, where words have dates; else nil
+	dates []uint16 // parallel to the table, where words have dates; else nil
 	count int      // words in the table
 	zero  bool     // the word 0 is in the set; it has no date
 }
@@ -47,7 +47,7 @@ func (s *OverflowSet[W]) testAndSet(y W, factor uint64) bool {
 }
 
 // insert adds a word other than 0 unless it is there, and returns its place. The size of
-// the table depends on the number of words alone.
+// the table depends only on the number of words.
 func (s *OverflowSet[W]) insert(y W, factor uint64, dated bool) (place uint64, known bool) {
 	if len(s.table) > 0 {
 		place = s.find(y, factor)
@@ -74,7 +74,7 @@ func (s *OverflowSet[W]) find(y W, factor uint64) uint64 {
 	return place
 }
 
-// home returns where y is if no other word is in its way.
+// home returns the place of y if no other word is in its way.
 func (s *OverflowSet[W]) home(y W, factor uint64) uint64 {
 	return uint64(y) * factor >> (65 - bits.Len(uint(len(s.table))))
 }
@@ -124,13 +124,13 @@ func (s *OverflowSet[W]) bytes() int {
 // that a pass handles together.
 type Overflow[W Word] struct {
 	sets   []OverflowSet[W]
-	shift  uint // leaves the number of a word's set
+	shift  uint // leaves only the number of a word's set
 	factor uint64
 	dated  bool // words have dates
-	bytes  int  // that the sets' tables take
+	bytes  int  // size of the sets' tables
 }
 
-// newOverflow makes so many sets, a power of two, for words of width bits.
+// newOverflow makes the given number of sets, a power of two, for words of width bits.
 func newOverflow[W Word](groups int, width uint, factor uint64, dated bool) Overflow[W] {
 	return Overflow[W]{
 		sets: make([]OverflowSet[W], groups), shift: width + 1 - uint(bits.Len(uint(groups))), factor: factor, dated: dated,
@@ -156,9 +156,9 @@ func (g *Overflow[W]) DateOf(y W) (date *uint16, known bool) {
 	return &set.dates[place], known
 }
 
-// Fetch reads what a look-up of each word begins with, so that the cache misses of all of
-// them run at the same time. It must not be inlined: the compiler would remove reads
-// without a use.
+// Fetch reads the place where a look-up of each word begins, so that the cache misses of
+// all of them overlap. It must not be inlined: the compiler would remove reads without a
+// use.
 //
 //go:noinline
 func (g *Overflow[W]) Fetch(words []W) (sum uint64) {

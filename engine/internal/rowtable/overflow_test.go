@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// words returns numbers of 20 bits, of which some come again, with 0 among them.
+// words returns numbers of 20 bits, some of them repeated, with 0 among them.
 func words(n int) []uint32 {
 	rng, all := rand.New(rand.NewPCG(1, 2)), make([]uint32, n)
 	for i := range all {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rowtable has what counters in exact rows and in sliding rows share: tables that
-// grow or are thinned without a pause (Rows), sets for the few words that find their line
-// full (Overflow), and estimates from samples (SampleSum).
+// Package rowtable has the common code of counters in exact rows and in sliding rows:
+// tables that grow or are thinned without a pause (Rows), sets for the few words that
+// find their line full (Overflow), and estimates from samples (SampleSum).
 package rowtable
 
 import (
@@ -23,34 +23,34 @@ type Table[W Word] struct {
 	Copying  *snapshot.LineCopy // of the arena
 }
 
-// Shape says what the words and the lines of rows are like.
+// Shape describes the words and the lines of rows.
 type Shape struct {
 	Name   string              // for errors
 	Width  uint                // bits of a word; the top bits are the number of its line
-	Cells  func(lines int) int // that each of so many lines has
+	Cells  func(lines int) int // cells of each of the given number of lines
 	Dated  bool                // overflow words have dates
-	Factor uint64              // of the sets of overflow words
+	Factor uint64              // factor of the sets of overflow words
 }
 
-// MaxLines is the most lines that rows have: 128 GiB, or what can be addressed.
+// MaxLines bounds the lines of rows: 128 GiB, or the addressable memory.
 const MaxLines = min(1<<31, math.MaxInt/layout.LineSize/2)
 
 // Rows is a table of rows that changes as a whole without a pause: from one decision to
 // the next a pass handles some lines and their overflow. A pass that grows moves the
-// lines to a wider table. A pass that thins removes what is not in a sample.
+// lines to a wider table. A pass that thins removes the words outside a sample.
 //
-// The pass has handled the words below a mark, which rises. Those have their place where
-// the pass puts them, and the others where they were before. So each element is still
-// looked up in one place.
+// The pass has handled the words below a mark, which rises. Those words have their place
+// where the pass puts them, and the others where they were before. So each element is
+// still looked up in one place.
 type Rows[W Word] struct {
 	Shape
 	NewArena func(lines int) (*layout.Arena, error)
 
 	Table    Table[W]
-	Wider    Table[W] // that the table grows to, while it does
+	Wider    Table[W] // wider table of a pass that grows
 	Thinning bool
-	passed   int // lines of the table that the pass is through with
-	// backing is what backs lines of the wider table with memory.
+	passed   int // lines of the table that the pass has handled
+	// backing is the goroutines that populate the wider table.
 	backing sync.WaitGroup
 }
 
@@ -61,7 +61,7 @@ const Step = 512
 
 // passCells is how many cells a pass handles between two decisions. So a pass takes as
 // many elements as an eighth of the cells. Until it ends, the last lines must hold their
-// share of these, and more of them overflow than usual.
+// share of the new elements, and more of them overflow than usual.
 const passCells = 8 * Step
 
 // Open makes the first lines, a power of two.
@@ -83,12 +83,12 @@ func (p *Rows[W]) newTable(lines int) (Table[W], error) {
 	return Table[W]{Arena: arena, Overflow: p.overflowOf(lines)}, nil
 }
 
-// overflowOf makes the sets for the overflow of so many lines.
+// overflowOf makes the sets for the overflow of the given number of lines.
 func (p *Rows[W]) overflowOf(lines int) Overflow[W] {
 	return newOverflow[W](max(1, lines/p.Group(lines)), p.Width, p.Factor, p.Dated)
 }
 
-// Group returns how many of so many lines a pass handles together.
+// Group returns how many of the given lines a pass handles together.
 func (p *Rows[W]) Group(lines int) int { return passCells / p.Cells(lines) }
 
 // Lines returns how many lines the table has.
@@ -107,7 +107,7 @@ func (p *Rows[W]) Growing() bool { return p.Wider.Arena != nil }
 // Passing reports whether a pass is under way.
 func (p *Rows[W]) Passing() bool { return p.Growing() || p.Thinning }
 
-// Grow begins a pass to so many lines.
+// Grow begins a pass to the given number of lines.
 func (p *Rows[W]) Grow(lines int) error {
 	wider, err := p.newTable(lines)
 	if err != nil {
@@ -119,11 +119,10 @@ func (p *Rows[W]) Grow(lines int) error {
 }
 
 const (
-	// backedLines is how many lines are populated at a time before a pass reaches them:
-	// those of a huge page, which the system may take milliseconds to find.
+	// backedLines is the number of lines that are populated at a time before a pass
+	// reaches them: a huge page, which the system may take milliseconds to find.
 	backedLines = 2 << 20 / layout.LineSize
-	// backedAhead is how many such parts are populated ahead of the one that the pass is
-	// in.
+	// backedAhead is the number of such parts that are populated ahead of the pass.
 	backedAhead = 2
 )
 
@@ -148,7 +147,7 @@ func (p *Rows[W]) populate(from, to int) {
 // Thin begins a pass that thins.
 func (p *Rows[W]) Thin() { p.Thinning, p.passed = true, 0 }
 
-// Target returns the table where the pass puts what it handles.
+// Target returns the table that the pass writes to.
 func (p *Rows[W]) Target() *Table[W] {
 	if p.Growing() {
 		return &p.Wider
@@ -164,8 +163,8 @@ func (p *Rows[W]) Mark() W {
 	return W(p.passed) << p.Shift(p.Lines())
 }
 
-// Shift returns by how many bits a word is shifted to leave the number of its line, of so
-// many.
+// Shift returns the shift that reduces a word to the number of its line, given the number
+// of lines.
 func (p *Rows[W]) Shift(lines int) uint { return p.Width + 1 - uint(bits.Len(uint(lines))) }
 
 // Next moves the pass to the next lines, from to to-1, and removes their overflow.
@@ -195,7 +194,8 @@ func (p *Rows[W]) Finish(from, to int) bool {
 	return true
 }
 
-// Restart forgets everything, and returns to so many lines if there is memory for them.
+// Restart forgets everything, and returns to the given number of lines if there is memory
+// for them.
 func (p *Rows[W]) Restart(lines int) {
 	p.backing.Wait()
 	if p.Growing() {
@@ -215,8 +215,8 @@ func (p *Rows[W]) Restart(lines int) {
 	p.Table.Overflow = p.overflowOf(p.Lines())
 }
 
-// Bytes returns the memory that is in use. While rows grow, that is the lines that have
-// not moved, and the new ones of those that have.
+// Bytes returns the memory that is in use. While rows grow, it counts the lines that have
+// not moved, and the new lines of those that have.
 func (p *Rows[W]) Bytes() int {
 	lines := p.Lines()
 	if p.Growing() {
@@ -225,7 +225,8 @@ func (p *Rows[W]) Bytes() int {
 	return p.BytesWith(lines)
 }
 
-// BytesWith returns what so many lines take with all words that overflow now, in bytes.
+// BytesWith returns the size of the given number of lines with all words that overflow
+// now, in bytes.
 func (p *Rows[W]) BytesWith(lines int) int {
 	return lines*layout.LineSize + p.Table.Overflow.bytes + p.Wider.Overflow.bytes
 }
@@ -240,15 +241,15 @@ func (p *Rows[W]) Close() error {
 	return err
 }
 
-// Sides holds the elements of a step by the side of the mark that they lie on: first
-// those from the mark on, then those below it.
+// Sides holds the elements of a step by their side of the mark: first those from the mark
+// on, then those below it.
 type Sides[E any] struct {
 	Elements [2][Step]E
-	At       [2][Step]uint32 // where in the step each is
+	At       [2][Step]uint32 // place of each in the step
 }
 
-// Split puts elements on their sides, and returns how many each has. It leaves out
-// elements that have one of the bits of out for their side.
+// Split distributes elements to their sides, and returns how many each has. It leaves out
+// elements that have one of their side's bits of out.
 func Split[E any, W Word](a *Sides[E], elements []E, word func(E) W, mark W, out [2]W) (n [2]int) {
 	for i, e := range elements {
 		y, side := word(e), 0
@@ -284,8 +285,7 @@ type SampleSum struct {
 }
 
 // Add adds count elements of a sample, each of which stands for 2^level. share is the
-// share of them that is expected to count. least is 1 if all of them certainly do, else
-// 0.
+// expected share of them that count. least is 1 if all of them certainly count, else 0.
 func (a *SampleSum) Add(count uint64, level uint8, share, least float64) {
 	if count == 0 {
 		return

@@ -21,8 +21,8 @@ func open(t *testing.T, lines int) *Rows[uint32] {
 	return p
 }
 
-// TestPass takes rows through a pass that grows and one that thins: it handles each line
-// once, with what overflows from it, and the mark rises with it.
+// TestPass runs a pass that grows and one that thins: it handles each line once, with its
+// overflow, and the mark rises with it.
 func TestPass(t *testing.T) {
 	const lines = 4096
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestSplit takes elements apart at a mark, without those that have a bit of their side.
+// TestSplit splits elements at a mark, without those that have a bit of their side.
 func TestSplit(t *testing.T) {
 	var sides Sides[uint32]
 	n := Split(&sides, []uint32{8, 1, 9, 2, 10}, func(y uint32) uint32 { return y }, 5, [2]uint32{1, 2})
@@ -138,7 +138,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSampleSum adds up what samples say.
+// TestSampleSum adds up the estimates of samples.
 func TestSampleSum(t *testing.T) {
 	var sum SampleSum
 	sum.Add(1000, 0, 1, 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
-// Saved is the fields of Rows in a snapshot. Rows are saved as they are, also in the
+// Saved is the fields of Rows in a snapshot. Rows are saved as they are, even in the
 // middle of a pass, so that it continues at the same lines.
 type Saved struct {
 	Lines, Wider            uint64 // 0 for no wider table
@@ -33,10 +33,10 @@ func (p *Rows[W]) State() (s Saved, overflow [2][]W) {
 	return s, overflow
 }
 
-// moved returns how many lines of the wider table hold something.
+// moved returns how many lines of the wider table are in use.
 func (p *Rows[W]) moved() int { return p.passed * (p.Final() / p.Lines()) }
 
-// Save writes the lines of both tables that hold something, and the overflow words.
+// Save writes the used lines of both tables, and the overflow words.
 func (p *Rows[W]) Save(out *snapshot.Writer, overflow [2][]W) {
 	if p.Growing() {
 		p.Table.Copying = out.Lines(p.Table.Arena, p.passed, p.Lines())
@@ -60,8 +60,8 @@ func (p *Rows[W]) loadLines(in *snapshot.Reader) error {
 	return in.Lines(p.Wider.Arena.Lines()[:p.moved()])
 }
 
-// Check returns an error unless there are from least to most lines, and all fits
-// together. Lines grow to twice as many, or to next.
+// Check returns an error unless there are from least to most lines, and all fields are
+// consistent. Lines grow to twice as many, or to next.
 func (s *Saved) Check(least, most, next uint64) error {
 	if n := s.Lines; n < least || n > most || n&(n-1) != 0 {
 		return fmt.Errorf("%w: rows of %d lines, must be a power of two from %d to %d", snapshot.ErrInvalid, n, least, most)
@@ -109,7 +109,7 @@ func (p *Rows[W]) Load(in *snapshot.Reader, s *Saved) error {
 	return p.Wider.loadOverflow(in, int(s.OverflowWider))
 }
 
-// loadOverflow reads so many overflow words and dates.
+// loadOverflow reads the given number of overflow words and dates.
 func (t *Table[W]) loadOverflow(in *snapshot.Reader, words int) error {
 	var last W
 	return in.Words(words, "overflow words", func(i int, word uint64) {

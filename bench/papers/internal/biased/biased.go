@@ -69,7 +69,7 @@ func build(methods []method, megabytes int, s size, seed int) (filters []paper.F
 	return filters
 }
 
-// loaded is one of the paper's filters, which compares their loads.
+// loaded is one of the paper's filters that reports its load, which the paper compares.
 type loaded interface{ Load() float64 }
 
 // biased makes a method's filters by a constructor.
@@ -102,7 +102,7 @@ func sweep(m method) (all []method) {
 }
 
 // printedX is X_m by the recurrences as they are printed: the probability that a new
-// element finds all its bits set. Each adds to u = X^(1/k) what it returns.
+// element finds all its bits set. Each adds its result to u = X^(1/k).
 var printedX = map[theory.BiasedMethod]func(u, x, s, k float64, m int) float64{
 	theory.RSBF: func(u, x, s, _ float64, m int) float64 { // Eq. 3.27
 		return (1 - x) / max(s, float64(m)) * (1 - u)
@@ -113,7 +113,7 @@ var printedX = map[theory.BiasedMethod]func(u, x, s, k float64, m int) float64{
 }
 
 // recurrence shows X along a stream of different elements: by the printed recurrences,
-// measured, and by the closed form that this project has instead.
+// measured, and by this project's closed form.
 func recurrence(o result.Options, t *result.Table) {
 	const k = 2
 	size := o.Size(20_000, 1_000_000)

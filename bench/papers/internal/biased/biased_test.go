@@ -27,7 +27,7 @@ func makeTable(t *testing.T, name string, o result.Options, scale, seeds int) (t
 }
 
 // TestPrinted checks that Tables 1 to 3 and Table 8 agree where they print the same run:
-// k = 2 at 128 and 512 MB, but for one of two numbers being rounded to four decimals.
+// k = 2 at 128 and 512 MB, except that one of two numbers is rounded to four decimals.
 func TestPrinted(t *testing.T) {
 	rows := func(name string) []result.Row { return result.Read(result.Section(text, name)).Rows }
 	eight := map[string]result.Row{}
@@ -43,10 +43,10 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// requireRates holds the cells of a table against the printed ones: within 4 standard
-// deviations of their count, 1 % for filters of a thousandth of the size, and 2 % more for
-// the miss rates that the authors' program has lower (see addClosedForm). No rate may be
-// allowed to be more than a tenth off: a test of that rate would say little.
+// requireRates compares the cells of a table with the printed ones: within 4 standard
+// deviations of their count, 1 % for filters of a thousandth of the size, and 2 % more
+// for the miss rates that the authors' program has lower (see addClosedForm). No rate may
+// be allowed to be more than a tenth off: a test of that rate would say little.
 func requireRates(t *testing.T, name string, scale int) result.Table {
 	t.Helper()
 	table, made := makeTable(t, name, result.Options{Workers: 2}, scale, 1)
@@ -69,9 +69,10 @@ func requireRates(t *testing.T, name string, scale int) result.Table {
 	return made
 }
 
-// TestManyErrors runs a small copy of one of the tables with the most errors. With positions
-// of all bits the SBF misses a seventh more at 512 MB than with those of 31 bits, whose
-// rates are printed: 1.152 times as many in Table 9, 1.142 in Table 8 of the report.
+// TestManyErrors runs a small copy of one of the tables with the most errors. With
+// positions of all bits the SBF misses a seventh more at 512 MB than with 31-bit
+// positions, whose rates are printed: 1.152 times as many in Table 9, 1.142 in Table 8 of
+// the report.
 func TestManyErrors(t *testing.T) {
 	name, scale := "table9", 1024
 	if testing.Short() {
@@ -88,9 +89,9 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
-// TestTable2 has the closed form within 2 % of what is measured for full filters, where
-// the printed rates are lower: some 50,000 misses of arrays of 26,000 bits or more, whose
-// loads waver by half a percent.
+// TestTable2 requires the closed form within 2 % of the measured rates of full filters,
+// where the printed rates are lower: some 50,000 misses of arrays of 26,000 bits or more,
+// whose loads waver by half a percent.
 func TestTable2(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of filters")
@@ -140,7 +141,7 @@ func TestCounts(t *testing.T) {
 	if kept := rest.Notes[len(whole.Notes)]; !strings.HasSuffix(kept, "kept; its code: the code of this test.") {
 		t.Error(kept)
 	}
-	rest.Notes = rest.Notes[:len(whole.Notes)] // without those of the times
+	rest.Notes = rest.Notes[:len(whole.Notes)] // without the notes about times
 	if rest.Markdown("") != whole.Markdown("") {
 		t.Error("a run in two parts gives another table")
 	}

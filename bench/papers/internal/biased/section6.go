@@ -15,16 +15,16 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// table is a table of sections 6.1 and 6.3, whose printed rates are in the text: a row of
-// false positives and one of misses for each memory, which is of 2^20 bytes.
+// table is a table of sections 6.1 and 6.3, whose printed rates are in the text: for each
+// memory, in units of 2^20 bytes, a row of false positives and one of misses.
 type table struct {
 	name       string
 	millions   int // of elements in the stream
 	percent    int // of them that are distinct
 	methods    []method
 	parameters string // of the methods, after the setting
-	// restricted tables print rates at 512 MB of a first method with random positions of 31
-	// bits. A filter that is so restricted is run beside it.
+	// restricted tables print rates at 512 MB of a first method with random positions of
+	// 31 bits. A filter with this restriction is run as well.
 	restricted bool
 }
 
@@ -59,8 +59,8 @@ func memoryOf(row result.Row) (megabytes int) {
 	return megabytes
 }
 
-// make runs a table, one task for each memory size and seed. A run that is interrupted gives
-// the rows that are there. Those that the file of counts holds are taken from it.
+// make runs a table, one task for each memory size and seed. A run that is interrupted
+// gives the rows that are there. Rows in the file of counts are taken from it.
 func (t table) make(o result.Options, out *result.Table, scale, seeds int) {
 	s, printed, counts := newSize(t.millions, t.percent, scale), out.Rows, cmp.Or(o.Counts, &stream.Counts{})
 	out.Rows = nil
@@ -114,7 +114,7 @@ func (t table) scores(megabytes int, s size, seed int) []stream.Score {
 	return s.source(seed).Scores(s.elements, build(methods, megabytes, s, seed)...)
 }
 
-// addRows puts a rate of each method, over the seeds, beside the printed ones. It adds a
+// addRows puts a rate of each method, over the seeds, next to the printed ones. It adds a
 // row for the restricted method where there is one.
 func (t table) addRows(out *result.Table, printed result.Row, runs [][]stream.Score, rate func(stream.Score) float64) {
 	n := len(t.methods)
@@ -136,8 +136,8 @@ func (t table) addRows(out *result.Table, printed result.Row, runs [][]stream.Sc
 	}
 }
 
-// addClosedForm adds what the theory has for the smallest memory of Tables 1 to 3, where
-// all printed miss rates of full filters are a little below ours.
+// addClosedForm adds the closed forms for the smallest memory of Tables 1 to 3, where all
+// printed miss rates of full filters are a little below ours.
 func (t table) addClosedForm(out *result.Table) {
 	if len(out.Rows) == 0 || memoryOf(out.Rows[0]) != 8 {
 		return
@@ -219,7 +219,7 @@ const (
 	settled = 0.05
 )
 
-// make runs the streams of all seeds for each memory and draws what became of the filters.
+// make runs the streams of all seeds for each memory and draws the results.
 func (f figure) make(o result.Options, t *result.Table) {
 	scale, seeds := o.Size(figureScale, 1), o.Size(figureSeeds, 1)
 	s := newSize(f.millions, f.percent, scale)
@@ -298,8 +298,8 @@ func lineRow(runs [][]chart.Line, i int, printed map[string]float64) result.Row 
 	return row.And("", l.X[min(from, points-1)])
 }
 
-// printed returns the rates that the figure's table prints for the ends of its lines, but
-// for those of another filter; see restricted.
+// printed returns the rates that the figure's table prints for the ends of its lines,
+// except those of another filter; see restricted.
 func (f figure) printed() map[string]float64 {
 	all := map[string]float64{}
 	if f.table == "" {

@@ -23,8 +23,8 @@ import (
 //go:embed text.md
 var text string
 
-// Experiment returns the figures on synthetic clicks, what sections 4 and 5 describe
-// without measuring it, and the numbers of the text.
+// Experiment returns the figures on synthetic clicks, the methods that sections 4 and 5
+// describe without measurements, and the numbers of the text.
 func Experiment() result.Experiment {
 	return result.New("p2", text, map[string]result.Maker{
 		"figure6":    landmarkSetup{window: 1_000_000, errors: 400, mostRuns: 20}.figure6,
@@ -84,7 +84,7 @@ func measurePairs(o result.Options, measure func(d int) (a, b stream.Score)) (fi
 	return first, second
 }
 
-// bounds are 2^-d, the error rates of filters of which half of the cells are set.
+// bounds are 2^-d, the error rates of filters with half of the cells set.
 var bounds = ratesOf(func(d int) float64 { return math.Exp2(-float64(d)) })
 
 // over returns the rates divided by others.
@@ -185,7 +185,7 @@ type jumpingSetup struct {
 // window returns the clicks of a window, the largest number that a query covers.
 func (s jumpingSetup) window() int { return s.subWindows * s.subWindow }
 
-// counters returns those of a filter.
+// counters returns the number of a filter's counters.
 func (s jumpingSetup) counters(d int) int {
 	return int(math.Round(float64(d) * perFunction(s.window())))
 }
@@ -227,7 +227,7 @@ func (s jumpingSetup) figure7(o result.Options, t *result.Table) {
 		empty.line("measured, from empty", false), steady.line("measured, steady", false))
 }
 
-// numbers are those of the text.
+// numbers are the numbers of the text.
 func numbers(o result.Options, t *result.Table) {
 	const runs = 3
 	window, measured := o.Size(100_000, 1_000_000), o.Size(2_000_000, 20_000_000)
@@ -252,9 +252,9 @@ func numbers(o result.Options, t *result.Table) {
 	}
 }
 
-// fullRate returns the error rate of a Bloom filter with the best number of hash functions
-// that holds a window of clicks, of the clicks that are measured. A sliding window of
-// distinct clicks always holds so many.
+// fullRate returns the error rate of a Bloom filter with the best number of hash
+// functions that holds a window of clicks, of the clicks that are measured. A sliding
+// window of distinct clicks always holds this number.
 func fullRate(bitsPerClick float64, window, measured int, first uint64) float64 {
 	m := int(math.Round(bitsPerClick * float64(window)))
 	f := result.Must(paper.NewSlidingBloom(paper.SlidingConfig{

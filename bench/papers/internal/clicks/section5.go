@@ -46,13 +46,13 @@ func scatter(x uint32) uint32 {
 	return x ^ x>>16
 }
 
-// chainRate returns the mean rate while n elements fill vectors of 2^length bits, where a
-// collision depends on that in the substring before, and on no other.
+// chainRate returns the mean rate while n elements fill vectors of 2^length bits, if a
+// collision depends only on the collision in the substring before.
 //
 // Of the elements that agree in the bits that two neighboring substrings share, as many
-// have the first substring's other bit as do not: each a Poisson number of mean x, which is
-// n/2^length. The first collides if there is one of the former, the second if one of all
-// has its other bit.
+// have the first substring's other bit as do not: each a Poisson number of mean x, which
+// is n/2^length. The first collides if the former exist, the second if any element has
+// its other bit.
 func chainRate(n, length, vectors int) float64 {
 	const steps = 1000
 	sum := 0.0
@@ -86,7 +86,7 @@ func functions(o result.Options, t *result.Table) {
 }
 
 // bestFunctions returns the number of hash functions with the lowest rate, and the rates
-// with those of a full filter and with it.
+// with the number of a full filter and with this one.
 func bestFunctions(full int, rate func(d int) (float64, error)) (best int, rates [2]float64) {
 	for d := 1; d <= 3*full+3; d++ {
 		r := result.Must(rate(d))
@@ -168,7 +168,7 @@ func sliding(o result.Options, t *result.Table) {
 	})
 }
 
-// slidingDraws gives clicks, and whether their ID is among the last ones of a window.
+// slidingDraws returns clicks, and whether their ID is among the last ones of a window.
 func slidingDraws(window int) stream.Source {
 	ids := uint64(math.Round(float64(window) / drawsPerID))
 	random, at := rand.New(rand.NewPCG(1, 2)), 0

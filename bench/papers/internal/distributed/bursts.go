@@ -15,7 +15,7 @@ import (
 const (
 	burstK     = 4
 	burstFPR   = 0.05
-	maxFilters = 64 // far above what any run here needs
+	maxFilters = 64 // far above the need of any run here
 	points     = 90 // of a curve, as many in each third of the stream
 )
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package distributed reproduces the figures of paper "One is Enough: Distributed Filtering
-// for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM 2011), and
-// makes tables of what it only describes.
+// Package distributed reproduces the figures of paper "One is Enough: Distributed
+// Filtering for Duplicate Elimination" (Koloniari, Ntarmos, Pitoura, Souravlias, CIKM
+// 2011), and makes tables of methods that it only describes.
 //
 // The paper's web log and network flow log are private. Streams with as many events, as
-// many distinct ones and the same kind of popularity replace them; see dataset. Only the
-// order is comparable for what depends on where events come from (Figure 12, Table 1).
+// many distinct ones and the same kind of popularity replace them; see dataset. Where
+// results depend on the origin of events (Figure 12, Table 1), only the order is
+// comparable.
 package distributed
 
 import (
@@ -54,7 +55,7 @@ func runs(o result.Options) int { return o.Size(8, 40) }
 type dataset struct {
 	name     string
 	distinct int     // expected
-	domain   int     // ids are below it: the least number for which so many are expected
+	domain   int     // ids are below it: the least number with this expectation
 	bits     [3]int  // m for each of the targets with k = 4, as printed
 	alpha    float64 // popularity: Zipf's exponent, 0 for a uniform stream
 }
@@ -116,10 +117,10 @@ func (d dataset) source(run int, ids []uint64) stream.Source {
 // digestOf gives the ids of each run hash values of their own.
 func digestOf(run int, id uint64) digest.Digest { return stream.Digest(uint64(run)<<40 | id) }
 
-// odd dashes every second column: what is beside a measured one.
+// odd dashes every second column: it belongs to a measured one.
 func odd(column int) bool { return column%2 == 1 }
 
-// slicing is one of the paper's two ways.
+// slicing is one of the paper's two ways of slicing.
 type slicing int
 
 const (
@@ -257,8 +258,8 @@ func (s sweep) addRates(t *result.Table, number int) {
 	}
 }
 
-// addLoads adds columns of Jain's index and of the largest load, and draws a chart of each:
-// beside the index its closed form, beside the load an even share.
+// addLoads adds columns of Jain's index and of the largest load, and draws a chart of
+// each: the index with its closed form, the load with an even share.
 func (s sweep) addLoads(t *result.Table, number int) {
 	squares := 0.0
 	for _, p := range s.data.chances() {
@@ -277,7 +278,7 @@ func (s sweep) addLoads(t *result.Table, number int) {
 	t.Draw(number+1, line("even", true, func(slices int) float64 { return 100 / float64(slices) }))
 }
 
-// closedForms returns what the closed forms give for each target, in percent.
+// closedForms returns the rates of the closed forms for each target, in percent.
 func (s sweep) closedForms() (forms []any) {
 	for target := range targets {
 		for _, way := range slicings {
@@ -362,7 +363,7 @@ func figure7c(o result.Options, t *result.Table) {
 	t.Draw(0, t.Lines(x, odd)...)
 }
 
-// messages counts what sliced filters send (sections 2, 3.1 and 3.2).
+// messages counts the messages of sliced filters (sections 2, 3.1 and 3.2).
 func messages(o result.Options, t *result.Table) {
 	const half = 1          // of the lookups
 	for i := range t.Rows { // by slicing, by primitive, parallel and pipelined

@@ -67,7 +67,7 @@ func short(events int) *source {
 	return s
 }
 
-// TestEqualTimersBalance checks what the paper's text says: k' = 2 is enough for a
+// TestEqualTimersBalance checks the claim of the paper's text: k' = 2 is enough for a
 // vertical filter, and takes k' = 3 in horizontal slices.
 func TestEqualTimersBalance(t *testing.T) {
 	s := short(30_000)

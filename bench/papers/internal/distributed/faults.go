@@ -16,7 +16,7 @@ const (
 	// probes is the number of new elements, and of old ones, by which the rates of a
 	// full filter are measured. It is small, as the new ones fill the filter further.
 	probes = 500
-	// probeRuns times as many filters are measured as there are runs.
+	// probeRuns is the number of filters measured in each run.
 	probeRuns = 4
 )
 
@@ -170,8 +170,8 @@ type interleaving struct {
 	slices    int  // the bits of a slice are accessed at once; 0 for single bits
 }
 
-// concurrency counts what producers deliver when they test the same event at once (section
-// 6, "Concurrency").
+// concurrency counts the deliveries of producers that test the same event at once
+// (section 6, "Concurrency").
 func concurrency(o result.Options, t *result.Table) {
 	const full = .5
 	trials := 4_000 * runs(o)
@@ -189,8 +189,8 @@ func concurrency(o result.Options, t *result.Table) {
 	t.Fill("%", func(way, column int) float64 { return shares[way][column] })
 }
 
-// trial returns how many producers call an event distinct whose bits are set with
-// probability full, but for one at least.
+// trial returns how many producers call an event distinct whose bits, except at least
+// one, are set with probability full.
 func (w interleaving) trial(random *rand.Rand, k, producers int, full float64) (distinct int) {
 	set := make([]bool, k)
 	for clear := false; !clear; {

@@ -67,7 +67,7 @@ func (d *deliveries) recent(element, unit uint64) bool { return unit < d.until[e
 
 func (d *deliveries) add(element, unit uint64) { d.until[element] = unit + d.window }
 
-// groundTruth follows a filter's deliveries, and those of a filter without errors.
+// groundTruth follows the deliveries of a filter and of a filter without errors.
 type groundTruth struct {
 	own, perfect *deliveries
 }
@@ -108,7 +108,7 @@ const (
 var equalWindows = []int{1000, 10_000}
 
 // equalRun is one filter with the equal timers heuristic: k' = atLeast, in horizontal
-// slices of which one is the same as a vertical filter.
+// slices; one slice equals a vertical filter.
 type equalRun struct {
 	window, slices, atLeast int
 }
@@ -116,12 +116,13 @@ type equalRun struct {
 // equalResult is the outcome of one seed.
 type equalResult struct {
 	scores
-	// groups[x] counts by its own deliveries the events without a zero timer and with
-	// x equal ones at most: here true duplicates are Duplicates.
+	// groups[x] counts by its own deliveries the events without a zero timer and with at
+	// most x equal ones: here true duplicates are Duplicates.
 	groups [equalK + 1]stream.Score
 }
 
-// equalRuns returns the runs of one window: all k' of filters in so many slices.
+// equalRuns returns the runs of one window: all k' of filters with the given number of
+// slices.
 func equalRuns(window, slices int) (runs []equalRun) {
 	for atLeast := 1; atLeast <= equalK; atLeast++ {
 		runs = append(runs, equalRun{window, slices, atLeast})
@@ -206,7 +207,7 @@ func figure9(o result.Options, t *result.Table) {
 					l.X, l.Y = append(l.X, float64(i+1)), append(l.Y, y)
 				}
 			}
-			if i < 3 { // what the other meaning of a duplicate gives
+			if i < 3 { // the results of the other meaning of a duplicate
 				values = append(values, v[i].perfectFPR, v[i].perfectFNR)
 			}
 		}

@@ -24,8 +24,8 @@ func leavesOf(run int) (next func() int) {
 	return func() int { return leafOf[leaves()] }
 }
 
-// sideBySide returns leaves of which popular ones are neighbors, as prefixes of addresses
-// may be.
+// sideBySide returns leaves with the popular ones next to each other, as prefixes of
+// addresses may be.
 func sideBySide(run int) (next func() int) {
 	leaves := stream.Zipf(producers, 1, 2000+uint64(run))
 	return func() int { return int(leaves()) }
@@ -39,8 +39,8 @@ type fromLeaves struct {
 
 func (t fromLeaves) TestAndSet(d digest.Digest) (seen bool) { return t.TestAndSetFrom(t.leaf(), d) }
 
-// fiveLevels is the fan-out of the five-level tree: each level tells two bits of the
-// first octet.
+// fiveLevels is the fan-out of the five-level tree: each level distinguishes two bits of
+// the first octet.
 var fiveLevels = []int{4, 4, 4, 4}
 
 // treeOutcome is the mean over the runs of a tree.

@@ -75,7 +75,7 @@ func forgetting(o result.Options, t *result.Table) {
 func flood(f paper.Filter, gaps []int) []float64 {
 	defer stream.Close(f)
 	random := rand.New(rand.NewPCG(1, 7))
-	sent := make([]uint64, forgetSteps) // 0 for copies, and for what was copied
+	sent := make([]uint64, forgetSteps) // 0 for copies, and for copied elements
 	scores := make([]stream.Score, len(gaps))
 	var fresh stream.Score
 	for i := range sent {
@@ -120,8 +120,8 @@ func (k keyed) of(element uint64) digest.Digest {
 	return sums[0]
 }
 
-// victim is a filter under attack, and what an adversary knows of it: cell tells from a
-// digest what the filter tells elements apart by.
+// victim is a filter under attack, with the adversary's knowledge of it: cell maps a
+// digest to the value by which the filter distinguishes elements.
 type victim struct {
 	name string
 	make func() paper.Filter
@@ -158,8 +158,8 @@ func (v victim) usedBits() (used digest.Digest) {
 	return used
 }
 
-// collisions returns groups of elements that a filter with the public hash cannot tell
-// apart.
+// collisions returns groups of elements that a filter with the public hash cannot
+// distinguish.
 func (v victim) collisions(public keyed) [][]uint64 {
 	groups := map[[2]uint64]int{}
 	all := make([][]uint64, 0, attackTargets)
@@ -194,7 +194,7 @@ func (v victim) same(a, b digest.Digest) bool {
 	return f.TestAndSet(b)
 }
 
-// attackGaps are the elements of others between those of the adversary.
+// attackGaps are the numbers of others' elements between the adversary's.
 var attackGaps = []int{0, 1 << 8, 1 << 12, 1 << 14, 1 << 16}
 
 const adaptiveGap = 1 << 12

@@ -15,12 +15,12 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// given is what a filter is made for.
+// given is the specification of a filter.
 type given struct {
 	memory int // bits
 	window int // elements, for b_DBF
 	seed   uint64
-	kicks  int // fingerprints that an insertion into a cuckoo filter moves at most
+	kicks  int // limit of the fingerprints that an insertion into a cuckoo filter moves
 }
 
 // column is a filter of the paper's section 6.1, or the same without the faults of the
@@ -28,13 +28,13 @@ type given struct {
 type column struct {
 	name   string
 	kind   result.Kind
-	of     int  // the printed column that it is compared with
+	of     int  // the printed column to compare it with
 	coarse bool // a smaller stream is enough
 	make   func(given) paper.Filter
 }
 
-// columns are those of the paper's Tables 2 and 4, in their order, and then the same
-// methods without the faults.
+// columns are the columns of the paper's Tables 2 and 4, in their order, and then the
+// same methods without the faults.
 var columns = []column{
 	{"SQF", result.Described, 0, false, func(g given) paper.Filter {
 		return result.Must(paper.NewSQF(paper.SQFConfig{Bits: g.memory, Cells: 1, Remainder: 2, Fingerprint: 1, Seed: g.seed}))
@@ -52,7 +52,7 @@ var columns = []column{
 	{"b_DBF, no zero passes", result.Corrected, 5, false, func(g given) paper.Filter { return newDelayed(g.memory, g.window, false) }},
 }
 
-// printedColumns are those that the paper prints.
+// printedColumns are the columns that the paper prints.
 var printedColumns = columns[:6]
 
 const cuckooBits = 3
@@ -91,13 +91,13 @@ const (
 	// gridScale divides stream, alphabet, memory and window, which keeps the rates. A
 	// larger one would round the blocks of b_DBF too much.
 	gridScale = 16
-	// coarseScale is that of corrected columns without blocks, which are beside no
-	// printed number.
+	// coarseScale is the scale of corrected columns without blocks, which have no printed
+	// numbers.
 	coarseScale = 64
 )
 
-// memories are the sizes of the filters in bits, and alphabets those of the streams. Tables 2
-// and 4 have a row, or two, for each memory of each stream.
+// memories are the sizes of the filters in bits, and alphabets the sizes of the streams.
+// Tables 2 and 4 have a row, or two, for each memory of each stream.
 var (
 	memories  = []int{8e6, 1e6, 1e5, 1e4}
 	alphabets = []int{1 << 24, 1 << 27}
@@ -143,8 +143,9 @@ func measureColumns(place int, columns []column, scale int, streamSeed, filterSe
 	return measured
 }
 
-// fill puts rates of each place into as many rows, beside the printed ones, and behind them
-// the closed forms of tables with so many fingerprints in cells of three bits.
+// fill puts rates of each place into as many rows, next to the printed ones, and after
+// them the closed forms of tables with the given number of fingerprints in cells of three
+// bits.
 func (g grid) fill(o result.Options, t *result.Table, fingerprints []int, of ...func(rates) float64) {
 	size := "Streams of 150,000,000 uniform draws from alphabets of 2^24 and 2^27"
 	if !o.Full {
@@ -188,7 +189,7 @@ const (
 	stableBits   = 2 // of a cell
 	stableMax    = 1<<stableBits - 1
 	stableHashes = 2
-	stableTarget = 0.02 // the false positive rate asked for
+	stableTarget = 0.02 // the requested false positive rate
 )
 
 func newAnyCell(memory int, seed uint64) *anyCell {
@@ -237,7 +238,7 @@ type delayed struct {
 	width    int    // bits of a counter, and the number of hash functions
 	half     uint32 // 2^(width-1), the running counter's period
 	block    int    // elements of a block
-	reach    uint32 // for how many further blocks a counter is live
+	reach    uint32 // number of further blocks for which a counter is live
 	margin   uint32 // by which a live counter is larger than the running one: 1, or 0 with the fault
 	running  uint32
 	left     int // elements until the running counter moves

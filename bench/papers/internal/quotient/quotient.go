@@ -5,11 +5,11 @@
 // artificial streams.
 //
 // The paper says little about the filters that it compares its own with, and three
-// columns (stable Bloom filter, A2, b_DBF) are far from what these filters do. The cause
-// is in the program of a later paper by two of the authors
+// columns (stable Bloom filter, A2, b_DBF) are far from the rates of these filters. The
+// cause is in the program of a later paper by two of the authors
 // (github.com/mariuslp/duplicate_sliding_benchmark). Its README says that many parts come
 // from this paper's own program. The columns are made here as that program does it,
-// faults included, and beside them without the faults.
+// faults included, and also without the faults.
 package quotient
 
 import (
@@ -80,10 +80,10 @@ const (
 // shape is a quotient hash table of Tables 1 and 5: cells of a row and bits of a cell.
 type shape struct{ cells, bits int }
 
-// shapes are those of Table 1; Table 5 has all but the first.
+// shapes are the shapes of Table 1; Table 5 has all except the first.
 var shapes = []shape{{1, 2}, {2, 3}, {4, 4}, {8, 5}, {16, 6}}
 
-// config is that of a table of the shape.
+// config is the configuration of a table of the shape.
 func (s shape) config(seed uint64) paper.QHTConfig {
 	return paper.QHTConfig{Bits: smallMemory, CellBits: s.bits, Cells: s.cells, Seed: seed}
 }
@@ -155,7 +155,7 @@ func semiSort(o result.Options, t *result.Table) {
 	}
 }
 
-// emptyCells compares the three ways to tell empty cells of section 3.2.
+// emptyCells compares the three ways of section 3.2 to mark empty cells.
 func emptyCells(o result.Options, t *result.Table) {
 	measured := small(o, func(c paper.QHTConfig) (filters []paper.Filter) {
 		for _, c.Empty = range []paper.EmptyCells{paper.EmptyShared, paper.EmptyReassigned, paper.EmptyRehashed} {
@@ -169,7 +169,7 @@ func emptyCells(o result.Options, t *result.Table) {
 	})
 }
 
-// memoryRatio tabulates section 4.4: what a QHT takes for the rates of an SQF.
+// memoryRatio tabulates section 4.4: the memory of a QHT at the rates of an SQF.
 func memoryRatio(_ result.Options, t *result.Table) {
 	for _, c := range [][2]int{{2, 1}, {3, 1}, {3, 2}, {4, 2}, {6, 3}, {8, 4}} {
 		r, kept := c[0], c[1]
@@ -251,8 +251,8 @@ func (s stretches) measure(sh shape, source func(seed uint64) stream.Source) []s
 	return scores
 }
 
-// fill adds rows for the stretches above that of the limit, and three columns for the
-// first, third and last shape of Table 1: measured, and two closed forms. One of the three,
+// fill adds rows for the stretches above the limit, and three columns for the first,
+// third and last shape of Table 1: measured, and two closed forms. One of the three,
 // limited, has a limit. On the chart a stretch is in its geometric middle.
 func (s stretches) fill(o result.Options, t *result.Table, source func(seed uint64) stream.Source, limited int,
 	of func(sh shape, score stream.Score, begin, end int) (three [3]float64), limit func(sh shape) float64) {
@@ -284,7 +284,7 @@ func meanOver(first, end int, rate func(m int) (float64, error)) float64 {
 	return result.MeanOver(first, end, 64, func(m int) float64 { return result.Must(rate(m)) })
 }
 
-// saturation shows how the false positive rate approaches k/S, beside Theorem 4.1 and the
+// saturation shows how the false positive rate approaches k/S, with Theorem 4.1 and the
 // formula in which empty cells fill first.
 func saturation(o result.Options, t *result.Table) {
 	s := stretches{10, 20, 8}
@@ -294,13 +294,13 @@ func saturation(o result.Options, t *result.Table) {
 	}, func(sh shape) float64 { return float64(sh.cells) / float64(sh.theory().S) })
 }
 
-// misses shows how the false negative rate approaches its limit, beside FN_m of Theorem
+// misses shows how the false negative rate approaches its limit, with FN_m of Theorem
 // 4.2's proof and the closed form that lets rows fill first.
 func misses(o result.Options, t *result.Table) {
 	const universe = 1 << 18
 	s := stretches{13, 21, 4}
 	t.Say(universe, s.runs)
-	// How many duplicates a table is expected to miss of those in n draws.
+	// The expected number of missed duplicates in n draws.
 	missedOf := func(sh shape, n int) (missed, duplicates float64) {
 		draws := theory.UniformStream{Elements: n, Universe: universe}
 		duplicates = result.Must(draws.Duplicates())

@@ -26,8 +26,9 @@ func TestPrintedRates(t *testing.T) {
 	}
 }
 
-// TestGridTables fills both tables from a grid whose rates all differ. It checks what was
-// copied from the paper, too: the sums of Table 2 are those of Table 4 up to rounding.
+// TestGridTables fills both tables from a grid whose rates all differ. It checks the
+// numbers copied from the paper, too: the sums of Table 2 equal the sums of Table 4 up to
+// rounding.
 func TestGridTables(t *testing.T) {
 	var g grid
 	for place := range len(alphabets) * len(memories) {
@@ -110,7 +111,7 @@ func TestAnyCell(t *testing.T) {
 	}
 }
 
-// TestColumnsMemory checks the memory of the filters: what was given up to rounding, or a
+// TestColumnsMemory checks the memory of the filters: the given size up to rounding, or a
 // power of two of rows.
 func TestColumnsMemory(t *testing.T) {
 	for _, memory := range memories {
@@ -124,8 +125,9 @@ func TestColumnsMemory(t *testing.T) {
 	}
 }
 
-// TestAttack: with the public hash a second element of a group is reported, but for cells
-// that other groups evict from; under a secret key as often as those of others. The bound is five standard deviations.
+// TestAttack: with the public hash a second element of a group is reported, except for
+// cells that other groups evict from; under a secret key as often as others' elements.
+// The bound is five standard deviations.
 func TestAttack(t *testing.T) {
 	v := victims()[0]
 	groups := v.collisions(newKeyed(publicKey))[:200]

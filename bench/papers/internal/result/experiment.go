@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package result holds the numbers of an experiment beside those that its paper prints.
-// It writes them as Markdown and charts.
+// Package result holds the numbers of an experiment next to its paper's. It writes them
+// as Markdown and charts.
 package result
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // Experiment reproduces some tables of one paper.
 type Experiment struct {
-	Paper  string   // "p1"; what -only selects, with all of its tables
+	Paper  string   // "p1"; the value of -only that selects all its tables
 	Title  string   // the paper's
 	Tables []string // the names of the tables it makes, "p1.table4", in order
 
@@ -27,7 +27,7 @@ type Experiment struct {
 	makers map[string]Maker
 }
 
-// Maker fills in a table of which the text is there.
+// Maker fills in a table whose text exists.
 type Maker func(o Options, t *Table)
 
 // New returns the experiment of a paper. The text has the form of RESULTS.md: the paper's
@@ -80,7 +80,7 @@ type Options struct {
 	Counts *stream.Counts
 }
 
-// Size returns a number for scaled runs, or that for the printed sizes.
+// Size returns a number for scaled runs, or the number for the printed sizes.
 func (o Options) Size(scaled, full int) int {
 	if o.Full {
 		return full
@@ -88,8 +88,8 @@ func (o Options) Size(scaled, full int) int {
 	return scaled
 }
 
-// Map returns what task makes of each job, in their order. It starts them in their order,
-// on as many goroutines as the options have.
+// Map returns the results of task for each job, in their order. It starts them in their
+// order, on as many goroutines as the options have.
 func Map[J, R any](o Options, jobs []J, task func(job J) R) []R {
 	results, next := make([]R, len(jobs)), make(chan int)
 	var group sync.WaitGroup
@@ -108,7 +108,7 @@ func Map[J, R any](o Options, jobs []J, task func(job J) R) []R {
 	return results
 }
 
-// Grid returns what task makes of each row and column.
+// Grid returns the results of task for each row and column.
 func Grid[R any](o Options, rows, columns int, task func(row, column int) R) [][]R {
 	all := make([]int, rows*columns)
 	for i := range all {
@@ -150,10 +150,10 @@ func SectionName(section string) string { return sectionHead.FindStringSubmatch(
 
 var pictureLine = regexp.MustCompile(`^!\[(.*)\]\(.*/(.*)\.svg\) (.*?)(, log)?; (.*?)(, log)?$`)
 
-// Read returns the table that a section describes: its title, its setting, heads and notes
-// in the form of RESULTS.md, and what is printed. A cell is empty where nothing is printed.
-// Lines behind a "=" are claims, which are for tests.
-// A chart is its title, its file, and what is on its axes: "![Misses](charts/p0-figure1.svg) K; rate, log".
+// Read returns the table that a section describes: its title, its setting, heads and
+// notes in the form of RESULTS.md, and the printed numbers. A cell is empty where nothing
+// is printed. Lines behind a "=" are claims, which are for tests. A chart is its title,
+// its file, and the titles of its axes: "![Misses](charts/p0-figure1.svg) K; rate, log".
 func Read(section string) Table {
 	head := sectionHead.FindStringSubmatch(section)
 	t := Table{Name: head[1], Title: head[2]}
@@ -270,7 +270,7 @@ func (t Table) grid() string {
 	return b.String()
 }
 
-// String returns "printed → ours (difference)", or ours alone.
+// String returns "printed → ours (difference)", or only ours.
 func (c Cell) String() string {
 	switch {
 	case c.Blank:

@@ -12,9 +12,9 @@ import (
 
 // Table is a reproduced table or figure of a paper.
 type Table struct {
-	Name    string // what -only selects, "p1.table4"
-	Title   string // what is in it, in words
-	Setting string // what was run: sizes, streams, seeds
+	Name    string // the value of -only that selects it, "p1.table4"
+	Title   string // its content, in words
+	Setting string // the runs: sizes, streams, seeds
 	Corner  string // heads the column of row names
 	Columns []string
 	Rows    []Row
@@ -40,7 +40,7 @@ type Cell struct {
 	Blank   bool    // nothing belongs here
 }
 
-// Kind says what a cell with a printed number compares it with.
+// Kind is the kind of comparison with a printed number.
 type Kind uint8
 
 const (
@@ -48,7 +48,8 @@ const (
 	Described Kind = iota
 	// Emulated: the method with faults that the authors' own program has.
 	Emulated
-	// Corrected: the method without such faults, beside a number printed with them.
+	// Corrected: the method without such faults, compared with a number printed with
+	// them.
 	Corrected
 )
 
@@ -84,7 +85,7 @@ func SpreadOfNumbers(unit string, numbers ...float64) Cell {
 	return c
 }
 
-// SpreadOf returns it of one rate of each run.
+// SpreadOf is Spread for one rate of each run.
 func SpreadOf[R any](runs []R, rate func(R) float64) Cell {
 	var rates []float64
 	for _, run := range runs {
@@ -116,8 +117,8 @@ func MeasuredRow(name, unit string, values ...float64) Row {
 	return Row{name, Cells(unit, values...)}
 }
 
-// AddRows adds rows without cells, for [Table.AddColumn]. They stand above those that the
-// text has.
+// AddRows adds rows without cells, for [Table.AddColumn]. They stand above the text's
+// rows.
 func AddRows[T any](t *Table, names ...T) {
 	rows := make([]Row, len(names))
 	for i, name := range names {
@@ -126,7 +127,7 @@ func AddRows[T any](t *Table, names ...T) {
 	t.Rows = append(rows, t.Rows...)
 }
 
-// Fill puts ours into the cells of the text, beside what is printed.
+// Fill puts ours into the cells of the text, next to the printed numbers.
 func (t *Table) Fill(unit string, ours func(row, column int) float64) {
 	for i, row := range t.Rows {
 		for j := range row.Cells {
@@ -168,7 +169,7 @@ func (t *Table) AddEach(name, unit string, value func(row int) float64) {
 }
 
 // AddColumn adds a cell to each row. Rows for which there is none get a blank one. A name
-// of "" is that of a column that the text has.
+// of "" stands for a column that the text has.
 func (t *Table) AddColumn(name string, cells ...Cell) {
 	if name != "" {
 		t.Columns = append(t.Columns, name)
@@ -226,9 +227,10 @@ func (c Cell) Difference() float64 {
 	return c.Ours/c.Printed - 1
 }
 
-// Summary says in a line how far the table's numbers are from the printed ones, in median
-// and at most; "" if nothing is printed. Numbers that match because faults of the authors'
-// program are emulated count apart, with what the methods give without these faults.
+// Summary returns in a line the differences of the table's numbers from the printed ones,
+// in median and at most; "" if nothing is printed. Numbers that match because faults of
+// the authors' program are emulated are counted separately, with the methods' numbers
+// without these faults.
 func (t Table) Summary() string {
 	described, emulated, corrected := t.differences(Described), t.differences(Emulated), t.differences(Corrected)
 	switch all := len(described) + len(emulated); {
@@ -246,7 +248,7 @@ func (t Table) Summary() string {
 	}
 }
 
-// differences returns those of one kind of comparison.
+// differences returns the differences of one kind of comparison.
 func (t Table) differences(kind Kind) Differences {
 	var cells []Cell
 	for _, row := range t.Rows {
@@ -262,7 +264,7 @@ func (t Table) differences(kind Kind) Differences {
 // Differences are absolute relative ones, in ascending order.
 type Differences []float64
 
-// DifferencesOf returns those of the cells that have a printed number.
+// DifferencesOf returns the differences of the cells that have a printed number.
 func DifferencesOf(cells []Cell) Differences {
 	var all Differences
 	for _, cell := range cells {

@@ -23,9 +23,9 @@ import (
 
 // Windowed is a filter over a sliding window of time. It serves one goroutine.
 type Windowed interface {
-	// TestAndSet reports whether the element was seen within the window before
-	// now, as far as the filter knows, and remembers it. Times never decrease, and
-	// are 0 or more; their unit is that of the window.
+	// TestAndSet reports whether the element was seen within the window before now, as
+	// far as the filter knows, and remembers it. Times never decrease, and are 0 or more;
+	// their unit is the window's.
 	TestAndSet(d digest.Digest, now int64) (seen bool)
 	// Bits returns the memory that the method accounts for.
 	Bits() int
@@ -100,15 +100,15 @@ func fingerprintOf(d digest.Digest, width int) uint64 {
 type rowShape struct {
 	cells   int // at least 1
 	width   int // of a fingerprint, from 1 to 64 bits
-	rowBits int // what a row is accounted for
+	rowBits int // accounted size of a row
 }
 
-// timedRows are rows whose cells hold a fingerprint and the tick when it was last seen. An
-// element's digest chooses its row and gives its fingerprint, and only fingerprints of that
-// row are compared or evicted. Elements up to one tick older than the window (two if no whole
-// ticks make the window) are reported too.
+// timedRows are rows whose cells hold a fingerprint and the tick when it was last seen.
+// An element's digest chooses its row and gives its fingerprint, and only fingerprints of
+// that row are compared or evicted. Elements up to one tick older than the window (two if
+// no whole ticks make the window) are reported too.
 //
-// A full row loses what was seen least recently, by its tick. This is the only cause of
+// A full row loses the least recently seen element, by its tick. This is the only cause of
 // misses: with a mean of lambda elements of the window in a row, the chance at age a is
 // P(Poisson(lambda a/window) >= cells).
 //
@@ -158,9 +158,9 @@ func (t *timedRows) TestAndSet(d digest.Digest, now int64) (seen bool) {
 // Bits returns the memory that rows are accounted for.
 func (t *timedRows) Bits() int { return t.rows * t.rowBits }
 
-// ring is what filters of slices that age share: each line has an equal part of each
-// slice. At the end of a generation, which is a span of time, the oldest slice is cleared
-// and becomes the youngest.
+// ring is the common part of filters of slices that age: each line has an equal part of
+// each slice. At the end of a generation, which is a span of time, the oldest slice is
+// cleared and becomes the youngest.
 type ring struct {
 	slices     []stream.Known // the bits of each, line by line
 	lines      int            // at least 1
@@ -296,9 +296,10 @@ func bestAgePartitioned(size int, load float64) (k, l int) {
 }
 
 // agePartitionedFPR returns the false positive rate at the end of a generation. The
-// number of elements in a full slice, those of K generations, is a Poisson variable, and
-// the slices of a crowded line hold about equally many. Measured rates in lines are
-// within a third of this. For large lines the approximation makes no difference.
+// number of elements in a full slice, which come from K generations, is a Poisson
+// variable, and the slices of a crowded line hold about equally many. Measured rates in
+// lines are within a third of this. For large lines the approximation makes no
+// difference.
 func agePartitionedFPR(k, l, size int, load float64) float64 {
 	const (
 		unit    = 1000 // of an element, since a line's generation may have less than one

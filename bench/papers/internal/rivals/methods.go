@@ -22,7 +22,7 @@ type method struct {
 	oneLine bool // an element touches one cache line
 	build   func(bits int, t *trace) Windowed
 	// predict gives the false positive rate by its closed form, for rates that are too
-	// low to be measured. It is nil for methods that have none so low.
+	// low to be measured. It is nil for methods without such low rates.
 	predict func(bits int, t *trace) float64
 }
 
@@ -38,7 +38,7 @@ func stable(cellBits, k, p int) method {
 	})
 }
 
-// rowRate predicts the rate of rows of fingerprints that hold what is in the window.
+// rowRate predicts the rate of rows of fingerprints that hold the elements of the window.
 func rowRate(cells, width, rowBits int) func(bits int, t *trace) float64 {
 	return func(bits int, t *trace) float64 {
 		return result.Must(theory.TimedRowFPR(cells, width, t.distinct/float64(bits/rowBits)))
@@ -59,8 +59,8 @@ func stamped(cells, width, stampBits, rowBits int) method {
 	}
 }
 
-// engineStreams are the engine's methods, with the parameters of the reference beside
-// them where there is one.
+// engineStreams are the engine's methods, next to the reference with the same parameters
+// where there is one.
 func engineStreams() []method {
 	return append([]method{
 		engineStream("sbf K2 P5", stream.Config{Method: "sbf", K: 2, P: 5}),
@@ -140,7 +140,7 @@ func engineTimers(name string, k, equal int, refresh bool, of func(window int64)
 	}}
 }
 
-// decaying is the block decaying Bloom filter, whose window is one of records.
+// decaying is the block decaying Bloom filter, with a window of records.
 var decaying = method{name: "b_DBF 3-bit K4, anywhere", build: func(bits int, t *trace) Windowed {
 	return untimed{result.Must(paper.NewBDBF(paper.BDBFConfig{Bits: bits, CellBits: 3, K: 4, Window: int(t.window)}))}
 }}
@@ -177,7 +177,7 @@ func jumpingMethod(name string, jumps int, oneLine bool, k func(bits int, t *tra
 			lines, size := split(bits, oneLine)
 			return newJumping(lines, size, jumps, k(bits, t), t.window)
 		},
-		// The rate is bounded by that of as many full sub-windows.
+		// The rate of as many full sub-windows bounds it.
 		predict: func(bits int, t *trace) float64 {
 			lines, size := split(bits, oneLine)
 			part, load := size/(jumps+1), t.distinct/float64(jumps)
@@ -198,7 +198,7 @@ func jumpingOf(jumps, k int, oneLine bool) method {
 var agingLine = jumpingMethod("A2", 1, true, func(bits int, t *trace) int { return min(agingK(bits, t), 256) })
 
 // agingK returns the best K of A2 with a capacity for the most distinct elements of any
-// window, so that it misses none of them.
+// window, so that it misses no repeat in a window.
 func agingK(bits int, t *trace) int { return result.Must(theory.BloomOptimalK(bits/2, t.most)) }
 
 var aging = method{

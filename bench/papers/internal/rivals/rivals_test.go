@@ -97,7 +97,7 @@ func TestSwamp(t *testing.T) {
 	}
 }
 
-// Rows that are too short miss by the Poisson tail, and report by what they hold.
+// Rows that are too short miss by the Poisson tail, and report by their content.
 func TestTimedRowsRates(t *testing.T) {
 	const nRows, cells, lambda, measured = 200, 6, 5, 200_000
 	const window = nRows * lambda
@@ -130,8 +130,8 @@ func TestTimedRowsRates(t *testing.T) {
 }
 
 // plausible requires events out of trials to be within six standard deviations of a
-// binomial variable (chance below 2e-9 for independent trials), plus slack, relative,
-// for what the formula neglects or trials share.
+// binomial variable (chance below 2e-9 for independent trials), plus a relative slack for
+// effects that the formula neglects or trials share.
 func plausible(t *testing.T, name string, events, trials int, want, slack float64) {
 	t.Helper()
 	got := float64(events) / float64(trials)
@@ -166,7 +166,7 @@ func TestWindows(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		open func() Windowed
-		unit int64 // what may be reported this much after the window
+		unit int64 // elements may be reported this long after the window
 	}{
 		"age-partitioned, anywhere": {func() Windowed { return newAgePartitioned(1, 1<<19, 9, 5, size) }, 9 * 200},
 		"age-partitioned, lines":    {func() Windowed { return newAgePartitioned(512, 1<<11, 12, 3, size) }, 12 * 334},
@@ -350,7 +350,7 @@ func TestPareto(t *testing.T) {
 	}
 }
 
-// TestGrid checks that the table of two methods shows what the runs gave.
+// TestGrid checks that the table of two methods shows the results of the runs.
 func TestGrid(t *testing.T) {
 	tr := sliding(30_000, 1000)
 	packets := func(n int64) window.Window { return window.Window{Packets: n} }

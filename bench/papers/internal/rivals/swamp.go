@@ -16,8 +16,8 @@ const (
 	// swampSlack is how much more room than entries the table of counts has (alpha of the
 	// article).
 	swampSlack = 0.2
-	// leastSwampBits is the least -log2 of the error rate. What has no room for a whole
-	// window at that rate remembers a part of the window.
+	// leastSwampBits is the least -log2 of the error rate. A filter without room for a
+	// whole window at that rate remembers a part of the window.
 	leastSwampBits = 4
 )
 
@@ -39,8 +39,8 @@ type swamp struct {
 	counts  map[uint64]int
 }
 
-// newSwamp returns the empty filter of a window of some records with the lowest error rate
-// for which so many bits have room.
+// newSwamp returns the empty filter of a window of records, with the lowest error rate
+// that fits the given bits.
 func newSwamp(memory, window int) *swamp {
 	s := &swamp{records: window, errors: leastSwampBits, counts: map[uint64]int{}}
 	for s.Bits() > memory && s.records > 1 {

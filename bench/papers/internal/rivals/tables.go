@@ -19,7 +19,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// unboundedMethods have no window and remember what they can. The engine's own come last.
+// unboundedMethods have no window and remember as much as they can. The engine's own come
+// last.
 func unboundedMethods() []method {
 	biased := func(bits int) paper.BiasedConfig { return paper.BiasedConfig{Bits: bits, K: 2, Seed: 1} }
 	quotient := func(bits int) paper.QHTConfig {
@@ -91,7 +92,7 @@ func slidingMethods() []method {
 }
 
 func slidingTable(o result.Options, t *result.Table) {
-	const window = 1 << 15 // misses depend on it: the longer, the more lags are short beside it
+	const window = 1 << 15 // misses depend on it: the longer the window, the more lags are short in comparison
 	n := o.Size(400_000, 4_000_000)
 	records := sliding(n, window)
 	g := newGrid(records, slidingMethods(), 16, 24, 32, 48, 64, 96)
@@ -101,7 +102,7 @@ func slidingTable(o result.Options, t *result.Table) {
 	t.Say(n, window, records.distinct)
 }
 
-// packetMethods are those that could detect copies of packets.
+// packetMethods are methods that could detect copies of packets.
 func packetMethods() []method {
 	return append([]method{
 		stamped(8, 48, 16, lineBits),
@@ -153,11 +154,11 @@ func newGrid(t *trace, methods []method, perElement ...float64) *grid {
 	return g
 }
 
-// cell has what a method gives with a memory.
+// cell has the rates of a method with a memory.
 type cell struct {
 	verdicts
-	// fpr is the measured rate or, where no event was counted, the predicted one or, where
-	// there is none, that of one event.
+	// fpr is the measured rate or, where no event was counted, the predicted one or,
+	// where there is none, the rate of one event.
 	fpr float64
 }
 
@@ -263,8 +264,8 @@ func (g *grid) best(j int, oneLine bool) string {
 	return strings.Join(names, "; ")
 }
 
-// front returns the methods on the Pareto front for a memory: of all, or of those that
-// touch one line only.
+// front returns the methods on the Pareto front for a memory: of all, or only of methods
+// that touch one line.
 func (g *grid) front(j int, oneLine bool) []point {
 	var all []point
 	for i, m := range g.methods {

@@ -21,7 +21,7 @@ type trace struct {
 	since    []int64 // the time since the element came last, or never
 	window   int64   // in the unit of the times; math.MaxInt64 has no end
 	from     int     // the record from which errors are counted
-	strict   bool    // what came before the window is a false positive too, or does not count
+	strict   bool    // elements from before the window are false positives too, or do not count
 	distinct float64 // mean number of different elements in a window, from there on
 	most     int     // the largest
 }
@@ -77,7 +77,7 @@ func (t *trace) countDistinct(elements int) {
 // verdicts scores a filter by whether an element came within the window.
 type verdicts struct {
 	stream.Score
-	late stream.Score // of what came last up to twice the window ago
+	late stream.Score // elements that came last up to twice the window ago
 }
 
 // run gives the trace to a filter.

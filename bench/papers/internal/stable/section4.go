@@ -30,7 +30,8 @@ func (w weight) String() string {
 	return fmt.Sprintf("Eq. 19, f/N = %g", w.share)
 }
 
-// weights are those of Eq. 19 that are shown: the paper's test value, and larger ones.
+// weights are the weights of Eq. 19 that are shown: the paper's test value, and larger
+// ones.
 var weights = []weight{{1e-5, 0}, {1e-4, 0}, {1e-3, 0}, {0, 0.001}, {0, 0.01}, {0, 0.1}}
 
 // figure1 is the miss rate by K, by the closed form and measured.
@@ -55,7 +56,7 @@ func figure1(o result.Options, t *result.Table) {
 	figure(o, t, "K=%d", []float64{1, 2, 3, 4, 5, 6, 7, 8}, all)
 }
 
-// figure2 is the miss rate with Max = 3 less that with Max = 1, by the gap.
+// figure2 is the miss rate with Max = 3 less the rate with Max = 1, by the gap.
 func figure2(o result.Options, t *result.Table) {
 	bounds := []float64{0.2, 0.1, 0.01, 0.001}
 	n := o.Size(100_000, 2_000_000)
@@ -76,7 +77,7 @@ func figure2(o result.Options, t *result.Table) {
 	figure(o, t, "gap %d", []float64{100, 300, 1000, 3000, 10_000, 30_000, 100_000}, all)
 }
 
-// compareMax returns a rate of the filter with Max = 3 less that of the one with Max = 1.
+// compareMax returns a rate of the filter with Max = 3 less the rate with Max = 1.
 func compareMax(fps float64, rate func(theory.Stable) float64) float64 {
 	best := func(top, d int) theory.Stable {
 		return result.Must(theory.StableBestK(figureBits/d, top, fps, figureBits/25))
@@ -84,7 +85,7 @@ func compareMax(fps float64, rate func(theory.Stable) float64) float64 {
 	return rate(best(3, 2)) - rate(best(1, 1))
 }
 
-// recommendation is what section 4.1 prints for a setting.
+// recommendation is section 4.1's printed recommendation for a setting.
 type recommendation struct {
 	setting
 	fewest, most int     // K
@@ -106,7 +107,7 @@ func recommendations() []recommendation {
 // missLevels are the shares of misses at which the best K is sought.
 var missLevels = []float64{0.01, 0.1, 0.4, 0.8}
 
-// parameters finds the best K and P for the settings of section 4.1, at gaps of which few
+// parameters finds the best K and P for the settings of section 4.1, at gaps at which few
 // to most are missed.
 func parameters(_ result.Options, t *result.Table) {
 	const cells = 1_000_000
@@ -123,15 +124,15 @@ func parameters(_ result.Options, t *result.Table) {
 	}
 }
 
-// bestK returns the best K beside the nearest printed one, and how much more that misses,
-// at the shortest gap of which the best misses a share of level.
+// bestK returns the best K next to the nearest printed one, and how much more that
+// misses, at the shortest gap at which the best misses a share of level.
 func (r recommendation) bestK(cells int, level float64) []result.Cell {
 	var best theory.Stable
 	low, high := 1, 100*cells
 	for low < high {
 		gap := (low + high) / 2
 		b, err := theory.StableBestK(cells, r.top, r.fps, max(gap, r.top))
-		if err != nil || result.Must(b.FNR(gap)) < level { // too short to miss any, or so many
+		if err != nil || result.Must(b.FNR(gap)) < level { // too short to miss any, or the share of level
 			low = gap + 1
 			continue
 		}
@@ -246,7 +247,7 @@ func geometricMean(model theory.Stable, share, set float64) float64 {
 	return sum / parts
 }
 
-// time shows what an element costs by the size of the filter (Theorem 4).
+// time shows the cost of an element by the size of the filter (Theorem 4).
 func time(_ result.Options, t *result.Table) {
 	sizes := []float64{1000, 100_000, 10_000_000, 1_000_000_000}
 	t.AddColumns("%d cells", sizes...)

@@ -24,8 +24,8 @@ type dataset struct {
 	elements int
 	distinct float64   // share
 	bits     []float64 // of the rows
-	// rows hold what is printed: FNR and FPR of the SBF, FPR of the Bloom filter, FNR of
-	// buffering and of FPbuffering.
+	// rows hold the printed rates: FNR and FPR of the SBF, FPR of the Bloom filter, FNR
+	// of buffering and of FPbuffering.
 	rows [][]result.Cell
 }
 
@@ -48,8 +48,8 @@ func datasets() []dataset {
 	return all
 }
 
-// seeds returns how many streams are drawn of a data set: the largest has so many elements
-// that one is enough.
+// seeds returns the number of streams that are drawn of a data set: the largest has
+// enough elements in one.
 func (d dataset) seeds() int {
 	if d.elements > 100_000_000 {
 		return 1
@@ -57,8 +57,9 @@ func (d dataset) seeds() int {
 	return 3
 }
 
-// draw returns a stream, with elements and distances divided by scale: the stack distances
-// are those of the buffering column, and none is above the number of distinct elements.
+// draw returns a stream, with elements and distances divided by scale: the stack
+// distances come from the buffering column, and none is above the number of distinct
+// elements.
 func (d dataset) draw(scale int, seed uint64) trace {
 	c := stream.Crawl{Elements: d.elements, Distinct: d.distinct}
 	longest := math.Log2(float64(d.elements) * d.distinct)
@@ -111,8 +112,9 @@ func measure(t trace, bits int, seed uint64) []stream.Score {
 	return t.source().Scores(len(t), result.Must(paper.NewStable(c)), result.Must(paper.NewBloom(bits, 2)), result.Must(paper.NewLRU(bits, elementBits)))
 }
 
-// compare returns the cells of a row. The misses of FPbuffering are those of buffering that
-// are not reported by chance. What was drawn from print is not compared with it.
+// compare returns the cells of a row. The misses of FPbuffering are the misses of
+// buffering that are not reported by chance. Values drawn from print are not compared
+// with it.
 func compare(runs [][]stream.Score, printed []result.Cell) []result.Cell {
 	var cells []result.Cell
 	for i, rate := range []func(s []stream.Score) float64{
@@ -131,8 +133,8 @@ func compare(runs [][]stream.Score, printed []result.Cell) []result.Cell {
 	return cells
 }
 
-// figure4 is the miss rate of FPbuffering less that of the SBF, for four bounds
-// on false positives.
+// figure4 is the miss rate of FPbuffering less the rate of the SBF, for four bounds on
+// false positives.
 func figure4(o result.Options, t *result.Table) {
 	set, scale := datasets()[1], o.Size(4, 1)
 	t.Say(scale)
@@ -142,7 +144,8 @@ func figure4(o result.Options, t *result.Table) {
 	})
 	var all []series
 	for _, s := range []setting{{3, 2, 0.005}, {3, 2, 0.01}, {1, 1, 0.1}, {1, 1, 0.2}} {
-		// The misses of FPbuffering are those of buffering that are not reported by chance.
+		// The misses of FPbuffering are the misses of buffering that are not reported by
+		// chance.
 		all = append(all, series{s.String(), false, func(bits float64) float64 {
 			score := crawl.rates(config(s.asPrinted(int(bits)/scale)), 0)
 			return (1-score.FPR())*buffered[slices.Index(set.bits, bits)] - score.FNR()

@@ -28,7 +28,7 @@ import (
 var text string
 
 // Experiment returns Table 2, Figures 1 to 4, the parameters that section 4.1 recommends,
-// and what the text of sections 3 and 4 says.
+// and the claims in the text of sections 3 and 4.
 func Experiment() result.Experiment {
 	return result.New("p0", text, map[string]result.Maker{
 		"table2": table2, "figure1": figure1, "figure2": figure2, "figure3": figure3, "figure4": figure4,
@@ -36,7 +36,7 @@ func Experiment() result.Experiment {
 	})
 }
 
-// streamSeed and filterSeed are those of all streams and filters, unless a table has
+// streamSeed and filterSeed are the seeds of all streams and filters, unless a table has
 // several.
 const (
 	streamSeed = 1
@@ -93,7 +93,7 @@ func zipfTrace(n, universe int, alpha float64, seed uint64) trace {
 	return stream.Numbered(n, stream.Zipf(universe, alpha, seed))
 }
 
-// lagTrace returns n elements of which half, at random, repeat the one that came a lag
+// lagTrace returns n elements. Half of them, at random, repeat the one that came a lag
 // before: shortest to longest elements, near ones as likely as far ones on a logarithmic
 // scale. All others are new.
 func lagTrace(n, shortest, longest int, seed uint64) trace {
@@ -183,7 +183,7 @@ func zerosAt(model theory.Stable, t trace, times []float64) (zeros []float64) {
 	return zeros
 }
 
-// bound measures how far the bound on the false positive rate (Eq. 8) is from the
+// bound measures the distance of the bound on the false positive rate (Eq. 8) from the
 // rates on three streams, in memory that is much too small for them.
 func bound(o result.Options, t *result.Table) {
 	n, universe := o.Size(1_000_000, 10_000_000), o.Size(1<<22, 1<<24)

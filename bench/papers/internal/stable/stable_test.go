@@ -13,8 +13,8 @@ import (
 // two are the options of tests.
 var two = result.Options{Workers: 2}
 
-// TestTraces checks that elements are numbered by their first occurrence, and that
-// gaps are what they should be.
+// TestTraces checks that elements are numbered by their first occurrence, and that gaps
+// are correct.
 func TestTraces(t *testing.T) {
 	for name, tr := range map[string]trace{
 		"distinct": distinctTrace(1000), "crawl": crawl(20_000, 3),
@@ -36,9 +36,9 @@ func TestTraces(t *testing.T) {
 
 // TestTable2 makes a small copy of the first two parts of Table 2.
 //
-// The Bloom filter's rates must be the printed ones within 3 % and the digits printed:
-// they depend on the number of distinct elements alone. Those of the SBF depend on the
-// order of the paper's stream, of which only the stack distances are known. In the two
+// The Bloom filter's rates must equal the printed ones within 3 % and the printed digits:
+// they depend only on the number of distinct elements. The SBF's rates depend on the
+// order of the paper's stream, but only its stack distances are known. In the two
 // smallest memories, for which nearly the whole distribution of distances counts, they
 // must be within 15 %. In the next two, where the start of the stream matters, the miss
 // rate must be below the printed one by at most 30 %, and the false positive rate, which
@@ -77,9 +77,9 @@ func TestTable2(t *testing.T) {
 	}
 }
 
-// TestMissRate holds the measurements of Figures 1 and 2 against the closed form:
-// within 6 standard deviations of the count and a relative 1 %, for cells that
-// neighboring elements share.
+// TestMissRate compares the measurements of Figures 1 and 2 with the closed form: within
+// 6 standard deviations of the count and a relative 1 %, for cells that neighboring
+// elements share.
 func TestMissRate(t *testing.T) {
 	const n, gap = 100_000, 1000
 	for _, s := range []setting{{1, 1, 0.1}, {3, 2, 0.1}, {7, 3, 0.1}} {

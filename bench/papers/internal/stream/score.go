@@ -21,8 +21,8 @@ import (
 // Source gives the next digest of a stream, and whether the element came before.
 type Source func() (d digest.Digest, known bool)
 
-// Source gives the elements, which are below n of 2^40. Those of each run have digests of
-// their own.
+// Source gives the elements, which are below n of 2^40. The elements of each run have
+// their own digests.
 func (e Elements) Source(n int, run uint64) Source {
 	came := NewKnown(n)
 	return func() (digest.Digest, bool) {
@@ -39,9 +39,9 @@ func Distinct(first uint64) Source {
 	}
 }
 
-// batchSize is how many elements go through one filter before the next: so many that a
-// scaled filter stays in the last-level cache for most of its batch. With a few thousand,
-// the filters would evict each other every time.
+// batchSize is the number of elements that go through one filter before the next: enough
+// for a scaled filter to stay in the last-level cache for most of its batch. With a few
+// thousand, the filters would evict each other every time.
 const batchSize = 1 << 18
 
 // Scores gives n elements to all filters in a single pass, since making them and the truth
@@ -163,14 +163,14 @@ func Close(f any) error {
 // Counts is a file of the rows of printed size that were made so far. A row takes up to
 // hours, and a table is made of some. The zero one has no file.
 type Counts struct {
-	// Code names what makes the rows of this run: the commit of the program.
+	// Code names the code that makes the rows of this run: the commit of the program.
 	Code string
 
 	file  string
 	found int // rows of earlier runs
 
 	interrupted atomic.Bool
-	mu          sync.Mutex   // guards what follows
+	mu          sync.Mutex   // guards the following fields
 	rows        []CountedRow // of all tables
 	failed      error
 }
@@ -226,7 +226,7 @@ func (c *Counts) Add(r CountedRow) {
 	c.failed = errors.Join(c.failed, err)
 }
 
-// Err returns what went wrong in writing the file.
+// Err returns the error of writing the file.
 func (c *Counts) Err() error { return c.failed }
 
 // Interrupt ends the making of rows. It reports whether a table has some.
@@ -238,7 +238,8 @@ func (c *Counts) Interrupt(table string) (some bool) {
 // Interrupted reports whether no more rows are to be made.
 func (c *Counts) Interrupted() bool { return c.interrupted.Load() }
 
-// Notes says what the rows of a table took, and which code made those of earlier runs.
+// Notes returns the time of a table's rows, and the code that made the rows of earlier
+// runs.
 func (c *Counts) Notes(table string) (notes []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +256,7 @@ func (c *Counts) Notes(table string) (notes []string) {
 	return notes
 }
 
-// Earlier returns how many seconds the rows of a table took that earlier runs made.
+// Earlier returns the time in seconds of a table's rows that earlier runs made.
 func (c *Counts) Earlier(table string) (seconds float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

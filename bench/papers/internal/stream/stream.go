@@ -19,7 +19,7 @@ import (
 // Elements gives the next element of a stream.
 type Elements func() uint64
 
-// List gives those of a list.
+// List gives the elements of a list.
 func List[E uint32 | uint64](all []E) Elements {
 	at := -1
 	return func() uint64 {
@@ -115,15 +115,15 @@ func Digest(element uint64) digest.Digest {
 
 func mix(x uint64) uint64 { return paper.SplitMix(x * 0x9e3779b97f4a7c15) }
 
-// Crawl describes a stream like a web crawler's by its repetitions. Its parts are those
-// that Deng and Rafiei, SIGMOD 2006, print of theirs, which are not public: a buffer of c
+// Crawl describes a stream like a web crawler's by its repetitions. Its parts are printed
+// by Deng and Rafiei, SIGMOD 2006, of their streams, which are not public: a buffer of c
 // elements misses a repetition if c or more other elements came in between, that is, if
 // its stack distance is above c. So the buffering column of their Table 2 is the
 // distribution of stack distances.
 //
 // A stream is drawn from it: an element is new with a fixed probability, or else has a
-// random stack distance. A distance beyond all elements so far becomes that of any of
-// them. So the first part of a stream has fewer misses than printed.
+// random stack distance. A distance beyond all elements so far is replaced by the
+// distance of a random one. So the first part of a stream has fewer misses than printed.
 type Crawl struct {
 	Elements int
 	Distinct float64 // share
@@ -198,7 +198,7 @@ func newRecency(n int) *recency {
 	return &recency{tree: make([]uint32, size+1), atTime: make([]uint32, 0, n)}
 }
 
-// add uses a new element, whose number is that of the elements so far.
+// add uses a new element, whose number is the number of elements so far.
 func (r *recency) add() (element uint32) {
 	element = uint32(len(r.last))
 	r.last = append(r.last, 0)

@@ -26,13 +26,13 @@ func writePage(w io.Writer, st *hub.Status, past *history) error {
 	return p.Write(w)
 }
 
-// lead says in a sentence how it goes.
+// lead summarizes the status in a sentence.
 func lead(st *hub.Status) string {
 	switch {
 	case len(st.Unowned) > 0:
 		return fmt.Sprintf("%d of %d slices have no hub: their packets pass unchecked.", len(st.Unowned), st.Slices)
 	case st.Tree != nil && st.Tree.Failure != "":
-		return fmt.Sprintf("The hub above does not answer (%s): what is new here stays unchecked.", st.Tree.Failure)
+		return fmt.Sprintf("The hub above does not answer (%s): packets that are new here stay unchecked.", st.Tree.Failure)
 	case len(st.Sites) == 0:
 		return "No site has sent anything yet. The line for one: flowdedup-hub join-token SITE."
 	}
@@ -92,7 +92,7 @@ func ratesSection(st *hub.Status, past *history) page.Section {
 	}
 }
 
-// sitesSection shows what is known of each site.
+// sitesSection shows the state of each site.
 func sitesSection(st *hub.Status) page.Section {
 	t := page.Table{Columns: []page.TableColumn{
 		{Name: "site", Left: true}, {Name: "digests"}, {Name: "per second"}, {Name: "copies"}, {Name: "per second"}, {Name: "unchecked"},
@@ -145,7 +145,7 @@ func copiesSection(st *hub.Status) page.Section {
 	}
 	return page.Section{
 		Heading: "Copies", Pictures: []page.Picture{heat}, Table: &t,
-		Caption: "Packets that one site sent first and another too, and within which time half of them came, by corrected clocks. Two sites without copies have no path in common, or their clocks differ by more than 10 seconds.",
+		Caption: "Packets that one site sent first and another sent too, and the time within which half of the copies came, by corrected clocks. Two sites without copies have no path in common, or their clocks differ by more than 10 seconds.",
 	}
 }
 
@@ -180,7 +180,7 @@ func distinctSection(st *hub.Status) page.Section {
 	}
 	return page.Section{
 		Heading: "Distinct keys", Pictures: []page.Picture{chart}, Table: &t,
-		Caption: "What several sites saw counts once. A window that lacks sites is a lower bound: their counts may still come.",
+		Caption: "Elements that several sites saw count once. A window that lacks sites is a lower bound: their counts may still come.",
 	}
 }
 

@@ -24,9 +24,9 @@ func countsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "counts FILE",
 		Short: "Save the united distinct counts of all sites as one file",
-		Long: `counts unites what sites have sent of each window, and saves that as a file for
-flowdedup distinct --merge. It reads the state folder, while the hub runs or
-not:
+		Long: `counts unites the sites' counts of each window, and saves the result as a file
+for flowdedup distinct --merge. It reads the state folder, whether the hub runs
+or not:
 
     flowdedup-hub counts --last 24h day.counts
     flowdedup distinct --merge --json day.counts`,
@@ -90,7 +90,7 @@ func writeCounts(t io.Writer, c *hub.CountsStatus) {
 	}
 }
 
-// printable quotes a name of a site's file that could change what a terminal shows.
+// printable quotes a name from a site's file that contains terminal escapes.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted

@@ -60,8 +60,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestCompletion completes a command, a flag and the values of a flag, each of which the
-// flag takes.
+// TestCompletion completes a command, a flag and the values of a flag. The flag must take
+// each of them.
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{{"join", "join-token"}, {"--journ", "--journal"}, {"--identity fr", "frame"}, {"help sta", "status"}} {
 		code, out, _ := hubRun(append([]string{"__completeNoDesc"}, strings.Fields(c.typed)...)...)
@@ -81,8 +81,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestMan wants every command and every flag in the man page, of which formatters do not
-// complain.
+// TestMan wants every command and every flag in the man page, without complaints of
+// formatters.
 func TestMan(t *testing.T) {
 	code, text, errOut := hubRun("man")
 	if code != 0 || errOut != "" {

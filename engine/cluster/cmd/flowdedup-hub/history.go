@@ -17,19 +17,19 @@ const (
 	mostSamples = 120
 )
 
-// history remembers what sites sent in the last minutes.
+// history keeps the sites' counts of the last minutes.
 type history struct {
 	mu   sync.Mutex
 	past []sample // the oldest first
 }
 
-// sample is what sites did until a time.
+// sample is the sites' counts at a time.
 type sample struct {
 	at    time.Time
 	sites map[string]siteSample
 }
 
-// siteSample has what charts show of a site.
+// siteSample has a site's values for charts.
 type siteSample struct {
 	digests, copies float64 // a second
 	unchecked       uint64  // in all

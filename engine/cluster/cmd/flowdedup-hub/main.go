@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command flowdedup-hub tells sensors which packets another site has sent before. The page
-// cmd/flowdedup/doc/hub.md of the manual describes it.
+// Command flowdedup-hub reports to sensors which packets another site has sent before.
+// The page cmd/flowdedup/doc/hub.md of the manual describes it.
 package main
 
 import (
@@ -113,7 +113,7 @@ func defaultState() string {
 	return filepath.Join(home, ".local", "state", "flowdedup-hub")
 }
 
-// state returns the folder that a command was told.
+// state returns the state folder of a command.
 func state(c *cobra.Command) string {
 	return c.Flag("state").Value.String()
 }

@@ -42,7 +42,7 @@ func hubRun(args ...string) (code int, out, errOut string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// TestUsage has every mistake end with one line that says what to do.
+// TestUsage wants every mistake to end with one line with the remedy.
 func TestUsage(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	text := filepath.Join(t.TempDir(), "text")
@@ -201,10 +201,10 @@ func ask(t *testing.T, state, site string, packets int, at int64) (copies int) {
 	return copies
 }
 
-// TestKill kills a hub of two, which share the slices, with a signal that it cannot catch:
-// the other takes all slices, with all that the journals say. Started again, the first has
-// its share again. Then it kills the hub that has the server. Each ends in order by
-// SIGTERM.
+// TestKill kills a hub of two, which share the slices, with a signal that it cannot
+// catch: the other takes all slices, with everything in the journals. Started again, the
+// first has its share again. Then it kills the hub that has the server. Each ends in
+// order by SIGTERM.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 15 s: leases have to end")

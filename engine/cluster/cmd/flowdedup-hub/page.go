@@ -14,7 +14,7 @@ import (
 // pageEvery is how often browsers load the page again.
 const pageEvery = 5 * time.Second
 
-// content is what the hub shows over HTTP. Failures says what is not well.
+// content is the hub's page over HTTP. Failures returns the present failures.
 func content(status func() hub.Status, failures func() []string, past *history) web.Content {
 	all := hubMetrics()
 	return web.Content{
@@ -32,7 +32,7 @@ func content(status func() hub.Status, failures func() []string, past *history) 
 	}
 }
 
-// metric is one of the hub. Its name lacks "flowdedup_hub_".
+// metric is a metric of the hub. Its name lacks "flowdedup_hub_".
 type metric web.Metric[*hub.Status]
 
 func hubMetrics() []web.Metric[*hub.Status] {
@@ -119,33 +119,33 @@ var (
 	countLabels = []string{"of", "family"}
 )
 
-// metrics are those of the hub. Labels of keys hold names that come from sites.
+// metrics are the hub's metrics. Labels of keys hold names that come from sites.
 var metrics = []metric{
 	{"site_digests_total", "Digests that a site has sent.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Digests) })},
-	{"site_copies_total", "Digests that were taken for those of packets of other sites.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
+	{"site_copies_total", "Digests that were taken for copies of other sites' packets.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
 	{"site_unchecked_total", "Packets that a site passed without an answer, as it reports.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Unchecked) })},
 	{"site_bad_requests_total", "Requests of a site that no sensor sends.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Bad) })},
 	{"site_answer_p99_seconds", "99 % of a site's recent answers came within this time, as it reports.", web.Gauge, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return s.AnswerP99.Seconds() })},
-	{"site_clock_offset_seconds", "How far a site's clock is ahead.", web.Gauge, []string{"site", "of"}, func(st *hub.Status, give func(float64, ...string)) {
+	{"site_clock_offset_seconds", "Time by which a site's clock is ahead.", web.Gauge, []string{"site", "of"}, func(st *hub.Status, give func(float64, ...string)) {
 		for _, s := range st.Sites {
 			if s.Offset != nil {
 				give(s.Offset.Seconds(), s.Site, s.OffsetOf)
 			}
 		}
 	}},
-	{"copies_total", "Packets of one site that were taken for copies of what another sent first.", web.Counter, []string{"first", "copy"}, func(st *hub.Status, give func(float64, ...string)) {
+	{"copies_total", "Packets of one site that were taken for copies of packets that another sent first.", web.Counter, []string{"first", "copy"}, func(st *hub.Status, give func(float64, ...string)) {
 		for _, p := range st.Matrix {
 			give(float64(p.Copies), p.First, p.Copy)
 		}
 	}},
 	{"slices", "Slices of the filter.", web.Gauge, nil, func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Slices)) }},
-	{"slices_owned", "Slices that a hub answers for, of those that this page knows of.", web.Gauge, nil, func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Owned)) }},
+	{"slices_owned", "Slices that a hub of this page answers for.", web.Gauge, nil, func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Owned)) }},
 	{"slice_digests_total", "Digests that a slice has taken.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.Digests) })},
 	{"slice_fill_ratio", "Share of a slice's cells that the window uses.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return s.Fill })},
 	{"slice_fpr", "Probability that a packet is wrongly taken for a copy.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return s.FPR })},
-	{"slice_evicted_live_total", "Digests that were forgotten within the window.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.EvictedLive) })},
+	{"slice_evicted_live_total", "Digests that were evicted within the window.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.EvictedLive) })},
 	{"slice_memory_bytes", "Memory of a slice.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.MemoryBytes) })},
-	{"slices_lost", "Slices that do not answer: they have lost what they knew, or have no hub.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return float64(c.Lost) })},
+	{"slices_lost", "Slices that do not answer: they have lost their state, or have no hub.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return float64(c.Lost) })},
 	{"predicted_fpr", "Predicted share of new packets that are taken for copies, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FPR })},
 	{"predicted_fnr", "Predicted share of copies that pass, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FNR })},
 	{"chain_messages_per_digest", "Messages from slice to slice for each digest.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.Hops })},

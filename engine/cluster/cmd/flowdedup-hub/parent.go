@@ -12,8 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// applyParent changes the stored settings to the hub above that was given, which has chosen what
-// all hubs of a tree compare. It reports whether tokens of before became invalid.
+// applyParent applies the settings of the given hub above, which has chosen what all hubs
+// of a tree compare, to the stored settings. It reports whether earlier tokens became
+// invalid.
 func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
 	if f.changed("parent") {
 		if s.Parent = ""; f.parent != "" {
@@ -42,7 +43,7 @@ func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
 	return invalid, nil
 }
 
-// writeTree writes what a hub and the one above it know.
+// writeTree writes the state of a hub and the hub above it.
 func writeTree(out io.Writer, t *hub.TreeStatus) {
 	if t == nil {
 		return
@@ -53,7 +54,7 @@ func writeTree(out io.Writer, t *hub.TreeStatus) {
 	}
 	fmt.Fprintf(out, "%s tree, below %s as %s: %s digests, %s known here, %s known above, %s unchecked; %s accesses, answers p99 %v\n", kind, t.Parent, t.Site,
 		comma(t.Digests), comma(t.Hits), comma(t.HitsAbove), comma(t.Unchecked), comma(t.Accesses), t.AnswerP99.Truncate(time.Microsecond))
-	fmt.Fprintf(out, "a digest: %.4f messages and %.1f bits to the hub above (in theory %.4f and %.1f), %.2g false copies by this level alone\n",
+	fmt.Fprintf(out, "a digest: %.4f messages and %.1f bits to the hub above (in theory %.4f and %.1f), %.2g false copies at this level\n",
 		t.PerDigest, t.Bits, t.TheoryMsgs, t.TheoryBits, t.FPR)
 	if t.Failure != "" {
 		what := "pass"

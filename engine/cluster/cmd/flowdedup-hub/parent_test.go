@@ -17,8 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// TestParentFlags starts a hub again and again, with other flags: what is not given stays, and
-// what the hub above has chosen cannot be changed.
+// TestParentFlags restarts a hub with other flags: settings without a flag stay, and the
+// choices of the hub above cannot be changed.
 func TestParentFlags(t *testing.T) {
 	token := hubclient.Token{
 		URL: "nats://192.0.2.1:4222", Namespace: "main", Site: "north", Filter: "packets", Epoch: 1, Slices: 2,
@@ -51,7 +51,7 @@ func TestParentFlags(t *testing.T) {
 		{"--parent-wait 1us", "want a time from", false, 0},
 		{"--slices 6 --filter timers", "", true, 2_000_000},
 		{"--parent=", "", false, 0},
-		{"--window 1s", "", true, 0}, // that of timers
+		{"--window 1s", "", true, 0}, // the window of timers
 	} {
 		var f serveFlags
 		command := &cobra.Command{}

@@ -26,9 +26,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// serveFlags are those of the hub itself.
+// serveFlags are the flags of the hub itself.
 type serveFlags struct {
-	settings      hub.Settings // of those flags that the folder keeps
+	settings      hub.Settings // flags that the folder stores
 	shape         shapeFlags
 	window        string
 	memory        string
@@ -52,7 +52,7 @@ func serveCommand(log *logger) *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "flowdedup-hub",
-		Short: "Tell sensors which packets another site has sent before",
+		Short: "Report to sensors which packets another site has sent before",
 		Long: `flowdedup-hub lets several sensors keep one copy of each packet between them.
 Sensors send it a digest of each packet, and it answers which of them another
 site has sent before. Without any flag it starts a NATS server, and makes all
@@ -99,19 +99,19 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.ca, "tls-ca", "", "`file` (PEM) with the certificate of its issuer, for the tokens, if systems do not know it")
 	groupConnection.Add(flags, "listen", "url", "tls-cert", "tls-key", "tls-ca")
 
-	flags.StringVar(&f.window, "window", window.Default.String(), "`time` between a packet and its copies, beyond what clocks differ")
-	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets the same, `kind` as in flowdedup dedup --identity")
+	flags.StringVar(&f.window, "window", window.Default.String(), "longest `time` between a packet and its copies, beyond the difference of clocks")
+	flags.StringVar(&f.settings.Identity, "identity", "l3", "`kind` of equality of packets, as in flowdedup dedup --identity")
 	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
 	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
 	groupCompare.Add(flags, "window", "identity", "ignore", "within")
 
 	f.shape.define(flags)
-	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests down before they are answered, so that a hub that dies has forgotten nothing")
+	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests to a journal before they are answered, so that a crash of the hub loses nothing")
 	flags.StringVar(&f.memory, "memory", "512MiB", "`bytes` that all slices of this hub may grow to")
 	flags.StringVar(&f.counts, "counts", "4GiB", "`bytes` of distinct counts of sites (flowdedup live --save) that are kept on disk; 0 takes none")
 	flags.StringVar(&f.nats, "nats", "", "use the NATS server at this `URL` instead of an own one (\"\" for an own one again)")
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
-	flags.StringVar(&f.parent, "parent", "", "ask another hub about what is new here: the `TOKEN` of this hub as one of its sites, a file that has it, or a server's URL with it in $"+hubclient.TokenVariable+" (\"\" for none again)")
+	flags.StringVar(&f.parent, "parent", "", "ask another hub about packets that are new here: the `TOKEN` of this hub as one of its sites, a file that has it, or a server's URL with it in $"+hubclient.TokenVariable+" (\"\" for none again)")
 	flags.DurationVar(&f.parentWait, "parent-wait", hub.ParentWait, "longest wait (`time`) for that hub; then packets pass here, unchecked, or are copies with --lost closed")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page, /metrics and /healthz: 9418 (loopback only), 0.0.0.0:9418, or none")
@@ -183,7 +183,7 @@ func (f *serveFlags) check() error {
 }
 
 // apply changes the stored settings to the flags that were given. It reports whether
-// tokens of before became invalid.
+// earlier tokens became invalid.
 func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 	if f.changed("listen") {
 		s.Listen = f.settings.Listen
@@ -281,7 +281,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	return errors.Join(stop(), h.Close())
 }
 
-// ready says what to do next.
+// ready returns the next step for the user.
 func ready(s *hub.Settings) string {
 	shape := ""
 	if !s.Shape.Rows() {

@@ -19,13 +19,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-// shapeFlags are those that say which filter the hub has, and how it is cut.
+// shapeFlags are the flags that choose the filter and how it is cut.
 type shapeFlags struct {
 	layout, slices, filter, size, timers, primitive, lost string
 	hashes, events                                        int
 }
 
-// rows is the filter that is no chain.Shape.
+// rows is the filter without a chain.Shape.
 const rows = "rows"
 
 const groupFilter help.Group = "Filter"
@@ -42,7 +42,7 @@ func (f *shapeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.filter, "filter", rows, "rows of digests, or of \"One is Enough\": bloom (never forgets), timers (--window) or events (`kind`)")
 	flags.IntVar(&f.hashes, "hashes", 4, "`number` of bits or timers of a packet, k, in a filter that is not rows")
 	flags.StringVar(&f.size, "size", "64MiB", "`bytes` of a filter that is not rows, all slices together")
-	flags.IntVar(&f.events, "events", 1_000_000, "with --filter events: a copy comes within so many (`number`) new packets of a chain")
+	flags.IntVar(&f.events, "events", 1_000_000, "with --filter events: longest distance of a copy, as a `number` of new packets of a chain")
 	flags.StringVar(&f.timers, "timers", "any", "timers of a copy: any, equal, or at least `K` of them equal")
 	flags.StringVar(&f.primitive, "primitive", "", "test-and-set (the `kind` for bloom) or first-test-then-set (for timers and events)")
 	flags.StringVar(&f.lost, "lost", "open", "when slices were lost, packets without all answers pass (open), are copies (closed), or are copies from `X` answers on")
@@ -63,8 +63,8 @@ func (f *shapeFlags) parseSlices() (all []int, err error) {
 	return all, nil
 }
 
-// apply changes the stored filter to the flags that were given. It reports whether tokens of
-// before became invalid.
+// apply changes the stored filter to the flags that were given. It reports whether
+// earlier tokens became invalid.
 func (f *shapeFlags) apply(changed func(string) bool, s *hub.Settings) (invalid bool, err error) {
 	shape := s.Shape
 	if shape.Rows() {
@@ -139,7 +139,7 @@ func (f *shapeFlags) cut(changed func(string) bool, shape *chain.Shape) error {
 	return nil
 }
 
-// sizes sets numbers of a filter that is not rows.
+// sizes sets the numbers of a filter that is not rows.
 func (f *shapeFlags) sizes(changed func(string) bool, shape *chain.Shape) error {
 	if changed("hashes") {
 		if shape.AtLeast == shape.Hashes {
@@ -165,7 +165,7 @@ func (f *shapeFlags) sizes(changed func(string) bool, shape *chain.Shape) error 
 	return nil
 }
 
-// rules sets how a filter that is not rows decides.
+// rules sets the rules of decision of a filter that is not rows.
 func (f *shapeFlags) rules(changed func(string) bool, shape *chain.Shape) error {
 	if changed("primitive") {
 		shape.Primitive = f.primitive

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-// TestShapeFlags starts a hub again and again, with other flags: what is not given stays.
+// TestShapeFlags restarts a hub with other flags: settings without a flag stay.
 func TestShapeFlags(t *testing.T) {
 	s := hub.Settings{Slices: 64, WindowUS: 10_000}
 	for i, c := range []struct {

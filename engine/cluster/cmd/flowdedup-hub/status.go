@@ -69,7 +69,7 @@ func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
 	return t.Flush()
 }
 
-// writeChains writes what is known of a filter that is not rows.
+// writeChains writes the state of a filter that is not rows.
 func writeChains(t io.Writer, c *hub.ChainStatus) {
 	if c == nil {
 		return
@@ -153,7 +153,7 @@ func writeHubs(t io.Writer, st hub.Status, now time.Time) {
 	writeBad(t, st.Sites)
 }
 
-// writeBad names the sites that send what no sensor sends.
+// writeBad lists the sites that send bad requests.
 func writeBad(t io.Writer, sites []hub.SiteStatus) {
 	for i := range sites {
 		if s := &sites[i]; s.Bad > 0 {

@@ -26,8 +26,8 @@ func joinCommand() *cobra.Command {
 		Use:   "join-token SITE",
 		Short: "Print the line that a site joins with",
 		Long: `join-token prints one line, the token of a site: flowdedup live --hub TOKEN. It
-is a secret, as it holds the key of the site and that of all digests. The same
-site gets the same token each time.`,
+is a secret, as it holds the key of the site and the key of all digests. The
+same site gets the same token each time.`,
 		Args: oneArg("site"),
 		RunE: func(c *cobra.Command, args []string) error {
 			folder, settings, _, err := openOrMake(state(c))
@@ -58,8 +58,8 @@ site gets the same token each time.`,
 func inviteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "hub-token",
-		Short: "Print the line by which another hub shares the slices",
-		Long: `hub-token prints one line for another machine, which then has a part of the
+		Short: "Print the line with which another hub shares the slices",
+		Long: `hub-token prints one line for another machine, which then serves a part of the
 slices: flowdedup-hub --join LINE. It is a secret: whoever has it may do all
 that this hub may.`,
 		Args: noArgs,
@@ -96,7 +96,7 @@ func removeCommand() *cobra.Command {
 	}
 }
 
-// reload has a hub that runs take the keys that changed. If none runs, the next one will. A
+// reload has a running hub take the keys that changed. If none runs, the next one will. A
 // server that is not the hub's own may not know the hub yet.
 func reload(folder *hub.Folder, settings hub.Settings) error {
 	admin, err := hub.Dial(folder, settings, quiet{})
