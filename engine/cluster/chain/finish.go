@@ -5,6 +5,7 @@ package chain
 import (
 	"slices"
 
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
@@ -87,6 +88,10 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 	}
 	if l.decide.full() {
 		a.Status, a.Request = hubclient.Overloaded, nil
+		return result
+	}
+	if s.Replies.Askers.Note(slice.AskerOf(m.reply), r.Seq) { // which the first link has not known, if it is lost
+		a.Status, a.Request = hubclient.Stale, nil
 		return result
 	}
 	lost := m.lostLinks()

@@ -170,7 +170,7 @@ func (h *Hub) restore(number int, died bool) (keeper, *journal, error) {
 		return s, nil, nil
 	}
 	j := h.layout.journal(number)
-	err = j.replay(s, at)
+	err = j.replay(s, at, h.parent != nil)
 	if errors.Is(err, errJournal) {
 		h.log.Warn(fmt.Sprintf("slice %d may have forgotten something: %v", number, err))
 		err = nil
