@@ -3,8 +3,6 @@
 package hub
 
 import (
-	"math"
-
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -30,14 +28,18 @@ func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	shape := s.Shape
 	st := &ChainStatus{Shape: shape, Fairness: 1}
 	st.Shape.WindowUS = 0 // Status.Window says it
-	live, fill := make([]int, shape.Chains()), make([]float64, shape.Chains())
+	holds := make([][][]float64, shape.Chains())
+	for c := range holds {
+		holds[c] = make([][]float64, shape.Links())
+	}
+	st.Lost = shape.Slices()
 	digests, hops, bytes := 0.0, 0.0, 0.0
 	tests := make([]int, shape.Slices())
 	for _, one := range owned {
 		c, link := shape.Place(one.Slice)
 		if !one.Stats.Lost {
-			live[c]++
-			fill[c] += one.Stats.Fill
+			holds[c][link] = one.Stats.Holds
+			st.Lost--
 		}
 		tests[one.Slice] = int(one.Stats.Tests)
 		hops += float64(one.Stats.Hops)
@@ -54,25 +56,10 @@ func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	if digests > 0 {
 		st.Hops, st.HopBits = hops/digests, 8*bytes/digests
 	}
-	for c := range live {
-		st.Lost += shape.Links() - live[c]
-		fpr, fnr := predict(shape, live[c], fill[c]/float64(max(1, live[c])))
-		st.FPR += fpr / float64(len(live))
-		st.FNR += fnr / float64(len(live))
+	for c := range holds {
+		fpr, fnr := shape.Predict(holds[c])
+		st.FPR += fpr / float64(len(holds))
+		st.FNR += fnr / float64(len(holds))
 	}
 	return st
-}
-
-// predict returns the rates of a chain of which so many links answer, which are so full.
-func predict(s chain.Shape, live int, fill float64) (fpr, fnr float64) {
-	if live == 0 {
-		return 0, 1 // it passes all
-	}
-	bits := max(s.Size(), s.Links()) // the rates depend on the fill alone
-	form := theory.Sliced{Bits: bits, K: s.Hashes, Slices: s.Links()}
-	fpr, fnr, err := form.SplitHybrid(s.Hashes, s.Links()-live, math.Pow(fill, float64(s.Hashes)), s.AtLeast)
-	if err != nil {
-		panic("hub: " + err.Error()) // for shapes that Shape.Check refuses alone
-	}
-	return fpr, fnr
 }

@@ -121,7 +121,8 @@ type SliceStatus struct {
 	Fill        float64  `json:"fill"`
 	FPR         float64  `json:"predicted_fpr"`
 	EvictedLive uint64   `json:"evicted_live"`
-	Lost        bool     `json:"lost,omitempty"` // it does not answer, as it has lost what it knew
+	Lost        bool     `json:"lost,omitempty"`    // it does not answer, as it has lost what it knew
+	Filters     int      `json:"filters,omitempty"` // of a slice of dynamic size
 	Refused     Refusals `json:"refused"`
 }
 
@@ -210,7 +211,7 @@ func merge(s Settings, parts []part) Status {
 func describe(hub string, one slicePart) SliceStatus {
 	st := SliceStatus{
 		Slice: one.Slice, Hub: hub, Fence: one.Fence, MemoryBytes: one.Stats.MemoryBytes, Fill: one.Stats.Fill,
-		FPR: one.Stats.FPR, EvictedLive: one.Stats.EvictedLive, Lost: one.Stats.Lost, Refused: one.Refused,
+		FPR: one.Stats.FPR, EvictedLive: one.Stats.EvictedLive, Lost: one.Stats.Lost, Filters: one.Stats.Filters, Refused: one.Refused,
 		Digests: one.Stats.Tests,
 	}
 	if st.Digests > 0 {
