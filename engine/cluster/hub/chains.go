@@ -23,8 +23,9 @@ type ChainStatus struct {
 	Fairness float64 `json:"fairness"`
 }
 
-// describeChains describes the chains of which slices are parts.
-func describeChains(s *Settings, owned []slicePart) *ChainStatus {
+// describeChains describes the chains of which slices are parts. Those of elsewhere that are not
+// described count as live, and as full as the others are on average.
+func describeChains(s *Settings, owned []slicePart, elsewhere []int) *ChainStatus {
 	shape := s.Shape
 	st := &ChainStatus{Shape: shape, Fairness: 1}
 	st.Shape.WindowUS = 0 // Status.Window says it
@@ -32,16 +33,20 @@ func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	for c := range holds {
 		holds[c] = make([][]float64, shape.Links())
 	}
-	st.Lost = shape.Slices()
+	mean, live, described := make([]float64, shape.Hashes+1), 0.0, make([]bool, shape.Slices())
 	digests, hops, bytes := 0.0, 0.0, 0.0
-	tests := make([]int, shape.Slices())
+	var tests []int
 	for _, one := range owned {
 		c, link := shape.Place(one.Slice)
 		if !one.Stats.Lost {
 			holds[c][link] = one.Stats.Holds
-			st.Lost--
+			live++
+			for j, p := range one.Stats.Holds {
+				mean[j] += (p - mean[j]) / live
+			}
 		}
-		tests[one.Slice] = int(one.Stats.Tests)
+		described[one.Slice] = true
+		tests = append(tests, int(one.Stats.Tests))
 		hops += float64(one.Stats.Hops)
 		bytes += float64(one.Stats.HopBytes)
 		for _, site := range one.Stats.Sites {
@@ -56,7 +61,17 @@ func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	if digests > 0 {
 		st.Hops, st.HopBits = hops/digests, 8*bytes/digests
 	}
+	for _, number := range elsewhere {
+		if c, link := shape.Place(number); !described[number] {
+			holds[c][link] = mean
+		}
+	}
 	for c := range holds {
+		for _, one := range holds[c] {
+			if one == nil {
+				st.Lost++
+			}
+		}
 		fpr, fnr := shape.Predict(holds[c])
 		st.FPR += fpr / float64(len(holds))
 		st.FNR += fnr / float64(len(holds))

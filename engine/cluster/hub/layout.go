@@ -247,6 +247,17 @@ func (l *layout) unowned(count int, now time.Time) (n int) {
 	return n
 }
 
+// others returns the slices that hubs have which live, but one of them.
+func (l *layout) others(count int, id string, now time.Time) (all []int) {
+	live := l.live(now)
+	for number := range count {
+		if owner := l.owner(number).Hub; owner != id && slices.Contains(live, owner) {
+			all = append(all, number)
+		}
+	}
+	return all
+}
+
 func sliceKey(number int) string { return fmt.Sprintf("s%03d", number) }
 
 // renew says that a hub lives.

@@ -141,6 +141,11 @@ func TestChainMoves(t *testing.T) {
 	if n := news(b.ask(digests, times)); n != 0 {
 		t.Errorf("%d of %d are new after links have moved", n, len(digests))
 	}
+	for _, h := range []*Hub{l.hub, other} { // each knows that the other has the rest
+		if st := h.Status().Chains; st.Lost != 0 || st.FNR != 0 || st.FPR <= 0 {
+			t.Errorf("%s: %+v", h.name, st)
+		}
+	}
 	crash(t, other)
 	awaitSlices(t, map[*Hub]int{l.hub: 8})
 	st := l.hub.Status().Chains

@@ -16,14 +16,16 @@ import (
 
 // part is what one hub tells of itself.
 type part struct {
-	Hub     string                `json:"hub"`
-	Started time.Time             `json:"started"`
-	Slices  []slicePart           `json:"slices"`
-	Reports map[string]siteReport `json:"reports"`
-	Rates   map[string]rate       `json:"rates"`
-	Bad     map[string]uint64     `json:"bad"` // requests by site
-	Counts  *countsPart           `json:"counts,omitempty"`
-	Tree    *TreeStatus           `json:"tree,omitempty"`
+	Hub     string      `json:"hub"`
+	Started time.Time   `json:"started"`
+	Slices  []slicePart `json:"slices"`
+	// Elsewhere are slices that other hubs have, which live.
+	Elsewhere []int                 `json:"elsewhere,omitempty"`
+	Reports   map[string]siteReport `json:"reports"`
+	Rates     map[string]rate       `json:"rates"`
+	Bad       map[string]uint64     `json:"bad"` // requests by site
+	Counts    *countsPart           `json:"counts,omitempty"`
+	Tree      *TreeStatus           `json:"tree,omitempty"`
 }
 
 type slicePart struct {
@@ -39,6 +41,7 @@ func (h *Hub) part() part {
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
+	p.Elsewhere = h.layout.others(h.settings.Slices, h.id, time.Now())
 	return p
 }
 
@@ -163,7 +166,9 @@ func merge(s Settings, parts []part) Status {
 	}
 	sites, pairs := map[string]*SiteStatus{}, map[[2]string]*slice.PairStats{}
 	var owned []slicePart
+	var elsewhere []int
 	for _, p := range parts {
+		elsewhere = append(elsewhere, p.Elsewhere...)
 		hub := HubStatus{Hub: p.Hub, Started: p.Started, Slices: len(p.Slices)}
 		for _, one := range p.Slices {
 			hub.MemoryBytes += one.Stats.MemoryBytes
@@ -191,7 +196,7 @@ func merge(s Settings, parts []part) Status {
 	if s.Shape.Rows() {
 		addOffsets(sites, owned)
 	} else {
-		st.Chains = describeChains(&s, owned)
+		st.Chains = describeChains(&s, owned, elsewhere)
 	}
 	worst := 0.0
 	for _, one := range owned {
