@@ -5,7 +5,8 @@
 // measure what engine/paper counts in one process. There are tests alone: package chain has the
 // slices and chains that flowdedup-hub runs.
 //
-// Figures 5 and 7 are of a hub. What it does not do is here: slices that are asked side by side,
+// Figures 5 and 7 are of a hub, and the vertical slices of Figure 1(b) are links of package chain. What
+// a hub does not do is here: slices that are asked side by side,
 // which let both of two equal packets pass that two sites send at the same time, trees whose
 // leaves are at sites, and testing from the top down. Trees of hubs are in package hub.
 //
