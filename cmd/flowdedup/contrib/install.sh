@@ -42,7 +42,10 @@ put 644 $contrib/example.conf "$examples/eth0.conf"
 put 644 $contrib/example-flows.conf "$examples/flows-edge.conf"
 put 644 $contrib/grafana-dashboard.json "$examples/grafana-dashboard.json"
 put 644 $contrib/prometheus-alerts.yml "$examples/prometheus-alerts.yml"
-put 644 $contrib/hub-example.conf "$share/doc/flowdedup-hub/examples/flowdedup-hub.conf"
+hub_examples=$share/doc/flowdedup-hub/examples
+put 644 $contrib/hub-example.conf "$hub_examples/flowdedup-hub.conf"
+put 644 $contrib/hub-grafana-dashboard.json "$hub_examples/hub-grafana-dashboard.json"
+put 644 $contrib/hub-prometheus-alerts.yml "$hub_examples/hub-prometheus-alerts.yml"
 if [ "$(uname)" = Linux ]; then
 	units=${DESTDIR:-}$prefix/lib/systemd/system
 	mkdir -p "$units"

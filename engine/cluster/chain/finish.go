@@ -5,6 +5,7 @@ package chain
 import (
 	"slices"
 
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
@@ -32,19 +33,18 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 			e, all, seen := from+i/l.places.k, pos[i:i+l.places.k], true
 			if judged {
 				d.values = d.values[:0]
+				before := l.older.hold(all, 0, l.store.size)
 				for _, p := range all {
-					d.values = append(d.values, l.store.get(p))
+					d.values = append(d.values, max(before, l.store.get(p)))
 				}
 				var zeroAt uint64
 				if seen, zeroAt = l.judge(r, e); zeroAt > 0 && l.hold {
 					held = append(held, d.hold(e, r.Digests[e], zeroAt))
 				} else if zeroAt > 0 {
-					l.setHere(all, zeroAt)
+					l.put(all, zeroAt)
 				}
 			} else {
-				for _, p := range all {
-					seen = l.store.testAndSet(p) && seen
-				}
+				seen, _ = l.take(all)
 			}
 			if seen {
 				a.Copies[e/8] |= 1 << (e % 8)
@@ -66,13 +66,6 @@ func (l *Link) judge(r *hubclient.Request, e int) (seen bool, zeroAt uint64) {
 	return l.decide.judge(l.decide.values, l.unitOf(r, e))
 }
 
-// setHere sets positions of the only link.
-func (l *Link) setHere(pos []uint64, zeroAt uint64) {
-	for _, p := range pos {
-		l.store.set(p, zeroAt)
-	}
-}
-
 // finish answers a request as the last link.
 func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 	a := &Answer{Site: s.Name, Reply: m.reply, Status: hubclient.OK, Seq: r.Seq, N: len(r.Digests), Fence: m.number, Request: r}
@@ -87,6 +80,10 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 	}
 	if l.decide.full() {
 		a.Status, a.Request = hubclient.Overloaded, nil
+		return result
+	}
+	if s.Replies.Askers.Note(slice.AskerOf(m.reply), r.Seq) { // which the first link has not known, if it is lost
+		a.Status, a.Request = hubclient.Stale, nil
 		return result
 	}
 	lost := m.lostLinks()
@@ -210,10 +207,8 @@ func (l *Link) set(now uint64, all []setting) {
 	}
 	l.pos = l.places.each(l.pos, elements, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, l.lo)
-		for i, p := range pos {
-			if off := p - l.lo; off < l.store.size {
-				l.store.set(off, all[from+i/l.places.k].zeroAt)
-			}
+		for i := 0; i < len(pos); i += l.places.k {
+			l.put(pos[i:i+l.places.k], all[from+i/l.places.k].zeroAt)
 		}
 	})
 }

@@ -45,7 +45,7 @@ func (l *Link) Settle(held []Held, copies []byte) Result {
 		}
 		l.places.of(pos, h.element)
 		if l.last == 0 {
-			l.setHere(pos, h.zeroAt)
+			l.put(pos, h.zeroAt)
 			continue
 		}
 		d.remember(pos, h.zeroAt)

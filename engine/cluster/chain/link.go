@@ -3,6 +3,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
@@ -23,7 +24,10 @@ type Link struct {
 	last   int // link of the chain
 	unit   uint64
 	lo     uint64 // its first position in the chain
-	store  store
+	store  store  // the newest filter of the slice
+	older  older
+	placed uint64 // bits that elements have set in the newest, each time one does
+	full   uint64 // see Shape.capacity
 	lost   bool
 	since  uint64 // unit of the loss, 0 while unknown
 	now    uint64 // latest unit that it has seen
@@ -85,13 +89,16 @@ func New(s Shape, number int) (*Link, error) {
 	if l.link == l.last {
 		l.decide = newDecider(s)
 	}
+	if s.Grow != "" {
+		l.full = s.capacity()
+	}
 	var err error
 	l.store, err = newStore(s.Size(), s.Filter != Bloom)
 	return l, err
 }
 
 // Close gives the memory back.
-func (l *Link) Close() error { return l.store.arena.Close() }
+func (l *Link) Close() error { return errors.Join(l.store.arena.Close(), l.older.close()) }
 
 // Lose declares the link's state lost.
 func (l *Link) Lose() { l.lost, l.since = true, 0 }
@@ -205,13 +212,7 @@ func (l *Link) testAndSet(m *message, s *site, r *hubclient.Request) {
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, l.lo)
 		for i := 0; i < len(pos); i += l.places.k {
-			set, here := true, uint64(0)
-			for _, p := range pos[i : i+l.places.k] {
-				if off := p - l.lo; off < l.store.size {
-					set = l.store.testAndSet(off) && set
-					here = 1
-				}
-			}
+			set, here := l.take(pos[i : i+l.places.k])
 			l.tests += here
 			if e := from + i/l.places.k; !set && !l.lost {
 				m.state[e/8] &^= 1 << (e % 8)
@@ -228,10 +229,11 @@ func (l *Link) test(m *message, s *site, r *hubclient.Request) {
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, l.lo)
 		for i := 0; i < len(pos); i += l.places.k {
-			here := uint64(0)
-			for j, p := range pos[i : i+l.places.k] {
+			here, mine := uint64(0), pos[i:i+l.places.k]
+			before := l.older.hold(mine, l.lo, l.store.size)
+			for j, p := range mine {
 				if off := p - l.lo; off < l.store.size {
-					m.found(from*l.places.k+i+j, l.store.get(off), l.store.timed)
+					m.found(from*l.places.k+i+j, max(before, l.store.get(off)), l.store.timed)
 					here = 1
 				}
 			}

@@ -276,7 +276,13 @@ func TestShapes(t *testing.T) {
 		"horizontal": func(s *Shape) { s.Layout = Horizontal }, "hashes": func(s *Shape) { s.Hashes = MaxHashes + 1 },
 		"bytes": func(s *Shape) { s.Bytes = 6*8 - 1 }, "equal": func(s *Shape) { s.Equal = 5 },
 		"answers": func(s *Shape) { s.AtLeast = -1 }, "window": func(s *Shape) { s.WindowUS = 0 },
-		"events": func(s *Shape) { s.Filter = Events }, "few timers": func(s *Shape) { s.Filter, s.Deliveries = Events, 1000 },
+		"growth of timers": func(s *Shape) { s.Grow, s.FPR, s.Limit = ByDensity, 0.1, s.Bytes }, "rate": func(s *Shape) { s.FPR = 0.1 },
+		"growth":         func(s *Shape) { s.Filter, s.Grow, s.FPR, s.Limit = Bloom, "slowly", 0.1, s.Bytes },
+		"growth at 0":    func(s *Shape) { s.Filter, s.Grow, s.Limit = Bloom, ByDensity, s.Bytes },
+		"growth at NaN":  func(s *Shape) { s.Filter, s.Grow, s.FPR, s.Limit = Bloom, ByDensity, math.NaN(), s.Bytes },
+		"growth at once": func(s *Shape) { s.Filter, s.Grow, s.FPR, s.Limit = Bloom, ByCardinality, 1e-300, s.Bytes },
+		"limit":          func(s *Shape) { s.Filter, s.Grow, s.FPR, s.Limit = Bloom, ByDensity, 0.1, s.Bytes-1 },
+		"events":         func(s *Shape) { s.Filter = Events }, "few timers": func(s *Shape) { s.Filter, s.Deliveries = Events, 1000 },
 	} {
 		s := good
 		change(&s)

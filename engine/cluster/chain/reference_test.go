@@ -74,6 +74,9 @@ func (f *diced) seen(element, unit uint64) bool {
 func newReference(t testing.TB, s Shape) reference {
 	t.Helper()
 	size := s.Size() * s.Links()
+	if s.Grow != "" {
+		return newGrown(t, s)
+	}
 	if s.Filter == Events {
 		s.Filter = Timers // whose units are given
 		return &eventsOf{reference: newTimers(t, s, uint64(s.Deliveries)+1)}

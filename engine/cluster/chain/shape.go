@@ -29,13 +29,17 @@ const (
 
 	TestAndSet       = "test-and-set"
 	FirstTestThenSet = "first-test-then-set"
+
+	ByDensity     = "density"     // the share of bits that are set
+	ByCardinality = "cardinality" // the bits that elements have set, each time one does
 )
 
-// Layouts, Filters and Primitives are all words of each kind.
+// Layouts, Filters, Primitives and Growths are all words of each kind.
 var (
 	Layouts    = []string{Horizontal, Vertical, HV, VH}
 	Filters    = []string{Bloom, Timers, Events}
 	Primitives = []string{TestAndSet, FirstTestThenSet}
+	Growths    = []string{ByDensity, ByCardinality}
 )
 
 // Limits of a Shape.
@@ -46,6 +50,7 @@ const (
 	leastBytes = 8 // of a slice
 	maxBytes   = 1 << 40
 	maxEvents  = 1 << 30
+	maxFilters = 64 // of a slice
 )
 
 // Shape says which filter slices are parts of. All hubs of a filter have the same. The zero
@@ -72,6 +77,12 @@ type Shape struct {
 	Deliveries int `json:"deliveries,omitempty"`
 	// WindowUS is the window of Timers, in microseconds.
 	WindowUS int64 `json:"window_us,omitempty"`
+	// Grow says when a slice of Bloom that is full takes one more filter of its size: ByDensity
+	// or ByCardinality, or never if it is empty. A filter is full when its false positive rate is
+	// FPR, if all slices are like it. All filters of all slices together have Limit bytes at most.
+	Grow  string  `json:"grow,omitempty"`
+	FPR   float64 `json:"grow_fpr,omitempty"`
+	Limit int     `json:"limit_bytes,omitempty"`
 }
 
 // Rows reports whether it is the zero value.
@@ -102,7 +113,41 @@ func (s Shape) Check() error {
 	case s.Filter != Bloom && s.Primitive == TestAndSet && s.Links() > 1:
 		return fmt.Errorf("%w: timers of several slices are set when all have been tested: %s", ErrShape, FirstTestThenSet)
 	}
+	return s.checkGrowth()
+}
+
+// checkGrowth is Check for filters of dynamic size.
+func (s Shape) checkGrowth() error {
+	switch {
+	case s.Grow == "" && s.FPR == 0 && s.Limit == 0:
+		return nil
+	case !slices.Contains(Growths, s.Grow) || s.Filter != Bloom:
+		return fmt.Errorf("%w: growth %q of filter %q", ErrShape, s.Grow, s.Filter)
+	case !(s.FPR > 0 && s.FPR < 1) || s.capacity() < 1:
+		return fmt.Errorf("%w: slices that grow at a rate of %g of false positives", ErrShape, s.FPR)
+	case s.Limit < s.Bytes || s.Limit > min(maxBytes, math.MaxInt) || s.Limit/s.Bytes > maxFilters:
+		return fmt.Errorf("%w: growth from %d to %d bytes, want up to %d times as many", ErrShape, s.Bytes, s.Limit, maxFilters)
+	}
 	return nil
+}
+
+// capacity returns how many bits have been set in a filter of a slice, some of them again, or are
+// set in it, when it is full.
+func (s Shape) capacity() uint64 {
+	density := math.Pow(s.FPR, 1/float64(s.Hashes))
+	if s.Grow == ByDensity {
+		return uint64(math.Ceil(float64(s.Size()) * density))
+	}
+	elements := -float64(s.Size()) / float64(s.Hashes) * math.Log1p(-density)
+	return uint64(s.Hashes) * uint64(elements)
+}
+
+// filters returns how many filters a slice may have.
+func (s Shape) filters() int {
+	if s.Grow == "" {
+		return 1
+	}
+	return s.Limit / s.Bytes
 }
 
 // Slices returns the number of all slices.
@@ -169,5 +214,9 @@ func (s Shape) String() string {
 	if s.Layout == HV || s.Layout == VH {
 		text = fmt.Sprintf("%s %d,%d", s.Layout, s.H, s.V)
 	}
-	return fmt.Sprintf("%s, %s, %d hash functions, %s", text, s.Filter, s.Hashes, s.Primitive)
+	text = fmt.Sprintf("%s, %s, %d hash functions, %s", text, s.Filter, s.Hashes, s.Primitive)
+	if s.Grow != "" {
+		text += ", grows by " + s.Grow
+	}
+	return text
 }

@@ -31,17 +31,22 @@ type saved struct {
 	Decided uint64       `json:",omitempty"` // the unit of the decider
 	Sent    uint64       `json:",omitempty"`
 	Pending []pendingSet `json:",omitempty"`
+	Filters int          `json:",omitempty"` // of a slice of dynamic size, the newest last
+	Placed  uint64       `json:",omitempty"`
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Save appends all that the link knows to dst: "FDchain", version, the length of a JSON text
-// (u32), that text, the lines, and the CRC-32C of all before it.
+// (u32), that text, the lines of all filters, and the CRC-32C of all before it.
 func (l *Link) Save(dst []byte) []byte {
 	start := len(dst)
 	text := saved{
 		Shape: l.shape, Number: l.number, Lost: l.lost, Since: l.since, Now: l.now, Base: l.store.base,
 		Tests: l.tests, Hops: l.hops, Bytes: l.bytes, Sites: l.sites,
+	}
+	if l.shape.Grow != "" {
+		text.Filters, text.Placed = len(l.older)+1, l.placed
 	}
 	if d := l.decide; d != nil {
 		text.Decided, text.Sent, text.Pending = d.now, d.sent, d.pending
@@ -53,11 +58,10 @@ func (l *Link) Save(dst []byte) []byte {
 	dst = append(dst, magic...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(head)))
 	dst = append(dst, head...)
-	for i := range l.store.lines {
-		for _, word := range l.store.lines[i] {
-			dst = binary.LittleEndian.AppendUint64(dst, word)
-		}
+	for i := range l.older {
+		dst = l.older[i].save(dst)
 	}
+	dst = l.store.save(dst)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
@@ -104,20 +108,26 @@ func parseSaved(data []byte) (text saved, lines []byte, err error) {
 
 // restore restores a new link.
 func (l *Link) restore(text saved, lines []byte) error {
-	ok := len(lines) == len(l.store.lines)*layout.LineSize && len(text.Sites) <= slice.MaxSites && len(text.Pending) <= maxPending
+	filters, each := max(1, text.Filters), len(l.store.lines)*layout.LineSize
+	ok := filters <= l.shape.filters() && len(lines) == filters*each && len(text.Sites) <= slice.MaxSites && len(text.Pending) <= maxPending
 	for i := range text.Sites {
 		ok = ok && text.Sites[i].Replies.Valid()
 	}
 	if !ok {
 		return fmt.Errorf("%w: its parts do not fit each other", slice.ErrSnapshot)
 	}
-	for i := range l.store.lines {
-		for j := range l.store.lines[i] {
-			l.store.lines[i][j] = binary.LittleEndian.Uint64(lines[layout.LineSize*i+8*j:])
+	for {
+		l.store.restore(lines[:each])
+		if lines = lines[each:]; len(lines) == 0 {
+			break
 		}
+		next, err := newStore(l.shape.Size(), false)
+		if err != nil {
+			return err
+		}
+		l.older, l.store = append(l.older, l.store), next
 	}
-	l.store.base = text.Base
-	l.store.count()
+	l.store.base, l.placed = text.Base, text.Placed
 	l.lost, l.since, l.now, l.tests, l.hops, l.bytes = text.Lost, text.Since, text.Now, text.Tests, text.Hops, text.Bytes
 	l.sites = text.Sites
 	for i := range l.sites {

@@ -13,10 +13,18 @@ import (
 // the last one how many of it were copies. FPR is the rate of a filter whose slices all
 // have this fill.
 func (l *Link) Stats() slice.Stats {
-	fill := l.store.fill(l.now)
+	holds, k := l.holds(), l.places.k
+	fpr := holds[k]
+	if l.last > 0 { // where each bit may be in a filter of its own
+		fpr = math.Pow(holds[1], float64(k))
+	}
+	filters := len(l.older) + 1
 	st := slice.Stats{
-		MemoryBytes: len(l.store.lines) * layout.LineSize, Fill: fill, FPR: math.Pow(fill, float64(l.places.k)),
+		MemoryBytes: filters * len(l.store.lines) * layout.LineSize, Fill: holds[1], FPR: fpr, Holds: holds,
 		Tests: l.tests, Lost: l.lost, Hops: l.hops, HopBytes: l.bytes,
+	}
+	if l.shape.Grow != "" {
+		st.Filters = filters
 	}
 	for i := range l.sites {
 		st.Sites = append(st.Sites, l.sites[i].SiteStats)

@@ -3,6 +3,7 @@
 package chain
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 
@@ -123,14 +124,23 @@ func (s *store) fill(now uint64) float64 {
 	return float64(running) / float64(n)
 }
 
-// count finds how many bits are set.
-func (s *store) count() {
-	s.ones = 0
-	if s.timed {
-		return
-	}
+// save appends the lines to dst.
+func (s *store) save(dst []byte) []byte {
 	for i := range s.lines {
-		for _, w := range s.lines[i] {
+		for _, word := range s.lines[i] {
+			dst = binary.LittleEndian.AppendUint64(dst, word)
+		}
+	}
+	return dst
+}
+
+// restore takes the lines that save has appended, and finds how many bits are set.
+func (s *store) restore(saved []byte) {
+	s.ones = 0
+	for i := range s.lines {
+		for j := range s.lines[i] {
+			w := binary.LittleEndian.Uint64(saved[layout.LineSize*i+8*j:])
+			s.lines[i][j] = w
 			s.ones += bits.OnesCount64(w)
 		}
 	}

@@ -14,13 +14,11 @@ import (
 
 // keepShare renews the hub's lease, and takes and gives slices, until Close.
 func (h *Hub) keepShare() {
-	ticker := time.NewTicker(leaseEvery)
-	defer ticker.Stop()
 	for since := (time.Time{}); ; {
 		select {
 		case <-h.ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(h.untilShare(time.Now())):
 		}
 		err := h.share()
 		switch {
@@ -60,6 +58,7 @@ func (h *Hub) share() error {
 		return fmt.Errorf("the lease was not renewed: %w", err)
 	}
 	h.renewed.Store(int64(begin.Sub(h.started)))
+	h.dropDead(begin)
 	h.dropLost()
 	if h.settings.Journal {
 		if err := h.keepJournals(begin); err != nil {
@@ -170,7 +169,7 @@ func (h *Hub) restore(number int, died bool) (keeper, *journal, error) {
 		return s, nil, nil
 	}
 	j := h.layout.journal(number)
-	err = j.replay(s, at)
+	err = j.replay(s, at, h.parent != nil)
 	if errors.Is(err, errJournal) {
 		h.log.Warn(fmt.Sprintf("slice %d may have forgotten something: %v", number, err))
 		err = nil

@@ -112,16 +112,24 @@ func fill(digests []digest.Digest, times []int64, round int, now int64) {
 }
 
 // BenchmarkAnswers sends the given number of digests a second, every 4 ms from one of two
-// sites, and measures the time until all of them are answered. cpu-% is its use of two
-// cores.
+// sites, and measures the time until all of them are answered: by rows, and by a chain of four
+// slices. cpu-% is its use of two cores.
 func BenchmarkAnswers(b *testing.B) {
-	for _, rate := range []int{1_000_000, 3_000_000} {
-		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) { benchmarkAnswers(b, rate) })
+	shape := vertical(4, chain.Bloom)
+	shape.Bytes, shape.Primitive = 64<<20, chain.TestAndSet
+	for _, c := range []struct {
+		name   string
+		change func(*Settings)
+		rates  []int
+	}{{"rows", nil, []int{1_000_000, 3_000_000, 7_000_000}}, {"vertical=4/bloom", shaped(shape), []int{500_000, 1_500_000}}} {
+		for _, rate := range c.rates {
+			b.Run(fmt.Sprintf("%s/rate=%d", c.name, rate), func(b *testing.B) { benchmarkAnswers(b, rate, c.change) })
+		}
 	}
 }
 
-func benchmarkAnswers(b *testing.B, rate int) {
-	l := newLab(b, nil)
+func benchmarkAnswers(b *testing.B, rate int, change func(*Settings)) {
+	l := newLab(b, change)
 	sensors := []*sensor{l.sensor("a"), l.sensor("b")}
 	delays := hdrhistogram.New(1, int64(time.Minute), 3)
 	const every = 4 * time.Millisecond

@@ -3,8 +3,6 @@
 package hub
 
 import (
-	"math"
-
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -25,21 +23,30 @@ type ChainStatus struct {
 	Fairness float64 `json:"fairness"`
 }
 
-// describeChains describes the chains of a filter.
-func describeChains(s *Settings, owned []slicePart) *ChainStatus {
+// describeChains describes the chains of a filter. Those of elsewhere that are not
+// described count as live, and as full as the others are on average.
+func describeChains(s *Settings, owned []slicePart, elsewhere []int) *ChainStatus {
 	shape := s.Shape
 	st := &ChainStatus{Shape: shape, Fairness: 1}
 	st.Shape.WindowUS = 0 // Status.Window has it
-	live, fill := make([]int, shape.Chains()), make([]float64, shape.Chains())
+	holds := make([][][]float64, shape.Chains())
+	for c := range holds {
+		holds[c] = make([][]float64, shape.Links())
+	}
+	mean, live, described := make([]float64, shape.Hashes+1), 0.0, make([]bool, shape.Slices())
 	digests, hops, bytes := 0.0, 0.0, 0.0
-	tests := make([]int, shape.Slices())
+	var tests []int
 	for _, one := range owned {
 		c, link := shape.Place(one.Slice)
 		if !one.Stats.Lost {
-			live[c]++
-			fill[c] += one.Stats.Fill
+			holds[c][link] = one.Stats.Holds
+			live++
+			for j, p := range one.Stats.Holds {
+				mean[j] += (p - mean[j]) / live
+			}
 		}
-		tests[one.Slice] = int(one.Stats.Tests)
+		described[one.Slice] = true
+		tests = append(tests, int(one.Stats.Tests))
 		hops += float64(one.Stats.Hops)
 		bytes += float64(one.Stats.HopBytes)
 		for _, site := range one.Stats.Sites {
@@ -54,26 +61,20 @@ func describeChains(s *Settings, owned []slicePart) *ChainStatus {
 	if digests > 0 {
 		st.Hops, st.HopBits = hops/digests, 8*bytes/digests
 	}
-	for c := range live {
-		st.Lost += shape.Links() - live[c]
-		fpr, fnr := predict(shape, live[c], fill[c]/float64(max(1, live[c])))
-		st.FPR += fpr / float64(len(live))
-		st.FNR += fnr / float64(len(live))
+	for _, number := range elsewhere {
+		if c, link := shape.Place(number); !described[number] {
+			holds[c][link] = mean
+		}
+	}
+	for c := range holds {
+		for _, one := range holds[c] {
+			if one == nil {
+				st.Lost++
+			}
+		}
+		fpr, fnr := shape.Predict(holds[c])
+		st.FPR += fpr / float64(len(holds))
+		st.FNR += fnr / float64(len(holds))
 	}
 	return st
-}
-
-// predict returns the rates of a chain with the given number of live links and the given
-// fill.
-func predict(s chain.Shape, live int, fill float64) (fpr, fnr float64) {
-	if live == 0 {
-		return 0, 1 // it passes all
-	}
-	bits := max(s.Size(), s.Links()) // the rates depend only on the fill
-	form := theory.Sliced{Bits: bits, K: s.Hashes, Slices: s.Links()}
-	fpr, fnr, err := form.SplitHybrid(s.Hashes, s.Links()-live, math.Pow(fill, float64(s.Hashes)), s.AtLeast)
-	if err != nil {
-		panic("hub: " + err.Error()) // only for shapes that Shape.Check refuses
-	}
-	return fpr, fnr
 }

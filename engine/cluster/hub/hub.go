@@ -116,6 +116,9 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	if h.layout, err = openLayout(h.ctx, h.conn, &h.settings, seed, &h.group); err != nil {
 		return err
 	}
+	if err := h.subscribeAlive(); err != nil {
+		return err
+	}
 	if err := h.share(); err != nil {
 		return err
 	}

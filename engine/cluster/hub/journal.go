@@ -18,9 +18,6 @@ const (
 	journalAge   = 30 * time.Second
 )
 
-// errJournal says that a journal cannot be read.
-var errJournal = errors.New("bad journal")
-
 // journal is the log of a slice's requests, in JetStream. A request is in it before it is
 // answered, so a new owner that loads the saved slice and replays all later requests
 // knows all answers.
@@ -42,18 +39,17 @@ func (l *layout) journal(number int) *journal {
 
 func (l *layout) journalSubject(key string) string { return "fdlog." + l.name + "." + key }
 
-// add adds a request of a site. After an error the slice has to be restored.
-func (j *journal) add(site string, msg []byte) error {
+// add adds an entry. After an error the slice has to be restored.
+func (j *journal) add(e entry) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
-	body := append(append(append(make([]byte, 0, 1+len(site)+len(msg)), byte(len(site))), site...), msg...)
-	ack, err := j.layout.js.Publish(ctx, j.subject, body, jetstream.WithExpectLastSequencePerSubject(j.last), jetstream.WithRetryAttempts(0))
+	ack, err := j.layout.js.Publish(ctx, j.subject, e.append(nil), jetstream.WithExpectLastSequencePerSubject(j.last), jetstream.WithRetryAttempts(0))
 	if err != nil {
 		j.broken = true
 		return err
 	}
 	j.last = ack.Sequence
-	j.bytes += len(msg)
+	j.bytes += len(e.msg)
 	return nil
 }
 
@@ -63,8 +59,9 @@ func (j *journal) due(now time.Time) bool {
 }
 
 // replay applies to a slice all requests after the message that it was saved at. It skips
-// messages that cannot be read, and then returns an error that wraps errJournal.
-func (j *journal) replay(s keeper, savedAt uint64) error {
+// messages that cannot be read, and then returns an error that wraps errJournal. climbs is
+// that of entry.apply.
+func (j *journal) replay(s keeper, savedAt uint64, climbs bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	j.last = savedAt
@@ -100,25 +97,17 @@ func (j *journal) replay(s keeper, savedAt uint64) error {
 			return err
 		}
 		j.last = meta.Sequence.Stream
-		site, msg, err := parseEntry(m.Data())
+		e, err := parseEntry(m.Data())
 		if err == nil {
-			err = apply(s, site, msg)
+			err = e.apply(s, climbs)
 		}
 		if err != nil {
 			bad = fmt.Errorf("%w: message %d: %w", errJournal, j.last, err)
 			continue
 		}
-		j.bytes += len(msg)
+		j.bytes += len(e.msg)
 	}
 	return bad
-}
-
-// parseEntry takes a message of a journal apart.
-func parseEntry(data []byte) (site string, msg []byte, err error) {
-	if len(data) == 0 || len(data) < 1+int(data[0]) {
-		return "", nil, errJournal
-	}
-	return string(data[1 : 1+data[0]]), data[1+data[0]:], nil
 }
 
 // at returns the last message, 0 without a journal.

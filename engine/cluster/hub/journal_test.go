@@ -102,7 +102,7 @@ func TestJournalOwner(t *testing.T) {
 	other.last = o.journal.last
 	o.mu.Unlock()
 	request := hubclient.Request{Op: hubclient.TestAndSet, Epoch: 1, Seq: 1, Time: uint64(at / 1000), Digests: []uint64{8}}
-	if err := other.add("a", request.Append(nil)); err != nil {
+	if err := other.add(entry{"a", hubclient.Inbox("a") + ".run.0.1", request.Append(nil)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.ask([]uint64{8, 9}, []int64{at, at}); !slices.Equal(got, []bool{true, false}) {
@@ -152,10 +152,19 @@ func TestJournalFull(t *testing.T) {
 func FuzzEntry(f *testing.F) {
 	f.Add([]byte("\x01a"))
 	f.Add([]byte("\x05a"))
+	f.Add([]byte("\x82"))
+	f.Add((&entry{"a", "inbox.a.run.0.1", []byte("message")}).append(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		site, msg, err := parseEntry(data)
-		if err == nil && 1+len(site)+len(msg) != len(data) {
-			t.Error(site, msg)
+		e, err := parseEntry(data)
+		if err != nil && !errors.Is(err, errJournal) {
+			t.Error(err)
+		}
+		if err != nil {
+			return
+		}
+		again, err := parseEntry(e.append(nil))
+		if err != nil || again.site != e.site || again.reply != e.reply || !bytes.Equal(again.msg, e.msg) || !bytes.HasSuffix(data, e.msg) {
+			t.Errorf("%+v, again %+v: %v", e, again, err)
 		}
 	})
 }

@@ -21,7 +21,7 @@ import (
 
 const (
 	// leaseTime is after how long a silent hub loses its slices. It stops to answer after
-	// half of that, by its own clock.
+	// half of that, by its own clock: it loses them then if it has no connection either.
 	leaseTime = 4 * time.Second
 	// repairAfter is the time without success after which the store of leases is opened
 	// again.
@@ -100,6 +100,7 @@ func (l *layout) watch(ctx context.Context, group *sync.WaitGroup) error {
 	l.unwatch = unwatch
 	begin, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+	l.waitForAll(time.Now())
 	var err error
 	l.leases, err = l.js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_lease_" + l.name, TTL: leaseTime, Storage: jetstream.MemoryStorage})
 	if err != nil {
@@ -187,6 +188,41 @@ func (l *layout) live(now time.Time) (ids []string) {
 	return ids
 }
 
+// waitForAll gives all hubs that were known time to renew their leases. A cut of the connection may
+// be one of theirs, too.
+func (l *layout) waitForAll(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.hubs {
+		l.hubs[id] = now
+	}
+}
+
+// silent returns the hubs that were not heard of for so long that they do not answer any more, and
+// when the next one will be, if it stays silent.
+func (l *layout) silent(now time.Time) (ids []string, next time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next = now.Add(leaseTime)
+	for id, heard := range l.hubs {
+		if end := heard.Add(leaseTime / 2); now.After(end) {
+			ids = append(ids, id)
+		} else if end.Before(next) {
+			next = end
+		}
+	}
+	return ids, next
+}
+
+// forgetHub forgets a hub that was not heard of since silent has returned it.
+func (l *layout) forgetHub(id string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.hubs[id]) > leaseTime/2 {
+		delete(l.hubs, id)
+	}
+}
+
 // proof returns the content of a hub's lease, which no one without the key of hubs can make.
 func (l *layout) proof(id string) []byte {
 	mac := hmac.New(sha256.New, l.seed)
@@ -210,6 +246,17 @@ func (l *layout) unowned(count int, now time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// others returns the slices that hubs have which live, but one of them.
+func (l *layout) others(count int, id string, now time.Time) (all []int) {
+	live := l.live(now)
+	for number := range count {
+		if owner := l.owner(number).Hub; owner != id && slices.Contains(live, owner) {
+			all = append(all, number)
+		}
+	}
+	return all
 }
 
 func sliceKey(number int) string { return fmt.Sprintf("s%03d", number) }

@@ -5,7 +5,6 @@ package hub
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -57,7 +56,7 @@ func (o *owner) pass(m *nats.Msg) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	link, ok := o.slice.(*chain.Link)
-	if !ok || !o.hub.mayAnswer(time.Now()) || o.journal != nil && !o.noted(hubclient.Chain, "", m.Data) {
+	if !ok || !o.hub.mayAnswer(time.Now()) || o.journal != nil && !o.noted(hubclient.Chain, entry{msg: m.Data}) {
 		o.counts.NotOwner++
 		return
 	}
@@ -141,24 +140,4 @@ func (h *Hub) openLink(number int, data []byte) (keeper, error) {
 		l.Hold()
 	}
 	return l, nil
-}
-
-// apply has a slice take a request of its journal. Requests that it refuses now were
-// refused then, too.
-func apply(s keeper, site string, msg []byte) error {
-	link, chained := s.(*chain.Link)
-	if chained && site == "" {
-		_, err := link.Pass(slices.Clone(msg))
-		return err
-	}
-	var r hubclient.Request
-	if err := r.Decode(msg); err != nil {
-		return err
-	}
-	if chained {
-		link.Begin(site, "", 0, &r, msg)
-	} else {
-		s.(*slice.Slice).Apply(nil, site, &r)
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ package hub
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -140,6 +141,11 @@ func TestChainMoves(t *testing.T) {
 	if n := news(b.ask(digests, times)); n != 0 {
 		t.Errorf("%d of %d are new after links have moved", n, len(digests))
 	}
+	for _, h := range []*Hub{l.hub, other} { // each knows that the other has the rest
+		if st := h.Status().Chains; st.Lost != 0 || st.FNR != 0 || st.FPR <= 0 {
+			t.Errorf("%s: %+v", h.name, st)
+		}
+	}
 	crash(t, other)
 	awaitSlices(t, map[*Hub]int{l.hub: 8})
 	st := l.hub.Status().Chains
@@ -170,5 +176,61 @@ func TestChainJournal(t *testing.T) {
 		if n := news(l.sensor("b").ask(digests, times)); n != 0 {
 			t.Errorf("%s: %d of %d are new", filter, n, len(digests))
 		}
+	}
+}
+
+// TestChainGrows has slices of dynamic size grow, at one hub, at two that share them, and at one that
+// was crashed with its journal: each has as many filters as before, and what it knew.
+func TestChainGrows(t *testing.T) {
+	for _, layout := range []string{chain.Horizontal, chain.HV} {
+		t.Run(layout, func(t *testing.T) {
+			shape := vertical(2, chain.Bloom)
+			shape.Layout, shape.H, shape.V, shape.Primitive = layout, 4, 1, chain.TestAndSet
+			if layout == chain.HV {
+				shape.H, shape.V = 2, 2
+			}
+			shape.Bytes, shape.Grow, shape.FPR, shape.Limit = 16<<10, chain.ByDensity, 0.001, 1<<20
+			l := newLab(t, func(s *Settings) { shaped(shape)(s); s.Journal = true })
+			a, b := l.sensor("a"), l.sensor("b")
+			digests, times := make([]uint64, 40_000), make([]int64, 40_000)
+			for i := range digests {
+				digests[i], times[i] = rand.Uint64(), 1e18
+			}
+			if n := news(a.ask(digests, times)); n < len(digests)*9/10 {
+				t.Errorf("%d of %d are new", n, len(digests))
+			}
+			filters := func(hubs ...*Hub) []int {
+				all := make([]int, shape.Slices())
+				for _, h := range hubs {
+					for _, s := range h.Status().PerSlice {
+						all[s.Slice] = s.Filters
+					}
+				}
+				return all
+			}
+			before := filters(l.hub)
+			if slices.Min(before) < 3 {
+				t.Errorf("filters %v", before)
+			}
+			same := func(when string, hubs ...*Hub) {
+				t.Helper()
+				if n := news(b.ask(digests, times)); n != 0 {
+					t.Errorf("%s: %d of %d are new", when, n, len(digests))
+				}
+				if now := filters(hubs...); !slices.Equal(now, before) {
+					t.Errorf("%s: filters %v, before %v", when, now, before)
+				}
+			}
+			other := l.another("second")
+			awaitSlices(t, map[*Hub]int{l.hub: 2, other: 2})
+			same("moved", l.hub, other)
+			if err := other.Close(); err != nil {
+				t.Fatal(err)
+			}
+			awaitSlices(t, map[*Hub]int{l.hub: 4})
+			l.crash(t)
+			l.begin()
+			same("crashed", l.hub)
+		})
 	}
 }

@@ -147,7 +147,7 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubc
 	if o.request.Op == hubclient.Ping {
 		return o.ping(subject.Site)
 	}
-	if o.journal != nil && !o.noted(o.request.Op, subject.Site, msg) {
+	if o.journal != nil && !o.noted(o.request.Op, entry{subject.Site, o.reply, msg}) {
 		o.counts.NotOwner++
 		return hubclient.NotOwner
 	}
@@ -179,13 +179,13 @@ func (o *owner) bad(site, what string) {
 // publish to.
 func lastWord(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
-// noted adds a request to the journal. Where that fails the slice answers no more, until it
+// noted adds a message to the journal. Where that fails the slice answers no more, until it
 // has been restored.
-func (o *owner) noted(op hubclient.Op, site string, msg []byte) bool {
+func (o *owner) noted(op hubclient.Op, e entry) bool {
 	if o.journal.broken || op == hubclient.Test {
 		return !o.journal.broken
 	}
-	err := o.journal.add(site, msg)
+	err := o.journal.add(e)
 	failing := err != nil
 	if o.hub.unnoted.Load() != failing && o.hub.unnoted.Swap(failing) != failing {
 		if failing {

@@ -16,14 +16,16 @@ import (
 
 // part is one hub's share of a status.
 type part struct {
-	Hub     string                `json:"hub"`
-	Started time.Time             `json:"started"`
-	Slices  []slicePart           `json:"slices"`
-	Reports map[string]siteReport `json:"reports"`
-	Rates   map[string]rate       `json:"rates"`
-	Bad     map[string]uint64     `json:"bad"` // requests by site
-	Counts  *countsPart           `json:"counts,omitempty"`
-	Tree    *TreeStatus           `json:"tree,omitempty"`
+	Hub     string      `json:"hub"`
+	Started time.Time   `json:"started"`
+	Slices  []slicePart `json:"slices"`
+	// Elsewhere are slices that other hubs have, which live.
+	Elsewhere []int                 `json:"elsewhere,omitempty"`
+	Reports   map[string]siteReport `json:"reports"`
+	Rates     map[string]rate       `json:"rates"`
+	Bad       map[string]uint64     `json:"bad"` // requests by site
+	Counts    *countsPart           `json:"counts,omitempty"`
+	Tree      *TreeStatus           `json:"tree,omitempty"`
 }
 
 type slicePart struct {
@@ -39,6 +41,7 @@ func (h *Hub) part() part {
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
+	p.Elsewhere = h.layout.others(h.settings.Slices, h.id, time.Now())
 	return p
 }
 
@@ -120,7 +123,8 @@ type SliceStatus struct {
 	Fill        float64  `json:"fill"`
 	FPR         float64  `json:"predicted_fpr"`
 	EvictedLive uint64   `json:"evicted_live"`
-	Lost        bool     `json:"lost,omitempty"` // it does not answer, as it has lost its state
+	Lost        bool     `json:"lost,omitempty"`    // it does not answer, as it has lost what it knew
+	Filters     int      `json:"filters,omitempty"` // of a slice of dynamic size
 	Refused     Refusals `json:"refused"`
 }
 
@@ -161,7 +165,9 @@ func merge(s Settings, parts []part) Status {
 	}
 	sites, pairs := map[string]*SiteStatus{}, map[[2]string]*slice.PairStats{}
 	var owned []slicePart
+	var elsewhere []int
 	for _, p := range parts {
+		elsewhere = append(elsewhere, p.Elsewhere...)
 		hub := HubStatus{Hub: p.Hub, Started: p.Started, Slices: len(p.Slices)}
 		for _, one := range p.Slices {
 			hub.MemoryBytes += one.Stats.MemoryBytes
@@ -189,7 +195,7 @@ func merge(s Settings, parts []part) Status {
 	if s.Shape.Rows() {
 		addOffsets(sites, owned)
 	} else {
-		st.Chains = describeChains(&s, owned)
+		st.Chains = describeChains(&s, owned, elsewhere)
 	}
 	worst := 0.0
 	for _, one := range owned {
@@ -209,7 +215,7 @@ func merge(s Settings, parts []part) Status {
 func describe(hub string, one slicePart) SliceStatus {
 	st := SliceStatus{
 		Slice: one.Slice, Hub: hub, Fence: one.Fence, MemoryBytes: one.Stats.MemoryBytes, Fill: one.Stats.Fill,
-		FPR: one.Stats.FPR, EvictedLive: one.Stats.EvictedLive, Lost: one.Stats.Lost, Refused: one.Refused,
+		FPR: one.Stats.FPR, EvictedLive: one.Stats.EvictedLive, Lost: one.Stats.Lost, Filters: one.Stats.Filters, Refused: one.Refused,
 		Digests: one.Stats.Tests,
 	}
 	if st.Digests > 0 {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	mathbits "math/bits"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -252,8 +254,11 @@ func (r *redone) slicing(figure string, d dataset, withLoads bool) {
 }
 
 // failing is Figure 1(b): the number of slices that keep a rate of 2 % below 15 % when
-// some fail. They hold the distinct events of the web log, and slices fail by ending
-// their subscriptions.
+// some fail. They hold the
+// distinct events of the web log. Vertical slices are links of package chain, which fail by losing
+// what they knew. Horizontal ones fail by ending
+// their subscriptions: a chain of one link that has
+// lost all begins anew, so what it is asked about is new.
 func (r *redone) failing() {
 	r.table("Figure 1(b): slices that keep false positives of 2 % within 15 %, and the rate in % with so many of them failed",
 		"failed", "vertical slices", "rate", "simulated", "formula", "horizontal slices", "rate", "simulated", "formula")
@@ -265,7 +270,8 @@ func (r *redone) failing() {
 			if err != nil {
 				r.t.Fatal(err)
 			}
-			wire := r.fail(way, slices, failed)
+			fail := []func(slices, failed int) float64{r.lose, r.fail}[way]
+			wire := fail(slices, failed)
 			simulated := simulate(r.t, func(run int) ([]float64, error) { return simulateFailing(way, slices, failed, run) })
 			form := theory.Sliced{Bits: webLog.bits[0], K: hashes, Slices: slices}
 			alone, err := form.SplitFPR(choices, webLog.distinct)
@@ -285,10 +291,10 @@ func (r *redone) failing() {
 
 const probes = 20_000
 
-// fail returns the rate over the wire.
-func (r *redone) fail(way, slices, failed int) (rate float64) {
+// fail returns the rate over the wire for horizontal slices.
+func (r *redone) fail(slices, failed int) (rate float64) {
 	r.t.Run("wire", func(t *testing.T) {
-		s, a := startServer(t), ways[way].arrange(slices, webLog.bits[0])
+		s, a := startServer(t), ways[1].arrange(slices, webLog.bits[0])
 		all, p := startSlices(t, s, a), &producer{t: t, conn: dial(t, s), a: a}
 		run := func(op byte, from, n int) (seen int) {
 			digests := make([]uint64, 1000)
@@ -320,10 +326,41 @@ func (r *redone) fail(way, slices, failed int) (rate float64) {
 	return rate
 }
 
-// simulateFailing is fail by engine/paper. Its filters set elements that they test, so
-// there are several, and each is asked about few.
+// Filters of failing that set what they test are several, of which each is asked about few.
+const filters, tested = 8, 500
+
+// lose returns the rate over the wire for vertical slices.
+func (r *redone) lose(slices, failed int) (rate float64) {
+	r.t.Run("wire", func(t *testing.T) {
+		seen := 0
+		for one := range filters {
+			l := newLinks(t, shapeOf(0, slices, webLog.bits[0]))
+			seed := 100 + simulations*filters + one
+			ask := func(from, to int) (seen int) {
+				for ; from < to; from += 1000 {
+					var digests []uint64
+					for id := from; id < min(from+1000, to); id++ {
+						digests = append(digests, digestOf(seed, uint32(id))[0]&(1<<hubclient.DigestBits-1))
+					}
+					for _, copies := range l.ask(digests) {
+						seen += mathbits.OnesCount8(copies)
+					}
+				}
+				return seen
+			}
+			ask(0, webLog.distinct-tested/2)
+			for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
+				l.lose(i)
+			}
+			seen += ask(1<<20, 1<<20+tested)
+		}
+		rate = 100 * float64(seen) / (filters * tested)
+	})
+	return rate
+}
+
+// simulateFailing is failing by engine/paper.
 func simulateFailing(way, slices, failed, run int) ([]float64, error) {
-	const filters, tested = 8, 500
 	seen := 0
 	for one := range filters {
 		f, err := ways[way].make(paper.SlicedConfig{Bits: webLog.bits[0], K: hashes, Slices: slices})
@@ -355,6 +392,14 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// TestLose has two of six slices lose what they knew: the rate is that of Figure 1(b).
+func TestLose(t *testing.T) {
+	r := &redone{t: t}
+	if rate := r.lose(6, 2); math.Abs(rate-11.6) > 3.2 {
+		t.Errorf("%.1f %%, want 11.6", rate)
+	}
+}
+
 // TestRedone repeats the figures 1(b), 5(a-c), 7(a,b) and 12(c) of the paper over NATS,
 // next to engine/paper, and writes them to the file that FLOWDEDUP_FIGURES names.
 func TestRedone(t *testing.T) {
@@ -367,7 +412,8 @@ func TestRedone(t *testing.T) {
 
 Made by `+"`make test SUITE=figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)).
 Figures 5 and 7 are of flowdedup-hub itself: its slices and chains, its server, and a sensor's
-client. Of the others, each slice, and each node of the tree, is a subscription of its own at a
+client. Vertical slices of Figure 1(b) are its chains (engine/cluster/chain), whose slices lose what they
+knew. Of the others, each slice, and each node of the tree, is a subscription of its own at a
 NATS server, and each test is a message to it. Beside each number is what [engine/paper](../../engine/paper/doc.go)
 counts in one process: the mean of %d runs of other streams, and how far the wire may be
 from it, %d standard deviations of such a run and what one event or two make. Each verdict of

@@ -42,9 +42,14 @@ func AskerOf(reply string) string {
 }
 
 // Note records a request, and reports whether it may have come before. A request without
-// a name counts as new. Note takes time linear in the askers of the site.
+// a name counts as new, but may be one of any asker. So all askers are forgotten then, and their numbers up
+// to that one count as repeated. Note takes time linear in the askers of the site.
 func (s *Askers) Note(name string, seq uint64) (again bool) {
 	if name == "" {
+		for i := range s.All {
+			s.Least = max(s.Least, s.All[i].Last)
+		}
+		s.All, s.Least = nil, max(s.Least, seq)
 		return false
 	}
 	s.Turn++
@@ -54,7 +59,8 @@ func (s *Askers) Note(name string, seq uint64) (again bool) {
 			return a.note(seq)
 		}
 	}
-	if s.Least > 0 && seq <= s.Least {
+	least := s.Least
+	if least > 0 && seq <= least {
 		return true
 	}
 	if len(s.All) < keptAskers {
@@ -64,6 +70,11 @@ func (s *Askers) Note(name string, seq uint64) (again bool) {
 	}
 	a := &s.All[len(s.All)-1]
 	*a = asker{Name: name, Turn: s.Turn, Last: seq}
+	if least > 0 { // the asker may be a forgotten one
+		for n := seq - min(seq, keptNumbers-1); n <= least; n++ {
+			a.Seen[n%keptNumbers/64] |= 1 << (n % 64)
+		}
+	}
 	return a.note(seq)
 }
 

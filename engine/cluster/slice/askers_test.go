@@ -31,6 +31,8 @@ func TestAskers(t *testing.T) {
 		"the highest":          {{"a", 1<<64 - 1, false}, {"a", 1<<64 - 1, true}, {"a", 0, true}},
 		"without a name":       {{"", 5, false}, {"", 5, false}},
 		"forgotten":            append(fill(0, keptAskers+2), note{"run0", 1000, true}, note{"run1", 2000, true}, note{"run2", 3000, true}, note{"new", 2001, false}),
+		"known again":          append(fill(0, keptAskers+1), note{"run0", 1010, false}, note{"run0", 1000, true}, note{"run0", 999, true}, note{"run0", 1001, false}, note{"run0", 1010, true}),
+		"nameless between":     {{"a", 5, false}, {"", 7, false}, {"a", 6, true}, {"a", 7, true}, {"a", 8, false}, {"a", 6, true}, {"a", 7, true}, {"b", 7, true}, {"b", 9, false}, {"a", 9, false}},
 		"the oldest is active": append(append(fill(0, keptAskers), note{"run0", 1001, false}), append(fill(keptAskers, keptAskers+3), note{"run0", 1000, true}, note{"run0", 1002, false})...),
 	} {
 		t.Run(name, func(t *testing.T) {

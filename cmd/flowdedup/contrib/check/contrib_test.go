@@ -47,8 +47,14 @@ func wanted(t *testing.T, where, text string, pattern *regexp.Regexp, given []st
 	}
 }
 
-// TestDashboard parses the expressions of every panel.
-func TestDashboard(t *testing.T) {
+// TestDashboards parses the expressions of every panel.
+func TestDashboards(t *testing.T) {
+	for name, folders := range map[string][]string{"grafana-dashboard.json": ofRuns, "hub-grafana-dashboard.json": ofHubs} {
+		t.Run(name, func(t *testing.T) { dashboard(t, name, folders) })
+	}
+}
+
+func dashboard(t *testing.T, name string, folders []string) {
 	var dashboard struct {
 		Panels []struct {
 			Title   string
@@ -58,14 +64,14 @@ func TestDashboard(t *testing.T) {
 			List []struct{ Type, Definition string }
 		}
 	}
-	text, err := os.ReadFile("../grafana-dashboard.json")
+	text, err := os.ReadFile("../" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(text, &dashboard); err != nil {
 		t.Fatal(err)
 	}
-	offered, shown := offer(t), regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
+	offered, shown := offer(t, folders), regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
 	expressions := 0
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
@@ -94,14 +100,20 @@ func TestDashboard(t *testing.T) {
 
 // TestAlerts parses the rules and their templates.
 func TestAlerts(t *testing.T) {
-	groups, errs := rulefmt.ParseFile("../prometheus-alerts.yml", false, model.UTF8Validation)
+	for name, folders := range map[string][]string{"prometheus-alerts.yml": ofRuns, "hub-prometheus-alerts.yml": ofHubs} {
+		t.Run(name, func(t *testing.T) { alerts(t, name, folders) })
+	}
+}
+
+func alerts(t *testing.T, name string, folders []string) {
+	groups, errs := rulefmt.ParseFile("../"+name, false, model.UTF8Validation)
 	for _, err := range errs {
 		t.Error(err)
 	}
 	if groups == nil {
 		return
 	}
-	offered, shown := offer(t), regexp.MustCompile(`\$labels\.(\w+)`)
+	offered, shown := offer(t, folders), regexp.MustCompile(`\$labels\.(\w+)`)
 	rules := 0
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {

@@ -33,12 +33,18 @@ func (m *metric) names() []string {
 // everySeries are the labels that Prometheus adds to everything that it scrapes.
 var everySeries = []string{"instance", "job"}
 
-// offer returns the metrics of scrapes: those that the tests of both kinds of runs found, and those of every Go program.
-func offer(t *testing.T) map[string]*metric {
+// ofRuns and ofHubs are folders whose tests found the metrics of runs of flowdedup, and of hubs.
+var (
+	ofRuns = []string{"../../internal/monitor", "../../internal/flows"}
+	ofHubs = []string{"../../../../engine/cluster/cmd/flowdedup-hub"}
+)
+
+// offer returns the metrics of scrapes: those that the tests of some folders found, and those of every Go program.
+func offer(t *testing.T, folders []string) map[string]*metric {
 	t.Helper()
 	all := map[string]*metric{"up": {}}
-	for _, name := range []string{"monitor", "flows"} {
-		file, err := os.Open("../../internal/" + name + "/testdata/metrics.txt")
+	for _, folder := range folders {
+		file, err := os.Open(folder + "/testdata/metrics.txt")
 		if err != nil {
 			t.Fatal(err)
 		}

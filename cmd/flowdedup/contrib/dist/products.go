@@ -53,8 +53,11 @@ var products = []*product{
 		about: "Sensors of several sites ask it which of their packets another site has sent\n" +
 			"before, so that each packet is kept once. It has a NATS server inside.",
 		documentation: "https://github.com/flowdedup/flowdedup/tree/HEAD/cmd/flowdedup/doc/hub.md",
-		examples:      map[string]string{"flowdedup-hub.conf": "hub-example.conf"},
-		env:           []string{"XDG_STATE_HOME=/data"}, ports: []string{"4222/tcp", "9418/tcp"},
+		examples: map[string]string{
+			"flowdedup-hub.conf": "hub-example.conf", "hub-grafana-dashboard.json": "hub-grafana-dashboard.json",
+			"hub-prometheus-alerts.yml": "hub-prometheus-alerts.yml",
+		},
+		env: []string{"XDG_STATE_HOME=/data"}, ports: []string{"4222/tcp", "9418/tcp"},
 	},
 }
 

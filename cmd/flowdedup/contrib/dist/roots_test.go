@@ -116,6 +116,7 @@ func TestHub(t *testing.T) {
 	for _, name := range []string{
 		"/usr/share/man/man1/flowdedup-hub.1.gz", "/usr/share/man/man7/flowdedup-hub.7.gz", "/usr/share/bash-completion/completions/flowdedup-hub",
 		"/usr/lib/systemd/system/flowdedup-hub.service", "/usr/share/doc/flowdedup-hub/examples/flowdedup-hub.conf",
+		"/usr/share/doc/flowdedup-hub/examples/hub-grafana-dashboard.json",
 	} {
 		if _, err := os.Stat(dir + name); err != nil {
 			t.Error(err)

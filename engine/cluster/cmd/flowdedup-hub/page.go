@@ -145,6 +145,13 @@ var metrics = []metric{
 	{"slice_fpr", "Probability that a packet is wrongly taken for a copy.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return s.FPR })},
 	{"slice_evicted_live_total", "Digests that were evicted within the window.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.EvictedLive) })},
 	{"slice_memory_bytes", "Memory of a slice.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.MemoryBytes) })},
+	{"slice_filters", "Filters of a slice that grows.", web.Gauge, sliceLabel, func(st *hub.Status, give func(float64, ...string)) {
+		for i := range st.PerSlice {
+			if n := st.PerSlice[i].Filters; n > 0 {
+				give(float64(n), strconv.Itoa(st.PerSlice[i].Slice))
+			}
+		}
+	}},
 	{"slices_lost", "Slices that do not answer: they have lost their state, or have no hub.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return float64(c.Lost) })},
 	{"predicted_fpr", "Predicted share of new packets that are taken for copies, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FPR })},
 	{"predicted_fnr", "Predicted share of copies that pass, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FNR })},

@@ -128,6 +128,7 @@ var completed = map[string][]string{
 	"identity": {"frame", "l3", "inner"}, "within": {"vlan", "vni"}, "window": {"1ms", "10ms", "100ms"},
 	"memory": {"512MiB", "2GiB", "8GiB"}, "counts": {"4GiB", "0"}, "slices": {"8", "64"}, "http": {"127.0.0.1:9418", "none"}, "parent-wait": {hub.ParentWait.String(), "100ms"},
 	"layout": chain.Layouts, "filter": append([]string{rows}, chain.Filters...), "primitive": chain.Primitives,
+	"grow":   append([]string{never}, chain.Growths...),
 	"timers": {"any", "equal"}, "lost": {"open", "closed"},
 }
 

@@ -21,17 +21,20 @@ import (
 
 // shapeFlags are the flags that choose the filter and how it is cut.
 type shapeFlags struct {
-	layout, slices, filter, size, timers, primitive, lost string
-	hashes, events                                        int
+	layout, slices, filter, size, timers, primitive, lost, grow, growLimit string
+	hashes, events                                                         int
+	growAt                                                                 float64
 }
 
-// rows is the filter without a chain.Shape.
-const rows = "rows"
+const (
+	rows  = "rows"  // the filter without a chain.Shape
+	never = "never" // the value of --grow for no growth
+)
 
 const groupFilter help.Group = "Filter"
 
 // ofShapes are the flags that rows have no use for.
-var ofShapes = []string{"hashes", "size", "timers", "primitive", "lost", "events"}
+var ofShapes = []string{"hashes", "size", "timers", "primitive", "lost", "events", "grow", "grow-at", "grow-limit"}
 
 // shapeNames are the flags that follow from the first start of all hubs.
 var shapeNames = append([]string{"slices", "layout", "filter"}, ofShapes...)
@@ -46,6 +49,9 @@ func (f *shapeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.timers, "timers", "any", "timers of a copy: any, equal, or at least `K` of them equal")
 	flags.StringVar(&f.primitive, "primitive", "", "test-and-set (the `kind` for bloom) or first-test-then-set (for timers and events)")
 	flags.StringVar(&f.lost, "lost", "open", "when slices were lost, packets without all answers pass (open), are copies (closed), or are copies from `X` answers on")
+	flags.StringVar(&f.grow, "grow", never, "when a slice of bloom gets one more filter of its size: never, by density, or by cardinality (`kind`)")
+	flags.Float64Var(&f.growAt, "grow-at", 0.01, "with --grow: a filter is full at this share of false copies (`rate`)")
+	flags.StringVar(&f.growLimit, "grow-limit", "1GiB", "with --grow: `bytes` of all filters at most, up to 64 times --size")
 	groupFilter.Add(flags, shapeNames...)
 }
 
@@ -79,7 +85,7 @@ func (f *shapeFlags) apply(changed func(string) bool, s *hub.Settings) (invalid 
 	if shape.Filter == rows {
 		return f.applyRows(changed, s, shape)
 	}
-	if err := errors.Join(f.sizes(changed, &shape), f.rules(changed, &shape)); err != nil {
+	if err := errors.Join(f.sizes(changed, &shape), f.rules(changed, &shape), f.growth(changed, &shape)); err != nil {
 		return false, err
 	}
 	shape.WindowUS = 0
@@ -148,11 +154,10 @@ func (f *shapeFlags) sizes(changed func(string) bool, shape *chain.Shape) error 
 		shape.Hashes = f.hashes
 	}
 	if changed("size") {
-		n, err := humanize.ParseBytes(f.size)
-		if err != nil || n > min(1<<40, math.MaxInt) {
-			return usageError{fmt.Errorf("--size %s: want a size such as 64MiB", f.size)}
+		var err error
+		if shape.Bytes, err = sizeOf("size", f.size); err != nil {
+			return err
 		}
-		shape.Bytes = int(n)
 	}
 	if shape.Filter != chain.Events {
 		if changed("events") {
@@ -163,6 +168,45 @@ func (f *shapeFlags) sizes(changed func(string) bool, shape *chain.Shape) error 
 		shape.Deliveries = f.events
 	}
 	return nil
+}
+
+// sizeOf reads the value of a flag: a size in bytes.
+func sizeOf(flag, value string) (int, error) {
+	n, err := humanize.ParseBytes(value)
+	if err != nil || n > min(1<<40, math.MaxInt) {
+		return 0, usageError{fmt.Errorf("--%s %s: want a size such as 64MiB", flag, value)}
+	}
+	return int(n), nil
+}
+
+// growth sets when slices grow.
+func (f *shapeFlags) growth(changed func(string) bool, shape *chain.Shape) error {
+	if changed("grow") {
+		if shape.Grow = f.grow; f.grow == never {
+			shape.Grow = ""
+		} else if !slices.Contains(chain.Growths, f.grow) {
+			return usageError{fmt.Errorf("--grow %s: want %s, %s", f.grow, never, strings.Join(chain.Growths, ", "))}
+		}
+	}
+	if shape.Filter != chain.Bloom || shape.Grow == "" {
+		switch {
+		case shape.Grow != "" && changed("grow"):
+			return usageError{errors.New("--grow is for --filter bloom: timers and events give their room back by themselves")}
+		case changed("grow-at") || changed("grow-limit"):
+			return usageError{errors.New("--grow-at and --grow-limit are for --grow")}
+		}
+		shape.Grow, shape.FPR, shape.Limit = "", 0, 0
+		return nil
+	}
+	if changed("grow-at") || shape.FPR == 0 {
+		shape.FPR = f.growAt
+	}
+	if !changed("grow-limit") && shape.Limit != 0 {
+		return nil
+	}
+	var err error
+	shape.Limit, err = sizeOf("grow-limit", f.growLimit)
+	return err
 }
 
 // rules sets the rules of decision of a filter that is not rows.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -24,6 +25,13 @@ func TestShapeFlags(t *testing.T) {
 		{nil, "rows", 64, false},
 		{[]string{"--slices", "8"}, "rows", 8, true},
 		{[]string{"--filter", "bloom"}, "horizontal 8, bloom, 4 hash functions, test-and-set", 8, true},
+		{[]string{"--grow", "density"}, "horizontal 8, bloom, 4 hash functions, test-and-set, grows by density", 8, true},
+		{[]string{"--grow-at", "0.02"}, "horizontal 8, bloom, 4 hash functions, test-and-set, grows by density", 8, true},
+		{[]string{"--grow", "density", "--grow-limit", "1GiB"}, "horizontal 8, bloom, 4 hash functions, test-and-set, grows by density", 8, false},
+		{[]string{"--filter", "events", "--events", "1000"}, "horizontal 8, events, 4 hash functions, first-test-then-set", 8, true},
+		{[]string{"--filter", "bloom"}, "horizontal 8, bloom, 4 hash functions, test-and-set", 8, true},
+		{[]string{"--grow", "cardinality"}, "horizontal 8, bloom, 4 hash functions, test-and-set, grows by cardinality", 8, true},
+		{[]string{"--grow", "never"}, "horizontal 8, bloom, 4 hash functions, test-and-set", 8, true},
 		{[]string{"--layout", "vertical"}, "vertical 8, bloom, 4 hash functions, test-and-set", 8, true},
 		{nil, "vertical 8, bloom, 4 hash functions, test-and-set", 8, false},
 		{[]string{"--hashes", "6", "--slices", "5"}, "vertical 5, bloom, 6 hash functions, test-and-set", 5, true},
@@ -56,8 +64,32 @@ func TestShapeFlags(t *testing.T) {
 				t.Errorf("%q: %+v", c.args, s.Shape)
 			}
 		}
+		if g := s.Shape; (g.Grow != "") != (g.FPR > 0) || (g.Grow != "") != (g.Limit == 1<<30) {
+			t.Errorf("%q: %+v", c.args, g)
+		}
 		if slices.Contains(c.args, "--lost") && s.Shape.AtLeast != 2 {
 			t.Errorf("%q: %+v", c.args, s.Shape)
+		}
+	}
+}
+
+// TestShapeUsage has flags that do not go together be refused.
+func TestShapeUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{"--filter", "timers", "--grow", "density"}, {"--filter", "bloom", "--grow", "slowly"}, {"--filter", "bloom", "--grow-at", "0.1"},
+		{"--filter", "bloom", "--grow", "density", "--grow-at", "1"}, {"--filter", "bloom", "--grow", "density", "--grow-limit", "1KiB"},
+		{"--filter", "bloom", "--grow", "density", "--grow-limit", "much"}, {"--filter", "bloom", "--grow", "density", "--grow-limit", "5GiB"},
+		{"--grow", "density"}, {"--filter", "bloom", "--size", "much"}, {"--filter", "bloom", "--events", "5"},
+	} {
+		var f shapeFlags
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.define(flags)
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		s := hub.Settings{Slices: 64, WindowUS: 10_000}
+		if _, err := f.apply(flags.Changed, &s); !errors.As(err, new(usageError)) || !s.Shape.Rows() {
+			t.Errorf("%q: %v, %v", args, err, s.Shape)
 		}
 	}
 }

@@ -60,6 +60,7 @@ func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
 		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
 	}
 	writeChains(t, st.Chains)
+	writeGrowth(t, &st)
 	writeTree(t, st.Tree)
 	fmt.Fprintln(t)
 	writeSites(t, st.Sites, now)
@@ -79,6 +80,21 @@ func writeChains(t io.Writer, c *hub.ChainStatus) {
 		fmt.Fprintf(t, "warning: %d slices were lost, a packet is a copy from %d of %d answers on\n", c.Lost, c.Shape.AtLeast, c.Shape.Hashes)
 	}
 	fmt.Fprintf(t, "predicted: %.2g of new packets are taken for copies, %.2g of copies pass\n", c.FPR, c.FNR)
+}
+
+// writeGrowth writes how far slices of dynamic size have grown.
+func writeGrowth(t io.Writer, st *hub.Status) {
+	least, most, bytes := 0, 0, 0
+	for _, s := range st.PerSlice {
+		if least == 0 || s.Filters < least {
+			least = s.Filters
+		}
+		most, bytes = max(most, s.Filters), bytes+s.MemoryBytes
+	}
+	if most > 0 {
+		fmt.Fprintf(t, "slices have grown to %d to %d filters each, %s of at most %s\n", least, most,
+			humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(st.Chains.Shape.Limit)))
+	}
 }
 
 func writeSites(t io.Writer, sites []hub.SiteStatus, now time.Time) {

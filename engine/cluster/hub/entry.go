@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+)
+
+// errJournal says that a journal cannot be read.
+var errJournal = errors.New("bad journal")
+
+// entryVersion begins an entry. Entries of before have neither version nor reply. They begin with
+// the length of a site's name, which is less than firstVersion.
+const (
+	entryVersion = 0x81
+	firstVersion = 0x80
+)
+
+// entry is a message of a journal: a request, or what another link has sent. Its reply names the
+// asker. So a slice that is restored knows the requests whose answers it has forgotten.
+//
+// It is written as the version (u8), the lengths of site (u8) and reply (u16, little-endian),
+// site, reply and message.
+type entry struct {
+	site  string // empty for what another link has sent
+	reply string // where the answer goes, empty if that is not known
+	msg   []byte
+}
+
+// append appends the entry to dst.
+func (e *entry) append(dst []byte) []byte {
+	dst = append(dst, entryVersion, byte(len(e.site)))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(e.reply)))
+	return append(append(append(dst, e.site...), e.reply...), e.msg...)
+}
+
+// parseEntry takes a message of a journal apart. Errors wrap errJournal.
+func parseEntry(data []byte) (entry, error) {
+	site, reply, rest := 0, 0, data
+	switch {
+	case len(data) == 0:
+		return entry{}, fmt.Errorf("%w: an empty entry", errJournal)
+	case data[0] < firstVersion:
+		site, rest = int(data[0]), data[1:]
+	case data[0] != entryVersion:
+		return entry{}, fmt.Errorf("%w: an entry of version %d, want %d: another flowdedup-hub has made it", errJournal, data[0]-firstVersion, entryVersion-firstVersion)
+	case len(data) < 4:
+		return entry{}, fmt.Errorf("%w: an entry is cut", errJournal)
+	default:
+		site, reply, rest = int(data[1]), int(binary.LittleEndian.Uint16(data[2:])), data[4:]
+	}
+	if len(rest) < site+reply {
+		return entry{}, fmt.Errorf("%w: an entry is cut", errJournal)
+	}
+	return entry{string(rest[:site]), string(rest[site : site+reply]), rest[site+reply:]}, nil
+}
+
+// apply has a slice take the entry. What it refuses now it has refused then. climbs says that the
+// hub asks another one above, so that rows note who has asked.
+func (e *entry) apply(s keeper, climbs bool) error {
+	link, chained := s.(*chain.Link)
+	if chained && e.site == "" {
+		_, err := link.Pass(slices.Clone(e.msg))
+		return err
+	}
+	var r hubclient.Request
+	if err := r.Decode(e.msg); err != nil {
+		return err
+	}
+	if chained {
+		link.Begin(e.site, e.reply, 0, &r, e.msg)
+		return nil
+	}
+	rows := s.(*slice.Slice)
+	if climbs && r.Op == hubclient.TestAndSet {
+		rows.Repeated(e.site, e.reply, &r)
+	}
+	rows.Apply(nil, e.site, &r)
+	return nil
+}
