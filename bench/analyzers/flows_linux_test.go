@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,9 @@ import (
 // write writes an input of a recipe.
 func (k *kitchen) write(name, content string) {
 	k.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(k.path(name)), 0o777); err != nil {
+		k.t.Fatal(err)
+	}
 	if err := os.WriteFile(k.path(name), []byte(content), 0o666); err != nil {
 		k.t.Fatal(err)
 	}
@@ -36,6 +40,9 @@ func (k *kitchen) kept(name string) (all []map[string]any) {
 	}
 	return all
 }
+
+// awsHeader is the first line of a file of AWS.
+const awsHeader = "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status\n"
 
 // cloudRecord returns a record of connection n by its source (0) or destination (1), as each
 // of the recipes reads it.
@@ -61,7 +68,7 @@ func TestCloudFlows(t *testing.T) {
 	const connections = 10
 	files := map[string]string{}
 	for _, name := range []string{"aws-a.log", "aws-b.log"} {
-		files[name] = "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status\n"
+		files[name] = awsHeader
 	}
 	for n := range connections {
 		for end, letter := range []string{"a", "b"} {
