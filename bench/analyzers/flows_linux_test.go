@@ -7,22 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
-
-// write writes an input of a recipe.
-func (k *kitchen) write(name, content string) {
-	k.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(k.path(name)), 0o777); err != nil {
-		k.t.Fatal(err)
-	}
-	if err := os.WriteFile(k.path(name), []byte(content), 0o666); err != nil {
-		k.t.Fatal(err)
-	}
-}
 
 // kept returns the lines of JSON that a recipe wrote.
 func (k *kitchen) kept(name string) (all []map[string]any) {

@@ -62,14 +62,23 @@ func newKitchen(t *testing.T, programs ...string) *kitchen {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(k.path(name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		k.write(name, string(content))
 	}
 	return k
 }
 
 func (k *kitchen) path(name string) string { return filepath.Join(k.dir, name) }
+
+// write writes an input of a recipe.
+func (k *kitchen) write(name, content string) {
+	k.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(k.path(name)), 0o777); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := os.WriteFile(k.path(name), []byte(content), 0o666); err != nil {
+		k.t.Fatal(err)
+	}
+}
 
 // shell prepares the run of a script, in a locale that every system has: of others bash
 // warns.
@@ -353,9 +362,7 @@ func TestDatabases(t *testing.T) {
 	const record = `{"src_addr":"192.0.2.1","dst_addr":"198.51.100.7","src_port":4000,"dst_port":443,"proto":"TCP","bytes":960,"packets":6,` +
 		`"sampler_address":"203.0.113.%d","time_flow_start_ns":1795241344828000000,"time_flow_end_ns":1795241345829000000,"type":"IPFIX"}` + "\n"
 	for _, n := range []int{1, 2} {
-		if err := os.WriteFile(k.path(fmt.Sprintf("r%d.json", n)), fmt.Appendf(nil, record, n), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		k.write(fmt.Sprintf("r%d.json", n), fmt.Sprintf(record, n))
 	}
 	recipe := blocks(t, "## Databases")
 	k.cook(recipe[0])
