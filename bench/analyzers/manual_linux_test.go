@@ -242,7 +242,7 @@ line() {
 	*"srv/roof/"*|*" srv/*"*) FLOWDEDUP_SENSOR=roof "$FLOWDEDUP_REAL" distinct --quiet --key $KEY --of src,flow --save srv/roof/1.counts roof.pcap > /dev/null
 		FLOWDEDUP_SENSOR=lab "$FLOWDEDUP_REAL" distinct --quiet --key $KEY --of src,flow --save srv/lab/1.counts lab.pcap > /dev/null ;;
 	esac
-	timeout -k 10 60 bash -o pipefail "$here/lines/$1" < span.pcapng > "$here/results/$1.out" 2> "$here/results/$1.err"
+	timeout -k 10 300 bash -o pipefail "$here/lines/$1" < span.pcapng > "$here/results/$1.out" 2> "$here/results/$1.err"
 	echo $? > "$here/results/$1"
 }
 
