@@ -28,7 +28,7 @@ var atHome = strings.NewReplacer(" /data/", " data/", " /srv/", " srv/", " /var/
 
 // TestManual runs every line of the README and the manual that runs flowdedup or
 // flowdedup-hub, in a network of its own with the interfaces and traffic that the manual has. A live run ends after some packets, a
-// run that waits for peers once it has its sockets. Stand-ins take the place of sudo, of
+// run that waits for peers once it is ready. Stand-ins take the place of sudo, of
 // programs that are not installed, and of peers.
 func TestManual(t *testing.T) {
 	if testing.Short() {
@@ -140,7 +140,7 @@ func (k *kitchen) pantry() {
 	for name, text := range standIns {
 		k.write("programs/"+name, "#!/bin/bash\n"+text)
 	}
-	k.cook("chmod 755 programs/*")
+	k.cook("chmod 755 .. . programs/*; chmod 777 pantry") // for --user nobody, too
 }
 
 // flowFiles are records of one flow at two points, by the names of their files.
@@ -168,7 +168,7 @@ const readerStandIn = `cat > read
 tcpdump -n -r read > /dev/null 2> read.log || { cat read.log >&2; grep -q 'no Interface Description Blocks' read.log; }`
 
 // standIns are scripts in front of PATH. lasting runs a program that waits for peers,
-// and ends it once it has a socket.
+// and ends it once it says that it is ready, or has a socket.
 var standIns = map[string]string{
 	"sudo":      `exec "$@"`,
 	"zeek":      readerStandIn,
@@ -176,8 +176,13 @@ var standIns = map[string]string{
 	"dumpcap":   `exec cat span.pcapng`,
 	"softflowd": readerStandIn,
 	"lasting": `exec 3<&0
-"$@" <&3 &
-until [ -n "$(find /proc/$!/fd -lname 'socket:*' 2>/dev/null)" ]; do kill -0 $! 2>/dev/null || break; done
+: > lasting.log
+"$@" <&3 2> >(tee lasting.log >&2) &
+case " $* " in
+*" live "*|*" --listen "*|*/hub*) ready() { grep -qE ' started | listening |status at' lasting.log; } ;;
+*) ready() { [ -n "$(find /proc/$!/fd -lname 'socket:*' 2>/dev/null)" ]; } ;;
+esac
+until ready; do kill -0 $! 2>/dev/null || break; done
 kill -TERM $! 2>/dev/null
 wait $!
 code=$?
@@ -194,7 +199,7 @@ exec "$FLOWDEDUP_REAL" "$@"`,
 	"flowdedup-hub": `case "$1" in
 --*) export FLOWDEDUP_HUB_STATE=$(mktemp -d) FLOWDEDUP_HUB_HTTP=127.0.0.1:9555
 	[ "$1" = --join ] || export FLOWDEDUP_HUB_LISTEN=127.0.0.1:4333
-	exec lasting hub "$@" ;;
+	exec lasting "$(command -v hub)" "$@" ;;
 esac
 exec hub "$@"`,
 }
