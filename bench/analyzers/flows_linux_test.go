@@ -12,14 +12,6 @@ import (
 	"time"
 )
 
-// write writes an input of a recipe.
-func (k *kitchen) write(name, content string) {
-	k.t.Helper()
-	if err := os.WriteFile(k.path(name), []byte(content), 0o666); err != nil {
-		k.t.Fatal(err)
-	}
-}
-
 // kept returns the lines of JSON that a recipe wrote.
 func (k *kitchen) kept(name string) (all []map[string]any) {
 	k.t.Helper()
@@ -36,6 +28,9 @@ func (k *kitchen) kept(name string) (all []map[string]any) {
 	}
 	return all
 }
+
+// awsHeader is the first line of a file of AWS.
+const awsHeader = "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status\n"
 
 // cloudRecord returns a record of connection n by its source (0) or destination (1), in
 // the form that each recipe reads.
@@ -61,7 +56,7 @@ func TestCloudFlows(t *testing.T) {
 	const connections = 10
 	files := map[string]string{}
 	for _, name := range []string{"aws-a.log", "aws-b.log"} {
-		files[name] = "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status\n"
+		files[name] = awsHeader
 	}
 	for n := range connections {
 		for end, letter := range []string{"a", "b"} {

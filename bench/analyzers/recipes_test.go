@@ -3,6 +3,7 @@
 package analyzers_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -61,14 +62,23 @@ func newKitchen(t *testing.T, programs ...string) *kitchen {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(k.path(name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		k.write(name, string(content))
 	}
 	return k
 }
 
 func (k *kitchen) path(name string) string { return filepath.Join(k.dir, name) }
+
+// write writes an input of a recipe.
+func (k *kitchen) write(name, content string) {
+	k.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(k.path(name)), 0o777); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := os.WriteFile(k.path(name), []byte(content), 0o666); err != nil {
+		k.t.Fatal(err)
+	}
+}
 
 // shell prepares the run of a script, in a locale that every system has: of others bash
 // warns.
@@ -300,6 +310,73 @@ func TestClouds(t *testing.T) {
 	said := fmt.Sprintf("%d of %d copies are found", summary.Duplicates, truth.Duplicates)
 	if text := strings.Join(strings.Fields(page(t, "recipes.md")), " "); !strings.Contains(text, said) {
 		t.Errorf("the page does not say that with checksums compared %s", said)
+	}
+}
+
+// classic reads a classic capture in little-endian order, and returns the times of its
+// packets in microseconds.
+func (k *kitchen) classic(name string) (times []uint64) {
+	k.t.Helper()
+	text, err := os.ReadFile(k.path(name))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	const fileHead, recordHead, micro, nano = 24, 16, 0xa1b2c3d4, 0xa1b23c4d
+	if magic := binary.LittleEndian.Uint32(text); magic != micro && magic != nano {
+		k.t.Fatalf("%s is no classic pcap: %x", name, magic)
+	}
+	for i := fileHead; i+recordHead <= len(text); i += recordHead + int(binary.LittleEndian.Uint32(text[i+8:])) {
+		times = append(times, uint64(binary.LittleEndian.Uint32(text[i:]))*1e9+uint64(binary.LittleEndian.Uint32(text[i+4:])))
+	}
+	return times
+}
+
+// TestVoIP runs the recipe on a capture of all interfaces. A stand-in for sngrep reads the
+// file that the recipe gives it: each packet is there once.
+func TestVoIP(t *testing.T) {
+	k, truth := newKitchen(t), readTruth(t, "router-any-sll")
+	k.cook("gzip -dc " + absolute(t, capturesDir+"/router-any-sll.pcap.gz") + " > calls.pcap")
+	lines := strings.Split(blocks(t, "## VoIP")[0], "\n")
+	k.cook(lines[1] + "\nsngrep() { [ \"$1\" = -I ] && cp \"$2\" read.pcap; }\n" + lines[2])
+	if got, want := len(k.classic("read.pcap")), truth.Packets-truth.Duplicates; got != want {
+		t.Errorf("%d packets, want %d", got, want)
+	}
+}
+
+// TestCICFlowMeter runs the recipe on a capture whose interfaces come one after another. A
+// stand-in reads the file that the recipe gives it: a classic pcap in the order of time.
+func TestCICFlowMeter(t *testing.T) {
+	k := newKitchen(t)
+	k.cook("cp " + absolute(t, capturesDir+"/router-vlan.pcapng") + " capture.pcapng")
+	k.cook("cicflowmeter() { [ \"$1$3\" = -f-c ] && cp \"$2\" read.pcap; }\n" + blocks(t, "## CICFlowMeter")[0])
+	if times := k.classic("read.pcap"); len(times) == 0 || !slices.IsSorted(times) {
+		t.Errorf("%d packets, not in order", len(times))
+	}
+}
+
+// TestDatabases runs the recipe with sqlite3, and with DuckDB and ClickHouse where they are.
+// Without these, stand-ins look for the tables that the queries name, and for their columns.
+func TestDatabases(t *testing.T) {
+	k := newKitchen(t, "sqlite3")
+	k.cook("cp span.pcapng capture.pcapng")
+	const record = `{"src_addr":"192.0.2.1","dst_addr":"198.51.100.7","src_port":4000,"dst_port":443,"proto":"TCP","bytes":960,"packets":6,` +
+		`"sampler_address":"203.0.113.%d","time_flow_start_ns":1795241344828000000,"time_flow_end_ns":1795241345829000000,"type":"IPFIX"}` + "\n"
+	for _, n := range []int{1, 2} {
+		k.write(fmt.Sprintf("r%d.json", n), fmt.Sprintf(record, n))
+	}
+	recipe := blocks(t, "## Databases")
+	k.cook(recipe[0])
+	const standIn = "() { head -1 counts.csv | grep -q '^window_start,.*,distinct,' && grep -q '\"src_addr\".*\"bytes\"' once.ndjson; }\n"
+	before := ""
+	for _, name := range []string{"duckdb", "clickhouse"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Log("a stand-in: ", err)
+			before += name + standIn
+		}
+	}
+	out := k.cook(before + recipe[1])
+	if n := strings.Count(out, "\n"); n != 2 || !strings.Contains(out, "2026-11-22T17:00:00") {
+		t.Errorf("sqlite3 has %d rows of src and flow:\n%s", n, out)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -225,5 +226,24 @@ func TestProgram(t *testing.T) {
 	program, _, found := strings.Cut(program, end)
 	if !found || !strings.Contains(read(t, "library.md"), begin+program+end) {
 		t.Error("library.md has another program than capture/dedup/example_test.go")
+	}
+}
+
+// TestAgent compiles the program of the page on the library that reads an interface.
+func TestAgent(t *testing.T) {
+	_, program, _ := strings.Cut(read(t, "library.md"), "## An agent\n")
+	_, program, _ = strings.Cut(program, "```go\n")
+	program, _, found := strings.Cut(program, "```\n")
+	if !found || !strings.Contains(program, "gopackets.Once(") {
+		t.Fatal("library.md has no agent")
+	}
+	name := filepath.Join(t.TempDir(), "agent.go")
+	if err := os.WriteFile(name, []byte(program), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", os.DevNull, name)
+	build.Dir, build.Env = root, append(os.Environ(), "GOOS=linux")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -290,10 +290,10 @@ func inputs(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	for from, names := range map[string]string{
-		"router-ordered.pcapng":  "testdata/pcaps/router-ordered.pcapng span.pcapng span.pcap all.pcapng tenants.pcapng other.pcap in.pcap capture.pcapng monday.pcap tuesday.pcap",
-		"router-in.pcap":         "tap-a.pcap inside.pcap sent.pcap roof.pcap core.pcap a.pcap",
+		"router-ordered.pcapng":  "testdata/pcaps/router-ordered.pcapng span.pcapng span.pcap all.pcapng tenants.pcapng other.pcap in.pcap capture.pcapng monday.pcap tuesday.pcap calls.pcap",
+		"router-in.pcap":         "tap-a.pcap inside.pcap sent.pcap roof.pcap core.pcap a.pcap pppoe.pcap",
 		"router-out.pcap":        "tap-b.pcap outside.pcap tapped.pcap lab.pcap edge.pcap b.pcap",
-		"mirror-vxlan.pcap":      "mirror.pcap",
+		"mirror-vxlan.pcap":      "mirror.pcap fabric.pcap",
 		"router-any-sll.pcap.gz": "day.pcap.gz big.pcap.gz",
 	} {
 		for name := range strings.FieldsSeq(names) {
