@@ -161,13 +161,6 @@ func TestAtHomePanics(t *testing.T) {
 			AtHome(make([]layout.Line, 4), &Sightings{Conversation: make([]uint64, 1), Fragment: make([]uint64, 1), Point: make([]uint64, 1)}, &HomeRule{})
 		},
 	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
-			call()
-		}()
+		t.Run(name, func(t *testing.T) { kerneltest.Panics(t, "", call) })
 	}
 }
