@@ -124,7 +124,7 @@ func TestStreamBounds(t *testing.T) {
 // distinct element to four times that.
 func forGrid(t *testing.T, test func(t *testing.T, s *accuracyStream, load float64)) {
 	t.Helper()
-	for _, s := range accuracyStreams(150_000) {
+	for _, s := range accuracyStreams(100_000) {
 		for _, load := range []float64{1. / 64, 1. / 4, 1, 4} {
 			t.Run(fmt.Sprintf("%s/load=%g", s.name, load), func(t *testing.T) {
 				t.Parallel()

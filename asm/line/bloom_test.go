@@ -161,7 +161,7 @@ func TestBloomDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// TestBloomLevels compares verdicts, counts and memory for every batch length from 0
+// TestBloomLevels compares verdicts, counts and memory for batches of lengths from 0
 // to 300, with guard pages around all buffers.
 func TestBloomLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {

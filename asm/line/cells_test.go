@@ -276,7 +276,7 @@ func cellRule(t testing.TB, p CellParams) *CellRule {
 	return r
 }
 
-// TestCellLevels compares verdicts, counts and memory for every batch length from 0
+// TestCellLevels compares verdicts, counts and memory for batches of lengths from 0
 // to 300, with guard pages around all buffers.
 func TestCellLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {

@@ -220,7 +220,7 @@ func FuzzExactRows(f *testing.F) {
 	})
 }
 
-// TestExactRowLevels compares verdicts, overflows and memory for every batch length
+// TestExactRowLevels compares verdicts, overflows and memory for batches of lengths
 // from 0 to 300, from empty to full rows, with guard pages around all buffers.
 func TestExactRowLevels(t *testing.T) {
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ type levelTest struct {
 	lines, spare int
 	front        bool // of the guard pages: before all buffers, or else behind them
 	rng          *rand.Rand
-	lengths      []int                            // of batches; nil for all from 0 to 300
+	lengths      []int                            // of batches; nil for some from 0 to 300
 	start        func(lines, spare []layout.Line) // fills lines; nil where they begin empty
 	draw         func(digests []digest.Digest)    // draws a batch
 	call         func(n int) levelCall            // for a batch that was drawn, at both levels
@@ -67,13 +67,15 @@ func (l *levelTest) run(t *testing.T) {
 	}
 }
 
-// batchLengths returns all lengths of batches, or in short tests some.
+// batchLengths returns lengths of batches. Each test has some of them, in short tests fewer, so that
+// the tests of a kind together have all.
 func batchLengths(rng *rand.Rand) (lengths []int) {
-	for n := 0; n <= mostElements; n++ {
+	step := 4
+	if testing.Short() {
+		step = 12
+	}
+	for n := 0; n <= mostElements; n += 1 + rng.IntN(step) {
 		lengths = append(lengths, n)
-		if testing.Short() {
-			n += rng.IntN(8)
-		}
 	}
 	return lengths
 }

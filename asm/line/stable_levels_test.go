@@ -33,7 +33,7 @@ var stableShapes = func() (shapes []StableParams) {
 	return shapes
 }()
 
-// TestStableLevels compares verdicts, counts and memory for every batch length
+// TestStableLevels compares verdicts, counts and memory for batches of lengths
 // from 0 to 300, with guard pages around all buffers.
 func TestStableLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {

@@ -324,7 +324,7 @@ func streamStable(t *testing.T, p StableParams, lines int) {
 	rng := rand.New(rand.NewPCG(uint64(lines), 5))
 	filter, counts := make([]layout.Line, lines), StableCounts{}
 	model := &stableModel{StableParams: p, lines: lines, set: map[[2]uint64]bool{}}
-	digests := bloomDigests(rng, 3000)
+	digests := bloomDigests(rng, 1000)
 	stream := modelTest{
 		name: p, n: len(digests), batch: func(int) int { return rng.IntN(200) },
 		kernel: func(from, to int, seen []uint64) {

@@ -106,8 +106,8 @@ func timedAgainstModel(t *testing.T) {
 			for _, lines := range []int{1, 3, 16} {
 				for i, batch := range []int{1, 63, 64, 65, 1000} {
 					p.Now, p.Slack = []int64{layout.NoTick, 0}[i%2], p.Window>>i
-					checkTimed(t, p, lines, 0, batch, randomTimedStream(rng, 400, &p))
-					checkTimed(t, p, lines, 1+i%(lines+1), batch, randomTimedStream(rng, 400, &p))
+					checkTimed(t, p, lines, 0, batch, randomTimedStream(rng, 200, &p))
+					checkTimed(t, p, lines, 1+i%(lines+1), batch, randomTimedStream(rng, 200, &p))
 				}
 			}
 		}

@@ -249,7 +249,7 @@ func timerRule(t testing.TB, p TimerParams) *TimerRule {
 	return r
 }
 
-// TestTimerLevels compares verdicts, counts and memory for every batch length from 0
+// TestTimerLevels compares verdicts, counts and memory for batches of lengths from 0
 // to 300, with guard pages around all buffers.
 func TestTimerLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
