@@ -52,7 +52,7 @@ func anchoredRates(t *testing.T, filter engine.PacketFilter, elements []digest.D
 // streams with few new elements, the gaps of an element are far from independent: there
 // the model misses up to half of the misses, as the package documentation says.
 func TestAnchored(t *testing.T) {
-	const elements, size = 200_000, 8000
+	const elements, size = 400_000, 16_000
 	for _, s := range []struct {
 		name string
 		madeStream
@@ -62,8 +62,8 @@ func TestAnchored(t *testing.T) {
 		{"lags, 60 % new", lagged(elements, size, 0.6), 0.1},
 		{"lags, 30 % new", lagged(elements, size, 0.3), 0.35},
 		{"lags, 10 % new", lagged(elements, size, 0.1), 0.5},
-		{"population that comes 3 times", drawn(elements, 2650, size), 0.1},
-		{"population that comes 20 times", drawn(elements, 400, size), 0.1},
+		{"population that comes 3 times", drawn(elements, 5300, size), 0.1},
+		{"population that comes 20 times", drawn(elements, 800, size), 0.1},
 	} {
 		for _, load := range []float64{8, 4} { // of different elements in a line
 			q := s.question
