@@ -265,14 +265,6 @@ func coarseRows(lines, spare int) CoarseRows {
 	return CoarseRows{Lines: make([]layout.Line, lines), Spare: make([]layout.Line, spare)}
 }
 
-func (rows CoarseRows) clone() CoarseRows {
-	return CoarseRows{slices.Clone(rows.Lines), slices.Clone(rows.Spare)}
-}
-
-func (rows CoarseRows) equal(other CoarseRows) bool {
-	return slices.Equal(rows.Lines, other.Lines) && slices.Equal(rows.Spare, other.Spare)
-}
-
 // checkCoarse runs s through kernel and model in batches of the given size and compares
 // verdicts, counts and every line.
 func checkCoarse(t *testing.T, p CoarseParams, lines, spare, batch int, s *timedStream) {
