@@ -54,7 +54,7 @@ func TestStreamRowsAgainstPublished(t *testing.T) {
 		name         string
 		cells, width int
 	}{{"8x8", 8, 8}, {"4x16", 4, 16}, {"32x16", 32, 16}}
-	for _, s := range accuracyStreams(150_000) {
+	for _, s := range accuracyStreams(100_000) {
 		for _, load := range []float64{1.0 / 16, 1} {
 			lines := s.lines(load)
 			for _, method := range []string{"qht", "qqhtd"} {
@@ -89,7 +89,7 @@ func checkAlike(t *testing.T, what string, got, want int) {
 // where copies come soon or some elements come often, and no more on other streams.
 func TestStreamLRU(t *testing.T) {
 	gain := map[string]float64{"zipf": -0.1, "bursts": -0.1}
-	for _, s := range accuracyStreams(150_000) {
+	for _, s := range accuracyStreams(100_000) {
 		for _, shape := range []string{"8x8", "32x16"} {
 			lines := s.lines(1.0 / 4)
 			lru, _ := s.streamErrors(t, stream.Config{Method: "lru", Shape: shape}, lines)
@@ -108,7 +108,7 @@ func TestStreamBounds(t *testing.T) {
 		{Method: "sbf", FPR: 0.1}, {Method: "sbf", FPR: 0.01}, {Method: "sbf", FPR: 0.1, Max: 3},
 		{Method: "sbf", FPR: 0.01, Max: 7}, {Method: "bsbf", FPR: 0.4}, {Method: "rlbsbf", FPR: 0.4}, {Method: "rsbf", FPR: 0.3},
 	}
-	for _, s := range accuracyStreams(150_000) {
+	for _, s := range accuracyStreams(100_000) {
 		for _, c := range configs {
 			got, stats := s.streamErrors(t, c, s.lines(1.0/64))
 			most := c.FPR * float64(s.distinct)
