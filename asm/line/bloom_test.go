@@ -161,7 +161,7 @@ func TestBloomDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// TestBloomLevels compares verdicts, counts and memory for every batch length from 0
+// TestBloomLevels compares verdicts, counts and memory for batches of lengths from 0
 // to 300, with guard pages around all buffers.
 func TestBloomLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
@@ -170,18 +170,18 @@ func TestBloomLevels(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/rounds=%d", batch.name, rounds), func(t *testing.T) {
 					for _, front := range []bool{false, true} {
 						rng := rand.New(rand.NewPCG(uint64(rounds), 1))
-						test := levelTest[uint64]{lines: 37, front: front, batch: batch, rng: rng}
-						test.call = func(n int) func([]layout.Line, []uint64, []digest.Digest, *uint64) {
+						test := levelTest{lines: 37, front: front, rng: rng, draw: batch.drawing(rng)}
+						test.call = func(n int) levelCall {
 							wipe := rng.IntN(20) == 0
-							return func(lines []layout.Line, seen []uint64, digests []digest.Digest, added *uint64) {
+							return func(lines, _ []layout.Line, seen []uint64, digests []digest.Digest) any {
 								if wipe {
 									clear(lines)
 								}
 								if n%3 == 0 {
 									TestBloom(lines, seen, digests, rounds)
-								} else {
-									*added += TestAndSetBloom(lines, seen, digests, rounds)
+									return nil
 								}
+								return TestAndSetBloom(lines, seen, digests, rounds)
 							}
 						}
 						test.run(t)

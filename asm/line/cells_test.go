@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,35 +23,17 @@ func checkCells(t *testing.T, p CellParams, lineCount, batch int, digests []dige
 	rule, model := cellRule(t, p), newCellModel(p, lineCount)
 	lines := make([]layout.Line, lineCount)
 	var c CellCounts
-	missed := uint64(0)
-	for from := 0; from < len(digests); from += batch {
-		to := min(from+batch, len(digests))
-		seen := slices.Repeat([]uint64{math.MaxUint64}, (to-from+63)/64+1)
-		TestAndSetCells(lines, seen, digests[from:to], position+uint64(from), rule, &c)
-		for i := from; i < to; i++ {
-			want := model.testAndSet(digests[i], position+uint64(i))
-			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
-				t.Fatalf("%+v: element %d: seen %v, want %v", p, i, got, want)
-			}
-			if !want {
-				missed++
-			}
-		}
-		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
-			t.Fatalf("bits beyond %d elements are set", to-from)
-		}
-		if seen[len(seen)-1] != math.MaxUint64 {
-			t.Fatalf("words beyond those of %d elements were written", to-from)
-		}
+	stream := modelTest{
+		name: p, n: len(digests), batch: always(batch),
+		kernel: func(from, to int, seen []uint64) {
+			TestAndSetCells(lines, seen, digests[from:to], position+uint64(from), rule, &c)
+		},
+		model: func(i int) bool { return model.testAndSet(digests[i], position+uint64(i)) },
 	}
-	if c.Missed != missed || c.NonZero != uint64(model.nonZero) {
-		t.Fatalf("%+v: counts %+v, want %d missed, %d cells not zero", p, c, missed, model.nonZero)
+	if want := (CellCounts{Missed: stream.run(t), NonZero: uint64(model.nonZero)}); c != want {
+		t.Fatalf("%+v: counts %+v, want %+v", p, c, want)
 	}
-	for i := range lines {
-		if want := model.line(i); lines[i] != want {
-			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
-		}
-	}
+	checkLines(t, p, lines, model.line)
 }
 
 func TestCellsAgainstModel(t *testing.T) {
@@ -295,7 +276,7 @@ func cellRule(t testing.TB, p CellParams) *CellRule {
 	return r
 }
 
-// TestCellLevels compares verdicts, counts and memory for every batch length from 0
+// TestCellLevels compares verdicts, counts and memory for batches of lengths from 0
 // to 300, with guard pages around all buffers.
 func TestCellLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
@@ -303,11 +284,13 @@ func TestCellLevels(t *testing.T) {
 			for i, p := range cellShapes {
 				t.Run(fmt.Sprintf("%s/%+v", batch.name, p), func(t *testing.T) {
 					rng, rule := rand.New(rand.NewPCG(uint64(i), 2)), cellRule(t, p)
-					test := levelTest[CellCounts]{lines: 5, front: i%2 == 0, batch: batch, rng: rng}
-					test.call = func(int) func([]layout.Line, []uint64, []digest.Digest, *CellCounts) {
+					test := levelTest{lines: 5, front: i%2 == 0, rng: rng, draw: batch.drawing(rng)}
+					test.call = func(int) levelCall {
 						position := rng.Uint64() >> rng.IntN(64)
-						return func(lines []layout.Line, seen []uint64, digests []digest.Digest, c *CellCounts) {
-							TestAndSetCells(lines, seen, digests, position, rule, c)
+						return func(lines, _ []layout.Line, seen []uint64, digests []digest.Digest) any {
+							var c CellCounts
+							TestAndSetCells(lines, seen, digests, position, rule, &c)
+							return c
 						}
 					}
 					test.run(t)

@@ -9,12 +9,10 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
-// TestCoarseLevels compares verdicts, counts and memory for every batch length from 0 to
-// 300, one after the other on the same lines, with guard pages around all buffers.
 func TestCoarseLevels(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
@@ -23,37 +21,40 @@ func TestCoarseLevels(t *testing.T) {
 				if testing.Short() && (i+kind)%3 != 0 {
 					continue
 				}
-				compareCoarse(t, rng, p, (i+kind)%2 == 0, kind)
+				test := coarseLevels(t, rng, p, mostElements, func(n int) *timedStream {
+					s := coarseStream(rng, n, p)
+					if kind < len(digestBatches) {
+						fillDigests(rng, s.digests, digestBatches[kind].digest)
+					}
+					return s
+				})
+				test.lines, test.spare = 13, kind%3
+				test.run(t)
 			}
 		}
 	})
 }
 
-func compareCoarse(t *testing.T, rng *rand.Rand, p CoarseParams, front bool, kind int) {
-	t.Helper()
-	const lines, most = 13, 300
-	filter, plain := CoarseRows{
-		kerneltest.Guarded[[8]uint64](t, lines, front), kerneltest.Guarded[[8]uint64](t, kind%3, front),
-	}, coarseRows(lines, kind%3)
-	memory, times := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[int64](t, most, front)
-	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	var counts, want CoarseCounts
-	for n := 0; n <= most; n += batchStep(rng) {
-		s := coarseStream(rng, n, p)
-		if kind < len(digestBatches) {
-			fillDigests(rng, s.digests, digestBatches[kind].digest)
-		}
-		copy(kerneltest.Part(memory, n, front), s.digests)
-		copy(kerneltest.Part(times, n, front), s.ticks)
-		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
-		TestAndSetCoarse(filter, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), p, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCoarse(plain, wanted, s.digests, s.ticks, p, &want) })
-		if !slices.Equal(seen, wanted) || counts != want {
-			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", p, n, counts, want)
-		}
-		if !filter.equal(plain) {
-			t.Fatalf("%+v: %d elements: memory differs", p, n)
-		}
+// coarseLevels is a test of batches that stream draws, of up to most elements.
+func coarseLevels(t *testing.T, rng *rand.Rand, p CoarseParams, most int, stream func(n int) *timedStream) *levelTest {
+	var s *timedStream
+	front := rng.IntN(2) == 0
+	times := guardedPart[int64](t, most, front)
+	return &levelTest{
+		front: front, rng: rng,
+		draw: func(digests []digest.Digest) {
+			s = stream(len(digests))
+			copy(digests, s.digests)
+		},
+		call: func(n int) levelCall {
+			ticks := times(n)
+			copy(ticks, s.ticks)
+			return func(lines, spare []layout.Line, seen []uint64, digests []digest.Digest) any {
+				var c CoarseCounts
+				TestAndSetCoarse(CoarseRows{lines, spare}, seen, digests, ticks, p, &c)
+				return c
+			}
+		},
 	}
 }
 
@@ -63,32 +64,31 @@ func TestCoarseLevelsAnyMemory(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(63, 64))
 		for _, p := range coarseShapes {
-			rows := coarseRows(200, 20)
-			lines := rows.Lines
-			fillLines(lines, 8)
-			fillLines(rows.Spare, 8)
-			for i := range lines {
-				for w := range lines[i] {
-					if rng.IntN(8) == 0 {
-						lines[i][w] = lines[i][0] &^ (255 << (rng.IntN(2) * 32))
+			var lines []layout.Line
+			test := coarseLevels(t, rng, p, 2000, func(n int) *timedStream {
+				s := coarseStream(rng, n, p)
+				for i := range s.digests {
+					d := rng.Uint64()
+					at, _ := bits.Mul64(d, uint64(len(lines)))
+					s.digests[i] = digest.Digest{lines[at][rng.IntN(8)] << (rng.IntN(2) * 32), d}
+					s.ticks[i] = int64(lines[at][7]>>32) + rng.Int64N(600) - 300
+				}
+				return s
+			})
+			test.lines, test.spare, test.lengths = 200, 20, []int{2000}
+			test.start = func(rows, spare []layout.Line) {
+				lines = rows
+				fillLines(lines, 8)
+				fillLines(spare, 8)
+				for i := range lines {
+					for w := range lines[i] {
+						if rng.IntN(8) == 0 {
+							lines[i][w] = lines[i][0] &^ (255 << (rng.IntN(2) * 32))
+						}
 					}
 				}
 			}
-			plain := rows.clone()
-			s := coarseStream(rng, 2000, p)
-			for i := range s.digests {
-				d := rng.Uint64()
-				at, _ := bits.Mul64(d, uint64(len(lines)))
-				s.digests[i] = digest.Digest{lines[at][rng.IntN(8)] << (rng.IntN(2) * 32), d}
-				s.ticks[i] = int64(lines[at][7]>>32) + rng.Int64N(600) - 300
-			}
-			var counts, want CoarseCounts
-			seen, wanted := make([]uint64, 32), make([]uint64, 32)
-			TestAndSetCoarse(rows, seen, s.digests, s.ticks, p, &counts)
-			kerneltest.AtLevel(cpu.Generic, func() { TestAndSetCoarse(plain, wanted, s.digests, s.ticks, p, &want) })
-			if !slices.Equal(seen, wanted) || counts != want || !rows.equal(plain) {
-				t.Fatalf("%+v: verdicts, memory or counts %+v and %+v differ", p, counts, want)
-			}
+			test.run(t)
 		}
 	})
 }

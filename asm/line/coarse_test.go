@@ -265,40 +265,20 @@ func coarseRows(lines, spare int) CoarseRows {
 	return CoarseRows{Lines: make([]layout.Line, lines), Spare: make([]layout.Line, spare)}
 }
 
-func (rows CoarseRows) clone() CoarseRows {
-	return CoarseRows{slices.Clone(rows.Lines), slices.Clone(rows.Spare)}
-}
-
-func (rows CoarseRows) equal(other CoarseRows) bool {
-	return slices.Equal(rows.Lines, other.Lines) && slices.Equal(rows.Spare, other.Spare)
-}
-
 // checkCoarse runs s through kernel and model in batches of the given size and compares
 // verdicts, counts and every line.
 func checkCoarse(t *testing.T, p CoarseParams, lines, spare, batch int, s *timedStream) {
 	t.Helper()
 	model, rows := newCoarseModel(p, lines, spare), coarseRows(lines, spare)
 	var c CoarseCounts
-	for from := 0; from < len(s.digests); from += batch {
-		to := min(from+batch, len(s.digests))
-		seen := make([]uint64, (to-from+63)/64+1)
-		for i := range seen {
-			seen[i] = math.MaxUint64
-		}
-		TestAndSetCoarse(rows, seen, s.digests[from:to], s.ticks[from:to], p, &c)
-		for i := from; i < to; i++ {
-			want := model.testAndSet(s.digests[i], s.ticks[i])
-			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
-				t.Fatalf("%+v: %d lines, %d spare, batches of %d: element %d, tick %d: copy %v, want %v", p, lines, spare, batch, i, s.ticks[i], got, want)
-			}
-		}
-		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
-			t.Fatalf("bits beyond %d elements are set", to-from)
-		}
-		if seen[len(seen)-1] != math.MaxUint64 {
-			t.Fatalf("words beyond those of %d elements were written", to-from)
-		}
+	stream := modelTest{
+		name: p, n: len(s.digests), batch: always(batch),
+		kernel: func(from, to int, seen []uint64) {
+			TestAndSetCoarse(rows, seen, s.digests[from:to], s.ticks[from:to], p, &c)
+		},
+		model: func(i int) bool { return model.testAndSet(s.digests[i], s.ticks[i]) },
 	}
+	stream.run(t)
 	checkCoarseRows(t, model, rows, c)
 }
 
@@ -308,16 +288,9 @@ func checkCoarseRows(t *testing.T, model *coarseModel, rows CoarseRows, c Coarse
 	if c != model.c {
 		t.Fatalf("%+v: counts %+v, want %+v", model.p, c, model.c)
 	}
-	for _, part := range []struct {
-		got  []layout.Line
-		want []coarseModelLine
-	}{{rows.Lines, model.lines}, {rows.Spare, model.spare}} {
-		for i, want := range model.words(part.want) {
-			if part.got[i] != want {
-				t.Fatalf("%+v: line %d of %d\n%x, want\n%x", model.p, i, len(part.got), part.got[i], want)
-			}
-		}
-	}
+	lines, spare := model.words(model.lines), model.words(model.spare)
+	checkLines(t, model.p, rows.Lines, func(i int) layout.Line { return lines[i] })
+	checkLines(t, model.p, rows.Spare, func(i int) layout.Line { return spare[i] })
 }
 
 func TestCoarseAgainstModel(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
@@ -221,7 +220,7 @@ func FuzzExactRows(f *testing.F) {
 	})
 }
 
-// TestExactRowLevels compares verdicts, overflows and memory for every batch length
+// TestExactRowLevels compares verdicts, overflows and memory for batches of lengths
 // from 0 to 300, from empty to full rows, with guard pages around all buffers.
 func TestExactRowLevels(t *testing.T) {
 	for _, c := range []struct {
@@ -238,65 +237,40 @@ func TestExactRowLevels(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			kerneltest.ForLevels(t, func(t *testing.T) {
 				for _, front := range []bool{false, true} {
-					compareExact(t, c.lines, front, c.testAndSet)
+					words, overflows := guardedPart[uint32](t, mostElements, front), guardedPart[uint32](t, mostElements, front)
+					test := levelTest{lines: c.lines, front: front, rng: rand.New(rand.NewPCG(uint64(c.lines), 3))}
+					test.draw = func([]digest.Digest) {}
+					test.call = func(n int) levelCall {
+						permuted, overflow := words(n), overflows(n)
+						fillWords(test.rng, permuted, n)
+						return func(lines, _ []layout.Line, seen []uint64, _ []digest.Digest) any {
+							return slices.Clone(overflow[:c.testAndSet(lines, seen, permuted, overflow)])
+						}
+					}
+					test.run(t)
 				}
 			})
 		})
 	}
 }
 
-func compareExact(t *testing.T, lines int, front bool, testAndSet func([]layout.Line, []uint64, []uint32, []uint32) int) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(uint64(lines), 3))
-	const most = 300
-	filter, model := kerneltest.Guarded[[8]uint64](t, lines, front), make([]layout.Line, lines)
-	memory, overflows := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint32](t, most, front)
-	words := kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	for n := range most + 1 {
-		permuted, overflow, seen := kerneltest.Part(memory, n, front), kerneltest.Part(overflows, n, front), kerneltest.Part(words, bitWords(n), front)
-		fillWords(rng, permuted, n)
-		want, wantOverflow := slices.Clone(seen), make([]uint32, n)
-		var wanted int
-		got := testAndSet(filter, seen, permuted, overflow)
-		kerneltest.AtLevel(cpu.Generic, func() { wanted = testAndSet(model, want, permuted, wantOverflow) })
-		if got != wanted || !slices.Equal(seen, want) || !slices.Equal(overflow[:got], wantOverflow[:wanted]) {
-			t.Fatalf("%d elements: verdicts or overflows differ", n)
-		}
-		if n%16 == 0 && !slices.Equal(filter, model) {
-			t.Fatalf("%d elements: memory differs", n)
-		}
-	}
-	if !slices.Equal(filter, model) {
-		t.Fatal("memory differs")
-	}
-}
-
 // TestExact64Levels is TestExactRowLevels with guard pages around digests, and with
 // halves that are 0.
 func TestExact64Levels(t *testing.T) {
-	const most, lines = 300, 64
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		for _, front := range []bool{false, true} {
-			rng := rand.New(rand.NewPCG(lines, 4))
-			memory := kerneltest.Guarded[digest.Digest](t, most, front)
-			filter, model := make([]layout.Line, lines), make([]layout.Line, lines)
-			for n := range most + 1 {
-				digests := memory[most-n:]
-				if front {
-					digests = memory[:n]
-				}
-				for i := range digests {
-					digests[i] = digest.Digest{rng.Uint64() * rng.Uint64N(2), rng.Uint64()}
-				}
-				seen, want := make([]uint64, (n+63)/64), make([]uint64, (n+63)/64)
-				overflow, wantOverflow := make([]uint32, n), make([]uint32, n)
-				wanted := 0
-				got := TestAndSetExact64(filter, seen, digests, overflow)
-				kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetExact64(model, want, digests, wantOverflow) })
-				if got != wanted || !slices.Equal(seen, want) || !slices.Equal(overflow, wantOverflow) || !slices.Equal(filter, model) {
-					t.Fatalf("%d digests: verdicts, overflows or memory differ", n)
+			overflows := guardedPart[uint32](t, mostElements, front)
+			test := levelTest{lines: 64, front: front, rng: rand.New(rand.NewPCG(64, 4))}
+			test.draw = digestKind{digest: func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
+				return digest.Digest{rng.Uint64() * rng.Uint64N(2), rng.Uint64()}
+			}}.drawing(test.rng)
+			test.call = func(n int) levelCall {
+				overflow := overflows(n)
+				return func(lines, _ []layout.Line, seen []uint64, digests []digest.Digest) any {
+					return slices.Clone(overflow[:TestAndSetExact64(lines, seen, digests, overflow)])
 				}
 			}
+			test.run(t)
 		}
 	})
 }

@@ -5,7 +5,6 @@ package line
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -14,78 +13,24 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// forRowLevels runs a test with each implementation that the CPU can run except the plain
-// one, their reference.
-func forRowLevels(t *testing.T, test func(t *testing.T, level cpu.Level)) {
+// rowLevels compares batches that draw draws, of the given lengths.
+func rowLevels(t *testing.T, test levelTest, p RowParams) {
 	t.Helper()
-	for _, level := range cpu.Levels()[1:] {
-		t.Run("level="+level.String(), func(t *testing.T) { test(t, level) })
+	test.call = func(int) levelCall {
+		position := test.rng.Uint64()
+		return func(lines, _ []layout.Line, seen []uint64, digests []digest.Digest) any {
+			return TestAndSetRows(lines, seen, digests, position, p)
+		}
 	}
+	test.run(t)
 }
 
-// rowCall is the arguments of a call of TestAndSetRows, and a copy of them for the plain
-// implementation.
-type rowCall struct {
-	lines, plainLines []layout.Line
-	seen, plainSeen   []uint64
-	digests           []digest.Digest
-}
-
-// newRowCall makes room for n elements between guard pages: everything ends where
-// one begins or, with front, begins where one ends.
-func newRowCall(t testing.TB, lineCount, n int, front bool) *rowCall {
-	return &rowCall{
-		lines: kerneltest.Guarded[[8]uint64](t, lineCount, front), plainLines: make([]layout.Line, lineCount),
-		seen: kerneltest.Guarded[uint64](t, (n+63)/64, front), plainSeen: make([]uint64, (n+63)/64),
-		digests: kerneltest.Guarded[digest.Digest](t, n, front),
-	}
-}
-
-// first returns the arguments of a call of n elements, at the guarded end of everything.
-func (c *rowCall) first(n int, front bool) *rowCall {
-	part := *c
-	part.seen, part.plainSeen = kerneltest.Part(c.seen, bitWords(n), front), c.plainSeen[:bitWords(n)]
-	part.digests = kerneltest.Part(c.digests, n, front)
-	return &part
-}
-
-// check compares one call of the implementation with the plain one.
-func (c *rowCall) check(t *testing.T, level cpu.Level, position uint64, p RowParams) {
-	t.Helper()
-	var got, want RowCounts
-	kerneltest.AtLevel(level, func() { got = TestAndSetRows(c.lines, c.seen, c.digests, position, p) })
-	kerneltest.AtLevel(cpu.Generic, func() { want = TestAndSetRows(c.plainLines, c.plainSeen, c.digests, position, p) })
-	if got != want {
-		t.Fatalf("%d elements: counts %+v, want %+v", len(c.digests), got, want)
-	}
-	if !slices.Equal(c.seen, c.plainSeen) {
-		t.Fatalf("%d elements: seen %x, want %x", len(c.digests), c.seen, c.plainSeen)
-	}
-	if !slices.Equal(c.lines, c.plainLines) {
-		t.Fatalf("%d elements: lines\n%x, want\n%x", len(c.digests), c.lines, c.plainLines)
-	}
-}
-
-// TestRowLevels compares every batch length from 0 to 300, one after the other on
-// the same lines, for streams of all kinds.
 func TestRowLevels(t *testing.T) {
-	forRowLevels(t, func(t *testing.T, level cpu.Level) {
-		const most, lineCount = 300, 3
-		calls := []*rowCall{newRowCall(t, lineCount, most, false), newRowCall(t, lineCount, most, true)}
+	kerneltest.ForLevels(t, func(t *testing.T) {
 		forRows(t, func(t *testing.T, p RowParams) {
 			rng := rand.New(rand.NewPCG(uint64(p.Shape), uint64(p.Eviction)))
-			for s, stream := range rowStreams {
-				front := s%2 == 1
-				all := calls[s%2]
-				clear(all.lines)
-				clear(all.plainLines)
-				for n := range most + 1 {
-					c := all.first(n, front)
-					for i := range n {
-						c.digests[i] = stream.digest(rng)
-					}
-					c.check(t, level, rng.Uint64(), p)
-				}
+			for i, stream := range rowStreams {
+				rowLevels(t, levelTest{lines: 3, front: i%2 == 1, rng: rng, draw: stream.drawing(rng)}, p)
 			}
 		})
 	})
@@ -94,26 +39,27 @@ func TestRowLevels(t *testing.T) {
 // TestRowLevelsAnyMemory starts from lines that no call has made, with gaps and
 // equal cells.
 func TestRowLevelsAnyMemory(t *testing.T) {
-	forRowLevels(t, func(t *testing.T, level cpu.Level) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
 		forRows(t, func(t *testing.T, p RowParams) {
 			rng := rand.New(rand.NewPCG(7, uint64(p.Shape)))
-			c := newRowCall(t, 4, 500, false)
-			for i := range c.lines {
-				for w := range c.lines[i] {
-					v := rng.Uint64()
-					for shift := 0; shift < 64; shift += 8 {
-						if rng.IntN(2) == 0 {
-							v &^= 0xff << shift
+			test := levelTest{lines: 4, rng: rng, lengths: []int{500}}
+			test.start = func(lines, _ []layout.Line) {
+				for i := range lines {
+					for w := range lines[i] {
+						v := rng.Uint64()
+						for shift := 0; shift < 64; shift += 8 {
+							if rng.IntN(2) == 0 {
+								v &^= 0xff << shift
+							}
 						}
+						lines[i][w] = v
 					}
-					c.lines[i][w] = v
 				}
 			}
-			for i := range c.digests {
-				c.digests[i] = digest.Digest{rng.Uint64N(256) << 56, rng.Uint64()}
-			}
-			copy(c.plainLines, c.lines)
-			c.check(t, level, rng.Uint64(), p)
+			test.draw = digestKind{digest: func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
+				return digest.Digest{rng.Uint64N(256) << 56, rng.Uint64()}
+			}}.drawing(rng)
+			rowLevels(t, test, p)
 		})
 	})
 }
@@ -121,19 +67,11 @@ func TestRowLevelsAnyMemory(t *testing.T) {
 // TestRowLevelsManyRows has enough lines that row numbers are large, and all bits of a
 // digest's line half count.
 func TestRowLevelsManyRows(t *testing.T) {
-	const lineCount = 1<<18 - 3
-	lines := [2][]layout.Line{make([]layout.Line, lineCount), make([]layout.Line, lineCount)}
-	forRowLevels(t, func(t *testing.T, level cpu.Level) {
+	kerneltest.ForLevels(t, func(t *testing.T) {
 		forRows(t, func(t *testing.T, p RowParams) {
 			rng := rand.New(rand.NewPCG(8, uint64(p.Shape)))
-			digests := makeDigests(2000, rng, rowStreams[0].digest)
-			clear(lines[0])
-			clear(lines[1])
-			c := &rowCall{
-				lines: lines[0], plainLines: lines[1], digests: digests,
-				seen: make([]uint64, 32), plainSeen: make([]uint64, 32),
-			}
-			c.check(t, level, 0, p)
+			test := levelTest{lines: 1<<18 - 3, rng: rng, lengths: []int{2000}, draw: rowStreams[0].drawing(rng)}
+			rowLevels(t, test, p)
 		})
 	})
 }

@@ -34,7 +34,8 @@ func TestRowsAgainstModel(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(p.Shape), uint64(p.Eviction)))
 		for _, stream := range rowStreams {
 			for _, lineCount := range []int{1, 2, 5} {
-				digests := makeDigests(1500, rng, stream.digest)
+				digests := make([]digest.Digest, 1500)
+				stream.drawing(rng)(digests)
 				checkRows(t, p, lineCount, rng.Uint64(), digests, func() int { return rng.IntN(200) })
 			}
 		}
@@ -48,35 +49,20 @@ func checkRows(t *testing.T, p RowParams, lineCount int, position uint64, digest
 	model := newRowModel(lineCount, p)
 	lines := make([]layout.Line, lineCount)
 	var counts RowCounts
-	for done := 0; done < len(digests); {
-		part := digests[done:min(len(digests), done+batch())]
-		seen := make([]uint64, (len(part)+63)/64+1)
-		for i := range seen {
-			seen[i] = math.MaxUint64
-		}
-		c := TestAndSetRows(lines, seen, part, position+uint64(done), p)
-		counts.Filled += c.Filled
-		counts.Evicted += c.Evicted
-		want := make([]uint64, len(seen))
-		want[len(want)-1] = math.MaxUint64
-		for i, d := range part {
-			if model.testAndSet(d, position+uint64(done+i)) {
-				want[i/64] |= 1 << (i % 64)
-			}
-		}
-		if !slices.Equal(seen, want) {
-			t.Fatalf("%d elements from %d on: seen %x, want %x", len(part), done, seen, want)
-		}
-		done += len(part)
+	stream := modelTest{
+		name: p, n: len(digests), batch: func(int) int { return batch() },
+		kernel: func(from, to int, seen []uint64) {
+			c := TestAndSetRows(lines, seen, digests[from:to], position+uint64(from), p)
+			counts.Filled += c.Filled
+			counts.Evicted += c.Evicted
+		},
+		model: func(i int) bool { return model.testAndSet(digests[i], position+uint64(i)) },
 	}
+	stream.run(t)
 	if counts != model.counts {
 		t.Fatalf("counts %+v, want %+v", counts, model.counts)
 	}
-	for i := range lines {
-		if want := model.line(i); lines[i] != want {
-			t.Fatalf("line %d\n%x, want\n%x", i, lines[i], want)
-		}
-	}
+	checkLines(t, p, lines, model.line)
 }
 
 func TestRowsPanics(t *testing.T) {

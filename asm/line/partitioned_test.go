@@ -98,35 +98,23 @@ func checkPartitioned(t *testing.T, p PartitionedParams, lineCount, batch int, s
 	model := &partitionedModel{p: p, lines: make([]partitionedModelLine, lineCount)}
 	lines := make([]layout.Line, lineCount)
 	var c PartitionedCounts
-	missed := uint64(0)
-	for from := 0; from < len(s.digests); from += batch {
-		to := min(from+batch, len(s.digests))
-		seen := make([]uint64, (to-from+63)/64+1)
-		for i := range seen {
-			seen[i] = ^uint64(0)
-		}
-		TestAndSetPartitioned(lines, seen, s.digests[from:to], s.ticks[from:to], p, &c)
-		for i := from; i < to; i++ {
-			want := model.testAndSet(s.digests[i], s.ticks[i])
-			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
-				t.Fatalf("%+v: element %d, tick %d: found %v, want %v", p, i, s.ticks[i], got, want)
+	timeless := uint64(0)
+	stream := modelTest{
+		name: p, n: len(s.digests), batch: always(batch),
+		kernel: func(from, to int, seen []uint64) {
+			TestAndSetPartitioned(lines, seen, s.digests[from:to], s.ticks[from:to], p, &c)
+		},
+		model: func(i int) bool {
+			if s.ticks[i] == layout.NoTick {
+				timeless++
 			}
-			if !want && s.ticks[i] != layout.NoTick {
-				missed++
-			}
-		}
-		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
-			t.Fatalf("bits beyond %d elements are set", to-from)
-		}
+			return model.testAndSet(s.digests[i], s.ticks[i])
+		},
 	}
-	if c.Missed != missed {
+	if missed := stream.run(t) - timeless; c.Missed != missed {
 		t.Fatalf("%+v: %d missed, want %d", p, c.Missed, missed)
 	}
-	for i := range lines {
-		if want := model.lines[i].line(); lines[i] != want {
-			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
-		}
-	}
+	checkLines(t, p, lines, func(i int) layout.Line { return model.lines[i].line() })
 }
 
 func TestPartitionedAgainstModel(t *testing.T) {

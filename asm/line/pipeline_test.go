@@ -178,36 +178,34 @@ func fillDigests(rng *rand.Rand, digests []digest.Digest, next func(*rand.Rand, 
 	}
 }
 
+// drawing returns what draws batches of a kind.
+func (k digestKind) drawing(rng *rand.Rand) func(digests []digest.Digest) {
+	return func(digests []digest.Digest) { fillDigests(rng, digests, k.digest) }
+}
+
 // rowStreams are ways in which digests come.
-var rowStreams = []struct {
-	name   string
-	digest func(rng *rand.Rand) digest.Digest
-}{
-	{"random", func(rng *rand.Rand) digest.Digest { return digest.Digest{rng.Uint64(), rng.Uint64()} }},
-	{"few", func(rng *rand.Rand) digest.Digest {
+var rowStreams = []digestKind{
+	{"random", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
+		return digest.Digest{rng.Uint64(), rng.Uint64()}
+	}},
+	{"few", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
 		d := rng.Uint64N(200) * 0x9e3779b97f4a7c15
 		return digest.Digest{d, d * 0xbf58476d1ce4e5b9}
 	}},
-	{"equal", func(*rand.Rand) digest.Digest { return digest.Digest{0x0123456789abcdef, 0xfedcba9876543210} }},
-	{"one line", func(rng *rand.Rand) digest.Digest {
+	{"equal", func(*rand.Rand, []digest.Digest) digest.Digest {
+		return digest.Digest{0x0123456789abcdef, 0xfedcba9876543210}
+	}},
+	{"one line", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
 		return digest.Digest{rng.Uint64N(40) << 58, math.MaxUint64 - rng.Uint64N(2)}
 	}},
-	{"extremes", func(rng *rand.Rand) digest.Digest {
+	{"extremes", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
 		values := []uint64{0, 1, math.MaxUint64, math.MaxUint64 - 1, 1 << 56, 1<<56 - 1, 1 << 48, 1<<48 - 1, 1 << 32, 1<<32 - 1}
 		return digest.Digest{values[rng.IntN(len(values))], values[rng.IntN(len(values))]}
 	}},
-	{"skewed", func(rng *rand.Rand) digest.Digest {
+	{"skewed", func(rng *rand.Rand, _ []digest.Digest) digest.Digest {
 		d := uint64(math.Exp(rng.Float64()*8)) * 0x9e3779b97f4a7c15
 		return digest.Digest{d * 0xbf58476d1ce4e5b9, d}
 	}},
-}
-
-func makeDigests(n int, rng *rand.Rand, next func(*rand.Rand) digest.Digest) []digest.Digest {
-	digests := make([]digest.Digest, n)
-	for i := range digests {
-		digests[i] = next(rng)
-	}
-	return digests
 }
 
 // goldenLines returns the words of lines.
@@ -252,13 +250,6 @@ func TestPrefetch(t *testing.T) {
 		}
 	}
 	for _, count := range []int{0, 3} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("no panic for %d lines", count)
-				}
-			}()
-			Prefetch(lines[:count], []uint64{1})
-		}()
+		kerneltest.Panics(t, "", func() { Prefetch(lines[:count], []uint64{1}) })
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -77,53 +76,45 @@ func TestSlidingModel(t *testing.T) {
 	})
 }
 
-// TestSlidingLevels compares results and memory for every batch length from 0 to 300, one
-// after the other on the same lines, with guard pages around all buffers.
+// TestSlidingLevels begins with lines that no call has made: cells of any dates, empty ones in
+// between.
 func TestSlidingLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		for kind := range digestBatches {
 			for _, front := range []bool{false, true} {
-				compareSliding(t, kind, front)
+				slidingLevels(t, kind, front)
 			}
 		}
 	})
 }
 
-func compareSliding(t *testing.T, kind int, front bool) {
+func slidingLevels(t *testing.T, kind int, front bool) {
 	t.Helper()
-	const most = 300
 	rng := rand.New(rand.NewPCG(43, uint64(kind)))
-	filter, plain := kerneltest.Guarded[[8]uint64](t, layout.SlidingLines, front), make([]layout.Line, layout.SlidingLines)
-	// Lines that no call has made: cells of any dates, empty ones in between.
-	fillLines(filter, 8)
-	for i := range filter {
-		for c := range filter[i] {
-			filter[i][c] |= layout.SlidingPresent
-			if rng.IntN(3) == 0 || slices.ContainsFunc(filter[i][:c], func(other uint64) bool { return (other^filter[i][c])>>layout.SlidingDateBits == 0 }) {
-				filter[i][c] = 0
+	words, dates := guardedPart[uint64](t, mostElements, front), guardedPart[uint16](t, mostElements, front)
+	befores, overflows := guardedPart[uint16](t, mostElements, front), guardedPart[uint32](t, mostElements, front)
+	test := levelTest{lines: layout.SlidingLines, front: front, rng: rng}
+	test.start = func(lines, _ []layout.Line) {
+		fillLines(lines, 8)
+		for i := range lines {
+			for c := range lines[i] {
+				lines[i][c] |= layout.SlidingPresent
+				if rng.IntN(3) == 0 || slices.ContainsFunc(lines[i][:c], func(other uint64) bool { return (other^lines[i][c])>>layout.SlidingDateBits == 0 }) {
+					lines[i][c] = 0
+				}
 			}
 		}
 	}
-	copy(plain, filter)
-	words, dates := kerneltest.Guarded[uint64](t, most, front), kerneltest.Guarded[uint16](t, most, front)
-	befores, overflows := kerneltest.Guarded[uint16](t, most, front), kerneltest.Guarded[uint32](t, most, front)
-	for n := range most + 1 {
-		word, date := kerneltest.Part(words, n, front), kerneltest.Part(dates, n, front)
-		before, overflow := kerneltest.Part(befores, n, front), kerneltest.Part(overflows, n, front)
-		d := make([]digest.Digest, n)
-		slidingBatch(rng, d, date, kind, 100*n)
-		copy(word, lows(d))
-		want, wantOverflow := make([]uint16, n), make([]uint32, n)
-		var wanted int
-		got := TestAndSetSliding(filter, before, word, date, overflow)
-		kerneltest.AtLevel(cpu.Generic, func() { wanted = TestAndSetSliding(plain, want, word, date, wantOverflow) })
-		if got != wanted || !slices.Equal(before, want) || !slices.Equal(overflow[:got], wantOverflow[:wanted]) {
-			t.Fatalf("%s: %d elements: dates or overflows differ", digestBatches[kind].name, n)
-		}
-		if !slices.Equal(filter, plain) {
-			t.Fatalf("%s: %d elements: memory differs", digestBatches[kind].name, n)
+	test.draw = func(d []digest.Digest) { slidingBatch(rng, d, dates(len(d)), kind, 100*len(d)) }
+	test.call = func(n int) levelCall {
+		word, date, before, overflow := words(n), dates(n), befores(n), overflows(n)
+		return func(lines, _ []layout.Line, _ []uint64, digests []digest.Digest) any {
+			copy(word, lows(digests))
+			n := TestAndSetSliding(lines, before, word, date, overflow)
+			return [2]any{slices.Clone(before), slices.Clone(overflow[:n])}
 		}
 	}
+	test.run(t)
 }
 
 func TestSlidingPanics(t *testing.T) {

@@ -33,7 +33,7 @@ var stableShapes = func() (shapes []StableParams) {
 	return shapes
 }()
 
-// TestStableLevels compares verdicts, counts and memory for every batch length
+// TestStableLevels compares verdicts, counts and memory for batches of lengths
 // from 0 to 300, with guard pages around all buffers.
 func TestStableLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
@@ -41,11 +41,13 @@ func TestStableLevels(t *testing.T) {
 			t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
 				for i, batch := range digestBatches {
 					rng := rand.New(rand.NewPCG(uint64(p.K), uint64(i)))
-					test := levelTest[StableCounts]{lines: 7, front: i%2 == 0, batch: batch, rng: rng}
-					test.call = func(int) func([]layout.Line, []uint64, []digest.Digest, *StableCounts) {
+					test := levelTest{lines: 7, front: i%2 == 0, rng: rng, draw: batch.drawing(rng)}
+					test.call = func(int) levelCall {
 						position := rng.Uint64() >> rng.UintN(64)
-						return func(lines []layout.Line, seen []uint64, digests []digest.Digest, c *StableCounts) {
-							TestAndSetStable(lines, seen, digests, position, p, c)
+						return func(lines, _ []layout.Line, seen []uint64, digests []digest.Digest) any {
+							var c StableCounts
+							TestAndSetStable(lines, seen, digests, position, p, &c)
+							return c
 						}
 					}
 					test.run(t)

@@ -323,28 +323,14 @@ func streamStable(t *testing.T, p StableParams, lines int) {
 	rng := rand.New(rand.NewPCG(uint64(lines), 5))
 	filter, counts := make([]layout.Line, lines), StableCounts{}
 	model := &stableModel{StableParams: p, lines: lines, set: map[[2]uint64]bool{}}
-	digests := bloomDigests(rng, 3000)
-	for at := 0; at < len(digests); {
-		n := min(rng.IntN(200), len(digests)-at)
-		seen := make([]uint64, n/64+2)
-		for i := range seen {
-			seen[i] = rng.Uint64()
-		}
-		after := seen[(n+63)/64]
-		TestAndSetStable(filter, seen, digests[at:at+n], uint64(at+1), p, &counts)
-		for i := range n {
-			want := model.testAndSet(digests[at+i], uint64(at+i+1))
-			if got := seen[i/64]>>(i%64)&1 != 0; got != want {
-				t.Fatalf("element %d seen %v, want %v", at+i, got, want)
-			}
-		}
-		if n%64 != 0 && seen[n/64]>>(n%64) != 0 {
-			t.Fatalf("bits above element %d are left", n)
-		}
-		if seen[(n+63)/64] != after {
-			t.Fatalf("seen is written beyond %d elements", n)
-		}
-		at += n
+	digests := bloomDigests(rng, 1000)
+	stream := modelTest{
+		name: p, n: len(digests), batch: func(int) int { return rng.IntN(200) },
+		kernel: func(from, to int, seen []uint64) {
+			TestAndSetStable(filter, seen, digests[from:to], uint64(from+1), p, &counts)
+		},
+		model: func(i int) bool { return model.testAndSet(digests[i], uint64(i+1)) },
 	}
+	stream.run(t)
 	model.compare(t, filter, counts)
 }

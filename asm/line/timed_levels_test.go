@@ -5,28 +5,42 @@ package line
 import (
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// timedDigests are the streams of digestBatches, and the stream of few elements of
-// randomTimedStream.
-func timedDigests(rng *rand.Rand, n int, p *TimedParams, kind int) *timedStream {
-	s := randomTimedStream(rng, n, p)
-	if kind < len(digestBatches) {
-		fillDigests(rng, s.digests, digestBatches[kind].digest)
+// timedLevels is a test of batches that stream draws, of up to most elements. Now is the time of
+// the last element of the batch before.
+func timedLevels(t *testing.T, rng *rand.Rand, p TimedParams, most int, stream func(n int) *timedStream) *levelTest {
+	var s *timedStream
+	front := rng.IntN(2) == 0
+	times, places := guardedPart[int64](t, most, front), guardedPart[uint32](t, most, front)
+	return &levelTest{
+		front: front, rng: rng,
+		draw: func(digests []digest.Digest) {
+			s = stream(len(digests))
+			copy(digests, s.digests)
+		},
+		call: func(n int) levelCall {
+			ticks, points, now := times(n), places(n), p
+			copy(ticks, s.ticks)
+			copy(points, s.points)
+			if n > 0 {
+				p.Now = ticks[n-1]
+			}
+			return func(lines, spare []layout.Line, seen []uint64, digests []digest.Digest) any {
+				var c TimedCounts
+				TestAndSetTimed(TimedRows{lines, spare}, seen, digests, ticks, points, &now, &c)
+				return c
+			}
+		},
 	}
-	return s
 }
 
-// TestTimedLevels compares verdicts, counts and memory for every batch length from
-// 0 to 300, one after the other on the same lines, with guard pages around all buffers.
 func TestTimedLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(21, 22))
@@ -35,39 +49,19 @@ func TestTimedLevels(t *testing.T) {
 				p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
 				for kind := range len(digestBatches) + 1 {
 					p.Now, p.Slack = layout.NoTick, p.Window/4
-					compareTimed(t, rng, &p, (mode+kind)%2 == 0, kind, kind%4)
+					test := timedLevels(t, rng, p, mostElements, func(n int) *timedStream {
+						s := randomTimedStream(rng, n, &p)
+						if kind < len(digestBatches) {
+							fillDigests(rng, s.digests, digestBatches[kind].digest)
+						}
+						return s
+					})
+					test.lines, test.spare = 13, kind%4
+					test.run(t)
 				}
 			}
 		}
 	})
-}
-
-func compareTimed(t *testing.T, rng *rand.Rand, p *TimedParams, front bool, kind, spare int) {
-	t.Helper()
-	const lines, most = 13, 300
-	filter := TimedRows{kerneltest.Guarded[[8]uint64](t, lines, front), kerneltest.Guarded[[8]uint64](t, spare, front)}
-	plain := TimedRows{make([]layout.Line, lines), make([]layout.Line, spare)}
-	memory, times := kerneltest.Guarded[digest.Digest](t, most, front), kerneltest.Guarded[int64](t, most, front)
-	places, words := kerneltest.Guarded[uint32](t, most, front), kerneltest.Guarded[uint64](t, (most+63)/64, front)
-	var counts, want TimedCounts
-	for n := range most + 1 {
-		s := timedDigests(rng, n, p, kind)
-		copy(kerneltest.Part(memory, n, front), s.digests)
-		copy(kerneltest.Part(times, n, front), s.ticks)
-		copy(kerneltest.Part(places, n, front), s.points)
-		seen, wanted := kerneltest.Part(words, bitWords(n), front), make([]uint64, (n+63)/64)
-		TestAndSetTimed(filter, seen, kerneltest.Part(memory, n, front), kerneltest.Part(times, n, front), kerneltest.Part(places, n, front), p, &counts)
-		kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(plain, wanted, s.digests, s.ticks, s.points, p, &want) })
-		if !slices.Equal(seen, wanted) || counts != want {
-			t.Fatalf("%+v: %d elements: verdicts or counts %+v and %+v differ", *p, n, counts, want)
-		}
-		if !slices.Equal(filter.Lines, plain.Lines) || !slices.Equal(filter.Spare, plain.Spare) {
-			t.Fatalf("%+v: %d elements: memory differs", *p, n)
-		}
-		if n > 0 {
-			p.Now = s.ticks[n-1]
-		}
-	}
 }
 
 // TestTimedLevelsAnyMemory starts from lines that no call has made: in the last two words
@@ -77,49 +71,50 @@ func TestTimedLevelsAnyMemory(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
 		for _, p := range timedShapes {
 			for mode := range 4 {
-				p.Refresh, p.Across = mode&1 != 0, mode&2 != 0
-				lines := make([]layout.Line, 200)
-				fillLines(lines, 8)
-				for i := range lines {
-					for w := range layout.TimedCells {
-						lines[i][w] = lines[i][w]&^(7<<61) | uint64(w)<<61
-						if rng.IntN(16) == 0 {
-							lines[i][w] = 0
+				p.Refresh, p.Across, p.Now, p.Slack = mode&1 != 0, mode&2 != 0, rng.Int64(), p.Window/4
+				var rows TimedRows
+				test := timedLevels(t, rng, p, 2000, func(n int) *timedStream {
+					s := randomTimedStream(rng, n, &p)
+					for i := range s.digests {
+						d := rng.Uint64()
+						at, _ := bits.Mul64(d, uint64(len(rows.Lines)))
+						home := &rows.Lines[at]
+						if len(rows.Spare) > 0 && rng.IntN(2) == 0 {
+							home = rows.spareOf(at, rows.share())
 						}
+						s.digests[i] = digest.Digest{home[rng.IntN(layout.TimedCells)], d}
+						s.ticks[i] = p.Origin + rng.Int64N(1<<(p.TickBits-1)) // era 0 leaves fingerprints as they are
 					}
-					lines[i][6] &^= 1 << 63
-					if mode == 0 || i < 20 {
-						lines[i][7] &^= 1 << 63
-					}
+					return s
+				})
+				test.lines, test.lengths = 180, []int{2000}
+				if mode != 0 {
+					test.spare = 20
 				}
-				rows := TimedRows{lines[20:], lines[:20]}
-				if mode == 0 {
-					rows.Spare = nil
+				test.start = func(lines, spare []layout.Line) {
+					rows = TimedRows{lines, spare}
+					anyTimed(rng, lines, mode == 0)
+					anyTimed(rng, spare, true)
 				}
-				plain := slices.Clone(lines)
-				same := TimedRows{plain[20:], plain[:len(rows.Spare)]}
-				s := randomTimedStream(rng, 2000, &p)
-				for i := range s.digests {
-					d := rng.Uint64()
-					at, _ := bits.Mul64(d, uint64(len(rows.Lines)))
-					home := &rows.Lines[at]
-					if len(rows.Spare) > 0 && rng.IntN(2) == 0 {
-						home = rows.spareOf(at, rows.share())
-					}
-					s.digests[i] = digest.Digest{home[rng.IntN(layout.TimedCells)], d}
-					s.ticks[i] = p.Origin + rng.Int64N(1<<(p.TickBits-1)) // era 0 leaves fingerprints as they are
-				}
-				var counts, want TimedCounts
-				seen, wanted := make([]uint64, 32), make([]uint64, 32)
-				p.Now, p.Slack = s.ticks[0], p.Window/4
-				TestAndSetTimed(rows, seen, s.digests, s.ticks, s.points, &p, &counts)
-				kerneltest.AtLevel(cpu.Generic, func() { TestAndSetTimed(same, wanted, s.digests, s.ticks, s.points, &p, &want) })
-				if !slices.Equal(seen, wanted) || counts != want || !slices.Equal(lines, plain) {
-					t.Fatalf("%+v: verdicts, memory or counts %+v and %+v differ", p, counts, want)
-				}
+				test.run(t)
 			}
 		}
 	})
+}
+
+// anyTimed fills lines with cells. A line of which no cell may be in a spare line has no such mark.
+func anyTimed(rng *rand.Rand, lines []layout.Line, unspilled bool) {
+	for i := range lines {
+		for w := range layout.TimedCells {
+			if rng.IntN(16) != 0 {
+				lines[i][w] = rng.Uint64()>>3 | uint64(w)<<61
+			}
+		}
+		lines[i][6], lines[i][7] = rng.Uint64()>>1, rng.Uint64()
+		if unspilled {
+			lines[i][7] &^= 1 << 63
+		}
+	}
 }
 
 // goldenTimes are the same ticks and points on every CPU: time walks, now and then steps

@@ -34,43 +34,23 @@ func checkTimed(t *testing.T, p TimedParams, lineCount, spareCount, batch int, s
 	model := newTimedModel(p, lineCount, spareCount)
 	rows := TimedRows{make([]layout.Line, lineCount), make([]layout.Line, spareCount)}
 	var c TimedCounts
-	for from := 0; from < len(s.digests); from += batch {
-		to := min(from+batch, len(s.digests))
-		seen := make([]uint64, (to-from+63)/64+1)
-		for i := range seen {
-			seen[i] = math.MaxUint64
-		}
-		if from > 0 {
-			p.Now = s.ticks[from]
-		}
-		model.p = p
-		TestAndSetTimed(rows, seen, s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
-		for i := from; i < to; i++ {
-			want := model.testAndSet(s.digests[i], s.ticks[i], s.points[i])
-			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
-				t.Fatalf("%+v: element %d, tick %d: copy %v, want %v", p, i, s.ticks[i], got, want)
+	stream := modelTest{
+		name: p, n: len(s.digests), batch: always(batch),
+		kernel: func(from, to int, seen []uint64) {
+			if from > 0 {
+				p.Now = s.ticks[from]
 			}
-		}
-		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
-			t.Fatalf("bits beyond %d elements are set", to-from)
-		}
-		if seen[len(seen)-1] != math.MaxUint64 {
-			t.Fatalf("words beyond those of %d elements were written", to-from)
-		}
+			model.p = p
+			TestAndSetTimed(rows, seen, s.digests[from:to], s.ticks[from:to], s.points[from:to], &p, &c)
+		},
+		model: func(i int) bool { return model.testAndSet(s.digests[i], s.ticks[i], s.points[i]) },
 	}
+	stream.run(t)
 	if c != model.c {
 		t.Fatalf("%+v: counts %+v, want %+v", p, c, model.c)
 	}
-	for i := range rows.Lines {
-		if want := model.line(i); rows.Lines[i] != want {
-			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, rows.Lines[i], want)
-		}
-	}
-	for i := range rows.Spare {
-		if want := model.words(model.spare[i]); rows.Spare[i] != want {
-			t.Fatalf("%+v: spare line %d\n%x, want\n%x", p, i, rows.Spare[i], want)
-		}
-	}
+	checkLines(t, p, rows.Lines, model.line)
+	checkLines(t, p, rows.Spare, func(i int) layout.Line { return model.words(model.spare[i]) })
 }
 
 // randomTimedStream draws digests from few values, so that lines see copies,
@@ -126,8 +106,8 @@ func timedAgainstModel(t *testing.T) {
 			for _, lines := range []int{1, 3, 16} {
 				for i, batch := range []int{1, 63, 64, 65, 1000} {
 					p.Now, p.Slack = []int64{layout.NoTick, 0}[i%2], p.Window>>i
-					checkTimed(t, p, lines, 0, batch, randomTimedStream(rng, 400, &p))
-					checkTimed(t, p, lines, 1+i%(lines+1), batch, randomTimedStream(rng, 400, &p))
+					checkTimed(t, p, lines, 0, batch, randomTimedStream(rng, 200, &p))
+					checkTimed(t, p, lines, 1+i%(lines+1), batch, randomTimedStream(rng, 200, &p))
 				}
 			}
 		}

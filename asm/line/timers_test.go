@@ -25,50 +25,37 @@ func checkTimers(t *testing.T, p TimerParams, lineCount, batch int, digests []di
 	rule, model := timerRule(t, p), newTimerModel(p, lineCount)
 	lines := make([]layout.Line, lineCount)
 	var c TimerCounts
-	missed, swept := uint64(0), ticks[0]
-	interval := uint64(p.SweepInterval())
-	for from := 0; from < len(digests); {
-		for ticks[from]-swept > interval {
-			swept += interval
-			SweepTimers(lines, swept, rule, &c)
-			if c.NonZero == 0 {
-				swept = ticks[from]
+	swept, interval := ticks[0], uint64(p.SweepInterval())
+	stream := modelTest{
+		name: p, n: len(digests),
+		batch: func(from int) int {
+			for ticks[from]-swept > interval {
+				swept += interval
+				SweepTimers(lines, swept, rule, &c)
+				if c.NonZero == 0 {
+					swept = ticks[from]
+				}
 			}
-		}
-		to := from + 1
-		for to < len(digests) && to < from+batch && ticks[to]-swept <= interval {
-			to++
-		}
-		seen := slices.Repeat([]uint64{math.MaxUint64}, (to-from+63)/64+1)
-		TestAndSetTimers(lines, seen, digests[from:to], ticks[from:to], rule, &c)
-		for i := from; i < to; i++ {
-			want := model.testAndSet(digests[i], ticks[i])
-			if got := seen[(i-from)/64]>>((i-from)%64)&1 == 1; got != want {
-				t.Fatalf("%+v: element %d at tick %d: seen %v, want %v", p, i, ticks[i], got, want)
+			n := 1
+			for from+n < len(digests) && n < batch && ticks[from+n]-swept <= interval {
+				n++
 			}
-			if !want {
-				missed++
-			}
-		}
-		if n := (to - from) % 64; n != 0 && seen[(to-from)/64]>>n != 0 {
-			t.Fatalf("bits beyond %d elements are set", to-from)
-		}
-		if seen[len(seen)-1] != math.MaxUint64 {
-			t.Fatalf("words beyond those of %d elements were written", to-from)
-		}
-		from = to
+			return n
+		},
+		kernel: func(from, to int, seen []uint64) {
+			TestAndSetTimers(lines, seen, digests[from:to], ticks[from:to], rule, &c)
+		},
+		model: func(i int) bool { return model.testAndSet(digests[i], ticks[i]) },
 	}
+	want := TimerCounts{Missed: stream.run(t)}
 	last := ticks[len(ticks)-1]
 	SweepTimers(lines, last, rule, &c)
-	total := uint64(0)
-	for i := range lines {
-		want, live := model.line(i, last)
-		total += live
-		if lines[i] != want {
-			t.Fatalf("%+v: line %d\n%x, want\n%x", p, i, lines[i], want)
-		}
-	}
-	if want := (TimerCounts{NonZero: total, Missed: missed}); c != want {
+	checkLines(t, p, lines, func(i int) layout.Line {
+		line, live := model.line(i, last)
+		want.NonZero += live
+		return line
+	})
+	if c != want {
 		t.Fatalf("%+v: counts %+v, want %+v", p, c, want)
 	}
 }
@@ -262,7 +249,7 @@ func timerRule(t testing.TB, p TimerParams) *TimerRule {
 	return r
 }
 
-// TestTimerLevels compares verdicts, counts and memory for every batch length from 0
+// TestTimerLevels compares verdicts, counts and memory for batches of lengths from 0
 // to 300, with guard pages around all buffers.
 func TestTimerLevels(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
@@ -270,16 +257,18 @@ func TestTimerLevels(t *testing.T) {
 			for i, p := range timerShapes {
 				t.Run(fmt.Sprintf("%s/%+v", batch.name, p), func(t *testing.T) {
 					rng, rule := rand.New(rand.NewPCG(uint64(i), 3)), timerRule(t, p)
-					front, times := i%2 == 0, kerneltest.Guarded[uint64](t, 300, i%2 == 0)
-					test := levelTest[TimerCounts]{lines: 5, front: front, batch: batch, rng: rng}
-					test.call = func(n int) func([]layout.Line, []uint64, []digest.Digest, *TimerCounts) {
-						ticks, now := kerneltest.Part(times, n, front), rng.Uint64()>>rng.IntN(64)
+					front, times := i%2 == 0, guardedPart[uint64](t, mostElements, i%2 == 0)
+					test := levelTest{lines: 5, front: front, rng: rng, draw: batch.drawing(rng)}
+					test.call = func(n int) levelCall {
+						ticks, now := times(n), rng.Uint64()>>rng.IntN(64)
 						copy(ticks, timerTicks(rng, n, rng.Uint64()>>rng.IntN(64)>>8, 2*p.Window))
-						return func(lines []layout.Line, seen []uint64, digests []digest.Digest, c *TimerCounts) {
-							TestAndSetTimers(lines, seen, digests, ticks, rule, c)
+						return func(lines, _ []layout.Line, seen []uint64, digests []digest.Digest) any {
+							var c TimerCounts
+							TestAndSetTimers(lines, seen, digests, ticks, rule, &c)
 							if n%3 == 0 { // the kernels agree even without sweeps
-								SweepTimers(lines, now, rule, c)
+								SweepTimers(lines, now, rule, &c)
 							}
+							return c
 						}
 					}
 					test.run(t)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,25 +103,30 @@ func TestDescriptions(t *testing.T) {
 		gopacket.CaptureInfo{Timestamp: time.Unix(-1<<40, 0), InterfaceIndex: 7, AncillaryData: []any{layers.LinkTypeIPv4}}, []byte("raw"),
 		gopacket.CaptureInfo{Timestamp: at, InterfaceIndex: 7, AncillaryData: []any{"other"}}, []byte{},
 	}
+	src := gopackets.NewSource(&s, gopackets.SourceConfig{})
 	var b capture.Batch
-	if err := gopackets.NewSource(&s, gopackets.SourceConfig{}).Next(&b); err != nil {
-		t.Fatal(err)
+	var got []packet
+	var interfaces []uint32
+	var err error
+	for err = src.Next(&b); err == nil; err = src.Next(&b) { // what was read ahead by then
+		for i, f := range b.Frames {
+			it := &b.Interfaces[f.Interface]
+			got = append(got, packet{string(b.Data(i)), f.Time, f.WireLen, it.LinkType, it.Name})
+			interfaces = append(interfaces, f.Interface)
+		}
 	}
-	for i, want := range []packet{
+	want := []packet{
 		{"cut", at.UnixNano(), 1500, capture.LinkEthernet, "interface 7"},
 		{"untimed", capture.NoTime, 7, capture.LinkEthernet, "interface 3"},
 		{"wild", math.MaxInt64, min(math.MaxInt, math.MaxUint32), capture.LinkEthernet, "interface 7"},
 		{"raw", math.MinInt64 + 1, 3, capture.LinkIPv4, "interface 7"},
 		{"", at.UnixNano(), 0, capture.LinkEthernet, "interface 7"},
-	} {
-		f := &b.Frames[i]
-		it := &b.Interfaces[f.Interface]
-		if got := (packet{string(b.Data(i)), f.Time, f.WireLen, it.LinkType, it.Name}); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
 	}
-	if len(b.Interfaces) != 3 || b.Frames[0].Interface != b.Frames[4].Interface {
-		t.Errorf("%+v", b.Interfaces)
+	if err != io.EOF || !slices.Equal(got, want) {
+		t.Errorf("%v; got %+v, want %+v", err, got, want)
+	}
+	if len(b.Interfaces) != 3 || !slices.Equal(interfaces, []uint32{0, 1, 0, 2, 0}) {
+		t.Errorf("%v of %+v", interfaces, b.Interfaces)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestTimed(t *testing.T) {
 // TestCoarse compares rows of coarse and of fine cells with window.Coarse, over windows of
 // elements: all rates.
 func TestCoarse(t *testing.T) {
-	const elements, size = 300_000, 20_000
+	const elements, size = 150_000, 10_000
 	s := newTestStream(elements, 0.6, size, 9)
 	distinct, gaps := s.load(size)
 	for _, c := range []struct {
@@ -67,8 +67,8 @@ func TestCoarse(t *testing.T) {
 		refresh bool
 		lines   int
 	}{
-		{"coarse", false, 900}, {"coarse", false, 1100}, {"coarse", true, 900}, {"coarse", true, 1100},
-		{"fine", false, 1000}, {"fine", false, 1400}, {"fine", true, 1000}, {"fine", true, 1400},
+		{"coarse", false, 450}, {"coarse", false, 550}, {"coarse", true, 450}, {"coarse", true, 550},
+		{"fine", false, 500}, {"fine", false, 700}, {"fine", true, 500}, {"fine", true, 700},
 	} {
 		p := planned(t, Question{
 			Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: c.lines * lineBits, FPR: 1e-5, Refresh: c.refresh,

@@ -37,7 +37,7 @@ func newElements(t *testing.T, cfg window.TimedConfig, n, inWindow int) *window.
 // TestTimedModel compares the evictions of filters with the model, at loads of 2.5 to 9
 // live elements a line, in windows of elements and of time.
 func TestTimedModel(t *testing.T) {
-	const lines, n = 13_000, 1_500_000
+	const lines, n = 6500, 600_000
 	for _, load := range []float64{2.5, 2.75, 3, 3.3, 3.7, 4, 4.5, 5, 5.5, 6.2, 7, 8, 9} {
 		size := int(load * float64(lines-window.SpareLines(lines)))
 		for _, w := range []window.Window{{Packets: int64(size)}, {Duration: time.Hour}} {
@@ -56,7 +56,7 @@ func TestTimedModel(t *testing.T) {
 // TestTimedNeeds measures misses in a tenth less and a tenth more memory than a plan's
 // need.
 func TestTimedNeeds(t *testing.T) {
-	const elements, size = 600_000, 40_000
+	const elements, size = 300_000, 20_000
 	s := lagged(elements, size, 0.6)
 	for _, fnr := range []float64{0.1, 0.03, 0.01, 0.003} {
 		q := s.question

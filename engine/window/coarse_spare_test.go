@@ -114,7 +114,7 @@ func TestCoarseMissesCounted(t *testing.T) {
 				return now + 1000, now
 			},
 		} {
-			for _, lines := range []int{1, 13, 60, 130, 200, 1000} {
+			for _, lines := range []int{1, 13, 130, 1000} {
 				for i := range 4 {
 					cfg := CoarseConfig{Window: Window{Duration: 1240 * time.Microsecond}, Fine: fine, Memory: lines * layout.LineSize, Refresh: i&1 != 0, Limit: i / 2 << 20}
 					checkMissesCounted(t, name, cfg, next)
@@ -128,7 +128,7 @@ func checkMissesCounted(t *testing.T, name string, cfg CoarseConfig, next func(*
 	t.Helper()
 	rng := rand.New(rand.NewPCG(91, uint64(cfg.Memory)))
 	s, now := &check.Packets{}, int64(1_700_000_000_000_000_000)
-	for i := range 40_000 {
+	for i := range 25_000 {
 		d := digest.Digest{rng.Uint64(), rng.Uint64()}
 		if i > 2000 && rng.IntN(3) == 0 {
 			d = s.Digests[i-1-rng.IntN(2000)]

@@ -17,6 +17,7 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // attacker is a peer of a listener that means no good, at another address than the honest
@@ -66,20 +67,7 @@ func (a *attacker) packets(n int, at int64) []byte {
 		frame := slices.Concat([]byte{2, 0, 0, 0, 0, 1}, hostileSource, []byte{8, 0x88}, binary.BigEndian.AppendUint32(nil, a.sent), make([]byte, 42))
 		b.Append(capture.Frame{Time: at, Interface: iface}, frame)
 	}
-	return encodedBatch(a.t, &b)
-}
-
-func encodedBatch(t *testing.T, b *capture.Batch) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{})
-	if err := w.Write(b, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return clitest.Encoded(a.t, &b)
 }
 
 // round does everything once.
@@ -112,7 +100,7 @@ func (a *attacker) round(at int64) {
 	for i := range 2000 {
 		many.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: fmt.Sprint(a.rng.Uint64(), i)})
 	}
-	a.say(encodedBatch(a.t, &many), false)
+	a.say(clitest.Encoded(a.t, &many), false)
 	for range 3 { // the receiver may be behind
 		a.say(a.packets(1, at), true)
 	}

@@ -3,17 +3,15 @@
 package cli_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // headersOnly writes a capture of 100 different datagrams over IPv6, from as many ports if
@@ -33,13 +31,7 @@ func headersOnly(t *testing.T, cut int, ports bool, sum byte) string {
 		frame = append(frame, append(make([]byte, 99), byte(i))...)
 		b.Append(capture.Frame{Time: 1e18 + int64(i)*1000, Interface: n, WireLen: uint32(len(frame))}, frame[:min(cut, len(frame))])
 	}
-	name := filepath.Join(t.TempDir(), "headers.pcapng")
-	var out bytes.Buffer
-	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{})
-	if err := errors.Join(w.Write(b, nil), w.Close(), os.WriteFile(name, out.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return writeInput(t, filepath.Join(t.TempDir(), "headers.pcapng"), clitest.Encoded(t, b))
 }
 
 // TestHeadersOnly runs commands on captures that do not tell packets apart.

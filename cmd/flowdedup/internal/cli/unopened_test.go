@@ -6,14 +6,13 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // stations are the hardware addresses of an Ethernet frame.
@@ -43,20 +42,7 @@ func framesIn(t *testing.T, link capture.LinkType, frames ...[]byte) string {
 	for n, frame := range frames {
 		b.Append(capture.Frame{Interface: at, Time: 1_700_000_000_000_000_000 + int64(n)*100_000}, frame)
 	}
-	name := filepath.Join(t.TempDir(), "frames.pcapng")
-	file, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	w := pcapfile.NewWriter(file, pcapfile.WriterOptions{})
-	if err := w.Write(&b, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return writeInput(t, filepath.Join(t.TempDir(), "frames.pcapng"), clitest.Encoded(t, &b))
 }
 
 // lastAnswer runs a command with --json, and returns its last line and what it warned of.

@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
-	"github.com/google/gopacket/pcapgo"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
@@ -304,23 +302,11 @@ func TestShortHelp(t *testing.T) {
 // writeRaw makes a capture of raw IP.
 func writeRaw(t *testing.T, packets ...string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "raw.pcap")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
+	var frames [][]byte
+	for _, p := range packets {
+		frames = append(frames, []byte(p))
 	}
-	defer f.Close()
-	w := pcapgo.NewWriter(f)
-	if err := w.WriteFileHeader(1<<16, layers.LinkTypeRaw); err != nil {
-		t.Fatal(err)
-	}
-	for i, p := range packets {
-		info := gopacket.CaptureInfo{Timestamp: time.Unix(int64(i), 0), CaptureLength: len(p), Length: len(p)}
-		if err := w.WritePacket(info, []byte(p)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return name
+	return writeEvery(t, "raw.pcap", layers.LinkTypeRaw, 0, time.Second, frames...)
 }
 
 // TestTunnelsNoticed checks that identity inner is suggested if most packets are in

@@ -3,6 +3,7 @@
 package clitest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -86,6 +87,17 @@ func WritePart(t *testing.T, name, from string, part func(number int, b *capture
 		t.Fatal(err)
 	}
 	return numbers
+}
+
+// Encoded returns a capture of the packets of a batch.
+func Encoded(t *testing.T, b *capture.Batch) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{})
+	if err := errors.Join(w.Write(b, nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // HourlyPcap makes a capture of IPv4 headers, one an hour.

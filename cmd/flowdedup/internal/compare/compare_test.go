@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
@@ -81,12 +80,7 @@ func frames(t *testing.T, name string, numbers []int, times []int64) string {
 	for i, n := range numbers {
 		b.Append(capture.Frame{Time: times[i]}, frame(n))
 	}
-	var out bytes.Buffer
-	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{})
-	if err := errors.Join(w.Write(&b, nil), w.Close(), os.WriteFile(name, out.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return clitest.WriteInput(t, name, clitest.Encoded(t, &b))
 }
 
 // tap makes a capture, and what a tap saw of it: without 1,000 packets, by a clock that is
