@@ -84,6 +84,7 @@ type layout struct {
 	Title, XLabel, YLabel    string
 	Width, Height            int
 	Left, Right, Top, Bottom float64 // of the area that the lines lie in
+	Zero                     float64 // where values are 0, at Bottom without negative ones
 	XTicks, YTicks           []placed
 	Legend                   bool // the axis names columns of one kind
 	Series                   []drawn
@@ -133,6 +134,9 @@ func (l *layout) markup() Markup {
 	b.Addf(`<text class="label end" transform="translate(15 %v) rotate(-90)">%s</text>`+"\n", l.Top, l.YLabel)
 	for i := range l.Series {
 		l.Series[i].addTo(&b, l.Legend)
+	}
+	if l.Zero < l.Bottom {
+		b.Addf(`<path class="zero" d="M%v %vH%v"/>`+"\n", l.Left, l.Zero, l.Right)
 	}
 	b.Addf("</svg>\n")
 	return b.Markup()
@@ -222,6 +226,10 @@ func (c Chart) layOut(all []numbered) *layout {
 	}
 	l.Bottom = l.Top + plotHeight
 	l.Height = int(l.Bottom) + bottom
+	l.Zero = l.Bottom
+	if c.Y.Scale == Linear {
+		l.Zero = l.up(y.at(0))
+	}
 	for _, t := range x.ticks {
 		l.XTicks = append(l.XTicks, placed{At: l.across(t.at), Label: t.label})
 	}

@@ -185,3 +185,22 @@ func FuzzAxis(f *testing.F) {
 		}
 	})
 }
+
+// TestColumns stands columns on each other, and hangs others below 0. Neighbors differ without
+// colors, and a line parts those above from those below.
+func TestColumns(t *testing.T) {
+	kind := func(name string, y float64) Columns { return Columns{Name: name, List: []Column{{0, 1, y}}} }
+	svg := draw(t, Chart{Title: "Changes", X: Axis{Scale: Linear}, Y: Axis{Scale: Linear}, Columns: []Columns{kind("back", 2), kind("new", 5), kind("gone", -3)}})
+	for i, edged := range []bool{true, false, true} {
+		s := svg.all("series")[i]
+		if areas, lines := len(s.all("area")), len(s.all("line")); areas != 2 || (lines == 2) != edged {
+			t.Errorf("columns %d: %d areas and %d edges, want them on the chart and in the legend", i, areas, lines)
+		}
+	}
+	if n := len(svg.all("zero")); n != 1 {
+		t.Errorf("%d lines at 0", n)
+	}
+	if n := len(draw(t, Chart{X: Axis{Scale: Linear}, Y: Axis{Scale: Linear}, Columns: []Columns{kind("one", 2)}}).all("zero")); n != 0 {
+		t.Errorf("%d lines at 0 without anything below", n)
+	}
+}

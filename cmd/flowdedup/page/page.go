@@ -174,11 +174,16 @@ func (s *Section) addTo(b *Builder) error {
 	if s.Heading != "" {
 		b.Addf("<h2>%s</h2>\n", s.Heading)
 	}
-	if err := s.figure(b); err != nil {
+	drawn, err := s.figure(b)
+	if err != nil {
 		return err
 	}
-	if s.Table != nil && len(s.Table.Columns) > 0 {
+	listed := s.Table != nil && len(s.Table.Rows) > 0
+	if listed {
 		s.Table.addTo(b, s.Heading)
+	}
+	if s.Heading != "" && !drawn && !listed && len(s.Text) == 0 {
+		b.Addf("<p>Nothing so far.</p>\n")
 	}
 	if s.Numbers != nil && len(s.Numbers.Rows) > 0 {
 		b.Addf("<details><summary>%s</summary>\n", s.Numbers.Name)
@@ -192,8 +197,9 @@ func (s *Section) addTo(b *Builder) error {
 	return nil
 }
 
-// figure adds the pictures that have anything to draw, with their caption.
-func (s *Section) figure(b *Builder) error {
+// figure adds the pictures that have anything to draw, with their caption, and reports whether
+// there are any.
+func (s *Section) figure(b *Builder) (bool, error) {
 	var drawn []Markup
 	for _, picture := range s.Pictures {
 		svg, err := picture.HTML()
@@ -201,12 +207,12 @@ func (s *Section) figure(b *Builder) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		drawn = append(drawn, svg)
 	}
 	if len(drawn) == 0 {
-		return nil
+		return false, nil
 	}
 	b.Addf("<figure>\n")
 	for _, svg := range drawn {
@@ -216,5 +222,5 @@ func (s *Section) figure(b *Builder) error {
 		b.Addf("<figcaption>%s</figcaption>\n", s.Caption)
 	}
 	b.Addf("</figure>\n")
-	return nil
+	return true, nil
 }

@@ -191,3 +191,25 @@ func TestPage(t *testing.T) {
 		}
 	}
 }
+
+// TestPageStates wants words where there are no numbers yet.
+func TestPageStates(t *testing.T) {
+	exact := Status{PacketsIn: 4, Duplicates: 2}
+	exact.Diffs.Sampled, exact.Diffs.Exact = 2, 2
+	for want, status := range map[string]*Status{
+		"The run has not begun.":                                nil,
+		"No packet has come.":                                   {},
+		"2 of 4 packets were duplicates (50.00 %)":              &exact,
+		"All sampled copies are exact: they differ in nothing.": &exact,
+		"<title>flowdedup live: eth1</title>":                   {},
+		"Loaded again every 2s. <a href=\"/?paused\">Pause</a>": {},
+	} {
+		s := &Server{origin: testOrigin}
+		if status != nil {
+			s.Update(*status)
+		}
+		if body := get(s, "GET", "/").Body.String(); !strings.Contains(body, want) {
+			t.Errorf("no %q in %s", want, body)
+		}
+	}
+}
