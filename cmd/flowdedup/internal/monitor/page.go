@@ -82,7 +82,7 @@ func (t *table) page() *page.Table {
 		out.Name = "rates"
 	}
 	for i, c := range t.Columns {
-		if c.Name == "" && !slices.ContainsFunc(t.Rows, func(row []cell) bool { return row[i].Text != "" }) {
+		if i > 0 && !slices.ContainsFunc(t.Rows, func(row []cell) bool { return row[i].Text != "" }) {
 			continue
 		}
 		kept = append(kept, i)

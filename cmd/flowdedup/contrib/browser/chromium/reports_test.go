@@ -113,7 +113,7 @@ func (p *tab) judgeAll(script, name string) {
 // picture saves what the page shows.
 func (p *tab) picture(name string) {
 	p.Helper()
-	image, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(90))
+	image, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
 	if err == nil {
 		err = os.WriteFile(name, image, 0o600)
 	}
