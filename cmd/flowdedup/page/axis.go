@@ -29,8 +29,9 @@ type Axis struct {
 }
 
 const (
-	// Ticks beyond mostTicks crowd the axis.
-	mostTicks = 9
+	// Ticks beyond these crowd an axis: at the left, where labels are low, and below, where they
+	// are wide.
+	mostTicks, mostBelow = 9, 5
 	// largest keeps sums and the next power of ten finite.
 	largest = 1e300
 	// The logarithm of a power may differ from a whole number in its last bits. Without
@@ -62,12 +63,13 @@ type tick struct {
 type span struct {
 	scale     Scale
 	low, high float64
+	most      int // ticks
 	ticks     []tick
 }
 
-// span fits the axis around values from low to high.
-func (a Axis) span(low, high float64) span {
-	s := span{scale: a.Scale}
+// span fits the axis around values from low to high. It has most ticks at most, or two more.
+func (a Axis) span(low, high float64, most int) span {
+	s := span{scale: a.Scale, most: most}
 	switch a.Scale {
 	case Log:
 		s.decades(low, high, decimal)
@@ -105,18 +107,17 @@ func (s *span) mark(v float64, label string) {
 	s.ticks = append(s.ticks, tick{s.place(v), label})
 }
 
-// decades ends the axis at powers of ten. If there are few decades, 2 and 5 get ticks
-// too.
+// decades ends the axis at powers of ten. If there is room, 2 and 5 get ticks too.
 func (s *span) decades(low, high float64, label func(m, e int) string) {
 	first, last := exponents(math.Log10(low), math.Log10(high))
 	s.low, s.high = float64(first), float64(last)
-	stride := (last-first)/mostTicks + 1
+	stride := (last-first)/s.most + 1
 	for e := first; e <= last; e++ {
 		if e%stride != 0 {
 			continue
 		}
 		s.mark(float64(e), label(1, e))
-		if last-first > 2 || e == last {
+		if 3*(last-first)+1 > s.most || e == last {
 			continue
 		}
 		s.mark(float64(e)+math.Log10(2), label(2, e))
@@ -129,7 +130,7 @@ func (s *span) powers(low, high float64) {
 	first, last := exponents(math.Log2(low), math.Log2(high))
 	s.low, s.high = float64(first), float64(last)
 	stride := 1
-	for (last-first)/stride >= mostTicks {
+	for (last-first)/stride >= s.most {
 		stride *= 2
 	}
 	for e := first; e <= last; e++ {
@@ -144,11 +145,12 @@ func (s *span) even(low, high float64) {
 	if low == high {
 		high = low + 1
 	}
-	e := math.Floor(math.Log10((high - low) / mostTicks))
+	most := float64(s.most)
+	e := math.Floor(math.Log10((high - low) / most))
 	step := 0.0
 	for _, m := range []float64{1, 2, 5, 10, 20} {
 		step = m * math.Pow(10, e)
-		if math.Ceil(high/step-slack)-math.Floor(low/step+slack) <= mostTicks {
+		if math.Ceil(high/step-slack)-math.Floor(low/step+slack) <= most {
 			break
 		}
 	}
@@ -166,8 +168,13 @@ var timeSteps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// mostTimes is how many labels of times fit beside each other.
-const mostTimes = 7
+// timesRoom is how many letters of labels of times fit beside each other.
+const timesRoom = 42
+
+// fits reports whether the labels of a length of time fit, with a tick every step.
+func fits(length, step time.Duration) bool {
+	return length/step < time.Duration(timesRoom/(len(timeFormat(step))+1))
+}
 
 // times ends the axis at the values. Ticks are round times of the zone.
 func (s *span) times(low, high float64, zone *time.Location) {
@@ -197,18 +204,18 @@ func (s *span) times(low, high float64, zone *time.Location) {
 func timeStep(length time.Duration) time.Duration {
 	for unit := time.Duration(1000); unit < time.Second; unit *= 10 {
 		for _, m := range []time.Duration{1, 2, 5} {
-			if length/(m*unit) <= mostTimes-1 {
+			if fits(length, m*unit) {
 				return m * unit
 			}
 		}
 	}
 	for _, step := range timeSteps {
-		if length/step <= mostTimes-1 {
+		if fits(length, step) {
 			return step
 		}
 	}
 	step := 24 * time.Hour
-	for length/step > mostTimes-1 {
+	for !fits(length, step) {
 		step *= 2
 	}
 	return step

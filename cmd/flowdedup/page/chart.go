@@ -12,7 +12,8 @@ import (
 )
 
 // Chart is a chart of series over common axes. Columns stand on top of each other, lines
-// lie above them.
+// lie above them. Lines have different dashes, so that they are told apart where they lie on each
+// other, and without colors.
 type Chart struct {
 	Title   string
 	X, Y    Axis
@@ -50,20 +51,21 @@ const MostSeries = 8
 // What every picture begins with: its size and its title.
 const (
 	chartStart = `<svg class="chart" viewBox="0 0 %v %v" role="img" aria-label="%s">` + "\n"
-	chartTitle = `<text class="heading" x="%v" y="20">%s</text>` + "\n"
+	chartTitle = `<text class="heading" x="%v" y="16">%s</text>` + "\n"
 )
 
-// The sizes of a drawing. The page scales it, so only the proportions matter.
+// The sizes of a drawing. The page scales it to the width of the screen. It has larger letters
+// on narrow ones, and there is room for these.
 const (
-	chartWidth  = 760
-	chartHeight = 380
-	top         = 40 // the title
-	bottom      = 48 // the labels of the axis below
-	edge        = 28 // beside the labels of the axis at the left, which is turned
-	overhang    = 48 // half of the widest label of the axis below
-	letter      = 7  // of a label: browsers have other fonts, so it is a generous guess
-	sample      = 48 // of a series, in the legend, with room around it
-	entry       = 20 // of the legend, from one to the next
+	chartWidth = 480
+	plotHeight = 230
+	top        = 34 // the title
+	bottom     = 46 // the labels of the axis below
+	edge       = 30 // beside the labels of the axis at the left, which is turned
+	letter     = 9  // of a label: browsers have other fonts, so it is a generous guess
+	sample     = 34 // of a series, in the legend
+	entry      = 20 // of the legend, from one row to the next
+	gap        = 6  // below the legend
 )
 
 // numbered is a series and its index, which selects its color and mark. One with columns
@@ -82,6 +84,7 @@ type layout struct {
 	Title, XLabel, YLabel    string
 	Width, Height            int
 	Left, Right, Top, Bottom float64 // of the area that the lines lie in
+	Zero                     float64 // where values are 0, at Bottom without negative ones
 	XTicks, YTicks           []placed
 	Legend                   bool // the axis names columns of one kind
 	Series                   []drawn
@@ -91,15 +94,17 @@ type layout struct {
 type placed struct {
 	At    float64
 	Label string
+	Down  float64 // of an entry of the legend
 }
 
 // drawn is a series and its legend entry. Paths are SVG path data.
 type drawn struct {
-	Name              string
-	Index             int
-	Path, Marks, Area string
-	KeyX, KeyY        float64
-	Sample, Mark, Key string
+	Name                string
+	Index               int
+	Path, Marks, Area   string
+	KeyX, KeyY          float64
+	Sample, Mark, Block string // of the legend; a block is that of columns
+	Key                 string // the name there
 }
 
 // HTML returns the chart as an element for a page. The error wraps [ErrEmpty] if no series
@@ -115,7 +120,7 @@ func (c Chart) HTML() (Markup, error) {
 func (l *layout) markup() Markup {
 	var b Builder
 	b.Addf(chartStart, l.Width, l.Height, l.Title)
-	b.Addf(chartTitle, l.Left, l.Title)
+	b.Addf(chartTitle, 0, l.Title)
 	for _, t := range l.XTicks {
 		b.Addf(`<path class="grid" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
 		b.Addf(`<text class="x" x="%v" y="%v" dy="18">%s</text>`+"\n", t.At, l.Bottom, t.Label)
@@ -126,9 +131,12 @@ func (l *layout) markup() Markup {
 	}
 	b.Addf(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", l.Left, l.Top, l.Bottom, l.Right)
 	b.Addf(`<text class="label end" x="%v" y="%v" dy="-8">%s</text>`+"\n", l.Right, l.Height, l.XLabel)
-	b.Addf(`<text class="label end" transform="translate(12 %v) rotate(-90)">%s</text>`+"\n", l.Top, l.YLabel)
+	b.Addf(`<text class="label end" transform="translate(15 %v) rotate(-90)">%s</text>`+"\n", l.Top, l.YLabel)
 	for i := range l.Series {
 		l.Series[i].addTo(&b, l.Legend)
+	}
+	if l.Zero < l.Bottom {
+		b.Addf(`<path class="zero" d="M%v %vH%v"/>`+"\n", l.Left, l.Zero, l.Right)
 	}
 	b.Addf("</svg>\n")
 	return b.Markup()
@@ -145,10 +153,10 @@ func (d *drawn) addTo(b *Builder, legend bool) {
 	path("line", d.Path)
 	path("marks", d.Marks)
 	if legend {
+		path("area", d.Block)
 		path("line", d.Sample)
 		path("marks", d.Mark)
-		path("area", d.Key)
-		b.Addf(`<text x="%v" y="%v" dy="4">%s</text>`, d.KeyX, d.KeyY, d.Name)
+		b.Addf(`<text x="%v" y="%v" dy="4">%s</text>`, d.KeyX, d.KeyY, d.Key)
 	}
 	b.Addf("</g>\n")
 }
@@ -205,34 +213,63 @@ func (c Chart) stacked() (all []numbered) {
 // layOut computes all positions.
 func (c Chart) layOut(all []numbered) *layout {
 	x, y := c.spans(all)
-	numbers, names := 0, 0
-	for _, t := range y.ticks {
-		numbers = max(numbers, utf8.RuneCountInString(t.label))
-	}
 	legend := len(all) > 1 || len(c.Columns) == 0
-	if legend {
-		for _, s := range all {
-			names = max(names, utf8.RuneCountInString(s.Name))
-		}
-	}
+	half := letter * widest(x.ticks) / 2
 	l := &layout{
-		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label,
-		Width: chartWidth, Height: chartHeight, Top: top, Bottom: chartHeight - bottom,
-		Left: float64(max(overhang, edge+letter*numbers)),
-		// Names take at most half of the drawing; its edge cuts off the rest.
-		Right:  float64(chartWidth - min(sample+letter*names, chartWidth/2)),
-		Legend: legend,
+		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label, Width: chartWidth, Top: top, Legend: legend,
+		Left:  float64(max(half, edge+letter*widest(y.ticks))),
+		Right: float64(chartWidth - half - 2),
+	}
+	var keys []placed
+	if legend {
+		keys = l.placeKeys(all)
+	}
+	l.Bottom = l.Top + plotHeight
+	l.Height = int(l.Bottom) + bottom
+	l.Zero = l.Bottom
+	if c.Y.Scale == Linear {
+		l.Zero = l.up(y.at(0))
 	}
 	for _, t := range x.ticks {
-		l.XTicks = append(l.XTicks, placed{l.across(t.at), t.label})
+		l.XTicks = append(l.XTicks, placed{At: l.across(t.at), Label: t.label})
 	}
 	for _, t := range y.ticks {
-		l.YTicks = append(l.YTicks, placed{l.up(t.at), t.label})
+		l.YTicks = append(l.YTicks, placed{At: l.up(t.at), Label: t.label})
 	}
 	for i, s := range all {
-		l.Series = append(l.Series, l.draw(s, i, &x, &y))
+		d := l.draw(s, &x, &y, len(c.Columns) > 1)
+		if legend {
+			d.key(&s, keys[i])
+		}
+		l.Series = append(l.Series, d)
 	}
 	return l
+}
+
+// widest returns the letters of the longest label.
+func widest(ticks []tick) (most int) {
+	for _, t := range ticks {
+		most = max(most, utf8.RuneCountInString(t.label))
+	}
+	return most
+}
+
+// placeKeys lays out the legend above the area of the lines, row by row, and moves the area
+// down. At of an entry is its left end.
+func (l *layout) placeKeys(all []numbered) (keys []placed) {
+	at := 0
+	for _, s := range all {
+		name := shorten(s.Name, (chartWidth-sample)/letter)
+		wide := sample + letter*(utf8.RuneCountInString(name)+1)
+		if len(keys) == 0 || at+wide > chartWidth {
+			at = 0
+			l.Top += entry
+		}
+		keys = append(keys, placed{At: float64(at), Label: name, Down: l.Top - entry + gap})
+		at += wide
+	}
+	l.Top += gap
+	return keys
 }
 
 // across and up convert positions on the axes into units of the drawing.
@@ -242,25 +279,56 @@ func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bott
 // mostMarks is how many points of a line have marks. More would hide the line.
 const mostMarks = 60
 
-// draw returns a series, with its entry at the given place of the legend.
-func (l *layout) draw(s numbered, place int, x, y *span) drawn {
-	down := l.Top + entry/2 + float64(place*entry)
-	d := drawn{Name: s.Name, Index: s.index, KeyX: l.Right + sample - 4, KeyY: down}
+// draw returns a series without its entry of the legend. Where columns stand on each other, every
+// second kind is light and has an edge, so that neighbors differ without colors.
+func (l *layout) draw(s numbered, x, y *span, several bool) drawn {
+	d := drawn{Name: s.Name, Index: s.index}
 	if s.columns != nil {
 		d.Area = l.columns(s.columns, x, y)
-		d.Key = fmt.Sprintf("M%g %gh24v8h-24z", l.Right+12, down-4)
+		if several && s.index%2 == 0 {
+			d.Path = l.edges(s.columns, x, y)
+		}
 		return d
 	}
 	places := make([]Point, len(s.Points))
 	for i, p := range s.Points {
 		places[i] = Point{l.across(x.at(p.X)), l.up(y.at(p.Y))}
 	}
-	key := []Point{{l.Right + 12, down}, {l.Right + 24, down}, {l.Right + 36, down}}
-	d.Path, d.Area, d.Sample = path(places), l.bounds(s.Bounds, x, y), path(key)
+	d.Path, d.Area = path(places), l.bounds(s.Bounds, x, y)
 	if len(places) <= mostMarks {
-		d.Marks, d.Mark = marks(s.index, places), marks(s.index, key[1:2])
+		d.Marks = marks(s.index, places)
 	}
 	return d
+}
+
+// key draws the entry of a series in the legend.
+func (d *drawn) key(s *numbered, at placed) {
+	d.Key, d.KeyX, d.KeyY = at.Label, at.At+sample-6, at.Down
+	left, right := at.At+1, at.At+sample-12
+	if s.columns != nil {
+		d.Block = fmt.Sprintf("M%g %gH%gv9H%gz", left, at.Down-4, right, left)
+		if d.Path != "" {
+			d.Sample = fmt.Sprintf("M%g %gH%g", left, at.Down-4, right)
+		}
+		return
+	}
+	d.Sample = fmt.Sprintf("M%g %gH%g", left, at.Down, right)
+	if d.Marks != "" {
+		d.Mark = marks(s.index, []Point{{(left + right) / 2, at.Down}})
+	}
+}
+
+// edges returns the outer ends of columns.
+func (l *layout) edges(list []box, x, y *span) string {
+	var d strings.Builder
+	for _, b := range list {
+		end := b.high
+		if b.high <= 0 {
+			end = b.low
+		}
+		fmt.Fprintf(&d, "M%g %gH%g", l.across(x.at(b.from)), l.up(y.at(end)), l.across(x.at(b.to)))
+	}
+	return d.String()
 }
 
 // columns returns the outlines of columns.
@@ -312,7 +380,7 @@ func (c Chart) spans(all []numbered) (x, y span) {
 			include(b.to, b.high)
 		}
 	}
-	return c.X.span(low.X, high.X), c.Y.span(low.Y, high.Y)
+	return c.X.span(low.X, high.X, mostBelow), c.Y.span(low.Y, high.Y, mostTicks)
 }
 
 // round shortens paths: a tenth of a unit is invisible.

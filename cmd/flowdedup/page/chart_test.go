@@ -67,7 +67,7 @@ func TestChart(t *testing.T) {
 		t.Fatalf("%d series", len(series))
 	}
 	// From the corner at the upper left to the one at the lower right.
-	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M70 40L579 332" || axis != "M70 40V332H579" {
+	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M84 60L456 290" || axis != "M84 60V290H456" {
 		t.Errorf("the line goes %s along axes %s", d, axis)
 	}
 	for i, want := range []struct{ name, color string }{{"lru", "color0"}, {`<b>"sbf" & more</b>`, "color2"}} {
@@ -124,7 +124,7 @@ func TestTicks(t *testing.T) {
 		{Sizes, 20000, 30 << 20, "16 KiB 64 KiB 256 KiB 1 MiB 4 MiB 16 MiB"},
 		{Sizes, 0.5, 4, "2^-1 B 1 B 2 B 4 B"},
 	} {
-		s := Axis{Scale: c.scale}.span(c.low, c.high)
+		s := Axis{Scale: c.scale}.span(c.low, c.high, mostTicks)
 		var got []string
 		for _, tick := range s.ticks {
 			got = append(got, tick.label)
@@ -145,7 +145,7 @@ func TestPlaces(t *testing.T) {
 		{Log, 1e-4, 1, 0.01, 0.5},
 		{Sizes, 1024, 4096, 2048, 0.5},
 	} {
-		s := Axis{Scale: c.scale}.span(c.low, c.high)
+		s := Axis{Scale: c.scale}.span(c.low, c.high, mostTicks)
 		if got := s.at(c.v); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("scale %d: %g lies at %g, want %g", c.scale, c.v, got, c.want)
 		}
@@ -166,7 +166,7 @@ func FuzzAxis(f *testing.F) {
 		if !axis.takes(low) || !axis.takes(high) {
 			t.Skip()
 		}
-		s := axis.span(low, high)
+		s := axis.span(low, high, mostTicks)
 		if a, b := s.at(low), s.at(high); !(a >= -near && b <= 1+near) {
 			t.Errorf("values lie from %g to %g", a, b)
 		}
@@ -184,4 +184,23 @@ func FuzzAxis(f *testing.F) {
 			seen[tick.label] = true
 		}
 	})
+}
+
+// TestColumns stands columns on each other, and hangs others below 0. Neighbors differ without
+// colors, and a line parts those above from those below.
+func TestColumns(t *testing.T) {
+	kind := func(name string, y float64) Columns { return Columns{Name: name, List: []Column{{0, 1, y}}} }
+	svg := draw(t, Chart{Title: "Changes", X: Axis{Scale: Linear}, Y: Axis{Scale: Linear}, Columns: []Columns{kind("back", 2), kind("new", 5), kind("gone", -3)}})
+	for i, edged := range []bool{true, false, true} {
+		s := svg.all("series")[i]
+		if areas, lines := len(s.all("area")), len(s.all("line")); areas != 2 || (lines == 2) != edged {
+			t.Errorf("columns %d: %d areas and %d edges, want them on the chart and in the legend", i, areas, lines)
+		}
+	}
+	if n := len(svg.all("zero")); n != 1 {
+		t.Errorf("%d lines at 0", n)
+	}
+	if n := len(draw(t, Chart{X: Axis{Scale: Linear}, Y: Axis{Scale: Linear}, Columns: []Columns{kind("one", 2)}}).all("zero")); n != 0 {
+		t.Errorf("%d lines at 0 without anything below", n)
+	}
 }

@@ -27,119 +27,90 @@ type HeatCell struct {
 
 // The sizes of a drawn cell, and of the most that still has room for a text.
 const (
-	cellHeight = 46
-	widestCell = 120
-	leastCell  = 66
+	cellHeight = 42
+	widestCell = 110
+	leastCell  = 82
+	mostName   = 16 // letters of a name
 )
+
+// leastScale keeps the texts of a map legible that is wider than the screen: pixels for a unit.
+const leastScale = 0.75
+
+// The least and the largest opacity of a cell. Text can be read on all of them, on light and on
+// dark screens.
+const palest, fullest = 0.06, 0.5
 
 // MostHeat is how many rows, and columns, a heat map has room for.
 const MostHeat = 8
 
-// laidHeat is where everything stands.
-type laidHeat struct {
-	Title, Row, Column string
-	Width, Height      int
-	Left, Top, Cell    int
-	Rows, Across       []laidName
-	Cells              []laidCell
-}
-
-type laidName struct {
-	X, Y int
-	Name string
-}
-
-type laidCell struct {
-	X, Y, Wide, High, Middle int
-	Shade                    float64 // from 0 to 1
-	Dark                     bool    // the text must be light
-	Text                     string
-	More                     []laidName
-}
-
 // HTML returns the map as an element for a page. The error wraps [ErrEmpty] if there are
-// no cells.
+// no cells. A map that is wider than other pictures scrolls on narrow screens.
 func (h HeatMap) HTML() (Markup, error) {
 	if len(h.Cells) == 0 || len(h.Rows) == 0 || len(h.Across) == 0 {
 		return "", fmt.Errorf("chart %q: %w", h.Title, ErrEmpty)
 	}
 	names := utf8.RuneCountInString(h.Row)
 	for _, name := range h.Rows {
-		names = max(names, utf8.RuneCountInString(cut(name)))
+		names = max(names, utf8.RuneCountInString(shorten(name, mostName)))
 	}
-	l := laidHeat{Title: h.Title, Row: h.Row, Column: h.Column, Width: chartWidth, Left: 12 + letter*names}
-	l.Cell = max(leastCell, min(widestCell, (chartWidth-l.Left)/len(h.Across)))
-	l.Width = max(chartWidth, l.Left+l.Cell*len(h.Across))
-	l.Top = top + 20*(1+l.nameColumns(h.Across))
-	for i, name := range h.Rows {
-		l.Rows = append(l.Rows, laidName{l.Left - 8, l.Top + cellHeight*i + cellHeight/2 + 4, cut(name)})
-	}
-	l.Height = l.Top + cellHeight*len(h.Rows) + 8
-	l.place(h.Cells)
-	return l.markup(), nil
-}
-
-func (l *laidHeat) markup() Markup {
+	l := laidHeat{left: 12 + letter*names}
+	l.cell = max(leastCell, min(widestCell, (chartWidth-l.left)/len(h.Across)))
+	l.top = top + entry*(1+l.lines(h.Across))
+	width := max(chartWidth, l.left+l.cell*len(h.Across))
 	var b Builder
-	b.Addf(chartStart, l.Width, l.Height, l.Title)
-	b.Addf(chartTitle, 0, l.Title)
-	b.Addf(`<text class="label end" x="%v" y="%v" dx="-8" dy="-6">%s</text>`, l.Left, l.Top, l.Row)
-	b.Addf(`<text class="label" x="%v" y="54" dx="4" dy="-4">%s</text>`+"\n", l.Left, l.Column)
-	for _, name := range l.Across {
-		b.Addf(`<text x="%v" y="%v">%s</text>`+"\n", name.X, name.Y, name.Name)
+	if width > chartWidth {
+		addScroll(&b, "Picture: "+h.Title, Markup(fmt.Sprintf("<div style=\"min-width:%.0fpx;max-width:%dpx\">", leastScale*float64(width), 3*width/2)))
 	}
-	for _, name := range l.Rows {
-		b.Addf(`<text class="end" x="%v" y="%v">%s</text>`+"\n", name.X, name.Y, name.Name)
-	}
-	for _, c := range l.Cells {
-		c.addTo(&b)
-	}
+	b.Addf(chartStart, width, l.top+cellHeight*len(h.Rows)+4, h.Title)
+	b.Addf(chartTitle, 0, h.Title)
+	l.addNames(&b, &h)
+	l.addCells(&b, h.Cells)
 	b.Addf("</svg>\n")
-	return b.Markup()
+	if width > chartWidth {
+		b.Addf("</div></div>\n")
+	}
+	return b.Markup(), nil
 }
 
-func (c *laidCell) addTo(b *Builder) {
-	class := "cell"
-	if c.Dark {
-		class += " dark"
-	}
-	b.Addf(`<g class="%s"><rect x="%v" y="%v" width="%v" height="%v" fill-opacity="%v"/>`, class, c.X, c.Y, c.Wide, c.High, c.Shade)
-	b.Addf(`<text class="middle" x="%v" y="%v" dy="18">%s</text>`, c.Middle, c.Y, c.Text)
-	for _, line := range c.More {
-		b.Addf(`<text class="middle small" x="%v" y="%v">%s</text>`, line.X, line.Y, line.Name)
-	}
-	b.Addf("</g>\n")
-}
+// laidHeat is where everything stands.
+type laidHeat struct{ left, top, cell int }
 
-// nameColumns places the names above the columns, and returns on how many lines. Names
-// that are wider than a column stand on lines of their own.
-func (l *laidHeat) nameColumns(names []string) int {
-	lines := 1
+// lines returns on how many lines the names above the columns stand. Names that are wider than
+// a column take turns.
+func (l *laidHeat) lines(names []string) int {
 	for _, name := range names {
-		if letter*utf8.RuneCountInString(cut(name)) > l.Cell-6 {
-			lines = len(names)
+		if letter*utf8.RuneCountInString(shorten(name, mostName)) > l.cell-6 {
+			return min(2, len(names))
 		}
 	}
-	for i, name := range names {
-		l.Across = append(l.Across, laidName{l.Left + l.Cell*i + 4, top + 20*(1+i%lines) + 14, cut(name)})
-	}
-	return lines
+	return 1
 }
 
-func (l *laidHeat) place(cells []HeatCell) {
+func (l *laidHeat) addNames(b *Builder, h *HeatMap) {
+	b.Addf(`<text class="label end" x="%v" y="%v" dx="-8" dy="-6">%s</text>`, l.left, l.top, h.Row)
+	b.Addf(`<text class="label" x="%v" y="%v" dx="4">%s</text>`+"\n", l.left, top+12, h.Column)
+	lines := l.lines(h.Across)
+	for i, name := range h.Across {
+		b.Addf(`<text x="%v" y="%v">%s</text>`+"\n", l.left+l.cell*i+4, top+entry*(1+i%lines)+14, shorten(name, mostName))
+	}
+	for i, name := range h.Rows {
+		b.Addf(`<text class="end" x="%v" y="%v">%s</text>`+"\n", l.left-8, l.top+cellHeight*i+cellHeight/2+4, shorten(name, mostName))
+	}
+}
+
+func (l *laidHeat) addCells(b *Builder, cells []HeatCell) {
 	most := 0.0
 	for _, c := range cells {
 		most = max(most, c.Value)
 	}
 	for _, c := range cells {
-		shade := 0.15 + 0.85*math.Log1p(c.Value)/math.Log1p(most)
-		d := laidCell{
-			X: l.Left + l.Cell*c.Column, Y: l.Top + cellHeight*c.Row, Wide: l.Cell - 2, High: cellHeight - 2, Middle: l.Left + l.Cell*c.Column + l.Cell/2,
-			Shade: math.Round(100*shade) / 100, Dark: shade > 0.55, Text: c.Text,
-		}
+		x, y, middle := l.left+l.cell*c.Column, l.top+cellHeight*c.Row, l.left+l.cell*c.Column+l.cell/2
+		shade := palest + (fullest-palest)*math.Log1p(c.Value)/math.Log1p(most)
+		b.Addf(`<g class="cell"><rect x="%v" y="%v" width="%v" height="%v" fill-opacity="%v"/>`, x+1, y+1, l.cell-4, cellHeight-4, math.Round(100*shade)/100)
+		b.Addf(`<text class="middle strong" x="%v" y="%v">%s</text>`, middle-1, y+17, c.Text)
 		for i, line := range c.More {
-			d.More = append(d.More, laidName{d.Middle, d.Y + 31 + 12*i, line})
+			b.Addf(`<text class="middle small" x="%v" y="%v">%s</text>`, middle-1, y+31+12*i, line)
 		}
-		l.Cells = append(l.Cells, d)
+		b.Addf("</g>\n")
 	}
 }

@@ -6,17 +6,39 @@ import (
 	_ "embed" // for the style
 	"errors"
 	"io"
+	"strings"
+	"time"
 )
 
 // Page is what a page says, from top to bottom.
 type Page struct {
-	Title string // what was run
+	Title string // the command that was run
 	Lead  []string
+	// Alerts are what fails now.
+	Alerts []string
 	// Command, if any, is what to run, with Because its reasons.
 	Command  string
 	Because  []string
 	Facts    []Fact
 	Sections []Section
+	Origin   Origin
+	// Live is nil for a page that does not change.
+	Live *Live
+}
+
+// Origin says what a page is of. The title has the inputs, and the end of the page the rest.
+type Origin struct {
+	Command string   // the command line, without the paths of the host
+	Inputs  []string // names of files and interfaces
+	Version string   // of the program
+	Made    time.Time
+}
+
+// Live is how a page of a program that runs is loaded again. A person can pause that.
+type Live struct {
+	Every  time.Duration
+	Paused bool
+	Paths  []string // of what else the program serves
 }
 
 // Fact is a number, or a few words, with its name.
@@ -32,30 +54,13 @@ type Section struct {
 	Pictures []Picture
 	Caption  string
 	Table    *Table
-	Text     []string
+	// Numbers are those of the pictures, folded away, if Table has others.
+	Numbers *Table
+	Text    []string
 }
 
 // Picture is a Chart, Bars or a HeatMap.
 type Picture interface{ HTML() (Markup, error) }
-
-// TableColumn is a column of a table.
-type TableColumn struct {
-	Name string
-	Left bool // its cells are text, not numbers
-}
-
-// Table is a table of texts.
-type Table struct {
-	Columns []TableColumn
-	Rows    [][]string
-	// Class returns the style of a row: best, fails or nothing. It may be nil.
-	Class func(row int) string
-	// More says what the table leaves out.
-	More string
-}
-
-// MostRows is how many rows of a table keep a page small.
-const MostRows = 400
 
 // ErrEmpty is returned for a picture without anything to draw.
 var ErrEmpty = errors.New("nothing to draw")
@@ -66,6 +71,10 @@ var pageStyle Markup
 // Write writes the page. Errors are those of w.
 func (p *Page) Write(w io.Writer) error {
 	var b Builder
+	title := p.Title
+	if inputs := listed(p.Origin.Inputs, mostTitled); inputs != "" {
+		title += ": " + inputs
+	}
 	b.Addf(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -76,11 +85,14 @@ func (p *Page) Write(w io.Writer) error {
 %s</style>
 </head>
 <body>
+<main>
 <h1>%[1]s</h1>
-`, p.Title, pageStyle)
+`, title, pageStyle)
+	p.live(&b)
 	for _, line := range p.Lead {
 		b.Addf("<p class=\"lead\">%s</p>\n", line)
 	}
+	p.alerts(&b)
 	p.facts(&b)
 	p.advice(&b)
 	for i := range p.Sections {
@@ -88,9 +100,39 @@ func (p *Page) Write(w io.Writer) error {
 			return err
 		}
 	}
+	b.Addf("</main>\n")
+	p.Origin.addTo(&b)
 	b.Addf("</body>\n</html>\n")
 	_, err := io.WriteString(w, string(b.Markup()))
 	return err
+}
+
+// live says how the page is loaded again, with the link that stops or resumes it.
+func (p *Page) live(b *Builder) {
+	if p.Live == nil {
+		return
+	}
+	b.Addf("<nav class=\"faint\" aria-label=\"Updates\">")
+	if p.Live.Paused {
+		b.Addf("Paused at %s. <a href=\"/?paused\">Load again</a> <a href=\"/\">Resume</a>", p.Origin.Made.Format(clock))
+	} else {
+		b.Addf("Loaded again every %s. <a href=\"/?paused\">Pause</a>", p.Live.Every)
+	}
+	for _, path := range p.Live.Paths {
+		b.Addf(" <a href=\"%s\">%s</a>", path, strings.TrimPrefix(path, "/"))
+	}
+	b.Addf("</nav>\n")
+}
+
+func (p *Page) alerts(b *Builder) {
+	if len(p.Alerts) == 0 {
+		return
+	}
+	b.Addf("<ul class=\"alerts\">\n")
+	for _, line := range p.Alerts {
+		b.Addf("<li class=\"bad\">%s</li>\n", line)
+	}
+	b.Addf("</ul>\n")
 }
 
 func (p *Page) facts(b *Builder) {
@@ -132,11 +174,21 @@ func (s *Section) addTo(b *Builder) error {
 	if s.Heading != "" {
 		b.Addf("<h2>%s</h2>\n", s.Heading)
 	}
-	if err := s.figure(b); err != nil {
+	drawn, err := s.figure(b)
+	if err != nil {
 		return err
 	}
-	if s.Table != nil && len(s.Table.Columns) > 0 {
-		s.Table.addTo(b)
+	listed := s.Table != nil && len(s.Table.Rows) > 0
+	if listed {
+		s.Table.addTo(b, s.Heading)
+	}
+	if s.Heading != "" && !drawn && !listed && len(s.Text) == 0 {
+		b.Addf("<p>Nothing so far.</p>\n")
+	}
+	if s.Numbers != nil && len(s.Numbers.Rows) > 0 {
+		b.Addf("<details><summary>%s</summary>\n", s.Numbers.Name)
+		s.Numbers.addTo(b, "")
+		b.Addf("</details>\n")
 	}
 	for _, line := range s.Text {
 		b.Addf("<p>%s</p>\n", line)
@@ -145,8 +197,9 @@ func (s *Section) addTo(b *Builder) error {
 	return nil
 }
 
-// figure adds the pictures that have anything to draw, with their caption.
-func (s *Section) figure(b *Builder) error {
+// figure adds the pictures that have anything to draw, with their caption, and reports whether
+// there are any.
+func (s *Section) figure(b *Builder) (bool, error) {
 	var drawn []Markup
 	for _, picture := range s.Pictures {
 		svg, err := picture.HTML()
@@ -154,49 +207,20 @@ func (s *Section) figure(b *Builder) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		drawn = append(drawn, svg)
 	}
 	if len(drawn) == 0 {
-		return nil
+		return false, nil
 	}
 	b.Addf("<figure>\n")
 	for _, svg := range drawn {
-		b.Addf("<div class=\"scroll\">%s</div>\n", svg)
+		b.Addf("%s", svg)
 	}
 	if s.Caption != "" {
 		b.Addf("<figcaption>%s</figcaption>\n", s.Caption)
 	}
 	b.Addf("</figure>\n")
-	return nil
-}
-
-func (t *Table) addTo(b *Builder) {
-	b.Addf("<div class=\"scroll\">")
-	Heads(b, t.Columns)
-	for i, cells := range t.Rows {
-		style := ""
-		if t.Class != nil {
-			style = t.Class(i)
-		}
-		b.Addf("<tr%s>", class(style, style != ""))
-		for j, cell := range cells {
-			b.Addf("<td%s>%s</td>", class("left", t.Columns[j].Left), cell)
-		}
-		b.Addf("</tr>\n")
-	}
-	b.Addf("</tbody>\n</table></div>\n")
-	if t.More != "" {
-		b.Addf("<p class=\"faint\">%s</p>\n", t.More)
-	}
-}
-
-// Heads begins a table: its columns, and its body, which the caller ends.
-func Heads(b *Builder, columns []TableColumn) {
-	b.Addf("<table>\n<thead><tr>")
-	for _, c := range columns {
-		b.Addf("<th%s>%s</th>", class("left", c.Left), c.Name)
-	}
-	b.Addf("</tr></thead>\n<tbody>\n")
+	return true, nil
 }

@@ -14,8 +14,9 @@ import (
 
 // Content is what a server shows. Its functions may be called concurrently.
 type Content struct {
-	// Page writes the HTML of /, which browsers load again every Refresh, at least a second.
-	Page    func(w io.Writer) error
+	// Page writes the HTML of /, which browsers load again every Refresh, at least a second, but
+	// not as /?paused: the page has a link there, and one back.
+	Page    func(w io.Writer, paused bool) error
 	Refresh time.Duration
 	// Health is the answer of /healthz.
 	Health func() Health
@@ -55,14 +56,17 @@ func (c Content) Handler() http.Handler {
 	}))
 }
 
-func (c Content) servePage(w http.ResponseWriter, _ *http.Request) {
+func (c Content) servePage(w http.ResponseWriter, r *http.Request) {
 	var page bytes.Buffer
-	if err := c.Page(&page); err != nil {
+	paused := r.URL.Query().Has("paused")
+	if err := c.Page(&page, paused); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Refresh", strconv.Itoa(int(c.Refresh.Seconds())))
+	if !paused {
+		w.Header().Set("Refresh", strconv.Itoa(int(c.Refresh.Seconds())))
+	}
 	_, _ = w.Write(page.Bytes()) // an error means that the client left
 }
 

@@ -22,8 +22,12 @@ import (
 // sample is a content.
 func sample() Content {
 	return Content{
-		Page: func(w io.Writer) error {
-			_, err := io.WriteString(w, "<p>a page</p>")
+		Page: func(w io.Writer, paused bool) error {
+			text := "<p>a page</p>"
+			if paused {
+				text += "paused"
+			}
+			_, err := io.WriteString(w, text)
 			return err
 		},
 		Refresh: 5 * time.Second, Health: func() Health { return HealthAt(time.Now(), nil) },
@@ -59,7 +63,7 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"/": "<p>a page</p>", "/metrics": "flowdedup_x 7\n# HELP go_build_info", "/healthz": `{"status":"ok","age_ns":0}` + "\n", "/status.json": "[1,2]\n",
+		"/": "<p>a page</p>", "/?paused": "<p>a page</p>paused", "/metrics": "flowdedup_x 7\n# HELP go_build_info", "/healthz": `{"status":"ok","age_ns":0}` + "\n", "/status.json": "[1,2]\n",
 	} {
 		answer, err := http.Get("http://" + s.Addr().String() + path)
 		if err != nil {
@@ -272,7 +276,7 @@ func TestHealthAt(t *testing.T) {
 // TestPageFails answers with what happened.
 func TestPageFails(t *testing.T) {
 	c := sample()
-	c.Page = func(io.Writer) error { return errors.New("broken") }
+	c.Page = func(io.Writer, bool) error { return errors.New("broken") }
 	w := httptest.NewRecorder()
 	c.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	if w.Code != http.StatusInternalServerError || w.Body.String() != "broken\n" {

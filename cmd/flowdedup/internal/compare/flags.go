@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // flags are the flags of "flowdedup compare".
@@ -164,7 +165,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	if err != nil {
 		return err
 	}
-	page, err := f.page.Open(cmd.Context())
+	file, err := f.page.Open(cmd, inputs[:])
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	s, err := Run(cmd.Context(), &cfg)
 	bar.Close()
 	warnSides(e, &s)
-	err = errors.Join(cli.MarkDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+	err = errors.Join(cli.MarkDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(file, &s, err))
 	if s.Verdict != "" && !s.Same {
 		err = errors.Join(err, cli.ErrDifferent)
 	}
@@ -227,11 +228,11 @@ func warnSides(e *cli.Env, s *Summary) {
 }
 
 // write writes the page, unless the inputs were not compared.
-func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
+func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
 	if nothingCompared(s, err) {
-		return page.Discard()
+		return file.Discard()
 	}
-	return page.Write(func(w io.Writer) error { return writePage(w, s) })
+	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
 func nothingCompared(s *Summary, err error) bool {

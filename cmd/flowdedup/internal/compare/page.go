@@ -4,29 +4,29 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// writePage writes the summary as a page.
-func writePage(w io.Writer, s *Summary) error {
-	p := page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
+// newPage returns the summary as a page.
+func newPage(s *Summary, of cli.Origin) *page.Page {
+	p := &page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	for _, side := range []struct {
 		name string
-		of   *Side
+		*Side
 		only uint64
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
-		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.of), show.Count(side.of.Packets)))
-		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.of.Packets), 3),
-			show.Also(show.Note{Count: side.of.Outside, What: "from before or after the other side"})))
-		if notes := sideNotes(side.of); notes != "" {
+		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.Side, of.Name(side.Input)), show.Count(side.Side.Packets)))
+		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.Side.Packets), 3),
+			show.Also(show.Note{Count: side.Side.Outside, What: "from before or after the other side"})))
+		if notes := sideNotes(side.Side); notes != "" {
 			fact("noticed in "+side.name, notes)
 		}
-		if text := show.NotOpened(side.of.Unopened, side.of.Packets); text != "" {
+		if text := show.NotOpened(side.Side.Unopened, side.Side.Packets); text != "" {
 			fact("not opened in "+side.name, text)
 		}
 	}
@@ -47,14 +47,14 @@ func writePage(w io.Writer, s *Summary) error {
 			Caption: "Those with the most packets in one capture alone come first, then the largest. Losses of few conversations point to a path or a rule, losses of all to the tap or the capture.",
 		})
 	}
-	return p.Write(w)
+	return p
 }
 
 // delaysSection shows how much delays vary.
 func delaysSection(s *Summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
-		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)},
+		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)}, Numbers: show.DelayTable("packets", s.Delays),
 		Caption: "Each column counts the packets in both that took so much longer than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
 		Table: &page.Table{
 			Columns: []show.Column{{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},

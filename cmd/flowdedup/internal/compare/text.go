@@ -42,7 +42,7 @@ func writeText(w io.Writer, s *Summary) error {
 
 // compareSide describes the packets of a side.
 func compareSide(t *strings.Builder, name string, s *Side, only uint64) {
-	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, sideName(s), show.Count(s.Packets), show.Count(only), name,
+	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, sideName(s, s.Input), show.Count(s.Packets), show.Count(only), name,
 		show.Also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
@@ -52,12 +52,12 @@ func compareSide(t *strings.Builder, name string, s *Side, only uint64) {
 	}
 }
 
-// sideName names the input of a side, and its LAN.
-func sideName(s *Side) string {
+// sideName names a side by its input, and its LAN.
+func sideName(s *Side, input string) string {
 	if s.LAN != "" {
-		return show.Printable(s.Input) + ", LAN " + s.LAN
+		return show.Printable(input) + ", LAN " + s.LAN
 	}
-	return show.Printable(s.Input)
+	return show.Printable(input)
 }
 
 // sideNotes describes what the user may not expect in an input.

@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // flags are the flags of "flowdedup dedup".
@@ -209,7 +210,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	cfg.Input.Network, cfg.Input.Sort = network, f.sort.Config(cmd.Flags())
 	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.Options(), e.Logger()
 	cfg.Timeline = f.page.Given()
-	page, err := f.page.Open(cmd.Context())
+	file, err := f.page.Open(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	WarnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	WarnUnchecked(e, &summary)
 	WarnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)
-	return errors.Join(cli.MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(page, &summary, err))
+	return errors.Join(cli.MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(file, &summary, err))
 }
 
 // lost reports that both outputs are incomplete because the reader of one left. With one
@@ -234,11 +235,11 @@ func (f *flags) lost(err error) error {
 }
 
 // write writes the page, unless there is nothing to say.
-func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
+func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
 	if untold(s, err) {
-		return page.Discard()
+		return file.Discard()
 	}
-	return page.Write(func(w io.Writer) error { return writePage(w, s, f.output != "") })
+	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of, f.output != "") })
 }
 
 // untold reports that a run read nothing, or could not write what it read.

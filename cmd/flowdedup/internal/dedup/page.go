@@ -4,17 +4,17 @@ package dedup
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// writePage writes the summary as a page. written says that the kept packets were written
+// newPage returns the summary as a page. written says that the kept packets were written
 // somewhere.
-func writePage(w io.Writer, s *Summary, written bool) error {
+func newPage(s *Summary, of cli.Origin, written bool) *page.Page {
 	verb := "found"
 	switch {
 	case s.Marked:
@@ -22,10 +22,9 @@ func writePage(w io.Writer, s *Summary, written bool) error {
 	case written:
 		verb = "removed"
 	}
-	p := page.Page{
+	p := &page.Page{
 		Title: "flowdedup dedup",
-		Lead: []string{fmt.Sprintf("%s of %s packets are duplicates (%s), which were %s.",
-			show.Count(s.Duplicates), show.Count(s.PacketsIn), show.Share(s.Duplicates, s.PacketsIn), verb)},
+		Lead:  []string{lead(s, verb)},
 		Facts: []page.Fact{
 			{Name: "packets in", Value: show.Count(s.PacketsIn)},
 			{Name: "duplicates", Value: show.Count(s.Duplicates)},
@@ -46,9 +45,23 @@ func writePage(w io.Writer, s *Summary, written bool) error {
 	if n := s.Conversations.String(); n != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "split conversations", Value: n})
 	}
-	p.Sections = []page.Section{timeSection(s), protocolSection(s), inputSection(s), filterSection(s)}
-	return p.Write(w)
+	p.Sections = []page.Section{timeSection(s), protocolSection(s), inputSection(s, of), filterSection(s)}
+	return p
 }
+
+// lead says in a sentence what became of duplicates.
+func lead(s *Summary, verb string) string {
+	switch {
+	case s.PacketsIn == 0:
+		return "There are no packets."
+	case s.Duplicates == 0:
+		return fmt.Sprintf("None of %s packets is a duplicate.", show.Count(s.PacketsIn))
+	}
+	return fmt.Sprintf("%s of %s packets are duplicates (%s), which were %s.", show.Count(s.Duplicates), show.Count(s.PacketsIn), show.Share(s.Duplicates, s.PacketsIn), verb)
+}
+
+// atMillisecond is a time in a table or a caption.
+const atMillisecond = "2006-01-02 15:04:05.000"
 
 // timeSection shows packets and copies over time.
 func timeSection(s *Summary) page.Section {
@@ -60,12 +73,16 @@ func timeSection(s *Summary) page.Section {
 	}
 	per := line.Width.Seconds()
 	kept, copies := page.Columns{Name: "kept"}, page.Columns{Name: "copies"}
+	numbers := &page.Table{Name: "Numbers of the chart", Columns: []show.Column{{Name: "from (UTC)", Left: true}, {Name: "packets"}, {Name: "copies"}, {Name: "share"}}}
 	most, at := 0.0, int64(0)
 	for i, n := range line.Bins {
 		from := line.Start + int64(i)*int64(line.Width)
 		to := from + int64(line.Width)
 		kept.List = append(kept.List, page.Column{From: float64(from), To: float64(to), Y: float64(n.Packets-n.Copies) / per})
 		copies.List = append(copies.List, page.Column{From: float64(from), To: float64(to), Y: float64(n.Copies) / per})
+		if n.Packets > 0 {
+			numbers.Rows = append(numbers.Rows, []string{time.Unix(0, from).UTC().Format(atMillisecond), show.Count(n.Packets), show.Count(n.Copies), show.Share(n.Copies, n.Packets)})
+		}
 		if n.Packets > 0 && float64(n.Copies)/float64(n.Packets) > most {
 			most, at = float64(n.Copies)/float64(n.Packets), from
 		}
@@ -74,9 +91,10 @@ func timeSection(s *Summary) page.Section {
 		Title: "Packets a second", X: page.Axis{Label: "time (UTC)", Scale: page.Times}, Y: page.Axis{Label: "packets a second", Scale: page.Linear},
 		Columns: []page.Columns{kept, copies},
 	}}
+	section.Numbers = numbers
 	section.Caption = fmt.Sprintf("Each column is %s wide. An even share of copies points to how packets are mirrored, a share that comes and goes to a path that changes, or to a loop. ", show.Duration(line.Width))
 	if most > 0 {
-		section.Caption += fmt.Sprintf("The largest share is %s, from %s on.", show.Percent(most, 1, 1), time.Unix(0, at).UTC().Format("2006-01-02 15:04:05.000"))
+		section.Caption += fmt.Sprintf("The largest share is %s, from %s on.", show.Percent(most, 1, 1), time.Unix(0, at).UTC().Format(atMillisecond+" MST"))
 	}
 	return section
 }
@@ -100,14 +118,14 @@ func protocolSection(s *Summary) page.Section {
 }
 
 // inputSection shows what came from each input.
-func inputSection(s *Summary) page.Section {
+func inputSection(s *Summary, of cli.Origin) page.Section {
 	if len(s.Inputs) == 0 {
 		return page.Section{}
 	}
 	t := page.Table{Columns: []show.Column{{Name: "input", Left: true}, {Name: "packets"}, {Name: "duplicates"}, {Name: "share"}}}
 	for i := range s.Inputs[:min(len(s.Inputs), page.MostRows)] {
 		n := &s.Inputs[i]
-		t.Rows = append(t.Rows, []string{show.Printable(n.Input), show.Count(n.Packets), show.Count(n.Duplicates), show.Share(n.Duplicates, n.Packets)})
+		t.Rows = append(t.Rows, []string{show.Printable(of.Name(n.Input)), show.Count(n.Packets), show.Count(n.Duplicates), show.Share(n.Duplicates, n.Packets)})
 	}
 	if more := len(s.Inputs) - len(t.Rows); more > 0 {
 		t.More = fmt.Sprintf("%s more inputs are in --json.", show.Count(uint64(more)))

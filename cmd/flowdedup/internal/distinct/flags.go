@@ -195,7 +195,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
-	out, err := f.openOutputs(cmd.Context(), e)
+	out, err := f.openOutputs(cmd, e, args)
 	if err != nil {
 		return err
 	}

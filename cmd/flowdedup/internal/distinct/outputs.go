@@ -4,14 +4,15 @@ package distinct
 
 import (
 	"bufio"
-	"context"
 	"errors"
-	"io"
+
+	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // outputs are where the counts of a run go.
@@ -29,7 +30,7 @@ type outputs struct {
 	withoutIP uint64 // packets in no row of addresses
 }
 
-func (f *flags) openOutputs(ctx context.Context, e *cli.Env) (*outputs, error) {
+func (f *flags) openOutputs(cmd *cobra.Command, e *cli.Env, inputs []string) (*outputs, error) {
 	o := &outputs{out: bufio.NewWriter(e.Stdout)}
 	switch {
 	case f.JSON:
@@ -38,7 +39,7 @@ func (f *flags) openOutputs(ctx context.Context, e *cli.Env) (*outputs, error) {
 		o.table = newTextTable(o.out, f.columns())
 	}
 	var err error
-	if o.html, err = f.page.Open(ctx); err != nil {
+	if o.html, err = f.page.Open(cmd, inputs); err != nil {
 		return nil, err
 	}
 	if f.page.Given() {
@@ -47,6 +48,7 @@ func (f *flags) openOutputs(ctx context.Context, e *cli.Env) (*outputs, error) {
 	if f.csv == "" {
 		return o, nil
 	}
+	ctx := cmd.Context()
 	file, err := outfile.Create(ctx, f.csv, outfile.Options{})
 	if err != nil {
 		return nil, errors.Join(err, o.html.Discard())
@@ -123,7 +125,7 @@ func (o *outputs) closePage(read bool) error {
 	if !read {
 		return o.html.Discard()
 	}
-	return o.html.Write(func(w io.Writer) error { return o.page.Write(w) })
+	return o.html.Write(func(cli.Origin) *page.Page { return o.page.page() })
 }
 
 func (o *outputs) closeCSV(clean, read bool) error {

@@ -4,7 +4,6 @@ package distinct
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -32,6 +31,11 @@ type keyPage struct {
 	drawn   []drawnWindow // at most mostDrawn
 	recent  [][]count.Row // of the last windows, page.MostRows at least
 	windows int
+	span    time.Duration // of the first window
+	sum     float64       // of the counts of all windows
+	changed bool          // there are changes
+	most    uint64        // in a window, with its start
+	mostAt  time.Time
 }
 
 // drawnWindow is a window, or a group of them, with the rows by family.
@@ -96,8 +100,17 @@ func (k *keyPage) add(rows []count.Row) {
 	if err != nil || ended != nil {
 		return // rows have times of their own making
 	}
+	if k.windows == 0 {
+		k.span = w.to.Sub(w.from)
+	}
 	k.draw(w)
 	k.windows++
+	all := w.families["all"]
+	k.sum += float64(all.Distinct)
+	k.changed = k.changed || all.RowChanges != nil
+	if all.Distinct >= k.most {
+		k.most, k.mostAt = all.Distinct, w.from
+	}
 	k.recent = append(k.recent, slices.Clone(rows))
 	if len(k.recent) >= 2*page.MostRows {
 		k.recent = slices.Delete(k.recent, 0, page.MostRows)
@@ -134,13 +147,16 @@ func (w *drawnWindow) join(o drawnWindow) {
 	}
 }
 
-// Write writes the page.
-func (p *countsPage) Write(w io.Writer) error {
-	out := page.Page{Title: "flowdedup distinct", Facts: []page.Fact{
+// page returns the page.
+func (p *countsPage) page() *page.Page {
+	out := &page.Page{Title: "flowdedup distinct", Facts: []page.Fact{
 		{Name: "windows", Value: show.Count(p.windows)}, {Name: "packets", Value: show.Count(p.packets)},
 	}}
 	if len(p.keys) == 0 && len(p.untimed) == 0 {
 		out.Lead = append(out.Lead, "No packets.")
+	}
+	for _, k := range p.keys[:min(len(p.keys), mostKeys)] {
+		out.Lead = append(out.Lead, k.lead(p.totals))
 	}
 	for _, one := range []struct {
 		name string
@@ -153,7 +169,7 @@ func (p *countsPage) Write(w io.Writer) error {
 	for _, k := range p.keys[:min(len(p.keys), mostKeys)] {
 		out.Sections = append(out.Sections, k.section(page.MostRows/len(p.keys)))
 	}
-	return out.Write(w)
+	return out
 }
 
 // countOf formats a count with its bounds.
@@ -172,10 +188,10 @@ func (k *keyPage) section(lines int) page.Section {
 		Heading:  "Distinct " + k.of,
 		Pictures: []page.Picture{k.chart(x)},
 		Caption:  k.caption(),
-		Table:    &page.Table{Columns: pageColumns},
+		Table:    &page.Table{Columns: pageColumns[:k.columns()]},
 	}
 	for _, rows := range k.recent[max(0, len(k.recent)-lines):] {
-		s.Table.Rows = append(s.Table.Rows, lineOfWindow(rows))
+		s.Table.Rows = append(s.Table.Rows, lineOfWindow(rows)[:k.columns()])
 	}
 	if changes, ok := k.changes(x); ok {
 		s.Pictures = append(s.Pictures, changes)
@@ -226,25 +242,27 @@ func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
 		gone.List = append(gone.List, page.Column{From: from, To: to, Y: -float64(r.Gone)})
 	}
 	return page.Chart{
-		Title: "New, returning and gone against the window before", X: x, Y: page.Axis{Label: "distinct", Scale: page.Linear},
+		Title: "New, returning and gone in each window", X: x, Y: page.Axis{Label: "distinct", Scale: page.Linear},
 		Columns: []page.Columns{back, fresh, gone},
 	}, len(fresh.List) > 0
 }
 
 // caption says what the pictures mean.
 func (k *keyPage) caption() string {
-	most, at := uint64(0), time.Time{}
-	for _, w := range k.drawn {
-		if r := w.families["all"]; r.Distinct >= most {
-			most, at = r.Distinct, w.from
-		}
-	}
-	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(most), at.Format("2006-01-02 15:04:05"))
+	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(k.most), k.mostAt.Format("2006-01-02 15:04:05 MST"))
 	if k.group > 1 {
 		text += fmt.Sprintf("Each point is the largest of %d windows. ", k.group)
 	}
 	text += "An area behind a line holds the true number with 95 % confidence; without one counts are exact, or err as their FPR says. "
-	return text + "A step up that stays is new hosts or services; a single peak is a scan or an event; --changes shows whether the same ones come back."
+	return text + "A step up that stays is new hosts or services; a single peak is a scan or an event; --changes shows whether the same ones come back, against the window before."
+}
+
+// columns returns how many columns the table has: those of changes are last.
+func (k *keyPage) columns() int {
+	if k.changed {
+		return len(pageColumns)
+	}
+	return len(pageColumns) - 3
 }
 
 var pageColumns = []show.Column{

@@ -41,7 +41,7 @@ func TestDistinctPageLong(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := p.Write(&out); err != nil {
+	if err := p.page().Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if n := out.Len(); n > 300<<10 {

@@ -69,7 +69,7 @@ func (f *flags) runMerge(cmd *cobra.Command, e *cli.Env, names []string) error {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
-	out, err := f.openOutputs(cmd.Context(), e)
+	out, err := f.openOutputs(cmd, e, names)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
@@ -160,26 +161,26 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if err := f.openReports(cmd.Context(), &cfg, cmd.Flags().Changed("memory")); err != nil {
 		return err
 	}
-	page, err := f.page.Open(cmd.Context())
+	file, err := f.page.Open(cmd, inputs)
 	if err != nil {
 		return err
 	}
-	end, err := f.show(&cfg)
+	end, err := f.show(&cfg, cli.NewOrigin(cmd, inputs))
 	if err != nil {
-		return errors.Join(err, page.Discard())
+		return errors.Join(err, file.Discard())
 	}
 	defer end()
 	s, err := Run(cmd.Context(), &cfg)
 	f.warn(e, &s)
-	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(page, &s, err))
+	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(file, &s, err))
 }
 
 // writePage writes the page unless nothing was opened, or an output failed.
-func (f *flags) writePage(page cli.PageFile, s *Summary, err error) error {
+func (f *flags) writePage(file cli.PageFile, s *Summary, err error) error {
 	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
-		return page.Discard()
+		return file.Discard()
 	}
-	return page.Write(func(w io.Writer) error { return writePage(w, s) })
+	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
 // reportsToStdout reports whether counts go to standard output.
@@ -214,14 +215,14 @@ func (f *flags) openReports(ctx context.Context, cfg *Config, memoryGiven bool) 
 
 // show gives the status of the run to the service manager, if there is one, and serves it over
 // HTTP, if that was asked for. It returns what ends both.
-func (f *flags) show(cfg *Config) (end func(), err error) {
+func (f *flags) show(cfg *Config, of cli.Origin) (end func(), err error) {
 	notifier, err := monitor.NewNotifier()
 	if err != nil {
 		cfg.Log.Warn("cannot notify the service manager", "error", err)
 	}
 	var server *server
 	if f.http != "" {
-		server, err = listen(f.http, writePage)
+		server, err = listen(f.http, of)
 		if errors.Is(err, web.ErrAddress) {
 			return nil, cli.Usage(err)
 		} else if err != nil {

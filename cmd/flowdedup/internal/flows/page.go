@@ -4,19 +4,19 @@ package flows
 
 import (
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// writePage writes the summary as a page.
-func writePage(w io.Writer, s *Summary) error {
-	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
-		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))}}
+// newPage returns the summary as a page.
+func newPage(s *Summary, of cli.Origin) *page.Page {
+	p := &page.Page{Title: "flowdedup flows", Lead: []string{flowLead(s)}}
 	if i := s.Inspection; i != nil {
-		p.Lead = append(append([]string{show.Sentence(i.Verdict)}, p.Lead...), i.Because...)
+		p.Lead = []string{show.Sentence(i.Verdict), p.Lead[0]}
+		p.Command, p.Because = of.Shorten(i.Command), i.Because
 	}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	fact("records", show.Count(s.RecordsIn))
@@ -35,19 +35,41 @@ func writePage(w io.Writer, s *Summary) error {
 	bars := page.Bars{Title: "Records and copies by point"}
 	for i := range s.Points[:min(len(s.Points), show.MaxRows)] {
 		one := &s.Points[i]
-		bars.List = append(bars.List, page.Bar{Name: show.Printable(one.Name), Value: float64(one.Records), Text: show.Count(one.Records)},
-			page.Bar{Name: show.Printable(one.Name) + ", copies", Value: float64(one.Copies), Text: show.Count(one.Copies)})
+		bars.List = append(bars.List, page.Bar{Name: show.Printable(of.Name(one.Name)), Value: float64(one.Records), Text: show.Count(one.Records)},
+			page.Bar{Name: show.Printable(of.Name(one.Name)) + ", copies", Value: float64(one.Copies), Text: show.Count(one.Copies)})
 	}
 	if len(s.Points) > 0 {
 		p.Sections = append(p.Sections, page.Section{
-			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: flowPointColumns, Rows: flowPointRows(s, page.MostRows)},
+			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: flowPointColumns, Rows: shortened(flowPointRows(s, page.MostRows), of, 1)},
 			Caption: "A point is an exporter with its observation domain. Clock is how far its clock is behind ours, longest its longest record.",
 		})
 	}
-	if len(s.Matrix) > 0 {
+	switch {
+	case len(s.Matrix) > 0:
 		p.Sections = append(p.Sections, page.Section{
-			Heading: "Copies by exporter", Table: &page.Table{Columns: flowMatrixColumns, Rows: flowMatrixRows(s, page.MostRows)},
+			Heading: "Copies by exporter", Table: &page.Table{Columns: flowMatrixColumns, Rows: shortened(flowMatrixRows(s, page.MostRows), of, 2)},
 		})
+	case len(s.Points) > 0:
+		p.Sections = append(p.Sections, page.Section{Heading: "Copies by exporter", Text: []string{"No point reports what another one had reported."}})
 	}
-	return p.Write(w)
+	return p
+}
+
+// flowLead says in a sentence what points report twice.
+func flowLead(s *Summary) string {
+	if s.RecordsIn == 0 {
+		return "No record has come."
+	}
+	return fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
+		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))
+}
+
+// shortened takes the folders of inputs out of the first cells of rows.
+func shortened(rows [][]string, of cli.Origin, cells int) [][]string {
+	for _, row := range rows {
+		for i := range cells {
+			row[i] = of.Name(row[i])
+		}
+	}
+	return rows
 }

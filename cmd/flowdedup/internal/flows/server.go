@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
@@ -27,18 +29,21 @@ type server struct {
 // packets.
 const flowPageEvery = 5 * time.Second
 
-// listen serves on addr, the value of a flag, as monitor.Listen does. Page writes the page for
-// people.
-func listen(addr string, page func(io.Writer, *Summary) error) (s *server, err error) {
+// listen serves on addr, the value of a flag, as monitor.Listen does. The page for people is of
+// an origin.
+func listen(addr string, of cli.Origin) (s *server, err error) {
 	s = new(server)
 	metrics := flowMetrics()
 	s.Server, err = web.Listen(addr, web.Content{
-		Page: func(w io.Writer) error {
+		Page: func(w io.Writer, paused bool) error {
 			summary := s.status().Summary
 			if summary == nil {
 				summary = new(Summary)
 			}
-			return page(w, summary)
+			p := newPage(summary, of)
+			p.Origin, p.Alerts = of.Now(), s.health().Reasons
+			p.Live = &page.Live{Every: flowPageEvery, Paused: paused, Paths: []string{"/metrics", "/healthz"}}
+			return p.Write(w)
 		},
 		Refresh: flowPageEvery, Health: s.health,
 		Metrics: func(w io.Writer) error {

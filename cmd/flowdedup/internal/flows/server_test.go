@@ -3,7 +3,6 @@
 package flows
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -15,16 +14,14 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/webtest"
 )
 
 // TestFlowServer asks for all paths, before and after the first status.
 func TestFlowServer(t *testing.T) {
-	s, err := listen("0", func(w io.Writer, s *Summary) error {
-		_, err := fmt.Fprintf(w, "%d records", s.RecordsIn)
-		return err
-	})
+	s, err := listen("0", cli.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +38,9 @@ func TestFlowServer(t *testing.T) {
 		}
 		return answer.StatusCode, string(body)
 	}
+	if _, body := get("/"); !strings.Contains(body, "No record has come.") {
+		t.Errorf("before the first status: %q", body)
+	}
 	for path, want := range map[string]int{"/": 200, "/metrics": 200, "/healthz": 503, "/nothing": 404} {
 		if code, _ := get(path); code != want {
 			t.Errorf("%s before the first status: %d, want %d", path, code, want)
@@ -49,8 +49,10 @@ func TestFlowServer(t *testing.T) {
 	well := wholeFlows()
 	well.Failing, well.Relayed = nil, nil
 	s.Update(well)
-	if code, body := get("/"); code != 200 || body != "77 records" {
-		t.Errorf("%d %q", code, body)
+	for path, link := range map[string]string{"/": ">Pause<", "/?paused": ">Resume<"} {
+		if code, body := get(path); code != 200 || !strings.Contains(body, "of 77 records") || !strings.Contains(body, link) {
+			t.Errorf("%s: %d %q", path, code, body)
+		}
 	}
 	if code, body := get("/healthz"); code != 200 || !strings.HasPrefix(body, `{"status":"ok","age_ns":`) {
 		t.Errorf("%d %q", code, body)
@@ -104,10 +106,7 @@ func TestFlowHealth(t *testing.T) {
 
 // TestAttack attacks the server.
 func TestAttack(t *testing.T) {
-	f, err := listen("0", func(w io.Writer, s *Summary) error {
-		_, err := io.WriteString(w, s.Points[0].Name)
-		return err
-	})
+	f, err := listen("0", cli.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // flags are the flags of "flowdedup inspect".
@@ -203,7 +204,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 			return cli.NameInterfaces(err)
 		}
 	}
-	page, err := f.page.Open(cmd.Context())
+	file, err := f.page.Open(cmd, append(slices.Clone(inputs), f.source.Interfaces...))
 	if err != nil {
 		return err
 	}
@@ -212,15 +213,15 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	if s.EvictedLive > 0 {
 		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
-	return errors.Join(cli.MarkDamage(cli.NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(page, &s, err))
+	return errors.Join(cli.MarkDamage(cli.NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(file, &s, err))
 }
 
 // write writes the page, unless nothing could be read.
-func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
+func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
 	if nothingInspected(s, err) {
-		return page.Discard()
+		return file.Discard()
 	}
-	return page.Write(func(w io.Writer) error { return writePage(w, s) })
+	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
 func nothingInspected(s *Summary, err error) bool {

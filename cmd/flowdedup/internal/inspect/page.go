@@ -4,19 +4,19 @@ package inspect
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
-// writePage writes the summary as a page.
-func writePage(w io.Writer, s *Summary) error {
-	p := page.Page{
+// newPage returns the summary as a page.
+func newPage(s *Summary, of cli.Origin) *page.Page {
+	p := &page.Page{
 		Title: "flowdedup inspect", Lead: []string{show.Sentence(s.Verdict)},
-		Command: s.Recommendation.Command, Because: s.Recommendation.Reasons,
+		Command: of.Shorten(s.Recommendation.Command), Because: s.Recommendation.Reasons,
 		Facts: []page.Fact{
 			{Name: "packets", Value: show.Count(s.Packets)},
 			{Name: "copies", Value: fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.Packets))},
@@ -48,7 +48,7 @@ func writePage(w io.Writer, s *Summary) error {
 	if len(s.NotCopies) > 0 {
 		p.Sections = append(p.Sections, repeatsSection(s))
 	}
-	return p.Write(w)
+	return p
 }
 
 // matrixSection shows between which points copies lie.
@@ -106,7 +106,7 @@ func matrixAdvice(s *Summary) string {
 func delaySection(s *Summary) page.Section {
 	return page.Section{
 		Heading:  "How late copies come",
-		Pictures: []page.Picture{show.DelayChart("Copies by delay", "copies", s.Delays)},
+		Pictures: []page.Picture{show.DelayChart("Copies by delay", "copies", s.Delays)}, Numbers: show.DelayTable("copies", s.Delays),
 		Caption: fmt.Sprintf("Each column counts the copies within a tenth of a decade of delay, off by %s at most. The window of de-duplication must reach beyond the last of them; the recommended one is %s.",
 			show.Percent(s.DelayError, 1, 0), s.Recommendation.Window),
 	}

@@ -3,7 +3,6 @@
 package inspect
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,7 +48,7 @@ func command(cfg *Config, r *Recommendation) string {
 		words = append(words, name)
 	}
 	for i, word := range words {
-		words[i] = quote(word)
+		words[i] = show.Quote(word)
 	}
 	return strings.Join(words, " ")
 }
@@ -61,34 +60,4 @@ func output(inputs []string) string {
 		name = "clean" + strconv.Itoa(i) + ".pcapng"
 	}
 	return name
-}
-
-// plain are the bytes that no shell treats in a special way.
-const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./,:=@%+"
-
-// quote returns a word as a shell reads it: POSIX 2024, section 2.2.4, if names of files have
-// bytes that do not print, and could change what a terminal shows.
-func quote(word string) string {
-	if show.Printable(word) != word {
-		return dollarQuote(word)
-	}
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// dollarQuote writes all bytes but those of plain as octal numbers.
-func dollarQuote(word string) string {
-	var b strings.Builder
-	b.WriteString("$'")
-	for _, c := range []byte(word) {
-		if strings.IndexByte(plain, c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, `\%03o`, c)
-		}
-	}
-	b.WriteString("'")
-	return b.String()
 }

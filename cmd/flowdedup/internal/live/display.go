@@ -26,11 +26,11 @@ type display struct {
 	log      *slog.Logger
 }
 
-func (f *flags) newShow(e *cli.Env) (*display, error) {
+func (f *flags) newShow(e *cli.Env, of cli.Origin) (*display, error) {
 	s := &display{env: e, stderr: e.Stderr}
 	if f.http != "" {
 		var err error
-		if s.server, err = monitor.Listen(f.http); errors.Is(err, web.ErrAddress) {
+		if s.server, err = monitor.Listen(f.http, of.Now); errors.Is(err, web.ErrAddress) {
 			return nil, cli.Usage(err)
 		} else if err != nil {
 			return nil, err

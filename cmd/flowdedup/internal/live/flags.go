@@ -267,7 +267,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if err != nil {
 		return cli.NameInterfaces(err)
 	}
-	show, err := f.newShow(e)
+	show, err := f.newShow(e, cli.NewOrigin(cmd, f.Conf.Interfaces))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,10 @@ import (
 )
 
 // rate holds the events per second between two statuses.
-type rate struct{ packets, duplicates, bits, received, dropped float64 }
+type rate struct {
+	at                                           time.Time // of the second status
+	packets, duplicates, bits, received, dropped float64
+}
 
 // rateOf returns the rate between two statuses, and false where no time lies
 // between them.
@@ -23,6 +26,7 @@ func rateOf(before, after *Status) (rate, bool) {
 	received1, dropped1 := atRings(before)
 	received2, dropped2 := atRings(after)
 	return rate{
+		at:         after.Now,
 		packets:    increase(before.PacketsIn, after.PacketsIn) / seconds,
 		duplicates: increase(before.Duplicates, after.Duplicates) / seconds,
 		bits:       8 * increase(before.BytesIn, after.BytesIn) / seconds,

@@ -3,7 +3,6 @@
 package monitor
 
 import (
-	_ "embed" // for the style
 	"fmt"
 	"io"
 	"slices"
@@ -11,136 +10,98 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
-//go:embed page.css
-var pageStyle page.Markup
-
-// pageData is what the page shows.
-type pageData struct {
-	*dashboard
-	Health web.Health
-	Rates  rateChart
-}
-
-// rateChart is a chart of the last minute: areas below polylines, in a box of
-// historyLength by rateHeight.
-type rateChart struct {
-	Width, Height       int
-	Packets, Duplicates string // points
-	Top                 string // the rate at the upper edge, "" for no chart
-}
-
-const rateHeight = 100
-
-// writePage writes a self-contained page.
-func (s *Server) writePage(w io.Writer) error {
-	h := s.health()
+// writePage writes the page of the run.
+func (s *Server) writePage(w io.Writer, paused bool) error {
+	p := page.Page{
+		Title: "flowdedup live", Origin: s.origin(), Alerts: s.health().Reasons,
+		Live: &page.Live{Every: pageEvery, Paused: paused, Paths: []string{"/metrics", "/healthz"}},
+	}
 	s.mu.Lock()
-	data := pageData{dashboard: newDashboard(&s.history), Health: h, Rates: chartOf(&s.history)}
+	s.history.fill(&p)
 	s.mu.Unlock()
-	_, err := io.WriteString(w, string(data.markup()))
-	return err
+	return p.Write(w)
 }
 
-func (d *pageData) markup() page.Markup {
-	var b page.Builder
-	title := "flowdedup live"
-	if d.Interfaces != "" {
-		title += " " + d.Interfaces
+// fill adds what is known of the run to its page.
+func (h *history) fill(p *page.Page) {
+	d := newDashboard(h)
+	p.Lead = []string{h.lead()}
+	if d.Up != "" {
+		p.Facts = append(p.Facts, page.Fact{Name: "running for", Value: strings.TrimPrefix(d.Up, "up ")})
 	}
-	b.Addf(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>%s</title>
-<style>
-%s</style>
-</head>
-<body>
-<header><h1>flowdedup live</h1>`, title, pageStyle)
-	if d.Interfaces != "" {
-		b.Addf("<b>%s</b>", d.Interfaces)
-	}
-	b.Addf(`<span>%s</span><span>%s</span><a href="/metrics">metrics</a>`, d.Up, d.Time)
-	b.Addf(`<a href="/healthz" class="state %s">%[1]s</a></header>`+"\n", d.Health.Status)
-	if len(d.Health.Reasons) > 0 {
-		b.Addf("<ul class=\"reasons\">\n")
-		for _, reason := range d.Health.Reasons {
-			b.Addf("<li class=\"bad\">%s</li>\n", reason)
-		}
-		b.Addf("</ul>\n")
-	}
-	if d.Rates.Top != "" {
-		d.Rates.addTo(&b)
+	if d.Time != "" {
+		p.Facts = append(p.Facts, page.Fact{Name: "last status", Value: d.Time})
 	}
 	for i := range d.Tables {
-		d.Tables[i].addTo(&b)
-	}
-	b.Addf("</body>\n</html>\n")
-	return b.Markup()
-}
-
-func (c *rateChart) addTo(b *page.Builder) {
-	b.Addf(`<figure>
-<figcaption><b class="packets">packets</b><b class="copies">duplicates</b><span>last minute</span><span class="top">%s</span></figcaption>
-<svg viewBox="0 0 %v %v" preserveAspectRatio="none" role="img" aria-label="packets and duplicates a second, last minute">
-<polygon points="%s" class="packets"/>
-<polygon points="%s" class="copies"/>
-</svg>
-</figure>
-`, c.Top, c.Width, c.Height, c.Packets, c.Duplicates)
-}
-
-func (t *table) addTo(b *page.Builder) {
-	b.Addf("<section>")
-	page.Heads(b, t.Columns)
-	for _, row := range t.Rows {
-		b.Addf("<tr>")
-		for i, c := range row {
-			class := c.Severity.String()
-			if t.Columns[i].Left {
-				class += " left"
-			}
-			b.Addf(`<td class="%s">`, class)
-			if c.Bar {
-				b.Addf(`<meter min="0" max="1" value="%v"></meter>`, c.Share)
-			}
-			b.Addf("%s</td>", c.Text)
+		section := page.Section{Table: d.Tables[i].page()}
+		if i == 0 {
+			section.Pictures = []page.Picture{h.chart()}
 		}
-		b.Addf("</tr>\n")
+		p.Sections = append(p.Sections, section)
 	}
-	b.Addf("</tbody>\n</table></section>\n")
-}
-
-// chartOf draws the rates of packets and of duplicates.
-func chartOf(h *history) rateChart {
-	packets := h.series(func(r rate) float64 { return r.packets })
-	if len(packets) < 2 {
-		return rateChart{}
-	}
-	top := slices.Max(packets)
-	return rateChart{
-		Width: historyLength - 1, Height: rateHeight,
-		Packets:    area(packets, top),
-		Duplicates: area(h.series(func(r rate) float64 { return r.duplicates }), top),
-		Top:        show.PerSecond(top, ""),
+	if s := h.last; s != nil && s.Diffs.Sampled > 0 && s.Diffs.Exact == s.Diffs.Sampled {
+		p.Sections = append(p.Sections, page.Section{Text: []string{"All sampled copies are exact: they differ in nothing."}})
 	}
 }
 
-// area returns the corners of the area below a line. The line ends at the right edge.
-func area(series []float64, top float64) string {
-	if top <= 0 {
-		top = 1
+// lead says in a sentence how it goes.
+func (h *history) lead() string {
+	s := h.last
+	switch {
+	case s == nil:
+		return "The run has not begun."
+	case s.PacketsIn == 0:
+		return "No packet has come."
 	}
-	var out strings.Builder
-	left := historyLength - len(series)
-	fmt.Fprintf(&out, "%d,%d", left, rateHeight)
-	for i, v := range series {
-		fmt.Fprintf(&out, " %d,%.1f", left+i, rateHeight*(1-v/top))
+	r := h.now()
+	return fmt.Sprintf("%s of %s packets were duplicates (%s); now %s of %s are.",
+		show.Count(s.Duplicates), show.Count(s.PacketsIn), show.Share(s.Duplicates, s.PacketsIn), show.PerSecond(r.duplicates, ""), show.PerSecond(r.packets, ""))
+}
+
+// chart draws the rates of packets and of duplicates. It has no lines before two statuses.
+func (h *history) chart() page.Chart {
+	packets, duplicates := page.Series{Name: "packets"}, page.Series{Name: "duplicates"}
+	for _, r := range h.rates {
+		at := float64(r.at.UnixNano())
+		packets.Points = append(packets.Points, page.Point{X: at, Y: r.packets})
+		duplicates.Points = append(duplicates.Points, page.Point{X: at, Y: r.duplicates})
 	}
-	fmt.Fprintf(&out, " %d,%d", historyLength-1, rateHeight)
-	return out.String()
+	return page.Chart{
+		Title: "The last minute", X: page.Axis{Label: "time (UTC)", Scale: page.Times}, Y: page.Axis{Label: "packets a second", Scale: page.Linear},
+		Series: []page.Series{packets, duplicates},
+	}
+}
+
+// page returns the table for the page. It lacks columns that say nothing.
+func (t *table) page() *page.Table {
+	var kept []int
+	out := &page.Table{Name: t.Columns[0].Name}
+	if out.Name == "" {
+		out.Name = "rates"
+	}
+	for i, c := range t.Columns {
+		if i > 0 && !slices.ContainsFunc(t.Rows, func(row []cell) bool { return row[i].Text != "" }) {
+			continue
+		}
+		kept = append(kept, i)
+		out.Columns = append(out.Columns, c)
+	}
+	for _, cells := range t.Rows {
+		var row []string
+		for _, i := range kept {
+			row = append(row, cells[i].Text)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	out.Look = func(row, column int) page.Look {
+		c := &t.Rows[row][kept[column]]
+		look := page.Look{Meter: c.Bar, Share: c.Share}
+		if c.Severity != plain {
+			look.Class = c.Severity.String()
+		}
+		return look
+	}
+	return out
 }

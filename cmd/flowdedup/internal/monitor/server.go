@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
@@ -15,6 +16,7 @@ import (
 // / for people. Methods may be called concurrently.
 type Server struct {
 	*web.Server
+	origin func() page.Origin // of the page
 
 	mu      sync.Mutex
 	history history
@@ -22,9 +24,10 @@ type Server struct {
 	updated time.Time // when the last status came; zero before
 }
 
-// Listen serves on addr, the value of --http; see [web.Listen]. The caller must call Close.
-func Listen(addr string) (s *Server, err error) {
-	s = new(Server)
+// Listen serves on addr, the value of --http; see [web.Listen]. Origin is of the page. The caller
+// must call Close.
+func Listen(addr string, origin func() page.Origin) (s *Server, err error) {
+	s = &Server{origin: origin}
 	s.Server, err = web.Listen(addr, s.content())
 	return s, err
 }

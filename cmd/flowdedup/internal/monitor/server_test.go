@@ -19,9 +19,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/webtest"
 )
+
+// testOrigin is the origin of a page.
+func testOrigin() page.Origin {
+	return page.Origin{Command: "flowdedup live -i eth1", Inputs: []string{"eth1"}, Version: "v0", Made: time.Unix(0, 0).UTC()}
+}
 
 // get asks a server without a network.
 func get(s *Server, method, path string) *httptest.ResponseRecorder {
@@ -31,7 +37,7 @@ func get(s *Server, method, path string) *httptest.ResponseRecorder {
 }
 
 func TestListen(t *testing.T) {
-	s, err := Listen("127.0.0.1:0")
+	s, err := Listen("127.0.0.1:0", testOrigin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +57,7 @@ func TestListen(t *testing.T) {
 			t.Errorf("%s: no %q in %q, %v", path, want, body, err)
 		}
 	}
-	if _, err := Listen(s.Addr().String()); !errors.Is(err, syscall.EADDRINUSE) ||
+	if _, err := Listen(s.Addr().String(), testOrigin); !errors.Is(err, syscall.EADDRINUSE) ||
 		!strings.Contains(err.Error(), s.Addr().String()) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("busy port: %v", err)
 	}
@@ -99,7 +105,7 @@ func TestHealthFull(t *testing.T) {
 
 // TestAttack attacks the server.
 func TestAttack(t *testing.T) {
-	s, err := Listen("0")
+	s, err := Listen("0", testOrigin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +167,7 @@ func TestPage(t *testing.T) {
 	for name, statuses := range map[string][]*Status{
 		"none": nil, "empty": {{}}, "full": {sample(1), sample(2), sample(3)}, "hostile": {sample(0), {}, nasty},
 	} {
-		s := new(Server)
+		s := &Server{origin: testOrigin}
 		for _, status := range statuses {
 			s.Update(*status)
 		}
@@ -186,11 +192,24 @@ func TestPage(t *testing.T) {
 	}
 }
 
-func TestArea(t *testing.T) {
-	if got, want := area([]float64{0, 5, 10}, 10), "57,100 57,100.0 58,50.0 59,0.0 59,100"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got, want := area([]float64{0, 0}, 0), "58,100 58,100.0 59,100.0 59,100"; got != want {
-		t.Errorf("%s, want %s", got, want)
+// TestPageStates wants words where there are no numbers yet.
+func TestPageStates(t *testing.T) {
+	exact := Status{PacketsIn: 4, Duplicates: 2}
+	exact.Diffs.Sampled, exact.Diffs.Exact = 2, 2
+	for want, status := range map[string]*Status{
+		"The run has not begun.":                                nil,
+		"No packet has come.":                                   {},
+		"2 of 4 packets were duplicates (50.00 %)":              &exact,
+		"All sampled copies are exact: they differ in nothing.": &exact,
+		"<title>flowdedup live: eth1</title>":                   {},
+		"Loaded again every 2s. <a href=\"/?paused\">Pause</a>": {},
+	} {
+		s := &Server{origin: testOrigin}
+		if status != nil {
+			s.Update(*status)
+		}
+		if body := get(s, "GET", "/").Body.String(); !strings.Contains(body, want) {
+			t.Errorf("no %q in %s", want, body)
+		}
 	}
 }

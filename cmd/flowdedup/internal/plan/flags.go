@@ -6,11 +6,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -142,15 +142,15 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 		return err
 	}
 	f.config.Curves = f.JSON || f.page.Given()
-	page, err := f.page.Open(cmd.Context())
+	file, err := f.page.Open(cmd, f.config.From)
 	if err != nil {
 		return err
 	}
 	result, err := f.answer(cmd, e)
 	if result == nil {
-		return errors.Join(err, page.Discard())
+		return errors.Join(err, file.Discard())
 	}
-	return errors.Join(err, f.print(e, result), page.Write(func(w io.Writer) error { return writePage(w, result) }))
+	return errors.Join(err, f.print(e, result), file.Write(func(cli.Origin) *page.Page { return newPage(result) }))
 }
 
 // answer measures the captures, if any, and plans. The result is nil if that is

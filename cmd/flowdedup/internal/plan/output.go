@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
@@ -76,6 +75,9 @@ func wrap(text string) string {
 	}
 	return out.String()
 }
+
+// The columns that hold sizes.
+const memoryColumn, needsColumn = 2, 3
 
 // columns are the columns of the table.
 var columns = []show.Column{
@@ -209,68 +211,4 @@ func number(n *float64) string {
 		return "-"
 	}
 	return show.Short(*n)
-}
-
-// writePage writes the result as a page: the table, and charts of the error rates over memory.
-func writePage(w io.Writer, r *Result) error {
-	table := page.Table{Columns: slices.Clone(columns), Class: r.class}
-	table.Columns[len(columns)-1].Name = "request"
-	for i := range r.Candidates {
-		table.Rows = append(table.Rows, r.cells(&r.Candidates[i]))
-	}
-	p := page.Page{Title: "flowdedup plan", Lead: r.asked(), Because: r.advice()}
-	p.Sections = []page.Section{
-		{Heading: "Methods that meet the request, and others", Table: &table, Text: []string{columnsMean}},
-		{
-			Heading: "What memory buys", Pictures: r.charts(),
-			Caption: "Rates over memory, for the best methods. Where a line is below what you can bear, that much memory is enough. Rates of 0 are not on the charts.",
-		},
-	}
-	methods := page.Section{Heading: "The methods"}
-	for i := range r.Candidates {
-		c := &r.Candidates[i]
-		methods.Text = append(methods.Text, fmt.Sprintf("%s: %s (%s); the FPR is %s.", c.Method, c.Title, c.Source, c.FPRKind))
-	}
-	p.Sections = append(p.Sections, methods)
-	return p.Write(w)
-}
-
-const columnsMean = "FPR: probability that a new element is taken for a repeat. FNR: share of the repeats within the window that are taken for new. " +
-	"Lines: cache lines that an element touches. Needs: the least memory that keeps both bounds."
-
-// class returns the style of a row of the table.
-func (r *Result) class(row int) string {
-	switch {
-	case !r.Candidates[row].Meets:
-		return "fails"
-	case row == 0:
-		return "best"
-	}
-	return ""
-}
-
-// charts returns charts of the best candidates' error rates over memory.
-func (r *Result) charts() []page.Picture {
-	memory := page.Axis{Label: "memory", Scale: page.Sizes}
-	fpr := page.Chart{Title: "False positive rate", X: memory, Y: page.Axis{Label: "FPR", Scale: page.Log}}
-	fnr := page.Chart{Title: "False negative rate", X: memory, Y: page.Axis{Label: "FNR", Scale: page.Log}}
-	for i := range r.Candidates[:min(page.MostSeries, len(r.Candidates))] {
-		c := &r.Candidates[i]
-		var p, n []page.Point
-		for _, point := range c.Curve {
-			p = append(p, page.Point{X: point.MemoryBytes, Y: point.FPR})
-			n = append(n, page.Point{X: point.MemoryBytes, Y: visible(point.FNR)})
-		}
-		fpr.Series = append(fpr.Series, page.Series{Name: c.Method, Points: p})
-		fnr.Series = append(fnr.Series, page.Series{Name: c.Method, Points: n})
-	}
-	return []page.Picture{fpr, fnr}
-}
-
-// visible hides rates so small that they would compress the rest of a chart.
-func visible(rate float64) float64 {
-	if rate < 1e-9 {
-		return 0
-	}
-	return rate
 }

@@ -323,7 +323,7 @@ func TestPlanPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for _, want := range []string{"recommended: lru", ">sbf</td>", "False positive rate", "False negative rate"} {
+	for _, want := range []string{"The method lru (", ">sbf</th>", "Numbers of the charts", "False positive rate", "False negative rate"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -25,6 +26,7 @@ type flags struct {
 	tolerance time.Duration
 	sort      cli.SortFlags
 	slice     strip.Slice
+	page      cli.PageFlag
 }
 
 // verifyMemory is how much memory packets take, at most, without --memory.
@@ -90,6 +92,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory for packets: 4GiB"},
 			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.Quiet, Help: "print errors only"},
 			{Name: "json", Group: cli.GroupOutput, To: &f.JSON, Help: "print JSON"},
+			f.page.Flag("of what was found"),
 			f.ProgressFlag(),
 		},
 	)
@@ -132,6 +135,9 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
 	}
+	if err := f.checkPage(cfg); err != nil {
+		return nil, err
+	}
 	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return nil, err
 	}
@@ -166,6 +172,18 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	return cfg, nil
 }
 
+// checkPage refuses a page that would stand between other output, or replace a capture.
+func (f *flags) checkPage(cfg *Config) error {
+	if err := f.page.Check(&f.Common); err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range cfg.files() { // IN may be OUT
+		errs = append(errs, (&cli.Files{Outputs: []cli.NamedFile{f.page.Named()}, Inputs: []string{name}}).Check())
+	}
+	return errors.Join(errs...)
+}
+
 func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	cfg, err := f.config(cmd, args)
 	if err != nil {
@@ -178,12 +196,17 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg.Input = f.Inputs(e, bar)
+	file, err := f.page.Open(cmd, cfg.files())
+	if err != nil {
+		return err
+	}
 	s, err := Run(cmd.Context(), cfg)
 	bar.Close()
 	if s.Window == "" {
-		return err // nothing was checked
+		return errors.Join(err, file.Discard()) // nothing was checked
 	}
-	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s))
+	written := file.Write(func(of cli.Origin) *page.Page { return newPage(&s, of) })
+	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s), written)
 	if !s.Same {
 		err = errors.Join(err, cli.ErrDifferent)
 	}

@@ -5,6 +5,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -22,6 +23,15 @@ type Config struct {
 	Duplicates string // "" for none
 	Input      input.Options
 	verify.Config
+}
+
+// files returns the names of all captures.
+func (c *Config) files() []string {
+	all := append(slices.Clone(c.Inputs), c.Output)
+	if c.Duplicates != "" {
+		all = append(all, c.Duplicates)
+	}
+	return all
 }
 
 // Summary is the answer of "flowdedup verify --json".

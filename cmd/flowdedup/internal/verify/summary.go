@@ -49,13 +49,21 @@ var what = map[verify.Kind]string{
 
 // Verdict says in a sentence whether the output is right.
 func (s *Summary) Verdict() string {
+	if s.First == nil {
+		return s.verdict("")
+	}
+	return s.verdict(s.First.File)
+}
+
+// verdict names the file of the first difference as given.
+func (s *Summary) verdict(file string) string {
 	switch {
 	case s.First != nil:
 		when := ""
 		if s.First.Time != nil {
 			when = ", " + *s.First.Time
 		}
-		return fmt.Sprintf("packet %d of %s%s, %s", s.First.Packet, show.Printable(s.First.File), when, what[s.First.Kind])
+		return fmt.Sprintf("packet %d of %s%s, %s", s.First.Packet, show.Printable(file), when, what[s.First.Kind])
 	case s.Unknown > 0:
 		return fmt.Sprintf("%s removed packets could not be checked in this memory: use a larger --memory", show.Count(s.Unknown))
 	case s.Packets == 0:

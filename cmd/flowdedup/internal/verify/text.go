@@ -20,23 +20,31 @@ func writeText(w io.Writer, s *Summary) error {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict()))
 	fmt.Fprintf(&t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
-	for _, one := range []struct {
-		count uint64
-		text  string
-	}{
-		{s.Filtered, "  filtered    %s, counted nowhere else\n"},
-		{s.Lost, "  lost        %s removed, and not copies of what was kept\n"},
-		{s.Foreign, "  foreign     %s in the output from the first on that the input does not have there\n"},
-		{s.Unlisted, "  unlisted    %s removed, and not among the removed packets\n"},
-		{s.Misplaced, "  misplaced   %s among the removed packets alone\n"},
-		{s.Unknown, "  unknown     %s removed that this memory could not tell about\n"},
-	} {
-		if one.count > 0 {
-			fmt.Fprintf(&t, one.text, show.Count(one.count))
+	for _, d := range s.deviations() {
+		if d.count > 0 {
+			fmt.Fprintf(&t, "  %-11s %s%s\n", d.name, show.Count(d.count), d.text)
 		}
 	}
 	fmt.Fprintf(&t, "  compared    identity %s, window %s\n", s.Identity, s.Window)
 	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), float64(s.Packets)/s.Took.Seconds()/1e6)
 	_, err := io.WriteString(w, t.String())
 	return err
+}
+
+// deviation is a count that is 0 where all is well.
+type deviation struct {
+	name  string
+	count uint64
+	text  string // that follows the count
+}
+
+func (s *Summary) deviations() []deviation {
+	return []deviation{
+		{"filtered", s.Filtered, ", counted nowhere else"},
+		{"lost", s.Lost, " removed, and not copies of what was kept"},
+		{"foreign", s.Foreign, " in the output from the first on that the input does not have there"},
+		{"unlisted", s.Unlisted, " removed, and not among the removed packets"},
+		{"misplaced", s.Misplaced, " among the removed packets alone"},
+		{"unknown", s.Unknown, " removed that this memory could not tell about"},
+	}
 }

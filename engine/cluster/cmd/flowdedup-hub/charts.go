@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -15,15 +14,15 @@ import (
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-// writePage writes the page of a status.
-func writePage(w io.Writer, st *hub.Status, past *history) error {
-	p := page.Page{Title: "flowdedup-hub", Lead: []string{lead(st)}, Facts: facts(st)}
+// newPage returns the page of a status.
+func newPage(st *hub.Status, past *history) *page.Page {
+	p := &page.Page{Title: "flowdedup-hub", Lead: []string{lead(st)}, Facts: facts(st)}
 	for _, section := range []page.Section{ratesSection(st, past), sitesSection(st), copiesSection(st), distinctSection(st), slicesSection(st)} {
-		if len(section.Pictures) > 0 || section.Table != nil {
+		if len(section.Pictures) > 0 || section.Table != nil || len(section.Text) > 0 {
 			p.Sections = append(p.Sections, section)
 		}
 	}
-	return p.Write(w)
+	return p
 }
 
 // lead summarizes the status in a sentence.
@@ -81,7 +80,7 @@ func ratesSection(st *hub.Status, past *history) page.Section {
 		})
 		rates, unchecked = append(rates, rate), append(unchecked, lost)
 	}
-	axis := page.Axis{Label: "time", Scale: page.Times, Zone: time.Local}
+	axis := page.Axis{Label: "time (UTC)", Scale: page.Times}
 	return page.Section{
 		Heading: "The last ten minutes",
 		Pictures: []page.Picture{
@@ -121,7 +120,7 @@ func sitesSection(st *hub.Status) page.Section {
 // copiesSection shows the matrix.
 func copiesSection(st *hub.Status) page.Section {
 	if len(st.Matrix) == 0 {
-		return page.Section{}
+		return page.Section{Heading: "Copies", Text: []string{"No packet has come from two sites."}}
 	}
 	var names []string
 	for i := range st.Sites[:min(len(st.Sites), page.MostHeat)] {
@@ -155,7 +154,7 @@ func distinctSection(st *hub.Status) page.Section {
 		return page.Section{}
 	}
 	chart := page.Chart{
-		Title: "Distinct keys of all sites", X: page.Axis{Label: "window", Scale: page.Times, Zone: time.Local},
+		Title: "Distinct keys of all sites", X: page.Axis{Label: "start of the window (UTC)", Scale: page.Times},
 		Y: page.Axis{Label: "distinct", Scale: page.Linear},
 	}
 	t := page.Table{Columns: []page.TableColumn{
@@ -164,7 +163,7 @@ func distinctSection(st *hub.Status) page.Section {
 	}}
 	for i := range st.Counts.Rows {
 		r := &st.Counts.Rows[i]
-		t.Rows = append(t.Rows, []string{windowOf(r), r.Of, r.Family, comma(r.Distinct), comma(r.Low), comma(r.High), comma(r.Packets),
+		t.Rows = append(t.Rows, []string{windowInUTC(r), r.Of, r.Family, comma(r.Distinct), comma(r.Low), comma(r.High), comma(r.Packets),
 			r.Sensors, dash(missing(r))})
 		if r.WindowStart == nil || r.Family != "all" {
 			continue
@@ -182,6 +181,14 @@ func distinctSection(st *hub.Status) page.Section {
 		Heading: "Distinct keys", Pictures: []page.Picture{chart}, Table: &t,
 		Caption: "Elements that several sites saw count once. A window that lacks sites is a lower bound: their counts may still come.",
 	}
+}
+
+// windowInUTC is when a window began, with the zone.
+func windowInUTC(r *hub.CountRow) string {
+	if r.WindowStart == nil {
+		return windowOf(r)
+	}
+	return r.WindowStart.UTC().Format("2006-01-02 15:04:05 MST")
 }
 
 // slicesSection shows the slices.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
@@ -18,9 +20,13 @@ const pageEvery = 5 * time.Second
 func content(status func() hub.Status, failures func() []string, past *history) web.Content {
 	all := hubMetrics()
 	return web.Content{
-		Page: func(w io.Writer) error {
+		Page: func(w io.Writer, paused bool) error {
 			st := status()
-			return writePage(w, &st, past)
+			p := newPage(&st, past)
+			p.Origin = page.Origin{Command: "flowdedup-hub", Version: version.String(), Made: time.Now().UTC()}
+			p.Alerts = failures()
+			p.Live = &page.Live{Every: pageEvery, Paused: paused, Paths: []string{"/metrics", "/healthz", "/status.json"}}
+			return p.Write(w)
 		},
 		Refresh: pageEvery,
 		Health:  func() web.Health { return web.HealthAt(time.Now(), failures()) },

@@ -93,7 +93,7 @@ func TestTreeShown(t *testing.T) {
 	}}
 	var table, page bytes.Buffer
 	writeTree(&table, st.Tree)
-	if err := writePage(&page, &st, &history{}); err != nil {
+	if err := newPage(&st, &history{}).Write(&page); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"dense tree", "as north", "4,000 digests, 3,000 known here, 700 known above, 11 unchecked", "0.0500 messages and 40.0 bits", "(in theory 0.2500 and 24.0)", "no connection", "are copies, unchecked"} {

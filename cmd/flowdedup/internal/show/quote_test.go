@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package inspect
+package show
 
 import (
 	"os/exec"
 	"testing"
-
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// TestQuote has a shell read what quote wrote. Names that do not print are written with
+// TestQuote has a shell read what Quote wrote. Names that do not print are written with
 // numbers, so that a terminal shows nothing else than what the shell gets.
 func TestQuote(t *testing.T) {
 	bash, err := exec.LookPath("bash")
@@ -17,8 +15,8 @@ func TestQuote(t *testing.T) {
 		t.Skip("there is no bash")
 	}
 	for _, word := range []string{"a.pcap", "", "two words", "it's", "$HOME", "\x1b[2Ja.pcap", "a\nb", "\u202egnp.exe", "\xff\xfe'", "\x1b]0;'$(id)'\a"} {
-		quoted := quote(word)
-		if show.Printable(quoted) != quoted {
+		quoted := Quote(word)
+		if Printable(quoted) != quoted {
 			t.Errorf("%q is quoted as %q", word, quoted)
 		}
 		out, err := exec.Command(bash, "-c", "printf %s "+quoted).Output()

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import "strings"
+
+// TableColumn is a column of a table.
+type TableColumn struct {
+	Name string
+	Left bool // its cells are text, not numbers
+}
+
+// Table is a table of texts.
+type Table struct {
+	Columns []TableColumn
+	Rows    [][]string
+	// Name, if any, is the caption. The heading of the section is, without one.
+	Name string
+	// Class returns the style of a row: best, fails or nothing. It may be nil.
+	Class func(row int) string
+	// Look returns how a cell looks. It may be nil.
+	Look func(row, column int) Look
+	// More says what the table leaves out.
+	More string
+}
+
+// Look is how a cell of a table looks beyond its text.
+type Look struct {
+	Class string // bad, warn, faint or nothing
+	Meter bool   // Share is drawn before the text
+	Share float64
+}
+
+// MostRows is how many rows of a table keep a page small.
+const MostRows = 400
+
+func (t *Table) addTo(b *Builder, heading string) {
+	name := t.Name
+	if name == "" {
+		name = heading
+	}
+	addScroll(b, "Table: "+name, "")
+	b.Addf("<table>\n")
+	if name != "" {
+		b.Addf("<caption>%s</caption>\n", name)
+	}
+	t.heads(b)
+	for i := range t.Rows {
+		t.row(b, i)
+	}
+	b.Addf("</tbody>\n</table></div>\n")
+	if t.More != "" {
+		b.Addf("<p class=\"faint\">%s</p>\n", t.More)
+	}
+}
+
+// addScroll begins a box that scrolls what is wider than the screen. The keyboard reaches it, and
+// programs that read a page aloud say its name.
+func addScroll(b *Builder, name string, content Markup) {
+	b.Addf("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">%s", name, content)
+}
+
+// heads adds the names of columns, and begins the body. A column without a name has no head.
+func (t *Table) heads(b *Builder) {
+	b.Addf("<thead><tr>")
+	for _, c := range t.Columns {
+		if c.Name == "" {
+			b.Addf("<td></td>")
+			continue
+		}
+		b.Addf("<th scope=\"col\"%s>%s</th>", class("left", c.Left), c.Name)
+	}
+	b.Addf("</tr></thead>\n<tbody>\n")
+}
+
+// row adds a row. A first cell of text names it.
+func (t *Table) row(b *Builder, row int) {
+	style := ""
+	if t.Class != nil {
+		style = t.Class(row)
+	}
+	b.Addf("<tr%s>", class(style, style != ""))
+	for j, text := range t.Rows[row] {
+		var look Look
+		if t.Look != nil {
+			look = t.Look(row, j)
+		}
+		of := look.Class
+		if t.Columns[j].Left {
+			of = strings.TrimSpace("left " + of)
+		}
+		element := "td"
+		if j == 0 && t.Columns[j].Left && text != "" {
+			element = "th scope=\"row\""
+		}
+		b.Addf("<%s%s>", Markup(element), class(of, of != ""))
+		if look.Meter {
+			b.Addf(`<meter min="0" max="1" value="%v" aria-label="%s"></meter>`, look.Share, t.Columns[j].Name)
+		}
+		b.Addf("%s</%s>", text, Markup(element[:2]))
+	}
+	b.Addf("</tr>\n")
+}
