@@ -347,7 +347,7 @@ func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 				n.Name, n.Dropped, n.Received, bufferOf(n)))
 		}
 	}
-	for _, n := range s.forwards() {
+	for _, n := range s.Forwards {
 		if lost := n.Skipped() + n.Lost; lost > 0 {
 			e.Warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}

@@ -41,10 +41,12 @@ func writeText(w io.Writer, s *Summary, written bool) error {
 		n := &s.Interfaces[i]
 		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
 	}
-	for _, o := range s.Outputs {
-		fmt.Fprintf(&t, "  written     %s packets to %s%s\n", show.Count(o.Packets), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
+	if len(s.Outputs) > 1 { // the counts of a single one stand above
+		for _, o := range s.Outputs {
+			fmt.Fprintf(&t, "  written     %s packets to %s%s\n", show.Count(o.Packets), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
+		}
 	}
-	for _, f := range s.forwards() {
+	for _, f := range s.Forwards {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
 			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
 				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))

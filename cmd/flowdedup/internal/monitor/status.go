@@ -129,7 +129,7 @@ type Learned struct {
 	// Advice are flags that would help and that are left to the user.
 	Advice []string `json:"advice"`
 	// Passed counts packets that were kept without being judged.
-	Passed uint64 `json:"passed"`
+	Passed uint64 `json:"unjudged"`
 	// Inspecting says that packets are being inspected.
 	Inspecting bool `json:"inspecting"`
 }
