@@ -94,10 +94,10 @@ func (b *Batch) Block(i int) []byte {
 }
 
 // AppendInterface describes an interface in a batch that the caller fills, and returns its
-// number for Append. It takes the link type (at most 65535, else it panics), name, snap
-// length and length of the check sequence from it. Times of the interface are in
-// nanoseconds. The interface is a capture point of its own. The batch must be empty, or
-// be filled by AppendInterface and Append alone.
+// number for Append. It takes the link type (at most 65535, else it panics), name, snap length
+// and length of the check sequence from it. Times of the interface are in nanoseconds. The
+// interface is a capture point of its own. The batch must be empty, or be filled only by
+// AppendInterface and Append.
 //
 // Reset keeps Sections and Interfaces. So a program that fills one batch after another
 // describes each interface once, and gives later batches the tables of the first, other

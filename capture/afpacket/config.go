@@ -32,8 +32,7 @@ const (
 // MAXIMUM_SNAPLEN: readers of capture files reject longer frames.
 const MaxSnapLen = 256 << 10
 
-// minSnapLen has room for what is added to packets: at most a cooked header with a VLAN
-// tag.
+// minSnapLen has room for added headers: at most a cooked header with a VLAN tag.
 const minSnapLen = cookedLen + tagLen
 
 // Fanout is how the kernel divides an interface's packets among its rings.
@@ -60,7 +59,7 @@ type Config struct {
 	// Fanout; 0 means one. Packets of one ring stay in order.
 	Rings  int
 	Fanout Fanout
-	// RingBytes is the memory of each ring, and BlockBytes that of each ring block, in
+	// RingBytes is the memory of each ring and BlockBytes the size of each ring block, in
 	// bytes; 0 means the default. Blocks are rounded up to whole pages, and rings down to
 	// whole blocks, at least two. A frame whose headers and bytes do not fit a block is
 	// truncated.
@@ -236,7 +235,7 @@ var (
 
 // Why a [Sender] skips frames; test with errors.Is.
 var (
-	ErrFrameTruncated = errors.New("frames captured in part are not sent")
+	ErrFrameTruncated = errors.New("truncated frames are not sent")
 	ErrFrameTooLong   = errors.New("frames longer than the interface can carry are not sent")
 	ErrFrameLink      = errors.New("packets that a tunnel carried without Ethernet are not sent")
 	ErrFrameRefused   = errors.New("frames that the interface's queue keeps refusing are not sent")

@@ -107,7 +107,7 @@ type side struct {
 type holding struct {
 	batch   *Batch
 	matched []uint64
-	blocks  int  // their bytes, of those that hold no packet
+	blocks  int  // bytes of blocks that hold no packet
 	read    bool // to its end
 }
 
@@ -251,7 +251,7 @@ func (s *side) read() bool {
 // Survey is a sample of the packets of a side, by digest.
 type Survey struct {
 	side  int
-	level uint // so many bits of the digests are 0
+	level uint // number of bits of the digests that are 0
 	seen  []probe
 }
 

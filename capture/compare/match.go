@@ -244,7 +244,7 @@ func (m *matcher) warm(digests []digest.Digest) {
 	m.touched |= touched
 }
 
-// giveUp decides that the first packet of a side is alone, if it still waits. Packets of a
+// giveUp decides that only one side has its first packet, if that still waits. Packets of a
 // list wait in the order of their side, so it is the first of its list.
 func (m *matcher) giveUp(side int) {
 	r := m.queues[side].at(m.queues[side].first)

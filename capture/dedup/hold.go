@@ -230,9 +230,9 @@ func (x *holdBatch) prepare(b *capture.Batch, p *BatchDetector, from, to int) {
 	x.sightings.ReadIdentities(x.seen.Run(from, to), b, from, p.messages)
 }
 
-// judge takes the verdicts on a prepared batch, which p has judged, and changes some of
-// them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
-// for all. Calls must come for one batch after another, in the order of the stream.
+// judge takes the verdicts on a prepared batch, which p has judged, and changes some of them
+// for the writer only. ranks says how good each packet is, 0 being best; empty is 0 for all.
+// Calls must come for one batch after another, in the order of the stream.
 func (x *holdBatch) judge(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
 	h := x.hold
@@ -389,7 +389,7 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	if h.cfg.mark != nil {
 		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
 	}
-	if quality == 0 || h.cfg.mark == nil { // else what is said of it may change
+	if quality == 0 || h.cfg.mark == nil { // otherwise its comment may change
 		from.waiting[at/64] &^= 1 << (at % 64)
 	}
 	if c.set(x.own.first+uint64(i), quality); quality == 0 {

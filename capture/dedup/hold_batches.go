@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 )
 
-// frameBytes is what a packet takes beside its record.
+// frameBytes is the memory of a packet without its record.
 const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 
 // heldBatch is a batch that waits.

@@ -24,8 +24,8 @@ func (m *marks) begin(digests []digest.Digest) {
 	clear(m.before)
 }
 
-// notePlace notes that packet in of the newest batch is kept in the place of packet out,
-// and of those that out had taken the place of. What is settled may have been written.
+// notePlace notes that packet in of the newest batch is kept in the place of packet out, and
+// of the packets that out had replaced. Settled packets may have been written.
 func (h *hold) notePlace(own *heldBatch, out, in uint64) {
 	own.before[in-own.first] = uint32(in - out)
 	for out >= h.settled {

@@ -16,9 +16,9 @@ const (
 	partShare = 2
 )
 
-// part is consecutive packets that are settled together, behind those of the part before.
-// The first begins with a packet that may be exchanged, and where none may be there are no
-// parts. Where one ends depends on the packets alone, and not on batches.
+// part is consecutive packets that are settled together, behind those of the part before. The
+// first part begins with a packet that may be exchanged. Without such a packet there are no
+// parts. The end of a part depends only on the packets, not on batches.
 type part struct {
 	end   uint64 // number after its last packet
 	clock int64  // at its end

@@ -50,7 +50,7 @@ func newHomes(hold time.Duration) (*homes, error) {
 	return newHomesOf(conversations/layout.AffinityCells, hold)
 }
 
-// newHomesOf makes a table of so many lines, a power of two.
+// newHomesOf makes a table with this number of lines, a power of two.
 func newHomesOf(lines int, hold time.Duration) (*homes, error) {
 	arena, err := layout.NewArena(lines)
 	if err != nil {
@@ -83,9 +83,9 @@ type homeSightings struct {
 // home do not move it.
 //
 // A stream whose first sightings come from one point has all homes there. So after 65,536 of
-// them homes are not noted, until there is one at another point. For a minute from then on,
-// a conversation that is not remembered may be an old one: its home is the point that was
-// alone.
+// them homes are not noted, until there is one at another point. For a minute from then on, a
+// conversation that is not remembered may be an old one: its home is the point that was the
+// only one.
 //
 // The result does not depend on how the stream is cut into calls. AtHome does not
 // allocate. It panics if a slice is too short, or after Close.
@@ -226,7 +226,7 @@ func (c homeCell) home() uint32 {
 	return uint32(c.line[layout.AffinityHomes+word] >> shift)
 }
 
-// state returns the word that the cell has alone.
+// state returns the word that belongs to this cell only.
 func (c homeCell) state() *uint64 { return &c.line[layout.AffinityStates+c.at&3] }
 
 // misses returns the misses in a row.

@@ -128,8 +128,8 @@ func PlaceIP(msgs []digest.Message, link capture.LinkType, buf []byte) {
 	}
 }
 
-// netlink reports whether the hardware type at the start of d is that of netlink, whose
-// messages have no ethertype.
+// netlink reports whether the hardware type at the start of d is netlink, whose messages have
+// no ethertype.
 func netlink(d []byte) bool { return binary.BigEndian.Uint16(d) == hardwareNetlink }
 
 // cookedSource records the hardware address of a cooked header.

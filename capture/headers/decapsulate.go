@@ -13,7 +13,7 @@ import (
 // Inside is what a tunnel carries.
 type Inside struct {
 	Kind LayerKind        // of the tunnel
-	ID   uint32           // that of Layer
+	ID   uint32           // as in Layer
 	At   int              // where the frame begins in the payload
 	Link capture.LinkType // what the frame begins with
 	// Wire is the length of the frame on the wire: more than there is of it if its datagram
@@ -37,9 +37,9 @@ type Decapsulator struct {
 	first [4]Layer
 }
 
-// Read reads the header at the beginning of a payload: of LayerVXLAN and LayerGENEVE that of
-// a UDP datagram, of LayerGRE that of an IP datagram, which LayerERSPAN, LayerNVGRE and
-// LayerPPTP also are. It takes time linear in the number of headers of the frame inside,
+// Read reads the header at the beginning of a payload: for LayerVXLAN and LayerGENEVE the
+// payload of a UDP datagram, for LayerGRE of an IP datagram. LayerGRE includes LayerERSPAN,
+// LayerNVGRE and LayerPPTP. It takes time linear in the number of headers of the frame inside,
 // and allocates nothing.
 func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err error) {
 	d.head, d.notes.list = Header{}, d.first[:0]

@@ -205,9 +205,8 @@ func decodeFast(h []Header, frames []capture.Frame, buf []byte) int {
 	return len(h)
 }
 
-// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns the ethertype
-// behind them. tags is 0 for frames without tags, and for those that are not for the fast
-// path.
+// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns the ethertype behind
+// them. tags is 0 for frames without tags, and for frames that the fast path does not take.
 func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
 	typ = binary.BigEndian.Uint16(d[12:])
 	for tags < fastTags && iana.IsVLAN(typ) {

@@ -24,9 +24,9 @@ type Layer struct {
 	// intercept of JMirror. It is 0 where a header has none. Of LayerUnread it is the
 	// LayerKind that was not read.
 	ID uint32
-	// Wire is set for LayerEthernet and LayerIP alone: the length on the wire of the frame
-	// or datagram. A datagram states it. A frame has what is around it, or the capture,
-	// to tell.
+	// Wire is set only for LayerEthernet and LayerIP: the length on the wire of the frame or
+	// datagram. A datagram states it. For a frame the enclosing header or the capture states
+	// it.
 	Wire uint32
 }
 
@@ -78,8 +78,8 @@ const (
 	LayerTZSP
 	LayerJMirror // Juniper's
 	// LayerUnread is the last of a list, and says that a header of the kind in ID was not
-	// followed: it was cut short, is in a fragment, carries what is not known here, or is one
-	// too many.
+	// followed: it was cut short, is in a fragment, carries an unknown protocol, or is one too
+	// many.
 	LayerUnread
 	layerKinds int = iota + 1
 )

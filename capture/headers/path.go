@@ -42,8 +42,8 @@ func (p Path) String() string { return enum.Name(pathNames[:], uint8(p)) }
 // IsSecond reports whether p is the second path of its pair, such as LAN B.
 func (p Path) IsSecond() bool { return p&1 != 0 }
 
-// Ring reports whether p is a direction of a ring. On its way there, a frame to one
-// station passes each link in one direction alone.
+// Ring reports whether p is a direction of a ring. On its way there, a frame to one station
+// passes each link in only one direction.
 func (p Path) Ring() bool { return p&hsrPaths != 0 }
 
 // PathOf returns the path of frame i of b, and the number that its sender gave the frame on

@@ -291,8 +291,8 @@ func (w *walk) gre0(flags, typ uint16) step {
 // minSubnet is the least virtual subnet of NVGRE (RFC 7637, section 3.2).
 const minSubnet = 0x1000
 
-// greKind tells NVGRE from GRE, and returns the key or the virtual subnet of a header of
-// version 0.
+// greKind distinguishes NVGRE from GRE, and returns the key or the virtual subnet of a header
+// of version 0.
 func greKind(header []byte, flags, typ uint16) (LayerKind, uint32) {
 	at := 4
 	if flags&(greChecksum|greRouting) != 0 {

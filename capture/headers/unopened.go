@@ -9,12 +9,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Unopened says why no IP header was looked for in a frame: it holds what is not known here,
-// or what is encrypted. Protocols that are known to carry no IP, such as ARP and LLDP, and
-// frames that were cut short are no such frames.
+// Unopened says why no IP header was looked for in a frame: its payload is unknown here, or
+// encrypted. Frames of protocols that are known to carry no IP, such as ARP and LLDP, and
+// truncated frames do not count.
 type Unopened struct {
 	Number uint32 // what Kind says
-	Kind   uint8  // 0 for others that are not told apart
+	Kind   uint8  // 0 for others, which are not distinguished
 }
 
 // What may be not opened, and what numbers it.

@@ -30,8 +30,8 @@ func (w *walk) ppi() step {
 	return atLink
 }
 
-// ppiHasFCS looks among the fields of a header for that of 802.11, whose flags say whether
-// a frame check sequence follows the frame (section 4.1.2).
+// ppiHasFCS looks among the fields of a header for the field of 802.11, whose flags say
+// whether a frame check sequence follows the frame (section 4.1.2).
 func ppiHasFCS(d []byte) bool {
 	const header, head, common, flags, hasFCS, aligned = 8, 4, 2, 8, 1, 1
 	for o := header; o+head <= len(d); {

@@ -24,8 +24,8 @@ const (
 	// Frame is the captured bytes and the length on the wire, without a capture's own
 	// header (see CaptureHeader).
 	Frame
-	// Inner is like L3, for headers decoded with DecoderConfig.Inner. If a tunnel carries
-	// a frame without an IP header, the identity is that of the carried frame.
+	// Inner is like L3, for headers decoded with DecoderConfig.Inner. If a tunnel carries a
+	// frame without an IP header, the identity of the carried frame is used.
 	Inner
 )
 

@@ -98,7 +98,7 @@ func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header)
 	}
 }
 
-// evidence says what the part of a packet that was captured tells about all of it.
+// evidence says how far the captured part of a packet identifies the whole.
 type evidence uint8
 
 const (
@@ -125,8 +125,8 @@ func (g *Identity) evidence(ip []byte, length int) evidence {
 	return max(e, evidenceOf(ip[in.Start:in.End]))
 }
 
-// evidenceOf looks at a datagram within another. Identities ignore fields of the outer one
-// alone.
+// evidenceOf looks at a datagram within another. Identities ignore fields only of the outer
+// one.
 func evidenceOf(ip []byte) evidence {
 	r := remnant{}
 	if !r.read(ip, len(ip)) {
@@ -268,10 +268,10 @@ func (r *remnant) isSequenced(o int) bool {
 	return at+4 <= len(r.ip)
 }
 
-// checksummed reports whether the header above IP has a checksum over the payload. One that
-// was left to a network card covers nothing, and one of UDP what UDP's own length says. That
-// of a tunnel says nothing either: what it covers has checksums of its own, so that packets
-// differ in it by their addresses and lengths alone.
+// checksummed reports whether the header above IP has a checksum over the payload. A checksum
+// that was left to a network card covers nothing, and a UDP checksum covers UDP's own length.
+// A tunnel's checksum is no evidence either: its payload has checksums of its own, so packets
+// differ in it only by their addresses and lengths.
 func (r *remnant) checksummed() bool {
 	switch r.h.Proto {
 	case iana.ProtoTCP:
@@ -296,7 +296,7 @@ func (r *remnant) checksummed() bool {
 	return is != 0 && (r.h.Proto == iana.ProtoICMP || is != r.pseudo(r.length-o) && is != r.pseudo(0))
 }
 
-// quoted says what is known of the packet that an ICMP error holds.
+// quoted returns the evidence of the packet that an ICMP error holds.
 func (r *remnant) quoted() evidence {
 	const header = 8 // RFC 792; RFC 4443, section 3
 	o := int(r.h.L4)

@@ -19,10 +19,9 @@ import (
 //	IPv6   bytes 0, 2, 3 (of byte 1 the flow label alone), 6 after the first four
 //	       bits, 8 to 11; the payload length is that of the message
 //
-// If an IPv6 datagram was truncated or its payload length is 0, the length of the message
-// does not tell the payload length. Then the tweak is bytes 0 to 7, with 7 as the
-// version, and the message begins at byte 8. No other identity has a tweak that begins
-// like these.
+// If an IPv6 datagram was truncated or its payload length is 0, the length of the message does
+// not determine the payload length. Then the tweak is bytes 0 to 7, with 7 as the version, and
+// the message begins at byte 8. No other identity has a tweak that begins like these.
 
 // canZeroCopy reports whether messages can lie in the batch. All fields in routerFields
 // must be left out, since the tweak has no room for them, and none outside of the first
@@ -87,8 +86,8 @@ func (p *tweakLayout) truncated(first uint64, off, n uint32) digest.Message {
 	return digest.Message{Off: off + truncatedStart, Len: n - truncatedStart, Tweak: 1<<60 | first&(p.firstMask|0xffffff00)}
 }
 
-// zeroCopyDatagrams lays out the messages of datagrams and of frames without IP, and
-// tells whether there are any of the latter.
+// zeroCopyDatagrams lays out the messages of datagrams and of frames without IP, and reports
+// whether there are any of the latter.
 func zeroCopyDatagrams(msgs []digest.Message, buf []byte, frames []capture.Frame, h []headers.Header, layouts *[8]tweakLayout) (others bool) {
 	msgs, frames = msgs[:len(h)], frames[:len(h)]
 	for i := range h {

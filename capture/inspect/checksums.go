@@ -29,7 +29,7 @@ func (s *sighting) verify(integrity identity.Integrity) {
 // checksums are those of all points, by their numbers.
 type checksums []Checksums
 
-// add counts a copy that stands for so many.
+// add counts a copy that stands for weight copies.
 func (c *checksums) add(first, copied *sighting, weight uint64) {
 	for int(max(first.point, copied.point)) >= len(*c) {
 		*c = append(*c, Checksums{})

@@ -42,7 +42,7 @@ func (s *sighting) renumbered(o *sighting) bool {
 }
 
 // add counts a packet, unless it came on its path before. In a ring, a frame to one station
-// passes each link in one direction, so others alone count.
+// passes each link in one direction, so only multicast frames count there.
 func (p *paths) add(e *entry, s *sighting) {
 	path := s.path()
 	if path == headers.NoPath || path.Ring() && s.flags&multicast == 0 {

@@ -131,7 +131,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("packets that were not opened are copies here only if they differ in nothing")
 	}
 	if r.Undecidable > 0 {
-		add("%d packets were captured in too small a part to tell copies from other packets: capture more of each", r.Undecidable)
+		add("%d packets were truncated too short to tell copies from other packets: capture more of each", r.Undecidable)
 	}
 	if r.ChecksumOnly > 0 {
 		add("%d equal packets are known by a checksum of 16 bits alone, and do not count", r.ChecksumOnly)
@@ -160,10 +160,10 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}
 	if len(c.Ignore) > 0 {
-		add("--ignore l4-checksum: %d copies differ in checksums that were left to a network card; those with the right ones stay", m.checksums)
+		add("--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
 	}
 	if c.IdentityBytes > 0 {
-		add("--identity-bytes %d: copies were captured in different lengths; packets that differ later than that count as equal", c.IdentityBytes)
+		add("--identity-bytes %d: copies were captured in different lengths; packets that differ only behind these bytes count as equal", c.IdentityBytes)
 	}
 	add("--window %v: %s", c.Window, lateness(c.Left))
 	if c.Across {

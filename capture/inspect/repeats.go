@@ -22,7 +22,7 @@ type repeats struct {
 // sameCounts count such packets.
 type sameCounts struct {
 	all     uint64
-	removed [windows][2]uint64 // those that a filter removes, anywhere and across
+	removed [windows][2]uint64 // packets that a filter removes, anywhere and across
 }
 
 // The sorts of packets. A packet that its sender numbers comes again only as a copy, or if a
@@ -30,8 +30,8 @@ type sameCounts struct {
 const (
 	unnumberedPacket = iota
 	numberedPacket
-	// alikePacket stands for packets that begin in the same way and end in another one.
-	// They are found where the first bytes are compared alone.
+	// alikePacket stands for packets that begin in the same way and end in another one. They
+	// are found if only the first bytes are compared.
 	alikePacket
 	// renumberedPacket stands for frames of a redundant network that a sender repeated:
 	// each has a number of its own there.

@@ -52,9 +52,9 @@ type Report struct {
 	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
-	// Undecidable counts packets of which too little was captured, or is compared, to know
-	// them from others: they are compared with none. ChecksumOnly counts equal packets that
-	// are known by a checksum of 16 bits alone. They are not among Equal.
+	// Undecidable counts packets of which too little was captured, or is compared, to
+	// distinguish them: they are compared with none. ChecksumOnly counts equal packets that
+	// are known only by a checksum of 16 bits. They are not among Equal.
 	Undecidable, ChecksumOnly uint64
 	// Forgotten counts packets that made room for others within the window. Their copies
 	// were missed.
@@ -159,7 +159,7 @@ func (r *repeats) report(isCopy func(sort, span int) bool) map[string]NotCopies 
 // judgement says which packets that differ in nothing from an earlier one are copies.
 type judgement struct {
 	same  *[sorts][windows]sameCounts
-	reach [sorts]int // copies lie within so many of the windows
+	reach [sorts]int // number of the first windows that copies lie within
 }
 
 // A feed that delivers packets twice does so with many of them.

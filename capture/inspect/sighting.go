@@ -78,8 +78,8 @@ type describer struct {
 	scratch []byte
 }
 
-// describe fills s and o with what can be known of frame i of b alone. h is the header of
-// the frame.
+// describe fills the parts of s and o that follow from frame i of b by itself. h is the header
+// of the frame.
 func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *headers.Header) {
 	f := &b.Frames[i]
 	data := b.Data(i)

@@ -74,7 +74,7 @@ type packetTable struct {
 	touched   uint32 // what warm has read, so that no compiler leaves it out
 }
 
-// newTable makes a table that grows to so many bytes, and to a mebibyte in any case.
+// newTable makes a table that grows to memory bytes, and to a mebibyte in any case.
 func newTable(memory int, window int64) *packetTable {
 	t := &packetTable{span: uint32(min(window>>tickBits+1, math.MaxInt32)), most: minSets}
 	for t.most*2*setBytes <= memory {
@@ -200,8 +200,7 @@ func (t *packetTable) add(d *digest.Digest, time int64) *entry {
 	h := &t.heads[set]
 	victim, age := h.victim(now)
 	if uint32(age) <= t.span {
-		// Packets that differ in their checksums alone share a set however large the table
-		// is.
+		// Packets that differ only in their checksums share a set however large the table is.
 		if len(t.heads) < t.most && h.same(tagOf(d[0])) < ways/2 {
 			t.grow()
 			return t.add(d, time)
@@ -277,7 +276,7 @@ func (t *packetTable) past(e *entry) *history {
 // verdicts has a bit for each window in which a packet is removed.
 type verdicts struct{ anywhere, across uint8 }
 
-// count adds a packet that stands for so many.
+// count adds a packet that stands for weight packets.
 func (v verdicts) count(removed *[windows][2]uint64, weight uint64) {
 	for w := range removed {
 		removed[w][0] += weight * uint64(v.anywhere>>w&1)

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Layout of a key. Integers are big-endian, and what is not part of the key is zero.
+// Layout of a key. Integers are big-endian, and bytes that are not part of the key are zero.
 //
 //	IPv4, 16 bytes    addresses at 0 and 4; ports at 8 and 10; protocol at 12; VLAN flag
 //	                  at 13, and VLAN identifier at 14
@@ -112,8 +112,8 @@ func (k *Keyer) splitRead(b *capture.Batch, from int, h []headers.Header, first 
 	}
 }
 
-// TakeUnopened adds to c the frames that were not opened since the call before. Where keys are
-// hardware addresses alone, none are counted.
+// TakeUnopened adds to c the frames that were not opened since the call before. If all keys
+// are hardware addresses, none are counted.
 func (k *Keyer) TakeUnopened(c *headers.UnopenedCounts) {
 	if k.unopened != (headers.UnopenedCounts{}) {
 		c.Add(&k.unopened)
@@ -152,8 +152,8 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	return k.gather(b, from, nil)
 }
 
-// list adds the frames from number at to end-1, of one link type, to the lists. A kernel
-// takes those that rule does.
+// list adds the frames from number at to end-1, of one link type, to the lists. A kernel takes
+// the frames that rule covers.
 func (k *Keyer) list(rule *kernels.Tuples, b *capture.Batch, from, at, end int) {
 	for at < end {
 		done, can := rule.List(&k.four, &k.six, k.msgs[at:end], uint32(at), b.Buf)
@@ -177,7 +177,7 @@ func (k *Keyer) WithoutIP() uint64 { return k.withoutIP }
 // keys have 0 there, if they have ports, so that flows of the same ends look like one.
 func (k *Keyer) WithoutPorts() uint64 { return k.withoutPorts }
 
-// countPortless counts those that h describes, which begin with frame from of b.
+// countPortless counts the frames that h describes, from frame from of b on.
 func (k *Keyer) countPortless(b *capture.Batch, from int, h []headers.Header) {
 	for i := range h {
 		if h[i].L4 == 0 || h[i].L4+4 > h[i].End {
@@ -238,7 +238,7 @@ func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []
 	return k.keys
 }
 
-// listKeys lists keys of so many bytes, whose tails are at an offset, under their numbers.
+// listKeys lists keys of size bytes under their numbers.
 func listKeys(l *kernels.TupleList, keys []byte, numbers []uint32, size, tail int) {
 	l.Reset(len(numbers))
 	l.Resize(len(numbers))

@@ -71,7 +71,7 @@ var determined = [...]uint8{
 	Biflow: 1<<IP | 1<<Biflow,
 }
 
-// Determines tells whether packets with equal keys under c always have equal keys under
+// Determines reports whether packets with equal keys under c always have equal keys under
 // other.
 func (c Config) Determines(other Config) bool {
 	return determined[c.Kind]>>other.Kind&1 != 0 && (c.VLAN || !other.VLAN) &&

@@ -78,8 +78,8 @@ func openSockets(t *Target, number int, c *Config, table *pointTable) (all []*so
 	return all, nil
 }
 
-// families returns the families of the sockets of a target. One socket of IPv6 takes
-// datagrams of both, but for GRE.
+// families returns the families of the sockets of a target. One socket of IPv6 takes datagrams
+// of both, except for GRE.
 func families(t *Target) []int {
 	switch {
 	case t.host.Addr().Is4():

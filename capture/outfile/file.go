@@ -119,10 +119,10 @@ func (f *File) Gathers() bool { return f.dest.regular() || f.compress != nil }
 // Name returns the name as it was given, or as it was chosen since.
 func (f *File) Name() string { return f.name }
 
-// Commit writes what is pending, and gives the file its name. If it fails, an older file of
-// that name is unchanged, and the output stays under a name that the error gives
-// ([KeptError]). Only a copy into an older file that fails midway destroys that file.
-// Further calls return the same result.
+// Commit writes pending data, and gives the file its name. If it fails, an older file of that
+// name is unchanged, and the output stays under a name that the error gives ([KeptError]).
+// Only a copy into an older file that fails midway destroys that file. Further calls return
+// the same result.
 //
 // Commit syncs the file before the rename: a file system may write the new name to disk
 // before the content. It syncs the folder afterwards, which makes the name durable.
@@ -170,10 +170,10 @@ func (k *KeptError) Error() string {
 // Unwrap returns the cause.
 func (k *KeptError) Unwrap() error { return k.Err }
 
-// Keep ends an output after an error of the run. It writes what is pending, gives the file a
-// visible name, and returns that: its own name, if no file has it and no write has failed, else
-// a partial one. The name is empty for an output that is not a regular file. Keep does not
-// sync, and does not return the error of an earlier Write.
+// Keep ends an output after an error of the run. It writes pending data, gives the file a
+// visible name, and returns the name: its own name, if no file has it and no write has failed,
+// else a partial one. The name is empty for an output that is not a regular file. Keep does
+// not sync, and does not return the error of an earlier Write.
 func (f *File) Keep() (string, error) {
 	if f.done {
 		return "", f.result
@@ -214,7 +214,7 @@ func (f *File) keep() (string, error) {
 func (f *File) Lost() bool { return f.lost }
 
 // Discard closes the output and removes the file. For devices, pipes and standard output it
-// drops what is pending. After another end it does nothing and returns nil.
+// drops pending data. After another end it does nothing and returns nil.
 func (f *File) Discard() error {
 	if f.done {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// SplitName splits a name before its ending, which includes that of a compression:
+// SplitName splits a name before its ending, which includes the ending of a compression:
 // cap.pcapng.zst into cap and .pcapng.zst.
 func SplitName(name string) (stem, ending string) {
 	base := filepath.Base(name)

@@ -93,9 +93,9 @@ func (a *Arrivals) Full() string {
 	return fmt.Sprintf("peers have described %d sections or interfaces, as many as one run takes", maxPeersTables)
 }
 
-// again gives what is new in the tables of a capture the numbers that it has from the one
-// before in the same slot. If that described the same, the descriptions are left out: one that
-// comes again and again does not fill the tables. It may come in pieces.
+// again gives new entries of a capture's tables the numbers of the capture before in the same
+// slot. If both describe the same, the descriptions are left out, so a peer that connects
+// again and again does not fill the tables. Descriptions may come in pieces.
 func (in *arrival) again(ifaces []capture.Interface, sections []capture.Section) {
 	old, i, s := &in.before, len(in.num.ifaces), len(in.num.sections)
 	if old.num == nil || len(ifaces) == i && len(sections) == s {

@@ -5,8 +5,8 @@ package pcapfile
 import "io"
 
 const (
-	// outBufferSize makes one write call cost little beside the copying of its
-	// bytes into the page cache, and still fits L2 beside a batch.
+	// outBufferSize makes one write call cheap compared with copying its bytes into the page
+	// cache, and still fits L2 together with a batch.
 	outBufferSize = 256 << 10
 	// directSize is the length from which a slice is written without a copy: the system
 	// call costs less than the copy. writev gains nothing for shorter slices. With one
@@ -35,7 +35,7 @@ func newOutBuffer(w io.Writer) *outBuffer {
 	return &outBuffer{w: w, buf: make([]byte, 0, outBufferSize)}
 }
 
-// mark says that whole records end here, with so many packets since the last mark.
+// mark says that whole records end here, with this number of packets since the last mark.
 func (o *outBuffer) mark(packets int) {
 	o.whole = len(o.buf)
 	o.marked += uint64(packets)

@@ -169,9 +169,9 @@ const (
 )
 
 // preamble holds the blocks of the stream that later packets need. A new file begins with
-// them, so it can be read alone.
+// them, so it is a complete capture.
 type preamble struct {
-	capture.Batch       // of blocks alone
+	capture.Batch       // only blocks
 	repeated      int64 // bytes of names and secrets among them
 	full          bool  // there were more descriptions than can be repeated
 }
@@ -218,7 +218,7 @@ func (p *preamble) add(b *capture.Batch, i int) {
 	p.Blocks = append(p.Blocks, k)
 }
 
-// check returns an error if files cannot stand alone.
+// check returns an error if a file cannot be a complete capture.
 func (p *preamble) check() error {
 	if p.full {
 		return fmt.Errorf("more than %d MiB of interface descriptions for each file: %w", maxPreamble>>20, capture.ErrNotSupported)

@@ -185,9 +185,9 @@ func (r *regularFile) Read(p []byte) (int, error) {
 // maxEmptyReads is how often in a row a reader may return nothing and no error.
 const maxEmptyReads = 100
 
-// readUntil appends to buf what r returns, until buf holds need bytes. A read asks for the
-// missing bytes, or for more if buf has room, but for step bytes at most: so memory grows with
-// what arrives. The error is nil if there are need bytes.
+// readUntil appends bytes of r to buf, until buf holds need bytes. A read asks for the missing
+// bytes, or for more if buf has room, but at most step bytes, so memory grows with the data
+// that arrives. The error is nil if there are need bytes.
 func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 	for empty := 0; len(buf) < need; {
 		n := len(buf)

@@ -30,8 +30,8 @@ const maxChunkSize = 64 << 20
 // frames take about as much again.
 const mergeBudget = 32 << 20
 
-// MergeChunkSize returns the chunk size for so many inputs of a Merge: DefaultChunkSize, or
-// less to keep their memory at about 64 MiB.
+// MergeChunkSize returns the chunk size for this number of inputs of a Merge:
+// DefaultChunkSize, or less to keep their memory at about 64 MiB.
 func MergeChunkSize(inputs int) int {
 	const least = 16 << 10
 	return min(max(mergeBudget/max(inputs, 1)/compressed.HeadSize*compressed.HeadSize, least), DefaultChunkSize)

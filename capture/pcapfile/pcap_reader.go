@@ -141,10 +141,10 @@ func isBlank(header []byte) bool {
 	return true
 }
 
-// blank decides about remainder, which begins with a blank record. One alone is an odd
-// packet. Two in a row, or one and then zeros to the end, were never written: a crash left
-// a hole, or the tail was only allocated. Without this rule, each 16 zeros would be a
-// packet. It needs need bytes to decide.
+// blank decides about remainder, which begins with a blank record. A single one is an odd
+// packet. Two in a row, or one and then zeros to the end, were never written: a crash left a
+// hole, or the tail was only allocated. Without this rule, each 16 zeros would be a packet. It
+// needs need bytes to decide.
 func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
 	after := remainder[p.recordLen:]
 	switch {

@@ -38,7 +38,7 @@ type SortStats struct {
 // SortConfig allows. Packets of one time stay in their order. A packet without a time follows
 // its predecessor in the source.
 //
-// The order depends on the packets alone, not on how the source delivers them. Blocks overtake
+// The order depends only on the packets, not on how the source delivers them. Blocks overtake
 // packets that wait, so the description of a packet comes before it. With one input, whose
 // sections a Writer copies, no packet is moved across the header of a section.
 //
@@ -74,7 +74,7 @@ func Sort(src capture.Source, cfg SortConfig) *Sorter {
 	}
 }
 
-// latest returns the latest time, after that of another packet.
+// latest returns the latest time, given the time of another packet.
 func (c *SortConfig) latest(before, time int64) int64 {
 	if c.Latest == nil {
 		return max(before, time)

@@ -69,7 +69,7 @@ const (
 	cellSize = 128
 	// chunkCells is how many cells are allocated at a time: 1 MiB.
 	chunkCells = 1 << 13
-	// waitingBytes is about what a packet of one cell takes beside it.
+	// waitingBytes is about the memory of a packet of one cell outside of the cell.
 	waitingBytes = 64
 )
 

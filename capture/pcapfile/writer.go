@@ -34,7 +34,7 @@ type WriterOptions struct {
 	// pcap header is written.
 	Stream bool
 	// Microseconds says that pcap made of pcapng has times in microseconds, whatever those of
-	// the inputs: some readers know the first magic number of pcap alone.
+	// the inputs: some readers know only the first magic number of pcap.
 	Microseconds bool
 	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one
 	// is chosen, and from Close an ErrFormatLoss that lists what the format could not
@@ -58,27 +58,26 @@ type WriterOptions struct {
 // What the blocks of a pcapng input become in such a section:
 //
 //   - One section header of ours replaces theirs. Their options are lost.
-//   - Interface descriptions keep their options. That of a pcap input is made
-//     from its file header. All other blocks that name an interface get its new
-//     number.
+//   - Interface descriptions keep their options. The description of a pcap input is made from
+//     its file header. All other blocks that name an interface get its new number.
 //   - Packets keep their timestamps bit by bit, and their options. An obsolete
 //     packet block becomes an enhanced one, its drop count an option.
-//   - A simple packet block stays one if its interface became number 0, the only
-//     one that it can mean. Otherwise it becomes an enhanced packet block, which
-//     must have a timestamp: it gets that of the last packet written that had one,
-//     or 0, and a comment that says so.
+//   - A simple packet block stays one if its interface became number 0, the only one that it
+//     can mean. Otherwise it becomes an enhanced packet block, which must have a timestamp: it
+//     gets the timestamp of the last packet written that had one, or 0, and a comment that
+//     says so.
 //   - Statistics, name resolution, decryption secrets and custom blocks stay.
 //     The reader has left out custom blocks and options whose author forbids copies
 //     in changed files, whatever the format.
 //   - Blocks of other types stay unchanged if the input is little-endian.
 //     Big-endian ones cannot be converted; Skipped counts them.
 //
-// Only opt.Format makes pcap of pcapng. That file is little-endian, and in nanoseconds
-// unless microseconds hold the times of all interfaces. It holds packets with their times
-// and lengths. A packet without a time gets that of the packet before it, or 0. Options,
-// other blocks, and the interface of a packet are lost, and counted. A packet of another
-// link type than that of the interfaces described before the first packet is an error that
-// wraps ErrNotSupported.
+// Only opt.Format makes pcap of pcapng. That file is little-endian, and in nanoseconds unless
+// microseconds hold the times of all interfaces. It holds packets with their times and
+// lengths. A packet without a time gets the time of the packet before it, or 0. Options, other
+// blocks, and the interface of a packet are lost, and counted. A packet of another link type
+// than the interfaces described before the first packet is an error that wraps
+// ErrNotSupported.
 //
 // A Writer that never got a section writes a pcapng file without packets.
 func NewWriter(w io.Writer, opt WriterOptions) capture.Writer {

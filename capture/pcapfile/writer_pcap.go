@@ -259,8 +259,7 @@ func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.In
 	}
 }
 
-// options counts the options of a list, without those that a pcap file holds in its own
-// way.
+// options counts the options of a list, without options that a pcap file holds in its own way.
 func (w *pcapConverter) options(list []byte, big bool, kept ...uint16) {
 	for o := (encoding.Options{Rest: list, Big: big}); ; {
 		code, _, err := o.Next()

@@ -70,7 +70,7 @@ func (w *sectionWriter) packetBlock(b *capture.Batch, i int, t *target) {
 	big := t.origin == fromBig
 	switch w.conversionOf(b, i, big) {
 	case rebuilt:
-		// Obsolete packet blocks have the layout of enhanced ones but for the first word.
+		// Obsolete packet blocks have the layout of enhanced ones, except the first word.
 		ticks := uint64(encoding.Uint32(record[12:], big))<<32 | uint64(encoding.Uint32(record[16:], big))
 		w.packet(b, i, t.id, ticks, w.rebuiltList(b, i, big))
 	case givenTime:

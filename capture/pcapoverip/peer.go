@@ -16,7 +16,7 @@ type chunk struct {
 	packets uint64
 }
 
-// peer takes what is sent.
+// peer receives the output.
 type peer struct {
 	name   string
 	conn   net.Conn

@@ -32,9 +32,9 @@ type ReceiverConfig struct {
 	// *capture.InputError or *capture.ReadError for one that broke off. It may be called
 	// on any goroutine.
 	Warn func(error)
-	// Begin makes the source of what a peer sends, once it has connected. Nil means captures.
-	// What it returns has its content from r alone. It reads the first header of the content:
-	// a peer counts as one that sends something once Begin has returned.
+	// Begin makes the source of a peer's stream, once it has connected. Nil means captures.
+	// The source reads only from r. Begin reads the first header of the content: once it has
+	// returned, the peer counts as a sender.
 	Begin func(r io.Reader, name string, from netip.AddrPort) (capture.Source, error)
 }
 
@@ -66,7 +66,7 @@ const headerTime = 10 * time.Second
 type ReceiverStats struct {
 	Peers        uint64 `json:"peers"`         // connections so far
 	Connected    int    `json:"connected"`     // of them, the current ones
-	PeersDropped uint64 `json:"dropped_peers"` // those that were refused, sent no capture, or broke off
+	PeersDropped uint64 `json:"dropped_peers"` // peers that were refused, sent no capture, or broke off
 	Full         string `json:"-"`             // why no further peer can be taken now, or ""
 }
 
@@ -253,7 +253,7 @@ func (r *Receiver) accept(done func()) {
 	}
 }
 
-// lastWait is how long a receiver whose last stream has ended accepts those that the kernel
+// lastWait is how long a receiver whose last stream has ended accepts peers that the kernel
 // has connected already. It waits twice: an Accept that begins when its time is over fails,
 // though somebody may have connected.
 const lastWait = 25 * time.Millisecond

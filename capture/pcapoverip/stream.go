@@ -84,7 +84,7 @@ func (s *stream) complete() (err error) {
 	return err
 }
 
-// connReader reads from a connection, with errors that say the reason alone.
+// connReader reads from a connection, with errors that say only the reason.
 type connReader struct{ *stream }
 
 func (r connReader) Read(p []byte) (int, error) {

@@ -57,8 +57,8 @@ type closing struct {
 	result chan error // why the file is not there
 }
 
-// complete gives a file its name, and removes files beyond those to keep. It owns names
-// until it has sent its result. It discards a file of headers alone.
+// complete gives a file its name, and removes files beyond those to keep. It owns names until
+// it has sent its result. It discards a file that has only headers.
 func (r *series) complete(c *closing) {
 	f := c.file
 	if f.packets == 0 {

@@ -24,9 +24,9 @@ type Options struct {
 	// Every is the length of intervals of packet time, aligned to 1970 in UTC. Each
 	// interval has files of its own. 0 is one interval without end.
 	Every time.Duration
-	// Keep is how many complete files stay, beside the one being written, and KeepBytes
-	// how many bytes they hold. The oldest files beyond either are removed, also those of
-	// earlier runs with names of the same pattern, but never the newest. 0 keeps all.
+	// Keep is how many complete files stay, in addition to the one being written, and
+	// KeepBytes how many bytes they hold. The oldest files beyond either are removed, also
+	// those of earlier runs with names of the same pattern, but never the newest. 0 keeps all.
 	Keep      int
 	KeepBytes int64
 	// Merged, Derived and Commented are as in pcapfile.WriterOptions.

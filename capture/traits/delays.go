@@ -33,7 +33,7 @@ func NewHistogram(most int64) *Histogram {
 // Add counts weight delays, in nanoseconds.
 func (d *Histogram) Add(delay, weight uint64) {
 	d.count += weight
-	// RecordValues fails above the highest value alone.
+	// RecordValues fails only above the highest value.
 	_ = d.hist.RecordValues(int64(min(delay, uint64(d.most))), int64(weight))
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package traits says where packets were seen, and in what two sightings of one packet
-// differ. The differences show why a capture has copies, such as a mirror of two ports, or
-// taps on both sides of a router. The package does not decide what is a copy.
+// Package traits says where packets were seen, and in what two sightings of one packet differ.
+// The differences show why a capture has copies, such as a mirror of two ports, or taps on
+// both sides of a router. The package does not decide which packets are copies.
 //
 // A [Stack] lists the headers of one frame before its packet, and hashes them. Traits
 // are what may differ between copies. A [Sampler] samples those of the packets of one batch,

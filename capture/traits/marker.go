@@ -34,7 +34,7 @@ type Marker struct {
 // NewMarker returns a Marker at the start of a stream.
 func NewMarker(cfg MarkerConfig) *Marker { return newMarker(cfg, remembered) }
 
-// newMarker returns a Marker that remembers so many packets.
+// newMarker returns a Marker that remembers this number of packets.
 func newMarker(cfg MarkerConfig, packets int) *Marker {
 	return &Marker{inputs: cfg.Inputs, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
 }
@@ -47,8 +47,8 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 // batches of the stream after b, as far as later leads to them. Of other copies the packet is
 // named that was kept last of those with their digest.
 //
-// The result shares the memory of b but for the comments, and is valid until the next
-// call. b itself stays as it is.
+// The result shares the memory of b, except the comments, and is valid until the next call. b
+// itself stays as it is.
 func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
 	comments := m.out.Comments
 	comments.Reset()

@@ -36,7 +36,7 @@ type matrix struct {
 	cells map[[2]uint32]*Histogram
 }
 
-// add counts a copy that was seen so many nanoseconds after its original.
+// add counts a copy that was seen delay nanoseconds after its original.
 func (m *matrix) add(first, copied uint32, delay uint64) {
 	key := [2]uint32{first, copied}
 	h := m.cells[key]

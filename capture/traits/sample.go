@@ -13,7 +13,7 @@ type Sample[T any] struct {
 	level  uint // how many of the highest bits of an id must be 0
 }
 
-// NewSample returns a sample of at most so many values, a power of two.
+// NewSample returns a sample of up to most values; most is a power of two.
 func NewSample[T any](most int) Sample[T] { return Sample[T]{most: most} }
 
 // Find returns the value of a hash that is not 0, a new one if it is unknown. It returns nil

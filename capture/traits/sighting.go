@@ -9,8 +9,8 @@ import (
 
 // SightingConfig says how a SightingReader describes packets.
 type SightingConfig struct {
-	// Inner opens tunnels. The conversation is then that of the innermost IP header, and
-	// the tunnels on the way there belong to the point.
+	// Inner opens tunnels. The innermost IP header then defines the conversation, and the
+	// tunnels on the way there belong to the point.
 	Inner  bool
 	Fields PointFields
 	// Seed keys all hashes. Whoever does not know it cannot choose packets whose hashes
@@ -46,8 +46,8 @@ func (s Sightings) Set(to *Sightings) {
 	copy(s.Point, to.Point)
 }
 
-// SightingReader tells to which conversation a packet belongs, and at which point it was
-// seen. It keeps its buffers from call to call, so one goroutine at a time may use it.
+// SightingReader returns the conversation of a packet, and the point that saw it. It keeps its
+// buffers from call to call, so one goroutine at a time may use it.
 type SightingReader struct {
 	cfg     SightingConfig
 	keys    sightingKeys

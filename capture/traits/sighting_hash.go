@@ -83,8 +83,8 @@ func (k *sightingKeys) sum(a0, a1, b0, b1, rest uint64) uint64 {
 	return max(fold(fold(a0^k.words[0], b0^k.words[1])^rest^k.words[2], fold(a1^k.words[3], b1^k.words[4])^k.words[5]), 1)
 }
 
-// fragment returns both hashes of a fragment: its conversation, and for a first one that
-// of the fragments after it. ip is its datagram.
+// fragment returns both hashes of a fragment: its conversation, and for a first fragment the
+// one of the fragments after it. ip is its datagram.
 func (k *sightingKeys) fragment(h *headers.Header, ip []byte) (conversation, after uint64) {
 	id, first := fragmentID(h, ip)
 	datagram := k.datagram(h, ip, id)

@@ -14,10 +14,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// A message that lies in the batch (see zeroCopyDatagram) tells where its datagram begins,
-// and its tweak tells the version, the protocol and whether it is a fragment. So nearly
-// all frames need not be decoded again.
-// least6 is the length of IPv6 messages that have the ports.
+// A message that lies in the batch (see zeroCopyDatagram) shows where its datagram begins, and
+// its tweak has the version, the protocol and whether it is a fragment. So nearly all frames
+// need not be decoded again. least6 is the length of IPv6 messages that have the ports.
 const least6 = 40 + 4 - identity.MessageStart
 
 // ReadIdentities writes to s what Read would return for the frames from number from on,

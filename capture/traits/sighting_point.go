@@ -24,9 +24,9 @@ const (
 	// GRE key, ERSPAN session, the tunnel of EoIP, the instance of LISP, the intercept of
 	// JMirror.
 	PointVNI
-	// pointTEID is the identifiers of the opened tunnels that each direction has its own
-	// of: the TEID of GTP-U, the call of PPTP, the session of L2TP. They tell tenants apart, but are no points
-	// of whole conversations.
+	// pointTEID is the identifiers of opened tunnels that differ by direction: the TEID of
+	// GTP-U, the call of PPTP, the session of L2TP. They distinguish tenants, but are no
+	// points of whole conversations.
 	pointTEID
 	// PointInterface is the interface of the capture, or that in a Linux cooked header.
 	PointInterface
@@ -55,10 +55,10 @@ var layerFields = [headers.LayerUnread + 1]PointFields{
 // fieldOf returns the field that the identifier of a header of kind k is, or 0.
 func fieldOf(k headers.LayerKind) PointFields { return layerFields[k] }
 
-// ParsePointField returns the fields that a name stands for: "vlan", "interface",
-// "input" and "lan" are those above, and "vni" is PointVNI with the identifiers that each direction
-// has its own of, such as the TEID of GTP-U. Those tell tenants apart, but a conversation
-// has two of them.
+// ParsePointField returns the fields that a name stands for: "vlan", "interface", "input" and
+// "lan" are the fields above, and "vni" is PointVNI with the identifiers that differ by
+// direction, such as the TEID of GTP-U. These distinguish tenants, but a conversation has two
+// of them.
 func ParsePointField(name string) (PointFields, error) {
 	for _, f := range pointFields {
 		if f.name == name {

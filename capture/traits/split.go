@@ -38,8 +38,8 @@ type SplitCounter struct {
 
 // NewSplitCounter returns a counter that goes on with earlier counts, after as many packets of
 // the stream. The tags of packets are the fields of cfg, which must be of their headers:
-// headers that are removed before packets are written split no conversation. A seed that nobody
-// knows keeps others from choosing what is in the sample. A counter takes 200 KiB.
+// headers that are removed before packets are written split no conversation. A secret seed
+// keeps others from choosing the sample. A counter takes 200 KiB.
 func NewSplitCounter(cfg SightingConfig, counts SplitCounts, packets uint64) *SplitCounter {
 	c := &SplitCounter{
 		tags:   NewSightingReader(cfg),

@@ -24,7 +24,7 @@ type traits struct {
 	// VLAN is of the VLAN tags, Labels of the identifiers of all other headers before IP
 	// that have one, such as MPLS and tunnels, and MAC of the hardware addresses.
 	VLAN, Labels, MAC uint64
-	// Link is of what is left before the IP header, or of the frame if it has no IP.
+	// Link is of the rest before the IP header, or of the frame if it has no IP.
 	Link uint64
 	// Rest is of the IP header and what follows, without the fields below.
 	Rest    uint64

@@ -14,7 +14,7 @@ type inputPacket struct {
 	time     int64
 	number   uint64 // in the input, from 1
 	judged   uint64 // the same without undecidable packets
-	within   uint64 // hash of what copies have in common, but for the LAN
+	within   uint64 // hash of the fields that copies have in common, except the LAN
 	point    place  // where it was seen
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none

@@ -5,7 +5,7 @@ package verify
 // Kind is a kind of difference.
 type Kind string
 
-// The kinds of differences, those that say most about an output first.
+// The kinds of differences, the most telling ones first.
 const (
 	// Foreign is a packet of the output that is not in the input, or not in this order, or
 	// that was changed.

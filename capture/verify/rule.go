@@ -14,7 +14,7 @@ const maxAhead = 1 << 16
 // rule checks an output in a second way: a packet belongs to it if and only if it is no copy
 // of a packet before it that belongs to it. If the output agrees, nothing is lost.
 //
-// The Verifier alone says too little where packets are equal, also in their times. It takes
+// The Verifier by itself does not suffice if packets are equal, also in their times. It takes
 // the first of them for those in the output, but another one may reach other copies. Of 12
 // equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
 // Verifier takes the first two for these.

@@ -29,7 +29,7 @@ type Config struct {
 	Refresh   bool               // a copy may copy a copy
 	Sort      Sort               // how the input was sorted
 	Slice     Slice              // how the output was cut
-	// Memory bounds in bytes what is remembered of packets, and as much again of differences
+	// Memory bounds the memory for packets in bytes, and separately the memory for differences
 	// to the file of removed packets: 128 bytes each.
 	Memory int
 }
@@ -102,8 +102,8 @@ func (v *Verifier) unfinished(s *inputPacket, forgotten bool) {
 	v.lost.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
 }
 
-// Add checks the next packets of the input. They come in the order in which the output was
-// made of them, but for Config.Sort.
+// Add checks the next packets of the input. They come in the order of the run that made the
+// output, except with Config.Sort.
 func (v *Verifier) Add(b *capture.Batch) {
 	if v.order != nil {
 		v.order.add(b)

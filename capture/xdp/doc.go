@@ -15,15 +15,15 @@
 //
 // What differs from package afpacket:
 //
-//   - Only packets that arrive are seen, not those that the host sends.
-//   - A packet has the time at which the driver began the poll that brought it (NAPI, up to
-//     64 packets), in steps of 128 ns. Without CAP_PERFMON, and from taps of virtual
-//     machines, it has the time at which the XDP program saw it. Before Linux 6.1 it has
-//     that at which Next found it, which all packets of a batch share. With
-//     [Config.HardwareTime] it has that of the network card, if the driver tells it.
+//   - Only arriving packets are captured, not packets that the host sends.
+//   - A packet has the time at which the driver began the poll that brought it (NAPI, up to 64
+//     packets), in steps of 128 ns. Without CAP_PERFMON, and from taps of virtual machines, it
+//     has the time at which the XDP program saw it. Before Linux 6.1 it has the time at which
+//     Next found it, which all packets of a batch share. With [Config.HardwareTime] it has the
+//     time of the network card, if the driver provides it.
 //   - A VLAN tag that the network card has taken off (receive offload) is put back if the
-//     driver tells it (bpf_xdp_metadata_rx_vlan_tag, Linux 6.8). Otherwise it is lost, which
-//     Open or Next warns about (ethtool -K IFACE rxvlan off).
+//     driver provides it (bpf_xdp_metadata_rx_vlan_tag, Linux 6.8). Otherwise it is lost,
+//     which Open or Next warns about (ethtool -K IFACE rxvlan off).
 //   - Filters run in this process, on frames with their tags, as they do on files.
 //   - A frame of more than 3,836 bytes is spread over several frames of memory and copied
 //     together, if the interface's MTU allows such frames, and kernel (6.6) and driver can.

@@ -120,12 +120,13 @@ func (r *reader) before() int {
 	return tagStampLen
 }
 
-// within reports whether the bytes that d describes, and so many before them, are of memory.
+// within reports whether the bytes that d describes, and the before bytes in front of them,
+// are of memory.
 func (d *descriptor) within(memory []byte, before int) bool {
 	return d.address >= uint64(before) && d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
 }
 
-// data returns the bytes that d describes, and stamped also so many before.
+// data returns the bytes that d describes. stamped also returns before bytes in front of them.
 func (d *descriptor) data(memory []byte) []byte { return memory[d.address : d.address+uint64(d.len)] }
 
 func (d *descriptor) stamped(memory []byte, before int) []byte {

@@ -2,9 +2,10 @@
 
 // The programs that the kernel runs, and nothing else, are in this file. It has a licence of
 // its own, unlike the rest of the project (Apache-2.0): the kernel lets only programs whose
-// licence is compatible with version 2 of the GPL call the functions that tell a packet's VLAN
-// tag and the time of the network card, and Apache-2.0 is not. Who passes the file on in the
-// project does so by the terms of BSD-2-Clause, which LICENSE.BSD-2-Clause beside it has.
+// licence is compatible with version 2 of the GPL call the functions that return a packet's
+// VLAN tag and the time of the network card, and Apache-2.0 is not. Who passes the file on in
+// the project does so by the terms of BSD-2-Clause, which is in LICENSE.BSD-2-Clause next to
+// it.
 
 package xdp
 

@@ -68,8 +68,8 @@ func (r *redirect) attach(index int, split, cards bool) (err error) {
 	return fmt.Errorf("%w (in the driver: %w)", err, native)
 }
 
-// bind loads the program and attaches it. A program that asks the driver is of one
-// interface alone.
+// bind loads the program and attaches it. A program that asks the driver belongs to a single
+// interface.
 func (r *redirect) bind(index int, split bool) error {
 	spec := &ebpf.ProgramSpec{Name: "flowdedup", Type: ebpf.XDP, License: kernelLicence}
 	mode := link.XDPDriverMode

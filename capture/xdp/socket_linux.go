@@ -92,7 +92,7 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	return nil
 }
 
-// bindSocket is unix.Bind, but for tests of drivers that refuse.
+// bindSocket is unix.Bind, except in tests of drivers that refuse.
 var bindSocket = unix.Bind
 
 // bind binds the socket to its queue. The kernel frees a queue some time after the last

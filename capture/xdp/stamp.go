@@ -38,8 +38,8 @@ func (c clock) at(stamp uint32) int64 {
 	return c.now - int64(age)<<stampShift
 }
 
-// readTag returns the tag of a packet, type and control information, from what lies before
-// its stamp. lost says that there may be one that the driver does not tell.
+// readTag returns the tag of a packet, type and control information, from the bytes before its
+// stamp. lost says that there may be one that the driver does not provide.
 func readTag(tag []byte) (value uint32, lost bool) {
 	kind := uint32(binary.BigEndian.Uint16(tag))
 	return kind<<16 | uint32(binary.NativeEndian.Uint16(tag[2:])), kind == 0

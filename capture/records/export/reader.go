@@ -37,7 +37,7 @@ type Reader struct {
 	keptBytes int
 	mostKept  int
 	room      int            // slots that sources may take to remember messages
-	slots     int            // of them, with those that were taken
+	slots     int            // number of them, including taken ones
 	scratch   records.Record // of options
 	fragments *fragments.Assembler
 

@@ -80,7 +80,7 @@ func (all *sources) settle(s *source) {
 	}
 }
 
-// count counts a source with so many bytes.
+// count counts a source of this many bytes.
 func (all *sources) count(s *source, bytes int) {
 	all.bytes += bytes - s.counted
 	if !s.known {

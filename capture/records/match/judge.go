@@ -32,7 +32,7 @@ type Config struct {
 	PreferSampling bool
 	// Pairs has records match one to one, if not nil.
 	Pairs *Deltas
-	// Boundary decides by interfaces alone, if not nil.
+	// Boundary, if not nil, decides by interfaces only.
 	Boundary *Boundary
 	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
 	// points.

@@ -83,7 +83,7 @@ type points struct {
 	lastNumber uint32
 }
 
-// newPoints has room for so many points, and for a few in any case.
+// newPoints has room for the given number of points, and for a few in any case.
 func newPoints(kind PointKind, most int) points {
 	most = min(max(most, leastPoints), maxPoint)
 	return points{kind: kind, most: most, number: map[PointName]uint32{}, clocks: map[records.Point]*clock{}}

@@ -121,7 +121,7 @@ func (c *cursor) date() (first, second, third int, yearFirst bool) {
 // clock reads the time of day behind a date, and the half of the day behind it.
 func (c *cursor) clock() (hour, minute, second int, fraction uint64, unit time.Duration) {
 	if c.at == len(c.p) || isDigit(c.p[c.at]) {
-		c.bad = true // a date alone
+		c.bad = true // only a date
 		return
 	}
 	c.at++

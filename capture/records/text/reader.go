@@ -123,7 +123,7 @@ func (r *Reader) beginFields(header []byte) error {
 	if n := r.lineEnd(); n > 0 {
 		r.at += n
 	} else {
-		r.at = len(r.buf) // a header alone
+		r.at = len(r.buf) // only a header
 	}
 	return nil
 }

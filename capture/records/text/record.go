@@ -143,9 +143,9 @@ func setAddress(to *netip.Addr, v []byte) bool {
 	return a.IsValid()
 }
 
-// port reads a port, or the name of a service. nfdump writes type and code of ICMP with a
-// dot between, Argus in hexadecimal with the code in front. Programs that know numbers with
-// fractions alone write a port as 443.0.
+// port reads a port, or the name of a service. nfdump writes type and code of ICMP with a dot
+// between, Argus in hexadecimal with the code in front. Programs that know only numbers with
+// fractions write a port as 443.0.
 func (x *values) port(t target, v []byte) (uint16, bool) {
 	switch {
 	case !isDigit(v[0]):

@@ -67,7 +67,7 @@ func (v *value) Set(s string) error {
 	return nil
 }
 
-// Error returns the sentence for an error of parsing flags: that of ErrTwice names the flag.
+// Error returns the sentence for an error of parsing flags. For ErrTwice it names the flag.
 func Error(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) || !errors.Is(err, ErrTwice) {

@@ -166,7 +166,7 @@ var timeSteps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// mostTimes is how many labels of times fit beside each other.
+// mostTimes is how many labels of times fit next to each other.
 const mostTimes = 7
 
 // times ends the axis at the values. Ticks are round times of the zone.

@@ -17,7 +17,7 @@ type Bars struct {
 type Bar struct {
 	Name  string
 	Value float64
-	Text  string // the value as it is written beside the bar
+	Text  string // the value as text next to the bar
 }
 
 // mostName is how many letters of a name are shown.

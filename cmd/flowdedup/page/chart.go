@@ -59,7 +59,7 @@ const (
 	chartHeight = 380
 	top         = 40 // the title
 	bottom      = 48 // the labels of the axis below
-	edge        = 28 // beside the labels of the axis at the left, which is turned
+	edge        = 28 // left of the labels of the left axis: its turned title
 	overhang    = 48 // half of the widest label of the axis below
 	letter      = 7  // of a label: browsers have other fonts, so it is a generous guess
 	sample      = 48 // of a series, in the legend, with room around it

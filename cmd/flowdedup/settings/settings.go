@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings gives flags values that do not stand on the command line: those of the
-// environment, and those of a file (TOML). What is said nearer to the run wins: the command
-// line, then the environment, then the file, then the default. A flag that takes several
-// values has those of one of these places only.
+// Package settings sets flags from the environment and from a file (TOML). The order of
+// precedence is: the command line, then the environment, then the file, then the default. A
+// flag that takes several values has those of one of these places only.
 package settings
 
 import (
@@ -179,7 +178,7 @@ func takers(root *cobra.Command, name string) (all []*cobra.Command) {
 	return all
 }
 
-// take notes the values of a key, if the command is one of those that take it.
+// take notes the values of a key, if the command takes it.
 func take(values map[string][]string, path, name string, value any, takes []*cobra.Command, cmd *cobra.Command) error {
 	if len(takes) == 0 {
 		return fmt.Errorf("%w: %s: no flag --%s", ErrFile, path, name)

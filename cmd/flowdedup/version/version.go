@@ -42,7 +42,7 @@ func Of(info *debug.BuildInfo) string {
 // meaning changes. New fields do not raise it.
 const Schema = 1
 
-// Heading begins each JSON object that a command prints, but for objects inside of others.
+// Heading begins each JSON object that a command prints, except objects inside of others.
 type Heading struct {
 	Command string `json:"command"` // the command that printed the object; "hub" for flowdedup-hub
 	Version string `json:"version"` // of the program, with its commit

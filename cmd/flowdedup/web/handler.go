@@ -25,7 +25,7 @@ type Content struct {
 	Status func() any
 }
 
-// Handler answers for all paths. It answers GET and HEAD alone, takes no body, and redirects
+// Handler answers for all paths. It answers only GET and HEAD, takes no body, and redirects
 // nobody.
 func (c Content) Handler() http.Handler {
 	paths := map[string]http.HandlerFunc{

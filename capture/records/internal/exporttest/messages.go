@@ -228,7 +228,7 @@ func rawSample(frame []byte, rate uint32) []byte {
 		Block(1, Words(1, 1500, 4, uint32(len(frame))), frame))
 }
 
-// IPSample is an expanded flow sample with the addresses alone.
+// IPSample is an expanded flow sample with only the addresses.
 func IPSample(f Flow, rate uint32) []byte {
 	return Block(3, Words(7, 0, 4, rate, 1000, 0, 0, 3, 0, 4, 1),
 		Block(3, Words(1400, uint32(f.Protocol)), Address(f.Source), Address(f.Destination),

@@ -78,8 +78,7 @@ type piece struct {
 	hash     uint64
 }
 
-// New returns an assembler that has nothing yet, and keeps so many bytes at most. A datagram is
-// kept in any case.
+// New returns an empty assembler that keeps up to most bytes. A datagram is kept in any case.
 func New(most int) *Assembler {
 	return &Assembler{most: most, seed: maphash.MakeSeed(), byKey: map[key]*datagram{}, order: list.New()}
 }

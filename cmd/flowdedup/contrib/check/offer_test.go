@@ -33,7 +33,8 @@ func (m *metric) names() []string {
 // everySeries are the labels that Prometheus adds to everything that it scrapes.
 var everySeries = []string{"instance", "job"}
 
-// offer returns the metrics of scrapes: those that the tests of both kinds of runs found, and those of every Go program.
+// offer returns the metrics of scrapes: metrics found by the tests of both kinds of runs, and
+// metrics of every Go program.
 func offer(t *testing.T) map[string]*metric {
 	t.Helper()
 	all := map[string]*metric{"up": {}}

@@ -77,11 +77,11 @@ func (r *release) program(p *product, on platform) string {
 	return filepath.Join(r.work, on.name(), p.file(on))
 }
 
-// shells are those that complete command lines.
+// shells are the shells with completion scripts.
 var shells = []string{"bash", "zsh", "fish"}
 
-// documents makes what is read and not run, and is the same for all platforms: man pages,
-// completions, the licences of third parties. It goes into the folder "documents".
+// documents makes the files that are the same for all platforms: man pages, completions, the
+// licences of third parties. It goes into the folder "documents".
 func (r *release) documents([]platform) error {
 	if err := r.manuals(); err != nil {
 		return err

@@ -97,7 +97,8 @@ func newRelease(root, out, work string) (*release, error) {
 	return r, os.MkdirAll(r.out, 0o755)
 }
 
-// clone makes the clone that the release is made in, and says what is left out.
+// clone makes the clone in which the release is built, and reports files that are not
+// committed.
 func (r *release) clone(from string) error {
 	changed, err := exec.Command("git", "-C", from, "status", "--porcelain").Output()
 	if err != nil {
@@ -112,8 +113,8 @@ func (r *release) clone(from string) error {
 	return nil
 }
 
-// versionOf returns what packages call the version: that of a tag, with the number of
-// commits after it, or 0.0.0 with date and commit without a tag.
+// versionOf returns the version of packages: the tag with the number of commits after it, or
+// without a tag 0.0.0 with date and commit.
 func versionOf(described string, at time.Time) string {
 	tag, isTag := strings.CutPrefix(described, "v")
 	if !isTag {

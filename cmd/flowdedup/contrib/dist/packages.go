@@ -77,7 +77,7 @@ func (r *release) changelog(p *product) error {
 	return compress(plain, plain+".gz")
 }
 
-// contrib returns the path of a file beside this module.
+// contrib returns the path of a file next to this module.
 func (r *release) contrib(name string) string {
 	return filepath.Join(r.root, "cmd/flowdedup/contrib", name)
 }

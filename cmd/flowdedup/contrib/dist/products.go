@@ -13,7 +13,7 @@ type product struct {
 	module string // folder of its module
 	folder string // of its main package, in that module
 	most   int64  // bytes that the program may have
-	// systems are those that it runs on.
+	// systems are the operating systems that it runs on.
 	systems []string
 
 	// summary and about describe packages and images.

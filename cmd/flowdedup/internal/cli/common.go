@@ -78,7 +78,7 @@ func (c *Common) PrintFlags() []Flag {
 	}
 }
 
-// DefaultFPR is that of --fpr.
+// DefaultFPR is the default of --fpr.
 const DefaultFPR = 1e-9
 
 // Finish loads the filter program, and draws a random key if none was given.

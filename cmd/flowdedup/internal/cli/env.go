@@ -37,9 +37,9 @@ type Env struct {
 }
 
 // closedStdout is the standard output of a process that was started without one. The runtime
-// puts the null device there, which would take all results without a word. Programs that want
-// no output give the same device, opened for reading too: nothing tells the two apart. So a
-// lost result is reported, and changes neither the run nor its exit code.
+// puts the null device there, which would discard all results silently. Programs that want no
+// output pass the same device, opened for reading too, so the cases cannot be distinguished.
+// So a lost result is reported, and changes neither the run nor its exit code.
 type closedStdout struct{ lost atomic.Bool }
 
 var errNotPrinted = errors.New("standard output is closed, or the null device: no result was printed")

@@ -26,7 +26,7 @@ const (
 	ExitFailed  = 1
 	ExitUsage   = 2
 	ExitDamaged = 3
-	// ExitDifferent is that of compare and verify.
+	// ExitDifferent is for compare and verify: a difference was found.
 	ExitDifferent = 4
 	ExitSignal    = 128
 )
@@ -246,6 +246,6 @@ func (e *Env) end(s os.Signal, cancel func()) {
 	if !e.Quiet.Load() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.line(s.String() + ": ending; once more ends at once")
+		e.line(s.String() + ": ending; a second signal ends at once")
 	}
 }

@@ -80,8 +80,8 @@ func (f *Files) CheckInputs() error {
 	return LookUp(f.Inputs...)
 }
 
-// LookUp returns the errors of inputs that cannot be opened. Of a pipe it looks at the name
-// alone: opening it would wait for its writer, or take its only reader.
+// LookUp returns the errors of inputs that cannot be opened. Of a pipe it checks only the
+// name: opening it would wait for its writer, or take its only reader.
 func LookUp(names ...string) error {
 	var errs []error
 	for _, name := range names {

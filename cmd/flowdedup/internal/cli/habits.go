@@ -24,7 +24,7 @@ type habit struct {
 	answer   string
 }
 
-// What is typed beside flags.
+// Arguments that are no flags.
 const (
 	habitFile   = "FILE"      // no command
 	habitOutput = "FILE FILE" // the output as the last argument

@@ -74,7 +74,7 @@ func (e *Env) Notice(text string) {
 // not found, and addresses in them are not counted.
 func WarnUnopened(e *Env, which string, unopened map[string]uint64, packets uint64) {
 	if show.MostUnopened(unopened, packets) {
-		e.Warn(fmt.Errorf("most %s were not opened, so their addresses, and copies of them that differ, are unknown: %s",
+		e.Warn(fmt.Errorf("most %s were not opened, so their addresses are unknown, and copies that differ are not found: %s",
 			which, show.Unopened(unopened, packets)))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Reader is a program that reads what is kept, as it is with its own defaults. The manual
-// has the table and the reasons (readers.md).
+// Reader is a program that reads the kept packets, with its own defaults. The manual has the
+// table and the reasons (readers.md).
 type Reader struct {
 	Name, Title string
 	// KeysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).

@@ -24,7 +24,7 @@ type Config struct {
 	// of PRP, and for B those of the second one. Both inputs may be one file then.
 	LANs  bool
 	Input input.Options
-	// Only names the outputs for packets of one side alone; "" is none.
+	// Only names the outputs for packets that only one side has; "" is none.
 	Only [2]string
 	Log  *slog.Logger
 
@@ -122,7 +122,7 @@ func (r *runner) open(ctx context.Context) error {
 }
 
 // search finds the offset of the clocks, in a pass of its own if the first packets do not
-// tell.
+// determine it.
 func (r *runner) search(ctx context.Context, c *compare.Comparer) error {
 	sure, err := c.Search(r.feeds[0], r.feeds[1])
 	if err != nil || sure || ctx.Err() != nil {
@@ -130,7 +130,7 @@ func (r *runner) search(ctx context.Context, c *compare.Comparer) error {
 	}
 	for _, name := range r.cfg.Inputs {
 		if info, err := os.Stat(name); name == "-" || err != nil || !info.Mode().IsRegular() {
-			return fmt.Errorf("the first packets of %s and %s do not tell how far the clocks are apart, and not both are files, which can be read twice: compare files, or use a larger --memory",
+			return fmt.Errorf("the first packets of %s and %s do not show the offset of the clocks, and only files can be read twice: compare files, or use a larger --memory",
 				r.cfg.Inputs[0], r.cfg.Inputs[1])
 		}
 	}

@@ -42,7 +42,7 @@ type Summary struct {
 	Identity      string        `json:"identity"`
 	IdentityBytes int           `json:"identity_bytes"`
 	Filtered      uint64        `json:"filtered"`
-	Unpathed      uint64        `json:"unpathed"` // with Config.LANs, on no path, or on that of another input
+	Unpathed      uint64        `json:"unpathed"` // with Config.LANs, on no path, or on the path of another input
 	EvictedLive   uint64        `json:"evicted_live"`
 	MemoryBytes   int           `json:"memory_bytes"`
 	Damaged       bool          `json:"damaged"`

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// Config says what is counted. The caller has checked everything in it.
+// Config has the keys and windows of the counts. The caller has checked everything in it.
 type Config struct {
 	Keys  []keys.Config
 	Inner bool

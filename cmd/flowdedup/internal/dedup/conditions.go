@@ -27,7 +27,8 @@ func (c *Config) pointFields() (all traits.PointFields) {
 	return all
 }
 
-// conditions are what a run looks for in packets. Those that it has none of are nil.
+// conditions are the conditions that a run tests packets for. Kinds that it does not use are
+// nil.
 type conditions struct {
 	only, protect []*input.Matcher // of several, one has to match
 	prefer        []*input.Matcher // the best one first

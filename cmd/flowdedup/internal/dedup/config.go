@@ -70,7 +70,7 @@ type Config struct {
 	Workers int // goroutines that share the work, at least 1; the output does not depend on it
 }
 
-// Choice says which of equal packets is kept, and what is written of it.
+// Choice says which of equal packets is kept, and which part of it is written.
 type Choice struct {
 	Flow   bool              // the packets of a conversation come from one capture point
 	Prefer []input.Condition // the best one first

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// newConversations makes the counter of a run. What is taken off packets splits no
+// newConversations makes the counter of a run. Headers that are removed from packets split no
 // conversation.
 func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 	fields := traits.PointVLAN | traits.PointVNI

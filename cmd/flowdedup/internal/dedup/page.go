@@ -95,7 +95,7 @@ func protocolSection(s *Summary) page.Section {
 	}
 	return page.Section{
 		Heading: "By protocol", Pictures: []page.Picture{bars}, Table: &t,
-		Caption: "Copies that a mirror makes are of all protocols. If nearly all are of one, such as ARP, their senders may have repeated them: flowdedup inspect tells.",
+		Caption: "A mirror copies all protocols. If nearly all copies are of one, such as ARP, their senders may have repeated them: run flowdedup inspect to find out.",
 	}
 }
 

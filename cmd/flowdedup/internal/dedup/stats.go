@@ -28,8 +28,8 @@ type Summary struct {
 	BytesIn    uint64 `json:"bytes_in"`  // captured bytes
 	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
 	NonIP      uint64 `json:"non_ip"`
-	// Unopened counts, among NonIP, frames that hold what is not known or is encrypted, by
-	// ethertype, link type and the like: see headers.Unopened. It is nil without any.
+	// Unopened counts, among NonIP, frames with an unknown or encrypted payload, by ethertype,
+	// link type and the like: see headers.Unopened. It is nil without any.
 	Unopened map[string]uint64 `json:"unopened,omitempty"`
 	Snapped  uint64            `json:"truncated"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.
@@ -62,10 +62,10 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
-	// Undecidable counts packets that stay since too little was captured of them to know them
-	// from others. ChecksumOnly counts duplicates that are known by a checksum of 16 bits
-	// alone: see identity.Doubt. ChecksumOnlyError is how often two different packets of one flow
-	// and length within the window are so taken for duplicates; 0 without any.
+	// Undecidable counts packets that stay since they were truncated too short to distinguish.
+	// ChecksumOnly counts duplicates that are known only by a checksum of 16 bits: see
+	// identity.Doubt. ChecksumOnlyError is how often two different packets of one flow and
+	// length within the window are taken for duplicates then; 0 without any.
 	Undecidable       uint64  `json:"undecidable"`
 	ChecksumOnly      uint64  `json:"checksum_only"`
 	ChecksumOnlyError float64 `json:"checksum_only_error,omitempty"`
@@ -73,12 +73,12 @@ type Summary struct {
 	// from more than one VLAN, tunnel or interface: see traits.SplitCounts.
 	SplitConversations   uint64 `json:"split_conversations"`
 	SampledConversations uint64 `json:"sampled_conversations"`
-	// Stripped counts written packets that lost headers, Unstripped those that still have
-	// one that --strip was to take off. Both are nil without it.
+	// Stripped counts written packets that lost headers, Unstripped counts written packets
+	// that still have a header that --strip was to remove. Both are nil without it.
 	Stripped   *uint64 `json:"stripped,omitempty"`
 	Unstripped *uint64 `json:"unstripped,omitempty"`
-	// Sliced counts written packets that lost bytes, Unsliced those that could not be cut.
-	// Both are nil without --slice.
+	// Sliced counts written packets that lost bytes, Unsliced counts written packets that
+	// could not be cut. Both are nil without --slice.
 	Sliced   *uint64 `json:"sliced,omitempty"`
 	Unsliced *uint64 `json:"unsliced,omitempty"`
 	// HeldBytes is the most that waited for better copies at a time. HeldEarly counts

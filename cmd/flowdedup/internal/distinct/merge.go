@@ -27,7 +27,8 @@ type MergeConfig struct {
 	// each key and family. Overlap may be nil.
 	Rows    func([]count.Row) error
 	Overlap func(*Overlap) error
-	// Progress, if not nil, is told now and then how many bytes were read, of how many.
+	// Progress, if not nil, is called now and then with the bytes read and the bytes of all
+	// files.
 	Progress func(done, total int64)
 }
 
@@ -36,8 +37,8 @@ type Overlap struct {
 	WindowStart, WindowEnd *string
 	Of, Family             string
 	Names                  []string // of the sensors
-	// Distinct has the counts of each sensor, Only those of elements that no other has, and
-	// Both those that two have: Both[a][b] with a < b.
+	// Distinct has the counts of each sensor, Only the counts of elements that no other sensor
+	// has, and Both of elements that two have: Both[a][b] with a < b.
 	Distinct, Only []sketch.Estimate
 	Both           [][]sketch.Estimate
 }
@@ -115,7 +116,7 @@ func (m *merger) add(name string, file *os.File) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a file that was saved: --merge reads files in several places at once", name)
+		return fmt.Errorf("%s: not a regular file: --merge reads several places of a file at once", name)
 	}
 	f, err := countfile.Open(name, counting{file, m}, info.Size())
 	if err != nil {
@@ -143,7 +144,7 @@ func (m *merger) passes() int64 {
 	return n
 }
 
-// counting is a file that counts what is read of it.
+// counting is a file that counts the bytes read.
 type counting struct {
 	io.ReaderAt
 	merger *merger

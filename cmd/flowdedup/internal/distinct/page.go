@@ -24,7 +24,7 @@ type countsPage struct {
 	windows uint64
 }
 
-// keyPage is what is drawn of one key.
+// keyPage has the charts and rows of one key.
 type keyPage struct {
 	of      string
 	group   int           // windows in each element of drawn

@@ -40,9 +40,9 @@ type Result struct {
 	Gaps         int // windows without packets that have rows, at most count.MaxGaps
 }
 
-// Run counts. With every error the result is valid, and rows were emitted for everything
-// read. The error is the context's, or that of emitting rows, or it holds a
-// *capture.InputError for each input that is damaged or cannot be opened.
+// Run counts. With every error the result is valid, and rows were emitted for everything read.
+// The error is from the context, from emitting rows, or holds a *capture.InputError for each
+// input that is damaged or cannot be opened.
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {

@@ -29,8 +29,7 @@ type output struct {
 	merged bool
 	buf    []byte // lines that were not written; of a rotation the last one
 	w      io.Writer
-	// file is that of a run with an end, appender that of one without. A rotation takes the
-	// place of both.
+	// file is for a run that ends, appender for one that does not. A rotation replaces both.
 	file     *outfile.File
 	appender *outfile.Appender
 	rotation *rotate.Lines
@@ -138,7 +137,7 @@ func (o *output) flush() error {
 	return o.outcome(err)
 }
 
-// outcome marks an error of the output, and remembers that it was told.
+// outcome wraps an error of the output, and remembers that it was reported.
 func (o *output) outcome(err error) error {
 	if err == nil {
 		return nil

@@ -90,7 +90,7 @@ func (r *runner) summary() Summary {
 	return s
 }
 
-// addPeers adds the peers of all addresses, and which of these take nobody.
+// addPeers adds the peers of all addresses, and which of these accept no peers.
 func (r *runner) addPeers(s *Summary) {
 	for i, receiver := range r.receivers {
 		of := receiver.Stats()
@@ -101,7 +101,7 @@ func (r *runner) addPeers(s *Summary) {
 		s.Connected += of.Connected
 		s.PeersDropped += of.PeersDropped
 		if of.Full != "" {
-			s.Failing = append(s.Failing, fmt.Sprintf("input %v takes nobody: %s", r.cfg.Streams[i], of.Full))
+			s.Failing = append(s.Failing, fmt.Sprintf("input %v accepts no peers: %s", r.cfg.Streams[i], of.Full))
 		}
 	}
 }
@@ -123,7 +123,7 @@ type runner struct {
 	begin    time.Time
 	statusAt time.Time // when the status was last reported
 	reader   records.Reader
-	// messages reads those of exporters, nil for text alone.
+	// messages reads messages of exporters; nil if all inputs are text.
 	messages  *export.Reader
 	state     *state // nil for none
 	inputs    []io.Closer
@@ -142,7 +142,7 @@ type runner struct {
 	texts       []*text.Reader // inputs
 	values      []text.Unread  // of these that could not be read, as of the last batch
 	untimed     uint64         // records that are in no window, as they have no time
-	both        bool           // an input tells of both directions in one record
+	both        bool           // an input reports both directions in one record
 	live        bool
 	damaged     atomic.Bool
 	sockets     []*mirror.Capture      // none for inputs
@@ -201,9 +201,9 @@ func (r *runner) open(ctx context.Context) (err error) {
 const (
 	// readTimeout is how long a run that was asked to end waits for a read that is under way.
 	readTimeout = 400 * time.Millisecond
-	// lastReads is how long such a run still judges what its sockets hold, and leastReads how
-	// many messages it does in any case: the machine may be busy. What is left then is counted
-	// as dropped.
+	// lastReads is how long such a run still judges the messages in its sockets, and
+	// leastReads how many it judges in any case, as the machine may be busy. The rest is
+	// counted as dropped.
 	lastReads  = 500 * time.Millisecond
 	leastReads = 1000
 )
@@ -242,7 +242,7 @@ func (r *runner) each(ctx context.Context) error {
 }
 
 // isOver reports whether a run that was asked to end may end: a live one first has some time
-// for what its sockets hold. What is left then is counted.
+// for the messages in its sockets. The rest is counted.
 func (r *runner) isOver(now time.Time) bool {
 	switch {
 	case !r.live:
@@ -332,8 +332,8 @@ func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments [
 	return nil
 }
 
-// forward sends what is left of a message. Collectors come and go, so a message that is
-// not taken is counted, and only the first is warned about.
+// forward sends the rest of a message. Collectors come and go, so a message that is not taken
+// is counted, and only the first is warned about.
 func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
 	if r.sender == nil {
 		return

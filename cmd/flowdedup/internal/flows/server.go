@@ -23,7 +23,7 @@ type server struct {
 	updated time.Time
 }
 
-// flowPageEvery is how often browsers load the page again. It is longer than that of a run on
+// flowPageEvery is how often browsers load the page again. It is longer than for a run on
 // packets.
 const flowPageEvery = 5 * time.Second
 

@@ -21,8 +21,8 @@ type Summary struct {
 	Copies      uint64 `json:"duplicates"`
 	Unchecked   uint64 `json:"unchecked"`
 	Undecodable uint64 `json:"undecodable"`
-	// Unread are values of text that were there and could not be read, Other its records of
-	// something else than flows, Untimed those that are in no window of Config.Distinct.
+	// Unread are values of text that could not be read, Other counts records of text that are
+	// no flows, Untimed records in no window of Config.Distinct.
 	Unread      []UnreadSummary `json:"unread"`
 	Other       uint64          `json:"other_events"`
 	Untimed     uint64          `json:"untimed"`
@@ -83,7 +83,7 @@ type RelaySummary struct {
 	Own uint64 `json:"own_address"`
 }
 
-// PointSummary is what is known of a point.
+// PointSummary describes a point.
 type PointSummary struct {
 	Name        string        `json:"point"`
 	Records     uint64        `json:"records_in"`

@@ -66,7 +66,7 @@ type Wanted struct {
 	bits []uint64
 }
 
-// NewWanted makes the filter of a stream. Warn is that of MatcherConfig.
+// NewWanted makes the filter of a stream. warn is as in MatcherConfig.
 func NewWanted(filter bpf.Filter, warn func(error)) *Wanted {
 	return &Wanted{Matcher: NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: filter}, Warn: warn})}
 }

@@ -211,7 +211,7 @@ func (m *Matcher) ofLink(ctx context.Context, link capture.LinkType) (*test, err
 	return t, nil
 }
 
-// compile makes the machine of a test. The error is that of a compiler that cannot be run.
+// compile makes the machine of a test. It fails if the compiler cannot be run.
 func (m *Matcher) compile(ctx context.Context, t *test) error {
 	program, err := m.cfg.Condition.Filter.For(ctx, t.link, snapLen, "")
 	if errors.Is(err, bpf.ErrExpression) {

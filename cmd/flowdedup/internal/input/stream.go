@@ -27,7 +27,7 @@ type Stream struct {
 	admit    func(ctx context.Context, b *capture.Batch) error // nil for nothing
 	read     uint64                                            // packets
 	filtered uint64                                            // those of them that the filter removed
-	unwanted uint64                                            // those that wanted did
+	unwanted uint64                                            // packets that wanted did
 
 	sorter     *pcapfile.Sorter // src if packets are sorted, else nil
 	receivers  []*pcapoverip.Receiver

@@ -36,15 +36,15 @@ func Command(e *cli.Env) *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] INPUT... | -i IFACE",
-		Short: "Say whether and how captures are duplicated, and what to run",
-		Long: `Say how many packets of captures or of live traffic are copies, between which
-points and how late they come, in what they differ, and which equal packets
-are no copies. Recommend how to de-duplicate, with a command to run, or not to.
+		Short: "Report whether and how captures are duplicated, and what to run",
+		Long: `Report how many packets of captures or of live traffic are copies, between
+which points, with which delays and differences, and which equal packets are no
+copies. Recommend a command that de-duplicates, or not to.
 
 Packets are compared as widely as makes sense: by the innermost IP header, as
---identity inner does, without checksums that were left to a network card.
-Once a packet was captured in part, the first 64 bytes are compared, too. The
-recommendation takes the narrowest identity that finds the same copies.
+--identity inner does, without checksums that a network card fills in. Once a
+packet was truncated, the first 64 bytes are compared, too. The recommendation
+takes the narrowest identity that finds the same copies.
 
 A point is an interface with the VLAN tags and tunnels (VXLAN, GENEVE, GRE,
 ERSPAN) of a packet. The matrix counts the copies first seen at one point and
@@ -101,7 +101,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.InterfaceFlags("or a mirror target", cli.CompleteTargets),
 		[]cli.Flag{
 			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), Words: []string{"10s", "1m", "10m"}, Needs: []string{"interface"}, Help: "how long to capture from -i: 30s, 10m"},
-			{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", f.parseFor), Words: cli.ReaderNames(), Help: "recommend for this reader: " + strings.Join(cli.ReaderNames(), ", ") + "; a duration is that of --duration"},
+			{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", f.parseFor), Words: cli.ReaderNames(), Help: "recommend for this reader: " + strings.Join(cli.ReaderNames(), ", ") + "; a duration sets --duration"},
 		},
 		f.Filter.Flags(),
 		f.RingFlags.Flags(),
@@ -111,7 +111,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.net.Flags(),
 		[]cli.Flag{
 			f.net.MergeFlag(),
-			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "look at equal packets within this time"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
 			f.page.Flag("with the matrix and delays"),
 		},
 		f.RunFlags(),

@@ -48,7 +48,8 @@ func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error)
 	return s, errors.Join(err, packets.Close())
 }
 
-// openLive opens what is captured. The second result counts what the kernel has dropped.
+// openLive opens the interfaces or targets. The second result counts packets that the kernel
+// dropped.
 func openLive(ctx context.Context, cfg *Config) (live liveSource, dropped func() uint64, err error) {
 	if len(cfg.Mirror.Targets) > 0 {
 		return openMirror(ctx, cfg)

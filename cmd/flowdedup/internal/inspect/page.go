@@ -135,14 +135,14 @@ func kindsSection(s *Summary) page.Section {
 
 // pathSection shows what each path of a redundant network lost.
 func pathSection(s *Summary) page.Section {
-	bars := page.Bars{Title: "Frames that came on the other path alone"}
+	bars := page.Bars{Title: "Frames that came only on the other path"}
 	for _, p := range s.Paths {
 		bars.List = append(bars.List, page.Bar{Name: p.Path, Value: float64(p.Missed), Text: show.Count(p.Missed)})
 	}
 	return page.Section{
 		Heading: "What each path missed", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: pathColumns, Rows: pathRows(s)},
 		Caption: "Each frame should come on both LANs of PRP, and each multicast frame in both directions of an HSR ring. " +
-			"A frame that came on one path alone was lost on the other one, or by its capture.",
+			"A frame that came on only one path was lost on the other one, or by its capture.",
 	}
 }
 

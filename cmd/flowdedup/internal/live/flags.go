@@ -84,21 +84,19 @@ then are written, files are completed and the summary is printed. --count and
 --duration end it with 0. Without --wait an interface that goes down ends it
 with 1.
 
-Where packets are written or forwarded, those of a conversation come from one
-capture point, for analyzers to which a VLAN or an interface is part of a flow.
+If packets are written or forwarded, all packets of a conversation are taken
+from one capture point, for analyzers that key flows by VLAN or interface.
 --prefer EXPR keeps the copy that matches; EXPR is a filter expression or
-interface NAME. Where copies may differ in checksums or length, whole packets
-with right checksums are written before others, unless --prefer first is given.
-A packet for which a better copy may come leaves up to --hold
-later, and others in their order behind it; with one capture point none waits.
---keep first keeps the first of equal packets, and nothing ever waits.
-"flowdedup dedup --help" says more about these flags, and about --within,
---only, --protect and --strip.
+interface NAME. If copies may differ in checksums or length, whole packets with
+right checksums take precedence, unless --prefer first is given. A packet waits
+up to --hold if a better copy may come, and later packets wait behind it. With
+one capture point no packet waits. --keep first keeps the first of equal
+packets, and none waits. "flowdedup dedup --help" says more about these flags,
+and about --within, --only, --protect and --strip.
 
 --learn 1m inspects packets for a minute, as "flowdedup inspect" does, and
-passes all on until then. It chooses --identity, --window, --ignore and
---across, or goes on passing all packets if there are no copies. It inspects
-again each hour.
+keeps all of them. It then chooses --identity, --window, --ignore and --across,
+or still keeps all packets if there are no copies. It inspects again each hour.
 
 --capture xdp takes packets from the driver (AF_XDP), which costs the kernel
 less. The host does not get them, so it is for interfaces of a tap or a SPAN
@@ -154,8 +152,8 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			f.net.MergeFlag(),
 			{Name: "forward", Group: cli.GroupOutput, To: &f.forward, Complete: cli.CompleteInterfaces, Help: "send kept packets out of `IFACE`; may be repeated"},
-			{Name: "balance", Group: cli.GroupOutput, To: cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), Words: []string{"conversation"}, Help: "conversation: to one of several outputs each, not to all"},
-			{Name: "on-failure", Group: cli.GroupOutput, To: cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), Words: []string{"spread", "drop"}, Needs: []string{"balance: without it every output gets every packet"}, Help: "of --balance: spread the share of an output that fails, or drop it"},
+			{Name: "balance", Group: cli.GroupOutput, To: cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), Words: []string{"conversation"}, Help: "conversation: send each conversation to one of several outputs, not to all"},
+			{Name: "on-failure", Group: cli.GroupOutput, To: cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), Words: []string{"spread", "drop"}, Needs: []string{"balance: without it every output gets every packet"}, Help: "with --balance: spread the share of a failed output over the others, or drop it"},
 		},
 		f.CompareFlags.Flags(),
 		f.KeepFlags.Flags(),
@@ -167,7 +165,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.learnFlags(),
 		f.KeyFlags.Flags(cli.KeysOfPackets),
 		[]cli.Flag{
-			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)"},
+			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters together; they sample keys beyond it (default: 1/8 of memory or of the cgroup's limit)"},
 			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
 		},
 		f.save.Flags("DIR", "of: what to count"),
@@ -176,7 +174,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), Help: "report the past --every this often (0: never)"},
 			{Name: "state", Group: cli.GroupOutput, To: &f.state, Not: []string{"method=exact: it cannot be saved: use --method timed"}, Help: "save the run to `FILE`, and resume from it"},
-			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state, besides at the end"},
+			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
 			f.stateMismatch.Flag(),
 			{Name: "user", Short: "Z", Group: cli.GroupAdvanced, To: &f.user, Help: "become user `NAME` (or UID, UID:GID) once interfaces are open"},
 			{Name: "count", Short: "c", Group: cli.GroupInput, To: &f.packets, Help: "stop after `N` packets"},

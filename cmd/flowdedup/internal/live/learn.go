@@ -46,7 +46,7 @@ type phase struct {
 	before *phase
 }
 
-// learner decides what is removed. Its methods are called in the order of the stream,
+// learner decides which copies are removed. Its methods are called in the order of the stream,
 // except inspected.
 type learner struct {
 	run *runner
@@ -65,8 +65,8 @@ type learner struct {
 	old      *phase // closed at the next decision, when no worker has it any more
 }
 
-// decision is what is done next, with what has been made for it; detector is nil if
-// nothing changes.
+// decision is the next configuration, with the parts made for it; detector is nil if nothing
+// changes.
 type decision struct {
 	choice
 	learned  monitor.Learned
@@ -93,7 +93,7 @@ func newLearner(r *runner) *learner {
 	return l
 }
 
-// tick does what is due.
+// tick begins and ends inspections that are due.
 func (l *learner) tick(now time.Time) {
 	if l == nil {
 		return
@@ -124,7 +124,7 @@ func (l *learner) begin(now time.Time) {
 	l.log.Info("inspecting packets to learn what to remove", "for", l.cfg.For)
 }
 
-// end ends an inspection. What it decides is made ready beside the work on packets.
+// end ends an inspection. Its decision is prepared concurrently with the work on packets.
 func (l *learner) end(inspector *measure.Inspector) {
 	l.inspector.Store(nil)
 	l.learned.Inspecting = false
@@ -199,7 +199,7 @@ func passAll(cfg *dedup.Config) {
 // follow makes a decision take effect.
 func (l *learner) follow(d *decision, now time.Time) {
 	if d.err != nil {
-		l.log.Error("what was learned cannot be used, so nothing changes", "error", d.err)
+		l.log.Error("the recommendation cannot be used, so nothing changes", "error", d.err)
 		return
 	}
 	passed, decisions := l.learned.Passed, l.learned.Decisions

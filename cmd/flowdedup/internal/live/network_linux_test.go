@@ -122,8 +122,8 @@ func TestLiveSilent(t *testing.T) {
 	}
 }
 
-// TestLiveMirror removes copies among VNIs, each a capture point, beside an interface and a
-// peer, and resumes.
+// TestLiveMirror removes copies among VNIs, each a capture point, together with an interface
+// and a peer, and resumes.
 func TestLiveMirror(t *testing.T) {
 	t.Parallel()
 	lab(t, "left right")

@@ -135,8 +135,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Who waits for a hub would hold batches for long. Of those that wait for better copies
-	// there are copies.
+	// A run that waits for a hub would hold batches for long. Packets that wait for better
+	// copies are copied anyway.
 	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
@@ -149,7 +149,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		return r, err
 	}
 	if cfg.User != "" && cfg.Ring.Wait {
-		r.log.Warn("an interface that is captured from cannot be opened again as another user once it was removed; one that goes down and up can")
+		r.log.Warn("as another user an interface that was removed cannot be opened again; one that was only down can")
 	}
 	if err = r.resume(ctx); err != nil {
 		return r, err

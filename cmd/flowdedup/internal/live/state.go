@@ -35,7 +35,7 @@ type state struct {
 	header   *stateHeader // of the copy in progress, else nil
 	lastPart time.Time    // when the last part was copied
 	writing  sync.WaitGroup
-	ended    atomic.Bool // what is being written has been superseded
+	ended    atomic.Bool // the state being written has been superseded
 
 	mu     sync.Mutex // over what follows
 	busy   bool       // memory is reserved, or a file is written
@@ -75,7 +75,7 @@ func (c *Config) settings() []setting {
 		{"--across", strconv.FormatBool(d.Across)},
 	}
 	of, mask4, mask6, vlan, zone := []string(nil), "", "", "", ""
-	for _, k := range c.Distinct.Keys { // they differ in Of alone
+	for _, k := range c.Distinct.Keys { // they differ only in Of
 		of = append(of, k.Kind.String())
 		mask4, mask6, vlan = strconv.Itoa(k.Mask4), strconv.Itoa(k.Mask6), strconv.FormatBool(k.VLAN)
 	}

@@ -32,7 +32,7 @@ func writeText(w io.Writer, s *Summary, written bool) error {
 	}
 	var t strings.Builder
 	if n := s.Learned; n != nil {
-		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets passed without being judged"}))
+		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets kept unjudged"}))
 	}
 	if s.Diffs.Sampled > 0 {
 		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
@@ -48,14 +48,14 @@ func writeText(w io.Writer, s *Summary, written bool) error {
 	}
 	for _, f := range s.Forwards {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
+			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "truncated"}, show.Note{Count: f.TooLong, What: "too long"},
 				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
 	}
 	if s.WithoutPorts > 0 {
-		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of ends\n", show.Count(s.WithoutPorts))
+		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of addresses\n", show.Count(s.WithoutPorts))
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -86,7 +86,7 @@ func ofInterface(n *Interface) string {
 // notesOfKernel describes what the kernel says of an interface or a socket.
 func notesOfKernel(n *Interface) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
-		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
+		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "truncated"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
 }
 

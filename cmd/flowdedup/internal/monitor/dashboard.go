@@ -114,7 +114,7 @@ func percent(part, whole float64) string {
 	return show.Percent(part, whole, 1)
 }
 
-// formatClock formats the time of day of t, with the date if it is not that of now.
+// formatClock formats the time of day of t, with the date unless it is today's.
 func formatClock(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	layout := "15:04Z"

@@ -34,14 +34,14 @@ func ringsOf(s *Status) table {
 func ringNotes(s *Status, r *afpacket.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(append(networkNotes(s, r),
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
-		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
+		show.Note{Count: r.Truncated, What: "truncated"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
 	if r.Down {
 		c = cell{Severity: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
 	}
 	return c
 }
 
-// networkNotes says what is known of an input on a network besides, at its first ring.
+// networkNotes describes an input on a network further, at its first ring.
 func networkNotes(s *Status, r *afpacket.Stats) (notes []show.Note) {
 	i := slices.IndexFunc(s.Networks, func(n Network) bool { return n.Name == r.Interface })
 	if i < 0 || r.Ring > 0 {
@@ -68,7 +68,7 @@ func outputsOf(s *Status) table {
 	}
 	for i := range s.Forwards {
 		f := &s.Forwards[i]
-		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"},
+		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "truncated"},
 			show.Note{Count: f.NotEthernet, What: "without Ethernet"})
 		if lost != "" {
 			lost = "not sent: " + lost

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Status describes a run at one moment. Counts are since the run began. Packets and bytes
-// are those that were processed; bytes are captured bytes.
+// Status describes a run at one moment. Counts are since the run began. Only processed packets
+// count, with their captured bytes.
 type Status struct {
 	Started, Now time.Time
 	// Stopping is true in the last status of a run.
@@ -31,7 +31,7 @@ type Status struct {
 	WholePreferred       *uint64 // the same
 	ChecksumPreferred    *uint64
 	DuplicatesByProtocol map[string]uint64
-	Unopened             map[string]uint64 // that of dedup.Summary
+	Unopened             map[string]uint64 // as in dedup.Summary
 	Diffs                traits.Counts     // of the duplicates sampled
 	Matrix               []traits.Cell
 	Conversations        show.Conversations
@@ -92,7 +92,7 @@ type Network struct {
 	*pcapoverip.ReceiverStats
 	// The datagrams of a mirror target; nil for other inputs.
 	*Mirrored
-	// LatePackets counts those that came after later ones of other inputs.
+	// LatePackets counts packets that came after later ones of other inputs.
 	LatePackets uint64 `json:"late_packets"`
 }
 

@@ -53,7 +53,7 @@ type GapBin struct {
 	Share float64 `json:"share"`
 }
 
-// scaledGaps returns the gaps for a window of so many elements.
+// scaledGaps returns the gaps for a window of that many elements.
 func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
 	if elements == m.WindowElements || m.gaps == nil {
 		return m.gaps

@@ -223,7 +223,7 @@ func writePage(w io.Writer, r *Result) error {
 		{Heading: "Methods that meet the request, and others", Table: &table, Text: []string{columnsMean}},
 		{
 			Heading: "What memory buys", Pictures: r.charts(),
-			Caption: "Rates over memory, for the best methods. Where a line is below what you can bear, that much memory is enough. Rates of 0 are not on the charts.",
+			Caption: "Rates over memory, for the best methods. Memory is enough where a line is below the rate that you accept. Rates of 0 are not on the charts.",
 		},
 	}
 	methods := page.Section{Heading: "The methods"}

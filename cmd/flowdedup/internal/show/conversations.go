@@ -18,7 +18,7 @@ type Conversations struct {
 	Advice []string
 }
 
-// Tags names the headers by which conversations are told apart.
+// Tags names the headers that distinguish conversations.
 func (n *Conversations) Tags() string {
 	if n.Inner {
 		return "VLAN or tunnel"

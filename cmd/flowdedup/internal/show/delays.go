@@ -12,7 +12,7 @@ func DelayChart(title, what string, bins []traits.Bin) page.Chart {
 	c := page.Chart{Title: title, X: page.Axis{Label: "delay", Scale: page.Delays}, Y: page.Axis{Label: what, Scale: page.Linear}}
 	columns := page.Columns{Name: what}
 	for _, b := range bins {
-		// Nothing below a nanosecond is told apart, and a logarithm has no 0.
+		// Delays below a nanosecond are not distinguished, and a logarithm has no 0.
 		columns.List = append(columns.List, page.Column{From: max(float64(b.From), 0.5), To: float64(b.To), Y: float64(b.Count)})
 	}
 	c.Columns = []page.Columns{columns}

@@ -40,7 +40,8 @@ func FlagBytes(n int) string {
 	return fmt.Sprintf("%dKiB", (n+1<<10-1)>>10)
 }
 
-// Percent formats part/whole with so many digits: 12.5 %. If whole is 0 the share is 0.
+// Percent formats part/whole with the given number of decimals: 12.5 %. If whole is 0 the
+// share is 0.
 func Percent(part, whole float64, digits int) string {
 	share := 0.0
 	if whole > 0 {

@@ -65,7 +65,7 @@ func (s *Set) end(how func(*output) error) error {
 	return errors.Join(all...)
 }
 
-// endError returns the final error of an output. err is that of the call that ended it.
+// endError returns the final error of an output. err is the result of the call that ended it.
 func (s *Set) endError(o *output, err error) error {
 	var kept *KeptError
 	switch {

@@ -166,7 +166,7 @@ func (d *single) commit() error {
 }
 
 func (d *single) keep(cut bool) error {
-	_ = d.writer.Close() // an error is that of the file
+	_ = d.writer.Close() // an error would come from the file
 	if cut && !d.live {
 		return kept(d.file, d.file.KeepPartial, nil)
 	}

@@ -26,10 +26,10 @@ func writeText(w io.Writer, s *Summary) error {
 	}{
 		{s.Filtered, "  filtered    %s, counted nowhere else\n"},
 		{s.Lost, "  lost        %s removed, and not copies of what was kept\n"},
-		{s.Foreign, "  foreign     %s in the output from the first on that the input does not have there\n"},
+		{s.Foreign, "  foreign     %s in the output, from the first that the input does not have there\n"},
 		{s.Unlisted, "  unlisted    %s removed, and not among the removed packets\n"},
-		{s.Misplaced, "  misplaced   %s among the removed packets alone\n"},
-		{s.Unknown, "  unknown     %s removed that this memory could not tell about\n"},
+		{s.Misplaced, "  misplaced   %s only among the removed packets\n"},
+		{s.Unknown, "  unknown     %s removed, and not checked for want of memory\n"},
 	} {
 		if one.count > 0 {
 			fmt.Fprintf(&t, one.text, show.Count(one.count))

@@ -31,7 +31,7 @@ func Attack(t *testing.T, addr net.Addr, page string, others ...string) {
 	t.Run("silent and slow", s.silent)
 }
 
-// server is what is attacked.
+// server is the server under attack.
 type server struct {
 	addr, page string
 	paths      []string
@@ -128,7 +128,7 @@ func (s *server) check(t *testing.T, r *request, allowed bool) {
 			t.Errorf("%q: %s: %s", r, name, answer.Header.Get(name))
 		}
 	}
-	// What is no request has an answer of package net/http, which has no content.
+	// Package net/http answers invalid requests itself, without content.
 	if answer.StatusCode != http.StatusBadRequest {
 		s.checkHeaders(t, r, answer.Header)
 	}
