@@ -44,9 +44,9 @@ type Batch struct {
 	// them: no Source does.
 	Comments Comments
 
-	// SourceState belongs to the Source. It keeps there what lasts from call to call, such
-	// as the memory below Buf, or a chunk of the input that was read for this batch. A
-	// Source replaces the state of another Source. Nothing else uses it.
+	// SourceState belongs to the Source. It keeps there its state between calls, such as the
+	// memory below Buf, or a chunk of the input that was read for this batch. A Source
+	// replaces the state of another Source. Nothing else uses it.
 	SourceState any
 }
 
@@ -167,7 +167,7 @@ func (b *Batch) Reset() {
 	b.Blocks = b.Blocks[:0]
 }
 
-// application is what a section says it was written by.
+// application is the name of the writer in a section.
 const application = "flowdedup"
 
 // AppendSectionHeader appends the header of a little-endian pcapng section of

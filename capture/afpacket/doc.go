@@ -22,9 +22,9 @@
 // A [Sender] sends Ethernet frames. [ReachedFrom] lists the interfaces at which these may show
 // up.
 //
-// What the kernel does to packets before the capture cannot be undone. Receive offload
-// (GRO) merges packets into one of 64 KiB and more (ethtool -K IFACE gro off lro off).
-// Packets that the host itself sends often lack their checksums. [Stats] counts both.
+// Changes by the kernel before the capture cannot be undone. Receive offload (GRO) merges
+// packets into one of 64 KiB and more (ethtool -K IFACE gro off lro off). Packets that the
+// host itself sends often lack their checksums. [Stats] counts both.
 //
 // Errors wrap [ErrNoInterface], [ErrDown], [ErrRemoved], [ErrLinkChanged],
 // [ErrNotPermitted], [ErrLinkType] or one of the reasons why a filter does not fit.

@@ -108,7 +108,7 @@ func fileHeader(link capture.LinkType, snaplen int) []byte {
 	return header
 }
 
-// maxOutput is far above what the longest program takes.
+// maxOutput is far above the size of the longest program.
 const maxOutput = 4 << 20
 
 // tcpdump runs tcpdump and reads the program that it prints.

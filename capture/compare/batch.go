@@ -108,9 +108,8 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 	}
 }
 
-// Take moves the content of the batch that was prepared to another one, and leaves
-// something without meaning in its place. It leaves out what holds no packet, unless
-// Config.Blocks is set.
+// Take moves the content of the batch that was prepared to another one, and leaves meaningless
+// content in its place. It leaves out blocks without a packet, unless Config.Blocks is set.
 func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	if !p.comparer.cfg.Blocks {
 		b.Blocks = b.Blocks[:0]

@@ -101,7 +101,7 @@ func turnsRight(a, b, c pair) bool {
 	return since(b.delta, a.delta)*since(c.time, a.time) > since(c.delta, a.delta)*since(b.time, a.time)
 }
 
-// most returns how far the furthest pair lies above a line.
+// most returns the largest distance of a pair above a line.
 func (h *hull) most(l *line) float64 {
 	most := math.Inf(-1)
 	for _, p := range h.corners {

@@ -7,7 +7,7 @@
 // A [Comparer] first finds the offset: [Comparer.Search] looks at the first packets of both
 // sides, and a [Survey] samples all of both where these have too little in common.
 // [Comparer.Run] then reads both sides in step, by the corrected clock, and matches equal
-// packets one to one, in their order. A [Report] has what was measured. Nothing in it
-// depends on how the streams are cut into batches. Memory is bounded, and a report says
-// when the bound was hit.
+// packets one to one, in their order. A [Report] has the results. Nothing in it depends on how
+// the streams are cut into batches. Memory is bounded, and a report says when the bound was
+// hit.
 package compare

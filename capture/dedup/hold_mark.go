@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// marks is what HoldConfig.mark gets of a batch that waits.
+// marks is the input of HoldConfig.mark for a waiting batch.
 type marks struct {
 	digests []digest.Digest
 	later   []uint32
@@ -42,7 +42,7 @@ func (h *hold) notePlace(own *heldBatch, out, in uint64) {
 	}
 }
 
-// marked returns what HoldConfig.mark makes of a batch.
+// marked returns the result of HoldConfig.mark for a batch.
 func (h *hold) marked(k *heldBatch) *capture.Batch {
 	h.following = h.following[:0]
 	for i := range h.waiting.Len() {

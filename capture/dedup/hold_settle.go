@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// partPackets and partBytes bound a part. What waits is known to a part.
+	// partPackets and partBytes bound a part. Waiting packets are known by their part.
 	partPackets = 256
 	partBytes   = 1 << 20
 	// partShare is the share of the hold that a part may span, so that few packets wait
@@ -35,8 +35,7 @@ type lastPart struct {
 	timed bool // it has a packet with a time that is believed
 }
 
-// skip takes note of the next packets, of which none may be exchanged, while none may be
-// of those before.
+// skip notes the next packets. Neither they nor packets before them may be exchanged.
 func (h *hold) skip(times []int64) {
 	h.next += uint64(len(times))
 	if h.cfg.Clock == nil {
@@ -140,7 +139,7 @@ func (h *hold) redate() {
 	}
 }
 
-// closePart ends a part, and settles what has waited long enough.
+// closePart ends a part, and settles packets that have waited long enough.
 func (h *hold) closePart() {
 	if h.cfg.Clock == nil && !h.part.timed && h.next > h.part.first {
 		h.settleAll() // the clock may stand still for long

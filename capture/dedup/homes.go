@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// conversations are remembered in 4 MiB, which is about what a core has of caches to
-	// itself.
+	// conversations are remembered in 4 MiB, which is about a core's own caches.
 	conversations = 1 << 18
 	// silence is longer than the pauses of most conversations, and shorter than most
 	// faults of a network take to be mended.
 	silence = time.Minute
 	// maxMisses is more packets in a row than a point loses by chance: at a loss of one in
-	// three, once in 2^25 packets. It is less than what TCP sends at once after its first
-	// round trip, so little of a conversation is split.
+	// three, once in 2^25 packets. It is less than TCP sends at once after its first round
+	// trip, so little of a conversation is split.
 	maxMisses = 16
 	// wordSize is how many packets are handled while the lines of as many more are
 	// fetched: the bits of a word.
@@ -45,7 +44,7 @@ type homes struct {
 }
 
 // newHomes makes a table of 2^18 conversations. hold is how long packets wait for copies of
-// them from home. Errors are those of layout.NewArena.
+// them from home. Errors come from layout.NewArena.
 func newHomes(hold time.Duration) (*homes, error) {
 	return newHomesOf(conversations/layout.AffinityCells, hold)
 }
@@ -62,7 +61,7 @@ func newHomesOf(lines int, hold time.Duration) (*homes, error) {
 // homeSightings are packets of a stream, in its order. Element i of each slice, and bit i of
 // Copies, belong to packet i.
 type homeSightings struct {
-	// Conversation, Fragment and Point are those of traits.Sightings.
+	// Conversation, Fragment and Point are as in traits.Sightings.
 	Conversation, Fragment, Point []uint64
 	// Times are in nanoseconds since 1970, or calendar.NoTime.
 	Times []int64

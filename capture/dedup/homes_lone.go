@@ -10,7 +10,7 @@ import (
 // no longer noted: more than come before each point of a capture has shown itself.
 const loneAfter = 1 << 16
 
-// loneHome is what a homes knows about a stream whose first sightings come from one point. All
+// loneHome is the state of homes for a stream whose first sightings come from one point. All
 // homes are there.
 type loneHome struct {
 	point uint64

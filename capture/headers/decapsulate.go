@@ -10,12 +10,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Inside is what a tunnel carries.
+// Inside is the packet that a tunnel carries.
 type Inside struct {
 	Kind LayerKind        // of the tunnel
 	ID   uint32           // as in Layer
 	At   int              // where the frame begins in the payload
-	Link capture.LinkType // what the frame begins with
+	Link capture.LinkType // the first header of the frame
 	// Wire is the length of the frame on the wire: more than there is of it if its datagram
 	// says so.
 	Wire uint32
@@ -77,7 +77,7 @@ func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err erro
 	return in, nil
 }
 
-// linkAt returns the link type of what a step leads to, 0 if none has it.
+// linkAt returns the link type for a step, 0 if there is none.
 func (w *walk) linkAt(s step) capture.LinkType {
 	switch s {
 	case atEther:

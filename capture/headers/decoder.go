@@ -13,8 +13,8 @@ import (
 // DecoderConfig says how frames are decoded.
 type DecoderConfig struct {
 	// Inner opens tunnels and describes the innermost IP header. The Header is as if the
-	// tunnels did not exist: hardware addresses and VLAN tags are those of the innermost
-	// Ethernet frame.
+	// tunnels did not exist: hardware addresses and VLAN tags come from the innermost Ethernet
+	// frame.
 	Inner bool
 }
 
@@ -91,11 +91,10 @@ func (d *Decoder) SlowProtocols() *[2][256]bool {
 	return &slow
 }
 
-// The fast path takes what nearly all frames are: Ethernet, up to two VLAN tags, then
-// IPv4 without options or IPv6 without extension headers, neither fragmented nor
-// truncated before the ports. A CPU cannot predict the mix of versions and lengths. So
-// everything that depends on them comes from tables, and all checks together are one
-// branch.
+// The fast path takes nearly all frames: Ethernet, up to two VLAN tags, then IPv4 without
+// options or IPv6 without extension headers, neither fragmented nor truncated before the
+// ports. A CPU cannot predict the mix of versions and lengths. So everything that depends on
+// them comes from tables, and all checks together are one branch.
 
 const (
 	fastTags = 2

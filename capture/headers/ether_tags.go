@@ -4,7 +4,7 @@ package headers
 
 import "github.com/flowdedup/flowdedup/capture/internal/iana"
 
-// Headers of switches and bridges between an Ethernet header and what it carries.
+// Headers of switches and bridges between an Ethernet header and its payload.
 
 // typeOrLength reads the type field at the offset: an ethertype, or a length (IEEE 802.3,
 // 3.2.6).

@@ -14,8 +14,8 @@ const maxTunnels = 8
 
 const udpHeaderSize = 8
 
-// IsTunnelPort reports whether UDP packets to a port may be those of a tunnel. Those from the
-// port of L2TP may be, too.
+// IsTunnelPort reports whether UDP packets to a port may belong to a tunnel. Packets from the
+// port of L2TP may, too.
 func IsTunnelPort(port uint16) bool { return tunnelOfPorts(0, port) != 0 }
 
 // tunnelOfPorts returns the tunnel that UDP ports stand for, or 0. An L2TP server answers

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// Config says what makes two packets the same packet. The zero value compares IP
-// datagrams without the fields that routers change.
+// Config defines which packets are equal. The zero value compares IP datagrams without the
+// fields that routers change.
 type Config struct {
 	Kind   Kind
 	Ignore Ignore // fields that are left out
@@ -24,8 +24,8 @@ type Config struct {
 // ignored returns the fields that are left out.
 func (c Config) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 
-// Uneven reports whether equal packets may differ in their Integrity: in how much of them was
-// captured, or in a checksum over what they carry.
+// Uneven reports whether equal packets may differ in their Integrity: in their captured
+// length, or in a checksum over their payload.
 func (c Config) Uneven() bool {
 	return c.Bytes > 0 || c.ignored()&(L4Checksum|TCPSeq|NAT) != 0
 }
@@ -163,9 +163,9 @@ func and64(b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)&mask)
 }
 
-// FromFrames decodes the frames from to from+len(protocols)-1 of b, writes what their IP
-// headers carry to protocols, and returns the identities that FromHeaders would return.
-// It is faster, since most datagrams that are not copied need no Header.
+// FromFrames decodes the frames from to from+len(protocols)-1 of b, writes their IP protocols
+// to protocols, and returns the identities that FromHeaders would return. It is faster, since
+// most datagrams that are not copied need no Header.
 func (g *Identity) FromFrames(protocols []headers.Protocol, b *capture.Batch, from int) *Messages {
 	if g.zeroCopy && g.kind != Frame {
 		m := g.begin(b, len(protocols))
@@ -234,8 +234,8 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 // Messages are the identities of a run of frames.
 type Messages struct {
 	buf       []byte           // holds msgs
-	msgs      []digest.Message // one for each frame; those of frames in nonIP do not count
-	datagrams bool             // msgs are those of zeroCopyDatagram
+	msgs      []digest.Message // one for each frame; frames in nonIP do not count
+	datagrams bool             // zeroCopyDatagram has made msgs
 	nonIP     []nonIPFrame     // frames without IP
 	copied    []byte           // holds copies, the messages of nonIP
 	copies    []digest.Message

@@ -72,7 +72,7 @@ func zeroCopyFrames(msgs []digest.Message, all []capture.Frame) {
 // it, less the ignored fields.
 const MessageStart = 12
 
-// truncatedStart is the same for those of tweakLayout.truncated.
+// truncatedStart is the same for the messages of tweakLayout.truncated.
 const truncatedStart = 8
 
 // tweak returns the tweak of a datagram that starts with two words.

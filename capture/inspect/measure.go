@@ -182,8 +182,8 @@ func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint
 	m.matrix.add(first, copied, delay, weight)
 }
 
-// span returns the number of the first window that a delay fits in. It is at most the
-// widest window, or what was seen earlier than it would lie further back.
+// span returns the number of the first window that a delay fits in. It is at most the widest
+// window, or the earlier sighting would lie further back.
 func (m *measure) span(delay uint64) int {
 	for w, span := range m.owner.windows {
 		if delay <= uint64(span) {

@@ -18,8 +18,8 @@ type PathCount struct {
 	Missed uint64 `json:"missed"`
 }
 
-// pathNames are those of classes of paths. The paths of a ring have one for each port that
-// a frame was sent at, whatever network it comes from.
+// pathNames are the names of classes of paths. The paths of a ring have one for each port that
+// a frame was sent at, for any network.
 var pathNames = [pathClasses]string{"LAN A", "LAN B", "HSR A", "HSR B"}
 
 const pathClasses = 4
@@ -71,7 +71,7 @@ func (p *paths) report() []PathCount {
 	return all
 }
 
-// or returns a word for what makes points different, and LANs where there are any.
+// or returns a word for the kind of points, and LANs if there are any.
 func (p *paths) or(word string) string {
 	if p.frames != [pathClasses]uint64{} {
 		return word + " or LAN"

@@ -89,7 +89,7 @@ func (j *judgement) at(span int) (sum uint64) {
 }
 
 // window returns the number of the shortest window that finds nearly as many copies as the
-// best one, without what it removes that is no copy.
+// best one, without the removed packets that are no copies.
 func (n *Inspector) window(m *measure, j *judgement, r *Report) int {
 	var gains [windows]float64
 	found, best := uint64(0), 0.0

@@ -128,9 +128,8 @@ func (k *Keyer) gather(b *capture.Batch, from int, h []headers.Header) []*Keys {
 	return k.keys
 }
 
-// FromFrames decodes the frames from to from+n-1 of b, and returns what FromHeaders would.
-// It is faster, since most frames take the fast path of asm/headers, which needs no
-// Header.
+// FromFrames decodes the frames from to from+n-1 of b, and returns the same as FromHeaders. It
+// is faster, since most frames take the fast path of asm/headers, which needs no Header.
 func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	if k.macs {
 		return k.FromHeaders(b, from, k.decode(b, from, n))
@@ -186,7 +185,7 @@ func (k *Keyer) countPortless(b *capture.Batch, from int, h []headers.Header) {
 	}
 }
 
-// portsCut returns 1 if the ports of frame d lie behind what was captured of it, or if its
+// portsCut returns 1 if the ports of frame d lie behind its captured bytes, or if its
 // extension headers do, which say whether there are ports. Else it returns 0.
 func portsCut(h *headers.Header, d []byte) int {
 	laterFragment := h.Flags&headers.FlagFragment != 0 && h.L4 == 0
@@ -217,9 +216,9 @@ func (k *Keyer) Forget() {
 	}
 }
 
-// FromKeys makes the keys that follow from keys of two addresses, as
-// KeyConfig.Determines says. chosen4 and chosen6 are the numbers of those of v4 and v6
-// that it takes. They are what the Frame slices of the result have.
+// FromKeys makes the keys that follow from keys of two addresses, as KeyConfig.Determines
+// says. chosen4 and chosen6 are the numbers of the keys of v4 and v6 that it takes. The Frame
+// slices of the result have these numbers.
 func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []uint32) []*Keys {
 	k.chosen4, k.chosen6 = k.chosen4[:0], k.chosen6[:0]
 	for _, number := range chosen4 {
@@ -258,8 +257,8 @@ func (k *Keyer) decode(b *capture.Batch, from, n int) []headers.Header {
 	return k.read
 }
 
-// families lists the frames of a run that have an IP header, by version. Offsets are
-// those of the IP header; tails are as they end a key.
+// families lists the frames of a run that have an IP header, by version. Offsets are offsets
+// of the IP header; tails are as they end a key.
 type families struct {
 	four, six kernels.TupleList
 }

@@ -40,7 +40,7 @@ func ParseKind(s string) (Kind, error) {
 	return Kind(o), err
 }
 
-// Config says what a key is made of.
+// Config defines the fields of a key.
 type Config struct {
 	Kind Kind
 	// Mask4 and Mask6 are the prefix lengths that addresses are cut to. 0 means whole

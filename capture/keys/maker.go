@@ -171,7 +171,7 @@ func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *kernels.TupleList, 
 	}
 }
 
-// gather6 makes the keys of IPv6 packets, as gather4 does those of IPv4.
+// gather6 makes the keys of IPv6 packets, as gather4 does for IPv4.
 func (k *keyMaker) gather6(buf []byte, v *kernels.TupleList, source int) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)

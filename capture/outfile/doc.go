@@ -15,9 +15,8 @@
 //     clean.partial.pcapng for clean.pcapng, with a number if that is taken.
 //   - A new name gets the output at any end, unless a write failed: then the
 //     name is a partial one too.
-//   - Only [File.Discard] removes what was written. It is for outputs without
-//     content. A failed write removes its own bytes, so a plain file ends with
-//     a whole call of Write.
+//   - Only [File.Discard] removes the output. It is for outputs without content. A failed
+//     write removes its own bytes, so a plain file ends with a whole call of Write.
 //   - If the system refuses to rename (a bind mount, a sticky folder, a read-only
 //     folder), Commit copies into the existing file. If that fails too, the
 //     partial file stays and the error names it.

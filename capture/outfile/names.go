@@ -46,7 +46,7 @@ func partial(base string) func() string {
 	return numbered(stem+Partial, ending)
 }
 
-// firstOf returns name, and then what next gives.
+// firstOf returns name, and then the results of next.
 func firstOf(name string, next func() string) func() string {
 	given := false
 	return func() string {

@@ -18,9 +18,9 @@ const (
 )
 
 // outBuffer gathers small writes, and passes large ones on without a copy. It differs from
-// bufio.Writer in three ways: a large write first passes on what was gathered instead of
-// filling the buffer; extend gives room to encode headers in place; and w gets whole
-// records, up to a mark. After the first error it does nothing.
+// bufio.Writer in three ways: a large write first passes on the buffer instead of filling it;
+// extend gives room to encode headers in place; and w gets whole records, up to a mark. After
+// the first error it does nothing.
 type outBuffer struct {
 	w      io.Writer
 	buf    []byte
@@ -28,7 +28,7 @@ type outBuffer struct {
 	passed int64 // bytes that w took
 	err    error
 
-	marked, taken uint64 // packets up to the last mark, and those of them that w took
+	marked, taken uint64 // packets up to the last mark, and the packets of these that w took
 }
 
 func newOutBuffer(w io.Writer) *outBuffer {

@@ -152,13 +152,13 @@ func (r *regularFile) reserve(n int) (off int64, length int, err error) {
 	return off, length, err
 }
 
-// readPiece is how much one system call reads of a regular file: what the page cache gives
-// in some 20 microseconds. The runtime looks after longer calls: it gives the worker's place
-// to another thread, which finds nothing to do where all workers are busy, and the worker
-// has to get its place back.
+// readPiece is the size of one read of a regular file: the page cache gives it in some 20
+// microseconds. The runtime looks after longer calls: it gives the worker's place to another
+// thread, which finds nothing to do where all workers are busy, and the worker has to get its
+// place back.
 const readPiece = 128 << 10
 
-// load reads what was reserved, in any order.
+// load reads reserved ranges, in any order.
 func (r *regularFile) load(p []byte, off int64) (int, error) {
 	n, err := 0, error(nil)
 	for n < len(p) && err == nil {
@@ -234,7 +234,7 @@ func Park(src capture.Source) {
 	}
 }
 
-// parking is what an input needs to be closed and opened again.
+// parking is the state of an input that is closed and opened again.
 type parking struct {
 	path      string      // of a regular file, or empty
 	info      fs.FileInfo // of that file at first

@@ -18,7 +18,7 @@ var (
 	// ErrOtherFormat says that the requested format cannot hold the stream, and which
 	// format is written instead.
 	ErrOtherFormat = errors.New("the ending of the name says")
-	// ErrFormatLoss says what the requested format cannot hold.
+	// ErrFormatLoss names data that the requested format cannot hold.
 	ErrFormatLoss = errors.New("has no place for")
 )
 

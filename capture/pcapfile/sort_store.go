@@ -7,7 +7,7 @@ import "github.com/flowdedup/flowdedup/capture"
 // waiting is a packet that waits.
 type waiting struct {
 	key    int64  // its time
-	number uint64 // in the source, for those of one time
+	number uint64 // in the source, for packets of one time
 	frame  capture.Frame
 	cell   uint32 // the first of its record
 }
@@ -76,7 +76,7 @@ const (
 // cells store records in pieces of one size, so that memory does not fragment.
 type cells struct {
 	chunks [][]byte
-	next   []uint32 // of each cell, the one with what follows; of a free one, another free one
+	next   []uint32 // of each cell, the one with the next bytes; of a free one, another free one
 	free   uint32   // the first free cell, plus 1; 0 for none
 	used   int
 }

@@ -33,11 +33,11 @@ type WriterOptions struct {
 	// an ErrFormatLoss, once, as soon as something is lost. Without packets and interfaces no
 	// pcap header is written.
 	Stream bool
-	// Microseconds says that pcap made of pcapng has times in microseconds, whatever those of
-	// the inputs: some readers know only the first magic number of pcap.
+	// Microseconds says that pcap made of pcapng has times in microseconds, whatever the
+	// inputs have: some readers know only the first magic number of pcap.
 	Microseconds bool
-	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one
-	// is chosen, and from Close an ErrFormatLoss that lists what the format could not
+	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one is
+	// chosen, and from Close an ErrFormatLoss that lists the parts that the format could not
 	// hold.
 	Warn func(error)
 }
@@ -55,7 +55,7 @@ type WriterOptions struct {
 //   - Everything else: one little-endian pcapng section, in which interfaces
 //     are numbered anew and every timestamp keeps its resolution.
 //
-// What the blocks of a pcapng input become in such a section:
+// Conversion of the blocks of a pcapng input in such a section:
 //
 //   - One section header of ours replaces theirs. Their options are lost.
 //   - Interface descriptions keep their options. The description of a pcap input is made from
@@ -95,7 +95,7 @@ type lazyWriter struct {
 	opt     WriterOptions
 	held    capture.Batch // blocks that came before the format was chosen
 	gather  bool          // keep gathering across batches
-	said    bool          // what a stream loses
+	said    bool          // the losses of a stream
 	err     error
 }
 
@@ -189,7 +189,7 @@ func (w *lazyWriter) hold(b *capture.Batch, drop []uint64) bool {
 	return true
 }
 
-// begin chooses the format for the inputs known by b, and writes what was held.
+// begin chooses the format for the inputs known by b, and writes held batches.
 func (w *lazyWriter) begin(b *capture.Batch, drop []uint64) error {
 	l, err := w.opt.chooseLayout(b)
 	if err != nil {

@@ -21,7 +21,7 @@ func timeComment(taken bool) string {
 	return commentTimeZero
 }
 
-// conversion says what becomes of a packet block of a pcapng input.
+// conversion is the conversion of a packet block of a pcapng input.
 type conversion uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 	givenTime                    // the same of a packet that has no time
 )
 
-// conversionOf chooses what becomes of a block. A simple packet block can neither name an
+// conversionOf chooses the conversion of a block. A simple packet block can neither name an
 // interface but 0 nor hold a comment.
 func (w *sectionWriter) conversionOf(b *capture.Batch, i int, big bool) conversion {
 	commented := len(b.Comments.Of(i)) > 0

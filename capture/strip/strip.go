@@ -77,7 +77,7 @@ func New(cfg Config) *Stripper {
 	}
 }
 
-// Stats returns what was counted so far.
+// Stats returns the counts so far.
 func (s *Stripper) Stats() Stats { return s.stats }
 
 // Strip takes headers off the frames of b that drop keeps; a nil drop keeps all. The result
@@ -163,8 +163,8 @@ const (
 )
 
 // quick returns the offset of the type field of IP in an Ethernet frame with at most tags
-// before it, and no tunnel to be opened behind it: that is what nearly all frames are. It
-// returns 0 for frames whose headers have to be walked through.
+// before it, and no tunnel to be opened behind it: nearly all frames are so. It returns 0 for
+// frames whose headers have to be walked through.
 func (s *Stripper) quick(d []byte) int {
 	at := firstType
 	for range quickTags {

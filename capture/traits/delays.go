@@ -57,7 +57,7 @@ type Delays struct {
 	Max  int64 `json:"max"`
 }
 
-// Delays returns the percentiles of what was counted.
+// Delays returns the percentiles of the counted delays.
 func (d *Histogram) Delays() Delays {
 	h := d.hist
 	return Delays{P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9), Max: h.Max()}

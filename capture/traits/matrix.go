@@ -53,8 +53,7 @@ func (m *matrix) add(first, copied uint32, delay uint64) {
 	h.Add(delay, 1)
 }
 
-// list lists what was counted, the largest count first. Points with equal names count as
-// one.
+// list lists the counts, the largest first. Points with equal names count as one.
 func (m *matrix) list(names *Names) []Cell {
 	named := map[[2]string]*Histogram{}
 	for key, h := range m.cells {

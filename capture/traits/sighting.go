@@ -39,7 +39,7 @@ func (s *Sightings) Run(from, to int) Sightings {
 	return Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
 }
 
-// Set copies what another run says to s.
+// Set copies the results of another run to s.
 func (s Sightings) Set(to *Sightings) {
 	copy(s.Conversation, to.Conversation)
 	copy(s.Fragment, to.Fragment)
@@ -77,8 +77,8 @@ func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
 	return s
 }
 
-// Points returns Sightings.Point of what Read would return, in less time. Unless the
-// fields are some of the headers of a frame, it does not read them.
+// Points returns the same Sightings.Point as Read, in less time. Unless the fields are some of
+// the headers of a frame, it does not read them.
 func (r *SightingReader) Points(b *capture.Batch, from, n int) []uint64 {
 	var h []headers.Header
 	if r.cfg.Fields&headerFields != 0 {

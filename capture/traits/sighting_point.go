@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// PointFields says what makes two capture points of packets different.
+// PointFields says which fields distinguish capture points of packets.
 type PointFields uint8
 
 // The fields of a point.
@@ -38,7 +38,7 @@ const (
 	headerFields = PointVLAN | PointVNI | pointTEID
 )
 
-// pointFields has the names of fields, and what each stands for.
+// pointFields has the names of fields, and the fields of each.
 var pointFields = []struct {
 	name   string
 	fields PointFields
@@ -163,7 +163,7 @@ func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
 	return hash, len(tags) == 2
 }
 
-// layered does on the slow path what stack does on the fast one.
+// layered does on the slow path the same as stack on the fast one.
 func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
 	r.layers = r.decoder.Layers(r.layers[:0], b, i)
 	for _, l := range r.layers {

@@ -15,11 +15,11 @@ type SplitCounts struct {
 	// Sampled counts conversations of which at least two packets of the sample were kept.
 	// A conversation that goes on counts once in each period of 2^24 packets.
 	Sampled uint64
-	// Split counts those of them of which copies were removed, and whose kept packets
-	// differ in tags, or in interfaces. Without copies each point had its own part from
-	// the start, as with a tap that has an interface for each direction.
+	// Split counts sampled conversations that had copies removed, and whose kept packets
+	// differ in tags or in interfaces. Without copies each point had its own part from the
+	// start, as with a tap that has an interface for each direction.
 	Split uint64
-	// Tagged counts those of Split whose kept packets differ in tags.
+	// Tagged counts the ones of Split whose kept packets differ in tags.
 	Tagged uint64
 }
 

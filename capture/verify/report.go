@@ -32,7 +32,7 @@ type Difference struct {
 	Time   int64 // nanoseconds since 1970, or capture.NoTime
 }
 
-// Report is what a Verifier found.
+// Report has the findings of a Verifier.
 type Report struct {
 	Packets uint64 `json:"packets_in"`  // of the input
 	Kept    uint64 `json:"packets_out"` // of these, in the output

@@ -65,7 +65,7 @@ func (r *rule) add(b *capture.Batch, i int, s inputPacket) {
 // agrees reports whether the output, which has ended, agrees with the rule.
 func (r *rule) agrees() bool { return r != nil && !r.broken && len(r.ahead) == 0 }
 
-// exactOf hashes what [same] compares.
+// exactOf hashes the parts that [same] compares.
 func exactOf(b *capture.Batch, i int) [sha256.Size]byte {
 	content := contentOf(b, i)
 	return sha256.Sum256(append(append(content[:], b.Interfaces[b.Frames[i].Interface].Name...), options(b, i)...))

@@ -15,11 +15,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Config says what a copy is, as the run did that made the output.
+// Config defines copies, as in the run that made the output.
 type Config struct {
 	Identity identity.Config
-	// A copy lies within Window of what it copies, before or after it, or within Packets
-	// packets of the input. If both are 0, it lies anywhere.
+	// A copy lies within Window of its original, before or after it, or within Packets packets
+	// of the input. If both are 0, it lies anywhere.
 	Window  time.Duration
 	Packets uint64
 	// Tolerance is by how much a copy may lie beyond Window.
@@ -45,7 +45,7 @@ type Verifier struct {
 	order    *order  // nil for an input that was not sorted
 	cutter   *cutter // nil for an output that was not cut
 	copies   *copies
-	lost     Report // what copies has found: Lost, Unknown and First
+	lost     Report // findings of copies: Lost, Unknown and First
 	rule     *rule  // nil unless needsRule
 	balance  map[[sha256.Size]byte]*removal
 	report   Report
@@ -184,7 +184,7 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	}
 }
 
-// contentOf hashes what [same] compares, without options.
+// contentOf hashes the parts that [same] compares, without options.
 func contentOf(b *capture.Batch, i int) [sha256.Size]byte {
 	f := &b.Frames[i]
 	head := binary.LittleEndian.AppendUint64(nil, uint64(f.Time))

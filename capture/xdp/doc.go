@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package xdp captures from network interfaces through AF_XDP sockets of Linux
-// (Documentation/networking/af_xdp.rst), which cost the kernel less per packet than those
-// of package afpacket. On other systems its functions return an error that wraps
+// (Documentation/networking/af_xdp.rst), which cost the kernel less per packet than the
+// sockets of package afpacket. On other systems its functions return an error that wraps
 // errors.ErrUnsupported.
 //
 // [Open] returns a [Capture], which is a [capture.Source] as one of package afpacket is: the
@@ -13,7 +13,7 @@
 // [Config.Take] is set. The program is attached by a bpf_link: the kernel detaches it when
 // the process ends, whichever way.
 //
-// What differs from package afpacket:
+// Differences from package afpacket:
 //
 //   - Only arriving packets are captured, not packets that the host sends.
 //   - A packet has the time at which the driver began the poll that brought it (NAPI, up to 64
@@ -37,7 +37,6 @@
 // KiB apart in the memory of a socket, so that they share few places in the caches. With
 // packets of 60 bytes, de-duplicating took 200 ns a packet in place and 140 copied.
 //
-// Errors wrap those of package afpacket, [ErrInUse] or [ErrUnfit]. Open needs Linux 5.9,
-// CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. Capture.Start needs no privilege from Linux 5.19
-// on.
+// Errors wrap errors of package afpacket, [ErrInUse] or [ErrUnfit]. Open needs Linux 5.9,
+// CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. Capture.Start needs no privilege from Linux 5.19 on.
 package xdp

@@ -98,10 +98,10 @@ func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from,
 // touchAhead is how many packets are loaded into the cache at a time.
 const touchAhead = 64
 
-// touch loads the begins of packets into the cache, all at once: nothing depends on what
-// it loads. Packets lie 2 KiB apart, which is too far for the processor to load the next
-// one ahead, and another processor has written them. Without touch each would be waited
-// for in turn, which takes half of all time for small packets.
+// touch loads the begins of packets into the cache, all at once: nothing depends on the loaded
+// values. Packets lie 2 KiB apart, which is too far for the processor to load the next one
+// ahead, and another processor has written them. Without touch the walk would wait for each in
+// turn, which takes half of all time for small packets.
 func touch(memory []byte, slots []descriptor, from, to uint32) (sum byte) {
 	mask := uint32(len(slots) - 1)
 	for ; from != to; from++ {

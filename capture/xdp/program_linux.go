@@ -47,7 +47,7 @@ func (r *redirect) attach(index int, split, cards bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// What the kernel or the driver lacks is left out.
+	// Functions that the kernel or the driver lacks are left out.
 	var native error
 	for _, kind := range []struct{ generic, cards, tags, stamps bool }{
 		{cards: true, tags: true, stamps: true}, {cards: true, stamps: true},

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// values are what a record says that no single place of it has.
+// values are values without a single place in a record.
 type values struct {
 	duration           int64
 	icmpType, icmpCode uint16
@@ -64,7 +64,7 @@ func (r *Reader) set(t target, v []byte) (ok bool) {
 	return ok
 }
 
-// setRare enters what fewer records have.
+// setRare enters fields that fewer records have.
 func (r *Reader) setRare(t target, v []byte) (ok bool) {
 	rec, x, n := r.rec, &r.values, uint64(0)
 	switch t {

@@ -23,7 +23,7 @@ const (
 
 // Axis is one axis of a chart.
 type Axis struct {
-	Label string // what the axis shows, with the unit
+	Label string // the quantity, with the unit
 	Scale Scale
 	Zone  *time.Location // of Times; nil is UTC
 }

@@ -47,7 +47,7 @@ type Column struct{ From, To, Y float64 }
 // MostSeries is how many series have a color and a mark of their own.
 const MostSeries = 8
 
-// What every picture begins with: its size and its title.
+// The beginning of every picture: its size and its title.
 const (
 	chartStart = `<svg class="chart" viewBox="0 0 %v %v" role="img" aria-label="%s">` + "\n"
 	chartTitle = `<text class="heading" x="%v" y="20">%s</text>` + "\n"

@@ -8,11 +8,11 @@ import (
 	"io"
 )
 
-// Page is what a page says, from top to bottom.
+// Page is the content of a page, from top to bottom.
 type Page struct {
-	Title string // what was run
+	Title string // the command that ran
 	Lead  []string
-	// Command, if any, is what to run, with Because its reasons.
+	// Command, if any, is a command to run, with Because its reasons.
 	Command  string
 	Because  []string
 	Facts    []Fact
@@ -50,7 +50,7 @@ type Table struct {
 	Rows    [][]string
 	// Class returns the style of a row: best, fails or nothing. It may be nil.
 	Class func(row int) string
-	// More says what the table leaves out.
+	// More names the rows that the table leaves out.
 	More string
 }
 
@@ -63,7 +63,7 @@ var ErrEmpty = errors.New("nothing to draw")
 //go:embed page.css
 var pageStyle Markup
 
-// Write writes the page. Errors are those of w.
+// Write writes the page. Errors come from w.
 func (p *Page) Write(w io.Writer) error {
 	var b Builder
 	b.Addf(`<!DOCTYPE html>

@@ -49,8 +49,8 @@ type Heading struct {
 	Schema  int    `json:"schema"`  // version of these fields: 1
 }
 
-// known is what String returns, which does not change during a run.
+// known is the result of String, which does not change during a run.
 var known = sync.OnceValue(String)
 
-// HeadingOf returns the heading of what a command prints.
+// HeadingOf returns the heading of a command's output.
 func HeadingOf(command string) Heading { return Heading{command, known(), Schema} }

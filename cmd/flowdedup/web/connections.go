@@ -14,7 +14,7 @@ import (
 // oldest one of the host that has the most, so that silent and slow clients keep nobody out.
 const maxConnections = 64
 
-// connections are those of a server.
+// connections are the connections of a server.
 type connections struct {
 	mu  sync.Mutex
 	all []*connection // in the order in which they came, or were answered last

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Content is what a server shows. Its functions may be called concurrently.
+// Content is the content of a server. Its functions may be called concurrently.
 type Content struct {
 	// Page writes the HTML of /, which browsers load again every Refresh, at least a second.
 	Page    func(w io.Writer) error

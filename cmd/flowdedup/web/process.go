@@ -76,8 +76,8 @@ func buildInfo() Metric[any] {
 		}}
 }
 
-// systemMetrics returns what Linux reports about the process. On other systems, which
-// cannot capture, it returns only the start time.
+// systemMetrics returns Linux's metrics of the process. On other systems, which cannot
+// capture, it returns only the start time.
 func systemMetrics() []Metric[any] {
 	const ticks = 100 // USER_HZ
 	var all []Metric[any]

@@ -155,7 +155,7 @@ func V7(uptime, seconds, nanoseconds, sequence uint32, flows ...Flow) []byte {
 	return p
 }
 
-// common appends what records of NetFlow v1, v5 and v7 begin with.
+// common appends the common beginning of records of NetFlow v1, v5 and v7.
 func common(p []byte, f Flow) []byte {
 	p = append(p, Address(f.Source)...)
 	p = append(p, Address(f.Destination)...)

@@ -22,7 +22,7 @@ var index string
 //go:embed style.css
 var own string
 
-// style is the style of the program's pages, and what this page adds.
+// style is the style of the program's pages with the additions of this page.
 func style() string { return page.Style() + own }
 
 // policy says what a page may load: scripts as given, and nothing of another host. The worker is

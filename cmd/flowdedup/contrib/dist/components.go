@@ -17,7 +17,7 @@ import (
 	"github.com/google/licenseclassifier/v2/assets"
 )
 
-// components writes the list of what each program is made of, as CycloneDX 1.6 in JSON: the
+// components writes the list of each program's components, as CycloneDX 1.6 in JSON: the
 // modules with their licences and hashes, and the hash of the program for each platform.
 func (r *release) components(platforms []platform) error {
 	known, err := assets.DefaultClassifier()

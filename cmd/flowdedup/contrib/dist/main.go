@@ -123,12 +123,12 @@ func versionOf(described string, at time.Time) string {
 	return strings.ReplaceAll(tag, "-", "+")
 }
 
-// output returns what a command prints, which runs at the top of the clone.
+// output runs a command at the top of the clone, and returns its output.
 func (r *release) output(name string, args ...string) (string, error) {
 	return r.outputIn(".", name, args...)
 }
 
-// outputIn returns what a command prints, which runs in a folder of the clone.
+// outputIn runs a command in a folder of the clone, and returns its output.
 func (r *release) outputIn(folder, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stderr = filepath.Join(r.root, folder), os.Stderr
@@ -159,7 +159,7 @@ func (r *release) list(w io.Writer) error {
 	return nil
 }
 
-// platform is what a program runs on.
+// platform is an operating system and an architecture.
 type platform struct {
 	os, arch string
 	arm      string // GOARM

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// CopyFlags say what a copy is.
+// CopyFlags define copies.
 type CopyFlags struct {
 	Window          window.Window
 	Identity        identity.Kind
@@ -20,7 +20,7 @@ type CopyFlags struct {
 	Across, Refresh bool
 }
 
-// Flags returns the flags that say what a copy is.
+// Flags returns the flags that define copies.
 func (f *CopyFlags) Flags() []Flag {
 	if f.Window == (window.Window{}) {
 		f.Window.Duration = window.Default
@@ -51,7 +51,7 @@ func (f *CopyFlags) IdentityConfig() identity.Config {
 	return identity.Config{Kind: f.Identity, Ignore: f.Ignore, Bytes: f.IdentityBytes}
 }
 
-// WithinFlag names what copies have in common.
+// WithinFlag names the points that copies have in common.
 type WithinFlag struct{ Within []string }
 
 // WithinWords are the words that it takes.

@@ -129,8 +129,7 @@ func flatten(err error) []error {
 	return out
 }
 
-// MarkUsage marks those of joined errors that wrap one of a kind: a different command line
-// avoids them.
+// MarkUsage marks joined errors that wrap one of a kind: a different command line avoids them.
 func MarkUsage(err, kind error) error {
 	var out []error
 	for _, one := range flatten(err) {

@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
-// habit is what users of tcpdump, tshark, editcap or mergecap type, and what does the same
+// habit is a flag or argument of tcpdump, tshark, editcap or mergecap, and its equivalent
 // here.
 type habit struct {
 	typed    string
@@ -88,7 +88,7 @@ var habits = []habit{
 	{"--edge", "verify", "use --tolerance"},
 }
 
-// habitOf returns the answer for what was typed after a command, "" for none.
+// habitOf returns the answer for an argument of a command, "" for none.
 func habitOf(cmd *cobra.Command, typed string) string {
 	for _, h := range habits {
 		if h.typed == typed && (h.commands == "" || slices.Contains(strings.Fields(h.commands), cmd.Name())) {
@@ -98,8 +98,8 @@ func habitOf(cmd *cobra.Command, typed string) string {
 	return ""
 }
 
-// hintTwice returns what to print for an error of parsing flags. If one is given twice, it may
-// have a hint.
+// hintTwice returns the error to print for an error of parsing flags. If one is given twice,
+// it may have a hint.
 func hintTwice(cmd *cobra.Command, err error) error {
 	told := once.Error(err)
 	var invalid *pflag.InvalidValueError

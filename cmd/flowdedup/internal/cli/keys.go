@@ -61,7 +61,7 @@ func (f *KeyFlags) Check() error {
 	return nil
 }
 
-// Counted returns what to count.
+// Counted returns the keys to count.
 func (f *KeyFlags) Counted() []keys.Config {
 	var all []keys.Config
 	for _, of := range f.Of {
@@ -127,7 +127,7 @@ func parseSensor(s string) (string, error) {
 	return s, nil
 }
 
-// Check rejects what no file of counts can be saved to.
+// Check rejects outputs that cannot hold a file of counts.
 func (s *SaveFlags) Check() error {
 	if outfile.IsStdout(s.To) {
 		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}

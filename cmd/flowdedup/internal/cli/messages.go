@@ -137,7 +137,7 @@ func NewProgress(e *Env, c *Common) *Progress {
 // clear removes the line until it is drawn again. The lock is held.
 func (p *Progress) clear() {
 	if p.bar != nil {
-		_ = p.bar.Clear() // what cannot be cleared is only untidy
+		_ = p.bar.Clear() // a bar that stays is only untidy
 	}
 }
 

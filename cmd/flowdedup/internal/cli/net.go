@@ -152,7 +152,7 @@ func (s *Sources) Mirror(c *afpacket.Config) mirror.Config {
 	return mirror.Config{Targets: s.Targets, Sockets: c.Rings, BufferBytes: c.RingBytes, SnapLen: c.SnapLen}
 }
 
-// NameInterfaces adds to errors about interfaces what to name instead.
+// NameInterfaces adds advice to errors about interfaces.
 func NameInterfaces(err error) error {
 	switch {
 	case errors.Is(err, afpacket.ErrNoInterface):

@@ -13,7 +13,7 @@ import (
 // PageFlag is the flag for a page of results.
 type PageFlag struct{ name string }
 
-// Flag returns the flag. what says what the page is about.
+// Flag returns the flag. what describes the page's content.
 func (f *PageFlag) Flag(what string) Flag {
 	return Flag{Name: "html", Group: GroupOutput, To: &f.name, Help: "write a page " + what + " to `FILE`"}
 }

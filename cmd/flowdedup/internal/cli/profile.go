@@ -15,10 +15,10 @@ type Reader struct {
 	// Verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
 	// stream.checksum-validation; Zeek: ignore_checksums).
 	Verifies bool
-	// NeedsWhole: truncated packets are not taken, or lose what logs are made of (Suricata:
-	// the event ipv4.trunc_pkt; Zeek: content gaps).
+	// NeedsWhole: truncated packets are not taken, or are missing in logs (Suricata: the event
+	// ipv4.trunc_pkt; Zeek: content gaps).
 	NeedsWhole bool
-	// Watches: a program looks for what repeats, and not a person.
+	// Watches: a program, not a person, looks for repetition.
 	Watches bool
 }
 

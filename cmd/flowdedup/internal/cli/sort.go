@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// SortFlags say how far packets are sorted by time before anything else is done with them.
+// SortFlags configure sorting by time, which comes before all other work on packets.
 type SortFlags struct {
 	Span   time.Duration
 	Memory int

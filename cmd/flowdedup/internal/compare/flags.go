@@ -198,7 +198,7 @@ const (
 	farApart = time.Minute
 )
 
-// warnSides says what makes the answer doubtful.
+// warnSides warns of reasons to doubt the answer.
 func warnSides(e *cli.Env, s *Summary) {
 	if s.EvictedLive > 0 {
 		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so packets of both may count as packets of one: use a larger --memory or a shorter --window", s.EvictedLive))

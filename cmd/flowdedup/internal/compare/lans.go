@@ -38,7 +38,7 @@ func (r *runner) countRemoved(s *Summary) {
 	}
 	switch {
 	case r.cfg.once():
-		s.Unpathed = max(a.Unwanted(), s.B.Packets) - s.B.Packets // all but those of the other side
+		s.Unpathed = max(a.Unwanted(), s.B.Packets) - s.B.Packets // all except the other side's
 	case r.cfg.LANs:
 		s.Unpathed = a.Unwanted() + b.Unwanted()
 	}

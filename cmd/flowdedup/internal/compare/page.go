@@ -63,7 +63,7 @@ func delaysSection(s *Summary) page.Section {
 	}
 }
 
-// lossSection shows what one side lacks, by protocol.
+// lossSection shows the packets that one side lacks, by protocol.
 func lossSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Packets in only one capture"}
 	for _, name := range protocolsByLoss(s) {

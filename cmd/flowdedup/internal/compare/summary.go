@@ -23,7 +23,7 @@ type Summary struct {
 	A         Side   `json:"a"`
 	B         Side   `json:"b"`
 
-	// What follows is null if it is unknown.
+	// The fields below are null if unknown.
 	OffsetNS   *int64         `json:"offset_ns"`
 	OffsetAt   *string        `json:"offset_at"`
 	DriftPPM   *float64       `json:"drift_ppm"`
@@ -50,7 +50,7 @@ type Summary struct {
 	Rate          float64       `json:"packets_per_second"` // of both inputs
 }
 
-// Side is what was read of an input.
+// Side counts the packets of an input.
 type Side struct {
 	Input string `json:"input"`
 	LAN   string `json:"lan,omitempty"` // A or B, with Config.LANs

@@ -60,7 +60,7 @@ func sideName(s *Side) string {
 	return show.Printable(s.Input)
 }
 
-// sideNotes describes what the user may not expect in an input.
+// sideNotes describes anomalies of an input.
 func sideNotes(s *Side) string {
 	return show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Truncated, What: "truncated"},
@@ -69,7 +69,7 @@ func sideNotes(s *Side) string {
 	)
 }
 
-// offsetText says how far the clocks are apart.
+// offsetText describes the offset of the clocks.
 func offsetText(s *Summary) string {
 	if s.OffsetNS == nil {
 		return "unknown"
@@ -85,7 +85,7 @@ func driftText(s *Summary) string {
 	return fmt.Sprintf("%+.3f ppm, ±%.3f", *s.DriftPPM, *s.DriftError)
 }
 
-// comparedText says by what packets were compared.
+// comparedText describes how packets were compared.
 func comparedText(s *Summary) string {
 	bytes := ""
 	if s.IdentityBytes > 0 {
@@ -114,7 +114,7 @@ func delayTable(t *strings.Builder, s *Summary) {
 	show.WriteTable(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
 }
 
-// tiny is what part of the median delay the bins begin with that are shown.
+// tiny is the divisor of the median delay at which the shown bins begin.
 const tiny = 20
 
 // coarse joins the bins below a delay, and neighbors until no more than most are left.

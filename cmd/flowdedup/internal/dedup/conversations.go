@@ -29,7 +29,7 @@ func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 
 func (c *Config) strips(header string) bool { return slices.Contains(c.Choice.Strip, header) }
 
-// conversations presents what was counted.
+// conversations presents the counts.
 func (c *Config) conversations(counts traits.SplitCounts) show.Conversations {
 	n := show.Conversations{SplitCounts: counts, Inner: c.Identity.Kind == identity.Inner}
 	// Packets that wait for a hub wait for nothing else.

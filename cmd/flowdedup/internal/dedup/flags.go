@@ -241,7 +241,7 @@ func (f *flags) write(page cli.PageFile, s *Summary, err error) error {
 	return page.Write(func(w io.Writer) error { return writePage(w, s, f.output != "") })
 }
 
-// untold reports that a run read nothing, or could not write what it read.
+// untold reports that a run read nothing, or could not write its packets.
 func untold(s *Summary, err error) bool {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	return s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput)

@@ -59,7 +59,7 @@ func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags
 	return nil
 }
 
-// checkFlags rejects what contradicts the token.
+// checkFlags rejects flags that contradict the token.
 func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
 	kind, err := identity.ParseKind(cmp.Or(f.Token.Identity, identity.L3.String()))
 	if err != nil {
@@ -201,7 +201,7 @@ func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
 	return h, nil
 }
 
-// notice says what has changed.
+// notice describes a change.
 func notice(reason string) error {
 	if reason == "" {
 		return errors.New("hub: it answers again")
@@ -209,7 +209,7 @@ func notice(reason string) error {
 	return fmt.Errorf("hub: it does not answer (%s): packets stay unchecked until it does", reason)
 }
 
-// Client returns what asks, nil for none.
+// Client returns the hub's client, nil for none.
 func (h *HubLink) Client() *hubclient.Client {
 	if h == nil {
 		return nil
@@ -225,8 +225,8 @@ func (h *HubLink) Request(ctx context.Context, to string, msg []byte) ([]byte, e
 // hurried is how long answers may still take when a signal ends a run.
 const hurried = 500 * time.Millisecond
 
-// hurry makes packets wait no longer soon after the context has ended. The caller calls what
-// it returns at the end.
+// hurry ends the wait of packets soon after the context has ended. The caller calls stop at
+// the end.
 func (h *HubLink) hurry(ctx context.Context) (stop func() bool) {
 	if h == nil {
 		return func() bool { return true }

@@ -22,8 +22,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// KeepFlags define which packets are judged, which of equal packets is kept, and what it
-// looks like.
+// KeepFlags define which packets are judged, which of equal packets is kept, and how it is
+// written.
 type KeepFlags struct {
 	cli.WithinFlag
 	only, protect []input.Condition // of several, one has to match
@@ -41,7 +41,7 @@ type KeepFlags struct {
 var (
 	keepWords  = []string{"flow", "first"}
 	stripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
-	// conditionWords are what an expression can begin with.
+	// conditionWords are the words that an expression can begin with.
 	conditionWords = append([]string{"interface", "input"}, cli.FilterWords...)
 	preferWords    = append([]string{preferFirst}, conditionWords...)
 )
@@ -123,7 +123,7 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 	return nil
 }
 
-// checkInputs rejects what has no meaning for these captures.
+// checkInputs rejects values without a meaning for these captures.
 func (f *KeepFlags) checkInputs(inputs []string) error {
 	if err := f.WithinFlag.CheckInputs(inputs); err != nil {
 		return err
@@ -136,8 +136,8 @@ func (f *KeepFlags) checkInputs(inputs []string) error {
 	return nil
 }
 
-// CheckInterfaces rejects what has no meaning for captures from these sources. The names of
-// the interfaces of a network are those of its peers.
+// CheckInterfaces rejects values without a meaning for captures from these sources. The
+// interfaces of a network have the names of its peers.
 func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 	captured, peers := from.Interfaces, from.Network()
 	if slices.Contains(f.Within, "input") {

@@ -99,7 +99,7 @@ func protocolSection(s *Summary) page.Section {
 	}
 }
 
-// inputSection shows what came from each input.
+// inputSection shows the packets of each input.
 func inputSection(s *Summary) page.Section {
 	if len(s.Inputs) == 0 {
 		return page.Section{}
@@ -115,7 +115,7 @@ func inputSection(s *Summary) page.Section {
 	return page.Section{Heading: "By input", Table: &t}
 }
 
-// filterSection says how far the result can be trusted.
+// filterSection shows the expected errors of the result.
 func filterSection(s *Summary) page.Section {
 	t := page.Table{
 		Columns: []show.Column{{Name: "filter", Left: true}, {Name: "value"}, {Name: "what it means", Left: true}},
@@ -131,7 +131,7 @@ func filterSection(s *Summary) page.Section {
 	return page.Section{Heading: "How far to trust it", Table: &t}
 }
 
-// forgotten says what became of packets that the filter had no room for.
+// forgotten describes the packets that the filter had no room for.
 func forgotten(s *Summary) string {
 	if s.EvictedLive == 0 {
 		return "every copy within the window was found"

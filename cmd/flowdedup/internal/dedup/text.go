@@ -119,7 +119,7 @@ func heldEarly(s *Summary) uint64 {
 // maxInputs is how many inputs get a line.
 const maxInputs = 16
 
-// inputs describes what came from each input.
+// inputs describes the packets of each input.
 func inputs(all []InputCount) string {
 	if len(all) > maxInputs {
 		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
@@ -146,7 +146,7 @@ func within(window string) string {
 	return "within " + window
 }
 
-// groups describes what copies had in common.
+// groups describes the points that copies had in common.
 func groups(within []string) string {
 	if len(within) == 0 {
 		return ""
@@ -179,7 +179,7 @@ func protocols(m map[string]uint64) string {
 	return strings.Join(names, ", ")
 }
 
-// anomalies describes what the user may not expect in the input.
+// anomalies describes the anomalies of the input.
 func anomalies(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},

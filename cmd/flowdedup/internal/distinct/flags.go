@@ -230,7 +230,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	return errors.Join(cli.MarkDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
-// config returns what to count.
+// config returns the configuration of the run.
 func (f *flags) config(inputs []string) Config {
 	cfg := Config{
 		Inputs: inputs, Workers: f.Workers,

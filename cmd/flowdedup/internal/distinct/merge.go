@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// MergeConfig says what a run merges.
+// MergeConfig configures a merge.
 type MergeConfig struct {
 	Files []string // that were saved, by any number of sensors
 	// Total has Rows get the union of all windows at the end.
@@ -43,7 +43,7 @@ type Overlap struct {
 	Both           [][]sketch.Estimate
 }
 
-// ErrDiffer is what errors about files that do not merge wrap.
+// ErrDiffer is wrapped by errors about files that do not merge.
 var ErrDiffer = errors.New("files that do not merge")
 
 // maxTotalParts bounds the memory of a total: 128 KiB for each part.
@@ -61,9 +61,9 @@ type merger struct {
 	zone     *time.Location
 }
 
-// Merge unites the windows of saved files. Memory does not depend on how many elements
-// they have. Errors wrap countfile.ErrInvalid or ErrDiffer, or are those of opening and
-// reading files, of ctx, or of emitting rows.
+// Merge unites the windows of saved files. Memory does not depend on how many elements they
+// have. Errors wrap countfile.ErrInvalid or ErrDiffer, or come from opening and reading files,
+// from ctx, or from emitting rows.
 func Merge(ctx context.Context, cfg *MergeConfig) (err error) {
 	m := &merger{cfg: cfg, ctx: ctx}
 	for _, name := range cfg.Files {

@@ -212,7 +212,7 @@ func (k *keyPage) chart(x page.Axis) page.Chart {
 	return c
 }
 
-// changes draws what came and went, if that was counted.
+// changes draws the changes between windows, if they were counted.
 func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
 	fresh, back, gone := page.Columns{Name: "new"}, page.Columns{Name: "returning"}, page.Columns{Name: "gone"}
 	for _, w := range k.drawn {
@@ -231,7 +231,7 @@ func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
 	}, len(fresh.List) > 0
 }
 
-// caption says what the pictures mean.
+// caption explains the pictures.
 func (k *keyPage) caption() string {
 	most, at := uint64(0), time.Time{}
 	for _, w := range k.drawn {

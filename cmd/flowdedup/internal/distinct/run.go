@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// Config says what a run counts. The caller has checked everything in it.
+// Config configures a count. The caller has checked everything in it.
 type Config struct {
 	Inputs []string
 	Input  input.Options
@@ -24,7 +24,7 @@ type Config struct {
 	Flush func() error
 }
 
-// Result is what a run returns besides its rows.
+// Result is the result of a run without its rows.
 type Result struct {
 	Packets  uint64
 	Filtered uint64 // packets that were not wanted

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// Command returns the command for what concerns Wireshark.
+// Command returns the command for Wireshark.
 func Command(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "extcap",

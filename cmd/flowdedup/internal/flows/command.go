@@ -187,7 +187,7 @@ func (f *flags) reportsToStdout() bool {
 	return len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
-// countMemory returns what counts may take: half of --memory if it is given.
+// countMemory returns the memory for counts: half of --memory if it is given.
 func (f *flags) countMemory(given bool) int {
 	if !given {
 		return layout.MemoryBudget()
@@ -213,7 +213,7 @@ func (f *flags) openReports(ctx context.Context, cfg *Config, memoryGiven bool) 
 }
 
 // show gives the status of the run to the service manager, if there is one, and serves it over
-// HTTP, if that was asked for. It returns what ends both.
+// HTTP, if that was asked for. end ends both.
 func (f *flags) show(cfg *Config) (end func(), err error) {
 	notifier, err := monitor.NewNotifier()
 	if err != nil {
@@ -263,7 +263,7 @@ func readBoundary(name string, cfg *Config) error {
 	return nil
 }
 
-// warn says what makes the answer doubtful.
+// warn reports reasons to doubt the answer.
 func (f *flags) warn(e *cli.Env, s *Summary) {
 	if s.Sampled > 0 && f.boundary == "" {
 		e.Warn(fmt.Errorf("%d of %d records are of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))

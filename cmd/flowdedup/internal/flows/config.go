@@ -16,14 +16,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
-// Policy says what becomes of copies.
+// Policy says how copies are treated.
 type Policy string
 
 // The policies.
 const (
 	Owner  Policy = "owner"  // the first point that reports a flow owns it
 	Record Policy = "record" // records match one to one
-	Merge  Policy = "merge"  // as owner, and what stays has the greatest counters
+	Merge  Policy = "merge"  // as owner, and the kept record has the greatest counters
 	Mark   Policy = "mark"   // as owner, and copies stay, marked
 )
 
@@ -40,14 +40,14 @@ func ParsePolicy(s string) (Policy, error) {
 	return Policy(s), nil
 }
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
 	Inputs []string
 	// Listen are the addresses that exporters send datagrams to. Streams are the addresses to
 	// which they send IPFIX over TCP, or from which it is fetched.
 	Listen  []netip.AddrPort
 	Streams []pcapoverip.Address
-	// Sockets is how many sockets share what comes to an address of Listen.
+	// Sockets is how many sockets share an address of Listen.
 	Sockets int
 	Format  string // one of Formats
 	Map     text.Mapping

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// maxFlowSockets bounds the sockets of an address: one for each processor, as long as
-	// one goroutine can judge what they bring.
+	// maxFlowSockets bounds the sockets of an address: one for each processor, as long as one
+	// goroutine can judge their records.
 	maxFlowSockets    = 8
 	defaultFlowMemory = 256 << 20
 	defaultFlowWindow = 10 * time.Second

@@ -16,7 +16,7 @@ import (
 type names struct {
 	judge   *match.Judge
 	inputs  []string
-	byInput bool     // points are those of inputs
+	byInput bool     // points are inputs
 	all     []string // by number
 	quoted  []string // the same for JSON
 }
@@ -66,7 +66,7 @@ func (n *names) make(p *match.PointName) string {
 	return name
 }
 
-// field is a field of a record in an output. Names are those of goflow2 where it has one.
+// field is a field of a record in an output. Names are goflow2's where it has one.
 type field struct {
 	name string
 	text bool // quoted in JSON
@@ -299,7 +299,7 @@ func (n *names) appendCSV(dst []byte, h *match.Held) []byte {
 	return append(dst, '\n')
 }
 
-// appendCell quotes what would end a cell.
+// appendCell quotes characters that would end a cell.
 func appendCell(dst []byte, s string) []byte {
 	plain := true
 	for i := range len(s) {

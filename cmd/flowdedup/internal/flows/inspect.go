@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
-// Inspection says what becomes of records under other policies, and which one fits.
+// Inspection compares the results of other policies, and which one fits.
 type Inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
@@ -61,7 +61,7 @@ const (
 	mostOneToOne = 0.98
 )
 
-// answer puts what was found in words.
+// answer puts the findings into words.
 func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 	a := &Inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
 	if both := i.biflow.Counts().Copies; both > s.Copies {
@@ -105,7 +105,8 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 	return a
 }
 
-// command returns what to run: on the same inputs, or between exporters and a collector.
+// command returns the command to run: on the same inputs, or between exporters and a
+// collector.
 func command(cfg *Config, flags string) string {
 	if len(cfg.Inputs) == 0 {
 		return "flowdedup flows --listen :2055" + flags + " --to udp://COLLECTOR:2055"

@@ -18,7 +18,7 @@ type merged struct {
 	errs   []error // of inputs that ended early
 }
 
-// cursor is how far an input was read.
+// cursor is the position in an input.
 type cursor struct {
 	reader records.Reader
 	batch  records.Batch

@@ -25,7 +25,7 @@ import (
 // long enough.
 const idle = 250 * time.Millisecond
 
-// bufferBytes is what waits in a socket: some 10,000 messages.
+// bufferBytes is the buffer of a socket: some 10,000 messages.
 const bufferBytes = 16 << 20
 
 // openInputs opens all inputs, or sockets.
@@ -81,7 +81,7 @@ func (r *runner) newReader(src capture.Source) *export.Reader {
 	return reader
 }
 
-// openFile opens a file, and returns what it has inside, and how that begins.
+// openFile opens a file, and returns its content, and how that begins.
 func (r *runner) openFile(name string) (in io.Reader, head []byte, err error) {
 	file := os.Stdin
 	if name != "-" {
@@ -99,7 +99,7 @@ func (r *runner) openFile(name string) (in io.Reader, head []byte, err error) {
 	return io.MultiReader(bytes.NewReader(head), inside), head, nil
 }
 
-// shown is what errors call an input.
+// shown is the name of an input in errors.
 func shown(name string) string {
 	if name == "-" {
 		return "stdin"

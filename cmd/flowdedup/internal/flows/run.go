@@ -52,7 +52,7 @@ func (r *runner) run(ctx context.Context) (Summary, error) {
 	return s, errors.Join(err, r.end(clean && !s.Damaged))
 }
 
-// summary returns what happened so far.
+// summary returns the summary so far.
 func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
@@ -106,7 +106,7 @@ func (r *runner) addPeers(s *Summary) {
 	}
 }
 
-// tick does what depends on the wall clock.
+// tick does the work that depends on the wall clock.
 func (r *runner) tick(now time.Time) {
 	r.save(now)
 	if r.cfg.Status == nil || now.Sub(r.statusAt) < time.Second {
@@ -117,7 +117,7 @@ func (r *runner) tick(now time.Time) {
 	r.cfg.Status(&s)
 }
 
-// runner is what a run has opened.
+// runner has the open resources of a run.
 type runner struct {
 	cfg      *Config
 	begin    time.Time
@@ -137,7 +137,7 @@ type runner struct {
 	sender    *relay.Sender
 	cut       []byte
 	counts    records.Counts // as of the last batch
-	// readerBytes is what messages remember, as of then.
+	// readerBytes is the memory of messages, as of then.
 	readerBytes int
 	texts       []*text.Reader // inputs
 	values      []text.Unread  // of these that could not be read, as of the last batch
@@ -208,8 +208,8 @@ const (
 	leastReads = 1000
 )
 
-// each judges batches. Reading may block, so it is a goroutine's, which ends with the
-// process if it blocks for ever. What sockets hold when ctx is done is still read.
+// each judges batches. Reading may block, so it is a goroutine's, which ends with the process
+// if it blocks for ever. Messages in sockets when ctx is done are still read.
 func (r *runner) each(ctx context.Context) error {
 	batch := new(records.Batch)
 	next, done := make(chan struct{}), make(chan error, 1)
@@ -257,7 +257,7 @@ func (r *runner) isOver(now time.Time) bool {
 	return true
 }
 
-// note remembers what the reader has counted. It must not be called during a read.
+// note remembers the counts of the reader. It must not be called during a read.
 func (r *runner) note() {
 	before := r.counts.Unread
 	r.counts = r.reader.Counts()
@@ -347,7 +347,7 @@ func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
 	}
 }
 
-// idle writes what has waited while nothing came.
+// idle writes waiting records while nothing comes.
 func (r *runner) idle() error {
 	if r.distinct != nil {
 		if err := r.distinct.advance(time.Now().UnixNano(), r.judge.Alive()); err != nil {

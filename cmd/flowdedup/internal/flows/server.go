@@ -78,7 +78,7 @@ func (s *server) status() *flowStatus {
 	return &flowStatus{s.last, s.updated}
 }
 
-// health says what fails now, and what was lost lately.
+// health reports current failures and recent losses.
 func (s *server) health() web.Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,7 +49,7 @@ func writeText(w io.Writer, s *Summary) error {
 	return err
 }
 
-// flowNotes describes what the user may not expect in the input.
+// flowNotes describes anomalies of the input.
 func flowNotes(s *Summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},

@@ -71,7 +71,7 @@ func NewWanted(filter bpf.Filter, warn func(error)) *Wanted {
 	return &Wanted{Matcher: NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: filter}, Warn: warn})}
 }
 
-// Keep removes the other packets from the next batch of the stream. Its errors are those of
+// Keep removes the other packets from the next batch of the stream. Its errors come from
 // Admit.
 func (w *Wanted) Keep(ctx context.Context, b *capture.Batch) error {
 	if err := w.Admit(ctx, b); err != nil {

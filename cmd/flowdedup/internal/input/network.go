@@ -62,7 +62,7 @@ func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings)
 	return s, nil
 }
 
-// openArrivals opens inputs of which some arrive. Its errors are those of inputs.
+// openArrivals opens inputs of which some arrive. Its errors come from inputs.
 func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (to *pcapfile.Arrivals, receivers []*pcapoverip.Receiver, failed []error) {
 	var origins []origin
 	var opened []string

@@ -158,7 +158,7 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	return errors.Join(f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
 }
 
-// checkSources sorts the values of -i, and rejects what has no meaning for them.
+// checkSources sorts the values of -i, and rejects values without a meaning for them.
 func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
 	if f.source, err = cli.ParseSources(f.Conf.Interfaces); err != nil || len(f.Conf.Interfaces) == 0 {
 		return err
@@ -196,7 +196,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	if len(inputs) == 0 {
 		cfg.Ring = f.RingConfig(cmd, false)
 		cfg.Ring.Interfaces, cfg.Mirror = f.source.Interfaces, f.source.Mirror(&cfg.Ring)
-		if len(f.source.Targets) == 0 { // else the filter is applied to what comes
+		if len(f.source.Targets) == 0 { // else the filter is applied to arriving packets
 			cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &f.Conf)
 		}
 		if err != nil {

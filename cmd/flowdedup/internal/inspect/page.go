@@ -85,7 +85,7 @@ func matrixSection(s *Summary) page.Section {
 	return page.Section{Heading: "Where copies come from", Pictures: []page.Picture{heat}, Caption: caption + matrixAdvice(s), Table: &t}
 }
 
-// matrixAdvice says what the matrix means.
+// matrixAdvice interprets the matrix.
 func matrixAdvice(s *Summary) string {
 	same := uint64(0)
 	for i := range s.Matrix {
@@ -112,7 +112,7 @@ func delaySection(s *Summary) page.Section {
 	}
 }
 
-// kindsSection shows in what copies differ.
+// kindsSection shows how copies differ.
 func kindsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Copies by what differs"}
 	t := page.Table{Columns: kindsColumns}
@@ -133,7 +133,7 @@ func kindsSection(s *Summary) page.Section {
 	return section
 }
 
-// pathSection shows what each path of a redundant network lost.
+// pathSection shows the losses of each path of a redundant network.
 func pathSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Frames that came only on the other path"}
 	for _, p := range s.Paths {
@@ -146,7 +146,7 @@ func pathSection(s *Summary) page.Section {
 	}
 }
 
-// repeatsSection shows what must not be removed.
+// repeatsSection shows packets that must not be removed.
 func repeatsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Equal packets that were sent again"}
 	t := page.Table{Columns: repeatsColumns}

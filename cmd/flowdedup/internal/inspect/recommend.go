@@ -78,7 +78,7 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// dollarQuote writes all bytes but those of plain as octal numbers.
+// dollarQuote writes all bytes that are not in plain as octal numbers.
 func dollarQuote(word string) string {
 	var b strings.Builder
 	b.WriteString("$'")

@@ -59,7 +59,7 @@ func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
 var oneSidedColumns = []show.Column{{Name: "one-sided conversations", Left: true}, {Name: "as captured"}, {Name: "without copies"}}
 
 // oneSidedTable writes the shares of conversations of which an analyzer sees one direction,
-// and what to do about them.
+// with advice.
 func oneSidedTable(t *strings.Builder, s *inspect.OneSided) {
 	if s.Before.Flows == 0 {
 		return
@@ -73,7 +73,7 @@ func oneSidedTable(t *strings.Builder, s *inspect.OneSided) {
 	}
 }
 
-// oneSidedAdvice says what to do about one-sided conversations, if there are any.
+// oneSidedAdvice gives advice about one-sided conversations, if there are any.
 func oneSidedAdvice(s *inspect.OneSided) string {
 	switch {
 	case s.BeforeByTag.Share() > s.Before.Share():
@@ -86,7 +86,7 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 	return ""
 }
 
-// inspectNotes describes what the user may not expect in the input.
+// inspectNotes describes anomalies of the input.
 func inspectNotes(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
@@ -189,7 +189,7 @@ func repeatsRow(s *Summary, name string) []string {
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
-// recommendation writes what to run, and why.
+// recommendation writes the recommended command, and why.
 func recommendation(t *strings.Builder, s *Summary) {
 	r := &s.Recommendation
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
 	// Inputs names all inputs: the interfaces of Ring, Addresses, and the targets of Mirror.
 	Inputs []string
@@ -47,7 +47,7 @@ type Config struct {
 	Output, Duplicates string
 	// Forward are interfaces, and Others further addresses, that kept packets are sent to.
 	Forward, Others []string
-	// Balance and Spread are those of sink.Config.
+	// Balance and Spread are as in sink.Config.
 	Balance, Spread bool
 	// TLS is for addresses; nil for none.
 	TLS *pcapoverip.TLS
@@ -72,7 +72,7 @@ type Config struct {
 	// KeyGiven says that the user gave the secret, which then is not saved.
 	KeyGiven bool
 
-	// Learn says how the run finds out what to remove; its zero value leaves that to Dedup.
+	// Learn configures the choice of copies to remove; its zero value leaves it to Dedup.
 	Learn LearnConfig
 
 	User     string        // to become once everything is open; "" stays

@@ -223,7 +223,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	return named.Check()
 }
 
-// checkSources sorts the values of -i, and rejects what has no meaning for them.
+// checkSources sorts the values of -i, and rejects values without a meaning for them.
 func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
 	if f.sources, err = cli.ParseSources(f.Conf.Interfaces); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	}
 	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	switch {
-	case len(f.sources.Interfaces) == 0: // the filter is applied to what comes
+	case len(f.sources.Interfaces) == 0: // the filter is applied to arriving packets
 	case f.XDP() != nil:
 		cfg.XDP = f.XDP()
 		cfg.XDP.Filter, err = f.Filter.ForFrames(cmd.Context())
@@ -296,7 +296,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	return cli.NameInterfaces(err)
 }
 
-// config returns what to run.
+// config returns the configuration of the run.
 func (f *flags) config(cmd *cobra.Command) Config {
 	if f.reports == "" {
 		f.reports = "-"
@@ -306,7 +306,7 @@ func (f *flags) config(cmd *cobra.Command) Config {
 		past = f.Every
 	}
 	if len(f.forward) > 0 && !cmd.Flags().Changed("workers") {
-		f.Workers = 1 // sending is one thread's, and what packets wait for
+		f.Workers = 1 // one thread sends, and packets wait for it
 	}
 	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
 	filter := f.CompareFlags.Config(cmd, &f.Common)
@@ -337,7 +337,7 @@ func (f *flags) budget() int {
 	return f.distinctMemory
 }
 
-// warnDropped reports what the kernel dropped and what was not forwarded.
+// warnDropped reports packets that the kernel dropped or that were not forwarded.
 func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
@@ -352,7 +352,7 @@ func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 	}
 }
 
-// bufferOf names what packets wait in.
+// bufferOf names the buffer that packets wait in.
 func bufferOf(n *Interface) string {
 	if n.Network != nil && n.Mirrored != nil {
 		return "socket"

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// learnFlags returns the flags of runs that find out themselves what to remove.
+// learnFlags returns the flags of runs that learn what to remove.
 func (f *flags) learnFlags() []cli.Flag {
 	f.learnEvery = time.Hour
 	return []cli.Flag{
@@ -17,7 +17,7 @@ func (f *flags) learnFlags() []cli.Flag {
 	}
 }
 
-// learnConfig returns what to learn.
+// learnConfig returns the configuration of learning.
 func (f *flags) learnConfig() LearnConfig {
 	if f.learn == 0 {
 		return LearnConfig{}

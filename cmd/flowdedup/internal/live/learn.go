@@ -24,7 +24,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// LearnConfig says how a run finds out itself what to remove. The zero value does not.
+// LearnConfig configures how a run learns what to remove. With the zero value it does not.
 type LearnConfig struct {
 	// For is how long packets are inspected before each decision. Until the first one all
 	// packets are kept.
@@ -75,7 +75,7 @@ type decision struct {
 	err      error
 }
 
-// choice is what an inspection chooses.
+// choice has the settings that an inspection chooses.
 type choice struct {
 	dedup, across bool
 	identity      identity.Kind
@@ -135,8 +135,7 @@ func (l *learner) end(inspector *measure.Inspector) {
 	l.decide(d)
 }
 
-// decide makes ready what a decision needs, if it changes something. A filter takes long to
-// make, if it is large.
+// decide prepares a decision, if it changes something. A large filter takes long to make.
 func (l *learner) decide(d *decision) {
 	l.deciding = true
 	if d.choice == l.last && l.learned.Decisions > 0 {
@@ -167,7 +166,7 @@ func choiceOf(r *measure.Recommendation) choice {
 	}
 }
 
-// config returns the configuration that does what was chosen.
+// config returns the configuration of a choice.
 func (l *learner) config(c *choice) *dedup.Config {
 	cfg := l.run.cfg.Dedup
 	if !c.dedup {
@@ -247,7 +246,7 @@ func (l *learner) close() error {
 	return l.closeOld()
 }
 
-// state returns what was learned; nil without learning.
+// state returns the state of learning; nil without learning.
 func (l *learner) state() *monitor.Learned {
 	if l == nil {
 		return nil

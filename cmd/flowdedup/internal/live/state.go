@@ -37,7 +37,7 @@ type state struct {
 	writing  sync.WaitGroup
 	ended    atomic.Bool // the state being written has been superseded
 
-	mu     sync.Mutex // over what follows
+	mu     sync.Mutex // guards the fields below
 	busy   bool       // memory is reserved, or a file is written
 	next   time.Time  // when the next copy begins
 	status monitor.State
@@ -218,7 +218,7 @@ func (s *state) background(do func()) {
 	})
 }
 
-// record describes what the run holds now, and points the copy at it.
+// record describes the current state of the run, and points the copy at it.
 func (s *state) record(now time.Time) (*stateHeader, error) {
 	r := s.run
 	s.copy.Reset()

@@ -43,7 +43,7 @@ var ErrState = errors.New("cannot be resumed")
 // setting is a flag that a state depends on, and its value.
 type setting struct{ Flag, Value string }
 
-// stateHeader is what a state file holds besides snapshots.
+// stateHeader is the content of a state file without snapshots.
 type stateHeader struct {
 	Saved    time.Time
 	Settings []setting

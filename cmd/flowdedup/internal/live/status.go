@@ -21,7 +21,7 @@ type Summary struct {
 	dedup.Summary
 	Interfaces []Interface   `json:"interfaces"`
 	Diffs      traits.Counts `json:"differences"` // of the duplicates sampled
-	// Matrix has the points of these duplicates and of what they copy.
+	// Matrix has the points of these duplicates and of their originals.
 	Matrix []traits.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
 	Late uint64 `json:"late"`
@@ -31,7 +31,7 @@ type Summary struct {
 	// and --duplicates. Both are empty lists without any.
 	Forwards []sink.Forward `json:"forwards"`
 	Outputs  []sink.Output  `json:"outputs"`
-	// Learned is what the run found out, nil if it did not try.
+	// Learned is the result of --learn, nil without it.
 	Learned *monitor.Learned `json:"learned,omitempty"`
 }
 

@@ -61,7 +61,7 @@ func writeText(w io.Writer, s *Summary, written bool) error {
 	return err
 }
 
-// learned says what a run found out.
+// learned describes the result of learning.
 func learned(n *monitor.Learned) string {
 	if n.Decisions == 0 {
 		return "nothing yet"
@@ -69,7 +69,7 @@ func learned(n *monitor.Learned) string {
 	return show.Capitalized(n.Verdict)
 }
 
-// ofInterface describes what happened at an input.
+// ofInterface describes the packets of an input.
 func ofInterface(n *Interface) string {
 	if n.Network != nil && n.ReceiverStats != nil {
 		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
@@ -83,7 +83,7 @@ func ofInterface(n *Interface) string {
 	return notesOfKernel(n) + notes
 }
 
-// notesOfKernel describes what the kernel says of an interface or a socket.
+// notesOfKernel describes the kernel's counts of an interface or a socket.
 func notesOfKernel(n *Interface) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
 		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "truncated"},

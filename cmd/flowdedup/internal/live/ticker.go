@@ -24,7 +24,7 @@ type ringName struct {
 	number int
 }
 
-// ticker does what depends on the clock.
+// ticker does the work that depends on the clock.
 type ticker struct {
 	run  *runner
 	now  time.Time // as of the last batch
@@ -112,7 +112,7 @@ func (w *ticker) slide(now time.Time) error {
 	return r.reports.past(now, r.cfg.Distinct.Past, r.counter.Past(now.UnixNano()))
 }
 
-// logRings logs what happened at the rings since its last call.
+// logRings logs changes at the rings since its last call.
 func (w *ticker) logRings() {
 	now := w.run.capture.Stats()
 	for i := range now {

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// ringsOf returns what each ring received and dropped.
+// ringsOf returns the packets that each ring received and dropped.
 func ringsOf(s *Status) table {
 	p := table{
 		Columns: []show.Column{{Name: "capture", Left: true}, {Name: "received"}, {Name: "dropped"}, {Name: "freezes"}, {Name: "", Left: true}},
@@ -30,7 +30,7 @@ func ringsOf(s *Status) table {
 	return p
 }
 
-// ringNotes names what the host changed on packets, and outages, the current one first.
+// ringNotes names the host's changes to packets, and outages, the current one first.
 func ringNotes(s *Status, r *afpacket.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(append(networkNotes(s, r),
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},

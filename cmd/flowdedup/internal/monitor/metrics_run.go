@@ -81,7 +81,7 @@ var trafficMetrics = []metric{
 		singleValue(func(s *Status) float64 { return float64(s.Conversations.Split) })},
 }
 
-// learnedMetrics say what a run found out by itself.
+// learnedMetrics are the results of learning.
 var learnedMetrics = []metric{
 	{"learn_decisions_total", "Decisions what to remove, after inspections.", counter, nil,
 		learnedValue(func(n *Learned) float64 { return float64(n.Decisions) })},

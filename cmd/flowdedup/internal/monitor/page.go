@@ -17,7 +17,7 @@ import (
 //go:embed page.css
 var pageStyle page.Markup
 
-// pageData is what the page shows.
+// pageData is the content of the page.
 type pageData struct {
 	*dashboard
 	Health web.Health

@@ -25,7 +25,7 @@ type Status struct {
 	PacketsIn, BytesIn   uint64
 	Duplicates           uint64
 	BytesOut             uint64  // of the packets kept
-	Unjudged, Protected  *uint64 // those of dedup.Summary
+	Unjudged, Protected  *uint64 // as in dedup.Summary
 	Undecidable          uint64
 	ChecksumOnly         uint64
 	WholePreferred       *uint64 // the same
@@ -84,7 +84,7 @@ type State struct {
 	Failed string // why it could not be saved the last time, or ""
 }
 
-// Network counts what came from one input of a run whose inputs are merged, or come over a
+// Network counts the packets of one input of a run whose inputs are merged, or come over a
 // network.
 type Network struct {
 	Name string `json:"-"`
@@ -112,7 +112,7 @@ func (m *Mirrored) AllMalformed() (n uint64) {
 	return n
 }
 
-// Learned says what a run found out.
+// Learned is the result of --learn.
 type Learned struct {
 	// Decided is when the last decision was made, "" before the first.
 	Decided   string `json:"decided"`

@@ -30,7 +30,7 @@ func ParseElementKind(s string) (ElementKind, error) {
 	return ElementKind{Key: key}, nil
 }
 
-// String returns what ParseElementKind reads.
+// String returns the kind as ParseElementKind reads it.
 func (o ElementKind) String() string {
 	if o.Packets {
 		return "packets"

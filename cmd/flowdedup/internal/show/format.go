@@ -144,10 +144,10 @@ func Also(notes ...Note) string {
 	return ""
 }
 
-// Printable makes text from outside harmless to a terminal, and one line long. Names of
-// files and interfaces may contain escape sequences, which could move the cursor or hide
-// other text. Printable writes what does not print as Go does in a string: \n, \x1b,
-// \u202e, and \xff for bytes that are not UTF-8.
+// Printable makes text from outside harmless to a terminal, and one line long. Names of files
+// and interfaces may contain escape sequences, which could move the cursor or hide other text.
+// Printable writes characters that do not print as Go does in a string: \n, \x1b, \u202e, and
+// \xff for bytes that are not UTF-8.
 func Printable(s string) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, unprintable) < 0 {
 		return s

@@ -25,7 +25,7 @@ type balancer struct {
 	alive   []bool // of members, in this batch
 }
 
-// share is what a balanced output gets of a batch.
+// share is a balanced output's share of a batch.
 type share struct {
 	take, drop []uint64 // a bit a packet
 	size       traffic

@@ -90,10 +90,10 @@ type Set struct {
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
 	leave    <-chan struct{} // closed when a caller of Write that hangs is left behind
 
-	mu       sync.Mutex // guards what Write counts, for List
+	mu       sync.Mutex // guards the counts of Write, for List
 	stripped strip.Stats
 	sliced   strip.SliceStats
-	writing  *output // what a caller of Write writes to itself
+	writing  *output // the output that a caller of Write writes to itself
 	ending   bool    // no more is written
 }
 

@@ -50,7 +50,7 @@ func (s *Set) Forwarded() []Forward {
 		if f, ok := o.destination.(*forwarding); ok {
 			sent := f.Stats()
 			if o.ended() {
-				sent.Lost = o.missing() - sent.Skipped() // includes what it was not given
+				sent.Lost = o.missing() - sent.Skipped() // includes packets that it was not given
 			}
 			all = append(all, Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()})
 		}

@@ -69,7 +69,7 @@ func repeated(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// differences says in what most copies differ.
+// differences names how most copies differ.
 func differences(r *inspect.Report) []string {
 	counts := map[string]uint64{}
 	for name, n := range r.Kinds {

@@ -119,7 +119,7 @@ func (f *flags) checkNames(args []string) error {
 	return cli.CheckExpression(args)
 }
 
-// config returns what to check.
+// config returns the configuration of the check.
 func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	cfg := &Config{Inputs: f.Read}
 	if len(f.Read) == 0 {

@@ -106,8 +106,8 @@ func (s *server) methods(t *testing.T) {
 	s.answered(t)
 }
 
-// check sends a request, and checks that it has an answer if it may, and else nothing of
-// what the server knows. No answer lets another page read it, or sends the browser elsewhere.
+// check sends a request, and checks that it has an answer if it may, and otherwise none of the
+// server's data. No answer lets another page read it, or sends the browser elsewhere.
 func (s *server) check(t *testing.T, r *request, allowed bool) {
 	t.Helper()
 	answer, body := s.send(t, r.String(), r.method)
