@@ -24,7 +24,7 @@ type Inside struct {
 // Why a tunnel has no frame; test with errors.Is.
 var (
 	ErrTunnelHeader  = errors.New("cut short, or no header of the tunnel")
-	ErrTunnelContent = errors.New("carries what is no frame, or nothing")
+	ErrTunnelContent = errors.New("carries no valid frame")
 	ErrTunnelControl = errors.New("carries no packet by its type")
 )
 

@@ -131,10 +131,10 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("packets that were not opened are copies here only if they differ in nothing")
 	}
 	if r.Undecidable > 0 {
-		add("%d packets were truncated too short to tell copies from other packets: capture more of each", r.Undecidable)
+		add("%d packets were truncated too short to distinguish copies from other packets: capture more of each", r.Undecidable)
 	}
 	if r.ChecksumOnly > 0 {
-		add("%d equal packets are known by a checksum of 16 bits alone, and do not count", r.ChecksumOnly)
+		add("%d equal packets are known only by a checksum of 16 bits, and do not count", r.ChecksumOnly)
 	}
 	switch {
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable+r.ChecksumOnly > 0:
@@ -144,7 +144,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("no packet equals another one within %v", r.Window)
 		return all
 	case r.Copies == 0:
-		add("all equal packets were sent again at one point: removing them would remove what senders sent")
+		add("all equal packets were sent again at one point: removing them would remove packets of the senders")
 		return all
 	case !c.Dedup && c.Removes <= 2*c.Wrong:
 		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
@@ -170,7 +170,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--across: all copies come from another %s, and packets that were sent again at one stay", m.paths.or("interface"))
 	}
 	if c.Keep == "flow" {
-		add("--keep flow, the default of what is written: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
+		add("--keep flow, the default for written packets: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
 	}
 	if slices.Contains(c.Strip, "arista") {
 		add("--strip arista: most packets have the time header of a switch, which few analyzers read")

@@ -133,7 +133,7 @@ func fitsPcap(interfaces []capture.Interface) error {
 	}
 	first := &interfaces[0]
 	if first.FCSLen%2 != 0 || first.FCSLen > maxPcapFCS {
-		return fmt.Errorf("pcap cannot tell of a frame check sequence of %d bytes", first.FCSLen)
+		return fmt.Errorf("pcap cannot state a frame check sequence of %d bytes", first.FCSLen)
 	}
 	for i := range interfaces {
 		switch it := &interfaces[i]; {

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	root := flag.String("root", "../../../..", "top of the clone")
-	out := flag.String("out", "../../../../dist", "folder to write; what is in it is removed")
+	out := flag.String("out", "../../../../dist", "folder to write; its content is removed")
 	only := flag.String("only", "", "make only this platform, such as linux/amd64")
 	flag.Parse()
 	if err := run(*root, *out, *only); err != nil {

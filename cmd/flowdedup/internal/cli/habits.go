@@ -51,7 +51,7 @@ var habits = []habit{
 	{"-i", "", "flowdedup live captures from an interface, flowdedup inspect -i looks at one"},
 	{"-n", "", "names are never looked up: leave it out"},
 	{"-c", "", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -; flowdedup live -c ends a capture; " + splits},
-	{"-s", "", "flowdedup dedup --slice N cuts what is written, flowdedup live -s what is captured"},
+	{"-s", "", "flowdedup dedup --slice N cuts written packets, flowdedup live -s captured ones"},
 	{"-C", "", splits + "; to chop bytes off packets, use --slice N or --strip vlan,tunnel"},
 	{"-G", "", "use --rotate-every 1h"},
 	{"-W", "", "use --rotate-keep N"},

@@ -94,7 +94,7 @@ func warnUnsorted(e *cli.Env, s *Summary, span time.Duration) {
 // warnUndecidable gives advice about undecidable packets.
 func warnUndecidable(e *cli.Env, s *Summary) {
 	if s.Undecidable > 0 {
-		e.Warn(fmt.Errorf("%d packets were truncated too short to tell copies from other packets of their flow, and stay: "+
+		e.Warn(fmt.Errorf("%d packets were truncated too short to distinguish copies from other packets of their flow, and stay: "+
 			"capture more of each packet, or use --across where copies come from another interface or input", s.Undecidable))
 	}
 }

@@ -93,7 +93,7 @@ and the same flags of counting. A sensor without a window is named in its row.`,
   # count the past hour, at every minute
   flowdedup distinct --every 1h --slide 1m --of src,flow capture.pcapng
 
-  # what is new in each hour, and the whole day in one row
+  # new keys in each hour, and the whole day in one row
   flowdedup distinct --changes --total capture.pcapng
 
   # save what two sensors count, and count what both saw

@@ -58,7 +58,7 @@ Nothing is written or removed. One pass, in constant memory.`,
 		Example: `  # is this capture duplicated, and how?
   flowdedup inspect span.pcapng
 
-  # what to run for Suricata, which reads what is kept
+  # what to run for Suricata, which reads the kept packets
   flowdedup inspect span.pcapng --for suricata
 
   # the same as a page, to show to others
@@ -76,7 +76,7 @@ Nothing is written or removed. One pass, in constant memory.`,
   # what a cloud mirrors here
   flowdedup inspect -i vxlan://:4789 --duration 1m
 
-  # run what is recommended
+  # run the recommended command
   flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("interface") && len(f.named.All(args)) == 0 {

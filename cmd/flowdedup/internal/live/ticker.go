@@ -86,7 +86,7 @@ func (w *ticker) tick(now time.Time) error {
 func (w *ticker) logUndecidable(s *monitor.Status) {
 	if s.Undecidable > 0 && !w.undecidable {
 		w.undecidable = true
-		w.run.log.Warn("packets were truncated too short to tell copies from other packets of their flow, and stay: "+
+		w.run.log.Warn("packets were truncated too short to distinguish copies from other packets of their flow, and stay: "+
 			"use a larger --snaplen, or --across where copies come from another interface", "packets", s.Undecidable)
 	}
 }

@@ -25,7 +25,7 @@ func writeText(w io.Writer, s *Summary) error {
 		text  string
 	}{
 		{s.Filtered, "  filtered    %s, counted nowhere else\n"},
-		{s.Lost, "  lost        %s removed, and not copies of what was kept\n"},
+		{s.Lost, "  lost        %s removed, and no copies of kept packets\n"},
 		{s.Foreign, "  foreign     %s in the output, from the first that the input does not have there\n"},
 		{s.Unlisted, "  unlisted    %s removed, and not among the removed packets\n"},
 		{s.Misplaced, "  misplaced   %s only among the removed packets\n"},
