@@ -44,9 +44,9 @@ type Batch struct {
 	// them: no Source does.
 	Comments Comments
 
-	// SourceState belongs to the Source. It keeps there what lasts from call to call, such
-	// as the memory below Buf, or a chunk of the input that was read for this batch. A
-	// Source replaces the state of another Source. Nothing else uses it.
+	// SourceState belongs to the Source. It keeps there its state between calls, such as the
+	// memory below Buf, or a chunk of the input that was read for this batch. A Source
+	// replaces the state of another Source. Nothing else uses it.
 	SourceState any
 }
 
@@ -94,10 +94,10 @@ func (b *Batch) Block(i int) []byte {
 }
 
 // AppendInterface describes an interface in a batch that the caller fills, and returns its
-// number for Append. It takes the link type (at most 65535, else it panics), name, snap
-// length and length of the check sequence from it. Times of the interface are in
-// nanoseconds. The interface is a capture point of its own. The batch must be empty, or
-// be filled by AppendInterface and Append alone.
+// number for Append. It takes the link type (at most 65535, else it panics), name, snap length
+// and length of the check sequence from it. Times of the interface are in nanoseconds. The
+// interface is a capture point of its own. The batch must be empty, or be filled only by
+// AppendInterface and Append.
 //
 // Reset keeps Sections and Interfaces. So a program that fills one batch after another
 // describes each interface once, and gives later batches the tables of the first, other
@@ -167,7 +167,7 @@ func (b *Batch) Reset() {
 	b.Blocks = b.Blocks[:0]
 }
 
-// application is what a section says it was written by.
+// application is the name of the writer in a section.
 const application = "flowdedup"
 
 // AppendSectionHeader appends the header of a little-endian pcapng section of

@@ -19,7 +19,7 @@ func CheckDrop(b *Batch, drop []uint64) {
 	}
 }
 
-// Complement returns the bitmap that drops what drop keeps among n frames, so the two
+// Complement returns the bitmap that drops the frames that drop keeps among n, so the two
 // split a batch. It reuses dst if that is long enough; dst and drop may be the same slice.
 // Bits from n on are 0. A nil drop keeps all, so its complement drops all.
 func Complement(dst, drop []uint64, n int) []uint64 {

@@ -53,10 +53,10 @@ func (e *InputError) Error() string {
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// FailedRead marks an error of a stream of bytes itself, so that those who read content out
-// of it pass it on: as a [ReadError] without a place, which [Locate] adds. The operation and
-// the path of a system's error are dropped, since Locate names the input. What says how the
-// content ended stays as it is: io.EOF, and what wraps one of the reasons above.
+// FailedRead marks an error of a stream of bytes itself, so that readers of its content pass
+// it on: as a [ReadError] without a place, which [Locate] adds. The operation and the path of
+// a system's error are dropped, since Locate names the input. Errors about the end of the
+// content stay as they are: io.EOF, and errors that wrap one of the reasons above.
 func FailedRead(err error) error {
 	if err == nil || err == io.EOF || IsUnread(err) {
 		return err

@@ -5,7 +5,7 @@ package capture
 import "strconv"
 
 // LinkType is a LINKTYPE_ number as assigned by the tcpdump group
-// (https://www.tcpdump.org/linktypes.html): what a frame's bytes begin with.
+// (https://www.tcpdump.org/linktypes.html): the header that a frame begins with.
 type LinkType uint32
 
 // Link types that have a name here.

@@ -73,9 +73,9 @@ type Writer interface {
 	// Skipped returns how many pcapng blocks could not be converted: they are damaged
 	// inside, or of an unknown type in the other byte order.
 	Skipped() uint64
-	// Flush writes what was gathered, and ends the block of an outfile.File that
-	// compresses, so that other programs can read all packets that were written.
+	// Flush writes gathered data, and ends the block of an outfile.File that compresses, so
+	// that other programs can read all packets that were written.
 	Flush() error
-	// Close writes what was gathered. It does not close the io.Writer.
+	// Close writes gathered data. It does not close the io.Writer.
 	Close() error
 }

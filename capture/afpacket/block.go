@@ -139,8 +139,8 @@ func damagedAt(at uint, packet uint32) error {
 	return fmt.Errorf("ring block: packet %d at offset %d: %w", packet, at, capture.ErrDamaged)
 }
 
-// frame appends one packet. It returns false if the ring frame is too short for what it claims
-// to hold. A record is never longer than its ring frame: its header and the additions to the
+// frame appends one packet. It returns false if the ring frame is too short for its claimed
+// content. A record is never longer than its ring frame: its header and the additions to the
 // packet replace the longer headers of the ring frame.
 func (w *walker) frame(b *capture.Batch, frame []byte) bool {
 	if len(frame) < frameHeadLen {
@@ -326,7 +326,7 @@ func (w *walker) appendCooked(b *capture.Batch, r *record, frame []byte, mac uin
 	binary.BigEndian.PutUint16(head[8:], native.Uint16(frame[hardwareAt:]))
 	const lengthAt, addressAt = 11, 12
 	copy(head[10:cookedLen], frame[typeAt:frameHeadLen])
-	// The kernel leaves what was in the ring before behind a short address.
+	// Behind a short address the kernel leaves old content of the ring.
 	clear(head[min(addressAt+int(head[lengthAt]), cookedLen):cookedLen])
 	body := packet[link:]
 	r.wireLen += uint32(len(head) - link)
@@ -335,11 +335,11 @@ func (w *walker) appendCooked(b *capture.Batch, r *record, frame []byte, mac uin
 	copy(dst[len(head):], body)
 }
 
-// linkHeader returns the length of a packet's link header and the protocol that it names.
-// The end of an Ethernet header is known; for other links, and for frames with a length
-// instead of a type, it is what the kernel says. A SOCK_DGRAM socket would remove the
-// header, but Linux 6.11 and later then hide the types of all VLAN tags and leave all but
-// the first tag in place.
+// linkHeader returns the length of a packet's link header and the protocol that it names. The
+// end of an Ethernet header is known; for other links, and for frames with a length instead of
+// a type, it is stated by the kernel. A SOCK_DGRAM socket would remove the header, but Linux
+// 6.11 and later then hide the types of all VLAN tags and leave all but the first tag in
+// place.
 func linkHeader(frame, packet []byte) (length int, protocol []byte) {
 	const firstType = 0x600
 	hardware := native.Uint16(frame[hardwareAt:])

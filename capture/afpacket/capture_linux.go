@@ -101,8 +101,8 @@ func (c *Capture) GiveBack(b *capture.Batch) {
 	}
 }
 
-// Close releases the sockets, and drops what Next has not delivered. Batches stay valid,
-// but for those in place.
+// Close releases the sockets, and drops packets that Next has not delivered. Batches stay
+// valid, except those in place.
 func (c *Capture) Close() error {
 	err := c.Capture.Close()
 	c.lent.endAll()

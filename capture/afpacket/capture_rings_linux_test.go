@@ -231,8 +231,8 @@ func testTagsPutBack(t *testing.T, inPlace bool) {
 	}
 }
 
-// TestTagsAny finds tags, and the interfaces, in cooked headers. Frames leave left with
-// their tags in them, and arrive at right with the first tag beside them.
+// TestTagsAny finds tags, and the interfaces, in cooked headers. Frames leave left with their
+// tags in them, and arrive at right with the first tag outside of them.
 func TestTagsAny(t *testing.T) { bothPlaces(t, testTagsAny) }
 
 func testTagsAny(t *testing.T, inPlace bool) {

@@ -32,8 +32,7 @@ const (
 // MAXIMUM_SNAPLEN: readers of capture files reject longer frames.
 const MaxSnapLen = 256 << 10
 
-// minSnapLen has room for what is added to packets: at most a cooked header with a VLAN
-// tag.
+// minSnapLen has room for added headers: at most a cooked header with a VLAN tag.
 const minSnapLen = cookedLen + tagLen
 
 // Fanout is how the kernel divides an interface's packets among its rings.
@@ -49,18 +48,17 @@ const (
 	FanoutQueue
 )
 
-// Config says what to capture and how. Only Interfaces is required.
+// Config configures a capture. Only Interfaces is required.
 type Config struct {
 	// Interfaces names the interfaces to capture from. Any captures from all of them and
 	// excludes other names. Its frames have a Linux cooked header of version 2
-	// (LINKTYPE_LINUX_SLL2), as have those of links without a capture format of their
-	// own.
+	// (LINKTYPE_LINUX_SLL2), as have frames of links without a capture format of their own.
 	Interfaces []string
 	// Rings is the number of rings that share the packets of each interface, divided by
 	// Fanout; 0 means one. Packets of one ring stay in order.
 	Rings  int
 	Fanout Fanout
-	// RingBytes is the memory of each ring, and BlockBytes that of each ring block, in
+	// RingBytes is the memory of each ring and BlockBytes the size of each ring block, in
 	// bytes; 0 means the default. Blocks are rounded up to whole pages, and rings down to
 	// whole blocks, at least two. A frame whose headers and bytes do not fit a block is
 	// truncated.
@@ -81,7 +79,7 @@ type Config struct {
 	// Promiscuous makes the interfaces receive frames to other hosts too. The kernel ends
 	// this mode with the capture, even if the process is killed.
 	Promiscuous bool
-	// IgnoreOutgoing leaves out what the host itself sends. A loopback interface shows
+	// IgnoreOutgoing leaves out packets that the host itself sends. A loopback interface shows
 	// every frame twice, as sent and as received; its sent frames are always left out.
 	IgnoreOutgoing bool
 	// HardwareTime prefers timestamps of the network card, where it makes any (see
@@ -136,7 +134,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// maxBlockTimeout stays below what the kernel's 16 bits of milliseconds hold.
+// maxBlockTimeout fits the kernel's 16 bits of milliseconds.
 const maxBlockTimeout = time.Minute
 
 // The kernel counts both in 32 bits. Offsets into a batch, which holds more than a ring
@@ -183,8 +181,8 @@ type SenderConfig struct {
 // time for which a default ring can buffer.
 const DefaultRetryTimeout = 100 * time.Millisecond
 
-// Stats counts what happened at one ring since the capture began. Received, Dropped and
-// Freezes are the kernel's counters and are always current; the others are as of the last
+// Stats counts the packets and events of one ring since the capture began. Received, Dropped
+// and Freezes are the kernel's counters and are always current; the others are as of the last
 // Next.
 type Stats struct {
 	Interface string // the name it was opened under
@@ -204,7 +202,7 @@ type Stats struct {
 	Down              bool   // the interface is down or away now
 }
 
-// SenderStats counts what happened at a Sender.
+// SenderStats counts the frames of a Sender.
 type SenderStats struct {
 	Sent  uint64 `json:"sent"`  // frames that the kernel took
 	Bytes uint64 `json:"bytes"` // of them
@@ -236,7 +234,7 @@ var (
 
 // Why a [Sender] skips frames; test with errors.Is.
 var (
-	ErrFrameTruncated = errors.New("frames captured in part are not sent")
+	ErrFrameTruncated = errors.New("truncated frames are not sent")
 	ErrFrameTooLong   = errors.New("frames longer than the interface can carry are not sent")
 	ErrFrameLink      = errors.New("packets that a tunnel carried without Ethernet are not sent")
 	ErrFrameRefused   = errors.New("frames that the interface's queue keeps refusing are not sent")

@@ -28,8 +28,7 @@ func LinkTypeOf(name string) (capture.LinkType, error) {
 	return d.Link, err
 }
 
-// kernelError turns an error of the kernel about an interface into one that says what to
-// do.
+// kernelError turns an error of the kernel about an interface into one with advice.
 func kernelError(name, call string, err error) error {
 	reason := os.NewSyscallError(call, err)
 	switch {

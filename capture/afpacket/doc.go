@@ -4,27 +4,27 @@
 // sockets of Linux. On other systems its functions return an error that wraps
 // errors.ErrUnsupported.
 //
-// [Open] returns a [Capture], which is a [capture.Source]: whatever works on files works
-// on live traffic. The kernel writes packets into TPACKET_V3 rings in shared memory
-// (Documentation/networking/packet_mmap.rst). [Capture.Next] copies whole ring blocks
-// into the batch, as records of a little-endian pcapng section with timestamps in
-// nanoseconds, and returns each ring block to the kernel at once. This has three
-// advantages. Batches may be in flight and outlive the capture. The VLAN tag, which the
-// kernel keeps beside a frame, gets its place. All of the ring absorbs bursts.
+// [Open] returns a [Capture], which is a [capture.Source]: whatever works on files works on
+// live traffic. The kernel writes packets into TPACKET_V3 rings in shared memory
+// (Documentation/networking/packet_mmap.rst). [Capture.Next] copies whole ring blocks into the
+// batch, as records of a little-endian pcapng section with timestamps in nanoseconds, and
+// returns each ring block to the kernel at once. This has three advantages. Batches may be in
+// flight and outlive the capture. The VLAN tag, which the kernel keeps outside of a frame, is
+// put back into it. All of the ring absorbs bursts.
 //
-// For small packets, copying is also faster than writing the headers of records into the
-// ring itself. BenchmarkLive takes 24 ns a packet against 40 for 60 bytes, where walking
-// the ring alone takes 15. For 1514 bytes it takes 170 against 115, and 64 for the walk.
-// Writing takes cache lines from the processor that fills the ring, and a copy leaves the
-// packets close together in the cache. With [Config.InPlace] there are no records, and
-// packets stay in the ring until their batch is given back.
+// For small packets, copying is also faster than writing the headers of records into the ring
+// itself. BenchmarkLive takes 24 ns a packet against 40 for 60 bytes, where only walking the
+// ring takes 15. For 1514 bytes it takes 170 against 115, and 64 for the walk. Writing takes
+// cache lines from the processor that fills the ring, and a copy leaves the packets close
+// together in the cache. With [Config.InPlace] there are no records, and packets stay in the
+// ring until their batch is given back.
 //
 // A [Sender] sends Ethernet frames. [ReachedFrom] lists the interfaces at which these may show
 // up.
 //
-// What the kernel does to packets before the capture cannot be undone. Receive offload
-// (GRO) merges packets into one of 64 KiB and more (ethtool -K IFACE gro off lro off).
-// Packets that the host itself sends often lack their checksums. [Stats] counts both.
+// Changes by the kernel before the capture cannot be undone. Receive offload (GRO) merges
+// packets into one of 64 KiB and more (ethtool -K IFACE gro off lro off). Packets that the
+// host itself sends often lack their checksums. [Stats] counts both.
 //
 // Errors wrap [ErrNoInterface], [ErrDown], [ErrRemoved], [ErrLinkChanged],
 // [ErrNotPermitted], [ErrLinkType] or one of the reasons why a filter does not fit.

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Codes of classic BPF instructions, and the offsets of ancillary data: loads from there
-// read what the kernel knows about a packet besides its bytes (linux/filter.h).
+// Codes of classic BPF instructions, and the offsets of ancillary data: loads from there read
+// the kernel's metadata of a packet (linux/filter.h).
 const (
 	opClass     = 0x07
 	opMode      = 0xE0

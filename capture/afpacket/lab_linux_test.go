@@ -176,7 +176,7 @@ func checkInPlace(t testing.TB, src *Capture, b *capture.Batch) {
 	}
 }
 
-// rest stops the capture when what was sent has come, and reads what is left.
+// rest stops the capture when all sent packets have come, and reads the rest.
 func rest(t testing.TB, src *Capture) *taken {
 	t.Helper()
 	lab.Settle()

@@ -76,7 +76,7 @@ func (m *mapping) lend(number int) {
 	m.lent++
 }
 
-// takeBack ends what a batch has used: ring blocks one after another.
+// takeBack returns the ring blocks of a batch, one after another.
 func (m *mapping) takeBack(first, blocks int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *loans) add(b *capture.Batch, of *mapping, number int) {
 	l.batches[b] = held
 }
 
-// end takes back what a batch holds. It reports whether that was anything.
+// end takes back the ring blocks of a batch. It reports whether there were any.
 func (l *loans) end(b *capture.Batch) bool {
 	l.mu.Lock()
 	held, ok := l.batches[b]
@@ -143,7 +143,7 @@ func (l *loans) end(b *capture.Batch) bool {
 	return ok
 }
 
-// endAll takes back what all batches hold.
+// endAll takes back the ring blocks of all batches.
 func (l *loans) endAll() {
 	l.mu.Lock()
 	all := l.batches

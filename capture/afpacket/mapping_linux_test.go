@@ -20,7 +20,7 @@ type inFlight struct {
 	want map[*capture.Batch][]byte // the first frame
 }
 
-// next sends a hundred frames, and takes a batch of those that come.
+// next sends a hundred frames, and takes a batch of the received ones.
 func (f *inFlight) next(s *Sender) *capture.Batch {
 	f.t.Helper()
 	const frames = 100
@@ -116,7 +116,7 @@ func TestBatchesInFlight(t *testing.T) {
 	src.GiveBack(last)
 }
 
-// TestBehind tells a whole ring block that waits from the rest of one that is being read.
+// TestBehind distinguishes a waiting ring block from the rest of one that is being read.
 func TestBehind(t *testing.T) {
 	const block, blocks = 4096, 3
 	for _, test := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// errLinux is what every function returns here.
+// errLinux is the error of every function here.
 var errLinux = fmt.Errorf("live capture needs Linux: %w", errors.ErrUnsupported)
 
 // Capture is live traffic, on Linux.

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// sendBatch is how many frames one system call passes to the kernel. With 64, the
-	// call itself costs under a hundredth of what the frames cost.
+	// sendBatch is how many frames one system call passes to the kernel. With 64, the call
+	// itself costs under a hundredth of the frames' cost.
 	sendBatch = 64
 	// sendBuffer limits the bytes of frames in flight; net.core.wmem_max may limit them
 	// further.
@@ -208,7 +208,7 @@ func (s *Sender) count(from, n int) {
 	s.bytes.Add(bytes)
 }
 
-// Stats returns what was counted so far. Any goroutine may call it.
+// Stats returns the counts so far. Any goroutine may call it.
 func (s *Sender) Stats() SenderStats {
 	return SenderStats{
 		Sent: s.sent.Load(), Bytes: s.bytes.Load(),
@@ -217,7 +217,7 @@ func (s *Sender) Stats() SenderStats {
 	}
 }
 
-// Close closes the socket. The kernel still sends what it has taken.
+// Close closes the socket. The kernel still sends the frames that it has taken.
 func (s *Sender) Close() error {
 	if s.fd < 0 {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// TestSendKept sends the frames that a bitmap keeps, in order, and skips those that
-// cannot be sent.
+// TestSendKept sends the frames that a bitmap keeps, in order, and skips frames that cannot be
+// sent.
 func TestSendKept(t *testing.T) {
 	enterLab(t)
 	for _, queue := range []bool{false, true} {
@@ -296,7 +296,7 @@ func TestSendWarns(t *testing.T) {
 		text   string
 	}{
 		{ErrFrameTooLong, "left: frames longer than the interface can carry are not sent: one of 1514 bytes, and its MTU is 1400: ip link set left mtu 1500; if receive offload"},
-		{ErrFrameTruncated, "left: frames captured in part are not sent: one of 90 bytes, of which 60"},
+		{ErrFrameTruncated, "left: truncated frames are not sent: one of 90 bytes, of which 60"},
 		{ErrFrameRefused, "left: frames that the interface's queue keeps refusing"},
 	}
 	if len(warned) != len(want) {

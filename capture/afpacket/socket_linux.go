@@ -81,8 +81,8 @@ func setPromiscuous(fd int, d *sockets.Device, c *Config) error {
 	return nil
 }
 
-// ignoreOutgoing reports whether the kernel leaves out what the host sends. On a loopback
-// interface it must: every packet comes back as received.
+// ignoreOutgoing reports whether the kernel leaves out packets that the host sends. On a
+// loopback interface it must: every packet comes back as received.
 func ignoreOutgoing(d *sockets.Device, c *Config) bool {
 	return c.IgnoreOutgoing || d.Loopback && d.Index != 0
 }
@@ -170,7 +170,7 @@ func stopReceiving(fd int, d *sockets.Device, c *Config) error {
 	return nil
 }
 
-// startReceiving makes the socket receive what passes the program, and nothing else.
+// startReceiving makes the socket receive only packets that pass the program.
 func startReceiving(fd int, d *sockets.Device, c *Config, program []bpf.RawInstruction) error {
 	if !usesSocketFilter(d, c) {
 		return bind(fd, d, unix.ETH_P_ALL)

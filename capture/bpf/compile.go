@@ -77,8 +77,8 @@ func compile(ctx context.Context, expr string, link capture.LinkType, snaplen in
 	return tcpdump(ctx, bytes.NewReader(fileHeader(link, snaplen)), "-r", "-", "-ddd", "--", expr)
 }
 
-// needsKernel reports whether an expression may need what the kernel keeps beside the frame.
-// The name of a host may contain such a word. The program is right then too.
+// needsKernel reports whether an expression may need data that the kernel keeps outside of the
+// frame. The name of a host may contain such a word. The program is right then too.
 func needsKernel(expr string) bool {
 	for _, word := range []string{"vlan", "inbound", "outbound", "ifindex"} {
 		if strings.Contains(expr, word) {
@@ -108,7 +108,7 @@ func fileHeader(link capture.LinkType, snaplen int) []byte {
 	return header
 }
 
-// maxOutput is far above what the longest program takes.
+// maxOutput is far above the size of the longest program.
 const maxOutput = 4 << 20
 
 // tcpdump runs tcpdump and reads the program that it prints.
@@ -139,7 +139,7 @@ func tcpdump(ctx context.Context, stdin io.Reader, args ...string) ([]bpf.RawIns
 	return program, nil
 }
 
-// beyondPath lists folders that are in the PATH of root alone.
+// beyondPath lists folders that only root has in its PATH.
 var beyondPath = []string{"/usr/local/sbin/tcpdump", "/usr/sbin/tcpdump", "/sbin/tcpdump"}
 
 // lookup finds tcpdump.

@@ -159,7 +159,7 @@ func TestCompilerFails(t *testing.T) {
 	}
 }
 
-// TestNoCompiler wants to be told what to do where there is no tcpdump.
+// TestNoCompiler checks the advice that is given without tcpdump.
 func TestNoCompiler(t *testing.T) {
 	for _, name := range beyondPath {
 		if _, err := os.Stat(name); err == nil {

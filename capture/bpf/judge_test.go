@@ -137,8 +137,7 @@ ifname eth0
 1 = 1
 `), "\n")
 
-// TestJudge holds the verdict on each frame of many captures against that of tcpdump
-// on a file of them.
+// TestJudge compares the verdict on each frame of many captures with tcpdump's.
 func TestJudge(t *testing.T) {
 	needCompiler(t)
 	path, err := exec.LookPath("tcpdump")

@@ -25,10 +25,10 @@ func NewMachine(program []bpf.RawInstruction) (*Machine, error) {
 }
 
 // Run returns the result of the program for a frame with wireLen bytes on the wire: how many
-// bytes to accept, 0 if none. The result is 0 too if a load is beyond the captured bytes or
-// of what only the kernel knows, after a division by zero, and after more than maxJumpsBack
-// jumps back. Run allocates nothing. A simple expression takes some 10 ns (BenchmarkRun).
-// Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
+// bytes to accept, 0 if none. The result is 0 too if a load is beyond the captured bytes or of
+// metadata that only the kernel has, after a division by zero, and after more than
+// maxJumpsBack jumps back. Run allocates nothing. A simple expression takes some 10 ns
+// (BenchmarkRun). Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
 func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 	var a, x uint32
 	var memory [memoryWords]uint32
@@ -249,7 +249,7 @@ type step struct {
 	k       uint32 // the operand otherwise
 }
 
-// operation is what a step does.
+// operation is the operation of a step.
 type operation uint8
 
 const (

@@ -13,12 +13,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// beside is where loads reach what the kernel knows of a packet beside its bytes
-// (SKF_AD_OFF).
+// beside is where loads reach the kernel's metadata of a packet (SKF_AD_OFF).
 const beside = 0xFFFFF000
 
-// TestRun has what other machines do not tell: the length on the wire, an operation
-// that one of them lacks, and how loads behave whose place is far out.
+// TestRun has cases that other machines do not show: the length on the wire, an operation that
+// one of them lacks, and how loads behave whose place is far out.
 func TestRun(t *testing.T) {
 	frame := []byte{0, 1, 2, 3, 4, 5, 6, 0xF7}
 	returnA := bpf.RawInstruction{Op: opReturn | returnA}

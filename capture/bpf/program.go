@@ -79,9 +79,8 @@ var ErrProgram = errors.New("not a BPF program")
 
 // check returns an error if a [Machine] cannot run the program. A program has up to maxLen
 // known instructions, and ends with a return. Jumps stay inside; unconditional ones may go
-// back, as those of protochain do. Constant divisors are not 0, constant shifts are below
-// 32, and scratch memory is in range.
-// Source: pcapint_validate_filter of libpcap's bpf_filter.c.
+// back, as in protochain. Constant divisors are not 0, constant shifts are below 32, and
+// scratch memory is in range. Source: pcapint_validate_filter of libpcap's bpf_filter.c.
 func check(program []bpf.RawInstruction) error {
 	n := len(program)
 	if n == 0 || n > maxLen {
@@ -143,8 +142,7 @@ func successors(at int, ins bpf.RawInstruction) []int {
 	return []int{at + 1}
 }
 
-// Operation codes of classic BPF (linux/bpf_common.h): a class, and what it is done
-// with.
+// Operation codes of classic BPF (linux/bpf_common.h): a class, and its operands.
 const (
 	classMask = 0x07
 

@@ -22,7 +22,7 @@ type Batch struct {
 	known
 }
 
-// known is what is known of the packets of a batch.
+// known has the derived data of a batch's packets.
 type known struct {
 	bytes     int // how many bytes of identities the digests are of, 0 for all
 	digests   []digest.Digest
@@ -39,14 +39,14 @@ type known struct {
 	six  [][48]byte
 }
 
-// knownBytes is what a packet takes beside its record: its frame, and what is known of it.
+// knownBytes is the memory of a packet without its record: its frame, and its share of known.
 const knownBytes = 32 + 16 + 2 + 8 + 4 + 16
 
 // Preparer prepares one batch at a time. It keeps its memory from batch to batch, and is
 // for one goroutine at a time.
 type Preparer struct {
 	comparer *Comparer
-	identity *identity.Identity // of so many bytes
+	identity *identity.Identity // of this many bytes
 	bytes    int
 	decoder  *headers.Decoder
 	keyer    *keys.Keyer
@@ -108,9 +108,8 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 	}
 }
 
-// Take moves the content of the batch that was prepared to another one, and leaves
-// something without meaning in its place. It leaves out what holds no packet, unless
-// Config.Blocks is set.
+// Take moves the content of the batch that was prepared to another one, and leaves meaningless
+// content in its place. It leaves out blocks without a packet, unless Config.Blocks is set.
 func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	if !p.comparer.cfg.Blocks {
 		b.Blocks = b.Blocks[:0]
@@ -132,8 +131,8 @@ func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	}
 }
 
-// refresh makes the digests of a batch again if they are of other identities than those
-// that are compared now.
+// refresh makes the digests of a batch again if they are of other identities than the ones
+// compared now.
 func (p *Preparer) refresh(b *Batch) {
 	if b.bytes != int(p.comparer.bytes.Load()) {
 		p.digest(&b.known, &b.packets)
@@ -165,8 +164,7 @@ func (b *Batch) timeOf(i int) int64 {
 	return max(min(t, calendar.Farthest-1), 1-calendar.Farthest)
 }
 
-// talk4 hashes the conversation of an IPv4 key. Both directions differ in the lowest bit
-// alone.
+// talk4 hashes the conversation of an IPv4 key. Both directions differ only in the lowest bit.
 func (c *Comparer) talk4(key *[16]byte) uint64 {
 	ends, tail := binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])
 	a, b := ends>>32<<16|tail>>48, ends<<32>>16|tail>>32&0xffff

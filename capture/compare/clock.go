@@ -9,9 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// mostApart is how far two clocks may be apart, in nanoseconds: 73 years, so that one that
-// stands at 1970 counts. Times lie within calendar.Farthest, so a time and an offset have a sum
-// in 64 bits. Differences of such sums need not.
+// mostApart is the largest offset of two clocks, in nanoseconds: 73 years, so that one that
+// stands at 1970 counts. Times lie within calendar.Farthest, so a time and an offset have a
+// sum in 64 bits. Differences of such sums need not.
 const mostApart = 1 << 61
 
 // pair is two equal packets: when A saw it, and how much later B did, each by its clock.
@@ -33,7 +33,7 @@ func (l *line) at(t int64) int64 {
 	return max(min(calendar.Shift(l.offset, int64(drift)), mostApart), -mostApart)
 }
 
-// residual returns how far a pair lies above the line.
+// residual returns the distance of a pair above the line.
 func (l *line) residual(p pair) float64 {
 	return float64(calendar.Since(p.delta, l.offset)) - l.slope*float64(calendar.Since(p.time, l.origin))
 }
@@ -44,7 +44,7 @@ func medianOf[T int64 | float64](values []T) T {
 	return values[(len(values)-1)/2]
 }
 
-// Slopes are of pairs that lie at least a part of the whole span apart: those of near ones
+// Slopes are of pairs that lie at least a part of the whole span apart: slopes of near ones
 // say little.
 const (
 	allSlopes  = 512 // pairs of which all slopes are looked at

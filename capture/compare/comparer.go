@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// DefaultWindow and DefaultMemory are what a Config of zeros stands for.
+// DefaultWindow and DefaultMemory are the defaults of a Config of zeros.
 const (
 	DefaultWindow = 100 * time.Millisecond
 	DefaultMemory = 256 << 20
@@ -32,11 +32,11 @@ type Config struct {
 	// Identity says which packets are equal. Without Identity.Bytes, as many bytes are
 	// compared as both sides have of all of the first packets.
 	Identity identity.Config
-	// Window is how far from the offset of the clocks equal packets may lie.
+	// Window is the largest distance of equal packets from the offset of the clocks.
 	Window time.Duration
 	// Memory bounds the bytes that remembered packets take. Counters take at most 20 MiB more.
 	Memory int
-	// Blocks keeps what holds no packet, such as names of hosts, for what Run passes on.
+	// Blocks keeps blocks without a packet, such as names of hosts, for the output of Run.
 	Blocks bool
 	// Key and Seed key all digests and hashes. Whoever does not know them cannot choose
 	// packets that collide.
@@ -65,7 +65,7 @@ type Comparer struct {
 	match   *matcher
 	tracker tracker
 	delays  delays
-	// doubtful are delays that count where there are no others.
+	// doubtful are delays that count if there are no others.
 	doubtful delays
 	talks    *talks
 	passed   int64 // all packets before this time have been read
@@ -107,7 +107,7 @@ type side struct {
 type holding struct {
 	batch   *Batch
 	matched []uint64
-	blocks  int  // their bytes, of those that hold no packet
+	blocks  int  // bytes of blocks that hold no packet
 	read    bool // to its end
 }
 
@@ -143,8 +143,8 @@ const (
 	morePrefix  = 4
 	// mostPrefix bounds them, in bytes of each side.
 	mostPrefix = 64 << 20
-	// leastBytes is how much of a packet that was captured in part is compared, at least.
-	// What has less is not found.
+	// leastBytes is the least that is compared of a truncated packet. Shorter ones are not
+	// found.
 	leastBytes = 32
 )
 
@@ -184,9 +184,9 @@ func (c *Comparer) Search(a, b Source) (sure bool, err error) {
 	return sure || c.sides[sideA].ended && c.sides[sideB].ended, nil
 }
 
-// prefix reads n packets of a side, if there are as many and they fit. It returns how many
-// there are, and whether that is all. It lowers how many bytes are compared to what all
-// packets have.
+// prefix reads n packets of a side, if there are as many and they fit. It returns their
+// number, and whether the side has no more. It lowers the number of compared bytes to the
+// shortest truncated packet.
 func (c *Comparer) prefix(i, n int) (count int, all bool) {
 	s := &c.sides[i]
 	bytes := 0
@@ -251,7 +251,7 @@ func (s *side) read() bool {
 // Survey is a sample of the packets of a side, by digest.
 type Survey struct {
 	side  int
-	level uint // so many bits of the digests are 0
+	level uint // number of bits of the digests that are 0
 	seen  []probe
 }
 

@@ -17,7 +17,7 @@ const mostPairs = 1 << 17
 // delays has a sample of the pairs of a run, and the outermost of all pairs.
 type delays struct {
 	count uint64 // pairs
-	level uint   // the sample has the pairs of whose hash so many bits are 0
+	level uint   // the sample has the pairs whose hash has this many bits 0
 	pairs []sampledPair
 	above hull // the latest pairs
 	below hull // the earliest, with their deltas negated
@@ -70,7 +70,7 @@ func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
 // its corners. Times that go back count as the latest one.
 type hull struct{ corners []pair }
 
-// mostCorners bounds the corners. Beyond, every second one is left out: a hull of so many
+// mostCorners bounds the corners. Beyond, every second one is left out: a hull with this many
 // corners is smooth.
 const mostCorners = 1 << 14
 
@@ -101,7 +101,7 @@ func turnsRight(a, b, c pair) bool {
 	return since(b.delta, a.delta)*since(c.time, a.time) > since(c.delta, a.delta)*since(b.time, a.time)
 }
 
-// most returns how far the furthest pair lies above a line.
+// most returns the largest distance of a pair above a line.
 func (h *hull) most(l *line) float64 {
 	most := math.Inf(-1)
 	for _, p := range h.corners {

@@ -96,7 +96,7 @@ func (c *Comparer) stream(packets []packet, most int) *stream {
 }
 
 // compared compares two sides, in batches of up to most packets. missing lists the packets
-// that one side has alone, by their numbers.
+// that only one side has, by their numbers.
 func compared(cfg Config, a, b []packet, most int) (r *Report, missing [2][]int) {
 	c := New(cfg)
 	sources := [2]*stream{c.stream(a, most), c.stream(b, most)}

@@ -22,7 +22,7 @@ type record struct {
 	mate              uint32 // of a matched packet of B: the number of that in A, its low bits
 	talk              uint32 // its place among the conversations, or noTalk
 	check             uint32 // part of the hash of its conversation
-	size              uint32 // what it takes while it waits to be written
+	size              uint32 // its memory while it waits to be written
 	proto             headers.Protocol
 	state             state
 	flags             uint8
@@ -68,7 +68,7 @@ type matcher struct {
 	heads   []uint32
 	shift   int
 	most    int    // records of a side
-	touched uint32 // what warm has read, so that no compiler leaves it out
+	touched uint32 // sum of warm's reads, so that no compiler leaves them out
 	// met is called for two packets that match.
 	met func(a, b *record)
 }
@@ -180,9 +180,9 @@ func (m *matcher) unlink(link *uint32) {
 	*link = head.next
 }
 
-// match finds the equal packet of the other side for r, which has that number on its
-// side, or lets it wait. Equal packets are matched in order: what lies too far behind is
-// skipped on either side.
+// match finds the equal packet of the other side for r, which has that number on its side, or
+// lets it wait. Equal packets are matched in order: packets too far behind are skipped on
+// either side.
 func (m *matcher) match(side int, r *record, number uint64) {
 	link := m.find(&r.digest)
 	for *link != 0 && int(*link-1)&1 != side {
@@ -244,7 +244,7 @@ func (m *matcher) warm(digests []digest.Digest) {
 	m.touched |= touched
 }
 
-// giveUp decides that the first packet of a side is alone, if it still waits. Packets of a
+// giveUp decides that only one side has its first packet, if that still waits. Packets of a
 // list wait in the order of their side, so it is the first of its list.
 func (m *matcher) giveUp(side int) {
 	r := m.queues[side].at(m.queues[side].first)

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Counts are packets of both sides, and of each alone.
+// Counts are packets that both sides have, and packets that only one has.
 type Counts struct {
 	Both  uint64 `json:"both"`
 	OnlyA uint64 `json:"only_a"`
@@ -20,8 +20,8 @@ type Counts struct {
 // Side is what was seen of one side.
 type Side struct {
 	Packets uint64 `json:"packets_in"`
-	// Outside counts the packets of this side alone from before the first packet of the
-	// other side, and from after its last one.
+	// Outside counts packets that only this side has, before the first packet of the other
+	// side or after its last one.
 	Outside uint64 `json:"outside"`
 	// Repeats counts packets that equal one before on the same side, within the window, as
 	// far as was noticed.
@@ -43,7 +43,8 @@ type Report struct {
 	Counts
 	Sides     [2]Side
 	Protocols map[string]Counts
-	// Conversations are those with the most packets of one side alone, then the largest.
+	// Conversations are the ones with the most packets that only one side has, then the
+	// largest.
 	Conversations []Conversation
 	// Evicted is whether there were too many conversations to count all.
 	Evicted bool
@@ -71,8 +72,8 @@ type Report struct {
 	Sampled uint64
 	// IdentityBytes is how many bytes of packets were compared, 0 for all.
 	IdentityBytes int
-	// Forgotten counts packets that made room for others within the window. What equals
-	// them counts as alone.
+	// Forgotten counts packets that made room for others within the window. Packets equal to
+	// them count for one side only.
 	Forgotten   uint64
 	MemoryBytes int
 }

@@ -278,8 +278,8 @@ func (c *Comparer) push(i, size int) *record {
 	return r
 }
 
-// hold makes room for what is to be written. Where there is none, the oldest packets are
-// settled early, and what waits behind them is written, or behind none.
+// hold makes room for packets to be written. Without room, it settles the oldest packets
+// early, and writes the packets behind them. If none waits, it writes all.
 func (c *Comparer) hold(size int) {
 	c.held += size
 	for most := c.cfg.Memory / 2; c.held > most && c.match.queues[sideA].len()+c.match.queues[sideB].len() > 0; {

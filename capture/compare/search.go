@@ -54,8 +54,9 @@ func locate(seen []probe, window time.Duration) (l line, found, sure bool) {
 	return l, true, len(agreeing) >= surePairs && 2*len(agreeing) >= len(pairs)
 }
 
-// crossPairs returns all pairs of equal packets of both sides, of digests that make at most
-// so many, whose times are no further apart than clocks may be. seen is ordered by digest, then side.
+// crossPairs returns all pairs of equal packets of both sides, whose times are no further
+// apart than clocks may be, of digests that make no more than most pairs. seen is ordered by
+// digest, then side.
 func crossPairs(seen []probe, most int) (pairs []pair) {
 	for len(seen) > 0 {
 		n := slices.IndexFunc(seen, func(s probe) bool { return s.digest != seen[0].digest })

@@ -38,7 +38,7 @@ type talkSet struct {
 type talk struct {
 	seen   [2]uint64 // packets of each side
 	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
-	only   [2]uint64 // packets of each side alone
+	only   [2]uint64 // packets that only one side has
 	error  uint32    // packets that it may have had before, at most
 	six    bool
 	ends   [48]byte // a key of kind keys.Flow
@@ -133,18 +133,18 @@ func (t *talks) order(r *record, number uint64) {
 // Conversation is what was counted of a conversation.
 type Conversation struct {
 	Name string `json:"name"`
-	// CommunityID is that of the flow, "" of ICMP and fragments.
+	// CommunityID is the flow's Community ID, "" for ICMP and fragments.
 	CommunityID string `json:"community_id,omitempty"`
 	Counts
 	Reordered uint64 `json:"reordered"`
-	// Error is how many packets the conversation may have had beside, at most. It is 0
-	// unless there were too many conversations to count all.
+	// Error bounds how many more packets the conversation may have had. It is 0 unless there
+	// were too many conversations to count all.
 	Error uint64 `json:"error"`
 	talk  *talk  // until it is known which are listed
 }
 
-// top returns the n conversations with the most packets on one side alone. Those without
-// any follow, the largest first.
+// top returns the n conversations with the most packets on only one side. The others follow,
+// the largest first.
 func (t *talks) top(n int) []Conversation {
 	all := []Conversation{}
 	for i := range t.counts {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestTalk checks that conversations which differ in one bit of an address or a port are
-// told apart: the ports of one client follow each other.
+// distinguished: the ports of one client follow each other.
 func TestTalk(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	c := &Comparer{}

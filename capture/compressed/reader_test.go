@@ -42,7 +42,7 @@ func pack(t testing.TB, how string, data []byte) []byte {
 	return out.Bytes()
 }
 
-// readAll reads what is inside of r, in the usual way of its users.
+// readAll reads the content of r, in the usual way of its users.
 func readAll(r io.Reader) (inside []byte, wasCompressed bool, err error) {
 	d, head, err := NewReader(r)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestHead returns no less than tells formats apart, and no more than a page.
+// TestHead returns enough bytes to distinguish formats, and no more than a page.
 func TestHead(t *testing.T) {
 	data := incompressible(2 * HeadSize)
 	for how := range packers {
@@ -100,7 +100,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestDamage says what is wrong, and gives what came before.
+// TestDamage reports the damage, and returns the bytes before it.
 func TestDamage(t *testing.T) {
 	data := incompressible(1 << 18)
 	for how := range packers {

@@ -33,7 +33,7 @@ func isChosen(b *capture.Batch, i int, n uint32) bool {
 	return sum.Sum32()%n == 0
 }
 
-// batches returns the batches of a source that are cut into parts of so many packets.
+// batches returns the batches of a source that are cut into parts of size packets.
 func batches(t *testing.T, src capture.Source, size int) (all []*capture.Batch) {
 	for {
 		b := &capture.Batch{}
@@ -50,8 +50,8 @@ func batches(t *testing.T, src capture.Source, size int) (all []*capture.Batch) 
 	}
 }
 
-// TestOnly compares the verdicts with those of a detector that gets the chosen packets
-// alone, whatever the size of batches is.
+// TestOnly compares the verdicts with the verdicts of a detector that gets only the chosen
+// packets, whatever the size of batches is.
 func TestOnly(t *testing.T) {
 	eachTruth(t, func(t *testing.T, want *truth) {
 		for _, n := range []uint32{1, 2, 7, 1 << 30} {

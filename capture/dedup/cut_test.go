@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// The lengths that captures are cut to: from an Ethernet header alone to all headers of
-// nearly all packets, and some payload.
+// The lengths that captures are cut to: from only an Ethernet header to all headers of nearly
+// all packets, and some payload.
 const leastCut, mostCut = 14, 128
 
 // mostPackets are taken from a capture.
@@ -105,7 +105,7 @@ func read(t *testing.T, name string) *capture.Batch {
 }
 
 // testCuts compares what cfg finds in cut packets with what it, or one of others, finds in all
-// of them. Up to chance copies more may be known by a checksum alone.
+// of them. Up to chance copies more may be known only by a checksum.
 func testCuts(t *testing.T, b *capture.Batch, cfg dedup.Config, chance uint64, others ...dedup.Config) {
 	t.Helper()
 	most, some := find(t, cfg, b).copies, false
@@ -128,9 +128,8 @@ func testCuts(t *testing.T, b *capture.Batch, cfg dedup.Config, chance uint64, o
 	}
 }
 
-// datagram is an Ethernet frame with a UDP datagram over IPv6, as its sender's capture has
-// it: with a checksum that is left to the card if sum is 0, which only the payload tells from
-// others.
+// datagram is an Ethernet frame with a UDP datagram over IPv6, as its sender's capture has it:
+// with a checksum that is left to the card if sum is 0, which only the payload distinguishes.
 func datagram(n, sum byte) []byte {
 	frame := append(make([]byte, 12), 0x86, 0xdd, 0x60, 0, 0, 0, 0, 8+100, 17, 64)
 	frame = append(frame, make([]byte, 32)...)
@@ -138,7 +137,7 @@ func datagram(n, sum byte) []byte {
 	return append(frame, append(make([]byte, 99), n)...)
 }
 
-// datagrams returns a batch of packets at two points, in turn, cut to so many bytes.
+// datagrams returns a batch of packets at two points, in turn, cut to this number of bytes.
 func datagrams(cut int, sum byte, n int) *capture.Batch {
 	b := new(capture.Batch)
 	points := [2]uint32{b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: "a"}), b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: "b"})}

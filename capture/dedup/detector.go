@@ -94,7 +94,7 @@ type Detector struct {
 	tunnels headers.TunnelSample
 }
 
-// New makes a Detector. Errors are those of window.NewTimed, secret.Random and NewWith.
+// New makes a Detector. Errors come from window.NewTimed, secret.Random and NewWith.
 func New(cfg Config) (*Detector, error) {
 	var err error
 	if cfg.Secret == (secret.Secret{}) {

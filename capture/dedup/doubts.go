@@ -9,17 +9,17 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// doubts are the packets of a batch of which too little was captured: see identity.Doubt. Those
-// without a checksum can equal different packets of their flow. They are judged where
-// copies come from other points alone, and else are kept and not remembered.
+// doubts are the packets of a batch that were truncated too short: see identity.Doubt. Those
+// without a checksum can equal different packets of their flow. They are judged only if copies
+// come from other points. Otherwise they are kept and not remembered.
 type doubts struct {
 	words       int
 	some, weak  bool     // whether there are any of each
 	undecidable []uint64 // a bit for each packet that is not judged; of no meaning unless some
-	checksum    []uint64 // a bit for each packet that has a checksum alone; likewise for weak
+	checksum    []uint64 // a bit for each packet that is known only by a checksum; likewise for weak
 	decidables  []uint64
 
-	undecided, checksums uint64 // packets of the batch: not judged, and removed by a checksum alone
+	undecided, checksums uint64 // packets of the batch: not judged, and removed only by a checksum
 }
 
 // reset begins a batch.
@@ -48,7 +48,7 @@ func set(bitmap []uint64, i, words int, begun *bool) []uint64 {
 	return bitmap
 }
 
-// decidable returns the packets that can be judged, of those in only if that is not nil.
+// decidable returns the packets that can be judged: of the ones in only, if it is not nil.
 func (d *doubts) decidable(only []uint64, n int) []uint64 {
 	d.decidables = capture.Complement(d.decidables, d.undecidable, n)
 	for w, word := range only {
@@ -69,7 +69,7 @@ func (d *doubts) fix(fixed []uint64) {
 	}
 }
 
-// count counts the removed packets that have a checksum alone.
+// count counts the removed packets that are known only by a checksum.
 func (d *doubts) count(drop []uint64) {
 	if !d.weak {
 		return

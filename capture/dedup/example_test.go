@@ -226,7 +226,7 @@ func (s *ticker) Next(b *capture.Batch) error {
 		s.interfaces, s.sections = b.Interfaces, b.Sections
 	}
 	packet := []byte("\x45\x00\x00\x1c\x00\x00\x40\x00\x40\x11\x00\x00\xc0\x00\x02\x01\xc6\x33\x64\x07\x0f\xa0\x00\x09\x00\x08\x00\x00")
-	packet[5] = byte(s.left) // the ID of IP, which tells packets apart
+	packet[5] = byte(s.left) // the ID of IP, which distinguishes packets
 	at := time.Date(2026, 11, 22, 14, 0, 10-s.left, 0, time.UTC).UnixNano()
 	b.Append(capture.Frame{Time: at}, packet)
 	b.Append(capture.Frame{Time: at + 1000}, packet)

@@ -37,7 +37,7 @@ type HoldConfig struct {
 	// one whose checksum of TCP, UDP or ICMP is not wrong: see headers.Header.Integrity. Only
 	// packets of which copies come are looked into.
 	Intact bool
-	// Hold is how far apart, by their times, a packet and a better copy of it may be.
+	// Hold is the largest distance in time of a packet and a better copy of it.
 	Hold time.Duration
 	// Window is the window of the filter, if copies further apart do not exist: a longer
 	// Hold is cut to it. Else it is 0.
@@ -53,7 +53,7 @@ type HoldConfig struct {
 	Clock func() time.Duration
 	Wait  time.Duration
 
-	// identity says whether conversations and points are those of the innermost headers.
+	// identity says whether conversations and points are taken from the innermost headers.
 	identity identity.Kind
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from holdBatch.judge.
@@ -71,9 +71,9 @@ const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointInterface | 
 const heldLimit = 256 << 20
 
 // hold keeps batches back until it is settled which of equal packets stays. The filter decides
-// what is a copy: the first of equal packets stays, and the others are copies. A hold exchanges
-// the first for a better copy that comes within HoldConfig.Hold. The number of packets that
-// stay, and their places in the stream, are the same as without a hold.
+// which packets are copies: the first of equal packets stays, and the others are copies. A
+// hold exchanges the first for a better copy that comes within HoldConfig.Hold. The number of
+// packets that stay, and their places in the stream, are the same as without a hold.
 //
 // Of equal packets the best is the one of the lowest rank, which the caller gives. With
 // HoldConfig.Intact, ties go to a whole packet, then to one without a wrong checksum. With
@@ -81,19 +81,18 @@ const heldLimit = 256 << 20
 // the first. Packets that Config.Only leaves out, or that Config.Protect matches, are not
 // exchanged.
 //
-// A first sighting waits where a better copy may take its place, and what comes behind it
-// waits, so that packets leave in their order. A first sighting from home has no better
-// copy. So while all packets come from one point nothing waits, and no batch is kept back.
+// A first sighting waits if a better copy may replace it. Packets behind it wait, too, so that
+// packets leave in their order. A first sighting from home has no better copy. So while all
+// packets come from one point nothing waits, and no batch is kept back.
 //
-// A packet waits until the times of later packets say that no better copy can come: for up
-// to one and a half holds, and as much longer as times were seen to step back, up to a
-// second. A time that steps back further, or is ahead by more than [calendar.Tolerance], is
-// believed when [calendar.Quorum] packets have such times. Then packets wait for as many
-// more, and for a hold after them. What waits is settled at once where a run of packets has no
-// times that are believed. It is settled early where more than HoldConfig.Memory would wait.
-// Packets without a time are neither exchanged nor taken in exchange.
-// Which packets stay does not depend on how the stream is cut into batches, unless they
-// wait by their arrival.
+// A packet waits until the times of later packets say that no better copy can come: for up to
+// one and a half holds, and as much longer as times were seen to step back, up to a second. A
+// time that steps back further, or is ahead by more than [calendar.Tolerance], is believed
+// when [calendar.Quorum] packets have such times. Then packets wait for as many more, and for
+// a hold after them. Waiting packets are settled at once if a run of packets has no times that
+// are believed. They are settled early if more than HoldConfig.Memory would wait. Packets
+// without a time are neither exchanged nor taken in exchange. Which packets stay does not
+// depend on how the stream is cut into batches, unless they wait by their arrival.
 type hold struct {
 	cfg        HoldConfig
 	within     uint64 // nanoseconds between a packet and a better copy
@@ -133,7 +132,7 @@ type HoldStats struct {
 	Whole, Checksum uint64
 }
 
-// newHold makes a hold. Errors are those of newHomes.
+// newHold makes a hold. Errors come from newHomes.
 func newHold(cfg HoldConfig) (*hold, error) {
 	if cfg.Window > 0 {
 		cfg.Hold = min(cfg.Hold, cfg.Window)
@@ -169,8 +168,8 @@ func (h *hold) Close() error {
 	return h.homes.Close()
 }
 
-// Finish writes what waits. It must be called after the last holdBatch.Write. It returns
-// the first error of write, after which it writes no more.
+// Finish writes the waiting batches. It must be called after the last holdBatch.Write. It
+// returns the first error of write, after which it writes no more.
 func (h *hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 	if !h.idle {
 		h.closePart()
@@ -201,11 +200,11 @@ func (h *hold) NewBatch() *holdBatch {
 	return x
 }
 
-// verdicts is what judge gets about the packets of a batch.
+// verdicts is the input of judge for a batch.
 type verdicts struct {
 	digests             []digest.Digest
 	times               []int64
-	drop, copies, fixed []uint64 // those of BatchDetector
+	drop, copies, fixed []uint64 // as in BatchDetector
 	ranks               []uint8
 }
 
@@ -230,9 +229,9 @@ func (x *holdBatch) prepare(b *capture.Batch, p *BatchDetector, from, to int) {
 	x.sightings.ReadIdentities(x.seen.Run(from, to), b, from, p.messages)
 }
 
-// judge takes the verdicts on a prepared batch, which p has judged, and changes some of
-// them for the writer alone. ranks says how good each packet is, 0 being best; empty is 0
-// for all. Calls must come for one batch after another, in the order of the stream.
+// judge takes the verdicts on a prepared batch, which p has judged, and changes some of them
+// for the writer only. ranks says how good each packet is, 0 being best; empty is 0 for all.
+// Calls must come for one batch after another, in the order of the stream.
 func (x *holdBatch) judge(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
 	h := x.hold
@@ -389,7 +388,7 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	if h.cfg.mark != nil {
 		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
 	}
-	if quality == 0 || h.cfg.mark == nil { // else what is said of it may change
+	if quality == 0 || h.cfg.mark == nil { // otherwise its comment may change
 		from.waiting[at/64] &^= 1 << (at % 64)
 	}
 	if c.set(x.own.first+uint64(i), quality); quality == 0 {
@@ -402,7 +401,7 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	}
 }
 
-// distance returns how far two times are apart.
+// distance returns the distance of two times.
 func distance(a, b int64) uint64 {
 	hi, borrow := bits.Sub64(uint64(a)^1<<63, uint64(b)^1<<63, 0)
 	if borrow != 0 {

@@ -12,14 +12,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 )
 
-// frameBytes is what a packet takes beside its record.
+// frameBytes is the memory of a packet without its record.
 const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 
 // heldBatch is a batch that waits.
 type heldBatch struct {
 	batch      backlog.Batch // belongs to Write, unless it is a copy
 	frames     []capture.Frame
-	view       capture.Batch // what viewOf returns of it, with HoldConfig.Intact
+	view       capture.Batch // the result of viewOf, with HoldConfig.Intact
 	drop       []uint64
 	waiting    []uint64      // a bit for each packet that may be exchanged
 	written    int           // packets; for Write
@@ -62,9 +62,9 @@ func (x *holdBatch) keep(b *capture.Batch) {
 }
 
 // Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
-// their place. It passes to write what no longer waits, in the order of the stream: each batch
-// with the packets that are not to be kept. Calls come in the order of the calls of judge,
-// while later batches are judged. An error of write ends all.
+// their place. It passes to write the batches that no longer wait, in the order of the stream:
+// each batch with the packets that are not to be kept. Calls come in the order of the calls of
+// judge, while later batches are judged. An error of write ends all.
 func (x *holdBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hold, x.own
 	x.own = nil
@@ -134,7 +134,7 @@ func (k *heldBatch) part(from, to int) (*capture.Batch, []uint64) {
 	return &part, k.drop[from/64 : (to+63)/64]
 }
 
-// arrive settles what has waited long enough by its arrival.
+// arrive settles packets that have waited long enough since their arrival.
 func (h *hold) arrive() {
 	if h.cfg.Clock == nil {
 		return

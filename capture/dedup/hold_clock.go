@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxSlack is how far times may step back for packets to wait so much longer. Several
-	// interfaces step back so in captures of dumpcap, by up to a quarter of a second.
+	// maxSlack bounds the steps back of times for which packets wait longer. Times of several
+	// interfaces step back in captures of dumpcap, by up to a quarter of a second.
 	maxSlack = uint64(time.Second)
 	// maxSets is how often the clock may be set until packets from before are settled, though
 	// it never lasts for a hold. Where many times are outliers, it counts as set each time
@@ -33,7 +33,7 @@ const (
 type holdClock struct {
 	times    calendar.Clock // follows now when it is needed, while it holds no outliers
 	now      int64          // the latest time, or NoTime
-	slack    uint64         // how far times step back
+	slack    uint64         // the largest step back of times
 	doubts   bool           // times holds outliers
 	doubted  uint64         // number of the packet of the first of them
 	sets     int            // how often the clock was set

@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// marks is what HoldConfig.mark gets of a batch that waits.
+// marks is the input of HoldConfig.mark for a waiting batch.
 type marks struct {
 	digests []digest.Digest
 	later   []uint32
@@ -24,8 +24,8 @@ func (m *marks) begin(digests []digest.Digest) {
 	clear(m.before)
 }
 
-// notePlace notes that packet in of the newest batch is kept in the place of packet out,
-// and of those that out had taken the place of. What is settled may have been written.
+// notePlace notes that packet in of the newest batch is kept in the place of packet out, and
+// of the packets that out had replaced. Settled packets may have been written.
 func (h *hold) notePlace(own *heldBatch, out, in uint64) {
 	own.before[in-own.first] = uint32(in - out)
 	for out >= h.settled {
@@ -42,7 +42,7 @@ func (h *hold) notePlace(own *heldBatch, out, in uint64) {
 	}
 }
 
-// marked returns what HoldConfig.mark makes of a batch.
+// marked returns the result of HoldConfig.mark for a batch.
 func (h *hold) marked(k *heldBatch) *capture.Batch {
 	h.following = h.following[:0]
 	for i := range h.waiting.Len() {

@@ -79,8 +79,8 @@ func (r *markRun) check(drop []bool) {
 	}
 }
 
-// TestHoldMark checks what a Hold says about copies before what is kept, whatever the size
-// of batches is.
+// TestHoldMark checks the comments on copies that come before the kept packet, for any size of
+// batches.
 func TestHoldMark(t *testing.T) {
 	for seed := range uint64(6) {
 		ranks := seed%2 == 1

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// partPackets and partBytes bound a part. What waits is known to a part.
+	// partPackets and partBytes bound a part. Waiting packets are known by their part.
 	partPackets = 256
 	partBytes   = 1 << 20
 	// partShare is the share of the hold that a part may span, so that few packets wait
@@ -16,9 +16,9 @@ const (
 	partShare = 2
 )
 
-// part is consecutive packets that are settled together, behind those of the part before.
-// The first begins with a packet that may be exchanged, and where none may be there are no
-// parts. Where one ends depends on the packets alone, and not on batches.
+// part is consecutive packets that are settled together, behind those of the part before. The
+// first part begins with a packet that may be exchanged. Without such a packet there are no
+// parts. The end of a part depends only on the packets, not on batches.
 type part struct {
 	end   uint64 // number after its last packet
 	clock int64  // at its end
@@ -35,8 +35,7 @@ type lastPart struct {
 	timed bool // it has a packet with a time that is believed
 }
 
-// skip takes note of the next packets, of which none may be exchanged, while none may be
-// of those before.
+// skip notes the next packets. Neither they nor packets before them may be exchanged.
 func (h *hold) skip(times []int64) {
 	h.next += uint64(len(times))
 	if h.cfg.Clock == nil {
@@ -140,7 +139,7 @@ func (h *hold) redate() {
 	}
 }
 
-// closePart ends a part, and settles what has waited long enough.
+// closePart ends a part, and settles packets that have waited long enough.
 func (h *hold) closePart() {
 	if h.cfg.Clock == nil && !h.part.timed && h.next > h.part.first {
 		h.settleAll() // the clock may stand still for long

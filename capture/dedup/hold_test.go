@@ -91,7 +91,7 @@ func TestHoldEnds(t *testing.T) {
 	}
 }
 
-// TestHoldSwapped tells which packets take the place of which.
+// TestHoldSwapped reports which packets replace which.
 func TestHoldSwapped(t *testing.T) {
 	all, drop := pair(3, 1e9, time.Microsecond)
 	for i := range all {

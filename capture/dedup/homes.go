@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// conversations are remembered in 4 MiB, which is about what a core has of caches to
-	// itself.
+	// conversations are remembered in 4 MiB, which is about a core's own caches.
 	conversations = 1 << 18
 	// silence is longer than the pauses of most conversations, and shorter than most
 	// faults of a network take to be mended.
 	silence = time.Minute
 	// maxMisses is more packets in a row than a point loses by chance: at a loss of one in
-	// three, once in 2^25 packets. It is less than what TCP sends at once after its first
-	// round trip, so little of a conversation is split.
+	// three, once in 2^25 packets. It is less than TCP sends at once after its first round
+	// trip, so little of a conversation is split.
 	maxMisses = 16
 	// wordSize is how many packets are handled while the lines of as many more are
 	// fetched: the bits of a word.
@@ -45,12 +44,12 @@ type homes struct {
 }
 
 // newHomes makes a table of 2^18 conversations. hold is how long packets wait for copies of
-// them from home. Errors are those of layout.NewArena.
+// them from home. Errors come from layout.NewArena.
 func newHomes(hold time.Duration) (*homes, error) {
 	return newHomesOf(conversations/layout.AffinityCells, hold)
 }
 
-// newHomesOf makes a table of so many lines, a power of two.
+// newHomesOf makes a table with this number of lines, a power of two.
 func newHomesOf(lines int, hold time.Duration) (*homes, error) {
 	arena, err := layout.NewArena(lines)
 	if err != nil {
@@ -62,7 +61,7 @@ func newHomesOf(lines int, hold time.Duration) (*homes, error) {
 // homeSightings are packets of a stream, in its order. Element i of each slice, and bit i of
 // Copies, belong to packet i.
 type homeSightings struct {
-	// Conversation, Fragment and Point are those of traits.Sightings.
+	// Conversation, Fragment and Point are as in traits.Sightings.
 	Conversation, Fragment, Point []uint64
 	// Times are in nanoseconds since 1970, or calendar.NoTime.
 	Times []int64
@@ -83,9 +82,9 @@ type homeSightings struct {
 // home do not move it.
 //
 // A stream whose first sightings come from one point has all homes there. So after 65,536 of
-// them homes are not noted, until there is one at another point. For a minute from then on,
-// a conversation that is not remembered may be an old one: its home is the point that was
-// alone.
+// them homes are not noted, until there is one at another point. For a minute from then on, a
+// conversation that is not remembered may be an old one: its home is the point that was the
+// only one.
 //
 // The result does not depend on how the stream is cut into calls. AtHome does not
 // allocate. It panics if a slice is too short, or after Close.
@@ -226,7 +225,7 @@ func (c homeCell) home() uint32 {
 	return uint32(c.line[layout.AffinityHomes+word] >> shift)
 }
 
-// state returns the word that the cell has alone.
+// state returns the word that belongs to this cell only.
 func (c homeCell) state() *uint64 { return &c.line[layout.AffinityStates+c.at&3] }
 
 // misses returns the misses in a row.

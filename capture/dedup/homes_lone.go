@@ -10,7 +10,7 @@ import (
 // no longer noted: more than come before each point of a capture has shown itself.
 const loneAfter = 1 << 16
 
-// loneHome is what a homes knows about a stream whose first sightings come from one point. All
+// loneHome is the state of homes for a stream whose first sightings come from one point. All
 // homes are there.
 type loneHome struct {
 	point uint64
@@ -20,9 +20,9 @@ type loneHome struct {
 	since int64
 }
 
-// Lone returns the point that all first sightings so far came from, if these are so many
-// that homes are not noted. Packets of that point, and no others, are at home then. They
-// need not be passed to AtHome before the next first sighting at another point.
+// Lone returns the point of all first sightings so far, if there are enough of them that homes
+// are not noted. Exactly the packets of that point are at home then. They need not be passed
+// to AtHome before the next first sighting at another point.
 func (t *homes) Lone() (point uint64, ok bool) {
 	return t.lone.point, !t.lone.over && t.lone.count == loneAfter
 }

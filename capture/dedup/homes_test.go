@@ -114,8 +114,8 @@ func TestAtHome(t *testing.T) {
 	}
 }
 
-// TestEviction fills one line with the conversations of an attacker. Those that were seen
-// last stay, whatever the clock did before, and the others begin anew.
+// TestEviction fills one line with the conversations of an attacker. The latest ones stay,
+// whatever the clock did before, and the others begin anew.
 func TestEviction(t *testing.T) {
 	for name, old := range map[string]time.Duration{"past": 0, "future": 900 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

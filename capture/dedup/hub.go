@@ -43,7 +43,7 @@ type hub struct {
 	bytes   int                        // of waiting
 	memory  backlog.Store[askedBatch]
 
-	counting sync.Mutex // over what follows: later packets are judged meanwhile
+	counting sync.Mutex // guards the fields below: later packets are judged meanwhile
 	found    HubCounts
 }
 
@@ -63,7 +63,7 @@ func newHub(cfg hubConfig) *hub {
 	return &hub{cfg: cfg, limit: hubLimit, found: HubCounts{ByProtocol: make([]uint64, headers.ProtocolCount)}}
 }
 
-// resume goes on with earlier counts, which may have those of the client.
+// resume goes on with earlier counts, which may include the client's.
 func (h *hub) resume(before *HubCounts) {
 	h.counting.Lock()
 	defer h.counting.Unlock()
@@ -128,9 +128,9 @@ func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 }
 
 // Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
-// their place. It passes to write what no longer waits, in the order of the stream: each batch
-// with the packets that are not to be kept. Calls come in the order of the calls of judge,
-// while later batches are judged. An error of write ends all.
+// their place. It passes to write the batches that no longer wait, in the order of the stream:
+// each batch with the packets that are not to be kept. Calls come in the order of the calls of
+// judge, while later batches are judged. An error of write ends all.
 //
 // Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
 func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
@@ -148,8 +148,8 @@ func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []u
 	return nil
 }
 
-// Finish waits for all answers, and writes what waits. It must be called after the last
-// hubBatch.Write. It returns the first error of write, after which it writes no more.
+// Finish waits for all answers, and writes the waiting batches. It must be called after the
+// last hubBatch.Write. It returns the first error of write, after which it writes no more.
 func (h *hub) Finish(write func(b *capture.Batch, drop []uint64) error) error {
 	for h.waiting.Len() > 0 {
 		if err := h.writeNext(write); err != nil {

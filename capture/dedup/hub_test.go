@@ -132,8 +132,8 @@ func (k *keptNumbers) Write(b *capture.Batch, drop []uint64) error {
 	return nil
 }
 
-// TestHub has several sites take the same packets through their filters and a hub. Each
-// packet must stay at one site at least, in order, and at one alone if all answers came.
+// TestHub has several sites take the same packets through their filters and a hub. Each packet
+// must stay at one site at least, in order, and at only one if all answers came.
 func TestHub(t *testing.T) {
 	const packets = 4000
 	for seed, c := range []struct {

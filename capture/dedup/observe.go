@@ -4,8 +4,8 @@ package dedup
 
 import "github.com/flowdedup/flowdedup/capture"
 
-// Observer gets what a Detector decides, in the order of the stream. A nil function gets
-// nothing. None may change or keep what it gets.
+// Observer gets the decisions of a Detector, in the order of the stream. A nil function gets
+// nothing. None may change or keep its arguments.
 type Observer struct {
 	// Judged gets each batch with its copies, as Judge returns them. Calls come from Judge and
 	// Copies.
@@ -47,7 +47,8 @@ func (d *Detector) elsewhere(b *capture.Batch, copies []uint64) {
 	}
 }
 
-// final returns what writes batches to w, with what observes the packets that are written.
+// final returns the function that writes batches to w, and shows them to the observers of
+// written packets.
 func (d *Detector) final(w PacketWriter) func(b *capture.Batch, drop []uint64) error {
 	conversations := d.parts.Conversations
 	if conversations == nil {

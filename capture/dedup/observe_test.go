@@ -30,14 +30,14 @@ func (n *byInterface) add(b *capture.Batch, drop []uint64) {
 	}
 }
 
-// Write is that of a capture.Writer which writes nothing.
+// Write implements capture.Writer and writes nothing.
 func (n *byInterface) Write(b *capture.Batch, drop []uint64) error {
 	n.add(b, drop)
 	return nil
 }
 
-// TestObserver follows what stays through verdicts and exchanges: it is what is written in the
-// end, and what Stats counts.
+// TestObserver follows the kept packets through verdicts and exchanges: they are written in
+// the end, and Stats counts them.
 func TestObserver(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		src, err := pcapfile.Open(pcaps+"router-plain.pcapng", pcapfile.Options{})

@@ -28,7 +28,7 @@ func inVLAN(vlan uint16) dedup.Chooser {
 }
 
 // TestPrefer keeps each packet once, in order, and from the VLAN that is preferred where it
-// was seen there, with any number of workers. What is observed and counted says the same.
+// was seen there, with any number of workers. Observers and counts agree.
 func TestPrefer(t *testing.T) {
 	const packets = 20_000
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 )
 
-// Counts count the packets of a stream, and what was decided about them. Their JSON is for
-// the run that goes on with them: see Detector.Continue.
+// Counts count the packets of a stream, and the decisions about them. Their JSON is for the
+// run that goes on with them: see Detector.Continue.
 type Counts struct {
 	Tally
 	// Copies counts the packets that the filter finds to be copies, without the copies that
@@ -25,9 +25,9 @@ type Counts struct {
 	// Unjudged counts packets that Config.Only has not chosen, Protected copies that
 	// Config.Protect has.
 	Unjudged, Protected uint64
-	// Undecidable counts packets that stay since too little was captured of them to know them
-	// from others. ChecksumOnly counts copies that are known by a checksum of 16 bits alone.
-	// Two different packets of one flow and length are taken for copies so at a rate of
+	// Undecidable counts packets that stay since they were truncated too short to distinguish.
+	// ChecksumOnly counts copies that are known only by a checksum of 16 bits. Two different
+	// packets of one flow and length are then taken for copies at a rate of
 	// identity.ChecksumError.
 	Undecidable, ChecksumOnly uint64
 	// Whole and Checksum count the packets that are kept, for Config.Intact, in the place of
@@ -36,11 +36,11 @@ type Counts struct {
 	Hub             HubCounts `json:",omitzero"`
 }
 
-// HubCounts count what a hub said about the packets that the filter left. They are in none
-// of the other counts.
+// HubCounts count the hub's verdicts on packets that the filter left. They are in none of the
+// other counts.
 type HubCounts struct {
 	Copies     uint64   `json:",omitempty"` // packets that other sites have sent
-	Unchecked  uint64   `json:",omitempty"` // packets that it was asked about in vain, and which stay
+	Unchecked  uint64   `json:",omitempty"` // packets that stay since the hub did not answer
 	Bytes      uint64   `json:",omitempty"` // captured bytes of the copies
 	ByProtocol []uint64 `json:",omitempty"` // the copies by headers.Protocol; nil without a hub
 }
@@ -59,7 +59,7 @@ type Stats struct {
 	// SharedPoints counts packets whose capture point shares its number with others, because
 	// there are too many points.
 	SharedPoints uint64
-	// Conversations are those of Parts.Conversations.
+	// Conversations are the counts of Parts.Conversations.
 	Conversations traits.SplitCounts
 }
 
@@ -91,7 +91,7 @@ func (d *Detector) Counts() Counts {
 	return c
 }
 
-// Continue goes on with the counts of an earlier Detector, in the place of those so far. It
+// Continue goes on with the counts of an earlier Detector, in place of the counts so far. It
 // must not be called while a batch is judged.
 func (d *Detector) Continue(before Counts) {
 	if d.hub != nil {

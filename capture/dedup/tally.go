@@ -13,7 +13,7 @@ import (
 type Tally struct {
 	Packets, Bytes      uint64                 // captured bytes
 	NonIP               uint64                 // packets without an IP header
-	Unopened            headers.UnopenedCounts // those of them that were not opened
+	Unopened            headers.UnopenedCounts // packets without IP that were not opened
 	Snapped             uint64                 // packets captured in part
 	OutOfOrder, Untimed uint64                 // packets older than the one before, and without a time
 	// First and Last are the times of the first and the last packet that have one, or

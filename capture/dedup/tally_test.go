@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// TestFrameLayout holds the frames of batches against those that kernels read.
+// TestFrameLayout compares the frames of batches with the layout that kernels read.
 func TestFrameLayout(t *testing.T) {
 	var f capture.Frame
 	var k frames.Frame

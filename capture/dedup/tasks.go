@@ -13,9 +13,9 @@ type PacketWriter interface {
 	Write(b *capture.Batch, drop []uint64) error
 }
 
-// Tasks returns what makes the tasks of a pipeline. They write the packets that stay to w:
-// see BatchDetector.Write. When Pipeline.Run returns, every judged batch has been written.
-// If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too.
+// Tasks returns the function that makes the tasks of a pipeline. They write the packets that
+// stay to w: see BatchDetector.Write. When Pipeline.Run returns, every judged batch has been
+// written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too.
 func (d *Detector) Tasks(w PacketWriter) func() pipeline.Task {
 	if a, ok := w.(interface{ GiveUp() <-chan struct{} }); ok {
 		return func() pipeline.Task { return &abandonedTask{task{d.NewBatchDetector(), w}, a.GiveUp()} }
@@ -38,7 +38,7 @@ func (t *task) Judge(b *capture.Batch) error {
 // Write writes the packets that stay, as far as that is known.
 func (t *task) Write(b *capture.Batch) error { return t.BatchDetector.Write(b, t.to) }
 
-// Finish writes what waits.
+// Finish writes the waiting batches.
 func (t *task) Finish() error { return t.detector.Finish(t.to) }
 
 // abandonedTask is a task whose Write may hang.

@@ -61,7 +61,7 @@ type reader interface {
 	gopacket.ZeroCopyPacketDataSource
 }
 
-// BenchmarkOnce sets packets that come once beside all of them: read without copies,
+// BenchmarkOnce compares packets without duplicates with all of them: read without copies,
 // read, and decoded by gopacket.
 func BenchmarkOnce(b *testing.B) {
 	content, packets := traffic(b)
@@ -103,7 +103,7 @@ func BenchmarkOnce(b *testing.B) {
 	}
 }
 
-// BenchmarkSource sets a source of batches beside the handle below it.
+// BenchmarkSource compares a source of batches with the handle below it.
 func BenchmarkSource(b *testing.B) {
 	content, packets := traffic(b)
 	b.Run("pcapgo", func(b *testing.B) {

@@ -21,10 +21,10 @@
 //
 // # What counts
 //
-// Data, times, lengths and interfaces are those of the handle. A truncated packet keeps its
+// Data, times, lengths and interfaces come from the handle. A truncated packet keeps its
 // length on the wire. CaptureInfo.InterfaceIndex identifies interfaces. AncillaryData passes
-// through but does not count: a VLAN tag that a handle took out of a packet is not part of
-// its identity.
+// through but does not count: a VLAN tag that a handle took out of a packet is not part of its
+// identity.
 //
 // A layers.LinkType has eight bits, so gopacket takes LINKTYPE_LINUX_SLL2 (276) for another
 // type. Config.LinkType overrides it.

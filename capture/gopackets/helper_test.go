@@ -147,7 +147,7 @@ func kept(t *testing.T, handle gopacket.PacketDataSource) (all []given, copies i
 	}
 }
 
-// script is a handle that does as it is told.
+// script is a handle that follows a script.
 type script []any // packets as []byte, their descriptions, and errors
 
 func (s *script) ReadPacketData() (data []byte, info gopacket.CaptureInfo, err error) {

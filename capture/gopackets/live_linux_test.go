@@ -40,8 +40,8 @@ func (l *limited) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 	return l.EthernetHandle.ZeroCopyReadPacketData()
 }
 
-// wire is a pair of interfaces of a network namespace of the test's own: a sender at one
-// end, a handle of pcapgo at the other that ends after so many packets.
+// wire is a pair of interfaces of a network namespace of the test's own: a sender at one end,
+// a handle of pcapgo at the other that ends after this number of packets.
 func wire(t *testing.T, packets int) (*afpacket.Sender, *limited) {
 	t.Helper()
 	if err := lab.Enter(); err != nil {
@@ -63,7 +63,7 @@ func wire(t *testing.T, packets int) (*afpacket.Sender, *limited) {
 	return sender, &limited{handle, packets}
 }
 
-// twice returns so many different frames, each followed by its copy.
+// twice returns different frames, each followed by its copy.
 func twice(frames int) *capture.Batch {
 	var b capture.Batch
 	at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
@@ -111,7 +111,7 @@ func TestLiveOnce(t *testing.T) {
 	}
 }
 
-// TestLiveSource captures what is sent, whole and in its order.
+// TestLiveSource captures all sent packets, whole and in order.
 func TestLiveSource(t *testing.T) {
 	const frames = 50 // and their copies: as many as the buffer of the socket holds
 	sender, handle := wire(t, 2*frames)

@@ -57,8 +57,8 @@ func Once(src gopacket.PacketDataSource, cfg Config) *Packets {
 	return p
 }
 
-// ReadPacketData returns the next packet that is not a copy. Errors are those of the
-// handle, at their place among the packets. The next call reads on.
+// ReadPacketData returns the next packet that is not a copy. Errors come from the handle, at
+// their place among the packets. The next call reads on.
 func (p *Packets) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	i, err := p.advance()
 	switch {

@@ -42,7 +42,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestOnceData leaves data alone that was given out before.
+// TestOnceData does not change data that was returned before.
 func TestOnceData(t *testing.T) {
 	for way, of := range ways {
 		once := gopackets.Once(of(open(t, pcaps+"router-plain.pcapng")), gopackets.Config{Ahead: 5})

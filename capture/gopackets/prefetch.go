@@ -41,9 +41,9 @@ func newPrefetcher(h *handle, ahead int, batch bool) *prefetcher {
 	return p
 }
 
-// next replaces the content of to with what the handle has returned since: packets, an
-// error, or both. The call after an error reads on. After close it returns os.ErrClosed,
-// and nothing that was read ahead.
+// next replaces the content of to with the results of the handle since: packets, an error, or
+// both. The call after an error reads on. After close it returns os.ErrClosed, and drops
+// packets that were read ahead.
 func (p *prefetcher) next(to *chunk) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

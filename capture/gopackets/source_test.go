@@ -35,7 +35,7 @@ func TestSource(t *testing.T) {
 		for way, of := range ways {
 			cfg := gopackets.SourceConfig{LinkType: want[0].link}
 			if !strings.Contains(name, "any-sll2") && way == "both" {
-				cfg.LinkType = 0 // the handle tells it
+				cfg.LinkType = 0 // the handle states it
 			}
 			got, err := drain(gopackets.NewSource(of(open(t, name)), cfg))
 			if err != io.EOF || len(got) != len(want) {
@@ -53,7 +53,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestSourceErrors delivers what came before an error, and tells errors apart.
+// TestSourceErrors delivers the packets before an error, and distinguishes errors.
 func TestSourceErrors(t *testing.T) {
 	p := []byte("packet")
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestSourceErrors(t *testing.T) {
 	}
 }
 
-// TestDescriptions keeps what a handle tells of packets.
+// TestDescriptions keeps the handle's metadata of packets.
 func TestDescriptions(t *testing.T) {
 	at := time.Unix(1_700_000_000, 123_456_789)
 	s := script{

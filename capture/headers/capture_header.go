@@ -28,9 +28,9 @@ func HasCaptureHeader(link capture.LinkType) bool {
 	return false
 }
 
-// CaptureHeader returns the length of the capture's own header before frame i of b: that of
-// radiotap, Prism, AVS, PPI, PKTAP and 802.15.4 TAP. It returns 0 for a damaged one. It
-// panics if b has no frame i.
+// CaptureHeader returns the length of the capture's own header before frame i of b: radiotap,
+// Prism, AVS, PPI, PKTAP and 802.15.4 TAP. It returns 0 for a damaged one. It panics if b has
+// no frame i.
 func CaptureHeader(b *capture.Batch, i int) uint32 {
 	if !HasCaptureHeader(b.Interfaces[b.Frames[i].Interface].LinkType) {
 		return 0

@@ -11,10 +11,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// decodeCommon describes a frame in h as readFrame does, if nothing but common headers
-// precede its IP header: those of Ethernet, Linux cooked captures, loopback interfaces or
-// nothing, then VLAN tags, MPLS labels and PPPoE. It returns false for all other frames, and
-// then h has no meaning. It takes a third of the time, since it makes no walk.
+// decodeCommon describes a frame in h as readFrame does, if only common headers precede its IP
+// header: Ethernet, Linux cooked captures, loopback interfaces or nothing, then VLAN tags,
+// MPLS labels and PPPoE. It returns false for all other frames, and then h has no meaning. It
+// takes a third of the time, since it makes no walk.
 func decodeCommon(h *Header, link capture.LinkType, d []byte, wireLen uint32) bool {
 	*h = Header{}
 	typ, o := commonLink(h, link, d)
@@ -75,8 +75,8 @@ func (w *walk) common(s step) bool {
 	return false
 }
 
-// commonLink reads a link header. It returns the ethertype of what follows, 0 if that is
-// not known, and where it begins.
+// commonLink reads a link header. It returns the ethertype of the next header, 0 if unknown,
+// and its offset.
 func commonLink(h *Header, link capture.LinkType, d []byte) (typ uint16, o int) {
 	switch link {
 	case capture.LinkEthernet:
@@ -128,8 +128,8 @@ func PlaceIP(msgs []digest.Message, link capture.LinkType, buf []byte) {
 	}
 }
 
-// netlink reports whether the hardware type at the start of d is that of netlink, whose
-// messages have no ethertype.
+// netlink reports whether the hardware type at the start of d is netlink, whose messages have
+// no ethertype.
 func netlink(d []byte) bool { return binary.BigEndian.Uint16(d) == hardwareNetlink }
 
 // cookedSource records the hardware address of a cooked header.

@@ -10,12 +10,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Inside is what a tunnel carries.
+// Inside is the packet that a tunnel carries.
 type Inside struct {
 	Kind LayerKind        // of the tunnel
-	ID   uint32           // that of Layer
+	ID   uint32           // as in Layer
 	At   int              // where the frame begins in the payload
-	Link capture.LinkType // what the frame begins with
+	Link capture.LinkType // the first header of the frame
 	// Wire is the length of the frame on the wire: more than there is of it if its datagram
 	// says so.
 	Wire uint32
@@ -24,7 +24,7 @@ type Inside struct {
 // Why a tunnel has no frame; test with errors.Is.
 var (
 	ErrTunnelHeader  = errors.New("cut short, or no header of the tunnel")
-	ErrTunnelContent = errors.New("carries what is no frame, or nothing")
+	ErrTunnelContent = errors.New("carries no valid frame")
 	ErrTunnelControl = errors.New("carries no packet by its type")
 )
 
@@ -37,9 +37,9 @@ type Decapsulator struct {
 	first [4]Layer
 }
 
-// Read reads the header at the beginning of a payload: of LayerVXLAN and LayerGENEVE that of
-// a UDP datagram, of LayerGRE that of an IP datagram, which LayerERSPAN, LayerNVGRE and
-// LayerPPTP also are. It takes time linear in the number of headers of the frame inside,
+// Read reads the header at the beginning of a payload: for LayerVXLAN and LayerGENEVE the
+// payload of a UDP datagram, for LayerGRE of an IP datagram. LayerGRE includes LayerERSPAN,
+// LayerNVGRE and LayerPPTP. It takes time linear in the number of headers of the frame inside,
 // and allocates nothing.
 func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err error) {
 	d.head, d.notes.list = Header{}, d.first[:0]
@@ -77,7 +77,7 @@ func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err erro
 	return in, nil
 }
 
-// linkAt returns the link type of what a step leads to, 0 if none has it.
+// linkAt returns the link type for a step, 0 if there is none.
 func (w *walk) linkAt(s step) capture.LinkType {
 	switch s {
 	case atEther:

@@ -13,8 +13,8 @@ import (
 // DecoderConfig says how frames are decoded.
 type DecoderConfig struct {
 	// Inner opens tunnels and describes the innermost IP header. The Header is as if the
-	// tunnels did not exist: hardware addresses and VLAN tags are those of the innermost
-	// Ethernet frame.
+	// tunnels did not exist: hardware addresses and VLAN tags come from the innermost Ethernet
+	// frame.
 	Inner bool
 }
 
@@ -91,11 +91,10 @@ func (d *Decoder) SlowProtocols() *[2][256]bool {
 	return &slow
 }
 
-// The fast path takes what nearly all frames are: Ethernet, up to two VLAN tags, then
-// IPv4 without options or IPv6 without extension headers, neither fragmented nor
-// truncated before the ports. A CPU cannot predict the mix of versions and lengths. So
-// everything that depends on them comes from tables, and all checks together are one
-// branch.
+// The fast path takes nearly all frames: Ethernet, up to two VLAN tags, then IPv4 without
+// options or IPv6 without extension headers, neither fragmented nor truncated before the
+// ports. A CPU cannot predict the mix of versions and lengths. So everything that depends on
+// them comes from tables, and all checks together are one branch.
 
 const (
 	fastTags = 2
@@ -205,9 +204,8 @@ func decodeFast(h []Header, frames []capture.Frame, buf []byte) int {
 	return len(h)
 }
 
-// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns the ethertype
-// behind them. tags is 0 for frames without tags, and for those that are not for the fast
-// path.
+// fastTagsOf counts the VLAN tags of a frame that lead to IP, and returns the ethertype behind
+// them. tags is 0 for frames without tags, and for frames that the fast path does not take.
 func fastTagsOf(d *[fastReach]byte) (tags int, typ uint16) {
 	typ = binary.BigEndian.Uint16(d[12:])
 	for tags < fastTags && iana.IsVLAN(typ) {

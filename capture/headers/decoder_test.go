@@ -159,8 +159,8 @@ func TestCommonAndWalkAgree(t *testing.T) {
 	}
 }
 
-// TestMixedLinks checks that frames of several link types in one run decode as each does
-// alone.
+// TestMixedLinks checks that frames of several link types in one run decode as in runs of
+// their own.
 func TestMixedLinks(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	frames := map[capture.LinkType][]byte{

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package headers walks over the headers of captured frames and says what lies where: link
-// headers, tags, tunnels and IP. It is the only package that knows their layouts. It compares,
-// digests and remembers nothing.
+// Package headers walks over the headers of captured frames and locates link headers, tags,
+// tunnels and IP. It is the only package that knows their layouts. It compares, digests and
+// remembers nothing.
 //
 //   - A [Decoder] finds the IP header of each frame and describes it in a [Header]. It reads
 //     through VLAN tags, MPLS labels, PPPoE and the like, and on request through tunnels.

@@ -154,7 +154,7 @@ func (w *walk) nsh() step {
 	return stop
 }
 
-// mpls goes to the bottom of a label stack (RFC 3032), below which lies what underLabels says.
+// mpls goes to the bottom of a label stack (RFC 3032), and continues as underLabels says.
 func (w *walk) mpls() step {
 	for {
 		if w.left() < 4 {

@@ -4,7 +4,7 @@ package headers
 
 import "github.com/flowdedup/flowdedup/capture/internal/iana"
 
-// Headers of switches and bridges between an Ethernet header and what it carries.
+// Headers of switches and bridges between an Ethernet header and its payload.
 
 // typeOrLength reads the type field at the offset: an ethertype, or a length (IEEE 802.3,
 // 3.2.6).
@@ -18,7 +18,7 @@ func (w *walk) typeOrLength() step {
 	return w.ethertypeAt(0)
 }
 
-// arista reads the header with which switches of Arista tell when they saw a frame: subtype,
+// arista reads the header in which switches of Arista put the time of a frame: subtype,
 // version, time, and the type field that the header has displaced (tcpdump, print-arista.c;
 // Wireshark, packet-arista.c). The upper byte of the version names the time scale.
 func (w *walk) arista() step {

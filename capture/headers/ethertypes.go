@@ -42,7 +42,7 @@ const (
 	sapRawIPX = 0xff // Novell's frames of 802.3 without 802.2 begin with two of these
 )
 
-// plainSAP reports whether a destination service access point of 802.2 is that of a known
+// plainSAP reports whether a destination service access point of 802.2 belongs to a known
 // protocol (IEEE, "Logical Link Control addresses").
 func plainSAP(sap byte) bool {
 	switch sap &^ 1 {

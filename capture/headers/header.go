@@ -21,8 +21,8 @@ type Header struct {
 	// L4 is where the header after the IP header and its extensions starts. It is 0 if
 	// that was not captured or lies in an earlier fragment.
 	L4 uint32
-	// Wire is the length on the wire of what Start and End delimit. It is set only
-	// without an IP header, since IP states its own length.
+	// Wire is the length on the wire of the bytes from Start to End. It is set only without an
+	// IP header, since IP states its own length.
 	Wire uint32
 	// SrcPort and DstPort are the ports of TCP, UDP, UDP-Lite, SCTP and DCCP. They are 0
 	// for other protocols, for fragments after the first, and if they were not captured.
@@ -74,7 +74,8 @@ var protocolNames = func() (names [256]string) {
 	return names
 }()
 
-// Protocol is what the IP header of a frame carries: an IP protocol number, or NonIP.
+// Protocol is the protocol that the IP header of a frame names: an IP protocol number, or
+// NonIP.
 type Protocol uint16
 
 // NonIP stands for frames without an IP header.

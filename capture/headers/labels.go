@@ -14,7 +14,7 @@ import (
 // hardware address, which may have any of them. So IP has to be confirmed by its own header,
 // or Ethernet by its type field.
 
-// underLabels returns the ethertype of what lies at offset o of d, below a label stack, and
+// underLabels returns the ethertype of the packet at offset o of d, below a label stack, and
 // where it begins: typeIPv4, typeIPv6, typeBridging for an Ethernet frame, or 0 if that is not
 // known. On the wire, d ends at wireEnd, unless it is longer.
 func underLabels(d []byte, o int, wireEnd uint32) (typ uint16, at int) {
@@ -44,9 +44,9 @@ func underLabels(d []byte, o int, wireEnd uint32) (typ uint16, at int) {
 	return 0, o
 }
 
-// isControlWord reports whether the four bytes at offset o are the control word of an
-// Ethernet pseudowire (RFC 4448, section 4.6): four zero bits, twelve reserved ones that are
-// sent as zeros, and a sequence number that is 0 if it is not used. frame says what would lie
+// isControlWord reports whether the four bytes at offset o are the control word of an Ethernet
+// pseudowire (RFC 4448, section 4.6): four zero bits, twelve reserved ones that are sent as
+// zeros, and a sequence number that is 0 if it is not used. frame is the packet that would lie
 // there without one.
 func isControlWord(d []byte, o int, frame framing, end int64) bool {
 	const header = 14
@@ -74,8 +74,8 @@ const (
 	sumUnknown // the header was not captured whole
 )
 
-// checkIPv4 reads the lengths and the checksum of what may be an IPv4 header. ok says that the
-// lengths of header and datagram can be.
+// checkIPv4 reads the lengths and the checksum of a possible IPv4 header. ok says that the
+// lengths of header and datagram are valid.
 func checkIPv4(ip []byte) (total int64, sum sum4, ok bool) {
 	if len(ip) < 20 || ip[0]>>4 != 4 {
 		return 0, sumWrong, false
@@ -143,7 +143,7 @@ func mayBeIPv6(ip []byte, left int64) bool {
 
 func length6(ip []byte) int64 { return 40 + int64(binary.BigEndian.Uint16(ip[4:])) }
 
-// isUsual6 reports whether an IPv6 header has what nearly all have: a usual next header, a hop
+// isUsual6 reports whether an IPv6 header looks like nearly all: a usual next header, a hop
 // limit, and addresses of the blocks in use (IANA, "Internet Protocol Version 6 Address
 // Space").
 func isUsual6(ip []byte) bool {

@@ -137,7 +137,7 @@ func TestIPInMPLS(t *testing.T) {
 	}
 }
 
-// TestBelowLabels checks what is believed, and what is not, by hand.
+// TestBelowLabels has cases made by hand: which content is believed and which is not.
 func TestBelowLabels(t *testing.T) {
 	wrong := append([]byte(nil), packet4...)
 	wrong[10] ^= 1

@@ -24,9 +24,9 @@ type Layer struct {
 	// intercept of JMirror. It is 0 where a header has none. Of LayerUnread it is the
 	// LayerKind that was not read.
 	ID uint32
-	// Wire is set for LayerEthernet and LayerIP alone: the length on the wire of the frame
-	// or datagram. A datagram states it. A frame has what is around it, or the capture,
-	// to tell.
+	// Wire is set only for LayerEthernet and LayerIP: the length on the wire of the frame or
+	// datagram. A datagram states it. For a frame the enclosing header or the capture states
+	// it.
 	Wire uint32
 }
 
@@ -38,16 +38,16 @@ const (
 	LayerEthernet LayerKind = iota + 1
 	// LayerIP is IPv4 or IPv6.
 	LayerIP
-	// LayerVLAN is an 802.1Q or 802.1ad tag without its first two bytes, the type field
-	// of the header before it: it ends with the type of what follows.
+	// LayerVLAN is an 802.1Q or 802.1ad tag without its first two bytes, the type field of the
+	// header before it: it ends with the type of the next header.
 	LayerVLAN
 	// LayerMPLS is one entry of a label stack (RFC 3032).
 	LayerMPLS
 	// LayerPPPoE is the header of a session (RFC 2516), without the PPP protocol behind
 	// it.
 	LayerPPPoE
-	// LayerArista is the time header of Arista switches. Like a tag, it begins behind the
-	// type field that announces it, and ends with the type of what follows.
+	// LayerArista is the time header of Arista switches. Like a tag, it begins behind the type
+	// field that announces it, and ends with the type of the next header.
 	LayerArista
 	// LayerIPinIP is a tunnel without a header of its own (RFC 2003, RFC 2473).
 	LayerIPinIP
@@ -78,8 +78,8 @@ const (
 	LayerTZSP
 	LayerJMirror // Juniper's
 	// LayerUnread is the last of a list, and says that a header of the kind in ID was not
-	// followed: it was cut short, is in a fragment, carries what is not known here, or is one
-	// too many.
+	// followed: it was cut short, is in a fragment, carries an unknown protocol, or is one too
+	// many.
 	LayerUnread
 	layerKinds int = iota + 1
 )
@@ -107,10 +107,10 @@ func (k LayerKind) HasID() bool {
 }
 
 // Layers appends the headers of frame i of b to dst, the outermost first, and returns the
-// extended slice. The last LayerIP is what Decode describes, or where that finds a frame
-// without IP in a tunnel, the first LayerEthernet behind the last tunnel. A Decoder without
-// Inner stops at the first IP header. Layers takes time linear in the length of the frame,
-// and allocates only when dst has to grow. It panics if b has no frame i.
+// extended slice. The last LayerIP is the one that Decode describes, or where that finds a
+// frame without IP in a tunnel, the first LayerEthernet behind the last tunnel. A Decoder
+// without Inner stops at the first IP header. Layers takes time linear in the length of the
+// frame, and allocates only when dst has to grow. It panics if b has no frame i.
 func (d *Decoder) Layers(dst []Layer, b *capture.Batch, i int) []Layer {
 	f := &b.Frames[i]
 	var h Header
@@ -160,7 +160,7 @@ func (n *notes) begin() {
 	}
 }
 
-// end completes what the walk noted: frames end where it ended, on the wire at end.
+// end completes the notes of the walk: frames end where it ended, on the wire at end.
 func (n *notes) end(w *walk, end uint64) {
 	if n == nil {
 		return
@@ -177,7 +177,7 @@ func (n *notes) end(w *walk, end uint64) {
 	}
 }
 
-// closed takes back what the walk into a tunnel noted that holds nothing to be read.
+// closed takes back the notes of a walk into a tunnel without readable content.
 func (n *notes) closed(h *Header, d []byte) {
 	if n == nil {
 		return
@@ -193,8 +193,8 @@ func (n *notes) closed(h *Header, d []byte) {
 	}
 }
 
-// disbelieved takes back what the walk into a tunnel noted that holds no packet that fits
-// its place. That was no tunnel, unless the packet was captured in part.
+// disbelieved takes back the notes of a walk into a tunnel without a plausible packet. It was
+// no tunnel, unless the packet was truncated.
 func (n *notes) disbelieved(h *Header, d []byte) {
 	if n == nil {
 		return

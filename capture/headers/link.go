@@ -149,8 +149,8 @@ func (w *walk) cooked(protocol, hardware uint16, length int) step {
 	return atType
 }
 
-// pppd reads what pppd logs: the direction of the packet replaces the address field, or
-// precedes it.
+// pppd reads packets that pppd logs: the direction of the packet replaces the address field,
+// or precedes it.
 func (w *walk) pppd() step {
 	if w.left() >= 2 && w.d[w.o+1] == 3 {
 		return w.goTo(2, atPPP)

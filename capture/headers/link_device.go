@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Link types whose frames begin with what a device says of them: a switch, a card or a router
-// that captured them. No such header is part of an identity.
+// Link types whose frames begin with a header of the capturing device: a switch, a card or a
+// router that captured them. No such header is part of an identity.
 
 // deviceHeader reads such a header. Link types that are not listed lead nowhere.
 func (w *walk) deviceHeader() step {
@@ -97,7 +97,7 @@ func (w *walk) erf() step {
 	return w.unknown(unopenedLink, uint32(w.link))
 }
 
-// juniper reads the header that routers of Juniper put before what they capture: three letters,
+// juniper reads the header that routers of Juniper put before captured packets: three letters,
 // flags, and extensions if a flag says so, with their length (tcpdump, print-juniper.c). The
 // link header may be missing; four bytes stand for it then.
 func (w *walk) juniper() step {

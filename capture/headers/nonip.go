@@ -118,8 +118,8 @@ func withoutTrailer(payload []byte) []byte {
 	return payload[:len(payload)-trailerLen]
 }
 
-// withoutPadding removes the zeros at the end of a payload that may be padded. Some of
-// them may be the sender's own: no station behind a switch can tell the difference.
+// withoutPadding removes the zeros at the end of a payload that may be padded. Some of them
+// may be the sender's own: no station behind a switch can distinguish them.
 func withoutPadding(payload []byte) []byte {
 	if len(payload) > minPayload {
 		return payload

@@ -42,8 +42,8 @@ func (p Path) String() string { return enum.Name(pathNames[:], uint8(p)) }
 // IsSecond reports whether p is the second path of its pair, such as LAN B.
 func (p Path) IsSecond() bool { return p&1 != 0 }
 
-// Ring reports whether p is a direction of a ring. On its way there, a frame to one
-// station passes each link in one direction alone.
+// Ring reports whether p is a direction of a ring. On its way there, a frame to one station
+// passes each link in only one direction.
 func (p Path) Ring() bool { return p&hsrPaths != 0 }
 
 // PathOf returns the path of frame i of b, and the number that its sender gave the frame on
@@ -96,8 +96,8 @@ func readPath(frame []byte, end int, whole bool) (p Path, sequence uint16) {
 	return NoPath, 0
 }
 
-// isTrailing reports whether what typ announces at the given offset ends before the
-// trailer. Its own last bytes may look like one.
+// isTrailing reports whether the payload that typ announces at the given offset ends before
+// the trailer. Its own last bytes may look like one.
 func isTrailing(frame []byte, at int, typ uint16) bool {
 	var h Header
 	end := len(frame) - trailerLen
@@ -112,7 +112,7 @@ func isTrailing(frame []byte, at int, typ uint16) bool {
 const plainStart = 14
 
 const (
-	// trailerLen and trailerSuffix are those of PRP's trailer.
+	// Length and suffix of PRP's trailer.
 	trailerLen    = 6
 	trailerSuffix = 0x88fb
 )

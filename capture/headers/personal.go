@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// personal reads what captures have before and behind frames of IEEE 802.15.4. The frames
-// themselves are compared as they are: 6LoWPAN compresses IP headers.
+// personal reads the headers and trailers that captures add to frames of IEEE 802.15.4. The
+// frames themselves are compared as they are: 6LoWPAN compresses IP headers.
 func (w *walk) personal() step {
 	switch w.link {
 	case capture.LinkIEEE802154:

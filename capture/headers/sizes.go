@@ -9,8 +9,8 @@ import (
 )
 
 // statedSize returns the length that the header of a protocol states for the payload of a
-// frame; 0 for other ethertypes, and where it states none that can be. What follows is
-// padding, or the trailer of a switch.
+// frame; 0 for other ethertypes, and for an impossible length. Bytes behind it are padding, or
+// the trailer of a switch.
 func statedSize(typ uint16, payload []byte) int {
 	switch typ {
 	case iana.TypeARP, iana.TypeRARP:

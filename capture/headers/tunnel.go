@@ -14,8 +14,8 @@ const maxTunnels = 8
 
 const udpHeaderSize = 8
 
-// IsTunnelPort reports whether UDP packets to a port may be those of a tunnel. Those from the
-// port of L2TP may be, too.
+// IsTunnelPort reports whether UDP packets to a port may belong to a tunnel. Packets from the
+// port of L2TP may, too.
 func IsTunnelPort(port uint16) bool { return tunnelOfPorts(0, port) != 0 }
 
 // tunnelOfPorts returns the tunnel that UDP ports stand for, or 0. An L2TP server answers
@@ -291,8 +291,8 @@ func (w *walk) gre0(flags, typ uint16) step {
 // minSubnet is the least virtual subnet of NVGRE (RFC 7637, section 3.2).
 const minSubnet = 0x1000
 
-// greKind tells NVGRE from GRE, and returns the key or the virtual subnet of a header of
-// version 0.
+// greKind distinguishes NVGRE from GRE, and returns the key or the virtual subnet of a header
+// of version 0.
 func greKind(header []byte, flags, typ uint16) (LayerKind, uint32) {
 	at := 4
 	if flags&(greChecksum|greRouting) != 0 {

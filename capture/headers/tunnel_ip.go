@@ -52,10 +52,10 @@ func (w *walk) redirected() {
 	}
 }
 
-// plausible reports whether a walk has found a packet that fits its place. The identifier
-// of a tunnel may stand in other traffic by chance: a port by which it is recognized may
-// be that of any program. So the packet must be IP of a length that the tunnel has room
-// for, with the right checksum if it has one, or ARP. The tunnel ends at end on the wire.
+// plausible reports whether a walk has found a packet that fits its place. The identifier of a
+// tunnel may stand in other traffic by chance: any program may use the port by which it is
+// recognized. So the packet must be IP of a length that the tunnel has room for, with the
+// right checksum if it has one, or ARP. The tunnel ends at end on the wire.
 func (w *walk) plausible(end uint64) bool {
 	ends := uint64(0)
 	if w.h.Version != 0 {

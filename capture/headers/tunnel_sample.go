@@ -11,10 +11,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// TunnelSample measures which tunnels packets travel in, from a sample at equal
-// distances: every packet at first, every second one once the sample is full, and so on.
-// The sample depends on the stream alone. Each time the stream doubles, some two thousand
-// more packets are decoded. The zero value is ready for use.
+// TunnelSample measures which tunnels packets travel in, from a sample at equal distances:
+// every packet at first, every second one once the sample is full, and so on. The sample
+// depends only on the stream. Each time the stream doubles, some two thousand more packets are
+// decoded. The zero value is ready for use.
 type TunnelSample struct {
 	kinds [4096]Tunnel
 	n     int

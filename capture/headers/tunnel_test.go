@@ -114,7 +114,7 @@ func TestTunnelLink(t *testing.T) {
 	}
 }
 
-// TestTunnelDepth checks that only so many nested tunnels are opened.
+// TestTunnelDepth checks the limit of nested tunnels.
 func TestTunnelDepth(t *testing.T) {
 	data := packet4
 	for range 50 {
@@ -148,7 +148,7 @@ func TestTunnelOf(t *testing.T) {
 	}
 }
 
-// Packets of raw IP, alone and in tunnels.
+// Packets of raw IP, bare and in tunnels.
 const (
 	plainUDP = "\x45\x00\x00\x1c\x00\x01\x00\x00\x40\x11\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02" + "\x00\x05\x00\x06\x00\x08\x00\x00"
 	inGRE    = "\x45\x00\x00\x34\x00\x01\x00\x00\x40\x2f\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02" + "\x00\x00\x08\x00" + plainUDP

@@ -40,8 +40,8 @@ func (w *walk) vxlanGPE() step {
 	return w.nextProtocol(next)
 }
 
-// nextProtocol reads what the next protocol field of VXLAN-GPE announces, which LISP-GPE
-// has too (RFC 9305, section 4).
+// nextProtocol reads the packet that the next protocol field of VXLAN-GPE announces. LISP-GPE
+// has the field, too (RFC 9305, section 4).
 func (w *walk) nextProtocol(next uint8) step {
 	switch next {
 	case 1:
@@ -121,7 +121,7 @@ func (w *walk) l2tp() (s step, length int) {
 		return stop, 0
 	}
 	w.o += 2
-	length = 1 << 16 // without a length field, what UDP says
+	length = 1 << 16 // without a length field, the length of UDP
 	if flags&hasLength != 0 && w.left() >= 2 {
 		length = int(w.be16(0))
 		w.o += 2

@@ -9,21 +9,21 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Unopened says why no IP header was looked for in a frame: it holds what is not known here,
-// or what is encrypted. Protocols that are known to carry no IP, such as ARP and LLDP, and
-// frames that were cut short are no such frames.
+// Unopened says why no IP header was looked for in a frame: its payload is unknown here, or
+// encrypted. Frames of protocols that are known to carry no IP, such as ARP and LLDP, and
+// truncated frames do not count.
 type Unopened struct {
-	Number uint32 // what Kind says
-	Kind   uint8  // 0 for others that are not told apart
+	Number uint32 // the number of Kind: an ethertype or the like
+	Kind   uint8  // 0 for others, which are not distinguished
 }
 
-// What may be not opened, and what numbers it.
+// Kinds of frames that are not opened, and their numbers.
 const (
 	unopenedLink   = iota + 1 // a link type, by its number
 	unopenedType              // an ethertype
 	unopenedSAP               // a service access point of 802.2
 	unopenedPPP               // a PPP protocol
-	unopenedMPLS              // what lies below a label stack; no number
+	unopenedMPLS              // the packet below a label stack; no number
 	unopenedMACsec            // encrypted frames of 802.1AE; no number
 	unopenedWiFi              // encrypted frames of 802.11; no number
 )
@@ -55,8 +55,8 @@ func (w *walk) unknown(kind uint8, number uint32) step {
 	return stop
 }
 
-// Unopened says what was not opened in frame i of b, which Decode describes as one without IP.
-// It reports false if nothing was left unopened. It panics if b has no frame i.
+// Unopened returns the part of frame i of b that was not opened, which Decode describes as one
+// without IP. It reports false if nothing was left unopened. It panics if b has no frame i.
 func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	f := &b.Frames[i]
 	data := b.Data(i)
@@ -81,7 +81,7 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 // maxUnopened is how many kinds of frames that were not opened are counted apart.
 const maxUnopened = 32
 
-// UnopenedCounts count frames that were not opened, by what they hold: at most 32 kinds, of
+// UnopenedCounts count frames that were not opened, by their payload: at most 32 kinds, of
 // which a new one takes the place of the rarest. The zero value is ready for use.
 type UnopenedCounts struct {
 	kinds  [maxUnopened]UnopenedCount

@@ -9,14 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// step says what lies at the offset that a walk has reached.
+// step is the kind of header at the offset of a walk.
 type step uint8
 
 const (
 	stop    step = iota // nothing that leads to an IP header
 	atLink              // a frame of walk.link
 	atEther             // an Ethernet header
-	atType              // what the ethertype in walk.typ announces
+	atType              // the header that the ethertype in walk.typ announces
 	atLLC               // an 802.2 header
 	atPPP
 	atMPLS

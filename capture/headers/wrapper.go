@@ -8,9 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// ppi skips a per-packet information header (CACE Technologies, "PPI: Per-Packet
-// Information Header Specification", version 1.0.7), which names the link type of what
-// follows.
+// ppi skips a per-packet information header (CACE Technologies, "PPI: Per-Packet Information
+// Header Specification", version 1.0.7), which names the link type of the packet behind it.
 func (w *walk) ppi() step {
 	const minimum = 8
 	if w.left() < minimum {
@@ -30,8 +29,8 @@ func (w *walk) ppi() step {
 	return atLink
 }
 
-// ppiHasFCS looks among the fields of a header for that of 802.11, whose flags say whether
-// a frame check sequence follows the frame (section 4.1.2).
+// ppiHasFCS looks among the fields of a header for the field of 802.11, whose flags say
+// whether a frame check sequence follows the frame (section 4.1.2).
 func ppiHasFCS(d []byte) bool {
 	const header, head, common, flags, hasFCS, aligned = 8, 4, 2, 8, 1, 1
 	for o := header; o+head <= len(d); {
@@ -47,7 +46,7 @@ func ppiHasFCS(d []byte) bool {
 	return false
 }
 
-// pktap skips the header of macOS's PKTAP, which names the link type of what follows.
+// pktap skips the header of macOS's PKTAP, which names the link type of the packet behind it.
 // Records without a packet lead nowhere.
 func (w *walk) pktap() step {
 	const minimum, packet = 108, 1

@@ -34,7 +34,7 @@ func skipCaptureHeaders(msgs []digest.Message, b *capture.Batch, from int) {
 	}
 }
 
-// copyTo copies what of the frame has room in dst.
+// copyTo copies the part of the frame that fits dst.
 func (f *nonIPFrame) copyTo(dst, buf []byte) {
 	src := buf[f.payload:][:f.size+f.gapLen]
 	n := copy(dst, f.head[:])

@@ -128,8 +128,8 @@ func TestCapturesOfRadios(t *testing.T) {
 	}
 }
 
-// TestRadioAddresses checks that ignored addresses do not count, but all else of a frame
-// does, also beside bytes that are left out.
+// TestRadioAddresses checks that ignored addresses do not count, but the rest of a frame does,
+// also with bytes left out.
 func TestRadioAddresses(t *testing.T) {
 	cfg := Config{Kind: L3, Ignore: IgnoreAlso(MAC)}
 	qos := dataFrame(0x42, 7)

@@ -24,8 +24,8 @@ const (
 	// Frame is the captured bytes and the length on the wire, without a capture's own
 	// header (see CaptureHeader).
 	Frame
-	// Inner is like L3, for headers decoded with DecoderConfig.Inner. If a tunnel carries
-	// a frame without an IP header, the identity is that of the carried frame.
+	// Inner is like L3, for headers decoded with DecoderConfig.Inner. If a tunnel carries a
+	// frame without an IP header, the identity of the carried frame is used.
 	Inner
 )
 
@@ -43,9 +43,9 @@ func ParseKind(s string) (Kind, error) {
 // Fields is a set of header fields that an identity leaves out.
 type Fields uint32
 
-// The fields. Fields of IP are those of the decoded header. Hardware addresses are part
-// of the identities of whole frames and of frames without IP; VLAN tags are part of those
-// of whole frames only.
+// The fields. Fields of IP are fields of the decoded header. Hardware addresses are part of
+// the identities of whole frames and of frames without IP; VLAN tags are part of the
+// identities of whole frames only.
 const (
 	TTL        Fields = 1 << iota // IPv4 time to live, IPv6 hop limit
 	DSCP                          // upper six bits of the IPv4 TOS, or of the IPv6 traffic class

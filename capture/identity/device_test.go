@@ -10,7 +10,7 @@ import (
 )
 
 // TestIdentityWithoutDevices checks that a packet is the same behind each header, whatever the
-// header says, and that its addresses are those that it has without.
+// header says, and that its addresses are the same as without.
 func TestIdentityWithoutDevices(t *testing.T) {
 	for _, datagram := range [][]byte{packet4, packet6} {
 		want := identityOf(Config{}, capture.LinkRaw, datagram)

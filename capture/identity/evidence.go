@@ -70,8 +70,7 @@ func (g *Identity) doubtHeaders(b *capture.Batch, from int, h []headers.Header) 
 	}
 }
 
-// doubtHeader looks at frame from+i, which h describes, and which is not among those of
-// addNonIP.
+// doubtHeader looks at frame from+i, which h describes, and which addNonIP does not have.
 func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header) {
 	d := b.Data(from + i)
 	end, limit := h.End, uint64(h.Start)+uint64(g.limit)
@@ -98,7 +97,7 @@ func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header)
 	}
 }
 
-// evidence says what the part of a packet that was captured tells about all of it.
+// evidence says how far the captured part of a packet identifies the whole.
 type evidence uint8
 
 const (
@@ -107,8 +106,8 @@ const (
 	conclusive                   // it numbers the packet
 )
 
-// evidence looks at the beginning of an IP datagram. length is what counts for all of it if
-// its header does not state a length.
+// evidence looks at the beginning of an IP datagram. length is its length if its header does
+// not state one.
 func (g *Identity) evidence(ip []byte, length int) evidence {
 	r := remnant{ignore: g.ignore}
 	if !r.read(ip, length) {
@@ -125,8 +124,8 @@ func (g *Identity) evidence(ip []byte, length int) evidence {
 	return max(e, evidenceOf(ip[in.Start:in.End]))
 }
 
-// evidenceOf looks at a datagram within another. Identities ignore fields of the outer one
-// alone.
+// evidenceOf looks at a datagram within another. Identities ignore fields only of the outer
+// one.
 func evidenceOf(ip []byte) evidence {
 	r := remnant{}
 	if !r.read(ip, len(ip)) {
@@ -193,17 +192,17 @@ func (r *remnant) numberedByIP() bool {
 	return false
 }
 
-// What identified wants to see behind the IP header: the numbers of TCP, and in most
+// The bytes that identified needs behind the IP header: the numbers of TCP, and in most
 // protocols the checksum.
 const (
 	leastTCP   = 12
 	leastOther = 8
 )
 
-// identified reports whether the identification of IPv4 numbers the packet. Some senders
-// give all packets the same one, as generators of traffic do. So some of what follows the
-// header must be there, too. A header whose checksum is wrong may say anything. One that was
-// left to a network card is 0.
+// identified reports whether the identification of IPv4 numbers the packet. Some senders give
+// all packets the same one, as generators of traffic do. So some of the payload must be there,
+// too. A header with a wrong checksum is no evidence. A checksum that was left to a network
+// card is 0.
 func (r *remnant) identified() bool {
 	if r.ignore&IPID != 0 || r.ip[4]|r.ip[5] == 0 {
 		return false
@@ -242,8 +241,8 @@ func (r *remnant) numberedAbove() bool {
 	return false
 }
 
-// hasPayload reports whether the TCP segment at offset o surely carries payload: the
-// numbers of one that carries none are those of the next.
+// hasPayload reports whether the TCP segment at offset o surely carries payload: a segment
+// without payload has the numbers of the next.
 func (r *remnant) hasPayload(o int) bool {
 	const least, most = 20, 60 // of a header
 	size := most
@@ -268,10 +267,10 @@ func (r *remnant) isSequenced(o int) bool {
 	return at+4 <= len(r.ip)
 }
 
-// checksummed reports whether the header above IP has a checksum over the payload. One that
-// was left to a network card covers nothing, and one of UDP what UDP's own length says. That
-// of a tunnel says nothing either: what it covers has checksums of its own, so that packets
-// differ in it by their addresses and lengths alone.
+// checksummed reports whether the header above IP has a checksum over the payload. A checksum
+// that was left to a network card covers nothing, and a UDP checksum covers UDP's own length.
+// A tunnel's checksum is no evidence either: its payload has checksums of its own, so packets
+// differ in it only by their addresses and lengths.
 func (r *remnant) checksummed() bool {
 	switch r.h.Proto {
 	case iana.ProtoTCP:
@@ -296,7 +295,7 @@ func (r *remnant) checksummed() bool {
 	return is != 0 && (r.h.Proto == iana.ProtoICMP || is != r.pseudo(r.length-o) && is != r.pseudo(0))
 }
 
-// quoted says what is known of the packet that an ICMP error holds.
+// quoted returns the evidence of the packet that an ICMP error holds.
 func (r *remnant) quoted() evidence {
 	const header = 8 // RFC 792; RFC 4443, section 3
 	o := int(r.h.L4)
@@ -320,9 +319,9 @@ func (r *remnant) isError(o int) bool {
 	return false
 }
 
-// pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which is what a
-// sender leaves in the place of a checksum that its network card is to fill in. Senders
-// leave the length out where the card also cuts the segment.
+// pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which a sender leaves
+// in the place of a checksum that its network card is to fill in. Senders leave the length out
+// where the card also cuts the segment.
 func (r *remnant) pseudo(length int) uint16 {
 	from, to := 12, 20
 	if r.h.Version == 6 {

@@ -9,8 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// alone has for each field a frame, and the same one with this field changed and nothing
-// else.
+// alone has for each field a frame, and the same one with only this field changed.
 func alone() map[string][2][]byte {
 	v4, v6 := ether(iana.TypeIPv4, packet4), ether(iana.TypeIPv6, packet6)
 	tag := func(id int) []byte { return ether(iana.TypeVLAN, join(be16(id), be16(iana.TypeIPv4), packet4)) }
@@ -29,7 +28,7 @@ func alone() map[string][2][]byte {
 	}
 }
 
-// TestFieldsAlone ignores each field, alone and beside all others but one: frames that
+// TestFieldsAlone ignores each field, by itself and with all others but one: frames that
 // differ in a field are copies where it is ignored, and only there.
 func TestFieldsAlone(t *testing.T) {
 	frames := alone()

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// Config says what makes two packets the same packet. The zero value compares IP
-// datagrams without the fields that routers change.
+// Config defines which packets are equal. The zero value compares IP datagrams without the
+// fields that routers change.
 type Config struct {
 	Kind   Kind
 	Ignore Ignore // fields that are left out
@@ -24,8 +24,8 @@ type Config struct {
 // ignored returns the fields that are left out.
 func (c Config) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 
-// Uneven reports whether equal packets may differ in their Integrity: in how much of them was
-// captured, or in a checksum over what they carry.
+// Uneven reports whether equal packets may differ in their Integrity: in their captured
+// length, or in a checksum over their payload.
 func (c Config) Uneven() bool {
 	return c.Bytes > 0 || c.ignored()&(L4Checksum|TCPSeq|NAT) != 0
 }
@@ -145,9 +145,9 @@ func (g *Identity) wholeDatagrams(msgs []digest.Message, b *capture.Batch, from 
 
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// FromFrames decodes the frames from to from+len(protocols)-1 of b, writes what their IP
-// headers carry to protocols, and returns the identities that FromHeaders would return.
-// It is faster, since most datagrams that are not copied need no Header.
+// FromFrames decodes the frames from to from+len(protocols)-1 of b, writes their IP protocols
+// to protocols, and returns the identities that FromHeaders would return. It is faster, since
+// most datagrams that are not copied need no Header.
 func (g *Identity) FromFrames(protocols []headers.Protocol, b *capture.Batch, from int) *Messages {
 	if g.short {
 		g.begin(b, len(protocols))
@@ -225,8 +225,8 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 type Messages struct {
 	buf       []byte           // of the batch: holds msgs
 	edits     []edit           // of buf, while msgs are digested
-	msgs      []digest.Message // one for each frame; those of frames in nonIP do not count
-	datagrams bool             // msgs are those of zeroCopyDatagram
+	msgs      []digest.Message // one for each frame; frames in nonIP do not count
+	datagrams bool             // zeroCopyDatagram has made msgs
 	nonIP     []nonIPFrame     // frames without IP
 	copied    []byte           // holds copies, the messages of nonIP
 	copies    []digest.Message

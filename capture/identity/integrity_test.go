@@ -18,7 +18,7 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// integrityOf judges a frame that has so many bytes on the wire.
+// integrityOf judges a frame with a length on the wire.
 func integrityOf(cfg headers.DecoderConfig, link capture.LinkType, data []byte, wire int) Integrity {
 	b := newBatch(link, data)
 	b.Frames[0].WireLen = uint32(wire)
@@ -42,7 +42,7 @@ func plainSum(parts ...[]byte) uint16 {
 	return uint16(sum)
 }
 
-// TestOnesSum compares the sum with that of the RFC, and with its example.
+// TestOnesSum compares the sum with the RFC's algorithm and example.
 func TestOnesSum(t *testing.T) {
 	swapped := func(sum uint16) uint16 { return sum<<8 | sum>>8 }
 	if got := swapped(foldOnes(onesSum(0, []byte{0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7}))); got != 0xddf2 {
@@ -259,7 +259,7 @@ func statusOf(h *headers.Header, line string) (Integrity, bool) {
 }
 
 // FuzzIntegrity checks that no bytes lead to a panic, that a sum is right by the RFC, and that
-// what is right is no longer when a bit changes.
+// a right one becomes wrong if a bit changes.
 func FuzzIntegrity(f *testing.F) {
 	for _, p := range summedSegments(f, []byte("payload")) {
 		f.Add(p, uint32(len(p)), uint16(30))

@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// Frames without IP are compared by what stations send to each other: destination,
-// source, ethertype and payload. What the wire or a tap adds does not count. Ethertype 0
-// stands for 802.2. Zeros stand for the destination that cooked headers lack.
+// Frames without IP are compared by destination, source, ethertype and payload. Additions of
+// the wire or of a tap do not count. Ethertype 0 stands for 802.2. Zeros stand for the
+// destination that cooked headers lack.
 const nonIPHead = 6 + 6 + 2
 
 // tweakNonIP is the top byte of the tweak of such identities. The length of the payload

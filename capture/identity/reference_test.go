@@ -66,7 +66,7 @@ func (g *Identity) view(b *capture.Batch, i int, h *headers.Header, base uint32)
 }
 
 // copy copies src without the tags, as far as dst has room. A tag is two bytes of control
-// information and the type of what follows. So the type in the last tag replaces the type
+// information and the type of the next header. So the type in the last tag replaces the type
 // that announced the first one.
 func (v *view) copy(dst, src []byte) {
 	if v.tagEnd == 0 {
@@ -135,8 +135,8 @@ func (v *view) clearPacket(dst, frame []byte, ignore Fields) {
 	v.clearUpper(dst, frame, ignore)
 }
 
-// clearPorts zeroes what address translation changes besides addresses: ports, or the
-// identifier of an ICMP query (RFC 4787; RFC 5508, section 3.1).
+// clearPorts zeroes the fields that address translation changes, without addresses: ports, or
+// the identifier of an ICMP query (RFC 4787; RFC 5508, section 3.1).
 func (v *view) clearPorts(dst, frame []byte) {
 	const echoReply, echo = 0, 8
 	switch {

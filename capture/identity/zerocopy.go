@@ -18,10 +18,9 @@ import (
 //	IPv6   bytes 0, 2, 3 (of byte 1 the flow label alone), 6 after the first four
 //	       bits, 8 to 11; the payload length is that of the message
 //
-// If an IPv6 datagram was truncated or its payload length is 0, the length of the message
-// does not tell the payload length. Then the tweak is bytes 0 to 7, with 7 as the
-// version, and the message begins at byte 8. No other identity has a tweak that begins
-// like these.
+// If an IPv6 datagram was truncated or its payload length is 0, the length of the message does
+// not determine the payload length. Then the tweak is bytes 0 to 7, with 7 as the version, and
+// the message begins at byte 8. No other identity has a tweak that begins like these.
 
 // canShorten reports whether the tweak can hold the beginning of datagrams. All fields in
 // routerFields must be left out, since the tweak has no room for them.
@@ -67,7 +66,7 @@ func zeroCopyFrames(msgs []digest.Message, all []capture.Frame) {
 // it, less the ignored fields.
 const MessageStart = 12
 
-// truncatedStart is the same for those of tweakLayout.truncated.
+// truncatedStart is the same for the messages of tweakLayout.truncated.
 const truncatedStart = 8
 
 // tweak returns the tweak of a datagram that starts with two words.

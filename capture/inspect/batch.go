@@ -36,7 +36,7 @@ type Batch struct {
 	// set.
 	prefixes []digest.Digest
 	prefixed bool
-	// doubts are those of whole packets, and prefixDoubts those of prefixes.
+	// doubts are about whole packets, and prefixDoubts about prefixes.
 	doubts, prefixDoubts []doubt
 
 	noTime, nonIP, truncated uint64
@@ -58,7 +58,7 @@ func (n *Inspector) NewBatch() *Batch {
 	}
 }
 
-// Prepare decodes and digests the packets of b, and describes those of the sample. It
+// Prepare decodes and digests the packets of b, and describes the packets of the sample. It
 // allocates only when b is larger than all batches before.
 func (p *Batch) Prepare(b *capture.Batch) {
 	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]

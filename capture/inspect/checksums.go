@@ -7,8 +7,8 @@ import (
 )
 
 // Checksums count the copies at a point by the checksum of TCP, UDP or ICMP, as
-// identity.IntegrityOf judges it: what was seen first there, and what was seen again. A packet
-// counts once for each copy. Packets without a checksum that can be verified do not count.
+// identity.IntegrityOf judges it: first sightings there, and copies. A packet counts once for
+// each copy. Packets without a checksum that can be verified do not count.
 type Checksums struct {
 	FirstValid uint64 `json:"first_valid"`
 	FirstWrong uint64 `json:"first_wrong"`
@@ -26,10 +26,10 @@ func (s *sighting) verify(integrity identity.Integrity) {
 	}
 }
 
-// checksums are those of all points, by their numbers.
+// checksums has the counts of all points, by their numbers.
 type checksums []Checksums
 
-// add counts a copy that stands for so many.
+// add counts a copy that stands for weight copies.
 func (c *checksums) add(first, copied *sighting, weight uint64) {
 	for int(max(first.point, copied.point)) >= len(*c) {
 		*c = append(*c, Checksums{})

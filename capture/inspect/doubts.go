@@ -17,7 +17,8 @@ const (
 )
 
 // doubtReader reads the doubts about packets of a group. Identities of inspections leave the
-// checksum out, and compare it beside the digest. So it has an identity of its own.
+// checksum out, and it is compared separately from the digest. So it has an identity of its
+// own.
 type doubtReader struct {
 	identity *identity.Identity
 	of       [capture.GroupSize]doubt
@@ -37,8 +38,8 @@ func (r *doubtReader) read(all []identity.Doubt) {
 	}
 }
 
-// alike counts a packet that is known by a checksum alone, if it equals one within the
-// widest window. Nothing else is concluded from it.
+// alike counts a packet that is known only by a checksum, if it equals one within the widest
+// window. Nothing else is concluded from it.
 func (m *measure) alike(e *entry, s *sighting) {
 	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
 		m.checksumOnly += s.weight()

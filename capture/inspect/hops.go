@@ -18,10 +18,10 @@ func (c *cell) addHops(first, copied *sighting, weight uint64) {
 	c.hops[step] += weight
 }
 
-// routers returns how many routers lie between most copies whose time to live differs. What
-// lies between two points is always the same: where no step stands for most copies of a
-// pair, senders or balancers choose times to live. It returns 0 unless it can say so for
-// most copies.
+// routers returns how many routers lie between most copies whose time to live differs. The
+// path between two points is always the same: where no step stands for most copies of a pair,
+// senders or balancers choose times to live. It returns 0 unless it can say so for most
+// copies.
 func (m *matrix) routers() int {
 	pairs := map[cellKey]map[int]uint64{}
 	for key, c := range m.cells {

@@ -111,8 +111,8 @@ func TestSnapLengths(t *testing.T) {
 	}
 }
 
-// TestTooLittleCaptured compares no packets that cannot be known, and concludes nothing from
-// a checksum alone.
+// TestTooLittleCaptured compares no undecidable packets, and concludes nothing from only a
+// checksum.
 func TestTooLittleCaptured(t *testing.T) {
 	for _, c := range []struct {
 		name                      string

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// DefaultWindow and DefaultMemory are what a Config of zeros stands for.
+// DefaultWindow and DefaultMemory are the defaults of a Config of zeros.
 const (
 	DefaultWindow = time.Second
 	DefaultMemory = 256 << 20
@@ -23,7 +23,7 @@ const tagFields = traits.PointVLAN | traits.PointVNI
 
 // Config says how a stream is inspected.
 type Config struct {
-	// Window is how far apart equal packets may lie that are looked at, before or after.
+	// Window is the largest distance of equal packets that are compared, before or after.
 	Window time.Duration
 	// Memory bounds the bytes that remembered packets take. Counters take at most 20 MiB more.
 	Memory int

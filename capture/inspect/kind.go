@@ -4,10 +4,10 @@ package inspect
 
 import "strings"
 
-// difference says in what a copy differs from what it copies: a set of the bits below.
+// difference says how a copy differs from its original: a set of the bits below.
 type difference uint16
 
-// In what copies differ.
+// The differences of copies.
 const (
 	vlanKind      difference = 1 << iota // VLAN tags
 	macKind                              // hardware addresses
@@ -17,7 +17,7 @@ const (
 	tunnelKind                           // the tunnel, or whether there is one
 	truncatedKind                        // how much was captured
 	checksumKind                         // of the transport protocol, where a network card was to fill it in
-	paddingKind                          // what follows the packet in its frame
+	paddingKind                          // bytes behind the packet in its frame
 	linkKind                             // other headers before the packet
 	lanKind                              // the path through a redundant network
 	allKinds      = iota

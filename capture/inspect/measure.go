@@ -161,8 +161,8 @@ func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, fram
 	}
 }
 
-// copy counts a packet that differs from what it copies, as no sender makes it differ, for
-// so many. first is the one of both with the earlier time.
+// copy counts, as weight packets, a packet that differs from its original as no sender makes
+// it differ. first is the earlier of the two.
 func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint64) {
 	m.kinds[k] += weight
 	m.delayed[m.span(delay)] += weight
@@ -182,8 +182,8 @@ func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint
 	m.matrix.add(first, copied, delay, weight)
 }
 
-// span returns the number of the first window that a delay fits in. It is at most the
-// widest window, or what was seen earlier than it would lie further back.
+// span returns the number of the first window that a delay fits in. It is at most the widest
+// window, or the earlier sighting would lie further back.
 func (m *measure) span(delay uint64) int {
 	for w, span := range m.owner.windows {
 		if delay <= uint64(span) {
@@ -193,10 +193,10 @@ func (m *measure) span(delay uint64) int {
 	return windows - 1
 }
 
-// All packets of the first 2^18 are measured, then those whose digests have some bits 0: one of
-// four of the next 2^18, and from there on one of 16. The sample has a packet and all its
-// copies, or none of them, and each counts for the packets that it stands for. Only the stream
-// decides what is sampled.
+// All packets of the first 2^18 are measured, then those whose digests have some bits 0: one
+// of four of the next 2^18, and from there on one of 16. The sample has a packet and all its
+// copies, or none of them, and each counts for the packets that it stands for. The sample
+// depends only on the stream.
 const (
 	allBits  = 18 // log2 of how many packets are all measured
 	maxLevel = 4  // log2 of the packets that one stands for, at last

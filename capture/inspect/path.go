@@ -18,8 +18,8 @@ type PathCount struct {
 	Missed uint64 `json:"missed"`
 }
 
-// pathNames are those of classes of paths. The paths of a ring have one for each port that
-// a frame was sent at, whatever network it comes from.
+// pathNames are the names of classes of paths. The paths of a ring have one for each port that
+// a frame was sent at, for any network.
 var pathNames = [pathClasses]string{"LAN A", "LAN B", "HSR A", "HSR B"}
 
 const pathClasses = 4
@@ -42,7 +42,7 @@ func (s *sighting) renumbered(o *sighting) bool {
 }
 
 // add counts a packet, unless it came on its path before. In a ring, a frame to one station
-// passes each link in one direction, so others alone count.
+// passes each link in one direction, so only multicast frames count there.
 func (p *paths) add(e *entry, s *sighting) {
 	path := s.path()
 	if path == headers.NoPath || path.Ring() && s.flags&multicast == 0 {
@@ -71,7 +71,7 @@ func (p *paths) report() []PathCount {
 	return all
 }
 
-// or returns a word for what makes points different, and LANs where there are any.
+// or returns a word for the kind of points, and LANs if there are any.
 func (p *paths) or(word string) string {
 	if p.frames != [pathClasses]uint64{} {
 		return word + " or LAN"

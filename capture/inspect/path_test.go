@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// redundant returns packets that a network of two paths has sent on both, but for those
-// that were lost on one of them. path sets the path of a packet.
+// redundant returns packets that a network of two paths has sent on both, without those lost
+// on one of them. path sets the path of a packet.
 func redundant(n int, path func(p *packet, second bool), lost func(i int, second bool) bool) (all []packet) {
 	for i := range n {
 		for _, second := range []bool{false, true} {
@@ -42,7 +42,7 @@ func onRing(p *packet, second bool) {
 	}
 }
 
-// loses drops each so many frames of both paths, and never both of a frame.
+// loses drops each nth frame of both paths, and never both copies of a frame.
 func loses(first, second int) func(i int, second bool) bool {
 	return func(i int, isSecond bool) bool {
 		if isSecond {
@@ -100,7 +100,7 @@ func TestOnePath(t *testing.T) {
 	}
 }
 
-// TestRenumbered tells packets that a sender repeated by their numbers, however soon they
+// TestRenumbered recognizes packets that a sender repeated by their numbers, however soon they
 // come. With --across they stay.
 func TestRenumbered(t *testing.T) {
 	var packets []packet

@@ -89,7 +89,7 @@ func (j *judgement) at(span int) (sum uint64) {
 }
 
 // window returns the number of the shortest window that finds nearly as many copies as the
-// best one, without what it removes that is no copy.
+// best one, without the removed packets that are no copies.
 func (n *Inspector) window(m *measure, j *judgement, r *Report) int {
 	var gains [windows]float64
 	found, best := uint64(0), 0.0
@@ -131,10 +131,10 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("packets that were not opened are copies here only if they differ in nothing")
 	}
 	if r.Undecidable > 0 {
-		add("%d packets were captured in too small a part to tell copies from other packets: capture more of each", r.Undecidable)
+		add("%d packets were truncated too short to distinguish copies from other packets: capture more of each", r.Undecidable)
 	}
 	if r.ChecksumOnly > 0 {
-		add("%d equal packets are known by a checksum of 16 bits alone, and do not count", r.ChecksumOnly)
+		add("%d equal packets are known only by a checksum of 16 bits, and do not count", r.ChecksumOnly)
 	}
 	switch {
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable+r.ChecksumOnly > 0:
@@ -144,7 +144,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("no packet equals another one within %v", r.Window)
 		return all
 	case r.Copies == 0:
-		add("all equal packets were sent again at one point: removing them would remove what senders sent")
+		add("all equal packets were sent again at one point: removing them would remove packets of the senders")
 		return all
 	case !c.Dedup && c.Removes <= 2*c.Wrong:
 		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
@@ -160,17 +160,17 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}
 	if len(c.Ignore) > 0 {
-		add("--ignore l4-checksum: %d copies differ in checksums that were left to a network card; those with the right ones stay", m.checksums)
+		add("--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
 	}
 	if c.IdentityBytes > 0 {
-		add("--identity-bytes %d: copies were captured in different lengths; packets that differ later than that count as equal", c.IdentityBytes)
+		add("--identity-bytes %d: copies were captured in different lengths; packets that differ only behind these bytes count as equal", c.IdentityBytes)
 	}
 	add("--window %v: %s", c.Window, lateness(c.Left))
 	if c.Across {
 		add("--across: all copies come from another %s, and packets that were sent again at one stay", m.paths.or("interface"))
 	}
 	if c.Keep == "flow" {
-		add("--keep flow, the default of what is written: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
+		add("--keep flow, the default for written packets: keeping the first of equal packets would split %d of %d sampled conversations", r.SplitConversations, r.SampledConversations)
 	}
 	if slices.Contains(c.Strip, "arista") {
 		add("--strip arista: most packets have the time header of a switch, which few analyzers read")

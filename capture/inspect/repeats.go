@@ -22,7 +22,7 @@ type repeats struct {
 // sameCounts count such packets.
 type sameCounts struct {
 	all     uint64
-	removed [windows][2]uint64 // those that a filter removes, anywhere and across
+	removed [windows][2]uint64 // packets that a filter removes, anywhere and across
 }
 
 // The sorts of packets. A packet that its sender numbers comes again only as a copy, or if a
@@ -30,8 +30,8 @@ type sameCounts struct {
 const (
 	unnumberedPacket = iota
 	numberedPacket
-	// alikePacket stands for packets that begin in the same way and end in another one.
-	// They are found where the first bytes are compared alone.
+	// alikePacket stands for packets that begin in the same way and end in another one. They
+	// are found if only the first bytes are compared.
 	alikePacket
 	// renumberedPacket stands for frames of a redundant network that a sender repeated:
 	// each has a number of its own there.
@@ -51,7 +51,7 @@ type protocolKey struct {
 // maxProtocols bounds the number of protocols with counters of their own.
 const maxProtocols = 512
 
-// protocol is what was sent again of one protocol.
+// protocol counts the repeated packets of one protocol.
 type protocol struct {
 	counts   [sorts][windows]uint64
 	examples [sorts][windows]Example
@@ -132,7 +132,7 @@ func (k protocolKey) String() string {
 	return cmp.Or(etherNames[k.ether], fmt.Sprintf("ethertype-%04x", k.ether))
 }
 
-// whatIs says what kind of packet was seen again.
+// whatIs names the kind of a repeated packet.
 func whatIs(sort int, s *sighting) string {
 	switch {
 	case sort == alikePacket:
@@ -147,7 +147,7 @@ func whatIs(sort int, s *sighting) string {
 	return "datagram sent again"
 }
 
-// whatTCP says what a segment is for.
+// whatTCP names the purpose of a segment.
 func whatTCP(s *sighting) string {
 	const syn, fin, rst = 2, 1, 4
 	switch flags := s.tcp; {

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Report says what was measured. Equal packets are Copies and NotCopies.
+// Report has the results of an inspection. Equal packets are Copies and NotCopies.
 type Report struct {
 	Packets uint64
 	// Sampled is how many packets each one stands for that was measured last. Above 1, the
@@ -20,30 +20,28 @@ type Report struct {
 	// recommendation compares them.
 	Equal  uint64
 	Copies uint64
-	// Kinds counts copies by what differs: the words vlan, mac, ttl,
-	// class, interface, tunnel, truncated, checksum, padding and link, joined by plus signs,
-	// or identical.
+	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
+	// tunnel, truncated, checksum, padding and link, joined by plus signs, or identical.
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
 	Hops   map[int]uint64
 	Matrix []traits.Cell
-	// Delays are those of all cells.
+	// Delays are the delays of all cells.
 	Delays []traits.Bin
 	// Routers is how many routers lie between the points of most copies whose time to live
 	// differs; 0 if there are none, or if it differs at random.
 	Routers int
 	// Paths has a row for each path of redundant networks, and none without them.
 	Paths []PathCount
-	// Checksums are those of copies that differ in something, by point.
+	// Checksums are the checksums of copies that differ in something, by point.
 	Checksums map[string]Checksums
 	// Points counts all packets by point.
 	Points map[string]uint64
 	// NotCopies are the equal packets that were sent again, by protocol.
 	NotCopies map[string]NotCopies
-	// The conversations are those of the first 2^18 packets. SplitConversations counts
-	// sampled conversations that removing copies would tear
-	// apart, of SampledConversations. TaggedConversations are those of them that differ in
-	// VLAN tags or tunnels.
+	// Conversations are sampled from the first 2^18 packets. SplitConversations counts sampled
+	// conversations that removing copies would tear apart, of SampledConversations.
+	// TaggedConversations counts the split ones that differ in VLAN tags or tunnels.
 	SplitConversations, TaggedConversations, SampledConversations uint64
 	Sides                                                         OneSided
 	Recommendation                                                Recommendation
@@ -52,9 +50,9 @@ type Report struct {
 	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
-	// Undecidable counts packets of which too little was captured, or is compared, to know
-	// them from others: they are compared with none. ChecksumOnly counts equal packets that
-	// are known by a checksum of 16 bits alone. They are not among Equal.
+	// Undecidable counts packets of which too little was captured, or is compared, to
+	// distinguish them: they are compared with none. ChecksumOnly counts equal packets that
+	// are known only by a checksum of 16 bits. They are not among Equal.
 	Undecidable, ChecksumOnly uint64
 	// Forgotten counts packets that made room for others within the window. Their copies
 	// were missed.
@@ -70,7 +68,7 @@ type NotCopies struct {
 	Example Example
 }
 
-// Report returns what was measured so far. It takes time linear in what it returns.
+// Report returns the results so far. It takes time linear in the size of the report.
 func (n *Inspector) Report() *Report {
 	m := n.measured()
 	j := n.judge(m)
@@ -104,7 +102,7 @@ func (n *Inspector) Report() *Report {
 // chance, since a fragment may look like a packet that was captured in part.
 const fewParts = 0.05
 
-// measured returns what was measured under the identity that finds the copies.
+// measured returns the results under the identity that finds the copies.
 func (n *Inspector) measured() *measure {
 	if n.prefix == nil {
 		return n.whole
@@ -159,7 +157,7 @@ func (r *repeats) report(isCopy func(sort, span int) bool) map[string]NotCopies 
 // judgement says which packets that differ in nothing from an earlier one are copies.
 type judgement struct {
 	same  *[sorts][windows]sameCounts
-	reach [sorts]int // copies lie within so many of the windows
+	reach [sorts]int // number of the first windows that copies lie within
 }
 
 // A feed that delivers packets twice does so with many of them.

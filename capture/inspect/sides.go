@@ -31,8 +31,8 @@ const maxFlows = 1 << 13
 // sides is a sample of the flows of both analyzers.
 type sides struct{ whole, tagged traits.Sample[directions] }
 
-// directions has two bits for the directions of all packets of a flow, and then two for
-// those of kept ones.
+// directions has two bits for the directions of all packets of a flow, and then two for the
+// directions of kept ones.
 type directions uint8
 
 func newSides() sides {
@@ -62,7 +62,7 @@ func (s *sides) report() (o OneSided) {
 	return o
 }
 
-// countSides counts all flows of a sample, and those of kept packets.
+// countSides counts all flows of a sample, and the flows of kept packets.
 func countSides(flows *traits.Sample[directions]) (all, kept Sides) {
 	flows.Each(func(seen directions) {
 		all.add(seen & 3)

@@ -27,7 +27,7 @@ type sighting struct {
 	labels uint32 // hash of the identifiers of other headers before IP
 	mac    uint32 // hash of the hardware addresses
 	outer  uint32 // hash of the headers around the packet in a tunnel, 0 without
-	behind uint32 // hash of what follows the packet in its frame, 0 for nothing
+	behind uint32 // hash of the bytes behind the packet in its frame, 0 for none
 	bytes  uint32 // captured bytes of the packet
 	device uint32 // of the capture point, without VLAN and tunnel: see Inspector.deviceOf
 	point  uint16 // its number
@@ -57,7 +57,7 @@ const (
 	wrongSum              // it is wrong
 )
 
-// origin is what else is known of a packet in its batch, as hashes.
+// origin has further traits of a packet in its batch, as hashes.
 type origin struct {
 	place        uint64 // all that makes a point
 	tags         uint64 // the part of it that is in the packet: VLANs and tunnels
@@ -78,8 +78,8 @@ type describer struct {
 	scratch []byte
 }
 
-// describe fills s and o with what can be known of frame i of b alone. h is the header of
-// the frame.
+// describe fills the parts of s and o that follow from frame i of b by itself. h is the header
+// of the frame.
 func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h *headers.Header) {
 	f := &b.Frames[i]
 	data := b.Data(i)
@@ -149,7 +149,7 @@ func (d *describer) around(s *sighting, b *capture.Batch, i int, h *headers.Head
 	s.outer = uint32(maphash.Bytes(seed, d.scratch)) | 1
 }
 
-// network adds what the IP header and the one behind it say. ip is the packet.
+// network adds the traits of the IP header and the one behind it. ip is the packet.
 func (s *sighting) network(ip []byte, h *headers.Header) {
 	if h.Version == 0 {
 		s.proto = headers.NonIP

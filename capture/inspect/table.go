@@ -71,10 +71,10 @@ type packetTable struct {
 	forgotten uint64
 	several   bool // capture points, so that across means something
 	arenas    []*layout.Arena
-	touched   uint32 // what warm has read, so that no compiler leaves it out
+	touched   uint32 // sum of warm's reads, so that no compiler leaves them out
 }
 
-// newTable makes a table that grows to so many bytes, and to a mebibyte in any case.
+// newTable makes a table that grows to memory bytes, and to a mebibyte in any case.
 func newTable(memory int, window int64) *packetTable {
 	t := &packetTable{span: uint32(min(window>>tickBits+1, math.MaxInt32)), most: minSets}
 	for t.most*2*setBytes <= memory {
@@ -120,8 +120,8 @@ func (t *packetTable) bytes() int {
 	return len(t.heads)*ways*slotBytes + cap(t.histories)*int(unsafe.Sizeof(history{}))
 }
 
-// warm touches what the lookups of some packets will. These loads overlap, where lookups
-// wait for one after another: a packet then takes half the time.
+// warm touches the memory that the lookups of some packets will touch. These loads overlap,
+// where lookups wait for one after another: a packet then takes half the time.
 func (t *packetTable) warm(d []digest.Digest, seen []sighting) {
 	touched := uint32(0)
 	for i := range d {
@@ -150,7 +150,7 @@ func (h *head) victim(now uint32) (at int, age int32) {
 		if tag == 0 {
 			return i, math.MaxInt32
 		}
-		// What lies ahead of a time that went back is as old as what lies behind it.
+		// After time went back, entries ahead of it are as old as entries behind it.
 		a := int32(now - h.latest[i])
 		if a = max(a, -a); a > age {
 			at, age = i, a
@@ -200,8 +200,7 @@ func (t *packetTable) add(d *digest.Digest, time int64) *entry {
 	h := &t.heads[set]
 	victim, age := h.victim(now)
 	if uint32(age) <= t.span {
-		// Packets that differ in their checksums alone share a set however large the table
-		// is.
+		// Packets that differ only in their checksums share a set however large the table is.
 		if len(t.heads) < t.most && h.same(tagOf(d[0])) < ways/2 {
 			t.grow()
 			return t.add(d, time)
@@ -277,7 +276,7 @@ func (t *packetTable) past(e *entry) *history {
 // verdicts has a bit for each window in which a packet is removed.
 type verdicts struct{ anywhere, across uint8 }
 
-// count adds a packet that stands for so many.
+// count adds a packet that stands for weight packets.
 func (v verdicts) count(removed *[windows][2]uint64, weight uint64) {
 	for w := range removed {
 		removed[w][0] += weight * uint64(v.anywhere>>w&1)
@@ -287,7 +286,7 @@ func (v verdicts) count(removed *[windows][2]uint64, weight uint64) {
 
 const allWindows = 1<<windows - 1
 
-// judge says which filters remove s, and remembers what they keep.
+// judge says which filters remove s, and remembers which packets they keep.
 func (t *packetTable) judge(e *entry, s *sighting, spans *[windows]int64) (v verdicts) {
 	if e.history == 0 && (s.device != e.device || !t.several) && distance(s.time, e.time) <= uint64(spans[0]) {
 		v.anywhere = allWindows // and nothing is kept
@@ -316,13 +315,13 @@ func (t *packetTable) judge(e *entry, s *sighting, spans *[windows]int64) (v ver
 	return v
 }
 
-// restart makes s the first sighting of its packet. What filters have kept stays.
+// restart makes s the first sighting of its packet. Packets that filters have kept stay.
 func (t *packetTable) restart(e *entry, s *sighting) {
 	t.past(e)
 	e.restart(s)
 }
 
-// distance returns how far two times lie apart.
+// distance returns the distance of two times.
 func distance(a, b int64) uint64 {
 	if a < b {
 		a, b = b, a

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// replies maps types of ICMP and ICMPv6 messages to those that answer them, and back.
+// replies maps types of ICMP and ICMPv6 messages to the types that answer them, and back.
 var replies = func() (all [2]map[uint16]uint16) {
 	for i, pairs := range [2][][2]uint16{
 		{{8, 0}, {13, 14}, {15, 16}, {10, 9}, {17, 18}},
@@ -31,8 +31,8 @@ var replies = func() (all [2]map[uint16]uint16) {
 // protocol in base64 (https://github.com/corelight/community-id-spec). Of ICMP and ICMPv6 the
 // ports are type and code.
 //
-// TCP, UDP and SCTP without ports have none: such a key is that of a fragment, and those
-// programs put fragments together. It appends nothing then, or if an address is not valid.
+// TCP, UDP and SCTP without ports have none: such a key belongs to a fragment, and those
+// programs reassemble fragments. It appends nothing then, or if an address is not valid.
 func AppendCommunityID(text []byte, src, dst netip.Addr, proto uint8, srcPort, dstPort uint16) []byte {
 	if !src.IsValid() || !dst.IsValid() || src.BitLen() != dst.BitLen() {
 		return text

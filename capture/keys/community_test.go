@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// communityVectors are those that the specification publishes for seed 0:
+// communityVectors are the vectors of the specification for seed 0:
 // baseline/baseline_deflt.json in https://github.com/corelight/community-id-spec.
 var communityVectors = []struct {
 	proto            uint8

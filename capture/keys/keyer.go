@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Layout of a key. Integers are big-endian, and what is not part of the key is zero.
+// Layout of a key. Integers are big-endian, and bytes that are not part of the key are zero.
 //
 //	IPv4, 16 bytes    addresses at 0 and 4; ports at 8 and 10; protocol at 12; VLAN flag
 //	                  at 13, and VLAN identifier at 14
@@ -112,8 +112,8 @@ func (k *Keyer) splitRead(b *capture.Batch, from int, h []headers.Header, first 
 	}
 }
 
-// TakeUnopened adds to c the frames that were not opened since the call before. Where keys are
-// hardware addresses alone, none are counted.
+// TakeUnopened adds to c the frames that were not opened since the call before. If all keys
+// are hardware addresses, none are counted.
 func (k *Keyer) TakeUnopened(c *headers.UnopenedCounts) {
 	if k.unopened != (headers.UnopenedCounts{}) {
 		c.Add(&k.unopened)
@@ -128,9 +128,8 @@ func (k *Keyer) gather(b *capture.Batch, from int, h []headers.Header) []*Keys {
 	return k.keys
 }
 
-// FromFrames decodes the frames from to from+n-1 of b, and returns what FromHeaders would.
-// It is faster, since most frames take the fast path of asm/headers, which needs no
-// Header.
+// FromFrames decodes the frames from to from+n-1 of b, and returns the same as FromHeaders. It
+// is faster, since most frames take the fast path of asm/headers, which needs no Header.
 func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	if k.macs {
 		return k.FromHeaders(b, from, k.decode(b, from, n))
@@ -152,8 +151,8 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	return k.gather(b, from, nil)
 }
 
-// list adds the frames from number at to end-1, of one link type, to the lists. A kernel
-// takes those that rule does.
+// list adds the frames from number at to end-1, of one link type, to the lists. A kernel takes
+// the frames that rule covers.
 func (k *Keyer) list(rule *kernels.Tuples, b *capture.Batch, from, at, end int) {
 	for at < end {
 		done, can := rule.List(&k.four, &k.six, k.msgs[at:end], uint32(at), b.Buf)
@@ -177,7 +176,7 @@ func (k *Keyer) WithoutIP() uint64 { return k.withoutIP }
 // keys have 0 there, if they have ports, so that flows of the same ends look like one.
 func (k *Keyer) WithoutPorts() uint64 { return k.withoutPorts }
 
-// countPortless counts those that h describes, which begin with frame from of b.
+// countPortless counts the frames that h describes, from frame from of b on.
 func (k *Keyer) countPortless(b *capture.Batch, from int, h []headers.Header) {
 	for i := range h {
 		if h[i].L4 == 0 || h[i].L4+4 > h[i].End {
@@ -186,7 +185,7 @@ func (k *Keyer) countPortless(b *capture.Batch, from int, h []headers.Header) {
 	}
 }
 
-// portsCut returns 1 if the ports of frame d lie behind what was captured of it, or if its
+// portsCut returns 1 if the ports of frame d lie behind its captured bytes, or if its
 // extension headers do, which say whether there are ports. Else it returns 0.
 func portsCut(h *headers.Header, d []byte) int {
 	laterFragment := h.Flags&headers.FlagFragment != 0 && h.L4 == 0
@@ -217,9 +216,9 @@ func (k *Keyer) Forget() {
 	}
 }
 
-// FromKeys makes the keys that follow from keys of two addresses, as
-// KeyConfig.Determines says. chosen4 and chosen6 are the numbers of those of v4 and v6
-// that it takes. They are what the Frame slices of the result have.
+// FromKeys makes the keys that follow from keys of two addresses, as KeyConfig.Determines
+// says. chosen4 and chosen6 are the numbers of the keys of v4 and v6 that it takes. The Frame
+// slices of the result have these numbers.
 func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []uint32) []*Keys {
 	k.chosen4, k.chosen6 = k.chosen4[:0], k.chosen6[:0]
 	for _, number := range chosen4 {
@@ -238,7 +237,7 @@ func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []
 	return k.keys
 }
 
-// listKeys lists keys of so many bytes, whose tails are at an offset, under their numbers.
+// listKeys lists keys of size bytes under their numbers.
 func listKeys(l *kernels.TupleList, keys []byte, numbers []uint32, size, tail int) {
 	l.Reset(len(numbers))
 	l.Resize(len(numbers))
@@ -258,8 +257,8 @@ func (k *Keyer) decode(b *capture.Batch, from, n int) []headers.Header {
 	return k.read
 }
 
-// families lists the frames of a run that have an IP header, by version. Offsets are
-// those of the IP header; tails are as they end a key.
+// families lists the frames of a run that have an IP header, by version. Offsets are offsets
+// of the IP header; tails are as they end a key.
 type families struct {
 	four, six kernels.TupleList
 }

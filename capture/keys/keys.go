@@ -40,7 +40,7 @@ func ParseKind(s string) (Kind, error) {
 	return Kind(o), err
 }
 
-// Config says what a key is made of.
+// Config defines the fields of a key.
 type Config struct {
 	Kind Kind
 	// Mask4 and Mask6 are the prefix lengths that addresses are cut to. 0 means whole
@@ -71,7 +71,7 @@ var determined = [...]uint8{
 	Biflow: 1<<IP | 1<<Biflow,
 }
 
-// Determines tells whether packets with equal keys under c always have equal keys under
+// Determines reports whether packets with equal keys under c always have equal keys under
 // other.
 func (c Config) Determines(other Config) bool {
 	return determined[c.Kind]>>other.Kind&1 != 0 && (c.VLAN || !other.VLAN) &&

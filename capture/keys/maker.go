@@ -98,7 +98,7 @@ func (k *keyMaker) framesOf(old, frames []uint32) []uint32 {
 // No branch here depends on a packet. Fields that are not part of a key are masked
 // instead of left out, and the two ends are swapped by mask.
 
-// room returns room for n keys, in place of the last ones or behind those that are kept.
+// room returns room for n keys, in place of the last ones or behind the kept ones.
 func room[K any](k *keyMaker, last []K, kept *[]K, n int) []K {
 	if !k.keeps {
 		return capture.Resize(last, n)
@@ -171,7 +171,7 @@ func (k *keyMaker) tuples4(dst [][size4]byte, buf []byte, v *kernels.TupleList, 
 	}
 }
 
-// gather6 makes the keys of IPv6 packets, as gather4 does those of IPv4.
+// gather6 makes the keys of IPv6 packets, as gather4 does for IPv4.
 func (k *keyMaker) gather6(buf []byte, v *kernels.TupleList, source int) {
 	keys := &k.keys
 	keys.V6Frame = k.framesOf(keys.V6Frame, v.Frame)
@@ -185,9 +185,8 @@ func (k *keyMaker) gather6(buf []byte, v *kernels.TupleList, source int) {
 	}
 }
 
-// tuples6 writes keys of the addresses at two offsets from where both begin. Where k.dst
-// is 0, the second address is not part of the key. The argument which is that of
-// addresses4.
+// tuples6 writes keys of the addresses at two offsets from where both begin. Where k.dst is 0,
+// the second address is not part of the key. The argument which is as for addresses4.
 func (k *keyMaker) tuples6(keys [][size6]byte, which int, buf []byte, v *kernels.TupleList, source, first, second int) {
 	src, dst, mask, sorted := k.src, k.dst, k.tail, k.sorted
 	for i, at := range v.At {

@@ -15,9 +15,9 @@ import (
 )
 
 // BenchmarkReceive measures what a packet costs whoever reads: the system calls, the header,
-// and the record of a batch. What the kernel does before a datagram waits in the socket is
-// not part of it. With "segments" the kernel has coalesced datagrams, as it does those that
-// have a checksum.
+// and the record of a batch. The kernel's work before a datagram waits in the socket is not
+// part of it. With "segments" the kernel has coalesced datagrams, as it does if they have a
+// checksum.
 func BenchmarkReceive(b *testing.B) {
 	for _, size := range []int{64, 800, 1400} {
 		for _, segments := range []int{1, 40} {

@@ -27,7 +27,7 @@ type Capture struct {
 	sections []capture.Section
 	done     atomic.Int64
 
-	mu       sync.Mutex // guards what follows, and what sockets say it does
+	mu       sync.Mutex // guards the fields below, and the fields that sockets name
 	waiting  bool       // in poll, while sockets are claimed
 	asked    bool       // a Next waits for packets
 	stopping bool
@@ -63,9 +63,9 @@ func Open(conf Config) (*Capture, error) {
 	return c, nil
 }
 
-// OpenEach opens what Open does, as a Capture for each socket. So several goroutines may
-// read them, and merge what comes in the order of its times. Datagrams of one address and
-// port come to one socket, in their order.
+// OpenEach opens the same as Open, as a Capture for each socket. So several goroutines may
+// read them, and merge packets by their times. Datagrams of one address and port come to one
+// socket, in their order.
 func OpenEach(conf Config) ([]*Capture, error) {
 	whole, err := Open(conf)
 	if err != nil {
@@ -83,7 +83,7 @@ func OpenEach(conf Config) ([]*Capture, error) {
 		c.sockets, c.perKind[s.opener.number] = []*socket{s}, []*socket{s}
 		each = append(each, c)
 	}
-	whole.sockets = nil // they are those of others now
+	whole.sockets = nil // they belong to others now
 	return each, whole.Close()
 }
 
@@ -101,7 +101,7 @@ func newCapture(conf *Config, table *pointTable) (*Capture, error) {
 // Start does nothing: datagrams have come since Open.
 func (c *Capture) Start() error { return nil }
 
-// lease is what a batch has reserved. It is the SourceState of the batch.
+// lease is the reservation of a batch. It is the SourceState of the batch.
 type lease struct {
 	reserved bool
 	socket   *socket // nil if there was nothing to read
@@ -148,7 +148,7 @@ func (c *Capture) ReadReserved(b *capture.Batch) {
 	c.release(l.socket, more, reached, err)
 }
 
-// fewPackets is what may wait for more, as in package xdp.
+// fewPackets is how many packets may wait for more, as in package xdp.
 const fewPackets = batchPackets / 8
 
 // gather lets few packets become more. It returns false if it did not wait.
@@ -164,8 +164,8 @@ func (c *Capture) gather() bool {
 }
 
 // Next returns the packets that were read, as capture.Source specifies. A batch without
-// packets means that Config.Idle has passed, or that no datagram had a packet that is
-// wanted. After Stop, Next delivers what had come, then io.EOF.
+// packets means that Config.Idle has passed, or that no datagram had a packet that is wanted.
+// After Stop, Next delivers the packets that had come, then io.EOF.
 func (c *Capture) Next(b *capture.Batch) error {
 	l := leaseOf(b)
 	if !l.reserved {
@@ -186,7 +186,7 @@ func (c *Capture) Next(b *capture.Batch) error {
 	return nil
 }
 
-// outcome returns what Next returns at last.
+// outcome returns the final error of Next.
 func (c *Capture) outcome() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -307,7 +307,7 @@ func (c *Capture) watch() {
 	}
 }
 
-// poll waits for what watch has prepared, at most timeout milliseconds.
+// poll waits for the sockets that watch has prepared, at most timeout milliseconds.
 func (c *Capture) poll(timeout int) error {
 	_, err := unix.Poll(c.polled, timeout)
 	c.mu.Lock()
@@ -330,7 +330,7 @@ func (c *Capture) poll(timeout int) error {
 	return nil
 }
 
-// Inputs returns one name: those of the targets, separated by commas.
+// Inputs returns one name: the names of the targets, separated by commas.
 func (c *Capture) Inputs() []string {
 	var names []string
 	for i := range c.conf.Targets {
@@ -365,8 +365,8 @@ func (c *Capture) Stats() []Stats {
 	return all
 }
 
-// Stop ends the capture: Next delivers what had come until now and then returns io.EOF. Stop
-// wakes a Next that waits.
+// Stop ends the capture: Next delivers packets received until now and then returns io.EOF.
+// Stop wakes a Next that waits.
 func (c *Capture) Stop() {
 	c.mu.Lock()
 	c.stopping = true
@@ -374,7 +374,7 @@ func (c *Capture) Stop() {
 	c.wakeUp.Set()
 }
 
-// Close closes the sockets, and drops what Next has not delivered. Batches stay valid.
+// Close closes the sockets, and drops packets that Next has not delivered. Batches stay valid.
 func (c *Capture) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

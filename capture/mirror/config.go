@@ -10,15 +10,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
-// Config says what to receive and how. Only Targets is required.
+// Config configures a capture. Only Targets is required.
 type Config struct {
 	Targets []Target
 	// Sockets is the number of sockets that share the datagrams of a UDP target; 0 means
 	// one.
 	Sockets int
-	// BufferBytes is what the datagrams that wait in a socket may take, in bytes of kernel
-	// memory; 0 means afpacket.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds
-	// it.
+	// BufferBytes bounds the datagrams that wait in a socket, in bytes of kernel memory; 0
+	// means afpacket.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds it.
 	BufferBytes int
 	// SnapLen is how many bytes of a packet are kept; 0 means all.
 	SnapLen int
@@ -33,7 +32,7 @@ type Config struct {
 	Warn func(error)
 }
 
-// Stats counts what happened at one target. Any goroutine may read it at any time.
+// Stats counts the packets and events of one target. Any goroutine may read it at any time.
 type Stats struct {
 	// Sockets has the counts of each socket: Received are datagrams, Delivered packets.
 	Sockets []afpacket.Stats
@@ -41,7 +40,7 @@ type Stats struct {
 	Malformed map[string]uint64
 	// Control counts datagrams that are no copies of packets but talk of the tunnel.
 	Control uint64
-	// Unwanted counts packets with other identifiers than those of the target.
+	// Unwanted counts packets with identifiers that the target does not list.
 	Unwanted uint64
 	// Points is how many capture points there are.
 	Points int

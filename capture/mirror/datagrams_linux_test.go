@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// TestDatagrams delivers datagrams as packets that tell their sender, whatever the number of
+// TestDatagrams delivers datagrams as packets with their sender, whatever the number of
 // sockets.
 func TestDatagrams(t *testing.T) {
 	enter(t)

@@ -10,9 +10,9 @@
 // contents.
 //
 // A UDP target may have several sockets (SO_REUSEPORT), among which the kernel divides the
-// datagrams by their addresses and ports: those of one tunnel stay in order. As many
-// goroutines read at a time, as a Capture is a capture.Preloader. The socket that is
-// furthest behind is read first, so packets are out of order by about a batch.
+// datagrams by their addresses and ports: datagrams of one tunnel stay in order. As many
+// goroutines read at a time, as a Capture is a capture.Preloader. The socket that is furthest
+// behind is read first, so packets are out of order by about a batch.
 //
 // Senders are not trusted, and nobody is asked who they are. Datagrams that are malformed
 // are counted by reason. Memory is bounded: by the buffers of the sockets, 2 MiB a socket

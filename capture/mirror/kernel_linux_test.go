@@ -57,8 +57,8 @@ func TestERSPAN(t *testing.T) {
 	}
 }
 
-// elsewhere runs functions in another namespace, which is connected with that of the test by
-// a pair of interfaces, left here and right there.
+// elsewhere runs functions in another namespace, which is connected with the test's namespace
+// by a pair of interfaces, left here and right there.
 func elsewhere(t *testing.T) func(func() error) {
 	t.Helper()
 	jobs, results, threads := make(chan func() error), make(chan error), make(chan int)

@@ -134,7 +134,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestWireLength tells packets that were cut on their way, or here.
+// TestWireLength recognizes packets that were truncated on their way, or here.
 func TestWireLength(t *testing.T) {
 	for _, c := range []struct {
 		name, target, head string
@@ -185,7 +185,8 @@ func TestGopacket(t *testing.T) {
 	}
 }
 
-// TestIdentifiers delivers those alone that are wanted, and gives each a point.
+// TestIdentifiers delivers only packets with listed identifiers, and gives each identifier a
+// point.
 func TestIdentifiers(t *testing.T) {
 	o, b := opening(t, "vxlan://:4789?vni=3,1", 1000)
 	for i := range byte(5) {
@@ -235,7 +236,7 @@ func TestPointsOfTargets(t *testing.T) {
 	}
 }
 
-// TestParseTarget reads targets, and says what is wrong with others.
+// TestParseTarget parses targets, and rejects others with a reason.
 func TestParseTarget(t *testing.T) {
 	for name, want := range map[string]string{
 		"vxlan://:4789":                  "[::]:4789",

@@ -18,7 +18,7 @@ import (
 const (
 	// atOnce is how many datagrams a system call takes.
 	atOnce = 32
-	// maxDatagram is the longest payload of UDP, and of what the kernel coalesced.
+	// maxDatagram is the longest payload of UDP, and of datagrams that the kernel coalesced.
 	maxDatagram = 64 << 10
 	// stride is the distance of buffers: not a power of two, so that the beginnings of all
 	// do not share one set of a cache.
@@ -131,7 +131,7 @@ func behindIPv4(d []byte) []byte {
 	return d[min(int(d[0]&15)*4, len(d)):]
 }
 
-// control is what the kernel says of a message.
+// control is the kernel's metadata of a message.
 type control struct {
 	time    int64 // nanoseconds since 1970, 0 if it does not say
 	segment int   // the size of the datagrams that were coalesced; 0 if none were

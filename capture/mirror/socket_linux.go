@@ -35,10 +35,10 @@ type socket struct {
 	drained bool  // nothing is left, after Stop
 	reached int64 // up to when datagrams were read, in nanoseconds since 1970
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    uint32     // the kernel's count, which has 32 bits
 	dropped uint64
-	refused bool // what the kernel drops from now on is what nobody wants any more
+	refused bool // packets that the kernel drops from now on are no longer wanted
 	closed  bool
 }
 
@@ -78,8 +78,8 @@ func openSockets(t *Target, number int, c *Config, table *pointTable) (all []*so
 	return all, nil
 }
 
-// families returns the families of the sockets of a target. One socket of IPv6 takes
-// datagrams of both, but for GRE.
+// families returns the families of the sockets of a target. One socket of IPv6 takes datagrams
+// of both, except for GRE.
 func families(t *Target) []int {
 	switch {
 	case t.host.Addr().Is4():
@@ -188,7 +188,7 @@ func bind(fd int, t *Target, family int) error {
 	return os.NewSyscallError("bind", err)
 }
 
-// setBuffer sets what the datagrams that wait may take.
+// setBuffer sets the memory for waiting datagrams.
 func setBuffer(fd int, t *Target, c *Config) error {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, c.BufferBytes) == nil {
 		return nil

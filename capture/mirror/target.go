@@ -18,7 +18,7 @@ import (
 type Target struct {
 	name string // as the user wrote it
 	kind *encapsulation
-	host netip.AddrPort // the unspecified address takes what comes to any
+	host netip.AddrPort // the unspecified address takes packets to any
 	ids  []uint32       // that are wanted, sorted; empty for all
 }
 
@@ -38,7 +38,7 @@ var kinds = []encapsulation{
 	{"erspan", 0, headers.LayerGRE, "session", 10},
 }
 
-// datagrams is what a target of datagrams has in place of an encapsulation.
+// datagrams takes the place of an encapsulation for a target of datagrams.
 var datagrams = encapsulation{scheme: "udp", port: 2055}
 
 // Datagrams returns the target of UDP datagrams that are no mirrored traffic: they become
@@ -52,7 +52,7 @@ func Datagrams(at netip.AddrPort) Target {
 var ErrTarget = errors.New("not a target of mirrored traffic")
 
 // usage says how targets are written.
-const usage = "write it as vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://, with ?vni=1,2 or ?session=1,2 for some alone"
+const usage = "write it as vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://, with ?vni=1,2 or ?session=1,2 for some of them"
 
 func kindOf(name string) *encapsulation {
 	scheme, _, found := strings.Cut(name, "://")

@@ -21,8 +21,8 @@ type compressor interface {
 }
 
 // These bound the memory of zstd. It compresses blocks of four times the window in parallel,
-// and holds three for each. The default window of 4 MiB makes files a hundredth smaller.
-// There are at least two workers: one alone makes other bytes.
+// and holds three for each. The default window of 4 MiB makes files a hundredth smaller. There
+// are at least two workers: a single one makes other bytes.
 const (
 	zstdWindow  = 256 << 10
 	zstdWorkers = 3
@@ -44,7 +44,7 @@ func Compresses(name string) bool {
 	return false
 }
 
-// newCompressor returns the compressor for the ending of name, or nil. It uses so many
+// newCompressor returns the compressor for the ending of name, or nil. It uses workers
 // goroutines, or one for each processor if workers is 0. The output does not depend on that.
 func newCompressor(name string, w io.Writer, workers int) (compressor, error) {
 	if workers <= 0 {

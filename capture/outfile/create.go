@@ -207,8 +207,8 @@ func followLinks(name string) (string, error) {
 	return "", fmt.Errorf("more than %d symbolic links", maxLinks)
 }
 
-// folderOf returns what comes before the last part of a path. Unlike filepath.Dir
-// it keeps "..", which leads elsewhere after a symbolic link.
+// folderOf returns a path without its last part. Unlike filepath.Dir it keeps "..", which
+// leads elsewhere after a symbolic link.
 func folderOf(name string) string {
 	dir, _ := filepath.Split(name)
 	return cmp.Or(dir, ".")

@@ -10,15 +10,13 @@
 //
 // # The contract
 //
-//   - Only [File.Commit], after a clean end, replaces a file that exists. After
-//     any other end that file is unchanged, and [File.Keep] gives the output a
-//     visible name beside it: clean.partial.pcapng for clean.pcapng, with a
-//     number if that is taken.
+//   - Only [File.Commit], after a clean end, replaces a file that exists. After any other end
+//     that file is unchanged, and [File.Keep] gives the output a visible name next to it:
+//     clean.partial.pcapng for clean.pcapng, with a number if that is taken.
 //   - A new name gets the output at any end, unless a write failed: then the
 //     name is a partial one too.
-//   - Only [File.Discard] removes what was written. It is for outputs without
-//     content. A failed write removes its own bytes, so a plain file ends with
-//     a whole call of Write.
+//   - Only [File.Discard] removes the output. It is for outputs without content. A failed
+//     write removes its own bytes, so a plain file ends with a whole call of Write.
 //   - If the system refuses to rename (a bind mount, a sticky folder, a read-only
 //     folder), Commit copies into the existing file. If that fails too, the
 //     partial file stays and the error names it.
@@ -31,10 +29,10 @@
 //   - All names are relative to the folder as it was opened, so a folder may move
 //     during a run. Commit then returns [ErrMoved].
 //
-// While it is written, a file has no name if the file system supports that (O_TMPFILE), else
-// a hidden one beside the target, .NAME.1a2b3c4d.flowdedup-tmp. A killed process leaves that
-// file, or the lock of a name, .NAME.flowdedup-lock. Both are locked while they are in use,
-// so the next run in that folder recognizes stale ones and removes them.
+// While it is written, a file has no name if the file system supports that (O_TMPFILE), else a
+// hidden one next to the target, .NAME.1a2b3c4d.flowdedup-tmp. A killed process leaves that
+// file, or the lock of a name, .NAME.flowdedup-lock. Both are locked while they are in use, so
+// the next run in that folder recognizes stale ones and removes them.
 //
 // Standard output, devices and pipes are written to directly.
 package outfile

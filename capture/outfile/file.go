@@ -33,7 +33,7 @@ type Options struct {
 }
 
 var (
-	// ErrClosed is what a File returns after the call that ended it.
+	// ErrClosed is returned by a File after the call that ended it.
 	ErrClosed = errors.New("output already closed")
 	// ErrMoved says that a complete file no longer has its name.
 	ErrMoved = errors.New("the folder was moved or unmounted, or the file removed, during the run")
@@ -50,13 +50,13 @@ type File struct {
 	out        *os.File
 	compress   compressor // nil for a plain file
 	tail       *bufio.Writer
-	discarding atomic.Bool // what compressors still put out goes nowhere
+	discarding atomic.Bool // later output of compressors is discarded
 
 	written int64 // bytes that are in out
 	failed  error // the first failed write
 	cut     bool  // a failed write left bytes of its own
 	partial bool  // it ends before the stream does
-	lost    bool  // no name could be given to what was written
+	lost    bool  // no name could be given to the output
 	done    bool
 	result  error // of the call that ended it
 }
@@ -71,12 +71,12 @@ type destination interface {
 	keep(f *File) (string, error)
 	// discard removes it.
 	discard() error
-	// close gives back what the destination holds, once.
+	// close releases the destination's resources, once.
 	close() error
 }
 
-// Write appends p, and does not keep it. A failed write to a plain regular file removes what
-// it wrote of p. Errors have the name as given, and every later call returns them.
+// Write appends p, and does not keep it. A failed write to a plain regular file removes the
+// written part of p. Errors have the name as given, and every later call returns them.
 func (f *File) Write(p []byte) (int, error) {
 	switch {
 	case f.done:
@@ -119,10 +119,10 @@ func (f *File) Gathers() bool { return f.dest.regular() || f.compress != nil }
 // Name returns the name as it was given, or as it was chosen since.
 func (f *File) Name() string { return f.name }
 
-// Commit writes what is pending, and gives the file its name. If it fails, an older file of
-// that name is unchanged, and the output stays under a name that the error gives
-// ([KeptError]). Only a copy into an older file that fails midway destroys that file.
-// Further calls return the same result.
+// Commit writes pending data, and gives the file its name. If it fails, an older file of that
+// name is unchanged, and the output stays under a name that the error gives ([KeptError]).
+// Only a copy into an older file that fails midway destroys that file. Further calls return
+// the same result.
 //
 // Commit syncs the file before the rename: a file system may write the new name to disk
 // before the content. It syncs the folder afterwards, which makes the name durable.
@@ -143,7 +143,7 @@ func (f *File) Commit() error {
 	return f.end(err)
 }
 
-// keptAfter keeps what was written after err, and adds its name to the error.
+// keptAfter keeps the output after err, and adds its name to the error.
 func (f *File) keptAfter(err error) error {
 	f.failed = err
 	name, kept := f.keep()
@@ -156,7 +156,7 @@ func (f *File) keptAfter(err error) error {
 	return &KeptError{Name: name, Err: err}
 }
 
-// KeptError is an error after which what was written is kept under another name.
+// KeptError is an error after which the output is kept under another name.
 type KeptError struct {
 	Name string
 	Err  error
@@ -170,10 +170,10 @@ func (k *KeptError) Error() string {
 // Unwrap returns the cause.
 func (k *KeptError) Unwrap() error { return k.Err }
 
-// Keep ends an output after an error of the run. It writes what is pending, gives the file a
-// visible name, and returns that: its own name, if no file has it and no write has failed, else
-// a partial one. The name is empty for an output that is not a regular file. Keep does not
-// sync, and does not return the error of an earlier Write.
+// Keep ends an output after an error of the run. It writes pending data, gives the file a
+// visible name, and returns the name: its own name, if no file has it and no write has failed,
+// else a partial one. The name is empty for an output that is not a regular file. Keep does
+// not sync, and does not return the error of an earlier Write.
 func (f *File) Keep() (string, error) {
 	if f.done {
 		return "", f.result
@@ -209,18 +209,18 @@ func (f *File) keep() (string, error) {
 	return name, err
 }
 
-// Lost reports, after Commit or Keep, whether what was written is nowhere: no folder took a
-// name for it, or there was nothing.
+// Lost reports, after Commit or Keep, whether the output is lost: no folder took a name for
+// it, or it was empty.
 func (f *File) Lost() bool { return f.lost }
 
 // Discard closes the output and removes the file. For devices, pipes and standard output it
-// drops what is pending. After another end it does nothing and returns nil.
+// drops pending data. After another end it does nothing and returns nil.
 func (f *File) Discard() error {
 	if f.done {
 		return nil
 	}
 	if f.compress != nil {
-		// Only Close waits for its goroutines; what it completes goes nowhere.
+		// Only Close waits for its goroutines; its output is discarded.
 		f.discarding.Store(true)
 		_ = f.compress.Close()
 	}
@@ -327,9 +327,9 @@ func (f *File) put(p []byte) (int, error) {
 	return n, nil
 }
 
-// writePiece is how much one system call writes to a regular file: what the page cache takes
-// in some 20 microseconds. The runtime looks after longer calls: it gives the worker's place
-// to another thread, and the worker has to get its place back.
+// writePiece is the size of one write to a regular file: the page cache takes it in some 20
+// microseconds. The runtime looks after longer calls: it gives the worker's place to another
+// thread, and the worker has to get its place back.
 const writePiece = 64 << 10
 
 // writePieces writes p, and returns how much of it.

@@ -74,7 +74,7 @@ func (d *folder) linkAnonymous(f *os.File, name string) error {
 	return d.errorOf("link", name, unix.Linkat(unix.AT_FDCWD, procName(int(f.Fd())), d.fd, name, unix.AT_SYMLINK_FOLLOW))
 }
 
-// rename replaces what has the second name.
+// rename replaces the file of the second name.
 func (d *folder) rename(from, to string) error {
 	return d.errorOf("rename", to, unix.Renameat(d.fd, from, d.fd, to))
 }

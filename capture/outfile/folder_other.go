@@ -36,7 +36,7 @@ func (d *folder) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.E
 
 func (d *folder) linkAnonymous(*os.File, string) error { return errors.ErrUnsupported }
 
-// rename replaces what has the second name.
+// rename replaces the file of the second name.
 func (d *folder) rename(from, to string) error { return d.root.Rename(from, to) }
 
 // renameNew replaces nothing: it returns fs.ErrExist then.

@@ -51,7 +51,7 @@ func TestLocked(t *testing.T) {
 	holds(t, dir, map[string]string{"out": "", "link": ""})
 }
 
-// TestSweep removes what is left over, and nothing that is in use or somebody else's.
+// TestSweep removes stale files, and none that is in use or somebody else's.
 func TestSweep(t *testing.T) {
 	useAnonymous = false
 	defer func() { useAnonymous = true }()

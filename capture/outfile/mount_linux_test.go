@@ -76,8 +76,8 @@ func TestBindMounted(t *testing.T) {
 	})
 }
 
-// TestBindMountedOnFullDisk has no room for the copy: the older file stays, and the new
-// one is beside its name.
+// TestBindMountedOnFullDisk has no room for the copy: the older file stays, and the new one is
+// next to it.
 func TestBindMountedOnFullDisk(t *testing.T) {
 	if !inMountNamespace(t) {
 		return

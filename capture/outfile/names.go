@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// SplitName splits a name before its ending, which includes that of a compression:
+// SplitName splits a name before its ending, which includes the ending of a compression:
 // cap.pcapng.zst into cap and .pcapng.zst.
 func SplitName(name string) (stem, ending string) {
 	base := filepath.Base(name)
@@ -46,7 +46,7 @@ func partial(base string) func() string {
 	return numbered(stem+Partial, ending)
 }
 
-// firstOf returns name, and then what next gives.
+// firstOf returns name, and then the results of next.
 func firstOf(name string, next func() string) func() string {
 	given := false
 	return func() string {

@@ -39,9 +39,9 @@ func reserve(f *os.File, n int64) error {
 	return os.NewSyscallError("fallocate", err)
 }
 
-// stdoutOpen returns ErrStdoutClosed if nothing was open as standard output when the
-// program began. The Go runtime opens the null device there, for reading and writing;
-// a shell opens it for writing alone.
+// stdoutOpen returns ErrStdoutClosed if nothing was open as standard output when the program
+// began. The Go runtime opens the null device there, for reading and writing; a shell opens it
+// only for writing.
 func stdoutOpen() error {
 	fd := int(os.Stdout.Fd())
 	var st unix.Stat_t

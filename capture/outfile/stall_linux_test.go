@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestMayStall tells files of tmpfs from pipes, standard output and the kernel's files.
+// TestMayStall distinguishes files of tmpfs from pipes, standard output and the kernel's
+// files.
 func TestMayStall(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

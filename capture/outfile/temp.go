@@ -108,7 +108,7 @@ func (s *tempFile) ensureName(f *File) error {
 	return s.ensureName(f)
 }
 
-// rewrite copies what was written to a new file.
+// rewrite copies the output to a new file.
 func (s *tempFile) rewrite(f *File) error {
 	was := f.out
 	info, err := was.Stat()

@@ -22,13 +22,13 @@ type readAhead struct {
 	stop   chan struct{}
 	done   chan struct{}
 
-	current readResult // what Read hands out, from off on
+	current readResult // the data that Read returns, from off on
 	off     int
 }
 
 type readResult struct {
 	buf []byte
-	err error // what came with or after buf
+	err error // the error that came with or after buf
 }
 
 // startReadAhead reads r on a goroutine that calls end when it is done.

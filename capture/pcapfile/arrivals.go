@@ -13,9 +13,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Arrivals is the Source of captures that begin while others are read already, and of
-// which each may be silent for long: those of a network. It merges them in the order of
-// their times, as Merge does, but waits for none longer than its wait.
+// Arrivals is the Source of captures that begin while others are read already, and of which
+// each may be silent for long, as over a network. It merges them in the order of their times,
+// as Merge does, but waits for none longer than its wait.
 //
 // Each capture is read on a goroutine of its own, at most one batch ahead. So a capture
 // whose packets cannot be delivered yet is not read on, and memory is two batches each.
@@ -56,7 +56,7 @@ type Arrival struct {
 	// name, as the same input, has the same capture points. Interfaces of a pcap stream
 	// have that name.
 	Slot string
-	// Patient says that packets of others wait for those of this one as long as it takes.
+	// Patient says that packets of others wait for this capture as long as it takes.
 	Patient bool
 	// Lag is for captures whose times are times of arrival: the next packet came at most Lag
 	// ago, or since they were last asked. Packets of others wait for that. 0 is for captures
@@ -116,7 +116,7 @@ func (a *Arrivals) Expect(stop func()) (done func()) {
 	}
 }
 
-// Next delivers what may leave, and waits if that is nothing; see Source and SetIdle.
+// Next delivers packets that may leave, and waits if there are none; see Source and SetIdle.
 func (a *Arrivals) Next(b *capture.Batch) error {
 	b.Reset()
 	now := time.Now()
@@ -158,8 +158,8 @@ func (a *Arrivals) over() bool {
 	return len(a.heap)+len(a.pending)+len(a.added) == 0 && (a.stopped || len(a.expected) == 0)
 }
 
-// fill delivers what may leave now. The deadline is when more of what has come may, zero if
-// nothing waits.
+// fill delivers packets that may leave now. The deadline is when more of the waiting ones may,
+// zero if none waits.
 func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 	for {
 		a.ask()
@@ -174,7 +174,8 @@ func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 	}
 }
 
-// ask asks captures whether they are silent. What they delivered by then is collected next.
+// ask asks captures whether they are silent. Packets that they delivered by then are collected
+// next.
 func (a *Arrivals) ask() {
 	for _, in := range a.pending {
 		if in.tells != nil {
@@ -244,12 +245,13 @@ func (a *Arrivals) fail(err error) {
 	}
 }
 
-// askAgain is when a capture that is not silent is asked again: what came may be of no use.
+// askAgain is when a capture that is not silent is asked again: the new packets may not
+// decide.
 const askAgain = time.Millisecond
 
-// deliverUntil returns up to which time packets may leave now, and when more of what has come may:
-// zero if nothing waits, or as long as it takes. What a capture delivers next is not
-// before what it has delivered, unless its times step back, nor before its Lag.
+// deliverUntil returns up to which time packets may leave now, and when more of the waiting
+// ones may: zero if none waits, or as long as it takes. The next packet of a capture is not
+// before the last one, unless its times step back, nor before its Lag.
 func (a *Arrivals) deliverUntil(now time.Time) (until int64, deadline time.Time) {
 	until = math.MaxInt64
 	patient, lag, again := until, time.Duration(0), time.Time{}
@@ -369,8 +371,8 @@ func (a *Arrivals) Offset() (done, total int64) {
 // Size returns 0: unknown.
 func (a *Arrivals) Size() int64 { return 0 }
 
-// Stop ends the captures that can be stopped. Next delivers what was read of them, and
-// leaves the others where they are. It may be called on any goroutine.
+// Stop ends the captures that can be stopped. Next delivers packets that were read of them,
+// and leaves the others where they are. It may be called on any goroutine.
 func (a *Arrivals) Stop() {
 	a.mu.Lock()
 	var stops []func()

@@ -27,10 +27,10 @@ type arrival struct {
 	quiet bool   // it was when it was asked last
 }
 
-// stoppable is what an Arrival.Source may be.
+// stoppable may be implemented by an Arrival.Source.
 type stoppable interface{ Stop() }
 
-// teller is what an Arrival.Source with a Lag may be.
+// teller may be implemented by an Arrival.Source with a Lag.
 type teller interface{ Silent() bool }
 
 type arrivedBatch struct {

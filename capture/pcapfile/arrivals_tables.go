@@ -14,19 +14,19 @@ import (
 // together: whoever connects often, or describes many, cannot fill the memory.
 const maxArrivingTables = 1 << 16
 
-// maxPeerTables bounds those of one peer, over all its captures, so that none takes the room
-// of the others. maxPeersTables bounds those of all peers together: the rest is for inputs
-// of our own, whose run ends if they find no room. A mirror target has at most 4,097.
+// maxPeerTables bounds the tables of one peer, over all its captures, so that none takes the
+// room of the others. maxPeersTables bounds the tables of all peers together: the rest is for
+// inputs of our own, whose run ends if they find no room. A mirror target has at most 4,097.
 const (
 	maxPeerTables  = 1 << 10
 	maxPeersTables = maxArrivingTables - 1<<13
 )
 
-// refusable is a capture of a peer. Refuse ends it for a reason, on any goroutine, and
-// returns what the run fails with, nil if others go on.
+// refusable is a capture of a peer. Refuse ends it for a reason, on any goroutine, and returns
+// the error of the run, nil if others go on.
 type refusable interface{ Refuse(reason error) error }
 
-// slotTables is what captures of one slot described.
+// slotTables are the tables that captures of one slot described.
 type slotTables struct {
 	points map[uint32]uint32
 	description
@@ -93,9 +93,9 @@ func (a *Arrivals) Full() string {
 	return fmt.Sprintf("peers have described %d sections or interfaces, as many as one run takes", maxPeersTables)
 }
 
-// again gives what is new in the tables of a capture the numbers that it has from the one
-// before in the same slot. If that described the same, the descriptions are left out: one that
-// comes again and again does not fill the tables. It may come in pieces.
+// again gives new entries of a capture's tables the numbers of the capture before in the same
+// slot. If both describe the same, the descriptions are left out, so a peer that connects
+// again and again does not fill the tables. Descriptions may come in pieces.
 func (in *arrival) again(ifaces []capture.Interface, sections []capture.Section) {
 	old, i, s := &in.before, len(in.num.ifaces), len(in.num.sections)
 	if old.num == nil || len(ifaces) == i && len(sections) == s {

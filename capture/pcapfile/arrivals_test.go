@@ -237,7 +237,7 @@ func TestArrivalsPoints(t *testing.T) {
 	}
 }
 
-// TestArrivalsStop ends captures that would last for ever, and tells those that expect more.
+// TestArrivalsStop ends captures that would last for ever, and reports which expect more.
 func TestArrivalsStop(t *testing.T) {
 	a := NewArrivals([]string{"in"}, time.Hour)
 	asked := make(chan bool, 2)
@@ -265,7 +265,7 @@ func TestArrivalsStop(t *testing.T) {
 	}
 }
 
-// closing is a Source that tells when it is closed.
+// closing is a Source that records that it was closed.
 type closing struct {
 	capture.Source
 	closed chan bool

@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// handmade returns batches that were filled by hand, of so many packets each.
+// handmade returns batches that were filled by hand, of the given numbers of packets.
 func handmade(sizes ...int) []*capture.Batch {
 	var all []*capture.Batch
 	var tables capture.Batch

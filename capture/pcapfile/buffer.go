@@ -5,8 +5,8 @@ package pcapfile
 import "io"
 
 const (
-	// outBufferSize makes one write call cost little beside the copying of its
-	// bytes into the page cache, and still fits L2 beside a batch.
+	// outBufferSize makes one write call cheap compared with copying its bytes into the page
+	// cache, and still fits L2 together with a batch.
 	outBufferSize = 256 << 10
 	// directSize is the length from which a slice is written without a copy: the system
 	// call costs less than the copy. writev gains nothing for shorter slices. With one
@@ -18,9 +18,9 @@ const (
 )
 
 // outBuffer gathers small writes, and passes large ones on without a copy. It differs from
-// bufio.Writer in three ways: a large write first passes on what was gathered instead of
-// filling the buffer; extend gives room to encode headers in place; and w gets whole
-// records, up to a mark. After the first error it does nothing.
+// bufio.Writer in three ways: a large write first passes on the buffer instead of filling it;
+// extend gives room to encode headers in place; and w gets whole records, up to a mark. After
+// the first error it does nothing.
 type outBuffer struct {
 	w      io.Writer
 	buf    []byte
@@ -28,14 +28,14 @@ type outBuffer struct {
 	passed int64 // bytes that w took
 	err    error
 
-	marked, taken uint64 // packets up to the last mark, and those of them that w took
+	marked, taken uint64 // packets up to the last mark, and the packets of these that w took
 }
 
 func newOutBuffer(w io.Writer) *outBuffer {
 	return &outBuffer{w: w, buf: make([]byte, 0, outBufferSize)}
 }
 
-// mark says that whole records end here, with so many packets since the last mark.
+// mark says that whole records end here, with this number of packets since the last mark.
 func (o *outBuffer) mark(packets int) {
 	o.whole = len(o.buf)
 	o.marked += uint64(packets)

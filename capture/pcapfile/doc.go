@@ -10,13 +10,13 @@
 // makes one Source of several, in the order of packet times; [Concat] takes one after the
 // other. [Park] closes files until they are read.
 //
-// The formats are those of draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng, with the
+// The formats are defined by draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng, with the
 // older variants that libpcap reads: both byte orders, microseconds and nanoseconds, the
-// modified format with 24-byte records, swapped lengths of versions before 2.4, obsolete
-// and simple packet blocks, any if_tsresol and if_tsoffset.
+// modified format with 24-byte records, swapped lengths of versions before 2.4, obsolete and
+// simple packet blocks, any if_tsresol and if_tsoffset.
 //
-// A read goes straight into Batch.Buf. Frames and Blocks say what lies where in it. Time is
-// proportional to the bytes and packets. Memory is one chunk (256 KiB unless Options say
+// A read goes straight into Batch.Buf. Frames and Blocks locate packets and blocks in it. Time
+// is proportional to the bytes and packets. Memory is one chunk (256 KiB unless Options say
 // otherwise) and the frames that describe it, or of the longest record if that is longer.
 //
 // # Limits

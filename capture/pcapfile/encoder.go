@@ -78,8 +78,8 @@ func (e *Encoder) Written() uint64 { return e.out.taken }
 // WrittenBytes returns how many bytes the io.Writer has taken.
 func (e *Encoder) WrittenBytes() int64 { return e.out.passed }
 
-// Skipped returns how many blocks could not be converted, without those of the headers
-// that a Splitter repeats.
+// Skipped returns how many blocks could not be converted, without blocks of the headers that a
+// Splitter repeats.
 func (e *Encoder) Skipped() uint64 {
 	if e.enc == nil {
 		return 0
@@ -90,8 +90,8 @@ func (e *Encoder) Skipped() uint64 {
 // Flush passes everything gathered on, and returns the first error of the io.Writer.
 func (e *Encoder) Flush() error { return e.out.flush() }
 
-// lost returns an error that wraps ErrFormatLoss and lists what the format cannot hold, or
-// nil.
+// lost returns an error that wraps ErrFormatLoss and lists the parts that the format cannot
+// hold, or nil.
 func (e *Encoder) lost() error {
 	if c, ok := e.enc.(*pcapConverter); ok {
 		return c.lost()
@@ -99,13 +99,13 @@ func (e *Encoder) lost() error {
 	return nil
 }
 
-// Splitter writes one stream as several files. Each can be read without the others. In
-// order they hold what NewWriter would write: the same packets and blocks, each packet in
-// the same bytes.
+// Splitter writes one stream as several files. Each can be read without the others. In order
+// they hold the output of NewWriter: the same packets and blocks, each packet in the same
+// bytes.
 //
-// Each file begins with what its packets need: the file header, or the section header and
-// all descriptions of interfaces. It repeats name resolution and decryption secrets blocks
-// of the section, up to 1 MiB of them. All other blocks are only where they were.
+// Each file begins with the blocks that its packets need: the file header, or the section
+// header and all descriptions of interfaces. It repeats name resolution and decryption secrets
+// blocks of the section, up to 1 MiB of them. All other blocks are only where they were.
 type Splitter struct {
 	opt          WriterOptions
 	layout       layout
@@ -131,8 +131,8 @@ func (s *Splitter) Observe(b *capture.Batch, i int) { s.preamble.observe(b, i, s
 // to begin with than can be repeated.
 func (s *Splitter) Check() error { return s.preamble.check() }
 
-// Begin begins a new file, which continues with packets of b. Errors are those of Encode;
-// then only headers were written.
+// Begin begins a new file, which continues with packets of b. Errors come from Encode; then
+// only headers were written.
 func (s *Splitter) Begin(w io.Writer, b *capture.Batch) (*Encoder, error) {
 	head := &s.preamble.Batch
 	head.Interfaces, head.Sections = b.Interfaces, b.Sections
@@ -162,16 +162,16 @@ func (s *Splitter) End(e *Encoder) {
 func (s *Splitter) Skipped() uint64 { return s.skipped }
 
 const (
-	// maxPreamble bounds what each file has to begin with.
+	// maxPreamble bounds the blocks at the beginning of each file.
 	maxPreamble = 16 << 20
 	// maxRepeated bounds the names and secrets among it.
 	maxRepeated = 1 << 20
 )
 
 // preamble holds the blocks of the stream that later packets need. A new file begins with
-// them, so it can be read alone.
+// them, so it is a complete capture.
 type preamble struct {
-	capture.Batch       // of blocks alone
+	capture.Batch       // only blocks
 	repeated      int64 // bytes of names and secrets among them
 	full          bool  // there were more descriptions than can be repeated
 }
@@ -218,7 +218,7 @@ func (p *preamble) add(b *capture.Batch, i int) {
 	p.Blocks = append(p.Blocks, k)
 }
 
-// check returns an error if files cannot stand alone.
+// check returns an error if a file cannot be a complete capture.
 func (p *preamble) check() error {
 	if p.full {
 		return fmt.Errorf("more than %d MiB of interface descriptions for each file: %w", maxPreamble>>20, capture.ErrNotSupported)

@@ -108,8 +108,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzWriterRoundTrip writes whatever can be read, alone and together with
-// another input, less pseudo-random frames, and reads it again.
+// FuzzWriterRoundTrip writes all that can be read, by itself and together with another input,
+// less pseudo-random frames, and reads it again.
 func FuzzWriterRoundTrip(f *testing.F) {
 	for i := range capturetest.PcapKinds {
 		f.Add(capturetest.Pcap(i, 4, 1, 64).Bytes(), uint64(i))

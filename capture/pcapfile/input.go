@@ -152,13 +152,13 @@ func (r *regularFile) reserve(n int) (off int64, length int, err error) {
 	return off, length, err
 }
 
-// readPiece is how much one system call reads of a regular file: what the page cache gives
-// in some 20 microseconds. The runtime looks after longer calls: it gives the worker's place
-// to another thread, which finds nothing to do where all workers are busy, and the worker
-// has to get its place back.
+// readPiece is the size of one read of a regular file: the page cache gives it in some 20
+// microseconds. The runtime looks after longer calls: it gives the worker's place to another
+// thread, which finds nothing to do where all workers are busy, and the worker has to get its
+// place back.
 const readPiece = 128 << 10
 
-// load reads what was reserved, in any order.
+// load reads reserved ranges, in any order.
 func (r *regularFile) load(p []byte, off int64) (int, error) {
 	n, err := 0, error(nil)
 	for n < len(p) && err == nil {
@@ -185,9 +185,9 @@ func (r *regularFile) Read(p []byte) (int, error) {
 // maxEmptyReads is how often in a row a reader may return nothing and no error.
 const maxEmptyReads = 100
 
-// readUntil appends to buf what r returns, until buf holds need bytes. A read asks for the
-// missing bytes, or for more if buf has room, but for step bytes at most: so memory grows with
-// what arrives. The error is nil if there are need bytes.
+// readUntil appends bytes of r to buf, until buf holds need bytes. A read asks for the missing
+// bytes, or for more if buf has room, but at most step bytes, so memory grows with the data
+// that arrives. The error is nil if there are need bytes.
 func readUntil(r io.Reader, buf []byte, need, step int) ([]byte, error) {
 	for empty := 0; len(buf) < need; {
 		n := len(buf)
@@ -234,7 +234,7 @@ func Park(src capture.Source) {
 	}
 }
 
-// parking is what an input needs to be closed and opened again.
+// parking is the state of an input that is closed and opened again.
 type parking struct {
 	path      string      // of a regular file, or empty
 	info      fs.FileInfo // of that file at first

@@ -32,11 +32,11 @@ type multiSource struct {
 	sections []capture.Section
 	points   uint32
 	errs     []error // of sources that failed
-	end      error   // what Next returns when all have ended
+	end      error   // the error of Next when all have ended
 	closed   bool
 }
 
-// renumbering holds the numbers that those of one source became.
+// renumbering maps the numbers of one source to the new numbers.
 type renumbering struct {
 	input    int    // of its input 0
 	name     string // of interfaces of pcap without a name; empty for the input's
@@ -51,8 +51,7 @@ func newMultiSource(sources []capture.Source) multiSource {
 		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}}
 		ms.names = append(ms.names, src.Inputs()...)
 	}
-	// The first batch knows what the headers of all inputs say: a writer chooses a
-	// format by that.
+	// The first batch has the headers of all inputs: a writer chooses a format by these.
 	for i, src := range sources {
 		if t, ok := src.(hasTables); ok {
 			ifaces, sections := t.tables()
@@ -89,7 +88,7 @@ func (ms *multiSource) tables() ([]capture.Interface, []capture.Section) {
 	return ms.ifaces[:len(ms.ifaces):len(ms.ifaces)], ms.sections[:len(ms.sections):len(ms.sections)]
 }
 
-// outcome returns what Next returns when all sources have ended: io.EOF if none failed.
+// outcome returns the error of Next when all sources have ended: io.EOF if none failed.
 func (ms *multiSource) outcome() error {
 	if ms.end == nil {
 		switch len(ms.errs) {
@@ -154,9 +153,9 @@ type concat struct {
 	current int
 }
 
-// Concat returns the packets of all sources, one source after another, without copying
-// them. It renumbers sections, interfaces and capture points. The tables of the first batch
-// have what the headers of all inputs say.
+// Concat returns the packets of all sources, one source after another, without copying them.
+// It renumbers sections, interfaces and capture points. The tables of the first batch have the
+// headers of all inputs.
 //
 // A source that fails does not stop the others. The error of the source then takes the
 // place of io.EOF at the end, or errors.Join of several. The result owns the sources: its
@@ -183,7 +182,7 @@ func (c *concat) Next(b *capture.Batch) error {
 	return c.outcome()
 }
 
-// renumber turns the current source's numbers in b into those of all.
+// renumber turns the current source's numbers in b into the numbers of the result.
 func (c *concat) renumber(b *capture.Batch) {
 	c.extend(&c.maps[c.current], b.Interfaces, b.Sections)
 	m := &c.maps[c.current]

@@ -18,7 +18,7 @@ var (
 	// ErrOtherFormat says that the requested format cannot hold the stream, and which
 	// format is written instead.
 	ErrOtherFormat = errors.New("the ending of the name says")
-	// ErrFormatLoss says what the requested format cannot hold.
+	// ErrFormatLoss names data that the requested format cannot hold.
 	ErrFormatLoss = errors.New("has no place for")
 )
 
@@ -133,7 +133,7 @@ func fitsPcap(interfaces []capture.Interface) error {
 	}
 	first := &interfaces[0]
 	if first.FCSLen%2 != 0 || first.FCSLen > maxPcapFCS {
-		return fmt.Errorf("pcap cannot tell of a frame check sequence of %d bytes", first.FCSLen)
+		return fmt.Errorf("pcap cannot state a frame check sequence of %d bytes", first.FCSLen)
 	}
 	for i := range interfaces {
 		switch it := &interfaces[i]; {

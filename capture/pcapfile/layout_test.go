@@ -130,7 +130,7 @@ func TestPcapLossless(t *testing.T) {
 	}
 }
 
-// Packets without a time get that of the one before them.
+// Packets without a time get the time of the packet before them.
 func TestPcapUntimed(t *testing.T) {
 	o := binary.LittleEndian
 	out, _ := toPcap(t, bytes.Join([][]byte{

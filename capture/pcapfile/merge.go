@@ -34,14 +34,14 @@ type mergeInput struct {
 	batch capture.Batch
 	frame int   // first frame of batch not delivered yet
 	block int   // likewise
-	key   int64 // time of what comes next; NoTime if it is to come at once
+	key   int64 // time of the next packet; NoTime if it is to come at once
 }
 
 // Merge returns the packets of all sources in the order of their times. At equal times the
 // source given first comes first. A block, or a frame without a time, follows its predecessor
-// in the source directly. The order within a source stays: where its times step back, those of
-// the result do. Merge renumbers sections, interfaces and capture points. The tables of the
-// first batch have what the headers of all inputs say.
+// in the source directly. The order within a source stays: where its times step back, so do
+// the times of the result. Merge renumbers sections, interfaces and capture points. The tables
+// of the first batch have the headers of all inputs.
 //
 // Merge copies records as they were read, in runs as long as one source is ahead of the
 // others. Memory is one batch for each source whose packets have begun: see MergeChunkSize.
@@ -55,8 +55,8 @@ func Merge(sources []capture.Source, warn func(error)) capture.Source {
 	return &merger{multiSource: newMultiSource(sources), warn: warn}
 }
 
-// Next delivers about mergeTarget bytes. It delivers fewer if it would have to read a
-// source again: packets do not wait for those of a slow pipe. See Source.
+// Next delivers about mergeTarget bytes. It delivers fewer if it would have to read a source
+// again: packets do not wait for a slow pipe. See Source.
 func (m *merger) Next(b *capture.Batch) error {
 	b.Reset()
 	if !m.started {
@@ -149,7 +149,7 @@ func (in *mergeInput) blockNext() bool {
 	return in.block < len(in.batch.Blocks) && int(in.batch.Blocks[in.block].Before) <= in.frame
 }
 
-// run delivers what comes up to the limit, as far as b has room.
+// run delivers packets up to the limit, as far as b has room.
 func (in *mergeInput) run(b *capture.Batch, limit int64) {
 	num := in.num
 	for len(b.Buf) < mergeTarget {
@@ -199,8 +199,8 @@ func (in *mergeInput) copyFrames(b *capture.Batch, num *renumbering, limit int64
 	in.frame += n
 }
 
-// before orders inputs by the time of what they deliver next, then by the
-// order in which they were given.
+// before orders inputs by the time of their next packet, then by the order in which they were
+// given.
 func (in *mergeInput) before(other *mergeInput) bool {
 	if in.key != other.key {
 		return in.key < other.key

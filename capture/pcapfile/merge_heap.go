@@ -26,7 +26,7 @@ func (h mergeHeap) limit() int64 {
 	return next.key - 1 // no underflow: the top is before next, so next has a time
 }
 
-// deliver delivers from the input on top what comes before all others and not after until. It
+// deliver delivers from the input on top the packets before all others and not after until. It
 // reports whether the input has nothing more; it is no longer in the heap then.
 func (h *mergeHeap) deliver(b *capture.Batch, until int64) (in *mergeInput, drained bool) {
 	in = (*h)[0]

@@ -30,8 +30,8 @@ const maxChunkSize = 64 << 20
 // frames take about as much again.
 const mergeBudget = 32 << 20
 
-// MergeChunkSize returns the chunk size for so many inputs of a Merge: DefaultChunkSize, or
-// less to keep their memory at about 64 MiB.
+// MergeChunkSize returns the chunk size for this number of inputs of a Merge:
+// DefaultChunkSize, or less to keep their memory at about 64 MiB.
 func MergeChunkSize(inputs int) int {
 	const least = 16 << 10
 	return min(max(mergeBudget/max(inputs, 1)/compressed.HeadSize*compressed.HeadSize, least), DefaultChunkSize)
@@ -69,11 +69,11 @@ const maxRemoteRecord = 16 << 20
 // ErrUnknownFormat, ErrTruncated, ErrDamaged or ErrNotSupported. It is a *ReadError if
 // reading failed, and an *fs.PathError if the name cannot be opened or is a directory.
 //
-// A pipe is live: a batch holds what one read returned, as soon as that is a whole record
-// (of a compressed pipe, what its compressor put out at once). A regular file that grows
-// is not followed. Reading goes on once from the end that the file had at first to the end
-// that it has then. That end is mostly in the middle of a record, which is ErrTruncated. A
-// file that shrinks ends with ErrTruncated, even between two records.
+// A pipe is live: a batch holds the result of one read, as soon as it is a whole record (of a
+// compressed pipe, the output of one flush of its compressor). A regular file that grows is
+// not followed. Reading goes on once from the end that the file had at first to the end that
+// it has then. That end is mostly in the middle of a record, which is ErrTruncated. A file
+// that shrinks ends with ErrTruncated, even between two records.
 func Open(name string, opt Options) (capture.Source, error) {
 	f, shown, closer := os.Stdin, "stdin", io.Closer(nil)
 	if name != "-" {
@@ -196,7 +196,7 @@ func recognize(head []byte, warn func(at int, err error)) format {
 	return nil
 }
 
-// knownForeign lists what people hand over by mistake, by its first bytes.
+// knownForeign lists formats that users pass by mistake, by their first bytes.
 var knownForeign = []struct{ magic, what string }{
 	{"BZh", "bzip2 data, which has to be decompressed first"},
 	{"\xfd7zXZ", "xz data, which has to be decompressed first"},
@@ -212,7 +212,7 @@ var knownForeign = []struct{ magic, what string }{
 	{"%PDF", "a PDF document"},
 }
 
-// describeUnknown says what an input of an unknown format looks like.
+// describeUnknown describes an input of an unknown format.
 func describeUnknown(head []byte) string {
 	for _, f := range knownForeign {
 		if bytes.HasPrefix(head, []byte(f.magic)) {

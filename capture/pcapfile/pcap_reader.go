@@ -130,8 +130,8 @@ func (p *pcap) parse(b *capture.Batch, ended bool) (used, need int, err error) {
 	}
 }
 
-// isBlank reports whether a record header, or what there is of it, is all zeros: the
-// header of a packet of 1970 without a length on the wire or captured bytes.
+// isBlank reports whether a record header, or its available part, is all zeros: the header of
+// a packet of 1970 without a length on the wire or captured bytes.
 func isBlank(header []byte) bool {
 	for _, c := range header {
 		if c != 0 {
@@ -141,10 +141,10 @@ func isBlank(header []byte) bool {
 	return true
 }
 
-// blank decides about remainder, which begins with a blank record. One alone is an odd
-// packet. Two in a row, or one and then zeros to the end, were never written: a crash left
-// a hole, or the tail was only allocated. Without this rule, each 16 zeros would be a
-// packet. It needs need bytes to decide.
+// blank decides about remainder, which begins with a blank record. A single one is an odd
+// packet. Two in a row, or one and then zeros to the end, were never written: a crash left a
+// hole, or the tail was only allocated. Without this rule, each 16 zeros would be a packet. It
+// needs need bytes to decide.
 func (p *pcap) blank(remainder []byte, ended bool) (need int, err error) {
 	after := remainder[p.recordLen:]
 	switch {
@@ -266,7 +266,7 @@ func (p *pcap) truncated(remainder []byte) error {
 	return fmt.Errorf("record %w: %d of %d bytes", capture.ErrTruncated, have-want, p.capLen(remainder))
 }
 
-// beforeFirstPacket is never true: what follows the file header is a record.
+// beforeFirstPacket is never true: a record follows the file header.
 func (p *pcap) beforeFirstPacket([]byte) bool { return false }
 
 func (p *pcap) tables() ([]capture.Interface, []capture.Section) {

@@ -17,8 +17,8 @@ import (
 // A file with more is an attack on its readers.
 const maxTableBytes = 32 << 20
 
-// About what a section and an interface take of that: the entries in the tables and in
-// the map of names. A name takes its length besides.
+// About the share of a section and an interface in this: the entries in the tables and in the
+// map of names. The length of a name is added.
 const (
 	sectionCost   = 64
 	interfaceCost = 256
@@ -90,7 +90,7 @@ func (t *ifaceTable) addInterface(block []byte, big bool) error {
 	return nil
 }
 
-// interfaceOptions reads the options that change what packets mean. It skips unknown
+// interfaceOptions reads the options that change the meaning of packets. It skips unknown
 // options, and options that are too short for their values.
 func interfaceOptions(iface *capture.Interface, list []byte, big bool) (resolution, error) {
 	res := microseconds

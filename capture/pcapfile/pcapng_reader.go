@@ -199,8 +199,8 @@ func (p *pcapng) section(block []byte) error {
 	return p.beginSection(p.big)
 }
 
-// packet delivers an enhanced packet block, or an obsolete one, which differs
-// in its first word alone.
+// packet delivers an enhanced packet block, or an obsolete one, which differs only in its
+// first word.
 func (p *pcapng) packet(b *capture.Batch, block []byte, at uint32, obsolete bool) error {
 	if len(block) < encoding.MinPacketLen {
 		return damaged("packet block of %d bytes", len(block))

@@ -116,7 +116,7 @@ func TestZerosInPlaceOfRecords(t *testing.T) {
 		for _, c := range []struct {
 			zeros   int
 			behind  string
-			packets int // beside the three of the file; -1 is damage
+			packets int // in addition to the three of the file; -1 is damage
 		}{
 			{header, "", 1},
 			{header, string(record), 2},

@@ -258,7 +258,7 @@ func TestPcapNGWalk(t *testing.T) {
 	}
 }
 
-// TestNoCopy reads and writes a file in each way. The output is that of a file without the
+// TestNoCopy reads and writes a file in each way. The output is as from a file without the
 // blocks and options not to be copied.
 func TestNoCopy(t *testing.T) {
 	none := func() bool { return false }

@@ -126,7 +126,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// readFile reads a file to its end or to its damage, that of its header too.
+// readFile reads a file to its end or to its damage, which may be in its header.
 func readFile(t testing.TB, path string) whole {
 	t.Helper()
 	src, err := Open(path, Options{})

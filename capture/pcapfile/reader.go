@@ -65,8 +65,8 @@ type reader struct {
 	partial  []byte // the start of a record that the last batch ended within
 	base     int64  // offset of partial in the stream
 	nextNeed int    // bytes from base on that the next record is known to need
-	readErr  error  // what reading ended with, once it has
-	err      error  // what Next returns from now on
+	readErr  error  // the error at the end of reading
+	err      error  // the error of Next from now on
 }
 
 var _ capture.Preloader = (*reader)(nil)
@@ -196,15 +196,15 @@ func (r *reader) Close() error {
 	return r.in.close()
 }
 
-// chunk is what a reader keeps with a batch: the memory below Batch.Buf, and the range of
-// the input that was reserved or read for the batch.
+// chunk is the state that a reader keeps with a batch: the memory below Batch.Buf, and the
+// range of the input that was reserved or read for the batch.
 type chunk struct {
 	memory   []byte
 	reserved bool
 	off      int64 // in a regular file
 	want     int   // bytes, 0 at the end
 	data     []byte
-	err      error // what came with or after data
+	err      error // the error with or after data
 }
 
 // chunkOf returns the chunk of b, which b gets here if the last Source had none.
@@ -292,9 +292,9 @@ func (r *reader) join(c *chunk) (known []byte, separate bool) {
 	return c.memory[start : prefix+len(c.data)], false
 }
 
-// walk appends to b.Frames what describe finds in b.Buf from pos on, and returns where
-// that ends. describe writes to no more frames than it is given, and returns how
-// many it wrote and where the last of them ends.
+// walk appends to b.Frames the frames that describe finds in b.Buf from pos on, and returns
+// where they end. describe writes to no more frames than it is given, and returns how many it
+// wrote and where the last of them ends.
 func walk(b *capture.Batch, pos int, describe func(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32)) int {
 	const least = 1024
 	for more := least; ; {
@@ -306,7 +306,7 @@ func walk(b *capture.Batch, pos int, describe func(frames []capture.Frame, buf [
 		if found < len(room) {
 			return pos
 		}
-		// The rest most likely has as many records as what was read.
+		// The rest most likely has records as dense as the part that was read.
 		more = max(int(int64(len(b.Frames))*int64(len(b.Buf)-pos)/int64(pos)), least)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/compressed"
 )
 
-// readReserved drains src with so many batches in flight, whose chunks are read on
-// goroutines of their own, in no order.
+// readReserved drains src with flight batches in flight, whose chunks are read on goroutines
+// of their own, in no order.
 func readReserved(t *testing.T, src capture.Preloader, flight int) whole {
 	t.Helper()
 	batches := make([]capture.Batch, flight)

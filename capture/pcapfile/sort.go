@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// SortConfig bounds how far packets are sorted.
+// SortConfig bounds sorting.
 type SortConfig struct {
 	// Span is how long a packet waits for earlier ones, in nanoseconds of the packets' own
 	// times: until one comes that is later by Span.
@@ -25,7 +25,7 @@ type SortConfig struct {
 // DefaultSortMemory holds a quarter of a second of full packets at 10 Gbit/s.
 const DefaultSortMemory = 256 << 20
 
-// SortStats says what a Sorter could not sort.
+// SortStats counts packets that a Sorter could not sort.
 type SortStats struct {
 	// Late counts packets that came after a later one had left. They leave at once.
 	Late  uint64
@@ -38,7 +38,7 @@ type SortStats struct {
 // SortConfig allows. Packets of one time stay in their order. A packet without a time follows
 // its predecessor in the source.
 //
-// The order depends on the packets alone, not on how the source delivers them. Blocks overtake
+// The order depends only on the packets, not on how the source delivers them. Blocks overtake
 // packets that wait, so the description of a packet comes before it. With one input, whose
 // sections a Writer copies, no packet is moved across the header of a section.
 //
@@ -57,7 +57,7 @@ type Sorter struct {
 	latest  int64 // of the times that are believed
 	left    int64 // the time of the latest packet that has left
 	barrier bool  // sections come one after the other
-	ended   error // what the source has ended with
+	ended   error // the error at the end of the source
 
 	late, first atomic.Uint64
 	by          atomic.Int64
@@ -74,7 +74,7 @@ func Sort(src capture.Source, cfg SortConfig) *Sorter {
 	}
 }
 
-// latest returns the latest time, after that of another packet.
+// latest returns the latest time, given the time of another packet.
 func (c *SortConfig) latest(before, time int64) int64 {
 	if c.Latest == nil {
 		return max(before, time)
@@ -82,7 +82,7 @@ func (c *SortConfig) latest(before, time int64) int64 {
 	return c.Latest(time)
 }
 
-// Stats returns what was counted so far. It may be called during Next.
+// Stats returns the counts so far. It may be called during Next.
 func (s *Sorter) Stats() SortStats {
 	return SortStats{Late: s.late.Load(), First: s.first.Load(), By: s.by.Load(), Full: s.full.Load()}
 }
@@ -115,7 +115,7 @@ func (s *Sorter) read() {
 	s.frame, s.block = 0, 0
 	if s.ended = s.Source.Next(&s.in); s.ended != nil {
 		s.in.Reset()
-		s.in.Interfaces, s.in.Sections = interfaces, sections // those of packets that wait
+		s.in.Interfaces, s.in.Sections = interfaces, sections // the tables of waiting packets
 	}
 }
 
@@ -193,7 +193,7 @@ func (s *Sorter) passLate(b *capture.Batch, f *capture.Frame) {
 		s.first.Store(s.number)
 	}
 	by := s.left - f.Time
-	if by < 0 { // beyond what 64 bits hold
+	if by < 0 { // beyond 64 bits
 		by = math.MaxInt64
 	}
 	s.by.Store(max(by, s.by.Load()))

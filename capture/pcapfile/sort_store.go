@@ -7,7 +7,7 @@ import "github.com/flowdedup/flowdedup/capture"
 // waiting is a packet that waits.
 type waiting struct {
 	key    int64  // its time
-	number uint64 // in the source, for those of one time
+	number uint64 // in the source, for packets of one time
 	frame  capture.Frame
 	cell   uint32 // the first of its record
 }
@@ -69,14 +69,14 @@ const (
 	cellSize = 128
 	// chunkCells is how many cells are allocated at a time: 1 MiB.
 	chunkCells = 1 << 13
-	// waitingBytes is about what a packet of one cell takes beside it.
+	// waitingBytes is about the memory of a packet of one cell outside of the cell.
 	waitingBytes = 64
 )
 
 // cells store records in pieces of one size, so that memory does not fragment.
 type cells struct {
 	chunks [][]byte
-	next   []uint32 // of each cell, the one with what follows; of a free one, another free one
+	next   []uint32 // of each cell, the one with the next bytes; of a free one, another free one
 	free   uint32   // the first free cell, plus 1; 0 for none
 	used   int
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
-// sortSimply is what Sort promises, written plainly: after each packet leave those that are
+// sortSimply is Sort's promise, written plainly: after each packet leave the packets that are
 // earlier by span than the latest so far, in the order of their times. cells is how many may
 // wait, of one cell each.
 func sortSimply(packets []seen, span int64, most int) (out []string, stats SortStats) {
@@ -71,7 +71,7 @@ func sortSimply(packets []seen, span int64, most int) (out []string, stats SortS
 	return out, stats
 }
 
-// shuffled returns times that rise, and some that are late by at most so many microseconds.
+// shuffled returns times that rise, and some that are late by at most late microseconds.
 func shuffled(random *rand.Rand, n, late int) []int {
 	times, now := make([]int, n), 0
 	for i := range times {
@@ -165,8 +165,8 @@ func TestSortMerged(t *testing.T) {
 	}
 }
 
-// TestSortSections checks that no packet changes its section where sections are copied as
-// they are, and that what is written can be read.
+// TestSortSections checks that no packet changes its section where sections are copied as they
+// are, and that the output can be read.
 func TestSortSections(t *testing.T) {
 	one, two := timed(capture.FormatPcapNG, "a", []int{300, 100, 200}), timed(capture.FormatPcapNG, "b", []int{150, 500, 400})
 	s := Sort(open(t, slices.Concat(one, two), Options{}), SortConfig{Span: 1e9})

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// TimesError says that times of an input cannot be what its packets have. It is no damage.
+// TimesError says that times of an input cannot be right. It is no damage.
 type TimesError struct {
 	Input string
 	What  string

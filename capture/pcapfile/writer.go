@@ -33,11 +33,11 @@ type WriterOptions struct {
 	// an ErrFormatLoss, once, as soon as something is lost. Without packets and interfaces no
 	// pcap header is written.
 	Stream bool
-	// Microseconds says that pcap made of pcapng has times in microseconds, whatever those of
-	// the inputs: some readers know the first magic number of pcap alone.
+	// Microseconds says that pcap made of pcapng has times in microseconds, whatever the
+	// inputs have: some readers know only the first magic number of pcap.
 	Microseconds bool
-	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one
-	// is chosen, and from Close an ErrFormatLoss that lists what the format could not
+	// Warn, if not nil, gets an ErrOtherFormat when another format than the requested one is
+	// chosen, and from Close an ErrFormatLoss that lists the parts that the format could not
 	// hold.
 	Warn func(error)
 }
@@ -55,30 +55,29 @@ type WriterOptions struct {
 //   - Everything else: one little-endian pcapng section, in which interfaces
 //     are numbered anew and every timestamp keeps its resolution.
 //
-// What the blocks of a pcapng input become in such a section:
+// Conversion of the blocks of a pcapng input in such a section:
 //
 //   - One section header of ours replaces theirs. Their options are lost.
-//   - Interface descriptions keep their options. That of a pcap input is made
-//     from its file header. All other blocks that name an interface get its new
-//     number.
+//   - Interface descriptions keep their options. The description of a pcap input is made from
+//     its file header. All other blocks that name an interface get its new number.
 //   - Packets keep their timestamps bit by bit, and their options. An obsolete
 //     packet block becomes an enhanced one, its drop count an option.
-//   - A simple packet block stays one if its interface became number 0, the only
-//     one that it can mean. Otherwise it becomes an enhanced packet block, which
-//     must have a timestamp: it gets that of the last packet written that had one,
-//     or 0, and a comment that says so.
+//   - A simple packet block stays one if its interface became number 0, the only one that it
+//     can mean. Otherwise it becomes an enhanced packet block, which must have a timestamp: it
+//     gets the timestamp of the last packet written that had one, or 0, and a comment that
+//     says so.
 //   - Statistics, name resolution, decryption secrets and custom blocks stay.
 //     The reader has left out custom blocks and options whose author forbids copies
 //     in changed files, whatever the format.
 //   - Blocks of other types stay unchanged if the input is little-endian.
 //     Big-endian ones cannot be converted; Skipped counts them.
 //
-// Only opt.Format makes pcap of pcapng. That file is little-endian, and in nanoseconds
-// unless microseconds hold the times of all interfaces. It holds packets with their times
-// and lengths. A packet without a time gets that of the packet before it, or 0. Options,
-// other blocks, and the interface of a packet are lost, and counted. A packet of another
-// link type than that of the interfaces described before the first packet is an error that
-// wraps ErrNotSupported.
+// Only opt.Format makes pcap of pcapng. That file is little-endian, and in nanoseconds unless
+// microseconds hold the times of all interfaces. It holds packets with their times and
+// lengths. A packet without a time gets the time of the packet before it, or 0. Options, other
+// blocks, and the interface of a packet are lost, and counted. A packet of another link type
+// than the interfaces described before the first packet is an error that wraps
+// ErrNotSupported.
 //
 // A Writer that never got a section writes a pcapng file without packets.
 func NewWriter(w io.Writer, opt WriterOptions) capture.Writer {
@@ -96,7 +95,7 @@ type lazyWriter struct {
 	opt     WriterOptions
 	held    capture.Batch // blocks that came before the format was chosen
 	gather  bool          // keep gathering across batches
-	said    bool          // what a stream loses
+	said    bool          // the losses of a stream
 	err     error
 }
 
@@ -190,7 +189,7 @@ func (w *lazyWriter) hold(b *capture.Batch, drop []uint64) bool {
 	return true
 }
 
-// begin chooses the format for the inputs known by b, and writes what was held.
+// begin chooses the format for the inputs known by b, and writes held batches.
 func (w *lazyWriter) begin(b *capture.Batch, drop []uint64) error {
 	l, err := w.opt.chooseLayout(b)
 	if err != nil {

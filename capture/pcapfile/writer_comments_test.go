@@ -47,7 +47,7 @@ func writeCommented(t testing.TB, src capture.Source, comments bool) (file []byt
 	return out.Bytes(), packets, w.Close()
 }
 
-// commentedPacket is what a file says of a packet beside its place in the file.
+// commentedPacket is a packet of a file with its comments, without its place.
 type commentedPacket struct {
 	time     uint64 // 0 in a simple packet block
 	iface    uint32

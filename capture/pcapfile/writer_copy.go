@@ -16,8 +16,7 @@ type copyWriter struct {
 	known int    // sections that were looked at
 	heads int    // headers of sections that were written
 	buf   []byte // Buf of the batch being written
-	// buf[from:to] is to be written. The range grows as long as what comes next is
-	// adjacent.
+	// buf[from:to] is to be written. The range grows as long as the next bytes are adjacent.
 	from, to uint32
 	packets  int // in that range
 }

@@ -178,12 +178,12 @@ type pcapOrigin struct {
 	finer bool // nanoseconds do not hold each of its times
 }
 
-// formatLoss counts what a pcap file has no place for.
+// formatLoss counts data that a pcap file cannot hold.
 type formatLoss struct {
 	options    uint64 // of packets and interfaces
 	blocks     uint64
 	interfaces uint64 // that packets came from, beyond one
-	times      uint64 // that are finer, or beyond what 32 bits of seconds hold
+	times      uint64 // that are finer, or beyond 32 bits of seconds
 }
 
 func newPcapConverter(out *outBuffer, b *capture.Batch, first uint32) *pcapConverter {
@@ -259,8 +259,7 @@ func (w *pcapConverter) count(b *capture.Batch, f *capture.Frame, it *capture.In
 	}
 }
 
-// options counts the options of a list, without those that a pcap file holds in its own
-// way.
+// options counts the options of a list, without options that a pcap file holds in its own way.
 func (w *pcapConverter) options(list []byte, big bool, kept ...uint16) {
 	for o := (encoding.Options{Rest: list, Big: big}); ; {
 		code, _, err := o.Next()
@@ -287,7 +286,7 @@ func (w *pcapConverter) block(b *capture.Batch, i int) {
 	}
 }
 
-// lost returns what was lost, as an error that wraps ErrFormatLoss, or nil.
+// lost returns the losses, as an error that wraps ErrFormatLoss, or nil.
 func (w *pcapConverter) lost() error {
 	var words []string
 	add := func(n uint64, what string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// sectionWriter writes inputs of any kind as one little-endian pcapng section;
-// NewWriter says what becomes of each kind of block.
+// sectionWriter writes inputs of any kind as one little-endian pcapng section; NewWriter
+// describes the conversion of each kind of block.
 type sectionWriter struct {
 	out      *outBuffer
 	sections []sectionMap // by index into Batch.Sections

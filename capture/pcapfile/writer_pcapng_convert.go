@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// Where a pcapng block's body begins, and what it has beside its body.
+// Where a pcapng block's body begins, and the size of the rest of the block.
 const (
 	blockHead  = 8
 	blockFrame = 12

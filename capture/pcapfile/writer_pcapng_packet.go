@@ -21,7 +21,7 @@ func timeComment(taken bool) string {
 	return commentTimeZero
 }
 
-// conversion says what becomes of a packet block of a pcapng input.
+// conversion is the conversion of a packet block of a pcapng input.
 type conversion uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 	givenTime                    // the same of a packet that has no time
 )
 
-// conversionOf chooses what becomes of a block. A simple packet block can neither name an
+// conversionOf chooses the conversion of a block. A simple packet block can neither name an
 // interface but 0 nor hold a comment.
 func (w *sectionWriter) conversionOf(b *capture.Batch, i int, big bool) conversion {
 	commented := len(b.Comments.Of(i)) > 0
@@ -70,7 +70,7 @@ func (w *sectionWriter) packetBlock(b *capture.Batch, i int, t *target) {
 	big := t.origin == fromBig
 	switch w.conversionOf(b, i, big) {
 	case rebuilt:
-		// Obsolete packet blocks have the layout of enhanced ones but for the first word.
+		// Obsolete packet blocks have the layout of enhanced ones, except the first word.
 		ticks := uint64(encoding.Uint32(record[12:], big))<<32 | uint64(encoding.Uint32(record[16:], big))
 		w.packet(b, i, t.id, ticks, w.rebuiltList(b, i, big))
 	case givenTime:

@@ -121,7 +121,7 @@ func exactly(*capturetest.Packet, *capturetest.Packet) {}
 func anyClock(got, want *capturetest.Packet) { got.Ticks = want.Ticks }
 
 // TestSplitter begins a file at each packet. Each is as long as was said before, and holds
-// that packet alone.
+// only that packet.
 func TestSplitter(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {

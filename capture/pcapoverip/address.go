@@ -75,7 +75,7 @@ func ParseInput(name string) (Address, error) {
 	return a, err
 }
 
-// parseQuery reads what follows the question mark of an address.
+// parseQuery reads the query of an address, behind its question mark.
 func (a *Address) parseQuery(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -7,8 +7,8 @@
 // that come to a [pcapfile.Arrivals]. [OpenSender] makes a [Sender], which sends packets to
 // one peer that it connects to, or to all that connect.
 //
-// Peers are not trusted. A receiver bounds how many streams it reads at a time, how long a
-// TLS handshake takes, and the size of records. A stream is not decompressed. Keep-alive
-// probes end connections whose peer is gone. TCP alone authenticates nobody: an address
-// without a host listens on the loopback interface only.
+// Peers are not trusted. A receiver bounds how many streams it reads at a time, how long a TLS
+// handshake takes, and the size of records. A stream is not decompressed. Keep-alive probes
+// end connections whose peer is gone. TCP itself authenticates nobody: an address without a
+// host listens on the loopback interface only.
 package pcapoverip

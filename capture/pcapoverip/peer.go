@@ -16,7 +16,7 @@ type chunk struct {
 	packets uint64
 }
 
-// peer takes what is sent.
+// peer receives the output.
 type peer struct {
 	name   string
 	conn   net.Conn
@@ -39,13 +39,13 @@ func (s *Sender) join(conn net.Conn, name string) *peer {
 	s.peers[p] = true
 	s.changed.Broadcast()
 	s.running.Go(func() { s.serve(p) })
-	// What peers say is read, and ignored: to close a connection with something unread
-	// would reset it, and what was sent could be lost.
+	// Data from peers is read and ignored: closing a connection with unread data would reset
+	// it, and sent packets could be lost.
 	s.running.Go(func() { _, _ = io.Copy(io.Discard, conn) })
 	return p
 }
 
-// serve sends what waits for a peer, until it leaves or the sender ends.
+// serve sends waiting data to a peer, until it leaves or the sender ends.
 func (s *Sender) serve(p *peer) {
 	defer close(p.done)
 	for {
@@ -58,7 +58,7 @@ func (s *Sender) serve(p *peer) {
 			break
 		}
 	}
-	_ = p.conn.Close() // what was sent has left
+	_ = p.conn.Close() // sent data has left
 }
 
 // next waits for a chunk. It returns nil when the peer is to end.
@@ -144,7 +144,7 @@ func beneath(conn net.Conn) net.Conn {
 	return conn
 }
 
-// remove forgets a peer, and counts what waited for the only one as lost.
+// remove forgets a peer, and counts data that waited for the only one as lost.
 func (s *Sender) remove(p *peer) {
 	if !s.peers[p] {
 		return

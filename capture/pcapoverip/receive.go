@@ -28,13 +28,13 @@ type ReceiverConfig struct {
 	// to again, with growing pauses, and one that is listened at stays open. Otherwise a
 	// listener ends when all streams that came have ended, one at least.
 	Endless bool
-	// Warn gets what happened to streams while others go on: an error that wraps a
-	// *capture.InputError or *capture.ReadError for one that broke off. It may be called
-	// on any goroutine.
+	// Warn gets errors of streams while others go on: an error that wraps a
+	// *capture.InputError or *capture.ReadError for one that broke off. It may be called on
+	// any goroutine.
 	Warn func(error)
-	// Begin makes the source of what a peer sends, once it has connected. Nil means captures.
-	// What it returns has its content from r alone. It reads the first header of the content:
-	// a peer counts as one that sends something once Begin has returned.
+	// Begin makes the source of a peer's stream, once it has connected. Nil means captures.
+	// The source reads only from r. Begin reads the first header of the content: once it has
+	// returned, the peer counts as a sender.
 	Begin func(r io.Reader, name string, from netip.AddrPort) (capture.Source, error)
 }
 
@@ -66,7 +66,7 @@ const headerTime = 10 * time.Second
 type ReceiverStats struct {
 	Peers        uint64 `json:"peers"`         // connections so far
 	Connected    int    `json:"connected"`     // of them, the current ones
-	PeersDropped uint64 `json:"dropped_peers"` // those that were refused, sent no capture, or broke off
+	PeersDropped uint64 `json:"dropped_peers"` // peers that were refused, sent no capture, or broke off
 	Full         string `json:"-"`             // why no further peer can be taken now, or ""
 }
 
@@ -85,7 +85,7 @@ type Receiver struct {
 
 	mu       sync.Mutex
 	places   map[string]bool // of streams
-	silent   []*stream       // those of which no header has come, the oldest first
+	silent   []*stream       // streams without a header so far, the oldest first
 	began    int             // streams whose header was sound
 	stats    ReceiverStats
 	refusals refusals
@@ -112,7 +112,7 @@ func Open(ctx context.Context, addr Address, cfg ReceiverConfig) (r *Receiver, e
 	return r, nil
 }
 
-// Start adds streams to the Arrivals as they come, as those of an input. The receiver ends
+// Start adds streams to the Arrivals as they come, as streams of an input. The receiver ends
 // with the Arrivals.
 func (r *Receiver) Start(to *pcapfile.Arrivals, input int) {
 	r.to, r.input = to, input
@@ -212,8 +212,8 @@ func (r *Receiver) connect(done func()) {
 	}
 }
 
-// follow adds the stream of a connection, and waits for its end. It reports whether that was
-// a capture. What ended one that was none is only said once.
+// follow adds the stream of a connection, and waits for its end. It reports whether it was a
+// capture. The end of a stream that was none is reported only once.
 func (r *Receiver) follow(conn net.Conn, said bool) (sound bool) {
 	r.add(newStream(r.addr.name, conn, r.cfg.Begin, func(s *stream, err error) error {
 		sound := s.src != nil
@@ -253,7 +253,7 @@ func (r *Receiver) accept(done func()) {
 	}
 }
 
-// lastWait is how long a receiver whose last stream has ended accepts those that the kernel
+// lastWait is how long a receiver whose last stream has ended accepts peers that the kernel
 // has connected already. It waits twice: an Accept that begins when its time is over fails,
 // though somebody may have connected.
 const lastWait = 25 * time.Millisecond
@@ -296,8 +296,8 @@ func (r *Receiver) admit(conn net.Conn) {
 	}
 }
 
-// place returns what names the capture point of a peer: its host, with a number if it has
-// several streams. So a peer that comes back has the point that it had.
+// place returns the name of a peer's capture point: its host, with a number if it has several
+// streams. So a peer that comes back has the point that it had.
 func (r *Receiver) place(peer net.Addr) (string, bool) {
 	host, _, err := net.SplitHostPort(peer.String())
 	if err != nil {

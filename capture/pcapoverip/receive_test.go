@@ -409,7 +409,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestLoadTLS checks what is said of files that are none.
+// TestLoadTLS checks the errors for files that hold no certificate or key.
 func TestLoadTLS(t *testing.T) {
 	cert, key, authority := pemFiles(t)
 	if c, err := LoadTLS("", "", ""); c != nil || err != nil {

@@ -11,7 +11,7 @@ import (
 // sayEvery is how often refusals are warned about: the first at once, then their number.
 const sayEvery = time.Minute
 
-// refusals are those of one listener, which may be many.
+// refusals are the refused connections of one listener, which may be many.
 type refusals struct {
 	next  time.Time
 	quiet int // since the last warning

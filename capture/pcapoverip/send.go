@@ -28,8 +28,7 @@ type SenderConfig struct {
 	Live bool
 	// Commented is as in pcapfile.WriterOptions.
 	Commented bool
-	// Warn gets what happened to peers while others go on. It may be called on any
-	// goroutine.
+	// Warn gets errors of peers while others go on. It may be called on any goroutine.
 	Warn func(error)
 }
 
@@ -42,7 +41,7 @@ const (
 	maxPeers = 64
 )
 
-// SenderStats says what has become of packets.
+// SenderStats counts the packets of a Sender by their fate.
 type SenderStats struct {
 	Written uint64 // that peers got, or will; packets count that came while nobody listened
 	Lost    uint64 // that the peer that is connected to did not get
@@ -74,7 +73,7 @@ type Sender struct {
 	mu      sync.Mutex
 	changed *sync.Cond // a peer came, left or took something
 	peers   map[*peer]bool
-	head    []byte // what a peer gets first
+	head    []byte // the first bytes for a peer
 	stats   SenderStats
 	seen    uint64 // packets of the writer that were handed out
 	failed  error  // of the one peer, where it does not come again
@@ -147,7 +146,7 @@ func (s *Sender) broadcast() {
 	s.changed.Broadcast()
 }
 
-// collector takes what the writer writes.
+// collector takes the output of the writer.
 type collector struct{ *Sender }
 
 func (c collector) Write(p []byte) (int, error) {
@@ -162,7 +161,7 @@ func (s *Sender) Write(b *capture.Batch, drop []uint64) error {
 	return errors.Join(err, s.handOut())
 }
 
-// handOut gives what was encoded, which is whole blocks, to all peers.
+// handOut gives the encoded data, which is whole blocks, to all peers.
 func (s *Sender) handOut() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +242,7 @@ func (s *Sender) Connected() bool {
 // Flush does nothing: packets leave at once.
 func (s *Sender) Flush() error { return nil }
 
-// Stats returns what has become of packets. It may be called on any goroutine.
+// Stats returns the counts of packets. It may be called on any goroutine.
 func (s *Sender) Stats() SenderStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +252,7 @@ func (s *Sender) Stats() SenderStats {
 // Skipped returns how many pcapng blocks could not be converted.
 func (s *Sender) Skipped() uint64 { return s.writer.Skipped() }
 
-// Close sends what waits, which takes SendTimeout at most from peers that take nothing, and
+// Close sends waiting data, which takes SendTimeout at most for peers that do not read, and
 // ends all connections.
 func (s *Sender) Close() error {
 	err := errors.Join(s.writer.Close(), s.handOut())

@@ -60,8 +60,8 @@ func packetsOf(t *testing.T, data []byte) int {
 	}
 }
 
-// TestSendClassic gives each peer a whole pcap file, whenever it connects, and says once what
-// is lost. tcpdump and tshark read it, if they are there.
+// TestSendClassic gives each peer a whole pcap file, whenever it connects, and reports losses
+// once. tcpdump and tshark read it, if installed.
 func TestSendClassic(t *testing.T) {
 	var w warned
 	s := classic(t, &w)

@@ -29,7 +29,7 @@ func sending(t *testing.T, cfg SenderConfig) *Sender {
 	return s
 }
 
-// awaitPeers waits until so many are connected.
+// awaitPeers waits until n peers are connected.
 func awaitPeers(t *testing.T, s *Sender, n int) {
 	t.Helper()
 	wait.Until(t, fmt.Sprint(n, " peers"), func() bool {

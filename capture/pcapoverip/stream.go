@@ -38,11 +38,11 @@ type stream struct {
 	read   atomic.Int64   // bytes
 }
 
-// begin makes the source of what a peer sends: see ReceiverConfig.Begin.
+// begin makes the source of a peer's stream: see ReceiverConfig.Begin.
 type begin func(r io.Reader, name string, from netip.AddrPort) (capture.Source, error)
 
-// newStream makes the capture of a connection. What ended it, nil for a clean end, goes to
-// ended once. That returns the error that Next then has, nil for io.EOF.
+// newStream makes the capture of a connection. The error at its end, nil for a clean end, goes
+// to ended once. ended returns the error for Next, nil for io.EOF.
 func newStream(name string, conn net.Conn, begin begin, ended func(*stream, error) error) *stream {
 	s := &stream{name: name, raw: conn, conn: conn, begin: begin, ended: ended}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -84,7 +84,7 @@ func (s *stream) complete() (err error) {
 	return err
 }
 
-// connReader reads from a connection, with errors that say the reason alone.
+// connReader reads from a connection, with errors that say only the reason.
 type connReader struct{ *stream }
 
 func (r connReader) Read(p []byte) (int, error) {
@@ -117,13 +117,13 @@ func (s *stream) Next(b *capture.Batch) (err error) {
 	return io.EOF
 }
 
-// end passes on what ended the stream, unless that was done.
+// end passes on the error that ended the stream, once.
 func (s *stream) end(err error) error {
 	s.once.Do(func() { s.result = s.ended(s, err) })
 	return s.result
 }
 
-// Refuse ends the stream for what it holds.
+// Refuse ends the stream because of its content.
 func (s *stream) Refuse(reason error) error {
 	defer s.Stop() // afterwards: Next has no reason
 	return s.end(reason)

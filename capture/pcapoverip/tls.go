@@ -18,7 +18,7 @@ import (
 // TLS is how connections are encrypted and peers are authenticated; nil is not at all.
 type TLS struct {
 	certificates []tls.Certificate
-	authorities  *x509.CertPool // nil for those of the system
+	authorities  *x509.CertPool // nil for the system's
 }
 
 // ErrTLS is wrapped by errors about certificates that cannot be used.
@@ -129,7 +129,7 @@ func listen(ctx context.Context, a Address, t *TLS) (*net.TCPListener, *tls.Conf
 	return l.(*net.TCPListener), secure, nil // as the network is TCP
 }
 
-// completer returns what completes a connection that was accepted.
+// completer returns the function that completes an accepted connection.
 func completer(secure *tls.Config) func(context.Context, net.Conn) (net.Conn, error) {
 	return func(ctx context.Context, conn net.Conn) (net.Conn, error) {
 		if secure == nil {

@@ -2,10 +2,10 @@
 
 // Package pipeline takes the packets of a source through workers, in order.
 //
-// A [Pipeline] gives each worker a batch. Work on one batch alone (reading a regular file,
-// finding headers, digests) happens in parallel. Work that depends on the order of packets
-// (verdicts, counts, writing) happens for one batch after another. So the result does not
-// depend on the number of workers.
+// A [Pipeline] gives each worker a batch. Work that needs only one batch (reading a regular
+// file, finding headers, digests) happens in parallel. Work that depends on the order of
+// packets (verdicts, counts, writing) happens for one batch after another. So the result does
+// not depend on the number of workers.
 //
 //	source ─► read ─► Prepare ─► Judge ─► Write
 //	           in parallel      in order  in order

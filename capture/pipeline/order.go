@@ -115,9 +115,9 @@ const (
 	// instead is woken late, and mostly on the processor of another one, whose caches do
 	// not have its chunk: that takes longer than the work on a batch.
 	spinTime = 50 * time.Microsecond
-	// vainSkips is how many awaits sleep at once after one that spun in vain. The worker
-	// that it waited for had no processor, as on a busy machine. To spin again would keep
-	// one from it.
+	// vainSkips is how many awaits sleep at once after one that spun without success. The
+	// worker that it waited for had no processor, as on a busy machine. To spin again would
+	// keep one from it.
 	vainSkips = 8
 )
 

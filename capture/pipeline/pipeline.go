@@ -15,10 +15,10 @@ import (
 
 // Task is the work on one batch at a time. None of its methods may keep the batch.
 type Task interface {
-	// Prepare does what needs no other batch. Other tasks prepare, judge or write theirs
+	// Prepare does work that needs no other batch. Other tasks prepare, judge or write theirs
 	// meanwhile.
 	Prepare(b *capture.Batch)
-	// Judge does what depends on the batches before. Calls to all tasks are for one batch
+	// Judge does work that depends on the batches before. Calls to all tasks are for one batch
 	// after another, in the order of the stream, though not always on the same goroutine.
 	Judge(b *capture.Batch) error
 	// Write passes on the result of a batch that was judged. Calls come in the same
@@ -67,7 +67,7 @@ type slot struct {
 	batch  capture.Batch
 	task   Task
 	number int   // of the batch in the stream
-	err    error // what ended the stream instead of a batch
+	err    error // the error that ended the stream
 }
 
 // Pipeline takes the batches of a source through workers. A worker reads the bytes of a
@@ -121,9 +121,9 @@ func New(src capture.Source) *Pipeline {
 //
 // It returns nil at the clean end of the stream, else the first error: of ctx, of the source,
 // of Judge or of Write, joined with the error of Finish. After it no task judges or writes
-// anything, unless an Abandoner was left behind. What was judged has been written and finished,
-// unless Write failed or was left behind. An error of the source that does not name its input
-// begins with "read".
+// anything, unless an Abandoner was left behind. Judged batches have been written and
+// finished, unless Write failed or was left behind. An error of the source that does not name
+// its input begins with "read".
 func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error {
 	workers = max(workers, 1)
 	slots := 1
@@ -236,7 +236,7 @@ func (p *Pipeline) stop(err error) {
 	}
 }
 
-// work is what each worker does.
+// work is the loop of each worker.
 func (p *Pipeline) work() {
 	var s *slot
 	for free, turn := false, false; ; {
@@ -293,8 +293,8 @@ func (p *Pipeline) read(s *slot) {
 }
 
 // keepsTurn reports whether the worker that has read a batch keeps its turn until it has
-// delivered it: little waits to be read. To wake another worker, and to bring it what this
-// one has in its caches, would take longer than most such batches.
+// delivered it: few packets wait to be read. To wake another worker, and to fill its caches,
+// would take longer than most such batches.
 func (p *Pipeline) keepsTurn(s *slot) bool {
 	return p.live != nil && s.err == nil && !p.live.Behind()
 }

@@ -101,7 +101,7 @@ func (r *recorder) Write(b *capture.Batch) error {
 	return r.written.add(r.t, int(b.Frames[0].CapLen), r.prepared)
 }
 
-// yield lets other goroutines run so many times.
+// yield lets other goroutines run, a number of times.
 func yield(times int) {
 	for range times {
 		runtime.Gosched()

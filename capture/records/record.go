@@ -75,7 +75,7 @@ type Record struct {
 	Input uint32
 }
 
-// Parts is a set of what records have.
+// Parts is a set of the parts of records.
 type Parts uint8
 
 // The parts of a record.
@@ -85,12 +85,13 @@ const (
 	PartVLAN
 	PartVRF
 	PartTOS
-	PartNAT      // what translation made of addresses and ports
+	PartNAT      // translated addresses and ports
 	PartPoint    // Point.Domain, Direction, Ingress and Egress
 	PartCounters // Packets and Bytes
 )
 
-// Batch is what one message or one piece of text says. A reader fills it again and again.
+// Batch has the records of one message or one piece of text. A reader fills it again and
+// again.
 type Batch struct {
 	Records []Record
 	// Raw is the message (from its version on) or the lines that Records point into. It is
@@ -98,7 +99,7 @@ type Batch struct {
 	Raw []byte
 	// From is who sent the message; the zero AddrPort for files and text.
 	From netip.AddrPort
-	// Kind says what Raw is; 0 with neither Raw nor Records: time has passed.
+	// Kind is the kind of Raw; 0 with neither Raw nor Records: time has passed.
 	Kind Kind
 	// Replayed says that the same bytes came before. Records are not read then.
 	Replayed bool
@@ -128,11 +129,11 @@ type Reader interface {
 	// ReadBatch fills batch and keeps what memory it has. It returns io.EOF behind the last
 	// batch. Damaged input is counted, and an error only where nothing more can be read.
 	ReadBatch(batch *Batch) error
-	// Counts returns what was read so far.
+	// Counts returns the counts so far.
 	Counts() Counts
 }
 
-// Counts are what a reader met.
+// Counts are the counts of a reader.
 type Counts struct {
 	Messages    uint64 // lines of text among them
 	Records     uint64
@@ -140,8 +141,8 @@ type Counts struct {
 	// Waiting are the messages that are kept now, as a template is missing; Untemplated the
 	// sets that passed without one.
 	Waiting, Untemplated uint64
-	// Lost is what gaps in sequence numbers say: records, or messages where the exporter
-	// counts these.
+	// Lost counts gaps in sequence numbers: records, or messages where the exporter counts
+	// these.
 	Lost     uint64
 	Replayed uint64 // messages that came again, byte for byte
 	// Remembered is the shortest time for which the messages of a source were remembered, to
@@ -149,9 +150,10 @@ type Counts struct {
 	Remembered time.Duration
 	Restarts   uint64 // of exporters
 	Templates  uint64 // that were learned, changes of known ones among them
-	Forgotten  uint64 // exporters whose templates gave way to those of others
-	// Reassembled are UDP datagrams that were put together out of IP fragments, Fragments
-	// those of UDP that could not be: others never came, or they contradict each other.
+	Forgotten  uint64 // exporters whose templates gave way to others'
+	// Reassembled counts UDP datagrams that were reassembled from IP fragments. Fragments
+	// counts fragments of UDP that could not be: others never came, or they contradict each
+	// other.
 	Reassembled, Fragments uint64
 	Foreign                uint64 // packets without a message of flow records
 	// Unread are values of text that were there and could not be read, Other records of text
@@ -159,7 +161,7 @@ type Counts struct {
 	Unread, Other uint64
 }
 
-// Verdict is what a judge says about a record.
+// Verdict is a judge's verdict on a record.
 type Verdict uint8
 
 // The verdicts.

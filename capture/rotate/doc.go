@@ -5,5 +5,5 @@
 // oldest files may be removed.
 //
 // [File] is the capture.Writer. [New] returns errors that wrap [ErrCannotRotate] for outputs
-// that are not regular files; other errors are those of package outfile.
+// that are not regular files; other errors come from package outfile.
 package rotate

@@ -25,9 +25,9 @@ func spoil(t *testing.T, r *File) {
 	}
 }
 
-// TestOutlastsFailures fails in the middle of a file, at its end and at its
-// beginning, and goes on with the next packet: only the packets of that file and
-// those that came while it had failed are lost.
+// TestOutlastsFailures fails in the middle of a file, at its end and at its beginning, and
+// goes on with the next packet: only the packets of that file and of the time of the failure
+// are lost.
 func TestOutlastsFailures(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a folder with an open file cannot be renamed on Windows")

@@ -57,7 +57,7 @@ func TestOfOne(t *testing.T) {
 	}
 }
 
-// TestNoCopy leaves out what is not to be copied.
+// TestNoCopy leaves out blocks and options that are not to be copied.
 func TestNoCopy(t *testing.T) {
 	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
 		write := func(secret bool) []byte {
@@ -70,7 +70,7 @@ func TestNoCopy(t *testing.T) {
 	}
 }
 
-// TestNothing makes no file of headers alone.
+// TestNothing makes no file that has only headers.
 func TestNothing(t *testing.T) {
 	section := &capturetest.File{Order: binary.BigEndian}
 	section.Section(encoding.UnknownLength)

@@ -154,7 +154,7 @@ func records(t *testing.T, data []byte) (all []string) {
 	return all
 }
 
-// chunked opens a capture in batches of about so many bytes.
+// chunked opens a capture in batches of about chunk bytes.
 func chunked(t *testing.T, g *capturetest.File, chunk int) capture.Source {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(g.Bytes()), "in", pcapfile.Options{ChunkSize: chunk})

@@ -20,7 +20,7 @@ func floorTime(t int64, unit time.Duration) int64 {
 	return t - phase
 }
 
-// maxJump is how far ahead of all others an interval may be to be accepted at once, if the
+// maxJump is the largest lead over all others of an interval that is accepted at once, if the
 // wall clock is not known: captures of other days follow.
 const maxJump = 365 * 24 * time.Hour
 

@@ -80,7 +80,7 @@ type lineEncoder struct {
 	out   *outfile.File
 	buf   []byte
 	lines uint64 // in buf
-	// What was written.
+	// Counts of written data.
 	written      uint64
 	writtenBytes int64
 }

@@ -73,8 +73,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// keepFiles writes 12 packets, one every second, in files of one each, into a folder
-// that holds some already, and returns what is there then.
+// keepFiles writes 12 packets, one every second, in files of one each, into a folder that
+// holds some already, and returns the files that are there then.
 func keepFiles(t *testing.T, opt Options, before ...string) []string {
 	t.Helper()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ type segment struct {
 
 // content holds the gathered bytes of a file.
 type content interface {
-	Flush() error        // writes what was gathered
+	Flush() error        // writes gathered data
 	Size() int64         // bytes so far
 	Written() uint64     // packets that are in the file
 	WrittenBytes() int64 // of these and the headers
@@ -57,8 +57,8 @@ type closing struct {
 	result chan error // why the file is not there
 }
 
-// complete gives a file its name, and removes files beyond those to keep. It owns names
-// until it has sent its result. It discards a file of headers alone.
+// complete gives a file its name, and removes files beyond those to keep. It owns names until
+// it has sent its result. It discards a file that has only headers.
 func (r *series) complete(c *closing) {
 	f := c.file
 	if f.packets == 0 {
@@ -119,7 +119,7 @@ func (r *series) recordCompleted(err error) {
 	r.stats.Bytes += bytes
 }
 
-// keepPartial keeps what a file that failed has of packets.
+// keepPartial keeps the packets of a file that failed.
 func (r *series) keepPartial(f *segment) error {
 	packets, err := f.content.Written(), error(nil)
 	if packets == 0 {
@@ -139,7 +139,7 @@ func (r *series) keepPartial(f *segment) error {
 func (r *series) fail(err error) {
 	if f := r.file; f != nil {
 		r.file = nil
-		r.waitCompleted() // what completes a file owns the names
+		r.waitCompleted() // the goroutine that completes a file owns the names
 		r.names.begin(f.first)
 		_ = r.keepPartial(f) // the error that counts is the one before
 	}

@@ -24,9 +24,9 @@ type Options struct {
 	// Every is the length of intervals of packet time, aligned to 1970 in UTC. Each
 	// interval has files of its own. 0 is one interval without end.
 	Every time.Duration
-	// Keep is how many complete files stay, beside the one being written, and KeepBytes
-	// how many bytes they hold. The oldest files beyond either are removed, also those of
-	// earlier runs with names of the same pattern, but never the newest. 0 keeps all.
+	// Keep is how many complete files stay, in addition to the one being written, and
+	// KeepBytes how many bytes they hold. The oldest files beyond either are removed, also
+	// files of earlier runs with names of the same pattern, but never the newest. 0 keeps all.
 	Keep      int
 	KeepBytes int64
 	// Merged, Derived and Commented are as in pcapfile.WriterOptions.
@@ -39,7 +39,7 @@ type Options struct {
 	Warn      func(error)
 }
 
-// Stats counts what a File has done.
+// Stats counts the files and packets of a File.
 type Stats struct {
 	Files   uint64 // complete ones, also removed ones
 	Packets uint64 // in complete files and in the one being written
@@ -103,12 +103,12 @@ func (r *series) probe() error {
 	return errors.Join(err, o.Discard())
 }
 
-// Tick ends the file being written if now is past its interval, as a packet of now would.
-// The next packet then begins a new file. It is for captures that may be silent. The caller
-// must call it all the time: a clock that is more than a minute and an interval past the
-// interval is not the clock of the packets, and ends nothing. Now should lag behind the
-// clock by the delay of packets: a packet that comes after the Tick past its interval is in
-// the next file. Errors are those of Write.
+// Tick ends the file being written if now is past its interval, as a packet of now would. The
+// next packet then begins a new file. It is for captures that may be silent. The caller must
+// call it all the time: a clock that is more than a minute and an interval past the interval
+// is not the clock of the packets, and ends nothing. Now should lag behind the clock by the
+// delay of packets: a packet that comes after the Tick past its interval is in the next file.
+// Errors come from Write.
 func (r *series) Tick(now time.Time) error {
 	r.pollCompleted()
 	if r.intervals.tick(now.UnixNano()) && r.file != nil && r.file.packets > 0 {
@@ -149,7 +149,7 @@ func (r *series) Written() uint64 {
 	return n
 }
 
-// Flush writes what was gathered for the file being written. A full disk shows as an error.
+// Flush writes gathered data for the file being written. A full disk shows as an error.
 func (r *series) Flush() error {
 	if r.file != nil {
 		if err := r.file.content.Flush(); err != nil {
@@ -159,8 +159,7 @@ func (r *series) Flush() error {
 	return r.err
 }
 
-// Close writes what was gathered, as any Writer does, and waits until the file before is
-// complete.
+// Close writes gathered data, as any Writer does, and waits until the file before is complete.
 func (r *series) Close() error {
 	r.waitCompleted()
 	return r.Flush()

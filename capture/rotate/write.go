@@ -90,7 +90,7 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 
 // fileEnd returns up to where the frames of pos..end-1 can be written to the file being
 // written. full says that the next one belongs to another file. Without it the next one may
-// fit: what it takes is known once those before it are written.
+// fit: its size is known once the frames before it are written.
 func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) (stop int, full bool) {
 	left, begun, packets := r.file.limit-r.enc.Size(), r.file.begun, r.file.packets > 0
 	timed := r.enc.Timed()

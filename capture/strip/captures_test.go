@@ -57,8 +57,8 @@ func checkStrip(t *testing.T, taken Headers, b *capture.Batch) *capture.Batch {
 		if same && left {
 			want = unopened[i]
 		}
-		// What is neither IP nor an Ethernet frame behind tags has the type that changed as
-		// part of its identity.
+		// The identity of other frames than IP and Ethernet behind tags includes the type,
+		// which changed.
 		typed := protocols[i] == headers.NonIP && (source.Interfaces[old.Interface].LinkType != eth || taken&(MPLS|PPPoE) != 0)
 		if after[i] != want && !typed {
 			t.Fatalf("strip %v: frame %d is another packet: %v %x, was %v %x", taken, i, out.Interfaces[f.Interface], out.Data(i), source.Interfaces[old.Interface], source.Data(i))

@@ -6,10 +6,10 @@
 // behind their headers. It is the only package that changes packets.
 //
 // A [Stripper] changes the records of a batch where they lie. It moves the part of a record
-// before the header that is taken off, and the packet itself only where the padding of
-// pcapng demands it. Lengths, padding, options and a frame check sequence are those of the
-// packet that is left. Packets that the bitmap drops stay as they were.
+// before the header that is taken off, and the packet itself only where the padding of pcapng
+// demands it. Lengths, padding, options and a frame check sequence are adapted to the rest of
+// the packet. Packets that the bitmap drops stay as they were.
 //
-// A packet from which a header cannot be taken stays as it was, and is counted: the header
-// was cut short, lies in a fragment, or carries what package headers does not know.
+// A packet from which a header cannot be taken stays as it was, and is counted: the header was
+// cut short, lies in a fragment, or carries a protocol that package headers does not know.
 package strip

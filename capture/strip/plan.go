@@ -29,7 +29,7 @@ const (
 	// maxLength is the largest value of the type field of Ethernet that is a length
 	// (IEEE 802.3, 3.2.6).
 	maxLength = 1500
-	// cooked8022 is what a cooked capture has as the type of such frames.
+	// cooked8022 is the type of such frames in a cooked capture.
 	cooked8022 = 4
 )
 
@@ -46,7 +46,7 @@ type plan struct {
 	layers []headers.Layer
 	cuts   []span  // bytes to take out, in order, with others between them
 	words  []field // fields to be set
-	counts []field // length fields that count what follows them, and what they come to
+	counts []field // length fields that count the bytes behind them, and their new values
 	end    uint32  // of the frame that is left, as far as it was captured
 	ends   uint32  // where it ended on the wire
 	link   capture.LinkType
@@ -146,8 +146,8 @@ func (p *plan) make(taken Headers) {
 	}
 }
 
-// open has the frame begin with what the innermost tunnel carries, if there is one. It
-// returns the layers that are left.
+// open makes the frame begin with the payload of the innermost tunnel, if there is one. It
+// returns the remaining layers.
 func (p *plan) open() []headers.Layer {
 	last := len(p.layers) - 1
 	for last >= 0 && !p.layers[last].Kind.Tunnel() {
@@ -206,7 +206,7 @@ func (p *plan) firstType(rest []headers.Layer) {
 	}
 }
 
-// follow says that the type field at slot announces what lies at next.
+// follow records that the type field at slot announces the header at next.
 func (p *plan) follow(slot, next uint32) {
 	p.slot, p.next, p.typ, p.sizable = slot, next, be16(p.d[slot:]), true
 	if p.typ <= maxLength && !p.cooked() {
@@ -239,8 +239,8 @@ func (p *plan) announce(typ uint16, from, end uint32) {
 	p.typ, p.next = typ, end
 }
 
-// tag takes off what ends with a type field: a VLAN tag, or the header of a switch. announced
-// says which types announce it.
+// tag removes a header that ends with a type field: a VLAN tag, or the header of a switch.
+// announced says which types announce it.
 func (p *plan) tag(l headers.Layer, off bool, announced func(uint16) bool) {
 	if !off {
 		p.follow(l.End-2, l.End)
@@ -308,7 +308,7 @@ func (p *plan) version(ip headers.Layer, four, six uint16) uint16 {
 // pppoe takes off the header of a session, and the PPP protocol behind it. Other protocols than
 // IP and MPLS belong to the session itself, and stay.
 func (p *plan) pppoe(l headers.Layer, behind []headers.Layer, off bool) {
-	const length = 4 // where the header has the length of what follows it
+	const length = 4 // where the header has the length of its payload
 	switch {
 	case !off:
 		p.counts = append(p.counts, field{l.Start + length, binary.BigEndian.Uint16(p.d[l.Start+length:])})

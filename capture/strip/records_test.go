@@ -21,7 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// want is what is to be left of one packet of a file.
+// want is the expected rest of one packet of a file.
 type want struct {
 	data string
 	link capture.LinkType
@@ -137,7 +137,7 @@ func checkRecords(t *testing.T, before []byte, frames []capture.Frame, b *captur
 	}
 }
 
-// checkFile reads what was written with our reader and that of gopacket.
+// checkFile reads the output with our reader and gopacket's.
 func checkFile(t *testing.T, file []byte, wants []want) []capturetest.Packet {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(file), "out", pcapfile.Options{})
@@ -258,8 +258,8 @@ func TestCheckSequenceFlags(t *testing.T) {
 	}
 }
 
-// TestSnapped checks packet blocks that hold the start of a packet. A simple one cannot say
-// so of what is left, and stays.
+// TestSnapped checks packet blocks that hold the start of a packet. A simple one cannot say so
+// of the rest, and stays.
 func TestSnapped(t *testing.T) {
 	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
 		g := &capturetest.File{Order: order}

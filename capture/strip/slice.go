@@ -88,7 +88,7 @@ func NewSlicer(s Slice) *Slicer {
 	return &Slicer{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true})}
 }
 
-// Stats returns what was counted so far.
+// Stats returns the counts so far.
 func (s *Slicer) Stats() SliceStats { return s.stats }
 
 // Slice cuts the frames of b that drop keeps, and their records, where they lie. A nil drop
@@ -129,7 +129,7 @@ func (s *Slicer) behind(h *headers.Header, d []byte) uint32 {
 	return at + s.slice.Bytes
 }
 
-// cut leaves at most so many bytes of frame i. MaxUint32 says that it has no payload.
+// cut shortens frame i to most bytes. MaxUint32 says that it has no payload.
 func (s *Slicer) cut(b *capture.Batch, i int, most uint32) {
 	f := &b.Frames[i]
 	section := &b.Sections[b.Interfaces[f.Interface].Section]
@@ -163,8 +163,8 @@ const (
 // data offset (RFC 9293, 3.1, and RFC 4340, 5.1).
 var l4Heads = [256]uint32{protoUDP: 8, protoUDPLite: 8, protoICMP: 8, protoICMPv6: 8, protoSCTP: 12}
 
-// payloadOf returns where the payload of the innermost packet begins, or MaxUint32 for a
-// frame without IP. That may be beyond what was captured.
+// payloadOf returns where the payload of the innermost packet begins, or MaxUint32 for a frame
+// without IP. It may lie beyond the captured bytes.
 func payloadOf(h *headers.Header, d []byte) uint32 {
 	switch {
 	case h.Version == 0:

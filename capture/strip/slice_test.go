@@ -98,8 +98,8 @@ func TestSlicePayload(t *testing.T) {
 	}
 }
 
-// sliceFile slices a capture, but for packets that drop has, and returns what a writer makes
-// of it.
+// sliceFile slices a capture, except packets that drop has, and returns what a writer makes of
+// it.
 func sliceFile(t *testing.T, s *Slicer, file []byte, drop func(number int) bool) []byte {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(file), "in", pcapfile.Options{})
@@ -156,7 +156,7 @@ func sliceInputs(t *testing.T) map[string][]byte {
 }
 
 // TestSliceFiles cuts the packets of captures of every format and reads them again, also with
-// another reader. Nothing else of a packet changes, and those that are dropped stay.
+// another reader. Nothing else of a packet changes, and dropped packets stay whole.
 func TestSliceFiles(t *testing.T) {
 	drop := func(number int) bool { return number%5 == 3 }
 	for name, file := range sliceInputs(t) {
@@ -203,7 +203,7 @@ func TestSliceFiles(t *testing.T) {
 	}
 }
 
-// TestSliceOptions checks that a packet keeps its options, but for a hash.
+// TestSliceOptions checks that a packet keeps its options, except a hash.
 func TestSliceOptions(t *testing.T) {
 	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
 		g := &capturetest.File{Order: order}

@@ -77,7 +77,7 @@ func New(cfg Config) *Stripper {
 	}
 }
 
-// Stats returns what was counted so far.
+// Stats returns the counts so far.
 func (s *Stripper) Stats() Stats { return s.stats }
 
 // Strip takes headers off the frames of b that drop keeps; a nil drop keeps all. The result
@@ -86,13 +86,13 @@ func (s *Stripper) Stats() Stats { return s.stats }
 // filled anew then. Frames stay in their order, under their numbers. Strip panics if drop
 // is not nil and too short.
 //
-// With Tunnel, what a tunnel carried comes from an interface of its own, which the result
-// describes: its link type is Ethernet or RAW, and its name is that of the interface that
-// captured the packet and the tunnel with its VNI, endpoint, key or session, such as "eth0
-// vxlan:1234". Beyond 4096 tunnels the name is "eth0 tunnel". Writers need to know of such
-// interfaces: see Derived of pcapfile.WriterOptions.
+// With Tunnel, packets out of a tunnel come from an interface of their own, which the result
+// describes: its link type is Ethernet or RAW, and its name consists of the capturing
+// interface and the tunnel with its VNI, endpoint, key or session, such as "eth0 vxlan:1234".
+// Beyond 4096 tunnels the name is "eth0 tunnel". Writers need to know of such interfaces: see
+// Derived of pcapfile.WriterOptions.
 //
-// Strip takes time linear in the length of frames, and allocates for new interfaces alone.
+// Strip takes time linear in the length of frames, and allocates only for new interfaces.
 func (s *Stripper) Strip(b *capture.Batch, drop []uint64) *capture.Batch {
 	capture.CheckDrop(b, drop)
 	s.tables.follow(b)
@@ -163,8 +163,8 @@ const (
 )
 
 // quick returns the offset of the type field of IP in an Ethernet frame with at most tags
-// before it, and no tunnel to be opened behind it: that is what nearly all frames are. It
-// returns 0 for frames whose headers have to be walked through.
+// before it, and no tunnel to be opened behind it: nearly all frames are so. It returns 0 for
+// frames whose headers have to be walked through.
 func (s *Stripper) quick(d []byte) int {
 	at := firstType
 	for range quickTags {

@@ -84,7 +84,7 @@ func pppoe(proto string, payload []byte) []byte {
 	return concat("\x11\x00\x00\x05", u16(len(proto)+len(payload)), proto, payload)
 }
 
-// stripped is what is left of a packet.
+// stripped is the rest of a packet.
 type stripped struct {
 	data []byte
 	link capture.LinkType
@@ -118,8 +118,8 @@ var cases = []struct {
 	link    capture.LinkType
 	before  []byte
 	after   []byte
-	outLink capture.LinkType // 0 is that of before
-	from    string           // what is behind the name of the interface
+	outLink capture.LinkType // 0: as before
+	from    string           // the text behind the name of the interface
 	left    bool
 }{
 	{"plain", all, eth, ether(t4, four), nil, 0, "", false},

@@ -11,11 +11,11 @@ import (
 // for each interface that captured and each link type.
 const maxInterfaces = 4096
 
-// tables hold the interfaces of the source and those of tunnels, in the order in which they
-// came. They are only appended to, so earlier batches stay valid.
+// tables hold the interfaces of the source and of tunnels, in the order in which they came.
+// They are only appended to, so earlier batches stay valid.
 type tables struct {
 	all     []capture.Interface
-	numbers []uint32 // what the number of an interface of the source became
+	numbers []uint32 // the new number of each interface of the source
 	shifted bool     // some of them became another one
 	derived map[origin]uint32
 	own     int // tunnels with an interface of their own
@@ -94,7 +94,7 @@ func (t *tables) renumber(frames []capture.Frame) {
 	}
 }
 
-// maxName bounds what a derived interface has of the name of another one.
+// maxName bounds the part of another interface's name in the name of a derived one.
 const maxName = 256
 
 func join(name, tunnel string) string {

@@ -55,7 +55,7 @@ func (p *CapturePoints) List() []CapturePoint { return p.list[:len(p.list):len(p
 // dst. It panics if b has fewer frames.
 func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 	frames := b.Frames[from : from+len(dst)]
-	known := uint32(math.MaxUint32) // an interface whose frames are all of the point below, but for paths
+	known := uint32(math.MaxUint32) // an interface whose frames are all of the point below, paths aside
 	var at CapturePoint
 	ethernet := false // whether these may have paths
 	for i := range frames {
@@ -104,8 +104,8 @@ func interfaceOf(b *capture.Batch, i int) (at CapturePoint, all bool) {
 	return at, false
 }
 
-// MaxCapturePoints bounds the memory of the numbering. No real capture has so many
-// points, but a forged one may. Further points share the number MaxCapturePoints.
+// MaxCapturePoints bounds the memory of the numbering. No real capture has that many points,
+// but a forged one may. Further points share the number MaxCapturePoints.
 const MaxCapturePoints = 1 << 16
 
 func (p *CapturePoints) find(at CapturePoint) uint32 {

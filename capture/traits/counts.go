@@ -30,10 +30,9 @@ type Counts struct {
 	Exact     uint64 `json:"exact"`
 }
 
-// Counter compares sampled copies with what they copy. The sample is chosen by digest, so
-// it has a packet and all its copies, or none of them. A copy is left out if another
-// packet has overwritten the one that it copies. It takes 500 KiB, and what its matrix
-// does.
+// Counter compares sampled copies with their originals. The sample is chosen by digest, so it
+// has a packet and all its copies, or none of them. A copy is left out if another packet has
+// overwritten the one that it copies. It takes 500 KiB, and the memory of its matrix.
 type Counter struct {
 	Counts
 	kept   [rememberedSamples]sample
@@ -44,7 +43,7 @@ type Counter struct {
 // NewCounter returns a Counter without counts.
 func NewCounter() *Counter { return &Counter{names: NewNames(nil)} }
 
-// Matrix lists the points of the copies in the sample and of what they copy, of the most
+// Matrix lists the points of the copies in the sample and of their originals, the most
 // frequent pairs first.
 func (c *Counter) Matrix() []Cell { return c.matrix.list(c.names) }
 
@@ -102,7 +101,7 @@ func (c *Counts) compare(kept, copied traits) {
 	}
 }
 
-// other returns t without what has a count of its own.
+// other returns t without the traits that have a count of their own.
 func other(t traits) traits {
 	return traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class}
 }

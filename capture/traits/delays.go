@@ -33,7 +33,7 @@ func NewHistogram(most int64) *Histogram {
 // Add counts weight delays, in nanoseconds.
 func (d *Histogram) Add(delay, weight uint64) {
 	d.count += weight
-	// RecordValues fails above the highest value alone.
+	// RecordValues fails only above the highest value.
 	_ = d.hist.RecordValues(int64(min(delay, uint64(d.most))), int64(weight))
 }
 
@@ -57,7 +57,7 @@ type Delays struct {
 	Max  int64 `json:"max"`
 }
 
-// Delays returns the percentiles of what was counted.
+// Delays returns the percentiles of the counted delays.
 func (d *Histogram) Delays() Delays {
 	h := d.hist
 	return Delays{P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9), Max: h.Max()}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package traits says where packets were seen, and in what two sightings of one packet
-// differ. The differences show why a capture has copies, such as a mirror of two ports, or
-// taps on both sides of a router. The package does not decide what is a copy.
+// Package traits says where packets were seen, and how two sightings of one packet differ. The
+// differences show why a capture has copies, such as a mirror of two ports, or taps on both
+// sides of a router. The package does not decide which packets are copies.
 //
-// A [Stack] lists the headers of one frame before its packet, and hashes them. Traits
-// are what may differ between copies. A [Sampler] samples those of the packets of one batch,
-// in any worker. A [Counter] receives the samples of all batches in order, with the verdicts,
-// and compares.
+// A [Stack] lists the headers of one frame before its packet, and hashes them. Traits are the
+// parts that may differ between copies. A [Sampler] samples the traits of the packets of one
+// batch, in any worker. A [Counter] receives the samples of all batches in order, with the
+// verdicts, and compares.
 //
 // [CapturePoints] numbers the places where frames were seen. A [SightingReader] hashes, of each
 // frame, its conversation and its point ([Sightings]).
@@ -21,9 +21,9 @@
 //
 // # Comments on copies
 //
-// A [Marker] says of each copy in a stream which packet it repeats, and in what the two
-// differ, as a comment that a pcapng writer adds to the copy. Nothing is removed: whoever
-// reads the output can check each verdict, in Wireshark by the field frame.comment:
+// A [Marker] says of each copy in a stream which packet it repeats, and how the two differ, as
+// a comment that a pcapng writer adds to the copy. Nothing is removed: whoever reads the
+// output can check each verdict, in Wireshark by the field frame.comment:
 //
 //	copy of packet 1234, 0.210 ms later, VLAN 10 -> 20, TTL 64 -> 63, interface eth0 -> eth1, MAC
 //
@@ -40,9 +40,9 @@
 //   - length on the wire, or the captured bytes, as far as no header above explains it
 //   - "headers before IP" and "other bytes" for all else
 //
-// What another site has sent ([Marker.MarkWith]) is a "copy of a packet of another site".
-// Where nothing differs, the copy is "identical". A later or earlier time is the difference of
-// the timestamps. A packet without a timestamp has none.
+// A packet that another site has sent ([Marker.MarkWith]) is a "copy of a packet of another
+// site". Where nothing differs, the copy is "identical". A later or earlier time is the
+// difference of the timestamps. A packet without a timestamp has none.
 //
 // Packets are numbered as Wireshark numbers them in one file that holds the whole stream:
 // from 1 on, and with the custom and journal blocks of pcapng, which it shows among the

@@ -34,21 +34,21 @@ type Marker struct {
 // NewMarker returns a Marker at the start of a stream.
 func NewMarker(cfg MarkerConfig) *Marker { return newMarker(cfg, remembered) }
 
-// newMarker returns a Marker that remembers so many packets.
+// newMarker returns a Marker that remembers this number of packets.
 func newMarker(cfg MarkerConfig, packets int) *Marker {
 	return &Marker{inputs: cfg.Inputs, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
-// Mark returns b with a comment on each packet whose bit in drop is set. digests are those
-// of all packets of b. Batches come in the order of their stream, each once.
+// Mark returns b with a comment on each packet whose bit in drop is set. digests are the
+// digests of all packets of b. Batches come in the order of their stream, each once.
 //
 // A copy may come before the kept packet. Then later says how many packets after it that one
 // comes. It is 0 for all other packets, and nil if there are no such copies. next are the
-// batches of the stream after b, as far as later leads to them. Of other copies the packet is
-// named that was kept last of those with their digest.
+// batches of the stream after b, as far as later leads to them. The comment on any other copy
+// names the last kept packet with its digest.
 //
-// The result shares the memory of b but for the comments, and is valid until the next
-// call. b itself stays as it is.
+// The result shares the memory of b, except the comments, and is valid until the next call. b
+// itself stays as it is.
 func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
 	comments := m.out.Comments
 	comments.Reset()

@@ -17,8 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// FuzzMark marks the packets of any capture. Comments are text, and on copies alone. The
-// marked file has all packets.
+// FuzzMark marks the packets of any capture. Comments are text, and only on copies. The marked
+// file has all packets.
 func FuzzMark(f *testing.F) {
 	for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
 		f.Add(capturetest.NG(order, 6).Bytes(), uint64(1), true)

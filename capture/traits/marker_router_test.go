@@ -91,7 +91,7 @@ func readMarked(t *testing.T, file []byte) (all []marked) {
 	return all
 }
 
-// datagram returns what is equal in all copies of a frame.
+// datagram returns the part that is equal in all copies of a frame.
 func datagram(data string) string {
 	p := gopacket.NewPacket([]byte(data), layers.LayerTypeEthernet, gopacket.NoCopy)
 	switch ip := p.NetworkLayer().(type) {

@@ -20,12 +20,12 @@ var plain = MarkerConfig{Decoder: headers.NewDecoder(headers.DecoderConfig{})}
 type judged struct {
 	digest  digest.Digest
 	copied  bool
-	instead int // what is kept in place of a copy, if that comes later
+	instead int // the packet kept in place of a copy, if it comes later
 	block   bool
 }
 
-// randomStream returns packets of which about half are copies. Some copies come before
-// what is kept.
+// randomStream returns packets of which about half are copies. Some copies come before the
+// kept packet.
 func randomStream(r *rand.Rand, n int) (all []judged) {
 	var seen []digest.Digest
 	for len(all) < n {
@@ -87,7 +87,7 @@ type cut struct {
 	later   []uint32
 }
 
-// cuts cuts a stream into batches of at most so many packets and blocks.
+// cuts cuts a stream into batches of at most most packets and blocks.
 func cuts(t *testing.T, all []judged, most func() int) (out []cut) {
 	t.Helper()
 	for from := 0; from < len(all); {
@@ -183,7 +183,7 @@ func TestLater(t *testing.T) {
 	if b = m.Mark(second, []digest.Digest{{1, 1}}, []uint64{0}, nil, nil); b.Comments.Size() != 0 {
 		t.Errorf("%q on what is kept", b.Comments.Of(0))
 	}
-	// What is announced may not come.
+	// An announced packet may not come.
 	b = m.Mark(first, []digest.Digest{{3, 3}, {4, 4}}, []uint64{1}, []uint32{2, 0}, nil)
 	if got := string(b.Comments.Of(0)); !strings.Contains(got, "no longer remembered") {
 		t.Errorf("%q", got)

@@ -23,7 +23,7 @@ var labelled = []struct {
 	{headers.LayerJMirror, "jmirror"},
 }
 
-// comment appends the comment on a copy. kept is what it copies, or nil.
+// comment appends the comment on a copy. kept is its original, or nil.
 func (m *Marker) comment(p []byte, kept, copied *packet) []byte {
 	if kept == nil {
 		return append(p, "copy of a packet no longer remembered"...)
@@ -47,7 +47,7 @@ func (m *Marker) comment(p []byte, kept, copied *packet) []byte {
 	return append(p, ", identical"...)
 }
 
-// appendDelay appends how much later the copy is than what was kept.
+// appendDelay appends the delay of the copy after the kept packet.
 func appendDelay(p []byte, kept, copied int64) []byte {
 	if kept == capture.NoTime || copied == capture.NoTime {
 		return p
@@ -135,7 +135,7 @@ func appendStack(p []byte, s stack) []byte {
 	return p
 }
 
-// appendRouted appends what routers change in the IP header.
+// appendRouted appends differences in the IP header that routers make.
 func appendRouted(p []byte, kept, copied *packet) []byte {
 	hops, class := ", TTL ", ", ToS "
 	if copied.traits.Version == 6 {

@@ -33,7 +33,7 @@ type described struct {
 	lan      byte // 0xa or 0xb in the trailer of PRP; 0 is none
 	short    int  // of 5 words of payload
 	padding  int
-	checksum byte // is added to that of the IPv4 header
+	checksum byte // is added to the checksum of the IPv4 header
 	capLen   int  // 0 is all
 }
 
@@ -223,7 +223,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// TestNames tells only what can be printed, and not too much of it.
+// TestNames writes only printable names, and not too much of them.
 func TestNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                       "",

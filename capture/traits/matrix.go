@@ -36,7 +36,7 @@ type matrix struct {
 	cells map[[2]uint32]*Histogram
 }
 
-// add counts a copy that was seen so many nanoseconds after its original.
+// add counts a copy that was seen delay nanoseconds after its original.
 func (m *matrix) add(first, copied uint32, delay uint64) {
 	key := [2]uint32{first, copied}
 	h := m.cells[key]
@@ -53,8 +53,7 @@ func (m *matrix) add(first, copied uint32, delay uint64) {
 	h.Add(delay, 1)
 }
 
-// list lists what was counted, the largest count first. Points with equal names count as
-// one.
+// list lists the counts, the largest first. Points with equal names count as one.
 func (m *matrix) list(names *Names) []Cell {
 	named := map[[2]string]*Histogram{}
 	for key, h := range m.cells {

@@ -2,9 +2,9 @@
 
 package traits
 
-// Sample has values by hash: at first those of all hashes, and each time that it is full
-// those of every second one of them. Hashes that others can choose need a secret. The
-// memory is taken with the first value.
+// Sample has values by hash: at first of all hashes, and after each time that it is full of
+// every second one of them. Hashes that others can choose need a secret. The memory is taken
+// with the first value.
 type Sample[T any] struct {
 	most   int
 	ids    []uint64 // 0 for none; twice as many as values at most, so that searches are short
@@ -13,7 +13,7 @@ type Sample[T any] struct {
 	level  uint // how many of the highest bits of an id must be 0
 }
 
-// NewSample returns a sample of at most so many values, a power of two.
+// NewSample returns a sample of up to most values; most is a power of two.
 func NewSample[T any](most int) Sample[T] { return Sample[T]{most: most} }
 
 // Find returns the value of a hash that is not 0, a new one if it is unknown. It returns nil

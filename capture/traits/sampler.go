@@ -20,9 +20,9 @@ type Sampler struct {
 // NewSampler returns a Sampler for packets whose digests cover the datagram that d finds.
 func NewSampler(d *headers.Decoder) *Sampler { return &Sampler{reader: newReader(d)} }
 
-// Reset begins a batch of so many packets, and decides which of them are sampled. Those
-// of a large batch must have more bits 0 in their digests, so a packet that a large batch
-// samples would be sampled in a small batch too.
+// Reset begins a batch of this number of packets, and decides which of them are sampled.
+// Packets of a large batch must have more bits 0 in their digests, so a packet that a large
+// batch samples would be sampled in a small batch too.
 func (s *Sampler) Reset(packets int) {
 	s.samples = s.samples[:0]
 	s.mask = max(sampleEvery, uint64(1)<<bits.Len(uint(packets/samplesPerBatch))) - 1

@@ -9,8 +9,8 @@ import (
 
 // SightingConfig says how a SightingReader describes packets.
 type SightingConfig struct {
-	// Inner opens tunnels. The conversation is then that of the innermost IP header, and
-	// the tunnels on the way there belong to the point.
+	// Inner opens tunnels. The innermost IP header then defines the conversation, and the
+	// tunnels on the way there belong to the point.
 	Inner  bool
 	Fields PointFields
 	// Seed keys all hashes. Whoever does not know it cannot choose packets whose hashes
@@ -39,15 +39,15 @@ func (s *Sightings) Run(from, to int) Sightings {
 	return Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
 }
 
-// Set copies what another run says to s.
+// Set copies the results of another run to s.
 func (s Sightings) Set(to *Sightings) {
 	copy(s.Conversation, to.Conversation)
 	copy(s.Fragment, to.Fragment)
 	copy(s.Point, to.Point)
 }
 
-// SightingReader tells to which conversation a packet belongs, and at which point it was
-// seen. It keeps its buffers from call to call, so one goroutine at a time may use it.
+// SightingReader returns the conversation of a packet, and the point that saw it. It keeps its
+// buffers from call to call, so one goroutine at a time may use it.
 type SightingReader struct {
 	cfg     SightingConfig
 	keys    sightingKeys
@@ -77,8 +77,8 @@ func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
 	return s
 }
 
-// Points returns Sightings.Point of what Read would return, in less time. Unless the
-// fields are some of the headers of a frame, it does not read them.
+// Points returns the same Sightings.Point as Read, in less time. Unless the fields are some of
+// the headers of a frame, it does not read them.
 func (r *SightingReader) Points(b *capture.Batch, from, n int) []uint64 {
 	var h []headers.Header
 	if r.cfg.Fields&headerFields != 0 {

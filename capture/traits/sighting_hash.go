@@ -78,13 +78,13 @@ func addresses6(ip []byte) (s0, s1, d0, d1 uint64) {
 	return le64(ip), le64(ip[8:]), le64(ip[16:]), le64(ip[24:])
 }
 
-// sum hashes two addresses and what else there is. It is never 0.
+// sum hashes two addresses and the rest of a key. It is never 0.
 func (k *sightingKeys) sum(a0, a1, b0, b1, rest uint64) uint64 {
 	return max(fold(fold(a0^k.words[0], b0^k.words[1])^rest^k.words[2], fold(a1^k.words[3], b1^k.words[4])^k.words[5]), 1)
 }
 
-// fragment returns both hashes of a fragment: its conversation, and for a first one that
-// of the fragments after it. ip is its datagram.
+// fragment returns both hashes of a fragment: its conversation, and for a first fragment the
+// one of the fragments after it. ip is its datagram.
 func (k *sightingKeys) fragment(h *headers.Header, ip []byte) (conversation, after uint64) {
 	id, first := fragmentID(h, ip)
 	datagram := k.datagram(h, ip, id)

@@ -14,16 +14,15 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// A message that lies in the batch (see zeroCopyDatagram) tells where its datagram begins,
-// and its tweak tells the version, the protocol and whether it is a fragment. So nearly
-// all frames need not be decoded again.
-// least6 is the length of IPv6 messages that have the ports.
+// A message that lies in the batch (see zeroCopyDatagram) shows where its datagram begins, and
+// its tweak has the version, the protocol and whether it is a fragment. So nearly all frames
+// need not be decoded again. least6 is the length of IPv6 messages that have the ports.
 const least6 = 40 + 4 - identity.MessageStart
 
-// ReadIdentities writes to s what Read would return for the frames from number from on,
-// whose identities are m. It takes less time than Read, if m was made by
-// Identity.FromFrames. The identity must open tunnels if and only if r does. It panics if
-// the slices of s are shorter than m.
+// ReadIdentities writes to s the results of Read for the frames from number from on, whose
+// identities are m. It takes less time than Read, if m was made by Identity.FromFrames. The
+// identity must open tunnels if and only if r does. It panics if the slices of s are shorter
+// than m.
 func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int, m *identity.Messages) {
 	msgs, ok := m.Datagrams()
 	n := len(msgs)
@@ -183,7 +182,7 @@ func (k *sightingKeys) messages(conversations []uint64, msgs []digest.Message, b
 	return slow
 }
 
-// portsOf returns what Header.SrcPort and DstPort are, if they were captured.
+// portsOf returns the same as Header.SrcPort and DstPort, if they were captured.
 func portsOf(upper []byte, proto uint8) (src, dst uint64) {
 	both := binary.BigEndian.Uint32(upper) & iana.PortMask[proto]
 	return uint64(both >> 16), uint64(both & 0xffff)

@@ -45,7 +45,7 @@ func TestPathPoints(t *testing.T) {
 	NewCapturePoints(nil).Number(numbers, b, 0)
 	same(t, "numbers", want, numbers)
 	for i, w := range want {
-		want[i] = w[1:] // the path alone
+		want[i] = w[1:] // only the path
 	}
 	reader := NewSightingReader(SightingConfig{Fields: PointLAN, Seed: 3})
 	hashes := slices.Clone(reader.Points(b, 0, len(want)))

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// PointFields says what makes two capture points of packets different.
+// PointFields says which fields distinguish capture points of packets.
 type PointFields uint8
 
 // The fields of a point.
@@ -24,9 +24,9 @@ const (
 	// GRE key, ERSPAN session, the tunnel of EoIP, the instance of LISP, the intercept of
 	// JMirror.
 	PointVNI
-	// pointTEID is the identifiers of the opened tunnels that each direction has its own
-	// of: the TEID of GTP-U, the call of PPTP, the session of L2TP. They tell tenants apart, but are no points
-	// of whole conversations.
+	// pointTEID is the identifiers of opened tunnels that differ by direction: the TEID of
+	// GTP-U, the call of PPTP, the session of L2TP. They distinguish tenants, but are no
+	// points of whole conversations.
 	pointTEID
 	// PointInterface is the interface of the capture, or that in a Linux cooked header.
 	PointInterface
@@ -38,7 +38,7 @@ const (
 	headerFields = PointVLAN | PointVNI | pointTEID
 )
 
-// pointFields has the names of fields, and what each stands for.
+// pointFields has the names of fields, and the fields of each.
 var pointFields = []struct {
 	name   string
 	fields PointFields
@@ -55,10 +55,10 @@ var layerFields = [headers.LayerUnread + 1]PointFields{
 // fieldOf returns the field that the identifier of a header of kind k is, or 0.
 func fieldOf(k headers.LayerKind) PointFields { return layerFields[k] }
 
-// ParsePointField returns the fields that a name stands for: "vlan", "interface",
-// "input" and "lan" are those above, and "vni" is PointVNI with the identifiers that each direction
-// has its own of, such as the TEID of GTP-U. Those tell tenants apart, but a conversation
-// has two of them.
+// ParsePointField returns the fields that a name stands for: "vlan", "interface", "input" and
+// "lan" are the fields above, and "vni" is PointVNI with the identifiers that differ by
+// direction, such as the TEID of GTP-U. These distinguish tenants, but a conversation has two
+// of them.
 func ParsePointField(name string) (PointFields, error) {
 	for _, f := range pointFields {
 		if f.name == name {
@@ -163,7 +163,7 @@ func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
 	return hash, len(tags) == 2
 }
 
-// layered does on the slow path what stack does on the fast one.
+// layered does on the slow path the same as stack on the fast one.
 func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
 	r.layers = r.decoder.Layers(r.layers[:0], b, i)
 	for _, l := range r.layers {

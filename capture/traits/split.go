@@ -15,11 +15,11 @@ type SplitCounts struct {
 	// Sampled counts conversations of which at least two packets of the sample were kept.
 	// A conversation that goes on counts once in each period of 2^24 packets.
 	Sampled uint64
-	// Split counts those of them of which copies were removed, and whose kept packets
-	// differ in tags, or in interfaces. Without copies each point had its own part from
-	// the start, as with a tap that has an interface for each direction.
+	// Split counts sampled conversations that had copies removed, and whose kept packets
+	// differ in tags or in interfaces. Without copies each point had its own part from the
+	// start, as with a tap that has an interface for each direction.
 	Split uint64
-	// Tagged counts those of Split whose kept packets differ in tags.
+	// Tagged counts the ones of Split whose kept packets differ in tags.
 	Tagged uint64
 }
 
@@ -38,8 +38,8 @@ type SplitCounter struct {
 
 // NewSplitCounter returns a counter that goes on with earlier counts, after as many packets of
 // the stream. The tags of packets are the fields of cfg, which must be of their headers:
-// headers that are removed before packets are written split no conversation. A seed that nobody
-// knows keeps others from choosing what is in the sample. A counter takes 200 KiB.
+// headers that are removed before packets are written split no conversation. A secret seed
+// keeps others from choosing the sample. A counter takes 200 KiB.
 func NewSplitCounter(cfg SightingConfig, counts SplitCounts, packets uint64) *SplitCounter {
 	c := &SplitCounter{
 		tags:   NewSightingReader(cfg),

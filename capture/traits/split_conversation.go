@@ -2,7 +2,8 @@
 
 package traits
 
-// parts records which packets of a conversation were kept or removed, and in what kept ones differ.
+// parts records which packets of a conversation were kept or removed, and how kept ones
+// differ.
 type parts uint8
 
 const (
@@ -14,7 +15,7 @@ const (
 	placesDiffer
 )
 
-// sampled, split and tagged return what a conversation adds to Counts: 0 or 1.
+// sampled, split and tagged return the addition of a conversation to Counts: 0 or 1.
 func (t parts) sampled() uint64 { return count(t&again != 0) }
 func (t parts) split() uint64   { return count(t&copied != 0 && t&(tagsDiffer|placesDiffer) != 0) }
 func (t parts) tagged() uint64  { return count(t&copied != 0 && t&tagsDiffer != 0) }

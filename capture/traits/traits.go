@@ -24,16 +24,16 @@ type traits struct {
 	// VLAN is of the VLAN tags, Labels of the identifiers of all other headers before IP
 	// that have one, such as MPLS and tunnels, and MAC of the hardware addresses.
 	VLAN, Labels, MAC uint64
-	// Link is of what is left before the IP header, or of the frame if it has no IP.
+	// Link is of the rest before the IP header, or of the frame if it has no IP.
 	Link uint64
-	// Rest is of the IP header and what follows, without the fields below.
+	// Rest is of the IP header and the bytes behind it, without the fields below.
 	Rest    uint64
 	Version uint8 // of IP; 0 without
 	Hops    uint8 // IPv4 time to live, or IPv6 hop limit
 	Class   uint8 // IPv4 type of service, or IPv6 traffic class
-	// Derived is what follows from the other traits, unless it is wrong: the checksum of
-	// an IPv4 header, and what a cooked header says of its interface. The capture's own
-	// header, such as radiotap, adds its hash.
+	// Derived is what follows from the other traits, unless it is wrong: the checksum of an
+	// IPv4 header, and the interface in a cooked header. The capture's own header, such as
+	// radiotap, adds its hash.
 	Derived uint64
 }
 
@@ -79,8 +79,8 @@ func (r *reader) Read(b *capture.Batch, i int) traits {
 		length := min(int(link[cookedBytes]), cookedLen-cookedAddress)
 		t.MAC = maphash.Bytes(seed, link[cookedAddress:cookedAddress+length])
 		t.Derived = uint64(binary.BigEndian.Uint32(link[cookedDevice:])) | uint64(binary.BigEndian.Uint16(link[cookedReserved:]))<<48
-		// In other headers, the ethertype comes last, before what it announces. Moving it
-		// there makes tags look the same in all.
+		// In other headers, the ethertype comes last, before its payload. Moving it there
+		// makes tags look the same in all.
 		const protocolLen = 2
 		copy(link[cookedLen-protocolLen:], link[:protocolLen])
 		clear(link[:cookedLen-protocolLen])

@@ -179,7 +179,7 @@ func TestTraitsTruncated(t *testing.T) {
 }
 
 // TestTraitsOfRadios checks that the header of a capture makes no difference, though the
-// traits tell the bytes apart.
+// traits distinguish the bytes.
 func TestTraitsOfRadios(t *testing.T) {
 	b := threeInterfaces()
 	b.Interfaces[0].LinkType = capture.LinkRadiotap

@@ -14,7 +14,7 @@ type inputPacket struct {
 	time     int64
 	number   uint64 // in the input, from 1
 	judged   uint64 // the same without undecidable packets
-	within   uint64 // hash of what copies have in common, but for the LAN
+	within   uint64 // hash of the fields that copies have in common, except the LAN
 	point    place  // where it was seen
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
@@ -27,11 +27,11 @@ type state uint8
 
 const (
 	kept    state = iota // in the output, or, with Config.Refresh, a copy of one there
-	pending              // not in the output; what it copies may still come
+	pending              // not in the output; its original may still come
 	copied               // was pending, and is a copy
 )
 
-// sightingBytes is what a sighting takes, with its share of the map.
+// sightingBytes is the memory of a sighting, with its share of the map.
 const sightingBytes = 128
 
 // copies remembers kept and pending packets by identity, the latest ones.
@@ -165,7 +165,7 @@ func (c *copies) done(s *inputPacket, to state) {
 	}
 }
 
-// mayBeForgotten reports whether what a packet copies may have been forgotten.
+// mayBeForgotten reports whether the original of a packet may have been forgotten.
 func (c *copies) mayBeForgotten(s *inputPacket) bool {
 	switch {
 	case c.forgotten == nil:
@@ -178,10 +178,10 @@ func (c *copies) mayBeForgotten(s *inputPacket) bool {
 	return s.time <= c.forgotten.time || apart(s.time, c.forgotten.time) <= c.reach()
 }
 
-// reach returns how far copies may be apart in time.
+// reach returns the largest distance in time of copies.
 func (c *copies) reach() uint64 { return uint64(c.cfg.Window) + uint64(c.cfg.Tolerance) }
 
-// apart returns how far two times are apart.
+// apart returns the distance of two times.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
 // isCopy reports whether a packet is a copy of one that is remembered. It passes over equal

@@ -54,7 +54,7 @@ func (c *cursor) take(b *capture.Batch, i, n int) bool {
 }
 
 // same reports whether two packets are one, of which n bytes are left in b: bytes, length on
-// the wire, time, interface, and options. What a format has no place for is not compared, nor
+// the wire, time, interface, and options. Data that a format cannot hold is not compared, nor
 // the options of a packet that was cut, whose hash is gone.
 func same(a *capture.Batch, i, n int, b *capture.Batch, k int) bool {
 	x, y := &a.Frames[i], &b.Frames[k]
@@ -68,8 +68,8 @@ func sameInterface(x, y *capture.Interface) bool {
 	return x.LinkType == y.LinkType && (x.Name == y.Name || x.Name == "" || y.Name == "")
 }
 
-// sameOptions compares the options of packets in pcapng of the same byte order. Another
-// byte order, or pcap, changes what cannot be kept.
+// sameOptions compares the options of packets in pcapng of the same byte order. Another byte
+// order, or pcap, changes options.
 func sameOptions(a *capture.Batch, i int, b *capture.Batch, k int) bool {
 	x, y := sectionOf(a, i), sectionOf(b, k)
 	if x.Format != capture.FormatPcapNG || y.Format != capture.FormatPcapNG || x.BigEndian != y.BigEndian {
@@ -82,7 +82,7 @@ func sectionOf(b *capture.Batch, i int) *capture.Section {
 	return &b.Sections[b.Interfaces[b.Frames[i].Interface].Section]
 }
 
-// options returns what follows the data in the block of a packet, up to its length.
+// options returns the bytes behind the data in the block of a packet, up to its length.
 func options(b *capture.Batch, i int) []byte {
 	f := &b.Frames[i]
 	from, to := int(f.Data-f.Record)+int((f.CapLen+3)&^3), int(f.RecordLen)-4

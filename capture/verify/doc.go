@@ -4,7 +4,7 @@
 // packet of the input is in the output, unchanged and in order, or the output has a copy of
 // it within the window.
 //
-// It shares nothing with what it checks but the reading of files and the definition of an
-// identity (packages headers and identity). Packets are compared byte by byte. Identities are looked up by
-// their SHA-256 in a Go map. There is no filter, no kernel, and no second thread.
+// It shares only the reading of files and the definition of an identity (packages headers and
+// identity) with the code that it checks. Packets are compared byte by byte. Identities are
+// looked up by their SHA-256 in a Go map. There is no filter, no kernel, and no second thread.
 package verify

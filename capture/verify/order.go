@@ -95,7 +95,7 @@ func (o *order) finish() {
 	}
 }
 
-// single returns a batch with a copy of packet i alone.
+// single returns a batch that has only a copy of packet i.
 func single(b *capture.Batch, i int) capture.Batch {
 	f := b.Frames[i]
 	record := bytes.Clone(b.Record(i))

@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// place is where a packet was seen. It is read from the frame by code of its own, since the
-// capture points of package traits are among what is checked.
+// place is where a packet was seen. Code of its own reads it from the frame, since package
+// traits is under check, too.
 type place struct {
 	iface  uint32 // the capture point of the interface
 	device uint32 // the interface that a cooked header names
@@ -40,7 +40,7 @@ const (
 	typeIPv4 = 0x0800
 	typeIPv6 = 0x86dd
 	typeHSR  = 0x892f
-	leastEth = 1501 // what is below is a length
+	leastEth = 1501 // lower values are lengths
 )
 
 // behindTags returns a frame from its first ethertype on that is none of a VLAN tag, or

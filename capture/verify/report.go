@@ -5,7 +5,7 @@ package verify
 // Kind is a kind of difference.
 type Kind string
 
-// The kinds of differences, those that say most about an output first.
+// The kinds of differences, the most telling ones first.
 const (
 	// Foreign is a packet of the output that is not in the input, or not in this order, or
 	// that was changed.
@@ -32,7 +32,7 @@ type Difference struct {
 	Time   int64 // nanoseconds since 1970, or capture.NoTime
 }
 
-// Report is what a Verifier found.
+// Report has the findings of a Verifier.
 type Report struct {
 	Packets uint64 `json:"packets_in"`  // of the input
 	Kept    uint64 `json:"packets_out"` // of these, in the output

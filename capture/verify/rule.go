@@ -14,7 +14,7 @@ const maxAhead = 1 << 16
 // rule checks an output in a second way: a packet belongs to it if and only if it is no copy
 // of a packet before it that belongs to it. If the output agrees, nothing is lost.
 //
-// The Verifier alone says too little where packets are equal, also in their times. It takes
+// The Verifier by itself does not suffice if packets are equal, also in their times. It takes
 // the first of them for those in the output, but another one may reach other copies. Of 12
 // equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
 // Verifier takes the first two for these.
@@ -65,7 +65,7 @@ func (r *rule) add(b *capture.Batch, i int, s inputPacket) {
 // agrees reports whether the output, which has ended, agrees with the rule.
 func (r *rule) agrees() bool { return r != nil && !r.broken && len(r.ahead) == 0 }
 
-// exactOf hashes what [same] compares.
+// exactOf hashes the parts that [same] compares.
 func exactOf(b *capture.Batch, i int) [sha256.Size]byte {
 	content := contentOf(b, i)
 	return sha256.Sum256(append(append(content[:], b.Interfaces[b.Frames[i].Interface].Name...), options(b, i)...))

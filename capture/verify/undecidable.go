@@ -89,7 +89,7 @@ func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame) bool {
 var finalTypes = map[uint16]bool{0x88cc: true, 0x8809: true, 0x888e: true, 0x8892: true, 0x8902: true, 0x9000: true}
 
 // isFrame is for frames without IP. It knows plain Ethernet frames of few types, and leaves
-// all others to what it checks.
+// all others to the code that it checks.
 func (u *undecidable) isFrame(b *capture.Batch, i int, h *headers.Header) bool {
 	f, d := &b.Frames[i], b.Data(i)
 	if h.Flags&headers.FlagInner != 0 || b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(d) < 14 {
@@ -136,7 +136,8 @@ func anyOf(d []byte) bool {
 	return false
 }
 
-// isKnown reports whether no other packet of the flow begins in the same way, but by chance.
+// isKnown reports whether no other packet of the flow begins in the same way, except by
+// chance.
 func (p *part) isKnown() bool {
 	if len(p.data) < 20 {
 		return false

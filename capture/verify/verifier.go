@@ -15,11 +15,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Config says what a copy is, as the run did that made the output.
+// Config defines copies, as in the run that made the output.
 type Config struct {
 	Identity identity.Config
-	// A copy lies within Window of what it copies, before or after it, or within Packets
-	// packets of the input. If both are 0, it lies anywhere.
+	// A copy lies within Window of its original, before or after it, or within Packets packets
+	// of the input. If both are 0, it lies anywhere.
 	Window  time.Duration
 	Packets uint64
 	// Tolerance is by how much a copy may lie beyond Window.
@@ -29,7 +29,7 @@ type Config struct {
 	Refresh   bool               // a copy may copy a copy
 	Sort      Sort               // how the input was sorted
 	Slice     Slice              // how the output was cut
-	// Memory bounds in bytes what is remembered of packets, and as much again of differences
+	// Memory bounds the memory for packets in bytes, and separately the memory for differences
 	// to the file of removed packets: 128 bytes each.
 	Memory int
 }
@@ -45,7 +45,7 @@ type Verifier struct {
 	order    *order  // nil for an input that was not sorted
 	cutter   *cutter // nil for an output that was not cut
 	copies   *copies
-	lost     Report // what copies has found: Lost, Unknown and First
+	lost     Report // findings of copies: Lost, Unknown and First
 	rule     *rule  // nil unless needsRule
 	balance  map[[sha256.Size]byte]*removal
 	report   Report
@@ -102,8 +102,8 @@ func (v *Verifier) unfinished(s *inputPacket, forgotten bool) {
 	v.lost.note(Difference{Kind: Lost, Packet: s.number, Time: s.time})
 }
 
-// Add checks the next packets of the input. They come in the order in which the output was
-// made of them, but for Config.Sort.
+// Add checks the next packets of the input. They come in the order of the run that made the
+// output, except with Config.Sort.
 func (v *Verifier) Add(b *capture.Batch) {
 	if v.order != nil {
 		v.order.add(b)
@@ -184,7 +184,7 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	}
 }
 
-// contentOf hashes what [same] compares, without options.
+// contentOf hashes the parts that [same] compares, without options.
 func contentOf(b *capture.Batch, i int) [sha256.Size]byte {
 	f := &b.Frames[i]
 	head := binary.LittleEndian.AppendUint64(nil, uint64(f.Time))

@@ -20,7 +20,7 @@ type packet struct {
 	time    int64
 	point   uint32
 	content byte
-	removed bool // in the input alone
+	removed bool // only in the input
 }
 
 // batchOf returns a batch of packets that were seen at two points.
@@ -65,7 +65,7 @@ func verifyAs(t *testing.T, batch func([]packet) *capture.Batch, cfg Config, in,
 	return *r
 }
 
-// split returns the packets that were kept and those that were removed.
+// split returns the kept and the removed packets.
 func split(in []packet) (out, dup []packet) {
 	for _, p := range in {
 		if p.removed {
@@ -130,8 +130,8 @@ var configs = []Config{
 	{Packets: 3, Refresh: true},
 }
 
-// TestModel compares what is lost with a plain model: packets in and out of time order,
-// kept and removed at random.
+// TestModel compares the losses with a plain model: packets in and out of time order, kept and
+// removed at random.
 func TestModel(t *testing.T) {
 	for _, cfg := range configs {
 		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20
@@ -154,7 +154,7 @@ func TestModel(t *testing.T) {
 }
 
 // random returns packets of which some are out of order, and some removed. No two are the
-// same, since an output does not tell which of them it has.
+// same, since an output does not show which of them it has.
 func random(rng *rand.Rand, n int) []packet {
 	packets, now, has := make([]packet, n), int64(1e18), map[packet]bool{}
 	for i := range packets {
@@ -242,7 +242,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestOtherDuplicates bounds what is remembered of a file that lacks the removed packets.
+// TestOtherDuplicates bounds the memory for a file that lacks the removed packets.
 func TestOtherDuplicates(t *testing.T) {
 	const most, n = 50, 200
 	in := make([]packet, n)

@@ -163,10 +163,9 @@ func (c *Capture) listQueues() {
 	c.queues = all
 }
 
-// Stats returns the counts of each queue of each interface, as those of a ring. There are
-// more of them after an interface was removed and came back with more queues. Freezes
-// counts how often no memory was free for a packet. Any goroutine may call it at any time,
-// also after Close.
+// Stats returns the counts of each queue of each interface, as for a ring. There are more of
+// them after an interface was removed and came back with more queues. Freezes counts how often
+// no memory was free for a packet. Any goroutine may call it at any time, also after Close.
 func (c *Capture) Stats() []afpacket.Stats {
 	c.list.Lock()
 	defer c.list.Unlock()

@@ -239,7 +239,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestStalledReader checks that what is lost is counted, and that the capture goes on.
+// TestStalledReader checks that losses are counted, and that the capture goes on.
 func TestStalledReader(t *testing.T) {
 	enterLab(t, "1")
 	src := open(t, Config{RingBytes: minRingBytes, Idle: time.Second})

@@ -14,8 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
-// Config says what to capture and how. Only Interfaces is required. The fields that
-// afpacket.Config has too mean the same.
+// Config configures a capture. Only Interfaces is required. The fields that afpacket.Config
+// has too mean the same.
 type Config struct {
 	// Interfaces names Ethernet interfaces. afpacket.Any is none of them.
 	Interfaces []string
@@ -49,8 +49,8 @@ type Config struct {
 	// With none, a moderate rate costs a system call for every few packets. At high rates
 	// they gather for less, so that RingBytes does not run full.
 	Delay time.Duration
-	// Warn, if not nil, gets what makes a capture slower or incomplete. Open and Next call
-	// it.
+	// Warn, if not nil, gets the reasons why a capture is slower or incomplete. Open and Next
+	// call it.
 	Warn func(error)
 }
 

@@ -97,7 +97,7 @@ func hidesTags(name string) bool {
 	return errno == 0 && value.data&receiveTags != 0
 }
 
-// explain turns an error of the kernel about an interface into one that says what to do.
+// explain turns an error of the kernel about an interface into one with advice.
 func explain(name string, err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):

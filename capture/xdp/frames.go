@@ -98,10 +98,10 @@ func (r *reader) take(b *capture.Batch, memory []byte, slots []descriptor, from,
 // touchAhead is how many packets are loaded into the cache at a time.
 const touchAhead = 64
 
-// touch loads the begins of packets into the cache, all at once: nothing depends on what
-// it loads. Packets lie 2 KiB apart, which is too far for the processor to load the next
-// one ahead, and another processor has written them. Without touch each would be waited
-// for in turn, which takes half of all time for small packets.
+// touch loads the begins of packets into the cache, all at once: nothing depends on the loaded
+// values. Packets lie 2 KiB apart, which is too far for the processor to load the next one
+// ahead, and another processor has written them. Without touch the walk would wait for each in
+// turn, which takes half of all time for small packets.
 func touch(memory []byte, slots []descriptor, from, to uint32) (sum byte) {
 	mask := uint32(len(slots) - 1)
 	for ; from != to; from++ {
@@ -120,12 +120,13 @@ func (r *reader) before() int {
 	return tagStampLen
 }
 
-// within reports whether the bytes that d describes, and so many before them, are of memory.
+// within reports whether the bytes that d describes, and the before bytes in front of them,
+// are of memory.
 func (d *descriptor) within(memory []byte, before int) bool {
 	return d.address >= uint64(before) && d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
 }
 
-// data returns the bytes that d describes, and stamped also so many before.
+// data returns the bytes that d describes. stamped also returns before bytes in front of them.
 func (d *descriptor) data(memory []byte) []byte { return memory[d.address : d.address+uint64(d.len)] }
 
 func (d *descriptor) stamped(memory []byte, before int) []byte {

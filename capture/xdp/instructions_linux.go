@@ -2,9 +2,10 @@
 
 // The programs that the kernel runs, and nothing else, are in this file. It has a licence of
 // its own, unlike the rest of the project (Apache-2.0): the kernel lets only programs whose
-// licence is compatible with version 2 of the GPL call the functions that tell a packet's VLAN
-// tag and the time of the network card, and Apache-2.0 is not. Who passes the file on in the
-// project does so by the terms of BSD-2-Clause, which LICENSE.BSD-2-Clause beside it has.
+// licence is compatible with version 2 of the GPL call the functions that return a packet's
+// VLAN tag and the time of the network card, and Apache-2.0 is not. Who passes the file on in
+// the project does so by the terms of BSD-2-Clause, which is in LICENSE.BSD-2-Clause next to
+// it.
 
 package xdp
 
@@ -16,7 +17,7 @@ import (
 // kernelLicence is the kernel's name for the licence of this file.
 const kernelLicence = "Dual BSD/GPL"
 
-// notes are what the program notes before each packet.
+// notes are the program's notes before each packet.
 type notes struct {
 	stamps bool
 	polls  *pollClock // nil to read the clock for each packet
@@ -24,7 +25,7 @@ type notes struct {
 	card   int32      // the one for the time of the network card; 0 for none
 }
 
-// What the program has on its stack.
+// Offsets on the stack of the program.
 const typeAt, controlAt, cardAt = -8, -6, -16
 
 // instructions are the program. It writes notes before a packet and redirects it:
@@ -39,9 +40,9 @@ const typeAt, controlAt, cardAt = -8, -6, -16
 //		*(ctx->data_meta) = { time };
 //	return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
 //
-// The last argument is what happens without a socket. Without a function for tags, what
-// concerns them is left out. With one for the time of the network card, that comes first,
-// and the tag has its place in any case:
+// The last argument is the action without a socket. Without a function for tags, their part is
+// left out. With a function for the time of the network card, its part comes first, and the
+// tag has its place in any case:
 //
 //	u64 card = 0;
 //	if (timestamp(ctx, &card))

@@ -18,7 +18,7 @@ import (
 )
 
 // enterLab moves the test's thread into a new network namespace with a pair of interfaces,
-// left and right, with so many queues. It skips the test where nothing can be captured.
+// left and right, with a number of queues. It skips the test where capturing is not possible.
 func enterLab(t testing.TB, queues string) {
 	t.Helper()
 	if err := lab.Enter(); err != nil {
@@ -42,7 +42,7 @@ func enterLab(t testing.TB, queues string) {
 	_ = c.Close()
 }
 
-// remakePair replaces the pair by one with so many queues at either end.
+// remakePair replaces the pair by one with the given numbers of queues.
 func remakePair(t testing.TB, left, right string) {
 	t.Helper()
 	ip(t, "link del left")
@@ -175,7 +175,7 @@ func take(t testing.TB, src *Capture, n int) (*taken, error) {
 	return got, w.Close()
 }
 
-// rest stops the capture when what was sent has come, and reads what is left.
+// rest stops the capture when all sent packets have come, and reads the rest.
 func rest(t testing.TB, src *Capture) *taken {
 	t.Helper()
 	lab.Settle()

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
-// errLinux is what every function returns here.
+// errLinux is the error of every function here.
 var errLinux = fmt.Errorf("AF_XDP needs Linux: %w", errors.ErrUnsupported)
 
 // Capture is live traffic, on Linux.

@@ -20,7 +20,7 @@ type pollClock struct {
 	attached link.Link
 }
 
-// Where the map of a pollClock has what.
+// Places in the map of a pollClock.
 const (
 	pollStampAt, pollTickAt = 0, 8
 	pollEntryLen            = 16

@@ -125,7 +125,7 @@ func (p *port) newQueue(i int) *queue {
 	}
 }
 
-// warn says what makes the capture slower or incomplete.
+// warn reports why the capture is slower or incomplete.
 func (p *port) warn() {
 	if p.program.generic {
 		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.Name))

@@ -47,7 +47,7 @@ func (r *redirect) attach(index int, split, cards bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// What the kernel or the driver lacks is left out.
+	// Functions that the kernel or the driver lacks are left out.
 	var native error
 	for _, kind := range []struct{ generic, cards, tags, stamps bool }{
 		{cards: true, tags: true, stamps: true}, {cards: true, stamps: true},
@@ -68,8 +68,8 @@ func (r *redirect) attach(index int, split, cards bool) (err error) {
 	return fmt.Errorf("%w (in the driver: %w)", err, native)
 }
 
-// bind loads the program and attaches it. A program that asks the driver is of one
-// interface alone.
+// bind loads the program and attaches it. A program that asks the driver belongs to a single
+// interface.
 func (r *redirect) bind(index int, split bool) error {
 	spec := &ebpf.ProgramSpec{Name: "flowdedup", Type: ebpf.XDP, License: kernelLicence}
 	mode := link.XDPDriverMode

@@ -21,7 +21,7 @@ type queue struct {
 	reader reader
 
 	mu sync.Mutex // guards the fields below, and socket against close
-	// stats has what happened up to the last Next, and with sockets that are closed.
+	// stats has the counts up to the last Next, and of closed sockets.
 	stats afpacket.Stats
 	read  uint32 // next as of the last Next
 }

@@ -32,7 +32,7 @@ type mapped struct {
 	slots              unsafe.Pointer
 }
 
-// size says what a socket is like.
+// size has the sizes of a socket.
 type size struct {
 	bytes int  // of its memory
 	frame int  // of that, a packet
@@ -64,7 +64,7 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	for _, option := range []int{unix.XDP_UMEM_FILL_RING, unix.XDP_UMEM_COMPLETION_RING, unix.XDP_RX_RING} {
 		slots := frames
 		if option == unix.XDP_UMEM_COMPLETION_RING {
-			slots = 1 // of what was sent; the kernel wants one all the same
+			slots = 1 // of sent frames; the kernel wants one all the same
 		}
 		if err := unix.SetsockoptInt(x.fd, unix.SOL_XDP, option, slots); err != nil {
 			return os.NewSyscallError("setsockopt", err)
@@ -92,7 +92,7 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	return nil
 }
 
-// bindSocket is unix.Bind, but for tests of drivers that refuse.
+// bindSocket is unix.Bind, except in tests of drivers that refuse.
 var bindSocket = unix.Bind
 
 // bind binds the socket to its queue. The kernel frees a queue some time after the last
@@ -187,7 +187,7 @@ func (x *socket) address(i uint32) *uint64 {
 // received returns the index behind the last packet in the receive ring.
 func (x *socket) received() uint32 { return atomic.LoadUint32(x.rx.producer) }
 
-// release returns frames to the kernel: those of the descriptors up to, but without, to.
+// release returns the frames of the descriptors before to to the kernel.
 func (x *socket) release(to uint32) {
 	from, free := *x.rx.consumer, *x.fill.producer // nobody else writes these
 	if from == to {

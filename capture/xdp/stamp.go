@@ -16,7 +16,7 @@ const (
 	stampLen      = 4
 	tagStampLen   = stampLen + tagLen
 	timedStampLen = tagStampLen + 8
-	// stampShift makes units of 64 ns of those of CLOCK_TAI. They wrap after 275 s.
+	// stampShift turns nanoseconds of CLOCK_TAI into units of 64 ns. They wrap after 275 s.
 	stampShift = 6
 	// stampTagged is the bit of a stamp that says that there is a tag.
 	stampTagged = 1
@@ -24,8 +24,8 @@ const (
 
 // clock turns stamps into times of packets.
 type clock struct {
-	now int64 // nanoseconds since 1970: what packets without a stamp get
-	tai int64 // how far CLOCK_TAI is ahead of that, in nanoseconds
+	now int64 // nanoseconds since 1970, for packets without a stamp
+	tai int64 // lead of CLOCK_TAI over that, in nanoseconds
 }
 
 // at returns the time of a packet that was seen at most half of 275 s ago. Memory that
@@ -38,8 +38,8 @@ func (c clock) at(stamp uint32) int64 {
 	return c.now - int64(age)<<stampShift
 }
 
-// readTag returns the tag of a packet, type and control information, from what lies before
-// its stamp. lost says that there may be one that the driver does not tell.
+// readTag returns the tag of a packet, type and control information, from the bytes before its
+// stamp. lost says that there may be one that the driver does not provide.
 func readTag(tag []byte) (value uint32, lost bool) {
 	kind := uint32(binary.BigEndian.Uint16(tag))
 	return kind<<16 | uint32(binary.NativeEndian.Uint16(tag[2:])), kind == 0

@@ -84,7 +84,7 @@ func TestStampedTags(t *testing.T) {
 	}
 }
 
-// TestCardTimes takes packets whose time the network card may have told.
+// TestCardTimes takes packets whose time may come from the network card.
 func TestCardTimes(t *testing.T) {
 	now := clock{now: 1_795_000_000_000_000_000, tai: 37_000_000_000}
 	const card, at = 1_794_999_999_123_456_789, 64

@@ -10,7 +10,7 @@ import (
 
 const (
 	frameBytes = int(unsafe.Sizeof(capture.Frame{}))
-	// sourceBytes is about what a source keeps with a batch.
+	// sourceBytes is about the memory that a source keeps with a batch.
 	sourceBytes = 640 << 10
 	// mostSpare bounds the memory of batches that do not wait.
 	mostSpare = 32 << 20

@@ -10,7 +10,7 @@ import (
 )
 
 // exchangeBelow bounds the memory of batches that were exchanged and wait. Beyond it each one
-// is copied, so that what waits takes little more than its size.
+// is copied, so that waiting batches take little more than their size.
 const exchangeBelow = 32 << 20
 
 // Batch is a batch that waits.
@@ -23,8 +23,8 @@ type Batch struct {
 // Memory returns about how many bytes it takes.
 func (k *Batch) Memory() int { return memoryOf(&k.Batch) }
 
-// Store has the memory of batches that wait, and of what T says of each. It is safe for
-// concurrent use. The zero value is ready.
+// Store has the memory of waiting batches, each with a T. It is safe for concurrent use. The
+// zero value is ready.
 type Store[T any] struct {
 	exchanged atomic.Int64 // bytes of the batches that wait and are no copies
 
@@ -66,7 +66,7 @@ func (s *Store[T]) Take(k *Batch, b *capture.Batch) {
 	s.exchanged.Add(k.exchanged)
 }
 
-// Put takes back what Get returned, and its batch.
+// Put takes back a T that Get returned, and its batch.
 func (s *Store[T]) Put(of *T, k *Batch) {
 	s.exchanged.Add(-k.exchanged)
 	spare := k.Batch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package encoding holds what capture files are made of: integers of both byte orders,
-// and the blocks and options of pcapng (draft-ietf-opsawg-pcapng, sections 3 and 4).
+// Package encoding encodes and decodes the elements of capture files: integers of both byte
+// orders, and the blocks and options of pcapng (draft-ietf-opsawg-pcapng, sections 3 and 4).
 package encoding
 
 import (

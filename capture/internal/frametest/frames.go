@@ -99,7 +99,7 @@ func ah(next byte, p []byte) []byte {
 	return IP4(9, iana.ProtoAH, Join([]byte{next}, ahHeader[1:], p))
 }
 
-// Eoip is a frame in MikroTik's EoIP, with so many bytes by its length field.
+// Eoip is a frame in MikroTik's EoIP, with n bytes by its length field.
 func Eoip(frame []byte, n int) []byte {
 	return Gre4("\x20\x01", BE16(iana.TypeEoIP), BE16(n), "\x05\x00", frame)
 }
@@ -132,7 +132,7 @@ func Macsec(frame []byte, control byte, sci string) []byte {
 	return Join(Inserted(frame, BE16(iana.TypeMACsec), []byte{control, byte(length)}, BE32(9), sci), "integrity check!")
 }
 
-// ERF is the header of an ERF record of a type before a packet of so many bytes.
+// ERF is the header of an ERF record of a type before a packet of wire bytes.
 func ERF(typ byte, wire int, rest ...any) []byte {
 	return Join("\x00\x00\x00\x00\x00\xf1\x53\x65", []byte{typ, 4}, BE16(18+wire), BE16(0), BE16(wire), Join(rest...))
 }
@@ -168,7 +168,7 @@ func Ether4(ip []byte) []byte { return Ether(iana.TypeIPv4, ip) }
 
 func Ether6(ip []byte) []byte { return Ether(iana.TypeIPv6, ip) }
 
-// Repeat returns a frame so many times.
+// Repeat returns a frame n times.
 func Repeat(frame []byte, n int) (all [][]byte) {
 	for range n {
 		all = append(all, frame)

@@ -46,7 +46,7 @@ type Capture struct {
 	tables capture.Batch // the interfaces and sections of all batches
 
 	state   state
-	end     error     // what Next returns at last
+	end     error     // the final error of Next
 	until   time.Time // deadline for draining
 	checked time.Time // when interfaces that are down were last looked up
 	polled  []unix.PollFd
@@ -63,7 +63,7 @@ type state uint8
 const (
 	fresh    state = iota // Next has delivered nothing yet
 	running               // packets come
-	draining              // the kernel adds no more; Next delivers what waits
+	draining              // the kernel adds no more; Next delivers waiting packets
 	drained               // only the statistics are left
 	ended
 )
@@ -179,7 +179,7 @@ func (c *Capture) Next(b *capture.Batch) error {
 	}
 }
 
-// Behind implements capture.LiveSource. What does not come from sockets waits, too.
+// Behind implements capture.LiveSource. Packets that do not come from sockets wait, too.
 func (c *Capture) Behind() bool {
 	return c.state != running || slices.ContainsFunc(c.ports, Port.Behind)
 }
@@ -222,7 +222,7 @@ func (c *Capture) drain(end error) {
 	}
 }
 
-// Inputs returns one name: those of the interfaces, separated by commas.
+// Inputs returns one name: the names of the interfaces, separated by commas.
 func (c *Capture) Inputs() []string {
 	var names []string
 	for i := range c.tables.Interfaces {
@@ -238,17 +238,16 @@ func (c *Capture) Offset() (done, total int64) { return c.done.Load(), 0 }
 // Size returns 0: it is not known.
 func (c *Capture) Size() int64 { return 0 }
 
-// Stop ends the capture: Next delivers what was captured until now and then returns
-// io.EOF. Stop wakes a Next that waits. context.AfterFunc(ctx, c.Stop) ties the capture
-// to a context.
+// Stop ends the capture: Next delivers packets captured until now and then returns io.EOF.
+// Stop wakes a Next that waits. context.AfterFunc(ctx, c.Stop) ties the capture to a context.
 func (c *Capture) Stop() {
 	c.stopped.Store(true)
 	c.stop.Set()
 	c.sleeper.wake() // also where the event cannot be set
 }
 
-// Close releases the sockets and drops what Next has not delivered. Batches stay valid,
-// unless their packets stay where the kernel has put them.
+// Close releases the sockets and drops packets that Next has not delivered. Batches stay
+// valid, unless their packets stay where the kernel has put them.
 func (c *Capture) Close() error {
 	if c.state = ended; c.end == io.EOF {
 		c.end = os.ErrClosed

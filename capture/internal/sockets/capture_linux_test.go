@@ -54,7 +54,7 @@ func (p *pipePort) Open() error {
 
 func (p *pipePort) Close() {
 	if p.read >= 0 {
-		_, _ = unix.Close(p.read), unix.Close(p.write) // nobody reads what is left
+		_, _ = unix.Close(p.read), unix.Close(p.write) // nobody reads the rest
 		p.read, p.write = -1, -1
 	}
 }
@@ -286,7 +286,7 @@ func TestDownForGood(t *testing.T) {
 	}
 }
 
-// TestBehind tells of packets, and of the end of a capture.
+// TestBehind reports waiting packets and the end of a capture.
 func TestBehind(t *testing.T) {
 	p := newPipePort(true)
 	c := capturing(t, p, Config{})

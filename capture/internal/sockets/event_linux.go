@@ -26,7 +26,7 @@ func NewEvent() (*Event, error) {
 	return &Event{fd: fd}, nil
 }
 
-// Socket returns what to poll for POLLIN; -1 once closed, which poll skips.
+// Socket returns the file descriptor to poll for POLLIN; -1 once closed, which poll skips.
 func (e *Event) Socket() int32 { return int32(e.fd) }
 
 // Set sets the event, until Clear. It does nothing after Close.

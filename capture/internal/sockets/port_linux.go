@@ -25,7 +25,7 @@ type Port interface {
 	// Start lets packets in, Stop lets no more in.
 	Start() error
 	Stop()
-	// Close closes the sockets, and drops what they hold.
+	// Close closes the sockets, and drops their packets.
 	Close()
 	// Sockets appends the descriptors to poll, with -1 for closed sockets. The first one is a
 	// packet socket that is bound to the interface.
@@ -41,7 +41,7 @@ type Port interface {
 	Counts() (received, dropped uint64)
 }
 
-// Interface is what a Port captures from.
+// Interface is the interface that a Port captures from.
 type Interface struct {
 	Device
 	Number uint32 // in batches

@@ -31,7 +31,7 @@ func (c *Capture) gather() {
 		return
 	}
 	timeout := unix.NsecToTimespec(int64(delay))
-	// What it finds or fails with, the next poll does too.
+	// The next poll returns the same events and errors.
 	_, _ = unix.Ppoll([]unix.PollFd{{Fd: c.stop.Socket(), Events: unix.POLLIN}}, &timeout, nil)
 }
 
@@ -112,7 +112,7 @@ func (c *Capture) pollSet() []unix.PollFd {
 	return c.polled
 }
 
-// react handles what poll has reported besides packets.
+// react handles events of poll other than packets.
 func (c *Capture) react() {
 	if c.stopUnnoticed() {
 		c.drain(io.EOF)
@@ -139,7 +139,7 @@ func (c *Capture) portOf(place int) Port {
 	return nil // not reached: the event has no errors
 }
 
-// checkSocket asks a socket what happened to its interface: the pending error is ENETDOWN,
+// checkSocket asks a socket for the state of its interface: the pending error is ENETDOWN,
 // once, after that went down or away.
 func (c *Capture) checkSocket(p Port, fd int) {
 	number, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)

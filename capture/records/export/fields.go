@@ -79,13 +79,15 @@ var elements = map[uint16]target{
 	403: exporter4, 404: exporter6, 405: domain,
 }
 
-// ciscoElements are those of Cisco's firewalls before they took IANA's for translation.
+// ciscoElements are elements of Cisco's firewalls for translation, from before they used
+// IANA's.
 var ciscoElements = map[uint16]target{
 	40001: natSource4, 40002: natDestination4, 40003: natSourcePort, 40004: natDestinationPort,
 }
 
-// element returns the target of a field. Fields of enterprises set nothing, the reverse direction
-// of a biflow (RFC 5103) among them: its counters are not those of the record's direction.
+// element returns the target of a field. Fields of enterprises set nothing, the reverse
+// direction of a biflow (RFC 5103) among them: its counters do not count the record's
+// direction.
 func element(f field, v9 bool) target {
 	if f.enterprise != 0 {
 		return nothing

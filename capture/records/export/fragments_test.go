@@ -42,7 +42,7 @@ func packetOf(message []byte, id uint16) []byte {
 	return p
 }
 
-// fragmentsOf cuts an IPv4 packet into fragments that carry so many bytes.
+// fragmentsOf cuts an IPv4 packet into fragments that carry size bytes.
 func fragmentsOf(packet []byte, size int) (all [][]byte) {
 	for at := 20; at < len(packet); at += size {
 		end := min(at+size, len(packet))
@@ -58,7 +58,7 @@ func fragmentsOf(packet []byte, size int) (all [][]byte) {
 	return all
 }
 
-// message9 is a message of NetFlow v9 with so many records, and its template.
+// message9 is a message of NetFlow v9 with n records, and its template.
 func message9(number uint32, n int) []byte {
 	return sets9(number, 1, usualSet, exporttest.Set(256, bytes.Repeat(exporttest.UsualRecord(exporttest.Flows[0]), n)))
 }

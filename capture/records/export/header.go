@@ -85,7 +85,7 @@ func seconds(p []byte) int64 {
 	return int64(binary.BigEndian.Uint32(p)) * int64(time.Second)
 }
 
-// hasSets reports whether what follows the header looks like a set, so that other protocols
+// hasSets reports whether the bytes behind the header look like a set, so that other protocols
 // are not taken for flow records.
 func (m *message) hasSets(templates, options uint16) bool {
 	if len(m.data) < m.at+headSet {
@@ -95,7 +95,7 @@ func (m *message) hasSets(templates, options uint16) bool {
 	return id == templates || id == options || id >= firstData || size >= headSet && m.at+size <= len(m.data)
 }
 
-// end returns where the sets end. What follows is not of the message.
+// end returns where the sets end. Later bytes are not of the message.
 func (m *message) end() int {
 	if m.kind == records.IPFIX {
 		return min(len(m.data), int(binary.BigEndian.Uint16(m.data[2:])))
@@ -116,7 +116,7 @@ func (m *message) parseSFlow() bool {
 	return !x.short && m.agent.IsValid()
 }
 
-// base returns a record with what the header says.
+// base returns a record with the fields of the header.
 func (m *message) base() (r records.Record) {
 	r.Exported, r.Received, r.Input = m.exported, m.received, m.input
 	r.Point = records.Point{Exporter: m.from.Addr(), Domain: m.domain}

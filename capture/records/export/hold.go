@@ -23,7 +23,7 @@ const (
 	// maxKeptBySource bounds the bytes of messages kept for a source. An eighth of the bound
 	// for all sources does, too.
 	maxKeptBySource = 256 << 10
-	// keptCost is about what a message takes besides its bytes.
+	// keptCost is about the memory of a message without its bytes.
 	keptCost = 512
 )
 
@@ -84,7 +84,7 @@ func (r *Reader) giveUp(k *kept) {
 	r.release(k.source, k.missing, true)
 }
 
-// expire gives up what has waited for too long.
+// expire gives up messages that have waited for too long.
 func (r *Reader) expire() {
 	for k := r.oldest(); k != nil && calendar.Since(r.now, k.message.received) > int64(hold); k = r.oldest() {
 		r.giveUp(k)

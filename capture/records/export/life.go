@@ -23,13 +23,13 @@ type gap struct {
 	low, high stamp
 }
 
-// stamp is what an exporter's clocks said.
+// stamp is a reading of an exporter's clocks.
 type stamp struct {
 	exported int64
 	uptime   uint32
 }
 
-// maxGaps bounds the gaps of a life. What comes into those before is late and not found.
+// maxGaps bounds the gaps of a life. Messages of earlier gaps are late and not found.
 const maxGaps = 64
 
 // span returns the numbers of a message, from one up to another.
@@ -102,7 +102,7 @@ func (l *life) miss(g gap) {
 	l.gaps = append(l.gaps, g)
 }
 
-// fill takes a message that was counted as lost, and returns what it has.
+// fill takes a message that was counted as lost, and returns its units.
 func (l *life) fill(a *arrival, u unit) (found uint32, ok bool) {
 	from, to := u.span(a)
 	at := slices.IndexFunc(l.gaps, func(g gap) bool {
@@ -128,7 +128,7 @@ func (l *life) fill(a *arrival, u unit) (found uint32, ok bool) {
 }
 
 // after reports whether a stamp is later than another one. Threads of an exporter may stamp
-// what they send in another order, a little apart.
+// their messages slightly out of order.
 func after(a, b stamp) bool {
 	const little = time.Second
 	return a.exported-b.exported > int64(little) || ran(b.uptime, a.uptime) > little

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// decoded is what a message had.
+// decoded is the content of a message.
 type decoded struct {
 	records uint32 // of data, those about the exporter among them
 	unknown bool   // sets of which the number of records is not known
@@ -197,7 +197,7 @@ func (t *template) read(r *records.Record, x *values, p []byte) int {
 	return at
 }
 
-// isZero reports whether all bytes are zero, as those of padding are.
+// isZero reports whether all bytes are zero, as in padding.
 func isZero(p []byte) bool {
 	for _, b := range p {
 		if b != 0 {

@@ -52,7 +52,7 @@ func (m *message) oldSize() int {
 	return size1
 }
 
-// decodeOld reads the records of NetFlow v1 and v7. They begin as those of v5.
+// decodeOld reads the records of NetFlow v1 and v7. They begin as records of v5.
 func (r *Reader) decodeOld(b *records.Batch, m *message) (d decoded) {
 	base, size := m.base(), m.oldSize()
 	base.Precision = m.precision
@@ -73,7 +73,7 @@ func (r *Reader) decodeOld(b *records.Batch, m *message) (d decoded) {
 	return d
 }
 
-// common reads what records of NetFlow v1, v5 and v7 begin with.
+// common reads the common beginning of records of NetFlow v1, v5 and v7.
 func (m *message) common(rec *records.Record, p []byte) {
 	address(&rec.Source, p[0:4])
 	address(&rec.Destination, p[4:8])

@@ -50,8 +50,8 @@ func TestOld(t *testing.T) {
 	}
 }
 
-// TestOldSequence counts what is missing between messages of v7, which number records, and
-// nothing between those of v1.
+// TestOldSequence counts missing records between messages of v7, which number them, and none
+// between messages of v1.
 func TestOldSequence(t *testing.T) {
 	f := exporttest.Flows[0]
 	from := func(data []byte) exporttest.Datagram {

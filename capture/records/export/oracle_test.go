@@ -193,8 +193,8 @@ func TestSharedStreams(t *testing.T) {
 		"pmacct__111-traffic-00.pcap": {11, 0}, "pmacct__111-traffic-01.pcap": {13, 0}, "pmacct__112-traffic-00.pcap": {9, 4},
 		"pmacct__400-traffic-00.pcap": {657, 0}, "pmacct__400-traffic-01.pcap": {109, 0}, "ipfixcol2__example_flows.ipfix": {3979, 0},
 	}
-	// The numbers in sequence that a source's messages span, as tshark reads them, without those
-	// that came: of v9 63-40; of v9 22-8 and 35-17; of IPFIX 30 records of which 13 came.
+	// The numbers in sequence that a source's messages span, as tshark reads them, without the
+	// received ones: of v9 63-40; of v9 22-8 and 35-17; of IPFIX 30 records of which 13 came.
 	lost := map[string]uint64{
 		"pmacct__110-traffic-00.pcap": 0, "pmacct__110-traffic-01.pcap": 23, "pmacct__110-traffic-02.pcap": 14 + 18, "pmacct__111-traffic-01.pcap": 17,
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/internal/fragments"
 )
 
-// defaultMemory is what a Reader takes at most unless Limit says otherwise, in bytes.
+// defaultMemory is the default of Limit, in bytes.
 const defaultMemory = 64 << 20
 
 // Reader reads the messages of flow exporters out of packets. It implements
@@ -37,7 +37,7 @@ type Reader struct {
 	keptBytes int
 	mostKept  int
 	room      int            // slots that sources may take to remember messages
-	slots     int            // of them, with those that were taken
+	slots     int            // number of them, including taken ones
 	scratch   records.Record // of options
 	fragments *fragments.Assembler
 
@@ -57,7 +57,7 @@ func NewReader(src capture.Source) *Reader {
 	return r
 }
 
-// Limit bounds what the reader remembers, in bytes: a quarter each for exporters with their
+// Limit bounds the memory of the reader, in bytes: a quarter each for exporters with their
 // templates, for messages that wait for a template, for the marks by which messages that come
 // again are known, and for IP fragments. It must be called before ReadBatch.
 func (r *Reader) Limit(memory int) {
@@ -68,7 +68,7 @@ func (r *Reader) Limit(memory int) {
 	r.fragments = fragments.New(share)
 }
 
-// Bytes returns about what the reader remembers takes.
+// Bytes returns about the memory of the reader.
 func (r *Reader) Bytes() int {
 	return r.sources.bytes + r.keptBytes + (r.slots-r.room)*slotBytes + r.fragments.Bytes()
 }
@@ -77,7 +77,7 @@ func (r *Reader) Bytes() int {
 // before ReadBatch.
 func (r *Reader) OpenTunnels() { r.sampler = headers.NewDecoder(headers.DecoderConfig{Inner: true}) }
 
-// Counts returns what was read so far.
+// Counts returns the counts so far.
 func (r *Reader) Counts() records.Counts {
 	c, f := r.counts, r.fragments.Counts()
 	c.Reassembled, c.Fragments = f.Whole, f.Broken
@@ -282,7 +282,7 @@ func (r *Reader) sourceOf(key sourceKey) *source {
 	return s
 }
 
-// settle counts what a source takes now, and makes room for it.
+// settle counts the memory of a source, and makes room for it.
 func (r *Reader) settle(s *source) {
 	r.sources.settle(s)
 	r.bound()

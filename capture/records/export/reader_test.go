@@ -249,7 +249,7 @@ func TestSFlowTunnels(t *testing.T) {
 	}
 }
 
-// TestSFlow reads samples with headers of packets, and with addresses alone.
+// TestSFlow reads samples with headers of packets, and with only addresses.
 func TestSFlow(t *testing.T) {
 	f := exporttest.Flows[0]
 	counters := exporttest.Block(2, exporttest.Words(1, 3, 0))

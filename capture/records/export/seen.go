@@ -15,7 +15,7 @@ const (
 )
 
 // seen remembers the messages of a source by their hashes. It has two sets: the younger one
-// takes what comes. When it is full or old, it becomes the older one, which is forgotten.
+// takes new messages. When it is full or old, it becomes the older one, which is forgotten.
 type seen struct {
 	young, old hashes
 	begun      int64 // when the young set began

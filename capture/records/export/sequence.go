@@ -4,7 +4,7 @@ package export
 
 import "time"
 
-// unit is what sequence numbers count.
+// unit is the unit of sequence numbers.
 type unit uint8
 
 const (
@@ -32,8 +32,8 @@ type sequence struct {
 	// that ended by it: its last messages may come late.
 	life, before life
 
-	// Exporters that count something else are known by several messages in a row. Doubtful
-	// is what was counted as lost by then, and was not.
+	// Exporters that count something else are known by several messages in a row. Doubtful is
+	// the number counted as lost by then, although nothing was.
 	other    unit
 	fits     int
 	doubtful uint32
@@ -54,11 +54,11 @@ const (
 	farApart = 30 * time.Second
 )
 
-// outcome is what a message says about those before.
+// outcome is the information of a message about earlier ones.
 type outcome struct {
 	restarted bool
 	lost      uint32
-	found     uint32 // of what was counted as lost
+	found     uint32 // of units counted as lost
 }
 
 // enter enters a message that did not come before. Three signs distinguish a restart from loss

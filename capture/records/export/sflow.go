@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Formats of samples, and of what flow samples hold (sflow_version_5.txt, section 5).
+// Formats of samples, and of the content of flow samples (sflow_version_5.txt, section 5).
 const (
 	sampleFlow         = 1
 	sampleFlowExpanded = 3
@@ -30,7 +30,7 @@ var rawLinks = map[uint32]capture.LinkType{
 	12: capture.LinkIPv6, 13: capture.LinkMPLS,
 }
 
-// decodeSFlow reads the flow samples of a datagram. Counters and what else there is stay.
+// decodeSFlow reads the flow samples of a datagram. Counters and the rest stay.
 func (r *Reader) decodeSFlow(b *records.Batch, m *message) (d decoded) {
 	base := m.base()
 	base.Exported, base.Start, base.End = m.received, m.received, m.received

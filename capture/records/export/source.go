@@ -36,7 +36,7 @@ type source struct {
 
 	place   *list.Element // in sources, nil once it was forgotten
 	known   bool          // it sent many messages
-	counted int           // what it takes, as sources have counted it
+	counted int           // its memory, as sources have counted it
 }
 
 // sampler is one of an exporter, by its number.
@@ -133,7 +133,7 @@ func (s *source) sampling(x *values) uint32 {
 	return s.interval
 }
 
-// message is a message, and what its header says.
+// message is a message with its header's fields.
 type message struct {
 	data  []byte
 	from  netip.AddrPort

@@ -5,8 +5,9 @@ package export
 import "container/list"
 
 const (
-	// sourceCost is about what a source takes with the least marks of messages, templateCost
-	// and fieldCost a template and each of its fields, gapCost and samplerCost the rest.
+	// sourceCost is about the memory of a source with the least marks of messages,
+	// templateCost and fieldCost a template and each of its fields, gapCost and samplerCost
+	// the rest.
 	sourceCost   = 1 << 10
 	templateCost = 192
 	fieldCost    = 16
@@ -60,7 +61,7 @@ func (all *sources) add(s *source) {
 	all.settle(s)
 }
 
-// settle counts what a source takes now. One that takes more than half of the memory loses the
+// settle counts the memory of a source. One that takes more than half of the memory loses the
 // templates that it has not used for longest. It does nothing for one that was forgotten.
 func (all *sources) settle(s *source) {
 	if s.place == nil {
@@ -80,7 +81,7 @@ func (all *sources) settle(s *source) {
 	}
 }
 
-// count counts a source with so many bytes.
+// count counts a source of this many bytes.
 func (all *sources) count(s *source, bytes int) {
 	all.bytes += bytes - s.counted
 	if !s.known {
@@ -113,7 +114,7 @@ func (all *sources) backward(yield func(*source) bool) {
 	}
 }
 
-// cost returns about what a source takes.
+// cost returns about the memory of a source.
 func (s *source) cost() int {
 	gaps := cap(s.sequence.life.gaps) + cap(s.sequence.before.gaps)
 	return sourceCost + templateCost*len(s.templates) + fieldCost*s.fields + gapCost*gaps + samplerCost*cap(s.samplers)

@@ -12,14 +12,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// ErrState is wrapped by errors about what Restore reads.
+// ErrState is wrapped by errors about the input of Restore.
 var ErrState = errors.New("bad state of templates")
 
 // stateVersion changes when older programs could not read the state.
 const stateVersion = 1
 
-// state is what outlasts a run: without it, records wait for minutes until exporters send
-// their templates again.
+// state outlasts a run: without it, records wait for minutes until exporters send their
+// templates again.
 type state struct {
 	Version int           `json:"version"`
 	Sources []savedSource `json:"sources"` // the last used last
@@ -82,8 +82,8 @@ func saveTemplate(id uint16, t *template) savedTemplate {
 	return saved
 }
 
-// Restore reads what Save wrote, up to the end of from, and adds the state that is not known
-// yet. Errors wrap ErrState, and nothing is added then.
+// Restore reads the output of Save, up to the end of from, and adds the state that is not
+// known yet. Errors wrap ErrState, and nothing is added then.
 func (r *Reader) Restore(from io.Reader) error {
 	var st state
 	if err := json.NewDecoder(from).Decode(&st); err != nil {

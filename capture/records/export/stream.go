@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
-// Stream is a capture.Source of IPFIX messages one after another: an IPFIX file (RFC 5655),
-// or what an exporter sends over TCP (RFC 7011, section 10.4). Each message becomes a UDP
+// Stream is a capture.Source of IPFIX messages one after another: an IPFIX file (RFC 5655), or
+// the messages of an exporter over TCP (RFC 7011, section 10.4). Each message becomes a UDP
 // packet.
 type Stream struct {
 	r      *bufio.Reader

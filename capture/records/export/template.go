@@ -20,7 +20,7 @@ const variableLength = 0xffff
 // template says how records are read.
 type template struct {
 	fields  []field
-	scopes  int  // how many fields say what an options record is about
+	scopes  int  // how many fields are the scope of an options record
 	options bool // records are about the exporter, and not about flows
 	missing bool // it never came, and nobody waits for it any more
 

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// values are what fields say that no single place of a record has.
+// values are fields without a single place in a record.
 type values struct {
 	startUp, endUp       uint32
 	hasStartUp, hasEndUp bool
@@ -126,7 +126,7 @@ func (x *values) set(r *records.Record, w target, v []byte) {
 	}
 }
 
-// setRare enters what few records say.
+// setRare enters fields that few records have.
 func (x *values) setRare(r *records.Record, w target, v []byte) {
 	switch w {
 	case icmpTypeCode:

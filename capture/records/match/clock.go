@@ -14,11 +14,11 @@ import (
 // after half as many.
 const samples = 63
 
-// mostBehind is how far a clock may be off, in nanoseconds: 73 years, so that one that stands
-// at 1970 counts. Sums of such numbers are far from what 64 bits hold.
+// mostBehind is the largest error of a clock, in nanoseconds: 73 years, so that one that
+// stands at 1970 counts. Sums of such numbers fit 64 bits.
 const mostBehind = 1 << 61
 
-// clock measures how far an exporter's clock is behind ours: the median of received -
+// clock measures the lag of an exporter's clock behind ours: the median of received -
 // exported. It holds the time that messages take, which is much the same for all.
 type clock struct {
 	last      int64 // when the last message was exported
@@ -54,7 +54,7 @@ func (c *clock) see(r *records.Record) {
 }
 
 // offset returns the correction of a record's times. Times in whole seconds, of a message or
-// since the exporter's start, are made too small by what the median is too large.
+// since the exporter's start, are too small by as much as the median is too large.
 func (c *clock) offset(r *records.Record) int64 {
 	if c.n > 0 && !c.precise && r.Precision < time.Second {
 		return c.ofSeconds()

@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// TestClock measures clocks that are apart from messages that tell whole seconds, or parts
-// of them. An exporter that always sends at the same part of a second tells no more than a
-// second; clocks that may agree do.
+// TestClock measures offsets of clocks from messages with times in whole seconds, or in parts
+// of them. Of an exporter that always sends at the same part of a second only whole seconds
+// are known; clocks that may agree count as equal.
 func TestClock(t *testing.T) {
 	const ms = time.Millisecond
 	rng := rand.New(rand.NewPCG(1, 2))

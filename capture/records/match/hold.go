@@ -17,8 +17,7 @@ type Sighting struct {
 	Ingress, Egress uint32
 }
 
-// Held is a record that waits for copies of it. What it holds is valid until it was
-// emitted.
+// Held is a record that waits for copies of it. Its content is valid until it was emitted.
 type Held struct {
 	Record records.Record
 	// Line is a copy of its line, if it came as text of kind Kind.
@@ -41,8 +40,8 @@ type HoldConfig struct {
 	Merge bool
 	// Mark keeps copies too.
 	Mark bool
-	// Memory bounds what waits, in bytes. Beyond it records are emitted before Window is over.
-	// A record waits in any case.
+	// Memory bounds waiting records, in bytes. Beyond it records are emitted before Window is
+	// over. A record waits in any case.
 	Memory int
 	// Emit takes records in the order in which they came.
 	Emit func(*Held) error
@@ -63,7 +62,7 @@ type Hold struct {
 	early uint64
 }
 
-// buffers are what a record takes besides its place in the ring.
+// buffers are the memory of a record outside of the ring.
 type buffers struct {
 	line   []byte
 	seenBy []Sighting
@@ -74,7 +73,7 @@ func (b *buffers) bytes() int { return cap(b.line) + cap(b.seenBy)*int(unsafe.Si
 const (
 	// firstHeld is how many records a Hold has room for at first.
 	firstHeld = 1 << 4
-	// heldCost is what a record takes in the ring and in the map.
+	// heldCost is the memory of a record in the ring and in the map.
 	heldCost = int(unsafe.Sizeof(Held{})) + 48
 )
 
@@ -83,13 +82,13 @@ func NewHold(cfg HoldConfig) *Hold {
 	return &Hold{cfg: cfg, ring: make([]Held, firstHeld), latest: map[uint64]uint64{}}
 }
 
-// Bytes returns the memory of what waits.
+// Bytes returns the memory of waiting records.
 func (h *Hold) Bytes() int { return len(h.ring)*heldCost + h.extra }
 
 // Early returns how many records were emitted before their time, for want of memory.
 func (h *Hold) Early() uint64 { return h.early }
 
-// Add takes a batch with what a judge said about it.
+// Add takes a batch with a judge's verdicts.
 func (h *Hold) Add(b *records.Batch, verdicts []records.Verdict, judgments []Judgment) error {
 	for i := range b.Records {
 		r := &b.Records[i]
@@ -127,7 +126,7 @@ func Moment(r *records.Record) int64 {
 	return r.Exported
 }
 
-// Advance emits what has waited long enough at a time of our clock.
+// Advance emits records that have waited long enough at a time of our clock.
 func (h *Hold) Advance(now int64) error {
 	h.follow(now)
 	return h.advance(now)
@@ -137,7 +136,7 @@ func (h *Hold) Advance(now int64) error {
 // over several sockets are not out of order by as much.
 const clockSet = int64(10 * time.Second)
 
-// follow has what waits leave within the window where our clock was set back.
+// follow lets waiting records leave within the window if our clock was set back.
 func (h *Hold) follow(now int64) {
 	back := calendar.Since(h.now, now)
 	if back <= clockSet {
@@ -239,7 +238,7 @@ func (h *Hold) makeRoom(line int) error {
 	return nil
 }
 
-// buffers returns those of a record that was emitted, if there are any.
+// buffers returns the buffers of an emitted record, if there are any.
 func (h *Hold) buffers() (b buffers) {
 	if n := len(h.spare); n > 0 {
 		b, h.spare[n-1] = h.spare[n-1], buffers{}
@@ -276,7 +275,7 @@ func (h *Hold) copied(r *records.Record, j *Judgment) {
 	}
 }
 
-// maxSightings bounds what a record can take.
+// maxSightings bounds the memory of a record.
 const maxSightings = 64
 
 // sameSlice reports whether two records last about as long, so that their counters are of

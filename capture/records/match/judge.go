@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// Config says what a judge takes for copies.
+// Config defines the copies of a judge.
 type Config struct {
 	Key    Key
 	Points PointKind
@@ -32,7 +32,7 @@ type Config struct {
 	PreferSampling bool
 	// Pairs has records match one to one, if not nil.
 	Pairs *Deltas
-	// Boundary decides by interfaces alone, if not nil.
+	// Boundary, if not nil, decides by interfaces only.
 	Boundary *Boundary
 	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
 	// points.
@@ -40,7 +40,7 @@ type Config struct {
 	Secret secret.Secret
 }
 
-// Judgment is what a judge says about a record.
+// Judgment details a judge's verdict on a record.
 type Judgment struct {
 	// Point is the number of its point, 0 where there are too many. Of is the number of the
 	// point of a copy's original.
@@ -80,7 +80,7 @@ type Judge struct {
 // policy decides about one record.
 type policy interface {
 	judge(r *timedRecord) (of uint32, verdict records.Verdict)
-	// fetch has the CPU fetch what judge will touch.
+	// fetch has the CPU fetch the memory that judge will touch.
 	fetch(flows []uint64)
 	// rank is called when it is known how a point is preferred.
 	rank(point uint32, rank uint8)
@@ -101,7 +101,7 @@ type timedRecord struct {
 const (
 	// pointsShare is the share of memory that points get, half of it for pairs of them.
 	pointsShare = 8
-	// pointCost and pairCost are about what a point and a pair of points take.
+	// pointCost and pairCost are about the memory of a point and of a pair of points.
 	pointCost, pairCost = 1 << 10, 64
 	// leastPoints and leastPairs are remembered in any case.
 	leastPoints, leastPairs = 64, 1 << 10
@@ -110,7 +110,7 @@ const (
 // forFlows returns the memory for flows.
 func (c *Config) forFlows() int { return c.Memory - c.Memory/pointsShare }
 
-// New makes a judge. Errors are those of layout.NewArena.
+// New makes a judge. Errors come from layout.NewArena.
 func New(cfg Config) (*Judge, error) {
 	j := &Judge{
 		cfg: cfg, points: newPoints(cfg.Points, cfg.Memory/pointsShare/2/pointCost), aes: digest.NewAES(cfg.Secret.AESKey(secret.Records)),
@@ -131,7 +131,7 @@ func New(cfg Config) (*Judge, error) {
 	return j, nil
 }
 
-// needed returns what of a record decides whether it is a copy.
+// needed returns the parts of a record that decide whether it is a copy.
 func (c *Config) needed() records.Parts {
 	all := records.PartFlow | records.PartTime
 	for _, part := range []struct {
@@ -164,7 +164,7 @@ func (j *Judge) Judge(b *records.Batch) ([]records.Verdict, []Judgment) {
 	return j.verdicts, j.judgments
 }
 
-// hash sets flows to the hashes of keys, and behind them to those of translated ones.
+// hash sets flows to the hashes of keys, followed by the hashes of translated ones.
 func (j *Judge) hash(all []records.Record) {
 	j.keys = j.keys[:0]
 	for i := range all {
@@ -338,7 +338,7 @@ func (j *Judge) Alive() time.Duration {
 	return max(2*j.longest.value(), shortestAlive)
 }
 
-// Counts returns what was judged so far.
+// Counts returns the counts so far.
 func (j *Judge) Counts() Counts { return j.counts }
 
 // Points returns all points so far. Point n is element n-1. They change with the next
@@ -356,7 +356,7 @@ func (j *Judge) EachPair(tell func(original, copied uint32, copies uint64)) {
 // Bytes returns the memory that remembered flows take.
 func (j *Judge) Bytes() int { return j.policy.Bytes() }
 
-// PointBytes returns about what points take.
+// PointBytes returns about the memory of points.
 func (j *Judge) PointBytes() int { return len(j.points.all)*pointCost + len(j.matrix)*pairCost }
 
 // Close gives the memory back.

@@ -132,7 +132,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestKeys parses keys, and rejects what is none.
+// TestKeys parses keys, and rejects others.
 func TestKeys(t *testing.T) {
 	for _, s := range []string{"flow", "biflow", "flow+vlan", "biflow+vlan+vrf+tos"} {
 		if k, err := ParseKey(s); err != nil || k.String() != s {
@@ -194,8 +194,7 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestFlood sends random flows: those that are known keep their owner, and the others pass
-// as unchecked.
+// TestFlood sends random flows: known ones keep their owner, and the others pass as unchecked.
 func TestFlood(t *testing.T) {
 	for name, cfg := range map[string]Config{"owner": {Memory: 64 << 10}, "pairs": {Memory: 64 << 10, Pairs: &Deltas{time.Second, -1, -1, -1}}} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func ParseKey(s string) (Key, error) {
 	return k, nil
 }
 
-// String returns what ParseKey reads.
+// String returns the key as ParseKey reads it.
 func (k Key) String() string {
 	s := "flow"
 	if k.Biflow {

@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
-// TestTemplateLate has two routers tell of the same flows, one of them at first without its
-// template. What waited has the time at which it came, and is told of once with the rest.
+// TestTemplateLate has two routers report the same flows, one of them at first without its
+// template. Records that waited have their time of arrival, and are kept once with the rest.
 func TestTemplateLate(t *testing.T) {
 	const messages, pause = 20, int64(3 * time.Second)
 	template := exporttest.Set(0, exporttest.Template(256, exporttest.UsualTemplate...))

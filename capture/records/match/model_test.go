@@ -14,7 +14,7 @@ import (
 
 const sec = int64(time.Second)
 
-// observed is a record with what is true of it: the flow, and times on one clock.
+// observed is a record with the truth about it: the flow, and times on one clock.
 type observed struct {
 	records.Record
 	flow       int
@@ -169,8 +169,8 @@ type result struct {
 	sum float64
 }
 
-// check says what became of records. One that was removed is lost if no kept record of
-// another point tells of the flow around that time.
+// check says what became of records. One that was removed is lost if no kept record of another
+// point reports the flow around that time.
 func (w *world) check(verdicts []records.Verdict, slack int64) (r result) {
 	kept := map[int][]*observed{}
 	known := map[int]bool{}
@@ -235,7 +235,7 @@ func TestOwner(t *testing.T) {
 					}
 					return 0
 				}
-			}, 0.2}, // what was told before the last pause of a flow is not remembered
+			}, 0.2}, // reports before the last pause of a flow are not remembered
 			"mixed": {func(w *world) {
 				for i, r := range w.routers {
 					r.active = []int64{1, 60, 300}[i%3] * sec

@@ -82,7 +82,7 @@ func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error
 }
 
 // restoreOwners reads what owners.Snapshot wrote, and nothing behind it. Errors wrap
-// snapshot.ErrInvalid or engine.ErrMemory, or are those of r.
+// snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
 	var lines uint64
 	in, err := snapshot.NewReader(r, snapshot.Owners, c, snapshot.Fields{&lines})

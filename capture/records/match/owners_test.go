@@ -117,7 +117,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestRoom holds 50,000 flows in a megabyte, as ten million in 200, but for few.
+// TestRoom holds 50,000 flows in a megabyte, as ten million in 200, except a few.
 func TestRoom(t *testing.T) {
 	o, rng := ownersOf(t, 1_000_000), rand.New(rand.NewPCG(3, 4))
 	crowd := 0
@@ -251,7 +251,7 @@ func TestOwnersSnapshot(t *testing.T) {
 	}
 }
 
-// BenchmarkTell tells of many flows.
+// BenchmarkTell reports many flows.
 func BenchmarkTell(b *testing.B) {
 	o, rng := ownersOf(b, 200e6), rand.New(rand.NewPCG(7, 8))
 	flows := make([]uint64, 1<<20)

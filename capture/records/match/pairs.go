@@ -26,7 +26,7 @@ type pairs struct {
 	touch  uint64
 }
 
-// What a line of pairs remembers of a record that was kept.
+// The fields of a kept record in a line of pairs.
 const (
 	pairFlow     = iota // its hash, 0 for an empty line
 	pairPoint           // its point, and after pairStamp bits the time until which it lives, in seconds

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// PointKind says what, besides the exporter and its observation domain, distinguishes points.
+// PointKind says what distinguishes points within an exporter and its observation domain.
 type PointKind uint8
 
 // The kinds of points.
@@ -34,7 +34,7 @@ func ParsePointKind(s string) (PointKind, error) {
 
 func (k PointKind) String() string { return pointNames[k] }
 
-// of returns what distinguishes a record's point from others of its exporter.
+// of returns the part that distinguishes a record's point from others of its exporter.
 func (k PointKind) of(r *records.Record) uint32 {
 	switch k {
 	case Direction:
@@ -47,17 +47,17 @@ func (k PointKind) of(r *records.Record) uint32 {
 	return 0
 }
 
-// PointName is what names a point. Part is 0, the direction, the interface, or the input.
+// PointName names a point. Part is 0, the direction, the interface, or the input.
 type PointName struct {
 	records.Point
 	Part uint32
 }
 
-// Point is what a judge knows of a point.
+// Point has the counts of a point.
 type Point struct {
 	PointName
 	Records, Copies, Unchecked uint64
-	// Packets and Bytes are those of all records, CopiedBytes those of copies.
+	// Packets and Bytes are sums of all records, CopiedBytes the bytes of copies.
 	Packets, Bytes, CopiedBytes uint64
 	// Offset is the correction of its times, 0 while unknown.
 	Offset time.Duration
@@ -83,7 +83,7 @@ type points struct {
 	lastNumber uint32
 }
 
-// newPoints has room for so many points, and for a few in any case.
+// newPoints has room for the given number of points, and for a few in any case.
 func newPoints(kind PointKind, most int) points {
 	most = min(max(most, leastPoints), maxPoint)
 	return points{kind: kind, most: most, number: map[PointName]uint32{}, clocks: map[records.Point]*clock{}}

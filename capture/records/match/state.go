@@ -17,7 +17,7 @@ import (
 // ErrState is wrapped by errors about the content of a state.
 var ErrState = errors.New("cannot be resumed")
 
-// saved is what a judge saves besides what it remembers of flows.
+// saved is the state of a judge without its memory of flows.
 type saved struct {
 	// Label says which flows and points it knows.
 	Label   string
@@ -27,7 +27,7 @@ type saved struct {
 	Flows, Pairs bool
 }
 
-// label says what the hashes of flows and the numbers of points are of.
+// label identifies the meaning of the hashes of flows and the numbers of points.
 func (c *Config) label() string { return c.Key.String() + " " + c.Points.String() }
 
 // Save returns the state to be saved as JSON. It writes remembered flows, or records that match
@@ -100,7 +100,7 @@ func (p *pairs) snapshot(w io.Writer, secret secret.Secret, label string) error 
 	return out.End()
 }
 
-// restore reads what snapshot wrote, in place of the records that are remembered.
+// restore reads the output of snapshot, and replaces the remembered records.
 func (p *pairs) restore(r io.Reader, c snapshot.RestoreConfig, points int) error {
 	var lines uint64
 	in, err := snapshot.NewReader(r, snapshot.Pairs, c, snapshot.Fields{&lines})

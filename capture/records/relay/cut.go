@@ -17,7 +17,7 @@ type Cutter struct {
 	removed *lru.Map[stream, *uint32]
 }
 
-// stream is what has sequence numbers of its own.
+// stream is a stream of messages with its own sequence numbers.
 type stream struct {
 	from   netip.Addr
 	agent  [16]byte // of sFlow
@@ -116,7 +116,7 @@ const (
 	headSample = 8
 )
 
-// domain returns what distinguishes streams of an exporter.
+// domain returns the number that distinguishes streams of an exporter.
 func domain(b *records.Batch) uint32 {
 	switch b.Kind {
 	case records.NetFlow1, records.NetFlow7:
@@ -183,7 +183,7 @@ func (m *cut) between(at, end int) (last, shortest int) {
 	return last, shortest
 }
 
-// sets copies a header, and the sets behind it up to end. What follows stays.
+// sets copies a header, and the sets behind it up to end. Later bytes stay.
 func (m *cut) sets(head, end int) {
 	m.dst = append(m.dst, m.raw[:head]...)
 	at := head
@@ -196,7 +196,7 @@ func (m *cut) sets(head, end int) {
 		at += size
 	}
 	m.shorter = at - (len(m.dst) - m.from)
-	m.empty = m.removed > 0 && len(m.dst)-m.from == head // what follows is of no set
+	m.empty = m.removed > 0 && len(m.dst)-m.from == head // later bytes are of no set
 	m.dst = append(m.dst, m.raw[at:]...)
 }
 
@@ -219,7 +219,7 @@ func (m *cut) set(at, end int) {
 		m.removedSets++
 		return
 	}
-	// IPFIX needs no padding. What could not be decoded might become a record with it.
+	// IPFIX needs no padding. With it, undecodable bytes might become a record.
 	if padding := -size & 3; m.aligned && padded && (end-at)%4 == 0 && padding < shortest {
 		m.dst = append(m.dst, "\x00\x00\x00"[:padding]...)
 	}

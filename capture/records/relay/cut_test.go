@@ -56,7 +56,7 @@ func kept(b *records.Batch, verdicts []records.Verdict) (left []records.Record) 
 	return left
 }
 
-// check takes copies out of a message, and decodes what is left.
+// check takes copies out of a message, and decodes the rest.
 func check(t testing.TB, before [][]byte, b *records.Batch, verdicts []records.Verdict) []byte {
 	t.Helper()
 	out := relay.NewCutter().Cut([]byte("before"), b, verdicts)
@@ -146,7 +146,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCounts holds the numbers in headers against what is left.
+// TestCounts compares the numbers in headers with the remaining records.
 func TestCounts(t *testing.T) {
 	copies := func(n int, of ...int) []records.Verdict {
 		v := make([]records.Verdict, n)
@@ -339,7 +339,7 @@ func TestAllocations(t *testing.T) {
 }
 
 // FuzzCut decodes any two messages, takes records out of the second, and finds exactly the
-// others in what is left.
+// others in the rest.
 func FuzzCut(f *testing.F) {
 	for _, messages := range seeds() {
 		f.Add(messages[0], messages[len(messages)-1], uint64(0b0101_0110))

@@ -26,7 +26,7 @@ type Sender struct {
 	stats SenderStats
 }
 
-// SenderStats counts what a Sender did.
+// SenderStats counts the messages of a Sender.
 type SenderStats struct {
 	Sent  uint64 `json:"sent"`
 	Bytes uint64 `json:"bytes"`
@@ -99,7 +99,7 @@ func (s *Sender) Send(from netip.AddrPort, message []byte) error {
 // Stats returns the counts.
 func (s *Sender) Stats() SenderStats { return s.stats }
 
-// Close closes the sender. What was sent is on its way.
+// Close closes the sender. Sent messages are on their way.
 func (s *Sender) Close() error {
 	if s.spoof != nil {
 		s.spoof.close()

@@ -6,7 +6,7 @@ package relay
 
 import "net/netip"
 
-// spoofer is of Linux alone.
+// spoofer exists only on Linux.
 type spoofer struct{}
 
 func newSpoofer(netip.AddrPort) (*spoofer, error) { return nil, ErrNotSupported }

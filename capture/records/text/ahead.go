@@ -64,8 +64,8 @@ func (r *Reader) recordEnd(p []byte) int {
 	return bytes.IndexByte(p, '\n') + 1
 }
 
-// firstOf returns the format of the first record that is one of flows: logs begin with
-// events of other kinds. Names are those of the first record if there is none.
+// firstOf returns the format of the first record that is one of flows: logs begin with events
+// of other kinds. names are the names of the first record if there is none.
 func (r *Reader) firstOf() (f *format, names []string) {
 	var all []string
 	probe := object{take: func(path, _ []byte) { all = append(all, string(path)) }}

@@ -75,8 +75,8 @@ func (r *Reader) one(b *records.Batch, begin int) bool {
 	return true
 }
 
-// nextObject goes to the next object of an array. What else there is counts as damage. It
-// returns false if no object has come yet.
+// nextObject goes to the next object of an array. Anything else counts as damage. It returns
+// false if no object has come yet.
 func (r *Reader) nextObject() bool {
 	for {
 		r.between()

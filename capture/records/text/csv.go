@@ -17,7 +17,7 @@ type columns struct {
 	least     int // how many fields a line must have: those behind say nothing
 }
 
-// separatorOf returns what separates the fields of a header.
+// separatorOf returns the separator of the fields of a header.
 func separatorOf(line []byte) byte {
 	for _, c := range []byte("|,\t;") {
 		if slices.Contains(line, c) {
@@ -43,7 +43,7 @@ func (c *columns) split(line []byte, take func(i int, v []byte)) (n int) {
 	}
 }
 
-// cutField returns a field and what follows its separator, nil behind the last.
+// cutField returns a field and the rest behind its separator, nil behind the last.
 func (c *columns) cutField(line []byte) (v, rest []byte) {
 	quoted := false
 	for i, sign := range line {
@@ -99,8 +99,8 @@ func (r *Reader) setColumns(names []string) {
 	}
 }
 
-// apart reports whether a line is none of fields: the header again, as files that were put
-// together have it, or what Zeek says about them.
+// apart reports whether a line is none of fields: a repeated header, as in concatenated files,
+// or Zeek's lines about fields.
 func (r *Reader) apart(line []byte) bool {
 	if !r.isZeek {
 		return len(line) == len(r.header) && string(line) == r.header

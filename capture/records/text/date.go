@@ -46,7 +46,7 @@ func orderOf(v []byte) (o order, is bool) {
 	return unknownOrder, true
 }
 
-// date reads 2006-01-02T15:04:05.999Z, with what programs put in place of the signs, and
+// date reads 2006-01-02T15:04:05.999Z, with the variants of its signs that programs write, and
 // dates that end with the year. A time without a zone is UTC.
 func (t *times) date(v []byte) (ns int64, unit time.Duration, ok bool) {
 	c := cursor{p: v}
@@ -121,7 +121,7 @@ func (c *cursor) date() (first, second, third int, yearFirst bool) {
 // clock reads the time of day behind a date, and the half of the day behind it.
 func (c *cursor) clock() (hour, minute, second int, fraction uint64, unit time.Duration) {
 	if c.at == len(c.p) || isDigit(c.p[c.at]) {
-		c.bad = true // a date alone
+		c.bad = true // only a date
 		return
 	}
 	c.at++
@@ -175,7 +175,7 @@ func (c *cursor) zone() int {
 	if c.is('-') {
 		sign = -1
 	} else if !c.is('+') {
-		return 0 // what follows is no zone
+		return 0 // the rest is no zone
 	}
 	hours, minutes := c.digits(2, 2), 0
 	if c.is(':') || c.at < len(c.p) {

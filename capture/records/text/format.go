@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// format says what names stand for. Names of JSON have those of the objects around them in
-// front, with dots between.
+// format maps names to fields. Names of JSON begin with the names of the objects around them,
+// with dots between.
 type format struct {
 	name  string
 	names map[string]target
@@ -139,15 +139,15 @@ func Formats() (all []string) {
 	return all
 }
 
-// Mapping says which names stand for what: of the user's, in place of a preset.
+// Mapping is a user's mapping of names to fields, in place of a preset.
 type Mapping struct{ names map[string]target }
 
 // ErrMapping is wrapped by errors about the form of a mapping.
 var ErrMapping = errors.New("not a mapping of names")
 
-// ParseMapping reads a list such as src=client.ip,dst=server.ip,bytes=octets: what a value
-// says, and the name of the value. Objects in objects have dots in their names. Source and
-// destination must be among them. Errors wrap ErrMapping.
+// ParseMapping reads a list such as src=client.ip,dst=server.ip,bytes=octets: a field, and the
+// name of its value. Objects in objects have dots in their names. Source and destination must
+// be among them. Errors wrap ErrMapping.
 func ParseMapping(s string) (Mapping, error) {
 	m := Mapping{map[string]target{}}
 	for pair := range strings.SplitSeq(s, ",") {

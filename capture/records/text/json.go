@@ -151,7 +151,7 @@ func (o *object) text() ([]byte, bool) {
 	return nil, false
 }
 
-// scan looks for the end of an object, in what has come of it so far.
+// scan looks for the end of an object in its bytes so far.
 type scan struct {
 	at              int // where it goes on
 	depth           int

@@ -40,12 +40,12 @@ type Reader struct {
 	header string // of lines of fields
 	counts records.Counts
 
-	buf  []byte // what was read, from at on not yet taken
+	buf  []byte // bytes read; from at on not yet taken
 	at   int
 	done int64 // bytes before buf
 	skip bool  // the rest of a record that is too long
 	scan scan  // of an object of an array
-	over bool  // what follows is a summary
+	over bool  // the rest is a summary
 	err  error
 
 	object object
@@ -53,7 +53,7 @@ type Reader struct {
 	values values
 	times  times
 	unread unreadValues
-	// What stands for no value, besides nothing.
+	// Texts for no value, in addition to the empty one.
 	unset, empty string
 }
 
@@ -64,7 +64,7 @@ const (
 	maxRecord = 1 << 20
 	// readSize is how much is read at once.
 	readSize = 128 << 10
-	// A batch holds few records: those of several inputs alternate.
+	// A batch holds few records: batches of several inputs alternate.
 	batchRecords = 64
 	batchBytes   = 64 << 10
 )
@@ -73,8 +73,8 @@ const (
 var ErrFormat = errors.New("not a known format of flow records")
 
 // NewReader returns a reader of r. It reads the first record, or the header of lines of
-// fields. Errors name the input: a *capture.InputError wraps ErrFormat, ErrOrder or a reason of
-// package capture, a *capture.ReadError what else r says.
+// fields. Errors name the input: a *capture.InputError wraps ErrFormat, ErrOrder or a reason
+// of package capture, a *capture.ReadError the other errors of r.
 func NewReader(r io.Reader, name string, config Config) (*Reader, error) {
 	t := &Reader{r: r, name: name, config: config, times: times{layout: config.Times}, unset: "-"}
 	t.object.take = t.takeValue
@@ -84,7 +84,7 @@ func NewReader(r io.Reader, name string, config Config) (*Reader, error) {
 	return t, nil
 }
 
-// begin finds out what the text is.
+// begin detects the format of the text.
 func (r *Reader) begin() error {
 	if err := r.preset(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (r *Reader) begin() error {
 	return r.findOrder()
 }
 
-// beginFields finds out what the fields of lines are.
+// beginFields detects the fields of lines.
 func (r *Reader) beginFields(header []byte) error {
 	r.separator = separatorOf(header)
 	names := r.namesOf(header)
@@ -123,7 +123,7 @@ func (r *Reader) beginFields(header []byte) error {
 	if n := r.lineEnd(); n > 0 {
 		r.at += n
 	} else {
-		r.at = len(r.buf) // a header alone
+		r.at = len(r.buf) // only a header
 	}
 	return nil
 }
@@ -145,11 +145,11 @@ func (r *Reader) preset() error {
 	return nil
 }
 
-// byteOrderMark is what some programs begin text with.
+// byteOrderMark begins the text of some programs.
 const byteOrderMark = "\ufeff"
 
 // first returns the first line that is not empty, without spaces around it. Of an array it
-// returns what has come: it may be all on one line.
+// returns the bytes so far: it may be all on one line.
 func (r *Reader) first() ([]byte, error) {
 	for {
 		for r.at < len(r.buf) && isSpace(r.buf[r.at]) {
@@ -178,7 +178,7 @@ func (r *Reader) first() ([]byte, error) {
 	}
 }
 
-// beginJSON finds out how objects follow each other, and what their names are.
+// beginJSON detects how objects follow each other, and their names.
 func (r *Reader) beginJSON(first []byte) error {
 	var names []string
 	probe := object{take: func(_, _ []byte) {}}
@@ -229,7 +229,7 @@ func (r *Reader) firstObject() ([]byte, error) {
 	}
 }
 
-// between skips what stands between the objects of an array.
+// between skips the bytes between the objects of an array.
 func (r *Reader) between() {
 	for r.at < len(r.buf) && (isSpace(r.buf[r.at]) || r.buf[r.at] == ',' || r.buf[r.at] == ']') {
 		r.at++
@@ -241,7 +241,7 @@ func (r *Reader) lineEnd() int {
 	return bytes.IndexByte(r.buf[r.at:], '\n') + 1
 }
 
-// fill reads on. It moves what was not taken to the front.
+// fill reads on. It moves the bytes not yet taken to the front.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
@@ -261,5 +261,5 @@ func (r *Reader) fill() error {
 // conversation may have its ends the other way round.
 func (r *Reader) Both() bool { return r.format.both }
 
-// Counts returns what was read so far. A message is a record of text.
+// Counts returns the counts so far. A message is a record of text.
 func (r *Reader) Counts() records.Counts { return r.counts }

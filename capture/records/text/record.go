@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// values are what a record says that no single place of it has.
+// values are values without a single place in a record.
 type values struct {
 	duration           int64
 	icmpType, icmpCode uint16
@@ -64,7 +64,7 @@ func (r *Reader) set(t target, v []byte) (ok bool) {
 	return ok
 }
 
-// setRare enters what fewer records have.
+// setRare enters fields that fewer records have.
 func (r *Reader) setRare(t target, v []byte) (ok bool) {
 	rec, x, n := r.rec, &r.values, uint64(0)
 	switch t {
@@ -143,9 +143,9 @@ func setAddress(to *netip.Addr, v []byte) bool {
 	return a.IsValid()
 }
 
-// port reads a port, or the name of a service. nfdump writes type and code of ICMP with a
-// dot between, Argus in hexadecimal with the code in front. Programs that know numbers with
-// fractions alone write a port as 443.0.
+// port reads a port, or the name of a service. nfdump writes type and code of ICMP with a dot
+// between, Argus in hexadecimal with the code in front. Programs that know only numbers with
+// fractions write a port as 443.0.
 func (x *values) port(t target, v []byte) (uint16, bool) {
 	switch {
 	case !isDigit(v[0]):

@@ -62,7 +62,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// repeated is a text of so many equal lines behind a header.
+// repeated is a text of equal lines behind a header.
 type repeated struct {
 	head, line, rest string
 	left             int

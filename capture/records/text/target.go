@@ -2,7 +2,7 @@
 
 package text
 
-// target is what a value says.
+// target is the field that a value sets.
 type target uint8
 
 const (
@@ -46,7 +46,7 @@ const (
 	icmp6Type
 )
 
-// implied is the protocol that the name of a value says, and what the value itself says.
+// implied has the protocol that the name of a value implies, and the target of the value.
 var implied = map[target]struct {
 	protocol uint8
 	is       target
@@ -55,7 +55,7 @@ var implied = map[target]struct {
 	icmp4Type: {1, icmpType}, icmp6Type: {58, icmpType},
 }
 
-// targets are the names that a mapping has for what values say.
+// targets are the names of targets in a mapping.
 var targets = map[string]target{
 	"src": source, "dst": destination, "sport": sourcePort, "dport": destinationPort, "proto": protocol,
 	"tos": tos, "dscp": dscp, "tcp_flags": tcpFlags, "vlan": vlan, "vrf": vrf, "in": ingress, "out": egress,

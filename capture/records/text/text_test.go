@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// readAll reads text, and checks that records tell where they stand.
+// readAll reads text, and checks that records say where they stand.
 func readAll(t testing.TB, s string, c Config) (all []records.Record, lines []string, n records.Counts, err error) {
 	t.Helper()
 	r, err := NewReader(iotest.HalfReader(strings.NewReader(s)), "flows", c)
@@ -153,8 +153,7 @@ func TestICMP(t *testing.T) {
 	}
 }
 
-// TestShapes reads records as they follow each other in JSON and CSV, and counts those that
-// are damaged.
+// TestShapes reads records as they follow each other in JSON and CSV, and counts damaged ones.
 func TestShapes(t *testing.T) {
 	const a, b = `{"src_addr":"192.0.2.1","dst_addr":"198.51.100.7"}`, `{"dst_addr":"192.0.2.1","src_addr":"198.51.100.7","s":"}\"{"}`
 	pretty := strings.NewReplacer(",", ",\n\t", "{\"", "{\n\t\"").Replace(a)
@@ -193,7 +192,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestMany reads more than a batch, and more than what is read at once.
+// TestMany reads more than a batch, and more than one read returns.
 func TestMany(t *testing.T) {
 	var s strings.Builder
 	const records = 5000

@@ -19,7 +19,7 @@ type Unread struct {
 // maxExample is how many bytes an example has.
 const maxExample = 64
 
-// unreadValues are what could not be read, by target.
+// unreadValues are the unreadable values, by target.
 type unreadValues [kind + 1]struct {
 	values  uint64
 	example string
@@ -49,7 +49,7 @@ func (r *Reader) cannot(t target, v []byte) {
 	}
 }
 
-// countUnread counts what of the record at hand could not be read: it is one of a flow.
+// countUnread counts the unreadable values of the current record, which is one of a flow.
 func (r *Reader) countUnread() {
 	for lost := r.values.lost; lost != 0; lost &= lost - 1 {
 		r.unread[bits.TrailingZeros64(lost)].values++
@@ -67,7 +67,7 @@ func (r *Reader) AppendUnread(to []Unread) []Unread {
 	return to
 }
 
-// parts are what of a record a target is. Those of 0 decide nothing.
+// parts maps targets to parts of a record. Targets with 0 decide nothing.
 var parts = [kind + 1]records.Parts{
 	source: records.PartFlow, destination: records.PartFlow, sourcePort: records.PartFlow, destinationPort: records.PartFlow,
 	protocol: records.PartFlow, icmpType: records.PartFlow, icmpCode: records.PartFlow,

@@ -122,8 +122,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestOrder finds out whether days or months come first from what follows, and asks where
-// nothing tells.
+// TestOrder infers from later values whether days or months come first, and asks if none
+// decides.
 func TestOrder(t *testing.T) {
 	january := func(day int) int64 { return time.Date(2026, 1, day, 10, 0, 0, 0, time.UTC).UnixNano() }
 	doubtful := line("start", "02/01/2026 10:00:00")

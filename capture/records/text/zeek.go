@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// zeek is what the lines of a log of Zeek that begin with # say: its default format, with
-// tabs (Zeek, Log Output Formats). Logs that follow each other in a file have each their
-// own.
+// zeek has the values of the lines with # in a log of Zeek: its default format, with tabs
+// (Zeek, Log Output Formats). Logs that follow each other in a file have each their own.
 type zeek struct {
 	isZeek bool
 	other  bool // lines are of another log than conn

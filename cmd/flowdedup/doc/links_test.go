@@ -57,8 +57,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestSources finds every source file that the manual names: who moves one is told which
-// pages speak of it. Names that begin with internal are those of the command.
+// TestSources finds every source file that the manual names: whoever moves one sees which
+// pages mention it. Names that begin with internal belong to the command.
 func TestSources(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	if err != nil || len(pages) == 0 {
@@ -81,8 +81,8 @@ func TestSources(t *testing.T) {
 // `Identity.Read(…)`.
 var name = regexp.MustCompile("`([A-Za-z]\\w*)\\.([A-Za-z]\\w*)(?:\\.(\\w+))?[`({]")
 
-// TestNames finds every name that the manual gives with its package or type: who renames
-// one is told which pages speak of it. Names of other modules are passed over.
+// TestNames finds every name that the manual gives with its package or type: whoever renames
+// one sees which pages mention it. Names of other modules are skipped.
 func TestNames(t *testing.T) {
 	declared, found := declarations(t), 0
 	pages, err := filepath.Glob("*.md")

@@ -33,8 +33,8 @@ func wantsShort(args []string) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args, func(s string) bool { return strings.HasPrefix(s, "--help") })
 }
 
-// usage writes what help says of a command below its description. cobra's template would do,
-// but calls methods by names that it computes, so that the linker keeps every method: 3 MB.
+// usage writes the help of a command below its description. cobra's template would do, but
+// calls methods by names that it computes, so that the linker keeps every method: 3 MB.
 func usage(cmd *cobra.Command, groups []Group) error {
 	local, inherited := cmd.LocalFlags(), cmd.InheritedFlags()
 	var text strings.Builder

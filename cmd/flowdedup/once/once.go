@@ -19,8 +19,8 @@ var ErrTwice = errors.New("is given twice")
 type Adder interface{ Adds() bool }
 
 // Flags lets each flag of a command, and of all commands below it, be given once. Flags that
-// take several values stay as they are: those of an Adder or a pflag.SliceValue. So do
-// switches that say the same again. Call it when all flags are defined.
+// take several values (an Adder or a pflag.SliceValue) stay as they are. So do switches that
+// say the same again. Call it when all flags are defined.
 func Flags(cmd *cobra.Command) {
 	for _, fs := range []*pflag.FlagSet{cmd.PersistentFlags(), cmd.Flags()} {
 		fs.VisitAll(restrict)
@@ -67,7 +67,7 @@ func (v *value) Set(s string) error {
 	return nil
 }
 
-// Error returns the sentence for an error of parsing flags: that of ErrTwice names the flag.
+// Error returns the sentence for an error of parsing flags. For ErrTwice it names the flag.
 func Error(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) || !errors.Is(err, ErrTwice) {

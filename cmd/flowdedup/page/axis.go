@@ -23,7 +23,7 @@ const (
 
 // Axis is one axis of a chart.
 type Axis struct {
-	Label string // what the axis shows, with the unit
+	Label string // the quantity, with the unit
 	Scale Scale
 	Zone  *time.Location // of Times; nil is UTC
 }
@@ -168,7 +168,7 @@ var timeSteps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// timesRoom is how many letters of labels of times fit beside each other.
+// timesRoom is how many letters of labels of times fit next to each other.
 const timesRoom = 42
 
 // fits reports whether the labels of a length of time fit, with a tick every step.

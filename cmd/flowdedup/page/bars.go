@@ -18,7 +18,7 @@ type Bars struct {
 type Bar struct {
 	Name  string
 	Value float64
-	Text  string // the value as it is written behind the name
+	Text  string // the value as text next to the name
 }
 
 // The sizes of a bar: with its name and the room around it, and without.

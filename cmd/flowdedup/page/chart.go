@@ -48,7 +48,7 @@ type Column struct{ From, To, Y float64 }
 // MostSeries is how many series have a color and a mark of their own.
 const MostSeries = 8
 
-// What every picture begins with: its size and its title.
+// The beginning of every picture: its size and its title.
 const (
 	chartStart = `<svg class="chart" viewBox="0 0 %v %v" role="img" aria-label="%s">` + "\n"
 	chartTitle = `<text class="heading" x="%v" y="16">%s</text>` + "\n"
@@ -61,7 +61,7 @@ const (
 	plotHeight = 230
 	top        = 34 // the title
 	bottom     = 46 // the labels of the axis below
-	edge       = 30 // beside the labels of the axis at the left, which is turned
+	edge       = 30 // left of the labels of the left axis: its turned title
 	letter     = 9  // of a label: browsers have other fonts, so it is a generous guess
 	sample     = 34 // of a series, in the legend
 	entry      = 20 // of the legend, from one row to the next

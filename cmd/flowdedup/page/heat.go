@@ -12,7 +12,7 @@ import (
 // others follow the logarithm.
 type HeatMap struct {
 	Title        string
-	Row, Column  string // what rows and columns are
+	Row, Column  string // the meaning of rows and columns
 	Rows, Across []string
 	Cells        []HeatCell
 }

@@ -15,9 +15,9 @@ type Markup string
 // a linker has to keep all methods of all types then, which are 3 MB of the command.
 type Builder struct{ text strings.Builder }
 
-// Addf adds markup with arguments in it, as fmt.Printf does. What an argument has of HTML's
-// syntax shows as text, so that no name of a file or interface changes a page: only Markup
-// is added as it is. An argument may stand between tags, or between double quotes.
+// Addf adds markup with arguments in it, as fmt.Printf does. HTML syntax in an argument shows
+// as text, so that no name of a file or interface changes a page: only Markup is added as it
+// is. An argument may stand between tags, or between double quotes.
 func (b *Builder) Addf(format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) {
@@ -31,5 +31,5 @@ func (b *Builder) Addf(format string, args ...any) {
 	fmt.Fprintf(&b.text, format, args...)
 }
 
-// Markup returns what was added.
+// Markup returns the added markup.
 func (b *Builder) Markup() Markup { return Markup(b.text.String()) }

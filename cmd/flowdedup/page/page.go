@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Page is what a page says, from top to bottom.
+// Page is the content of a page, from top to bottom.
 type Page struct {
 	Title string // the command that was run
 	Lead  []string
 	// Alerts are what fails now.
 	Alerts []string
-	// Command, if any, is what to run, with Because its reasons.
+	// Command, if any, is a command to run, with Because its reasons.
 	Command  string
 	Because  []string
 	Facts    []Fact
@@ -68,7 +68,7 @@ var ErrEmpty = errors.New("nothing to draw")
 //go:embed page.css
 var pageStyle Markup
 
-// Write writes the page. Errors are those of w.
+// Write writes the page. Errors come from w.
 func (p *Page) Write(w io.Writer) error {
 	var b Builder
 	title := p.Title

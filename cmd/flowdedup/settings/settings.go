@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings gives flags values that do not stand on the command line: those of the
-// environment, and those of a file (TOML). What is said nearer to the run wins: the command
-// line, then the environment, then the file, then the default. A flag that takes several
-// values has those of one of these places only.
+// Package settings sets flags from the environment and from a file (TOML). The order of
+// precedence is: the command line, then the environment, then the file, then the default. A
+// flag that takes several values has the values of only one of these places.
 package settings
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrFile is wrapped by errors about what stands in a file of settings.
+// ErrFile is wrapped by errors about the content of a file of settings.
 var ErrFile = errors.New("settings")
 
 // fileFlag names the flag of the file, and mostBytes is how long the file may be.
@@ -51,7 +50,7 @@ func Variable(prefix, flag string) string {
 
 // apply sets the flags of a command that the command line has not set.
 func apply(cmd *cobra.Command, prefix string) error {
-	given := map[string]bool{} // on the command line, or by what has been applied
+	given := map[string]bool{} // on the command line, or by settings applied before
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed || f.Name == "help" || f.Name == "version" })
 	for _, name := range names(cmd.Flags()) {
 		variable := Variable(prefix, name)
@@ -179,7 +178,7 @@ func takers(root *cobra.Command, name string) (all []*cobra.Command) {
 	return all
 }
 
-// take notes the values of a key, if the command is one of those that take it.
+// take notes the values of a key, if the command takes it.
 func take(values map[string][]string, path, name string, value any, takes []*cobra.Command, cmd *cobra.Command) error {
 	if len(takes) == 0 {
 		return fmt.Errorf("%w: %s: no flag --%s", ErrFile, path, name)

@@ -78,7 +78,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestWrong rejects what is no value of a flag, in one line that says where it stands.
+// TestWrong rejects invalid values, in one line that says where they stand.
 func TestWrong(t *testing.T) {
 	for name, c := range map[string]struct{ text, has string }{
 		"no TOML":            {"window = \n", "line 1"},

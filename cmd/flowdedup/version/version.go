@@ -42,15 +42,15 @@ func Of(info *debug.BuildInfo) string {
 // meaning changes. New fields do not raise it.
 const Schema = 1
 
-// Heading begins each JSON object that a command prints, but for objects inside of others.
+// Heading begins each JSON object that a command prints, except objects inside of others.
 type Heading struct {
 	Command string `json:"command"` // the command that printed the object; "hub" for flowdedup-hub
 	Version string `json:"version"` // of the program, with its commit
 	Schema  int    `json:"schema"`  // version of these fields: 1
 }
 
-// known is what String returns, which does not change during a run.
+// known is the result of String, which does not change during a run.
 var known = sync.OnceValue(String)
 
-// HeadingOf returns the heading of what a command prints.
+// HeadingOf returns the heading of a command's output.
 func HeadingOf(command string) Heading { return Heading{command, known(), Schema} }

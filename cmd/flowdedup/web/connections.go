@@ -10,12 +10,11 @@ import (
 	"sync"
 )
 
-// maxConnections is how many clients may be connected. Further ones take the place of those
-// that are not being answered: of the oldest one of the host that has most of them, so that
-// silent and slow clients keep nobody out.
+// maxConnections is how many clients may be connected. Further ones replace idle ones: the
+// oldest one of the host that has the most, so that silent and slow clients keep nobody out.
 const maxConnections = 64
 
-// connections are those of a server.
+// connections are the connections of a server.
 type connections struct {
 	mu  sync.Mutex
 	all []*connection // in the order in which they came, or were answered last

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Content is what a server shows. Its functions may be called concurrently.
+// Content is the content of a server. Its functions may be called concurrently.
 type Content struct {
 	// Page writes the HTML of /, which browsers load again every Refresh, at least a second, but
 	// not as /?paused: the page has a link there, and one back.
@@ -26,7 +26,7 @@ type Content struct {
 	Status func() any
 }
 
-// Handler answers for all paths. It answers GET and HEAD alone, takes no body, and redirects
+// Handler answers for all paths. It answers only GET and HEAD, takes no body, and redirects
 // nobody.
 func (c Content) Handler() http.Handler {
 	paths := map[string]http.HandlerFunc{

@@ -24,8 +24,8 @@ const (
 // of bad health. Healthy programs give a status once a second.
 const MaxAge = 10 * time.Second
 
-// HealthAt returns the health of a program that gave its last status at a time, zero for
-// none. The reasons say what fails.
+// HealthAt returns the health of a program that gave its last status at a time, zero for none.
+// The reasons name what fails.
 func HealthAt(updated time.Time, reasons []string) Health {
 	if updated.IsZero() {
 		return Health{Status: failing, Reasons: []string{"no status yet"}}

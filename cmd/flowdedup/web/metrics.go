@@ -18,7 +18,7 @@ type Metric[S any] struct {
 	Name, Help string
 	Kind       string // Counter or Gauge
 	Labels     []string
-	// Values gives each value with those of the labels.
+	// Values gives each value with the values of its labels.
 	Values func(s S, give func(v float64, labels ...string))
 }
 
@@ -36,7 +36,7 @@ const (
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
 // WriteMetrics writes the metrics that have values, in the Prometheus text format. Its errors
-// are those of w.
+// come from w.
 func WriteMetrics[S any](w io.Writer, metrics []Metric[S], s S) error {
 	out := bufio.NewWriter(w)
 	for i := range metrics {

@@ -76,8 +76,8 @@ func buildInfo() Metric[any] {
 		}}
 }
 
-// systemMetrics returns what Linux reports about the process. On other systems, which
-// cannot capture, it returns only the start time.
+// systemMetrics returns Linux's metrics of the process. On other systems, which cannot
+// capture, it returns only the start time.
 func systemMetrics() []Metric[any] {
 	const ticks = 100 // USER_HZ
 	var all []Metric[any]
@@ -93,7 +93,7 @@ func systemMetrics() []Metric[any] {
 		}
 	}
 	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
-		all = append(all, constant("process_open_fds", "Files that are open.", Gauge, float64(len(open)-1))) // but for the folder
+		all = append(all, constant("process_open_fds", "Files that are open.", Gauge, float64(len(open)-1))) // except the folder
 	}
 	if ok {
 		all = append(all, constant("process_resident_memory_bytes", "Memory in use, in bytes.", Gauge, resident*float64(os.Getpagesize())))

@@ -22,14 +22,14 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// flag is what users give an address with, in every command.
+// flag is the flag for an address, in every command.
 const flag = "--http"
 
 // Server serves a Content over HTTP. Methods may be called concurrently.
 type Server struct {
 	http   http.Server
 	addr   net.Addr
-	served chan error // what serving ended with
+	served chan error // the error of serving
 }
 
 // Listen serves on addr: host:port, or :port or port for loopback only. Errors begin with
@@ -99,7 +99,7 @@ func address(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// listen opens a complete address. Its errors say what to do.
+// listen opens a complete address. Its errors give advice.
 func listen(full string) (net.Listener, error) {
 	l, err := net.Listen("tcp", full)
 	if err == nil {

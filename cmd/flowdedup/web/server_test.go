@@ -136,7 +136,7 @@ func TestHosts(t *testing.T) {
 		answer.Body.Close()
 		return answer.StatusCode
 	}
-	// A server on all addresses does not know its names, but those that lead to loopback.
+	// A server on all addresses knows none of its names, except the names of loopback.
 	_, port, err := net.SplitHostPort(serve(t, "0.0.0.0:0").Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func V7(uptime, seconds, nanoseconds, sequence uint32, flows ...Flow) []byte {
 	return p
 }
 
-// common appends what records of NetFlow v1, v5 and v7 begin with.
+// common appends the common beginning of records of NetFlow v1, v5 and v7.
 func common(p []byte, f Flow) []byte {
 	p = append(p, Address(f.Source)...)
 	p = append(p, Address(f.Destination)...)
@@ -228,7 +228,7 @@ func rawSample(frame []byte, rate uint32) []byte {
 		Block(1, Words(1, 1500, 4, uint32(len(frame))), frame))
 }
 
-// IPSample is an expanded flow sample with the addresses alone.
+// IPSample is an expanded flow sample with only the addresses.
 func IPSample(f Flow, rate uint32) []byte {
 	return Block(3, Words(7, 0, 4, rate, 1000, 0, 0, 3, 0, 4, 1),
 		Block(3, Words(1400, uint32(f.Protocol)), Address(f.Source), Address(f.Destination),

@@ -20,9 +20,9 @@ const (
 	maxPieces    = 256 // of a datagram
 	maxPayload   = 1<<16 - 1
 	maxSpare     = 64 // buffers that wait for datagrams
-	// overhead is about what a datagram takes besides its bytes.
+	// overhead is about the memory of a datagram without its bytes.
 	overhead = 1 << 10
-	// pieceCost is what a fragment takes besides its bytes, while its slice grows.
+	// pieceCost is the memory of a fragment without its bytes, while its slice grows.
 	pieceCost = 48
 )
 
@@ -30,7 +30,7 @@ const (
 // section 4.5: 60 s; as Linux has it for IPv4).
 const Timeout = 30 * time.Second
 
-// Counts are what an Assembler met.
+// Counts are the counts of an Assembler.
 type Counts struct {
 	Whole  uint64 // datagrams that were put together
 	Again  uint64 // wanted datagrams of which all fragments came again
@@ -45,12 +45,12 @@ type Assembler struct {
 	most   int        // bytes
 	bytes  int
 	counts Counts
-	given  []byte // what Add returned last
+	given  []byte // the last result of Add
 	last   *datagram
 	spare  [][]byte
 }
 
-// key is what fragments of a datagram have in common.
+// key identifies the fragments of a datagram.
 type key struct {
 	source, destination netip.Addr
 	id                  uint32
@@ -67,7 +67,7 @@ type datagram struct {
 	have   int     // bytes
 	size   int     // of the whole, 0 if not known
 	whole  bool
-	broken bool // it is refused, and what comes of it, too
+	broken bool // it is refused, with later fragments
 	wanted bool
 	again  int // fragments that came again
 }
@@ -78,13 +78,12 @@ type piece struct {
 	hash     uint64
 }
 
-// New returns an assembler that has nothing yet, and keeps so many bytes at most. A datagram is
-// kept in any case.
+// New returns an empty assembler that keeps up to most bytes. A datagram is kept in any case.
 func New(most int) *Assembler {
 	return &Assembler{most: most, seed: maphash.MakeSeed(), byKey: map[key]*datagram{}, order: list.New()}
 }
 
-// Counts returns what was met so far.
+// Counts returns the counts so far.
 func (a *Assembler) Counts() Counts { return a.counts }
 
 // Bytes returns the approximate size of the kept fragments.
@@ -190,7 +189,8 @@ func (a *Assembler) enter(d *datagram, f *fragment, p piece) bool {
 	return true
 }
 
-// finish returns the complete datagram. Its fragments are still known when they come again.
+// finish returns the complete datagram. Its fragments are still recognized when they come
+// again.
 func (a *Assembler) finish(d *datagram) []byte {
 	a.counts.Whole++
 	a.given, a.last = d.data, d
@@ -227,7 +227,7 @@ func (a *Assembler) drop(d *datagram) {
 	a.bytes -= overhead + pieceCost*len(d.pieces)
 }
 
-// expire drops what has waited for too long.
+// expire drops datagrams that have waited for too long.
 func (a *Assembler) expire(now int64) {
 	for e := a.order.Front(); e != nil; e = a.order.Front() {
 		d := e.Value.(*datagram)

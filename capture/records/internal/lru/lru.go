@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lru is a map of bounded size that forgets what was not used for longest.
+// Package lru is a map of bounded size that forgets the least recently used element.
 package lru
 
 import "container/list"

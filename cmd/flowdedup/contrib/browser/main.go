@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// program is what is compiled.
+// program is the package to compile.
 const program = "github.com/flowdedup/flowdedup/cmd/flowdedup"
 
 func main() {
@@ -62,7 +62,7 @@ func run(folder, licences string) error {
 	return nil
 }
 
-// parts returns the files of the folder but for the page itself.
+// parts returns the files of the folder, except the page itself.
 func parts() (map[string][]byte, error) {
 	wasm, err := compile()
 	if err != nil {

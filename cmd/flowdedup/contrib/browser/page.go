@@ -22,7 +22,7 @@ var index string
 //go:embed style.css
 var own string
 
-// style is the style of the program's pages, and what this page adds.
+// style is the style of the program's pages with the additions of this page.
 func style() string { return page.Style() + own }
 
 // policy says what a page may load: scripts as given, and nothing of another host. The worker is
@@ -33,7 +33,7 @@ func policy(scripts, requests, styles string) string {
 		"; style-src " + styles + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// folderPolicy is the policy of the folder's page, which loads files beside it.
+// folderPolicy is the policy of the folder's page, which loads files next to it.
 var folderPolicy = policy("'self'", "'self'", "'self' 'unsafe-inline'")
 
 // policed puts a policy into a page.
@@ -48,9 +48,9 @@ func licensed(page, text string) string {
 		html.EscapeString(text)+"</pre></details>", 1)
 }
 
-// single returns the page as one file: script and style in it, and what is loaded as base64 in
-// scripts of a type that nothing runs. The policy names the script by its hash, and permits no
-// request at all.
+// single returns the page as one file: with script and style inline, and other files as base64
+// in scripts of a type that does not run. The policy names the script by its hash, and permits
+// no request at all.
 func single(page string, made map[string][]byte) ([]byte, error) {
 	script := string(made["page.js"])
 	if strings.Contains(script, "</script") {

@@ -39,7 +39,8 @@ var (
 	ofHubs = []string{"../../../../engine/cluster/cmd/flowdedup-hub"}
 )
 
-// offer returns the metrics of scrapes: those that the tests of some folders found, and those of every Go program.
+// offer returns the metrics of scrapes: metrics found by the tests of some folders, and
+// metrics of every Go program.
 func offer(t *testing.T, folders []string) map[string]*metric {
 	t.Helper()
 	all := map[string]*metric{"up": {}}

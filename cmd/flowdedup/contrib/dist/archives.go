@@ -22,7 +22,7 @@ type entry struct {
 	program    bool
 }
 
-// entries returns what an archive of a product holds, below one folder.
+// entries returns the content of a product's archive, below one folder.
 func (r *release) entries(p *product, on platform) ([]entry, error) {
 	list := []entry{
 		{p.file(on), r.program(p, on), true},

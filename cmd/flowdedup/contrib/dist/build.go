@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// build builds each product for each platform, and checks what it has built.
+// build builds each product for each platform, and checks the results.
 func (r *release) build(platforms []platform) error {
 	return r.each(platforms, func(p *product, on platform) error {
 		name := r.program(p, on)
@@ -57,7 +57,7 @@ func (r *release) each(platforms []platform, do func(*product, platform) error) 
 	return nil
 }
 
-// errStamp is the error of a program that does not know what it was built from.
+// errStamp is the error of a program that does not know its commit.
 var errStamp = errors.New("the program is not stamped with the commit")
 
 // stamped fails for a program that does not name the commit, or was built from something else.
@@ -77,11 +77,11 @@ func (r *release) program(p *product, on platform) string {
 	return filepath.Join(r.work, on.name(), p.file(on))
 }
 
-// shells are those that complete command lines.
+// shells are the shells with completion scripts.
 var shells = []string{"bash", "zsh", "fish"}
 
-// documents makes what is read and not run, and is the same for all platforms: man pages,
-// completions, the licences of third parties. It goes into the folder "documents".
+// documents makes the files that are the same for all platforms: man pages, completions, the
+// licences of third parties. It goes into the folder "documents".
 func (r *release) documents([]platform) error {
 	if err := r.manuals(); err != nil {
 		return err
@@ -151,7 +151,7 @@ func write(name string, content []byte) error {
 	})
 }
 
-// create creates a file, and its folder, with what fill writes.
+// create creates a file, and its folder, with the content that fill writes.
 func create(name string, fill func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/google/licenseclassifier/v2/assets"
 )
 
-// components writes the list of what each program is made of, as CycloneDX 1.6 in JSON: the
+// components writes the list of each program's components, as CycloneDX 1.6 in JSON: the
 // modules with their licences and hashes, and the hash of the program for each platform.
 func (r *release) components(platforms []platform) error {
 	known, err := assets.DefaultClassifier()
@@ -75,7 +75,7 @@ func (r *release) bom(p *product, platforms []platform, known *classifier.Classi
 	return bom, nil
 }
 
-// component describes a module. Its hash is that of go.sum: the SHA-256 of the list of the
+// component describes a module. Its hash is the one in go.sum: the SHA-256 of the list of the
 // SHA-256 of its files (golang.org/x/mod/sumdb/dirhash). Go's library has none.
 func component(known *classifier.Classifier, m module) (cdx.Component, error) {
 	_, licences, err := licencesOf(known, m)

@@ -105,7 +105,7 @@ func command(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// images are those of a release that run here, with a command line and what it prints.
+// images are the images of a release that run here, with a command line and its output.
 var images = map[string][]struct{ line, has string }{
 	"flowdedup": {
 		{"dedup /data/in.pcapng -w /data/out.pcapng", "duplicates removed"},

@@ -87,7 +87,7 @@ func (r *release) layout(p *product, index v1.ImageIndex) error {
 	return create(filepath.Join(r.out, p.name+"_"+r.version+"_image.oci.tar"), func(w io.Writer) error { return r.fill(w, "", entries) })
 }
 
-// tagOf returns a version without what a tag may not hold.
+// tagOf returns a version without characters that a tag may not hold.
 func tagOf(version string) string { return strings.NewReplacer("~", "-", "+", "-").Replace(version) }
 
 // image returns an image of one layer.
@@ -127,7 +127,7 @@ func (r *release) config(p *product, on platform, file *v1.ConfigFile) *v1.Confi
 	return file
 }
 
-// labels say what an image is: https://specs.opencontainers.org/image-spec/annotations.
+// labels describe an image: https://specs.opencontainers.org/image-spec/annotations.
 func (r *release) labels(p *product) map[string]string {
 	const prefix = "org.opencontainers.image."
 	return map[string]string{

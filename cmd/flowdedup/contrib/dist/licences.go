@@ -19,7 +19,7 @@ import (
 // permitted are the licences that parts of the program may have.
 var permitted = []string{"Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "0BSD", "MIT-0", "Unlicense"}
 
-// licence is that of the project itself.
+// licence is the project's own licence.
 const licence = "Apache-2.0"
 
 // module is a module that is part of a program.
@@ -81,8 +81,8 @@ func (r *release) standard() (module, error) {
 	return module{Path: "Go and its standard library", Version: version, Dir: goroot}, err
 }
 
-// licences returns the texts of all licences of a product, that of Go included. A licence that
-// is not permitted, or not known, is an error.
+// licences returns the texts of all licences of a product, including Go's. A licence that is
+// not permitted, or not known, is an error.
 func (r *release) licences(p *product) ([]byte, error) {
 	modules, err := r.modules(p)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	root := flag.String("root", "../../../..", "top of the clone")
-	out := flag.String("out", "../../../../dist", "folder to write; what is in it is removed")
+	out := flag.String("out", "../../../../dist", "folder to write; its content is removed")
 	only := flag.String("only", "", "make only this platform, such as linux/amd64")
 	flag.Parse()
 	if err := run(*root, *out, *only); err != nil {
@@ -97,7 +97,8 @@ func newRelease(root, out, work string) (*release, error) {
 	return r, os.MkdirAll(r.out, 0o755)
 }
 
-// clone makes the clone that the release is made in, and says what is left out.
+// clone makes the clone in which the release is built, and reports files that are not
+// committed.
 func (r *release) clone(from string) error {
 	changed, err := exec.Command("git", "-C", from, "status", "--porcelain").Output()
 	if err != nil {
@@ -112,8 +113,8 @@ func (r *release) clone(from string) error {
 	return nil
 }
 
-// versionOf returns what packages call the version: that of a tag, with the number of
-// commits after it, or 0.0.0 with date and commit without a tag.
+// versionOf returns the version of packages: the tag with the number of commits after it, or
+// without a tag 0.0.0 with date and commit.
 func versionOf(described string, at time.Time) string {
 	tag, isTag := strings.CutPrefix(described, "v")
 	if !isTag {
@@ -122,12 +123,12 @@ func versionOf(described string, at time.Time) string {
 	return strings.ReplaceAll(tag, "-", "+")
 }
 
-// output returns what a command prints, which runs at the top of the clone.
+// output runs a command at the top of the clone, and returns its output.
 func (r *release) output(name string, args ...string) (string, error) {
 	return r.outputIn(".", name, args...)
 }
 
-// outputIn returns what a command prints, which runs in a folder of the clone.
+// outputIn runs a command in a folder of the clone, and returns its output.
 func (r *release) outputIn(folder, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stderr = filepath.Join(r.root, folder), os.Stderr
@@ -158,7 +159,7 @@ func (r *release) list(w io.Writer) error {
 	return nil
 }
 
-// platform is what a program runs on.
+// platform is an operating system and an architecture.
 type platform struct {
 	os, arch string
 	arm      string // GOARM

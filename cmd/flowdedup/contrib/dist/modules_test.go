@@ -110,7 +110,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// offer writes what a proxy has of a version of a module, that of the last commit of a clone (go.dev/ref/mod#goproxy-protocol).
+// offer writes a proxy's files for a version of a module, the last commit of a clone
+// (go.dev/ref/mod#goproxy-protocol).
 func offer(t *testing.T, root, to string, version gomod.Version, folder string) {
 	t.Helper()
 	if err := create(filepath.Join(to, version.Version+".zip"), func(w io.Writer) error { return zip.CreateFromVCS(w, version, root, "HEAD", folder) }); err != nil {

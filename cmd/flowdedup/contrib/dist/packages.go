@@ -67,7 +67,7 @@ func (r *release) units(p *product) (units []string, err error) {
 	return units, nil
 }
 
-// changelog writes what Debian wants to know of a version; the changes are in the manual.
+// changelog writes Debian's record of a version; the changes are in the manual.
 func (r *release) changelog(p *product) error {
 	text := fmt.Sprintf("%s (%s-1) stable; urgency=medium\n\n  * See changes.md.\n\n -- %s  %s\n", p.name, r.version, maintainer, r.time.Format(time.RFC1123Z))
 	plain := r.document("changelog", p.name)
@@ -77,7 +77,7 @@ func (r *release) changelog(p *product) error {
 	return compress(plain, plain+".gz")
 }
 
-// contrib returns the path of a file beside this module.
+// contrib returns the path of a file next to this module.
 func (r *release) contrib(name string) string {
 	return filepath.Join(r.root, "cmd/flowdedup/contrib", name)
 }
@@ -115,7 +115,7 @@ func (r *release) pack(p *product, on platform, format string) error {
 // capital returns a sentence without its dot.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// contents returns what a package installs, and where.
+// contents returns the files that a package installs, and their places.
 func (r *release) contents(p *product, on platform, format string) (files.Contents, error) {
 	var list files.Contents
 	add := func(from, to string, mode os.FileMode, kind string) {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// product is one of the programs of a release, with what belongs to it.
+// product is one of the programs of a release, with its files.
 type product struct {
 	name   string // of the program, its packages, images and archives
 	module string // folder of its module
 	folder string // of its main package, in that module
 	most   int64  // bytes that the program may have
-	// systems are those that it runs on.
+	// systems are the operating systems that it runs on.
 	systems []string
 
 	// summary and about describe packages and images.
@@ -85,8 +85,8 @@ func (p *product) file(on platform) string {
 	return p.name
 }
 
-// owns reports whether a man page is in the product's packages: pages of the hub are in those
-// of the hub, all others in those of the main program.
+// owns reports whether a man page is in the product's packages: pages of the hub are in the
+// hub's packages, all others in the main program's.
 func (p *product) owns(page string) bool {
 	of, _, _ := strings.Cut(filepath.Base(page), ".")
 	return (of == "flowdedup-hub") == (p.name == "flowdedup-hub")

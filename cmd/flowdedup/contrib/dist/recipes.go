@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// recipeFolder is the folder of recipes in a release: what package managers that build from
-// archives need.
+// recipeFolder is the folder of recipes in a release, for package managers that build from
+// archives.
 const recipeFolder = "recipes"
 
 // recipes fills the recipes of contrib with the version, and the addresses and checksums of
-// the archives. They need those of all platforms.
+// the archives. They need the archives of all platforms.
 func (r *release) recipes(platforms []platform) error {
 	if len(platforms) != len(all) {
 		fmt.Fprintln(os.Stderr, "dist: no recipes, which need all platforms")

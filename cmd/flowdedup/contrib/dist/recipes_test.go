@@ -45,7 +45,8 @@ func filled(t *testing.T, version string) (folder string, texts map[string]strin
 	return folder, texts
 }
 
-// TestRecipes wants nothing left to fill, and beside each address the checksum of its archive.
+// TestRecipes checks that all fields are filled, and that each address has the checksum of its
+// archive.
 func TestRecipes(t *testing.T) {
 	_, texts := filled(t, "1.4.0")
 	address := regexp.MustCompile(`releases/download/v1\.4\.0/flowdedup_1\.4\.0_(\w+)\.(?:tar\.gz|zip)`)

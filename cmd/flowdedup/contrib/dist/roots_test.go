@@ -153,8 +153,8 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// TestRoot installs the package beside a service manager, shells and what the package
-// suggests, and tries what it brings for them.
+// TestRoot installs the package next to a service manager, shells and suggested packages, and
+// tries its files for them.
 func TestRoot(t *testing.T) {
 	deb := one(t, made(t), "flowdedup_*_amd64.deb")
 	dir := root(t, "systemd", "systemd-sysv", "dbus", "iproute2", "bash-completion", "zsh", "fish", "tcpdump")

@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// plain are the plain manifests: what the chart makes with these values, in one file each.
+// plain are the plain manifests: the output of the chart with these values, in one file each.
 var plain = map[string]map[string]any{
 	"sensor.yaml":     {},
 	"hub.yaml":        {"sensor": map[string]any{"enabled": false}, "hub": map[string]any{"enabled": true}},

@@ -157,7 +157,7 @@ func (r *reader) open(dir string) (map[string]declared, error) {
 	return types, nil
 }
 
-// add adds the fields of a struct, or of what a type holds.
+// add adds the fields of a struct, or of the type that a type holds.
 func (r *reader) add(command, dir string, t ast.Expr, imports map[string]string) error {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -176,7 +176,7 @@ func (r *reader) add(command, dir string, t ast.Expr, imports map[string]string)
 	return r.add(command, dir, found.expr, found.imports)
 }
 
-// find returns a named type and its folder; the zero type for those of others.
+// find returns a named type and its folder; the zero type if it belongs to another module.
 func (r *reader) find(dir string, t ast.Expr, imports map[string]string) (string, declared, error) {
 	name := ""
 	switch t := t.(type) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command man renders the manual and the help of the commands as man pages: those of
-// section 1 from the flags and texts of the command line, those of section 7 from the
-// pages of the manual that are for users.
+// Command man renders the manual and the help of the commands as man pages: section 1 from the
+// flags and texts of the command line, section 7 from the manual's pages for users.
 //
 //	go run ./cmd/flowdedup/doc/man FOLDER
 package main

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the page of flags instead of checking it")
 
-// TestFlagsPage checks that the page of flags is that of the program.
+// TestFlagsPage checks that the page of flags agrees with the program.
 func TestFlagsPage(t *testing.T) {
 	const name = "../flags.md"
 	if *update {

@@ -70,7 +70,7 @@ func (c *Common) RunFlags() []Flag {
 	}, c.PrintFlags()...)
 }
 
-// PrintFlags returns the flags of what a command prints.
+// PrintFlags returns the flags for a command's output.
 func (c *Common) PrintFlags() []Flag {
 	return []Flag{
 		{Name: "json", Group: GroupOutput, To: &c.JSON, Help: "print JSON"},
@@ -78,7 +78,7 @@ func (c *Common) PrintFlags() []Flag {
 	}
 }
 
-// DefaultFPR is that of --fpr.
+// DefaultFPR is the default of --fpr.
 const DefaultFPR = 1e-9
 
 // Finish loads the filter program, and draws a random key if none was given.
@@ -97,7 +97,7 @@ func (c *Common) Finish(f *pflag.FlagSet) error {
 	return nil
 }
 
-// Keys returns what keys the digests of packets, and hashes of where they were seen.
+// Keys returns the keys of packets' digests and of the hashes of their capture points.
 func (c *Common) Keys() (key [16]byte, seed uint64) {
 	sightings := c.Secret.AESKey(secret.Sightings)
 	return c.Secret.AESKey(secret.Packets), binary.LittleEndian.Uint64(sightings[:])

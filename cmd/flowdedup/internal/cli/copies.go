@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// CopyFlags say what a copy is.
+// CopyFlags define copies.
 type CopyFlags struct {
 	Window          window.Window
 	Identity        identity.Kind
@@ -20,7 +20,7 @@ type CopyFlags struct {
 	Across, Refresh bool
 }
 
-// Flags returns the flags that say what a copy is.
+// Flags returns the flags that define copies.
 func (f *CopyFlags) Flags() []Flag {
 	if f.Window == (window.Window{}) {
 		f.Window.Duration = window.Default
@@ -31,27 +31,27 @@ func (f *CopyFlags) Flags() []Flag {
 		IdentityFlag(&f.Identity),
 		{Name: "identity-bytes", Group: GroupAdvanced, To: &f.IdentityBytes, Help: "compare only the first `N` bytes of the identity (0: all)"},
 		IgnoreFlag(&f.Ignore),
-		{Name: "across", Group: GroupCompare, To: &f.Across, Not: []string{"within=interface: --within interface finds copies on one interface only, --across on another only"}, Help: "copies come from another interface, input or LAN only"},
+		{Name: "across", Group: GroupCompare, To: &f.Across, Not: []string{"within=interface: --within interface finds copies on one interface only, --across on another only"}, Help: "only packets of different interfaces, inputs or LANs are copies"},
 		{Name: "refresh", Group: GroupAdvanced, To: &f.Refresh, Help: "a removed packet restarts the window"},
 	}
 }
 
-// IdentityFlag returns the flag of what is compared.
+// IdentityFlag returns the flag --identity.
 func IdentityFlag(to *identity.Kind) Flag {
 	return Flag{Name: "identity", Group: GroupCompare, To: NewParsed(to, "l3", "kind", identity.ParseKind), Words: []string{"frame", "l3", "inner"}, Help: "what makes packets equal: frame, l3, inner"}
 }
 
-// IgnoreFlag returns the flag of what is not compared.
+// IgnoreFlag returns the flag --ignore.
 func IgnoreFlag(to *identity.Ignore) Flag {
 	return Flag{Name: "ignore", Group: GroupCompare, To: NewList(to, "", "fields", identity.ParseIgnore), Words: append(strings.Split(identity.FieldNames(), ", "), "none"), Help: "additional fields to ignore: " + identity.FieldNames() + "; none: compare all"}
 }
 
-// IdentityConfig returns what is compared.
+// IdentityConfig returns the parts of packets that are compared.
 func (f *CopyFlags) IdentityConfig() identity.Config {
 	return identity.Config{Kind: f.Identity, Ignore: f.Ignore, Bytes: f.IdentityBytes}
 }
 
-// WithinFlag names what copies have in common.
+// WithinFlag names the points that copies have in common.
 type WithinFlag struct{ Within []string }
 
 // WithinWords are the words that it takes.
@@ -59,7 +59,7 @@ var WithinWords = []string{"vlan", "vni", "interface", "input", "lan"}
 
 // Flag returns the flag.
 func (f *WithinFlag) Flag() Flag {
-	return Flag{Name: "within", Group: GroupCompare, To: NewList(&f.Within, "", "points", ParseWords(WithinWords)), Words: WithinWords, Help: "copies come from the same only: " + strings.Join(WithinWords, ", ")}
+	return Flag{Name: "within", Group: GroupCompare, To: NewList(&f.Within, "", "points", ParseWords(WithinWords)), Words: WithinWords, Help: "only packets of the same are copies: " + strings.Join(WithinWords, ", ")}
 }
 
 // Check rejects words that other flags contradict.

@@ -76,7 +76,7 @@ func awaitSleep(t *testing.T, pid int) {
 	})
 }
 
-// asleep tells how often each thread of a process has run, "" if one runs.
+// asleep returns how often each thread of a process has run, "" if one runs.
 func asleep(pid int) (text string) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	for _, name := range threads {

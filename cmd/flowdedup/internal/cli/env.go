@@ -29,17 +29,17 @@ type Env struct {
 	// Quiet drops warnings. Signals read it while a command sets it.
 	Quiet atomic.Bool
 
-	mu       sync.Mutex             // for what follows, and lines on stderr
-	hangup   atomic.Pointer[func()] // what SIGHUP does instead of ending the command; nil for that
+	mu       sync.Mutex             // guards the fields below, and lines on stderr
+	hangup   atomic.Pointer[func()] // called on SIGHUP; nil if SIGHUP ends the command
 	warnings int
 	// clearProgress clears the progress line before other output; nil without one.
 	clearProgress func()
 }
 
 // closedStdout is the standard output of a process that was started without one. The runtime
-// puts the null device there, which would take all results without a word. Programs that want
-// no output give the same device, opened for reading too: nothing tells the two apart. So a
-// lost result is reported, and changes neither the run nor its exit code.
+// puts the null device there, which would discard all results silently. Programs that want no
+// output pass the same device, opened for reading too, so the cases cannot be distinguished.
+// So a lost result is reported, and changes neither the run nor its exit code.
 type closedStdout struct{ lost atomic.Bool }
 
 var errNotPrinted = errors.New("standard output is closed, or the null device: no result was printed")
@@ -49,8 +49,8 @@ func (c *closedStdout) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// UnlessClosed returns w, or what takes all without a word if w is a closed standard output:
-// for summaries of runs whose results are elsewhere.
+// UnlessClosed returns w, or a writer that discards all if w is a closed standard output: for
+// summaries of runs whose results are elsewhere.
 func (e *Env) UnlessClosed(w io.Writer) io.Writer {
 	if e.closed != nil && w == e.Stdout {
 		return io.Discard
@@ -65,8 +65,8 @@ func (e *Env) Redirect(w io.Writer) {
 	e.Stderr = w
 }
 
-// Run calls run with what a command needs, and returns the exit code. The context of run ends
-// with a signal.
+// Run calls run with the command's environment, and returns the exit code. The context of run
+// ends with a signal.
 func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	boundHeap()
 	e := &Env{Stderr: stderr, terminal: IsTerminal(stdout)}

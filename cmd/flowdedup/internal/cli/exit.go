@@ -26,7 +26,7 @@ const (
 	ExitFailed  = 1
 	ExitUsage   = 2
 	ExitDamaged = 3
-	// ExitDifferent is that of compare and verify.
+	// ExitDifferent is for compare and verify: a difference was found.
 	ExitDifferent = 4
 	ExitSignal    = 128
 )
@@ -129,8 +129,7 @@ func flatten(err error) []error {
 	return out
 }
 
-// MarkUsage marks those of joined errors that wrap one of a kind: a different command line
-// avoids them.
+// MarkUsage marks joined errors that wrap one of a kind: a different command line avoids them.
 func MarkUsage(err, kind error) error {
 	var out []error
 	for _, one := range flatten(err) {
@@ -246,6 +245,6 @@ func (e *Env) end(s os.Signal, cancel func()) {
 	if !e.Quiet.Load() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.line(s.String() + ": ending; once more ends at once")
+		e.line(s.String() + ": ending; a second signal ends at once")
 	}
 }

@@ -80,8 +80,8 @@ func (f *Files) CheckInputs() error {
 	return LookUp(f.Inputs...)
 }
 
-// LookUp returns the errors of inputs that cannot be opened. Of a pipe it looks at the name
-// alone: opening it would wait for its writer, or take its only reader.
+// LookUp returns the errors of inputs that cannot be opened. Of a pipe it checks only the
+// name: opening it would wait for its writer, or take its only reader.
 func LookUp(names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -117,7 +117,7 @@ func (f *InputFlags) Flag() Flag {
 	return Flag{Name: "read", Short: "r", Group: GroupInput, To: &f.Read, Help: "read capture `FILE`; may be repeated"}
 }
 
-// All returns the inputs in reading order, those of flags first.
+// All returns the inputs in reading order, first those from flags.
 func (f *InputFlags) All(args []string) []string { return slices.Concat(f.Read, args) }
 
 // Check requires at least one input, and that each has a name and none is a filter

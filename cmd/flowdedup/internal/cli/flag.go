@@ -97,7 +97,7 @@ type Rule struct {
 	Why    string   // "" if that is plain
 }
 
-// Rules returns the rules of a command's flags: those of flags that exclude each other come
+// Rules returns the rules of a command's flags: rules of flags that exclude each other come
 // first, as a flag that is left out needs nothing.
 func Rules(fs *pflag.FlagSet) (all []Rule) {
 	for _, key := range []string{notKey, needsKey} {

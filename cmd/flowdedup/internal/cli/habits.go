@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
-// habit is what users of tcpdump, tshark, editcap or mergecap type, and what does the same
+// habit is a flag or argument of tcpdump, tshark, editcap or mergecap, and its equivalent
 // here.
 type habit struct {
 	typed    string
@@ -24,7 +24,7 @@ type habit struct {
 	answer   string
 }
 
-// What is typed beside flags.
+// Arguments that are no flags.
 const (
 	habitFile   = "FILE"      // no command
 	habitOutput = "FILE FILE" // the output as the last argument
@@ -51,7 +51,7 @@ var habits = []habit{
 	{"-i", "", "flowdedup live captures from an interface, flowdedup inspect -i looks at one"},
 	{"-n", "", "names are never looked up: leave it out"},
 	{"-c", "", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -; flowdedup live -c ends a capture; " + splits},
-	{"-s", "", "flowdedup dedup --slice N cuts what is written, flowdedup live -s what is captured"},
+	{"-s", "", "flowdedup dedup --slice N cuts written packets, flowdedup live -s captured ones"},
 	{"-C", "", splits + "; to chop bytes off packets, use --slice N or --strip vlan,tunnel"},
 	{"-G", "", "use --rotate-every 1h"},
 	{"-W", "", "use --rotate-keep N"},
@@ -88,7 +88,7 @@ var habits = []habit{
 	{"--edge", "verify", "use --tolerance"},
 }
 
-// habitOf returns the answer for what was typed after a command, "" for none.
+// habitOf returns the answer for an argument of a command, "" for none.
 func habitOf(cmd *cobra.Command, typed string) string {
 	for _, h := range habits {
 		if h.typed == typed && (h.commands == "" || slices.Contains(strings.Fields(h.commands), cmd.Name())) {
@@ -98,8 +98,8 @@ func habitOf(cmd *cobra.Command, typed string) string {
 	return ""
 }
 
-// hintTwice returns what to print for an error of parsing flags. If one is given twice, it may
-// have a hint.
+// hintTwice returns the error to print for an error of parsing flags. If one is given twice,
+// it may have a hint.
 func hintTwice(cmd *cobra.Command, err error) error {
 	told := once.Error(err)
 	var invalid *pflag.InvalidValueError

@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
-// TestHabits checks that what is typed for other programs is answered with exit code 2, in
+// TestHabits checks that command lines for other programs are answered with exit code 2, in
 // one line, by the table.
 func TestHabits(t *testing.T) {
 	in := bundled("router-plain.pcapng")
@@ -134,7 +134,7 @@ func TestInputsAreLookedUp(t *testing.T) {
 	}
 }
 
-// TestInPlace checks that an input is replaced with --in-place alone, whatever its name is.
+// TestInPlace checks that an input is replaced only with --in-place, whatever its name is.
 func TestInPlace(t *testing.T) {
 	content, err := os.ReadFile(bundled("router-plain.pcapng"))
 	if err != nil {

@@ -61,7 +61,7 @@ func (f *KeyFlags) Check() error {
 	return nil
 }
 
-// Counted returns what to count.
+// Counted returns the keys to count.
 func (f *KeyFlags) Counted() []keys.Config {
 	var all []keys.Config
 	for _, of := range f.Of {
@@ -106,13 +106,14 @@ type SaveFlags struct {
 	SetLimit   float64 // 0 for none
 }
 
-// Flags returns the flags; what is what --save names, and needs are more rules of it.
+// Flags returns the flags. what is the value name of --save, and needs are further rules for
+// it.
 func (s *SaveFlags) Flags(what string, needs ...string) []Flag {
 	needs = append(needs, "key hub merge: all sensors need the same key: --key $(openssl rand -hex 32), once")
 	return []Flag{
 		{Name: "save", Group: GroupOutput, To: &s.To, Needs: needs, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "save the counters of each window to `" + what + "`, for distinct --merge; needs --key"},
 		{Name: "sensor", Group: GroupOutput, To: NewParsed(&s.Sensor, "", "name", parseSensor), Needs: []string{"save: it names this sensor in those files"}, Not: []string{"hub: files of --save are named after the site"}, Help: "`NAME` of this sensor in files of --save"},
-		{Name: "set-limit", Group: GroupAdvanced, To: NewParsed(&s.SetLimit, "", "N", ParseAmount), Help: "most keys of a window that are remembered: 10M; more are estimated, in 16 KiB"},
+		{Name: "set-limit", Group: GroupAdvanced, To: NewParsed(&s.SetLimit, "", "N", ParseAmount), Help: "remember at most this many keys of a window: 10M; estimate more, in 16 KiB"},
 	}
 }
 
@@ -126,7 +127,7 @@ func parseSensor(s string) (string, error) {
 	return s, nil
 }
 
-// Check rejects what no file of counts can be saved to.
+// Check rejects outputs that cannot hold a file of counts.
 func (s *SaveFlags) Check() error {
 	if outfile.IsStdout(s.To) {
 		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
@@ -142,7 +143,7 @@ func (s *SaveFlags) CheckFolder() error {
 	return s.Check()
 }
 
-// HostSensor returns the name of this host, as that of a sensor.
+// HostSensor returns the name of this host as the name of a sensor.
 func HostSensor() string {
 	name, err := os.Hostname()
 	if err != nil || !sensorNames.MatchString(name) {

@@ -18,7 +18,7 @@ import (
 // each path lost.
 type redundantStream struct {
 	stream []seen
-	only   [2][]record // what came on one path alone
+	only   [2][]record // packets that came on only one path
 	both   int
 }
 
@@ -164,7 +164,7 @@ func TestAcrossLANs(t *testing.T) {
 				t.Errorf("%s, verify %s: %s%s", what, flags, text, errs)
 			}
 		}
-		// Each packet has its copy on the other path, so what is left of both must go.
+		// Each packet has its copy on the other path, so the rest of both must go.
 		out := filepath.Join(dir, "one.pcapng")
 		if _, _, code := run("dedup", "-q", name, "-w", out); code != exitDone {
 			t.Fatal(code)
@@ -225,7 +225,7 @@ func TestCompareLANsUsage(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", args, code, errs)
 		}
 	}
-	if out, errs, code := run("compare", "--lans", in); code != exitFailed || out != "" || !strings.Contains(errs, "no packet came on a LAN") {
+	if out, errs, code := run("compare", "--lans", in); code != exitFailed || out != "" || !strings.Contains(errs, "no packet is of a PRP LAN") {
 		t.Errorf("no LAN: exit code %d, %s%s", code, out, errs)
 	}
 	if _, errs, code := run("compare", "--lans", "missing.pcap"); code != exitFailed || !strings.Contains(errs, "missing.pcap") {

@@ -49,7 +49,7 @@ func withLimits(main func() int) int {
 	return code
 }
 
-// generated writes a capture of so many packets of 64 bytes.
+// generated writes a capture of packets of 64 bytes.
 func generated(t *testing.T, packets int64) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "generated.pcap")
@@ -66,8 +66,8 @@ func generated(t *testing.T, packets int64) string {
 	return name
 }
 
-// TestFileLimit limits the size of files: an older file stays, and what fitted is beside
-// it.
+// TestFileLimit limits the size of files: an older file stays, and the part that fitted is
+// next to it.
 func TestFileLimit(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	for _, ending := range sample(2, []string{"", ".gz", ".zst", ".lz4"}) {
@@ -314,7 +314,7 @@ func checkWarned(t *testing.T, in, memory string, packets, duplicates uint64) {
 			t.Errorf("no %q in %q", part, errs)
 		}
 	}
-	if out, _, _ := run("dedup", in, "--memory", memory); !strings.Contains(out, "too late for what was remembered") {
+	if out, _, _ := run("dedup", in, "--memory", memory); !strings.Contains(out, "older than the filter remembers") {
 		t.Errorf("the summary tells nothing of it: %s", out)
 	}
 }

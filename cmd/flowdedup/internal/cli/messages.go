@@ -74,7 +74,7 @@ func (e *Env) Notice(text string) {
 // not found, and addresses in them are not counted.
 func WarnUnopened(e *Env, which string, unopened map[string]uint64, packets uint64) {
 	if show.MostUnopened(unopened, packets) {
-		e.Warn(fmt.Errorf("most %s were not opened, so their addresses, and copies of them that differ, are unknown: %s",
+		e.Warn(fmt.Errorf("most %s were not opened, so their addresses are unknown, and copies that differ are not found: %s",
 			which, show.Unopened(unopened, packets)))
 	}
 }
@@ -137,7 +137,7 @@ func NewProgress(e *Env, c *Common) *Progress {
 // clear removes the line until it is drawn again. The lock is held.
 func (p *Progress) clear() {
 	if p.bar != nil {
-		_ = p.bar.Clear() // what cannot be cleared is only untidy
+		_ = p.bar.Clear() // a bar that stays is only untidy
 	}
 }
 

@@ -12,7 +12,7 @@ var Mismatches = []string{"refuse", "begin"}
 func (m *MismatchFlag) Flag() Flag {
 	word := (*string)(m)
 	*word = Mismatches[0]
-	return Flag{Name: "state-mismatch", Group: GroupAdvanced, To: NewParsed(word, *word, "what", OneOf(Mismatches...)), Words: Mismatches, Help: "what a state of other settings does: refuse,\nor begin anew and keep it under another name"}
+	return Flag{Name: "state-mismatch", Group: GroupAdvanced, To: NewParsed(word, *word, "what", OneOf(Mismatches...)), Words: Mismatches, Help: "if the saved state has other settings: refuse to run, or begin anew and rename the state"}
 }
 
 // Begins reports whether a run begins anew.

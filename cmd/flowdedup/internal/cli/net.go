@@ -29,9 +29,9 @@ type NetFlags struct {
 // Flags returns the flags of TLS.
 func (f *NetFlags) Flags() []Flag {
 	return []Flag{
-		{Name: "tls-cert", Group: GroupAdvanced, To: &f.cert, Needs: []string{"tls-key: they belong together"}, Help: "certificate of this side of tcp:// and tcp-listen://, a PEM `FILE`"},
-		{Name: "tls-key", Group: GroupAdvanced, To: &f.key, Needs: []string{"tls-cert: they belong together"}, Help: "its private key, a PEM `FILE`"},
-		{Name: "tls-ca", Group: GroupAdvanced, To: &f.ca, Help: "authorities that peers' certificates are signed by, a PEM `FILE`"},
+		{Name: "tls-cert", Group: GroupAdvanced, To: &f.cert, Needs: []string{"tls-key: they belong together"}, Help: "own certificate for tcp:// and tcp-listen://, a PEM `FILE`"},
+		{Name: "tls-key", Group: GroupAdvanced, To: &f.key, Needs: []string{"tls-cert: they belong together"}, Help: "private key of --tls-cert, a PEM `FILE`"},
+		{Name: "tls-ca", Group: GroupAdvanced, To: &f.ca, Help: "authorities that sign the peers' certificates, a PEM `FILE`"},
 	}
 }
 
@@ -99,7 +99,7 @@ func (s *Sources) Names() (all []string) {
 	return all
 }
 
-// ParseSources tells interfaces, addresses and targets apart.
+// ParseSources sorts names into interfaces, addresses and targets.
 func ParseSources(names []string) (s Sources, err error) {
 	for i, name := range names {
 		switch {
@@ -126,8 +126,7 @@ func ParseSources(names []string) (s Sources, err error) {
 	return s, nil
 }
 
-// Flags that mean something for interfaces alone, and those that mean something for targets,
-// too.
+// Flags for interfaces only, and flags for interfaces and targets.
 var (
 	interfaceFlags = []string{
 		"capture", "take-interface", "fanout", "promiscuous", "no-promiscuous-mode", "ignore-outgoing", "hardware-time", "wait",
@@ -139,7 +138,7 @@ var (
 func (s *Sources) Check(fs *pflag.FlagSet) error {
 	for _, name := range slices.Concat(interfaceFlags, targetFlags) {
 		if fs.Changed(name) && len(s.Interfaces) == 0 && (len(s.Targets) == 0 || slices.Contains(interfaceFlags, name)) {
-			return &usageError{fmt.Errorf("--%s is about interfaces, and no -i is one", name)}
+			return &usageError{fmt.Errorf("--%s needs an interface, and no -i names one", name)}
 		}
 	}
 	if fs.Changed("merge-wait") && len(s.Addresses) == 0 && (len(s.Targets) == 0 || len(s.Interfaces) == 0) {
@@ -153,7 +152,7 @@ func (s *Sources) Mirror(c *afpacket.Config) mirror.Config {
 	return mirror.Config{Targets: s.Targets, Sockets: c.Rings, BufferBytes: c.RingBytes, SnapLen: c.SnapLen}
 }
 
-// NameInterfaces adds to errors about interfaces what to name instead.
+// NameInterfaces adds advice to errors about interfaces.
 func NameInterfaces(err error) error {
 	switch {
 	case errors.Is(err, afpacket.ErrNoInterface):

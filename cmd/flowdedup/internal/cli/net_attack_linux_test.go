@@ -127,7 +127,7 @@ func (a *attacker) reset(data []byte) {
 	conn.Close()
 }
 
-// end closes what is open.
+// end closes all connections.
 func (a *attacker) end() {
 	for _, conn := range append(a.open, a.slow) {
 		conn.Close()
@@ -164,10 +164,10 @@ func honestFrames(t *testing.T, name string) (all []string, hostile int) {
 	}
 }
 
-// TestNetworkAttacker has a hostile peer beside an honest one: silent, slow, with garbage, cut
+// TestNetworkAttacker has a hostile peer and an honest one: silent, slow, with garbage, cut
 // and damaged captures, blocks of impossible sizes, many interfaces, many connections. The
-// verdicts and counts of the honest one are those that it has by itself. Wild times change
-// none either, and not which copy stays.
+// verdicts and counts of the honest one are the same as without the other. Wild times change
+// neither these nor which copy stays.
 func TestNetworkAttacker(t *testing.T) {
 	for _, keep := range []string{"flow", "first"} {
 		t.Run(keep, func(t *testing.T) { attackPeer(t, []int64{0, 1, 1 << 61, 1 << 62}, "--keep", keep) })

@@ -109,7 +109,7 @@ func awaitSocket(t *testing.T, port, state string) {
 	awaitSockets(t, port, state, 1)
 }
 
-// awaitSockets waits for so many sockets of a local port in a state.
+// awaitSockets waits for count sockets of a local port in a state.
 func awaitSockets(t *testing.T, port, state string, count int) {
 	t.Helper()
 	var number int
@@ -227,7 +227,8 @@ func TestNetworkBad(t *testing.T) {
 	}
 }
 
-// awaitPackets waits until a run has written packets to a file in a folder, and not its lock alone.
+// awaitPackets waits until a run has written packets to a file in a folder, and not only its
+// lock.
 func awaitPackets(t *testing.T, r *netRun, dir string) {
 	t.Helper()
 	waitFor(t, "packets in "+dir, func() bool { return outputSize(r.Process, dir) > 10_000 })

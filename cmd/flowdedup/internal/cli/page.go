@@ -16,7 +16,7 @@ type PageFlag struct{ name string }
 
 const pageFlag = "html"
 
-// Flag returns the flag. what says what the page is about.
+// Flag returns the flag. what describes the page's content.
 func (f *PageFlag) Flag(what string) Flag {
 	return Flag{Name: pageFlag, Group: GroupOutput, To: &f.name, Help: "write a page " + what + " to `FILE`"}
 }

@@ -74,7 +74,7 @@ func TestPages(t *testing.T) {
 // outside matches what a page would load, or run.
 var outside = regexp.MustCompile(`(?i)(src|href)=|url\(|@import|<script|https?://`)
 
-// shown is what the browser tells of a page at a width.
+// shown is the browser's report on a page at a width.
 type shown struct {
 	Page  string   `json:"page"`
 	Width int      `json:"width"`
@@ -84,7 +84,7 @@ type shown struct {
 	Empty int      `json:"empty"` // elements that should have a text
 }
 
-// inspectPages is what runs beside the pages.
+// inspectPages is the script that runs next to the pages.
 const inspectPages = `
 addEventListener('load', () => {
   const all = [];

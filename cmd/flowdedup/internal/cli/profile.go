@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Reader is a program that reads what is kept, as it is with its own defaults. The manual
-// has the table and the reasons (readers.md).
+// Reader is a program that reads the kept packets, with its own defaults. The manual has the
+// table and the reasons (readers.md).
 type Reader struct {
 	Name, Title string
 	// KeysVLAN: a VLAN is part of a flow (Suricata: vlan.use-for-tracking, src/flow-hash.c).
@@ -15,10 +15,10 @@ type Reader struct {
 	// Verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
 	// stream.checksum-validation; Zeek: ignore_checksums).
 	Verifies bool
-	// NeedsWhole: truncated packets are not taken, or lose what logs are made of (Suricata:
-	// the event ipv4.trunc_pkt; Zeek: content gaps).
+	// NeedsWhole: truncated packets are not taken, or are missing in logs (Suricata: the event
+	// ipv4.trunc_pkt; Zeek: content gaps).
 	NeedsWhole bool
-	// Watches: a program looks for what repeats, and not a person.
+	// Watches: a program, not a person, looks for repetition.
 	Watches bool
 }
 

@@ -42,8 +42,8 @@ const (
 	forwardBlockBytes = 64 << 10
 )
 
-// InterfaceFlags returns the flags of where packets are captured, and how; from is what
-// complete lists of that.
+// InterfaceFlags returns the flags for the sources and the method of a capture. from names
+// more sources in the help, and complete lists sources.
 func (f *RingFlags) InterfaceFlags(from string, complete cobra.CompletionFunc) []Flag {
 	f.capture = captureAFPacket
 	return []Flag{
@@ -79,7 +79,7 @@ func (f *RingFlags) XDP() *xdp.Config {
 	return &xdp.Config{Take: f.takeInterface}
 }
 
-// Check rejects what no ring can do.
+// Check rejects settings that no ring supports.
 func (f *RingFlags) Check() error {
 	if f.Conf.Rings < 1 {
 		return &usageError{errors.New("--rings must be at least 1")}

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// SortFlags say how far packets are sorted by time before anything else is done with them.
+// SortFlags configure sorting by time, which comes before all other work on packets.
 type SortFlags struct {
 	Span   time.Duration
 	Memory int
@@ -25,7 +25,7 @@ type SortFlags struct {
 func (f *SortFlags) Flags() []Flag {
 	f.Memory = pcapfile.DefaultSortMemory
 	return []Flag{
-		{Name: "sort", Group: GroupInput, To: NewParsed(&f.Span, "", "duration", ParseLength), Words: []string{"100ms", "1s"}, Not: []string{"no-merge: it reads inputs one after another", "merge-wait: it holds back packets of captures only"}, Help: "sort packets by time, if they are late by at most this: 1s"},
+		{Name: "sort", Group: GroupInput, To: NewParsed(&f.Span, "", "duration", ParseLength), Words: []string{"100ms", "1s"}, Not: []string{"no-merge: it reads inputs one after another", "merge-wait: it holds back packets of captures only"}, Help: "sort by time packets that are late by at most this: 1s"},
 		{Name: "sort-memory", Group: GroupAdvanced, To: NewParsed(&f.Memory, show.Bytes(pcapfile.DefaultSortMemory), "size", ParseMemory), Needs: []string{"sort"}, Help: "memory for packets that --sort holds back"},
 	}
 }
@@ -33,7 +33,7 @@ func (f *SortFlags) Flags() []Flag {
 // Check rejects inputs that are not sorted.
 func (f *SortFlags) Check(inputs []string) error {
 	if f.Span > 0 && slices.ContainsFunc(inputs, pcapoverip.IsAddress) {
-		return &usageError{errors.New("--sort is for captures: packets from tcp:// and tcp-listen:// cannot be held back for others, only by --merge-wait")}
+		return &usageError{errors.New("--sort is for captures: for tcp:// and tcp-listen:// use --merge-wait")}
 	}
 	return nil
 }
@@ -46,8 +46,8 @@ func (f *SortFlags) Config(fs *pflag.FlagSet) *pcapfile.SortConfig {
 	return &pcapfile.SortConfig{Span: int64(f.Span), Memory: Remembered(fs, "sort-memory", f.Memory), Latest: f.Latest()}
 }
 
-// Latest returns what follows the latest time, but for outliers. Packets with one wait until
-// others have reached that time.
+// Latest returns a function that tracks the latest time and ignores outliers. Packets with an
+// outlying time wait until others reach it.
 func (f *SortFlags) Latest() func(int64) int64 {
 	near := max(f.Span, calendar.Tolerance)
 	clock := &calendar.Clock{Ahead: near, Behind: near}

@@ -44,8 +44,7 @@ func TestFlagsTwice(t *testing.T) {
 	}
 }
 
-// TestTwice checks what comes of flags that are given twice, as the exit code and in what is
-// written.
+// TestTwice checks the exit code and the output of flags that are given twice.
 func TestTwice(t *testing.T) {
 	in := bundled("router-plain.pcapng")
 	for _, c := range []struct{ args, want string }{

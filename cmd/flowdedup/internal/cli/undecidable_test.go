@@ -34,7 +34,7 @@ func headersOnly(t *testing.T, cut int, ports bool, sum byte) string {
 	return writeInput(t, filepath.Join(t.TempDir(), "headers.pcapng"), clitest.Encoded(t, b))
 }
 
-// TestHeadersOnly runs commands on captures that do not tell packets apart.
+// TestHeadersOnly runs commands on captures in which packets are not distinguishable.
 func TestHeadersOnly(t *testing.T) {
 	for _, c := range []struct {
 		cut                                int
@@ -44,7 +44,7 @@ func TestHeadersOnly(t *testing.T) {
 		warns                              string
 	}{
 		{1000, 0, 0, 0, 0, 0, 0, ""},
-		{62, 0, 0, 100, 0, 100, 0, "100 packets were captured in too small a part"},
+		{62, 0, 0, 100, 0, 100, 0, "100 packets were truncated too short"},
 		{62, 5, 99, 0, 99, 0, 99, ""},
 	} {
 		in := headersOnly(t, c.cut, false, c.sum)
@@ -86,7 +86,7 @@ func TestHeadersOnlyVerify(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	// Of two points, one may have copies of the other's.
-	if text, errs, code := run("compare", "--json", in, headersOnly(t, 62, false, 0)); code != exitDone || !strings.Contains(text, `"undecidable":100`) || !strings.Contains(errs, "match in their order") {
+	if text, errs, code := run("compare", "--json", in, headersOnly(t, 62, false, 0)); code != exitDone || !strings.Contains(text, `"undecidable":100`) || !strings.Contains(errs, "match in order") {
 		t.Errorf("exit code %d: %s%s", code, text, errs)
 	}
 }
@@ -99,7 +99,7 @@ func TestHeadersOnlyDistinct(t *testing.T) {
 		apart bool
 	}{{1000, "flow", false}, {58, "flow", false}, {57, "flow", true}, {57, "src", false}, {57, "src,biflow", true}} {
 		text, errs, code := run("distinct", "--json", "--of", c.of, headersOnly(t, c.cut, true, 0))
-		if code != exitDone || strings.Contains(text, `"kind":"without_ports","without_ports":100}`) != c.apart || strings.Contains(errs, "to hold their ports") != c.apart {
+		if code != exitDone || strings.Contains(text, `"kind":"without_ports","without_ports":100}`) != c.apart || strings.Contains(errs, "truncated before their ports") != c.apart {
 			t.Errorf("%s cut to %d: exit code %d: %s%s", c.of, c.cut, code, text, errs)
 		}
 	}

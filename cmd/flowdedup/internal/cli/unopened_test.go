@@ -18,7 +18,7 @@ import (
 // stations are the hardware addresses of an Ethernet frame.
 const stations = "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02"
 
-// numbered4 is UDP packet n, from one of so many sources.
+// numbered4 is UDP packet n, from one of several sources.
 func numbered4(n, sources int) []byte {
 	payload := fmt.Appendf(nil, "packet %06d", n)
 	ip := append([]byte("\x45\x00\x00\x00\x00\x00\x00\x00\x40\x11\x00\x00\xc0\x00\x02\x00\xc6\x33\x64\x02\x03\xe8\x07\xd0\x00\x00\x00\x00"), payload...)
@@ -96,8 +96,8 @@ func TestUnopened(t *testing.T) {
 		most    bool // of the packets
 		verdict string
 	}{
-		{"an ethertype", capture.LinkEthernet, unknown, "ethertype-88b5", 200, true, "most packets were not opened (ethertype-88b5 100.0 %), so nothing can be said of their copies"},
-		{"a link type", 290, link, "linktype-290", 100, true, "most packets were not opened (linktype-290 100.0 %), so nothing can be said of their copies"},
+		{"an ethertype", capture.LinkEthernet, unknown, "ethertype-88b5", 200, true, "most packets were not opened (ethertype-88b5 100.0 %), so their copies are unknown"},
+		{"a link type", 290, link, "linktype-290", 100, true, "most packets were not opened (linktype-290 100.0 %), so their copies are unknown"},
 		{"one frame", capture.LinkEthernet, few, "ethertype-88b5", 1, false, "no copies among the packets that were opened (1 were not: ethertype-88b5 1.0 %): do not de-duplicate"},
 		{"none", capture.LinkEthernet, plain, "", 0, false, "no copies: do not de-duplicate"},
 	} {
@@ -138,8 +138,8 @@ func TestUnopened(t *testing.T) {
 	}
 }
 
-// TestArista takes packets of two switches that tell the time: they are copies, of ten
-// sources, in both halves, and --strip leaves what any reader reads.
+// TestArista takes packets of two switches that add the time: they are copies, of ten sources,
+// in both halves, and --strip leaves what any reader reads.
 func TestArista(t *testing.T) {
 	var all, first, second, plain [][]byte
 	for n := range 200 {

@@ -274,8 +274,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestShortHelp checks that -h shows the main flags, whatever other flags stand beside
-// it.
+// TestShortHelp checks that -h shows the main flags, whatever other flags are given.
 func TestShortHelp(t *testing.T) {
 	want, errs, code := run("dedup", "-h")
 	if code != exitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {

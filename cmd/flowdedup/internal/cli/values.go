@@ -112,7 +112,7 @@ func ParseMemory(s string) (int, error) {
 		return 0, fmt.Errorf("must be at least %d bytes and below 64 TiB", layout.LineSize)
 	}
 	if n > math.MaxInt {
-		return 0, fmt.Errorf("must be below %s, which is all that a program of %d bits reaches", show.Bytes(math.MaxInt), bits.UintSize)
+		return 0, fmt.Errorf("must be below %s, the limit of a program of %d bits", show.Bytes(math.MaxInt), bits.UintSize)
 	}
 	return int(n), nil
 }

@@ -83,7 +83,7 @@ func (r *Process) Wait() int {
 		return ExitCode(r.T, err)
 	case <-time.After(wait.Timeout):
 	}
-	_ = r.Cmd.Process.Signal(syscall.SIGABRT) // it tells what its goroutines do
+	_ = r.Cmd.Process.Signal(syscall.SIGABRT) // it prints its goroutines
 	for range r.Lines {
 		continue
 	}

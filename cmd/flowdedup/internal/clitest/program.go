@@ -112,8 +112,8 @@ func RunDedup(t *testing.T, wantCode int, args ...string) DedupResult {
 	return r
 }
 
-// Found reports whether all duplicates were found, but for undecidable packets: the
-// independent parser compares what was captured of a packet, however little.
+// Found reports whether all duplicates were found, except undecidable packets: the independent
+// parser compares the captured bytes of a packet, however few.
 func (r *DedupResult) Found(dups uint64) bool {
 	return r.Duplicates <= dups && r.Duplicates+r.Undecidable >= dups
 }
@@ -150,8 +150,8 @@ func WordsOf(line string) []string {
 	return words
 }
 
-// Overrule appends flags to others that are pairs of a flag and its value, without those that
-// it gives anew.
+// Overrule appends flags to others that are pairs of a flag and its value, without the ones
+// that more gives again.
 func Overrule(usual, more []string) (all []string) {
 	for pair := range slices.Chunk(usual, 2) {
 		if !slices.Contains(more, pair[0]) {
@@ -182,8 +182,8 @@ func Dialled(t *testing.T, port string) (conn net.Conn) {
 	return conn
 }
 
-// AtOnce runs subtests beside each other, as they sleep most of the time: more of them than
-// the machine has CPUs.
+// AtOnce runs subtests in parallel, as they sleep most of the time: more of them than the
+// machine has CPUs.
 func AtOnce[C any](t *testing.T, cases map[string]C, test func(*testing.T, C)) {
 	t.Helper()
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// SharedDir is the folder of captures with independent Answers. It lies beside the
-// project, not in it.
+// SharedDir is the folder of captures with independent Answers. It lies next to the project,
+// not in it.
 func SharedDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("FLOWDEDUP_SHARED")

@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// TestCompareRouter compares both sides of a router with what is known of each packet.
+// TestCompareRouter compares both sides of a router with the known truth of each packet.
 func TestCompareRouter(t *testing.T) {
 	t.Parallel()
 	r, errs := clitest.RunCompare(t, cli.ExitDifferent, clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
@@ -214,7 +214,7 @@ func TestCompareText(t *testing.T) {
 	t.Parallel()
 	out, errs, code := clitest.Run("compare", "--top", "3", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
 	for _, want := range []string{
-		"B lacks 20 of the 328 packets of A (6.098 %), A lacks 6 of the 314 packets of B (1.911 %).\n", "328 packets, 20 of them in A alone, 12 of those from before or after",
+		"B lacks 20 of the 328 packets of A (6.098 %), A lacks 6 of the 314 packets of B (1.911 %).\n", "328 packets, 20 of them only in A, 12 of these before or after",
 		"offset      +0.0", "drift       ", "delay above the fastest", "icmpv6      16         10          4", "icmp 10.10.0.1 <> 10.10.0.2 ", "compared    by l3, within 100ms",
 	} {
 		if !strings.Contains(out, want) {

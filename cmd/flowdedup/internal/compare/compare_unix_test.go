@@ -84,7 +84,7 @@ func TestCompareRefusesPipes(t *testing.T) {
 	cmd.Stdin = in
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
-	if code := clitest.ExitCode(t, cmd.Run()); code != cli.ExitFailed || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "do not tell how far the clocks are apart") {
+	if code := clitest.ExitCode(t, cmd.Run()); code != cli.ExitFailed || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "do not show the offset of the clocks") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

@@ -41,26 +41,26 @@ func Command(e *cli.Env) *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "compare [flags] A B | --lans FILE",
-		Short: "Say which packets one of two captures lacks, and how late the other saw them",
+		Short: "Match two captures: loss, delays, clock drift, reordering",
 		Long: `Match the packets of two captures of the same traffic one to one: of two taps,
-of both sides of a router or a firewall, of a SPAN port and a tap. Say which
-packets are in both, which in A or in B alone (loss), how far the clocks are
-apart and drift, how much delays vary, and how many packets were reordered.
+of both sides of a router or a firewall, of a SPAN port and a tap. Report which
+packets are in both, only in A or only in B (loss), the offset and drift of the
+clocks, how much delays vary, and how many packets were reordered.
 
-The clocks may differ by any offset: it is found first, by equal packets, from
-the first packets of both. If those do not decide, files are read twice, and
-pipes are refused. Equal packets then match in order, if they lie within
---window of the offset. Delays are those above that of the fastest packet, with
-offset and drift removed: all that unsynchronized clocks allow.
+The clocks may differ by any offset. It is found first, by equal packets among
+the first ones of both. If these do not decide, files are read twice, and pipes
+are refused. Equal packets then match in order, within --window of the offset.
+Delays are counted from the fastest packet, with offset and drift removed: all
+that unsynchronized clocks allow.
 
-What makes packets equal is as in dedup. If packets were captured in part, as
-many bytes are compared as both sides have, and the summary says how many.
+Packets are equal as in dedup. If some were truncated, only the bytes that both
+sides have are compared, and the summary says how many.
 
 With --lans, A is LAN A of a network with PRP (IEC 62439-3), and B is LAN B: of
-one capture that has both, or of two. In a ring of HSR, A and B are the ways of
-frames that were sent at port A and at port B.
+one capture that has both, or of two. In an HSR ring, A and B are the
+directions of frames that were sent at port A and at port B.
 
-Repeated packets confuse: run dedup on both captures before.
+Run dedup on both captures first: packets that come twice match wrongly.
 
 Exit codes: 0 the same packets are in both, 4 they differ, 3 an input is
 damaged and the rest was compared, 1 failed, 2 wrong usage.`,
@@ -104,9 +104,9 @@ func (f *flags) register(cmd *cobra.Command) {
 	f.identity, f.Memory = identity.L3, compare.DefaultMemory
 	cli.Define(cmd,
 		[]cli.Flag{
-			{Name: "only-a", Group: cli.GroupOutput, To: &f.only[0], Help: "write the packets of A alone to `FILE` (-: stdout)"},
-			{Name: "only-b", Group: cli.GroupOutput, To: &f.only[1], Help: "write the packets of B alone to `FILE`"},
-			{Name: "lans", Group: cli.GroupCompare, To: &f.lans, Help: "compare the LANs of PRP, or both ways round a ring of HSR"},
+			{Name: "only-a", Group: cli.GroupOutput, To: &f.only[0], Help: "write the packets that only A has to `FILE` (-: stdout)"},
+			{Name: "only-b", Group: cli.GroupOutput, To: &f.only[1], Help: "write the packets that only B has to `FILE`"},
+			{Name: "lans", Group: cli.GroupCompare, To: &f.lans, Help: "compare the LANs of PRP, or both directions of an HSR ring"},
 			f.page.Flag("with the delays and what was lost"),
 		},
 		f.Filter.Flags(),
@@ -199,10 +199,10 @@ const (
 	farApart = time.Minute
 )
 
-// warnSides says what makes the answer doubtful.
+// warnSides warns of reasons to doubt the answer.
 func warnSides(e *cli.Env, s *Summary) {
 	if s.EvictedLive > 0 {
-		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so some in both may count as in one alone: use a larger --memory or a shorter --window", s.EvictedLive))
+		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so packets of both may count as packets of one: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
 	if s.OffsetNS != nil && (*s.OffsetNS > int64(farApart) || *s.OffsetNS < -int64(farApart)) {
 		e.Warn(fmt.Errorf("the clocks are %v apart: the offset was found by equal packets, and removed", time.Duration(*s.OffsetNS).Round(time.Second)))
@@ -213,7 +213,7 @@ func warnSides(e *cli.Env, s *Summary) {
 	}{{"A", &s.A}, {"B", &s.B}} {
 		cli.WarnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
 		if side.Undecidable > 0 {
-			e.Warn(fmt.Errorf("%d packets of %s were captured in too small a part to tell them from others of their flow: they match in their order, and one that is missing shows as another one",
+			e.Warn(fmt.Errorf("%d packets of %s were truncated so short that they equal others of their flow: they match in order, so a loss may show at another packet",
 				side.Undecidable, side.name))
 		}
 		if !s.Same && float64(side.Repeats) > float64(side.Undecidable)+muchRepeated*float64(side.Packets) {

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoLAN is returned if no packet came on a path of a redundant network.
-var ErrNoLAN = errors.New("no packet came on a LAN of PRP, or in a ring of HSR: nothing was compared")
+var ErrNoLAN = errors.New("no packet is of a PRP LAN or an HSR ring: nothing was compared")
 
 // options returns the options of the input of a side. Those of LANs take the packets of
 // one path.
@@ -38,7 +38,7 @@ func (r *runner) countRemoved(s *Summary) {
 	}
 	switch {
 	case r.cfg.once():
-		s.Unpathed = max(a.Unwanted(), s.B.Packets) - s.B.Packets // all but those of the other side
+		s.Unpathed = max(a.Unwanted(), s.B.Packets) - s.B.Packets // all except the other side's
 	case r.cfg.LANs:
 		s.Unpathed = a.Unwanted() + b.Unwanted()
 	}

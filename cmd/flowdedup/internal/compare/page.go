@@ -44,7 +44,7 @@ func newPage(s *Summary, of cli.Origin) *page.Page {
 		t.Rows = t.Rows[:min(len(t.Rows), page.MostRows)]
 		p.Sections = append(p.Sections, page.Section{
 			Heading: "Conversations", Table: &t,
-			Caption: "Those with the most packets in one capture alone come first, then the largest. Losses of few conversations point to a path or a rule, losses of all to the tap or the capture.",
+			Caption: "Conversations with the most packets in only one capture come first, then the largest. Losses of few conversations point to a path or a rule, losses of all to the tap or the capture.",
 		})
 	}
 	return p
@@ -55,7 +55,7 @@ func delaysSection(s *Summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
 		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)}, Numbers: show.DelayTable("packets", s.Delays),
-		Caption: "Each column counts the packets in both that took so much longer than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
+		Caption: "Each column counts the packets in both by how much longer they took than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
 		Table: &page.Table{
 			Columns: []show.Column{{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
 			Rows:    [][]string{{show.Delay(d.P50), show.Delay(d.P90), show.Delay(d.P99), show.Delay(d.P999), show.Delay(d.Max)}},
@@ -63,9 +63,9 @@ func delaysSection(s *Summary) page.Section {
 	}
 }
 
-// lossSection shows what one side lacks, by protocol.
+// lossSection shows the packets that one side lacks, by protocol.
 func lossSection(s *Summary) page.Section {
-	bars := page.Bars{Title: "Packets in one capture alone"}
+	bars := page.Bars{Title: "Packets in only one capture"}
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]
 		for _, one := range []struct {
@@ -79,13 +79,13 @@ func lossSection(s *Summary) page.Section {
 	}
 	section := page.Section{
 		Heading: "What one side lacks", Table: &page.Table{Columns: protocolColumns, Rows: protocolRows(s)},
-		Caption: "Packets in one capture alone were lost on the way, dropped by what is between, or lost by the other capture.",
+		Caption: "Packets in only one capture were lost on the way, dropped by a device between, or lost by the other capture.",
 		Text:    []string{fmt.Sprintf("Compared in %s, with %s of memory.", s.Took.Round(time.Millisecond), show.Bytes(s.MemoryBytes))},
 	}
 	if len(bars.List) > 0 {
 		section.Pictures = []page.Picture{bars}
 	} else {
-		section.Caption = "No packet is in one capture alone."
+		section.Caption = "No packet is in only one capture."
 	}
 	return section
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
 	Inputs [2]string // A and B
-	// LANs takes for A the packets of the first path of a redundant network, such as LAN A
-	// of PRP, and for B those of the second one. Both inputs may be one file then.
+	// LANs takes for A the packets of the first path of a redundant network, such as LAN A of
+	// PRP, and for B the packets of the second one. Both inputs may be one file then.
 	LANs  bool
 	Input input.Options
-	// Only names the outputs for packets of one side alone; "" is none.
+	// Only names the outputs for packets that only one side has; "" is none.
 	Only [2]string
 	Log  *slog.Logger
 
@@ -37,8 +37,8 @@ type Config struct {
 func workersOf(cfg *Config) int { return (cfg.Workers + 1) / 2 }
 
 // Run compares the inputs. The summary is valid with every error; it has no verdict if the
-// inputs were not compared. Errors are those of input.Stream and of sink.Set. A damaged
-// input is compared up to the damage.
+// inputs were not compared. Errors come from input.Stream and sink.Set. A damaged input is
+// compared up to the damage.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	begin := time.Now()
 	r := &runner{cfg: cfg}
@@ -72,7 +72,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	return s, errors.Join(err, r.complete(err, &s))
 }
 
-// runner is what a run has opened.
+// runner has the open resources of a run.
 type runner struct {
 	cfg     *Config
 	inputs  [2]*input.Stream
@@ -80,7 +80,7 @@ type runner struct {
 	outputs [2]*sink.Set // nil for none
 }
 
-// chunkSize makes batches small enough for those of both sides to stay in the caches.
+// chunkSize keeps the batches of both sides small enough for the caches.
 const chunkSize = 128 << 10
 
 func (r *runner) open(ctx context.Context) error {
@@ -122,7 +122,7 @@ func (r *runner) open(ctx context.Context) error {
 }
 
 // search finds the offset of the clocks, in a pass of its own if the first packets do not
-// tell.
+// determine it.
 func (r *runner) search(ctx context.Context, c *compare.Comparer) error {
 	sure, err := c.Search(r.feeds[0], r.feeds[1])
 	if err != nil || sure || ctx.Err() != nil {
@@ -130,7 +130,7 @@ func (r *runner) search(ctx context.Context, c *compare.Comparer) error {
 	}
 	for _, name := range r.cfg.Inputs {
 		if info, err := os.Stat(name); name == "-" || err != nil || !info.Mode().IsRegular() {
-			return fmt.Errorf("the first packets of %s and %s do not tell how far the clocks are apart, and not both are files, which can be read twice: compare files, or use a larger --memory",
+			return fmt.Errorf("the first packets of %s and %s do not show the offset of the clocks, and only files can be read twice: compare files, or use a larger --memory",
 				r.cfg.Inputs[0], r.cfg.Inputs[1])
 		}
 	}
@@ -150,7 +150,7 @@ func (r *runner) search(ctx context.Context, c *compare.Comparer) error {
 	return nil
 }
 
-// written returns what takes the packets, nil if no output does.
+// written returns the function that writes packets, nil without an output.
 func (r *runner) written() func(side int, b *capture.Batch, matched []uint64) error {
 	if r.outputs[0] == nil && r.outputs[1] == nil {
 		return nil

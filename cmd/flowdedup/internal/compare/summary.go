@@ -23,7 +23,7 @@ type Summary struct {
 	A         Side   `json:"a"`
 	B         Side   `json:"b"`
 
-	// What follows is null if it is unknown.
+	// The fields below are null if unknown.
 	OffsetNS   *int64         `json:"offset_ns"`
 	OffsetAt   *string        `json:"offset_at"`
 	DriftPPM   *float64       `json:"drift_ppm"`
@@ -42,7 +42,7 @@ type Summary struct {
 	Identity      string        `json:"identity"`
 	IdentityBytes int           `json:"identity_bytes"`
 	Filtered      uint64        `json:"filtered"`
-	Unpathed      uint64        `json:"unpathed"` // with Config.LANs, on no path, or on that of another input
+	Unpathed      uint64        `json:"unpathed"` // with Config.LANs, on no path, or on the path of another input
 	EvictedLive   uint64        `json:"evicted_live"`
 	MemoryBytes   int           `json:"memory_bytes"`
 	Damaged       bool          `json:"damaged"`
@@ -50,7 +50,7 @@ type Summary struct {
 	Rate          float64       `json:"packets_per_second"` // of both inputs
 }
 
-// Side is what was read of an input.
+// Side counts the packets of an input.
 type Side struct {
 	Input string `json:"input"`
 	LAN   string `json:"lan,omitempty"` // A or B, with Config.LANs

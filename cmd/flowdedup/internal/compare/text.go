@@ -42,8 +42,8 @@ func writeText(w io.Writer, s *Summary) error {
 
 // compareSide describes the packets of a side.
 func compareSide(t *strings.Builder, name string, s *Side, only uint64) {
-	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, sideName(s, s.Input), show.Count(s.Packets), show.Count(only), name,
-		show.Also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
+	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them only in %s%s\n", name, sideName(s, s.Input), show.Count(s.Packets), show.Count(only), name,
+		show.Also(show.Note{Count: s.Outside, What: "of these before or after the other capture"}))
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
 	}
@@ -60,21 +60,21 @@ func sideName(s *Side, input string) string {
 	return show.Printable(input)
 }
 
-// sideNotes describes what the user may not expect in an input.
+// sideNotes describes anomalies of an input.
 func sideNotes(s *Side) string {
 	return show.Notes(
-		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Truncated, What: "captured in part"},
+		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Truncated, What: "truncated"},
 		show.Note{Count: s.Disorder, What: "out of order"}, show.Note{Count: s.NoTime, What: "without a timestamp"},
-		show.Note{Count: s.Repeats, What: "repeated"}, show.Note{Count: s.Undecidable, What: "captured in too small a part to be told from others"},
+		show.Note{Count: s.Repeats, What: "repeated"}, show.Note{Count: s.Undecidable, What: "truncated so short that they equal others"},
 	)
 }
 
-// offsetText says how far the clocks are apart.
+// offsetText describes the offset of the clocks.
 func offsetText(s *Summary) string {
 	if s.OffsetNS == nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%+.9f s: the clock of B less that of A, with the median delay, at %s", float64(*s.OffsetNS)/1e9, *s.OffsetAt)
+	return fmt.Sprintf("%+.9f s: clock of B minus clock of A, with the median delay, at %s", float64(*s.OffsetNS)/1e9, *s.OffsetAt)
 }
 
 // driftText says how fast they drift.
@@ -85,7 +85,7 @@ func driftText(s *Summary) string {
 	return fmt.Sprintf("%+.3f ppm, ±%.3f", *s.DriftPPM, *s.DriftError)
 }
 
-// comparedText says by what packets were compared.
+// comparedText describes how packets were compared.
 func comparedText(s *Summary) string {
 	bytes := ""
 	if s.IdentityBytes > 0 {
@@ -114,10 +114,10 @@ func delayTable(t *strings.Builder, s *Summary) {
 	show.WriteTable(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
 }
 
-// tiny is what part of the median delay the bins begin with that are shown.
+// tiny is the divisor of the median delay at which the shown bins begin.
 const tiny = 20
 
-// coarse joins the bins below a delay, and neighbors until there are at most so many.
+// coarse joins the bins below a delay, and neighbors until no more than most are left.
 func coarse(bins []traits.Bin, from int64, most int) (joined []traits.Bin) {
 	few := 0
 	for few < len(bins) && bins[few].To <= from {
@@ -139,7 +139,8 @@ const barWidth = 40
 
 var protocolColumns = []show.Column{{Name: "protocol", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}}
 
-// protocolsByLoss lists the protocols, those with the most packets of one side alone first.
+// protocolsByLoss lists the protocols, by the number of packets that only one side has, the
+// most first.
 func protocolsByLoss(s *Summary) []string {
 	order := map[string]uint64{}
 	for name, c := range s.Protocols {

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// Config says what is counted. The caller has checked everything in it.
+// Config has the keys and windows of the counts. The caller has checked everything in it.
 type Config struct {
 	Keys  []keys.Config
 	Inner bool
@@ -35,7 +35,7 @@ type Config struct {
 	// Total has Rows get the counts of the whole input at the end, Changes those from
 	// window to window, and Gaps rows for windows without packets: see Row.
 	Total, Changes, Gaps bool
-	// Save takes what windows are saved with, as windows.Config says; nil for nothing.
+	// Save takes the content of saved windows, as windows.Config says; nil for nothing.
 	Save func(start, end int64, all []windows.SavedSeries) error
 	// FirstSeen gets each first sighting, in the order of the stream and within a packet
 	// in the order of Keys. It may be nil.
@@ -66,7 +66,7 @@ func (c *Config) counters(rows *rowMaker) *windows.Config {
 	return m
 }
 
-// implies is windows.Config.Implies. Other keys are made from those of two addresses.
+// implies is windows.Config.Implies. Other keys are made from keys of two addresses.
 func (c *Config) implies(i, j int) bool {
 	return i == j || c.Keys[i].Kind >= keys.Pair && c.Keys[i].Determines(c.Keys[j])
 }

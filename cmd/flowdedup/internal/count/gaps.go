@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// rowMaker makes the rows of a run, and those of windows without packets.
+// rowMaker makes the rows of a run, including windows without packets.
 type rowMaker struct {
 	cfg  *Config
 	last []Row // of the window before; nil for none
@@ -20,8 +20,8 @@ type rowMaker struct {
 // would give more than anyone reads.
 const MaxGaps = 100_000
 
-// window emits the rows of a window, and before them those of the windows since the last
-// one that had no packets.
+// window emits the rows of a window. Before them it emits rows of windows without packets
+// since the last one.
 func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	if !r.cfg.Gaps || start == math.MinInt64 {

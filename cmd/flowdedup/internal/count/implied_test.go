@@ -111,7 +111,7 @@ func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 }
 
 // TestImpliedKeys compares the counts of keys that imply one another, in windows with and
-// without a past span and in the past span, with those of each key alone.
+// without a past span and in the past span, with the counts of each key by itself.
 func TestImpliedKeys(t *testing.T) {
 	// An hour later than now at least, so that nothing leaves the past when it is resumed.
 	begin := time.Now().Add(2 * time.Hour).Truncate(time.Hour).UnixNano()

@@ -92,7 +92,7 @@ type elements struct {
 	v6      [][48]byte
 }
 
-// NewPackets returns what one batch at a time needs.
+// NewPackets returns the state that one batch at a time needs.
 func (c *Counter) NewPackets() *Packets {
 	p := &Packets{counter: c, batch: c.NewBatch()}
 	p.batch.Derive, p.batch.FirstSeen = p.derive, p.emitFirstSeen

@@ -74,7 +74,8 @@ type Sighting struct {
 	Of          string  `json:"of"`
 	Value       string  `json:"value"`
 	FirstSeen   *string `json:"first_seen"`
-	// CommunityID is that of a flow, "" of other keys: see flow.KeyConfig.CommunityID16.
+	// CommunityID is the Community ID of a flow, "" for other keys: see
+	// flow.KeyConfig.CommunityID16.
 	CommunityID string `json:"community_id,omitempty"`
 }
 

@@ -22,8 +22,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// SaveHeader returns what the files of a run begin with. sensor is the name of who counts;
-// "" stands for that of the file.
+// SaveHeader returns the header of a run's files. sensor is the name of the sensor; "" stands
+// for the name of the file.
 func (c *Config) SaveHeader(sensor string) countfile.Header {
 	var names []string
 	for _, k := range c.Keys {

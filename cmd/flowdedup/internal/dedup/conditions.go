@@ -27,7 +27,8 @@ func (c *Config) pointFields() (all traits.PointFields) {
 	return all
 }
 
-// conditions are what a run looks for in packets. Those that it has none of are nil.
+// conditions are the conditions that a run tests packets for. Kinds that it does not use are
+// nil.
 type conditions struct {
 	only, protect []*input.Matcher // of several, one has to match
 	prefer        []*input.Matcher // the best one first
@@ -98,7 +99,7 @@ func chooser(any []*input.Matcher) dedup.Chooser {
 	}
 }
 
-// choosers returns what chooses the packets for which each of the conditions holds.
+// choosers returns for each condition a chooser of the packets for which it holds.
 func choosers(each []*input.Matcher) (all []dedup.Chooser) {
 	for _, m := range each {
 		all = append(all, m.Match)
@@ -107,7 +108,7 @@ func choosers(each []*input.Matcher) (all []dedup.Chooser) {
 }
 
 // Admit prepares to match a batch, once there is a detector. It must be called for each batch
-// before it is prepared, in the order of the stream. Errors are those of input.Matcher.Admit.
+// before it is prepared, in the order of the stream. Errors come from input.Matcher.Admit.
 func (c *Config) Admit(ctx context.Context, b *capture.Batch) error {
 	var errs []error
 	for _, m := range c.conditions.all {
@@ -116,7 +117,7 @@ func (c *Config) Admit(ctx context.Context, b *capture.Batch) error {
 	return errors.Join(errs...)
 }
 
-// summarize adds what conditions did to a summary.
+// summarize adds the counts of conditions to a summary.
 func (s *conditions) summarize(to *Summary, unjudged, protected uint64) {
 	if len(s.only) > 0 {
 		to.Unjudged = &unjudged

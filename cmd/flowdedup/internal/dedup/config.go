@@ -22,7 +22,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
 	Inputs     []string
 	Input      input.Options
@@ -70,7 +70,7 @@ type Config struct {
 	Workers int // goroutines that share the work, at least 1; the output does not depend on it
 }
 
-// Choice says which of equal packets is kept, and what is written of it.
+// Choice says which of equal packets is kept, and which part of it is written.
 type Choice struct {
 	Flow   bool              // the packets of a conversation come from one capture point
 	Prefer []input.Condition // the best one first
@@ -128,7 +128,7 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	})
 }
 
-// defaultMemory returns what the filter begins with where the user names nothing.
+// defaultMemory returns the filter's first size without --memory.
 func (c *Config) defaultMemory(inputBytes int64) int {
 	switch cells := c.cells(); {
 	case cells != method.Timed:

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// newConversations makes the counter of a run. What is taken off packets splits no
+// newConversations makes the counter of a run. Headers that are removed from packets split no
 // conversation.
 func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 	fields := traits.PointVLAN | traits.PointVNI
@@ -29,7 +29,7 @@ func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 
 func (c *Config) strips(header string) bool { return slices.Contains(c.Choice.Strip, header) }
 
-// conversations presents what was counted.
+// conversations presents the counts.
 func (c *Config) conversations(counts traits.SplitCounts) show.Conversations {
 	n := show.Conversations{SplitCounts: counts, Inner: c.Identity.Kind == identity.Inner}
 	// Packets that wait for a hub wait for nothing else.

@@ -14,10 +14,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// New makes the detector that cfg asks for. inputBytes helps to choose the size of its
-// filter; 0 is unknown. New ignores the inputs and outputs of cfg, which must not change
-// afterwards. It takes conditions that Compile has made.
-// Errors are those of the engine.
+// New makes the detector that cfg asks for. inputBytes helps to choose the size of its filter;
+// 0 is unknown. New ignores the inputs and outputs of cfg, which must not change afterwards.
+// It takes conditions that Compile has made. Errors come from the engine.
 func New(cfg *Config, inputBytes int64, observers ...dedup.Observer) (*dedup.Detector, error) {
 	filter, err := cfg.filter(inputBytes)
 	if err != nil {
@@ -50,7 +49,7 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats, obs
 	return dedup.NewWith(parts)
 }
 
-// only returns what chooses the packets that are judged, nil for all.
+// only returns the chooser of the packets that are judged, nil for all.
 func (c *Config) only() dedup.Chooser {
 	if c.Pass {
 		return func(chosen []uint64, _ *capture.Batch, from, to int) { clear(chosen[:(to-from+63)/64]) }

@@ -57,9 +57,9 @@ Identities:
          rings, PRP trailers, padding and a known frame check sequence do not
          count. Frames of an "any" capture have no destination address, so
          they equal only each other. Wireless frames that are encrypted, or no
-         data, are compared whole, without what the radio says of them.
-  frame  The whole frame and its original length, without what a radio says
-         of it.
+         data, are compared whole, without the header of the radio.
+  frame  The whole frame and its original length, without the header of a
+         radio.
   inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,
          L2TP, LISP, TZSP, EoIP, EtherIP, WCCP, jmirror, and MPLS or Ethernet
          in IP. VNI, TEID, GRE key and the like do not count: equal packets of
@@ -69,34 +69,34 @@ Identities:
 sequence and acknowledgment numbers, those in SACK blocks, and the TCP
 checksum. Segments that differ in nothing else become copies of each other.
 
-Where packets are written, all of a conversation are kept as one capture point
-(VLAN, tunnel, interface, input) saw them, and others where that point saw
-none: each packet stays once, and analyzers to which a VLAN or an interface is
-part of a flow see whole conversations. --keep first keeps the first of equal
-packets instead. --prefer EXPR keeps the copy that matches. A packet that is
-first seen at another point waits up to --hold for its better copy. --strip
-writes packets without the headers that differ, --slice only the beginning of
-each.
+If packets are written, all packets of a conversation are taken from one
+capture point (VLAN, tunnel, interface, input). A packet that this point did
+not see is taken from another one. So each packet stays once, and analyzers
+that key flows by VLAN or interface see whole conversations. --keep first keeps
+the first of equal packets instead. --prefer EXPR keeps the copy that matches.
+A packet that is first seen at another point waits up to --hold for its better
+copy. --strip writes packets without the headers that differ, --slice only the
+beginning of each.
 
-Where copies may differ in checksums or in what was captured (--ignore
-l4-checksum, --identity-bytes), whole packets with the right checksum of TCP,
-UDP or ICMP are written before others, which --keep decides between. --prefer
-first turns that off.
+If copies may differ in checksums or length (--ignore l4-checksum,
+--identity-bytes), whole packets with the right checksum of TCP, UDP or ICMP
+take precedence over others; --keep decides between equals. --prefer first
+turns that off.
 
---for names the program that reads what is kept, and sets --keep, --strip and
---ignore as that program needs them with its own defaults. What you give counts
-more. What would make the program blind is refused.
+--for names the program that reads the kept packets, and sets --keep, --strip
+and --ignore as the program needs them with its own defaults. Flags that you
+give override these. A flag that would blind the program is refused.
 
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
 interface, input or LAN of PRP only, for tenants with the same addresses.
---only and --protect leave packets alone. EXPR is a filter expression,
-interface NAME, or input NAME. As in --filter, 'host 10.0.0.1' does not match
-behind a VLAN tag: write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.
+--only and --protect exempt packets. EXPR is a filter expression, interface
+NAME, or input NAME. As in --filter, 'host 10.0.0.1' does not match behind a
+VLAN tag: write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.
 
 The output keeps the format of the input, and in pcapng every block and option.
 A name that ends with .pcap or .pcapng (or .pcap.gz and the like) chooses the
 format. --rotate-size and --rotate-every write several files. Each has the time
-of its first packet in its name and can be read alone.`,
+of its first packet in its name and is a complete capture.`,
 		Example: `  # count what a SPAN port delivered twice
   flowdedup dedup span.pcap
 
@@ -242,7 +242,7 @@ func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
 	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of, f.output != "") })
 }
 
-// untold reports that a run read nothing, or could not write what it read.
+// untold reports that a run read nothing, or could not write its packets.
 func untold(s *Summary, err error) bool {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	return s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput)

@@ -22,7 +22,7 @@ func (f *ProfileFlags) Flag() cli.Flag {
 	return cli.Flag{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", cli.ParseReader), Words: cli.ReaderNames(), Help: "keep, strip and compare as this reader needs it: " + strings.Join(cli.ReaderNames(), ", ")}
 }
 
-// Apply rejects flags that would make the reader blind, and sets those that were not given.
+// Apply rejects flags that would make the reader blind, and sets flags that were not given.
 // written says that packets are written.
 func (f *ProfileFlags) Apply(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlags, written bool) error {
 	r := &f.reader
@@ -50,9 +50,9 @@ func refuse(r *cli.Reader, fs *pflag.FlagSet, compare *CompareFlags, keep *KeepF
 	firstOfVLANs := keep.keep == "first" && fs.Changed("keep") && fs.Changed("strip") && !slices.Contains(keep.strip, "vlan")
 	switch {
 	case r.KeysVLAN && firstOfVLANs:
-		return fmt.Errorf("--keep first leaves a VLAN for each direction, of which %s makes flows with one side: use --keep flow or --strip vlan", r.Title)
+		return fmt.Errorf("--keep first may leave each direction on another VLAN, which %s takes for two flows: use --keep flow or --strip vlan", r.Title)
 	case r.Verifies && keep.first && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
-		return fmt.Errorf("--prefer first keeps copies whose checksums were left to a network card, and %s drops these: leave it out", r.Title)
+		return fmt.Errorf("--prefer first keeps copies whose checksums a network card was to fill in, and %s drops these: leave it out", r.Title)
 	case r.Watches && keep.mark:
 		return fmt.Errorf("--mark writes the copies too, and %s would see them: leave it out", r.Title)
 	case r.Watches && compare.Window.None:

@@ -37,14 +37,14 @@ const fileVerdictWait = 2 * time.Second
 func (f *HubFlags) Flags(wait time.Duration) []cli.Flag {
 	f.wait = wait
 	return []cli.Flag{
-		{Name: "hub", Group: cli.GroupCompare, To: &f.Hub, Not: []string{"key: the key is the hub's, and in the token", "identity-bytes digest: they must be the same at all sites", "learn: it chooses what the sites must do alike", "keep=flow: a hub keeps the first of equal packets"}, Help: "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, a file that has one, or a server's URL with the token in $" + hubclient.TokenVariable},
-		{Name: "site", Group: cli.GroupCompare, To: &f.site, Needs: []string{"hub"}, Help: "`NAME` of this site, to be sure of the token (default: the token's)"},
+		{Name: "hub", Group: cli.GroupCompare, To: &f.Hub, Not: []string{"key: the key is the hub's, and in the token", "identity-bytes digest: they must be the same at all sites", "learn: it chooses what the sites must do alike", "keep=flow: a hub keeps the first of equal packets"}, Help: "remove what other sites have sent: a `TOKEN` of flowdedup-hub join-token, its file, or a server's URL with the token in $" + hubclient.TokenVariable},
+		{Name: "site", Group: cli.GroupCompare, To: &f.site, Needs: []string{"hub"}, Help: "check that the token is of site `NAME`"},
 		{Name: "verdict-wait", Group: cli.GroupCompare, To: cli.NewParsed(&f.wait, wait.String(), "duration", cli.ParseDelay), Words: []string{wait.String(), "100ms"}, Needs: []string{"hub"}, Help: "longest wait for the hub; then packets stay, unchecked"},
 	}
 }
 
 // Check reads the token, and rejects flags that sites cannot choose for themselves. It sets
-// those that the token chooses.
+// the flags that the token determines.
 func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
 	if f.Hub == "" {
 		return nil
@@ -59,7 +59,7 @@ func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags
 	return nil
 }
 
-// checkFlags rejects what contradicts the token.
+// checkFlags rejects flags that contradict the token.
 func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
 	kind, err := identity.ParseKind(cmp.Or(f.Token.Identity, identity.L3.String()))
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *Compare
 	shared := window.Window{Duration: f.Token.Window()}
 	switch {
 	case f.site != "" && f.site != f.Token.Site:
-		return fmt.Errorf("--site %s: the token is that of %s: make another with flowdedup-hub join-token %[1]s", f.site, f.Token.Site)
+		return fmt.Errorf("--site %s: the token belongs to %s: make another with flowdedup-hub join-token %[1]s", f.site, f.Token.Site)
 	case f.wait <= 0:
 		return errors.New("--verdict-wait must be more than 0")
 	case fs.Changed("identity") && compare.Identity != kind:
@@ -114,7 +114,8 @@ func (f *HubFlags) ignored() (ignore identity.Ignore, err error) {
 	return ignore, nil
 }
 
-// within returns the points of the token, whose packets alone are copies of each other.
+// within returns the points of the token: only packets of the same point are copies of each
+// other.
 func (f *HubFlags) within() (points []string, err error) {
 	if f.Token.Within == "" {
 		return nil, nil
@@ -157,7 +158,7 @@ type HubLink struct {
 }
 
 // Join connects to the hub. It returns nil without one. block says that inputs wait. A hub
-// that cannot be reached is no error: warn is told, now and later.
+// that cannot be reached is no error: it is reported to warn, now and later.
 func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
 	if f.Hub == "" {
 		return nil, nil
@@ -200,7 +201,7 @@ func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
 	return h, nil
 }
 
-// notice says what has changed.
+// notice describes a change.
 func notice(reason string) error {
 	if reason == "" {
 		return errors.New("hub: it answers again")
@@ -208,7 +209,7 @@ func notice(reason string) error {
 	return fmt.Errorf("hub: it does not answer (%s): packets stay unchecked until it does", reason)
 }
 
-// Client returns what asks, nil for none.
+// Client returns the hub's client, nil for none.
 func (h *HubLink) Client() *hubclient.Client {
 	if h == nil {
 		return nil
@@ -224,8 +225,8 @@ func (h *HubLink) Request(ctx context.Context, to string, msg []byte) ([]byte, e
 // hurried is how long answers may still take when a signal ends a run.
 const hurried = 500 * time.Millisecond
 
-// hurry makes packets wait no longer soon after the context has ended. The caller calls what
-// it returns at the end.
+// hurry ends the wait of packets soon after the context has ended. The caller calls stop at
+// the end.
 func (h *HubLink) hurry(ctx context.Context) (stop func() bool) {
 	if h == nil {
 		return func() bool { return true }

@@ -22,8 +22,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// KeepFlags define which packets are judged, which of equal packets is kept, and what it
-// looks like.
+// KeepFlags define which packets are judged, which of equal packets is kept, and how it is
+// written.
 type KeepFlags struct {
 	cli.WithinFlag
 	only, protect []input.Condition // of several, one has to match
@@ -41,7 +41,7 @@ type KeepFlags struct {
 var (
 	keepWords  = []string{"flow", "first"}
 	stripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
-	// conditionWords are what an expression can begin with.
+	// conditionWords are the words that an expression can begin with.
 	conditionWords = append([]string{"interface", "input"}, cli.FilterWords...)
 	preferWords    = append([]string{preferFirst}, conditionWords...)
 )
@@ -55,12 +55,12 @@ func (f *KeepFlags) Flags() []cli.Flag {
 		f.WithinFlag.Flag(),
 		{Name: "only", Group: cli.GroupCompare, To: newExpressions(&f.only), Words: conditionWords, Help: "judge only packets that match `EXPR`; pass others untouched; may be repeated"},
 		{Name: "protect", Group: cli.GroupCompare, To: newExpressions(&f.protect), Words: conditionWords, Help: "never remove packets that match `EXPR`; may be repeated"},
-		{Name: "keep", Group: cli.GroupKeep, To: cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), Words: keepWords, Help: "of equal packets: flow: all of a conversation from one point, or first (default: flow where packets are written)"},
+		{Name: "keep", Group: cli.GroupKeep, To: cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), Words: keepWords, Help: "which of equal packets stays: flow (all of a conversation from one point) or first (default: flow where packets are written)"},
 		{Name: "prefer", Group: cli.GroupKeep, To: newPreferences(f), Words: preferWords, Help: "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not"},
 		{Name: "hold", Group: cli.GroupKeep, To: cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), Words: []string{"1ms", "10ms"}, Help: "longest wait for a better copy (default: --window, at most 10ms)"},
-		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), Words: stripWords, Needs: []string{"write duplicates forward: it changes what is written"}, Help: "take headers off what is written: " + strings.Join(stripWords, ", ")},
+		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), Words: stripWords, Needs: []string{"write duplicates forward: it changes written packets"}, Help: "remove headers from written packets: " + strings.Join(stripWords, ", ")},
 		{Name: "mark", Group: cli.GroupKeep, To: &f.mark, Needs: []string{"write: it writes all packets, copies with a comment"}, Not: []string{"strip slice: it shows packets as they came", "duplicates: it writes copies to the file of -w", "forward: an interface takes no comments"}, Help: "write all packets, and mark each copy with a comment (pcapng)"},
-		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Needs: []string{"write duplicates: it cuts what is written"}, Not: []string{"forward: an interface takes whole packets"}, Help: "cut what is written: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
+		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Needs: []string{"write duplicates: it cuts written packets"}, Not: []string{"forward: an interface takes whole packets"}, Help: "cut written packets: to 96 bytes, or to l4+64 behind the innermost TCP or UDP header"},
 	}
 }
 
@@ -109,13 +109,13 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 	case len(f.prefer) > maxPreferences:
 		err = fmt.Errorf("--prefer may be given %d times, not %d", maxPreferences, len(f.prefer))
 	case fs.Changed("hold") && !f.chooses() && !f.Intact(compare.IdentityConfig()):
-		err = errors.New("--hold needs --keep flow, as where packets are written, --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
+		err = errors.New("--hold needs --keep flow (the default where packets are written), --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case f.Contradicts(&compare.CopyFlags) != nil:
 		err = f.Contradicts(&compare.CopyFlags)
 	case f.mark && (pcapfile.FormatOf(output) == capture.FormatPcap || pcapoverip.Classic(output)):
-		err = fmt.Errorf("--mark writes comments, for which pcap has no place: name the file .pcapng instead of %s", output)
+		err = fmt.Errorf("--mark writes comments, which pcap cannot hold: name the file .pcapng instead of %s", output)
 	}
 	if err != nil {
 		return cli.Usage(err)
@@ -123,7 +123,7 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 	return nil
 }
 
-// checkInputs rejects what has no meaning for these captures.
+// checkInputs rejects values without a meaning for these captures.
 func (f *KeepFlags) checkInputs(inputs []string) error {
 	if err := f.WithinFlag.CheckInputs(inputs); err != nil {
 		return err
@@ -136,8 +136,8 @@ func (f *KeepFlags) checkInputs(inputs []string) error {
 	return nil
 }
 
-// CheckInterfaces rejects what has no meaning for captures from these sources. The names of
-// the interfaces of a network are those of its peers.
+// CheckInterfaces rejects values without a meaning for captures from these sources. The
+// interfaces of a network have the names of its peers.
 func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 	captured, peers := from.Interfaces, from.Network()
 	if slices.Contains(f.Within, "input") {
@@ -205,7 +205,7 @@ func newPreferences(f *KeepFlags) pflag.Value {
 	})
 }
 
-// checkFirst rejects preferences beside --prefer first.
+// checkFirst rejects further preferences with --prefer first.
 func (f *KeepFlags) checkFirst() error {
 	if f.first && len(f.prefer) > 0 {
 		return errors.New("--prefer first keeps the first of equal packets: leave out the other --prefer")
@@ -214,5 +214,5 @@ func (f *KeepFlags) checkFirst() error {
 }
 
 // Intact reports whether whole packets with the right checksums are kept before others. It
-// matters for what is written, where equal packets may differ in that.
+// matters for written packets, if equal ones may differ in these.
 func (f *KeepFlags) Intact(c identity.Config) bool { return f.written && !f.first && c.Uneven() }

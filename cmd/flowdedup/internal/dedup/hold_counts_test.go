@@ -52,7 +52,7 @@ func written(t *testing.T, name string) (packets map[string]uint64, bytes uint64
 	return packets, bytes
 }
 
-// TestHeldCounts counts what is written, and not what came first: packets, their bytes and
+// TestHeldCounts counts written packets, and not the first ones: packets, their bytes and
 // inputs, for each way to choose.
 func TestHeldCounts(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func cutTwins(t *testing.T, length int) (stream []seen, cut int) {
 	return stream, cut
 }
 
-// TestIntactWhole keeps whole packets before those that were captured in part.
+// TestIntactWhole prefers whole packets to truncated ones.
 func TestIntactWhole(t *testing.T) {
 	t.Parallel()
 	stream, cut := cutTwins(t, 96)

@@ -109,8 +109,8 @@ func TestConditionCounts(t *testing.T) {
 	}
 }
 
-// TestConditionWarnings checks what is said about conditions that choose nothing, and
-// about those without a meaning.
+// TestConditionWarnings checks the messages about conditions that match nothing or are
+// invalid.
 func TestConditionWarnings(t *testing.T) {
 	needTcpdump(t)
 	plain, tunnel := bundled("router-plain.pcapng"), bundled("tunnel-raw.pcap")
@@ -139,8 +139,8 @@ func TestConditionWarnings(t *testing.T) {
 	}
 }
 
-// TestOnlyInput judges one of two inputs: the other passes whole, and the first loses
-// what it loses alone.
+// TestOnlyInput judges one of two inputs: the other passes whole, and the first loses the same
+// as by itself.
 func TestOnlyInput(t *testing.T) {
 	a, b := bundled("loopback-twice.pcap"), bundled("router-plain.pcapng")
 	alone, whole := runDedup(t, exitDone, a), runDedup(t, exitDone, b)
@@ -339,7 +339,7 @@ func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []reco
 	return kept
 }
 
-// TestPreferModel compares --prefer with the model, also beside --only and --protect.
+// TestPreferModel compares --prefer with the model, also with --only and --protect.
 func TestPreferModel(t *testing.T) {
 	t.Parallel()
 	needTcpdump(t)

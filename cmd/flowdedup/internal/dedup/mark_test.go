@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/workload"
 )
 
-// TestMark marks captures whose copies are known. The output has all packets, and comments
-// on those that are not written without --mark, which name packets that are. It does not
+// TestMark marks captures whose copies are known. The output has all packets, and comments on
+// the packets that would be removed without --mark, which name kept packets. It does not
 // depend on the workers.
 func TestMark(t *testing.T) {
 	t.Parallel()

@@ -174,8 +174,8 @@ func (m *dedupModel) of(p *seen) string {
 	return fmt.Sprintf("%d %s", wire, m.start(f))
 }
 
-// payloadOf returns the part of the payload of a frame without IP that is compared, and
-// its length. length is that of the frame on the wire.
+// payloadOf returns the part of the payload of a frame without IP that is compared, and its
+// length. length is the frame's length on the wire.
 func payloadOf(kind uint16, payload []byte, length int) ([]byte, int) {
 	switch {
 	case kind <= 1500:

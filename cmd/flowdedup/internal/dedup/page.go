@@ -113,11 +113,11 @@ func protocolSection(s *Summary) page.Section {
 	}
 	return page.Section{
 		Heading: "By protocol", Pictures: []page.Picture{bars}, Table: &t,
-		Caption: "Copies that a mirror makes are of all protocols. If nearly all are of one, such as ARP, their senders may have repeated them: flowdedup inspect tells.",
+		Caption: "A mirror copies all protocols. If nearly all copies are of one, such as ARP, their senders may have repeated them: run flowdedup inspect to find out.",
 	}
 }
 
-// inputSection shows what came from each input.
+// inputSection shows the packets of each input.
 func inputSection(s *Summary, of cli.Origin) page.Section {
 	if len(s.Inputs) == 0 {
 		return page.Section{}
@@ -133,7 +133,7 @@ func inputSection(s *Summary, of cli.Origin) page.Section {
 	return page.Section{Heading: "By input", Table: &t}
 }
 
-// filterSection says how far the result can be trusted.
+// filterSection shows the expected errors of the result.
 func filterSection(s *Summary) page.Section {
 	t := page.Table{
 		Columns: []show.Column{{Name: "filter", Left: true}, {Name: "value"}, {Name: "what it means", Left: true}},
@@ -149,7 +149,7 @@ func filterSection(s *Summary) page.Section {
 	return page.Section{Heading: "How far to trust it", Table: &t}
 }
 
-// forgotten says what became of packets that the filter had no room for.
+// forgotten describes the packets that the filter had no room for.
 func forgotten(s *Summary) string {
 	if s.EvictedLive == 0 {
 		return "every copy within the window was found"

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// CheckMethod returns an error if the method does not fit its parameters, the window or
-// the false positive rate. Errors about values wrap those of the engine.
+// CheckMethod returns an error if the method does not fit its parameters, the window or the
+// false positive rate. Errors about values wrap the engine's.
 func (c *Config) CheckMethod() error {
 	known := method.ParamNames(c.Method)
 	for _, name := range c.Params.Names() {

@@ -18,11 +18,11 @@ import (
 // Run de-duplicates the inputs. The summary is valid with every error; its Method is
 // empty if the run ended before inputs and outputs were open.
 //
-// The error is the context's if that ended the run: then what was read before is
-// processed and written. For each input that is damaged, or cannot be opened or read, it
-// holds a *capture.InputError, *fs.PathError or *capture.ReadError; everything else is
-// written. After an error existing files stay as they were, and a *sink.KeptError says
-// where the packets are. If no packet could be read, nothing is written.
+// The error is the context's if that ended the run: then packets read before are processed and
+// written. For each input that is damaged, or cannot be opened or read, it holds a
+// *capture.InputError, *fs.PathError or *capture.ReadError; everything else is written. After
+// an error existing files stay as they were, and a *sink.KeptError says where the packets are.
+// If no packet could be read, nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
@@ -54,7 +54,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
-// noSummary returns the summary of a run that began in vain.
+// noSummary returns the summary of a run that read nothing.
 func noSummary(begin time.Time) Summary {
 	return summaryOf(&dedup.Counts{Tally: dedup.NewTally()}, time.Since(begin))
 }
@@ -92,12 +92,12 @@ func (r *runner) end(err error, in *input.Stream) error {
 	return errors.Join(err, r.outputs.Keep())
 }
 
-// runner is what the batches of a run share.
+// runner is shared by the batches of a run.
 type runner struct {
 	detector *dedup.Detector
 	outputs  *sink.Set
 	inputs   byInput
-	// hubCopies has what the hub found, which is counted while inputs is.
+	// hubCopies has the hub's copies, which are counted while inputs is.
 	hubCopies byInput
 	timeline  *Timeline // nil if nobody asked
 }

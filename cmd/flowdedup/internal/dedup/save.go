@@ -26,7 +26,7 @@ var ErrNoSnapshot = errors.New("this method cannot be saved")
 // SavedStats are the counts of a run, for the run that resumes it.
 type SavedStats struct {
 	dedup.Counts
-	// These two take the place of those of Counts.
+	// These two replace the fields of Counts.
 	Unopened   []headers.UnopenedCount `json:",omitempty"`
 	ByProtocol []uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
@@ -44,7 +44,7 @@ func (c *Config) label() string {
 }
 
 // Save writes the filter of d for Resume, and returns the counts. It must not be called while
-// a batch is judged. Errors are those of w, or ErrNoSnapshot.
+// a batch is judged. Errors come from w, or are ErrNoSnapshot.
 func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
 	f, ok := d.Filter().(interface {
 		Snapshot(w io.Writer, secret secret.Secret, label string) error
@@ -59,8 +59,8 @@ func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
 	}, f.Snapshot(w, cfg.Secret, cfg.label())
 }
 
-// Resume continues where Save left off. It reads exactly what Save wrote. Errors are those of
-// r and of the engine.
+// Resume continues where Save left off. It reads exactly what Save wrote. Errors come from r
+// and the engine.
 func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error) {
 	filter, err := cfg.restore(r)
 	if err != nil {

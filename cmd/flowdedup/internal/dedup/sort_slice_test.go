@@ -117,8 +117,8 @@ func backwards(t *testing.T, name, from string) {
 	}
 }
 
-// TestSort checks the order of what is written, and what is said of packets that are too
-// late for the bound.
+// TestSort checks the order of written packets, and the message about packets that are too
+// late.
 func TestSort(t *testing.T) {
 	in := writeTimes(t, 10, 30, 20, 25, 1100, 1200, 90, 2000)
 	for _, c := range []struct {
@@ -181,7 +181,7 @@ func TestSortFirst(t *testing.T) {
 	}
 }
 
-// TestSortRepeats checks that neither workers nor a pipe in pieces change what is written.
+// TestSortRepeats checks that neither workers nor a pipe in pieces change the output.
 func TestSortRepeats(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.pcapng")
@@ -250,7 +250,7 @@ func TestSortUsage(t *testing.T) {
 	}
 }
 
-// TestSliceCounts checks what is said of packets that were cut, with headers taken off first.
+// TestSliceCounts checks the counts of cut packets, with headers removed first.
 func TestSliceCounts(t *testing.T) {
 	in, out := bundled("router-ordered.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
 	text, errs, code := run("dedup", "--json", in, "-w", out, "--strip", "vlan", "--slice", "54")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSplitConversations checks who is told of conversations that are kept in parts, and
-// what is advised.
+// TestSplitConversations checks who is warned of conversations that are kept in parts, and the
+// advice.
 func TestSplitConversations(t *testing.T) {
 	const inSummary, inWarning = "  split  ", "sees one side of each"
 	for _, c := range []struct {

@@ -28,8 +28,8 @@ type Summary struct {
 	BytesIn    uint64 `json:"bytes_in"`  // captured bytes
 	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
 	NonIP      uint64 `json:"non_ip"`
-	// Unopened counts, among NonIP, frames that hold what is not known or is encrypted, by
-	// ethertype, link type and the like: see headers.Unopened. It is nil without any.
+	// Unopened counts, among NonIP, frames with an unknown or encrypted payload, by ethertype,
+	// link type and the like: see headers.Unopened. It is nil without any.
 	Unopened map[string]uint64 `json:"unopened,omitempty"`
 	Snapped  uint64            `json:"truncated"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.
@@ -38,13 +38,13 @@ type Summary struct {
 	// EqualTimes says that all packets with a time have the same one.
 	EqualTimes bool `json:"equal_times,omitempty"`
 	Damaged    bool `json:"damaged"`
-	// The timestamps are those of the first and the last packet of the stream
-	// that have one.
+	// FirstTimestamp and LastTimestamp belong to the first and the last packet of the stream
+	// with a time.
 	FirstTimestamp       *string           `json:"first_timestamp"`
 	LastTimestamp        *string           `json:"last_timestamp"`
 	DuplicatesByProtocol map[string]uint64 `json:"duplicates_by_protocol"`
 	Window               string            `json:"window"`
-	Within               []string          `json:"within,omitempty"` // what copies had in common, as --within names it
+	Within               []string          `json:"within,omitempty"` // the points that copies had in common, as --within names them
 	Identity             string            `json:"identity"`
 	Digest               string            `json:"digest"`
 	Method               string            `json:"method"`
@@ -53,8 +53,7 @@ type Summary struct {
 	// EdgeError bounds by which share of it the window may be too long.
 	EdgeError   float64 `json:"edge_error,omitempty"`
 	EvictedLive uint64  `json:"evicted_live"`
-	// LateForgotten counts kept packets whose time is older than what the filter still
-	// remembers.
+	// LateForgotten counts kept packets whose time is older than the filter remembers.
 	LateForgotten    uint64        `json:"late_forgotten"`
 	Took             time.Duration `json:"elapsed_ns"`
 	PacketsPerSecond float64       `json:"packets_per_second"`
@@ -62,10 +61,10 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
-	// Undecidable counts packets that stay since too little was captured of them to know them
-	// from others. ChecksumOnly counts duplicates that are known by a checksum of 16 bits
-	// alone: see identity.Doubt. ChecksumOnlyError is how often two different packets of one flow
-	// and length within the window are so taken for duplicates; 0 without any.
+	// Undecidable counts packets that stay since they were truncated too short to distinguish.
+	// ChecksumOnly counts duplicates that are known only by a checksum of 16 bits: see
+	// identity.Doubt. ChecksumOnlyError is how often two different packets of one flow and
+	// length within the window are taken for duplicates then; 0 without any.
 	Undecidable       uint64  `json:"undecidable"`
 	ChecksumOnly      uint64  `json:"checksum_only"`
 	ChecksumOnlyError float64 `json:"checksum_only_error,omitempty"`
@@ -73,16 +72,16 @@ type Summary struct {
 	// from more than one VLAN, tunnel or interface: see traits.SplitCounts.
 	SplitConversations   uint64 `json:"split_conversations"`
 	SampledConversations uint64 `json:"sampled_conversations"`
-	// Stripped counts written packets that lost headers, Unstripped those that still have
-	// one that --strip was to take off. Both are nil without it.
+	// Stripped counts written packets that lost headers, Unstripped counts written packets
+	// that still have a header that --strip was to remove. Both are nil without it.
 	Stripped   *uint64 `json:"stripped,omitempty"`
 	Unstripped *uint64 `json:"unstripped,omitempty"`
-	// Sliced counts written packets that lost bytes, Unsliced those that could not be cut.
-	// Both are nil without --slice.
+	// Sliced counts written packets that lost bytes, Unsliced counts written packets that
+	// could not be cut. Both are nil without --slice.
 	Sliced   *uint64 `json:"sliced,omitempty"`
 	Unsliced *uint64 `json:"unsliced,omitempty"`
-	// HeldBytes is the most that waited for better copies at a time. HeldEarly counts
-	// packets that no longer could for want of memory. Both are nil if no packet waits.
+	// HeldBytes is the most bytes that waited for better copies at a time. HeldEarly counts
+	// packets whose wait ended early for want of memory. Both are nil if no packet waits.
 	HeldBytes *int    `json:"held_bytes,omitempty"`
 	HeldEarly *uint64 `json:"held_early,omitempty"`
 	// WholePreferred counts packets that were kept instead of an equal one that was captured
@@ -90,10 +89,9 @@ type Summary struct {
 	// nil where neither matters.
 	WholePreferred    *uint64 `json:"whole_preferred,omitempty"`
 	ChecksumPreferred *uint64 `json:"checksum_preferred,omitempty"`
-	// HubCopies counts the duplicates that the hub found, which are among Duplicates:
-	// packets that another site has sent before. Unchecked counts packets that it was asked
-	// about in vain, and which stayed. HubDelay says how long its answers took. All are nil
-	// without a hub.
+	// HubCopies counts the duplicates that the hub found, which are among Duplicates: packets
+	// that another site has sent before. Unchecked counts packets that stayed since the hub
+	// did not answer. HubDelay says how long its answers took. All are nil without a hub.
 	HubCopies *uint64   `json:"hub_duplicates,omitempty"`
 	Unchecked *uint64   `json:"unchecked,omitempty"`
 	HubDelay  *HubDelay `json:"hub_delay_ns,omitempty"`
@@ -125,7 +123,7 @@ type Summary struct {
 	Conversations show.Conversations `json:"-"`
 	// Marked says that the output has the duplicates too, with comments.
 	Marked bool `json:"-"`
-	// Held says what waits for better copies; nil if no packet does.
+	// Held counts packets that wait for better copies; nil if no packet does.
 	Held *dedup.HoldStats `json:"-"`
 	// Timeline counts packets and copies over time, if Config.Timeline asks for it.
 	Timeline *Timeline `json:"-"`
@@ -137,7 +135,7 @@ type Summary struct {
 	Unmatched []string `json:"-"`
 }
 
-// SetStripped adds what outputs took off packets.
+// SetStripped adds the counts of stripped and sliced packets.
 func (s *Summary) SetStripped(outputs *sink.Set) {
 	if n := outputs.Stripped(); n != nil {
 		s.Stripped, s.Unstripped = &n.Stripped, &n.Left
@@ -198,7 +196,7 @@ func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
 	return s
 }
 
-// addHub adds what the hub said.
+// addHub adds the hub's verdicts.
 func (s *Summary) addHub(n *dedup.HubCounts, stats hubclient.ClientStats) {
 	s.HubCopies, s.Unchecked = &n.Copies, &n.Unchecked
 	s.HubDelay = &HubDelay{P50: stats.DelayP50, P99: stats.DelayP99}

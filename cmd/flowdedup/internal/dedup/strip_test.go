@@ -46,7 +46,7 @@ func sameFiles(t *testing.T, one, other string) bool {
 	return bytes.Equal(a, b)
 }
 
-// TestStripTags compares what --strip vlan writes with what is written without it.
+// TestStripTags compares what --strip vlan writes with the output without it.
 func TestStripTags(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-any-sll2.pcap", "router-plain.pcapng", "router-in.pcap"} {
@@ -108,7 +108,7 @@ func flowsByVLAN(t *testing.T, tshark, name string) (two, one int) {
 	return two, one
 }
 
-// TestStripShared strips all shared captures, and has tcpdump read what is written.
+// TestStripShared strips all shared captures, and has tcpdump read the output.
 func TestStripShared(t *testing.T) {
 	dir := sharedDir(t)
 	files, names := sharedFiles(t, dir)
@@ -151,8 +151,8 @@ func tcpdumpReads(name string) bool {
 	return exec.Command("tcpdump", "-nqr", name, "-w", os.DevNull).Run() == nil
 }
 
-// TestStripTunnels compares what is left of packets in tunnels with what tshark finds in
-// the innermost headers.
+// TestStripTunnels compares the rest of packets in tunnels with the innermost headers that
+// tshark finds.
 func TestStripTunnels(t *testing.T) {
 	tshark, dir := needTshark(t), sharedDir(t)
 	last := func(list string) string { return list[strings.LastIndex(list, ",")+1:] }

@@ -48,16 +48,16 @@ func WriteText(w io.Writer, s *Summary, written bool, rate string) error {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
 	if s.Unjudged != nil {
-		fmt.Fprintf(&t, "  unjudged    %s packets, which did not match --only and stay\n", show.Count(*s.Unjudged))
+		fmt.Fprintf(&t, "  unjudged    %s packets, which do not match --only and stay\n", show.Count(*s.Unjudged))
 	}
 	if s.Protected != nil {
 		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
 	}
 	if s.Undecidable > 0 {
-		fmt.Fprintf(&t, "  undecidable %s packets, of which too little was captured, and which stay\n", show.Count(s.Undecidable))
+		fmt.Fprintf(&t, "  undecidable %s packets were truncated too short to judge, and stay\n", show.Count(s.Undecidable))
 	}
 	if s.ChecksumOnly > 0 {
-		fmt.Fprintf(&t, "  checksum    %s duplicates are known by 16 bits alone; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
+		fmt.Fprintf(&t, "  checksum    %s duplicates are known only by a checksum of 16 bits; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
 	}
 	if s.HubCopies != nil {
 		fmt.Fprintf(&t, "  hub         %s duplicates found by the hub%s%s\n", show.Count(*s.HubCopies),
@@ -76,7 +76,7 @@ func WriteText(w io.Writer, s *Summary, written bool, rate string) error {
 		fmt.Fprintf(&t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), show.Also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
 	}
 	if s.SortedLate != nil {
-		fmt.Fprintf(&t, "  sorted      by time, %s packets came too late for that\n", show.Count(*s.SortedLate))
+		fmt.Fprintf(&t, "  sorted      by time; %s packets came too late\n", show.Count(*s.SortedLate))
 	}
 	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
@@ -119,7 +119,7 @@ func heldEarly(s *Summary) uint64 {
 // maxInputs is how many inputs get a line.
 const maxInputs = 16
 
-// inputs describes what came from each input.
+// inputs describes the packets of each input.
 func inputs(all []InputCount) string {
 	if len(all) > maxInputs {
 		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
@@ -146,7 +146,7 @@ func within(window string) string {
 	return "within " + window
 }
 
-// groups describes what copies had in common.
+// groups describes the points that copies had in common.
 func groups(within []string) string {
 	if len(within) == 0 {
 		return ""
@@ -179,16 +179,16 @@ func protocols(m map[string]uint64) string {
 	return strings.Join(names, ", ")
 }
 
-// anomalies describes what the user may not expect in the input.
+// anomalies describes the anomalies of the input.
 func anomalies(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
-		show.Note{Count: s.Snapped, What: "captured in part"},
+		show.Note{Count: s.Snapped, What: "truncated"},
 		show.Note{Count: s.OutOfOrder, What: "out of time order"},
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
-		show.Note{Count: s.LateForgotten, What: "too late for what was remembered"},
-		show.Note{Count: heldEarly(s), What: "settled before better copies could come"},
+		show.Note{Count: s.LateForgotten, What: "older than the filter remembers"},
+		show.Note{Count: heldEarly(s), What: "kept before a better copy could come"},
 	)
 	if s.Damaged {
 		notes = strings.TrimPrefix(notes+", damaged input", ", ")

@@ -43,7 +43,7 @@ func (t *Timeline) add(b *capture.Batch, drop []uint64) {
 }
 
 // bin returns the bin of a time, or nil if it is too far from the others, or beyond
-// calendar.Farthest. Differences are unsigned: those of such times need all 64 bits.
+// calendar.Farthest. Differences are unsigned, as such times need all 64 bits.
 func (t *Timeline) bin(at int64) *Bin {
 	if at < -calendar.Farthest || at > calendar.Farthest {
 		return nil

@@ -34,7 +34,7 @@ func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
 		e.Warn(lateWarning(&s.Late, aboutTime))
 	}
 	if s.SharedPoints > 0 {
-		e.Warn(fmt.Errorf("more than %d capture points: %d packets were seen at points that count as one, and duplicates among them remain",
+		e.Warn(fmt.Errorf("more than %d capture points: %d packets came from points that count as one, and duplicates among them remain",
 			traits.MaxCapturePoints, s.SharedPoints))
 	}
 	if s.SkippedBlocks > 0 {
@@ -46,9 +46,9 @@ func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
 // warning. Few are on any network: hosts move, and ports are used again.
 const muchSplit = 0.01
 
-// WarnSplit says what to do where packets were written for an analyzer that would see one
-// side of each conversation. Tags alone have that effect: interfaces are not seen in what
-// is written. Where copies were taken from one point already (flow), that could not help.
+// WarnSplit gives advice if packets were written for an analyzer that would see one side of
+// each conversation. Only tags have this effect: written packets do not show their interface.
+// It is silent if all packets of a conversation were taken from one point already (flow).
 func WarnSplit(e *cli.Env, n *show.Conversations, written, flow bool) {
 	if !written || flow || float64(n.Tagged) <= muchSplit*float64(n.Sampled) {
 		return
@@ -57,7 +57,7 @@ func WarnSplit(e *cli.Env, n *show.Conversations, written, flow bool) {
 		n.Tagged, n.Sampled, n.Tags(), strings.Join(n.Advice, " or ")))
 }
 
-// lateWarning says how far time went back, and what the user can do.
+// lateWarning says how far time went back, and gives advice.
 func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.SuggestedMemory > 0 {
 		advice = append(advice, "use --memory "+show.FlagBytes(l.SuggestedMemory)+" or --method exact")
@@ -66,7 +66,7 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.By < precision {
 		precision = time.Microsecond
 	}
-	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than what is still remembered, so duplicates may remain",
+	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than the filter remembers, so duplicates may remain",
 		l.By.Round(precision), l.First, l.Elements)
 	if len(advice) > 0 {
 		text += ": " + strings.Join(advice, ", or ")
@@ -74,7 +74,7 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	return errors.New(text)
 }
 
-// warnUnsorted reports packets that could not be sorted, and what would do.
+// warnUnsorted reports packets that could not be sorted, with advice.
 func warnUnsorted(e *cli.Env, s *Summary, span time.Duration) {
 	n := s.Unsorted
 	if n == nil || n.Late == 0 {
@@ -91,10 +91,10 @@ func warnUnsorted(e *cli.Env, s *Summary, span time.Duration) {
 		n.Late, n.First, time.Duration(n.By), advice))
 }
 
-// warnUndecidable says what to do about packets that could not be judged.
+// warnUndecidable gives advice about undecidable packets.
 func warnUndecidable(e *cli.Env, s *Summary) {
 	if s.Undecidable > 0 {
-		e.Warn(fmt.Errorf("%d packets were captured in too small a part to tell copies from other packets of their flow, and stay: "+
+		e.Warn(fmt.Errorf("%d packets were truncated too short to distinguish copies from other packets of their flow, and stay: "+
 			"capture more of each packet, or use --across where copies come from another interface or input", s.Undecidable))
 	}
 }

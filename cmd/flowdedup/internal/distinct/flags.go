@@ -62,20 +62,20 @@ Addresses are those of the outermost IP header; --inner opens tunnels first.
 
 Methods:
   auto   Counts IPv4 addresses exactly, and other keys by 64 bits of a digest.
-         Among a billion keys a new one is mistaken once in 10^10, and of a
-         flow (biflow, pair) so are its addresses if they are counted beside.
+         Among a billion keys a new one is taken for a known one once in
+         10^10. If flow, biflow or pair is counted too, so are its addresses.
   bloom  Counts IPv4 addresses exactly, and other keys with a Bloom filter that
          grows. It takes less memory and keeps --fpr.
-  exact  Counts everything exactly, in as much memory as that takes.
+  exact  Counts all keys exactly, in memory without a limit.
   lru    Remembers the latest keys in --memory. Keys that it forgot are counted
          and listed again when they return.
-  sketch Estimates all numbers in 16 KiB each: low and high are 1.1 % away.
+  sketch Estimates each number in 16 KiB: low and high are 1.1 % from it.
 
 --memory bounds all counters of a run together. Keys that do not fit are
 sampled; low and high bound the true number (95 %). With --slide or --method
 lru it bounds each counter. With --method bloom each counter starts with it.
 
-Windows without packets have no line without --gaps. Packets without a
+Windows without packets have a line only with --gaps. Packets without a
 timestamp are counted in a window of their own.
 
 --save FILE saves the counters, in 1 to 6 bytes a key. --merge then unites the
@@ -93,7 +93,7 @@ and the same flags of counting. A sensor without a window is named in its row.`,
   # count the past hour, at every minute
   flowdedup distinct --every 1h --slide 1m --of src,flow capture.pcapng
 
-  # what is new in each hour, and the whole day in one row
+  # new keys in each hour, and the whole day in one row
   flowdedup distinct --changes --total capture.pcapng
 
   # save what two sensors count, and count what both saw
@@ -132,7 +132,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.save.Flags("FILE", "method=auto,sketch"),
 		[]cli.Flag{
 			{Name: "merge", Group: cli.GroupCount, To: &f.merge, Help: "unite files of --save; the inputs are these"},
-			{Name: "overlap", Group: cli.GroupCount, To: &f.overlap, Needs: []string{"merge: it is about files of --save"}, Help: "with --merge: which sensors saw the same, and what only one saw"},
+			{Name: "overlap", Group: cli.GroupCount, To: &f.overlap, Needs: []string{"merge: it is about files of --save"}, Help: "with --merge: also count keys that sensors share, and keys of one only"},
 			f.page.Flag("with counts over time"),
 		},
 		f.Common.Flags(windows.Methods()),
@@ -141,7 +141,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	every := fs.Lookup("every")
 	every.Value = cli.NewParsed(&f.Every, "1h", "duration", parseSpan)
 	every.Usage += ", none"
-	fs.Lookup("quiet").Usage = "print errors and the result only, no table beside --list or --csv"
+	fs.Lookup("quiet").Usage = "print errors and the result only; no table with --list or --csv"
 }
 
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
@@ -218,7 +218,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	}
 	cli.WarnUnopened(e, "packets", result.Unopened, result.Packets)
 	if result.WithoutPorts > 0 {
-		e.Warn(fmt.Errorf("%d packets were captured in too small a part to hold their ports: their flows count as one for each pair of ends; capture at least 64 bytes", result.WithoutPorts))
+		e.Warn(fmt.Errorf("%d packets were truncated before their ports: their flows count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts))
 		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
 	}
 	if result.Late > 0 {
@@ -230,7 +230,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	return errors.Join(cli.MarkDamage(err, read, result.Damaged), f.lost(err), out.close(clean, read > 0, result.Filtered))
 }
 
-// config returns what to count.
+// config returns the configuration of the run.
 func (f *flags) config(inputs []string) Config {
 	cfg := Config{
 		Inputs: inputs, Workers: f.Workers,
@@ -246,8 +246,8 @@ func (f *flags) config(inputs []string) Config {
 	return cfg
 }
 
-// lost reports that the CSV file is incomplete because the reader of standard output
-// left, which alone is no failure.
+// lost reports that the CSV file is incomplete because the reader of standard output left,
+// which by itself is no failure.
 func (f *flags) lost(err error) error {
 	if f.csv == "" || outfile.IsStdout(f.csv) || !errors.Is(err, syscall.EPIPE) {
 		return nil

@@ -91,7 +91,7 @@ type overlapLine struct {
 	BothHigh    uint64  `json:"both_high"`
 }
 
-// moreColumns says which columns rows have besides those of every run.
+// moreColumns says which optional columns rows have.
 type moreColumns struct{ Total, Changes, Sensors bool }
 
 // csvLines writes counts as comma-separated values with a header line

@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// MergeConfig says what a run merges.
+// MergeConfig configures a merge.
 type MergeConfig struct {
 	Files []string // that were saved, by any number of sensors
 	// Total has Rows get the union of all windows at the end.
@@ -27,7 +27,8 @@ type MergeConfig struct {
 	// each key and family. Overlap may be nil.
 	Rows    func([]count.Row) error
 	Overlap func(*Overlap) error
-	// Progress, if not nil, is told now and then how many bytes were read, of how many.
+	// Progress, if not nil, is called now and then with the bytes read and the bytes of all
+	// files.
 	Progress func(done, total int64)
 }
 
@@ -36,13 +37,13 @@ type Overlap struct {
 	WindowStart, WindowEnd *string
 	Of, Family             string
 	Names                  []string // of the sensors
-	// Distinct has the counts of each sensor, Only those of elements that no other has, and
-	// Both those that two have: Both[a][b] with a < b.
+	// Distinct has the counts of each sensor, Only the counts of elements that no other sensor
+	// has, and Both of elements that two have: Both[a][b] with a < b.
 	Distinct, Only []sketch.Estimate
 	Both           [][]sketch.Estimate
 }
 
-// ErrDiffer is what errors about files that do not merge wrap.
+// ErrDiffer is wrapped by errors about files that do not merge.
 var ErrDiffer = errors.New("files that do not merge")
 
 // maxTotalParts bounds the memory of a total: 128 KiB for each part.
@@ -60,9 +61,9 @@ type merger struct {
 	zone     *time.Location
 }
 
-// Merge unites the windows of saved files. Memory does not depend on how many elements
-// they have. Errors wrap countfile.ErrInvalid or ErrDiffer, or are those of opening and
-// reading files, of ctx, or of emitting rows.
+// Merge unites the windows of saved files. Memory does not depend on how many elements they
+// have. Errors wrap countfile.ErrInvalid or ErrDiffer, or come from opening and reading files,
+// from ctx, or from emitting rows.
 func Merge(ctx context.Context, cfg *MergeConfig) (err error) {
 	m := &merger{cfg: cfg, ctx: ctx}
 	for _, name := range cfg.Files {
@@ -115,7 +116,7 @@ func (m *merger) add(name string, file *os.File) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a file that was saved: --merge reads files in several places at once", name)
+		return fmt.Errorf("%s: not a regular file: --merge reads several places of a file at once", name)
 	}
 	f, err := countfile.Open(name, counting{file, m}, info.Size())
 	if err != nil {
@@ -143,7 +144,7 @@ func (m *merger) passes() int64 {
 	return n
 }
 
-// counting is a file that counts what is read of it.
+// counting is a file that counts the bytes read.
 type counting struct {
 	io.ReaderAt
 	merger *merger

@@ -253,7 +253,7 @@ func (m *slidingModel) counts(stream []clitest.Record) map[cell]tally {
 		if end > last+m.slide {
 			continue
 		}
-		// A row is told when the first packet of a later slide comes.
+		// A row is written when the first packet of a later slide comes.
 		told := slices.IndexFunc(stream, func(p clitest.Record) bool { return p.Time >= end })
 		if told < 0 {
 			told = len(stream)
@@ -355,15 +355,15 @@ func TestSlidingModel(t *testing.T) {
 	}
 }
 
-// checkClockSet compares a stream whose clock was set back with the model. Each part has
-// the same rows as alone.
+// checkClockSet compares a stream whose clock was set back with the model. Each part has the
+// same rows as by itself.
 func checkClockSet(t *testing.T, in string, records []clitest.Record) {
 	t.Helper()
 	m := &slidingModel{of: "src", window: 300e9, slide: 60e9, keys: (&distinctModel{of: "src", mask4: 32, mask6: 128}).keys}
 	want := map[cell]tally{}
 	for part := range slices.Chunk(records, 100) {
 		maps.Copy(want, m.counts(part))
-		// The last part alone has no rows behind its last packet.
+		// The last part by itself has no rows behind its last packet.
 		if part[0] != records[200] {
 			for end := part[99].Time - part[99].Time%m.slide + m.slide; end <= part[99].Time+m.window; end += m.slide {
 				m.add(want, end, part)

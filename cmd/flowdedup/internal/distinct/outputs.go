@@ -61,8 +61,8 @@ func (f *flags) openOutputs(cmd *cobra.Command, e *cli.Env, inputs []string) (*o
 	return o, nil
 }
 
-// showsTable reports whether standard output gets the table. With --quiet that is so
-// unless --list, --csv or --html prints the result, so that scripts find no table beside them.
+// showsTable reports whether standard output gets the table. With --quiet it does unless
+// --list, --csv or --html prints the result, so that scripts find no table in it.
 func (f *flags) showsTable() bool {
 	return !f.Quiet || !f.list && f.csv == "" && !f.page.Given()
 }

@@ -23,7 +23,7 @@ type countsPage struct {
 	windows uint64
 }
 
-// keyPage is what is drawn of one key.
+// keyPage has the charts and rows of one key.
 type keyPage struct {
 	of      string
 	group   int           // windows in each element of drawn
@@ -228,7 +228,7 @@ func (k *keyPage) chart(x page.Axis) page.Chart {
 	return c
 }
 
-// changes draws what came and went, if that was counted.
+// changes draws the changes between windows, if they were counted.
 func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
 	fresh, back, gone := page.Columns{Name: "new"}, page.Columns{Name: "returning"}, page.Columns{Name: "gone"}
 	for _, w := range k.drawn {
@@ -247,7 +247,7 @@ func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
 	}, len(fresh.List) > 0
 }
 
-// caption says what the pictures mean.
+// caption explains the pictures.
 func (k *keyPage) caption() string {
 	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(k.most), k.mostAt.Format("2006-01-02 15:04:05 MST"))
 	if k.group > 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// Config says what a run counts. The caller has checked everything in it.
+// Config configures a count. The caller has checked everything in it.
 type Config struct {
 	Inputs []string
 	Input  input.Options
@@ -24,7 +24,7 @@ type Config struct {
 	Flush func() error
 }
 
-// Result is what a run returns besides its rows.
+// Result is the result of a run without its rows.
 type Result struct {
 	Packets  uint64
 	Filtered uint64 // packets that were not wanted
@@ -40,9 +40,9 @@ type Result struct {
 	Gaps         int // windows without packets that have rows, at most count.MaxGaps
 }
 
-// Run counts. With every error the result is valid, and rows were emitted for everything
-// read. The error is the context's, or that of emitting rows, or it holds a
-// *capture.InputError for each input that is damaged or cannot be opened.
+// Run counts. With every error the result is valid, and rows were emitted for everything read.
+// The error is from the context, from emitting rows, or holds a *capture.InputError for each
+// input that is damaged or cannot be opened.
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
-// checkSave rejects what does not fit --save, --changes, --total and --set-limit.
+// checkSave rejects flags that exclude --save, --changes, --total and --set-limit.
 func (f *flags) checkSave() error {
 	switch {
 	case f.save.SetLimit > 0 && f.Method != "auto":
@@ -25,7 +25,7 @@ func (f *flags) checkSave() error {
 	return f.save.Check()
 }
 
-// columns returns which columns there are besides those of every run.
+// columns returns the optional columns of the run.
 func (f *flags) columns() moreColumns {
 	return moreColumns{Total: f.total, Changes: f.changes, Sensors: f.merge}
 }

@@ -156,7 +156,7 @@ func (d *textTable) lineOf(rows []count.Row) tableLine {
 	return line
 }
 
-// moreCells returns the cells behind those that every table has.
+// moreCells returns the cells behind the common ones of every table.
 func (d *textTable) moreCells(r *count.Row) (cells []string) {
 	switch c := r.RowChanges; {
 	case d.more.Changes && c != nil:

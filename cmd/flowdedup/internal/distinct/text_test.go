@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
-// rowsOf returns the rows of an hour with so many sources, or of packets without a
+// rowsOf returns the rows of an hour with a number of sources, or of packets without a
 // timestamp if hour is "".
 func rowsOf(hour string, sources uint64) []count.Row {
 	var start, end *string

@@ -19,7 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// crowded makes a pcap of raw IPv4 headers, each from another source: so many packets in
+// crowded makes a pcap of raw IPv4 headers, each from another source: a number of packets in
 // each of the given hours, evenly spaced.
 func crowded(t *testing.T, packets int, hours ...int) string {
 	t.Helper()

@@ -28,10 +28,10 @@ func Asked(args []string) bool {
 // errUsage is wrapped by errors about a wrong command line.
 var errUsage = errors.New("wrong extcap arguments")
 
-// prefix is what Wireshark's names of interfaces begin with.
+// prefix begins Wireshark's names of interfaces.
 const prefix = "flowdedup-"
 
-// question is what Wireshark asks.
+// question is a question of Wireshark's.
 type question struct {
 	interfaces, dlts, config, capture bool
 	version, name, filter, fifo       string

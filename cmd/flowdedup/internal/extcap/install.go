@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// Command returns the command for what concerns Wireshark.
+// Command returns the command for Wireshark.
 func Command(e *cli.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "extcap",
@@ -79,8 +79,8 @@ func userFolder(ctx context.Context) (string, error) {
 	return personal(string(out))
 }
 
-// personal finds the user's folder of extcap programs among those that tshark names. Up
-// to version 4.0 it is below the folder of settings, and has no line of its own.
+// personal finds the user's folder of extcap programs among the folders that tshark lists. Up
+// to version 4.0 tshark does not list it: it is below the folder of settings.
 func personal(folders string) (string, error) {
 	named := map[string]string{}
 	for line := range strings.Lines(folders) {

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// Translate answers what Wireshark asks a program of its folder extcap. To capture, it
-// returns the command line that does, else nil.
+// Translate answers Wireshark's questions to a program of its folder extcap. For a capture it
+// returns the command line that captures, else nil.
 func Translate(ctx context.Context, e *cli.Env, args []string) ([]string, error) {
 	check := func(in offer, expression string) error {
 		filter := bpf.Filter{Expr: expression}

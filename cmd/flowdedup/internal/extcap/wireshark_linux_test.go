@@ -15,7 +15,7 @@ import (
 )
 
 // wiresharkScript captures through an extcap program in namespaces of its own: $1 is the
-// folder of the program, $2 that of Wireshark.
+// folder of the program, $2 the folder of Wireshark.
 const wiresharkScript = `
 mount --bind "$1" "$2" && ip link set lo up && tshark -D || exit
 ping -q -i 0.2 -c 1000 127.0.0.1 >/dev/null &

@@ -126,10 +126,10 @@ func waits(t *testing.T) bool {
 	return false
 }
 
-// TestFlowsAttacker runs beside an honest exporter one that makes up addresses, times, templates
-// and sequence numbers, ten messages for each of the honest one. All records of the honest one
-// are kept with their counters, none is lost or unchecked, as without the other. Its flows are
-// its own: whoever reports a flow first owns it.
+// TestFlowsAttacker runs an honest exporter and one that makes up addresses, times, templates
+// and sequence numbers, with ten times as many messages. All records of the honest one are
+// kept with their counters, none is lost or unchecked, as without the other. Its flows are its
+// own: whoever reports a flow first owns it.
 func TestFlowsAttacker(t *testing.T) {
 	const memory, perRound = "4MiB", 10
 	for _, attacked := range []bool{false, true} {

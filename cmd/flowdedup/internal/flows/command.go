@@ -69,33 +69,33 @@ func Command(e *cli.Env) *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "flows [flags] [INPUT...]",
-		Short: "Keep each flow once among the records that routers export",
+		Short: "Keep one flow record per flow, though several exporters report it",
 		Long: `Read flow records (NetFlow v1, v5, v7 and v9, IPFIX, sFlow, and lines of JSON
 or CSV), and keep one record per flow, although every exporter on its path
 reports it.
 
-INPUT is a capture of exports (pcap, pcapng), an IPFIX file (RFC 5655), or text:
-lines of JSON, nfdump's JSON, Zeek's logs, or CSV with a header. --listen takes
-what exporters send.
+INPUT is a capture of exports (pcap, pcapng), an IPFIX file (RFC 5655), or
+text: lines of JSON, nfdump's JSON, Zeek's logs, or CSV with a header. --listen
+takes what exporters send.
 
-A record is a copy if another point reported the same flow at that time. A point
-is an exporter with its observation domain, or an input whose records name no
-exporter. Records of one point are never copies of each other. Clocks that are
-apart are set right by when messages came.
+A record is a copy if another point reported the same flow at that time. A
+point is an exporter with its observation domain, or an input whose records
+name no exporter. Records of one point are never copies of each other. Offsets
+between clocks are corrected by the times at which messages arrive.
 
 --policy says what becomes of copies:
-  owner   the point that reports a flow first owns it. When it reports no more,
-          the flow goes to whoever does. The default.
+  owner   the point that reports a flow first owns it. When it stops, the next
+          point that reports the flow owns it. The default.
   record  records match one to one, by start, duration, packets and bytes: for
           archives, and to audit accounting.
   merge   as owner; the record that stays has the greatest counters and lists
           the exporters and interfaces that reported it.
   mark    as owner, but copies stay, with duplicate_of.
 
-Without -w and --to records are only counted. What cannot be decided passes as
-unchecked, as does a record with a value that cannot be read: --time-format says
-how times are written. Do not match sampled exports: two exporters that sample
-see different flows. Use --boundary for these. The manual says more.
+Without -w and --to records are only counted. A record that cannot be decided,
+or has a value that cannot be read, passes unchecked; --time-format says how
+times are written. Do not match sampled exports: two exporters that sample see
+different flows. Use --boundary for these. The manual says more.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 an input is damaged and the rest
 was processed, 130 and 143 ended by a signal.`,
@@ -188,7 +188,7 @@ func (f *flags) reportsToStdout() bool {
 	return len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports))
 }
 
-// countMemory returns what counts may take: half of --memory if it is given.
+// countMemory returns the memory for counts: half of --memory if it is given.
 func (f *flags) countMemory(given bool) int {
 	if !given {
 		return layout.MemoryBudget()
@@ -214,7 +214,7 @@ func (f *flags) openReports(ctx context.Context, cfg *Config, memoryGiven bool) 
 }
 
 // show gives the status of the run to the service manager, if there is one, and serves it over
-// HTTP, if that was asked for. It returns what ends both.
+// HTTP, if that was asked for. end ends both.
 func (f *flags) show(cfg *Config, of cli.Origin) (end func(), err error) {
 	notifier, err := monitor.NewNotifier()
 	if err != nil {
@@ -264,10 +264,10 @@ func readBoundary(name string, cfg *Config) error {
 	return nil
 }
 
-// warn says what makes the answer doubtful.
+// warn reports reasons to doubt the answer.
 func (f *flags) warn(e *cli.Env, s *Summary) {
 	if s.Sampled > 0 && f.boundary == "" {
-		e.Warn(fmt.Errorf("%d of %d records are of exporters that sample packets: points then see different flows, what only one saw is counted, and sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
+		e.Warn(fmt.Errorf("%d of %d records are of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
 	}
 	if n := s.Unchecked; n > 0 {
 		e.Warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, a value that could not be read, or found no room in --memory", n))
@@ -280,25 +280,25 @@ func (f *flags) warn(e *cli.Env, s *Summary) {
 		e.Warn(fmt.Errorf("%d values of %s could not be read, such as %q: %s", u.Values, u.Field, u.Example, way))
 	}
 	if s.Untimed > 0 {
-		e.Warn(fmt.Errorf("%d records are in no window of --of, as they have no time that could be read", s.Untimed))
+		e.Warn(fmt.Errorf("%d records are in no window of --of, for want of a readable time", s.Untimed))
 	}
 	if s.Early > 0 {
-		e.Warn(fmt.Errorf("%d records were written before --window was over, as more waited than --memory has room for: copies that came later are not listed in them", s.Early))
+		e.Warn(fmt.Errorf("%d records were written before the end of --window, for want of --memory: they do not list copies that came later", s.Early))
 	}
 	if s.Dropped > 0 {
 		e.Warn(fmt.Errorf("%d datagrams were dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864", s.Dropped))
 	}
 	if s.RecordsIn == 0 && s.Foreign > 0 {
-		e.Warn(fmt.Errorf("none of %d packets is a message of NetFlow of version 1, 5, 7 or 9, IPFIX or sFlow of version 5: others were left out", s.Foreign))
+		e.Warn(fmt.Errorf("none of %d packets is a message of NetFlow (v1, v5, v7, v9), IPFIX or sFlow (v5)", s.Foreign))
 	}
 	if s.Fragments > 0 {
-		e.Warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be put together: others are missing, were cut or contradict them; records in them are missing", s.Fragments))
+		e.Warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be reassembled: others are missing, truncated or contradict them; the records in them are missing", s.Fragments))
 	}
 	if s.Remembered > 0 {
-		e.Warn(fmt.Errorf("messages that come again are known for %.3g seconds only, as exporters send more than memory has room for: what came later is read twice", s.Remembered.Seconds()))
+		e.Warn(fmt.Errorf("repeated messages are recognized for %.3g seconds only, for want of --memory: later ones are read twice", s.Remembered.Seconds()))
 	}
 	if s.Lost > 0 {
-		e.Warn(fmt.Errorf("%d records or messages never came, as sequence numbers tell", s.Lost))
+		e.Warn(fmt.Errorf("%d records or messages were lost, as sequence numbers show", s.Lost))
 	}
 }
 

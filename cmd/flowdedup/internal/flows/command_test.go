@@ -82,7 +82,7 @@ func tempFile(t *testing.T, name, content string) string {
 	return path
 }
 
-// Two exporters tell of the same flow; the first also of another one, twice.
+// Two exporters report the same flow; the first also reports another one, twice.
 const goflowLines = `{"type":"IPFIX","sampler_address":"192.0.2.1","time_flow_start_ns":1700000000000000000,"time_flow_end_ns":1700000009000000000,"bytes":1000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443}
 {"type":"IPFIX","sampler_address":"192.0.2.2","time_flow_start_ns":1700000000010000000,"time_flow_end_ns":1700000009010000000,"bytes":2000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443}
 {"type":"IPFIX","sampler_address":"192.0.2.1","time_flow_start_ns":1700000010000000000,"time_flow_end_ns":1700000010000000000,"bytes":80,"packets":1,"src_addr":"10.0.0.3","dst_addr":"10.0.0.4","proto":17,"src_port":53,"dst_port":99}
@@ -260,7 +260,7 @@ func TestFlowsDistinct(t *testing.T) {
 	}
 }
 
-// TestFlowsState resumes a run: what the last one was told is a copy, and templates are
+// TestFlowsState resumes a run: records of the last run are copies now, and templates are
 // known.
 func TestFlowsState(t *testing.T) {
 	t.Parallel()
@@ -395,8 +395,8 @@ func exported(t *testing.T, name string) string {
 	return tempFile(t, name+".json", string(out))
 }
 
-// TestFlowsRouter has the flows of both sides of a router: 78 were seen on both. One side
-// alone has repeated keys, none of which is a copy.
+// TestFlowsRouter has the flows of both sides of a router: 78 were seen on both. A single side
+// has repeated keys, none of which is a copy.
 func TestFlowsRouter(t *testing.T) {
 	in, out := exported(t, "router-in.pcap"), exported(t, "router-out.pcap")
 	for name, want := range map[string]uint64{in: 96, out: 82} {

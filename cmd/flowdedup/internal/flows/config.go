@@ -16,14 +16,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
-// Policy says what becomes of copies.
+// Policy says how copies are treated.
 type Policy string
 
 // The policies.
 const (
 	Owner  Policy = "owner"  // the first point that reports a flow owns it
 	Record Policy = "record" // records match one to one
-	Merge  Policy = "merge"  // as owner, and what stays has the greatest counters
+	Merge  Policy = "merge"  // as owner, and the kept record has the greatest counters
 	Mark   Policy = "mark"   // as owner, and copies stay, marked
 )
 
@@ -40,24 +40,24 @@ func ParsePolicy(s string) (Policy, error) {
 	return Policy(s), nil
 }
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
 	Inputs []string
-	// Listen are the addresses that exporters send datagrams to, Streams those that they
-	// send IPFIX over TCP to, or that it is fetched from.
+	// Listen are the addresses that exporters send datagrams to. Streams are the addresses to
+	// which they send IPFIX over TCP, or from which it is fetched.
 	Listen  []netip.AddrPort
 	Streams []pcapoverip.Address
-	// Sockets is how many sockets share what comes to an address of Listen.
+	// Sockets is how many sockets share an address of Listen.
 	Sockets int
 	Format  string // one of Formats
 	Map     text.Mapping
 	Times   text.TimeLayout // of text
 	Inner   bool            // sFlow's sampled packets are read inside their tunnels
 	Match   match.Config
-	// Memory bounds what is remembered of records, in bytes, besides Distinct.Budget: see
-	// shares. It takes the place of Match.Memory.
+	// Memory bounds the memory for records, in bytes, without Distinct.Budget: see shares. It
+	// takes the place of Match.Memory.
 	Memory int
-	// KeyGiven says that the user chose Match.Key. Else it is biflow if an input tells of
+	// KeyGiven says that the user chose Match.Key. Otherwise it is biflow if an input reports
 	// both directions in one record.
 	KeyGiven bool
 	Policy   Policy
@@ -82,14 +82,14 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// live reports whether the run ends by a signal alone.
+// live reports whether only a signal ends the run.
 func (c *Config) live() bool { return len(c.Listen)+len(c.Streams) > 0 }
 
 // shares are the parts of Config.Memory.
 type shares struct {
 	judge  int // flows and points
 	hold   int // records that wait to be written; with Config.Inspect the other judges
-	reader int // what is remembered of exporters and their messages
+	reader int // memory for exporters and their messages
 }
 
 func (c *Config) shares() shares { return shares{c.Memory / 2, c.Memory / 4, c.Memory / 4} }

@@ -75,7 +75,7 @@ func TestFlowsReadsAsDedup(t *testing.T) {
 	}
 }
 
-// TestFlowsDamagedText reads what is sound of an input, and all of the others.
+// TestFlowsDamagedText reads the sound part of an input, and all of the others.
 func TestFlowsDamagedText(t *testing.T) {
 	t.Parallel()
 	lines := strings.Repeat(goflowLines, 500)

@@ -37,8 +37,8 @@ const (
 	// maxAhead is how far a record may end after it came. Senders choose the times of their
 	// records, so a window that begins later is not opened.
 	maxAhead = time.Minute
-	// leastBudget is what a window gets at least, windowCost what it takes besides: records that
-	// wait to be counted, and their digests.
+	// leastBudget is the least memory of a window, windowCost its overhead: records that wait
+	// to be counted, and their digests.
 	leastBudget = 128 << 10
 	windowCost  = 128 << 10
 	// fewOpen windows are open in any case.
@@ -63,7 +63,7 @@ type window struct {
 	budget     int
 	counter    *windows.Counter
 	batch      *windows.Batch
-	// What waits to be counted.
+	// Records that wait to be counted.
 	records []records.Record
 	times   []int64
 	copies  []uint64 // bits of records that are copies
@@ -111,8 +111,8 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 	return nil
 }
 
-// follow begins anew where this host's clock was set back: nothing that comes now would lie in
-// a window that is open. Windows that were closed may come again. A window takes so long.
+// follow begins anew where this host's clock was set back: no new record would lie in an open
+// window. Closed windows may open again. every is the length of a window.
 func (c *keyCounts) follow(came, every int64) error {
 	if !c.live || calendar.Since(c.closed, came) <= calendar.Shift(every, int64(maxAhead)) {
 		return nil
@@ -168,8 +168,8 @@ func (c *keyCounts) window(start, end int64) (*window, error) {
 	return w, nil
 }
 
-// budget returns what a new window may take: half of what the others leave of one half of the
-// whole budget. The other half is for windows that get the least.
+// budget returns the memory for a new window: half of the rest that others leave of one half
+// of the whole budget. The other half is for windows that get the least.
 func (c *keyCounts) budget() int {
 	left := c.cfg.Budget / 2
 	for _, w := range c.open {
@@ -184,7 +184,7 @@ func (c *keyCounts) mostOpen() int {
 	return min(max(c.cfg.Budget/(2*(leastBudget+windowCost)), fewOpen), maxOpen)
 }
 
-// bytes returns what the open windows may take.
+// bytes returns the memory that the open windows may take.
 func (c *keyCounts) bytes() int {
 	all := 0
 	for _, w := range c.open {
@@ -208,7 +208,7 @@ func (w *window) put(r *records.Record, at int64, isCopy bool) {
 	w.records, w.times = append(w.records, *r), append(w.times, at)
 }
 
-// count counts what waits.
+// count counts the waiting records.
 func (c *keyCounts) count(w *window) error {
 	w.batch.Reset(w.times)
 	for n := range w.records {
@@ -257,7 +257,7 @@ func masked(key *keys.Config, a netip.Addr) netip.Addr {
 	return prefix.Addr()
 }
 
-// element adds an address, or what two addresses and the rest of a key make.
+// element adds an address, or the element of two addresses and the rest of a key.
 func (c *keyCounts) element(to *windows.Elements, key *keys.Config, r *records.Record, from, other netip.Addr, n []uint32) {
 	if !from.IsValid() {
 		return

@@ -41,8 +41,8 @@ func pmacct(t *testing.T, exporter int, name, plugin string, keys ...string) (aw
 	}
 }
 
-// TestFlowsPmacct relays what three pmacctd with nfprobe export of one path: the records of
-// one stay, and tell of every packet.
+// TestFlowsPmacct relays the exports of three pmacctd with nfprobe on one path: the records of
+// one stay, and cover every packet.
 func TestFlowsPmacct(t *testing.T) {
 	const exporters = 3
 	v4, all := trafficOf(t, clitest.FramesOf(t, clitest.Bundled("router-in.pcap")))

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// maxFlowSockets bounds the sockets of an address: one for each processor, as long as
-	// one goroutine can judge what they bring.
+	// maxFlowSockets bounds the sockets of an address: one for each processor, as long as one
+	// goroutine can judge their records.
 	maxFlowSockets    = 8
 	defaultFlowMemory = 256 << 20
 	defaultFlowWindow = 10 * time.Second
@@ -41,13 +41,13 @@ func (f *flags) register(cmd *cobra.Command) {
 			f.InputFlags.Flag(),
 			{Name: "listen", Group: cli.GroupInput, To: &f.listen, Words: []string{":2055", ":4739", ":6343", "tcp-listen://:4739"}, Help: "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated"},
 			{Name: "format", Group: cli.GroupInput, To: cli.NewParsed(&f.format, "auto", "format", cli.OneOf(Formats()...)), Words: Formats(), Help: "format of inputs: " + strings.Join(Formats(), ", ")},
-			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), Help: "names of values in text: src=client.ip,dst=server.ip,bytes=octets"},
-			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), Help: "how times in text are written, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
+			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), Help: "names of fields in text: src=client.ip,dst=server.ip,bytes=octets"},
+			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), Help: "format of times in text, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
 			{Name: "inner", Group: cli.GroupInput, To: &f.inner, Help: "take flows from inside the tunnels of packets that sFlow samples"},
 			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.policy, "owner", "policy", ParsePolicy), Words: Policies(), Help: "what becomes of copies: owner, record, merge, mark"},
 			{Name: "flow-key", Group: cli.GroupCompare, To: cli.NewParsed(&f.key, "flow", "key", match.ParseKey), Words: []string{"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, Help: "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos"},
-			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what tells points apart: exporter, direction, interface, same (one exporter in several inputs)"},
-			{Name: "nat", Group: cli.GroupCompare, To: &f.nat, Help: "translated addresses make a record one of both flows"},
+			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what makes a point: exporter, direction, interface, same (one exporter in several inputs)"},
+			{Name: "nat", Group: cli.GroupCompare, To: &f.nat, Help: "a record with translated addresses belongs to both flows"},
 			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewList(&f.prefer, "", "who", parsePreferred), Words: []string{"sampling"}, Help: "who owns flows: addresses of exporters, or sampling (the smallest interval)"},
 			{Name: "boundary", Group: cli.GroupCompare, To: &f.boundary, Not: []string{"policy=record,merge,mark: it decides without other records"}, Help: "decide by external and internal interfaces in `FILE`, for sampled exports"},
 			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "10s", "duration", cli.ParseDelay), Words: []string{"10s", "1m"}, Help: "how long records wait for their copies before they are written"},
@@ -61,20 +61,20 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.rotate.Flags(),
 		[]cli.Flag{
 			{Name: "to", Group: cli.GroupOutput, To: &f.relay, Words: []string{"udp://"}, Not: []string{"policy=merge,mark: messages are sent as they came: that is for -w"}, Help: "send messages without copies to `ADDRESS`: udp://collector:2055"},
-			{Name: "spoof", Group: cli.GroupOutput, To: &f.spoof, Needs: []string{"to: where messages are sent"}, Help: "keep the exporters' addresses in what is sent (CAP_NET_RAW)"},
+			{Name: "spoof", Group: cli.GroupOutput, To: &f.spoof, Needs: []string{"to: where messages are sent"}, Help: "send messages from the exporters' addresses (CAP_NET_RAW)"},
 			{Name: "state", Group: cli.GroupOutput, To: &f.state, Help: "save flows and templates to `FILE`, and resume from it"},
 			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
-			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "say who reports what twice, and which policy fits"},
+			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "report which points report flows twice, and which policy fits"},
 			f.page.Flag("with the points and their copies"),
 			{Name: "json", Group: cli.GroupOutput, To: &f.json, Help: "print JSON"},
 			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.quiet, Help: "print errors only"},
-			{Name: "owner-timeout", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), Words: []string{"2m", "10m"}, Help: "wait this long for the owner of a flow to report more (default: for no time; records without times: twice the longest record)"},
+			{Name: "owner-timeout", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), Words: []string{"2m", "10m"}, Help: "how long the owner of a flow may be silent before another owns it (default: 0; records without times: twice the longest record)"},
 			{Name: "start-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Start, "5s", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how far apart records may start"},
 			{Name: "duration-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Duration, "", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how much durations may differ (default: any)"},
 			{Name: "packets-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Packets, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many packets records may differ by (default: any)"},
 			{Name: "bytes-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Bytes, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many bytes records may differ by (default: any)"},
 			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.memory, "256MiB", "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for all that grows with the input: 256MiB hold five million flows"},
-			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state, besides at the end"},
+			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
 			f.stateMismatch.Flag(),
 		},
 	)
@@ -88,7 +88,7 @@ type listenFlag struct {
 	streams   []pcapoverip.Address
 }
 
-// Set implements pflag.Value. A port without a host is that of all interfaces.
+// Set implements pflag.Value. A port without a host stands for all interfaces.
 func (l *listenFlag) Set(s string) error {
 	if pcapoverip.IsAddress(s) {
 		a, err := pcapoverip.ParseInput(s)
@@ -157,7 +157,7 @@ func (f *flags) check(fs *pflag.FlagSet, e *cli.Env, inputs []string) error {
 	case len(inputs) == 0 && !f.listen.any():
 		return cli.Usagef("name an input, - for standard input, or --listen :2055")
 	case len(inputs) > 0 && f.listen.any():
-		return cli.Usagef("--listen takes no inputs beside it")
+		return cli.Usagef("--listen excludes inputs")
 	case slices.Contains(inputs, ""):
 		return cli.Usagef("an input's name is empty")
 	case slices.Contains(f.Of, keys.MACs):

@@ -16,7 +16,7 @@ import (
 type names struct {
 	judge   *match.Judge
 	inputs  []string
-	byInput bool     // points are those of inputs
+	byInput bool     // points are inputs
 	all     []string // by number
 	quoted  []string // the same for JSON
 }
@@ -66,11 +66,11 @@ func (n *names) make(p *match.PointName) string {
 	return name
 }
 
-// field is a field of a record in an output. Names are those of goflow2 where it has one.
+// field is a field of a record in an output. Names are goflow2's where it has one.
 type field struct {
 	name string
 	text bool // quoted in JSON
-	// put appends the value, and nothing if the record does not tell it.
+	// put appends the value, and nothing if the record does not have it.
 	put func(dst []byte, r *records.Record) []byte
 }
 
@@ -83,7 +83,7 @@ func number(name string, get func(r *records.Record) uint64) field {
 	}}
 }
 
-// always has a number that is told even if it is 0.
+// always is a number that is written even if it is 0.
 func always(name string, get func(r *records.Record) uint64) field {
 	return field{name: name, put: func(dst []byte, r *records.Record) []byte { return strconv.AppendUint(dst, get(r), 10) }}
 }
@@ -152,7 +152,7 @@ func appendCommunityID(dst, line []byte, r *records.Record) []byte {
 	return append(dst, `",`...)
 }
 
-// address appends one of a record's addresses, if it is told.
+// address appends one of a record's addresses, if there is one.
 func address(dst []byte, r *records.Record, which int) []byte {
 	a := r.Point.Exporter
 	switch which {
@@ -299,7 +299,7 @@ func (n *names) appendCSV(dst []byte, h *match.Held) []byte {
 	return append(dst, '\n')
 }
 
-// appendCell quotes what would end a cell.
+// appendCell quotes characters that would end a cell.
 func appendCell(dst []byte, s string) []byte {
 	plain := true
 	for i := range len(s) {

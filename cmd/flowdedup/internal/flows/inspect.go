@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
-// Inspection says what becomes of records under other policies, and which one fits.
+// Inspection compares the results of other policies, and which one fits.
 type Inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
@@ -26,7 +26,7 @@ type Inspection struct {
 	Command string   `json:"command,omitempty"`
 }
 
-// inspector asks other judges besides that of the run.
+// inspector has judges in addition to the run's own.
 type inspector struct{ pairs, biflow, same *match.Judge }
 
 // newInspector makes judges that take so much memory together.
@@ -61,7 +61,7 @@ const (
 	mostOneToOne = 0.98
 )
 
-// answer puts what was found in words.
+// answer puts the findings into words.
 func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 	a := &Inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
 	if both := i.biflow.Counts().Copies; both > s.Copies {
@@ -82,7 +82,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 		return a
 	case len(s.Points) == 1:
 		a.Verdict = "one point reports all flows, so none is reported twice"
-		because("records of one point are never copies; --point direction or interface tells more points apart")
+		because("records of one point are never copies; --point direction or interface makes more points")
 		return a
 	case float64(s.Copies) <= fewCopies*float64(s.RecordsIn):
 		a.Verdict = "hardly any record reports what another point reported before"
@@ -90,7 +90,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 		a.Verdict = fmt.Sprintf("%.1f %% of the records report what another point reported before: traffic counts %.2f times",
 			100*float64(s.Copies)/float64(s.RecordsIn), float64(s.BytesIn)/max(1, float64(s.BytesIn-s.CopiedBytes)))
 		a.Policy, a.Command = Owner, command(cfg, "")
-		because("owner needs no equal records, and follows flows that take another way")
+		because("owner needs no equal records, and follows flows that change their path")
 		if float64(a.OneToOne) >= mostOneToOne*float64(s.Copies) {
 			because("record would do as well: copies have the packets and bytes of their originals")
 		}
@@ -105,7 +105,8 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 	return a
 }
 
-// command returns what to run: on the same inputs, or between exporters and a collector.
+// command returns the command to run: on the same inputs, or between exporters and a
+// collector.
 func command(cfg *Config, flags string) string {
 	if len(cfg.Inputs) == 0 {
 		return "flowdedup flows --listen :2055" + flags + " --to udp://COLLECTOR:2055"

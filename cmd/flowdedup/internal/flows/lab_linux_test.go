@@ -109,7 +109,7 @@ func (r *flowsRun) written() []string {
 	return keysOf(r.T, string(mustReadFile(r.T, r.out)), "src_addr", "dst_addr", "src_port", "dst_port", "packets", "bytes")
 }
 
-// amount is how much traffic records tell of.
+// amount is the traffic that records report.
 type amount struct{ Packets, Bytes uint64 }
 
 // amount adds up what was written. What interfaces say of themselves does not count.
@@ -252,7 +252,7 @@ func (c *collector) check(written []string) {
 	}
 }
 
-// without returns what is in one list more often than in another.
+// without returns the elements that are in one list more often than in another.
 func without(all, others []string) (left []string) {
 	n := map[string]int{}
 	for _, one := range others {

@@ -25,7 +25,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// softflow exports a capture to an address, which is that of the exporter.
+// softflow exports a capture to an address.
 func softflow(t *testing.T, to, version, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("softflowd", append([]string{"-d", "-c", "none", "-p", filepath.Join(t.TempDir(), "pid"), "-v", version, "-n", to, "-r", name}, args...)...)
@@ -85,8 +85,8 @@ func ipfixMessage(domain uint32, now time.Time) []byte {
 	return append(head, sets...)
 }
 
-// waitForRecords waits until a run has read so many records, as its page tells. The event
-// names the page.
+// waitForRecords waits until a run has read n records, as its page shows. The event names the
+// page.
 func waitForRecords(t *testing.T, event string, n int) {
 	t.Helper()
 	url := event[strings.Index(event, "http://"):]
@@ -186,8 +186,8 @@ func TestFlowsSockets(t *testing.T) {
 	}
 }
 
-// toldFirst has exporters tell of the same flows one after the other. It returns whose record
-// of a flow was kept, and who told of it first.
+// toldFirst has exporters report the same flows one after the other. It returns whose record
+// of a flow was kept, and who reported it first.
 func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 	t.Helper()
 	const exporters, told = 6, 60

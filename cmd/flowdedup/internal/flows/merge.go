@@ -11,14 +11,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
-// merged reads several inputs in the order of their records' times. What is behind a
-// record of an input comes after it, whatever its time.
+// merged reads several inputs in the order of their records' times. Messages behind a record
+// of the same input come after it, whatever their time.
 type merged struct {
 	inputs []*cursor
 	errs   []error // of inputs that ended early
 }
 
-// cursor is how far an input was read.
+// cursor is the position in an input.
 type cursor struct {
 	reader records.Reader
 	batch  records.Batch
@@ -89,7 +89,7 @@ func (c *cursor) fill() error {
 	return nil
 }
 
-// time is that of the next record; messages without records come at once.
+// time returns the time of the next record; messages without records come at once.
 func (c *cursor) time() int64 {
 	if c.next >= len(c.batch.Records) {
 		return 0

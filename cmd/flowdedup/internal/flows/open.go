@@ -25,7 +25,7 @@ import (
 // long enough.
 const idle = 250 * time.Millisecond
 
-// bufferBytes is what waits in a socket: some 10,000 messages.
+// bufferBytes is the buffer of a socket: some 10,000 messages.
 const bufferBytes = 16 << 20
 
 // openInputs opens all inputs, or sockets.
@@ -81,7 +81,7 @@ func (r *runner) newReader(src capture.Source) *export.Reader {
 	return reader
 }
 
-// openFile opens a file, and returns what it has inside, and how that begins.
+// openFile opens a file, and returns its content, and how that begins.
 func (r *runner) openFile(name string) (in io.Reader, head []byte, err error) {
 	file := os.Stdin
 	if name != "-" {
@@ -99,7 +99,7 @@ func (r *runner) openFile(name string) (in io.Reader, head []byte, err error) {
 	return io.MultiReader(bytes.NewReader(head), inside), head, nil
 }
 
-// shown is what errors call an input.
+// shown is the name of an input in errors.
 func shown(name string) string {
 	if name == "-" {
 		return "stdin"
@@ -112,7 +112,7 @@ func openBinary(in io.Reader, head []byte, name string, warn func(error)) (captu
 		return export.NewStream(in, shown(name), netip.AddrPort{}), nil
 	}
 	if len(head) >= 2 && head[0] == 0 && (head[1] == 1 || head[1] == 5 || head[1] == 7 || head[1] == 9) {
-		err := fmt.Errorf("%w: it begins as a message of NetFlow v%d, whose length nothing tells: read a capture of exports, or send it to --listen",
+		err := fmt.Errorf("%w: it begins as a message of NetFlow v%d, which does not state its length: read a capture of exports, or send it to --listen",
 			capture.ErrUnknownFormat, head[1])
 		return nil, capture.Locate(err, shown(name), 0, true)
 	}
@@ -133,8 +133,8 @@ const mergeWait = 100 * time.Millisecond
 // socketLag is how long it may take from a message's arrival to its being read.
 const socketLag = 10 * time.Millisecond
 
-// listen opens what exporters send to. What comes in several ways is merged in the order of
-// time, so the number of sockets does not change who told of a flow first.
+// listen opens the sockets that exporters send to. Messages of several sockets are merged by
+// time, so the number of sockets does not change which point reported a flow first.
 func (r *runner) listen(ctx context.Context) error {
 	names, receivers, err := r.openStreams(ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func closeAll(receivers []*pcapoverip.Receiver) {
 	}
 }
 
-// warn passes on what is odd about an input. Damage is remembered.
+// warn reports warnings of an input, and remembers damage.
 func (r *runner) warn(err error) {
 	var damage *capture.InputError
 	if errors.As(err, &damage) {

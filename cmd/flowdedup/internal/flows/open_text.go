@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/text"
 )
 
-// formatAuto finds out what an input is.
+// formatAuto detects the format of an input.
 const formatAuto = "auto"
 
 // Formats returns the names of the formats of inputs.
@@ -41,7 +41,8 @@ func (r *runner) openText(in io.Reader, name string, n uint32) (records.Reader, 
 	return t, nil
 }
 
-// noteUnread remembers what could not be read so far, if that is more than before.
+// noteUnread remembers the values that could not be read so far, if there are more than
+// before.
 func (r *runner) noteUnread(before uint64) {
 	if r.counts.Unread == before {
 		return
@@ -61,7 +62,7 @@ type UnreadSummary struct {
 	Time bool `json:"-"`
 }
 
-// unreadOf sums up what several inputs have.
+// unreadOf adds up the unread values of several inputs.
 func unreadOf(all []text.Unread) []UnreadSummary {
 	sum := []UnreadSummary{}
 	for _, u := range all {

@@ -29,8 +29,7 @@ type output struct {
 	merged bool
 	buf    []byte // lines that were not written; of a rotation the last one
 	w      io.Writer
-	// file is that of a run with an end, appender that of one without. A rotation takes the
-	// place of both.
+	// file is for a run that ends, appender for one that does not. A rotation replaces both.
 	file     *outfile.File
 	appender *outfile.Appender
 	rotation *rotate.Lines
@@ -51,8 +50,8 @@ func isCSV(name string) bool {
 	return false
 }
 
-// openOutput opens what cfg names. Lines of a live run are appended, as other programs
-// read them meanwhile.
+// openOutput opens the output of cfg. Lines of a live run are appended, as other programs read
+// them meanwhile.
 func openOutput(ctx context.Context, cfg *Config, n *names) (*output, error) {
 	o := &output{names: n, csv: cfg.CSV || isCSV(cfg.Output), merged: cfg.Policy == Merge}
 	if cfg.Rotate.Size > 0 || cfg.Rotate.Every > 0 {
@@ -120,7 +119,7 @@ func (o *output) put(h *match.Held) error {
 	return o.flush()
 }
 
-// idle writes what was gathered while nothing comes, and ends files whose time is over.
+// idle writes gathered records while nothing comes, and ends files whose time is over.
 func (o *output) idle(now time.Time) error {
 	if o.rotation == nil {
 		return o.flush()
@@ -128,7 +127,7 @@ func (o *output) idle(now time.Time) error {
 	return o.outcome(cmp.Or(o.rotation.Tick(now.Add(-o.lag)), o.rotation.Flush()))
 }
 
-// flush writes what was gathered.
+// flush writes gathered records.
 func (o *output) flush() error {
 	if len(o.buf) == 0 {
 		return nil
@@ -138,7 +137,7 @@ func (o *output) flush() error {
 	return o.outcome(err)
 }
 
-// outcome marks an error of the output, and remembers that it was told.
+// outcome wraps an error of the output, and remembers that it was reported.
 func (o *output) outcome(err error) error {
 	if err == nil {
 		return nil

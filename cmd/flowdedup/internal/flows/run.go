@@ -52,7 +52,7 @@ func (r *runner) run(ctx context.Context) (Summary, error) {
 	return s, errors.Join(err, r.end(clean && !s.Damaged))
 }
 
-// summary returns what happened so far.
+// summary returns the summary so far.
 func (r *runner) summary() Summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
@@ -90,7 +90,7 @@ func (r *runner) summary() Summary {
 	return s
 }
 
-// addPeers adds the peers of all addresses, and which of these take nobody.
+// addPeers adds the peers of all addresses, and which of these accept no peers.
 func (r *runner) addPeers(s *Summary) {
 	for i, receiver := range r.receivers {
 		of := receiver.Stats()
@@ -101,12 +101,12 @@ func (r *runner) addPeers(s *Summary) {
 		s.Connected += of.Connected
 		s.PeersDropped += of.PeersDropped
 		if of.Full != "" {
-			s.Failing = append(s.Failing, fmt.Sprintf("input %v takes nobody: %s", r.cfg.Streams[i], of.Full))
+			s.Failing = append(s.Failing, fmt.Sprintf("input %v accepts no peers: %s", r.cfg.Streams[i], of.Full))
 		}
 	}
 }
 
-// tick does what depends on the wall clock.
+// tick does the work that depends on the wall clock.
 func (r *runner) tick(now time.Time) {
 	r.save(now)
 	if r.cfg.Status == nil || now.Sub(r.statusAt) < time.Second {
@@ -117,13 +117,13 @@ func (r *runner) tick(now time.Time) {
 	r.cfg.Status(&s)
 }
 
-// runner is what a run has opened.
+// runner has the open resources of a run.
 type runner struct {
 	cfg      *Config
 	begin    time.Time
 	statusAt time.Time // when the status was last reported
 	reader   records.Reader
-	// messages reads those of exporters, nil for text alone.
+	// messages reads messages of exporters; nil if all inputs are text.
 	messages  *export.Reader
 	state     *state // nil for none
 	inputs    []io.Closer
@@ -137,12 +137,12 @@ type runner struct {
 	sender    *relay.Sender
 	cut       []byte
 	counts    records.Counts // as of the last batch
-	// readerBytes is what messages remember, as of then.
+	// readerBytes is the memory of messages, as of then.
 	readerBytes int
 	texts       []*text.Reader // inputs
 	values      []text.Unread  // of these that could not be read, as of the last batch
 	untimed     uint64         // records that are in no window, as they have no time
-	both        bool           // an input tells of both directions in one record
+	both        bool           // an input reports both directions in one record
 	live        bool
 	damaged     atomic.Bool
 	sockets     []*mirror.Capture      // none for inputs
@@ -201,15 +201,15 @@ func (r *runner) open(ctx context.Context) (err error) {
 const (
 	// readTimeout is how long a run that was asked to end waits for a read that is under way.
 	readTimeout = 400 * time.Millisecond
-	// lastReads is how long such a run still judges what its sockets hold, and leastReads how
-	// many messages it does in any case: the machine may be busy. What is left then is counted
-	// as dropped.
+	// lastReads is how long such a run still judges the messages in its sockets, and
+	// leastReads how many it judges in any case, as the machine may be busy. The rest is
+	// counted as dropped.
 	lastReads  = 500 * time.Millisecond
 	leastReads = 1000
 )
 
-// each judges batches. Reading may block, so it is a goroutine's, which ends with the
-// process if it blocks for ever. What sockets hold when ctx is done is still read.
+// each judges batches. Reading may block, so it is a goroutine's, which ends with the process
+// if it blocks for ever. Messages in sockets when ctx is done are still read.
 func (r *runner) each(ctx context.Context) error {
 	batch := new(records.Batch)
 	next, done := make(chan struct{}), make(chan error, 1)
@@ -242,7 +242,7 @@ func (r *runner) each(ctx context.Context) error {
 }
 
 // isOver reports whether a run that was asked to end may end: a live one first has some time
-// for what its sockets hold. What is left then is counted.
+// for the messages in its sockets. The rest is counted.
 func (r *runner) isOver(now time.Time) bool {
 	switch {
 	case !r.live:
@@ -257,7 +257,7 @@ func (r *runner) isOver(now time.Time) bool {
 	return true
 }
 
-// note remembers what the reader has counted. It must not be called during a read.
+// note remembers the counts of the reader. It must not be called during a read.
 func (r *runner) note() {
 	before := r.counts.Unread
 	r.counts = r.reader.Counts()
@@ -332,8 +332,8 @@ func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments [
 	return nil
 }
 
-// forward sends what is left of a message. Collectors come and go, so a message that is
-// not taken is counted, and only the first is warned about.
+// forward sends the rest of a message. Collectors come and go, so a message that is not taken
+// is counted, and only the first is warned about.
 func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
 	if r.sender == nil {
 		return
@@ -347,7 +347,7 @@ func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
 	}
 }
 
-// idle writes what has waited while nothing came.
+// idle writes waiting records while nothing comes.
 func (r *runner) idle() error {
 	if r.distinct != nil {
 		if err := r.distinct.advance(time.Now().UnixNano(), r.judge.Alive()); err != nil {

@@ -25,7 +25,7 @@ type server struct {
 	updated time.Time
 }
 
-// flowPageEvery is how often browsers load the page again. It is longer than that of a run on
+// flowPageEvery is how often browsers load the page again. It is longer than for a run on
 // packets.
 const flowPageEvery = 5 * time.Second
 
@@ -83,7 +83,7 @@ func (s *server) status() *flowStatus {
 	return &flowStatus{s.last, s.updated}
 }
 
-// health says what fails now, and what was lost lately.
+// health reports current failures and recent losses.
 func (s *server) health() web.Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()

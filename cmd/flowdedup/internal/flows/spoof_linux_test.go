@@ -91,8 +91,8 @@ func (s *sniffer) all(t *testing.T, words string) (text string) {
 	return text
 }
 
-// TestFlowsSpoof relays the messages of exporters with their addresses: nfcapd tells the
-// exporters apart, also where messages are longer than packets of the network.
+// TestFlowsSpoof relays the messages of exporters with their addresses: nfcapd distinguishes
+// the exporters, also where messages are longer than packets of the network.
 func TestFlowsSpoof(t *testing.T) {
 	const exporters, records = 3, 100
 	for family, c := range map[string]struct{ collector, exporter string }{
@@ -151,7 +151,7 @@ func TestFlowsSpoof(t *testing.T) {
 			for _, address := range strings.Fields(string(out)) {
 				got[address]++
 			}
-			// One of them, whichever was read first, told of the common flow.
+			// One of them, whichever was read first, reported the common flow.
 			common := 0
 			for _, address := range addresses {
 				common += got[address] - records
@@ -163,7 +163,7 @@ func TestFlowsSpoof(t *testing.T) {
 	}
 }
 
-// TestFlowsSpoofRights says what is missing to whoever may not send as others.
+// TestFlowsSpoofRights names the missing right to users who may not send from other addresses.
 func TestFlowsSpoofRights(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to give it up")

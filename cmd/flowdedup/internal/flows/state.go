@@ -40,7 +40,7 @@ const (
 	maxStateHeader = 256 << 20
 )
 
-// stateHeader is what a state file holds besides flows.
+// stateHeader is the content of a state file without flows.
 type stateHeader struct {
 	Saved     time.Time
 	Secret    []byte          // the random key of the run
@@ -61,8 +61,8 @@ type state struct {
 // ErrState is wrapped by errors about the content of a state file.
 var ErrState = match.ErrState
 
-// resume restores what the state file has, if there is one, and the secret. A file that does
-// not fit is set aside, if Config.BeginAnew says so.
+// resume restores the state file, if there is one, and the secret. A file that does not fit is
+// set aside, if Config.BeginAnew says so.
 func (r *runner) resume() error {
 	r.state = &state{name: r.cfg.State, every: r.cfg.StateEvery, last: time.Now()}
 	given := r.cfg.Match.Secret
@@ -88,7 +88,7 @@ func (r *runner) resume() error {
 	return err
 }
 
-// resumeFrom restores what a file has, if it exists. Errors about its content wrap ErrState.
+// resumeFrom restores a state file, if it exists. Errors about its content wrap ErrState.
 func (r *runner) resumeFrom(name string) error {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -187,7 +187,7 @@ func (r *runner) encode() error {
 	return nil
 }
 
-// save saves the state if it is time. What the disk takes does not hold up the run.
+// save saves the state if it is time. The run does not wait for the disk.
 func (r *runner) save(now time.Time) {
 	s := r.state
 	if s == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-// Summary is what "flowdedup flows --json" prints.
+// Summary is the JSON of "flowdedup flows --json".
 type Summary struct {
 	version.Heading
 	RecordsIn   uint64 `json:"records_in"`
@@ -21,8 +21,8 @@ type Summary struct {
 	Copies      uint64 `json:"duplicates"`
 	Unchecked   uint64 `json:"unchecked"`
 	Undecodable uint64 `json:"undecodable"`
-	// Unread are values of text that were there and could not be read, Other its records of
-	// something else than flows, Untimed those that are in no window of Config.Distinct.
+	// Unread are values of text that could not be read, Other counts records of text that are
+	// no flows, Untimed records in no window of Config.Distinct.
 	Unread      []UnreadSummary `json:"unread"`
 	Other       uint64          `json:"other_events"`
 	Untimed     uint64          `json:"untimed"`
@@ -40,8 +40,7 @@ type Summary struct {
 	// Datagrams that were put together, and IP fragments that could not be.
 	Reassembled uint64 `json:"reassembled"`
 	Fragments   uint64 `json:"fragments"`
-	// Remembered is for how long messages are known when they come again, 0 if an
-	// hour or more.
+	// Remembered is how long repeated messages are recognized, 0 for an hour or more.
 	Remembered time.Duration `json:"remembered_ns"`
 	Sampled    uint64        `json:"sampled"`
 	Dropped    uint64        `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
@@ -50,11 +49,10 @@ type Summary struct {
 	Policy Policy `json:"policy"`
 	Key    string `json:"flow_key"`
 	Point  string `json:"point"`
-	// MemoryBytes is what all that grows with the input takes, MemoryLimit what it may take.
+	// MemoryBytes is the memory that grows with the input, MemoryLimit its limit.
 	MemoryBytes int `json:"memory_bytes"`
 	MemoryLimit int `json:"memory_limit_bytes"`
-	// Early are records that were written before they had waited for their copies, for want of
-	// memory.
+	// Early counts records that were written early, before their copies, for want of memory.
 	Early uint64 `json:"held_early"`
 
 	Points []PointSummary `json:"points"`
@@ -73,7 +71,7 @@ type Summary struct {
 	Rate    float64       `json:"records_per_second"`
 }
 
-// RelaySummary is what was sent to a collector.
+// RelaySummary counts the messages sent to a collector.
 type RelaySummary struct {
 	To       string `json:"to"`
 	Messages uint64 `json:"messages"`
@@ -83,7 +81,7 @@ type RelaySummary struct {
 	Own uint64 `json:"own_address"`
 }
 
-// PointSummary is what is known of a point.
+// PointSummary describes a point.
 type PointSummary struct {
 	Name        string        `json:"point"`
 	Records     uint64        `json:"records_in"`
@@ -97,7 +95,7 @@ type PointSummary struct {
 	Sampling    uint32        `json:"sampling"`
 }
 
-// PairSummary is how many records of a point were copies of those of another.
+// PairSummary counts the records of a point that were copies of another's.
 type PairSummary struct {
 	Original string `json:"first"`
 	Copy     string `json:"copy"`
@@ -138,7 +136,7 @@ func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took
 	return s
 }
 
-// add returns the sum of what two readers met.
+// add returns the sum of two readers' counts.
 func add(a, b records.Counts) records.Counts {
 	a.Messages += b.Messages
 	a.Records += b.Records

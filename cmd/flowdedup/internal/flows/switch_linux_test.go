@@ -25,8 +25,8 @@ type openVSwitch struct {
 	dir string
 }
 
-// newOpenVSwitch makes a switch of several bridges, behind each other at pairs of
-// interfaces. What is sent out of left0 enters the first.
+// newOpenVSwitch makes a switch of several bridges, behind each other at pairs of interfaces.
+// Packets sent out of left0 enter the first.
 func newOpenVSwitch(t *testing.T, bridges int) *openVSwitch {
 	t.Helper()
 	s := &openVSwitch{t, t.TempDir()}
@@ -37,7 +37,7 @@ func newOpenVSwitch(t *testing.T, bridges int) *openVSwitch {
 	s.run("ovsdb-tool", "create", s.path("conf.db"), schema)
 	s.daemon("ovsdb-server", s.path("conf.db"), "--remote=punix:"+s.path("db.sock"))
 	s.set("--no-wait", "init")
-	// Flows are told of soon after they end.
+	// Flows are reported soon after they end.
 	s.set("--no-wait", "set", "Open_vSwitch", ".", "other_config:max-idle=500")
 	s.daemon("ovs-vswitchd", "unix:"+s.path("db.sock"))
 	for n := range bridges + 1 {
@@ -86,9 +86,9 @@ func (s *openVSwitch) set(args ...string) {
 	s.run("ovs-vsctl", append([]string{"--db=unix:" + s.path("db.sock")}, args...)...)
 }
 
-// TestFlowsOpenVSwitch relays what the bridges of Open vSwitch export of one path: the
-// records of one stay, and tell of every packet. With IPFIX each bridge tells of packets as
-// they come and as they leave.
+// TestFlowsOpenVSwitch relays the exports of the bridges of Open vSwitch on one path: the
+// records of one stay, and cover every packet. With IPFIX each bridge reports packets as they
+// come and as they leave.
 func TestFlowsOpenVSwitch(t *testing.T) {
 	if os.Getenv("FLOWDEDUP_EXPORTERS") == "" {
 		t.Skip("takes 20 s: make test SUITE=exporters")
@@ -114,7 +114,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 			config: []string{"sampling=1", "cache_active_timeout=60", "cache_max_flows=4096"}, points: 2 * bridges,
 			told: amount{all.Packets + others, all.Bytes}, kept: all,
 		},
-		// What is kept is not told, as samples have no times but those of their arrival.
+		// Kept records are not compared, as samples have only their times of arrival.
 		"sflow": {
 			config: []string{"sampling=1", "header=128", "polling=0"}, points: bridges,
 			told: amount{all.Packets + others, all.Bytes + (ethernet+checksum)*all.Packets + (ethernet+arp+checksum)*others},
@@ -135,7 +135,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 			through(t, "left0", fmt.Sprintf("right%d", bridges), frames)
 			if table == "ipfix" {
 				for n := range bridges {
-					s.set("clear", "bridge", bridge(n), table) // which tells of what it has
+					s.set("clear", "bridge", bridge(n), table) // which makes it report its flows
 				}
 			}
 			wait.Until(t, "records of every packet", func() bool { return r.total("bytes") >= uint64(c.points)*c.told.Bytes })

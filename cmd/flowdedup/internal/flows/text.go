@@ -49,21 +49,21 @@ func writeText(w io.Writer, s *Summary) error {
 	return err
 }
 
-// flowNotes describes what the user may not expect in the input.
+// flowNotes describes anomalies of the input.
 func flowNotes(s *Summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
 		show.Note{Count: s.Undecodable, What: "undecodable"},
-		show.Note{Count: s.Other, What: "other events passed over"},
-		show.Note{Count: s.Untimed, What: "in no window for want of a time"},
+		show.Note{Count: s.Other, What: "other events skipped"},
+		show.Note{Count: s.Untimed, What: "without a time, in no window"},
 		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
-		show.Note{Count: s.Late, What: "late, or of times to come, and not counted"},
+		show.Note{Count: s.Late, What: "too late or ahead of time, not counted"},
 		show.Note{Count: s.Early, What: "written early for want of memory"},
-		show.Note{Count: s.Lost, What: "lost on their way"},
+		show.Note{Count: s.Lost, What: "lost in transit"},
 		show.Note{Count: s.Dropped, What: "datagrams dropped"},
 		show.Note{Count: s.Replayed, What: "messages that came again"},
 		show.Note{Count: s.Restarts, What: "restarts of exporters"},
-		show.Note{Count: s.Reassembled, What: "datagrams out of IP fragments"},
+		show.Note{Count: s.Reassembled, What: "datagrams reassembled from IP fragments"},
 		show.Note{Count: s.Fragments, What: "IP fragments of which others are missing"},
 		show.Note{Count: s.Sampled, What: "of sampled packets"},
 	)

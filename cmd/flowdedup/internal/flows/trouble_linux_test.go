@@ -179,8 +179,8 @@ func lossy(t *testing.T, address string, drops func(n int) bool) (dropped func()
 	}
 }
 
-// TestFlowsLoss loses one message in a hundred of each exporter, other ones of each. What
-// was in them is told by another exporter, and counted as lost to the exporter.
+// TestFlowsLoss loses one message in a hundred of each exporter, other ones of each. Their
+// content is reported by another exporter, and counted as lost of this one.
 func TestFlowsLoss(t *testing.T) {
 	const exporters = 3
 	flows := uint64(9000)
@@ -217,8 +217,8 @@ func TestFlowsLoss(t *testing.T) {
 	}
 }
 
-// TestFlowsRestart has exporters start again, with other sequence numbers and another
-// uptime. Nothing is lost, and what both tell of stays once.
+// TestFlowsRestart has exporters start again, with other sequence numbers and another uptime.
+// Nothing is lost, and flows that both report stay once.
 func TestFlowsRestart(t *testing.T) {
 	const exporters = 2
 	for version, want := range map[string]uint64{"5": 36 + 10, "9": 73 + 20, "10": 73 + 20} {

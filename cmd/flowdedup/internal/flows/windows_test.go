@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// TestWildTimes counts the records of a good exporter beside those of a sender who chooses
+// TestWildTimes counts the records of a good exporter together with a sender's that chooses
 // times at random: all of the good ones count, and few windows are open.
 func TestWildTimes(t *testing.T) {
 	const now, budget = int64(1_700_000_000_000_000_000), 4 << 20

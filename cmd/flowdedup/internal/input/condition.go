@@ -39,7 +39,7 @@ func ParseCondition(text string) (Condition, error) {
 // None reports whether the condition is the zero value.
 func (c *Condition) None() bool { return c.Interface == "" && c.Input == "" && c.Filter.All() }
 
-// String returns what ParseCondition reads, "" for none.
+// String returns the condition as ParseCondition reads it, "" for none.
 func (c *Condition) String() string {
 	switch {
 	case c.Interface != "":

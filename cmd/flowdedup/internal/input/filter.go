@@ -66,12 +66,12 @@ type Wanted struct {
 	bits []uint64
 }
 
-// NewWanted makes the filter of a stream. Warn is that of MatcherConfig.
+// NewWanted makes the filter of a stream. warn is as in MatcherConfig.
 func NewWanted(filter bpf.Filter, warn func(error)) *Wanted {
 	return &Wanted{Matcher: NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: filter}, Warn: warn})}
 }
 
-// Keep removes the other packets from the next batch of the stream. Its errors are those of
+// Keep removes the other packets from the next batch of the stream. Its errors come from
 // Admit.
 func (w *Wanted) Keep(ctx context.Context, b *capture.Batch) error {
 	if err := w.Admit(ctx, b); err != nil {

@@ -21,8 +21,8 @@ import (
 // evenBytes accepts frames that begin with an even octet.
 var evenBytes = bpf.Filter{Program: []xbpf.RawInstruction{{Op: 48}, {Op: 69, Jt: 1, K: 1}, {Op: 6, K: 1}, {Op: 6}}}
 
-// octets returns a batch of frames of one octet each, 0 and up, with blocks that so many
-// of them precede.
+// octets returns a batch of frames of one octet each, 0 and up, with blocks, each behind a
+// number of them.
 func octets(n int, before ...uint32) *capture.Batch {
 	b := &capture.Batch{Interfaces: make([]capture.Interface, 1)}
 	for i := range n {

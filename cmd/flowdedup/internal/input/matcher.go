@@ -16,14 +16,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/bpf"
 )
 
-// snapLen is what programs return for a match. Only zero or not zero matters.
+// snapLen is the value that programs return for a match. Only zero or not zero matters.
 const snapLen = 262144
 
 // maxLinkTypes is how many link types an expression is compiled for. Each costs a process
 // and milliseconds, and only a hostile file has more of them.
 const maxLinkTypes = 64
 
-// MatcherConfig says what a Matcher looks for.
+// MatcherConfig has the condition of a Matcher.
 type MatcherConfig struct {
 	Flag      string // of the condition; errors begin with it
 	Condition Condition
@@ -211,7 +211,7 @@ func (m *Matcher) ofLink(ctx context.Context, link capture.LinkType) (*test, err
 	return t, nil
 }
 
-// compile makes the machine of a test. The error is that of a compiler that cannot be run.
+// compile makes the machine of a test. It fails if the compiler cannot be run.
 func (m *Matcher) compile(ctx context.Context, t *test) error {
 	program, err := m.cfg.Condition.Filter.For(ctx, t.link, snapLen, "")
 	if errors.Is(err, bpf.ErrExpression) {

@@ -214,8 +214,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNoCompiler checks that the advice about --bpf-file is given for --filter alone, and
-// that conditions about places need no compiler.
+// TestNoCompiler checks that the advice about --bpf-file is given only for --filter, and that
+// conditions about places need no compiler.
 func TestNoCompiler(t *testing.T) {
 	t.Setenv("PATH", "")
 	for _, flag := range []string{filterFlag, "--only"} {

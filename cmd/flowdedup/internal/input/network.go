@@ -62,7 +62,7 @@ func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings)
 	return s, nil
 }
 
-// openArrivals opens inputs of which some arrive. Its errors are those of inputs.
+// openArrivals opens inputs of which some arrive. Its errors come from inputs.
 func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (to *pcapfile.Arrivals, receivers []*pcapoverip.Receiver, failed []error) {
 	var origins []origin
 	var opened []string
@@ -110,8 +110,8 @@ func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *w
 	return o, err
 }
 
-// broken reports a stream that broke off while others go on. One that never was a capture
-// is no damage of what is read.
+// broken reports a stream that broke off while others go on. A stream that never was a capture
+// does not count as damage.
 func (w *warnings) broken(err error) {
 	var in *capture.InputError
 	if !capture.IsUnread(err) || errors.As(err, &in) && in.Header {
@@ -142,7 +142,7 @@ func (p *pipe) Next(b *capture.Batch) (err error) {
 // Inputs returns the one name.
 func (p *pipe) Inputs() []string { return []string{p.name} }
 
-// Offset returns zeros: the progress of a pipe tells nothing of its end.
+// Offset returns zeros: the end of a pipe is unknown.
 func (p *pipe) Offset() (done, total int64) { return 0, 0 }
 
 // Size returns 0: unknown.

@@ -103,7 +103,7 @@ func repeated(names []string, name string) bool {
 	return i >= 0 && slices.Contains(names[i+1:], name)
 }
 
-// opened are the sources of the inputs, and the errors of those that could not be opened.
+// opened are the sources of the inputs, and the errors of inputs that could not be opened.
 type opened struct {
 	sources []capture.Source
 	failed  []error

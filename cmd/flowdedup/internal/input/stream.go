@@ -26,8 +26,8 @@ type Stream struct {
 	wanted   func(b *capture.Batch, i int) bool
 	admit    func(ctx context.Context, b *capture.Batch) error // nil for nothing
 	read     uint64                                            // packets
-	filtered uint64                                            // those of them that the filter removed
-	unwanted uint64                                            // those that wanted did
+	filtered uint64                                            // packets of these that the filter removed
+	unwanted uint64                                            // packets that wanted did
 
 	sorter     *pcapfile.Sorter // src if packets are sorted, else nil
 	receivers  []*pcapoverip.Receiver
@@ -73,7 +73,7 @@ func (s *Stream) Late() *uint64 {
 	return &late
 }
 
-// Unsorted returns what could not be sorted, nil if packets are not sorted.
+// Unsorted counts the packets that could not be sorted, nil if packets are not sorted.
 func (s *Stream) Unsorted() *pcapfile.SortStats {
 	if s.sorter == nil {
 		return nil
@@ -110,7 +110,7 @@ type filteredTask struct {
 
 var _ pipeline.Admitter = (*filteredTask)(nil)
 
-// Admit prepares to filter a batch, and for what Stream.Admit says.
+// Admit prepares to filter a batch, and does as Stream.Admit says.
 func (t *filteredTask) Admit(b *capture.Batch) {
 	t.err = nil
 	if f := t.stream.filter; f != nil {
@@ -204,9 +204,9 @@ func (s *Stream) Close() error {
 // Damaged reports whether inputs were damaged. err is the error of Each.
 func (s *Stream) Damaged(err error) bool { return s.warnings.damaged() || capture.IsDamage(err) }
 
-// warnings passes on warnings about damage that did not end an input, and remembers that
-// there were any. A reading goroutine may still run when the stream is closed, so
-// warnings drops what comes after that.
+// warnings passes on warnings about damage that did not end an input, and remembers that there
+// were any. A reading goroutine may still run when the stream is closed, so warnings drops
+// later ones.
 type warnings struct {
 	mu        sync.Mutex
 	emit      func(error)

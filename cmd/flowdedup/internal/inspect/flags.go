@@ -37,15 +37,15 @@ func Command(e *cli.Env) *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] INPUT... | -i IFACE",
-		Short: "Say whether and how captures are duplicated, and what to run",
-		Long: `Say how many packets of captures or of live traffic are copies, between which
-points and how late they come, in what they differ, and which equal packets
-are no copies. Recommend how to de-duplicate, with a command to run, or not to.
+		Short: "Report whether and how captures are duplicated, and what to run",
+		Long: `Report how many packets of captures or of live traffic are copies, between
+which points, with which delays and differences, and which equal packets are no
+copies. Recommend a command that de-duplicates, or not to.
 
 Packets are compared as widely as makes sense: by the innermost IP header, as
---identity inner does, without checksums that were left to a network card.
-Once a packet was captured in part, the first 64 bytes are compared, too. The
-recommendation takes the narrowest identity that finds the same copies.
+--identity inner does, without checksums that a network card fills in. Once a
+packet was truncated, the first 64 bytes are compared, too. The recommendation
+takes the narrowest identity that finds the same copies.
 
 A point is an interface with the VLAN tags and tunnels (VXLAN, GENEVE, GRE,
 ERSPAN) of a packet. The matrix counts the copies first seen at one point and
@@ -59,7 +59,7 @@ Nothing is written or removed. One pass, in constant memory.`,
 		Example: `  # is this capture duplicated, and how?
   flowdedup inspect span.pcapng
 
-  # what to run for Suricata, which reads what is kept
+  # what to run for Suricata, which reads the kept packets
   flowdedup inspect span.pcapng --for suricata
 
   # the same as a page, to show to others
@@ -77,7 +77,7 @@ Nothing is written or removed. One pass, in constant memory.`,
   # what a cloud mirrors here
   flowdedup inspect -i vxlan://:4789 --duration 1m
 
-  # run what is recommended
+  # run the recommended command
   flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("interface") && len(f.named.All(args)) == 0 {
@@ -102,7 +102,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.InterfaceFlags("or a mirror target", cli.CompleteTargets),
 		[]cli.Flag{
 			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.length, "1m", "duration", cli.ParseLength), Words: []string{"10s", "1m", "10m"}, Needs: []string{"interface"}, Help: "how long to capture from -i: 30s, 10m"},
-			{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", f.parseFor), Words: cli.ReaderNames(), Help: "recommend for this reader: " + strings.Join(cli.ReaderNames(), ", ") + "; a duration is that of --duration"},
+			{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", f.parseFor), Words: cli.ReaderNames(), Help: "recommend for this reader: " + strings.Join(cli.ReaderNames(), ", ") + "; a duration sets --duration"},
 		},
 		f.Filter.Flags(),
 		f.RingFlags.Flags(),
@@ -112,7 +112,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.net.Flags(),
 		[]cli.Flag{
 			f.net.MergeFlag(),
-			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "look at equal packets within this time"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
 			f.page.Flag("with the matrix and delays"),
 		},
 		f.RunFlags(),
@@ -159,7 +159,7 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	return errors.Join(f.RingFlags.Check(), f.page.Check(&f.Common), named.Check(), f.net.Check(inputs, false), f.net.CheckMerge(fs, inputs))
 }
 
-// checkSources sorts the values of -i, and rejects what has no meaning for them.
+// checkSources sorts the values of -i, and rejects values without a meaning for them.
 func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
 	if f.source, err = cli.ParseSources(f.Conf.Interfaces); err != nil || len(f.Conf.Interfaces) == 0 {
 		return err
@@ -197,7 +197,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	if len(inputs) == 0 {
 		cfg.Ring = f.RingConfig(cmd, false)
 		cfg.Ring.Interfaces, cfg.Mirror = f.source.Interfaces, f.source.Mirror(&cfg.Ring)
-		if len(f.source.Targets) == 0 { // else the filter is applied to what comes
+		if len(f.source.Targets) == 0 { // else the filter is applied to arriving packets
 			cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &f.Conf)
 		}
 		if err != nil {

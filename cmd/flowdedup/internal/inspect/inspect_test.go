@@ -31,7 +31,7 @@ func runCommand(t *testing.T, r *clitest.InspectResult) uint64 {
 }
 
 // checkCommand checks that the command removes what inspect said. It may also remove packets
-// that are known by a checksum alone, from which inspect concludes nothing.
+// that are known only by a checksum, from which inspect concludes nothing.
 func checkCommand(t *testing.T, r *clitest.InspectResult) {
 	t.Helper()
 	c := &r.Recommendation
@@ -157,7 +157,7 @@ func truthMatrix(t *testing.T, name string) map[string]uint64 {
 	return cells
 }
 
-// TestInspectShared compares with an independent parser, and runs what is recommended.
+// TestInspectShared compares with an independent parser, and runs the recommended command.
 func TestInspectShared(t *testing.T) {
 	t.Parallel()
 	dir := clitest.SharedDir(t)

@@ -36,7 +36,7 @@ func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error)
 	n := newInspector(cfg, nil)
 	defer n.Close()
 	packets := pipeline.New(live)
-	// ctx ends the capture, but not the work on what was captured.
+	// ctx ends the capture, but not the work on captured packets.
 	err = packets.Run(context.WithoutCancel(ctx), cfg.Workers, func() pipeline.Task {
 		t := newTask(n)
 		t.progress = cfg.Input.Progress
@@ -48,7 +48,8 @@ func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error)
 	return s, errors.Join(err, packets.Close())
 }
 
-// openLive opens what is captured. The second result counts what the kernel has dropped.
+// openLive opens the interfaces or targets. The second result counts packets that the kernel
+// dropped.
 func openLive(ctx context.Context, cfg *Config) (live liveSource, dropped func() uint64, err error) {
 	if len(cfg.Mirror.Targets) > 0 {
 		return openMirror(ctx, cfg)
@@ -92,7 +93,7 @@ func droppedBy(all []afpacket.Stats) (sum uint64) {
 	return sum
 }
 
-// matching delivers the packets that match the filter, for which no kernel does that here.
+// matching delivers the packets that match the filter, if no kernel filters them here.
 type matching struct {
 	liveSource
 	wanted *input.Wanted

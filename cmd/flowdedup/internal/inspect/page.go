@@ -85,7 +85,7 @@ func matrixSection(s *Summary) page.Section {
 	return page.Section{Heading: "Where copies come from", Pictures: []page.Picture{heat}, Caption: caption + matrixAdvice(s), Table: &t}
 }
 
-// matrixAdvice says what the matrix means.
+// matrixAdvice interprets the matrix.
 func matrixAdvice(s *Summary) string {
 	same := uint64(0)
 	for i := range s.Matrix {
@@ -112,7 +112,7 @@ func delaySection(s *Summary) page.Section {
 	}
 }
 
-// kindsSection shows in what copies differ.
+// kindsSection shows how copies differ.
 func kindsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Copies by what differs"}
 	t := page.Table{Columns: kindsColumns}
@@ -133,20 +133,20 @@ func kindsSection(s *Summary) page.Section {
 	return section
 }
 
-// pathSection shows what each path of a redundant network lost.
+// pathSection shows the losses of each path of a redundant network.
 func pathSection(s *Summary) page.Section {
-	bars := page.Bars{Title: "Frames that came on the other path alone"}
+	bars := page.Bars{Title: "Frames that came only on the other path"}
 	for _, p := range s.Paths {
 		bars.List = append(bars.List, page.Bar{Name: p.Path, Value: float64(p.Missed), Text: show.Count(p.Missed)})
 	}
 	return page.Section{
 		Heading: "What each path missed", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: pathColumns, Rows: pathRows(s)},
 		Caption: "Each frame should come on both LANs of PRP, and each multicast frame in both directions of an HSR ring. " +
-			"A frame that came on one path alone was lost on the other one, or by its capture.",
+			"A frame that came on only one path was lost on the other one, or by its capture.",
 	}
 }
 
-// repeatsSection shows what must not be removed.
+// repeatsSection shows packets that must not be removed.
 func repeatsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Equal packets that were sent again"}
 	t := page.Table{Columns: repeatsColumns}

@@ -8,14 +8,14 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// Profile is what --for sets for a reader of the kept packets, besides --keep flow. The
+// Profile has the settings of --for for a reader of the kept packets, without --keep flow. The
 // zero value is for no reader.
 type Profile struct {
 	Name          string
 	Strip, Ignore []string
 }
 
-// profileOf returns what --for sets for a reader.
+// profileOf returns the settings of --for for a reader.
 func profileOf(r *cli.Reader) (p Profile) {
 	if !r.IsSet() {
 		return p

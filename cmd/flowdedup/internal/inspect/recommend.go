@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// command returns the command line that does what is recommended.
+// command returns the recommended command line.
 func command(cfg *Config, r *Recommendation) string {
 	words := []string{"flowdedup", "dedup"}
 	if len(cfg.Inputs) == 0 {

@@ -15,10 +15,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
-	// Inputs are captures. Without any, Mirror says what to capture, if it has targets, or
-	// else Ring, for Duration.
+	// Inputs are captures. Without any, Mirror is captured for Duration, if it has targets, or
+	// else Ring.
 	Inputs   []string
 	Input    input.Options
 	Ring     afpacket.Config
@@ -28,16 +28,16 @@ type Config struct {
 	// Config has no Inputs: their names become known when they are opened.
 	inspect.Config
 	Workers int
-	// Flags are those of the command line that choose the packets: the recommended command
+	// Flags are the flags of the command line that choose packets: the recommended command
 	// repeats them.
 	Flags []string
-	// Profile is of the reader of what the command writes.
+	// Profile is for the reader of the command's output.
 	Profile Profile
 }
 
-// Run inspects the inputs, or live traffic until ctx is done. The summary is valid with
-// every error; it has no packets if nothing could be read. Errors are those of
-// input.Stream or of the ring package. The end of ctx is no error of live traffic.
+// Run inspects the inputs, or live traffic until ctx is done. The summary is valid with every
+// error; it has no packets if nothing could be read. Errors come from input.Stream or the ring
+// package. The end of ctx is no error of live traffic.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	begin := time.Now()
 	if len(cfg.Inputs) == 0 {

@@ -15,7 +15,7 @@ func TestInspectSources(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-i tcp://a:1", "as inputs, without -i"},
 		{"-i lo -i vxlan://", "not both at a time"},
-		{"-i vxlan:// --fanout cpu", "--fanout is about interfaces"},
+		{"-i vxlan:// --fanout cpu", "--fanout needs an interface"},
 		{"-i vxlan://:x", "not a target of mirrored traffic"},
 	} {
 		_, errs, code := clitest.Run(append([]string{"inspect"}, strings.Fields(c.args)...)...)

@@ -27,7 +27,7 @@ type Summary struct {
 	Matrix   []traits.Cell     `json:"matrix"`
 	Delays   []traits.Bin      `json:"delays"` // of the whole matrix
 	Points   map[string]uint64 `json:"points"`
-	// Paths are those of redundant networks; empty without.
+	// Paths are the paths of redundant networks; empty without.
 	Paths []inspect.PathCount `json:"paths"`
 	// Checksums count copies that differ in something by point, and by their checksums.
 	Checksums map[string]inspect.Checksums `json:"checksums"`
@@ -44,10 +44,10 @@ type Summary struct {
 	Window      string            `json:"window"`
 	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
 	NonIP       uint64            `json:"non_ip"`
-	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by what they hold
+	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by their content
 	Snapped     uint64            `json:"truncated"`
 	NoTimestamp uint64            `json:"no_timestamp"`
-	// Undecidable and ChecksumOnly are those of inspect.Report.
+	// Undecidable and ChecksumOnly are as in inspect.Report.
 	Undecidable  uint64 `json:"undecidable"`
 	ChecksumOnly uint64 `json:"checksum_only"`
 	Filtered     uint64 `json:"filtered"`
@@ -65,7 +65,7 @@ type Summary struct {
 	Rate        float64       `json:"packets_per_second"`
 }
 
-// Recommendation is what to run.
+// Recommendation is the command to run and its settings.
 type Recommendation struct {
 	Dedup         bool     `json:"dedup"`
 	Identity      string   `json:"identity"`
@@ -78,7 +78,7 @@ type Recommendation struct {
 	For           string   `json:"for"`     // the reader, empty for none
 	Command       string   `json:"command"` // empty if nothing is to be removed
 	Removes       uint64   `json:"removes"`
-	Wrong         uint64   `json:"wrong"` // of those, packets that are no copies
+	Wrong         uint64   `json:"wrong"` // packets of Removes that are no copies
 	Left          uint64   `json:"left"`  // copies that come too late
 	Reasons       []string `json:"reasons"`
 }

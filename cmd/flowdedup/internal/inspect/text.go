@@ -24,7 +24,7 @@ func writeText(w io.Writer, s *Summary) error {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
 	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
-		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "equal to another one, but sent again"}))
+		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "repeated by their senders"}))
 	if s.Filtered > 0 {
 		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
@@ -48,7 +48,7 @@ func writeText(w io.Writer, s *Summary) error {
 	if s.Sampled < 1 {
 		fmt.Fprintf(&t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
-	fmt.Fprintf(&t, "\n  looked at   equal packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
+	fmt.Fprintf(&t, "\n  compared    packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
 	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -59,7 +59,7 @@ func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
 var oneSidedColumns = []show.Column{{Name: "one-sided conversations", Left: true}, {Name: "as captured"}, {Name: "without copies"}}
 
 // oneSidedTable writes the shares of conversations of which an analyzer sees one direction,
-// and what to do about them.
+// with advice.
 func oneSidedTable(t *strings.Builder, s *inspect.OneSided) {
 	if s.Before.Flows == 0 {
 		return
@@ -73,7 +73,7 @@ func oneSidedTable(t *strings.Builder, s *inspect.OneSided) {
 	}
 }
 
-// oneSidedAdvice says what to do about one-sided conversations, if there are any.
+// oneSidedAdvice gives advice about one-sided conversations, if there are any.
 func oneSidedAdvice(s *inspect.OneSided) string {
 	switch {
 	case s.BeforeByTag.Share() > s.Before.Share():
@@ -86,17 +86,17 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 	return ""
 }
 
-// inspectNotes describes what the user may not expect in the input.
+// inspectNotes describes anomalies of the input.
 func inspectNotes(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
-		show.Note{Count: s.Snapped, What: "captured in part"},
+		show.Note{Count: s.Snapped, What: "truncated"},
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
-		show.Note{Count: s.Undecidable, What: "captured in too small a part to find copies"},
-		show.Note{Count: s.ChecksumOnly, What: "equal ones known by a checksum alone"},
+		show.Note{Count: s.Undecidable, What: "truncated too short to find copies"},
+		show.Note{Count: s.ChecksumOnly, What: "known to be equal only by a checksum"},
 		show.Note{Count: s.Dropped, What: "dropped by the kernel"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
-		show.Note{Count: s.Uncounted, What: "of too many points to be told apart"},
+		show.Note{Count: s.Uncounted, What: "of points that the matrix has no room for"},
 	)
 	if s.Damaged {
 		notes = strings.TrimPrefix(notes+", damaged input", ", ")
@@ -162,7 +162,7 @@ func pathTable(t *strings.Builder, s *Summary) {
 var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {Name: "missed"}, {Name: "share"}}
 
 // pathRows says how many frames came on each path of a redundant network, and how many came
-// on the other one alone.
+// only on the other one.
 func pathRows(s *Summary) (rows [][]string) {
 	for _, p := range s.Paths {
 		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), show.Share(p.Missed, p.Frames+p.Missed)})
@@ -189,7 +189,7 @@ func repeatsRow(s *Summary, name string) []string {
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
-// recommendation writes what to run, and why.
+// recommendation writes the recommended command, and why.
 func recommendation(t *strings.Builder, s *Summary) {
 	r := &s.Recommendation
 	switch {
@@ -201,7 +201,7 @@ func recommendation(t *strings.Builder, s *Summary) {
 		fmt.Fprintf(t, "\nRecommended:\n\n    %s\n\n", r.Command)
 		fmt.Fprintf(t, "  removes     %s packets; %s of them are no copies\n", show.Count(r.Removes), show.Count(r.Wrong))
 		if s.ChecksumOnly > 0 {
-			fmt.Fprintf(t, "              and at most %s that are known by a checksum alone\n", show.Count(s.ChecksumOnly))
+			fmt.Fprintf(t, "              and at most %s are known by a checksum only\n", show.Count(s.ChecksumOnly))
 		}
 	}
 	title := "because"

@@ -14,12 +14,12 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// liveCapture is what a run needs of a capture.
+// liveCapture is a capture as a run uses it.
 type liveCapture interface {
 	capture.Source
 	// Start lets packets in.
 	Start() error
-	// Stop ends the capture: Next delivers what was captured before, then io.EOF.
+	// Stop ends the capture: Next delivers packets captured before, then io.EOF.
 	Stop()
 	// Stats may be called by any goroutine, also after Close.
 	Stats() []afpacket.Stats
@@ -62,8 +62,8 @@ func openInterfaces(cfg *Config, log *slog.Logger) (liveCapture, error) {
 	return c, nil
 }
 
-// matching delivers the packets of a capture that match the filter of the run, for which
-// no kernel does that.
+// matching delivers the packets of a capture that match the filter of the run, if no kernel
+// filters them.
 type matching struct {
 	networks
 	wanted *input.Wanted

@@ -151,7 +151,7 @@ func TestLivePrefer(t *testing.T) {
 	for _, f := range last {
 		want = append(want, string(f.Bytes()))
 	}
-	// The packet that came alone has no place among those of the other interface.
+	// The packet that came once has no place among the packets of the other interface.
 	if i := slices.Index(got, want[0]); i > 0 {
 		got = slices.Concat(got[i:i+1], got[:i], got[i+1:])
 	}

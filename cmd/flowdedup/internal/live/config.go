@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
 	// Inputs names all inputs: the interfaces of Ring, Addresses, and the targets of Mirror.
 	Inputs []string
@@ -33,13 +33,13 @@ type Config struct {
 	// XDP captures through AF_XDP, if it is not nil. Run takes from Ring what both have,
 	// except filters.
 	XDP *xdp.Config
-	// Filter is the source of Ring.Filters and XDP.Filter, and of what is wanted from
-	// addresses and targets.
+	// Filter is the source of Ring.Filters and XDP.Filter, and of the filter for addresses and
+	// targets.
 	Filter bpf.Filter
 	// Dedup configures the filter; its inputs and outputs are ignored.
 	Dedup dedup.Config
-	// Distinct says what is counted: nothing without keys. Its inputs, rows and sightings
-	// are ignored. Addresses are those of the headers that identities begin with.
+	// Distinct configures the counts: none without keys. Its inputs, rows and sightings are
+	// ignored. Addresses are taken from the headers that identities begin with.
 	Distinct count.Config
 
 	// Output and Duplicates are files, "-", or addresses of package pcapoverip, for kept and
@@ -47,9 +47,9 @@ type Config struct {
 	Output, Duplicates string
 	// Forward are interfaces, and Others further addresses, that kept packets are sent to.
 	Forward, Others []string
-	// Balance and Spread are those of sink.Config.
+	// Balance and Spread are as in sink.Config.
 	Balance, Spread bool
-	// TLS is that of addresses; nil for none.
+	// TLS is for addresses; nil for none.
 	TLS *pcapoverip.TLS
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
@@ -72,7 +72,7 @@ type Config struct {
 	// KeyGiven says that the user gave the secret, which then is not saved.
 	KeyGiven bool
 
-	// Learn says how the run finds out what to remove; its zero value leaves that to Dedup.
+	// Learn configures the choice of copies to remove; its zero value leaves it to Dedup.
 	Learn LearnConfig
 
 	User     string        // to become once everything is open; "" stays

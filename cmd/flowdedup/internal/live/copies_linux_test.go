@@ -147,7 +147,7 @@ func TestLiveForward(t *testing.T) {
 	frames := burst(n, func(f *liveFrame) { f.TTL -= 2 })
 	sendTo(t, "right", frames...)
 	s := r.finish()
-	if s.Duplicates != n || s.Forward["sent"] != float64(n) {
+	if s.Duplicates != n || s.Forwards[0]["sent"] != float64(n) {
 		t.Errorf("%+v", s)
 	}
 	sensor.finish()

@@ -106,7 +106,7 @@ func leave(t *testing.T, from *os.File) {
 	}
 }
 
-// leaveAfter reads so many packets from a pipe and closes it.
+// leaveAfter reads packets from a pipe and closes it.
 func leaveAfter(t *testing.T, from *os.File, packets int) {
 	t.Helper()
 	src, err := pcapfile.NewReader(from, "pipe", pcapfile.Options{})

@@ -84,21 +84,19 @@ then are written, files are completed and the summary is printed. --count and
 --duration end it with 0. Without --wait an interface that goes down ends it
 with 1.
 
-Where packets are written or forwarded, those of a conversation come from one
-capture point, for analyzers to which a VLAN or an interface is part of a flow.
+If packets are written or forwarded, all packets of a conversation are taken
+from one capture point, for analyzers that key flows by VLAN or interface.
 --prefer EXPR keeps the copy that matches; EXPR is a filter expression or
-interface NAME. Where copies may differ in checksums or length, whole packets
-with right checksums are written before others, unless --prefer first is given.
-A packet for which a better copy may come leaves up to --hold
-later, and others in their order behind it; with one capture point none waits.
---keep first keeps the first of equal packets, and nothing ever waits.
-"flowdedup dedup --help" says more about these flags, and about --within,
---only, --protect and --strip.
+interface NAME. If copies may differ in checksums or length, whole packets with
+right checksums take precedence, unless --prefer first is given. A packet waits
+up to --hold if a better copy may come, and later packets wait behind it. With
+one capture point no packet waits. --keep first keeps the first of equal
+packets, and none waits. "flowdedup dedup --help" says more about these flags,
+and about --within, --only, --protect and --strip.
 
 --learn 1m inspects packets for a minute, as "flowdedup inspect" does, and
-passes all on until then. It chooses --identity, --window, --ignore and
---across, or goes on passing all packets if there are no copies. It inspects
-again each hour.
+keeps all of them. It then chooses --identity, --window, --ignore and --across,
+or still keeps all packets if there are no copies. It inspects again each hour.
 
 --capture xdp takes packets from the driver (AF_XDP), which costs the kernel
 less. The host does not get them, so it is for interfaces of a tap or a SPAN
@@ -154,8 +152,8 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			f.net.MergeFlag(),
 			{Name: "forward", Group: cli.GroupOutput, To: &f.forward, Complete: cli.CompleteInterfaces, Help: "send kept packets out of `IFACE`; may be repeated"},
-			{Name: "balance", Group: cli.GroupOutput, To: cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), Words: []string{"conversation"}, Help: "conversation: to one of several outputs each, not to all"},
-			{Name: "on-failure", Group: cli.GroupOutput, To: cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), Words: []string{"spread", "drop"}, Needs: []string{"balance: without it every output gets every packet"}, Help: "of --balance: spread the share of an output that fails, or drop it"},
+			{Name: "balance", Group: cli.GroupOutput, To: cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), Words: []string{"conversation"}, Help: "conversation: send each conversation to one of several outputs, not to all"},
+			{Name: "on-failure", Group: cli.GroupOutput, To: cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), Words: []string{"spread", "drop"}, Needs: []string{"balance: without it every output gets every packet"}, Help: "with --balance: spread the share of a failed output over the others, or drop it"},
 		},
 		f.CompareFlags.Flags(),
 		f.KeepFlags.Flags(),
@@ -167,7 +165,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.learnFlags(),
 		f.KeyFlags.Flags(cli.KeysOfPackets),
 		[]cli.Flag{
-			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters, beyond which they sample (default: 1/8 of memory or of the cgroup's limit)"},
+			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters together; they sample keys beyond it (default: 1/8 of memory or of the cgroup's limit)"},
 			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
 		},
 		f.save.Flags("DIR", "of: what to count"),
@@ -176,7 +174,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), Help: "report the past --every this often (0: never)"},
 			{Name: "state", Group: cli.GroupOutput, To: &f.state, Not: []string{"method=exact: it cannot be saved: use --method timed"}, Help: "save the run to `FILE`, and resume from it"},
-			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state, besides at the end"},
+			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
 			f.stateMismatch.Flag(),
 			{Name: "user", Short: "Z", Group: cli.GroupAdvanced, To: &f.user, Help: "become user `NAME` (or UID, UID:GID) once interfaces are open"},
 			{Name: "count", Short: "c", Group: cli.GroupInput, To: &f.packets, Help: "stop after `N` packets"},
@@ -225,7 +223,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	return named.Check()
 }
 
-// checkSources sorts the values of -i, and rejects what has no meaning for them.
+// checkSources sorts the values of -i, and rejects values without a meaning for them.
 func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
 	if f.sources, err = cli.ParseSources(f.Conf.Interfaces); err != nil {
 		return err
@@ -257,7 +255,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	}
 	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	switch {
-	case len(f.sources.Interfaces) == 0: // the filter is applied to what comes
+	case len(f.sources.Interfaces) == 0: // the filter is applied to arriving packets
 	case f.XDP() != nil:
 		cfg.XDP = f.XDP()
 		cfg.XDP.Filter, err = f.Filter.ForFrames(cmd.Context())
@@ -298,7 +296,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	return cli.NameInterfaces(err)
 }
 
-// config returns what to run.
+// config returns the configuration of the run.
 func (f *flags) config(cmd *cobra.Command) Config {
 	if f.reports == "" {
 		f.reports = "-"
@@ -308,7 +306,7 @@ func (f *flags) config(cmd *cobra.Command) Config {
 		past = f.Every
 	}
 	if len(f.forward) > 0 && !cmd.Flags().Changed("workers") {
-		f.Workers = 1 // sending is one thread's, and what packets wait for
+		f.Workers = 1 // one thread sends, and packets wait for it
 	}
 	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
 	filter := f.CompareFlags.Config(cmd, &f.Common)
@@ -339,7 +337,7 @@ func (f *flags) budget() int {
 	return f.distinctMemory
 }
 
-// warnDropped reports what the kernel dropped and what was not forwarded.
+// warnDropped reports packets that the kernel dropped or that were not forwarded.
 func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
@@ -347,14 +345,14 @@ func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 				n.Name, n.Dropped, n.Received, bufferOf(n)))
 		}
 	}
-	for _, n := range s.forwards() {
+	for _, n := range s.Forwards {
 		if lost := n.Skipped() + n.Lost; lost > 0 {
 			e.Warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
 		}
 	}
 }
 
-// bufferOf names what packets wait in.
+// bufferOf names the buffer that packets wait in.
 func bufferOf(n *Interface) string {
 	if n.Network != nil && n.Mirrored != nil {
 		return "socket"

@@ -77,7 +77,7 @@ func awaitHealth(t *testing.T, address, reason string) {
 // forwarded returns how many packets a run sent or failed to send.
 func (s *liveSummary) forwarded(reasons ...string) (n uint64) {
 	for _, reason := range reasons {
-		n += uint64(s.Forward[reason].(float64))
+		n += uint64(s.Forwards[0][reason].(float64))
 	}
 	return n
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// countsEvery is how often a site looks for new files of counts, and tries again what
-	// did not arrive.
+	// countsEvery is how often a site looks for new files of counts, and sends again files
+	// that did not arrive.
 	countsEvery = 5 * time.Second
 	// countsTime is how long the hub may take for a piece.
 	countsTime = 5 * time.Second
@@ -108,7 +108,7 @@ func (s *countsSender) waiting() (names []string, err error) {
 	return names, nil
 }
 
-// sendAll sends what the hub may lack. It warns once of what goes wrong.
+// sendAll sends files that the hub may lack. It warns once of a failure.
 func (s *countsSender) sendAll(ctx context.Context) {
 	names, err := s.waiting()
 	for _, name := range names {

@@ -103,20 +103,20 @@ type liveSummary struct {
 	ChecksumPreferred   *int              `json:"checksum_preferred"`
 	WholePreferred      *int              `json:"whole_preferred"`
 	Reasons             map[string]uint64 `json:"differences"`
-	Forward             map[string]any    `json:"forward"`
 	Forwards            []map[string]any  `json:"forwards"`
 	Outputs             []struct {
-		Output        string
-		Packets, Lost uint64
+		Output  string
+		Packets uint64 `json:"packets_out"`
+		Lost    uint64
 	} `json:"outputs"`
 	Matrix []struct {
 		First, Copy string
 		Count       uint64 `json:"duplicates"`
 	} `json:"matrix"`
 	Learned struct {
-		Decisions, Passed uint64
-		Dedup             bool
-		Identity          string
+		Decisions, Unjudged uint64
+		Dedup               bool
+		Identity            string
 	} `json:"learned"`
 }
 

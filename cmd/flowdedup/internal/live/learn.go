@@ -24,7 +24,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// LearnConfig says how a run finds out itself what to remove. The zero value does not.
+// LearnConfig configures how a run learns what to remove. With the zero value it does not.
 type LearnConfig struct {
 	// For is how long packets are inspected before each decision. Until the first one all
 	// packets are kept.
@@ -46,7 +46,7 @@ type phase struct {
 	before *phase
 }
 
-// learner decides what is removed. Its methods are called in the order of the stream,
+// learner decides which copies are removed. Its methods are called in the order of the stream,
 // except inspected.
 type learner struct {
 	run *runner
@@ -65,8 +65,8 @@ type learner struct {
 	old      *phase // closed at the next decision, when no worker has it any more
 }
 
-// decision is what is done next, with what has been made for it; detector is nil if
-// nothing changes.
+// decision is the next configuration, with the parts made for it; detector is nil if nothing
+// changes.
 type decision struct {
 	choice
 	learned  monitor.Learned
@@ -75,7 +75,7 @@ type decision struct {
 	err      error
 }
 
-// choice is what an inspection chooses.
+// choice has the settings that an inspection chooses.
 type choice struct {
 	dedup, across bool
 	identity      identity.Kind
@@ -93,7 +93,7 @@ func newLearner(r *runner) *learner {
 	return l
 }
 
-// tick does what is due.
+// tick begins and ends inspections that are due.
 func (l *learner) tick(now time.Time) {
 	if l == nil {
 		return
@@ -124,7 +124,7 @@ func (l *learner) begin(now time.Time) {
 	l.log.Info("inspecting packets to learn what to remove", "for", l.cfg.For)
 }
 
-// end ends an inspection. What it decides is made ready beside the work on packets.
+// end ends an inspection. Its decision is prepared concurrently with the work on packets.
 func (l *learner) end(inspector *measure.Inspector) {
 	l.inspector.Store(nil)
 	l.learned.Inspecting = false
@@ -135,8 +135,7 @@ func (l *learner) end(inspector *measure.Inspector) {
 	l.decide(d)
 }
 
-// decide makes ready what a decision needs, if it changes something. A filter takes long to
-// make, if it is large.
+// decide prepares a decision, if it changes something. A large filter takes long to make.
 func (l *learner) decide(d *decision) {
 	l.deciding = true
 	if d.choice == l.last && l.learned.Decisions > 0 {
@@ -167,7 +166,7 @@ func choiceOf(r *measure.Recommendation) choice {
 	}
 }
 
-// config returns the configuration that does what was chosen.
+// config returns the configuration of a choice.
 func (l *learner) config(c *choice) *dedup.Config {
 	cfg := l.run.cfg.Dedup
 	if !c.dedup {
@@ -199,7 +198,7 @@ func passAll(cfg *dedup.Config) {
 // follow makes a decision take effect.
 func (l *learner) follow(d *decision, now time.Time) {
 	if d.err != nil {
-		l.log.Error("what was learned cannot be used, so nothing changes", "error", d.err)
+		l.log.Error("the recommendation cannot be used, so nothing changes", "error", d.err)
 		return
 	}
 	passed, decisions := l.learned.Passed, l.learned.Decisions
@@ -247,7 +246,7 @@ func (l *learner) close() error {
 	return l.closeOld()
 }
 
-// state returns what was learned; nil without learning.
+// state returns the state of learning; nil without learning.
 func (l *learner) state() *monitor.Learned {
 	if l == nil {
 		return nil

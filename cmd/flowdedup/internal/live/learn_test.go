@@ -42,8 +42,8 @@ func (s sighting) bytes() []byte {
 	return append(append(f[:12:12], 0x81, 0, 0, s.vlan), f[12:]...)
 }
 
-// scripted delivers a stream in batches of random size, and decides at random what is done
-// with the next ones.
+// scripted delivers a stream in batches of random size, and decides at random how to treat the
+// next ones.
 type scripted struct {
 	liveCapture
 	rng    *rand.Rand

@@ -191,7 +191,7 @@ func (a *arriving) Close() error {
 	return nil
 }
 
-// grace is how long a window stays open after its end: many times what delays packets.
+// grace is how long a window stays open after its end: many times the delay of packets.
 func (c *Config) grace() time.Duration {
 	d := max(grace, 2*c.Ring.BlockTimeout)
 	if c.merges() {

@@ -122,8 +122,8 @@ func TestLiveSilent(t *testing.T) {
 	}
 }
 
-// TestLiveMirror removes copies among VNIs, each a capture point, beside an interface and a
-// peer, and resumes.
+// TestLiveMirror removes copies among VNIs, each a capture point, together with an interface
+// and a peer, and resumes.
 func TestLiveMirror(t *testing.T) {
 	t.Parallel()
 	lab(t, "left right")
@@ -178,10 +178,10 @@ func TestLiveNetworkRefusals(t *testing.T) {
 		{"-i foo://", exitUsage, "-i foo://: name an interface, tcp://HOST:PORT"},
 		{"-i vxlan://:x", exitUsage, "not a target of mirrored traffic"},
 		{"-i vxlan:// -i vxlan://", exitUsage, "named twice"},
-		{"-i vxlan:// --fanout cpu", exitUsage, "--fanout is about interfaces"},
+		{"-i vxlan:// --fanout cpu", exitUsage, "--fanout needs an interface"},
 		{"-i vxlan:// --merge-wait 1s", exitUsage, "--merge-wait needs"},
 		{"-i lo --merge-wait 1s", exitUsage, "--merge-wait needs"},
-		{"-i tcp-listen://:1 --snaplen 64", exitUsage, "--snaplen is about interfaces"},
+		{"-i tcp-listen://:1 --snaplen 64", exitUsage, "--snaplen needs an interface"},
 		{"-i tcp-listen://:1 --tls-ca x", exitUsage, "needs --tls-cert and --tls-key"},
 		{"-i vxlan:// --tls-ca x", exitUsage, "need tcp:// or tcp-listen://"},
 		{"-i " + at, exitFailed, at + ": address already in use"},

@@ -27,7 +27,7 @@ func replayable(t *testing.T, names []string) (frames [][]byte) {
 	for _, name := range names {
 		src, err := pcapfile.Open(name, pcapfile.Options{Warn: func(error) {}})
 		if err != nil {
-			continue // those that are damaged from the begin
+			continue // captures that are damaged from the beginning
 		}
 		n := 0
 		for b := (capture.Batch{}); n < mostReplayed && src.Next(&b) == nil; {
@@ -142,8 +142,8 @@ func sendReplay(t *testing.T, file string) {
 type replayRun struct {
 	*liveRun
 	identity string
-	of       string // what is counted, with identity inner; empty for nothing
-	files    bool   // what is kept and what is removed is written
+	of       string // the counted keys, with identity inner; "" for none
+	files    bool   // kept and removed packets are written
 	dir      string
 }
 

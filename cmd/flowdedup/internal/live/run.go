@@ -46,9 +46,8 @@ func (r *runner) idleNow() time.Duration {
 	return idle
 }
 
-// Run captures until ctx is done, then processes and writes what was captured before. The
-// summary is valid with every error; its Method is empty if the run ended before
-// everything was open.
+// Run captures until ctx is done, then processes and writes the captured packets. The summary
+// is valid with every error; its Method is empty if the run ended before everything was open.
 //
 // The error is nil if ctx, Config.Packets or Config.Duration ended the run. Otherwise it
 // comes from the ring package, from a pipe whose reader left, or from outputs. An output
@@ -65,7 +64,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 		defer time.AfterFunc(cfg.Duration, r.capture.Stop).Stop()
 	}
 	packets := pipeline.New(limit(r.capture, cfg.Packets))
-	// ctx ends the capture, but not the work on what was captured.
+	// ctx ends the capture, but not the work on captured packets.
 	err = packets.Run(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
 	r.capture.Stop() // a worker may still wait for packets
 	err = errors.Join(err, r.end(), packets.Close())
@@ -76,7 +75,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 // unasked.
 const hubIdle = 2 * time.Millisecond
 
-// runner is what the batches of a run share.
+// runner is shared by the batches of a run.
 type runner struct {
 	cfg      *Config
 	log      *slog.Logger
@@ -96,7 +95,7 @@ type runner struct {
 	ticker   *ticker
 }
 
-// open opens everything that a run needs. What needs privileges comes first.
+// open opens all resources of a run, first those that need privileges.
 func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
@@ -135,8 +134,8 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
-	// Who waits for a hub would hold batches for long. Of those that wait for better copies
-	// there are copies.
+	// A run that waits for a hub would hold batches for long. Packets that wait for better
+	// copies are copied anyway.
 	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
 	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
 		return r, err
@@ -149,7 +148,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 		return r, err
 	}
 	if cfg.User != "" && cfg.Ring.Wait {
-		r.log.Warn("an interface that is captured from cannot be opened again as another user once it was removed; one that goes down and up can")
+		r.log.Warn("as another user an interface that was removed cannot be opened again; one that was only down can")
 	}
 	if err = r.resume(ctx); err != nil {
 		return r, err
@@ -193,8 +192,8 @@ func (r *runner) compile(ctx context.Context) error {
 	return cfg.Compile(ctx, links)
 }
 
-// cachedIndex returns what looks up the index of an interface, 0 for none, at most once a
-// second.
+// cachedIndex returns a function that looks up the index of an interface, 0 for none, at most
+// once a second.
 func cachedIndex() func(name string) uint32 {
 	type found struct {
 		index uint32
@@ -249,7 +248,7 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 	return err
 }
 
-// abort releases what open has opened.
+// abort releases the resources that open has opened.
 func (r *runner) abort() error {
 	var errs []error
 	if r.capture != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// batches is a source of batches of so many packets, with a block before each packet.
+// batches is a source of batches of equal size, with a block before each packet.
 type batches struct {
 	capture.Source
 	sizes   []int

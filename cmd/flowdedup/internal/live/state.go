@@ -35,9 +35,9 @@ type state struct {
 	header   *stateHeader // of the copy in progress, else nil
 	lastPart time.Time    // when the last part was copied
 	writing  sync.WaitGroup
-	ended    atomic.Bool // what is being written has been superseded
+	ended    atomic.Bool // the state being written has been superseded
 
-	mu     sync.Mutex // over what follows
+	mu     sync.Mutex // guards the fields below
 	busy   bool       // memory is reserved, or a file is written
 	next   time.Time  // when the next copy begins
 	status monitor.State
@@ -75,7 +75,7 @@ func (c *Config) settings() []setting {
 		{"--across", strconv.FormatBool(d.Across)},
 	}
 	of, mask4, mask6, vlan, zone := []string(nil), "", "", "", ""
-	for _, k := range c.Distinct.Keys { // they differ in Of alone
+	for _, k := range c.Distinct.Keys { // they differ only in Of
 		of = append(of, k.Kind.String())
 		mask4, mask6, vlan = strconv.Itoa(k.Mask4), strconv.Itoa(k.Mask6), strconv.FormatBool(k.VLAN)
 	}
@@ -218,7 +218,7 @@ func (s *state) background(do func()) {
 	})
 }
 
-// record describes what the run holds now, and points the copy at it.
+// record describes the current state of the run, and points the copy at it.
 func (s *state) record(now time.Time) (*stateHeader, error) {
 	r := s.run
 	s.copy.Reset()

@@ -43,7 +43,7 @@ var ErrState = errors.New("cannot be resumed")
 // setting is a flag that a state depends on, and its value.
 type setting struct{ Flag, Value string }
 
-// stateHeader is what a state file holds besides snapshots.
+// stateHeader is the content of a state file without snapshots.
 type stateHeader struct {
 	Saved    time.Time
 	Settings []setting
@@ -169,7 +169,7 @@ func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 	case given == nil && h.Secret == nil:
 		return fmt.Errorf("%w: it was saved with --key: give the same key", ErrState)
 	case given != nil && h.Secret != nil && !bytes.Equal(h.Secret, given[:]):
-		return fmt.Errorf("%w: it was saved under another key than --key", ErrState)
+		return fmt.Errorf("%w: it was saved with another --key", ErrState)
 	case h.Secret != nil && len(h.Secret) != len(secret.Secret{}):
 		return fmt.Errorf("%w: it is damaged", ErrState)
 	}

@@ -204,7 +204,7 @@ func TestLiveStateRefusals(t *testing.T) {
 		{"snap length", good, []string{"--of", "src", "--snaplen", "96"}, "with --snaplen 0, and this run has 96"},
 		{"interface", good, []string{"--of", "src", "-i", "other"}, "with -i left, and this run has left, other"},
 		{"program", good, []string{"--of", "src", "--bpf-file", all}, "with --bpf-file none, and this run has sha256:"},
-		{"secret", good, []string{"--of", "src", "--key", key}, "under another key"},
+		{"secret", good, []string{"--of", "src", "--key", key}, "with another --key"},
 	} {
 		if err := os.WriteFile(state, c.content, 0o600); err != nil {
 			t.Fatal(err)

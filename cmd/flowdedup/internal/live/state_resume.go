@@ -42,7 +42,7 @@ func (r *runner) resume(ctx context.Context) error {
 	return r.openFilter(ctx, nil, nil)
 }
 
-// closeFilter releases what openFilter has opened.
+// closeFilter releases the resources of openFilter.
 func (r *runner) closeFilter() error {
 	var errs []error
 	if r.phase.Load() != nil {
@@ -99,7 +99,7 @@ func (r *runner) resumeFrom(ctx context.Context) error {
 	return nil
 }
 
-// stateError names the file, and says what the user can do about its content.
+// stateError names the file, and gives advice about its content.
 func stateError(name string, err error) error {
 	if errors.Is(err, snapshot.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrState, err)

@@ -248,7 +248,7 @@ func TestStateFits(t *testing.T) {
 	}{
 		{"the same", settings("1ms", ""), settings("1ms", ""), own[:], nil, ""},
 		{"the same key", settings("1ms"), settings("1ms"), own[:], &own, ""},
-		{"both with a key", settings("1ms"), settings("1ms"), nil, &others, ""}, // snapshots tell
+		{"both with a key", settings("1ms"), settings("1ms"), nil, &others, ""}, // snapshots detect it
 		{"another window", settings("1ms"), settings("2ms"), own[:], nil, "it was saved with --window 1ms, and this run has 2ms"},
 		{"counts", settings("1ms", "src"), settings("1ms", ""), own[:], nil, "it was saved with --of src, and this run has none"},
 		{"no counts", settings("1ms", ""), settings("1ms", "src"), own[:], nil, "it was saved with --of none, and this run has src"},
@@ -256,7 +256,7 @@ func TestStateFits(t *testing.T) {
 		{"a new flag without a value", settings("1ms"), settings("1ms", ""), own[:], nil, ""},
 		{"a flag that is no more", settings("1ms", "src"), settings("1ms"), own[:], nil, "it is from another kind of run"},
 		{"other settings", []setting{{"--refresh", "1ms"}}, settings("1ms"), own[:], nil, "it is from another kind of run"},
-		{"another key", settings("1ms"), settings("1ms"), own[:], &others, "it was saved under another key than --key"},
+		{"another key", settings("1ms"), settings("1ms"), own[:], &others, "it was saved with another --key"},
 		{"without the key", settings("1ms"), settings("1ms"), nil, nil, "it was saved with --key: give the same key"},
 		{"half a key", settings("1ms"), settings("1ms"), own[:9], nil, "it is damaged"},
 	} {

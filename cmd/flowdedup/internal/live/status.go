@@ -21,18 +21,17 @@ type Summary struct {
 	dedup.Summary
 	Interfaces []Interface   `json:"interfaces"`
 	Diffs      traits.Counts `json:"differences"` // of the duplicates sampled
-	// Matrix has the points of these duplicates and of what they copy.
+	// Matrix has the points of these duplicates and of their originals.
 	Matrix []traits.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
 	Late uint64 `json:"late"`
 	// WithoutPorts counts packets in flows whose ports were not captured.
-	WithoutPorts uint64        `json:"without_ports,omitempty"`
-	Forward      *sink.Forward `json:"forward,omitempty"`
-	// Forwards takes the place of Forward if there are several.
-	Forwards []sink.Forward `json:"forwards,omitempty"`
-	// Outputs are those of -w, if there are several.
-	Outputs []sink.Output `json:"outputs,omitempty"`
-	// Learned is what the run found out, nil if it did not try.
+	WithoutPorts uint64 `json:"without_ports,omitempty"`
+	// Forwards are the interfaces of --forward, Outputs the files, pipes and addresses of -w
+	// and --duplicates. Both are empty lists without any.
+	Forwards []sink.Forward `json:"forwards"`
+	Outputs  []sink.Output  `json:"outputs"`
+	// Learned is the result of --learn, nil without it.
 	Learned *monitor.Learned `json:"learned,omitempty"`
 }
 
@@ -95,31 +94,11 @@ func (r *runner) summary() Summary {
 	}
 	s.Heading = version.HeadingOf("live")
 	s.SetStripped(r.outputs)
-	s.setOutputs(r.outputs, len(r.cfg.Others) > 0)
+	s.Forwards, s.Outputs = r.outputs.Forwarded(), r.outputs.List()
 	if r.counter != nil {
 		s.Late, s.WithoutPorts = r.counter.Late(), r.counter.WithoutPorts()
 	}
 	return s
-}
-
-// setOutputs sets what became of packets at each output. several says that there are several
-// -w.
-func (s *Summary) setOutputs(set *sink.Set, several bool) {
-	all := set.Forwarded()
-	if s.Forwards = all; len(all) == 1 {
-		s.Forward, s.Forwards = &all[0], nil
-	}
-	if several {
-		s.Outputs = set.List()
-	}
-}
-
-// forwards returns the state of all interfaces that packets are sent to.
-func (s *Summary) forwards() []sink.Forward {
-	if s.Forward != nil {
-		return []sink.Forward{*s.Forward}
-	}
-	return s.Forwards
 }
 
 // status returns the state of the run. It must not be called while a batch is processed.
@@ -138,7 +117,7 @@ func (r *runner) status(now time.Time) monitor.Status {
 			Fill: sum.Fill, PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Held: sum.Held, Outputs: r.outputs.List(), Forwards: sum.forwards(), State: r.state.show(), Learned: sum.Learned,
+		Held: sum.Held, Outputs: sum.Outputs, Forwards: sum.Forwards, State: r.state.show(), Learned: sum.Learned,
 	}
 	if sum.HubDelay != nil {
 		s.Hub = &monitor.Hub{

@@ -20,8 +20,8 @@ func inUDP(port uint16, content string) []byte {
 	return append(append(b, 0, 0), content...)
 }
 
-// TestLiveStrip takes packets out of tunnels. What is Ethernet is forwarded, all is
-// written.
+// TestLiveStrip takes packets out of tunnels. Ethernet frames are forwarded, and all packets
+// are written.
 func TestLiveStrip(t *testing.T) {
 	t.Parallel()
 	lab(t, "left right", "out sensor")

@@ -37,7 +37,7 @@ func become(name string) error {
 		forbidNewPrivileges,
 	} {
 		if err := step(); errors.Is(err, syscall.EPERM) {
-			return fmt.Errorf("--user %s: not permitted: start as root, or leave --user out and give the program CAP_NET_RAW alone", name)
+			return fmt.Errorf("--user %s: not permitted: start as root, or leave --user out and give the program only CAP_NET_RAW", name)
 		} else if err != nil {
 			return fmt.Errorf("--user %s: %w", name, err)
 		}

@@ -27,7 +27,7 @@ func BenchmarkTask(b *testing.B) {
 	}
 }
 
-// benchCases are what is counted; nil counts nothing.
+// benchCases configure the counts; nil counts nothing.
 var benchCases = map[string]func(*count.Config){
 	"judged":  nil,
 	"windows": func(c *count.Config) { c.Past = 0 },

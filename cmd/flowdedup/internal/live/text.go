@@ -32,7 +32,7 @@ func writeText(w io.Writer, s *Summary, written bool) error {
 	}
 	var t strings.Builder
 	if n := s.Learned; n != nil {
-		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets passed without being judged"}))
+		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets kept unjudged"}))
 	}
 	if s.Diffs.Sampled > 0 {
 		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
@@ -41,25 +41,27 @@ func writeText(w io.Writer, s *Summary, written bool) error {
 		n := &s.Interfaces[i]
 		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
 	}
-	for _, o := range s.Outputs {
-		fmt.Fprintf(&t, "  written     %s packets to %s%s\n", show.Count(o.Packets), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
+	if len(s.Outputs) > 1 { // the counts of a single one stand above
+		for _, o := range s.Outputs {
+			fmt.Fprintf(&t, "  written     %s packets to %s%s\n", show.Count(o.Packets), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
+		}
 	}
-	for _, f := range s.forwards() {
+	for _, f := range s.Forwards {
 		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
-			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "cut"}, show.Note{Count: f.TooLong, What: "too long"},
+			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "truncated"}, show.Note{Count: f.TooLong, What: "too long"},
 				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
 	if s.Late > 0 {
 		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
 	}
 	if s.WithoutPorts > 0 {
-		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of ends\n", show.Count(s.WithoutPorts))
+		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of addresses\n", show.Count(s.WithoutPorts))
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
 }
 
-// learned says what a run found out.
+// learned describes the result of learning.
 func learned(n *monitor.Learned) string {
 	if n.Decisions == 0 {
 		return "nothing yet"
@@ -67,7 +69,7 @@ func learned(n *monitor.Learned) string {
 	return show.Capitalized(n.Verdict)
 }
 
-// ofInterface describes what happened at an input.
+// ofInterface describes the packets of an input.
 func ofInterface(n *Interface) string {
 	if n.Network != nil && n.ReceiverStats != nil {
 		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
@@ -81,10 +83,10 @@ func ofInterface(n *Interface) string {
 	return notesOfKernel(n) + notes
 }
 
-// notesOfKernel describes what the kernel says of an interface or a socket.
+// notesOfKernel describes the kernel's counts of an interface or a socket.
 func notesOfKernel(n *Interface) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
-		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
+		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "truncated"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
 }
 

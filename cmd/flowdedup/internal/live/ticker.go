@@ -24,7 +24,7 @@ type ringName struct {
 	number int
 }
 
-// ticker does what depends on the clock.
+// ticker does the work that depends on the clock.
 type ticker struct {
 	run  *runner
 	now  time.Time // as of the last batch
@@ -32,7 +32,7 @@ type ticker struct {
 	// slides is when the next counts over the past span are due.
 	slides time.Time
 	last   map[ringName]afpacket.Stats // as of the last look
-	// undecidable says that packets that could not be judged were told of.
+	// undecidable says that undecidable packets were reported.
 	undecidable bool
 
 	status    chan monitor.Status // holds one at the most
@@ -56,7 +56,8 @@ func (w *ticker) publish() {
 	}
 }
 
-// tick does what is due. It is called after each batch, in the order of the stream.
+// tick does periodic work that is due. It is called after each batch, in the order of the
+// stream.
 func (w *ticker) tick(now time.Time) error {
 	w.now = now
 	if now.Before(w.next) {
@@ -85,7 +86,7 @@ func (w *ticker) tick(now time.Time) error {
 func (w *ticker) logUndecidable(s *monitor.Status) {
 	if s.Undecidable > 0 && !w.undecidable {
 		w.undecidable = true
-		w.run.log.Warn("packets were captured in too small a part to tell copies from other packets of their flow, and stay: "+
+		w.run.log.Warn("packets were truncated too short to distinguish copies from other packets of their flow, and stay: "+
 			"use a larger --snaplen, or --across where copies come from another interface", "packets", s.Undecidable)
 	}
 }
@@ -111,7 +112,7 @@ func (w *ticker) slide(now time.Time) error {
 	return r.reports.past(now, r.cfg.Distinct.Past, r.counter.Past(now.UnixNano()))
 }
 
-// logRings logs what happened at the rings since its last call.
+// logRings logs changes at the rings since its last call.
 func (w *ticker) logRings() {
 	now := w.run.capture.Stats()
 	for i := range now {

@@ -27,9 +27,8 @@ const (
 	Partitioned = "apbf"
 )
 
-// Params are the parameters of a method, by the names that "plan" prints. The method
-// chooses those that are missing. All are whole numbers, but for the P of rsbf, which is the
-// p* of its paper.
+// Params are the parameters of a method, by the names that "plan" prints. The method chooses
+// missing ones. All are whole numbers, except the P of rsbf, which is the p* of its paper.
 type Params map[string]float64
 
 // CellsFPR returns the false positive rate of a method with coarse or fine cells, which has

@@ -114,7 +114,7 @@ func percent(part, whole float64) string {
 	return show.Percent(part, whole, 1)
 }
 
-// formatClock formats the time of day of t, with the date if it is not that of now.
+// formatClock formats the time of day of t, with the date unless it is today's.
 func formatClock(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	layout := "15:04Z"
@@ -195,7 +195,7 @@ func hubOf(s *Status) table {
 	}
 }
 
-// learnedOf returns what the run found out. Until then the row says that packets pass.
+// learnedOf returns the result of learning. Until then the row says that packets pass.
 func learnedOf(s *Status) table {
 	n := s.Learned
 	if n == nil {
@@ -243,8 +243,7 @@ func diffsOf(s *Status) table {
 	return p
 }
 
-// conversationsOf returns how many conversations are kept in parts, if any are, and what
-// helps.
+// conversationsOf returns how many conversations are kept in parts, if any are, and advice.
 func conversationsOf(s *Status) table {
 	n := &s.Conversations
 	if n.Split == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// ringsOf returns what each ring received and dropped.
+// ringsOf returns the packets that each ring received and dropped.
 func ringsOf(s *Status) table {
 	p := table{
 		Columns: []show.Column{{Name: "capture", Left: true}, {Name: "received"}, {Name: "dropped"}, {Name: "freezes"}, {Name: "", Left: true}},
@@ -30,18 +30,18 @@ func ringsOf(s *Status) table {
 	return p
 }
 
-// ringNotes names what the host changed on packets, and outages, the current one first.
+// ringNotes names the host's changes to packets, and outages, the current one first.
 func ringNotes(s *Status, r *afpacket.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(append(networkNotes(s, r),
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
-		show.Note{Count: r.Truncated, What: "cut"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
+		show.Note{Count: r.Truncated, What: "truncated"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
 	if r.Down {
 		c = cell{Severity: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
 	}
 	return c
 }
 
-// networkNotes says what is known of an input on a network besides, at its first ring.
+// networkNotes describes an input on a network further, at its first ring.
 func networkNotes(s *Status, r *afpacket.Stats) (notes []show.Note) {
 	i := slices.IndexFunc(s.Networks, func(n Network) bool { return n.Name == r.Interface })
 	if i < 0 || r.Ring > 0 {
@@ -68,7 +68,7 @@ func outputsOf(s *Status) table {
 	}
 	for i := range s.Forwards {
 		f := &s.Forwards[i]
-		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "cut"},
+		lost := show.Notes(show.Note{Count: f.Lost, What: "lost"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.TooLong, What: "too long"}, show.Note{Count: f.Truncated, What: "truncated"},
 			show.Note{Count: f.NotEthernet, What: "without Ethernet"})
 		if lost != "" {
 			lost = "not sent: " + lost

@@ -117,8 +117,8 @@ func lossesOf(s *Status) []Loss {
 			Loss{where, "packets not sent while the interface was away", f.Lost},
 			Loss{where, "packets longer than the interface can carry", f.TooLong},
 			Loss{where, "packets refused by its queue", f.Refused},
-			Loss{where, "packets captured in part and not sent", f.Truncated},
-			Loss{where, "packets carried by a tunnel without Ethernet and not sent", f.NotEthernet})
+			Loss{where, "truncated packets, not sent", f.Truncated},
+			Loss{where, "packets that a tunnel carried without Ethernet, not sent", f.NotEthernet})
 	}
 	return all
 }

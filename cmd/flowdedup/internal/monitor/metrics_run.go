@@ -49,15 +49,15 @@ var trafficMetrics = []metric{
 				give(float64(n), what)
 			}
 		}},
-	{"unjudged_total", "Packets that --only leaves out, and that are kept.", counter, nil,
+	{"unjudged_total", "Packets that do not match --only, and are kept.", counter, nil,
 		optionalValue(func(s *Status) *uint64 { return s.Unjudged })},
 	{"protected_total", "Duplicates that --protect keeps.", counter, nil,
 		optionalValue(func(s *Status) *uint64 { return s.Protected })},
-	{"undecidable_total", "Packets of which too little was captured to judge them, and that are kept.", counter, nil,
+	{"undecidable_total", "Packets truncated too short to be judged, and kept.", counter, nil,
 		singleValue(func(s *Status) float64 { return float64(s.Undecidable) })},
-	{"checksum_only_total", "Duplicates that are known by a checksum of 16 bits alone.", counter, nil,
+	{"checksum_only_total", "Duplicates that are known only by a checksum of 16 bits.", counter, nil,
 		singleValue(func(s *Status) float64 { return float64(s.ChecksumOnly) })},
-	{"whole_preferred_total", "Packets kept instead of an equal one that was captured in part.", counter, nil,
+	{"whole_preferred_total", "Packets kept instead of an equal one that was truncated.", counter, nil,
 		optionalValue(func(s *Status) *uint64 { return s.WholePreferred })},
 	{"checksum_preferred_total", "Packets kept instead of an equal one with a wrong checksum.", counter, nil,
 		optionalValue(func(s *Status) *uint64 { return s.ChecksumPreferred })},
@@ -81,7 +81,7 @@ var trafficMetrics = []metric{
 		singleValue(func(s *Status) float64 { return float64(s.Conversations.Split) })},
 }
 
-// learnedMetrics say what a run found out by itself.
+// learnedMetrics are the results of learning.
 var learnedMetrics = []metric{
 	{"learn_decisions_total", "Decisions what to remove, after inspections.", counter, nil,
 		learnedValue(func(n *Learned) float64 { return float64(n.Decisions) })},
@@ -130,15 +130,15 @@ func eachRing(of func(r *afpacket.Stats) uint64) func(*Status, func(float64, ...
 }
 
 var kernelMetrics = []metric{
-	{"kernel_received_total", "Packets that passed the kernel's filter, the dropped ones among them.", counter, ringLabels,
+	{"kernel_received_total", "Packets that passed the kernel's filter, including dropped ones.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Received })},
-	{"kernel_dropped_total", "Packets that the kernel dropped since the ring was full.", counter, ringLabels,
+	{"kernel_dropped_total", "Packets that the kernel dropped because the ring was full.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Dropped })},
 	{"kernel_freezes_total", "How often the ring became full.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Freezes })},
 	{"ring_delivered_total", "Packets taken out of the ring.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Delivered })},
-	{"ring_cut_total", "Packets captured in part.", counter, ringLabels,
+	{"ring_cut_total", "Packets that were truncated.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Truncated })},
 	{"ring_merged_total", "Packets that the host had put together of several (GRO, GSO).", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Coalesced })},
@@ -210,7 +210,7 @@ var networkMetrics = []metric{
 				}
 			}
 		}},
-	{"mirror_control_total", "Datagrams to a mirror target that talk of the tunnel.", counter, networkLabel,
+	{"mirror_control_total", "Control datagrams of a tunnel to a mirror target.", counter, networkLabel,
 		eachTarget(func(m *Mirrored) float64 { return float64(m.Control) })},
 	{"mirror_unwanted_total", "Packets with identifiers that the target does not list.", counter, networkLabel,
 		eachTarget(func(m *Mirrored) float64 { return float64(m.Unwanted) })},
@@ -248,7 +248,7 @@ var filterMetrics = []metric{
 		atHub(func(h *Hub) float64 { return float64(h.Copies) })},
 	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
 		atHub(func(h *Hub) float64 { return float64(h.Unchecked) })},
-	{"hub_delay_seconds", "How long the hub's answers took at most, of so many in a hundred.", gauge, []string{"percentile"},
+	{"hub_delay_seconds", "Delay of the hub's answers, by percentile.", gauge, []string{"percentile"},
 		func(s *Status, give func(float64, ...string)) {
 			if s.Hub != nil {
 				give(s.Hub.DelayP50.Seconds(), "50")
@@ -302,7 +302,7 @@ var distinctMetrics = []metric{
 		}},
 	{"distinct_window_start_timestamp_seconds", "When the open window began, in seconds since the epoch; 0 without windows.", gauge, distinctLabels,
 		eachDistinct(false, func(d *Distinct) float64 { return web.UnixSeconds(d.WindowStart) })},
-	{"distinct_sliding_span_seconds", "The span before now that sliding counts are of.", gauge, distinctLabels,
+	{"distinct_sliding_span_seconds", "Length of the span of sliding counts.", gauge, distinctLabels,
 		eachDistinct(true, func(d *Distinct) float64 { return d.Span.Seconds() })},
 	{"distinct_sliding_low", "Lower bound of the sliding count; the bounds hold it with 95 % confidence.", gauge, distinctLabels,
 		eachDistinct(true, func(d *Distinct) float64 { return float64(d.Low) })},
@@ -349,15 +349,15 @@ var outputMetrics = []metric{
 		eachOutput(func(o *sink.Output) float64 { return float64(o.Bytes) })},
 	{"output_files_total", "Complete files of an output that rotates.", counter, outputLabel,
 		eachOutput(func(o *sink.Output) float64 { return float64(o.Files) })},
-	{"output_lost_packets_total", "Packets that were for an output and are not there.", counter, outputLabel,
+	{"output_lost_packets_total", "Packets for an output that were lost.", counter, outputLabel,
 		eachOutput(func(o *sink.Output) float64 { return float64(o.Lost) })},
-	{"output_failed", "1 if nothing goes to the output any more.", gauge, outputLabel,
+	{"output_failed", "1 if the output has failed.", gauge, outputLabel,
 		eachOutput(func(o *sink.Output) float64 { return failureGauge(o.Failed) })},
 	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
 		forward(func(f *sink.Forward) uint64 { return f.Sent })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
 		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
-	{"forward_not_sent_total", "Packets that were not forwarded: captured in part, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
+	{"forward_not_sent_total", "Packets that were not forwarded: truncated, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Forwards {
 				f := &s.Forwards[i]

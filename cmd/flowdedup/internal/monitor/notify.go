@@ -18,7 +18,7 @@ import (
 // for one goroutine at a time.
 type Notifier struct {
 	conn  net.Conn
-	ready bool // it was told
+	ready bool // it was notified that the run is ready
 }
 
 // notifyTimeout is how long a service manager may block a message.

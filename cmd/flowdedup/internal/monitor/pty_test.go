@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// terminal opens a pseudo-terminal of a size and collects what is written to it.
+// terminal opens a pseudo-terminal of a size and collects the bytes written to it.
 func terminal(t *testing.T, columns, rows uint16) (*os.File, *locked) {
 	t.Helper()
 	t.Setenv("TERM", "xterm")

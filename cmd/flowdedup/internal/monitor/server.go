@@ -76,12 +76,12 @@ func (s *Server) health() web.Health {
 	return web.HealthAt(updated, append(failures(status), losing...))
 }
 
-// failures names the outputs that have failed, and the inputs that take nobody.
+// failures names the outputs that have failed, and the inputs that accept no peers.
 func failures(s *Status) []string {
 	var out []string
 	for i := range s.Networks {
 		if n := &s.Networks[i]; n.ReceiverStats != nil && n.Full != "" {
-			out = append(out, fmt.Sprintf("input %s takes nobody: %s", n.Name, n.Full))
+			out = append(out, fmt.Sprintf("input %s accepts no peers: %s", n.Name, n.Full))
 		}
 	}
 	for i := range s.Outputs {

@@ -92,12 +92,12 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// TestHealthFull names inputs that take nobody, of both kinds of runs.
+// TestHealthFull names inputs that accept no peers, of both kinds of runs.
 func TestHealthFull(t *testing.T) {
 	full := pcapoverip.ReceiverStats{Full: "64 streams are read already"}
 	s := new(Server)
 	s.Update(Status{Networks: []Network{{Name: "eth1"}, {Name: "tcp-listen://:57012", ReceiverStats: &full}}})
-	requireHealth(t, s, "input tcp-listen://:57012 takes nobody: 64 streams are read already")
+	requireHealth(t, s, "input tcp-listen://:57012 accepts no peers: 64 streams are read already")
 	full.Full = ""
 	s.Update(Status{Networks: []Network{{Name: "tcp-listen://:57012", ReceiverStats: &full}}})
 	requireHealth(t, s)
@@ -127,7 +127,7 @@ func TestHealthLosses(t *testing.T) {
 			lost    = "output a.pcap: 7 packets lost"
 			tooLong = "forward out: 1,596 packets longer than the interface can carry"
 			refused = "forward out: 3 packets refused by its queue"
-			cut     = "forward out: 2 packets captured in part and not sent"
+			cut     = "forward out: 2 truncated packets, not sent"
 			away    = "forward out: 58 packets not sent while the interface was away"
 		)
 		update(0, afpacket.SenderStats{Sent: 5})

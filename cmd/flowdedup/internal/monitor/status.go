@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Status describes a run at one moment. Counts are since the run began. Packets and bytes
-// are those that were processed; bytes are captured bytes.
+// Status describes a run at one moment. Counts are since the run began. Only processed packets
+// count, with their captured bytes.
 type Status struct {
 	Started, Now time.Time
 	// Stopping is true in the last status of a run.
@@ -25,13 +25,13 @@ type Status struct {
 	PacketsIn, BytesIn   uint64
 	Duplicates           uint64
 	BytesOut             uint64  // of the packets kept
-	Unjudged, Protected  *uint64 // those of dedup.Summary
+	Unjudged, Protected  *uint64 // as in dedup.Summary
 	Undecidable          uint64
 	ChecksumOnly         uint64
 	WholePreferred       *uint64 // the same
 	ChecksumPreferred    *uint64
 	DuplicatesByProtocol map[string]uint64
-	Unopened             map[string]uint64 // that of dedup.Summary
+	Unopened             map[string]uint64 // as in dedup.Summary
 	Diffs                traits.Counts     // of the duplicates sampled
 	Matrix               []traits.Cell
 	Conversations        show.Conversations
@@ -84,7 +84,7 @@ type State struct {
 	Failed string // why it could not be saved the last time, or ""
 }
 
-// Network counts what came from one input of a run whose inputs are merged, or come over a
+// Network counts the packets of one input of a run whose inputs are merged, or come over a
 // network.
 type Network struct {
 	Name string `json:"-"`
@@ -92,7 +92,7 @@ type Network struct {
 	*pcapoverip.ReceiverStats
 	// The datagrams of a mirror target; nil for other inputs.
 	*Mirrored
-	// LatePackets counts those that came after later ones of other inputs.
+	// LatePackets counts packets that came after later ones of other inputs.
 	LatePackets uint64 `json:"late_packets"`
 }
 
@@ -112,7 +112,7 @@ func (m *Mirrored) AllMalformed() (n uint64) {
 	return n
 }
 
-// Learned says what a run found out.
+// Learned is the result of --learn.
 type Learned struct {
 	// Decided is when the last decision was made, "" before the first.
 	Decided   string `json:"decided"`
@@ -129,7 +129,7 @@ type Learned struct {
 	// Advice are flags that would help and that are left to the user.
 	Advice []string `json:"advice"`
 	// Passed counts packets that were kept without being judged.
-	Passed uint64 `json:"passed"`
+	Passed uint64 `json:"unjudged"`
 	// Inspecting says that packets are being inspected.
 	Inspecting bool `json:"inspecting"`
 }

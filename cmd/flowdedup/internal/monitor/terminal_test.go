@@ -149,8 +149,7 @@ func TestPainted(t *testing.T) {
 
 var began = time.Date(2026, 11, 21, 19, 46, 0, 0, time.UTC)
 
-// sample returns a status with every part set, of a moment so many seconds after the
-// start.
+// sample returns a status with every part set, of a moment the given seconds after the start.
 func sample(seconds int) *Status {
 	now := began.Add(time.Duration(seconds) * time.Second)
 	// Packets come in waves, and copies in others.

@@ -98,9 +98,9 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 	return nil
 }
 
-// growthBound returns --memory of the question for rows that grow as needed. While rows double,
-// those of half the size take memory, too. With less than that, counters would sample keys, so
-// there is no bound.
+// growthBound returns --memory of the question for rows that grow as needed. While rows
+// double, the old ones of half the size take memory, too. With less memory, counters would
+// sample keys, so there is no bound.
 func (c *Config) growthBound(from *sizing.Candidate) []string {
 	if c.MemoryBits < from.MemoryBits+from.MemoryBits/2 {
 		return nil

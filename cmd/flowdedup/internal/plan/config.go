@@ -30,7 +30,7 @@ func ParseElementKind(s string) (ElementKind, error) {
 	return ElementKind{Key: key}, nil
 }
 
-// String returns what ParseElementKind reads.
+// String returns the kind as ParseElementKind reads it.
 func (o ElementKind) String() string {
 	if o.Packets {
 		return "packets"
@@ -47,7 +47,7 @@ func (o ElementKind) perPacket() float64 {
 }
 
 // Distinct says how many elements of a window differ: a share of them, or a number. In an
-// unbounded stream the share is that of new elements.
+// unbounded stream it is the share of new elements.
 type Distinct struct {
 	Share float64
 	Count float64
@@ -59,7 +59,7 @@ type Config struct {
 	IPv6    bool
 
 	Window   window.Window
-	Kind     string  // "auto", or that of a sizing.Kind
+	Kind     string  // "auto", or the name of a sizing.Kind
 	Rate     float64 // elements a second
 	Link     float64 // bits a second
 	Elements float64

@@ -28,15 +28,15 @@ func Command(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [flags]",
 		Short: "Choose a method, its parameters and memory for a load",
-		Long: `Predict for every method that a command runs the parameters, error rates and
-memory for a load, and recommend one. Each has a line with its command.
+		Long: `Predict parameters, error rates and memory for a load, for every method that a
+command can run, and recommend one. Each method has a line with its command.
 Without --memory, find the least memory.
 
 The load is:
   - the number of elements in the window: --elements, or --rate or --link with
     a window of time;
   - how many of them are different: --distinct, all by default (the worst
-    case). Without a window that is the share of new elements.
+    case). Without a window this is the share of new elements.
   - how far back repeats lie: --distinct elements of a window come at random;
     without a window over orders of magnitude up to --elements (16 million).
 
@@ -153,8 +153,8 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	return errors.Join(err, f.print(e, result), file.Write(func(cli.Origin) *page.Page { return newPage(result) }))
 }
 
-// answer measures the captures, if any, and plans. The result is nil if that is
-// impossible. An error beside a result is about damaged captures.
+// answer measures the captures, if any, and plans. The result is nil if that is impossible. An
+// error with a result is about damaged captures.
 func (f *flags) answer(cmd *cobra.Command, e *cli.Env) (*Result, error) {
 	measured, err := f.measure(cmd, e)
 	if measured == nil && err != nil {

@@ -53,7 +53,7 @@ type GapBin struct {
 	Share float64 `json:"share"`
 }
 
-// scaledGaps returns the gaps for a window of so many elements.
+// scaledGaps returns the gaps for a window of that many elements.
 func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
 	if elements == m.WindowElements || m.gaps == nil {
 		return m.gaps
@@ -61,7 +61,7 @@ func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
 	return m.gaps.Times(elements / m.WindowElements)
 }
 
-// measure reads captures. The measurement is valid with every error. Errors are those of
+// measure reads captures. The measurement is valid with every error. Errors come from
 // input.Stream.
 func measure(ctx context.Context, c *Config) (*Measurement, error) {
 	kind, err := c.kind()

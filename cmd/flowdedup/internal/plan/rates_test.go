@@ -19,8 +19,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// A prediction holds if a run is within the error that the model states, and five standard
-// deviations of so many trials (1 in 3.5 million) beside it.
+// A prediction holds if a run is within the error that the model states, plus five standard
+// deviations of the number of trials (1 in 3.5 million).
 
 // madeStream are the numbers of packets: equal ones are copies. Packet i comes i
 // microseconds after the first.
@@ -96,9 +96,9 @@ func (s madeStream) kept(t *testing.T, command, in string) []bool {
 // madeRates are measured rates, and of how many packets.
 type madeRates struct{ fpr, news, fnr, repeats float64 }
 
-// rates compares what was kept with a window of so many packets, 0 for none. A copy is a
-// packet whose latest equal one that was kept, or with refresh that came at all, lies
-// within the window. A packet is new if no equal one came within the window and blur.
+// rates compares the kept packets with a window of packets, 0 for none. A copy is a packet
+// whose latest equal one that was kept, or with refresh that came at all, lies within the
+// window. A packet is new if no equal one came within the window and blur.
 func (s madeStream) rates(kept []bool, window, blur int, refresh bool) (r madeRates) {
 	if window == 0 {
 		window, refresh = len(s), true
@@ -239,8 +239,8 @@ func TestFPRBuysMisses(t *testing.T) {
 	}
 }
 
-// TestPlanCounts runs the commands of plans for keys: what is listed is new keys but for
-// false positives, and repeats that were missed.
+// TestPlanCounts runs the commands of plans for keys: the listed keys are new ones less false
+// positives, and missed repeats.
 func TestPlanCounts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and of one goroutine")

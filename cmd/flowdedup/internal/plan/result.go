@@ -17,8 +17,8 @@ type Result struct {
 	Kind   string `json:"kind"`
 	// Refresh says that a copy restarts the window.
 	Refresh bool `json:"refresh"`
-	// Elements is the number of elements in a window, in unbounded streams the longest
-	// gap. DistinctShare is the share of those that did not come within the window before.
+	// Elements is the number of elements in a window, in unbounded streams the longest gap.
+	// DistinctShare is the share of elements that are new in their window.
 	Elements       float64 `json:"elements"`
 	DistinctShare  float64 `json:"distinct_share"`
 	WindowDistinct float64 `json:"window_distinct"` // different elements in a window
@@ -31,7 +31,7 @@ type Result struct {
 
 	Recommended *string `json:"recommended"` // nil if no method meets the request
 	Reason      string  `json:"reason"`
-	Warning     string  `json:"warning,omitempty"` // what is wrong with it
+	Warning     string  `json:"warning,omitempty"` // why it may not fit
 	// Command runs the best candidate that meets the request, nil if there is none.
 	Command    *string     `json:"recommended_command"`
 	Candidates []Candidate `json:"candidates"`

@@ -18,7 +18,7 @@ type Conversations struct {
 	Advice []string
 }
 
-// Tags names the headers by which conversations are told apart.
+// Tags names the headers that distinguish conversations.
 func (n *Conversations) Tags() string {
 	if n.Inner {
 		return "VLAN or tunnel"
@@ -26,8 +26,7 @@ func (n *Conversations) Tags() string {
 	return "VLAN"
 }
 
-// String says how many conversations were kept in parts, and what helps. It is empty for
-// none.
+// String says how many conversations were kept in parts, with advice. It is empty for none.
 func (n *Conversations) String() string {
 	if n.Split == 0 {
 		return ""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package show is what all output for people shares: formats of numbers, tables, charts
-// for terminals and pages, and text that is harmless to a terminal.
+// Package show is shared by all output for people: formats of numbers, tables, charts for
+// terminals and pages, and text that is harmless to a terminal.
 package show

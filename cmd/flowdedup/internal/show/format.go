@@ -40,7 +40,8 @@ func FlagBytes(n int) string {
 	return fmt.Sprintf("%dKiB", (n+1<<10-1)>>10)
 }
 
-// Percent formats part/whole with so many digits: 12.5 %. If whole is 0 the share is 0.
+// Percent formats part/whole with the given number of decimals: 12.5 %. If whole is 0 the
+// share is 0.
 func Percent(part, whole float64, digits int) string {
 	share := 0.0
 	if whole > 0 {
@@ -143,10 +144,10 @@ func Also(notes ...Note) string {
 	return ""
 }
 
-// Printable makes text from outside harmless to a terminal, and one line long. Names of
-// files and interfaces may contain escape sequences, which could move the cursor or hide
-// other text. Printable writes what does not print as Go does in a string: \n, \x1b,
-// \u202e, and \xff for bytes that are not UTF-8.
+// Printable makes text from outside harmless to a terminal, and one line long. Names of files
+// and interfaces may contain escape sequences, which could move the cursor or hide other text.
+// Printable writes characters that do not print as Go does in a string: \n, \x1b, \u202e, and
+// \xff for bytes that are not UTF-8.
 func Printable(s string) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, unprintable) < 0 {
 		return s

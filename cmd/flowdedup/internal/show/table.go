@@ -128,7 +128,7 @@ func level(v, top float64) rune {
 	return levels[min(len(levels)-1, int(v/top*float64(len(levels))))]
 }
 
-// Bar draws a share from 0 to 1 in so many columns.
+// Bar draws a share from 0 to 1 in width columns.
 func Bar(share float64, width int) string {
 	if math.IsNaN(share) {
 		share = 0

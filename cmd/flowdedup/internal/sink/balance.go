@@ -20,12 +20,12 @@ type sharer interface {
 // rates, 1998): if one is away, only its share moves.
 type balancer struct {
 	pairs   *traits.PairReader
-	spread  bool // what is for one that failed goes to the others
+	spread  bool // the share of a failed one goes to the others
 	members []*output
 	alive   []bool // of members, in this batch
 }
 
-// share is what a balanced output gets of a batch.
+// share is a balanced output's share of a batch.
 type share struct {
 	take, drop []uint64 // a bit a packet
 	size       traffic

@@ -20,9 +20,9 @@ func (s *Set) Commit() error {
 	})
 }
 
-// Keep ends all outputs after an unclean end. Existing files stay as they were, and what
-// was written is kept. The error is a *KeptError if that has another name. An output that
-// is cut short by the failure of another one gets a partial name.
+// Keep ends all outputs after an unclean end. Existing files stay as they were, and the output
+// is kept. The error is a *KeptError if it has another name. An output that is cut short by
+// the failure of another one gets a partial name.
 func (s *Set) Keep() error {
 	cut := slices.ContainsFunc(s.outputs, (*output).ended)
 	return s.end(func(o *output) error { return o.keep(cut) })
@@ -31,8 +31,8 @@ func (s *Set) Keep() error {
 // Discard ends all outputs of a run that read nothing.
 func (s *Set) Discard() error { return s.end(func(o *output) error { return o.discard() }) }
 
-// end ends all outputs side by side, so that a blocked one delays no other. It returns
-// what each lost and why.
+// end ends all outputs side by side, so that a blocked one delays no other. It returns the
+// losses of each and their reasons.
 func (s *Set) end(how func(*output) error) error {
 	giveUp := s.giveUp
 	select {
@@ -65,7 +65,7 @@ func (s *Set) end(how func(*output) error) error {
 	return errors.Join(all...)
 }
 
-// endError returns the final error of an output. err is that of the call that ended it.
+// endError returns the final error of an output. err is the result of the call that ended it.
 func (s *Set) endError(o *output, err error) error {
 	var kept *KeptError
 	switch {

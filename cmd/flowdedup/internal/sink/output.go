@@ -19,18 +19,18 @@ import (
 // destination takes the packets of a batch that are not in drop.
 type destination interface {
 	Write(b *capture.Batch, drop []uint64) error
-	// Exactly one of these is called, once. commit completes what was written, keep ends
-	// it as it is, cut short before the end of the packets or not, and discard removes it.
+	// Exactly one of these is called, once. commit completes the output, keep ends it as it
+	// is, cut short before the end of the packets or not, and discard removes it.
 	commit() error
 	keep(cut bool) error
 	discard() error
-	// counts returns what has happened to the packets so far.
+	// counts returns the outcome of the packets so far.
 	counts() outcome
 	// retries reports whether it can be written again after a failure.
 	retries() bool
 }
 
-// outcome says what has happened to the packets that a destination was given.
+// outcome counts the packets of a destination by their fate.
 type outcome struct {
 	written uint64 // packets that left the program or are in a file
 	lost    uint64 // packets that never will
@@ -84,8 +84,8 @@ func (o *output) update(err error) {
 	}
 }
 
-// settle takes the error of the call that ended the output, so that what was gathered and
-// not written counts as lost.
+// settle takes the error of the call that ended the output, so that gathered packets that were
+// not written count as lost.
 func (o *output) settle(err error) {
 	var kept *KeptError
 	if err == nil || o.failed != nil || errors.As(err, &kept) && kept.Err == nil {
@@ -166,7 +166,7 @@ func (d *single) commit() error {
 }
 
 func (d *single) keep(cut bool) error {
-	_ = d.writer.Close() // an error is that of the file
+	_ = d.writer.Close() // an error would come from the file
 	if cut && !d.live {
 		return kept(d.file, d.file.KeepPartial, nil)
 	}

@@ -31,10 +31,10 @@ type Config struct {
 	// conversation to one of them. With Spread those for one that is away go to the others;
 	// else they are lost. Files and pipes get all packets.
 	Balance, Spread bool
-	// TLS is that of addresses; nil for none.
+	// TLS is for addresses; nil for none.
 	TLS *pcapoverip.TLS
-	// Arriving says that packets come from a network: one peer that is slow to take them
-	// does not stall those that send.
+	// Arriving says that packets come from a network: a peer that is slow to read does not
+	// stall the senders.
 	Arriving bool
 	// BeginsLate says that inputs may describe interfaces after packets of others.
 	BeginsLate bool
@@ -90,10 +90,10 @@ type Set struct {
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
 	leave    <-chan struct{} // closed when a caller of Write that hangs is left behind
 
-	mu       sync.Mutex // guards what Write counts, for List
+	mu       sync.Mutex // guards the counts of Write, for List
 	stripped strip.Stats
 	sliced   strip.SliceStats
-	writing  *output // what a caller of Write writes to itself
+	writing  *output // the output that a caller of Write writes to itself
 	ending   bool    // no more is written
 }
 
@@ -367,7 +367,7 @@ func (s *Set) allEnded() bool {
 	return true
 }
 
-// outputError is a failure of an output. Its text is that of the cause, which names the
+// outputError is a failure of an output. Its text is the text of the cause, which names the
 // file.
 type outputError struct{ err error }
 

@@ -10,8 +10,8 @@ import (
 // Output is the state of a file.
 type Output struct {
 	Name    string `json:"output"`
-	Packets uint64 `json:"packets"`          // given less lost
-	Bytes   uint64 `json:"bytes"`            // captured ones
+	Packets uint64 `json:"packets_out"`      // given less lost
+	Bytes   uint64 `json:"bytes"`            // captured bytes of all that were given
 	Lost    uint64 `json:"lost"`             // packets that were given and are not there
 	Files   uint64 `json:"files,omitempty"`  // complete ones of a rotation
 	Failed  string `json:"failed,omitempty"` // why nothing goes there any more, or ""
@@ -28,7 +28,7 @@ type Forward struct {
 func (s *Set) List() []Output {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []Output
+	all := []Output{}
 	for _, o := range s.outputs {
 		if _, ok := o.destination.(*forwarding); ok {
 			continue
@@ -42,14 +42,15 @@ func (s *Set) List() []Output {
 }
 
 // Forwarded returns the state of each interface that packets are sent to.
-func (s *Set) Forwarded() (all []Forward) {
+func (s *Set) Forwarded() []Forward {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	all := []Forward{}
 	for _, o := range s.outputs {
 		if f, ok := o.destination.(*forwarding); ok {
 			sent := f.Stats()
 			if o.ended() {
-				sent.Lost = o.missing() - sent.Skipped() // includes what it was not given
+				sent.Lost = o.missing() - sent.Skipped() // includes packets that it was not given
 			}
 			all = append(all, Forward{Interface: o.name, SenderStats: sent, Failed: o.failedText()})
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verdict puts what an inspection found into one sentence, for inspect and for what
-// live learns.
+// Package verdict puts the findings of an inspection into one sentence, for inspect and for
+// live --learn.
 package verdict

@@ -17,13 +17,13 @@ func Of(r *inspect.Report) string {
 	case r.Packets == 0:
 		return "no packets"
 	case r.NoTime == r.Packets:
-		return "no packet has a time, so nothing can be said of copies"
+		return "no packet has a time, so copies cannot be found"
 	case !r.Recommendation.Dedup && show.MostUnopened(r.Unopened, r.Packets):
-		return fmt.Sprintf("most packets were not opened (%s), so nothing can be said of their copies", show.Unopened(r.Unopened, r.Packets))
+		return fmt.Sprintf("most packets were not opened (%s), so their copies are unknown", show.Unopened(r.Unopened, r.Packets))
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable > 0:
-		return fmt.Sprintf("too little was captured of %s of the packets to find copies: do not de-duplicate", show.Percent(float64(r.Undecidable), float64(r.Packets), 1))
+		return fmt.Sprintf("%s of the packets were truncated too short to find copies: do not de-duplicate", show.Percent(float64(r.Undecidable), float64(r.Packets), 1))
 	case r.Copies == 0 && r.Equal == 0 && r.ChecksumOnly > 0:
-		return fmt.Sprintf("no copies, but packets of which only parts are known to be equal (%s): do not de-duplicate", show.Count(r.ChecksumOnly))
+		return fmt.Sprintf("no copies, but packets that are known to be equal in part only (%s): do not de-duplicate", show.Count(r.ChecksumOnly))
 	case r.Copies == 0 && r.Equal == 0:
 		return "no copies" + amongOpened(r) + ": do not de-duplicate"
 	case r.Copies == 0:
@@ -69,7 +69,7 @@ func repeated(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// differences says in what most copies differ.
+// differences names how most copies differ.
 func differences(r *inspect.Report) []string {
 	counts := map[string]uint64{}
 	for name, n := range r.Kinds {

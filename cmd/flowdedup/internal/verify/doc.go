@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package verify is "flowdedup verify": flags, the run of capture/verify over captures, and
-// what it prints.
+// its output.
 package verify

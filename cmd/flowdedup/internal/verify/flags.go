@@ -51,12 +51,12 @@ use the filters of dedup: it compares packets byte by byte, and looks copies up
 by SHA-256 in a plain map, in one thread. It remembers the latest packets, as
 many as --memory holds, and says so if they are too few.
 
-Packets that --strip or --mark changed are different packets. Of an output that
-was cut or sorted, verify needs to know --slice and --sort. It has its own code
-for both.
+Packets that --strip or --mark changed are different packets. For an output
+that was cut or sorted, give --slice and --sort. verify has its own code for
+both.
 
 Exit codes: 0 the output is right, 4 it is not, or memory was too small to
-tell; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
+decide; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
 		Example: `  # nothing lost?
   flowdedup dedup span.pcapng -w clean.pcapng --duplicates copies.pcapng
   flowdedup verify span.pcapng clean.pcapng copies.pcapng
@@ -98,7 +98,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	)
 }
 
-// checkNames rejects a wrong number of captures. With -r, arguments name outputs alone.
+// checkNames rejects a wrong number of captures. With -r, arguments name only outputs.
 func (f *flags) checkNames(args []string) error {
 	least := 2
 	if len(f.Read) > 0 {
@@ -122,7 +122,7 @@ func (f *flags) checkNames(args []string) error {
 	return cli.CheckExpression(args)
 }
 
-// config returns what to check.
+// config returns the configuration of the check.
 func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 	cfg := &Config{Inputs: f.Read}
 	if len(f.Read) == 0 {

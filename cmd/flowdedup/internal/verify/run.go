@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-// Config says what a run does. The caller has checked everything in it.
+// Config configures a run. The caller has checked everything in it.
 type Config struct {
 	Inputs     []string
 	Output     string
@@ -56,8 +56,8 @@ type First struct {
 	Time   *string     `json:"time"`   // null if the packet has none
 }
 
-// Run checks the output. The summary is valid with every error but those of opening files.
-// A damaged capture is checked up to the damage.
+// Run checks the output. The summary is valid with every error, except errors of opening
+// files. A damaged capture is checked up to the damage.
 func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	begin := time.Now()
 	var files [2]capture.Source
@@ -80,7 +80,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	v := verify.New(cfg.Config, files[0], files[1])
 	err = in.Each(ctx, 1, func() pipeline.Task { return task{v} })
 	if ctx.Err() != nil {
-		return Summary{}, err // nothing can be said about what was not read
+		return Summary{}, err // nothing is known about captures that were not read
 	}
 	report, unread := v.Report()
 	s := newSummary(cfg, report)

@@ -39,7 +39,7 @@ func fileOf(cfg *Config, k verify.Kind) string {
 	return "the inputs"
 }
 
-// what says what is wrong with a packet.
+// what describes each kind of difference.
 var what = map[verify.Kind]string{
 	verify.Foreign:   "is not in the input, not in this order, or was changed",
 	verify.Lost:      "was removed, though no packet that was kept is equal to it within the window",

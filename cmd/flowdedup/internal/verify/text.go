@@ -41,10 +41,10 @@ type deviation struct {
 func (s *Summary) deviations() []deviation {
 	return []deviation{
 		{"filtered", s.Filtered, ", counted nowhere else"},
-		{"lost", s.Lost, " removed, and not copies of what was kept"},
-		{"foreign", s.Foreign, " in the output from the first on that the input does not have there"},
+		{"lost", s.Lost, " removed, and no copies of kept packets"},
+		{"foreign", s.Foreign, " in the output, from the first that the input does not have there"},
 		{"unlisted", s.Unlisted, " removed, and not among the removed packets"},
-		{"misplaced", s.Misplaced, " among the removed packets alone"},
-		{"unknown", s.Unknown, " removed that this memory could not tell about"},
+		{"misplaced", s.Misplaced, " only among the removed packets"},
+		{"unknown", s.Unknown, " removed, and not checked for want of memory"},
 	}
 }

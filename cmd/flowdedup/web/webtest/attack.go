@@ -31,7 +31,7 @@ func Attack(t *testing.T, addr net.Addr, page string, others ...string) {
 	t.Run("silent and slow", s.silent)
 }
 
-// server is what is attacked.
+// server is the server under attack.
 type server struct {
 	addr, page string
 	paths      []string
@@ -106,8 +106,8 @@ func (s *server) methods(t *testing.T) {
 	s.answered(t)
 }
 
-// check sends a request, and checks that it has an answer if it may, and else nothing of
-// what the server knows. No answer lets another page read it, or sends the browser elsewhere.
+// check sends a request, and checks that it has an answer if it may, and otherwise none of the
+// server's data. No answer lets another page read it, or sends the browser elsewhere.
 func (s *server) check(t *testing.T, r *request, allowed bool) {
 	t.Helper()
 	answer, body := s.send(t, r.String(), r.method)
@@ -128,7 +128,7 @@ func (s *server) check(t *testing.T, r *request, allowed bool) {
 			t.Errorf("%q: %s: %s", r, name, answer.Header.Get(name))
 		}
 	}
-	// What is no request has an answer of package net/http, which has no content.
+	// Package net/http answers invalid requests itself, without content.
 	if answer.StatusCode != http.StatusBadRequest {
 		s.checkHeaders(t, r, answer.Header)
 	}

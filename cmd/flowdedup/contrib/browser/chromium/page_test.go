@@ -136,7 +136,7 @@ func (p *tab) status() (status, failure string) {
 	return value[string](p, `document.getElementById("status").textContent`), value[string](p, `document.getElementById("error").textContent`)
 }
 
-// clean presses the button, with these options after those that stand there, and returns all.
+// clean appends these options to the present ones, presses the button, and returns all.
 func (p *tab) clean(more ...string) []string {
 	p.Helper()
 	all := append(strings.Fields(value[string](p, `document.getElementById("options").value`)), more...)

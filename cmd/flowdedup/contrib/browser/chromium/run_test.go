@@ -128,8 +128,8 @@ func large(t *testing.T, size int) string {
 	return name
 }
 
-// largest is the size of the capture of TestLarge: FLOWDEDUP_BROWSER_LARGE in MB, or what is
-// just enough to be written to a file.
+// largest is the size of the capture of TestLarge: FLOWDEDUP_BROWSER_LARGE in MB, or just
+// enough to be written to a file.
 func largest(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("FLOWDEDUP_BROWSER_LARGE")

@@ -83,7 +83,7 @@ func Program(c *cobra.Command, groups []help.Group, seeAlso ...string) string {
 	return r.String()
 }
 
-// command writes a command of a program, with what its flags are.
+// command writes a command of a program, with its flags.
 func (r *Page) command(c *cobra.Command, groups []help.Group) {
 	r.Heading(".SS", c.Use)
 	text := c.Long

@@ -29,7 +29,7 @@ func New(name, section, summary string) *Page {
 	return r
 }
 
-// made returns the date of a page: today, or what SOURCE_DATE_EPOCH says, so that a release
+// made returns the date of a page: today, or the date of SOURCE_DATE_EPOCH, so that a release
 // can be made again (reproducible-builds.org).
 func made() string {
 	at := time.Now()
@@ -45,7 +45,7 @@ func (r *Page) Line(format string, args ...any) {
 	fmt.Fprintf(r, format+"\n", args...)
 }
 
-// Gap puts a gap before what follows, unless that stands behind a heading.
+// Gap puts a gap before the next text, unless it stands behind a heading.
 func (r *Page) Gap() {
 	if !r.headed {
 		r.Line(".PP")
