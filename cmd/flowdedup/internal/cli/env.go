@@ -18,8 +18,8 @@ import (
 // Env is a command's access to the outside.
 type Env struct {
 	Stdout, Stderr io.Writer
-	// terminal reports whether standard output is one.
-	terminal bool
+	// stdout is the stream below Stdout.
+	stdout io.Writer
 	// Wrap is input.Options.Wrap.
 	Wrap func(capture.Source) capture.Source
 	// signal is the signal that asked the command to end, 0 if none did.
@@ -69,7 +69,7 @@ func (e *Env) Redirect(w io.Writer) {
 // with a signal.
 func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	boundHeap()
-	e := &Env{Stderr: stderr, terminal: IsTerminal(stdout)}
+	e := &Env{Stderr: stderr, stdout: stdout}
 	if err := checkOpenFiles(); err != nil {
 		e.Report(err)
 		return e.ExitCode(err)

@@ -136,7 +136,7 @@ func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
 // CheckTerminal rejects packets on a terminal, which would interpret some of their bytes
 // as commands. Empty names are ignored.
 func (e *Env) CheckTerminal(outputs ...string) error {
-	if e.terminal && slices.ContainsFunc(outputs, outfile.IsStdout) {
+	if IsTerminal(e.stdout) && slices.ContainsFunc(outputs, outfile.IsStdout) {
 		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")}
 	}
 	return nil

@@ -109,23 +109,29 @@ func (w warnings) WithGroup(string) slog.Handler { return w }
 // Progress shows the progress of a run, on a terminal only. It shares the lock of
 // standard error with warnings, which come from other goroutines.
 type Progress struct {
-	mu   *sync.Mutex
-	bar  *progressbar.ProgressBar // nil where nothing is shown
-	next time.Time
+	mu    *sync.Mutex
+	bar   *progressbar.ProgressBar // nil where nothing is shown
+	next  time.Time
+	drawn int // times
 }
 
-// redraw is the interval between two drawings of the line.
-const redraw = 200 * time.Millisecond
+const (
+	// redraw is the interval between two drawings of the line.
+	redraw = 200 * time.Millisecond
+	// settled is from which drawing on the line estimates the time that is left. The first
+	// batches wait for memory and threads, and the estimate is a mean over the latest ten.
+	settled = 15
+)
 
 func NewProgress(e *Env, c *Common) *Progress {
 	p := &Progress{mu: &e.mu}
-	if c.Quiet || c.NoProgress || !IsTerminal(e.Stderr) {
+	if c.Quiet || c.NoProgress || !IsTerminal(e.Stderr) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
 	p.bar = progressbar.NewOptions64(-1,
 		progressbar.OptionSetWriter(e.Stderr),
 		progressbar.OptionShowBytes(true),
-		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetPredictTime(false), // until it settles
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionThrottle(redraw),
 		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw from a goroutine of its own
@@ -153,6 +159,9 @@ func (p *Progress) Update(done, total int64, packets uint64) {
 		return
 	}
 	p.next = now.Add(redraw)
+	if p.drawn++; p.drawn == settled {
+		progressbar.OptionSetPredictTime(true)(p.bar)
+	}
 	if total > 0 {
 		p.bar.ChangeMax64(total)
 	}
@@ -172,6 +181,24 @@ func (p *Progress) Close() {
 	}
 	_ = p.bar.Finish()
 	p.bar = nil
+}
+
+// defaultColumns is the width of a terminal that does not say how wide it is.
+const defaultColumns = 80
+
+// Columns returns the width of the terminal that w is, 0 if it is none.
+func (e *Env) Columns(w io.Writer) int {
+	if w == e.Stdout {
+		w = e.stdout
+	}
+	if !IsTerminal(w) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	if err != nil || columns <= 0 {
+		return defaultColumns
+	}
+	return columns
 }
 
 // IsTerminal reports whether w is a terminal.

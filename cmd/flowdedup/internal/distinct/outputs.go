@@ -35,7 +35,7 @@ func (f *flags) openOutputs(ctx context.Context, e *cli.Env) (*outputs, error) {
 	case f.JSON:
 		o.json = newJSONLines(o.out)
 	case f.showsTable():
-		o.table = newTextTable(o.out, f.columns())
+		o.table = newTextTable(o.out, e.Columns(e.Stdout), f.columns())
 	}
 	var err error
 	if o.html, err = f.page.Open(ctx); err != nil {

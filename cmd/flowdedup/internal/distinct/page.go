@@ -255,6 +255,9 @@ var pageColumns = []show.Column{
 func lineOfWindow(rows []count.Row) []string {
 	cells := make([]string, len(pageColumns))
 	cells[0] = window(&rows[0])
+	if rows[0].Cut.Cut != "" {
+		cells[0] += " (cut)"
+	}
 	for i := range rows {
 		r := &rows[i]
 		switch r.Family {

@@ -249,5 +249,5 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	case f.Quiet:
 		return nil
 	}
-	return writeText(e.Stdout, s)
+	return writeText(e.Stdout, e.Columns(e.Stdout), s)
 }
