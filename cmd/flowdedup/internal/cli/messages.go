@@ -128,16 +128,21 @@ func NewProgress(e *Env, c *Common) *Progress {
 	if c.Quiet || c.NoProgress || !IsTerminal(e.Stderr) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
-	p.bar = progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(e.Stderr),
+	p.bar = newBar(e.Stderr, redraw)
+	e.clearProgress = p.clear
+	return p
+}
+
+// newBar returns a line that is drawn at most once in the given time.
+func newBar(w io.Writer, every time.Duration) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(-1,
+		progressbar.OptionSetWriter(w),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionSetPredictTime(false), // until it settles
 		progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(redraw),
+		progressbar.OptionThrottle(every),
 		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw from a goroutine of its own
 	)
-	e.clearProgress = p.clear
-	return p
 }
 
 // clear removes the line until it is drawn again. The lock is held.
