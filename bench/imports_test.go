@@ -86,7 +86,7 @@ var layers = map[string][]string{
 	"capture/xdp":       {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	// What the command and the hub have in common, which is a module of its own.
-	"cmd/flowdedup/page":         {},
+	"cmd/flowdedup/page":         {"engine/calendar"}, // its axes have round times as windows do
 	"cmd/flowdedup/once":         {},
 	"cmd/flowdedup/help":         {},
 	"cmd/flowdedup/settings":     {},

@@ -123,7 +123,10 @@ func (o *outputs) closePage(read bool) error {
 	if !read {
 		return o.html.Discard()
 	}
-	return o.html.Write(func(w io.Writer) error { return o.page.Write(w) })
+	return o.html.Write(func(w io.Writer) error {
+		o.page.withoutIP = o.withoutIP
+		return o.page.Write(w)
+	})
 }
 
 func (o *outputs) closeCSV(clean, read bool) error {

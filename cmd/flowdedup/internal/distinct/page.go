@@ -3,6 +3,7 @@
 package distinct
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,11 +23,14 @@ type countsPage struct {
 	untimed []count.Row
 	packets uint64 // of all windows
 	windows uint64
+	// withoutIP counts packets that are in no row of addresses.
+	withoutIP uint64
 }
 
 // keyPage is what is drawn of one key.
 type keyPage struct {
 	of      string
+	zone    *time.Location
 	group   int           // windows in each element of drawn
 	pending int           // windows in the last element
 	drawn   []drawnWindow // at most mostDrawn
@@ -96,6 +100,8 @@ func (k *keyPage) add(rows []count.Row) {
 	if err != nil || ended != nil {
 		return // rows have times of their own making
 	}
+	k.zone = cmp.Or(rows[0].Zone, time.UTC)
+	w.from, w.to = w.from.In(k.zone), w.to.In(k.zone)
 	k.draw(w)
 	k.windows++
 	k.recent = append(k.recent, slices.Clone(rows))
@@ -139,6 +145,9 @@ func (p *countsPage) Write(w io.Writer) error {
 	out := page.Page{Title: "flowdedup distinct", Facts: []page.Fact{
 		{Name: "windows", Value: show.Count(p.windows)}, {Name: "packets", Value: show.Count(p.packets)},
 	}}
+	if p.withoutIP > 0 {
+		out.Facts = append(out.Facts, page.Fact{Name: "without IP, in no row of addresses", Value: show.Count(p.withoutIP)})
+	}
 	if len(p.keys) == 0 && len(p.untimed) == 0 {
 		out.Lead = append(out.Lead, "No packets.")
 	}
@@ -166,8 +175,7 @@ func countOf(r *count.Row) string {
 
 // section shows one key, with the last lines of its table.
 func (k *keyPage) section(lines int) page.Section {
-	first := k.drawn[0].from
-	x := page.Axis{Label: "start of the window (" + first.Format("-07:00") + ")", Scale: page.Times, Zone: first.Location()}
+	x := page.Axis{Label: "start of the window (" + k.zone.String() + ")", Scale: page.Times, Zone: k.zone}
 	s := page.Section{
 		Heading:  "Distinct " + k.of,
 		Pictures: []page.Picture{k.chart(x)},
@@ -239,7 +247,7 @@ func (k *keyPage) caption() string {
 			most, at = r.Distinct, w.from
 		}
 	}
-	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(most), at.Format("2006-01-02 15:04:05"))
+	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(most), at.Format(seconds))
 	if k.group > 1 {
 		text += fmt.Sprintf("Each point is the largest of %d windows. ", k.group)
 	}

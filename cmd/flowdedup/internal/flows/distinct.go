@@ -88,7 +88,6 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 	if err := c.follow(came, calendar.Since(to, from)); err != nil {
 		return err
 	}
-	c.first, c.last = min(c.first, came), max(c.last, came)
 	if calendar.Since(from, came) > int64(maxAhead) {
 		c.late++
 		return nil
@@ -104,6 +103,7 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 			return err
 		}
 		w.put(r, max(start, from), isCopy)
+		c.first, c.last = min(c.first, came), max(c.last, came)
 		if len(w.times) == countedAtOnce {
 			if err := c.count(w); err != nil {
 				return err
