@@ -151,6 +151,9 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	if live && len(inputs) > 0 {
 		return cli.Usagef("-i and captures exclude each other")
 	}
+	if f.XDP() != nil {
+		return cli.Usagef("--capture xdp is not for inspect, which only looks at packets: AF_PACKET leaves them to the host")
+	}
 	if err := f.checkSources(fs); err != nil {
 		return err
 	}

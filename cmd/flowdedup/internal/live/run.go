@@ -168,6 +168,7 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	}
 	if r.counter != nil {
 		r.counter.Began(r.begin.UnixNano())
+		r.reports.sayNone(cfg.Distinct.Calendar)
 	}
 	r.ticker = newTicker(r)
 	return r, nil
