@@ -87,7 +87,7 @@ var layers = map[string][]string{
 	"capture/xdp":       {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	// Packages that the command and the hub, a separate module, share.
-	"cmd/flowdedup/page":         {},
+	"cmd/flowdedup/page":         {"engine/calendar"}, // its axes have round times as windows do
 	"cmd/flowdedup/once":         {},
 	"cmd/flowdedup/help":         {},
 	"cmd/flowdedup/settings":     {},

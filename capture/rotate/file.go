@@ -30,6 +30,11 @@ import "github.com/flowdedup/flowdedup/capture/pcapfile"
 // time, all digits are 0. Times in names go back only with the interval. A name that is
 // taken gets a number, as in cap-20261121T220000.000Z_002.pcapng: no file is replaced.
 //
+// With Options.Every, a name with a % is a template, as tcpdump has it: strftime puts the same
+// time into it, in the local zone. cap-%Y%m%d-%H%M%S.pcap becomes cap-20261121-230000.pcap.
+// Such files are removed in the order of these times, or in which they were written last if the
+// template does not say the day.
+//
 // A file is completed while the next one is written, so a slow disk does not delay Write.
 // Before a third file, Write waits for it.
 //

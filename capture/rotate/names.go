@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -20,19 +21,24 @@ import (
 // times.
 const untimed = "00000000T000000.000Z"
 
-// names makes the names of files. They are in order even if the times of packets are not.
+// sortable times are in order as text.
+const sortable = "20060102T150405.000000000Z"
+
+// names makes the names of files. Without a template they are in order even if the times of packets are not.
 // Only an interval to which the rotation went back breaks the order.
 type names struct {
 	stem, ending string
 	every        time.Duration // of the intervals, 0 for one
 	time         int64         // the latest in a name, in whole milliseconds, or NoTime
 	number       int           // of the latest name with that time
+	template     bool          // stem is one
 }
 
 // newNames splits a name: cap.pcapng.zst into cap and .pcapng.zst.
 func newNames(name string, every time.Duration) names {
 	stem, ending := outfile.SplitName(name)
-	return names{stem: stem, ending: ending, every: every, time: capture.NoTime}
+	template := every > 0 && strings.Contains(filepath.Base(stem), "%")
+	return names{stem: stem, ending: ending, every: every, time: capture.NoTime, template: template}
 }
 
 // begin turns to a file whose first packet of its interval has this time, or NoTime.
@@ -48,15 +54,19 @@ func (n *names) begin(first int64) {
 
 // next returns the next name of that file.
 func (n *names) next() string {
+	n.number++
+	suffix := ""
+	if n.number > 1 {
+		suffix = fmt.Sprintf("_%03d", n.number)
+	}
+	if n.template {
+		return n.expand() + suffix + n.ending
+	}
 	at := untimed
 	if n.time != capture.NoTime {
 		at = time.Unix(0, n.time).UTC().Format("20060102T150405.000Z")
 	}
-	n.number++
-	if n.number > 1 {
-		at += fmt.Sprintf("_%03d", n.number)
-	}
-	return n.stem + "-" + at + n.ending
+	return n.stem + "-" + at + suffix + n.ending
 }
 
 // keptFile is a complete file of a pattern.
@@ -69,7 +79,11 @@ type keptFile struct {
 
 // pattern matches the names that files of these names may have, in their folder.
 func (n *names) pattern() *regexp.Regexp {
-	return regexp.MustCompile(`^` + regexp.QuoteMeta(filepath.Base(n.stem)) + `-(\d{8}T\d{6}\.\d{3}Z)(?:_(\d+))?(?:` +
+	timed := regexp.QuoteMeta(filepath.Base(n.stem)) + `-(\d{8}T\d{6}\.\d{3}Z)`
+	if n.template {
+		timed = n.templatePattern()
+	}
+	return regexp.MustCompile(`^` + timed + `(?:_(\d+))?(?:` +
 		regexp.QuoteMeta(outfile.Partial) + `(?:_\d+)?)?` + regexp.QuoteMeta(n.ending) + `$`)
 }
 
@@ -91,7 +105,11 @@ func (n *names) complete() ([]keptFile, error) {
 			continue
 		}
 		number, _ := strconv.Atoi(m[2])
-		all = append(all, keptFile{name: e.Name(), time: m[1], number: max(number, 1), size: info.Size()})
+		at := m[1]
+		if n.template {
+			at = n.timeOf(m[1], info.ModTime()).UTC().Format(sortable)
+		}
+		all = append(all, keptFile{name: e.Name(), time: at, number: max(number, 1), size: info.Size()})
 	}
 	slices.SortFunc(all, func(a, b keptFile) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))

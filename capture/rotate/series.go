@@ -76,6 +76,9 @@ func newSeries(name string, opt Options) (*series, error) {
 		return nil, fmt.Errorf("%s is no regular file and %w: name a file", name, ErrCannotRotate)
 	}
 	r := &series{opt: opt, name: name, names: newNames(name, opt.Every), intervals: newIntervals(opt.Every), unremovable: map[string]bool{}}
+	if err := r.names.checkTemplate(); err != nil {
+		return nil, err
+	}
 	if err := r.probe(); err != nil {
 		return nil, err
 	}

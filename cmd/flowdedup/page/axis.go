@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // Scale is how an axis spreads its values.
@@ -65,6 +67,7 @@ type span struct {
 	low, high float64
 	most      int // ticks
 	ticks     []tick
+	changes   []tick // of the clocks, on an axis of times
 }
 
 // span fits the axis around values from low to high. It has most ticks at most, or two more.
@@ -176,7 +179,8 @@ func fits(length, step time.Duration) bool {
 	return length/step < time.Duration(timesRoom/(len(timeFormat(step))+1))
 }
 
-// times ends the axis at the values. Ticks are round times of the zone.
+// times ends the axis at the values. Ticks are round times of the zone, by the calendar that
+// windows follow.
 func (s *span) times(low, high float64, zone *time.Location) {
 	if high-low < 1e6 { // a float64 holds no more than half a microsecond of our century
 		low, high = low-5e8, high+5e8
@@ -184,19 +188,47 @@ func (s *span) times(low, high float64, zone *time.Location) {
 	s.low, s.high = low, high
 	step := timeStep(time.Duration(high - low))
 	format := timeFormat(step)
-	_, offset := time.Unix(0, int64(low)).In(zone).Zone()
-	shift := int64(offset) * int64(time.Second)
-	first := (int64(low) + shift) / int64(step) * int64(step)
-	for local := first; float64(local-shift) <= high; local += int64(step) {
-		if at := float64(local - shift); at >= low {
-			s.mark(at, time.Unix(0, local-shift).In(zone).Format(format))
-		}
+	rounds := calendar.Calendar{Every: step, Location: zone}
+	at, next := rounds.Window(int64(low))
+	if float64(at) < low {
+		at = next
 	}
+	for ; float64(at) <= high; _, at = rounds.Window(at) {
+		s.mark(float64(at), time.Unix(0, at).In(zone).Format(format))
+	}
+	s.clockChanges(low, high, zone)
 	if len(s.ticks) < 2 { // the axis is shorter than two steps
 		s.ticks = nil
 		for _, at := range []float64{low, high} {
 			s.mark(at, time.Unix(0, int64(at)).In(zone).Format("15:04:05.000000"))
 		}
+	}
+}
+
+// mostChanges are how many changes of the clocks are marked. On an axis of years with more of
+// them an hour is invisible.
+const mostChanges = 2
+
+// clockChanges marks where the zone's clocks were changed, with the names of the zone before and
+// after: labels to the left are of the one, those to the right of the other.
+func (s *span) clockChanges(low, high float64, zone *time.Location) {
+	t := time.Unix(0, int64(low)).In(zone)
+	for {
+		_, end := t.ZoneBounds()
+		if end.IsZero() || float64(end.UnixNano()) > high || !end.After(t) {
+			return
+		}
+		before, was := end.Add(-1).Zone()
+		after, is := end.Zone()
+		switch {
+		case was == is:
+		case len(s.changes) == mostChanges:
+			s.changes = nil
+			return
+		default:
+			s.changes = append(s.changes, tick{s.place(float64(end.UnixNano())), before + " → " + after})
+		}
+		t = end
 	}
 }
 

@@ -86,7 +86,8 @@ type layout struct {
 	Left, Right, Top, Bottom float64 // of the area that the lines lie in
 	Zero                     float64 // where values are 0, at Bottom without negative ones
 	XTicks, YTicks           []placed
-	Legend                   bool // the axis names columns of one kind
+	Changes                  []placed // of the clocks
+	Legend                   bool     // the axis names columns of one kind
 	Series                   []drawn
 }
 
@@ -128,6 +129,10 @@ func (l *layout) markup() Markup {
 	for _, t := range l.YTicks {
 		b.Addf(`<path class="grid" d="M%v %vH%v"/>`, l.Left, t.At, l.Right)
 		b.Addf(`<text class="y" x="%v" y="%v" dx="-7" dy="4">%s</text>`+"\n", l.Left, t.At, t.Label)
+	}
+	for _, t := range l.Changes {
+		b.Addf(`<path class="grid" stroke-dasharray="6 4" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
+		b.Addf(`<text class="x" x="%v" y="%v" dy="-4">%s</text>`+"\n", t.At, l.Top, t.Label)
 	}
 	b.Addf(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", l.Left, l.Top, l.Bottom, l.Right)
 	b.Addf(`<text class="label end" x="%v" y="%v" dy="-8">%s</text>`+"\n", l.Right, l.Height, l.XLabel)
@@ -232,6 +237,9 @@ func (c Chart) layOut(all []numbered) *layout {
 	}
 	for _, t := range x.ticks {
 		l.XTicks = append(l.XTicks, placed{At: l.across(t.at), Label: t.label})
+	}
+	for _, t := range x.changes {
+		l.Changes = append(l.Changes, placed{At: l.across(t.at), Label: t.label})
 	}
 	for _, t := range y.ticks {
 		l.YTicks = append(l.YTicks, placed{At: l.up(t.at), Label: t.label})

@@ -31,6 +31,7 @@ type Counter struct {
 	budget    budget
 	bounded   []engine.Bounded // scratch
 	packets   uint64
+	seen      extent // of the packets that are in windows
 
 	preallocated *preallocated  // for the window to come, or nil
 	background   errgroup.Group // makes those, and closes others
@@ -50,7 +51,7 @@ type Count struct {
 
 // New makes a Counter. cfg must not change afterwards.
 func New(cfg *Config) *Counter {
-	c := &Counter{cfg: cfg, emit: cfg.Emit, emitTotal: cfg.Total, save: cfg.Save, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
+	c := &Counter{cfg: cfg, seen: noExtent, emit: cfg.Emit, emitTotal: cfg.Total, save: cfg.Save, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
 	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
 		Calendar: cfg.Calendar, Open: c.openWindow, Close: c.closeWindow,
 	})
@@ -77,6 +78,15 @@ func New(cfg *Config) *Counter {
 
 // Packets returns how many packets were counted.
 func (c *Counter) Packets() uint64 { return c.packets }
+
+// Seen returns the times of the earliest and the latest packet so far that is in a window, in
+// nanoseconds since 1970 UTC. Both are math.MinInt64 if there was none.
+func (c *Counter) Seen() (first, last int64) {
+	if c.slides != nil {
+		return c.slides.seen.first, c.slides.seen.last
+	}
+	return c.seen.first, c.seen.last
+}
 
 // Late returns how many packets came after their window had closed. With Config.Slide it
 // returns how many came after the counts of their slide were emitted, had no time, or had
@@ -113,6 +123,7 @@ func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 		if w == nil || c.err != nil {
 			b.skip(uint32(at))
 		} else {
+			c.seen.add(b.times[at-n : at])
 			w.addTimes(b.times[at-n : at])
 			c.err = c.countWindow(b, w, uint32(at))
 		}
@@ -256,9 +267,7 @@ func (c *Counter) Abandon() error {
 // countTotal counts the elements of a batch for the whole stream. It leaves them to be
 // counted in windows.
 func (c *Counter) countTotal(b *Batch) error {
-	for _, t := range b.times {
-		c.total.addTime(t)
-	}
+	c.total.add(b.times)
 	for _, key := range c.direct {
 		if err := b.countKey(c.total, key, math.MaxUint32); err != nil {
 			return err
@@ -266,17 +275,6 @@ func (c *Counter) countTotal(b *Batch) error {
 		b.keys[key].rewind()
 	}
 	return nil
-}
-
-// addTime enters the time of a packet, which may have none.
-func (w *window) addTime(t int64) {
-	if t == noTime {
-		return
-	}
-	if w.first == noTime || t < w.first {
-		w.first = t
-	}
-	w.last = max(w.last, t)
 }
 
 // closeTotal emits the counts of the whole stream, if there was one, and returns their

@@ -37,8 +37,9 @@ type slides struct {
 	clock      calendar.Clock
 	quarantine []quarantinedPacket // in quarantine
 	started    bool
-	next       int64 // when the next counts are due
-	latest     int64 // time in the windows
+	next       int64  // when the next counts are due
+	latest     int64  // time in the windows
+	seen       extent // of the packets in windows
 	late       uint64
 	err        error
 
@@ -50,7 +51,7 @@ func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *s
 	s := &slides{
 		cfg: cfg, emitCounts: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
-		clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
+		seen: noExtent, clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
 	}
 	s.packets.bySlide = make([]uint64, s.window/s.slide)
 	return s
@@ -233,6 +234,7 @@ type quarantinedElements struct {
 
 // add counts the packets at to to-1 of a batch, all of one slide.
 func (s *slides) add(b *Batch, at, to int) {
+	s.seen.add(b.times[at:to])
 	slot := s.slot(b.times[at])
 	s.packets.add(slot, uint64(to-at))
 	s.each(b, to, func(f *slidingFamily, digests []digest.Digest, packets []uint32) {
@@ -270,6 +272,7 @@ func (s *slides) quarantinePacket(b *Batch, at int) quarantinedPacket {
 
 // addQuarantined counts a packet that was in quarantine.
 func (s *slides) addQuarantined(h quarantinedPacket) {
+	s.seen.add([]int64{h.time})
 	slot := s.slot(h.time)
 	s.packets.add(slot, 1)
 	for _, e := range h.elements {

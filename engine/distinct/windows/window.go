@@ -14,17 +14,36 @@ import (
 
 // window is the state of one stretch of time.
 type window struct {
-	start, end  int64 // noTime for packets without a time
-	whole       bool  // the bounds follow the packets' times
-	first, last int64 // times of the earliest and the latest packet
-	almostOver  int64 // time from which on counters for the next window are made, or math.MaxInt64
-	keys        []keyCounters
+	start, end int64 // noTime for packets without a time
+	whole      bool  // the bounds follow the packets' times
+	extent           // of the packets
+	almostOver int64 // time from which on counters for the next window are made, or math.MaxInt64
+	keys       []keyCounters
+}
+
+// extent has the times of the earliest and the latest packet.
+type extent struct{ first, last int64 }
+
+// noExtent is the extent of no packets.
+var noExtent = extent{noTime, noTime}
+
+// add enters the times of packets, which may have none.
+func (s *extent) add(times []int64) {
+	for _, t := range times {
+		if t == noTime {
+			continue
+		}
+		if s.first == noTime || t < s.first {
+			s.first = t
+		}
+		s.last = max(s.last, t)
+	}
 }
 
 func newWindow(start, end int64, cfg *Config) *window {
 	w := &window{
 		start: start, end: end, whole: cfg.whole() && start != noTime,
-		first: noTime, last: noTime, almostOver: math.MaxInt64,
+		extent: noExtent, almostOver: math.MaxInt64,
 		keys: make([]keyCounters, len(cfg.Keys)),
 	}
 	if !w.whole && start != noTime {
@@ -35,11 +54,8 @@ func newWindow(start, end int64, cfg *Config) *window {
 
 // addTimes enters the times of a run of packets.
 func (w *window) addTimes(times []int64) {
-	if !w.whole {
-		return
-	}
-	for _, t := range times {
-		w.addTime(t)
+	if w.whole {
+		w.add(times)
 	}
 }
 

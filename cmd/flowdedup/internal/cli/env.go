@@ -18,8 +18,8 @@ import (
 // Env is a command's access to the outside.
 type Env struct {
 	Stdout, Stderr io.Writer
-	// terminal reports whether standard output is one.
-	terminal bool
+	// stdout is the stream below Stdout.
+	stdout io.Writer
 	// Wrap is input.Options.Wrap.
 	Wrap func(capture.Source) capture.Source
 	// signal is the signal that asked the command to end, 0 if none did.
@@ -58,6 +58,21 @@ func (e *Env) UnlessClosed(w io.Writer) io.Writer {
 	return w
 }
 
+// shared is a terminal that the progress line may be on, too.
+type shared struct {
+	env *Env
+	out io.Writer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.env.mu.Lock()
+	if s.env.clearProgress != nil {
+		s.env.clearProgress()
+	}
+	s.env.mu.Unlock()
+	return s.out.Write(p)
+}
+
 // Redirect makes w the standard error of messages from now on.
 func (e *Env) Redirect(w io.Writer) {
 	e.mu.Lock()
@@ -69,7 +84,7 @@ func (e *Env) Redirect(w io.Writer) {
 // ends with a signal.
 func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	boundHeap()
-	e := &Env{Stderr: stderr, terminal: IsTerminal(stdout)}
+	e := &Env{Stderr: stderr, stdout: stdout}
 	if err := checkOpenFiles(); err != nil {
 		e.Report(err)
 		return e.ExitCode(err)
@@ -83,6 +98,9 @@ func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	out := sink.NewInterruptibleWriter(ctx, "standard output", stdout)
 	defer out.Close()
 	e.Stdout = out
+	if IsTerminal(e.stdout) {
+		e.Stdout = &shared{e, out}
+	}
 	err := run(ctx, e)
 	if e.closed != nil && e.closed.lost.Load() {
 		e.Warn(errNotPrinted)

@@ -136,7 +136,7 @@ func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
 // CheckTerminal rejects packets on a terminal, which would interpret some of their bytes
 // as commands. Empty names are ignored.
 func (e *Env) CheckTerminal(outputs ...string) error {
-	if e.terminal && slices.ContainsFunc(outputs, outfile.IsStdout) {
+	if IsTerminal(e.stdout) && slices.ContainsFunc(outputs, outfile.IsStdout) {
 		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")}
 	}
 	return nil
@@ -154,7 +154,7 @@ type RotateFlags struct {
 func (r *RotateFlags) Flags() []Flag {
 	return []Flag{
 		{Name: "rotate-size", Group: GroupOutput, To: NewParsed(&r.Size, "", "size", parseFileSize), Needs: []string{"write duplicates: they rotate"}, Help: "limit the size of an output file: 1GiB, 500MB"},
-		{Name: "rotate-every", Group: GroupOutput, To: NewParsed(&r.Every, "", "duration", ParseEvery), Needs: []string{"write duplicates: they rotate"}, Help: "start a file at each full 15m, 1h, 1d in UTC"},
+		{Name: "rotate-every", Group: GroupOutput, To: NewParsed(&r.Every, "", "duration", ParseEvery), Needs: []string{"write duplicates: they rotate"}, Help: "start a file at each full 15m, 1h, 1d in UTC; %Y%m%d in a name is its time"},
 		{Name: "rotate-keep", Group: GroupOutput, To: &r.Keep, Needs: []string{"rotate-size rotate-every rotate-megabytes rotate-seconds: there is one file without"}, Help: "keep only the newest `N` output files (0: all)"},
 		{Name: "rotate-keep-bytes", Group: GroupOutput, To: NewParsed(&r.KeepBytes, "", "size", parseFileSize), Needs: []string{"rotate-size rotate-every rotate-megabytes rotate-seconds: there is one file without"}, Help: "keep only the newest files that fit: 100GiB"},
 	}

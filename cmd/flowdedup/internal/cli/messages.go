@@ -109,29 +109,40 @@ func (w warnings) WithGroup(string) slog.Handler { return w }
 // Progress shows the progress of a run, on a terminal only. It shares the lock of
 // standard error with warnings, which come from other goroutines.
 type Progress struct {
-	mu   *sync.Mutex
-	bar  *progressbar.ProgressBar // nil where nothing is shown
-	next time.Time
+	mu    *sync.Mutex
+	bar   *progressbar.ProgressBar // nil where nothing is shown
+	next  time.Time
+	drawn int // times
 }
 
-// redraw is the interval between two drawings of the line.
-const redraw = 200 * time.Millisecond
+const (
+	// redraw is the interval between two drawings of the line.
+	redraw = 200 * time.Millisecond
+	// settled is from which drawing on the line estimates the time that is left. The first
+	// batches wait for memory and threads, and the estimate is a mean over the latest ten.
+	settled = 15
+)
 
 func NewProgress(e *Env, c *Common) *Progress {
 	p := &Progress{mu: &e.mu}
-	if c.Quiet || c.NoProgress || !IsTerminal(e.Stderr) {
+	if c.Quiet || c.NoProgress || !IsTerminal(e.Stderr) || os.Getenv("TERM") == "dumb" {
 		return p
 	}
-	p.bar = progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(e.Stderr),
-		progressbar.OptionShowBytes(true),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(redraw),
-		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw from a goroutine of its own
-	)
+	p.bar = newBar(e.Stderr, redraw)
 	e.clearProgress = p.clear
 	return p
+}
+
+// newBar returns a line that is drawn at most once in the given time.
+func newBar(w io.Writer, every time.Duration) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(-1,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionSetPredictTime(false), // until it settles
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(every),
+		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw from a goroutine of its own
+	)
 }
 
 // clear removes the line until it is drawn again. The lock is held.
@@ -153,6 +164,9 @@ func (p *Progress) Update(done, total int64, packets uint64) {
 		return
 	}
 	p.next = now.Add(redraw)
+	if p.drawn++; p.drawn == settled {
+		progressbar.OptionSetPredictTime(true)(p.bar)
+	}
 	if total > 0 {
 		p.bar.ChangeMax64(total)
 	}
@@ -172,6 +186,24 @@ func (p *Progress) Close() {
 	}
 	_ = p.bar.Finish()
 	p.bar = nil
+}
+
+// defaultColumns is the width of a terminal that does not say how wide it is.
+const defaultColumns = 80
+
+// Columns returns the width of the terminal that w is, 0 if it is none.
+func (e *Env) Columns(w io.Writer) int {
+	if w == e.Stdout {
+		w = e.stdout
+	}
+	if !IsTerminal(w) {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	if err != nil || columns <= 0 {
+		return defaultColumns
+	}
+	return columns
 }
 
 // IsTerminal reports whether w is a terminal.

@@ -5,18 +5,36 @@ package cli
 import (
 	"errors"
 	"io"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 )
+
+// TestEstimateSettles draws lines, and expects the time that is left only on later ones.
+func TestEstimateSettles(t *testing.T) {
+	var out strings.Builder
+	e := &Env{}
+	p := &Progress{mu: &e.mu, bar: newBar(&out, 0)}
+	for i := 1; i < 2*settled; i++ {
+		p.next = time.Time{}
+		out.Reset()
+		p.Update(int64(i), 2*settled, 0)
+		if estimates := estimate.MatchString(out.String()); out.Len() == 0 || estimates != (i >= settled) {
+			t.Fatalf("drawing %d: %q", i, &out)
+		}
+	}
+}
+
+// estimate matches the time that has passed and the time that is left.
+var estimate = regexp.MustCompile(`\[\w+:\w+\]`)
 
 // TestWarningsBesideProgress warns on one goroutine while another draws the progress
 // line, for the race detector.
 func TestWarningsBesideProgress(t *testing.T) {
 	e := &Env{Stderr: io.Discard}
-	p := &Progress{mu: &e.mu, bar: progressbar.NewOptions64(100, progressbar.OptionSetWriter(io.Discard))}
+	p := &Progress{mu: &e.mu, bar: newBar(io.Discard, 0)}
 	e.clearProgress = p.clear
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -255,5 +255,5 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	case f.Quiet:
 		return nil
 	}
-	return writeText(w, s)
+	return writeText(w, e.Columns(w), s)
 }

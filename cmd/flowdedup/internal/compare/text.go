@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -17,31 +16,30 @@ import (
 func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
-	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
-	compareSide(&t, "A", &s.A, s.OnlyA)
-	compareSide(&t, "B", &s.B, s.OnlyB)
+func writeText(w io.Writer, columns int, s *Summary) error {
+	t := show.NewText(columns)
+	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
+	compareSide(t, "A", &s.A, s.OnlyA)
+	compareSide(t, "B", &s.B, s.OnlyB)
 	if s.Filtered > 0 {
-		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+		fmt.Fprintf(t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
 	if s.Unpathed > 0 {
-		fmt.Fprintf(&t, "  no LAN      %s packets, counted nowhere else\n", show.Count(s.Unpathed))
+		fmt.Fprintf(t, "  no LAN      %s packets, counted nowhere else\n", show.Count(s.Unpathed))
 	}
-	fmt.Fprintf(&t, "  both        %s, %s reordered\n", show.Count(s.Both), show.Count(s.Reordered))
-	fmt.Fprintf(&t, "  offset      %s\n", offsetText(s))
-	fmt.Fprintf(&t, "  drift       %s\n", driftText(s))
-	delayTable(&t, s)
-	protocolTable(&t, s)
-	conversationTable(&t, s)
-	fmt.Fprintf(&t, "\n  compared    %s, in %s\n", comparedText(s), show.Bytes(s.MemoryBytes))
-	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
-	_, err := io.WriteString(w, t.String())
-	return err
+	fmt.Fprintf(t, "  both        %s, %s reordered\n", show.Count(s.Both), show.Count(s.Reordered))
+	fmt.Fprintf(t, "  offset      %s\n", offsetText(s))
+	fmt.Fprintf(t, "  drift       %s\n", driftText(s))
+	delayTable(t, s)
+	protocolTable(t, s)
+	conversationTable(t, s)
+	fmt.Fprintf(t, "\n  compared    %s, in %s\n", comparedText(s), show.Bytes(s.MemoryBytes))
+	fmt.Fprintf(t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
+	return t.Flush(w)
 }
 
 // compareSide describes the packets of a side.
-func compareSide(t *strings.Builder, name string, s *Side, only uint64) {
+func compareSide(t *show.Text, name string, s *Side, only uint64) {
 	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them only in %s%s\n", name, sideName(s, s.Input), show.Count(s.Packets), show.Count(only), name,
 		show.Also(show.Note{Count: s.Outside, What: "of these before or after the other capture"}))
 	if notes := sideNotes(s); notes != "" {
@@ -95,12 +93,12 @@ func comparedText(s *Summary) string {
 }
 
 // delayTable shows the delays.
-func delayTable(t *strings.Builder, s *Summary) {
+func delayTable(t *show.Text, s *Summary) {
 	d := s.DelayNS
 	if d == nil {
 		return
 	}
-	show.WriteTable(t, []show.Column{{Name: "delay above the fastest", Left: true}, {Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
+	t.Table([]show.Column{{Name: "delay above the fastest", Left: true}, {Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
 		[][]string{{"offset and drift removed", show.Delay(d.P50), show.Delay(d.P90), show.Delay(d.P99), show.Delay(d.P999), show.Delay(d.Max)}})
 	bins := coarse(s.Delays, d.P50/tiny, show.MaxRows)
 	most := uint64(1)
@@ -111,7 +109,7 @@ func delayTable(t *strings.Builder, s *Summary) {
 	for _, b := range bins {
 		rows = append(rows, []string{"below " + show.Delay(b.To), show.Count(b.Count), show.Bar(float64(b.Count)/float64(most), barWidth)})
 	}
-	show.WriteTable(t, []show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
+	t.Table([]show.Column{{Name: "delay"}, {Name: "packets"}, {Name: "", Left: true}}, rows)
 }
 
 // tiny is the divisor of the median delay at which the shown bins begin.
@@ -157,9 +155,9 @@ func protocolRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func protocolTable(t *strings.Builder, s *Summary) {
+func protocolTable(t *show.Text, s *Summary) {
 	if len(s.Protocols) > 0 {
-		show.WriteTable(t, protocolColumns, protocolRows(s))
+		t.Table(protocolColumns, protocolRows(s))
 	}
 }
 
@@ -173,11 +171,11 @@ func conversationRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func conversationTable(t *strings.Builder, s *Summary) {
+func conversationTable(t *show.Text, s *Summary) {
 	if len(s.Conversations) == 0 {
 		return
 	}
-	show.WriteTable(t, conversationColumns, conversationRows(s))
+	t.Table(conversationColumns, conversationRows(s))
 	if s.ConversationsEvicted {
 		fmt.Fprintf(t, "  too many conversations to count all: small ones may be missing\n")
 	}

@@ -14,6 +14,10 @@ type rowMaker struct {
 	last []Row // of the window before; nil for none
 	end  int64 // of that window
 	gaps int   // windows without packets so far
+
+	seen         func() (first, last int64) // of the packets so far
+	began, ended int64                      // of the run where that is known, else math.MinInt64
+	ending       bool                       // the run is over: windows that close now may be cut
 }
 
 // MaxGaps is how many windows without packets have rows. A clock that was wrong by years
@@ -24,6 +28,7 @@ const MaxGaps = 100_000
 // since the last one.
 func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
+	r.cut(start, end, rows)
 	if !r.cfg.Gaps || start == math.MinInt64 {
 		return r.cfg.Rows(rows)
 	}
@@ -38,6 +43,24 @@ func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 		}
 	}
 	return r.emit(start, end, rows)
+}
+
+// cut marks the rows of a window that the run did not see whole.
+func (r *rowMaker) cut(start, end int64, rows []Row) {
+	if start == math.MinInt64 || r.cfg.Calendar.Every <= 0 && r.cfg.Slide == 0 {
+		return // a window without a time, or that of all packets
+	}
+	first, last := r.seen()
+	if r.began != math.MinInt64 {
+		first = min(first, r.began)
+	}
+	if last = max(last, r.ended); !r.ending {
+		last = math.MaxInt64
+	}
+	cut := CutOf(start, end, first, last, r.cfg.zone())
+	for i := range rows {
+		rows[i].Cut = cut
+	}
 }
 
 // total emits the rows of the whole input.

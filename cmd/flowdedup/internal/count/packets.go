@@ -3,6 +3,7 @@
 package count
 
 import (
+	"math"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -29,8 +30,23 @@ type Counter struct {
 
 // NewCounter makes the counters that cfg asks for, which must not change afterwards.
 func NewCounter(cfg *Config) *Counter {
-	rows := &rowMaker{cfg: cfg}
-	return &Counter{Counter: windows.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
+	rows := &rowMaker{cfg: cfg, began: math.MinInt64, ended: math.MinInt64}
+	c := &Counter{Counter: windows.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
+	rows.seen = c.Seen
+	return c
+}
+
+// Began says when the run began, in nanoseconds since 1970 UTC. Without it a run begins with
+// its earliest packet.
+func (c *Counter) Began(at int64) { c.rows.began = at }
+
+// Ended says when the run ended. Without it a run ends with its latest packet.
+func (c *Counter) Ended(at int64) { c.rows.ended = at }
+
+// Close is windows.Counter.Close: the rows of windows that the end of the run cuts say so.
+func (c *Counter) Close() error {
+	c.rows.ending = true
+	return c.Counter.Close()
 }
 
 // Packets are the packets of one batch on their way into the counts. Reset and PrepareGroup do

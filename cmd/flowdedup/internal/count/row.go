@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -14,6 +15,8 @@ import (
 type Row struct {
 	// Kind is KindTotal for the whole input, and "" for a window.
 	Kind string `json:"-"`
+	// Zone is the time zone of the stamps; nil means UTC.
+	Zone *time.Location `json:"-"`
 	// WindowStart and WindowEnd bound the window, the end excluded. For one window of all
 	// inputs they are the times of the earliest and the latest packet. Both are nil for
 	// packets without a timestamp.
@@ -30,12 +33,51 @@ type Row struct {
 	Method      string  `json:"method"`
 	MemoryBytes int     `json:"memory_bytes"`
 	FPR         float64 `json:"predicted_fpr"`
+	Cut
 	*RowChanges
 	*RowSensors
 }
 
 // KindTotal is the kind of the rows of the whole input.
 const KindTotal = "total"
+
+// Cut says that a run began after the start of a window, or ended before its end, so that counts
+// are of a part of it. It is zero for a window that the run saw whole.
+type Cut struct {
+	// Cut is CutStart, CutEnd or CutBoth.
+	Cut string `json:"cut,omitempty"`
+	// SeenFrom is when the run began, SeenTo when it ended, each nil where the window is not
+	// cut. A run on captures lasts from the earliest to the latest packet.
+	SeenFrom *string `json:"seen_from,omitempty"`
+	SeenTo   *string `json:"seen_to,omitempty"`
+}
+
+// How windows are cut.
+const (
+	CutStart = "start"
+	CutEnd   = "end"
+	CutBoth  = "both"
+)
+
+// cutPart is the part of a window that may be missing from one that counts as whole. Captures
+// that begin and end at full hours have their first and last packets close to these.
+const cutPart = 100
+
+// CutOf says how a run that lasted from first to last cut the window from start to end.
+// math.MinInt64 and math.MaxInt64 stand for a run that began before, and ended after the window.
+func CutOf(start, end, first, last int64, zone *time.Location) (c Cut) {
+	least := calendar.Distance(start, end) / cutPart
+	if first > start && calendar.Distance(start, first) > least {
+		c.Cut, c.SeenFrom = CutStart, show.Timestamp(first, zone)
+	}
+	if last < end && calendar.Distance(last, end) > least {
+		c.Cut, c.SeenTo = CutEnd, show.Timestamp(last, zone)
+	}
+	if c.SeenFrom != nil && c.SeenTo != nil {
+		c.Cut = CutBoth
+	}
+	return c
+}
 
 // RowChanges say how the elements of a window differ from those of the window right before
 // it, with the bounds of each number. The first window has none.
@@ -86,7 +128,7 @@ func RowsOf(start, end int64, zone *time.Location, counts []windows.Count) []Row
 	for i := range counts {
 		c := &counts[i]
 		rows[i] = Row{
-			WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family,
+			Zone: zone, WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family,
 			Distinct: c.Distinct, Low: c.Low, High: c.High,
 			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: c.FPR,
 			RowChanges: rowChanges(c.Changes),

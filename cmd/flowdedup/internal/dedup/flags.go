@@ -260,17 +260,17 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 		w = e.Stderr
 	}
 	if f.output != "" && !f.JSON {
-		return f.printTo(e.UnlessClosed(w), s)
+		return f.printTo(e.UnlessClosed(w), e.Columns(w), s)
 	}
-	return f.printTo(w, s)
+	return f.printTo(w, e.Columns(w), s)
 }
 
-func (f *flags) printTo(w io.Writer, s *Summary) error {
+func (f *flags) printTo(w io.Writer, columns int, s *Summary) error {
 	switch {
 	case f.JSON:
 		return writeJSON(w, s)
 	case f.Quiet:
 		return nil
 	}
-	return writeText(w, s, f.output != "")
+	return writeText(w, columns, s, f.output != "")
 }

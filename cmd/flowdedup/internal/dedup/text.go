@@ -19,8 +19,8 @@ func writeJSON(w io.Writer, s *Summary) error {
 
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
-func writeText(w io.Writer, s *Summary, written bool) error {
-	return WriteText(w, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", s.Elapsed(), s.PacketsPerSecond/1e6))
+func writeText(w io.Writer, columns int, s *Summary, written bool) error {
+	return WriteText(w, columns, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", s.Elapsed(), s.PacketsPerSecond/1e6))
 }
 
 // Elapsed returns how long the run took, in milliseconds.
@@ -28,9 +28,10 @@ func (s *Summary) Elapsed() time.Duration {
 	return s.Took.Round(time.Millisecond)
 }
 
-// WriteText writes the summary as text; rate is its last line.
-func WriteText(w io.Writer, s *Summary, written bool, rate string) error {
-	var t strings.Builder
+// WriteText writes the summary as text for a terminal of so many columns: see show.NewText.
+// rate is its last line.
+func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) error {
+	t := show.NewText(columns)
 	verb, place := "found", "left"
 	switch {
 	case s.Marked:
@@ -38,66 +39,65 @@ func WriteText(w io.Writer, s *Summary, written bool, rate string) error {
 	case written:
 		verb, place = "removed", "written"
 	}
-	fmt.Fprintf(&t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
+	fmt.Fprintf(t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
 		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, show.Share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut), place)
 	if s.Duplicates > 0 {
-		fmt.Fprintf(&t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
+		fmt.Fprintf(t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
 	t.WriteString(inputs(s.Inputs))
 	if s.Filtered > 0 {
-		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+		fmt.Fprintf(t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
 	if s.Unjudged != nil {
-		fmt.Fprintf(&t, "  unjudged    %s packets, which do not match --only and stay\n", show.Count(*s.Unjudged))
+		fmt.Fprintf(t, "  unjudged    %s packets, which do not match --only and stay\n", show.Count(*s.Unjudged))
 	}
 	if s.Protected != nil {
-		fmt.Fprintf(&t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
+		fmt.Fprintf(t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
 	}
 	if s.Undecidable > 0 {
-		fmt.Fprintf(&t, "  undecidable %s packets were truncated too short to judge, and stay\n", show.Count(s.Undecidable))
+		fmt.Fprintf(t, "  undecidable %s packets were truncated too short to judge, and stay\n", show.Count(s.Undecidable))
 	}
 	if s.ChecksumOnly > 0 {
-		fmt.Fprintf(&t, "  checksum    %s duplicates are known only by a checksum of 16 bits; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
+		fmt.Fprintf(t, "  checksum    %s duplicates are known only by a checksum of 16 bits; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
 	}
 	if s.HubCopies != nil {
-		fmt.Fprintf(&t, "  hub         %s duplicates found by the hub%s%s\n", show.Count(*s.HubCopies),
+		fmt.Fprintf(t, "  hub         %s duplicates found by the hub%s%s\n", show.Count(*s.HubCopies),
 			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
 	}
 	if s.HeldBytes != nil && *s.HeldBytes > 0 {
-		fmt.Fprintf(&t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
+		fmt.Fprintf(t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
 	if s.ChecksumPreferred != nil {
-		fmt.Fprintf(&t, "  preferred   %s packets to equal ones with a wrong checksum, %s to truncated ones\n", show.Count(*s.ChecksumPreferred), show.Count(*s.WholePreferred))
+		fmt.Fprintf(t, "  preferred   %s packets to equal ones with a wrong checksum, %s to truncated ones\n", show.Count(*s.ChecksumPreferred), show.Count(*s.WholePreferred))
 	}
 	if s.Stripped != nil {
-		fmt.Fprintf(&t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), show.Also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
+		fmt.Fprintf(t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), show.Also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}
 	if s.Sliced != nil {
-		fmt.Fprintf(&t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), show.Also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
+		fmt.Fprintf(t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), show.Also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
 	}
 	if s.SortedLate != nil {
-		fmt.Fprintf(&t, "  sorted      by time; %s packets came too late\n", show.Count(*s.SortedLate))
+		fmt.Fprintf(t, "  sorted      by time; %s packets came too late\n", show.Count(*s.SortedLate))
 	}
-	fmt.Fprintf(&t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
-	fmt.Fprintf(&t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
+	fmt.Fprintf(t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
+	fmt.Fprintf(t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
 	if notes := anomalies(s); notes != "" {
-		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+		fmt.Fprintf(t, "  noticed     %s\n", notes)
 	}
 	if text := show.NotOpened(s.Unopened, s.PacketsIn); text != "" {
-		fmt.Fprintf(&t, "  not opened  %s\n", text)
+		fmt.Fprintf(t, "  not opened  %s\n", text)
 	}
 	if n := s.Conversations.String(); n != "" {
-		fmt.Fprintf(&t, "  split       %s\n", n)
+		fmt.Fprintf(t, "  split       %s\n", n)
 	}
 	if s.Files != nil {
-		fmt.Fprintf(&t, "  files       %s\n", show.Count(*s.Files))
+		fmt.Fprintf(t, "  files       %s\n", show.Count(*s.Files))
 	}
 	if s.FirstTimestamp != nil {
-		fmt.Fprintf(&t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
+		fmt.Fprintf(t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
 	}
-	fmt.Fprintf(&t, "  %s\n", rate)
-	_, err := io.WriteString(w, t.String())
-	return err
+	fmt.Fprintf(t, "  %s\n", rate)
+	return t.Flush(w)
 }
 
 // answers describes how long answers of a hub took, if there were any.

@@ -91,8 +91,9 @@ type overlapLine struct {
 	BothHigh    uint64  `json:"both_high"`
 }
 
-// moreColumns says which optional columns rows have.
-type moreColumns struct{ Total, Changes, Sensors bool }
+// moreColumns says which columns rows have besides those of every run, and whether windows follow
+// the packets.
+type moreColumns struct{ Total, Changes, Sensors, Whole bool }
 
 // csvLines writes counts as comma-separated values with a header line
 // (RFC 4180).
@@ -113,6 +114,8 @@ func newCSVLines(w io.Writer, more moreColumns) (*csvLines, error) {
 	}
 	if more.Sensors {
 		head = append(head, "sensors", "missing")
+	} else {
+		head = append(head, "cut", "seen_from", "seen_to")
 	}
 	return d, d.w.WriteAll([][]string{head})
 }
@@ -144,9 +147,9 @@ func (d *csvLines) record(r *count.Row) []string {
 		cells = append(cells, make([]string, 9)...)
 	}
 	if d.more.Sensors {
-		cells = append(cells, r.Sensors, strings.Join(r.Missing, " "))
+		return append(cells, r.Sensors, strings.Join(r.Missing, " "))
 	}
-	return cells
+	return append(cells, r.Cut.Cut, value(r.SeenFrom), value(r.SeenTo))
 }
 
 func value(s *string) string {

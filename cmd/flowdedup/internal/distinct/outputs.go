@@ -36,7 +36,7 @@ func (f *flags) openOutputs(cmd *cobra.Command, e *cli.Env, inputs []string) (*o
 	case f.JSON:
 		o.json = newJSONLines(o.out)
 	case f.showsTable():
-		o.table = newTextTable(o.out, f.columns())
+		o.table = newTextTable(o.out, e.Columns(e.Stdout), f.columns())
 	}
 	var err error
 	if o.html, err = f.page.Open(cmd, inputs); err != nil {
@@ -125,7 +125,10 @@ func (o *outputs) closePage(read bool) error {
 	if !read {
 		return o.html.Discard()
 	}
-	return o.html.Write(func(cli.Origin) *page.Page { return o.page.page() })
+	return o.html.Write(func(cli.Origin) *page.Page {
+		o.page.withoutIP = o.withoutIP
+		return o.page.page()
+	})
 }
 
 func (o *outputs) closeCSV(clean, read bool) error {

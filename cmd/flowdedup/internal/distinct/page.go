@@ -3,6 +3,7 @@
 package distinct
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -21,11 +22,14 @@ type countsPage struct {
 	untimed []count.Row
 	packets uint64 // of all windows
 	windows uint64
+	// withoutIP counts packets that are in no row of addresses.
+	withoutIP uint64
 }
 
 // keyPage has the charts and rows of one key.
 type keyPage struct {
 	of      string
+	zone    *time.Location
 	group   int           // windows in each element of drawn
 	pending int           // windows in the last element
 	drawn   []drawnWindow // at most mostDrawn
@@ -103,6 +107,8 @@ func (k *keyPage) add(rows []count.Row) {
 	if k.windows == 0 {
 		k.span = w.to.Sub(w.from)
 	}
+	k.zone = cmp.Or(rows[0].Zone, time.UTC)
+	w.from, w.to = w.from.In(k.zone), w.to.In(k.zone)
 	k.draw(w)
 	k.windows++
 	all := w.families["all"]
@@ -152,6 +158,9 @@ func (p *countsPage) page() *page.Page {
 	out := &page.Page{Title: "flowdedup distinct", Facts: []page.Fact{
 		{Name: "windows", Value: show.Count(p.windows)}, {Name: "packets", Value: show.Count(p.packets)},
 	}}
+	if p.withoutIP > 0 {
+		out.Facts = append(out.Facts, page.Fact{Name: "without IP, in no row of addresses", Value: show.Count(p.withoutIP)})
+	}
 	if len(p.keys) == 0 && len(p.untimed) == 0 {
 		out.Lead = append(out.Lead, "No packets.")
 	}
@@ -182,8 +191,7 @@ func countOf(r *count.Row) string {
 
 // section shows one key, with the last lines of its table.
 func (k *keyPage) section(lines int) page.Section {
-	first := k.drawn[0].from
-	x := page.Axis{Label: "start of the window (" + first.Format("-07:00") + ")", Scale: page.Times, Zone: first.Location()}
+	x := page.Axis{Label: "start of the window (" + k.zone.String() + ")", Scale: page.Times, Zone: k.zone}
 	s := page.Section{
 		Heading:  "Distinct " + k.of,
 		Pictures: []page.Picture{k.chart(x)},
@@ -249,7 +257,7 @@ func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
 
 // caption explains the pictures.
 func (k *keyPage) caption() string {
-	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(k.most), k.mostAt.Format("2006-01-02 15:04:05 MST"))
+	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(k.most), k.mostAt.Format(seconds))
 	if k.group > 1 {
 		text += fmt.Sprintf("Each point is the largest of %d windows. ", k.group)
 	}
@@ -273,6 +281,9 @@ var pageColumns = []show.Column{
 func lineOfWindow(rows []count.Row) []string {
 	cells := make([]string, len(pageColumns))
 	cells[0] = window(&rows[0])
+	if rows[0].Cut.Cut != "" {
+		cells[0] += " (cut)"
+	}
 	for i := range rows {
 		r := &rows[i]
 		switch r.Family {

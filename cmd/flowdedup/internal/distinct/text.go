@@ -3,10 +3,15 @@
 package distinct
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize/english"
 
@@ -19,20 +24,34 @@ import (
 // remembers only the widths of columns, however many windows there are. If a cell does
 // not fit, the table ends and another one with wider columns begins.
 type textTable struct {
-	out    io.Writer
-	more   moreColumns
-	heads  tableLine
-	widths []int
-	open   bool // the table has begun and not ended
-	rows   bool // there were any
+	out      io.Writer
+	terminal int // columns of the terminal, 0 for none
+	more     moreColumns
+	heads    tableLine
+	widths   []int
+	open     bool // the table has begun and not ended
+	rows     bool // there were any
+	hidden   []string
+	seenFrom string // when the run began, if that cut a window
+	seenTo   string // when it ended
+	span     string // of all packets
 }
 
 // The first textColumns columns of the table hold text, the others numbers.
 const textColumns = 2
 
-// newTextTable returns an empty table.
-func newTextTable(w io.Writer, more moreColumns) *textTable {
-	t := &textTable{out: w, more: more, heads: tableLine{"window", "distinct", "IPv4", "IPv6", "all", "packets"}}
+// Columns of the table. The families are left out first if a terminal is too narrow, as the
+// column of all elements has their sum.
+const (
+	columnIPv4 = textColumns + iota
+	columnIPv6
+	columnAll
+	columnPackets
+)
+
+// newTextTable returns an empty table for a terminal of so many columns, 0 for none.
+func newTextTable(w io.Writer, terminal int, more moreColumns) *textTable {
+	t := &textTable{out: w, terminal: terminal, more: more, heads: tableLine{"window from", "of", "IPv4", "IPv6", "all", "packets"}}
 	if more.Changes {
 		t.heads = append(t.heads, "new", "returning", "gone")
 	}
@@ -42,8 +61,8 @@ func newTextTable(w io.Writer, more moreColumns) *textTable {
 	t.widths = make([]int, len(t.heads))
 	for i, head := range t.heads {
 		t.widths[i] = len(head)
-		if i >= textColumns {
-			t.widths[i] = len("999,999") // later windows mostly have more than the first
+		if i >= textColumns && terminal == 0 {
+			t.widths[i] = max(len(head), len("999,999")) // later windows mostly have more than the first
 		}
 	}
 	return t
@@ -55,11 +74,13 @@ type tableLine []string
 // Rows writes the counts of a window that closed.
 func (d *textTable) Rows(rows []count.Row) error {
 	var lines []tableLine
+	missing := ""
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].Of == rows[0].Of {
 			n++
 		}
+		missing = d.missing(&rows[0])
 		lines = append(lines, d.lineOf(rows[:n]))
 		if len(lines) > 1 {
 			lines[len(lines)-1][0] = "" // the window is named once
@@ -68,12 +89,15 @@ func (d *textTable) Rows(rows []count.Row) error {
 	}
 	var text strings.Builder
 	if !d.fits(lines) {
-		d.end(&text)
+		d.open = false
 		d.widen(lines)
 	}
 	d.begin(&text)
 	for i := range lines {
 		d.line(&text, lines[i])
+	}
+	if missing != "" && d.terminal > 0 {
+		text.WriteString(show.Wrap("  "+missing, 4, d.terminal) + "\n")
 	}
 	_, err := io.WriteString(d.out, text.String())
 	return err
@@ -81,11 +105,7 @@ func (d *textTable) Rows(rows []count.Row) error {
 
 // Sighting writes a first sighting on a line outside of the table.
 func (d *textTable) Sighting(s *count.Sighting) error {
-	var text strings.Builder
-	d.end(&text)
-	if _, err := io.WriteString(d.out, text.String()); err != nil {
-		return err
-	}
+	d.open = false
 	return sightingText(d.out, s)
 }
 
@@ -93,10 +113,10 @@ func (d *textTable) Sighting(s *count.Sighting) error {
 // of addresses.
 func (d *textTable) Close(filtered, withoutIP uint64) error {
 	var text strings.Builder
-	d.end(&text)
 	if !d.rows {
 		text.WriteString("no packets\n")
 	}
+	d.notes(&text)
 	if filtered > 0 {
 		fmt.Fprintf(&text, "%s packets filtered out\n", show.Count(filtered))
 	}
@@ -107,6 +127,26 @@ func (d *textTable) Close(filtered, withoutIP uint64) error {
 	return err
 }
 
+// notes explain the table.
+func (d *textTable) notes(text *strings.Builder) {
+	if d.span != "" {
+		text.WriteString(show.Wrap("all: "+d.span, 2, cmp.Or(d.terminal, math.MaxInt)) + "\n")
+	}
+	var cut []string
+	if d.seenFrom != "" {
+		cut = append(cut, "begins at "+d.seenFrom)
+	}
+	if d.seenTo != "" {
+		cut = append(cut, "ends at "+d.seenTo)
+	}
+	if len(cut) > 0 {
+		text.WriteString(show.Wrap("* a part of the window: the input "+strings.Join(cut, " and "), 2, cmp.Or(d.terminal, math.MaxInt)) + "\n")
+	}
+	if len(d.hidden) > 0 {
+		fmt.Fprintf(text, "too narrow for %s\n", strings.Join(d.hidden, ", "))
+	}
+}
+
 // Overlap writes a table of the sensors outside of the table, for all families of a key
 // together: how many elements each has, how many only that one has, and which share of its
 // elements each other one has, too.
@@ -114,8 +154,8 @@ func (d *textTable) Overlap(o *Overlap) error {
 	if o.Family != "all" {
 		return nil
 	}
+	d.open = false
 	var text strings.Builder
-	d.end(&text)
 	columns := []show.Column{{Name: "#"}, {Name: "sensor", Left: true}, {Name: o.Of}, {Name: "only here"}}
 	rows := make([][]string, len(o.Names))
 	for a, name := range o.Names {
@@ -129,7 +169,7 @@ func (d *textTable) Overlap(o *Overlap) error {
 			rows[a] = append(rows[a], cell)
 		}
 	}
-	for _, line := range show.Table(columns, rows, false) {
+	for _, line := range show.Table(columns, rows, d.terminal) {
 		text.WriteString(line + "\n")
 	}
 	_, err := io.WriteString(d.out, text.String())
@@ -139,7 +179,11 @@ func (d *textTable) Overlap(o *Overlap) error {
 // lineOf returns the line of a key, with its families side by side.
 func (d *textTable) lineOf(rows []count.Row) tableLine {
 	line := make(tableLine, len(d.heads))
-	line[0], line[1] = window(&rows[0]), rows[0].Of
+	line[0], line[1] = d.window(&rows[0]), rows[0].Of
+	if rows[0].Cut.Cut != "" {
+		line[0] += " *"
+		d.cut(&rows[0])
+	}
 	for i := range rows {
 		r := &rows[i]
 		cell := bounded(r.Distinct, r.Low, r.High)
@@ -169,11 +213,8 @@ func (d *textTable) moreCells(r *count.Row) (cells []string) {
 		return cells
 	}
 	cell := r.Sensors
-	if n := len(r.Missing); n > 0 {
-		cell += " without " + show.Printable(strings.Join(r.Missing[:min(n, namedMissing)], ", "))
-		if n > namedMissing {
-			cell += fmt.Sprintf(" and %d more", n-namedMissing)
-		}
+	if missing := d.missing(r); missing != "" && d.terminal == 0 {
+		cell += " " + missing
 	}
 	return append(cells, cell)
 }
@@ -181,13 +222,26 @@ func (d *textTable) moreCells(r *count.Row) (cells []string) {
 // namedMissing is how many missing sensors a line names.
 const namedMissing = 4
 
+// missing names the sensors that have no such window, "" if all have it.
+func (d *textTable) missing(r *count.Row) string {
+	if r.RowSensors == nil || len(r.Missing) == 0 {
+		return ""
+	}
+	n := len(r.Missing)
+	text := "without " + show.Printable(strings.Join(r.Missing[:min(n, namedMissing)], ", "))
+	if n > namedMissing {
+		text += fmt.Sprintf(" and %d more", n-namedMissing)
+	}
+	return text
+}
+
 func estimate(e sketch.Estimate) string { return bounded(e.Distinct, e.Low, e.High) }
 
-// bounded formats a number, with its bounds unless it is exact.
+// bounded formats a number, with the larger distance to its bounds unless it is exact.
 func bounded(n, low, high uint64) string {
 	cell := show.Count(n)
 	if low != high {
-		cell = fmt.Sprintf("%s (%s to %s)", cell, show.Count(low), show.Count(high))
+		cell += " ±" + show.Count(max(n-min(n, low), max(n, high)-n))
 	}
 	return cell
 }
@@ -196,7 +250,7 @@ func bounded(n, low, high uint64) string {
 func (d *textTable) fits(lines []tableLine) bool {
 	for i := range lines {
 		for column, cell := range lines[i] {
-			if len(cell) > d.widths[column] {
+			if width(cell) > d.widths[column] {
 				return false
 			}
 		}
@@ -204,62 +258,137 @@ func (d *textTable) fits(lines []tableLine) bool {
 	return true
 }
 
-// widen makes the columns as wide as the lines need.
+// widen makes the columns as wide as the lines need, and hides some where the terminal is too
+// narrow for all.
 func (d *textTable) widen(lines []tableLine) {
 	for i := range lines {
 		for column, cell := range lines[i] {
-			d.widths[column] = max(d.widths[column], len(cell))
+			d.widths[column] = max(d.widths[column], width(cell))
+		}
+	}
+	if d.terminal == 0 {
+		return
+	}
+	for _, column := range []int{columnIPv4, columnIPv6, columnPackets} {
+		if d.width() > d.terminal && !d.isHidden(column) {
+			d.hidden = append(d.hidden, d.heads[column])
 		}
 	}
 }
 
-// begin begins the table, or separates a window from the previous one.
+func (d *textTable) isHidden(column int) bool { return slices.Contains(d.hidden, d.heads[column]) }
+
+// width returns the width of the table.
+func (d *textTable) width() int {
+	sum := -len(columnGap)
+	for column, width := range d.widths {
+		if !d.isHidden(column) {
+			sum += width + len(columnGap)
+		}
+	}
+	return sum
+}
+
+const columnGap = "  "
+
+// width returns how many columns a cell takes, which has no wide characters.
+func width(cell string) int { return utf8.RuneCountInString(cell) }
+
+// begin begins the table, unless it has begun.
 func (d *textTable) begin(text *strings.Builder) {
 	if !d.open {
-		d.rule(text, "┌", "┬", "┐")
+		if d.rows {
+			text.WriteByte('\n')
+		}
 		d.line(text, d.heads)
 	}
-	d.rule(text, "├", "┼", "┤")
 	d.open, d.rows = true, true
 }
 
-// end ends the table if it has begun.
-func (d *textTable) end(text *strings.Builder) {
-	if d.open {
-		d.rule(text, "└", "┴", "┘")
-	}
-	d.open = false
-}
-
-func (d *textTable) rule(text *strings.Builder, left, between, right string) {
-	for column, width := range d.widths {
-		if column > 0 {
-			left = between
-		}
-		text.WriteString(left + strings.Repeat("─", width+2))
-	}
-	text.WriteString(right + "\n")
-}
-
 func (d *textTable) line(text *strings.Builder, cells tableLine) {
+	var line strings.Builder
 	for column, cell := range cells {
+		if d.isHidden(column) {
+			continue
+		}
+		if line.Len() > 0 {
+			line.WriteString(columnGap)
+		}
 		width := d.widths[column]
 		if column < textColumns {
 			width = -width
 		}
-		fmt.Fprintf(text, "│ %*s ", width, cell)
+		fmt.Fprintf(&line, "%*s", width, cell)
 	}
-	text.WriteString("│\n")
+	text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 }
 
-func window(r *count.Row) string {
+// window names a window by its start. That of one which follows the packets is in a note.
+func (d *textTable) window(r *count.Row) string {
 	switch {
-	case r.Kind == count.KindTotal && r.WindowStart != nil:
-		return "all, " + show.Stamp(*r.WindowStart) + " to " + show.Stamp(*r.WindowEnd)
-	case r.Kind == count.KindTotal:
-		return "all"
 	case r.WindowStart == nil:
 		return "without a timestamp"
+	case r.Kind == count.KindTotal || d.more.Whole:
+		d.span = window(r)
+		return "all"
 	}
-	return show.Stamp(*r.WindowStart) + " to " + show.Stamp(*r.WindowEnd)
+	return local(r.Zone, *r.WindowStart, *r.WindowEnd)[0]
+}
+
+// cut remembers how the run cut a window.
+func (d *textTable) cut(r *count.Row) {
+	if r.SeenFrom != nil {
+		d.seenFrom = toSecond(r.Zone, *r.SeenFrom)
+	}
+	if r.SeenTo != nil {
+		d.seenTo = toSecond(r.Zone, *r.SeenTo)
+	}
+}
+
+// toSecond formats a stamp in a zone.
+func toSecond(zone *time.Location, stamp string) string {
+	t, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return stamp // of a year that the format cannot write
+	}
+	return t.In(cmp.Or(zone, time.UTC)).Format(seconds)
+}
+
+// Layouts of times.
+const (
+	minutes = "2006-01-02 15:04 MST"
+	seconds = "2006-01-02 15:04:05 MST"
+	exact   = "2006-01-02 15:04:05.000000000 MST"
+)
+
+// local formats stamps in a zone with its name, to the minute if all are at full ones.
+func local(zone *time.Location, stamps ...string) []string {
+	layout := minutes
+	times := make([]time.Time, len(stamps))
+	for i, stamp := range stamps {
+		t, err := time.Parse(time.RFC3339Nano, stamp)
+		if err != nil {
+			return stamps // of a year that the format cannot write
+		}
+		times[i] = t.In(cmp.Or(zone, time.UTC))
+		switch {
+		case t.Nanosecond() != 0:
+			layout = exact
+		case t.Second() != 0 && layout == minutes:
+			layout = seconds
+		}
+	}
+	for i, t := range times {
+		stamps[i] = t.Format(layout)
+	}
+	return stamps
+}
+
+// window names a window by both of its bounds.
+func window(r *count.Row) string {
+	if r.WindowStart == nil {
+		return "without a timestamp"
+	}
+	bounds := local(r.Zone, *r.WindowStart, *r.WindowEnd)
+	return bounds[0] + " to " + bounds[1]
 }

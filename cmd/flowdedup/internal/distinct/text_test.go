@@ -4,8 +4,10 @@ package distinct
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
@@ -15,7 +17,11 @@ import (
 func rowsOf(hour string, sources uint64) []count.Row {
 	var start, end *string
 	if hour != "" {
-		from, to := "2026-11-21T"+hour+":00:00.000000000Z", "2026-11-21T"+hour+":59:59.000000000Z"
+		begin, err := time.Parse("2006-01-02 15", "2026-11-21 "+hour)
+		if err != nil {
+			panic(err)
+		}
+		from, to := begin.Format(time.RFC3339Nano), begin.Add(time.Hour).Format(time.RFC3339Nano)
 		start, end = &from, &to
 	}
 	return []count.Row{
@@ -26,49 +32,55 @@ func rowsOf(hour string, sources uint64) []count.Row {
 	}
 }
 
+// cut has a run begin and end within a window.
+func cut(rows []count.Row) []count.Row {
+	from, to := "2026-11-21T08:20:00.5Z", "2026-11-21T08:40:00Z"
+	for i := range rows {
+		rows[i].Cut = count.Cut{Cut: count.CutBoth, SeenFrom: &from, SeenTo: &to}
+	}
+	return rows
+}
+
 // TestTableStreams checks that each window is written as soon as it closes. A table that
 // is too narrow for a window ends, and first sightings stand between tables.
 func TestTableStreams(t *testing.T) {
 	var out bytes.Buffer
-	table := newTextTable(&out, moreColumns{})
+	table := newTextTable(&out, 0, moreColumns{})
 	at := "2026-11-21T07:00:00.000000001Z"
 	for i, step := range []struct {
 		do   func() error
 		want string
 	}{
 		{func() error { return table.Rows(rowsOf("06", 8)) }, `
-┌──────────────────────────────────────────────┬──────────┬─────────┬─────────┬────────────┬─────────┐
-│ window                                       │ distinct │    IPv4 │    IPv6 │        all │ packets │
-├──────────────────────────────────────────────┼──────────┼─────────┼─────────┼────────────┼─────────┤
-│ 2026-11-21 06:00:00Z to 2026-11-21 06:59:59Z │ src      │       8 │       0 │ 8 (7 to 9) │      12 │
-│                                              │ mac      │         │         │          2 │      13 │
+window from           of      IPv4     IPv6      all  packets
+2026-11-21 06:00 UTC  src        8        0     8 ±1       12
+                      mac                          2       13
 `},
 		{func() error { return table.Rows(rowsOf("07", 3)) }, `
-├──────────────────────────────────────────────┼──────────┼─────────┼─────────┼────────────┼─────────┤
-│ 2026-11-21 07:00:00Z to 2026-11-21 07:59:59Z │ src      │       3 │       0 │ 3 (2 to 4) │      12 │
-│                                              │ mac      │         │         │          2 │      13 │
+2026-11-21 07:00 UTC  src        3        0     3 ±1       12
+                      mac                          2       13
 `},
 		{func() error { return table.Sighting(&count.Sighting{Of: "src", Value: "10.0.0.1", FirstSeen: &at}) }, `
-└──────────────────────────────────────────────┴──────────┴─────────┴─────────┴────────────┴─────────┘
 2026-11-21T07:00:00.000000001Z	src	10.0.0.1
 `},
-		{func() error { return table.Rows(rowsOf("", 4)) }, `
-┌──────────────────────────────────────────────┬──────────┬─────────┬─────────┬────────────┬─────────┐
-│ window                                       │ distinct │    IPv4 │    IPv6 │        all │ packets │
-├──────────────────────────────────────────────┼──────────┼─────────┼─────────┼────────────┼─────────┤
-│ without a timestamp                          │ src      │       4 │       0 │ 4 (3 to 5) │      12 │
-│                                              │ mac      │         │         │          2 │      13 │
+		{func() error { return table.Rows(cut(rowsOf("08", 4))) }, `
+
+window from             of      IPv4     IPv6      all  packets
+2026-11-21 08:00 UTC *  src        4        0     4 ±1       12
+                        mac                          2       13
 `},
-		{func() error { return table.Rows(rowsOf("09", 1000)) }, `
-└──────────────────────────────────────────────┴──────────┴─────────┴─────────┴────────────┴─────────┘
-┌──────────────────────────────────────────────┬──────────┬─────────┬─────────┬──────────────────────┬─────────┐
-│ window                                       │ distinct │    IPv4 │    IPv6 │                  all │ packets │
-├──────────────────────────────────────────────┼──────────┼─────────┼─────────┼──────────────────────┼─────────┤
-│ 2026-11-21 09:00:00Z to 2026-11-21 09:59:59Z │ src      │   1,000 │       0 │ 1,000 (999 to 1,001) │      12 │
-│                                              │ mac      │         │         │                    2 │      13 │
+		{func() error { return table.Rows(rowsOf("09", 1000000)) }, `
+
+window from             of        IPv4     IPv6           all  packets
+2026-11-21 09:00 UTC    src  1,000,000        0  1,000,000 ±1       12
+                        mac                                 2       13
+`},
+		{func() error { return table.Rows(rowsOf("", 4)) }, `
+without a timestamp     src          4        0          4 ±1       12
+                        mac                                 2       13
 `},
 		{func() error { return table.Close(1234, 8) }, `
-└──────────────────────────────────────────────┴──────────┴─────────┴─────────┴──────────────────────┴─────────┘
+* a part of the window: the input begins at 2026-11-21 08:20:00 UTC and ends at 2026-11-21 08:40:00 UTC
 1,234 packets filtered out
 8 packets without IP, in no row of addresses
 `},
@@ -80,10 +92,33 @@ func TestTableStreams(t *testing.T) {
 	}
 }
 
+// TestNarrowTable leaves out columns that the terminal has no room for, and says which. Missing
+// sensors have a line of their own.
+func TestNarrowTable(t *testing.T) {
+	var out bytes.Buffer
+	table := newTextTable(&out, 44, moreColumns{Sensors: true})
+	rows := rowsOf("06", 1000)
+	for i := range rows {
+		rows[i].RowSensors = &count.RowSensors{Sensors: "1/3", Missing: []string{"roof", "a-sensor-with-a-long-name"}}
+	}
+	if err := errors.Join(table.Rows(rows), table.Close(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	want := `window from           of        all  sensors
+2026-11-21 06:00 UTC  src  1,000 ±1      1/3
+                      mac         2      1/3
+  without roof, a-sensor-with-a-long-name
+too narrow for IPv4, IPv6, packets
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
 // TestEmptyTable says that there is nothing.
 func TestEmptyTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := newTextTable(&out, moreColumns{}).Close(0, 0); err != nil || out.String() != "no packets\n" {
+	if err := newTextTable(&out, 0, moreColumns{}).Close(0, 0); err != nil || out.String() != "no packets\n" {
 		t.Errorf("%v, %q", err, &out)
 	}
 }

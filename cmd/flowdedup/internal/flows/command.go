@@ -317,5 +317,5 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	case f.quiet:
 		return nil
 	}
-	return writeText(e.UnlessClosed(w), s) // a service may have none
+	return writeText(e.UnlessClosed(w), e.Columns(w), s) // a service may have none
 }

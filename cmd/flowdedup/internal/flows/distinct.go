@@ -5,6 +5,7 @@ package flows
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"net/netip"
 	"time"
 
@@ -56,6 +57,10 @@ type keyCounts struct {
 	closed int64         // windows before this are closed
 	grace  time.Duration // as of the last advance
 	late   uint64        // records of windows that were closed, or could not be opened
+	// first and last are when the first and the latest record came; ending says that windows
+	// close since the run ends.
+	first, last int64
+	ending      bool
 }
 
 type window struct {
@@ -70,7 +75,7 @@ type window struct {
 }
 
 func newCounts(cfg *Distinct, s secret.Secret) *keyCounts {
-	return &keyCounts{cfg: cfg, secret: s, grace: time.Hour, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
+	return &keyCounts{cfg: cfg, secret: s, grace: time.Hour, first: math.MaxInt64, last: math.MinInt64, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
 }
 
 // add counts a record that lasts from start to end. A copy adds its keys, and no record.
@@ -98,6 +103,7 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 			return err
 		}
 		w.put(r, max(start, from), isCopy)
+		c.first, c.last = min(c.first, came), max(c.last, came)
 		if len(w.times) == countedAtOnce {
 			if err := c.count(w); err != nil {
 				return err
@@ -117,8 +123,8 @@ func (c *keyCounts) follow(came, every int64) error {
 	if !c.live || calendar.Since(c.closed, came) <= calendar.Shift(every, int64(maxAhead)) {
 		return nil
 	}
-	err := c.end()
-	c.closed = 0
+	err := c.closeAll()
+	c.closed, c.first, c.last = 0, came, came
 	return err
 }
 
@@ -151,7 +157,12 @@ func (c *keyCounts) window(start, end int64) (*window, error) {
 	}
 	w := &window{start: start, end: end, budget: c.budget(), copies: make([]uint64, countedAtOnce/64)}
 	cfg := &windows.Config{Method: "auto", FPR: 1e-9, Budget: w.budget, Secret: c.secret, Emit: func(_, _ int64, all []windows.Count) error {
-		return c.cfg.Rows(count.RowsOf(w.start, w.end, c.cfg.zone(), all))
+		rows := count.RowsOf(w.start, w.end, c.cfg.zone(), all)
+		cut := c.cut(w)
+		for i := range rows {
+			rows[i].Cut = cut
+		}
+		return c.cfg.Rows(rows)
 	}}
 	for _, key := range c.cfg.Keys {
 		one := windows.Key{Name: key.Kind.String(), PerPacket: 1}
@@ -318,8 +329,22 @@ func (c *keyCounts) close() error {
 	return errors.Join(c.count(w), w.counter.Close())
 }
 
-// end closes all windows.
+// end closes all windows at the end of the run.
 func (c *keyCounts) end() error {
+	c.ending = true
+	return c.closeAll()
+}
+
+// cut says whether the run saw a window whole: records came from its start to its end.
+func (c *keyCounts) cut(w *window) count.Cut {
+	last := int64(math.MaxInt64)
+	if c.ending {
+		last = c.last
+	}
+	return count.CutOf(w.start, w.end, c.first, last, c.cfg.zone())
+}
+
+func (c *keyCounts) closeAll() error {
 	var errs []error
 	for len(c.open) > 0 {
 		errs = append(errs, c.close())

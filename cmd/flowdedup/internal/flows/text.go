@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -16,37 +15,37 @@ import (
 func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
-	var t strings.Builder
+func writeText(w io.Writer, columns int, s *Summary) error {
+	t := show.NewText(columns)
 	if i := s.Inspection; i != nil {
-		fmt.Fprintf(&t, "%s\n", show.Sentence(i.Verdict))
+		fmt.Fprintf(t, "%s\n", show.Sentence(i.Verdict))
 		for _, reason := range i.Because {
-			fmt.Fprintf(&t, "  %s\n", reason)
+			fmt.Fprintf(t, "  %s\n", reason)
 		}
 		if i.Command != "" {
-			fmt.Fprintf(&t, "\n    %s\n", i.Command)
+			t.WriteByte('\n')
+			t.Command("    ", i.Command)
 		}
 		t.WriteString("\n")
 	}
-	fmt.Fprintf(&t, "%s records in, %s copies (%s), %s records left\n",
+	fmt.Fprintf(t, "%s records in, %s copies (%s), %s records left\n",
 		show.Count(s.RecordsIn), show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
-	fmt.Fprintf(&t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
+	fmt.Fprintf(t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
 	if notes := flowNotes(s); notes != "" {
-		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+		fmt.Fprintf(t, "  noticed     %s\n", notes)
 	}
 	for _, u := range s.Unread {
-		fmt.Fprintf(&t, "  unread      %s values of %s, such as %q\n", show.Count(u.Values), u.Field, u.Example)
+		fmt.Fprintf(t, "  unread      %s values of %s, such as %q\n", show.Count(u.Values), u.Field, u.Example)
 	}
-	fmt.Fprintf(&t, "  compared    by %s, policy %s, points by %s, in %s of at most %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes), show.Bytes(s.MemoryLimit))
+	fmt.Fprintf(t, "  compared    by %s, policy %s, points by %s, in %s of at most %s\n", s.Key, s.Policy, s.Point, show.Bytes(s.MemoryBytes), show.Bytes(s.MemoryLimit))
 	if s.Relayed != nil {
-		fmt.Fprintf(&t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
+		fmt.Fprintf(t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
 			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
-	fmt.Fprintf(&t, "  speed       %s, %s records/s\n", s.Took.Round(time.Millisecond), show.Count(uint64(s.Rate)))
-	flowPoints(&t, s)
-	flowMatrix(&t, s)
-	_, err := io.WriteString(w, t.String())
-	return err
+	fmt.Fprintf(t, "  speed       %s, %s records/s\n", s.Took.Round(time.Millisecond), show.Count(uint64(s.Rate)))
+	flowPoints(t, s)
+	flowMatrix(t, s)
+	return t.Flush(w)
 }
 
 // flowNotes describes anomalies of the input.
@@ -70,9 +69,9 @@ func flowNotes(s *Summary) string {
 }
 
 // flowPoints is the table of points.
-func flowPoints(t *strings.Builder, s *Summary) {
+func flowPoints(t *show.Text, s *Summary) {
 	if len(s.Points) > 0 {
-		show.WriteTable(t, flowPointColumns, flowPointRows(s, show.MaxRows))
+		t.Table(flowPointColumns, flowPointRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Points)))
 	}
 }
@@ -94,9 +93,9 @@ func flowPointRows(s *Summary, most int) (rows [][]string) {
 }
 
 // flowMatrix is the table of copies by exporter.
-func flowMatrix(t *strings.Builder, s *Summary) {
+func flowMatrix(t *show.Text, s *Summary) {
 	if len(s.Matrix) > 0 {
-		show.WriteTable(t, flowMatrixColumns, flowMatrixRows(s, show.MaxRows))
+		t.Table(flowMatrixColumns, flowMatrixRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Matrix)))
 	}
 }

@@ -3,8 +3,10 @@
 package flows
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,6 +62,31 @@ func TestWildTimes(t *testing.T) {
 	}
 	if wild < 3*good*9/10 || counted < good || rows > maxOpen {
 		t.Errorf("%d of %d wild records were late; %d counted, %d were good; %d rows", wild, 3*good, counted, good, rows)
+	}
+}
+
+// TestCutWindows marks the windows that records did not come from start to end of.
+func TestCutWindows(t *testing.T) {
+	var cuts []string
+	c := newCounts(&Distinct{
+		Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: 1 << 20,
+		Rows: func(rows []count.Row) error {
+			cuts = append(cuts, rows[0].Cut.Cut)
+			return nil
+		},
+	}, secret.Secret{1})
+	const minute = int64(time.Minute)
+	for _, at := range []int64{10*minute + minute/2, 11*minute + minute/2, 12*minute + minute/2} {
+		one := records.Record{Source: netip.AddrFrom4([4]byte{10, 0, 0, 1}), Received: at, Exported: at}
+		if err := errors.Join(c.add(&one, at, at, false), c.advance(at, time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.end(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{count.CutStart, "", count.CutEnd}; !slices.Equal(cuts, want) {
+		t.Errorf("%q, want %q", cuts, want)
 	}
 }
 

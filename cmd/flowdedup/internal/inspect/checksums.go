@@ -5,7 +5,6 @@ package inspect
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -35,9 +34,9 @@ func rightSums(valid, wrong uint64) string {
 	return show.Percent(float64(valid), float64(valid+wrong), 0) + " of " + show.Count(valid+wrong)
 }
 
-func checksumsTable(t *strings.Builder, s *Summary) {
+func checksumsTable(t *show.Text, s *Summary) {
 	if rows := checksumRows(s); len(rows) > 0 {
-		show.WriteTable(t, checksumColumns, rows)
+		t.Table(checksumColumns, rows)
 	}
 }
 

@@ -152,6 +152,9 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	if live && len(inputs) > 0 {
 		return cli.Usagef("-i and captures exclude each other")
 	}
+	if f.XDP() != nil {
+		return cli.Usagef("--capture xdp is not for inspect, which only looks at packets: AF_PACKET leaves them to the host")
+	}
 	if err := f.checkSources(fs); err != nil {
 		return err
 	}
@@ -250,5 +253,5 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	case f.Quiet:
 		return nil
 	}
-	return writeText(e.Stdout, s)
+	return writeText(e.Stdout, e.Columns(e.Stdout), s)
 }

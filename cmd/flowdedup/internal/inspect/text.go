@@ -20,38 +20,37 @@ func writeJSON(w io.Writer, s *Summary) error {
 }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
-	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
-	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
+func writeText(w io.Writer, columns int, s *Summary) error {
+	t := show.NewText(columns)
+	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
+	fmt.Fprintf(t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
 		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "repeated by their senders"}))
 	if s.Filtered > 0 {
-		fmt.Fprintf(&t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+		fmt.Fprintf(t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
 	}
 	if notes := inspectNotes(s); notes != "" {
-		fmt.Fprintf(&t, "  noticed     %s\n", notes)
+		fmt.Fprintf(t, "  noticed     %s\n", notes)
 	}
 	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
-		fmt.Fprintf(&t, "  not opened  %s\n", text)
+		fmt.Fprintf(t, "  not opened  %s\n", text)
 	}
 	if s.SplitConversations > 0 {
-		fmt.Fprintf(&t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
+		fmt.Fprintf(t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
 			show.Count(s.SplitConversations), show.Count(s.SampledConversations))
 	}
-	oneSidedTable(&t, &s.OneSided)
-	kindsTable(&t, s)
-	matrixTable(&t, s)
-	pathTable(&t, s)
-	checksumsTable(&t, s)
-	notCopiesTable(&t, s)
-	recommendation(&t, s)
+	oneSidedTable(t, &s.OneSided)
+	kindsTable(t, s)
+	matrixTable(t, s)
+	pathTable(t, s)
+	checksumsTable(t, s)
+	notCopiesTable(t, s)
+	recommendation(t, s)
 	if s.Sampled < 1 {
-		fmt.Fprintf(&t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
+		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
-	fmt.Fprintf(&t, "\n  compared    packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
-	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
-	_, err := io.WriteString(w, t.String())
-	return err
+	fmt.Fprintf(t, "\n  compared    packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
+	fmt.Fprintf(t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
+	return t.Flush(w)
 }
 
 func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
@@ -60,11 +59,11 @@ var oneSidedColumns = []show.Column{{Name: "one-sided conversations", Left: true
 
 // oneSidedTable writes the shares of conversations of which an analyzer sees one direction,
 // with advice.
-func oneSidedTable(t *strings.Builder, s *inspect.OneSided) {
+func oneSidedTable(t *show.Text, s *inspect.OneSided) {
 	if s.Before.Flows == 0 {
 		return
 	}
-	show.WriteTable(t, oneSidedColumns, [][]string{
+	t.Table(oneSidedColumns, [][]string{
 		{"flows by addresses and ports", oneSided(s.Before), oneSided(s.After)},
 		{"flows by VLAN and tunnel, too", oneSided(s.BeforeByTag), oneSided(s.AfterByTag)},
 	})
@@ -104,7 +103,7 @@ func inspectNotes(s *Summary) string {
 	return notes
 }
 
-func kindsTable(t *strings.Builder, s *Summary) {
+func kindsTable(t *show.Text, s *Summary) {
 	if len(s.Kinds) == 0 {
 		return
 	}
@@ -112,7 +111,7 @@ func kindsTable(t *strings.Builder, s *Summary) {
 	for _, name := range show.Largest(s.Kinds) {
 		rows = append(rows, []string{name, show.Count(s.Kinds[name]), show.Share(s.Kinds[name], s.Copies)})
 	}
-	show.WriteTable(t, kindsColumns, rows)
+	t.Table(kindsColumns, rows)
 	if len(s.TTLSteps) > 0 {
 		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
 	}
@@ -129,7 +128,7 @@ func ttlSteps(s *Summary) string {
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *strings.Builder, s *Summary) {
+func matrixTable(t *show.Text, s *Summary) {
 	if len(s.Matrix) == 0 {
 		return
 	}
@@ -137,7 +136,7 @@ func matrixTable(t *strings.Builder, s *Summary) {
 	for i := range s.Matrix {
 		rows = append(rows, matrixRow(&s.Matrix[i]))
 	}
-	show.WriteTable(t, matrixColumns, rows)
+	t.Table(matrixColumns, rows)
 }
 
 var matrixColumns = []show.Column{
@@ -153,9 +152,9 @@ func matrixRow(c *traits.Cell) []string {
 	return row
 }
 
-func pathTable(t *strings.Builder, s *Summary) {
+func pathTable(t *show.Text, s *Summary) {
 	if len(s.Paths) > 0 {
-		show.WriteTable(t, pathColumns, pathRows(s))
+		t.Table(pathColumns, pathRows(s))
 	}
 }
 
@@ -170,7 +169,7 @@ func pathRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func notCopiesTable(t *strings.Builder, s *Summary) {
+func notCopiesTable(t *show.Text, s *Summary) {
 	if len(s.NotCopies) == 0 {
 		return
 	}
@@ -178,7 +177,7 @@ func notCopiesTable(t *strings.Builder, s *Summary) {
 	for _, name := range show.Largest(s.NotCopies) {
 		rows = append(rows, repeatsRow(s, name))
 	}
-	show.WriteTable(t, repeatsColumns, rows)
+	t.Table(repeatsColumns, rows)
 }
 
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
@@ -190,7 +189,7 @@ func repeatsRow(s *Summary, name string) []string {
 }
 
 // recommendation writes the recommended command, and why.
-func recommendation(t *strings.Builder, s *Summary) {
+func recommendation(t *show.Text, s *Summary) {
 	r := &s.Recommendation
 	switch {
 	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):
@@ -198,7 +197,9 @@ func recommendation(t *strings.Builder, s *Summary) {
 	case r.Command == "":
 		fmt.Fprintf(t, "\nRecommended: do not de-duplicate.\n")
 	default:
-		fmt.Fprintf(t, "\nRecommended:\n\n    %s\n\n", r.Command)
+		t.WriteString("\nRecommended:\n\n")
+		t.Command("    ", r.Command)
+		t.WriteByte('\n')
 		fmt.Fprintf(t, "  removes     %s packets; %s of them are no copies\n", show.Count(r.Removes), show.Count(r.Wrong))
 		if s.ChecksumOnly > 0 {
 			fmt.Fprintf(t, "              and at most %s are known by a checksum only\n", show.Count(s.ChecksumOnly))

@@ -31,8 +31,39 @@ func talk(id uint16, hosts int) (all [][]byte) {
 	return all
 }
 
-// hostOf returns which conversation of talk a packet belongs to, and its ID.
+// talk6 is talk over IPv6, of at most 128 hosts.
+func talk6(id uint16, hosts int) (all [][]byte) {
+	for h := range hosts {
+		for turn := range 4 {
+			f := make([]byte, 64)
+			copy(f[12:], []byte{0x86, 0xdd, 0x60})
+			f[19], f[20], f[21] = 10, 17, 64 // payload length, UDP, hop limit
+			client, server := [16]byte{0: 0xfd, 15: byte(h)}, [16]byte{0: 0xfd, 1: 1, 15: 1}
+			ports := [4]byte{4, 0, 1, 187}
+			if turn%2 == 1 {
+				client, server, ports = server, client, [4]byte{1, 187, 4, 0}
+			}
+			copy(f[22:], client[:])
+			copy(f[38:], server[:])
+			copy(f[54:], ports[:])
+			f[59] = 10 // length of UDP
+			f[62], f[63] = byte(id>>8), byte(id)
+			id++
+			all = append(all, f, f)
+		}
+	}
+	return all
+}
+
+// hostOf returns which conversation of talk or talk6 a packet belongs to, and its ID.
 func hostOf(frame string) (host byte, id uint16) {
+	if frame[12] == 0x86 {
+		id = uint16(frame[62])<<8 | uint16(frame[63])
+		if frame[23] == 0 { // fd00::x is the source
+			return 128 | frame[37], id
+		}
+		return 128 | frame[53], id
+	}
 	id = uint16(frame[18])<<8 | uint16(frame[19])
 	if frame[28] == 0 { // 10.0.0.x is the source
 		return frame[29], id
@@ -102,7 +133,7 @@ func TestLiveBalance(t *testing.T) {
 	pair(t, "left", "right")
 	behind, files := sensors(t, 3)
 	r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--forward", "out2", "--balance", "conversation", "--json", "--window", "5s")
-	frames := talk(1, 60)
+	frames := append(talk(1, 60), talk6(1001, 60)...)
 	sendBytes(t, "right", frames...)
 	s := r.stop()
 	total := 0.0
@@ -157,6 +188,67 @@ func TestLiveBalanceStreams(t *testing.T) {
 		if o := s.Outputs[i]; o.Output != "tcp-listen://"+addresses[i] || o.Packets != uint64(len(framesOf(t, file))) || o.Lost != 0 {
 			t.Errorf("%+v", o)
 		}
+	}
+}
+
+// peer connects to an output, and copies what comes to a file.
+func peer(t *testing.T, address, file string) net.Conn {
+	t.Helper()
+	c, err := net.DialTimeout("tcp4", address, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	out, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { out.Close() })
+	if _, err := io.CopyN(out, c, 8); err != nil { // of the section: it is a peer
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(out, c) }() // until the connection ends
+	return c
+}
+
+// TestLiveBalanceStreamLeaves has one of two peers over TCP leave: the other one gets its share,
+// until it is back.
+func TestLiveBalanceStreamLeaves(t *testing.T) {
+	t.Parallel()
+	lab(t)
+	ip(t, "link set lo up")
+	pair(t, "left", "right")
+	addresses := []string{"127.0.0.1:57014", "127.0.0.1:57015"}
+	r := startLive(t, "-i", "left", "-w", "tcp-listen://"+addresses[0], "-w", "tcp-listen://"+addresses[1], "--balance", "conversation", "--on-failure", "spread", "--json", "--window", "5s")
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	first := peer(t, addresses[0], file("first"))
+	peer(t, addresses[1], file("second"))
+	frames := talk(1, 40)
+	sendBytes(t, "right", frames...)
+	all := len(frames) / 2
+	waitFor(t, "the first packets", func() bool { return packetsIn(file("first"))+packetsIn(file("second")) == all })
+	share := packetsIn(file("second"))
+	if share == 0 || share == all {
+		t.Fatalf("the second peer got %d packets of %d", share, all)
+	}
+	first.Close()
+	id, rounds := uint16(1001), 0
+	waitFor(t, "a round whose packets all go to the second peer", func() bool {
+		sendBytes(t, "right", talk(id, 40)...)
+		id += uint16(all)
+		rounds++
+		return packetsIn(file("second")) >= share*rounds+all
+	})
+	peer(t, addresses[0], file("again"))
+	waitFor(t, "the share of the first peer again", func() bool {
+		sendBytes(t, "right", talk(id, 40)...)
+		id += uint16(all)
+		return packetsIn(file("again")) > 0
+	})
+	s := r.stop()
+	if got := s.Outputs[0].Packets + s.Outputs[0].Lost + s.Outputs[1].Packets + s.Outputs[1].Lost; got != s.PacketsOut {
+		t.Errorf("%d packets of %d: %+v", got, s.PacketsOut, s.Outputs)
 	}
 }
 

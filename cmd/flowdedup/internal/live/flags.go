@@ -369,19 +369,19 @@ func (f *flags) print(e *cli.Env, s *Summary) error {
 		w = e.Stderr
 	}
 	if f.JSON {
-		return f.printTo(w, s)
+		return f.printTo(w, e.Columns(w), s)
 	}
-	return f.printTo(e.UnlessClosed(w), s) // a service may have none
+	return f.printTo(e.UnlessClosed(w), e.Columns(w), s) // a service may have none
 }
 
-func (f *flags) printTo(w io.Writer, s *Summary) error {
+func (f *flags) printTo(w io.Writer, columns int, s *Summary) error {
 	switch {
 	case f.JSON:
 		return writeJSON(w, s)
 	case f.Quiet:
 		return nil
 	}
-	return writeText(w, s, f.output != "" || len(f.forward) > 0)
+	return writeText(w, columns, s, f.output != "" || len(f.forward) > 0)
 }
 
 // completeExpression lets the shell complete the first words of expressions.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -125,6 +127,16 @@ func (r *reports) rows(rows []count.Row) error {
 		})
 	}
 	return nil
+}
+
+// sayNone says that there are no rows yet, and until when.
+func (r *reports) sayNone(windows calendar.Calendar) {
+	_, end := windows.Window(time.Now().UnixNano())
+	if end == math.MaxInt64 {
+		r.log.Info("no window has closed yet: the only one closes as the run ends")
+		return
+	}
+	r.log.Info("no window has closed yet", "end", *show.Timestamp(end, r.loc))
 }
 
 // past writes the counts of the span before now.

@@ -165,6 +165,10 @@ func open(ctx context.Context, cfg *Config) (r *runner, err error) {
 	if err = r.capture.Start(); err != nil {
 		return r, err
 	}
+	if r.counter != nil {
+		r.counter.Began(r.begin.UnixNano())
+		r.reports.sayNone(cfg.Distinct.Calendar)
+	}
 	r.ticker = newTicker(r)
 	return r, nil
 }
@@ -294,5 +298,6 @@ func (r *runner) endCounter(saved bool) error {
 	if saved {
 		return r.counter.Abandon()
 	}
+	r.counter.Ended(r.ticker.now.UnixNano())
 	return r.counter.Close()
 }

@@ -24,41 +24,40 @@ func writeJSON(w io.Writer, s *Summary) error {
 
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
-func writeText(w io.Writer, s *Summary, written bool) error {
+func writeText(w io.Writer, columns int, s *Summary, written bool) error {
 	// The possible speed is unknown: a live run is as fast as its packets.
 	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
-	if err := dedup.WriteText(w, &s.Summary, written, rate); err != nil {
+	if err := dedup.WriteText(w, columns, &s.Summary, written, rate); err != nil {
 		return err
 	}
-	var t strings.Builder
+	t := show.NewText(columns)
 	if n := s.Learned; n != nil {
-		fmt.Fprintf(&t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets kept unjudged"}))
+		fmt.Fprintf(t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets kept unjudged"}))
 	}
 	if s.Diffs.Sampled > 0 {
-		fmt.Fprintf(&t, "  copies      %s\n", diffsText(&s.Diffs))
+		fmt.Fprintf(t, "  copies      %s\n", diffsText(&s.Diffs))
 	}
 	for i := range s.Interfaces {
 		n := &s.Interfaces[i]
-		fmt.Fprintf(&t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
+		fmt.Fprintf(t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
 	}
 	if len(s.Outputs) > 1 { // the counts of a single one stand above
 		for _, o := range s.Outputs {
-			fmt.Fprintf(&t, "  written     %s packets to %s%s\n", show.Count(o.Packets), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
+			fmt.Fprintf(t, "  written     %s packets to %s%s\n", show.Count(o.Packets), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
 		}
 	}
 	for _, f := range s.Forwards {
-		fmt.Fprintf(&t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
+		fmt.Fprintf(t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
 			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "truncated"}, show.Note{Count: f.TooLong, What: "too long"},
 				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
 	if s.Late > 0 {
-		fmt.Fprintf(&t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
+		fmt.Fprintf(t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
 	}
 	if s.WithoutPorts > 0 {
-		fmt.Fprintf(&t, "  ports       of %s packets were not captured: their flows count as one for each pair of addresses\n", show.Count(s.WithoutPorts))
+		fmt.Fprintf(t, "  ports       of %s packets were not captured: their flows count as one for each pair of addresses\n", show.Count(s.WithoutPorts))
 	}
-	_, err := io.WriteString(w, t.String())
-	return err
+	return t.Flush(w)
 }
 
 // learned describes the result of learning.

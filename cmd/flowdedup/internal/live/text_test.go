@@ -13,7 +13,7 @@ import (
 func TestTextEscapes(t *testing.T) {
 	var out strings.Builder
 	s := Summary{Interfaces: []Interface{{Name: "eth\x1b[2J"}}, Forwards: []sink.Forward{{Interface: "mon\u009b8m"}}}
-	if err := writeText(&out, &s, true); err != nil {
+	if err := writeText(&out, 0, &s, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`  eth\x1b[2J `, `packets to mon\u009b8m`} {

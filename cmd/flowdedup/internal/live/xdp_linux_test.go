@@ -38,7 +38,7 @@ func TestLiveXDP(t *testing.T) {
 		"outage": TestLiveOutage, "forward outage": TestLiveForwardOutage, "forward ends": TestLiveForwardEnds,
 		"reports": TestLiveReports, "strip": TestLiveStrip, "state": TestLiveState, "hold": TestLiveHoldLeaves,
 		"hold ends": TestLiveHoldEnds, "privileges": TestLivePrivileges, "reader leaves": TestLiveReaderLeaves,
-		"prefer": TestLivePrefer, "pipe": TestLivePipe,
+		"prefer": TestLivePrefer, "pipe": TestLivePipe, "balance": TestLiveBalance, "balance streams": TestLiveBalanceStreams,
 	} {
 		t.Run(name, test)
 	}

@@ -140,7 +140,7 @@ func (t *table) draw(width int, paint painter) []string {
 			rows[r][i] = cells[i].draw(i == 0, paint)
 		}
 	}
-	lines := show.Table(columns, rows, false)
+	lines := show.Table(columns, rows, 0)
 	t.chart(lines, width, paint)
 	lines[0] = paint.paint(lines[0], text.Colors{text.Bold, text.FgCyan})
 	return lines

@@ -192,12 +192,12 @@ func usageOf(err error) error {
 }
 
 func (f *flags) print(e *cli.Env, r *Result) error {
-	out := bufio.NewWriter(e.Stdout)
 	switch {
 	case f.JSON:
+		out := bufio.NewWriter(e.Stdout)
 		return errors.Join(writeJSON(out, r), out.Flush())
 	case f.Quiet:
 		return nil
 	}
-	return errors.Join(writeText(out, r), out.Flush())
+	return writeText(e.Stdout, e.Columns(e.Stdout), r)
 }

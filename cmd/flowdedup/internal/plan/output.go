@@ -3,13 +3,13 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/sizing"
@@ -22,15 +22,18 @@ func writeJSON(w io.Writer, r *Result) error {
 	return enc.Encode(r)
 }
 
-// width is the most columns that a line of text has.
-const width = 100
+// pipeColumns is the most columns that a sentence has where there is no terminal.
+const pipeColumns = 100
 
 // writeText writes the result as text: the request, a table, and a recommendation.
-func writeText(w io.Writer, r *Result) error {
-	var out strings.Builder
-	for _, line := range r.asked() {
-		fmt.Fprintln(&out, wrap(line))
+func writeText(w io.Writer, terminal int, r *Result) error {
+	t := show.NewText(terminal)
+	add := func(lines []string) {
+		for _, line := range lines {
+			fmt.Fprintln(t, show.Wrap(line, 2, cmp.Or(terminal, pipeColumns)))
+		}
 	}
+	add(r.asked())
 	var narrow []show.Column
 	var rows [][]string
 	for _, at := range r.narrow() {
@@ -44,36 +47,16 @@ func writeText(w io.Writer, r *Result) error {
 		}
 		rows = append(rows, row)
 	}
-	for _, line := range show.Table(narrow, rows, false) {
-		fmt.Fprintln(&out, line)
+	for _, line := range show.Table(narrow, rows, terminal) {
+		fmt.Fprintln(t, line)
 	}
-	for _, line := range r.advice() {
-		fmt.Fprintln(&out, line)
-	}
-	_, err := io.WriteString(w, out.String())
-	return err
-}
-
-// wrap cuts a text between words into lines of at most width columns, the later ones
-// indented.
-func wrap(text string) string {
-	var out strings.Builder
-	column := 0
-	for i, word := range strings.Split(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n > width:
-			out.WriteString("\n  ")
-			column = 2
-		default:
-			out.WriteByte(' ')
-			column++
+	add(r.sentences())
+	for i := range r.Candidates {
+		if c := &r.Candidates[i]; c.Command != nil {
+			t.Command(c.Method+": ", *c.Command)
 		}
-		out.WriteString(word)
-		column += n
 	}
-	return out.String()
+	return t.Flush(w)
 }
 
 // The columns that hold sizes.
@@ -183,8 +166,19 @@ func (r *Result) legend() string {
 	return strings.Join(all, "; ")
 }
 
-// advice returns the lines below the table.
+// advice returns the lines below the table: sentences, then commands.
 func (r *Result) advice() []string {
+	lines := r.sentences()
+	for i := range r.Candidates {
+		if c := &r.Candidates[i]; c.Command != nil {
+			lines = append(lines, fmt.Sprintf("%s: %s", c.Method, *c.Command))
+		}
+	}
+	return lines
+}
+
+// sentences say what the marks of the table mean, and what to take.
+func (r *Result) sentences() []string {
 	best := &r.Candidates[0]
 	text := "no recommendation: " + r.Reason
 	if r.Recommended != nil {
@@ -192,16 +186,11 @@ func (r *Result) advice() []string {
 	}
 	var lines []string
 	if legend := r.legend(); legend != "" {
-		lines = append(lines, wrap(legend))
+		lines = append(lines, legend)
 	}
-	lines = append(lines, wrap(text))
+	lines = append(lines, text)
 	if r.Warning != "" {
-		lines = append(lines, wrap("warning: "+r.Warning))
-	}
-	for i := range r.Candidates {
-		if c := &r.Candidates[i]; c.Command != nil {
-			lines = append(lines, fmt.Sprintf("%s: %s", c.Method, *c.Command))
-		}
+		lines = append(lines, "warning: "+r.Warning)
 	}
 	return lines
 }

@@ -44,17 +44,63 @@ func TestTimestamp(t *testing.T) {
 // TestTable aligns cells, and ends no line with spaces.
 func TestTable(t *testing.T) {
 	columns := []Column{{Name: "name", Left: true}, {Name: "packets"}, {Left: true}}
-	rows := [][]string{{"a", "1", ""}, {"longer", "22", "note"}}
+	rows := [][]string{{"a", "1", ""}, {"longer", "22", "a note"}}
 	for _, c := range []struct {
-		borders bool
-		want    string
+		most int
+		want string
 	}{
-		{false, "name    packets\na             1\nlonger       22  note"},
-		{true, "┌────────┬─────────┬──────┐\n│ name   │ packets │      │\n├────────┼─────────┼──────┤\n" +
-			"│ a      │       1 │      │\n│ longer │      22 │ note │\n└────────┴─────────┴──────┘"},
+		{0, "name    packets\na             1\nlonger       22  a note"},
+		{23, "name    packets\na             1\nlonger       22  a note"},
+		{22, "name    packets\na             1\nlonger       22\ntoo narrow for a\n  column"},
+		{10, "name\na\nlonger\ntoo narrow\n  for\n  packets,\n  a column"},
 	} {
-		if got := strings.Join(Table(columns, rows, c.borders), "\n"); got != c.want {
-			t.Errorf("\n%s\nwant\n%s", got, c.want)
+		if got := strings.Join(Table(columns, rows, c.most), "\n"); got != c.want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", c.most, got, c.want)
+		}
+	}
+}
+
+// TestNarrowTable continues names of numbers, then texts, on lines of their own.
+func TestNarrowTable(t *testing.T) {
+	columns := []Column{{Name: "conversation", Left: true}, {Name: "only in A"}}
+	rows := [][]string{{"udp 10.0.0.1 <> 10.0.0.2", "1,234"}}
+	for _, c := range []struct {
+		most int
+		want string
+	}{
+		{33, "                          only in\nconversation                    A\nudp 10.0.0.1 <> 10.0.0.2    1,234"},
+		{26, "                     only\nconversation          in A\nudp 10.0.0.1 <>      1,234\n10.0.0.2"},
+	} {
+		if got := strings.Join(Table(columns, rows, c.most), "\n"); got != c.want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", c.most, got, c.want)
+		}
+	}
+}
+
+// TestText fits lines and commands to a terminal, and leaves them as they are elsewhere.
+func TestText(t *testing.T) {
+	const line = "  A           in.pcap: 12 packets, 3 of them in A alone\n"
+	for _, c := range []struct {
+		columns             int
+		line, command, want string
+	}{
+		{0, line, "flowdedup dedup in.pcap", line + "    flowdedup dedup in.pcap\n"},
+		{80, line, "flowdedup dedup in.pcap", line + "    flowdedup dedup in.pcap\n"},
+		{
+			32, line, "flowdedup dedup 'a file'",
+			"  A           in.pcap: 12\n              packets, 3 of them\n              in A alone\n    flowdedup dedup 'a file'\n",
+		},
+		{
+			24, "two words and more of them\n", `flowdedup dedup 'a b'\''c d' "e f" g\ h`,
+			"two words and more of\n  them\n    flowdedup dedup \\\n      'a b'\\''c d' \\\n      \"e f\" g\\ h\n",
+		},
+		{10, "averylongname.pcap: x\n", "", "averylongname.pcap:\n  x\n    \n"},
+	} {
+		out, text := new(strings.Builder), NewText(c.columns)
+		text.WriteString(c.line)
+		text.Command("    ", c.command)
+		if err := text.Flush(out); err != nil || out.String() != c.want {
+			t.Errorf("%d columns: %v\n%s\nwant\n%s", c.columns, err, out, c.want)
 		}
 	}
 }

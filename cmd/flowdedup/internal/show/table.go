@@ -5,9 +5,6 @@ package show
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -19,20 +16,39 @@ import (
 // Column is a column of a table, here as on pages.
 type Column = page.TableColumn
 
-// Table returns the lines of a table with the names of columns above the rows. Without
-// borders, two spaces separate columns. Cells may contain escape sequences of colors.
-func Table(columns []Column, rows [][]string, borders bool) []string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	if !borders {
-		t.SetStyle(borderless)
+// gap separates the columns of a table.
+const gap = 2
+
+// Table returns the lines of a table with the names of columns above the rows, and two spaces
+// between columns. Cells may contain escape sequences of colors. If most is not 0, lines have at
+// most so many columns: names and texts continue on lines of their own, and if that is not
+// enough, the last columns are left out and named below.
+func Table(columns []Column, rows [][]string, most int) []string {
+	limits := naturalWidths(columns, rows)
+	shown := len(columns)
+	if most > 0 {
+		shown = narrow(limits, columns, rows, most)
 	}
-	t.Style().Format.Header = text.FormatDefault
+	lines := render(columns[:shown], rows, limits)
+	if shown < len(columns) {
+		var names []string
+		for _, c := range columns[shown:] {
+			names = append(names, cmp.Or(c.Name, "a column"))
+		}
+		lines = append(lines, strings.Split(Wrap("too narrow for "+strings.Join(names, ", "), 2, most), "\n")...)
+	}
+	return lines
+}
+
+// render draws columns that are at most so wide.
+func render(columns []Column, rows [][]string, limits []int) []string {
+	t := table.NewWriter()
+	t.SetStyle(plainStyle)
 	head := make(table.Row, len(columns))
 	configs := make([]table.ColumnConfig, len(columns))
 	for i, c := range columns {
 		head[i] = c.Name
-		configs[i] = table.ColumnConfig{Number: i + 1}
+		configs[i] = table.ColumnConfig{Number: i + 1, WidthMax: limits[i], WidthMaxEnforcer: text.WrapSoft, VAlignHeader: text.VAlignBottom}
 		if !c.Left {
 			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
 		}
@@ -40,9 +56,9 @@ func Table(columns []Column, rows [][]string, borders bool) []string {
 	t.AppendHeader(head)
 	t.SetColumnConfigs(configs)
 	for _, cells := range rows {
-		row := make(table.Row, len(cells))
-		for i, cell := range cells {
-			row[i] = cell
+		row := make(table.Row, len(columns))
+		for i := range columns {
+			row[i] = cells[i]
 		}
 		t.AppendRow(row)
 	}
@@ -53,86 +69,95 @@ func Table(columns []Column, rows [][]string, borders bool) []string {
 	return lines
 }
 
-var borderless = func() table.Style {
+var plainStyle = func() table.Style {
 	s := table.StyleDefault
 	s.Options = table.OptionsNoBordersAndSeparators
-	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", strings.Repeat(" ", gap)
+	s.Format.Header = text.FormatDefault
 	return s
 }()
 
-// MaxRows is how many rows of a table are shown. The others are in --json.
-const MaxRows = 20
-
-// WriteTable adds the first MaxRows rows of a table without borders to out, behind an
-// empty line, and says how many more there are.
-func WriteTable(out *strings.Builder, columns []Column, rows [][]string) {
-	out.WriteByte('\n')
-	more := len(rows) - MaxRows
-	for _, line := range Table(columns, rows[:min(len(rows), MaxRows)], false) {
-		fmt.Fprintf(out, "  %s\n", strings.TrimRight(line, " "))
+// naturalWidths returns the width of each column, 1 at least.
+func naturalWidths(columns []Column, rows [][]string) []int {
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		widths[i] = max(1, text.StringWidth(c.Name), widestCell(rows, i))
 	}
-	if more > 0 {
-		fmt.Fprintf(out, "  and %s more: see --json\n", Count(uint64(more)))
-	}
+	return widths
 }
 
-// Largest returns the keys of counts, the largest count first, then by key.
-func Largest[K cmp.Ordered](counts map[K]uint64) []K {
-	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
+func widestCell(rows [][]string, column int) (widest int) {
+	for _, cells := range rows {
+		widest = max(widest, text.StringWidthWithoutEscSequences(cells[column]))
+	}
+	return widest
 }
 
-// Total returns the sum of counts.
-func Total[K comparable](counts map[K]uint64) (sum uint64) {
-	for _, n := range counts {
-		sum += n
+// leastText is the width that columns of text keep.
+const leastText = 8
+
+// narrow lowers widths until the table fits, and returns how many of its columns do. Names of
+// numbers shrink first: they take a second line, but no row does.
+func narrow(widths []int, columns []Column, rows [][]string, most int) (shown int) {
+	least := make([]int, len(columns))
+	for i, c := range columns {
+		if least[i] = min(widths[i], leastText); !c.Left {
+			least[i] = max(1, widestCell(rows, i), widestWord(c.Name))
+		}
+	}
+	for _, text := range []bool{false, true} {
+		for excess := total(widths) - most; excess > 0; excess-- {
+			at := -1
+			for i := range widths {
+				if columns[i].Left == text && widths[i] > least[i] && (at < 0 || widths[i] > widths[at]) {
+					at = i
+				}
+			}
+			if at < 0 {
+				break
+			}
+			widths[at]--
+		}
+	}
+	shown = len(columns)
+	for shown > 1 && total(widths[:shown]) > most {
+		shown--
+	}
+	return shown
+}
+
+// total returns the width of a table.
+func total(widths []int) int {
+	sum := -gap
+	for _, w := range widths {
+		sum += w + gap
 	}
 	return sum
 }
 
-// levels are the heights that one line of text can show.
-var levels = []rune("▁▂▃▄▅▆▇█")
-
-// Sparkline draws the latest values of a series in at most columns columns. most is the
-// largest possible number of values. Each column is the mean of equally many values, the
-// latest at the right.
-func Sparkline(series []float64, most, columns int) string {
-	each := (most + columns - 1) / columns
-	columns = most / each
-	out := []rune(strings.Repeat(" ", columns))
-	top := 0.0
-	for _, v := range series {
-		top = max(top, v)
+func widestWord(name string) (widest int) {
+	for _, word := range strings.Fields(name) {
+		widest = max(widest, text.StringWidth(word))
 	}
-	for i := columns - 1; i >= 0 && len(series) > 0; i-- {
-		n := min(each, len(series))
-		out[i] = level(mean(series[len(series)-n:]), top)
-		series = series[:len(series)-n]
-	}
-	return string(out)
+	return widest
 }
 
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
+// MaxRows is how many rows of a table are shown. The others are in --json.
+const MaxRows = 20
 
-func level(v, top float64) rune {
-	if top <= 0 {
-		return levels[0]
+// Table adds the first MaxRows rows of a table behind an empty line, and says how many more
+// there are.
+func (t *Text) Table(columns []Column, rows [][]string) {
+	const margin = "  "
+	most := 0
+	if t.columns > 0 {
+		most = max(1, t.columns-len(margin))
 	}
-	return levels[min(len(levels)-1, int(v/top*float64(len(levels))))]
-}
-
-// Bar draws a share from 0 to 1 in width columns.
-func Bar(share float64, width int) string {
-	if math.IsNaN(share) {
-		share = 0
+	t.WriteByte('\n')
+	for _, line := range Table(columns, rows[:min(len(rows), MaxRows)], most) {
+		t.WriteString(margin + line + "\n")
 	}
-	n := int(math.Round(float64(width) * max(0, min(1, share))))
-	return strings.Repeat("█", n) + strings.Repeat("░", width-n)
+	if more := len(rows) - MaxRows; more > 0 {
+		fmt.Fprintf(t, "%sand %s more: see --json\n", margin, Count(uint64(more)))
+	}
 }

@@ -220,5 +220,5 @@ func (f *flags) print(e *cli.Env, s *Summary) error {
 	case f.Quiet:
 		return nil
 	}
-	return writeText(e.Stdout, s)
+	return writeText(e.Stdout, e.Columns(e.Stdout), s)
 }

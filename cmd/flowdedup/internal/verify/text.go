@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -16,19 +15,18 @@ import (
 func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
-	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict()))
-	fmt.Fprintf(&t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
+func writeText(w io.Writer, columns int, s *Summary) error {
+	t := show.NewText(columns)
+	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict()))
+	fmt.Fprintf(t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
 	for _, d := range s.deviations() {
 		if d.count > 0 {
-			fmt.Fprintf(&t, "  %-11s %s%s\n", d.name, show.Count(d.count), d.text)
+			fmt.Fprintf(t, "  %-11s %s%s\n", d.name, show.Count(d.count), d.text)
 		}
 	}
-	fmt.Fprintf(&t, "  compared    identity %s, window %s\n", s.Identity, s.Window)
-	fmt.Fprintf(&t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), float64(s.Packets)/s.Took.Seconds()/1e6)
-	_, err := io.WriteString(w, t.String())
-	return err
+	fmt.Fprintf(t, "  compared    identity %s, window %s\n", s.Identity, s.Window)
+	fmt.Fprintf(t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), float64(s.Packets)/s.Took.Seconds()/1e6)
+	return t.Flush(w)
 }
 
 // deviation is a count that is 0 where all is well.

@@ -73,7 +73,11 @@ const tableWindows = 4
 
 // writeCounts writes the unions of the latest windows.
 func writeCounts(t io.Writer, c *hub.CountsStatus) {
-	if c == nil || c.Files == 0 {
+	if c == nil {
+		return
+	}
+	if c.Files == 0 {
+		fmt.Fprintln(t, "\ndistinct counts: no site has sent a window that closed")
 		return
 	}
 	fmt.Fprintln(t, "\nwindow\tof\tfamily\tdistinct\tlow\thigh\tpackets\tsensors\tmissing\t")

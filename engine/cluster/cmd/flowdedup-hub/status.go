@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -54,7 +53,10 @@ func statusCommand() *cobra.Command {
 
 // writeStatus writes the tables of a status.
 func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	return writeTables(newTables(out), st, now)
+}
+
+func writeTables(t *tables, st hub.Status, now time.Time) error {
 	fmt.Fprintf(t, "filter %s, window %s, %d slices, %d with a hub\n", st.Filter, st.Window, st.Slices, st.Owned)
 	if n := len(st.Unowned); n > 0 {
 		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
