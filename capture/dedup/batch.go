@@ -49,9 +49,9 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 	p := d.newBatchDetector()
 	switch {
 	case d.hub != nil:
-		p.asked = d.hub.NewBatch()
+		p.asked = d.hub.newBatch()
 	case d.hold != nil:
-		p.held = d.hold.NewBatch()
+		p.held = d.hold.newBatch()
 	}
 	return p
 }
@@ -92,7 +92,7 @@ func (p *BatchDetector) Reset(n int) {
 	if p.held == nil {
 		return
 	}
-	p.held.Reset(n)
+	p.held.reset(n)
 	if len(p.detector.parts.Prefer) > 0 {
 		p.ranks, p.matched = capture.Resize(p.ranks, n), capture.Resize(p.matched, words)
 	}
@@ -167,9 +167,9 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	write := d.final(w)
 	switch {
 	case p.asked != nil:
-		return p.asked.Write(b, write)
+		return p.asked.write(b, write)
 	case p.held != nil:
-		return p.held.Write(b, write)
+		return p.held.write(b, write)
 	case d.parts.Mark != nil:
 		return write(d.parts.Mark.Mark(b, p.digests, p.drop, nil, nil), nil)
 	}
@@ -181,9 +181,9 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 func (d *Detector) Finish(w PacketWriter) error {
 	switch {
 	case d.hub != nil:
-		return d.hub.Finish(d.final(w))
+		return d.hub.finish(d.final(w))
 	case d.hold != nil:
-		return d.hold.Finish(d.final(w))
+		return d.hold.finish(d.final(w))
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ type HoldConfig struct {
 	// have interfaces of b. Calls come from holdBatch.judge.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
 	// mark, if not nil, has all packets of a batch written, with comments on copies: see
-	// traits.Marker.Mark. Calls come from holdBatch.Write and Finish.
+	// traits.Marker.Mark. Calls come from holdBatch.write and finish.
 	mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
 }
 
@@ -115,9 +115,9 @@ type hold struct {
 	header  [1]headers.Header
 
 	open    backlog.Queue[*heldBatch] // whose packets are not settled; for judge
-	waiting backlog.Queue[*heldBatch] // to be written; for Write
+	waiting backlog.Queue[*heldBatch] // to be written; for write
 	waits   atomic.Bool               // there are some
-	// following are the batches that wait behind the one that is marked; for Write.
+	// following are the batches that wait behind the one that is marked; for write.
 	following []*capture.Batch
 
 	memory backlog.Store[heldBatch]
@@ -150,18 +150,18 @@ func newHold(cfg HoldConfig) (*hold, error) {
 	return h, nil
 }
 
-// Stats returns the counts so far. It must not be called while a batch is applied.
-func (h *hold) Stats() HoldStats {
+// currentStats returns the counts so far. It must not be called while a batch is applied.
+func (h *hold) currentStats() HoldStats {
 	s := h.stats
 	s.Bytes = h.bytes
 	return s
 }
 
-// Waits reports whether batches wait, as of the last holdBatch.Write. Any goroutine may call
+// isWaiting reports whether batches wait, as of the last holdBatch.write. Any goroutine may call
 // it.
-func (h *hold) Waits() bool { return h.waits.Load() }
+func (h *hold) isWaiting() bool { return h.waits.Load() }
 
-// Close gives the memory back. Stats still works.
+// Close gives the memory back. currentStats still works.
 func (h *hold) Close() error {
 	if h.homes == nil {
 		return nil
@@ -169,9 +169,9 @@ func (h *hold) Close() error {
 	return h.homes.Close()
 }
 
-// Finish writes what waits. It must be called after the last holdBatch.Write. It returns
+// finish writes what waits. It must be called after the last holdBatch.write. It returns
 // the first error of write, after which it writes no more.
-func (h *hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+func (h *hold) finish(write func(b *capture.Batch, drop []uint64) error) error {
 	if !h.idle {
 		h.closePart()
 	}
@@ -192,8 +192,8 @@ type holdBatch struct {
 	decided   uint64 // as of judge
 }
 
-// NewBatch makes a holdBatch.
-func (h *hold) NewBatch() *holdBatch {
+// newBatch makes a holdBatch.
+func (h *hold) newBatch() *holdBatch {
 	x := &holdBatch{hold: h}
 	if h.homes != nil {
 		x.sightings = traits.NewSightingReader(Within(homeFields, h.cfg.identity, h.cfg.Secret))
@@ -209,8 +209,8 @@ type verdicts struct {
 	ranks               []uint8
 }
 
-// Reset makes room for a batch of n packets, which Read then takes part by part.
-func (x *holdBatch) Reset(n int) {
+// reset makes room for a batch of n packets, which Read then takes part by part.
+func (x *holdBatch) reset(n int) {
 	s := &x.seen
 	s.Conversation, s.Fragment, s.Point = capture.Resize(s.Conversation, n), capture.Resize(s.Fragment, n), capture.Resize(s.Point, n)
 	x.home = capture.Resize(x.home, (n+63)/64)

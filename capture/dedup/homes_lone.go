@@ -20,10 +20,10 @@ type loneHome struct {
 	since int64
 }
 
-// Lone returns the point that all first sightings so far came from, if these are so many
+// lonePoint returns the point that all first sightings so far came from, if these are so many
 // that homes are not noted. Packets of that point, and no others, are at home then. They
-// need not be passed to AtHome before the next first sighting at another point.
-func (t *homes) Lone() (point uint64, ok bool) {
+// need not be passed to atHome before the next first sighting at another point.
+func (t *homes) lonePoint() (point uint64, ok bool) {
 	return t.lone.point, !t.lone.over && t.lone.count == loneAfter
 }
 

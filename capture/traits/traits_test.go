@@ -88,7 +88,7 @@ func threeInterfaces() *capture.Batch {
 // allTraits returns the traits of every packet of a batch.
 func allTraits(r *reader, b *capture.Batch) (all []traits) {
 	for i := range b.Frames {
-		all = append(all, r.Read(b, i))
+		all = append(all, r.read(b, i))
 	}
 	return all
 }

@@ -41,7 +41,7 @@ type laidBar struct {
 	End            float64
 }
 
-// HTML returns the bars as an element for a page. The error wraps [ErrEmpty] if there are
+// HTML returns the bars as an element for a page. The error wraps errEmpty if there are
 // none.
 func (b Bars) HTML() (Markup, error) {
 	most, names, texts := 0.0, 0, 0
@@ -51,7 +51,7 @@ func (b Bars) HTML() (Markup, error) {
 		texts = max(texts, utf8.RuneCountInString(bar.Text))
 	}
 	if most <= 0 {
-		return "", fmt.Errorf("chart %q: %w", b.Title, ErrEmpty)
+		return "", fmt.Errorf("chart %q: %w", b.Title, errEmpty)
 	}
 	l := laidBars{Title: b.Title, Width: chartWidth, Left: 12 + letter*names, Base: top + barHeight*len(b.List)}
 	l.Height = l.Base + 10

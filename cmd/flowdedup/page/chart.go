@@ -102,12 +102,12 @@ type drawn struct {
 	Sample, Mark, Key string
 }
 
-// HTML returns the chart as an element for a page. The error wraps [ErrEmpty] if no series
+// HTML returns the chart as an element for a page. The error wraps errEmpty if no series
 // has a point to draw.
 func (c Chart) HTML() (Markup, error) {
 	all := c.drawable()
 	if len(all) == 0 {
-		return "", fmt.Errorf("chart %q: %w", c.Title, ErrEmpty)
+		return "", fmt.Errorf("chart %q: %w", c.Title, errEmpty)
 	}
 	return c.layOut(all).markup(), nil
 }

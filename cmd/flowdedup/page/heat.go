@@ -57,11 +57,11 @@ type laidCell struct {
 	More                     []laidName
 }
 
-// HTML returns the map as an element for a page. The error wraps [ErrEmpty] if there are
+// HTML returns the map as an element for a page. The error wraps errEmpty if there are
 // no cells.
 func (h HeatMap) HTML() (Markup, error) {
 	if len(h.Cells) == 0 || len(h.Rows) == 0 || len(h.Across) == 0 {
-		return "", fmt.Errorf("chart %q: %w", h.Title, ErrEmpty)
+		return "", fmt.Errorf("chart %q: %w", h.Title, errEmpty)
 	}
 	names := utf8.RuneCountInString(h.Row)
 	for _, name := range h.Rows {

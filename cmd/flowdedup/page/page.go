@@ -57,8 +57,8 @@ type Table struct {
 // MostRows is how many rows of a table keep a page small.
 const MostRows = 400
 
-// ErrEmpty is returned for a picture without anything to draw.
-var ErrEmpty = errors.New("nothing to draw")
+// errEmpty is returned for a picture without anything to draw.
+var errEmpty = errors.New("nothing to draw")
 
 //go:embed page.css
 var pageStyle Markup
@@ -150,7 +150,7 @@ func (s *Section) figure(b *Builder) error {
 	var drawn []Markup
 	for _, picture := range s.Pictures {
 		svg, err := picture.HTML()
-		if errors.Is(err, ErrEmpty) {
+		if errors.Is(err, errEmpty) {
 			continue
 		}
 		if err != nil {

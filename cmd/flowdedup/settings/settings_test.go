@@ -98,12 +98,12 @@ func TestWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := told(t, "live", "--config", file)
-			if !errors.Is(err, errUsage) || !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), c.has) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, errUsage) || !errors.Is(err, errFile) || !strings.Contains(err.Error(), c.has) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %q", err, c.has)
 			}
 		})
 	}
-	if _, err := told(t, "live", "--config", filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrFile) {
+	if _, err := told(t, "live", "--config", filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, errFile) {
 		t.Errorf("no file: %v", err)
 	}
 	t.Setenv("SETTINGS_TEST_COUNT", "many")
@@ -122,7 +122,7 @@ func FuzzFile(f *testing.F) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := told(t, "live", "--config", file); err != nil && !errors.Is(err, ErrFile) {
+		if _, err := told(t, "live", "--config", file); err != nil && !errors.Is(err, errFile) {
 			t.Errorf("%v", err)
 		}
 	})

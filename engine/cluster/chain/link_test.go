@@ -273,7 +273,7 @@ func TestShapes(t *testing.T) {
 		"layout": func(s *Shape) { s.Layout = "diagonal" }, "filter": func(s *Shape) { s.Filter = "" },
 		"primitive": func(s *Shape) { s.Primitive = TestAndSet }, "none": func(s *Shape) { s.H = 0 },
 		"many": func(s *Shape) { s.V = math.MaxInt }, "vertical": func(s *Shape) { s.Layout = Vertical },
-		"horizontal": func(s *Shape) { s.Layout = Horizontal }, "hashes": func(s *Shape) { s.Hashes = MaxHashes + 1 },
+		"horizontal": func(s *Shape) { s.Layout = Horizontal }, "hashes": func(s *Shape) { s.Hashes = maxHashes + 1 },
 		"bytes": func(s *Shape) { s.Bytes = 6*8 - 1 }, "equal": func(s *Shape) { s.Equal = 5 },
 		"answers": func(s *Shape) { s.AtLeast = -1 }, "window": func(s *Shape) { s.WindowUS = 0 },
 		"events": func(s *Shape) { s.Filter = Events }, "few timers": func(s *Shape) { s.Filter, s.Deliveries = Events, 1000 },

@@ -41,7 +41,7 @@ var (
 // Limits of a Shape.
 const (
 	MaxSlices = 1000
-	MaxHashes = 32
+	maxHashes = 32
 
 	leastBytes = 8 // of a slice
 	maxBytes   = 1 << 40
@@ -85,8 +85,8 @@ func (s Shape) Check() error {
 		return fmt.Errorf("%w: layout %q, filter %q, primitive %q", ErrShape, s.Layout, s.Filter, s.Primitive)
 	case s.H < 1 || s.V < 1 || s.H > MaxSlices || s.V > MaxSlices/s.H || !one && (s.Layout == Vertical || s.Layout == Horizontal):
 		return fmt.Errorf("%w: %d by %d slices, want 1 to %d in all", ErrShape, s.H, s.V, MaxSlices)
-	case s.Hashes < 1 || s.Hashes > MaxHashes:
-		return fmt.Errorf("%w: %d hash functions, want 1 to %d", ErrShape, s.Hashes, MaxHashes)
+	case s.Hashes < 1 || s.Hashes > maxHashes:
+		return fmt.Errorf("%w: %d hash functions, want 1 to %d", ErrShape, s.Hashes, maxHashes)
 	case s.Bytes < leastBytes*s.Slices() || s.Bytes > min(maxBytes, math.MaxInt):
 		return fmt.Errorf("%w: %d bytes, want %d for each slice", ErrShape, s.Bytes, leastBytes)
 	case s.Equal < 0 || s.Equal > s.Hashes || s.Equal > 0 && s.Filter == Bloom:

@@ -279,7 +279,7 @@ func newCountingLab(t *testing.T, change func(*Settings)) *lab {
 func TestReplySubjects(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	a := newAttacker(t, l)
-	seed, err := l.folder.HubSeed()
+	seed, err := l.folder.hubSeed()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestReplySubjects(t *testing.T) {
 // anywhere reaches inboxes of sites only.
 func TestWall(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
-	seed, err := l.folder.HubSeed()
+	seed, err := l.folder.hubSeed()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -229,8 +229,8 @@ func publicKey(seed []byte) (string, error) {
 	return keys.PublicKey()
 }
 
-// HubSeed returns the seed of the hub's own key.
-func (f *Folder) HubSeed() ([]byte, error) { return f.seed(hubKeyFile, false) }
+// hubSeed returns the seed of the hub's own key.
+func (f *Folder) hubSeed() ([]byte, error) { return f.seed(hubKeyFile, false) }
 
 // siteFile returns the file of a site's key.
 func siteFile(site string) string { return filepath.Join(sitesFolder, site+keySuffix) }

@@ -32,7 +32,7 @@ type invitation struct {
 
 // Invite returns a line by which another hub joins those of the folder. It is a secret.
 func (f *Folder) Invite(s Settings) (string, error) {
-	seed, err := f.HubSeed()
+	seed, err := f.hubSeed()
 	if err != nil {
 		return "", err
 	}

@@ -28,7 +28,7 @@ type user struct {
 // answer into inboxes of sites only: whatever a site asks for, the hub's answer can reach
 // nothing but such an inbox.
 func (f *Folder) access(s Settings) ([]user, error) {
-	seed, err := f.HubSeed()
+	seed, err := f.hubSeed()
 	if err != nil {
 		return nil, err
 	}

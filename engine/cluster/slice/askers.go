@@ -11,11 +11,11 @@ const (
 	keptNumbers = 512
 )
 
-// Askers recognizes repeated requests of a site whose answers are forgotten. A filter that knows
+// askers recognizes repeated requests of a site whose answers are forgotten. A filter that knows
 // no sites would find their digests to be copies of themselves. So a request that may have come
 // before counts as repeated. Each asker has a window of numbers, like that of RFC 4303, section
 // 3.4.3, against replays.
-type Askers struct {
+type askers struct {
 	All   []asker `json:",omitempty"`
 	Turn  uint64  // rises with each request
 	Least uint64  // numbers of unknown askers are new above it; 0 before one was forgotten
@@ -30,18 +30,18 @@ type asker struct {
 	Seen [keptNumbers / 64]uint64
 }
 
-// AskerOf returns who asks, of the subject that an answer goes to: all but the numbers of slice and
+// askerOf returns who asks, of the subject that an answer goes to: all but the numbers of slice and
 // request at its end. It is empty if there are none.
-func AskerOf(reply string) string {
+func askerOf(reply string) string {
 	for range 2 {
 		reply = reply[:max(0, strings.LastIndexByte(reply, '.'))]
 	}
 	return reply
 }
 
-// Note notes a request, and reports whether it may have come before. A request without a name
-// counts as new. Note takes time linear in the askers of the site.
-func (s *Askers) Note(name string, seq uint64) (again bool) {
+// note notes a request, and reports whether it may have come before. A request without a name
+// counts as new. It takes time linear in the askers of the site.
+func (s *askers) note(name string, seq uint64) (again bool) {
 	if name == "" {
 		return false
 	}
@@ -66,7 +66,7 @@ func (s *Askers) Note(name string, seq uint64) (again bool) {
 }
 
 // forget makes room in the last place.
-func (s *Askers) forget() {
+func (s *askers) forget() {
 	oldest := 0
 	for i := range s.All {
 		if s.All[i].Turn < s.All[oldest].Turn {

@@ -34,9 +34,9 @@ func TestAskers(t *testing.T) {
 		"the oldest is active": append(append(fill(0, keptAskers), note{"run0", 1001, false}), append(fill(keptAskers, keptAskers+3), note{"run0", 1000, true}, note{"run0", 1002, false})...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			var askers Askers
+			var askers askers
 			for i, n := range notes {
-				if again := askers.Note(n.name, n.seq); again != n.again {
+				if again := askers.note(n.name, n.seq); again != n.again {
 					t.Fatalf("%d: %s %d: again %v", i, n.name, n.seq, again)
 				}
 			}
@@ -49,7 +49,7 @@ func TestAskers(t *testing.T) {
 
 func TestAskerOf(t *testing.T) {
 	for reply, want := range map[string]string{"inbox.a.run.63.12345": "inbox.a.run", "a.b.c": "a", "a.b": "", "a": "", "": ""} {
-		if got := AskerOf(reply); got != want {
+		if got := askerOf(reply); got != want {
 			t.Errorf("%q: %q, want %q", reply, got, want)
 		}
 	}

@@ -14,7 +14,7 @@ type Replies struct {
 	Last [keptReplies]reply
 	Next int
 	// Askers know of requests whose answers are forgotten.
-	Askers Askers
+	Askers askers
 }
 
 // reply is an answer, with what tells its request from others: a site that starts again
@@ -56,7 +56,7 @@ func (s *Replies) Find(r *hubclient.Request) (copies []byte, ok bool) {
 // reply is the subject that its answer goes to.
 func (s *Replies) Repeated(reply string, r *hubclient.Request) (again, found bool) {
 	_, found = s.Find(r)
-	again = s.Askers.Note(AskerOf(reply), r.Seq) || found
+	again = s.Askers.note(askerOf(reply), r.Seq) || found
 	return again, found
 }
 

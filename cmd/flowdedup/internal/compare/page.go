@@ -12,12 +12,12 @@ import (
 )
 
 // writePage writes the summary as a page.
-func writePage(w io.Writer, s *Summary) error {
+func writePage(w io.Writer, s *summary) error {
 	p := page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	for _, side := range []struct {
 		name string
-		of   *Side
+		of   *side
 		only uint64
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
 		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.of), show.Count(side.of.Packets)))
@@ -51,7 +51,7 @@ func writePage(w io.Writer, s *Summary) error {
 }
 
 // delaysSection shows how much delays vary.
-func delaysSection(s *Summary) page.Section {
+func delaysSection(s *summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
 		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)},
@@ -64,7 +64,7 @@ func delaysSection(s *Summary) page.Section {
 }
 
 // lossSection shows what one side lacks, by protocol.
-func lossSection(s *Summary) page.Section {
+func lossSection(s *summary) page.Section {
 	bars := page.Bars{Title: "Packets in one capture alone"}
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]

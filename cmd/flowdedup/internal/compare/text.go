@@ -14,10 +14,10 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
+func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
+func writeText(w io.Writer, s *summary) error {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
 	compareSide(&t, "A", &s.A, s.OnlyA)
@@ -41,7 +41,7 @@ func writeText(w io.Writer, s *Summary) error {
 }
 
 // compareSide describes the packets of a side.
-func compareSide(t *strings.Builder, name string, s *Side, only uint64) {
+func compareSide(t *strings.Builder, name string, s *side, only uint64) {
 	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them in %s alone%s\n", name, sideName(s), show.Count(s.Packets), show.Count(only), name,
 		show.Also(show.Note{Count: s.Outside, What: "of those from before or after the other side"}))
 	if notes := sideNotes(s); notes != "" {
@@ -53,7 +53,7 @@ func compareSide(t *strings.Builder, name string, s *Side, only uint64) {
 }
 
 // sideName names the input of a side, and its LAN.
-func sideName(s *Side) string {
+func sideName(s *side) string {
 	if s.LAN != "" {
 		return show.Printable(s.Input) + ", LAN " + s.LAN
 	}
@@ -61,7 +61,7 @@ func sideName(s *Side) string {
 }
 
 // sideNotes describes what the user may not expect in an input.
-func sideNotes(s *Side) string {
+func sideNotes(s *side) string {
 	return show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Truncated, What: "captured in part"},
 		show.Note{Count: s.Disorder, What: "out of order"}, show.Note{Count: s.NoTime, What: "without a timestamp"},
@@ -70,7 +70,7 @@ func sideNotes(s *Side) string {
 }
 
 // offsetText says how far the clocks are apart.
-func offsetText(s *Summary) string {
+func offsetText(s *summary) string {
 	if s.OffsetNS == nil {
 		return "unknown"
 	}
@@ -78,7 +78,7 @@ func offsetText(s *Summary) string {
 }
 
 // driftText says how fast they drift.
-func driftText(s *Summary) string {
+func driftText(s *summary) string {
 	if s.DriftPPM == nil {
 		return "unknown: too few packets in both, or too short a time"
 	}
@@ -86,7 +86,7 @@ func driftText(s *Summary) string {
 }
 
 // comparedText says by what packets were compared.
-func comparedText(s *Summary) string {
+func comparedText(s *summary) string {
 	bytes := ""
 	if s.IdentityBytes > 0 {
 		bytes = fmt.Sprintf(", the first %d bytes", s.IdentityBytes)
@@ -95,7 +95,7 @@ func comparedText(s *Summary) string {
 }
 
 // delayTable shows the delays.
-func delayTable(t *strings.Builder, s *Summary) {
+func delayTable(t *strings.Builder, s *summary) {
 	d := s.DelayNS
 	if d == nil {
 		return
@@ -140,7 +140,7 @@ const barWidth = 40
 var protocolColumns = []show.Column{{Name: "protocol", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}}
 
 // protocolsByLoss lists the protocols, those with the most packets of one side alone first.
-func protocolsByLoss(s *Summary) []string {
+func protocolsByLoss(s *summary) []string {
 	order := map[string]uint64{}
 	for name, c := range s.Protocols {
 		order[name] = c.OnlyA + c.OnlyB
@@ -148,7 +148,7 @@ func protocolsByLoss(s *Summary) []string {
 	return show.Largest(order)
 }
 
-func protocolRows(s *Summary) (rows [][]string) {
+func protocolRows(s *summary) (rows [][]string) {
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]
 		rows = append(rows, []string{name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB)})
@@ -156,7 +156,7 @@ func protocolRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func protocolTable(t *strings.Builder, s *Summary) {
+func protocolTable(t *strings.Builder, s *summary) {
 	if len(s.Protocols) > 0 {
 		show.WriteTable(t, protocolColumns, protocolRows(s))
 	}
@@ -164,7 +164,7 @@ func protocolTable(t *strings.Builder, s *Summary) {
 
 var conversationColumns = []show.Column{{Name: "conversation", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}, {Name: "reordered"}}
 
-func conversationRows(s *Summary) (rows [][]string) {
+func conversationRows(s *summary) (rows [][]string) {
 	for i := range s.Conversations {
 		c := &s.Conversations[i]
 		rows = append(rows, []string{c.Name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB), show.Count(c.Reordered)})
@@ -172,7 +172,7 @@ func conversationRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func conversationTable(t *strings.Builder, s *Summary) {
+func conversationTable(t *strings.Builder, s *summary) {
 	if len(s.Conversations) == 0 {
 		return
 	}

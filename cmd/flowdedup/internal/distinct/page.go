@@ -49,8 +49,8 @@ var families = []string{"all", "ipv4", "ipv6"}
 
 var familyNames = map[string]string{"all": "all", "ipv4": "IPv4", "ipv6": "IPv6"}
 
-// Rows takes the counts of a window that closed.
-func (p *countsPage) Rows(rows []count.Row) error {
+// addRows takes the counts of a window that closed.
+func (p *countsPage) addRows(rows []count.Row) error {
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].Of == rows[0].Of && rows[n].Kind == rows[0].Kind {
@@ -134,8 +134,8 @@ func (w *drawnWindow) join(o drawnWindow) {
 	}
 }
 
-// Write writes the page.
-func (p *countsPage) Write(w io.Writer) error {
+// write writes the page.
+func (p *countsPage) write(w io.Writer) error {
 	out := page.Page{Title: "flowdedup distinct", Facts: []page.Fact{
 		{Name: "windows", Value: show.Count(p.windows)}, {Name: "packets", Value: show.Count(p.packets)},
 	}}

@@ -36,12 +36,12 @@ func TestDistinctPageLong(t *testing.T) {
 				})
 			}
 		}
-		if err := p.Rows(rows); err != nil {
+		if err := p.addRows(rows); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out bytes.Buffer
-	if err := p.Write(&out); err != nil {
+	if err := p.write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if n := out.Len(); n > 300<<10 {

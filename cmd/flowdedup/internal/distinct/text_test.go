@@ -36,30 +36,30 @@ func TestTableStreams(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		{func() error { return table.Rows(rowsOf("06", 8)) }, `
+		{func() error { return table.writeRows(rowsOf("06", 8)) }, `
 ┌──────────────────────────────────────────────┬──────────┬─────────┬─────────┬────────────┬─────────┐
 │ window                                       │ distinct │    IPv4 │    IPv6 │        all │ packets │
 ├──────────────────────────────────────────────┼──────────┼─────────┼─────────┼────────────┼─────────┤
 │ 2026-11-21 06:00:00Z to 2026-11-21 06:59:59Z │ src      │       8 │       0 │ 8 (7 to 9) │      12 │
 │                                              │ mac      │         │         │          2 │      13 │
 `},
-		{func() error { return table.Rows(rowsOf("07", 3)) }, `
+		{func() error { return table.writeRows(rowsOf("07", 3)) }, `
 ├──────────────────────────────────────────────┼──────────┼─────────┼─────────┼────────────┼─────────┤
 │ 2026-11-21 07:00:00Z to 2026-11-21 07:59:59Z │ src      │       3 │       0 │ 3 (2 to 4) │      12 │
 │                                              │ mac      │         │         │          2 │      13 │
 `},
-		{func() error { return table.Sighting(&count.Sighting{Of: "src", Value: "10.0.0.1", FirstSeen: &at}) }, `
+		{func() error { return table.sighting(&count.Sighting{Of: "src", Value: "10.0.0.1", FirstSeen: &at}) }, `
 └──────────────────────────────────────────────┴──────────┴─────────┴─────────┴────────────┴─────────┘
 2026-11-21T07:00:00.000000001Z	src	10.0.0.1
 `},
-		{func() error { return table.Rows(rowsOf("", 4)) }, `
+		{func() error { return table.writeRows(rowsOf("", 4)) }, `
 ┌──────────────────────────────────────────────┬──────────┬─────────┬─────────┬────────────┬─────────┐
 │ window                                       │ distinct │    IPv4 │    IPv6 │        all │ packets │
 ├──────────────────────────────────────────────┼──────────┼─────────┼─────────┼────────────┼─────────┤
 │ without a timestamp                          │ src      │       4 │       0 │ 4 (3 to 5) │      12 │
 │                                              │ mac      │         │         │          2 │      13 │
 `},
-		{func() error { return table.Rows(rowsOf("09", 1000)) }, `
+		{func() error { return table.writeRows(rowsOf("09", 1000)) }, `
 └──────────────────────────────────────────────┴──────────┴─────────┴─────────┴────────────┴─────────┘
 ┌──────────────────────────────────────────────┬──────────┬─────────┬─────────┬──────────────────────┬─────────┐
 │ window                                       │ distinct │    IPv4 │    IPv6 │                  all │ packets │
@@ -67,7 +67,7 @@ func TestTableStreams(t *testing.T) {
 │ 2026-11-21 09:00:00Z to 2026-11-21 09:59:59Z │ src      │   1,000 │       0 │ 1,000 (999 to 1,001) │      12 │
 │                                              │ mac      │         │         │                    2 │      13 │
 `},
-		{func() error { return table.Close(1234, 8) }, `
+		{func() error { return table.close(1234, 8) }, `
 └──────────────────────────────────────────────┴──────────┴─────────┴─────────┴──────────────────────┴─────────┘
 1,234 packets filtered out
 8 packets without IP, in no row of addresses
@@ -83,7 +83,7 @@ func TestTableStreams(t *testing.T) {
 // TestEmptyTable says that there is nothing.
 func TestEmptyTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := newTextTable(&out, moreColumns{}).Close(0, 0); err != nil || out.String() != "no packets\n" {
+	if err := newTextTable(&out, moreColumns{}).close(0, 0); err != nil || out.String() != "no packets\n" {
 		t.Errorf("%v, %q", err, &out)
 	}
 }
@@ -96,6 +96,6 @@ func TestCSVStreams(t *testing.T) {
 		if err != nil || strings.Count(out.String(), "\n") != lines {
 			t.Errorf("want %d lines: %v\n%s", lines, err, &out)
 		}
-		err = csv.Rows(rowsOf("06", 5))
+		err = csv.writeRows(rowsOf("06", 5))
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // writePage writes the summary as a page.
-func writePage(w io.Writer, s *Summary) error {
+func writePage(w io.Writer, s *summary) error {
 	p := page.Page{Title: "flowdedup flows", Lead: []string{fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
 		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))}}
 	if i := s.Inspection; i != nil {

@@ -18,7 +18,7 @@ type server struct {
 	*web.Server
 
 	mu      sync.Mutex
-	last    *Summary // nil before the first
+	last    *summary // nil before the first
 	losses  monitor.Losses
 	updated time.Time
 }
@@ -29,20 +29,20 @@ const flowPageEvery = 5 * time.Second
 
 // listen serves on addr, the value of a flag, as monitor.Listen does. Page writes the page for
 // people.
-func listen(addr string, page func(io.Writer, *Summary) error) (s *server, err error) {
+func listen(addr string, page func(io.Writer, *summary) error) (s *server, err error) {
 	s = new(server)
 	metrics := flowMetrics()
 	s.Server, err = web.Listen(addr, web.Content{
 		Page: func(w io.Writer) error {
-			summary := s.status().Summary
-			if summary == nil {
-				summary = new(Summary)
+			last := s.status().summary
+			if last == nil {
+				last = new(summary)
 			}
-			return page(w, summary)
+			return page(w, last)
 		},
 		Refresh: flowPageEvery, Health: s.health,
 		Metrics: func(w io.Writer) error {
-			if last := s.status(); last.Summary != nil {
+			if last := s.status(); last.summary != nil {
 				return web.WriteMetrics(w, metrics, last)
 			}
 			return nil
@@ -51,8 +51,8 @@ func listen(addr string, page func(io.Writer, *Summary) error) (s *server, err e
 	return s, err
 }
 
-// Update takes the summary so far. The caller must not change it afterwards.
-func (s *server) Update(summary *Summary) {
+// update takes the summary so far. The caller must not change it afterwards.
+func (s *server) update(summary *summary) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last, s.updated = summary, time.Now()
@@ -63,7 +63,7 @@ func (s *server) Update(summary *Summary) {
 
 // flowStatus is a summary, nil before the first, and when it was given.
 type flowStatus struct {
-	*Summary
+	*summary
 	now time.Time
 }
 

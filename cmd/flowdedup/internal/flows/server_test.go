@@ -21,7 +21,7 @@ import (
 
 // TestFlowServer asks for all paths, before and after the first status.
 func TestFlowServer(t *testing.T) {
-	s, err := listen("0", func(w io.Writer, s *Summary) error {
+	s, err := listen("0", func(w io.Writer, s *summary) error {
 		_, err := fmt.Fprintf(w, "%d records", s.RecordsIn)
 		return err
 	})
@@ -48,7 +48,7 @@ func TestFlowServer(t *testing.T) {
 	}
 	well := wholeFlows()
 	well.Failing, well.Relayed = nil, nil
-	s.Update(well)
+	s.update(well)
 	if code, body := get("/"); code != 200 || body != "77 records" {
 		t.Errorf("%d %q", code, body)
 	}
@@ -71,7 +71,7 @@ func TestFlowServer(t *testing.T) {
 
 // TestStatus is what the service manager shows.
 func TestStatus(t *testing.T) {
-	s := Summary{RecordsIn: 1234, Copies: 5, Dropped: 6}
+	s := summary{RecordsIn: 1234, Copies: 5, Dropped: 6}
 	if got := s.status(); got != "1,234 records, 5 copies, 6 dropped" {
 		t.Errorf("%q", got)
 	}
@@ -89,7 +89,7 @@ func TestFlowHealth(t *testing.T) {
 		}
 		require("no status yet")
 		relay := func(failed uint64, failing ...string) {
-			s.Update(&Summary{Relayed: &RelaySummary{To: "udp://c:1", Failed: failed}, Failing: failing})
+			s.update(&summary{Relayed: &relaySummary{To: "udp://c:1", Failed: failed}, Failing: failing})
 		}
 		relay(0)
 		require()
@@ -104,7 +104,7 @@ func TestFlowHealth(t *testing.T) {
 
 // TestAttack attacks the server.
 func TestAttack(t *testing.T) {
-	f, err := listen("0", func(w io.Writer, s *Summary) error {
+	f, err := listen("0", func(w io.Writer, s *summary) error {
 		_, err := io.WriteString(w, s.Points[0].Name)
 		return err
 	})
@@ -112,6 +112,6 @@ func TestAttack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	f.Update(wholeFlows())
+	f.update(wholeFlows())
 	webtest.Attack(t, f.Addr(), "192.0.2.1 domain 1")
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
+func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
+func writeText(w io.Writer, s *summary) error {
 	var t strings.Builder
 	if i := s.Inspection; i != nil {
 		fmt.Fprintf(&t, "%s\n", show.Sentence(i.Verdict))
@@ -50,7 +50,7 @@ func writeText(w io.Writer, s *Summary) error {
 }
 
 // flowNotes describes what the user may not expect in the input.
-func flowNotes(s *Summary) string {
+func flowNotes(s *summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
 		show.Note{Count: s.Undecodable, What: "undecodable"},
@@ -70,7 +70,7 @@ func flowNotes(s *Summary) string {
 }
 
 // flowPoints is the table of points.
-func flowPoints(t *strings.Builder, s *Summary) {
+func flowPoints(t *strings.Builder, s *summary) {
 	if len(s.Points) > 0 {
 		show.WriteTable(t, flowPointColumns, flowPointRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Points)))
@@ -82,7 +82,7 @@ var flowPointColumns = []show.Column{
 }
 
 // flowPointRows returns the first rows.
-func flowPointRows(s *Summary, most int) (rows [][]string) {
+func flowPointRows(s *summary, most int) (rows [][]string) {
 	for i := range s.Points[:min(len(s.Points), most)] {
 		p := &s.Points[i]
 		rows = append(rows, []string{
@@ -94,7 +94,7 @@ func flowPointRows(s *Summary, most int) (rows [][]string) {
 }
 
 // flowMatrix is the table of copies by exporter.
-func flowMatrix(t *strings.Builder, s *Summary) {
+func flowMatrix(t *strings.Builder, s *summary) {
 	if len(s.Matrix) > 0 {
 		show.WriteTable(t, flowMatrixColumns, flowMatrixRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Matrix)))
@@ -104,7 +104,7 @@ func flowMatrix(t *strings.Builder, s *Summary) {
 var flowMatrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
 
 // flowMatrixRows returns the first rows.
-func flowMatrixRows(s *Summary, most int) (rows [][]string) {
+func flowMatrixRows(s *summary, most int) (rows [][]string) {
 	for i := range s.Matrix[:min(len(s.Matrix), most)] {
 		m := &s.Matrix[i]
 		rows = append(rows, []string{show.Printable(m.Copy), show.Printable(m.Original), show.Count(m.Copies)})
@@ -120,6 +120,6 @@ func moreRows(n int) string {
 }
 
 // status is the summary in a line, for the service manager.
-func (s *Summary) status() string {
+func (s *summary) status() string {
 	return fmt.Sprintf("%s records, %s copies, %s dropped", show.Count(s.RecordsIn), show.Count(s.Copies), show.Count(s.Dropped))
 }

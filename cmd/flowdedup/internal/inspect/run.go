@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// Config says what a run does. The caller has checked everything in it.
-type Config struct {
+// config says what a run does. The caller has checked everything in it.
+type config struct {
 	// Inputs are captures. Without any, Mirror says what to capture, if it has targets, or
 	// else Ring, for Duration.
 	Inputs   []string
@@ -32,20 +32,20 @@ type Config struct {
 	// repeats them.
 	Flags []string
 	// Profile is of the reader of what the command writes.
-	Profile Profile
+	Profile profile
 }
 
-// Run inspects the inputs, or live traffic until ctx is done. The summary is valid with
+// run inspects the inputs, or live traffic until ctx is done. The summary is valid with
 // every error; it has no packets if nothing could be read. Errors are those of
 // input.Stream or of the ring package. The end of ctx is no error of live traffic.
-func Run(ctx context.Context, cfg *Config) (Summary, error) {
+func run(ctx context.Context, cfg *config) (summary, error) {
 	begin := time.Now()
 	if len(cfg.Inputs) == 0 {
 		return runLive(ctx, cfg, begin)
 	}
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
-		return Summary{}, err
+		return summary{}, err
 	}
 	defer in.Close()
 	n := newInspector(cfg, in.Inputs())
@@ -57,7 +57,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
-func newInspector(cfg *Config, inputs []string) *inspect.Inspector {
+func newInspector(cfg *config, inputs []string) *inspect.Inspector {
 	c := cfg.Config
 	c.Inputs = inputs
 	return inspect.New(c)

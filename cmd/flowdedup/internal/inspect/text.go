@@ -15,12 +15,12 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error {
+func writeJSON(w io.Writer, s *summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
+func writeText(w io.Writer, s *summary) error {
 	var t strings.Builder
 	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict))
 	fmt.Fprintf(&t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
@@ -44,7 +44,7 @@ func writeText(w io.Writer, s *Summary) error {
 	pathTable(&t, s)
 	checksumsTable(&t, s)
 	notCopiesTable(&t, s)
-	recommendation(&t, s)
+	writeRecommendation(&t, s)
 	if s.Sampled < 1 {
 		fmt.Fprintf(&t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
@@ -87,7 +87,7 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 }
 
 // inspectNotes describes what the user may not expect in the input.
-func inspectNotes(s *Summary) string {
+func inspectNotes(s *summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Snapped, What: "captured in part"},
@@ -104,7 +104,7 @@ func inspectNotes(s *Summary) string {
 	return notes
 }
 
-func kindsTable(t *strings.Builder, s *Summary) {
+func kindsTable(t *strings.Builder, s *summary) {
 	if len(s.Kinds) == 0 {
 		return
 	}
@@ -121,7 +121,7 @@ func kindsTable(t *strings.Builder, s *Summary) {
 var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
 // ttlSteps lists how the time to live of copies differs.
-func ttlSteps(s *Summary) string {
+func ttlSteps(s *summary) string {
 	var words []string
 	for _, step := range show.Largest(s.TTLSteps) {
 		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
@@ -129,7 +129,7 @@ func ttlSteps(s *Summary) string {
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *strings.Builder, s *Summary) {
+func matrixTable(t *strings.Builder, s *summary) {
 	if len(s.Matrix) == 0 {
 		return
 	}
@@ -153,7 +153,7 @@ func matrixRow(c *traits.Cell) []string {
 	return row
 }
 
-func pathTable(t *strings.Builder, s *Summary) {
+func pathTable(t *strings.Builder, s *summary) {
 	if len(s.Paths) > 0 {
 		show.WriteTable(t, pathColumns, pathRows(s))
 	}
@@ -163,14 +163,14 @@ var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {N
 
 // pathRows says how many frames came on each path of a redundant network, and how many came
 // on the other one alone.
-func pathRows(s *Summary) (rows [][]string) {
+func pathRows(s *summary) (rows [][]string) {
 	for _, p := range s.Paths {
 		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), show.Share(p.Missed, p.Frames+p.Missed)})
 	}
 	return rows
 }
 
-func notCopiesTable(t *strings.Builder, s *Summary) {
+func notCopiesTable(t *strings.Builder, s *summary) {
 	if len(s.NotCopies) == 0 {
 		return
 	}
@@ -184,13 +184,13 @@ func notCopiesTable(t *strings.Builder, s *Summary) {
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
 
 // repeatsRow describes the equal packets of a protocol.
-func repeatsRow(s *Summary, name string) []string {
+func repeatsRow(s *summary, name string) []string {
 	e := s.Examples[name]
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
-// recommendation writes what to run, and why.
-func recommendation(t *strings.Builder, s *Summary) {
+// writeRecommendation writes what to run, and why.
+func writeRecommendation(t *strings.Builder, s *summary) {
 	r := &s.Recommendation
 	switch {
 	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):

@@ -17,20 +17,20 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
-// Config says what a run does. The caller has checked everything in it.
-type Config struct {
+// config says what a run does. The caller has checked everything in it.
+type config struct {
 	// Inputs names all inputs: the interfaces of Ring, Addresses, and the targets of Mirror.
 	Inputs []string
 	// Addresses are where captures come from over a network.
 	Addresses []pcapoverip.Address
-	// Mirror is where datagrams with packets come. Run sets its Idle, Delay and Warn.
+	// Mirror is where datagrams with packets come. runLive sets its Idle, Delay and Warn.
 	Mirror mirror.Config
 	// MergeWait is how long a packet waits for earlier ones of other inputs, after its
 	// arrival, if one is an address, or if there are interfaces and targets.
 	MergeWait time.Duration
-	// Ring is where packets come from. Run sets its Idle and Hold.
+	// Ring is where packets come from. runLive sets its Idle and Hold.
 	Ring afpacket.Config
-	// XDP captures through AF_XDP, if it is not nil. Run takes from Ring what both have,
+	// XDP captures through AF_XDP, if it is not nil. runLive takes from Ring what both have,
 	// except filters.
 	XDP *xdp.Config
 	// Filter is the source of Ring.Filters and XDP.Filter, and of what is wanted from
@@ -73,7 +73,7 @@ type Config struct {
 	KeyGiven bool
 
 	// Learn says how the run finds out what to remove; its zero value leaves that to Dedup.
-	Learn LearnConfig
+	Learn learnConfig
 
 	User     string        // to become once everything is open; "" stays
 	Packets  uint64        // to capture; 0 for no end

@@ -18,11 +18,11 @@ func (f *flags) learnFlags() []cli.Flag {
 }
 
 // learnConfig returns what to learn.
-func (f *flags) learnConfig() LearnConfig {
+func (f *flags) learnConfig() learnConfig {
 	if f.learn == 0 {
-		return LearnConfig{}
+		return learnConfig{}
 	}
-	return LearnConfig{
+	return learnConfig{
 		For: f.learn, Every: f.learnEvery, Intact: f.Intact,
 		Hold: f.Hold,
 	}

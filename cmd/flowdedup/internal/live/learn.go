@@ -24,8 +24,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// LearnConfig says how a run finds out itself what to remove. The zero value does not.
-type LearnConfig struct {
+// learnConfig says how a run finds out itself what to remove. The zero value does not.
+type learnConfig struct {
 	// For is how long packets are inspected before each decision. Until the first one all
 	// packets are kept.
 	For time.Duration
@@ -50,7 +50,7 @@ type phase struct {
 // except inspected.
 type learner struct {
 	run *runner
-	cfg *LearnConfig
+	cfg *learnConfig
 	log *slog.Logger
 	// inspector measures; nil between inspections. Workers read it ahead of their turn.
 	inspector atomic.Pointer[measure.Inspector]

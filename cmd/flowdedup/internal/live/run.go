@@ -46,17 +46,17 @@ func (r *runner) idleNow() time.Duration {
 	return idle
 }
 
-// Run captures until ctx is done, then processes and writes what was captured before. The
+// runLive captures until ctx is done, then processes and writes what was captured before. The
 // summary is valid with every error; its Method is empty if the run ended before
 // everything was open.
 //
-// The error is nil if ctx, Config.Packets or Config.Duration ended the run. Otherwise it
+// The error is nil if ctx, config.Packets or config.Duration ended the run. Otherwise it
 // comes from the ring package, from a pipe whose reader left, or from outputs. An output
 // that failed while others went on is reported at the end.
-func Run(ctx context.Context, cfg Config) (Summary, error) {
+func runLive(ctx context.Context, cfg config) (summary, error) {
 	r, err := open(ctx, &cfg)
 	if err != nil {
-		return Summary{}, err
+		return summary{}, err
 	}
 	r.log.Info("started", "interfaces", cfg.Inputs)
 	stop := context.AfterFunc(ctx, r.capture.Stop)
@@ -78,7 +78,7 @@ const hubIdle = 2 * time.Millisecond
 
 // runner is what the batches of a run share.
 type runner struct {
-	cfg      *Config
+	cfg      *config
 	log      *slog.Logger
 	begin    time.Time
 	capture  liveCapture
@@ -97,7 +97,7 @@ type runner struct {
 }
 
 // open opens everything that a run needs. What needs privileges comes first.
-func open(ctx context.Context, cfg *Config) (r *runner, err error) {
+func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}

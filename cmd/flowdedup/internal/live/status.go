@@ -14,13 +14,13 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-// Summary is the result of a run; its JSON form is part of the command line's contract.
+// summary is the result of a run; its JSON form is part of the command line's contract.
 // Its seconds last from the start of the run, or of the first run of a resumed state, to
 // the end of the capture. Its packets per second are the traffic over this time.
-type Summary struct {
+type summary struct {
 	dedup.Summary
-	Interfaces []Interface   `json:"interfaces"`
-	Diffs      traits.Counts `json:"differences"` // of the duplicates sampled
+	Interfaces []interfaceSummary `json:"interfaces"`
+	Diffs      traits.Counts      `json:"differences"` // of the duplicates sampled
 	// Matrix has the points of these duplicates and of what they copy.
 	Matrix []traits.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
@@ -36,8 +36,8 @@ type Summary struct {
 	Learned *monitor.Learned `json:"learned,omitempty"`
 }
 
-// Interface holds the kernel's counters of one interface.
-type Interface struct {
+// interfaceSummary holds the kernel's counters of one interface.
+type interfaceSummary struct {
 	Name              string `json:"interface"`
 	Received          uint64 `json:"received"`  // by the kernel, including dropped ones
 	Dropped           uint64 `json:"dropped"`   // because a ring was full
@@ -50,12 +50,12 @@ type Interface struct {
 }
 
 // interfaces adds up the rings of each interface.
-func interfaces(rings []afpacket.Stats, networks []monitor.Network) []Interface {
-	var all []Interface
+func interfaces(rings []afpacket.Stats, networks []monitor.Network) []interfaceSummary {
+	var all []interfaceSummary
 	for i := range rings {
 		s := &rings[i]
 		if s.Ring == 0 {
-			all = append(all, Interface{Name: s.Interface, Network: ofName(networks, s.Interface)})
+			all = append(all, interfaceSummary{Name: s.Interface, Network: ofName(networks, s.Interface)})
 		}
 		n := &all[len(all)-1]
 		n.Received += s.Received
@@ -85,9 +85,9 @@ func (r *runner) networks() []monitor.Network {
 	return nil
 }
 
-func (r *runner) summary() Summary {
+func (r *runner) summary() summary {
 	p := r.phase.Load()
-	s := Summary{
+	s := summary{
 		Summary:    dedup.Summarize(p.cfg, p.detector, r.ticker.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats(), r.networks()),
 		Diffs:      r.diffs.Counts, Matrix: r.diffs.Matrix(),
@@ -104,7 +104,7 @@ func (r *runner) summary() Summary {
 
 // setOutputs sets what became of packets at each output. several says that there are several
 // -w.
-func (s *Summary) setOutputs(set *sink.Set, several bool) {
+func (s *summary) setOutputs(set *sink.Set, several bool) {
 	all := set.Forwarded()
 	if s.Forwards = all; len(all) == 1 {
 		s.Forward, s.Forwards = &all[0], nil
@@ -115,7 +115,7 @@ func (s *Summary) setOutputs(set *sink.Set, several bool) {
 }
 
 // forwards returns the state of all interfaces that packets are sent to.
-func (s *Summary) forwards() []sink.Forward {
+func (s *summary) forwards() []sink.Forward {
 	if s.Forward != nil {
 		return []sink.Forward{*s.Forward}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // writeJSON writes the result as one object on one line.
-func writeJSON(w io.Writer, r *Result) error {
+func writeJSON(w io.Writer, r *result) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // reasons may hold an apostrophe or an ampersand
 	return enc.Encode(r)
@@ -27,7 +27,7 @@ func writeJSON(w io.Writer, r *Result) error {
 const width = 100
 
 // writeText writes the result as text: the request, a table, and a recommendation.
-func writeText(w io.Writer, r *Result) error {
+func writeText(w io.Writer, r *result) error {
 	var out strings.Builder
 	for _, line := range r.asked() {
 		fmt.Fprintln(&out, wrap(line))
@@ -85,7 +85,7 @@ var columns = []show.Column{
 
 // narrow returns the columns of the text. Without a given memory a method takes what it
 // needs.
-func (r *Result) narrow() []int {
+func (r *result) narrow() []int {
 	if r.MemoryBytes == nil {
 		return []int{0, 1, 2, 4, 5, 7, 8}
 	}
@@ -93,7 +93,7 @@ func (r *Result) narrow() []int {
 }
 
 // cells returns a candidate's row of the table.
-func (r *Result) cells(c *Candidate) []string {
+func (r *result) cells(c *candidate) []string {
 	verdict := c.Why
 	if c.Meets {
 		verdict = "meets it"
@@ -105,7 +105,7 @@ func (r *Result) cells(c *Candidate) []string {
 }
 
 // parameterText lists the parameters that do not follow from the memory.
-func (c *Candidate) parameterText() string {
+func (c *candidate) parameterText() string {
 	var all []string
 	cells := 0
 	for _, p := range c.parameters {
@@ -126,7 +126,7 @@ func (c *Candidate) parameterText() string {
 }
 
 // asked returns the lines that state the request.
-func (r *Result) asked() []string {
+func (r *result) asked() []string {
 	load := fmt.Sprintf("unbounded stream: repeats up to %s elements back, %s of the elements new", show.Short(r.Elements), show.Rate(r.DistinctShare))
 	switch {
 	case r.Kind == sizing.Unbounded.String() && r.Measured != nil:
@@ -153,7 +153,7 @@ func (r *Result) asked() []string {
 }
 
 // text describes the measurement.
-func (m *Measurement) text() string {
+func (m *measurement) text() string {
 	t := fmt.Sprintf("measured: %s packets in %s, %s elements", show.Count(m.Packets),
 		m.Duration.Round(time.Millisecond), show.Count(m.Elements))
 	if len(m.Gaps) > 0 {
@@ -168,13 +168,13 @@ func (m *Measurement) text() string {
 }
 
 // legend explains the marks of the table.
-func (r *Result) legend() string {
+func (r *result) legend() string {
 	var all []string
 	for _, mark := range []struct {
 		certainty sizing.Certainty
 		text      string
 	}{{sizing.Bound, "≤: bound"}, {sizing.Estimate, "~: estimate"}} {
-		if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.certainty == mark.certainty && c.FPR != nil }) {
+		if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.certainty == mark.certainty && c.FPR != nil }) {
 			all = append(all, mark.text)
 		}
 	}
@@ -182,7 +182,7 @@ func (r *Result) legend() string {
 }
 
 // advice returns the lines below the table.
-func (r *Result) advice() []string {
+func (r *result) advice() []string {
 	best := &r.Candidates[0]
 	text := "no recommendation: " + r.Reason
 	if r.Recommended != nil {
@@ -212,7 +212,7 @@ func number(n *float64) string {
 }
 
 // writePage writes the result as a page: the table, and charts of the error rates over memory.
-func writePage(w io.Writer, r *Result) error {
+func writePage(w io.Writer, r *result) error {
 	table := page.Table{Columns: slices.Clone(columns), Class: r.class}
 	table.Columns[len(columns)-1].Name = "request"
 	for i := range r.Candidates {
@@ -239,7 +239,7 @@ const columnsMean = "FPR: probability that a new element is taken for a repeat. 
 	"Lines: cache lines that an element touches. Needs: the least memory that keeps both bounds."
 
 // class returns the style of a row of the table.
-func (r *Result) class(row int) string {
+func (r *result) class(row int) string {
 	switch {
 	case !r.Candidates[row].Meets:
 		return "fails"
@@ -250,7 +250,7 @@ func (r *Result) class(row int) string {
 }
 
 // charts returns charts of the best candidates' error rates over memory.
-func (r *Result) charts() []page.Picture {
+func (r *result) charts() []page.Picture {
 	memory := page.Axis{Label: "memory", Scale: page.Sizes}
 	fpr := page.Chart{Title: "False positive rate", X: memory, Y: page.Axis{Label: "FPR", Scale: page.Log}}
 	fnr := page.Chart{Title: "False negative rate", X: memory, Y: page.Axis{Label: "FNR", Scale: page.Log}}

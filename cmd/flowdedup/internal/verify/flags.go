@@ -120,8 +120,8 @@ func (f *flags) checkNames(args []string) error {
 }
 
 // config returns what to check.
-func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
-	cfg := &Config{Inputs: f.Read}
+func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
+	cfg := &config{Inputs: f.Read}
 	if len(f.Read) == 0 {
 		cfg.Inputs, args = args[:1], args[1:]
 	}
@@ -178,7 +178,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg.Input = f.Inputs(e, bar)
-	s, err := Run(cmd.Context(), cfg)
+	s, err := run(cmd.Context(), cfg)
 	bar.Close()
 	if s.Window == "" {
 		return err // nothing was checked
@@ -190,7 +190,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	return err
 }
 
-func (f *flags) print(e *cli.Env, s *Summary) error {
+func (f *flags) print(e *cli.Env, s *summary) error {
 	switch {
 	case f.JSON:
 		return writeJSON(e.Stdout, s)

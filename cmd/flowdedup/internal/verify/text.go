@@ -13,12 +13,12 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
+func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, s *Summary) error {
+func writeText(w io.Writer, s *summary) error {
 	var t strings.Builder
-	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.Verdict()))
+	fmt.Fprintf(&t, "%s\n\n", show.Sentence(s.verdict()))
 	fmt.Fprintf(&t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
 	for _, one := range []struct {
 		count uint64
