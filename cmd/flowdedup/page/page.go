@@ -5,7 +5,10 @@ package page
 import (
 	_ "embed" // for the style
 	"errors"
+	"fmt"
+	"html"
 	"io"
+	"strings"
 )
 
 // Page is what a page says, from top to bottom.
@@ -200,3 +203,32 @@ func Heads(b *Builder, columns []TableColumn) {
 	}
 	b.Addf("</tr></thead>\n<tbody>\n")
 }
+
+// Style returns the style of all pages, in CSS, for pages that are made elsewhere.
+func Style() string { return string(pageStyle) }
+
+// Markup is HTML, or SVG within it.
+type Markup string
+
+// Builder makes markup. It stands in for html/template, which calls methods by their names:
+// a linker has to keep all methods of all types then, which are 3 MB of the command.
+type Builder struct{ text strings.Builder }
+
+// Addf adds markup with arguments in it, as fmt.Printf does. What an argument has of HTML's
+// syntax shows as text, so that no name of a file or interface changes a page: only Markup
+// is added as it is. An argument may stand between tags, or between double quotes.
+func (b *Builder) Addf(format string, args ...any) {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case Markup, int, float64:
+		case string:
+			args[i] = html.EscapeString(arg)
+		default:
+			args[i] = html.EscapeString(fmt.Sprint(arg))
+		}
+	}
+	fmt.Fprintf(&b.text, format, args...)
+}
+
+// Markup returns what was added.
+func (b *Builder) Markup() Markup { return Markup(b.text.String()) }

@@ -4,9 +4,11 @@ package chain
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Link is one slice of a filter: a link of a chain, or all of it. It serves one goroutine,
@@ -266,3 +268,24 @@ func (l *Link) unitOf(r *hubclient.Request, i int) uint64 {
 
 // maxDelta is how far behind the time of a request an element's may be: a second.
 const maxDelta = 1_000_000 / hubclient.DeltaUnit
+
+// Stats returns what there is to say now. The first link knows what sites have sent, and the
+// last one how much of that was copies. FPR is that of a filter all of whose slices are as full.
+func (l *Link) Stats() slice.Stats {
+	fill := l.store.fill(l.now)
+	st := slice.Stats{
+		MemoryBytes: len(l.store.lines) * layout.LineSize, Fill: fill, FPR: math.Pow(fill, float64(l.places.k)),
+		Tests: l.tests, Lost: l.lost, Hops: l.hops, HopBytes: l.bytes,
+	}
+	for i := range l.sites {
+		st.Sites = append(st.Sites, l.sites[i].SiteStats)
+	}
+	return st
+}
+
+// EachSite calls f with what each site has sent. It is cheaper than Stats.
+func (l *Link) EachSite(f func(name string, digests, copies uint64)) {
+	for i := range l.sites {
+		f(l.sites[i].Name, l.sites[i].Digests, l.sites[i].Copies)
+	}
+}

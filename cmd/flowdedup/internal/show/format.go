@@ -14,6 +14,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // Count formats a number with separated thousands: 1,234,567.
@@ -173,4 +175,47 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 // Stamp writes a timestamp of JSON for people: it drops a fraction of zeros, and separates the date from the time.
 func Stamp(stamp string) string {
 	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
+}
+
+// DelayChart draws a histogram of delays.
+func DelayChart(title, what string, bins []traits.Bin) page.Chart {
+	c := page.Chart{Title: title, X: page.Axis{Label: "delay", Scale: page.Delays}, Y: page.Axis{Label: what, Scale: page.Linear}}
+	columns := page.Columns{Name: what}
+	for _, b := range bins {
+		// Nothing below a nanosecond is told apart, and a logarithm has no 0.
+		columns.List = append(columns.List, page.Column{From: max(float64(b.From), 0.5), To: float64(b.To), Y: float64(b.Count)})
+	}
+	c.Columns = []page.Columns{columns}
+	return c
+}
+
+// mostNames is how many kinds of frames that were not opened are named.
+const mostNames = 4
+
+// Unopened lists the kinds of frames that were not opened, the most frequent first, with their
+// shares of all packets.
+func Unopened(kinds map[string]uint64, packets uint64) string {
+	names := Largest(kinds)
+	var out []string
+	for _, name := range names[:min(len(names), mostNames)] {
+		out = append(out, name+" "+Percent(float64(kinds[name]), float64(packets), 1))
+	}
+	if len(names) > mostNames {
+		out = append(out, "and others")
+	}
+	return strings.Join(out, ", ")
+}
+
+// NotOpened describes packets without IP that were not opened, "" if there are none.
+func NotOpened(kinds map[string]uint64, packets uint64) string {
+	n := Total(kinds)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of those without IP: %s", Count(n), Unopened(kinds, packets))
+}
+
+// MostUnopened reports whether more than half of the packets were not opened.
+func MostUnopened(kinds map[string]uint64, packets uint64) bool {
+	return Total(kinds) > packets/2
 }
