@@ -168,7 +168,7 @@ func TestExternalServer(t *testing.T) {
 	}
 	o.server.kill()
 	o.startServer(store + users)
-	o.owned()
+	o.awaitSlices()
 	if n := o.ask("c", packets, at); n != packets {
 		t.Errorf("%d copies of %d after the server was killed", n, packets)
 	}
@@ -179,8 +179,8 @@ func TestExternalServer(t *testing.T) {
 	}
 }
 
-// owned waits until the hub answers for all slices.
-func (o *outside) owned() {
+// awaitSlices waits until the hub answers for all slices.
+func (o *outside) awaitSlices() {
 	o.t.Helper()
 	token := o.token("a")
 	link, _, err := natslink.Dial(token, func(error) {})

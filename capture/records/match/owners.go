@@ -127,7 +127,7 @@ func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 }
 
 // extend adds a report to the reported time.
-func (c owned) extend(r ownerReport, start, end uint32, within int32) {
+func (c ownerCell) extend(r ownerReport, start, end uint32, within int32) {
 	from, until := c.end()-c.length(), c.end()
 	switch {
 	case c.owner() != r.Point || int32(start-until) > within: // begins anew
@@ -146,14 +146,14 @@ func (c owned) extend(r ownerReport, start, end uint32, within int32) {
 }
 
 // find returns the flow's cell, else a free one, else false.
-func (o *owners) find(r ownerReport, end uint32) (c owned, known, room bool) {
+func (o *owners) find(r ownerReport, end uint32) (c ownerCell, known, room bool) {
 	lines, first := o.arena.Lines(), o.line(r.Flow)
 	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))
 	for i := range uint64(2) {
 		line := &lines[first^i]
 		full := true
 		for at := range uint(layout.OwnerCells) {
-			switch one := (owned{line, at}); {
+			switch one := (ownerCell{line, at}); {
 			case one.owner() == 0:
 				full = false
 				if !room {
@@ -177,7 +177,7 @@ func (o *owners) find(r ownerReport, end uint32) (c owned, known, room bool) {
 
 // dead reports whether a flow is no longer alive, or lies so far ahead that its clock was
 // wrong.
-func dead(c owned, now uint32, alive int32) bool {
+func dead(c ownerCell, now uint32, alive int32) bool {
 	d := int32(now - c.end())
 	return d > alive || d < -alive
 }

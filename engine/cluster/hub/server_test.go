@@ -27,15 +27,15 @@ func TestServerLog(t *testing.T) {
 	}
 	clock := time.Now()
 	l.now = func() time.Time { return clock }
-	for i := range 10 * maxTold {
+	for i := range 10 * maxPrinted {
 		l.Warnf("%d", i)
 	}
-	if len(l.told) > maxTold || len(k.lines) != maxTold {
-		t.Errorf("%d remembered, %d lines", len(l.told), len(k.lines))
+	if len(l.printed) > maxPrinted || len(k.lines) != maxPrinted {
+		t.Errorf("%d remembered, %d lines", len(l.printed), len(k.lines))
 	}
 	clock = clock.Add(time.Minute)
 	l.Warnf("a subject with \x1b[2J\n")
-	if want := []string{"NATS: 578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxTold:], want) {
-		t.Errorf("%q, want %q", k.lines[maxTold:], want)
+	if want := []string{"NATS: 578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxPrinted:], want) {
+		t.Errorf("%q, want %q", k.lines[maxPrinted:], want)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// maxTold is how many warnings of its server a hub logs in a minute.
-const maxTold = 64
+// maxPrinted is how many warnings of its server a hub logs in a minute.
+const maxPrinted = 64
 
 // serverLog passes on what the server finds worth a warning: the same text once a minute, and
 // few different ones, as a client can choose what the server complains of.
@@ -19,14 +19,14 @@ type serverLog struct {
 	log Logger
 	now func() time.Time
 
-	mu     sync.Mutex
-	begin  time.Time // of the minute
-	told   map[string]bool
-	untold int
+	mu         sync.Mutex
+	begin      time.Time // of the minute
+	printed    map[string]bool
+	suppressed int
 }
 
 func newServerLog(log Logger) *serverLog {
-	return &serverLog{log: log, now: time.Now, told: map[string]bool{}}
+	return &serverLog{log: log, now: time.Now, printed: map[string]bool{}}
 }
 
 func (l *serverLog) Noticef(string, ...any)         {}
@@ -47,18 +47,18 @@ func (l *serverLog) lines(text string, now time.Time) (lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.begin) >= time.Minute {
-		if l.untold > 0 {
-			lines = append(lines, fmt.Sprintf("%d more warnings", l.untold))
+		if l.suppressed > 0 {
+			lines = append(lines, fmt.Sprintf("%d more warnings", l.suppressed))
 		}
-		l.begin, l.untold = now, 0
-		clear(l.told)
+		l.begin, l.suppressed = now, 0
+		clear(l.printed)
 	}
 	switch {
-	case l.told[text]:
-	case len(l.told) == maxTold:
-		l.untold++
+	case l.printed[text]:
+	case len(l.printed) == maxPrinted:
+		l.suppressed++
 	default:
-		l.told[text] = true
+		l.printed[text] = true
 		lines = append(lines, strings.Map(harmless, text))
 	}
 	return lines

@@ -128,7 +128,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 	var conns []net.Conn
 	var got []*bytes.Buffer
 	for _, address := range addresses {
-		c, err := net.DialTimeout("tcp4", address, patience)
+		c, err := net.DialTimeout("tcp4", address, testTimeout)
 		if err != nil {
 			t.Fatal(err)
 		}
