@@ -355,7 +355,7 @@ func (f *flags) warnDropped(e *cli.Env, s *summary) {
 }
 
 // bufferOf names what packets wait in.
-func bufferOf(n *interfaceSummary) string {
+func bufferOf(n *inputSummary) string {
 	if n.Network != nil && n.Mirrored != nil {
 		return "socket"
 	}

@@ -19,7 +19,7 @@ import (
 // the end of the capture. Its packets per second are the traffic over this time.
 type summary struct {
 	dedup.Summary
-	Interfaces []interfaceSummary `json:"interfaces"`
+	Interfaces []inputSummary `json:"interfaces"`
 	Diffs      traits.Counts      `json:"differences"` // of the duplicates sampled
 	// Matrix has the points of these duplicates and of what they copy.
 	Matrix []traits.Cell `json:"matrix"`
@@ -36,8 +36,8 @@ type summary struct {
 	Learned *monitor.Learned `json:"learned,omitempty"`
 }
 
-// interfaceSummary holds the kernel's counters of one interface.
-type interfaceSummary struct {
+// inputSummary holds the kernel's counters of one interface.
+type inputSummary struct {
 	Name              string `json:"interface"`
 	Received          uint64 `json:"received"`  // by the kernel, including dropped ones
 	Dropped           uint64 `json:"dropped"`   // because a ring was full
@@ -50,12 +50,12 @@ type interfaceSummary struct {
 }
 
 // interfaces adds up the rings of each interface.
-func interfaces(rings []afpacket.Stats, networks []monitor.Network) []interfaceSummary {
-	var all []interfaceSummary
+func interfaces(rings []afpacket.Stats, networks []monitor.Network) []inputSummary {
+	var all []inputSummary
 	for i := range rings {
 		s := &rings[i]
 		if s.Ring == 0 {
-			all = append(all, interfaceSummary{Name: s.Interface, Network: ofName(networks, s.Interface)})
+			all = append(all, inputSummary{Name: s.Interface, Network: ofName(networks, s.Interface)})
 		}
 		n := &all[len(all)-1]
 		n.Received += s.Received

@@ -68,7 +68,7 @@ func learned(n *monitor.Learned) string {
 }
 
 // ofInterface describes what happened at an input.
-func ofInterface(n *interfaceSummary) string {
+func ofInterface(n *inputSummary) string {
 	if n.Network != nil && n.ReceiverStats != nil {
 		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
 			show.Also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
@@ -82,7 +82,7 @@ func ofInterface(n *interfaceSummary) string {
 }
 
 // notesOfKernel describes what the kernel says of an interface or a socket.
-func notesOfKernel(n *interfaceSummary) string {
+func notesOfKernel(n *inputSummary) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
 		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "cut"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
