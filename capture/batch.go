@@ -5,6 +5,7 @@ package capture
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -225,4 +226,66 @@ func AppendStatistics(p []byte, id uint32, time int64, received, dropped uint64)
 	p = encoding.AppendCount(p, encoding.OptStatDropped, dropped)
 	p = binary.LittleEndian.AppendUint32(p, encoding.OptEnd)
 	return encoding.EndBlock(p, start)
+}
+
+// Comments are texts about the packets of a batch, for pcapng writers that add them to the
+// options of packets (see pcapfile.WriterOptions). All other writers leave them out. The
+// zero value has none.
+type Comments struct {
+	ends []uint32 // of the text of each frame
+	text []byte
+}
+
+// Reset removes all comments, and keeps their memory.
+func (c *Comments) Reset() {
+	c.ends, c.text = c.ends[:0], c.text[:0]
+}
+
+// Append gives the next frame of the batch, from frame 0 on, a copy of a text in UTF-8. An
+// empty text is none. Writers truncate a text to 65,535 bytes.
+func (c *Comments) Append(text []byte) {
+	c.text = append(c.text, text...)
+	c.ends = append(c.ends, uint32(len(c.text)))
+}
+
+// Of returns the comment on frame i, empty if it has none.
+func (c *Comments) Of(i int) []byte {
+	if i >= len(c.ends) {
+		return nil
+	}
+	from, to := uint32(0), c.ends[i]
+	if i > 0 {
+		from = c.ends[i-1]
+	}
+	return c.text[from:to:to]
+}
+
+// Size returns how many bytes all comments have.
+func (c *Comments) Size() int { return len(c.text) }
+
+// GroupSize is how many packets a task decodes and digests at a time. The arrays in between
+// then stay in the first-level cache. It is a multiple of 64, so no two groups share a word of
+// a bitmap.
+const GroupSize = 512
+
+// Groups iterates over the packets of b in groups of GroupSize, of which the last may be
+// smaller: packets from to to-1.
+func (b *Batch) Groups() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		n := len(b.Frames)
+		for from := 0; from < n; from += GroupSize {
+			if !yield(from, min(from+GroupSize, n)) {
+				return
+			}
+		}
+	}
+}
+
+// Resize returns s with n elements of no particular values. It allocates only where s has less
+// capacity, and then some more than n.
+func Resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/8)
+	}
+	return s[:n]
 }

@@ -93,11 +93,11 @@ func (k *kitchen) shell(script string) *exec.Cmd {
 func (k *kitchen) cook(script string) string {
 	k.t.Helper()
 	var out bothStreams
-	var told strings.Builder
+	var stderr strings.Builder
 	cmd := k.shell(script)
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&told, &out)
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&stderr, &out)
 	if err := cmd.Run(); err != nil {
-		k.t.Fatalf("%s: %v\n%s", script, err, told.String())
+		k.t.Fatalf("%s: %v\n%s", script, err, stderr.String())
 	}
 	return out.String()
 }

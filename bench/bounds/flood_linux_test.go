@@ -92,7 +92,7 @@ func TestFloods(t *testing.T) {
 	for _, m := range mirrors {
 		args = append(args, "-i", m.target)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	defer cancel()
 	cmd := r.command(ctx, t, args)
 	stderr, err := cmd.StderrPipe()

@@ -25,9 +25,9 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// patience is the time that a command may take on a busy machine. A command that takes
+// runTimeout is the time that a command may take on a busy machine. A command that takes
 // longer hangs.
-const patience = 5 * time.Minute
+const runTimeout = 5 * time.Minute
 
 // most is the most that a command took.
 type most struct {
@@ -102,7 +102,7 @@ func (r *runner) command(ctx context.Context, t *testing.T, args []string) *exec
 // try gives an input to a command.
 func (r *runner) try(t *testing.T, c command, in string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	defer cancel()
 	var peer net.Listener
 	words := map[string]string{"IN": in, "SMALL": r.small, "COPY": in + ".copy" + filepath.Ext(in), "KEY": strings.Repeat("5a", 32)}
@@ -147,7 +147,7 @@ func (r *runner) try(t *testing.T, c command, in string) {
 	}
 	r.note(c, filepath.Base(in), cmd.ProcessState, time.Since(began))
 	if ctx.Err() != nil {
-		t.Errorf("%s: still running after %v: %s", c.line, patience, &stderr)
+		t.Errorf("%s: still running after %v: %s", c.line, runTimeout, &stderr)
 		return
 	}
 	if why := wrong(c, cmd.ProcessState, stderr.String()); why != "" {

@@ -36,8 +36,8 @@ func (v *view) note(talks map[string]sides, key string) {
 	talks[key] = seen
 }
 
-// look dissects a frame with gopacket, down to the innermost packet.
-func look(frame []byte) view {
+// dissect dissects a frame with gopacket, down to the innermost packet.
+func dissect(frame []byte) view {
 	var v view
 	var ip gopacket.NetworkLayer
 	packet := gopacket.NewPacket(frame, layers.LayerTypeEthernet, gopacket.DecodeOptions{NoCopy: true})

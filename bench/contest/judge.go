@@ -36,7 +36,7 @@ type trial struct {
 func (t *truth) judge(output string) (verdict, error) {
 	j := &trial{truth: t, used: make([]bool, len(t.records)), left: make([]int, len(t.records)), last: -1,
 		talks: map[string]sides{}, flows: map[string]sides{}, flowOf: map[string]string{}}
-	if err := eachPacket(output, func(at int64, frame []byte) { j.add(at, frame, look(frame)) }); err != nil {
+	if err := eachPacket(output, func(at int64, frame []byte) { j.add(at, frame, dissect(frame)) }); err != nil {
 		return verdict{}, err
 	}
 	j.count()

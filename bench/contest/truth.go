@@ -60,7 +60,7 @@ func newTruth(capture string, lines []line) (*truth, error) {
 		t.records = append(t.records, k)
 		t.byTime[at/coarse] = append(t.byTime[at/coarse], number)
 		t.byFrame[k.frame] = append(t.byFrame[k.frame], number)
-		v := look(frame)
+		v := dissect(frame)
 		v.note(t.talks, v.talk)
 		if v.sums == right {
 			t.summed[k.packet] = true

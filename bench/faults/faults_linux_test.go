@@ -57,8 +57,8 @@ func (s *scenario) run(t *testing.T, exe, dir string, strace ...string) (code in
 	args := append([]string{"-f", "-qq", "-o", filepath.Join(t.TempDir(), "trace")}, strace...)
 	cmd := exec.Command("strace", append(append(args, exe), s.args...)...)
 	cmd.Dir = dir
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	if s.stdin {
 		in, err := os.Open(filepath.Join(dir, "in.pcapng"))
 		if err != nil {
@@ -72,7 +72,7 @@ func (s *scenario) run(t *testing.T, exe, dir string, strace ...string) (code in
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), told.String()
+	return cmd.ProcessState.ExitCode(), printed.String()
 }
 
 // calls returns, for each call of a clean run, the most that any thread made.

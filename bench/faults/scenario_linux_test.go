@@ -131,14 +131,14 @@ func liveRun(t *testing.T, exe, dir string, strace ...string) (code int, stderr 
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGABRT) }
 	cmd.WaitDelay = 10 * time.Second
-	var told strings.Builder
-	cmd.Stderr = &told
+	var printed strings.Builder
+	cmd.Stderr = &printed
 	_ = cmd.Run() // the exit code says how it ended
 	if ctx.Err() != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its remaining processes
-		t.Errorf("%q never ended: %s", strace, &told)
+		t.Errorf("%q never ended: %s", strace, &printed)
 	}
-	return cmd.ProcessState.ExitCode(), told.String()
+	return cmd.ProcessState.ExitCode(), printed.String()
 }
 
 // TestFaultsOfState makes calls fail in a run that continues from a state. The next run

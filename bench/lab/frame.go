@@ -4,15 +4,15 @@ package lab
 
 import "encoding/binary"
 
-// The traffic has Flows different five-tuples of Sources sources and Destinations
-// destinations. All of them come within any 2*Flows frames. Every RepeatEvery-th frame
+// The traffic has Flows different five-tuples of sourceAddresses sources and destinationAddresses
+// destinations. All of them come within any 2*Flows frames. Every repeatEvery-th frame
 // repeats the one repeatBehind frames before.
 const (
-	Flows        = 1 << 20
-	Sources      = 1 << 16
-	Destinations = 1 << 8
-	RepeatEvery  = 10
-	repeatBehind = 64
+	Flows                = 1 << 20
+	sourceAddresses      = 1 << 16
+	destinationAddresses = 1 << 8
+	repeatEvery          = 10
+	repeatBehind         = 64
 )
 
 // MinFrame is the length in bytes of the shortest frame, the shortest of Ethernet.
@@ -52,13 +52,13 @@ func Renumber(f []byte, frame uint64) {
 	spread := uint32(number) * scatter
 	binary.NativeEndian.PutUint16(f[sourceAt:], uint16(spread))
 	f[destinationAt] = byte(spread)
-	f[portAt] = byte(spread >> 16 & (Flows/Sources - 1))
+	f[portAt] = byte(spread >> 16 & (Flows/sourceAddresses - 1))
 }
 
 // numberOf returns the number in the payload of a frame. Frames with the same number are
 // equal.
 func numberOf(frame uint64) uint64 {
-	if frame%RepeatEvery == RepeatEvery-1 && frame >= repeatBehind {
+	if frame%repeatEvery == repeatEvery-1 && frame >= repeatBehind {
 		return frame - repeatBehind
 	}
 	return frame
@@ -69,5 +69,5 @@ func Number(f []byte) uint64 { return binary.NativeEndian.Uint64(f[numberAt:]) }
 
 // Repeats returns how many of the first n frames repeat one before.
 func Repeats(n uint64) uint64 {
-	return n/RepeatEvery - min(n, repeatBehind)/RepeatEvery
+	return n/repeatEvery - min(n, repeatBehind)/repeatEvery
 }

@@ -9,8 +9,8 @@ import (
 
 // TestTraffic counts the flows and the repeats of the first frames.
 func TestTraffic(t *testing.T) {
-	var sources [Sources]bool
-	var destinations [Destinations]bool
+	var sources [sourceAddresses]bool
+	var destinations [destinationAddresses]bool
 	flows := make([]bool, Flows)
 	repeats := uint64(0)
 	f := NewFrame(MinFrame)
@@ -25,11 +25,11 @@ func TestTraffic(t *testing.T) {
 		}
 		source := int(binary.NativeEndian.Uint16(f[sourceAt:]))
 		sources[source], destinations[f[destinationAt]] = true, true
-		flows[source*(Flows/Sources)+int(f[portAt])] = true
+		flows[source*(Flows/sourceAddresses)+int(f[portAt])] = true
 	}
 	for what, n := range map[string][2]int{
-		"sources":      {count(sources[:]), Sources},
-		"destinations": {count(destinations[:]), Destinations},
+		"sources":      {count(sources[:]), sourceAddresses},
+		"destinations": {count(destinations[:]), destinationAddresses},
 		"flows":        {count(flows), Flows},
 		"repeats":      {int(repeats), int(Repeats(all))},
 	} {

@@ -204,8 +204,8 @@ func program(counter, to, rate int) []uint64 {
 		instruction(add, scratch, 0, 0, 1),
 		instruction(store64, count, scratch, 0, 0),
 		instruction(move, scratch, number, 0, 0),
-		instruction(modulo, scratch, 0, 0, RepeatEvery),
-		instruction(unless, scratch, 0, 2, RepeatEvery-1),
+		instruction(modulo, scratch, 0, 0, repeatEvery),
+		instruction(unless, scratch, 0, 2, repeatEvery-1),
 		instruction(below, number, 0, 1, repeatBehind),
 		instruction(add, number, 0, 0, -repeatBehind),
 		instruction(store64, frame, number, numberAt, 0),
@@ -213,7 +213,7 @@ func program(counter, to, rate int) []uint64 {
 		instruction(store16, frame, number, sourceAt, 0),
 		instruction(store8, frame, number, destinationAt, 0),
 		instruction(shift, number, 0, 0, 16),
-		instruction(and, number, 0, 0, Flows/Sources-1),
+		instruction(and, number, 0, 0, Flows/sourceAddresses-1),
 		instruction(store8, frame, number, portAt, 0),
 	}, forward)
 }

@@ -137,12 +137,12 @@ func checkSightings(t *testing.T, all []sighting, want truth) {
 	if slices.Contains(seen, false) || !slices.Equal(removed, want.Removed) {
 		t.Error("the sightings are not those of all records")
 	}
-	told := map[[3]string]int{}
+	listed := map[[3]string]int{}
 	for _, c := range want.Conversations {
-		told[c.ends()] = c.Packets
+		listed[c.ends()] = c.Packets
 	}
-	if !maps.Equal(packets, told) {
-		t.Errorf("conversations %v, want %v", packets, told)
+	if !maps.Equal(packets, listed) {
+		t.Errorf("conversations %v, want %v", packets, listed)
 	}
 }
 

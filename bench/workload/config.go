@@ -36,9 +36,9 @@ const (
 
 // Limits of a Config.
 const (
-	MinSize  = 60   // an Ethernet frame at its shortest, without its check sequence
-	MaxSize  = 1514 // and at its longest, untagged
-	MaxFlows = zipf.MaxRanks
+	minSize  = 60   // an Ethernet frame at its shortest, without its check sequence
+	maxSize  = 1514 // and at its longest, untagged
+	maxFlows = zipf.MaxRanks
 	maxRate  = 100e6    // packets a second, so that few copies are under way at once
 	maxZipf  = 4        // beyond it all traffic is one flow
 	maxShare = 0.9      // of copies and repeats together
@@ -60,7 +60,7 @@ type Config struct {
 	IPv6       float64       // share of the flows
 	Duration   time.Duration // from the first packet to the last, nearly
 	Zipf       float64       // exponent of the flows' popularity; 0 makes all equal
-	Flows      int           // different flows to choose from, at most MaxFlows
+	Flows      int           // different flows to choose from, at most maxFlows
 	Format     Format
 	Copies     io.Writer // gets a line for each copy and repeat, or nil
 }
@@ -90,7 +90,7 @@ func (c *Config) Validate() error {
 		what string
 	}{
 		{c.Packets > 0, "packets must be positive"},
-		{c.Size == IMIX || c.Size == Bimodal || c.Size >= MinSize && c.Size <= MaxSize,
+		{c.Size == IMIX || c.Size == Bimodal || c.Size >= minSize && c.Size <= maxSize,
 			"size must be a mixture or 60 to 1514"},
 		{c.Duplicates >= 0 && c.Repeats >= 0 && c.Duplicates+c.Repeats <= maxShare,
 			"shares of copies and repeats must not be negative nor exceed 0.9 together"},
@@ -99,7 +99,7 @@ func (c *Config) Validate() error {
 		{c.Duration > 0 && c.Duration <= maxTime*24*time.Hour, "duration must be positive and at most 25 years"},
 		{float64(c.Packets) <= c.Duration.Seconds()*maxRate, "more than 100 million packets a second"},
 		{c.Zipf >= 0 && c.Zipf <= maxZipf, "the Zipf exponent must be 0 to 4"},
-		{c.Flows > 0 && c.Flows <= MaxFlows, "flows must be 1 to 16777216"},
+		{c.Flows > 0 && c.Flows <= maxFlows, "flows must be 1 to 16777216"},
 		{c.Format == Pcap || c.Format == PcapNG, "unknown format"},
 	}
 	for _, check := range checks {
@@ -110,7 +110,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-const shortest, longer = MinSize, 100 // the short frames of Bimodal are below
+const shortest, longer = minSize, 100 // the short frames of Bimodal are below
 
 // nextSize draws a frame size.
 func (g *generator) nextSize() uint16 {
@@ -130,7 +130,7 @@ func (g *generator) imix() uint16 {
 	case part < 11:
 		return 576
 	}
-	return MaxSize
+	return maxSize
 }
 
 func (g *generator) bimodal() uint16 {
@@ -138,7 +138,7 @@ func (g *generator) bimodal() uint16 {
 	case part < 9:
 		return uint16(shortest + g.below(longer-shortest))
 	case part < 11:
-		return uint16(longer + g.below(MaxSize-longer))
+		return uint16(longer + g.below(maxSize-longer))
 	}
-	return MaxSize
+	return maxSize
 }

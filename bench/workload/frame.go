@@ -15,7 +15,7 @@ const (
 	tcpLen      = 20
 	udpLen      = 8
 	serialLen   = 8 // begins a UDP payload and makes its datagram unique
-	maxFrame    = MaxSize + tagLen
+	maxFrame    = maxSize + tagLen
 
 	minFrameV6 = ethernetLen + ipv6Len + tcpLen
 
@@ -31,7 +31,7 @@ type packet struct {
 	number int64  // of the original in the file, from 0
 	flow   uint32
 	size   uint16
-	kind   Kind
+	kind   relation
 }
 
 // framer builds frames. Payloads come from a pool of random bytes. Its partial sums turn
@@ -61,7 +61,7 @@ func (f *framer) build(b []byte, p packet) (int, flow) {
 	fl := f.flows.flow(p.flow)
 	putAddresses(b, fl.src, p.kind)
 	at := 12
-	if p.kind == Tagged {
+	if p.kind == tagged {
 		binary.BigEndian.PutUint32(b[at:], 0x8100<<16|copyVLAN)
 		at += tagLen
 	}
@@ -75,7 +75,7 @@ func (f *framer) build(b []byte, p packet) (int, flow) {
 		pseudo = putIPv4(b[at:], fl, size-ethernetLen, p)
 		at += 2 + ipv4Len
 	}
-	if p.kind == Tagged {
+	if p.kind == tagged {
 		size += tagLen
 	}
 	f.putTransport(b[at:size], fl, p.serial, pseudo)
@@ -84,10 +84,10 @@ func (f *framer) build(b []byte, p packet) (int, flow) {
 
 // putAddresses writes link addresses: the sender's and the router's, or for a
 // routed copy the router's and the next hop's.
-func putAddresses(b []byte, src uint32, kind Kind) {
+func putAddresses(b []byte, src uint32, kind relation) {
 	const router, next = 0x0200_0000_fe01, 0x0200_0000_fe02
 	to, from := uint64(router), uint64(0x0200_0100_0000)|uint64(src)
-	if kind == Routed {
+	if kind == routed {
 		to, from = next, router
 	}
 	binary.BigEndian.PutUint64(b, to<<16|from>>32)
@@ -97,9 +97,9 @@ func putAddresses(b []byte, src uint32, kind Kind) {
 // hops returns a frame's hop limit and traffic class.
 func (p *packet) hops() (limit, class byte) {
 	switch p.kind {
-	case Routed:
+	case routed:
 		return hopLimit - 1, 0
-	case Marked:
+	case marked:
 		return hopLimit, copyDSCP
 	}
 	return hopLimit, 0
@@ -162,7 +162,7 @@ func (f *framer) putTransport(b []byte, fl flow, serial uint64, pseudo uint32) {
 
 // putPayload copies a part of the pool and returns its sum.
 func (f *framer) putPayload(b []byte, serial uint64) uint32 {
-	word := int(mix(serial) % (poolLen/2 - MaxSize))
+	word := int(mix(serial) % (poolLen/2 - maxSize))
 	copy(b, f.pool[2*word:])
 	words := len(b) / 2
 	sum := f.sums[word+words] - f.sums[word]

@@ -104,7 +104,7 @@ func (g *generator) emit(now int64, p packet) {
 	if g.tally.truth.Packets == g.packets {
 		return
 	}
-	if p.kind != Original {
+	if p.kind != original {
 		g.again.add(g.tally.truth.Packets, p.number, p.kind)
 	}
 	size, fl := g.frames.build(g.out.nextFrame(), p)
@@ -116,10 +116,10 @@ func (g *generator) emit(now int64, p packet) {
 // need more than one copy of some originals.
 func (g *generator) schedule(now int64, p packet) {
 	for chance := g.copies; chance > g.random.Uint64()>>32; chance -= min(chance, 1<<32) {
-		p.kind = Exact + Kind(g.below(uint64(kinds-Exact)))
+		p.kind = exact + relation(g.below(uint64(kinds-exact)))
 		g.later.add(now+int64(time.Microsecond)+int64(g.below(g.spread)), p)
 	}
-	p.kind = Repeat
+	p.kind = repeat
 	at := now
 	for chance := g.repeats; chance > g.random.Uint64()>>32; chance -= min(chance, 1<<32) {
 		at += g.pause + int64(g.below(uint64(repeatRange)))
@@ -151,7 +151,7 @@ func newCopyList(w io.Writer) *copyList {
 	return l
 }
 
-func (l *copyList) add(number, original int64, kind Kind) {
+func (l *copyList) add(number, original int64, kind relation) {
 	b := strconv.AppendInt(l.line[:0], number, 10)
 	b = append(b, ',')
 	b = strconv.AppendInt(b, original, 10)

@@ -93,7 +93,7 @@ func TestValidate(t *testing.T) {
 		{"too fast", func(c *Config) { c.Duration = time.Microsecond }},
 		{"steep", func(c *Config) { c.Zipf = 5 }},
 		{"no flows", func(c *Config) { c.Flows = 0 }},
-		{"too many flows", func(c *Config) { c.Flows = MaxFlows + 1 }},
+		{"too many flows", func(c *Config) { c.Flows = maxFlows + 1 }},
 		{"unknown format", func(c *Config) { c.Format = 7 }},
 	}
 	for _, test := range tests {
@@ -197,7 +197,7 @@ func TestCopies(t *testing.T) {
 				packets = readPcap
 			}
 			counts := checkCopies(t, &list, packets(t, file), c)
-			for kind := Repeat; kind < kinds; kind++ {
+			for kind := repeat; kind < kinds; kind++ {
 				if name := kind.String(); counts[name] != truth.Kinds[name] {
 					t.Errorf("%d of kind %s, want %d", counts[name], name, truth.Kinds[name])
 				}

@@ -60,7 +60,7 @@ func TestReparse(t *testing.T) {
 	}{
 		{"default", func(*Config) {}},
 		{"64 bytes, half IPv6", func(c *Config) { c.Size, c.IPv6 = 64, 0.5 }},
-		{"shortest, IPv4", func(c *Config) { c.Size, c.IPv6 = MinSize, 0 }},
+		{"shortest, IPv4", func(c *Config) { c.Size, c.IPv6 = minSize, 0 }},
 		{"bimodal", func(c *Config) { c.Size = Bimodal }},
 		{"odd, IPv6", func(c *Config) { c.Size, c.IPv6 = 1513, 1 }},
 		{"one flow", func(c *Config) { c.Flows = 1 }},

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Kind is the relation of a packet to an earlier one.
-type Kind uint8
+// relation is the relation of a packet to an earlier one.
+type relation uint8
 
-// The kinds of packets. Those from Exact to Marked are copies within the window after
+// The kinds of packets. Those from exact to marked are copies within the window after
 // their original.
 const (
-	Original Kind = iota
-	Repeat        // the same frame again, seconds later: no copy
-	Exact         // the same frame
-	Routed        // other link addresses and one hop less
-	Tagged        // with a VLAN tag
-	Marked        // with another DSCP
+	original relation = iota
+	repeat            // the same frame again, seconds later: no copy
+	exact             // the same frame
+	routed            // other link addresses and one hop less
+	tagged            // with a VLAN tag
+	marked            // with another DSCP
 	kinds
 )
 
 // String returns the kind's name in the truth file.
-func (k Kind) String() string {
+func (k relation) String() string {
 	return [kinds]string{"original", "repeat", "exact", "routed", "vlan", "dscp"}[k]
 }
 
@@ -134,8 +134,8 @@ func (t *tally) finish() Truth {
 	t.truth.Last = time.Unix(0, t.last).UTC()
 	t.truth.Kinds = make(map[string]int64, kinds)
 	for kind, count := range t.kinds {
-		t.truth.Kinds[Kind(kind).String()] = count
-		if Kind(kind) >= Exact {
+		t.truth.Kinds[relation(kind).String()] = count
+		if relation(kind) >= exact {
 			t.truth.Duplicates += count
 		}
 	}

@@ -126,8 +126,8 @@ func processorTime() time.Duration {
 var benchBatch capture.Batch
 
 // readNext reads a batch, and the source address of each packet in it.
-func readNext(src *Capture, look bool) (all uint32, err error) {
-	if err := src.Next(&benchBatch); err != nil || !look {
+func readNext(src *Capture, walk bool) (all uint32, err error) {
+	if err := src.Next(&benchBatch); err != nil || !walk {
 		return 0, err
 	}
 	for i := range benchBatch.Frames {

@@ -169,7 +169,7 @@ type SenderConfig struct {
 	// directly to the driver.
 	Queue bool
 	// RetryTimeout is how long the Sender retries a frame that a full queue refuses; 0
-	// means DefaultRetryTimeout.
+	// means defaultRetryTimeout.
 	RetryTimeout time.Duration
 	// Warn, if not nil, receives the first frame skipped for each reason, as an error
 	// that wraps ErrFrameTruncated, ErrFrameTooLong, ErrFrameRefused or ErrFrameLink. Send
@@ -177,9 +177,9 @@ type SenderConfig struct {
 	Warn func(error)
 }
 
-// DefaultRetryTimeout is long enough for a queue to drain, and short compared with the
+// defaultRetryTimeout is long enough for a queue to drain, and short compared with the
 // time for which a default ring can buffer.
-const DefaultRetryTimeout = 100 * time.Millisecond
+const defaultRetryTimeout = 100 * time.Millisecond
 
 // Stats counts the packets and events of one ring since the capture began. Received, Dropped
 // and Freezes are the kernel's counters and are always current; the others are as of the last

@@ -60,7 +60,7 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	conf.RetryTimeout = positive(conf.RetryTimeout, DefaultRetryTimeout)
+	conf.RetryTimeout = positive(conf.RetryTimeout, defaultRetryTimeout)
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
 		return nil, kernelError(d.Name, "socket", err)

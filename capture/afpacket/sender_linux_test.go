@@ -83,8 +83,8 @@ func TestForward(t *testing.T) {
 func TestSendRefused(t *testing.T) {
 	enterLab(t)
 	ip(t, "link set right down")
-	const patience = 20 * time.Millisecond
-	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: patience})
+	const retryTimeout = 20 * time.Millisecond
+	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: retryTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestSendRefused(t *testing.T) {
 	if n := s.Stats(); n.Refused != 300 || n.Retries == 0 || n.Sent != 0 {
 		t.Errorf("%+v", n)
 	}
-	if took := time.Since(start); took < patience {
+	if took := time.Since(start); took < retryTimeout {
 		t.Errorf("gave up after %v", took)
 	}
 	ip(t, "link set right up")

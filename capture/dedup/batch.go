@@ -3,11 +3,14 @@
 package dedup
 
 import (
+	"encoding/binary"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // BatchDetector takes one batch at a time through a Detector, in three steps. Prepare does
@@ -49,9 +52,9 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 	p := d.newBatchDetector()
 	switch {
 	case d.hub != nil:
-		p.asked = d.hub.NewBatch()
+		p.asked = d.hub.newBatch()
 	case d.hold != nil:
-		p.held = d.hold.NewBatch()
+		p.held = d.hold.newBatch()
 	}
 	return p
 }
@@ -92,7 +95,7 @@ func (p *BatchDetector) Reset(n int) {
 	if p.held == nil {
 		return
 	}
-	p.held.Reset(n)
+	p.held.reset(n)
 	if len(p.detector.parts.Prefer) > 0 {
 		p.ranks, p.matched = capture.Resize(p.ranks, n), capture.Resize(p.matched, words)
 	}
@@ -167,9 +170,9 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	write := d.final(w)
 	switch {
 	case p.asked != nil:
-		return p.asked.Write(b, write)
+		return p.asked.write(b, write)
 	case p.held != nil:
-		return p.held.Write(b, write)
+		return p.held.write(b, write)
 	case d.parts.Mark != nil:
 		return write(d.parts.Mark.Mark(b, p.digests, p.drop, nil, nil), nil)
 	}
@@ -181,9 +184,35 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 func (d *Detector) Finish(w PacketWriter) error {
 	switch {
 	case d.hub != nil:
-		return d.hub.Finish(d.final(w))
+		return d.hub.finish(d.final(w))
 	case d.hold != nil:
-		return d.hold.Finish(d.final(w))
+		return d.hold.finish(d.final(w))
 	}
 	return nil
+}
+
+// Within returns what reads the points of packets for Parts.Within: packets of different
+// points are no copies of each other. The points of inner identities are those of the
+// innermost headers.
+func Within(fields traits.PointFields, kind identity.Kind, key secret.Secret) traits.SightingConfig {
+	seed := key.AESKey(secret.Sightings)
+	return traits.SightingConfig{Inner: kind == identity.Inner, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
+}
+
+// separate makes the digests of equal packets differ if their points do. A point is a
+// keyed hash of 64 bits. Two mixers make a mask of 128 bits of it, so the digests of two
+// points are as far apart as those of different packets.
+func separate(digests []digest.Digest, points []uint64) {
+	for i, point := range points[:len(digests)] {
+		digests[i][0] ^= mix(point)
+		digests[i][1] ^= mix(^point)
+	}
+}
+
+// mix is a bijection: the finalizer of SplitMix64 (Steele, Lea, Flood, "Fast Splittable
+// Pseudorandom Number Generators", OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }

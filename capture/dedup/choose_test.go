@@ -112,9 +112,9 @@ func TestProtect(t *testing.T) {
 				at += len(b.Frames)
 			}
 			stats := d.Stats()
-			spared := stats.Unjudged + stats.Protected
-			if !slices.Equal(got, copies) || spared != uint64(len(want.Removed)-len(copies)) {
-				t.Errorf("one of %d: %v, want %v; %d spared", n, got, copies, spared)
+			leftOut := stats.Unjudged + stats.Protected
+			if !slices.Equal(got, copies) || leftOut != uint64(len(want.Removed)-len(copies)) {
+				t.Errorf("one of %d: %v, want %v; %d spared", n, got, copies, leftOut)
 			}
 		}
 	})

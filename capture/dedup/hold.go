@@ -4,7 +4,6 @@ package dedup
 
 import (
 	"cmp"
-	"math/bits"
 	"sync/atomic"
 	"time"
 
@@ -59,7 +58,7 @@ type HoldConfig struct {
 	// have interfaces of b. Calls come from holdBatch.judge.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
 	// mark, if not nil, has all packets of a batch written, with comments on copies: see
-	// traits.Marker.Mark. Calls come from holdBatch.Write and Finish.
+	// traits.Marker.Mark. Calls come from holdBatch.write and finish.
 	mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
 }
 
@@ -114,9 +113,9 @@ type hold struct {
 	header  [1]headers.Header
 
 	open    backlog.Queue[*heldBatch] // whose packets are not settled; for judge
-	waiting backlog.Queue[*heldBatch] // to be written; for Write
+	waiting backlog.Queue[*heldBatch] // to be written; for write
 	waits   atomic.Bool               // there are some
-	// following are the batches that wait behind the one that is marked; for Write.
+	// following are the batches that wait behind the one that is marked; for write.
 	following []*capture.Batch
 
 	memory backlog.Store[heldBatch]
@@ -149,18 +148,18 @@ func newHold(cfg HoldConfig) (*hold, error) {
 	return h, nil
 }
 
-// Stats returns the counts so far. It must not be called while a batch is applied.
-func (h *hold) Stats() HoldStats {
+// currentStats returns the counts so far. It must not be called while a batch is applied.
+func (h *hold) currentStats() HoldStats {
 	s := h.stats
 	s.Bytes = h.bytes
 	return s
 }
 
-// Waits reports whether batches wait, as of the last holdBatch.Write. Any goroutine may call
+// isWaiting reports whether batches wait, as of the last holdBatch.write. Any goroutine may call
 // it.
-func (h *hold) Waits() bool { return h.waits.Load() }
+func (h *hold) isWaiting() bool { return h.waits.Load() }
 
-// Close gives the memory back. Stats still works.
+// Close gives the memory back. currentStats still works.
 func (h *hold) Close() error {
 	if h.homes == nil {
 		return nil
@@ -168,9 +167,9 @@ func (h *hold) Close() error {
 	return h.homes.Close()
 }
 
-// Finish writes the waiting batches. It must be called after the last holdBatch.Write. It
+// finish writes the waiting batches. It must be called after the last holdBatch.write. It
 // returns the first error of write, after which it writes no more.
-func (h *hold) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+func (h *hold) finish(write func(b *capture.Batch, drop []uint64) error) error {
 	if !h.idle {
 		h.closePart()
 	}
@@ -191,8 +190,8 @@ type holdBatch struct {
 	decided   uint64 // as of judge
 }
 
-// NewBatch makes a holdBatch.
-func (h *hold) NewBatch() *holdBatch {
+// newBatch makes a holdBatch.
+func (h *hold) newBatch() *holdBatch {
 	x := &holdBatch{hold: h}
 	if h.homes != nil {
 		x.sightings = traits.NewSightingReader(Within(homeFields, h.cfg.identity, h.cfg.Secret))
@@ -208,8 +207,8 @@ type verdicts struct {
 	ranks               []uint8
 }
 
-// Reset makes room for a batch of n packets, which Read then takes part by part.
-func (x *holdBatch) Reset(n int) {
+// reset makes room for a batch of n packets, which Read then takes part by part.
+func (x *holdBatch) reset(n int) {
 	s := &x.seen
 	s.Conversation, s.Fragment, s.Point = capture.Resize(s.Conversation, n), capture.Resize(s.Fragment, n), capture.Resize(s.Point, n)
 	x.home = capture.Resize(x.home, (n+63)/64)
@@ -246,166 +245,4 @@ func (x *holdBatch) judge(b *capture.Batch, p *BatchDetector, ranks []uint8) {
 	if x.kept = h.cfg.mark != nil || x.decided < x.own.end; x.kept {
 		x.keep(b)
 	}
-}
-
-// choose passes the packets, and exchanges them for better copies.
-func (x *holdBatch) choose(b *capture.Batch) {
-	h, blocks := x.hold, b.Blocks
-	for from := 0; from < len(b.Frames); from += 64 {
-		to := min(from+64, len(b.Frames))
-		if all := ^uint64(0) >> (64 - (to - from)); h.idle && x.begins(from/64)&all == 0 {
-			h.skip(x.verdicts.times[from:to])
-		} else {
-			blocks = x.chooseWord(b, blocks, from, to, all)
-		}
-	}
-	h.passBlocks(blocks, len(b.Frames))
-}
-
-// chooseWord chooses among the packets from to to-1, whose bits are those of a word. It
-// decides the packets of a run that hold.pass takes after it, since nothing is settled
-// meanwhile. It returns the blocks that are left.
-func (x *holdBatch) chooseWord(b *capture.Batch, blocks []capture.Block, from, to int, all uint64) []capture.Block {
-	h, times, open := x.hold, x.verdicts.times, x.undecided(from/64)&all
-	h.candidates.load(x.verdicts.digests[from:to], open)
-	for at := from; at < to; {
-		if h.idle {
-			begin := from + min(bits.TrailingZeros64(x.begins(from/64)>>(at-from)<<(at-from)), to-from)
-			h.skip(times[at:begin])
-			blocks = h.passBlocks(blocks, begin)
-			if at = begin; at == to {
-				break
-			}
-			h.begin()
-			open = open >> (at - from) << (at - from)
-		}
-		end := to
-		if blocks = h.passBlocks(blocks, at); len(blocks) > 0 {
-			end = min(end, int(blocks[0].Before))
-		}
-		if h.idle {
-			continue
-		}
-		at += h.pass(times[at:end], b.Frames[at:end], open>>(at-from))
-		later := ^uint64(0) << (at - from)
-		for run := open &^ later; run != 0; run &= run - 1 {
-			x.decide(b, from+bits.TrailingZeros64(run))
-		}
-		open &= later
-		h.closeFull()
-	}
-	return blocks
-}
-
-// begins returns the packets of a word for which others begin to wait: first sightings that
-// may be exchanged.
-func (x *holdBatch) begins(w int) (begin uint64) {
-	h, v := x.hold, &x.verdicts
-	if len(v.ranks) == 0 {
-		switch {
-		case h.cfg.Intact:
-			begin = ^v.copies[w]
-		case h.homes != nil:
-			begin = ^v.copies[w] &^ x.home[w]
-		}
-		if v.fixed != nil {
-			begin &^= v.fixed[w]
-		}
-		return begin
-	}
-	for firsts := ^v.copies[w] & (^uint64(0) >> (64 - min(len(v.times)-w*64, 64))); firsts != 0; firsts &= firsts - 1 {
-		if i := w*64 + bits.TrailingZeros64(firsts); x.quality(i) > 0 && v.times[i] != calendar.NoTime {
-			begin |= firsts & -firsts
-		}
-	}
-	return begin
-}
-
-// undecided returns the packets of a word that decide has to look at. These are firsts from
-// elsewhere, and copies from home. With ranks or Intact, they are all packets. A first from
-// home must end the choice between earlier packets that it equals, unless it is too late for
-// them.
-func (x *holdBatch) undecided(w int) uint64 {
-	h, v := x.hold, &x.verdicts
-	if len(v.ranks) > 0 || h.cfg.Intact {
-		return ^uint64(0)
-	}
-	open := v.copies[w]
-	if h.homes != nil {
-		open ^= ^x.home[w]
-	}
-	if v.fixed != nil {
-		open &^= v.fixed[w]
-	}
-	if h.cfg.Window == 0 {
-		open |= ^v.copies[w]
-	}
-	return open
-}
-
-// decide handles a packet: the first of its group waits for a better copy, and a copy may
-// be one.
-func (x *holdBatch) decide(b *capture.Batch, i int) {
-	h, v := x.hold, &x.verdicts
-	quality, fixed, first := x.quality(i), isSet(v.fixed, i), !isSet(v.copies, i)
-	number := x.own.first + uint64(i)
-	best := quality == 0 || fixed || v.times[i] == calendar.NoTime
-	switch {
-	case first && best:
-		h.candidates.forget(v.digests[i][1])
-	case first:
-		setBit(x.own.waiting, i)
-		if h.candidates.enter(v.digests[i][1], number, quality, h.settled) {
-			h.stats.Early++
-		}
-	case !fixed:
-		x.improve(b, i, quality)
-	}
-}
-
-// improve keeps copy i in the place of the packet of its group that is kept, if that is not
-// as good and not settled.
-func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
-	h, v := x.hold, &x.verdicts
-	c := h.candidates.find(v.digests[i][1])
-	if c == nil || atBest(quality) >= atWorst(c.quality()) || c.number() < h.settled || v.times[i] == calendar.NoTime {
-		return
-	}
-	from := x.own
-	if c.number() < from.first {
-		from = h.holder(c.number())
-	}
-	at := int(c.number() - from.first)
-	if distance(calendar.Usable(from.frames[at].Time), v.times[i]) > h.within {
-		return
-	}
-	quality, better := x.isBetter(i, quality, c, from, at)
-	if !better {
-		return
-	}
-	from.drop[at/64] |= 1 << (uint(at) % 64)
-	x.own.drop[i/64] &^= 1 << (i % 64)
-	if h.cfg.mark != nil {
-		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
-	}
-	if quality == 0 || h.cfg.mark == nil { // otherwise its comment may change
-		from.waiting[at/64] &^= 1 << (at % 64)
-	}
-	if c.set(x.own.first+uint64(i), quality); quality == 0 {
-		c.value = 0 // no copy is better
-	} else {
-		setBit(x.own.waiting, i)
-	}
-	if h.cfg.swapped != nil {
-		h.cfg.swapped(b, &from.frames[at], &x.own.frames[i])
-	}
-}
-
-// distance returns the distance of two times.
-func distance(a, b int64) uint64 {
-	hi, borrow := bits.Sub64(uint64(a)^1<<63, uint64(b)^1<<63, 0)
-	if borrow != 0 {
-		return -hi
-	}
-	return hi
 }

@@ -17,12 +17,12 @@ const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 
 // heldBatch is a batch that waits.
 type heldBatch struct {
-	batch      backlog.Batch // belongs to Write, unless it is a copy
+	batch      backlog.Batch // belongs to write, unless it is a copy
 	frames     []capture.Frame
 	view       capture.Batch // the result of viewOf, with HoldConfig.Intact
 	drop       []uint64
 	waiting    []uint64      // a bit for each packet that may be exchanged
-	written    int           // packets; for Write
+	written    int           // packets; for write
 	first, end uint64        // numbers of its first packet, and after the last
 	arrived    time.Duration // by HoldConfig.Clock
 	marks                    // empty without HoldConfig.mark
@@ -61,11 +61,11 @@ func (x *holdBatch) keep(b *capture.Batch) {
 	}
 }
 
-// Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
+// write takes ownership of the buffers of a batch that was applied, and returns unused ones in
 // their place. It passes to write the batches that no longer wait, in the order of the stream:
 // each batch with the packets that are not to be kept. Calls come in the order of the calls of
 // judge, while later batches are judged. An error of write ends all.
-func (x *holdBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+func (x *holdBatch) write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hold, x.own
 	x.own = nil
 	if !x.kept {

@@ -19,16 +19,16 @@ func (x *holdBatch) findHomes(b *capture.Batch, p *BatchDetector) {
 	for _, run := range x.unread {
 		unread += run.to - run.from
 	}
-	if _, lone := h.homes.Lone(); lone && unread == n && x.stayLone() {
+	if _, lone := h.homes.lonePoint(); lone && unread == n && x.stayLone() {
 		return
 	}
 	for _, run := range x.unread {
 		x.seen.Run(run.from, run.to).Set(x.sightings.Read(b, run.from, run.to-run.from))
 	}
-	h.homes.AtHome(x.home, homeSightings{
+	h.homes.atHome(x.home, homeSightings{
 		Conversation: x.seen.Conversation, Fragment: x.seen.Fragment, Point: x.seen.Point, Times: p.times, Copies: p.copies,
 	})
-	switch point, lone := h.homes.Lone(); {
+	switch point, lone := h.homes.lonePoint(); {
 	case !lone:
 		h.lone.Store(nil)
 	case h.lone.Load() == nil:

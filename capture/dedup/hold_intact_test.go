@@ -59,7 +59,7 @@ func TestHoldIntact(t *testing.T) {
 				}
 				h := testHold(t, cfg)
 				got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(true, func() int { return step })
-				if s := h.Stats(); !slices.Equal(got, want) || s.Whole != c.whole || s.Checksum != c.checksum {
+				if s := h.currentStats(); !slices.Equal(got, want) || s.Whole != c.whole || s.Checksum != c.checksum {
 					t.Errorf("batches of %d: kept %v, want %v; %+v", step, got, want, s)
 				}
 			}
@@ -71,14 +71,14 @@ func TestHoldIntact(t *testing.T) {
 // have no interface, cannot be decoded.
 func TestHoldIntactLazy(t *testing.T) {
 	h := testHold(t, HoldConfig{Hold: time.Millisecond, Intact: true})
-	x := h.NewBatch()
+	x := h.newBatch()
 	b, p := &capture.Batch{Buf: make([]byte, 100)}, &BatchDetector{drop: make([]uint64, 2)}
 	p.copies = p.drop
 	for i := range uint64(100) {
 		b.Frames = append(b.Frames, capture.Frame{Time: int64(i), CapLen: 60, WireLen: 60})
 		p.digests, p.times = append(p.digests, digest.Digest{i, bits.Reverse64(i)}), append(p.times, int64(i))
 	}
-	x.Reset(len(b.Frames))
+	x.reset(len(b.Frames))
 	x.judge(b, p, nil)
 }
 

@@ -23,7 +23,7 @@ func alone(n int, time int64) (all []sighted, drop []bool) {
 	return all, drop
 }
 
-// TestHoldAlone writes each batch in its own Write, as it is and without a copy, where all
+// TestHoldAlone writes each batch in its own write, as it is and without a copy, where all
 // packets come from one point, live and offline.
 func TestHoldAlone(t *testing.T) {
 	for name, cfg := range map[string]HoldConfig{
@@ -33,12 +33,12 @@ func TestHoldAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all, drop := alone(10_000, 1e9)
 			r := &heldRun{t: t, hold: testHold(t, cfg), all: all, drop: drop}
-			x := r.hold.NewBatch()
+			x := r.hold.newBatch()
 			var b capture.Batch
 			for from := 0; from < len(all); from += 100 {
 				r.batch(&b, from, from+100)
 				r.apply(x, &b, from, from+100, false)
-				if err := x.Write(&b, func(got *capture.Batch, drop []uint64) error {
+				if err := x.write(&b, func(got *capture.Batch, drop []uint64) error {
 					if got != &b {
 						t.Error("a batch was copied")
 					}
@@ -46,14 +46,14 @@ func TestHoldAlone(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				if r.n != from+100 || r.hold.Waits() {
+				if r.n != from+100 || r.hold.isWaiting() {
 					t.Fatalf("%d packets written, want %d", r.n, from+100)
 				}
 			}
-			if err := r.hold.Finish(r.write); err != nil {
+			if err := r.hold.finish(r.write); err != nil {
 				t.Fatal(err)
 			}
-			if s := r.hold.Stats(); s != (HoldStats{}) {
+			if s := r.hold.currentStats(); s != (HoldStats{}) {
 				t.Errorf("%+v", s)
 			}
 			if !slices.Equal(r.keep, invert(drop)) {
@@ -75,7 +75,7 @@ func TestHoldLetsGo(t *testing.T) {
 	r := &heldRun{t: t, all: all, drop: drop, hold: testHold(t, HoldConfig{
 		Keep: KeepFlow, Hold: time.Millisecond, Clock: func() time.Duration { return now }, Wait: 10 * time.Millisecond,
 	})}
-	x := r.hold.NewBatch()
+	x := r.hold.newBatch()
 	var b capture.Batch
 	for _, step := range []struct {
 		at                time.Duration
@@ -84,11 +84,11 @@ func TestHoldLetsGo(t *testing.T) {
 		now = step.at
 		r.batch(&b, step.from, step.to)
 		r.apply(x, &b, step.from, step.to, false)
-		if err := x.Write(&b, r.write); err != nil {
+		if err := x.write(&b, r.write); err != nil {
 			t.Fatal(err)
 		}
-		if r.n != step.written || r.hold.Waits() != (step.written < len(all)) {
-			t.Errorf("after %v: %d packets written, want %d; others wait: %v", step.at, r.n, step.written, r.hold.Waits())
+		if r.n != step.written || r.hold.isWaiting() != (step.written < len(all)) {
+			t.Errorf("after %v: %d packets written, want %d; others wait: %v", step.at, r.n, step.written, r.hold.isWaiting())
 		}
 	}
 	if !slices.Equal(r.keep, invert(drop)) {
@@ -102,7 +102,7 @@ func TestHoldInPlace(t *testing.T) {
 	all, drop := pair(3, 1e9, time.Microsecond)
 	all = all[:len(all)-1] // the last waits until the end
 	r := &heldRun{t: t, all: all, drop: drop[:len(all)], hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond})}
-	x := r.hold.NewBatch()
+	x := r.hold.newBatch()
 	var b capture.Batch
 	r.batch(&b, 0, len(all))
 	b.Blocks = nil
@@ -112,14 +112,14 @@ func TestHoldInPlace(t *testing.T) {
 	b.Buf = append(b.Buf, make([]byte, 1<<20)...) // the rest of a ring
 	lent := b.Buf
 	r.apply(x, &b, 0, len(all), false)
-	if err := x.Write(&b, r.write); err != nil {
+	if err := x.write(&b, r.write); err != nil {
 		t.Fatal(err)
 	}
 	if &b.Buf[0] != &lent[0] || len(b.Buf) != len(lent) {
 		t.Error("the source does not get its memory back")
 	}
 	clear(lent)
-	if err := r.hold.Finish(func(b *capture.Batch, drop []uint64) error {
+	if err := r.hold.finish(func(b *capture.Batch, drop []uint64) error {
 		if len(b.Buf) > 1000 {
 			t.Errorf("%d bytes were copied", len(b.Buf))
 		}

@@ -272,7 +272,7 @@ func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool
 	words := (to - from + 63) / 64
 	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
 	p.copies = p.drop
-	x.Reset(to - from)
+	x.reset(to - from)
 	x.seen = traits.Sightings{}
 	var rank []uint8
 	for i, s := range r.all[from:to] {
@@ -296,19 +296,19 @@ func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool
 // run takes the stream through in batches of sizes that next returns, and returns which
 // packets stay.
 func (r *heldRun) run(ranks bool, next func() int) []bool {
-	x := r.hold.NewBatch()
+	x := r.hold.newBatch()
 	var b capture.Batch
 	for from := 0; from < len(r.all); {
 		to := min(from+next(), len(r.all))
 		r.batch(&b, from, to)
 		r.apply(x, &b, from, to, ranks)
-		if err := x.Write(&b, r.write); err != nil {
+		if err := x.write(&b, r.write); err != nil {
 			r.t.Fatal(err)
 		}
 		from = to
 	}
 	r.before = r.n
-	if err := r.hold.Finish(r.write); err != nil {
+	if err := r.hold.finish(r.write); err != nil {
 		r.t.Fatal(err)
 	}
 	if r.n != len(r.all) {

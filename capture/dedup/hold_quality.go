@@ -93,7 +93,7 @@ func (h *hold) count(out, in uint64) {
 }
 
 // viewOf returns the parts of a batch that judge needs. It stays as it is until the packets
-// are settled, while Write moves the batch.
+// are settled, while write moves the batch.
 func viewOf(b *capture.Batch) capture.Batch {
 	return capture.Batch{Buf: b.Buf, Frames: b.Frames, Interfaces: b.Interfaces, Sections: b.Sections}
 }

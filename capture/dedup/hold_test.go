@@ -33,7 +33,7 @@ func TestHoldArrival(t *testing.T) {
 	h := testHold(t, HoldConfig{Keep: KeepFlow, Hold: 2 * ms, Clock: func() time.Duration { return now }, Wait: 10 * ms})
 	all, drop := pair(3, 1e9, ms)
 	r := &heldRun{t: t, hold: h, all: all, drop: drop}
-	x := h.NewBatch()
+	x := h.newBatch()
 	var b capture.Batch
 	for i, step := range []struct {
 		at       time.Duration
@@ -46,14 +46,14 @@ func TestHoldArrival(t *testing.T) {
 		now = step.at
 		r.batch(&b, step.from, step.to)
 		r.apply(x, &b, step.from, step.to, false)
-		if err := x.Write(&b, r.write); err != nil {
+		if err := x.write(&b, r.write); err != nil {
 			t.Fatal(err)
 		}
 		if r.n != step.written {
 			t.Errorf("step %d: %d packets written, want %d", i, r.n, step.written)
 		}
 	}
-	if err := h.Finish(r.write); err != nil {
+	if err := h.finish(r.write); err != nil {
 		t.Fatal(err)
 	}
 	// The better copies of the second pair and of the third come too late.
@@ -113,13 +113,13 @@ func TestHoldFails(t *testing.T) {
 	all, drop := pair(2000, 1e9, time.Microsecond)
 	r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond}), all: all, drop: drop}
 	r.hold.limit = 1
-	x := r.hold.NewBatch()
+	x := r.hold.newBatch()
 	var b capture.Batch
 	r.batch(&b, 0, len(all))
 	r.apply(x, &b, 0, len(all), false)
 	calls := 0
 	fail := func(*capture.Batch, []uint64) error { calls++; return full }
-	if err := errors.Join(x.Write(&b, fail), r.hold.Finish(fail)); !errors.Is(err, full) || calls != 1 {
+	if err := errors.Join(x.write(&b, fail), r.hold.finish(fail)); !errors.Is(err, full) || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }
@@ -132,7 +132,7 @@ func TestHoldBlocks(t *testing.T) {
 		r.all[i].time, r.all[i].digest[1] = int64(i), uint64(i)
 		r.all[i].conversation, r.all[i].point = 7, uint64(min(i, 1)) // the home is silent
 	}
-	x, bytes := r.hold.NewBatch(), 0
+	x, bytes := r.hold.newBatch(), 0
 	var b capture.Batch
 	for i := range r.all {
 		r.batch(&b, i, i+1)
@@ -142,7 +142,7 @@ func TestHoldBlocks(t *testing.T) {
 		bytes += len(b.Buf)
 		r.apply(x, &b, i, i+1, false)
 		written := 0
-		if err := x.Write(&b, func(b *capture.Batch, drop []uint64) error {
+		if err := x.write(&b, func(b *capture.Batch, drop []uint64) error {
 			written += len(b.Buf)
 			return r.write(b, drop)
 		}); err != nil {
@@ -166,7 +166,7 @@ func TestHoldMemory(t *testing.T) {
 		r.all[i].time, r.all[i].digest[1] = int64(i), uint64(i)
 		r.all[i].conversation, r.all[i].point, r.all[i].size = 7, uint64(min(i, 1)), records
 	}
-	x, chunks := r.hold.NewBatch(), 0
+	x, chunks := r.hold.newBatch(), 0
 	var b capture.Batch
 	for i := range r.all {
 		if b.SourceState == nil {
@@ -175,14 +175,14 @@ func TestHoldMemory(t *testing.T) {
 		}
 		r.batch(&b, i, i+1)
 		r.apply(x, &b, i, i+1, false)
-		if err := x.Write(&b, r.write); err != nil {
+		if err := x.write(&b, r.write); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if most := memory/chunk + 2; r.hold.bytes < memory || chunks > most {
 		t.Errorf("the source has %d batches where %d bytes wait, want %d at most", chunks, r.hold.bytes, most)
 	}
-	if err := r.hold.Finish(r.write); err != nil || r.n != len(r.all) {
+	if err := r.hold.finish(r.write); err != nil || r.n != len(r.all) {
 		t.Errorf("%d packets were written: %v", r.n, err)
 	}
 }

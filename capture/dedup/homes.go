@@ -69,7 +69,7 @@ type homeSightings struct {
 	Copies []uint64
 }
 
-// AtHome sets bit i of home if packet i comes from the home of its conversation, and
+// atHome sets bit i of home if packet i comes from the home of its conversation, and
 // clears the other bits of the words that cover the packets. The first packet of a
 // conversation makes its point the home. The fragments of a datagram have the home of the
 // conversation that their first fragment belongs to. Packets without a conversation or
@@ -86,10 +86,10 @@ type homeSightings struct {
 // conversation that is not remembered may be an old one: its home is the point that was the
 // only one.
 //
-// The result does not depend on how the stream is cut into calls. AtHome does not
+// The result does not depend on how the stream is cut into calls. atHome does not
 // allocate. It panics if a slice is too short, or after Close.
-func (t *homes) AtHome(home []uint64, s homeSightings) {
-	t.arena.CheckOpen("Table.AtHome")
+func (t *homes) atHome(home []uint64, s homeSightings) {
+	t.arena.CheckOpen("homes.atHome")
 	n := len(s.Conversation)
 	clear(home[:(n+wordSize-1)/wordSize])
 	for from, to := 0, 0; from < n; from = to {

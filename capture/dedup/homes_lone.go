@@ -20,10 +20,10 @@ type loneHome struct {
 	since int64
 }
 
-// Lone returns the point of all first sightings so far, if there are enough of them that homes
+// lonePoint returns the point of all first sightings so far, if there are enough of them that homes
 // are not noted. Exactly the packets of that point are at home then. They need not be passed
-// to AtHome before the next first sighting at another point.
-func (t *homes) Lone() (point uint64, ok bool) {
+// to atHome before the next first sighting at another point.
+func (t *homes) lonePoint() (point uint64, ok bool) {
 	return t.lone.point, !t.lone.over && t.lone.count == loneAfter
 }
 

@@ -18,18 +18,18 @@ func TestLone(t *testing.T) {
 	table := newTest(t, 1<<8)
 	old, late, new := uint64(1)<<40, uint64(2)<<40, uint64(3)<<40
 	ask(table, at(loneAfter-1, old, a, 0, 1))
-	if _, lone := table.Lone(); lone {
+	if _, lone := table.lonePoint(); lone {
 		t.Error("it is too early to say that there is one point")
 	}
 	ask(table, []packet{{conversation: old, point: a, time: int64(ms)}, {conversation: 0, point: b, time: int64(ms)}, {conversation: late, point: b, time: calendar.NoTime}})
-	if point, lone := table.Lone(); !lone || point != a {
+	if point, lone := table.lonePoint(); !lone || point != a {
 		t.Errorf("the one point is %d, %v", point, lone)
 	}
 	ask(table, at(10, late, a, 2*ms, 1)) // not noted
 	if got := ask(table, copied(at(3, late, b, 2*ms, 1))); !slices.Equal(got, []bool{false, false, false}) {
 		t.Errorf("copies at another point are at home: %v", got)
 	}
-	if _, lone := table.Lone(); !lone {
+	if _, lone := table.lonePoint(); !lone {
 		t.Error("copies are no first sightings")
 	}
 	got := ask(table, []packet{
@@ -40,7 +40,7 @@ func TestLone(t *testing.T) {
 	if want := []bool{true, false, false, false, true, true, true}; !slices.Equal(got, want) {
 		t.Errorf("at home: %v, want %v", got, want)
 	}
-	if _, lone := table.Lone(); lone {
+	if _, lone := table.lonePoint(); lone {
 		t.Error("there are two points")
 	}
 }

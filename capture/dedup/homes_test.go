@@ -48,7 +48,7 @@ func ask(t *homes, packets []packet) []bool {
 	for i := range home {
 		home[i] = math.MaxUint64 // must be cleared
 	}
-	t.AtHome(home, s)
+	t.atHome(home, s)
 	for i := range got {
 		got[i] = home[i/64]>>(i%64)&1 != 0
 	}
@@ -192,7 +192,7 @@ func BenchmarkAtHome(b *testing.B) {
 			}
 			for i := 0; b.Loop(); i++ {
 				s.Conversation = all[i%calls*n:][:n]
-				table.AtHome(home, s)
+				table.atHome(home, s)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/packet")
 		})

@@ -23,7 +23,7 @@ type hubConfig struct {
 	// Client asks the hub. It says how long a packet waits.
 	Client *hubclient.Client
 	// Removed gets the packets of a batch that the hub says are copies. Calls come from
-	// hubBatch.Write and Finish.
+	// hubBatch.write and Finish.
 	Removed func(b *capture.Batch, copies []uint64)
 	// Mark, if not nil, marks copies. All packets are then written.
 	Mark *traits.Marker
@@ -39,7 +39,7 @@ type hubConfig struct {
 type hub struct {
 	cfg     hubConfig
 	limit   int                        // bytes
-	waiting backlog.Queue[*askedBatch] // to be written; for Write
+	waiting backlog.Queue[*askedBatch] // to be written; for write
 	bytes   int                        // of waiting
 	memory  backlog.Store[askedBatch]
 
@@ -106,8 +106,8 @@ type hubBatch struct {
 	own *askedBatch
 }
 
-// NewBatch makes a hubBatch.
-func (h *hub) NewBatch() *hubBatch { return &hubBatch{hub: h} }
+// newBatch makes a hubBatch.
+func (h *hub) newBatch() *hubBatch { return &hubBatch{hub: h} }
 
 // judge asks about the packets of a batch, which p has judged. Calls must come for one batch
 // after another, in the order of the stream.
@@ -127,13 +127,13 @@ func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 	x.own = k
 }
 
-// Write takes ownership of the buffers of a batch that was applied, and returns unused ones in
+// write takes ownership of the buffers of a batch that was applied, and returns unused ones in
 // their place. It passes to write the batches that no longer wait, in the order of the stream:
 // each batch with the packets that are not to be kept. Calls come in the order of the calls of
 // judge, while later batches are judged. An error of write ends all.
 //
 // Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
-func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+func (x *hubBatch) write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hub, x.own
 	h.memory.Take(&k.batch, b)
 	h.waiting.Push(k)
@@ -148,9 +148,9 @@ func (x *hubBatch) Write(b *capture.Batch, write func(b *capture.Batch, drop []u
 	return nil
 }
 
-// Finish waits for all answers, and writes the waiting batches. It must be called after the
-// last hubBatch.Write. It returns the first error of write, after which it writes no more.
-func (h *hub) Finish(write func(b *capture.Batch, drop []uint64) error) error {
+// finish waits for all answers, and writes the waiting batches. It must be called after the
+// last hubBatch.write. It returns the first error of write, after which it writes no more.
+func (h *hub) finish(write func(b *capture.Batch, drop []uint64) error) error {
 	for h.waiting.Len() > 0 {
 		if err := h.writeNext(write); err != nil {
 			return err

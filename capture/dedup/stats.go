@@ -68,7 +68,7 @@ func (d *Detector) Stats() Stats {
 	s := Stats{PacketStats: d.parts.Filter.Stats(), Counts: d.Counts(), SharedPoints: d.parts.Points.Shared()}
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
 	if d.hold != nil {
-		held := d.hold.Stats()
+		held := d.hold.currentStats()
 		s.Held = &held
 	}
 	if c := d.parts.Conversations; c != nil {
@@ -82,7 +82,7 @@ func (d *Detector) Stats() Stats {
 func (d *Detector) Counts() Counts {
 	c := d.counts
 	if d.hold != nil {
-		held := d.hold.Stats()
+		held := d.hold.currentStats()
 		c.Whole, c.Checksum = c.Whole+held.Whole, c.Checksum+held.Checksum
 	}
 	if d.hub != nil {

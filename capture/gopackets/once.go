@@ -32,9 +32,9 @@ type Config struct {
 // Packets gives each packet of a handle once. It is a gopacket.PacketDataSource and a
 // gopacket.ZeroCopyPacketDataSource, for one goroutine at a time.
 type Packets struct {
-	prefetch *prefetcher
-	detector *dedup.Detector
-	owned    bool // Close closes the detector
+	prefetch     *prefetcher
+	detector     *dedup.Detector
+	ownsDetector bool // Close closes the detector
 
 	chunk  chunk
 	drop   []uint64 // the copies in part
@@ -52,7 +52,7 @@ func Once(src gopacket.PacketDataSource, cfg Config) *Packets {
 		if p.detector, err = dedup.New(dedup.Config{}); err != nil {
 			panic(fmt.Sprintf("gopackets: Once: %v", err))
 		}
-		p.owned = true
+		p.ownsDetector = true
 	}
 	return p
 }
@@ -64,8 +64,8 @@ func (p *Packets) ReadPacketData() ([]byte, gopacket.CaptureInfo, error) {
 	switch {
 	case err != nil:
 		return nil, gopacket.CaptureInfo{}, err
-	case len(p.chunk.owned) > 0:
-		return p.chunk.owned[i], p.chunk.infos[i], nil
+	case len(p.chunk.copied) > 0:
+		return p.chunk.copied[i], p.chunk.infos[i], nil
 	}
 	return bytes.Clone(p.chunk.batch.Data(i)), p.chunk.infos[i], nil
 }
@@ -89,7 +89,7 @@ func (p *Packets) Counts() (packets, copies uint64) { return p.read, p.copies }
 func (p *Packets) Close() error {
 	p.prefetch.close()
 	p.chunk = chunk{}
-	if p.owned {
+	if p.ownsDetector {
 		return p.detector.Close()
 	}
 	return nil

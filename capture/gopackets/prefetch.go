@@ -14,10 +14,10 @@ import (
 
 // chunk is a run of packets of a handle, and the error after them, if there is one.
 type chunk struct {
-	batch capture.Batch
-	infos []gopacket.CaptureInfo // unless only batches are wanted
-	owned [][]byte               // data that the handle has made for its caller, likewise
-	err   error
+	batch  capture.Batch
+	infos  []gopacket.CaptureInfo // unless only batches are wanted
+	copied [][]byte               // data that the handle has made for its caller, likewise
+	err    error
 }
 
 // prefetcher reads a handle on a goroutine, up to ahead packets in advance. The caller takes
@@ -48,7 +48,7 @@ func (p *prefetcher) next(to *chunk) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	to.batch.Reset()
-	to.infos, to.owned, to.err = to.infos[:0], to.owned[:0], nil
+	to.infos, to.copied, to.err = to.infos[:0], to.copied[:0], nil
 	if p.ahead == 0 && !p.closed {
 		p.handle.begin(&to.batch)
 		data, info, err := p.handle.read()
@@ -104,7 +104,7 @@ func (p *prefetcher) add(to *chunk, data []byte, info *gopacket.CaptureInfo, err
 	if p.handle.borrows {
 		info.AncillaryData = slices.Clone(info.AncillaryData)
 	} else {
-		to.owned = append(to.owned, data)
+		to.copied = append(to.copied, data)
 	}
 	to.infos = append(to.infos, *info)
 }

@@ -20,10 +20,10 @@ const lockEnding = ".flowdedup-lock"
 
 // Lock keeps other runs from writing to a name. The end of the process releases it.
 type Lock struct {
-	dir   *folder
-	owned bool     // dir is closed with the lock
-	file  *os.File // nil where no lock can be made
-	name  string   // of the lock's own file; "" where the target itself is locked
+	dir     *folder
+	ownsDir bool     // dir is closed with the lock
+	file    *os.File // nil where no lock can be made
+	name    string   // of the lock's own file; "" where the target itself is locked
 }
 
 // LockName locks a name for a run, for files that are written again and again. If another
@@ -42,7 +42,7 @@ func LockName(name string) (*Lock, error) {
 	if err != nil {
 		return nil, named("lock", name, errors.Join(err, dir.close()))
 	}
-	l.dir, l.owned = dir, true
+	l.dir, l.ownsDir = dir, true
 	return l, nil
 }
 
@@ -119,7 +119,7 @@ func (l *Lock) Unlock() error {
 		}
 		err = l.file.Close()
 	}
-	if l.owned {
+	if l.ownsDir {
 		err = errors.Join(err, l.dir.close())
 	}
 	return err

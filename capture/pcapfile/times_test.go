@@ -59,13 +59,13 @@ func TestTimes(t *testing.T) {
 					untimed++
 				}
 			}
-			var told *TimesError
+			var timesError *TimesError
 			switch {
 			case untimed != c.untimed:
 				t.Errorf("%s: %d packets without a time, want %d", c.name, untimed, c.untimed)
 			case c.note == "" && len(notes) > 0:
 				t.Errorf("%s: %v", c.name, notes)
-			case c.note != "" && (len(notes) != 1 || !errors.As(notes[0], &told) || told.Input != "in.pcap"):
+			case c.note != "" && (len(notes) != 1 || !errors.As(notes[0], &timesError) || timesError.Input != "in.pcap"):
 				t.Errorf("%s: %v, want one note", c.name, notes)
 			case c.note != "" && c.untimed < 2 && !strings.Contains(notes[0].Error(), c.note):
 				t.Errorf("%s: %v, want %q", c.name, notes[0], c.note)

@@ -83,7 +83,7 @@ const sendStep = 64 << 10
 func (s *Sender) send(p *peer, data []byte) error {
 	for len(data) > 0 {
 		if s.addr.listen || s.cfg.Live {
-			if err := p.conn.SetWriteDeadline(time.Now().Add(SendTimeout)); err != nil {
+			if err := p.conn.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,7 @@ type SenderConfig struct {
 	// Live says that packets cannot wait. Then a peer that takes them too slowly is
 	// disconnected at once, nobody is waited for at the start, and an address that was
 	// connected to is connected to again. Otherwise packets go at the pace of the slowest
-	// peer. One that connected, and takes nothing for SendTimeout, is disconnected.
+	// peer. One that connected, and takes nothing for sendTimeout, is disconnected.
 	Live bool
 	// Commented is as in pcapfile.WriterOptions.
 	Commented bool
@@ -33,8 +33,8 @@ type SenderConfig struct {
 }
 
 const (
-	// SendTimeout is how long a peer may take nothing.
-	SendTimeout = 5 * time.Second
+	// sendTimeout is how long a peer may take nothing.
+	sendTimeout = 5 * time.Second
 	// maxQueued is how many bytes may wait for a peer: a second of 64 Mbit/s.
 	maxQueued = 8 << 20
 	// maxPeers is how many may be connected. Others are refused.
@@ -252,7 +252,7 @@ func (s *Sender) Stats() SenderStats {
 // Skipped returns how many pcapng blocks could not be converted.
 func (s *Sender) Skipped() uint64 { return s.writer.Skipped() }
 
-// Close sends waiting data, which takes SendTimeout at most for peers that do not read, and
+// Close sends waiting data, which takes sendTimeout at most for peers that do not read, and
 // ends all connections.
 func (s *Sender) Close() error {
 	err := errors.Join(s.writer.Close(), s.handOut())

@@ -148,7 +148,7 @@ func (m *Marker) describe(b *capture.Batch, i int, number uint64) packet {
 	}
 	f := &b.Frames[i]
 	p := packet{
-		number: number, time: f.Time, traits: m.reader.Read(b, i),
+		number: number, time: f.Time, traits: m.reader.read(b, i),
 		iface: f.Interface, capLen: f.CapLen, wireLen: f.WireLen, base: m.reader.header[0].Start,
 	}
 	n, tags := 0, uint32(0)

@@ -33,7 +33,7 @@ func (s *Sampler) Reset(packets int) {
 func (s *Sampler) Add(b *capture.Batch, from int, digests []digest.Digest) {
 	for i := range digests {
 		if digests[i][1]&s.mask == 0 {
-			traits := s.reader.Read(b, from+i)
+			traits := s.reader.read(b, from+i)
 			s.samples = append(s.samples, sample{
 				digest: digests[i], time: b.Frames[from+i].Time, place: s.reader.sums.Point(traits.Point), frame: uint32(from + i), traits: traits,
 			})

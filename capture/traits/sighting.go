@@ -63,7 +63,7 @@ func NewSightingReader(cfg SightingConfig) *SightingReader {
 }
 
 // Read describes the frames from to from+n-1 of b. The result does not depend on how the
-// stream is cut into runs. It is valid until the next call of a method. Read takes time
+// stream is cut into runs. It is valid until the next call of a method. read takes time
 // linear in the lengths of the headers, and allocates only when a run is longer than all
 // before. It panics if b has fewer frames.
 func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
@@ -77,7 +77,7 @@ func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
 	return s
 }
 
-// Points returns the same Sightings.Point as Read, in less time. Unless the fields are some of
+// Points returns the same Sightings.Point as read, in less time. Unless the fields are some of
 // the headers of a frame, it does not read them.
 func (r *SightingReader) Points(b *capture.Batch, from, n int) []uint64 {
 	var h []headers.Header

@@ -19,8 +19,8 @@ import (
 // need not be decoded again. least6 is the length of IPv6 messages that have the ports.
 const least6 = 40 + 4 - identity.MessageStart
 
-// ReadIdentities writes to s the results of Read for the frames from number from on, whose
-// identities are m. It takes less time than Read, if m was made by Identity.FromFrames. The
+// ReadIdentities writes to s the results of read for the frames from number from on, whose
+// identities are m. It takes less time than read, if m was made by Identity.FromFrames. The
 // identity must open tunnels if and only if r does. It panics if the slices of s are shorter
 // than m.
 func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int, m *identity.Messages) {

@@ -207,7 +207,7 @@ func TestConversationsModel(t *testing.T) {
 }
 
 // TestSightingsCut checks that the result does not depend on how a stream is cut, and
-// that Points is the same as Read.
+// that Points is the same as read.
 func TestSightingsCut(t *testing.T) {
 	b := mixedBatch()
 	for _, inner := range []bool{false, true} {

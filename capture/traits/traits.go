@@ -61,9 +61,9 @@ const (
 	cookedLen      = 20
 )
 
-// Read returns the traits of frame i of b. It reads the whole frame, and allocates only
+// read returns the traits of frame i of b. It reads the whole frame, and allocates only
 // when a frame is larger than all before. It panics if b has no frame i.
-func (r *reader) Read(b *capture.Batch, i int) traits {
+func (r *reader) read(b *capture.Batch, i int) traits {
 	data, h := b.Data(i), &r.header[0]
 	r.decoder.Decode(r.header[:], b, i)
 	r.stack.Read(r.decoder, b, i, h)

@@ -5,6 +5,7 @@ package traits
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -88,7 +89,7 @@ func threeInterfaces() *capture.Batch {
 // allTraits returns the traits of every packet of a batch.
 func allTraits(r *reader, b *capture.Batch) (all []traits) {
 	for i := range b.Frames {
-		all = append(all, r.Read(b, i))
+		all = append(all, r.read(b, i))
 	}
 	return all
 }
@@ -268,5 +269,22 @@ func TestWildDelay(t *testing.T) {
 	r.Add(&Sampler{samples: []sample{first, last}}, b, []uint64{0b10})
 	if cells := r.Matrix(); len(cells) != 1 || cells[0].Delay.Max < 1e10 {
 		t.Errorf("matrix %+v", cells)
+	}
+}
+
+// TestMix checks that each bit of either word matters.
+func TestMix(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		a, b := random.Uint64(), random.Uint64()
+		seen := map[uint64]bool{Mix(a, b): true}
+		for bit := range 64 {
+			for _, sum := range []uint64{Mix(a^1<<bit, b), Mix(a, b^1<<bit)} {
+				if seen[sum] {
+					t.Fatalf("words %x and %x: bit %d makes no difference", a, b, bit)
+				}
+				seen[sum] = true
+			}
+		}
 	}
 }

@@ -157,10 +157,10 @@ func testOffloadedTags(t *testing.T, cards bool) {
 		t.Errorf("time %v, %+v", at, src.Stats())
 	}
 	whole := tagged(want, 7)
-	switch told := src.ports[0].program.tags; {
-	case told || warnings == 0:
+	switch hasTags := src.ports[0].program.tags; {
+	case hasTags || warnings == 0:
 		compare(t, got.frames, [][]byte{whole})
-	case !told:
+	case !hasTags:
 		t.Log("the kernel tells no tags")
 	}
 }

@@ -96,10 +96,10 @@ func (n *notes) timed() asm.Instructions {
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, cardAt),
 		kernelCall(n.card),
-		asm.JEq.Imm32(asm.R0, 0, "told"),
+		asm.JEq.Imm32(asm.R0, 0, "afterCard"),
 		asm.Mov.Imm(asm.R1, 0),
 		asm.StoreMem(asm.RFP, cardAt, asm.R1, asm.DWord),
-		asm.Mov.Reg(asm.R7, asm.R7).WithSymbol("told"), // both ways go on here
+		asm.Mov.Reg(asm.R7, asm.R7).WithSymbol("afterCard"), // both ways go on here
 	}
 	if n.tag != 0 {
 		program = append(program, n.askTag()...)

@@ -88,10 +88,10 @@ func TestStampedTags(t *testing.T) {
 func TestCardTimes(t *testing.T) {
 	now := clock{now: 1_795_000_000_000_000_000, tai: 37_000_000_000}
 	const card, at = 1_794_999_999_123_456_789, 64
-	for _, told := range []bool{false, true} {
+	for _, hasTime := range []bool{false, true} {
 		memory := make([]byte, 128)
 		copy(memory[at:], "0123456789abcdefgh")
-		if told {
+		if hasTime {
 			binary.NativeEndian.PutUint64(memory[at-timedStampLen:], card)
 		}
 		copy(memory[at-tagStampLen:], []byte{0x81, 0, 0, 0})
@@ -102,8 +102,8 @@ func TestCardTimes(t *testing.T) {
 			t.Fatalf("%d %v", used, err)
 		}
 		age := now.now - b.Frames[0].Time
-		if told && (b.Frames[0].Time != card || r.hardware != 1) || !told && (age < -256 || age > 256 || r.hardware != 0) {
-			t.Errorf("told: %v: time %d, %d of the card", told, b.Frames[0].Time, r.hardware)
+		if hasTime && (b.Frames[0].Time != card || r.hardware != 1) || !hasTime && (age < -256 || age > 256 || r.hardware != 0) {
+			t.Errorf("told: %v: time %d, %d of the card", hasTime, b.Frames[0].Time, r.hardware)
 		}
 		if got := string(b.Data(0)); got != "0123456789ab\x81\x00\x00\x00cdefgh" {
 			t.Errorf("%q", got)

@@ -119,18 +119,18 @@ func testSampledVerdicts[K comparable](t *testing.T, create func(testing.TB, int
 			t.Fatalf("other verdicts in batches of %d", batch)
 		}
 	}
-	told := map[K]bool{}
+	reported := map[K]bool{}
 	for i, k := range keys {
 		if want[i/64]>>(i%64)&1 != 0 {
 			continue
 		}
-		if told[k] {
+		if reported[k] {
 			t.Fatalf("element %d is new twice", i)
 		}
-		told[k] = true
+		reported[k] = true
 	}
-	if len(told) < 8000 || len(told) > 50_000 {
-		t.Errorf("%d elements were told as new", len(told))
+	if len(reported) < 8000 || len(reported) > 50_000 {
+		t.Errorf("%d elements were told as new", len(reported))
 	}
 }
 

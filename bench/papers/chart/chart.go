@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// ErrEmpty is returned for a chart without a point that can be drawn.
-var ErrEmpty = errors.New("nothing to draw")
+// errEmpty is returned for a chart without a point that can be drawn.
+var errEmpty = errors.New("nothing to draw")
 
 // Chart is a chart of lines over common axes.
 type Chart struct {
@@ -45,7 +45,7 @@ const (
 )
 
 // SVG writes the chart as an SVG document. It returns an error that wraps
-// [ErrEmpty] if no line has a point to draw.
+// errEmpty if no line has a point to draw.
 func (c Chart) SVG(w io.Writer) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.Title, c.X, c.Y
@@ -68,7 +68,7 @@ func (c Chart) SVG(w io.Writer) error {
 		}
 	}
 	if drawn == 0 {
-		return fmt.Errorf("chart %q: %w", c.Title, ErrEmpty)
+		return fmt.Errorf("chart %q: %w", c.Title, errEmpty)
 	}
 	scale(&p.X, c.LogX)
 	scale(&p.Y, c.LogY)

@@ -55,7 +55,7 @@ func requireXML(t *testing.T, text []byte) {
 
 func TestSVGErrors(t *testing.T) {
 	nothing := Chart{LogY: true, Lines: []Line{{Name: "zeros", X: []float64{1, 2}, Y: []float64{0, math.Inf(1)}}}}
-	if err := nothing.SVG(io.Discard); !errors.Is(err, ErrEmpty) {
+	if err := nothing.SVG(io.Discard); !errors.Is(err, errEmpty) {
 		t.Errorf("no drawable point: %v", err)
 	}
 	uneven := Chart{Lines: []Line{{Name: "uneven", X: []float64{1, 2}, Y: []float64{0}}}}

@@ -25,7 +25,7 @@ var (
 )
 
 // told lists the domain and the sequence number of each batch, and its number of records.
-func told(all []records.Batch) (list []string) {
+func listed(all []records.Batch) (list []string) {
 	for _, b := range all {
 		list = append(list, fmt.Sprintf("%d/%d:%d", b.Raw[19], b.Raw[15], len(b.Records)))
 	}
@@ -75,7 +75,7 @@ func TestHold(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d at once", c.name, atOnce), func(t *testing.T) {
 				r := NewReader(&exporttest.Wire{Datagrams: c.datagrams, AtOnce: atOnce})
 				all := exporttest.ReadAll(t, r)
-				if got := told(all); !slices.Equal(got, c.want) {
+				if got := listed(all); !slices.Equal(got, c.want) {
 					t.Errorf("%q, want %q", got, c.want)
 				}
 				n := r.Counts()

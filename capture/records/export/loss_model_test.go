@@ -127,7 +127,7 @@ func TestLossModel(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		var all []exporttest.Datagram
 		var want records.Counts
-		var told []string
+		var events []string
 		for n := range 1 + rng.IntN(4) {
 			e := &modelExporter{
 				kind: kinds[rng.IntN(len(kinds))], address: fmt.Sprintf("10.0.0.%d:2055", rng.IntN(2)), domain: uint32(n), rng: rng,
@@ -141,7 +141,7 @@ func TestLossModel(t *testing.T) {
 			want.Lost += expected.Lost
 			want.Restarts += expected.Restarts
 			want.Replayed += expected.Replayed
-			told = append(told, fmt.Sprintf("kind %d: %+v", e.kind, expected))
+			events = append(events, fmt.Sprintf("kind %d: %+v", e.kind, expected))
 			for _, s := range come {
 				all = append(all, exporttest.Datagram{From: e.address, At: s.came, Data: s.data})
 			}
@@ -155,7 +155,7 @@ func TestLossModel(t *testing.T) {
 		n := r.Counts()
 		if got := (records.Counts{Lost: n.Lost, Restarts: n.Restarts, Replayed: n.Replayed}); got != want {
 			t.Fatalf("history %d: lost %d, restarts %d, replayed %d; want %d, %d, %d\n%v", seed,
-				got.Lost, got.Restarts, got.Replayed, want.Lost, want.Restarts, want.Replayed, told)
+				got.Lost, got.Restarts, got.Replayed, want.Lost, want.Restarts, want.Replayed, events)
 		}
 	}
 }

@@ -186,8 +186,8 @@ func compare(t *testing.T, o *oracle, name string, b *records.Batch) {
 // TestSharedStreams reads captures and files of real exporters.
 func TestSharedStreams(t *testing.T) {
 	want := map[string]struct {
-		records uint64
-		untold  uint64 // sets without a template
+		records     uint64
+		untemplated uint64 // sets without a template
 	}{
 		"pmacct__110-traffic-00.pcap": {12, 0}, "pmacct__110-traffic-01.pcap": {51, 0}, "pmacct__110-traffic-02.pcap": {35, 0},
 		"pmacct__111-traffic-00.pcap": {11, 0}, "pmacct__111-traffic-01.pcap": {13, 0}, "pmacct__112-traffic-00.pcap": {9, 4},
@@ -215,12 +215,12 @@ func TestSharedStreams(t *testing.T) {
 		all := exporttest.ReadAll(t, r)
 		o := oracle{map[string]netflow.NetFlowTemplateSystem{}}
 		for i := range all {
-			if want[name].untold == 0 {
+			if want[name].untemplated == 0 {
 				compare(t, &o, name, &all[i])
 			}
 		}
 		n := r.Counts()
-		if n.Records != want[name].records || n.Untemplated != want[name].untold || n.Undecodable != 0 || n.Waiting != 0 {
+		if n.Records != want[name].records || n.Untemplated != want[name].untemplated || n.Undecodable != 0 || n.Waiting != 0 {
 			t.Errorf("%s: %+v", name, n)
 		}
 		if of, counted := lost[name]; counted && n.Lost != of {

@@ -38,8 +38,8 @@ func TestClock(t *testing.T) {
 				part = time.Duration(rng.Int64N(int64(time.Second)))
 			}
 			sent := 1e18 + int64(n)*int64(time.Second) + int64(part)
-			told := sent - int64(c.behind)
-			r := records.Record{Exported: told - told%int64(c.unit), Received: sent + 1 + rng.Int64N(int64(10*ms)), Precision: c.precision}
+			exported := sent - int64(c.behind)
+			r := records.Record{Exported: exported - exported%int64(c.unit), Received: sent + 1 + rng.Int64N(int64(10*ms)), Precision: c.precision}
 			if n%20 == 7 { // it waited on its way
 				r.Received += int64(400 * ms)
 			}

@@ -37,7 +37,7 @@ func TestTemplateLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := map[uint16]int{}
+		reported := map[uint16]int{}
 		kept := map[uint16]uint8{} // the router's last byte
 		for _, b := range exporttest.ReadAll(t, r) {
 			verdicts, _ := j.Judge(&b)
@@ -47,7 +47,7 @@ func TestTemplateLate(t *testing.T) {
 				if came := all[2*int(one.SourcePort-1000)+int(router)-1].At; one.Received != came {
 					t.Errorf("a record of %d came at %d", came, one.Received)
 				}
-				if told[one.SourcePort]++; verdicts[i] == records.Keep {
+				if reported[one.SourcePort]++; verdicts[i] == records.Keep {
 					kept[one.SourcePort] = router
 				}
 			}
@@ -57,8 +57,8 @@ func TestTemplateLate(t *testing.T) {
 			if n < late {
 				first = 2 // it could be read first
 			}
-			if told[port] != 2 || kept[port] != first {
-				t.Errorf("template with message %d: flow %d told of %d times, kept of router %d", late, n, told[port], kept[port])
+			if reported[port] != 2 || kept[port] != first {
+				t.Errorf("template with message %d: flow %d told of %d times, kept of router %d", late, n, reported[port], kept[port])
 			}
 		}
 		if c := j.Counts(); c.Copies != messages || c.Unchecked != 0 || r.Counts().Waiting != 0 {

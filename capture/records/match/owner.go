@@ -25,9 +25,9 @@ func newOwner(j *Judge) (*owner, error) {
 	return &owner{j, table}, err
 }
 
-func (o *owner) fetch(flows []uint64)          { o.table.Fetch(flows) }
-func (o *owner) rank(point uint32, rank uint8) { o.table.SetRank(point, rank) }
-func (o *owner) Bytes() int                    { return o.table.Bytes() }
+func (o *owner) fetch(flows []uint64)          { o.table.fetch(flows) }
+func (o *owner) rank(point uint32, rank uint8) { o.table.setRank(point, rank) }
+func (o *owner) Bytes() int                    { return o.table.bytes() }
 func (o *owner) Close() error                  { return o.table.Close() }
 
 // judge finds the flow's owner. A record with translated addresses belongs to two flows. It is
@@ -41,10 +41,10 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	case o.judges.cfg.OwnerTimeout > 0, s.timeless:
 		report.Within = report.Alive
 	}
-	of, answer := o.table.Report(report)
+	of, answer := o.table.report(report)
 	if s.nat != 0 && answer != ownerFull {
 		report.Flow, report.Point = s.nat, of
-		if before, other := o.table.Report(report); answer == ownerNew && other == ownerCopy {
+		if before, other := o.table.report(report); answer == ownerNew && other == ownerCopy {
 			of, answer = before, other
 		}
 	}

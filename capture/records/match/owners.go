@@ -13,7 +13,7 @@ import (
 const maxPoint = layout.OwnerMax
 
 // owners remembers which point reported a flow, and until when. Several points report one flow,
-// each in a report for every piece of its time. [owners.Report] says whether another point
+// each in a report for every piece of its time. [owners.report] says whether another point
 // already reported that time. Not safe for concurrent use.
 //
 // A report touches one line of 64 bytes, or the pair that the line belongs to where the line is
@@ -62,8 +62,8 @@ func newOwnersOf(lines int) (*owners, error) {
 	return &owners{arena: arena}, nil
 }
 
-// SetRank gives a point a rank. At first, every rank is 0.
-func (o *owners) SetRank(point uint32, rank uint8) { o.ranks[point] = rank }
+// setRank gives a point a rank. At first, every rank is 0.
+func (o *owners) setRank(point uint32, rank uint8) { o.ranks[point] = rank }
 
 // line returns the number of a flow's line.
 func (o *owners) line(flow uint64) uint64 {
@@ -71,8 +71,8 @@ func (o *owners) line(flow uint64) uint64 {
 	return line
 }
 
-// Fetch prefetches the lines that reports about these flows will touch.
-func (o *owners) Fetch(flows []uint64) {
+// fetch prefetches the lines that reports about these flows will touch.
+func (o *owners) fetch(flows []uint64) {
 	o.arena.CheckOpen("Owners.Fetch")
 	lines, sum := o.arena.Lines(), uint64(0)
 	for _, flow := range flows {
@@ -81,7 +81,7 @@ func (o *owners) Fetch(flows []uint64) {
 	o.touch = sum
 }
 
-// Report takes a report, and returns the owner of the flow at that time. The answer is
+// report takes a report, and returns the owner of the flow at that time. The answer is
 // ownerCopy if another point owns the flow and its reported time contains the beginning of the
 // report. Reports of less time than twice Within, of a single packet for example, may begin up
 // to Within later, or end up to Within earlier. Longer reports must begin more than Within
@@ -93,7 +93,7 @@ func (o *owners) Fetch(flows []uint64) {
 // a lower rank than the owner is ownerNew only if it begins more than Alive later.
 //
 // It does not allocate. It panics after Close.
-func (o *owners) Report(r ownerReport) (owner uint32, answer ownerAnswer) {
+func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 	o.arena.CheckOpen("Owners.Report")
 	start, end := units(r.Start), units(max(r.Start, r.End))
 	within := int32(min(r.Within>>layout.OwnerUnitShift, 1<<29))
@@ -127,7 +127,7 @@ func (o *owners) Report(r ownerReport) (owner uint32, answer ownerAnswer) {
 }
 
 // extend adds a report to the reported time.
-func (c owned) extend(r ownerReport, start, end uint32, within int32) {
+func (c ownerCell) extend(r ownerReport, start, end uint32, within int32) {
 	from, until := c.end()-c.length(), c.end()
 	switch {
 	case c.owner() != r.Point || int32(start-until) > within: // begins anew
@@ -146,14 +146,14 @@ func (c owned) extend(r ownerReport, start, end uint32, within int32) {
 }
 
 // find returns the flow's cell, else a free one, else false.
-func (o *owners) find(r ownerReport, end uint32) (c owned, known, room bool) {
+func (o *owners) find(r ownerReport, end uint32) (c ownerCell, known, room bool) {
 	lines, first := o.arena.Lines(), o.line(r.Flow)
 	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))
 	for i := range uint64(2) {
 		line := &lines[first^i]
 		full := true
 		for at := range uint(layout.OwnerCells) {
-			switch one := (owned{line, at}); {
+			switch one := (ownerCell{line, at}); {
 			case one.owner() == 0:
 				full = false
 				if !room {
@@ -177,7 +177,7 @@ func (o *owners) find(r ownerReport, end uint32) (c owned, known, room bool) {
 
 // dead reports whether a flow is no longer alive, or lies so far ahead that its clock was
 // wrong.
-func dead(c owned, now uint32, alive int32) bool {
+func dead(c ownerCell, now uint32, alive int32) bool {
 	d := int32(now - c.end())
 	return d > alive || d < -alive
 }
@@ -185,8 +185,8 @@ func dead(c owned, now uint32, alive int32) bool {
 // units returns a time without its low bits, of which 32 are kept.
 func units(time int64) uint32 { return uint32(time >> layout.OwnerUnitShift) }
 
-// Bytes returns the memory of the table.
-func (o *owners) Bytes() int { return o.arena.Bytes() }
+// bytes returns the memory of the table.
+func (o *owners) bytes() int { return o.arena.Bytes() }
 
 // Close gives the memory back.
 func (o *owners) Close() error { return o.arena.Close() }

@@ -12,34 +12,34 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// owned is one cell of a line of owners.
-type owned struct {
+// ownerCell is one cell of a line of owners.
+type ownerCell struct {
 	line *layout.Line
 	at   uint // 0 to layout.OwnerCells - 1
 }
 
-func (c owned) tag() uint32 { return uint32(c.line[c.at] >> 32) }
-func (c owned) end() uint32 { return uint32(c.line[c.at]) }
+func (c ownerCell) tag() uint32 { return uint32(c.line[c.at] >> 32) }
+func (c ownerCell) end() uint32 { return uint32(c.line[c.at]) }
 
 // place returns the word with the owner and the length, and the bit at which they begin.
-func (c owned) place() (word *uint64, shift uint) {
+func (c ownerCell) place() (word *uint64, shift uint) {
 	return &c.line[layout.OwnerReport+c.at/layout.OwnerReports], c.at % layout.OwnerReports * layout.OwnerReportBits
 }
 
 // owner returns the number of the point that reported the flow, 0 for an empty cell.
-func (c owned) owner() uint32 {
+func (c ownerCell) owner() uint32 {
 	word, shift := c.place()
 	return uint32(*word>>shift) >> layout.OwnerLengthBits & layout.OwnerMax
 }
 
 // length returns the units between the reported begin and the end.
-func (c owned) length() uint32 {
+func (c ownerCell) length() uint32 {
 	word, shift := c.place()
 	return expand(uint32(*word>>shift) & (1<<layout.OwnerLengthBits - 1))
 }
 
 // set fills the cell.
-func (c owned) set(tag, end, length, owner uint32) {
+func (c ownerCell) set(tag, end, length, owner uint32) {
 	c.line[c.at] = uint64(tag)<<32 | uint64(end)
 	word, shift := c.place()
 	value := uint64(owner<<layout.OwnerLengthBits | compress(length))

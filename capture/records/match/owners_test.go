@@ -55,7 +55,7 @@ func TestTell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := ownersOf(t, 128)
 			for i, r := range reports {
-				if _, got := o.Report(tell(77, r.point, r.from, r.to)); got != r.want {
+				if _, got := o.report(tell(77, r.point, r.from, r.to)); got != r.want {
 					t.Errorf("report %d: %d, want %d", i, got, r.want)
 				}
 			}
@@ -66,7 +66,7 @@ func TestTell(t *testing.T) {
 // TestRanks has a better point take a flow over.
 func TestRanks(t *testing.T) {
 	o := ownersOf(t, 128)
-	o.SetRank(2, 7)
+	o.setRank(2, 7)
 	for i, r := range []struct {
 		point    uint32
 		from, to float64
@@ -75,7 +75,7 @@ func TestRanks(t *testing.T) {
 		{1, 0, 60, ownerNew}, {2, 0, 60, ownerCopy}, // but from now on it is the owner
 		{1, 60, 120, ownerCopy}, {2, 60, 120, ownerNew}, {1, 170, 230, ownerCopy}, {1, 300, 360, ownerNew}, {2, 300, 360, ownerCopy}, {2, 360, 420, ownerNew},
 	} {
-		if _, got := o.Report(tell(77, r.point, r.from, r.to)); got != r.want {
+		if _, got := o.report(tell(77, r.point, r.from, r.to)); got != r.want {
 			t.Errorf("report %d: %d, want %d", i, got, r.want)
 		}
 	}
@@ -88,13 +88,13 @@ func TestCrowd(t *testing.T) {
 	known := make([]uint64, 200)
 	for i := range known {
 		known[i] = rng.Uint64()
-		if _, got := o.Report(tell(known[i], 1, 0, 1)); got != ownerNew {
+		if _, got := o.report(tell(known[i], 1, 0, 1)); got != ownerNew {
 			t.Fatal(got)
 		}
 	}
 	crowd := 0
 	for range 10_000 {
-		if _, got := o.Report(tell(rng.Uint64(), 9, 1, 2)); got == ownerFull {
+		if _, got := o.report(tell(rng.Uint64(), 9, 1, 2)); got == ownerFull {
 			crowd++
 		}
 	}
@@ -102,13 +102,13 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("%d found no room", crowd)
 	}
 	for _, flow := range known {
-		if owner, got := o.Report(tell(flow, 2, 0, 1)); got != ownerCopy || owner != 1 {
+		if owner, got := o.report(tell(flow, 2, 0, 1)); got != ownerCopy || owner != 1 {
 			t.Fatalf("%d by %d", got, owner)
 		}
 	}
 	late := 0
 	for range 300 {
-		if _, got := o.Report(tell(rng.Uint64(), 9, 500, 501)); got == ownerFull {
+		if _, got := o.report(tell(rng.Uint64(), 9, 500, 501)); got == ownerFull {
 			late++
 		}
 	}
@@ -122,7 +122,7 @@ func TestRoom(t *testing.T) {
 	o, rng := ownersOf(t, 1_000_000), rand.New(rand.NewPCG(3, 4))
 	crowd := 0
 	for range 50_000 {
-		if _, got := o.Report(tell(rng.Uint64(), 1, 0, 1)); got == ownerFull {
+		if _, got := o.report(tell(rng.Uint64(), 1, 0, 1)); got == ownerFull {
 			crowd++
 		}
 	}
@@ -166,7 +166,7 @@ func TestOwnersModel(t *testing.T) {
 		r.Start = r.Start >> 26 << 26 // as the table has it
 		r.End = max(r.Start, r.End>>26<<26)
 		r.Within = r.Within >> 26 << 26
-		_, got := o.Report(r)
+		_, got := o.report(r)
 		if want := tellPlain(model, r); got != want {
 			t.Fatalf("report %d: %d, want %d", i, got, want)
 		}
@@ -215,7 +215,7 @@ func TestOwnersSnapshot(t *testing.T) {
 		return all
 	}
 	for _, r := range reports(1) {
-		o.Report(r)
+		o.report(r)
 	}
 	var saved bytes.Buffer
 	key := secret.Secret{7}
@@ -229,8 +229,8 @@ func TestOwnersSnapshot(t *testing.T) {
 	}
 	defer restored.Close()
 	for i, r := range reports(2) {
-		one, want := restored.Report(r)
-		if other, got := o.Report(r); one != other || want != got {
+		one, want := restored.report(r)
+		if other, got := o.report(r); one != other || want != got {
 			t.Fatalf("report %d: %d by %d, want %d by %d", i, want, one, got, other)
 		}
 	}
@@ -261,9 +261,9 @@ func BenchmarkTell(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		group := flows[i*30%(1<<20-30):][:30]
-		o.Fetch(group)
+		o.fetch(group)
 		for n, flow := range group {
-			o.Report(tell(flow, 1+uint32(n&3), float64(i)/1e6, float64(i)/1e6+1))
+			o.report(tell(flow, 1+uint32(n&3), float64(i)/1e6, float64(i)/1e6+1))
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/30, "ns/record")

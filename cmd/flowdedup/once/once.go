@@ -15,11 +15,11 @@ import (
 // ErrTwice is the error of a flag that has a value already.
 var ErrTwice = errors.New("is given twice")
 
-// Adder is implemented by values to which each use of their flag adds.
-type Adder interface{ Adds() bool }
+// adder is implemented by values to which each use of their flag adds.
+type adder interface{ Adds() bool }
 
 // Flags lets each flag of a command, and of all commands below it, be given once. Flags that
-// take several values (an Adder or a pflag.SliceValue) stay as they are. So do switches that
+// take several values (an adder or a pflag.SliceValue) stay as they are. So do switches that
 // say the same again. Call it when all flags are defined.
 func Flags(cmd *cobra.Command) {
 	for _, fs := range []*pflag.FlagSet{cmd.PersistentFlags(), cmd.Flags()} {
@@ -31,7 +31,7 @@ func Flags(cmd *cobra.Command) {
 }
 
 func restrict(f *pflag.Flag) {
-	adder, adds := f.Value.(Adder)
+	adder, adds := f.Value.(adder)
 	_, slice := f.Value.(pflag.SliceValue)
 	_, done := f.Value.(*value)
 	if slice || done || adds && adder.Adds() {
@@ -108,5 +108,5 @@ func (l *list) String() string { return *l.words }
 // Type implements pflag.Value.
 func (l *list) Type() string { return "list" }
 
-// Adds implements Adder.
+// Adds implements adder.
 func (l *list) Adds() bool { return true }

@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ErrFile is wrapped by errors about the content of a file of settings.
-var ErrFile = errors.New("settings")
+// errFile is wrapped by errors about the content of a file of settings.
+var errFile = errors.New("settings")
 
 // fileFlag names the flag of the file, and mostBytes is how long the file may be.
 const (
@@ -43,8 +43,8 @@ func Define(root *cobra.Command, prefix string, wrap func(error) error) {
 	}
 }
 
-// Variable returns the name of a flag's variable.
-func Variable(prefix, flag string) string {
+// variable returns the name of a flag's variable.
+func variable(prefix, flag string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -53,7 +53,7 @@ func apply(cmd *cobra.Command, prefix string) error {
 	given := map[string]bool{} // on the command line, or by settings applied before
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed || f.Name == "help" || f.Name == "version" })
 	for _, name := range names(cmd.Flags()) {
-		variable := Variable(prefix, name)
+		variable := variable(prefix, name)
 		value, ok := os.LookupEnv(variable)
 		if given[name] || !ok {
 			continue
@@ -77,7 +77,7 @@ func apply(cmd *cobra.Command, prefix string) error {
 		}
 		for _, value := range values[name] {
 			if err := cmd.Flags().Set(name, value); err != nil {
-				return fmt.Errorf("%w: %s: %s: %w", ErrFile, path, name, err)
+				return fmt.Errorf("%w: %s: %s: %w", errFile, path, name, err)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func read(path string, cmd *cobra.Command) (map[string][]string, error) {
 		}
 		of := below(root, key)
 		if of == nil {
-			return nil, fmt.Errorf("%w: %s: [%s]: no such command", ErrFile, path, key)
+			return nil, fmt.Errorf("%w: %s: [%s]: no such command", errFile, path, key)
 		}
 		for _, name := range slices.Sorted(maps.Keys(table)) {
 			var takes []*cobra.Command
@@ -130,19 +130,19 @@ func read(path string, cmd *cobra.Command) (map[string][]string, error) {
 func decode(path string) (map[string]any, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		return nil, fmt.Errorf("%w: %w", errFile, err)
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		return nil, fmt.Errorf("%w: %w", errFile, err)
 	}
 	if len(text) > mostBytes {
-		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrFile, path, mostBytes)
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", errFile, path, mostBytes)
 	}
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+		return nil, fmt.Errorf("%w: %s: %w", errFile, path, err)
 	}
 	return tree, nil
 }
@@ -181,11 +181,11 @@ func takers(root *cobra.Command, name string) (all []*cobra.Command) {
 // take notes the values of a key, if the command takes it.
 func take(values map[string][]string, path, name string, value any, takes []*cobra.Command, cmd *cobra.Command) error {
 	if len(takes) == 0 {
-		return fmt.Errorf("%w: %s: no flag --%s", ErrFile, path, name)
+		return fmt.Errorf("%w: %s: no flag --%s", errFile, path, name)
 	}
 	list, err := texts(value)
 	if err != nil {
-		return fmt.Errorf("%w: %s: %s: %w", ErrFile, path, name, err)
+		return fmt.Errorf("%w: %s: %s: %w", errFile, path, name, err)
 	}
 	if slices.Contains(takes, cmd) {
 		values[name] = list

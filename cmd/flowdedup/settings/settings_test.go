@@ -17,8 +17,8 @@ import (
 
 var errUsage = errors.New("usage")
 
-// told runs a command line of a small program, and returns the values that its flags have.
-func told(t *testing.T, args ...string) (string, error) {
+// execute runs a command line of a small program, and returns the values that its flags have.
+func execute(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	said := ""
 	root := &cobra.Command{Use: "root", SilenceErrors: true, SilenceUsage: true}
@@ -70,7 +70,7 @@ func TestPrecedence(t *testing.T) {
 				name, value, _ := strings.Cut(strings.ReplaceAll(v, "FILE", file), "=")
 				t.Setenv("SETTINGS_TEST_"+name, value)
 			}
-			got, err := told(t, strings.Fields(strings.ReplaceAll(c.args, "FILE", file))...)
+			got, err := execute(t, strings.Fields(strings.ReplaceAll(c.args, "FILE", file))...)
 			if err != nil || got != c.want {
 				t.Errorf("%v, %s, want %s", err, got, c.want)
 			}
@@ -97,17 +97,17 @@ func TestWrong(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := told(t, "live", "--config", file)
-			if !errors.Is(err, errUsage) || !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), c.has) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "\n") {
+			_, err := execute(t, "live", "--config", file)
+			if !errors.Is(err, errUsage) || !errors.Is(err, errFile) || !strings.Contains(err.Error(), c.has) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %q", err, c.has)
 			}
 		})
 	}
-	if _, err := told(t, "live", "--config", filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, ErrFile) {
+	if _, err := execute(t, "live", "--config", filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, errFile) {
 		t.Errorf("no file: %v", err)
 	}
 	t.Setenv("SETTINGS_TEST_COUNT", "many")
-	if _, err := told(t, "live"); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "SETTINGS_TEST_COUNT") {
+	if _, err := execute(t, "live"); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "SETTINGS_TEST_COUNT") {
 		t.Errorf("a wrong variable: %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func FuzzFile(f *testing.F) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := told(t, "live", "--config", file); err != nil && !errors.Is(err, ErrFile) {
+		if _, err := execute(t, "live", "--config", file); err != nil && !errors.Is(err, errFile) {
 			t.Errorf("%v", err)
 		}
 	})

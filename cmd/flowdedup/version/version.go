@@ -20,12 +20,12 @@ func String() string {
 	if !ok {
 		return "unknown"
 	}
-	return Of(info)
+	return fromBuild(info)
 }
 
-// Of returns the version that build information holds. A pseudo-version names the commit
+// fromBuild returns the version that build information holds. A pseudo-version names the commit
 // already, so the commit is added to other versions only.
-func Of(info *debug.BuildInfo) string {
+func fromBuild(info *debug.BuildInfo) string {
 	v := info.Main.Version
 	if v == "" || v == "(devel)" {
 		v = "devel"
@@ -38,9 +38,9 @@ func Of(info *debug.BuildInfo) string {
 	return v
 }
 
-// Schema is the version of the JSON that commands print. It rises when a name, a unit or a
+// schema is the version of the JSON that commands print. It rises when a name, a unit or a
 // meaning changes. New fields do not raise it.
-const Schema = 1
+const schema = 1
 
 // Heading begins each JSON object that a command prints, except objects inside of others.
 type Heading struct {
@@ -53,4 +53,4 @@ type Heading struct {
 var known = sync.OnceValue(String)
 
 // HeadingOf returns the heading of a command's output.
-func HeadingOf(command string) Heading { return Heading{command, known(), Schema} }
+func HeadingOf(command string) Heading { return Heading{command, known(), schema} }

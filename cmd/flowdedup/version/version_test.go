@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 			Main:     debug.Module{Version: c.version},
 			Settings: []debug.BuildSetting{{Key: "vcs.modified", Value: "false"}, {Key: "vcs.revision", Value: c.revision}},
 		}
-		if got := Of(info); got != c.want {
+		if got := fromBuild(info); got != c.want {
 			t.Errorf("%s of %s: %q, want %q", c.version, c.revision, got, c.want)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
-// told is a Counter's output for one family of a window, and its saved contents.
-type told struct {
+// reported is a Counter's output for one family of a window, and its saved contents.
+type reported struct {
 	start    int64
 	count    Count
 	words    []uint64
@@ -24,16 +24,16 @@ type told struct {
 	total    bool
 }
 
-// tell counts packets in batches of random sizes, and returns all output of the family
+// reportsOf counts packets in batches of random sizes, and returns all output of the family
 // "ipv4".
-func tell(t *testing.T, cfg Config, packets []packet, seed uint64) (all []told) {
+func reportsOf(t *testing.T, cfg Config, packets []packet, seed uint64) (all []reported) {
 	t.Helper()
 	cfg.Keys, cfg.FPR = hostAndFlow, 1e-9
 	note := func(total bool) func(start, end int64, counts []Count) error {
 		return func(start, _ int64, counts []Count) error {
 			for _, n := range counts {
 				if n.Family == "ipv4" {
-					all = append(all, told{start: start, count: n, total: total})
+					all = append(all, reported{start: start, count: n, total: total})
 				}
 			}
 			return nil
@@ -45,13 +45,13 @@ func tell(t *testing.T, cfg Config, packets []packet, seed uint64) (all []told) 
 	}
 	type saved struct {
 		start int64
-		told
+		reported
 	}
 	var kept []saved
 	if cfg.Save != nil {
 		cfg.Save = func(start, _ int64, series []SavedSeries) error {
 			for _, s := range series {
-				one := saved{start, told{sketched: s.Sketch != nil, count: Count{Key: s.Key}}}
+				one := saved{start, reported{sketched: s.Sketch != nil, count: Count{Key: s.Key}}}
 				if s.Sketch == nil {
 					one.words = slices.Collect(s.Words)
 				} else {
@@ -78,7 +78,7 @@ func tell(t *testing.T, cfg Config, packets []packet, seed uint64) (all []told) 
 		t.Fatal(err)
 	}
 	for _, one := range kept {
-		at := slices.IndexFunc(all, func(o told) bool { return o.start == one.start && o.count.Key == one.count.Key && !o.total })
+		at := slices.IndexFunc(all, func(o reported) bool { return o.start == one.start && o.count.Key == one.count.Key && !o.total })
 		all[at].words, all[at].sketched = one.words, one.sketched
 		if one.sketched && all[at].count.Distinct != one.count.Distinct {
 			t.Errorf("saved a sketch of %d, counted %d", one.count.Distinct, all[at].count.Distinct)
@@ -115,17 +115,17 @@ func TestCompare(t *testing.T) {
 			if c.saves {
 				cfg.Save = func(int64, int64, []SavedSeries) error { return nil }
 			}
-			got := tell(t, cfg, packets, 1)
-			if again := tell(t, cfg, packets, 2); fmt.Sprint(flat(got)) != fmt.Sprint(flat(again)) {
+			got := reportsOf(t, cfg, packets, 1)
+			if again := reportsOf(t, cfg, packets, 2); fmt.Sprint(flat(got)) != fmt.Sprint(flat(again)) {
 				t.Error("what is said depends on batches")
 			}
-			checkTold(t, got, packets, hour, c.exact, c.saves, cfg.Changes)
+			checkReports(t, got, packets, hour, c.exact, c.saves, cfg.Changes)
 		})
 	}
 }
 
 // flat replaces pointers.
-func flat(all []told) (out []any) {
+func flat(all []reported) (out []any) {
 	for _, one := range all {
 		changes := Changes{}
 		if one.count.Changes != nil {
@@ -137,8 +137,8 @@ func flat(all []told) (out []any) {
 	return out
 }
 
-// checkTold compares the output with sets.
-func checkTold(t *testing.T, all []told, packets []packet, windows calendar.Calendar, exact, saves, changes bool) {
+// checkReports compares the output with sets.
+func checkReports(t *testing.T, all []reported, packets []packet, windows calendar.Calendar, exact, saves, changes bool) {
 	t.Helper()
 	type set map[uint32]bool
 	truth, total := map[int64][2]set{}, [2]set{{}, {}}
@@ -205,9 +205,9 @@ func checkTold(t *testing.T, all []told, packets []packet, windows calendar.Cale
 func TestSlidingSketch(t *testing.T) {
 	packets := newPackets(40_000, 1e18, 100*time.Millisecond)
 	cfg := Config{Method: methodSketch, Slide: time.Minute, Window: 20 * time.Minute}
-	got := tell(t, cfg, packets, 1)
+	got := reportsOf(t, cfg, packets, 1)
 	cfg.Method = methodExact
-	want := tell(t, cfg, packets, 2)
+	want := reportsOf(t, cfg, packets, 2)
 	if len(got) != len(want) {
 		t.Fatalf("%d rows, want %d", len(got), len(want))
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// Windowed is a filter over a sliding window of time. It serves one goroutine.
-type Windowed interface {
+// windowed is a filter over a sliding window of time. It serves one goroutine.
+type windowed interface {
 	// TestAndSet reports whether the element was seen within the window before now, as
 	// far as the filter knows, and remembers it. Times never decrease, and are 0 or more;
 	// their unit is the window's.
@@ -48,18 +48,18 @@ type windowFilter struct {
 }
 
 // newWindowFilter returns a filter of the engine, element by element.
-func newWindowFilter[F engine.PacketFilter](filter F, err error) Windowed {
+func newWindowFilter[F engine.PacketFilter](filter F, err error) windowed {
 	return &windowFilter{filter: result.Must(filter, err)}
 }
 
-// TestAndSet implements [Windowed].
+// TestAndSet implements windowed.
 func (p *windowFilter) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	p.digest[0], p.time[0] = d, now
 	p.filter.TestAndSet(p.seen[:], p.digest[:], p.time[:], nil)
 	return p.seen[0] != 0
 }
 
-// Bits implements [Windowed].
+// Bits implements windowed.
 func (p *windowFilter) Bits() int { return 8 * p.filter.Stats().MemoryBytes }
 
 // Close frees the memory, which Go's collector does not manage.
@@ -135,7 +135,7 @@ func newTimedRows(s rowShape, rows, ticks int, window int64) *timedRows {
 	return &timedRows{s, rows, make([]timedCell, rows*s.cells), tick, (window-1)/tick + 1}
 }
 
-// TestAndSet implements [Windowed], in time proportional to a row's cells.
+// TestAndSet implements windowed, in time proportional to a row's cells.
 func (t *timedRows) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	tick, value := now/t.tick, fingerprintOf(d, t.width)
 	first := int(hashesOf(d, t.rows).line) * t.cells
@@ -199,7 +199,7 @@ func (r *ring) turn(now int64) {
 	}
 }
 
-// Bits implements [Windowed].
+// Bits implements windowed.
 func (r *ring) Bits() int { return r.lines * r.lineBits }
 
 // jumping is a jumping window of Bloom filters (Metwally, Agrawal, El Abbadi, Duplicate
@@ -221,7 +221,7 @@ func newJumping(lines, lineBits, jumps, k int, window int64) *jumping {
 	return &jumping{newRing(lines, lineBits, jumps+1, jumps, window), k}
 }
 
-// TestAndSet implements [Windowed], in time proportional to J K.
+// TestAndSet implements windowed, in time proportional to J K.
 func (j *jumping) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	j.turn(now)
 	p := hashesOf(d, j.lines)
@@ -263,7 +263,7 @@ func newAgePartitioned(lines, lineBits, k, l int, window int64) *agePartitioned 
 	return &agePartitioned{newRing(lines, lineBits, k+l, l, window), k}
 }
 
-// TestAndSet implements [Windowed], in time proportional to K + L. A slice keeps its hash
+// TestAndSet implements windowed, in time proportional to K + L. A slice keeps its hash
 // function while it ages.
 func (a *agePartitioned) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	a.turn(now)

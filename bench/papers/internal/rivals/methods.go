@@ -20,7 +20,7 @@ import (
 type method struct {
 	name    string
 	oneLine bool // an element touches one cache line
-	build   func(bits int, t *trace) Windowed
+	build   func(bits int, t *trace) windowed
 	// predict gives the false positive rate by its closed form, for rates that are too
 	// low to be measured. It is nil for methods without such low rates.
 	predict func(bits int, t *trace) float64
@@ -28,7 +28,7 @@ type method struct {
 
 // untimedMethod makes a method of filters that ignore time.
 func untimedMethod[F paper.Filter](name string, build func(bits int) (F, error)) method {
-	return method{name: name, build: func(bits int, _ *trace) Windowed { return untimed{result.Must(build(bits))} }}
+	return method{name: name, build: func(bits int, _ *trace) windowed { return untimed{result.Must(build(bits))} }}
 }
 
 // stable makes a method of stable Bloom filters.
@@ -52,7 +52,7 @@ func stamped(cells, width, stampBits, rowBits int) method {
 	return method{
 		name:    fmt.Sprintf("timed rows %dx(%d+%d)", cells, width, stampBits),
 		oneLine: true,
-		build: func(bits int, t *trace) Windowed {
+		build: func(bits int, t *trace) windowed {
 			return newTimedRows(rowShape{cells, width, rowBits}, bits/rowBits, ticks, t.window)
 		},
 		predict: rowRate(cells, width, rowBits),
@@ -97,15 +97,15 @@ func engineStream(name string, c stream.Config) method {
 
 // engineWindows are the engine's packet filters; of makes their window.
 func engineWindows(refresh bool, of func(window int64) window.Window) []method {
-	timed := func(bits int, t *trace) Windowed {
+	timed := func(bits int, t *trace) windowed {
 		return newWindowFilter(window.NewTimed(window.TimedConfig{Window: of(t.window), Memory: bits / 8, Refresh: refresh}))
 	}
-	coarse := func(fine bool) func(bits int, t *trace) Windowed {
-		return func(bits int, t *trace) Windowed {
+	coarse := func(fine bool) func(bits int, t *trace) windowed {
+		return func(bits int, t *trace) windowed {
 			return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: of(t.window), Fine: fine, Memory: bits / 8, Refresh: refresh}))
 		}
 	}
-	partitioned := func(bits int, t *trace) Windowed {
+	partitioned := func(bits int, t *trace) windowed {
 		k, _ := bestPartitioned(bits, t)
 		return newWindowFilter(window.NewPartitioned(window.PartitionedConfig{Window: of(t.window), Memory: bits / 8, K: k, Refresh: refresh}))
 	}
@@ -135,13 +135,13 @@ func bestPartitioned(bits int, t *trace) (k int, fpr float64) {
 
 // engineTimers makes a method of the engine's timers of 8 bits.
 func engineTimers(name string, k, equal int, refresh bool, of func(window int64) window.Window) method {
-	return method{name: name, oneLine: true, build: func(bits int, t *trace) Windowed {
+	return method{name: name, oneLine: true, build: func(bits int, t *trace) windowed {
 		return newWindowFilter(window.NewTimers(window.TimersConfig{Window: of(t.window), Memory: bits / 8, K: k, Equal: equal, Refresh: refresh}))
 	}}
 }
 
 // decaying is the block decaying Bloom filter, with a window of records.
-var decaying = method{name: "b_DBF 3-bit K4, anywhere", build: func(bits int, t *trace) Windowed {
+var decaying = method{name: "b_DBF 3-bit K4, anywhere", build: func(bits int, t *trace) windowed {
 	return untimed{result.Must(paper.NewBDBF(paper.BDBFConfig{Bits: bits, CellBits: 3, K: 4, Window: int(t.window)}))}
 }}
 
@@ -156,7 +156,7 @@ func partitioned(oneLine bool) method {
 	return method{
 		name:    "age-partitioned, " + placement(oneLine),
 		oneLine: oneLine,
-		build: func(bits int, t *trace) Windowed {
+		build: func(bits int, t *trace) windowed {
 			lines, size, k, l := best(bits, t)
 			return newAgePartitioned(lines, size, k, l, t.window)
 		},
@@ -173,7 +173,7 @@ func jumpingMethod(name string, jumps int, oneLine bool, k func(bits int, t *tra
 	return method{
 		name:    name + ", " + placement(oneLine),
 		oneLine: oneLine,
-		build: func(bits int, t *trace) Windowed {
+		build: func(bits int, t *trace) windowed {
 			lines, size := split(bits, oneLine)
 			return newJumping(lines, size, jumps, k(bits, t), t.window)
 		},
@@ -203,7 +203,7 @@ func agingK(bits int, t *trace) int { return result.Must(theory.BloomOptimalK(bi
 
 var aging = method{
 	name: "A2, anywhere",
-	build: func(bits int, t *trace) Windowed {
+	build: func(bits int, t *trace) windowed {
 		return untimed{result.Must(paper.NewA2(bits, agingK(bits, t), t.most))}
 	},
 	predict: func(bits int, t *trace) float64 {

@@ -18,7 +18,7 @@ import (
 
 // freshRate feeds a filter only new elements, and counts those reported after three
 // windows.
-func freshRate(f Windowed, window int64, measured int) (seen int) {
+func freshRate(f windowed, window int64, measured int) (seen int) {
 	for i := range 3*window + int64(measured) {
 		if f.TestAndSet(stream.Digest(uint64(i)), i) && i >= 3*window {
 			seen++
@@ -161,18 +161,18 @@ func TestFingerprints(t *testing.T) {
 // others.
 func TestWindows(t *testing.T) {
 	const size = 1000
-	rowsOf := func(ticks int) func() Windowed {
-		return func() Windowed { return newTimedRows(rowShape{256, 48, 1 << 15}, 37, ticks, size) }
+	rowsOf := func(ticks int) func() windowed {
+		return func() windowed { return newTimedRows(rowShape{256, 48, 1 << 15}, 37, ticks, size) }
 	}
 	for name, c := range map[string]struct {
-		open func() Windowed
+		open func() windowed
 		unit int64 // elements may be reported this long after the window
 	}{
-		"age-partitioned, anywhere": {func() Windowed { return newAgePartitioned(1, 1<<19, 9, 5, size) }, 9 * 200},
-		"age-partitioned, lines":    {func() Windowed { return newAgePartitioned(512, 1<<11, 12, 3, size) }, 12 * 334},
-		"jumping, anywhere":         {func() Windowed { return newJumping(1, 1<<19, 7, 10, size) }, 143},
-		"jumping, lines":            {func() Windowed { return newJumping(512, 1<<13, 1, 12, size) }, size},
-		"engine: timers": {func() Windowed {
+		"age-partitioned, anywhere": {func() windowed { return newAgePartitioned(1, 1<<19, 9, 5, size) }, 9 * 200},
+		"age-partitioned, lines":    {func() windowed { return newAgePartitioned(512, 1<<11, 12, 3, size) }, 12 * 334},
+		"jumping, anywhere":         {func() windowed { return newJumping(1, 1<<19, 7, 10, size) }, 143},
+		"jumping, lines":            {func() windowed { return newJumping(512, 1<<13, 1, 12, size) }, size},
+		"engine: timers": {func() windowed {
 			return newWindowFilter(window.NewTimers(window.TimersConfig{Window: window.Window{Duration: size}, Memory: 1 << 18, Refresh: true}))
 		}, 9},
 		"timed rows, ticks 1":    {rowsOf(1), size},
@@ -188,7 +188,7 @@ func TestWindows(t *testing.T) {
 }
 
 // requireWindow compares with the exact times.
-func requireWindow(t *testing.T, name string, f Windowed, pace int, window, unit int64) {
+func requireWindow(t *testing.T, name string, f windowed, pace int, window, unit int64) {
 	t.Helper()
 	r, last, now := rand.New(rand.NewPCG(8, uint64(pace))), map[uint64]int64{}, int64(0)
 	for range 3000 {

@@ -59,7 +59,7 @@ func newSwamp(memory, window int) *swamp {
 // width returns the bits of a fingerprint.
 func (s *swamp) width() int { return bits.Len(uint(s.records-1)) + s.errors }
 
-// TestAndSet implements [Windowed]. It takes constant time.
+// TestAndSet implements windowed. It takes constant time.
 func (s *swamp) TestAndSet(d digest.Digest, _ int64) (seen bool) {
 	value := d[0] >> (64 - s.width())
 	seen = s.counts[value] > 0
@@ -77,7 +77,7 @@ func (s *swamp) TestAndSet(d digest.Digest, _ int64) (seen bool) {
 	return seen
 }
 
-// Bits implements [Windowed].
+// Bits implements windowed.
 func (s *swamp) Bits() int {
 	table := (1 + swampSlack) * float64(s.errors+3)
 	return int(math.Ceil(float64(s.records) * (float64(s.width()) + table)))
@@ -86,7 +86,7 @@ func (s *swamp) Bits() int {
 // swampMethod is SWAMP for windows of records.
 var swampMethod = method{
 	name:  "SWAMP, anywhere",
-	build: func(bits int, t *trace) Windowed { return newSwamp(bits, int(t.window)) },
+	build: func(bits int, t *trace) windowed { return newSwamp(bits, int(t.window)) },
 	predict: func(bits int, t *trace) float64 {
 		return t.distinct / math.Exp2(float64(newSwamp(bits, int(t.window)).width()))
 	},
@@ -103,7 +103,7 @@ func quotientRows() (all []method) {
 		all = append(all, method{
 			name:    fmt.Sprintf("%s %dx%d", kind.name, cells, width),
 			oneLine: true,
-			build: func(bits int, _ *trace) Windowed {
+			build: func(bits int, _ *trace) windowed {
 				return untimed{result.Must(kind.make(paper.QHTConfig{Bits: bits, CellBits: width, Cells: cells, Seed: 1}))}
 			},
 		})

@@ -36,7 +36,7 @@ func unboundedMethods() []method {
 		untimedMethod("QQHTD 4x8", func(bits int) (*paper.QHT, error) { return paper.NewQQHTD(quotient(bits)) }),
 		{
 			name:    "LRU buffer of 64 bits", // of whole elements: without false positives
-			build:   func(bits int, _ *trace) Windowed { return untimed{result.Must(paper.NewLRU(bits, 64))} },
+			build:   func(bits int, _ *trace) windowed { return untimed{result.Must(paper.NewLRU(bits, 64))} },
 			predict: func(int, *trace) float64 { return 0 },
 		},
 		untimedMethod("A2 for 1 %", func(bits int) (*paper.A2, error) { return paper.NewA2ForRate(bits, 0.01) }),

@@ -81,7 +81,7 @@ type verdicts struct {
 }
 
 // run gives the trace to a filter.
-func (t *trace) run(f Windowed) (v verdicts) {
+func (t *trace) run(f windowed) (v verdicts) {
 	for i, element := range t.elements {
 		seen := f.TestAndSet(stream.Digest(uint64(element)), t.time(i))
 		since := t.since[i]

@@ -6,6 +6,9 @@ package exporttest
 import (
 	"encoding/binary"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
 )
 
 var be = binary.BigEndian
@@ -233,4 +236,23 @@ func IPSample(f Flow, rate uint32) []byte {
 	return Block(3, Words(7, 0, 4, rate, 1000, 0, 0, 3, 0, 4, 1),
 		Block(3, Words(1400, uint32(f.Protocol)), Address(f.Source), Address(f.Destination),
 			Words(uint32(f.SourcePort), uint32(f.DestinationPort), 0x12, 0x20)))
+}
+
+// Shared returns the files of real exporters' messages beside the shared captures whose
+// names match a pattern, or skips the test. It is for packages of capture/records.
+func Shared(t testing.TB, pattern string) []string {
+	t.Helper()
+	dir := os.Getenv("FLOWDEDUP_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "..", "shared", "pcaps")
+	}
+	dir = filepath.Join(filepath.Dir(dir), "flows")
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		t.Skipf("no messages of exporters in %s; FLOWDEDUP_SHARED names the folder of captures beside it", dir)
+	}
+	return names
 }

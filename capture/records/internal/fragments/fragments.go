@@ -26,9 +26,9 @@ const (
 	pieceCost = 48
 )
 
-// Timeout is how long a datagram waits for its fragments (RFC 1122 section 3.3.2, RFC 8200
+// timeout is how long a datagram waits for its fragments (RFC 1122 section 3.3.2, RFC 8200
 // section 4.5: 60 s; as Linux has it for IPv4).
-const Timeout = 30 * time.Second
+const timeout = 30 * time.Second
 
 // Counts are the counts of an Assembler.
 type Counts struct {
@@ -231,7 +231,7 @@ func (a *Assembler) drop(d *datagram) {
 func (a *Assembler) expire(now int64) {
 	for e := a.order.Front(); e != nil; e = a.order.Front() {
 		d := e.Value.(*datagram)
-		if now-d.begun <= int64(Timeout) {
+		if now-d.begun <= int64(timeout) {
 			return
 		}
 		a.drop(d)

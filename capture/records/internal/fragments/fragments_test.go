@@ -104,7 +104,7 @@ func TestRefused(t *testing.T) {
 	other := bytes.Clone(payload)
 	other[100]++
 	first, second := cut(4, 7, payload, 0, 1480), cut(4, 7, payload, 1480, 3000)
-	late := int64(Timeout) + 1
+	late := int64(timeout) + 1
 	steps := func(all ...any) (list []any) { return all }
 	cases := []struct {
 		name   string

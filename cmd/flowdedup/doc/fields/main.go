@@ -35,10 +35,10 @@ const rooms = "cmd/flowdedup/internal/"
 
 // roots are the structs that commands print.
 var roots = []struct{ command, dir, name string }{
-	{"dedup", rooms + "dedup", "Summary"}, {"live", rooms + "live", "Summary"}, {"live", rooms + "count", "Line"},
-	{"live", rooms + "live", "pastReport"}, {"inspect", rooms + "inspect", "Summary"}, {"compare", rooms + "compare", "Summary"},
-	{"verify", rooms + "verify", "Summary"}, {"flows", rooms + "flows", "Summary"}, {"flows", rooms + "count", "Line"},
-	{"plan", rooms + "plan", "Result"}, {"distinct", rooms + "count", "Line"}, {"distinct", rooms + "count", "Sighting"},
+	{"dedup", rooms + "dedup", "Summary"}, {"live", rooms + "live", "summary"}, {"live", rooms + "count", "Line"},
+	{"live", rooms + "live", "pastReport"}, {"inspect", rooms + "inspect", "summary"}, {"compare", rooms + "compare", "summary"},
+	{"verify", rooms + "verify", "summary"}, {"flows", rooms + "flows", "summary"}, {"flows", rooms + "count", "Line"},
+	{"plan", rooms + "plan", "result"}, {"distinct", rooms + "count", "Line"}, {"distinct", rooms + "count", "Sighting"},
 	{"distinct", rooms + "distinct", "portsLine"}, {"distinct", rooms + "distinct", "sensorLine"},
 	{"distinct", rooms + "distinct", "overlapLine"}, {"hub", "engine/cluster/hub", "Status"},
 }

@@ -67,11 +67,11 @@ func (c *Common) RunFlags() []Flag {
 	c.Workers = defaultWorkers()
 	return append([]Flag{
 		{Name: "workers", Group: GroupAdvanced, To: NewParsed(&c.Workers, "0", "N", parseWorkers), Help: "number of threads; the result does not depend on it (0: one per processor)"},
-	}, c.PrintFlags()...)
+	}, c.printFlags()...)
 }
 
-// PrintFlags returns the flags for a command's output.
-func (c *Common) PrintFlags() []Flag {
+// printFlags returns the flags for a command's output.
+func (c *Common) printFlags() []Flag {
 	return []Flag{
 		{Name: "json", Group: GroupOutput, To: &c.JSON, Help: "print JSON"},
 		{Name: "quiet", Short: "q", Group: GroupOutput, To: &c.Quiet, Help: "print errors only"},

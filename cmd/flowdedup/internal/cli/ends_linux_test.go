@@ -165,8 +165,8 @@ func TestBadEndsDedup(t *testing.T) {
 				if got := len(readAll(t, file)); uint64(got) != sum.PacketsOut {
 					t.Errorf("%d packets in %s, want %d", got, file, sum.PacketsOut)
 				}
-				if told := strings.Contains(r.stderr.String(), file); told != (s.Older != nil) {
-					t.Errorf("stderr names %s: %v\n%s", file, told, &r.stderr)
+				if named := strings.Contains(r.stderr.String(), file); named != (s.Older != nil) {
+					t.Errorf("stderr names %s: %v\n%s", file, named, &r.stderr)
 				}
 			})
 		}

@@ -7,12 +7,16 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Env is a command's access to the outside.
@@ -107,4 +111,22 @@ func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	}
 	e.Report(err)
 	return e.ExitCode(err)
+}
+
+// boundHeap lets the garbage collector work before the process takes more memory than half
+// of what it can have: else what was freed counts against the limit of a container. What
+// GOMEMLIMIT says comes first.
+func boundHeap() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(layout.MemoryLimit() / 2)
+	}
+}
+
+// Remembered returns how many bytes packets may take: what a flag says, else its default, but at
+// most a quarter of what the process can have.
+func Remembered(fs *pflag.FlagSet, flag string, memory int) int {
+	if fs.Changed(flag) {
+		return memory
+	}
+	return min(memory, 2*layout.MemoryBudget())
 }

@@ -101,15 +101,15 @@ func habitOf(cmd *cobra.Command, typed string) string {
 // hintTwice returns the error to print for an error of parsing flags. If one is given twice,
 // it may have a hint.
 func hintTwice(cmd *cobra.Command, err error) error {
-	told := once.Error(err)
+	cause := once.Error(err)
 	var invalid *pflag.InvalidValueError
 	if !errors.Is(err, once.ErrTwice) || !errors.As(err, &invalid) {
-		return told
+		return cause
 	}
 	if hint := habitOf(cmd, "--"+invalid.GetFlag().Name); hint != "" {
-		return fmt.Errorf("%w: %s", told, hint)
+		return fmt.Errorf("%w: %s", cause, hint)
 	}
-	return told
+	return cause
 }
 
 // HintOutput adds a hint to the error of a last input that is missing, where nothing is

@@ -23,10 +23,10 @@ import (
 func (e *Env) Report(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for _, one := range flatten(err) {
-		if text := one.Error(); !isQuietEnd(one) && !told[text] {
-			told[text] = true
+		if text := one.Error(); !isQuietEnd(one) && !printed[text] {
+			printed[text] = true
 			e.line(text)
 		}
 	}

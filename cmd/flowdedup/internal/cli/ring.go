@@ -19,7 +19,7 @@ import (
 type RingFlags struct {
 	Conf          afpacket.Config
 	fanout        string
-	capture       string // one of Captures
+	capture       string // one of captures
 	takeInterface bool
 }
 
@@ -29,11 +29,11 @@ const (
 	captureXDP      = "xdp"
 )
 
-// Captures are the values of --capture.
-var Captures = []string{captureAFPacket, captureXDP}
+// captures are the values of --capture.
+var captures = []string{captureAFPacket, captureXDP}
 
-// Fanouts are the names of afpacket.Fanout.
-var Fanouts = []string{"hash", "cpu", "queue"}
+// fanouts are the names of afpacket.Fanout.
+var fanouts = []string{"hash", "cpu", "queue"}
 
 // The size and the delay of ring blocks with --forward, for a latency of one or two
 // milliseconds.
@@ -48,7 +48,7 @@ func (f *RingFlags) InterfaceFlags(from string, complete cobra.CompletionFunc) [
 	f.capture = captureAFPacket
 	return []Flag{
 		{Name: "interface", Short: "i", Group: GroupInput, To: &f.Conf.Interfaces, Complete: complete, Help: "capture from `IFACE`, any, " + from + "; may be repeated"},
-		{Name: "capture", Group: GroupInput, To: NewParsed(&f.capture, f.capture, "how", OneOf(Captures...)), Words: Captures, Help: "capture through AF_PACKET or AF_XDP: " + strings.Join(Captures, ", ")},
+		{Name: "capture", Group: GroupInput, To: NewParsed(&f.capture, f.capture, "how", OneOf(captures...)), Words: captures, Help: "capture through AF_PACKET or AF_XDP: " + strings.Join(captures, ", ")},
 		{Name: "take-interface", Group: GroupAdvanced, To: &f.takeInterface, Needs: []string{"capture=xdp"}, Help: "with --capture xdp: take packets that the host needs"},
 	}
 }
@@ -57,11 +57,11 @@ func (f *RingFlags) InterfaceFlags(from string, complete cobra.CompletionFunc) [
 func (f *RingFlags) Flags() []Flag {
 	c := &f.Conf
 	c.RingBytes, c.BlockTimeout, c.Rings, c.Promiscuous = afpacket.DefaultRingBytes, afpacket.DefaultBlockTimeout, 1, true
-	f.fanout = Fanouts[0]
+	f.fanout = fanouts[0]
 	return []Flag{
 		{Name: "ring-size", Group: GroupAdvanced, To: NewParsed(&c.RingBytes, show.Bytes(afpacket.DefaultRingBytes), "size", ParseMemory), Needs: []string{"interface"}, Help: "memory of each capture ring"},
 		{Name: "rings", Group: GroupAdvanced, To: &c.Rings, Needs: []string{"interface"}, Not: []string{"capture=xdp: it has one ring for each receive queue: use ethtool -L IFACE combined N"}, Help: "`N` rings per interface, which share its packets"},
-		{Name: "fanout", Group: GroupAdvanced, To: NewParsed(&f.fanout, f.fanout, "how", OneOf(Fanouts...)), Words: Fanouts, Needs: []string{"interface"}, Help: "how rings share packets: by " + strings.Join(Fanouts, ", ")},
+		{Name: "fanout", Group: GroupAdvanced, To: NewParsed(&f.fanout, f.fanout, "how", OneOf(fanouts...)), Words: fanouts, Needs: []string{"interface"}, Help: "how rings share packets: by " + strings.Join(fanouts, ", ")},
 		{Name: "block-timeout", Group: GroupAdvanced, To: NewParsed(&c.BlockTimeout, c.BlockTimeout.String(), "duration", ParseDelay), Needs: []string{"interface"}, Help: "longest wait of a packet in a ring (1ms with --forward)"},
 		{Name: "snaplen", Short: "s", Group: GroupInput, To: &c.SnapLen, Needs: []string{"interface"}, Help: "capture only `N` bytes of packets (0: all)"},
 		{Name: "promiscuous", Group: GroupInput, To: &c.Promiscuous, Needs: []string{"interface"}, Help: "capture in promiscuous mode"},
@@ -91,7 +91,7 @@ func (f *RingFlags) Check() error {
 // not wait.
 func (f *RingFlags) RingConfig(cmd *cobra.Command, forwarded bool) afpacket.Config {
 	c := f.Conf
-	c.Fanout = afpacket.Fanout(slices.Index(Fanouts, f.fanout))
+	c.Fanout = afpacket.Fanout(slices.Index(fanouts, f.fanout))
 	if forwarded {
 		c.BlockBytes = forwardBlockBytes
 		if !cmd.Flags().Changed("block-timeout") {

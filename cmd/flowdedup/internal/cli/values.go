@@ -236,3 +236,19 @@ func ParseWindow(s string) (window.Window, error) {
 	}
 	return window.Parse(s)
 }
+
+// MismatchFlag is the value of --state-mismatch.
+type MismatchFlag string
+
+// mismatches are the values of --state-mismatch.
+var mismatches = []string{"refuse", "begin"}
+
+// Flag returns the flag.
+func (m *MismatchFlag) Flag() Flag {
+	word := (*string)(m)
+	*word = mismatches[0]
+	return Flag{Name: "state-mismatch", Group: GroupAdvanced, To: NewParsed(word, *word, "what", OneOf(mismatches...)), Words: mismatches, Help: "if the saved state has other settings: refuse to run, or begin anew and rename the state"}
+}
+
+// Begins reports whether a run begins anew.
+func (m MismatchFlag) Begins() bool { return string(m) == mismatches[1] }

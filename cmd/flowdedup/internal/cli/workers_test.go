@@ -125,7 +125,7 @@ func dedupTextOf(t *testing.T, in workersInput, workers int, change func(*dedup.
 	change(&cfg)
 	summary, err := dedup.Run(context.Background(), cfg)
 	summary.Took, summary.PacketsPerSecond = 0, 0
-	told, jsonErr := json.Marshal(summary)
+	printed, jsonErr := json.Marshal(summary)
 	if jsonErr != nil {
 		t.Fatal(jsonErr)
 	}
@@ -133,29 +133,29 @@ func dedupTextOf(t *testing.T, in workersInput, workers int, change func(*dedup.
 	if err == nil && readErr != nil {
 		t.Fatal(readErr)
 	}
-	return fmt.Sprintf("%s\n%v\n%s%d bytes: %x", told, err, &warnings, len(written), sha256.Sum256(written))
+	return fmt.Sprintf("%s\n%v\n%s%d bytes: %x", printed, err, &warnings, len(written), sha256.Sum256(written))
 }
 
 // distinctText does the same for distinct counts.
 func distinctText(t *testing.T, in workersInput, workers int) string {
 	t.Helper()
-	var warnings, told bytes.Buffer
-	encoder := json.NewEncoder(&told)
+	var warnings, printed bytes.Buffer
+	encoder := json.NewEncoder(&printed)
 	cfg := distinctConfig(in, workers, &warnings, encoder)
 	cfg.Calendar.Every = time.Minute
 	cfg.FirstSeen = func(s *count.Sighting) error { return encoder.Encode(s) }
 	result, err := distinct.Run(context.Background(), cfg)
-	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &told)
+	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &printed)
 }
 
 // slidingText does the same for windows that slide.
 func slidingText(t *testing.T, in workersInput, workers int) string {
 	t.Helper()
-	var warnings, told bytes.Buffer
-	cfg := distinctConfig(in, workers, &warnings, json.NewEncoder(&told))
+	var warnings, printed bytes.Buffer
+	cfg := distinctConfig(in, workers, &warnings, json.NewEncoder(&printed))
 	cfg.Window, cfg.Slide = time.Minute, 5*time.Second
 	result, err := distinct.Run(context.Background(), cfg)
-	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &told)
+	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &printed)
 }
 
 func distinctConfig(in workersInput, workers int, warnings *bytes.Buffer, encoder *json.Encoder) distinct.Config {

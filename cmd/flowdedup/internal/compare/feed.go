@@ -92,7 +92,7 @@ func (t *task) Write(b *capture.Batch) error {
 }
 
 // survey samples all packets of an input.
-func survey(ctx context.Context, c *compare.Comparer, side int, cfg *Config) (*compare.Survey, error) {
+func survey(ctx context.Context, c *compare.Comparer, side int, cfg *config) (*compare.Survey, error) {
 	opt := cfg.options(side)
 	opt.Warn = func(error) {} // damage is reported when the packets are compared
 	opt.Progress = nil

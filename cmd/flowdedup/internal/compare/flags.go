@@ -172,7 +172,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	e.Quiet.Store(f.Quiet)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
-	cfg := Config{
+	cfg := config{
 		Inputs: inputs, LANs: f.lans, Input: f.Inputs(e, bar), Only: f.only, Log: e.Logger(),
 		Config: compare.Config{
 			Identity: identity.Config{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
@@ -182,7 +182,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	}
 	cfg.Key, cfg.Seed = f.Keys()
 	cfg.Input.Network = network
-	s, err := Run(cmd.Context(), &cfg)
+	s, err := run(cmd.Context(), &cfg)
 	bar.Close()
 	warnSides(e, &s)
 	err = errors.Join(cli.MarkDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(file, &s, err))
@@ -200,7 +200,7 @@ const (
 )
 
 // warnSides warns of reasons to doubt the answer.
-func warnSides(e *cli.Env, s *Summary) {
+func warnSides(e *cli.Env, s *summary) {
 	if s.EvictedLive > 0 {
 		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so packets of both may count as packets of one: use a larger --memory or a shorter --window", s.EvictedLive))
 	}
@@ -209,7 +209,7 @@ func warnSides(e *cli.Env, s *Summary) {
 	}
 	for _, side := range []struct {
 		name string
-		*Side
+		*side
 	}{{"A", &s.A}, {"B", &s.B}} {
 		cli.WarnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
 		if side.Undecidable > 0 {
@@ -228,20 +228,20 @@ func warnSides(e *cli.Env, s *Summary) {
 }
 
 // write writes the page, unless the inputs were not compared.
-func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
+func (f *flags) write(file cli.PageFile, s *summary, err error) error {
 	if nothingCompared(s, err) {
 		return file.Discard()
 	}
 	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
-func nothingCompared(s *Summary, err error) bool {
+func nothingCompared(s *summary, err error) bool {
 	return s.Verdict == "" || s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
 // print writes the summary to the stream that gets no packets. It prints nothing if the
 // inputs were not compared.
-func (f *flags) print(e *cli.Env, s *Summary, err error) error {
+func (f *flags) print(e *cli.Env, s *summary, err error) error {
 	if nothingCompared(s, err) || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}

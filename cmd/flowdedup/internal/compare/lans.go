@@ -10,12 +10,12 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// ErrNoLAN is returned if no packet came on a path of a redundant network.
-var ErrNoLAN = errors.New("no packet is of a PRP LAN or an HSR ring: nothing was compared")
+// errNoLAN is returned if no packet came on a path of a redundant network.
+var errNoLAN = errors.New("no packet is of a PRP LAN or an HSR ring: nothing was compared")
 
 // options returns the options of the input of a side. Those of LANs take the packets of
 // one path.
-func (c *Config) options(side int) input.Options {
+func (c *config) options(side int) input.Options {
 	opt := c.Input
 	if c.LANs {
 		opt.Wanted = func(b *capture.Batch, i int) bool {
@@ -27,11 +27,11 @@ func (c *Config) options(side int) input.Options {
 }
 
 // once reports whether both sides are of one input.
-func (c *Config) once() bool { return c.LANs && c.Inputs[0] == c.Inputs[1] }
+func (c *config) once() bool { return c.LANs && c.Inputs[0] == c.Inputs[1] }
 
 // countRemoved counts the packets of the inputs that are of no side. An input that both
 // sides read has each packet once.
-func (r *runner) countRemoved(s *Summary) {
+func (r *runner) countRemoved(s *summary) {
 	a, b := r.inputs[0], r.inputs[1]
 	if s.Filtered = a.Filtered(); !r.cfg.once() {
 		s.Filtered += b.Filtered()
@@ -45,7 +45,7 @@ func (r *runner) countRemoved(s *Summary) {
 }
 
 // lanOf names the path of a side.
-func (c *Config) lanOf(side int) string {
+func (c *config) lanOf(side int) string {
 	if !c.LANs {
 		return ""
 	}

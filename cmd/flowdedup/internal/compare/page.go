@@ -12,21 +12,21 @@ import (
 )
 
 // newPage returns the summary as a page.
-func newPage(s *Summary, of cli.Origin) *page.Page {
+func newPage(s *summary, of cli.Origin) *page.Page {
 	p := &page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	for _, side := range []struct {
 		name string
-		*Side
+		*side
 		only uint64
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
-		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.Side, of.Name(side.Input)), show.Count(side.Side.Packets)))
-		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.Side.Packets), 3),
-			show.Also(show.Note{Count: side.Side.Outside, What: "from before or after the other side"})))
-		if notes := sideNotes(side.Side); notes != "" {
+		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.side, of.Name(side.Input)), show.Count(side.side.Packets)))
+		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.side.Packets), 3),
+			show.Also(show.Note{Count: side.side.Outside, What: "from before or after the other side"})))
+		if notes := sideNotes(side.side); notes != "" {
 			fact("noticed in "+side.name, notes)
 		}
-		if text := show.NotOpened(side.Side.Unopened, side.Side.Packets); text != "" {
+		if text := show.NotOpened(side.side.Unopened, side.side.Packets); text != "" {
 			fact("not opened in "+side.name, text)
 		}
 	}
@@ -51,7 +51,7 @@ func newPage(s *Summary, of cli.Origin) *page.Page {
 }
 
 // delaysSection shows how much delays vary.
-func delaysSection(s *Summary) page.Section {
+func delaysSection(s *summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
 		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)}, Numbers: show.DelayTable("packets", s.Delays),
@@ -64,7 +64,7 @@ func delaysSection(s *Summary) page.Section {
 }
 
 // lossSection shows the packets that one side lacks, by protocol.
-func lossSection(s *Summary) page.Section {
+func lossSection(s *summary) page.Section {
 	bars := page.Bars{Title: "Packets in only one capture"}
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]

@@ -17,8 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Config configures a run. The caller has checked everything in it.
-type Config struct {
+// config configures a run. The caller has checked everything in it.
+type config struct {
 	Inputs [2]string // A and B
 	// LANs takes for A the packets of the first path of a redundant network, such as LAN A of
 	// PRP, and for B the packets of the second one. Both inputs may be one file then.
@@ -34,17 +34,17 @@ type Config struct {
 }
 
 // workersOf returns the workers of each side.
-func workersOf(cfg *Config) int { return (cfg.Workers + 1) / 2 }
+func workersOf(cfg *config) int { return (cfg.Workers + 1) / 2 }
 
-// Run compares the inputs. The summary is valid with every error; it has no verdict if the
+// run compares the inputs. The summary is valid with every error; it has no verdict if the
 // inputs were not compared. Errors come from input.Stream and sink.Set. A damaged input is
 // compared up to the damage.
-func Run(ctx context.Context, cfg *Config) (Summary, error) {
+func run(ctx context.Context, cfg *config) (summary, error) {
 	begin := time.Now()
 	r := &runner{cfg: cfg}
 	defer r.close()
 	if err := r.open(ctx); err != nil {
-		return Summary{}, errors.Join(err, r.discard())
+		return summary{}, errors.Join(err, r.discard())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	err := r.search(ctx, c)
 	if err != nil {
 		cancel()
-		return Summary{}, errors.Join(r.end(err), r.discard())
+		return summary{}, errors.Join(r.end(err), r.discard())
 	}
 	err = c.Run(r.written())
 	cancel() // no more is read if an output failed
@@ -67,14 +67,14 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	}
 	r.countRemoved(&s)
 	if cfg.LANs && s.A.Packets+s.B.Packets == 0 && err == nil {
-		err = ErrNoLAN
+		err = errNoLAN
 	}
 	return s, errors.Join(err, r.complete(err, &s))
 }
 
 // runner has the open resources of a run.
 type runner struct {
-	cfg     *Config
+	cfg     *config
 	inputs  [2]*input.Stream
 	feeds   [2]*feed
 	outputs [2]*sink.Set // nil for none
@@ -179,7 +179,7 @@ func (r *runner) end(err error) error {
 
 // complete completes the outputs. After an unclean end existing files stay as they were,
 // and if nothing was read there is nothing to keep.
-func (r *runner) complete(err error, s *Summary) error {
+func (r *runner) complete(err error, s *summary) error {
 	end := (*sink.Set).Commit
 	switch {
 	case s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil:

@@ -13,15 +13,15 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Summary is the answer of "flowdedup compare --json".
-type Summary struct {
+// summary is the answer of "flowdedup compare --json".
+type summary struct {
 	version.Heading
 	Verdict string `json:"verdict"`
 	Same    bool   `json:"same"`
 	compare.Counts
 	Reordered uint64 `json:"reordered"`
-	A         Side   `json:"a"`
-	B         Side   `json:"b"`
+	A         side   `json:"a"`
+	B         side   `json:"b"`
 
 	// The fields below are null if unknown.
 	OffsetNS   *int64         `json:"offset_ns"`
@@ -42,7 +42,7 @@ type Summary struct {
 	Identity      string        `json:"identity"`
 	IdentityBytes int           `json:"identity_bytes"`
 	Filtered      uint64        `json:"filtered"`
-	Unpathed      uint64        `json:"unpathed"` // with Config.LANs, on no path, or on the path of another input
+	Unpathed      uint64        `json:"unpathed"` // with config.LANs, on no path, or on the path of another input
 	EvictedLive   uint64        `json:"evicted_live"`
 	MemoryBytes   int           `json:"memory_bytes"`
 	Damaged       bool          `json:"damaged"`
@@ -50,15 +50,15 @@ type Summary struct {
 	Rate          float64       `json:"packets_per_second"` // of both inputs
 }
 
-// Side counts the packets of an input.
-type Side struct {
+// side counts the packets of an input.
+type side struct {
 	Input string `json:"input"`
-	LAN   string `json:"lan,omitempty"` // A or B, with Config.LANs
+	LAN   string `json:"lan,omitempty"` // A or B, with config.LANs
 	compare.Side
 }
 
-func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
-	s := Summary{
+func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
+	s := summary{
 		Heading: version.HeadingOf("compare"),
 		Same:    r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
 		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
@@ -66,8 +66,8 @@ func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 		EvictedLive: r.Forgotten, DelayError: traits.RelativeError, MemoryBytes: r.MemoryBytes, Took: took,
 		Rate: float64(r.Sides[0].Packets+r.Sides[1].Packets) / took.Seconds(),
 	}
-	for i, to := range []*Side{&s.A, &s.B} {
-		*to = Side{Input: cfg.Inputs[i], LAN: cfg.lanOf(i), Side: r.Sides[i]}
+	for i, to := range []*side{&s.A, &s.B} {
+		*to = side{Input: cfg.Inputs[i], LAN: cfg.lanOf(i), Side: r.Sides[i]}
 	}
 	if r.Found {
 		offset := r.Offset.Nanoseconds()
@@ -83,7 +83,7 @@ func newSummary(cfg *Config, r *compare.Report, took time.Duration) Summary {
 }
 
 // verdict says in one sentence how the sides differ.
-func verdict(s *Summary) string {
+func verdict(s *summary) string {
 	switch {
 	case s.A.Packets+s.B.Packets == 0:
 		return "both are empty"

@@ -13,10 +13,10 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
+func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, columns int, s *Summary) error {
+func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
 	compareSide(t, "A", &s.A, s.OnlyA)
@@ -39,7 +39,7 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 }
 
 // compareSide describes the packets of a side.
-func compareSide(t *show.Text, name string, s *Side, only uint64) {
+func compareSide(t *show.Text, name string, s *side, only uint64) {
 	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them only in %s%s\n", name, sideName(s, s.Input), show.Count(s.Packets), show.Count(only), name,
 		show.Also(show.Note{Count: s.Outside, What: "of these before or after the other capture"}))
 	if notes := sideNotes(s); notes != "" {
@@ -51,7 +51,7 @@ func compareSide(t *show.Text, name string, s *Side, only uint64) {
 }
 
 // sideName names a side by its input, and its LAN.
-func sideName(s *Side, input string) string {
+func sideName(s *side, input string) string {
 	if s.LAN != "" {
 		return show.Printable(input) + ", LAN " + s.LAN
 	}
@@ -59,7 +59,7 @@ func sideName(s *Side, input string) string {
 }
 
 // sideNotes describes anomalies of an input.
-func sideNotes(s *Side) string {
+func sideNotes(s *side) string {
 	return show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"}, show.Note{Count: s.Truncated, What: "truncated"},
 		show.Note{Count: s.Disorder, What: "out of order"}, show.Note{Count: s.NoTime, What: "without a timestamp"},
@@ -68,7 +68,7 @@ func sideNotes(s *Side) string {
 }
 
 // offsetText describes the offset of the clocks.
-func offsetText(s *Summary) string {
+func offsetText(s *summary) string {
 	if s.OffsetNS == nil {
 		return "unknown"
 	}
@@ -76,7 +76,7 @@ func offsetText(s *Summary) string {
 }
 
 // driftText says how fast they drift.
-func driftText(s *Summary) string {
+func driftText(s *summary) string {
 	if s.DriftPPM == nil {
 		return "unknown: too few packets in both, or too short a time"
 	}
@@ -84,7 +84,7 @@ func driftText(s *Summary) string {
 }
 
 // comparedText describes how packets were compared.
-func comparedText(s *Summary) string {
+func comparedText(s *summary) string {
 	bytes := ""
 	if s.IdentityBytes > 0 {
 		bytes = fmt.Sprintf(", the first %d bytes", s.IdentityBytes)
@@ -93,7 +93,7 @@ func comparedText(s *Summary) string {
 }
 
 // delayTable shows the delays.
-func delayTable(t *show.Text, s *Summary) {
+func delayTable(t *show.Text, s *summary) {
 	d := s.DelayNS
 	if d == nil {
 		return
@@ -139,7 +139,7 @@ var protocolColumns = []show.Column{{Name: "protocol", Left: true}, {Name: "both
 
 // protocolsByLoss lists the protocols, by the number of packets that only one side has, the
 // most first.
-func protocolsByLoss(s *Summary) []string {
+func protocolsByLoss(s *summary) []string {
 	order := map[string]uint64{}
 	for name, c := range s.Protocols {
 		order[name] = c.OnlyA + c.OnlyB
@@ -147,7 +147,7 @@ func protocolsByLoss(s *Summary) []string {
 	return show.Largest(order)
 }
 
-func protocolRows(s *Summary) (rows [][]string) {
+func protocolRows(s *summary) (rows [][]string) {
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]
 		rows = append(rows, []string{name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB)})
@@ -155,7 +155,7 @@ func protocolRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func protocolTable(t *show.Text, s *Summary) {
+func protocolTable(t *show.Text, s *summary) {
 	if len(s.Protocols) > 0 {
 		t.Table(protocolColumns, protocolRows(s))
 	}
@@ -163,7 +163,7 @@ func protocolTable(t *show.Text, s *Summary) {
 
 var conversationColumns = []show.Column{{Name: "conversation", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}, {Name: "reordered"}}
 
-func conversationRows(s *Summary) (rows [][]string) {
+func conversationRows(s *summary) (rows [][]string) {
 	for i := range s.Conversations {
 		c := &s.Conversations[i]
 		rows = append(rows, []string{c.Name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB), show.Count(c.Reordered)})
@@ -171,7 +171,7 @@ func conversationRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func conversationTable(t *show.Text, s *Summary) {
+func conversationTable(t *show.Text, s *summary) {
 	if len(s.Conversations) == 0 {
 		return
 	}

@@ -236,21 +236,21 @@ func (f *flags) lost(err error) error {
 
 // write writes the page, unless there is nothing to say.
 func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
-	if untold(s, err) {
+	if hasNoResult(s, err) {
 		return file.Discard()
 	}
 	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of, f.output != "") })
 }
 
-// untold reports that a run read nothing, or could not write its packets.
-func untold(s *Summary, err error) bool {
+// hasNoResult reports that a run read nothing, or could not write its packets.
+func hasNoResult(s *Summary, err error) bool {
 	nothingRead := s.PacketsIn+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 	return s.Method == "" || nothingRead || errors.Is(err, sink.ErrOutput)
 }
 
 // print writes the summary to the stream that gets no packets.
 func (f *flags) print(e *cli.Env, s *Summary, err error) error {
-	if untold(s, err) {
+	if hasNoResult(s, err) {
 		return nil
 	}
 	NoticeTunnels(e, s)

@@ -46,7 +46,7 @@ func (f *CompareFlags) Check(cmd *cobra.Command, c *cli.Common) error {
 		return cli.Usage(err)
 	}
 	cfg := f.Config(cmd, c)
-	if err := cfg.CheckMethod(); err != nil {
+	if err := cfg.checkMethod(); err != nil {
 		return cli.Usagef("--method %s: %w", c.Method, err)
 	}
 	return nil

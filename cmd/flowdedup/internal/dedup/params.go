@@ -13,9 +13,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// CheckMethod returns an error if the method does not fit its parameters, the window or the
+// checkMethod returns an error if the method does not fit its parameters, the window or the
 // false positive rate. Errors about values wrap the engine's.
-func (c *Config) CheckMethod() error {
+func (c *Config) checkMethod() error {
 	known := method.ParamNames(c.Method)
 	for _, name := range c.Params.Names() {
 		switch {

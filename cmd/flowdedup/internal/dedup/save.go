@@ -20,8 +20,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// ErrNoSnapshot is returned for a filter that cannot be saved.
-var ErrNoSnapshot = errors.New("this method cannot be saved")
+// errNoSnapshot is returned for a filter that cannot be saved.
+var errNoSnapshot = errors.New("this method cannot be saved")
 
 // SavedStats are the counts of a run, for the run that resumes it.
 type SavedStats struct {
@@ -44,13 +44,13 @@ func (c *Config) label() string {
 }
 
 // Save writes the filter of d for Resume, and returns the counts. It must not be called while
-// a batch is judged. Errors come from w, or are ErrNoSnapshot.
+// a batch is judged. Errors come from w, or are errNoSnapshot.
 func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
 	f, ok := d.Filter().(interface {
 		Snapshot(w io.Writer, secret secret.Secret, label string) error
 	})
 	if !ok {
-		return SavedStats{}, ErrNoSnapshot
+		return SavedStats{}, errNoSnapshot
 	}
 	stats := d.Stats()
 	return SavedStats{

@@ -44,7 +44,7 @@ func TestOneFamily(t *testing.T) {
 		names = append(names, name)
 	}
 	got := map[string]uint64{}
-	err := Merge(context.Background(), &MergeConfig{
+	err := merge(context.Background(), &mergeConfig{
 		Files: names,
 		Rows: func(rows []count.Row) error {
 			for _, r := range rows {
@@ -52,7 +52,7 @@ func TestOneFamily(t *testing.T) {
 			}
 			return nil
 		},
-		Overlap: func(o *Overlap) error {
+		Overlap: func(o *overlap) error {
 			if len(o.Distinct) != 2 || len(o.Only) != 2 || len(o.Both) != 2 || len(o.Both[0]) != 2 {
 				return fmt.Errorf("%s %s: %d sensors, %d only, %d both", o.Of, o.Family, len(o.Distinct), len(o.Only), len(o.Both))
 			}

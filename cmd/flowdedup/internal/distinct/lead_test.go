@@ -36,7 +36,7 @@ func TestLead(t *testing.T) {
 	} {
 		p := &countsPage{}
 		for _, r := range c.rows {
-			if err := p.Rows([]count.Row{r}); err != nil {
+			if err := p.addRows([]count.Row{r}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -18,16 +18,16 @@ type jsonLines struct{ *count.Lines }
 
 func newJSONLines(w io.Writer) *jsonLines { return &jsonLines{count.NewLines(w, "distinct")} }
 
-// Sighting writes a first sighting.
-func (d *jsonLines) Sighting(s *count.Sighting) error { return d.Encode(s) }
+// sighting writes a first sighting.
+func (d *jsonLines) sighting(s *count.Sighting) error { return d.Encode(s) }
 
-// WithoutPorts writes how many packets are in flows whose ports were not captured.
-func (d *jsonLines) WithoutPorts(n uint64) error {
+// withoutPorts writes how many packets are in flows whose ports were not captured.
+func (d *jsonLines) withoutPorts(n uint64) error {
 	return d.Encode(&portsLine{d.Heading, "without_ports", n})
 }
 
-// Overlap writes a line for each sensor, and one for each two.
-func (d *jsonLines) Overlap(o *Overlap) error {
+// overlap writes a line for each sensor, and one for each two.
+func (d *jsonLines) overlap(o *overlap) error {
 	for a, name := range o.Names {
 		own, only := o.Distinct[a], o.Only[a]
 		err := d.Encode(&sensorLine{
@@ -120,8 +120,8 @@ func newCSVLines(w io.Writer, more moreColumns) (*csvLines, error) {
 	return d, d.w.WriteAll([][]string{head})
 }
 
-// Rows writes the counts of a window that closed.
-func (d *csvLines) Rows(rows []count.Row) error {
+// writeRows writes the counts of a window that closed.
+func (d *csvLines) writeRows(rows []count.Row) error {
 	records := make([][]string, len(rows))
 	for i := range rows {
 		records[i] = d.record(&rows[i])

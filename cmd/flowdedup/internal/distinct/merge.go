@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// MergeConfig configures a merge.
-type MergeConfig struct {
+// mergeConfig configures a merge.
+type mergeConfig struct {
 	Files []string // that were saved, by any number of sensors
 	// Total has Rows get the union of all windows at the end.
 	Total bool
@@ -26,14 +26,14 @@ type MergeConfig struct {
 	// Rows gets the counts of each window, and Overlap how the sensors overlap in it: for
 	// each key and family. Overlap may be nil.
 	Rows    func([]count.Row) error
-	Overlap func(*Overlap) error
+	Overlap func(*overlap) error
 	// Progress, if not nil, is called now and then with the bytes read and the bytes of all
 	// files.
 	Progress func(done, total int64)
 }
 
-// Overlap says how the sensors of a window overlap in one key and family.
-type Overlap struct {
+// overlap says how the sensors of a window overlap in one key and family.
+type overlap struct {
 	WindowStart, WindowEnd *string
 	Of, Family             string
 	Names                  []string // of the sensors
@@ -43,15 +43,15 @@ type Overlap struct {
 	Both           [][]sketch.Estimate
 }
 
-// ErrDiffer is wrapped by errors about files that do not merge.
-var ErrDiffer = errors.New("files that do not merge")
+// errDiffer is wrapped by errors about files that do not merge.
+var errDiffer = errors.New("files that do not merge")
 
 // maxTotalParts bounds the memory of a total: 128 KiB for each part.
 const maxTotalParts = 1500
 
 // merger unites files.
 type merger struct {
-	cfg      *MergeConfig
+	cfg      *mergeConfig
 	ctx      context.Context
 	files    []*countfile.File
 	sensors  []string
@@ -61,10 +61,10 @@ type merger struct {
 	zone     *time.Location
 }
 
-// Merge unites the windows of saved files. Memory does not depend on how many elements they
-// have. Errors wrap countfile.ErrInvalid or ErrDiffer, or come from opening and reading files,
+// merge unites the windows of saved files. Memory does not depend on how many elements they
+// have. Errors wrap countfile.ErrInvalid or errDiffer, or come from opening and reading files,
 // from ctx, or from emitting rows.
-func Merge(ctx context.Context, cfg *MergeConfig) (err error) {
+func merge(ctx context.Context, cfg *mergeConfig) (err error) {
 	m := &merger{cfg: cfg, ctx: ctx}
 	for _, name := range cfg.Files {
 		file, err := os.Open(name)
@@ -124,7 +124,7 @@ func (m *merger) add(name string, file *os.File) error {
 	}
 	if len(m.files) > 0 {
 		if err := countfile.Differ(m.files[0], f); err != nil {
-			return fmt.Errorf("%w: %w", ErrDiffer, err)
+			return fmt.Errorf("%w: %w", errDiffer, err)
 		}
 	}
 	m.files = append(m.files, f)
@@ -178,7 +178,7 @@ func (m *merger) zoneOf() *time.Location {
 func (m *merger) emit(kind string, w *countfile.Joint) error {
 	sensors := m.present(w)
 	var rows []count.Row
-	var overlaps []*Overlap
+	var overlaps []*overlap
 	var v4 countfile.Merged // of the key whose other family follows
 	v4Key := ""
 	for _, s := range w.Series {
@@ -225,9 +225,9 @@ func (m *merger) row(kind string, w *countfile.Joint, key, family string, one *c
 	return row
 }
 
-func (m *merger) overlap(w *countfile.Joint, key, family string, one *countfile.Merged) *Overlap {
+func (m *merger) overlap(w *countfile.Joint, key, family string, one *countfile.Merged) *overlap {
 	row := m.row("", w, key, family, one, nil)
-	return &Overlap{
+	return &overlap{
 		WindowStart: row.WindowStart, WindowEnd: row.WindowEnd, Of: key, Family: family, Names: m.sensors,
 		Distinct: one.Sensors, Only: one.Only, Both: one.Both,
 	}

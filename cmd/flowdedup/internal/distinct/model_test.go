@@ -254,11 +254,11 @@ func (m *slidingModel) counts(stream []clitest.Record) map[cell]tally {
 			continue
 		}
 		// A row is written when the first packet of a later slide comes.
-		told := slices.IndexFunc(stream, func(p clitest.Record) bool { return p.Time >= end })
-		if told < 0 {
-			told = len(stream)
+		ended := slices.IndexFunc(stream, func(p clitest.Record) bool { return p.Time >= end })
+		if ended < 0 {
+			ended = len(stream)
 		}
-		m.add(out, end, stream[:told])
+		m.add(out, end, stream[:ended])
 	}
 	return out
 }

@@ -78,13 +78,13 @@ func (o *outputs) rows(rows []count.Row) error {
 		errs = append(errs, o.json.Rows(rows))
 	}
 	if o.table != nil {
-		errs = append(errs, o.table.Rows(rows))
+		errs = append(errs, o.table.writeRows(rows))
 	}
 	if o.csv != nil {
-		errs = append(errs, o.csv.Rows(rows))
+		errs = append(errs, o.csv.writeRows(rows))
 	}
 	if o.page != nil {
-		errs = append(errs, o.page.Rows(rows))
+		errs = append(errs, o.page.addRows(rows))
 	}
 	return errors.Join(append(errs, o.out.Flush())...)
 }
@@ -94,15 +94,15 @@ func (o *outputs) withoutPorts(n uint64) error {
 	if o.json == nil {
 		return nil
 	}
-	return o.json.WithoutPorts(n)
+	return o.json.withoutPorts(n)
 }
 
 func (o *outputs) sighting(s *count.Sighting) error {
 	switch {
 	case o.json != nil:
-		return o.json.Sighting(s)
+		return o.json.sighting(s)
 	case o.table != nil:
-		return o.table.Sighting(s)
+		return o.table.sighting(s)
 	}
 	return sightingText(o.out, s)
 }
@@ -112,7 +112,7 @@ func (o *outputs) sighting(s *count.Sighting) error {
 func (o *outputs) close(clean, read bool, filtered uint64) error {
 	var err error
 	if o.table != nil && (clean || read) {
-		err = o.table.Close(filtered, o.withoutIP)
+		err = o.table.close(filtered, o.withoutIP)
 	}
 	if o.saved != nil {
 		err = errors.Join(err, o.saved.Close(clean, read))

@@ -57,8 +57,8 @@ var families = []string{"all", "ipv4", "ipv6"}
 
 var familyNames = map[string]string{"all": "all", "ipv4": "IPv4", "ipv6": "IPv6"}
 
-// Rows takes the counts of a window that closed.
-func (p *countsPage) Rows(rows []count.Row) error {
+// addRows takes the counts of a window that closed.
+func (p *countsPage) addRows(rows []count.Row) error {
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].Of == rows[0].Of && rows[n].Kind == rows[0].Kind {

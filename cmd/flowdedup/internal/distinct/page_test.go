@@ -36,7 +36,7 @@ func TestDistinctPageLong(t *testing.T) {
 				})
 			}
 		}
-		if err := p.Rows(rows); err != nil {
+		if err := p.addRows(rows); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,30 +77,30 @@ func (f *flags) runMerge(cmd *cobra.Command, e *cli.Env, names []string) error {
 	defer bar.Close()
 	progress := func(done, total int64) { bar.Update(done, total, 0) }
 	rows := 0
-	cfg := MergeConfig{Files: names, Total: f.total, Save: f.save.To, Sensor: f.save.Sensor, Progress: progress, Rows: func(all []count.Row) error {
+	cfg := mergeConfig{Files: names, Total: f.total, Save: f.save.To, Sensor: f.save.Sensor, Progress: progress, Rows: func(all []count.Row) error {
 		rows += len(all)
 		return out.rows(all)
 	}}
 	if f.overlap {
 		cfg.Overlap = out.overlap
 	}
-	err = Merge(cmd.Context(), &cfg)
+	err = merge(cmd.Context(), &cfg)
 	bar.Close()
 	closed := out.close(err == nil, rows > 0, 0)
-	if errors.Is(err, ErrDiffer) {
+	if errors.Is(err, errDiffer) {
 		err = cli.Usage(err)
 	}
 	return errors.Join(err, f.lost(err), closed)
 }
 
 // overlap writes how sensors overlap to standard output.
-func (o *outputs) overlap(one *Overlap) error {
+func (o *outputs) overlap(one *overlap) error {
 	var err error
 	switch {
 	case o.json != nil:
-		err = o.json.Overlap(one)
+		err = o.json.overlap(one)
 	case o.table != nil:
-		err = o.table.Overlap(one)
+		err = o.table.overlap(one)
 	}
 	return errors.Join(err, o.out.Flush())
 }

@@ -71,8 +71,8 @@ func newTextTable(w io.Writer, terminal int, more moreColumns) *textTable {
 // tableLine holds the cells of a line.
 type tableLine []string
 
-// Rows writes the counts of a window that closed.
-func (d *textTable) Rows(rows []count.Row) error {
+// writeRows writes the counts of a window that closed.
+func (d *textTable) writeRows(rows []count.Row) error {
 	var lines []tableLine
 	missing := ""
 	for len(rows) > 0 {
@@ -103,15 +103,15 @@ func (d *textTable) Rows(rows []count.Row) error {
 	return err
 }
 
-// Sighting writes a first sighting on a line outside of the table.
-func (d *textTable) Sighting(s *count.Sighting) error {
+// sighting writes a first sighting on a line outside of the table.
+func (d *textTable) sighting(s *count.Sighting) error {
 	d.open = false
 	return sightingText(d.out, s)
 }
 
-// Close ends the table, and says how many packets the filter removed, and how many are in no row
+// close ends the table, and says how many packets the filter removed, and how many are in no row
 // of addresses.
-func (d *textTable) Close(filtered, withoutIP uint64) error {
+func (d *textTable) close(filtered, withoutIP uint64) error {
 	var text strings.Builder
 	if !d.rows {
 		text.WriteString("no packets\n")
@@ -147,10 +147,10 @@ func (d *textTable) notes(text *strings.Builder) {
 	}
 }
 
-// Overlap writes a table of the sensors outside of the table, for all families of a key
+// overlap writes a table of the sensors outside of the table, for all families of a key
 // together: how many elements each has, how many only that one has, and which share of its
 // elements each other one has, too.
-func (d *textTable) Overlap(o *Overlap) error {
+func (d *textTable) overlap(o *overlap) error {
 	if o.Family != "all" {
 		return nil
 	}

@@ -51,35 +51,35 @@ func TestTableStreams(t *testing.T) {
 		do   func() error
 		want string
 	}{
-		{func() error { return table.Rows(rowsOf("06", 8)) }, `
+		{func() error { return table.writeRows(rowsOf("06", 8)) }, `
 window from           of      IPv4     IPv6      all  packets
 2026-11-21 06:00 UTC  src        8        0     8 ±1       12
                       mac                          2       13
 `},
-		{func() error { return table.Rows(rowsOf("07", 3)) }, `
+		{func() error { return table.writeRows(rowsOf("07", 3)) }, `
 2026-11-21 07:00 UTC  src        3        0     3 ±1       12
                       mac                          2       13
 `},
-		{func() error { return table.Sighting(&count.Sighting{Of: "src", Value: "10.0.0.1", FirstSeen: &at}) }, `
+		{func() error { return table.sighting(&count.Sighting{Of: "src", Value: "10.0.0.1", FirstSeen: &at}) }, `
 2026-11-21T07:00:00.000000001Z	src	10.0.0.1
 `},
-		{func() error { return table.Rows(cut(rowsOf("08", 4))) }, `
+		{func() error { return table.writeRows(cut(rowsOf("08", 4))) }, `
 
 window from             of      IPv4     IPv6      all  packets
 2026-11-21 08:00 UTC *  src        4        0     4 ±1       12
                         mac                          2       13
 `},
-		{func() error { return table.Rows(rowsOf("09", 1000000)) }, `
+		{func() error { return table.writeRows(rowsOf("09", 1000000)) }, `
 
 window from             of        IPv4     IPv6           all  packets
 2026-11-21 09:00 UTC    src  1,000,000        0  1,000,000 ±1       12
                         mac                                 2       13
 `},
-		{func() error { return table.Rows(rowsOf("", 4)) }, `
+		{func() error { return table.writeRows(rowsOf("", 4)) }, `
 without a timestamp     src          4        0          4 ±1       12
                         mac                                 2       13
 `},
-		{func() error { return table.Close(1234, 8) }, `
+		{func() error { return table.close(1234, 8) }, `
 * a part of the window: the input begins at 2026-11-21 08:20:00 UTC and ends at 2026-11-21 08:40:00 UTC
 1,234 packets filtered out
 8 packets without IP, in no row of addresses
@@ -101,7 +101,7 @@ func TestNarrowTable(t *testing.T) {
 	for i := range rows {
 		rows[i].RowSensors = &count.RowSensors{Sensors: "1/3", Missing: []string{"roof", "a-sensor-with-a-long-name"}}
 	}
-	if err := errors.Join(table.Rows(rows), table.Close(0, 0)); err != nil {
+	if err := errors.Join(table.writeRows(rows), table.close(0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	want := `window from           of        all  sensors
@@ -118,7 +118,7 @@ too narrow for IPv4, IPv6, packets
 // TestEmptyTable says that there is nothing.
 func TestEmptyTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := newTextTable(&out, 0, moreColumns{}).Close(0, 0); err != nil || out.String() != "no packets\n" {
+	if err := newTextTable(&out, 0, moreColumns{}).close(0, 0); err != nil || out.String() != "no packets\n" {
 		t.Errorf("%v, %q", err, &out)
 	}
 }
@@ -131,6 +131,6 @@ func TestCSVStreams(t *testing.T) {
 		if err != nil || strings.Count(out.String(), "\n") != lines {
 			t.Errorf("want %d lines: %v\n%s", lines, err, &out)
 		}
-		err = csv.Rows(rowsOf("06", 5))
+		err = csv.writeRows(rowsOf("06", 5))
 	}
 }

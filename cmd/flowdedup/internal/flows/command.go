@@ -40,7 +40,7 @@ type flags struct {
 	mapping      text.Mapping
 	times        text.TimeLayout
 	inner        bool
-	policy       Policy
+	policy       policy
 	key          match.Key
 	points       match.PointKind
 	nat          bool
@@ -138,7 +138,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return fmt.Errorf("make a random key: %w", err)
 	}
 	e.Quiet.Store(f.quiet)
-	cfg := Config{
+	cfg := config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("flow-key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
 		Match: match.Config{
@@ -150,7 +150,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if f.listen.any() && !f.quiet {
 		cfg.Log = slog.New(monitor.Lines(e.Stderr))
 	}
-	if f.policy == Record {
+	if f.policy == byRecord {
 		cfg.Match.Pairs = &f.deltas
 	}
 	if f.boundary != "" {
@@ -170,13 +170,13 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return errors.Join(err, file.Discard())
 	}
 	defer end()
-	s, err := Run(cmd.Context(), &cfg)
+	s, err := run(cmd.Context(), &cfg)
 	f.warn(e, &s)
 	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(file, &s, err))
 }
 
 // writePage writes the page unless nothing was opened, or an output failed.
-func (f *flags) writePage(file cli.PageFile, s *Summary, err error) error {
+func (f *flags) writePage(file cli.PageFile, s *summary, err error) error {
 	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
 		return file.Discard()
 	}
@@ -197,7 +197,7 @@ func (f *flags) countMemory(given bool) int {
 }
 
 // openReports has keys counted, and the counts of each window appended to a file.
-func (f *flags) openReports(ctx context.Context, cfg *Config, memoryGiven bool) error {
+func (f *flags) openReports(ctx context.Context, cfg *config, memoryGiven bool) error {
 	if len(f.Of) == 0 {
 		return nil
 	}
@@ -209,13 +209,13 @@ func (f *flags) openReports(ctx context.Context, cfg *Config, memoryGiven bool) 
 	if memoryGiven {
 		cfg.Memory -= budget
 	}
-	cfg.Distinct = Distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: count.NewLines(to, "flows").Rows}
+	cfg.Distinct = distinct{Keys: f.Counted(), Calendar: f.Calendar(), Budget: budget, Rows: count.NewLines(to, "flows").Rows}
 	return nil
 }
 
 // show gives the status of the run to the service manager, if there is one, and serves it over
 // HTTP, if that was asked for. end ends both.
-func (f *flags) show(cfg *Config, of cli.Origin) (end func(), err error) {
+func (f *flags) show(cfg *config, of cli.Origin) (end func(), err error) {
 	notifier, err := monitor.NewNotifier()
 	if err != nil {
 		cfg.Log.Warn("cannot notify the service manager", "error", err)
@@ -233,12 +233,12 @@ func (f *flags) show(cfg *Config, of cli.Origin) (end func(), err error) {
 	if notifier == nil && server == nil {
 		return func() {}, nil
 	}
-	cfg.Status = func(s *Summary) {
+	cfg.Status = func(s *summary) {
 		if notifier != nil {
 			notifier.Report(s.status(), false)
 		}
 		if server != nil {
-			server.Update(s)
+			server.update(s)
 		}
 	}
 	return func() {
@@ -252,7 +252,7 @@ func (f *flags) show(cfg *Config, of cli.Origin) (end func(), err error) {
 }
 
 // readBoundary reads the interfaces of --boundary.
-func readBoundary(name string, cfg *Config) error {
+func readBoundary(name string, cfg *config) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func readBoundary(name string, cfg *Config) error {
 }
 
 // warn reports reasons to doubt the answer.
-func (f *flags) warn(e *cli.Env, s *Summary) {
+func (f *flags) warn(e *cli.Env, s *summary) {
 	if s.Sampled > 0 && f.boundary == "" {
 		e.Warn(fmt.Errorf("%d of %d records are of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
 	}
@@ -303,7 +303,7 @@ func (f *flags) warn(e *cli.Env, s *Summary) {
 }
 
 // print writes the summary to the stream that gets no records.
-func (f *flags) print(e *cli.Env, s *Summary, err error) error {
+func (f *flags) print(e *cli.Env, s *summary, err error) error {
 	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}

@@ -16,32 +16,32 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
 
-// Policy says how copies are treated.
-type Policy string
+// policy says how copies are treated.
+type policy string
 
 // The policies.
 const (
-	Owner  Policy = "owner"  // the first point that reports a flow owns it
-	Record Policy = "record" // records match one to one
-	Merge  Policy = "merge"  // as owner, and the kept record has the greatest counters
-	Mark   Policy = "mark"   // as owner, and copies stay, marked
+	byOwner  policy = "owner"  // the first point that reports a flow owns it
+	byRecord policy = "record" // records match one to one
+	merge    policy = "merge"  // as owner, and the kept record has the greatest counters
+	mark     policy = "mark"   // as owner, and copies stay, marked
 )
 
-// Policies returns the names of all policies.
-func Policies() []string {
-	return []string{string(Owner), string(Record), string(Merge), string(Mark)}
+// policies returns the names of all policies.
+func policies() []string {
+	return []string{string(byOwner), string(byRecord), string(merge), string(mark)}
 }
 
-// ParsePolicy reads the name of a policy.
-func ParsePolicy(s string) (Policy, error) {
-	if !slices.Contains(Policies(), s) {
-		return "", fmt.Errorf("must be one of %s", strings.Join(Policies(), ", "))
+// parsePolicy reads the name of a policy.
+func parsePolicy(s string) (policy, error) {
+	if !slices.Contains(policies(), s) {
+		return "", fmt.Errorf("must be one of %s", strings.Join(policies(), ", "))
 	}
-	return Policy(s), nil
+	return policy(s), nil
 }
 
-// Config configures a run. The caller has checked everything in it.
-type Config struct {
+// config configures a run. The caller has checked everything in it.
+type config struct {
 	Inputs []string
 	// Listen are the addresses that exporters send datagrams to. Streams are the addresses to
 	// which they send IPFIX over TCP, or from which it is fetched.
@@ -49,18 +49,18 @@ type Config struct {
 	Streams []pcapoverip.Address
 	// Sockets is how many sockets share an address of Listen.
 	Sockets int
-	Format  string // one of Formats
+	Format  string // one of formats
 	Map     text.Mapping
 	Times   text.TimeLayout // of text
 	Inner   bool            // sFlow's sampled packets are read inside their tunnels
 	Match   match.Config
-	// Memory bounds the memory for records, in bytes, without Distinct.Budget: see shares. It
+	// Memory bounds the memory for records, in bytes, without distinct.Budget: see shares. It
 	// takes the place of Match.Memory.
 	Memory int
 	// KeyGiven says that the user chose Match.Key. Otherwise it is biflow if an input reports
 	// both directions in one record.
 	KeyGiven bool
-	Policy   Policy
+	Policy   policy
 	// Window is for how long records wait for their copies before they are written.
 	Window time.Duration
 	Output string // "" for none
@@ -69,8 +69,8 @@ type Config struct {
 	// Relay is where messages go that were cut, "" for nowhere.
 	Relay    string
 	Spoof    bool
-	Distinct Distinct
-	// Inspect has Summary.Inspection say which policy fits.
+	Distinct distinct
+	// Inspect has summary.Inspection say which policy fits.
 	Inspect bool
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
@@ -78,18 +78,18 @@ type Config struct {
 	// BeginAnew sets a state aside that cannot be resumed.
 	BeginAnew bool
 	// Status gets the summary so far once a second; nil is none.
-	Status func(*Summary)
+	Status func(*summary)
 	Log    *slog.Logger
 }
 
 // live reports whether only a signal ends the run.
-func (c *Config) live() bool { return len(c.Listen)+len(c.Streams) > 0 }
+func (c *config) live() bool { return len(c.Listen)+len(c.Streams) > 0 }
 
-// shares are the parts of Config.Memory.
+// shares are the parts of config.Memory.
 type shares struct {
 	judge  int // flows and points
-	hold   int // records that wait to be written; with Config.Inspect the other judges
+	hold   int // records that wait to be written; with config.Inspect the other judges
 	reader int // memory for exporters and their messages
 }
 
-func (c *Config) shares() shares { return shares{c.Memory / 2, c.Memory / 4, c.Memory / 4} }
+func (c *config) shares() shares { return shares{c.Memory / 2, c.Memory / 4, c.Memory / 4} }

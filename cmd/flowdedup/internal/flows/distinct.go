@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
-// Distinct says which keys of records are counted, and in which windows.
-type Distinct struct {
+// distinct says which keys of records are counted, and in which windows.
+type distinct struct {
 	Keys     []keys.Config // none for no counts; not keys.MACs
 	Calendar calendar.Calendar
 	Budget   int // bytes of all windows together
@@ -49,7 +49,7 @@ const (
 // keyCounts are the distinct keys of windows. A record that spans windows counts in each that
 // it touches. Records come after their time, so several windows are open.
 type keyCounts struct {
-	cfg    *Distinct
+	cfg    *distinct
 	secret secret.Secret
 	v4, v6 *digest.AES
 	live   bool          // records come now
@@ -74,7 +74,7 @@ type window struct {
 	copies  []uint64 // bits of records that are copies
 }
 
-func newCounts(cfg *Distinct, s secret.Secret) *keyCounts {
+func newCounts(cfg *distinct, s secret.Secret) *keyCounts {
 	return &keyCounts{cfg: cfg, secret: s, grace: time.Hour, first: math.MaxInt64, last: math.MinInt64, v4: digest.NewAES(s.AESKey(secret.IPv4)), v6: digest.NewAES(s.AESKey(secret.IPv6))}
 }
 
@@ -204,7 +204,7 @@ func (c *keyCounts) bytes() int {
 	return all
 }
 
-func (d *Distinct) zone() *time.Location {
+func (d *distinct) zone() *time.Location {
 	if d.Calendar.Location == nil {
 		return time.UTC
 	}

@@ -28,10 +28,10 @@ func TestEndCounts(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	statuses := 0
-	cfg := &Config{
-		Listen: []netip.AddrPort{at}, Sockets: 2, Policy: Owner, Memory: 1 << 20, Log: slog.New(slog.DiscardHandler),
+	cfg := &config{
+		Listen: []netip.AddrPort{at}, Sockets: 2, Policy: byOwner, Memory: 1 << 20, Log: slog.New(slog.DiscardHandler),
 		// The run waits here while all is sent, and then is asked to end.
-		Status: func(*Summary) {
+		Status: func(*summary) {
 			if statuses++; statuses > 1 {
 				return
 			}

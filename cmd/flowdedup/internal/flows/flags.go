@@ -31,7 +31,7 @@ const (
 
 func (f *flags) register(cmd *cobra.Command) {
 	f.format = "auto"
-	f.policy = Owner
+	f.policy = byOwner
 	f.window = defaultFlowWindow
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
 	f.memory = defaultFlowMemory
@@ -40,11 +40,11 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			f.InputFlags.Flag(),
 			{Name: "listen", Group: cli.GroupInput, To: &f.listen, Words: []string{":2055", ":4739", ":6343", "tcp-listen://:4739"}, Help: "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated"},
-			{Name: "format", Group: cli.GroupInput, To: cli.NewParsed(&f.format, "auto", "format", cli.OneOf(Formats()...)), Words: Formats(), Help: "format of inputs: " + strings.Join(Formats(), ", ")},
+			{Name: "format", Group: cli.GroupInput, To: cli.NewParsed(&f.format, "auto", "format", cli.OneOf(formats()...)), Words: formats(), Help: "format of inputs: " + strings.Join(formats(), ", ")},
 			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), Help: "names of fields in text: src=client.ip,dst=server.ip,bytes=octets"},
 			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), Help: "format of times in text, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
 			{Name: "inner", Group: cli.GroupInput, To: &f.inner, Help: "take flows from inside the tunnels of packets that sFlow samples"},
-			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.policy, "owner", "policy", ParsePolicy), Words: Policies(), Help: "what becomes of copies: owner, record, merge, mark"},
+			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.policy, "owner", "policy", parsePolicy), Words: policies(), Help: "what becomes of copies: owner, record, merge, mark"},
 			{Name: "flow-key", Group: cli.GroupCompare, To: cli.NewParsed(&f.key, "flow", "key", match.ParseKey), Words: []string{"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, Help: "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos"},
 			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what makes a point: exporter, direction, interface, same (one exporter in several inputs)"},
 			{Name: "nat", Group: cli.GroupCompare, To: &f.nat, Help: "a record with translated addresses belongs to both flows"},

@@ -40,7 +40,7 @@ func FuzzLine(f *testing.F) {
 func FuzzState(f *testing.F) {
 	policies := []*match.Deltas{nil, {}}
 	newRunner := func(pairs *match.Deltas) *runner {
-		return &runner{cfg: &Config{Match: match.Config{Memory: 1 << 12, Pairs: pairs}, Log: slog.New(slog.DiscardHandler)}}
+		return &runner{cfg: &config{Match: match.Config{Memory: 1 << 12, Pairs: pairs}, Log: slog.New(slog.DiscardHandler)}}
 	}
 	for _, pairs := range policies {
 		r := newRunner(pairs)

@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
-// Inspection compares the results of other policies, and which one fits.
-type Inspection struct {
+// inspection compares the results of other policies, and which one fits.
+type inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
 	// Reversed are records that report the other direction of a flow, besides the copies.
@@ -21,7 +21,7 @@ type Inspection struct {
 	// Same are more copies if each input is a point of its own.
 	Same    uint64   `json:"same_exporter"`
 	Verdict string   `json:"verdict"`
-	Policy  Policy   `json:"recommended_policy,omitempty"` // "" for none
+	Policy  policy   `json:"recommended_policy,omitempty"` // "" for none
 	Because []string `json:"reasons"`
 	Command string   `json:"command,omitempty"`
 }
@@ -62,8 +62,8 @@ const (
 )
 
 // answer puts the findings into words.
-func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
-	a := &Inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
+func (i *inspector) answer(cfg *config, s *summary) *inspection {
+	a := &inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
 	if both := i.biflow.Counts().Copies; both > s.Copies {
 		a.Reversed = both - s.Copies
 	}
@@ -77,7 +77,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 		return a
 	case len(cfg.Inputs) > 1 && float64(a.Same) > fewCopies*float64(s.RecordsIn):
 		a.Verdict = fmt.Sprintf("%.1f %% of the records are of an exporter that is in another input, too: several collectors stored it", 100*float64(a.Same)/float64(s.RecordsIn))
-		a.Policy, a.Command = Owner, command(cfg, " --point same")
+		a.Policy, a.Command = byOwner, command(cfg, " --point same")
 		because("--point same makes each input a point of its own: what an exporter sent to several collectors counts once")
 		return a
 	case len(s.Points) == 1:
@@ -89,7 +89,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 	default:
 		a.Verdict = fmt.Sprintf("%.1f %% of the records report what another point reported before: traffic counts %.2f times",
 			100*float64(s.Copies)/float64(s.RecordsIn), float64(s.BytesIn)/max(1, float64(s.BytesIn-s.CopiedBytes)))
-		a.Policy, a.Command = Owner, command(cfg, "")
+		a.Policy, a.Command = byOwner, command(cfg, "")
 		because("owner needs no equal records, and follows flows that change their path")
 		if float64(a.OneToOne) >= mostOneToOne*float64(s.Copies) {
 			because("record would do as well: copies have the packets and bytes of their originals")
@@ -107,7 +107,7 @@ func (i *inspector) answer(cfg *Config, s *Summary) *Inspection {
 
 // command returns the command to run: on the same inputs, or between exporters and a
 // collector.
-func command(cfg *Config, flags string) string {
+func command(cfg *config, flags string) string {
 	if len(cfg.Inputs) == 0 {
 		return "flowdedup flows --listen :2055" + flags + " --to udp://COLLECTOR:2055"
 	}

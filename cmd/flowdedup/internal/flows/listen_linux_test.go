@@ -190,7 +190,7 @@ func TestFlowsSockets(t *testing.T) {
 // of a flow was kept, and who reported it first.
 func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 	t.Helper()
-	const exporters, told = 6, 60
+	const exporters, reported = 6, 60
 	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.ndjson")
 	r := clitest.NewProcess(t, "flows", "--listen", "127.0.0.1:"+port, "--json", "-w", out, "--http", "0")
 	r.Cmd.Env = append(r.Cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", sockets))
@@ -209,7 +209,7 @@ func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 	}
 	now := time.Now()
 	got, want = map[string]string{}, map[string]string{}
-	for flow := range told {
+	for flow := range reported {
 		message := ipfixMessage(1, now)
 		message[len(message)-45+3] = byte(flow) // of the source address
 		for n := range conns {
@@ -222,14 +222,14 @@ func toldFirst(t *testing.T, sockets int) (got, want map[string]string) {
 			}
 		}
 	}
-	waitForRecords(t, page, exporters*told)
+	waitForRecords(t, page, exporters*reported)
 	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	if code := r.Wait(); code != cli.ExitSignal+2 {
 		t.Fatalf("exit code %d: %s", code, r.Stderr.String())
 	}
-	if s := parseFlows(t, r.Stdout.String()); s.RecordsIn != exporters*told || s.Copies != (exporters-1)*told || len(s.Points) != exporters {
+	if s := parseFlows(t, r.Stdout.String()); s.RecordsIn != exporters*reported || s.Copies != (exporters-1)*reported || len(s.Points) != exporters {
 		t.Errorf("%d sockets: %+v", sockets, s)
 	}
 	for line := range strings.Lines(string(mustReadFile(t, out))) {

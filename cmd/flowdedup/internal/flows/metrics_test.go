@@ -44,17 +44,17 @@ func parsed(t *testing.T, text []byte) map[string]*dto.MetricFamily {
 }
 
 // wholeFlows is a sample of a run on flow records that does everything.
-func wholeFlows() *Summary {
-	return &Summary{
+func wholeFlows() *summary {
+	return &summary{
 		RecordsIn: 77, RecordsOut: 70, Copies: 7, BytesIn: 7700, CopiedBytes: 700, Unchecked: 1, Undecodable: 2, Other: 3, Untimed: 4, Foreign: 5,
-		Unread: []UnreadSummary{{Field: "bytes", Values: 6}}, Messages: 8, Waiting: 9, Lost: 10, Replayed: 11, Restarts: 12,
+		Unread: []unreadSummary{{Field: "bytes", Values: 6}}, Messages: 8, Waiting: 9, Lost: 10, Replayed: 11, Restarts: 12,
 		Reassembled: 13, Fragments: 14, Sampled: 15, Dropped: 16, Late: 17, MemoryBytes: 18, MemoryLimit: 24, Early: 25,
-		Points: []PointSummary{
+		Points: []pointSummary{
 			{Name: "192.0.2.1 domain 1", Records: 70, OffsetNS: 1500},
 			{Name: "b\"\n", Records: 7, Copies: 7},
 		},
 		ReceiverStats: &pcapoverip.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
-		Relayed:       &RelaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},
+		Relayed:       &relaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},
 		Failing:       []string{"state x: disk full"},
 		Took:          99500 * time.Millisecond,
 	}
@@ -83,5 +83,5 @@ func TestFlowMetrics(t *testing.T) {
 	if !slices.IsSortedFunc(all, func(a, b web.Metric[*flowStatus]) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("they are not sorted")
 	}
-	parsed(t, written(t, all, &flowStatus{Summary: new(Summary)}))
+	parsed(t, written(t, all, &flowStatus{summary: new(summary)}))
 }

@@ -13,8 +13,8 @@ import (
 // formatAuto detects the format of an input.
 const formatAuto = "auto"
 
-// Formats returns the names of the formats of inputs.
-func Formats() []string { return append([]string{formatAuto}, text.Formats()...) }
+// formats returns the names of the formats of inputs.
+func formats() []string { return append([]string{formatAuto}, text.Formats()...) }
 
 // isText reports whether an input that begins with head is text.
 func isText(head []byte) bool {
@@ -53,8 +53,8 @@ func (r *runner) noteUnread(before uint64) {
 	}
 }
 
-// UnreadSummary is a field of text of which values were there and could not be read.
-type UnreadSummary struct {
+// unreadSummary is a field of text of which values were there and could not be read.
+type unreadSummary struct {
 	Field   string `json:"field"` // as --map names it
 	Values  uint64 `json:"values"`
 	Example string `json:"example"`
@@ -63,12 +63,12 @@ type UnreadSummary struct {
 }
 
 // unreadOf adds up the unread values of several inputs.
-func unreadOf(all []text.Unread) []UnreadSummary {
-	sum := []UnreadSummary{}
+func unreadOf(all []text.Unread) []unreadSummary {
+	sum := []unreadSummary{}
 	for _, u := range all {
-		i := slices.IndexFunc(sum, func(s UnreadSummary) bool { return s.Field == u.Field })
+		i := slices.IndexFunc(sum, func(s unreadSummary) bool { return s.Field == u.Field })
 		if i < 0 {
-			sum = append(sum, UnreadSummary{Field: u.Field, Example: u.Example, Time: u.Part == records.PartTime})
+			sum = append(sum, unreadSummary{Field: u.Field, Example: u.Example, Time: u.Part == records.PartTime})
 			i = len(sum) - 1
 		}
 		sum[i].Values += u.Values

@@ -52,8 +52,8 @@ func isCSV(name string) bool {
 
 // openOutput opens the output of cfg. Lines of a live run are appended, as other programs read
 // them meanwhile.
-func openOutput(ctx context.Context, cfg *Config, n *names) (*output, error) {
-	o := &output{names: n, csv: cfg.CSV || isCSV(cfg.Output), merged: cfg.Policy == Merge}
+func openOutput(ctx context.Context, cfg *config, n *names) (*output, error) {
+	o := &output{names: n, csv: cfg.CSV || isCSV(cfg.Output), merged: cfg.Policy == merge}
 	if cfg.Rotate.Size > 0 || cfg.Rotate.Every > 0 {
 		return openRotation(cfg, o)
 	}
@@ -84,7 +84,7 @@ func openOutput(ctx context.Context, cfg *Config, n *names) (*output, error) {
 const clockLag = 2 * time.Second
 
 // openRotation prepares a series of files.
-func openRotation(cfg *Config, o *output) (_ *output, err error) {
+func openRotation(cfg *config, o *output) (_ *output, err error) {
 	opt := cfg.Rotate
 	opt.Warn = func(err error) { cfg.Log.Warn(cfg.Output, "error", err) }
 	opt.Completed = func(file string, lines uint64) { cfg.Log.Info("file complete", "file", file, "records", lines) }

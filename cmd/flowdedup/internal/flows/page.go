@@ -12,7 +12,7 @@ import (
 )
 
 // newPage returns the summary as a page.
-func newPage(s *Summary, of cli.Origin) *page.Page {
+func newPage(s *summary, of cli.Origin) *page.Page {
 	p := &page.Page{Title: "flowdedup flows", Lead: []string{flowLead(s)}}
 	if i := s.Inspection; i != nil {
 		p.Lead = []string{show.Sentence(i.Verdict), p.Lead[0]}
@@ -56,7 +56,7 @@ func newPage(s *Summary, of cli.Origin) *page.Page {
 }
 
 // flowLead says in a sentence what points report twice.
-func flowLead(s *Summary) string {
+func flowLead(s *summary) string {
 	if s.RecordsIn == 0 {
 		return "No record has come."
 	}

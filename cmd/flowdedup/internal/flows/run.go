@@ -21,18 +21,18 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// Run judges records until the inputs end or ctx is done. The summary is valid with every
+// run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
-func Run(ctx context.Context, cfg *Config) (Summary, error) {
+func run(ctx context.Context, cfg *config) (summary, error) {
 	return (&runner{cfg: cfg, begin: time.Now(), lastReads: lastReads}).run(ctx)
 }
 
-func (r *runner) run(ctx context.Context) (Summary, error) {
+func (r *runner) run(ctx context.Context) (summary, error) {
 	cfg := r.cfg
 	cfg.Match.Memory = cfg.shares().judge
 	defer r.closeInputs()
 	if err := r.open(ctx); err != nil {
-		return Summary{}, errors.Join(err, r.end(false))
+		return summary{}, errors.Join(err, r.end(false))
 	}
 	err := r.each(ctx)
 	if r.hold != nil && !errors.Is(err, sink.ErrOutput) {
@@ -53,7 +53,7 @@ func (r *runner) run(ctx context.Context) (Summary, error) {
 }
 
 // summary returns the summary so far.
-func (r *runner) summary() Summary {
+func (r *runner) summary() summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
 	s.Unread, s.Untimed = unreadOf(r.values), r.untimed
@@ -70,7 +70,7 @@ func (r *runner) summary() Summary {
 	}
 	if r.sender != nil {
 		sent := r.sender.Stats()
-		s.Relayed = &RelaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
+		s.Relayed = &relaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
 	}
 	if r.inspector != nil {
 		s.Inspection = r.inspector.answer(r.cfg, &s)
@@ -91,7 +91,7 @@ func (r *runner) summary() Summary {
 }
 
 // addPeers adds the peers of all addresses, and which of these accept no peers.
-func (r *runner) addPeers(s *Summary) {
+func (r *runner) addPeers(s *summary) {
 	for i, receiver := range r.receivers {
 		of := receiver.Stats()
 		if s.ReceiverStats == nil {
@@ -119,7 +119,7 @@ func (r *runner) tick(now time.Time) {
 
 // runner has the open resources of a run.
 type runner struct {
-	cfg      *Config
+	cfg      *config
 	begin    time.Time
 	statusAt time.Time // when the status was last reported
 	reader   records.Reader
@@ -132,7 +132,7 @@ type runner struct {
 	hold      *match.Hold // nil if nothing is written
 	output    *output
 	distinct  *keyCounts // nil without keys
-	inspector *inspector // nil without Config.Inspect
+	inspector *inspector // nil without config.Inspect
 	cutter    *relay.Cutter
 	sender    *relay.Sender
 	cut       []byte
@@ -146,7 +146,7 @@ type runner struct {
 	live        bool
 	damaged     atomic.Bool
 	sockets     []*mirror.Capture      // none for inputs
-	receivers   []*pcapoverip.Receiver // of Config.Streams
+	receivers   []*pcapoverip.Receiver // of config.Streams
 	unread      uint64                 // messages that had come at the end, and were not read
 	lastReads   time.Duration          // see the constant
 	until       time.Time              // when they are over, zero before the run was asked to end
@@ -193,7 +193,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.hold = match.NewHold(match.HoldConfig{
-		Window: r.cfg.Window, Merge: r.cfg.Policy == Merge, Mark: r.cfg.Policy == Mark, Memory: r.cfg.shares().hold, Emit: r.output.put,
+		Window: r.cfg.Window, Merge: r.cfg.Policy == merge, Mark: r.cfg.Policy == mark, Memory: r.cfg.shares().hold, Emit: r.output.put,
 	})
 	return nil
 }

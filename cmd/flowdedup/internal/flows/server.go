@@ -20,7 +20,7 @@ type server struct {
 	*web.Server
 
 	mu      sync.Mutex
-	last    *Summary // nil before the first
+	last    *summary // nil before the first
 	losses  monitor.Losses
 	updated time.Time
 }
@@ -36,18 +36,18 @@ func listen(addr string, of cli.Origin) (s *server, err error) {
 	metrics := flowMetrics()
 	s.Server, err = web.Listen(addr, web.Content{
 		Page: func(w io.Writer, paused bool) error {
-			summary := s.status().Summary
-			if summary == nil {
-				summary = new(Summary)
+			last := s.status().summary
+			if last == nil {
+				last = new(summary)
 			}
-			p := newPage(summary, of)
+			p := newPage(last, of)
 			p.Origin, p.Alerts = of.Now(), s.health().Reasons
 			p.Live = &page.Live{Every: flowPageEvery, Paused: paused, Paths: []string{"/metrics", "/healthz"}}
 			return p.Write(w)
 		},
 		Refresh: flowPageEvery, Health: s.health,
 		Metrics: func(w io.Writer) error {
-			if last := s.status(); last.Summary != nil {
+			if last := s.status(); last.summary != nil {
 				return web.WriteMetrics(w, metrics, last)
 			}
 			return nil
@@ -56,8 +56,8 @@ func listen(addr string, of cli.Origin) (s *server, err error) {
 	return s, err
 }
 
-// Update takes the summary so far. The caller must not change it afterwards.
-func (s *server) Update(summary *Summary) {
+// update takes the summary so far. The caller must not change it afterwards.
+func (s *server) update(summary *summary) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last, s.updated = summary, time.Now()
@@ -68,7 +68,7 @@ func (s *server) Update(summary *Summary) {
 
 // flowStatus is a summary, nil before the first, and when it was given.
 type flowStatus struct {
-	*Summary
+	*summary
 	now time.Time
 }
 

@@ -48,7 +48,7 @@ func TestFlowServer(t *testing.T) {
 	}
 	well := wholeFlows()
 	well.Failing, well.Relayed = nil, nil
-	s.Update(well)
+	s.update(well)
 	for path, link := range map[string]string{"/": ">Pause<", "/?paused": ">Resume<"} {
 		if code, body := get(path); code != 200 || !strings.Contains(body, "of 77 records") || !strings.Contains(body, link) {
 			t.Errorf("%s: %d %q", path, code, body)
@@ -73,7 +73,7 @@ func TestFlowServer(t *testing.T) {
 
 // TestStatus is what the service manager shows.
 func TestStatus(t *testing.T) {
-	s := Summary{RecordsIn: 1234, Copies: 5, Dropped: 6}
+	s := summary{RecordsIn: 1234, Copies: 5, Dropped: 6}
 	if got := s.status(); got != "1,234 records, 5 copies, 6 dropped" {
 		t.Errorf("%q", got)
 	}
@@ -91,7 +91,7 @@ func TestFlowHealth(t *testing.T) {
 		}
 		require("no status yet")
 		relay := func(failed uint64, failing ...string) {
-			s.Update(&Summary{Relayed: &RelaySummary{To: "udp://c:1", Failed: failed}, Failing: failing})
+			s.update(&summary{Relayed: &relaySummary{To: "udp://c:1", Failed: failed}, Failing: failing})
 		}
 		relay(0)
 		require()
@@ -111,6 +111,6 @@ func TestAttack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	f.Update(wholeFlows())
+	f.update(wholeFlows())
 	webtest.Attack(t, f.Addr(), "192.0.2.1 domain 1")
 }

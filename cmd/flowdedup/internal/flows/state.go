@@ -58,11 +58,11 @@ type state struct {
 	failed  string     // why it could not be saved the last time, or ""
 }
 
-// ErrState is wrapped by errors about the content of a state file.
-var ErrState = match.ErrState
+// errState is wrapped by errors about the content of a state file.
+var errState = match.ErrState
 
 // resume restores the state file, if there is one, and the secret. A file that does not fit is
-// set aside, if Config.BeginAnew says so.
+// set aside, if config.BeginAnew says so.
 func (r *runner) resume() error {
 	r.state = &state{name: r.cfg.State, every: r.cfg.StateEvery, last: time.Now()}
 	given := r.cfg.Match.Secret
@@ -70,7 +70,7 @@ func (r *runner) resume() error {
 	switch {
 	case err == nil:
 		return nil
-	case !errors.Is(err, ErrState):
+	case !errors.Is(err, errState):
 		return fmt.Errorf("--state: %w", err)
 	case !r.cfg.BeginAnew:
 		return fmt.Errorf("--state %s: %w; remove it, or give --state-mismatch begin, to begin anew", r.cfg.State, err)
@@ -88,7 +88,7 @@ func (r *runner) resume() error {
 	return err
 }
 
-// resumeFrom restores a state file, if it exists. Errors about its content wrap ErrState.
+// resumeFrom restores a state file, if it exists. Errors about its content wrap errState.
 func (r *runner) resumeFrom(name string) error {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (r *runner) resumeFrom(name string) error {
 	err = r.restore(bufio.NewReaderSize(file, 1<<20))
 	for _, doubt := range []error{export.ErrState, snapshot.ErrInvalid, engine.ErrMemory} {
 		if errors.Is(err, doubt) {
-			return fmt.Errorf("%w: %w", ErrState, err)
+			return fmt.Errorf("%w: %w", errState, err)
 		}
 	}
 	return err
@@ -115,7 +115,7 @@ func (r *runner) restore(in io.Reader) error {
 		return err
 	}
 	if len(h.Secret) != len(secret.Secret{}) {
-		return fmt.Errorf("%w: it is damaged", ErrState)
+		return fmt.Errorf("%w: it is damaged", errState)
 	}
 	r.cfg.Match.Secret = secret.Secret(h.Secret)
 	if r.judge, err = match.New(r.cfg.Match); err != nil {
@@ -134,27 +134,27 @@ func (r *runner) restore(in io.Reader) error {
 	return r.messages.Restore(bytes.NewReader(h.Templates))
 }
 
-// readHeader reads all before the flows. Errors about the content wrap ErrState.
+// readHeader reads all before the flows. Errors about the content wrap errState.
 func readHeader(in io.Reader) (*stateHeader, error) {
 	prefix := make([]byte, statePrefix)
 	if _, err := io.ReadFull(in, prefix); err != nil || string(prefix[:len(stateMagic)]) != stateMagic {
-		return nil, fmt.Errorf("%w: it is not a state of flows", ErrState)
+		return nil, fmt.Errorf("%w: it is not a state of flows", errState)
 	}
 	le := binary.LittleEndian
 	if version := le.Uint64(prefix[8:]); version != stateVersion {
-		return nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", ErrState, version, stateVersion)
+		return nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", errState, version, stateVersion)
 	}
 	var header bytes.Buffer
 	n := le.Uint64(prefix[16:])
 	if n > maxStateHeader {
-		return nil, fmt.Errorf("%w: it is damaged", ErrState)
+		return nil, fmt.Errorf("%w: it is damaged", errState)
 	}
 	if _, err := io.CopyN(&header, in, int64(n)); err != nil || sha256.Sum256(header.Bytes()) != [sha256.Size]byte(prefix[24:]) {
-		return nil, fmt.Errorf("%w: it is damaged", ErrState)
+		return nil, fmt.Errorf("%w: it is damaged", errState)
 	}
 	h := new(stateHeader)
 	if err := json.Unmarshal(header.Bytes(), h); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrState, err)
+		return nil, fmt.Errorf("%w: %w", errState, err)
 	}
 	return h, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-// Summary is the JSON of "flowdedup flows --json".
-type Summary struct {
+// summary is the JSON of "flowdedup flows --json".
+type summary struct {
 	version.Heading
 	RecordsIn   uint64 `json:"records_in"`
 	RecordsOut  uint64 `json:"records_out"`
@@ -22,8 +22,8 @@ type Summary struct {
 	Unchecked   uint64 `json:"unchecked"`
 	Undecodable uint64 `json:"undecodable"`
 	// Unread are values of text that could not be read, Other counts records of text that are
-	// no flows, Untimed records in no window of Config.Distinct.
-	Unread      []UnreadSummary `json:"unread"`
+	// no flows, Untimed records in no window of config.Distinct.
+	Unread      []unreadSummary `json:"unread"`
 	Other       uint64          `json:"other_events"`
 	Untimed     uint64          `json:"untimed"`
 	Foreign     uint64          `json:"foreign"`  // packets without a message of flow records
@@ -46,7 +46,7 @@ type Summary struct {
 	Dropped    uint64        `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
 	Late       uint64        `json:"late"`    // records that no count has: their windows were closed, or far ahead
 
-	Policy Policy `json:"policy"`
+	Policy policy `json:"policy"`
 	Key    string `json:"flow_key"`
 	Point  string `json:"point"`
 	// MemoryBytes is the memory that grows with the input, MemoryLimit its limit.
@@ -55,24 +55,24 @@ type Summary struct {
 	// Early counts records that were written early, before their copies, for want of memory.
 	Early uint64 `json:"held_early"`
 
-	Points []PointSummary `json:"points"`
-	Matrix []PairSummary  `json:"matrix"`
+	Points []pointSummary `json:"points"`
+	Matrix []pairSummary  `json:"matrix"`
 
-	// The peers of all addresses of Config.Streams; nil without.
+	// The peers of all addresses of config.Streams; nil without.
 	*pcapoverip.ReceiverStats
 	// Failing are the reasons why the run is not well now.
 	Failing []string `json:"-"`
 
-	Relayed    *RelaySummary `json:"relayed,omitempty"`
-	Inspection *Inspection   `json:"inspection,omitempty"`
+	Relayed    *relaySummary `json:"relayed,omitempty"`
+	Inspection *inspection   `json:"inspection,omitempty"`
 
 	Damaged bool          `json:"damaged"`
 	Took    time.Duration `json:"elapsed_ns"`
 	Rate    float64       `json:"records_per_second"`
 }
 
-// RelaySummary counts the messages sent to a collector.
-type RelaySummary struct {
+// relaySummary counts the messages sent to a collector.
+type relaySummary struct {
 	To       string `json:"to"`
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
@@ -81,8 +81,8 @@ type RelaySummary struct {
 	Own uint64 `json:"own_address"`
 }
 
-// PointSummary describes a point.
-type PointSummary struct {
+// pointSummary describes a point.
+type pointSummary struct {
 	Name        string        `json:"point"`
 	Records     uint64        `json:"records_in"`
 	Copies      uint64        `json:"duplicates"`
@@ -95,8 +95,8 @@ type PointSummary struct {
 	Sampling    uint32        `json:"sampling"`
 }
 
-// PairSummary counts the records of a point that were copies of another's.
-type PairSummary struct {
+// pairSummary counts the records of a point that were copies of another's.
+type pairSummary struct {
 	Original string `json:"first"`
 	Copy     string `json:"copy"`
 	Copies   uint64 `json:"duplicates"`
@@ -105,31 +105,31 @@ type PairSummary struct {
 // maxPairs is how many pairs of points are listed.
 const maxPairs = 1000
 
-func newSummary(cfg *Config, j *match.Judge, n *names, read records.Counts, took time.Duration) Summary {
+func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took time.Duration) summary {
 	c := j.Counts()
-	s := Summary{
+	s := summary{
 		Heading:   version.HeadingOf("flows"),
 		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
 		Reassembled: read.Reassembled, Fragments: read.Fragments, Remembered: read.Remembered,
 		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
-		Points: []PointSummary{}, Matrix: []PairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
+		Points: []pointSummary{}, Matrix: []pairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
 	}
-	if cfg.Policy == Mark {
+	if cfg.Policy == mark {
 		s.RecordsOut = c.Records
 	}
 	for i := range j.Points() {
 		p := &j.Points()[i]
-		s.Points = append(s.Points, PointSummary{
+		s.Points = append(s.Points, pointSummary{
 			Name: n.of(uint32(i + 1)), Records: p.Records, Copies: p.Copies, Unchecked: p.Unchecked, Packets: p.Packets,
 			Bytes: p.Bytes, CopiedBytes: p.CopiedBytes, OffsetNS: int64(p.Offset), Longest: p.Longest, Sampling: p.Sampling,
 		})
 	}
 	j.EachPair(func(original, copied uint32, copies uint64) {
-		s.Matrix = append(s.Matrix, PairSummary{n.of(original), n.of(copied), copies})
+		s.Matrix = append(s.Matrix, pairSummary{n.of(original), n.of(copied), copies})
 	})
-	slices.SortFunc(s.Matrix, func(a, b PairSummary) int {
+	slices.SortFunc(s.Matrix, func(a, b pairSummary) int {
 		return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Original, b.Original), cmp.Compare(a.Copy, b.Copy))
 	})
 	s.Matrix = s.Matrix[:min(len(s.Matrix), maxPairs)]

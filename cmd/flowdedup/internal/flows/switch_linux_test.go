@@ -99,25 +99,25 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 	others := uint64(len(frames)) - all.Packets // ARP
 	const ethernet, arp, checksum = 14, 28, 4   // bytes that some of its protocols count
 	for table, c := range map[string]struct {
-		config []string
-		points int
-		told   amount // by each point
-		kept   amount // of IP
-		nfcapd bool
+		config   []string
+		points   int
+		reported amount // by each point
+		kept     amount // of IP
+		nfcapd   bool
 	}{
 		"netflow": {
 			config: []string{"active-timeout=1"}, points: bridges, nfcapd: true,
-			told: amount{v4.Packets, v4.Bytes + ethernet*v4.Packets}, kept: amount{v4.Packets, v4.Bytes + ethernet*v4.Packets},
+			reported: amount{v4.Packets, v4.Bytes + ethernet*v4.Packets}, kept: amount{v4.Packets, v4.Bytes + ethernet*v4.Packets},
 		},
 		// nfcapd takes the totals of Open vSwitch, of all flows, for those of a record.
 		"ipfix": {
 			config: []string{"sampling=1", "cache_active_timeout=60", "cache_max_flows=4096"}, points: 2 * bridges,
-			told: amount{all.Packets + others, all.Bytes}, kept: all,
+			reported: amount{all.Packets + others, all.Bytes}, kept: all,
 		},
 		// Kept records are not compared, as samples have only their times of arrival.
 		"sflow": {
 			config: []string{"sampling=1", "header=128", "polling=0"}, points: bridges,
-			told: amount{all.Packets + others, all.Bytes + (ethernet+checksum)*all.Packets + (ethernet+arp+checksum)*others},
+			reported: amount{all.Packets + others, all.Bytes + (ethernet+checksum)*all.Packets + (ethernet+arp+checksum)*others},
 		},
 	} {
 		t.Run(table, func(t *testing.T) {
@@ -138,14 +138,14 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 					s.set("clear", "bridge", bridge(n), table) // which makes it report its flows
 				}
 			}
-			wait.Until(t, "records of every packet", func() bool { return r.total("bytes") >= uint64(c.points)*c.told.Bytes })
+			wait.Until(t, "records of every packet", func() bool { return r.total("bytes") >= uint64(c.points)*c.reported.Bytes })
 			sum := r.stop()
 			if len(sum.Points) != c.points || sum.Undecodable+sum.Lost+sum.Sampled != 0 || sum.Copies == 0 {
 				t.Errorf("%+v", sum)
 			}
 			for _, p := range sum.Points {
-				if (amount{p.Packets, p.Bytes}) != c.told {
-					t.Errorf("%s tells of %d packets and %d bytes, not %+v", p.Point, p.Packets, p.Bytes, c.told)
+				if (amount{p.Packets, p.Bytes}) != c.reported {
+					t.Errorf("%s tells of %d packets and %d bytes, not %+v", p.Point, p.Packets, p.Bytes, c.reported)
 				}
 			}
 			if kept := r.amount(); c.kept != (amount{}) && kept != c.kept {

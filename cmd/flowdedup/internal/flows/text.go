@@ -12,10 +12,10 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
+func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, columns int, s *Summary) error {
+func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
 	if i := s.Inspection; i != nil {
 		fmt.Fprintf(t, "%s\n", show.Sentence(i.Verdict))
@@ -49,7 +49,7 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 }
 
 // flowNotes describes anomalies of the input.
-func flowNotes(s *Summary) string {
+func flowNotes(s *summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
 		show.Note{Count: s.Undecodable, What: "undecodable"},
@@ -69,7 +69,7 @@ func flowNotes(s *Summary) string {
 }
 
 // flowPoints is the table of points.
-func flowPoints(t *show.Text, s *Summary) {
+func flowPoints(t *show.Text, s *summary) {
 	if len(s.Points) > 0 {
 		t.Table(flowPointColumns, flowPointRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Points)))
@@ -81,7 +81,7 @@ var flowPointColumns = []show.Column{
 }
 
 // flowPointRows returns the first rows.
-func flowPointRows(s *Summary, most int) (rows [][]string) {
+func flowPointRows(s *summary, most int) (rows [][]string) {
 	for i := range s.Points[:min(len(s.Points), most)] {
 		p := &s.Points[i]
 		rows = append(rows, []string{
@@ -93,7 +93,7 @@ func flowPointRows(s *Summary, most int) (rows [][]string) {
 }
 
 // flowMatrix is the table of copies by exporter.
-func flowMatrix(t *show.Text, s *Summary) {
+func flowMatrix(t *show.Text, s *summary) {
 	if len(s.Matrix) > 0 {
 		t.Table(flowMatrixColumns, flowMatrixRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Matrix)))
@@ -103,7 +103,7 @@ func flowMatrix(t *show.Text, s *Summary) {
 var flowMatrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
 
 // flowMatrixRows returns the first rows.
-func flowMatrixRows(s *Summary, most int) (rows [][]string) {
+func flowMatrixRows(s *summary, most int) (rows [][]string) {
 	for i := range s.Matrix[:min(len(s.Matrix), most)] {
 		m := &s.Matrix[i]
 		rows = append(rows, []string{show.Printable(m.Copy), show.Printable(m.Original), show.Count(m.Copies)})
@@ -119,6 +119,6 @@ func moreRows(n int) string {
 }
 
 // status is the summary in a line, for the service manager.
-func (s *Summary) status() string {
+func (s *summary) status() string {
 	return fmt.Sprintf("%s records, %s copies, %s dropped", show.Count(s.RecordsIn), show.Count(s.Copies), show.Count(s.Dropped))
 }

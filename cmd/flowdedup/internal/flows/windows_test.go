@@ -22,7 +22,7 @@ import (
 func TestWildTimes(t *testing.T) {
 	const now, budget = int64(1_700_000_000_000_000_000), 4 << 20
 	counted, rows := uint64(0), 0
-	c := newCounts(&Distinct{
+	c := newCounts(&distinct{
 		Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: budget,
 		Rows: func(all []count.Row) error {
 			for i := range all {
@@ -68,7 +68,7 @@ func TestWildTimes(t *testing.T) {
 // TestCutWindows marks the windows that records did not come from start to end of.
 func TestCutWindows(t *testing.T) {
 	var cuts []string
-	c := newCounts(&Distinct{
+	c := newCounts(&distinct{
 		Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: 1 << 20,
 		Rows: func(rows []count.Row) error {
 			cuts = append(cuts, rows[0].Cut.Cut)
@@ -94,7 +94,7 @@ func TestCutWindows(t *testing.T) {
 // lets time go on.
 func TestLongRecords(t *testing.T) {
 	const now = int64(1_700_000_000_000_000_000)
-	c := newCounts(&Distinct{
+	c := newCounts(&distinct{
 		Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Second}, Budget: 1 << 20,
 		Rows: func([]count.Row) error { return nil },
 	}, secret.Secret{1})
@@ -119,7 +119,7 @@ func TestClockSet(t *testing.T) {
 	const now = int64(1_700_000_000_000_000_000)
 	for _, live := range []bool{true, false} {
 		counted := uint64(0)
-		c := newCounts(&Distinct{
+		c := newCounts(&distinct{
 			Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Minute}, Budget: 1 << 20,
 			Rows: func(all []count.Row) error {
 				counted += all[0].Packets

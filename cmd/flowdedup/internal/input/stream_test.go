@@ -9,12 +9,12 @@ import (
 
 // TestNoWarningAfterClose checks that a read that outlives Close gives no warning.
 func TestNoWarningAfterClose(t *testing.T) {
-	told := 0
-	w := &warnings{emit: func(error) { told++ }}
+	emitted := 0
+	w := &warnings{emit: func(error) { emitted++ }}
 	w.warn(errors.New("one"))
 	w.end()
 	w.warn(errors.New("two"))
-	if told != 1 || !w.damaged() {
-		t.Errorf("%d warnings told, any is %v", told, w.damaged())
+	if emitted != 1 || !w.damaged() {
+		t.Errorf("%d warnings told, any is %v", emitted, w.damaged())
 	}
 }

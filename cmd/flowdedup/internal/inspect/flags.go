@@ -190,7 +190,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	e.Quiet.Store(f.Quiet)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
-	cfg := Config{
+	cfg := config{
 		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length,
 		Config:  inspect.Config{Window: f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory)},
 		Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
@@ -211,7 +211,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := Run(cmd.Context(), &cfg)
+	s, err := run(cmd.Context(), &cfg)
 	bar.Close()
 	if s.EvictedLive > 0 {
 		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
@@ -220,14 +220,14 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 }
 
 // write writes the page, unless nothing could be read.
-func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
+func (f *flags) write(file cli.PageFile, s *summary, err error) error {
 	if nothingInspected(s, err) {
 		return file.Discard()
 	}
 	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
-func nothingInspected(s *Summary, err error) bool {
+func nothingInspected(s *summary, err error) bool {
 	return s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
@@ -244,7 +244,7 @@ func (f *flags) repeated(fs *pflag.FlagSet) (words []string) {
 	return words
 }
 
-func (f *flags) print(e *cli.Env, s *Summary, err error) error {
+func (f *flags) print(e *cli.Env, s *summary, err error) error {
 	switch {
 	case nothingInspected(s, err):
 		return nil

@@ -24,10 +24,10 @@ type liveSource interface {
 }
 
 // runLive inspects live traffic.
-func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error) {
+func runLive(ctx context.Context, cfg *config, begin time.Time) (summary, error) {
 	live, dropped, err := openLive(ctx, cfg)
 	if err != nil {
-		return Summary{}, err
+		return summary{}, err
 	}
 	defer context.AfterFunc(ctx, live.Stop)()
 	if cfg.Duration > 0 {
@@ -50,7 +50,7 @@ func runLive(ctx context.Context, cfg *Config, begin time.Time) (Summary, error)
 
 // openLive opens the interfaces or targets. The second result counts packets that the kernel
 // dropped.
-func openLive(ctx context.Context, cfg *Config) (live liveSource, dropped func() uint64, err error) {
+func openLive(ctx context.Context, cfg *config) (live liveSource, dropped func() uint64, err error) {
 	if len(cfg.Mirror.Targets) > 0 {
 		return openMirror(ctx, cfg)
 	}
@@ -63,7 +63,7 @@ func openLive(ctx context.Context, cfg *Config) (live liveSource, dropped func()
 }
 
 // openMirror opens mirror targets.
-func openMirror(ctx context.Context, cfg *Config) (liveSource, func() uint64, error) {
+func openMirror(ctx context.Context, cfg *config) (liveSource, func() uint64, error) {
 	conf := cfg.Mirror
 	conf.Idle, conf.Delay, conf.Warn = idle, min(cfg.Ring.BlockTimeout, time.Millisecond), cfg.Input.Warn
 	c, err := mirror.Open(conf)

@@ -8,15 +8,15 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// Profile has the settings of --for for a reader of the kept packets, without --keep flow. The
+// profile has the settings of --for for a reader of the kept packets, without --keep flow. The
 // zero value is for no reader.
-type Profile struct {
+type profile struct {
 	Name          string
 	Strip, Ignore []string
 }
 
 // profileOf returns the settings of --for for a reader.
-func profileOf(r *cli.Reader) (p Profile) {
+func profileOf(r *cli.Reader) (p profile) {
 	if !r.IsSet() {
 		return p
 	}
@@ -31,7 +31,7 @@ func profileOf(r *cli.Reader) (p Profile) {
 }
 
 // adapt makes a recommendation one for the reader.
-func (p *Profile) adapt(r *Recommendation) {
+func (p *profile) adapt(r *recommendation) {
 	if p.Name == "" {
 		return
 	}

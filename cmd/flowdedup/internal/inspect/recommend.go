@@ -12,7 +12,7 @@ import (
 )
 
 // command returns the recommended command line.
-func command(cfg *Config, r *Recommendation) string {
+func command(cfg *config, r *recommendation) string {
 	words := []string{"flowdedup", "dedup"}
 	if len(cfg.Inputs) == 0 {
 		words[1] = "live"

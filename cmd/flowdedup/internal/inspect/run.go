@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
-// Config configures a run. The caller has checked everything in it.
-type Config struct {
+// config configures a run. The caller has checked everything in it.
+type config struct {
 	// Inputs are captures. Without any, Mirror is captured for Duration, if it has targets, or
 	// else Ring.
 	Inputs   []string
@@ -31,21 +31,21 @@ type Config struct {
 	// Flags are the flags of the command line that choose packets: the recommended command
 	// repeats them.
 	Flags []string
-	// Profile is for the reader of the command's output.
-	Profile Profile
+	// profile is for the reader of the command's output.
+	Profile profile
 }
 
-// Run inspects the inputs, or live traffic until ctx is done. The summary is valid with every
+// run inspects the inputs, or live traffic until ctx is done. The summary is valid with every
 // error; it has no packets if nothing could be read. Errors come from input.Stream or the ring
 // package. The end of ctx is no error of live traffic.
-func Run(ctx context.Context, cfg *Config) (Summary, error) {
+func run(ctx context.Context, cfg *config) (summary, error) {
 	begin := time.Now()
 	if len(cfg.Inputs) == 0 {
 		return runLive(ctx, cfg, begin)
 	}
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
-		return Summary{}, err
+		return summary{}, err
 	}
 	defer in.Close()
 	n := newInspector(cfg, in.Inputs())
@@ -57,7 +57,7 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 	return s, errors.Join(append(in.Failed(), err)...)
 }
 
-func newInspector(cfg *Config, inputs []string) *inspect.Inspector {
+func newInspector(cfg *config, inputs []string) *inspect.Inspector {
 	c := cfg.Config
 	c.Inputs = inputs
 	return inspect.New(c)

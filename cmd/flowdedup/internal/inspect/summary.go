@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Summary is the answer of "flowdedup inspect --json".
-type Summary struct {
+// summary is the answer of "flowdedup inspect --json".
+type summary struct {
 	version.Heading
 	Verdict string  `json:"verdict"`
 	Packets uint64  `json:"packets_in"`
@@ -39,7 +39,7 @@ type Summary struct {
 	SampledConversations uint64           `json:"sampled_conversations"`
 	OneSided             inspect.OneSided `json:"one_sided"`
 
-	Recommendation Recommendation `json:"recommendation"`
+	Recommendation recommendation `json:"recommendation"`
 
 	Window      string            `json:"window"`
 	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
@@ -65,8 +65,8 @@ type Summary struct {
 	Rate        float64       `json:"packets_per_second"`
 }
 
-// Recommendation is the command to run and its settings.
-type Recommendation struct {
+// recommendation is the command to run and its settings.
+type recommendation struct {
 	Dedup         bool     `json:"dedup"`
 	Identity      string   `json:"identity"`
 	IdentityBytes int      `json:"identity_bytes"`
@@ -83,8 +83,8 @@ type Recommendation struct {
 	Reasons       []string `json:"reasons"`
 }
 
-func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
-	s := Summary{
+func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
+	s := summary{
 		Heading: version.HeadingOf("inspect"),
 		Verdict: verdict.Of(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
@@ -101,7 +101,7 @@ func newSummary(cfg *Config, r *inspect.Report, took time.Duration) Summary {
 		s.NotCopies[name], s.Examples[name] = n.Count, n.Example
 	}
 	c := &r.Recommendation
-	s.Recommendation = Recommendation{
+	s.Recommendation = recommendation{
 		Dedup: c.Dedup, Identity: c.Identity.String(), IdentityBytes: c.IdentityBytes, Ignore: c.Ignore,
 		Window: window.Window{Duration: c.Window}.String(), Across: c.Across, Keep: c.Keep, Strip: c.Strip,
 		Removes: c.Removes, Wrong: c.Wrong, Left: c.Left, Reasons: c.Reasons,

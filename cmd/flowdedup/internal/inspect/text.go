@@ -15,12 +15,12 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error {
+func writeJSON(w io.Writer, s *summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, columns int, s *Summary) error {
+func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
 	fmt.Fprintf(t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
@@ -44,7 +44,7 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 	pathTable(t, s)
 	checksumsTable(t, s)
 	notCopiesTable(t, s)
-	recommendation(t, s)
+	writeRecommendation(t, s)
 	if s.Sampled < 1 {
 		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
@@ -86,7 +86,7 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 }
 
 // inspectNotes describes anomalies of the input.
-func inspectNotes(s *Summary) string {
+func inspectNotes(s *summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Snapped, What: "truncated"},
@@ -103,7 +103,7 @@ func inspectNotes(s *Summary) string {
 	return notes
 }
 
-func kindsTable(t *show.Text, s *Summary) {
+func kindsTable(t *show.Text, s *summary) {
 	if len(s.Kinds) == 0 {
 		return
 	}
@@ -120,7 +120,7 @@ func kindsTable(t *show.Text, s *Summary) {
 var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
 // ttlSteps lists how the time to live of copies differs.
-func ttlSteps(s *Summary) string {
+func ttlSteps(s *summary) string {
 	var words []string
 	for _, step := range show.Largest(s.TTLSteps) {
 		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
@@ -128,7 +128,7 @@ func ttlSteps(s *Summary) string {
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *show.Text, s *Summary) {
+func matrixTable(t *show.Text, s *summary) {
 	if len(s.Matrix) == 0 {
 		return
 	}
@@ -152,7 +152,7 @@ func matrixRow(c *traits.Cell) []string {
 	return row
 }
 
-func pathTable(t *show.Text, s *Summary) {
+func pathTable(t *show.Text, s *summary) {
 	if len(s.Paths) > 0 {
 		t.Table(pathColumns, pathRows(s))
 	}
@@ -162,14 +162,14 @@ var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {N
 
 // pathRows says how many frames came on each path of a redundant network, and how many came
 // only on the other one.
-func pathRows(s *Summary) (rows [][]string) {
+func pathRows(s *summary) (rows [][]string) {
 	for _, p := range s.Paths {
 		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), show.Share(p.Missed, p.Frames+p.Missed)})
 	}
 	return rows
 }
 
-func notCopiesTable(t *show.Text, s *Summary) {
+func notCopiesTable(t *show.Text, s *summary) {
 	if len(s.NotCopies) == 0 {
 		return
 	}
@@ -183,13 +183,13 @@ func notCopiesTable(t *show.Text, s *Summary) {
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
 
 // repeatsRow describes the equal packets of a protocol.
-func repeatsRow(s *Summary, name string) []string {
+func repeatsRow(s *summary, name string) []string {
 	e := s.Examples[name]
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
-// recommendation writes the recommended command, and why.
-func recommendation(t *show.Text, s *Summary) {
+// writeRecommendation writes the recommended command, and why.
+func writeRecommendation(t *show.Text, s *summary) {
 	r := &s.Recommendation
 	switch {
 	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):

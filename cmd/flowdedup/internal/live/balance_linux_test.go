@@ -159,7 +159,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 	var conns []net.Conn
 	var got []*bytes.Buffer
 	for _, address := range addresses {
-		c, err := net.DialTimeout("tcp4", address, patience)
+		c, err := net.DialTimeout("tcp4", address, testTimeout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 // peer connects to an output, and copies what comes to a file.
 func peer(t *testing.T, address, file string) net.Conn {
 	t.Helper()
-	c, err := net.DialTimeout("tcp4", address, patience)
+	c, err := net.DialTimeout("tcp4", address, testTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

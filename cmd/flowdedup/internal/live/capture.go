@@ -26,7 +26,7 @@ type liveCapture interface {
 }
 
 // openCapture opens the capture that is configured.
-func openCapture(ctx context.Context, cfg *Config, log *slog.Logger) (liveCapture, error) {
+func openCapture(ctx context.Context, cfg *config, log *slog.Logger) (liveCapture, error) {
 	var c networks
 	var err error
 	switch {
@@ -47,7 +47,7 @@ func openCapture(ctx context.Context, cfg *Config, log *slog.Logger) (liveCaptur
 }
 
 // openInterfaces opens the capture from interfaces.
-func openInterfaces(cfg *Config, log *slog.Logger) (liveCapture, error) {
+func openInterfaces(cfg *config, log *slog.Logger) (liveCapture, error) {
 	if cfg.XDP == nil {
 		c, err := afpacket.Open(cfg.Ring)
 		if err != nil {
@@ -71,7 +71,7 @@ type matching struct {
 
 // filtered compiles the filter for Ethernet, as the compiler may not be there for another
 // user.
-func filtered(ctx context.Context, cfg *Config, c networks, log *slog.Logger) (liveCapture, error) {
+func filtered(ctx context.Context, cfg *config, c networks, log *slog.Logger) (liveCapture, error) {
 	wanted := input.NewWanted(cfg.Filter, func(err error) { log.Warn("the filter has no meaning", "error", err) })
 	if err := wanted.Compile(ctx, capture.LinkEthernet); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -91,7 +91,7 @@ func (m *matching) Next(b *capture.Batch) error {
 // less.
 const maxDelay = time.Millisecond
 
-func xdpConfig(cfg *Config, log *slog.Logger) xdp.Config {
+func xdpConfig(cfg *config, log *slog.Logger) xdp.Config {
 	c, r := *cfg.XDP, &cfg.Ring
 	c.Interfaces, c.RingBytes, c.SnapLen = r.Interfaces, r.RingBytes, r.SnapLen
 	c.Promiscuous, c.Wait, c.StartPaused = r.Promiscuous, r.Wait, r.StartPaused

@@ -4,7 +4,10 @@ package live
 
 import (
 	"log/slog"
+	"slices"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
@@ -15,22 +18,23 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// Config configures a run. The caller has checked everything in it.
-type Config struct {
+// config configures a run. The caller has checked everything in it.
+type config struct {
 	// Inputs names all inputs: the interfaces of Ring, Addresses, and the targets of Mirror.
 	Inputs []string
 	// Addresses are where captures come from over a network.
 	Addresses []pcapoverip.Address
-	// Mirror is where datagrams with packets come. Run sets its Idle, Delay and Warn.
+	// Mirror is where datagrams with packets come. runLive sets its Idle, Delay and Warn.
 	Mirror mirror.Config
 	// MergeWait is how long a packet waits for earlier ones of other inputs, after its
 	// arrival, if one is an address, or if there are interfaces and targets.
 	MergeWait time.Duration
-	// Ring is where packets come from. Run sets its Idle and Hold.
+	// Ring is where packets come from. runLive sets its Idle and Hold.
 	Ring afpacket.Config
-	// XDP captures through AF_XDP, if it is not nil. Run takes from Ring what both have,
+	// XDP captures through AF_XDP, if it is not nil. runLive takes from Ring what both have,
 	// except filters.
 	XDP *xdp.Config
 	// Filter is the source of Ring.Filters and XDP.Filter, and of the filter for addresses and
@@ -73,7 +77,7 @@ type Config struct {
 	KeyGiven bool
 
 	// Learn configures the choice of copies to remove; its zero value leaves it to Dedup.
-	Learn LearnConfig
+	Learn learnConfig
 
 	User     string        // to become once everything is open; "" stays
 	Packets  uint64        // to capture; 0 for no end
@@ -84,3 +88,27 @@ type Config struct {
 	Status func(monitor.Status)
 	Log    *slog.Logger
 }
+
+// liveWindow is the window where the host gives packets their times. A busy host gives a
+// packet and its copy times that are further apart than window.Default (windows.md has the
+// measurement).
+const liveWindow = 10 * time.Millisecond
+
+// chooseDefaults sets what was not given, by the source of times and by the reader of what
+// is kept.
+func (f *flags) chooseDefaults(fs *pflag.FlagSet) error {
+	if !fs.Changed("window") && f.cardTimes(afpacket.StampsInHardware) {
+		f.Window.Duration = window.Default
+	}
+	return f.ProfileFlags.Apply(fs, &f.CompareFlags, &f.KeepFlags, f.writes())
+}
+
+// cardTimes reports whether all times come from network cards. stamps says whether the card
+// of an interface gives times.
+func (f *flags) cardTimes(stamps func(string) bool) bool {
+	unstamped := func(name string) bool { return !stamps(name) } // so are any, addresses and mirror targets
+	return f.Conf.HardwareTime && !slices.ContainsFunc(f.Conf.Interfaces, unstamped)
+}
+
+// writes reports whether packets are written or forwarded.
+func (f *flags) writes() bool { return f.output != "" || f.duplicates != "" || len(f.forward) > 0 }

@@ -126,8 +126,8 @@ func leaveAfter(t *testing.T, from *os.File, packets int) {
 // endsQuietly checks that a run whose reader left ends without a message.
 func (r *liveRun) endsQuietly() {
 	r.T.Helper()
-	if code, told := r.Wait(), r.Stderr.String(); code != exitDone || strings.Contains(told, "flowdedup:") || strings.Contains(told, "ERROR") {
-		r.T.Errorf("exit code %d\n%s", code, told)
+	if code, stderr := r.Wait(), r.Stderr.String(); code != exitDone || strings.Contains(stderr, "flowdedup:") || strings.Contains(stderr, "ERROR") {
+		r.T.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
 

@@ -281,8 +281,8 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if !outfile.IsStdout(cfg.Reports) && !cli.IsTerminal(show.stderr) {
 		cfg.Reopen = e.OnHangup
 	}
-	summary, err := Run(cmd.Context(), cfg)
-	err = cli.MarkUsage(err, ErrState)
+	summary, err := runLive(cmd.Context(), cfg)
+	err = cli.MarkUsage(err, errState)
 	counts.finish()
 	show.close()
 	if summary.Method != "" {
@@ -297,7 +297,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 }
 
 // config returns the configuration of the run.
-func (f *flags) config(cmd *cobra.Command) Config {
+func (f *flags) config(cmd *cobra.Command) config {
 	if f.reports == "" {
 		f.reports = "-"
 	}
@@ -313,7 +313,7 @@ func (f *flags) config(cmd *cobra.Command) Config {
 	f.KeepFlags.Complete(&filter)
 	captured := f.RingConfig(cmd, len(f.forward) > 0)
 	captured.Interfaces = f.sources.Interfaces
-	return Config{
+	return config{
 		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses,
 		Mirror: f.sources.Mirror(&captured),
 		Ring:   captured, Filter: f.Filter.Wanted, Dedup: filter,
@@ -338,7 +338,7 @@ func (f *flags) budget() int {
 }
 
 // warnDropped reports packets that the kernel dropped or that were not forwarded.
-func (f *flags) warnDropped(e *cli.Env, s *Summary) {
+func (f *flags) warnDropped(e *cli.Env, s *summary) {
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
 			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
@@ -353,7 +353,7 @@ func (f *flags) warnDropped(e *cli.Env, s *Summary) {
 }
 
 // bufferOf names the buffer that packets wait in.
-func bufferOf(n *Interface) string {
+func bufferOf(n *inputSummary) string {
 	if n.Network != nil && n.Mirrored != nil {
 		return "socket"
 	}
@@ -361,7 +361,7 @@ func bufferOf(n *Interface) string {
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.
-func (f *flags) print(e *cli.Env, s *Summary) error {
+func (f *flags) print(e *cli.Env, s *summary) error {
 	dedup.NoticeTunnels(e, &s.Summary)
 	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
@@ -374,7 +374,7 @@ func (f *flags) print(e *cli.Env, s *Summary) error {
 	return f.printTo(e.UnlessClosed(w), e.Columns(w), s) // a service may have none
 }
 
-func (f *flags) printTo(w io.Writer, columns int, s *Summary) error {
+func (f *flags) printTo(w io.Writer, columns int, s *summary) error {
 	switch {
 	case f.JSON:
 		return writeJSON(w, s)

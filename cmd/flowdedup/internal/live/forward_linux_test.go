@@ -33,7 +33,7 @@ func (r *liveRun) address() string {
 // ask sends a request to a run from the test's own thread, which is in its namespace.
 func ask(t *testing.T, address, host, path string) (code int, body string) {
 	t.Helper()
-	c, err := net.DialTimeout("tcp4", address, patience)
+	c, err := net.DialTimeout("tcp4", address, testTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +131,8 @@ func TestLiveForwardOutage(t *testing.T) {
 		if s.PacketsOut != 2*uint64(id) || s.forwarded("sent", "lost", "refused") != s.PacketsOut || s.forwarded("lost") < 2 || s.forwarded("sent") == 0 {
 			t.Errorf("%d packets: %+v", id, s)
 		}
-		if told := r.Stderr.String(); strings.Count(told, "works again") != 1 || strings.Count(told, "output failed output=out") != 1 {
-			t.Errorf("told:\n%s", told)
+		if stderr := r.Stderr.String(); strings.Count(stderr, "works again") != 1 || strings.Count(stderr, "output failed output=out") != 1 {
+			t.Errorf("told:\n%s", stderr)
 		}
 	})
 }
@@ -177,10 +177,10 @@ func TestLiveForwardMTU(t *testing.T) {
 	if s.forwarded("sent") != n || s.forwarded("too_long") != n {
 		t.Errorf("%+v", s)
 	}
-	told := r.Stderr.String()
+	stderr := r.Stderr.String()
 	for text, want := range map[string]int{"its MTU is 1400: ip link set out mtu 1500": 1, "out: 50 of 100 packets were not sent": 1} {
-		if got := strings.Count(told, text); got != want {
-			t.Errorf("%q is told %d times in\n%s", text, got, told)
+		if got := strings.Count(stderr, text); got != want {
+			t.Errorf("%q is told %d times in\n%s", text, got, stderr)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func TestLiveNotifies(t *testing.T) {
 	hear := func(want string) {
 		t.Helper()
 		for buf := make([]byte, 4096); ; {
-			if err := manager.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			if err := manager.SetReadDeadline(time.Now().Add(testTimeout)); err != nil {
 				t.Fatal(err)
 			}
 			n, err := manager.Read(buf)

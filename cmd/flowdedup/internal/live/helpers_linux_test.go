@@ -14,7 +14,7 @@ const (
 	exitFailed = cli.ExitFailed
 	exitUsage  = cli.ExitUsage
 
-	patience = wait.Timeout
+	testTimeout = wait.Timeout
 )
 
 var (

@@ -77,7 +77,7 @@ func TestLiveHoldEnds(t *testing.T) {
 			lab(t, "left right")
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			s := run(t, out, flags...)
-			for span := 2 * time.Second; name == "duration" && s.PacketsIn < 4 && span < patience; span *= 2 {
+			for span := 2 * time.Second; name == "duration" && s.PacketsIn < 4 && span < testTimeout; span *= 2 {
 				// The packets were sent too late, so the run has to be longer.
 				out = filepath.Join(t.TempDir(), "out.pcapng")
 				s = run(t, out, "--duration", span.String())

@@ -16,6 +16,7 @@ import (
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	measure "github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
@@ -24,8 +25,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// LearnConfig configures how a run learns what to remove. With the zero value it does not.
-type LearnConfig struct {
+// learnConfig configures how a run learns what to remove. With the zero value it does not.
+type learnConfig struct {
 	// For is how long packets are inspected before each decision. Until the first one all
 	// packets are kept.
 	For time.Duration
@@ -50,7 +51,7 @@ type phase struct {
 // except inspected.
 type learner struct {
 	run *runner
-	cfg *LearnConfig
+	cfg *learnConfig
 	log *slog.Logger
 	// inspector measures; nil between inspections. Workers read it ahead of their turn.
 	inspector atomic.Pointer[measure.Inspector]
@@ -309,5 +310,25 @@ func (k *inspecting) apply(l *learner, p *phase, b *capture.Batch) {
 	}
 	if k.prepared && k.inspector == l.inspector.Load() {
 		k.inspector.Add(k.batch, b)
+	}
+}
+
+// learnFlags returns the flags of runs that find out themselves what to remove.
+func (f *flags) learnFlags() []cli.Flag {
+	f.learnEvery = time.Hour
+	return []cli.Flag{
+		{Name: "learn", Group: cli.GroupCompare, To: cli.NewParsed(&f.learn, "", "duration", cli.ParseLength), Words: []string{"10s", "1m"}, Needs: []string{"method=auto,timed"}, Not: []string{"identity identity-bytes ignore window across: --learn chooses it", "state: --learn chooses again after a restart"}, Help: "inspect packets for this time first, then choose what to remove: 1m"},
+		{Name: "learn-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.learnEvery, "1h", "duration", cli.ParseLength), Words: []string{"1h", "1d"}, Needs: []string{"learn: how long to inspect"}, Help: "inspect again this often"},
+	}
+}
+
+// learnConfig returns what to learn.
+func (f *flags) learnConfig() learnConfig {
+	if f.learn == 0 {
+		return learnConfig{}
+	}
+	return learnConfig{
+		For: f.learn, Every: f.learnEvery, Intact: f.Intact,
+		Hold: f.Hold,
 	}
 }

@@ -57,7 +57,7 @@ func (r *learnRun) send(n int, copied bool, copies fate) {
 // enough of them in one inspection: it has others.
 func (r *learnRun) learn(copied bool, verdict string) {
 	r.T.Helper()
-	for timeout := time.After(patience); ; {
+	for timeout := time.After(testTimeout); ; {
 		r.send(20, copied, mayGo)
 		select {
 		case line, ok := <-r.Lines:

@@ -104,10 +104,10 @@ func (t judgedTask) Judge(b *capture.Batch) error {
 func newLearningRun(t *testing.T, kept string) *runner {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	cfg := &Config{Log: log, Ring: afpacket.Config{BlockTimeout: time.Hour}, Dedup: dedup.Config{
+	cfg := &config{Log: log, Ring: afpacket.Config{BlockTimeout: time.Hour}, Dedup: dedup.Config{
 		Method: "auto", Memory: 1 << 20, Window: window.Window{None: true}, Digest: "aes", Secret: secret.Secret{1}, Live: true, Choice: dedup.Choice{Flow: true},
 	}}
-	cfg.Learn = LearnConfig{
+	cfg.Learn = learnConfig{
 		For: time.Hour, Every: time.Hour, Hold: func(window.Window) time.Duration { return time.Second },
 		Intact: func(identity.Config) bool { return false },
 	}

@@ -49,9 +49,9 @@ func (r *liveRun) endsFull(lost string) {
 	r.T.Helper()
 	want := "\nflowdedup: " + lost + ": no space left on device"
 	code := r.Wait()
-	told := packetsLost.ReplaceAllString(strings.ReplaceAll(r.Stderr.String(), "flowdedup: terminated:", ""), "")
-	if code != exitFailed || strings.Count(told, "flowdedup: ") != 1 || !strings.Contains(told, want) {
-		r.T.Errorf("exit code %d, want %q in\n%s", code, want, told)
+	stderr := packetsLost.ReplaceAllString(strings.ReplaceAll(r.Stderr.String(), "flowdedup: terminated:", ""), "")
+	if code != exitFailed || strings.Count(stderr, "flowdedup: ") != 1 || !strings.Contains(stderr, want) {
+		r.T.Errorf("exit code %d, want %q in\n%s", code, want, stderr)
 	}
 }
 
@@ -193,7 +193,7 @@ func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
 // flood sends packets that each have a flow and a source of their own.
 func flood(t *testing.T, name string, flows int) {
 	t.Helper()
-	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true, RetryTimeout: patience})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true, RetryTimeout: testTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ type arrivingInput struct {
 // mirrored is the targets of mirrored traffic.
 type mirrored struct{ *mirror.Capture }
 
-func openMirror(cfg *Config, log *slog.Logger) (networks, error) {
+func openMirror(cfg *config, log *slog.Logger) (networks, error) {
 	conf := cfg.Mirror
 	conf.Idle, conf.IdleNow, conf.Delay = cfg.Ring.Idle, cfg.Ring.IdleNow, min(cfg.Ring.BlockTimeout, maxDelay)
 	conf.Warn = func(err error) { log.Warn("input", "error", err) }
@@ -70,7 +70,7 @@ func (m mirrored) Networks() (all []monitor.Network) {
 }
 
 // openArriving opens interfaces, targets, and all addresses.
-func openArriving(ctx context.Context, cfg *Config, log *slog.Logger) (*arriving, error) {
+func openArriving(ctx context.Context, cfg *config, log *slog.Logger) (*arriving, error) {
 	a := &arriving{}
 	open := func() error {
 		if len(cfg.Ring.Interfaces) > 0 {
@@ -192,7 +192,7 @@ func (a *arriving) Close() error {
 }
 
 // grace is how long a window stays open after its end: many times the delay of packets.
-func (c *Config) grace() time.Duration {
+func (c *config) grace() time.Duration {
 	d := max(grace, 2*c.Ring.BlockTimeout)
 	if c.merges() {
 		d += c.MergeWait
@@ -201,9 +201,9 @@ func (c *Config) grace() time.Duration {
 }
 
 // network reports whether packets come over a network, at least some.
-func (c *Config) network() bool { return len(c.Addresses)+len(c.Mirror.Targets) > 0 }
+func (c *config) network() bool { return len(c.Addresses)+len(c.Mirror.Targets) > 0 }
 
 // merges reports whether inputs are merged.
-func (c *Config) merges() bool {
+func (c *config) merges() bool {
 	return len(c.Addresses) > 0 || len(c.Mirror.Targets) > 0 && len(c.Ring.Interfaces) > 0
 }

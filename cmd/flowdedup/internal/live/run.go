@@ -46,16 +46,16 @@ func (r *runner) idleNow() time.Duration {
 	return idle
 }
 
-// Run captures until ctx is done, then processes and writes the captured packets. The summary
+// runLive captures until ctx is done, then processes and writes the captured packets. The summary
 // is valid with every error; its Method is empty if the run ended before everything was open.
 //
-// The error is nil if ctx, Config.Packets or Config.Duration ended the run. Otherwise it
+// The error is nil if ctx, config.Packets or config.Duration ended the run. Otherwise it
 // comes from the ring package, from a pipe whose reader left, or from outputs. An output
 // that failed while others went on is reported at the end.
-func Run(ctx context.Context, cfg Config) (Summary, error) {
+func runLive(ctx context.Context, cfg config) (summary, error) {
 	r, err := open(ctx, &cfg)
 	if err != nil {
-		return Summary{}, err
+		return summary{}, err
 	}
 	r.log.Info("started", "interfaces", cfg.Inputs)
 	stop := context.AfterFunc(ctx, r.capture.Stop)
@@ -77,7 +77,7 @@ const hubIdle = 2 * time.Millisecond
 
 // runner is shared by the batches of a run.
 type runner struct {
-	cfg      *Config
+	cfg      *config
 	log      *slog.Logger
 	begin    time.Time
 	capture  liveCapture
@@ -96,7 +96,7 @@ type runner struct {
 }
 
 // open opens all resources of a run, first those that need privileges.
-func open(ctx context.Context, cfg *Config) (r *runner, err error) {
+func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}

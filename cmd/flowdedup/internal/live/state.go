@@ -58,7 +58,7 @@ const (
 const memoryFlag = "--memory"
 
 // settings returns the flags that a state depends on.
-func (c *Config) settings() []setting {
+func (c *config) settings() []setting {
 	d := &c.Dedup
 	method := d.Method
 	if len(d.Params) > 0 {

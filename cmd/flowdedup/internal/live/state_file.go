@@ -37,8 +37,8 @@ const (
 	stateBuffer  = 1 << 20 // of reading
 )
 
-// ErrState is wrapped by errors about the content of a state file.
-var ErrState = errors.New("cannot be resumed")
+// errState is wrapped by errors about the content of a state file.
+var errState = errors.New("cannot be resumed")
 
 // setting is a flag that a state depends on, and its value.
 type setting struct{ Flag, Value string }
@@ -79,7 +79,7 @@ func (h *stateHeader) write(w io.Writer, snapshots io.WriterTo) (int64, error) {
 }
 
 // readState returns the header of a state file and a reader of its snapshots. It reads
-// the file twice, in little memory. Errors about the content wrap ErrState.
+// the file twice, in little memory. Errors about the content wrap errState.
 func readState(file *os.File) (*stateHeader, io.Reader, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -97,17 +97,17 @@ func decodeState(file io.ReaderAt, size int64) (*stateHeader, io.Reader, error) 
 	}
 	body := size - sha256.Size
 	if body < int64(statePrefix) || string(prefix[:len(stateMagic)]) != stateMagic {
-		return nil, nil, fmt.Errorf("%w: it is not a state file", ErrState)
+		return nil, nil, fmt.Errorf("%w: it is not a state file", errState)
 	}
 	if version := le.Uint64(prefix[8:]); version != stateVersion {
-		return nil, nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", ErrState, version, stateVersion)
+		return nil, nil, fmt.Errorf("%w: it has version %d, and this program reads version %d", errState, version, stateVersion)
 	}
 	if err := checkSum(file, body); err != nil {
 		return nil, nil, err
 	}
 	length := le.Uint64(prefix[16:])
 	if length > uint64(body)-uint64(statePrefix) {
-		return nil, nil, fmt.Errorf("%w: it is damaged", ErrState)
+		return nil, nil, fmt.Errorf("%w: it is damaged", errState)
 	}
 	header := make([]byte, length)
 	if _, err := file.ReadAt(header, int64(statePrefix)); err != nil {
@@ -115,7 +115,7 @@ func decodeState(file io.ReaderAt, size int64) (*stateHeader, io.Reader, error) 
 	}
 	h := &stateHeader{}
 	if err := json.Unmarshal(header, h); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrState, err)
+		return nil, nil, fmt.Errorf("%w: %w", errState, err)
 	}
 	from := int64(statePrefix) + int64(length)
 	return h, bufio.NewReaderSize(io.NewSectionReader(file, from, body-from), stateBuffer), nil
@@ -132,7 +132,7 @@ func checkSum(file io.ReaderAt, size int64) error {
 		return err
 	}
 	if !bytes.Equal(sum.Sum(nil), want) {
-		return fmt.Errorf("%w: it is damaged", ErrState)
+		return fmt.Errorf("%w: it is damaged", errState)
 	}
 	return nil
 }
@@ -151,27 +151,27 @@ func (h *stateHeader) setting(flag string) string {
 // given secret if there is one.
 func (h *stateHeader) fits(settings []setting, given *secret.Secret) error {
 	if len(h.Settings) > len(settings) {
-		return fmt.Errorf("%w: it is from another kind of run", ErrState)
+		return fmt.Errorf("%w: it is from another kind of run", errState)
 	}
 	for i, s := range settings {
 		was := "" // of a flag that the program which saved it did not have
 		if i < len(h.Settings) {
 			if h.Settings[i].Flag != s.Flag {
-				return fmt.Errorf("%w: it is from another kind of run", ErrState)
+				return fmt.Errorf("%w: it is from another kind of run", errState)
 			}
 			was = h.Settings[i].Value
 		}
 		if was != s.Value && s.Flag != memoryFlag {
-			return fmt.Errorf("%w: it was saved with %s %s, and this run has %s", ErrState, s.Flag, orNone(was), orNone(s.Value))
+			return fmt.Errorf("%w: it was saved with %s %s, and this run has %s", errState, s.Flag, orNone(was), orNone(s.Value))
 		}
 	}
 	switch {
 	case given == nil && h.Secret == nil:
-		return fmt.Errorf("%w: it was saved with --key: give the same key", ErrState)
+		return fmt.Errorf("%w: it was saved with --key: give the same key", errState)
 	case given != nil && h.Secret != nil && !bytes.Equal(h.Secret, given[:]):
-		return fmt.Errorf("%w: it was saved with another --key", ErrState)
+		return fmt.Errorf("%w: it was saved with another --key", errState)
 	case h.Secret != nil && len(h.Secret) != len(secret.Secret{}):
-		return fmt.Errorf("%w: it is damaged", ErrState)
+		return fmt.Errorf("%w: it is damaged", errState)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // resume makes the filter and the counters, from the state file if it exists. A file that
-// does not fit is set aside, if Config.BeginAnew says so.
+// does not fit is set aside, if config.BeginAnew says so.
 func (r *runner) resume(ctx context.Context) error {
 	cfg := r.cfg
 	if cfg.State == "" {
@@ -27,7 +27,7 @@ func (r *runner) resume(ctx context.Context) error {
 	}
 	packets, counts := cfg.Dedup.Secret, cfg.Distinct.Secret
 	err = r.resumeFrom(ctx)
-	if !cfg.BeginAnew || !errors.Is(err, ErrState) {
+	if !cfg.BeginAnew || !errors.Is(err, errState) {
 		return err
 	}
 	aside, failed := outfile.SetAside(cfg.State)
@@ -102,9 +102,9 @@ func (r *runner) resumeFrom(ctx context.Context) error {
 // stateError names the file, and gives advice about its content.
 func stateError(name string, err error) error {
 	if errors.Is(err, snapshot.ErrInvalid) {
-		err = fmt.Errorf("%w: %w", ErrState, err)
+		err = fmt.Errorf("%w: %w", errState, err)
 	}
-	if errors.Is(err, ErrState) {
+	if errors.Is(err, errState) {
 		return fmt.Errorf("--state %s: %w; remove it, or give --state-mismatch begin, to begin anew", name, err)
 	}
 	return fmt.Errorf("--state: %w", err)

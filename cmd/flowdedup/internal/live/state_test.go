@@ -33,7 +33,7 @@ import (
 func TestStateStopped(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "state.zst")
-	s := &state{run: &runner{cfg: &Config{State: name}, log: slog.New(slog.DiscardHandler)}}
+	s := &state{run: &runner{cfg: &config{State: name}, log: slog.New(slog.DiscardHandler)}}
 	for range 3 {
 		s.copy.Write(make([]byte, 1<<10))
 	}
@@ -104,7 +104,7 @@ func opened(t *testing.T, name string) *os.File {
 // TestStateFile reads what was written.
 func TestStateFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "state")
-	if _, _, err := readState(opened(t, t.TempDir())); err == nil || errors.Is(err, ErrState) {
+	if _, _, err := readState(opened(t, t.TempDir())); err == nil || errors.Is(err, errState) {
 		t.Errorf("a folder: %v", err)
 	}
 	for _, snapshots := range []string{"", "snapshots"} {
@@ -156,10 +156,10 @@ func TestStateFileDamaged(t *testing.T) {
 	for i := range good {
 		bad := bytes.Clone(good)
 		bad[i] ^= 0x10
-		if err := decodes(bad); !errors.Is(err, ErrState) {
+		if err := decodes(bad); !errors.Is(err, errState) {
 			t.Fatalf("byte %d changed: %v", i, err)
 		}
-		if err := decodes(good[:i]); !errors.Is(err, ErrState) {
+		if err := decodes(good[:i]); !errors.Is(err, errState) {
 			t.Fatalf("cut to %d bytes: %v", i, err)
 		}
 	}
@@ -193,7 +193,7 @@ func TestStateFileDamaged(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.text) {
+		if !errors.Is(err, errState) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%q: %v, want %q", c.content, err, c.text)
 		}
 	}
@@ -201,7 +201,7 @@ func TestStateFileDamaged(t *testing.T) {
 
 // TestSettings checks that runs on other packets have other settings.
 func TestSettings(t *testing.T) {
-	plain := Config{}
+	plain := config{}
 	h := &stateHeader{Settings: plain.settings(), Secret: make([]byte, len(secret.Secret{}))}
 	if err := h.fits(plain.settings(), nil); err != nil {
 		t.Fatal(err)
@@ -211,20 +211,20 @@ func TestSettings(t *testing.T) {
 		t.Error("sums of programs")
 	}
 	for _, c := range []struct {
-		change func(c *Config)
+		change func(c *config)
 		text   string
 	}{
-		{func(c *Config) { c.Filter.Expr = "tcp port 443" }, "it was saved with --filter none, and this run has tcp port 443"},
-		{func(c *Config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
-		{func(c *Config) { c.Dedup.Params = method.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
-		{func(c *Config) { c.Dedup.Within = []string{"vlan", "interface"} }, "it was saved with --within none, and this run has vlan,interface"},
-		{func(c *Config) { c.Dedup.Only = []input.Condition{{Interface: "a"}, {Interface: "b"}} }, "it was saved with --only none, and this run has interface a, or interface b"},
-		{func(c *Config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
-		{func(c *Config) { c.Inputs = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
+		{func(c *config) { c.Filter.Expr = "tcp port 443" }, "it was saved with --filter none, and this run has tcp port 443"},
+		{func(c *config) { c.Filter.Program = one }, "it was saved with --bpf-file none, and this run has " + programSum(one)},
+		{func(c *config) { c.Dedup.Params = method.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
+		{func(c *config) { c.Dedup.Within = []string{"vlan", "interface"} }, "it was saved with --within none, and this run has vlan,interface"},
+		{func(c *config) { c.Dedup.Only = []input.Condition{{Interface: "a"}, {Interface: "b"}} }, "it was saved with --only none, and this run has interface a, or interface b"},
+		{func(c *config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
+		{func(c *config) { c.Inputs = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
 	} {
-		var changed Config
+		var changed config
 		c.change(&changed)
-		if err := h.fits(changed.settings(), nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.text) {
+		if err := h.fits(changed.settings(), nil); !errors.Is(err, errState) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%v, want %q", err, c.text)
 		}
 	}
@@ -268,7 +268,7 @@ func TestStateFits(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.text) {
+		if !errors.Is(err, errState) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.text)
 		}
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-// Summary is the result of a run; its JSON form is part of the command line's contract.
+// summary is the result of a run; its JSON form is part of the command line's contract.
 // Its seconds last from the start of the run, or of the first run of a resumed state, to
 // the end of the capture. Its packets per second are the traffic over this time.
-type Summary struct {
+type summary struct {
 	dedup.Summary
-	Interfaces []Interface   `json:"interfaces"`
-	Diffs      traits.Counts `json:"differences"` // of the duplicates sampled
+	Interfaces []inputSummary `json:"interfaces"`
+	Diffs      traits.Counts  `json:"differences"` // of the duplicates sampled
 	// Matrix has the points of these duplicates and of their originals.
 	Matrix []traits.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
@@ -35,8 +35,8 @@ type Summary struct {
 	Learned *monitor.Learned `json:"learned,omitempty"`
 }
 
-// Interface holds the kernel's counters of one interface.
-type Interface struct {
+// inputSummary holds the kernel's counters of one interface.
+type inputSummary struct {
 	Name              string `json:"interface"`
 	Received          uint64 `json:"received"`  // by the kernel, including dropped ones
 	Dropped           uint64 `json:"dropped"`   // because a ring was full
@@ -49,12 +49,12 @@ type Interface struct {
 }
 
 // interfaces adds up the rings of each interface.
-func interfaces(rings []afpacket.Stats, networks []monitor.Network) []Interface {
-	var all []Interface
+func interfaces(rings []afpacket.Stats, networks []monitor.Network) []inputSummary {
+	var all []inputSummary
 	for i := range rings {
 		s := &rings[i]
 		if s.Ring == 0 {
-			all = append(all, Interface{Name: s.Interface, Network: ofName(networks, s.Interface)})
+			all = append(all, inputSummary{Name: s.Interface, Network: ofName(networks, s.Interface)})
 		}
 		n := &all[len(all)-1]
 		n.Received += s.Received
@@ -84,9 +84,9 @@ func (r *runner) networks() []monitor.Network {
 	return nil
 }
 
-func (r *runner) summary() Summary {
+func (r *runner) summary() summary {
 	p := r.phase.Load()
-	s := Summary{
+	s := summary{
 		Summary:    dedup.Summarize(p.cfg, p.detector, r.ticker.now.Sub(r.begin)),
 		Interfaces: interfaces(r.capture.Stats(), r.networks()),
 		Diffs:      r.diffs.Counts, Matrix: r.diffs.Matrix(),

@@ -48,10 +48,10 @@ func TestLiveStrip(t *testing.T) {
 	if s.forwarded("sent") != 2*n || s.forwarded("not_ethernet") != n || s.forwarded("lost") != 0 {
 		t.Errorf("%+v", s)
 	}
-	told := r.Stderr.String()
+	stderr := r.Stderr.String()
 	for _, text := range []string{"without Ethernet are not sent: one of left gtp:7", "out: 50 of 150 packets were not sent"} {
-		if strings.Count(told, text) != 1 {
-			t.Errorf("%q is not told once in\n%s", text, told)
+		if strings.Count(stderr, text) != 1 {
+			t.Errorf("%q is not told once in\n%s", text, stderr)
 		}
 	}
 	sensor.finish()

@@ -143,8 +143,8 @@ func forbidNewPrivileges() error {
 	return nil
 }
 
-// ErrLoop is wrapped by the error of forwarding in a circle.
-var ErrLoop = errors.New("would capture again what it forwards")
+// errLoop is wrapped by the error of forwarding in a circle.
+var errLoop = errors.New("would capture again what it forwards")
 
 // refuseForward returns an error if forwarded packets would show up at a captured
 // interface, or if a captured interface has frames that cannot be sent.
@@ -159,9 +159,9 @@ func refuseForward(captured []string, to string) error {
 	for _, name := range captured {
 		switch {
 		case name == afpacket.Any || name == to:
-			return fmt.Errorf("--forward %s: %w: -i %s includes it", to, ErrLoop, name)
+			return fmt.Errorf("--forward %s: %w: -i %s includes it", to, errLoop, name)
 		case reached[name]:
-			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, ErrLoop, name)
+			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, errLoop, name)
 		}
 		if link, err := afpacket.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
 			return fmt.Errorf("--forward %s: %w: -i %s has link type %v, and only Ethernet can be sent", to, afpacket.ErrLinkType, name, link)

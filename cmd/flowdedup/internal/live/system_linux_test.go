@@ -48,7 +48,7 @@ func TestRefuseForward(t *testing.T) {
 		{[]string{"lo"}, "", false}, {[]string{"any"}, "", false}, {[]string{"nope"}, "lo", false},
 		{[]string{"nope", "lo"}, "lo", true}, {[]string{"any"}, "lo", true}, {[]string{"nope"}, "nope", true},
 	} {
-		if err := refuseForward(c.captured, c.to); errors.Is(err, ErrLoop) != c.refused || err != nil && !c.refused {
+		if err := refuseForward(c.captured, c.to); errors.Is(err, errLoop) != c.refused || err != nil && !c.refused {
 			t.Errorf("-i %q --forward %q: %v", c.captured, c.to, err)
 		}
 	}

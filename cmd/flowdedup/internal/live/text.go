@@ -18,13 +18,13 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error {
+func writeJSON(w io.Writer, s *summary) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
-func writeText(w io.Writer, columns int, s *Summary, written bool) error {
+func writeText(w io.Writer, columns int, s *summary, written bool) error {
 	// The possible speed is unknown: a live run is as fast as its packets.
 	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
 	if err := dedup.WriteText(w, columns, &s.Summary, written, rate); err != nil {
@@ -69,7 +69,7 @@ func learned(n *monitor.Learned) string {
 }
 
 // ofInterface describes the packets of an input.
-func ofInterface(n *Interface) string {
+func ofInterface(n *inputSummary) string {
 	if n.Network != nil && n.ReceiverStats != nil {
 		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
 			show.Also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
@@ -83,7 +83,7 @@ func ofInterface(n *Interface) string {
 }
 
 // notesOfKernel describes the kernel's counts of an interface or a socket.
-func notesOfKernel(n *Interface) string {
+func notesOfKernel(n *inputSummary) string {
 	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
 		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "truncated"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})

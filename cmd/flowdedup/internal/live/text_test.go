@@ -12,7 +12,7 @@ import (
 // TestTextEscapes checks that names of interfaces cannot control the terminal.
 func TestTextEscapes(t *testing.T) {
 	var out strings.Builder
-	s := Summary{Interfaces: []Interface{{Name: "eth\x1b[2J"}}, Forwards: []sink.Forward{{Interface: "mon\u009b8m"}}}
+	s := summary{Interfaces: []inputSummary{{Name: "eth\x1b[2J"}}, Forwards: []sink.Forward{{Interface: "mon\u009b8m"}}}
 	if err := writeText(&out, 0, &s, true); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func newTicker(r *runner) *ticker {
 	return w
 }
 
-// publish passes statuses to Config.Status, in its own goroutine so that a slow receiver
+// publish passes statuses to config.Status, in its own goroutine so that a slow receiver
 // delays no packets.
 func (w *ticker) publish() {
 	defer close(w.published)

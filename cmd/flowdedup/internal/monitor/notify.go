@@ -45,16 +45,16 @@ func (n *Notifier) Update(s *Status) {
 
 // Report reports a status in words, and whether the run ends.
 func (n *Notifier) Report(status string, stopping bool) {
-	told := []string{"WATCHDOG=1", "STATUS=" + status}
+	lines := []string{"WATCHDOG=1", "STATUS=" + status}
 	if !n.ready {
-		told = append(told, "READY=1")
+		lines = append(lines, "READY=1")
 	}
 	if stopping {
-		told = append(told, "STOPPING=1")
+		lines = append(lines, "STOPPING=1")
 	}
 	// If messages fail, the service manager acts by itself.
 	_ = n.conn.SetWriteDeadline(time.Now().Add(notifyTimeout))
-	_, err := n.conn.Write([]byte(strings.Join(told, "\n")))
+	_, err := n.conn.Write([]byte(strings.Join(lines, "\n")))
 	n.ready = n.ready || err == nil
 }
 

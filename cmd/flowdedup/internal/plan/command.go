@@ -17,13 +17,13 @@ import (
 )
 
 // runs reports whether a command has a method for such windows and elements.
-func (c *Config) runs(m *sizing.Method) bool {
+func (c *config) runs(m *sizing.Method) bool {
 	return c.command(&sizing.Candidate{Method: m, MemoryBits: 8 << 20}) != nil
 }
 
 // command returns the command line that runs a candidate. It is nil if this program has
 // no such method, parameters or filter in that memory.
-func (c *Config) command(from *sizing.Candidate) *string {
+func (c *config) command(from *sizing.Candidate) *string {
 	kind, err := c.kind()
 	if err != nil || from.MemoryBits == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (c *Config) command(from *sizing.Candidate) *string {
 	return &text
 }
 
-func (c *Config) dedup(from *sizing.Candidate) []string {
+func (c *config) dedup(from *sizing.Candidate) []string {
 	words := []string{"dedup", "--window", c.Window.String()}
 	if c.Refresh {
 		words = append(words, "--refresh")
@@ -80,7 +80,7 @@ func params(from *sizing.Candidate) method.Params {
 	return all
 }
 
-func (c *Config) distinct(from *sizing.Candidate) []string {
+func (c *config) distinct(from *sizing.Candidate) []string {
 	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String()}
 	switch {
 	case from.Method.Name == "exact":
@@ -101,7 +101,7 @@ func (c *Config) distinct(from *sizing.Candidate) []string {
 // growthBound returns --memory of the question for rows that grow as needed. While rows
 // double, the old ones of half the size take memory, too. With less memory, counters would
 // sample keys, so there is no bound.
-func (c *Config) growthBound(from *sizing.Candidate) []string {
+func (c *config) growthBound(from *sizing.Candidate) []string {
 	if c.MemoryBits < from.MemoryBits+from.MemoryBits/2 {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (c *Config) growthBound(from *sizing.Candidate) []string {
 const mostSlides = 60
 
 // sliding returns the arguments for a window of time that slides.
-func (c *Config) sliding(from *sizing.Candidate) []string {
+func (c *config) sliding(from *sizing.Candidate) []string {
 	slides := time.Duration(mostSlides)
 	for c.Window.Duration%slides != 0 {
 		slides--
@@ -130,7 +130,7 @@ func (c *Config) sliding(from *sizing.Candidate) []string {
 
 // bounds returns the arguments for the memory of a candidate and, if fpr is set, for its
 // false positive rate.
-func (c *Config) bounds(from *sizing.Candidate, fpr bool) []string {
+func (c *config) bounds(from *sizing.Candidate, fpr bool) []string {
 	words := []string{"--memory", show.FlagBytes(from.MemoryBits / 8)}
 	if fpr {
 		words = append(words, "--fpr", fmt.Sprint(c.FPR))

@@ -12,26 +12,26 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// ElementKind is the kind of elements: packets, or keys of packets.
-type ElementKind struct {
+// elementKind is the kind of elements: packets, or keys of packets.
+type elementKind struct {
 	Packets bool
 	Key     keys.Kind // where it is not packets
 }
 
-// ParseElementKind reads "packets" or a key of package keys.
-func ParseElementKind(s string) (ElementKind, error) {
+// parseElementKind reads "packets" or a key of package keys.
+func parseElementKind(s string) (elementKind, error) {
 	if s == "packets" {
-		return ElementKind{Packets: true}, nil
+		return elementKind{Packets: true}, nil
 	}
 	key, err := keys.ParseKind(s)
 	if err != nil {
-		return ElementKind{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
+		return elementKind{}, fmt.Errorf("must be packets, src, dst, ip, pair, flow, biflow or mac")
 	}
-	return ElementKind{Key: key}, nil
+	return elementKind{Key: key}, nil
 }
 
-// String returns the kind as ParseElementKind reads it.
-func (o ElementKind) String() string {
+// String returns the kind as parseElementKind reads it.
+func (o elementKind) String() string {
 	if o.Packets {
 		return "packets"
 	}
@@ -39,23 +39,23 @@ func (o ElementKind) String() string {
 }
 
 // perPacket returns how many elements a packet has.
-func (o ElementKind) perPacket() float64 {
+func (o elementKind) perPacket() float64 {
 	if !o.Packets && (o.Key == keys.IP || o.Key == keys.MACs) {
 		return 2
 	}
 	return 1
 }
 
-// Distinct says how many elements of a window differ: a share of them, or a number. In an
+// distinct says how many elements of a window differ: a is of them, or a number. In an
 // unbounded stream it is the share of new elements.
-type Distinct struct {
+type distinct struct {
 	Share float64
 	Count float64
 }
 
-// Config is the request of the command line. 0 means not given.
-type Config struct {
-	Element ElementKind
+// config is the request of the command line. 0 means not given.
+type config struct {
+	Element elementKind
 	IPv6    bool
 
 	Window   window.Window
@@ -63,7 +63,7 @@ type Config struct {
 	Rate     float64 // elements a second
 	Link     float64 // bits a second
 	Elements float64
-	Distinct Distinct
+	Distinct distinct
 	Refresh  bool // a copy restarts the window, as with "dedup --refresh"
 
 	MemoryBits int
@@ -79,16 +79,16 @@ type Config struct {
 const wireBytes = 64 + 8 + 12
 
 // rate returns the elements per second, 0 if unknown.
-func (c *Config) rate() float64 {
+func (c *config) rate() float64 {
 	if c.Rate == 0 {
 		return c.Link / (wireBytes * 8) * c.Element.perPacket()
 	}
 	return c.Rate
 }
 
-// Check returns an error that wraps sizing.ErrQuestion if the window does not fit its
+// check returns an error that wraps sizing.ErrQuestion if the window does not fit its
 // kind.
-func (c *Config) Check() error {
+func (c *config) check() error {
 	kind, err := c.kind()
 	if err == nil && c.Refresh && (!c.Element.Packets || kind == sizing.Unbounded || kind == sizing.Landmark) {
 		err = fmt.Errorf("%w: --refresh needs packets in a window that slides; all else renews its memory anyway", sizing.ErrQuestion)
@@ -97,7 +97,7 @@ func (c *Config) Check() error {
 }
 
 // kind returns the kind of window.
-func (c *Config) kind() (sizing.Kind, error) {
+func (c *config) kind() (sizing.Kind, error) {
 	timed := c.Window.Duration > 0
 	switch {
 	case c.Kind == "auto" && c.Window.None:
@@ -118,7 +118,7 @@ func (c *Config) kind() (sizing.Kind, error) {
 }
 
 // key returns the kind of key for package sizing.
-func (c *Config) key() sizing.Key {
+func (c *config) key() sizing.Key {
 	switch {
 	case c.Element.Packets:
 		return sizing.Packets
@@ -129,7 +129,7 @@ func (c *Config) key() sizing.Key {
 }
 
 // question makes the question for package sizing; m is nil if nothing was measured.
-func (c *Config) question(m *Measurement) (sizing.Question, error) {
+func (c *config) question(m *measurement) (sizing.Question, error) {
 	kind, err := c.kind()
 	if err != nil {
 		return sizing.Question{}, err
@@ -165,7 +165,7 @@ func (c *Config) question(m *Measurement) (sizing.Question, error) {
 }
 
 // elements returns the number of elements in the window.
-func (c *Config) elements(kind sizing.Kind, m *Measurement) (float64, error) {
+func (c *config) elements(kind sizing.Kind, m *measurement) (float64, error) {
 	switch {
 	case kind == sizing.Unbounded && c.Elements > 0 && m != nil:
 		return 0, fmt.Errorf("%w: --elements, how far repeats lie back, is what --from measures: give one of them", sizing.ErrQuestion)

@@ -18,7 +18,7 @@ import (
 // flags are the flags of "flowdedup plan".
 type flags struct {
 	cli.Common
-	config Config
+	config config
 	page   cli.PageFlag
 }
 
@@ -84,10 +84,10 @@ func planArguments(_ *cobra.Command, args []string) error {
 func (f *flags) register(cmd *cobra.Command) {
 	c := &f.config
 	kinds := []string{"auto", "unbounded", "landmark", "sliding"}
-	c.Element, c.Kind, c.Window = ElementKind{Packets: true}, "auto", window.Window{None: true}
+	c.Element, c.Kind, c.Window = elementKind{Packets: true}, "auto", window.Window{None: true}
 	cli.Define(cmd,
 		[]cli.Flag{
-			{Name: "of", Group: cli.GroupLoad, To: cli.NewParsed(&c.Element, "packets", "key", ParseElementKind), Words: []string{"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, Help: "elements: packets, src, dst, ip, pair, flow, biflow, mac"},
+			{Name: "of", Group: cli.GroupLoad, To: cli.NewParsed(&c.Element, "packets", "key", parseElementKind), Words: []string{"packets", "src", "dst", "ip", "pair", "flow", "biflow", "mac"}, Help: "elements: packets, src, dst, ip, pair, flow, biflow, mac"},
 			{Name: "ipv6", Group: cli.GroupLoad, To: &c.IPv6, Needs: []string{"of=src,dst,ip: the other keys are of both families"}, Help: "addresses are IPv6 addresses"},
 			{Name: "window", Group: cli.GroupLoad, To: cli.NewParsed(&c.Window, "none", "window", cli.ParseWindow), Words: []string{"none", "10ms", "1h", "n:1000000"}, Help: "a duration, n:1000 elements, or none"},
 			{Name: "kind", Group: cli.GroupLoad, To: cli.NewParsed(&c.Kind, "auto", "kind", cli.OneOf(kinds...)), Words: kinds, Help: "kind of window: auto, unbounded, landmark, sliding"},
@@ -130,7 +130,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	if err := named.Check(); err != nil {
 		return err
 	}
-	return usageOf(f.config.Check())
+	return usageOf(f.config.check())
 }
 
 func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
@@ -155,17 +155,17 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 
 // answer measures the captures, if any, and plans. The result is nil if that is impossible. An
 // error with a result is about damaged captures.
-func (f *flags) answer(cmd *cobra.Command, e *cli.Env) (*Result, error) {
+func (f *flags) answer(cmd *cobra.Command, e *cli.Env) (*result, error) {
 	measured, err := f.measure(cmd, e)
 	if measured == nil && err != nil {
 		return nil, err
 	}
-	result, wrong := Run(&f.config, measured)
+	result, wrong := run(&f.config, measured)
 	return result, errors.Join(err, usageOf(wrong))
 }
 
 // measure reads the captures. The measurement is nil if there are none or they are empty.
-func (f *flags) measure(cmd *cobra.Command, e *cli.Env) (*Measurement, error) {
+func (f *flags) measure(cmd *cobra.Command, e *cli.Env) (*measurement, error) {
 	if len(f.config.From) == 0 {
 		return nil, nil
 	}
@@ -191,7 +191,7 @@ func usageOf(err error) error {
 	return err
 }
 
-func (f *flags) print(e *cli.Env, r *Result) error {
+func (f *flags) print(e *cli.Env, r *result) error {
 	switch {
 	case f.JSON:
 		out := bufio.NewWriter(e.Stdout)

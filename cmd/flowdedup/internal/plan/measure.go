@@ -21,8 +21,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
-// Measurement describes the stream of captures.
-type Measurement struct {
+// measurement describes the stream of captures.
+type measurement struct {
 	Packets  uint64        `json:"packets_in"`
 	Filtered uint64        `json:"filtered"` // packets that were not wanted, and are counted nowhere else
 	Elements uint64        `json:"elements"`
@@ -39,22 +39,22 @@ type Measurement struct {
 	// SampledShare is the share of distinct elements that were tracked.
 	SampledShare float64 `json:"sampled_share"`
 	// Gaps are the distances of repeats within the window, in elements and in seconds.
-	Gaps     []GapBin `json:"gaps"`
-	TimeGaps []GapBin `json:"gaps_ns"`
+	Gaps     []gapBin `json:"gaps"`
+	TimeGaps []gapBin `json:"gaps_ns"`
 
 	Damaged bool `json:"-"`
 
 	gaps sizing.Gaps
 }
 
-// GapBin is the share of repeats whose gap is at most Upto and above the bin before.
-type GapBin struct {
+// gapBin is the share of repeats whose gap is at most Upto and above the bin before.
+type gapBin struct {
 	Upto  float64 `json:"upto"`
 	Share float64 `json:"share"`
 }
 
 // scaledGaps returns the gaps for a window of that many elements.
-func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
+func (m *measurement) scaledGaps(elements float64) sizing.Gaps {
 	if elements == m.WindowElements || m.gaps == nil {
 		return m.gaps
 	}
@@ -63,14 +63,14 @@ func (m *Measurement) scaledGaps(elements float64) sizing.Gaps {
 
 // measure reads captures. The measurement is valid with every error. Errors come from
 // input.Stream.
-func measure(ctx context.Context, c *Config) (*Measurement, error) {
+func measure(ctx context.Context, c *config) (*measurement, error) {
 	kind, err := c.kind()
 	if err != nil {
-		return &Measurement{}, err
+		return &measurement{}, err
 	}
 	in, err := input.Open(ctx, c.From, c.Input)
 	if err != nil {
-		return &Measurement{}, err
+		return &measurement{}, err
 	}
 	defer in.Close()
 	m := newMeter(c, kind)
@@ -97,7 +97,7 @@ type meter struct {
 	headers [capture.GroupSize]headers.Header
 }
 
-func newMeter(c *Config, kind sizing.Kind) *meter {
+func newMeter(c *config, kind sizing.Kind) *meter {
 	return &meter{
 		decoder: headers.NewDecoder(headers.DecoderConfig{}),
 		source:  newElements(c),
@@ -121,9 +121,9 @@ func (m *meter) batch(b *capture.Batch) {
 	}
 }
 
-func (m *meter) result() *Measurement {
+func (m *meter) result() *measurement {
 	t := m.track
-	r := &Measurement{
+	r := &measurement{
 		Packets: m.packets, Elements: t.Elements(),
 		DistinctShare: t.DistinctShare(), SampledShare: t.SampledShare(),
 		gaps: t.Gaps(),
@@ -144,11 +144,11 @@ func (m *meter) result() *Measurement {
 }
 
 // bins drops empty bins.
-func bins(gaps sizing.Gaps) []GapBin {
-	all := []GapBin{}
+func bins(gaps sizing.Gaps) []gapBin {
+	all := []gapBin{}
 	for _, b := range gaps {
 		if b.Share > 0 {
-			all = append(all, GapBin{Upto: b.Upto, Share: b.Share})
+			all = append(all, gapBin{Upto: b.Upto, Share: b.Share})
 		}
 	}
 	return all
@@ -162,7 +162,7 @@ type elements interface {
 }
 
 // newElements makes digests without a secret, so that a measurement is reproducible.
-func newElements(c *Config) elements {
+func newElements(c *config) elements {
 	key := secret.Secret{}
 	if c.Element.Packets {
 		return &identities{

@@ -16,7 +16,7 @@ import (
 )
 
 // writeJSON writes the result as one object on one line.
-func writeJSON(w io.Writer, r *Result) error {
+func writeJSON(w io.Writer, r *result) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // reasons may hold an apostrophe or an ampersand
 	return enc.Encode(r)
@@ -26,7 +26,7 @@ func writeJSON(w io.Writer, r *Result) error {
 const pipeColumns = 100
 
 // writeText writes the result as text: the request, a table, and a recommendation.
-func writeText(w io.Writer, terminal int, r *Result) error {
+func writeText(w io.Writer, terminal int, r *result) error {
 	t := show.NewText(terminal)
 	add := func(lines []string) {
 		for _, line := range lines {
@@ -70,7 +70,7 @@ var columns = []show.Column{
 
 // narrow returns the columns of the text. Without a given memory a method takes what it
 // needs.
-func (r *Result) narrow() []int {
+func (r *result) narrow() []int {
 	if r.MemoryBytes == nil {
 		return []int{0, 1, 2, 4, 5, 7, 8}
 	}
@@ -78,7 +78,7 @@ func (r *Result) narrow() []int {
 }
 
 // cells returns a candidate's row of the table.
-func (r *Result) cells(c *Candidate) []string {
+func (r *result) cells(c *candidate) []string {
 	verdict := c.Why
 	if c.Meets {
 		verdict = "meets it"
@@ -90,7 +90,7 @@ func (r *Result) cells(c *Candidate) []string {
 }
 
 // parameterText lists the parameters that do not follow from the memory.
-func (c *Candidate) parameterText() string {
+func (c *candidate) parameterText() string {
 	var all []string
 	cells := 0
 	for _, p := range c.parameters {
@@ -111,7 +111,7 @@ func (c *Candidate) parameterText() string {
 }
 
 // asked returns the lines that state the request.
-func (r *Result) asked() []string {
+func (r *result) asked() []string {
 	load := fmt.Sprintf("unbounded stream: repeats up to %s elements back, %s of the elements new", show.Short(r.Elements), show.Rate(r.DistinctShare))
 	switch {
 	case r.Kind == sizing.Unbounded.String() && r.Measured != nil:
@@ -138,7 +138,7 @@ func (r *Result) asked() []string {
 }
 
 // text describes the measurement.
-func (m *Measurement) text() string {
+func (m *measurement) text() string {
 	t := fmt.Sprintf("measured: %s packets in %s, %s elements", show.Count(m.Packets),
 		m.Duration.Round(time.Millisecond), show.Count(m.Elements))
 	if len(m.Gaps) > 0 {
@@ -153,13 +153,13 @@ func (m *Measurement) text() string {
 }
 
 // legend explains the marks of the table.
-func (r *Result) legend() string {
+func (r *result) legend() string {
 	var all []string
 	for _, mark := range []struct {
 		certainty sizing.Certainty
 		text      string
 	}{{sizing.Bound, "≤: bound"}, {sizing.Estimate, "~: estimate"}} {
-		if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.certainty == mark.certainty && c.FPR != nil }) {
+		if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.certainty == mark.certainty && c.FPR != nil }) {
 			all = append(all, mark.text)
 		}
 	}
@@ -167,7 +167,7 @@ func (r *Result) legend() string {
 }
 
 // advice returns the lines below the table: sentences, then commands.
-func (r *Result) advice() []string {
+func (r *result) advice() []string {
 	lines := r.sentences()
 	for i := range r.Candidates {
 		if c := &r.Candidates[i]; c.Command != nil {
@@ -178,7 +178,7 @@ func (r *Result) advice() []string {
 }
 
 // sentences say what the marks of the table mean, and what to take.
-func (r *Result) sentences() []string {
+func (r *result) sentences() []string {
 	best := &r.Candidates[0]
 	text := "no recommendation: " + r.Reason
 	if r.Recommended != nil {

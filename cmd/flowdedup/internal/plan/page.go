@@ -12,7 +12,7 @@ import (
 
 // newPage returns the result as a page: the answer, the methods, and charts of the error rates
 // over memory.
-func newPage(r *Result) *page.Page {
+func newPage(r *result) *page.Page {
 	p := &page.Page{Title: "flowdedup plan", Lead: []string{r.lead()}, Because: []string{show.Sentence(r.Reason)}}
 	if r.Command != nil {
 		p.Command = *r.Command
@@ -31,7 +31,7 @@ func newPage(r *Result) *page.Page {
 }
 
 // lead says in a sentence which method is best, and what it takes.
-func (r *Result) lead() string {
+func (r *result) lead() string {
 	best := &r.Candidates[0]
 	if r.Recommended == nil || best.MemoryBytes == nil {
 		return "No method meets the request."
@@ -49,7 +49,7 @@ func bytesText(bytes *float64) string {
 }
 
 // methodsSection compares the methods. Each size has its unit, as no text stands above it.
-func (r *Result) methodsSection() page.Section {
+func (r *result) methodsSection() page.Section {
 	table := page.Table{Columns: slices.Clone(columns), Class: r.class}
 	table.Columns[len(columns)-1].Name = "request"
 	for i := range r.Candidates {
@@ -66,7 +66,7 @@ func (r *Result) methodsSection() page.Section {
 }
 
 // commandsSection says how each method is run, and where it comes from.
-func (r *Result) commandsSection() page.Section {
+func (r *result) commandsSection() page.Section {
 	table := page.Table{Columns: []show.Column{{Name: "method", Left: true}, {Name: "FPR is", Left: true}, {Name: "source", Left: true}, {Name: "command", Left: true}}}
 	for i := range r.Candidates {
 		c, command := &r.Candidates[i], "-"
@@ -82,7 +82,7 @@ const columnsMean = "FPR: probability that a new element is taken for a repeat. 
 	"Lines: cache lines that an element touches. Needs: the least memory that keeps both bounds."
 
 // class returns the style of a row of the table.
-func (r *Result) class(row int) string {
+func (r *result) class(row int) string {
 	switch {
 	case !r.Candidates[row].Meets:
 		return "fails"
@@ -93,7 +93,7 @@ func (r *Result) class(row int) string {
 }
 
 // curves are the numbers of the charts.
-func (r *Result) curves() *page.Table {
+func (r *result) curves() *page.Table {
 	table := &page.Table{Name: "Numbers of the charts", Columns: []show.Column{{Name: "method", Left: true}, {Name: "memory"}, {Name: "FPR"}, {Name: "FNR"}}}
 	for i := range r.Candidates[:min(page.MostSeries, len(r.Candidates))] {
 		for _, point := range r.Candidates[i].Curve {
@@ -104,7 +104,7 @@ func (r *Result) curves() *page.Table {
 }
 
 // charts returns charts of the best candidates' error rates over memory.
-func (r *Result) charts() []page.Picture {
+func (r *result) charts() []page.Picture {
 	memory := page.Axis{Label: "memory", Scale: page.Sizes}
 	fpr := page.Chart{Title: "False positive rate", X: memory, Y: page.Axis{Label: "FPR", Scale: page.Log}}
 	fnr := page.Chart{Title: "False negative rate", X: memory, Y: page.Axis{Label: "FNR", Scale: page.Log}}

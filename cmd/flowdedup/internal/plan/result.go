@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
-// Result is the answer; its JSON form is part of the command line's contract.
-type Result struct {
+// result is the answer; its JSON form is part of the command line's contract.
+type result struct {
 	version.Heading
 	Of     string `json:"of"`
 	Window string `json:"window"`
@@ -27,20 +27,20 @@ type Result struct {
 	FPR         float64  `json:"max_fpr"`
 	FNR         float64  `json:"max_fnr"`
 	// Measured describes the captures, nil without any.
-	Measured *Measurement `json:"measured"`
+	Measured *measurement `json:"measured"`
 
 	Recommended *string `json:"recommended"` // nil if no method meets the request
 	Reason      string  `json:"reason"`
 	Warning     string  `json:"warning,omitempty"` // why it may not fit
 	// Command runs the best candidate that meets the request, nil if there is none.
 	Command    *string     `json:"recommended_command"`
-	Candidates []Candidate `json:"candidates"`
+	Candidates []candidate `json:"candidates"`
 
 	units units
 }
 
-// Candidate is a method with its parameters.
-type Candidate struct {
+// candidate is a method with its parameters.
+type candidate struct {
 	Method     string         `json:"method"`
 	Title      string         `json:"title"`
 	Source     string         `json:"source"`
@@ -63,22 +63,22 @@ type Candidate struct {
 	Why         string   `json:"why,omitempty"`
 	// Command runs it, nil where it does not fit into the memory.
 	Command *string `json:"command"`
-	Curve   []Point `json:"curve,omitempty"`
+	Curve   []point `json:"curve,omitempty"`
 
 	parameters []sizing.Parameter // in their order
 	certainty  sizing.Certainty
 }
 
-// Point is a point of a curve.
-type Point struct {
+// point is a point of a curve.
+type point struct {
 	MemoryBytes float64 `json:"memory_bytes"`
 	FPR         float64 `json:"predicted_fpr"`
 	FNR         float64 `json:"predicted_fnr"`
 }
 
-// Run answers the request; m is nil if nothing was measured. Errors wrap
+// run answers the request; m is nil if nothing was measured. Errors wrap
 // sizing.ErrQuestion.
-func Run(c *Config, m *Measurement) (*Result, error) {
+func run(c *config, m *measurement) (*result, error) {
 	q, err := c.question(m)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func Run(c *Config, m *Measurement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{
+	r := &result{
 		Heading: version.HeadingOf("plan"),
 		Of:      c.Element.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
 		Elements: a.Question.Elements, DistinctShare: a.Question.Distinct, WindowDistinct: a.Window,
@@ -111,8 +111,8 @@ func Run(c *Config, m *Measurement) (*Result, error) {
 	return r, nil
 }
 
-func (c *Config) candidate(from *sizing.Candidate) Candidate {
-	out := Candidate{
+func (c *config) candidate(from *sizing.Candidate) candidate {
+	out := candidate{
 		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
 		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
 		Meets: from.Meets, Why: from.Why, Command: c.command(from), certainty: from.Method.Certainty,
@@ -137,7 +137,7 @@ func (c *Config) candidate(from *sizing.Candidate) Candidate {
 		out.BitsPerElement = &b
 	}
 	for _, p := range from.Curve {
-		out.Curve = append(out.Curve, Point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: p.FPR, FNR: p.FNR})
+		out.Curve = append(out.Curve, point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: p.FPR, FNR: p.FNR})
 	}
 	return out
 }

@@ -75,7 +75,7 @@ func (u sizeUnit) of(bytes *float64) string {
 }
 
 // fprOf marks bounds and estimates.
-func (u units) fprOf(c *Candidate) string {
+func (u units) fprOf(c *candidate) string {
 	text := u.fpr.of(c.FPR)
 	switch {
 	case c.FPR == nil || *c.FPR == 0:

@@ -49,13 +49,13 @@ func parseBits(s string) (int, error) {
 const maxBits = min(1<<46, math.MaxInt)
 
 // parseDistinct reads a share, 60% or 0.6, or a number above 1, 3M.
-func parseDistinct(s string) (Distinct, error) {
+func parseDistinct(s string) (distinct, error) {
 	if share, err := cli.ParseShare(s); err == nil {
-		return Distinct{Share: share}, nil
+		return distinct{Share: share}, nil
 	}
 	n, err := cli.ParseAmount(s)
 	if err != nil || n < 1 {
-		return Distinct{}, errors.New("must be a share such as 60% or 0.6, or a number such as 250000 or 3M")
+		return distinct{}, errors.New("must be a share such as 60% or 0.6, or a number such as 250000 or 3M")
 	}
-	return Distinct{Count: n}, nil
+	return distinct{Count: n}, nil
 }

@@ -123,8 +123,8 @@ func (f *flags) checkNames(args []string) error {
 }
 
 // config returns the configuration of the check.
-func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
-	cfg := &Config{Inputs: f.Read}
+func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
+	cfg := &config{Inputs: f.Read}
 	if len(f.Read) == 0 {
 		cfg.Inputs, args = args[:1], args[1:]
 	}
@@ -173,7 +173,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*Config, error) {
 }
 
 // checkPage refuses a page that would stand between other output, or replace a capture.
-func (f *flags) checkPage(cfg *Config) error {
+func (f *flags) checkPage(cfg *config) error {
 	if err := f.page.Check(&f.Common); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := Run(cmd.Context(), cfg)
+	s, err := run(cmd.Context(), cfg)
 	bar.Close()
 	if s.Window == "" {
 		return errors.Join(err, file.Discard()) // nothing was checked
@@ -213,7 +213,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	return err
 }
 
-func (f *flags) print(e *cli.Env, s *Summary) error {
+func (f *flags) print(e *cli.Env, s *summary) error {
 	switch {
 	case f.JSON:
 		return writeJSON(e.Stdout, s)

@@ -13,7 +13,7 @@ import (
 )
 
 // newPage returns the summary as a page.
-func newPage(s *Summary, of cli.Origin) *page.Page {
+func newPage(s *summary, of cli.Origin) *page.Page {
 	file := ""
 	if s.First != nil {
 		file = of.Name(s.First.File)
@@ -23,7 +23,7 @@ func newPage(s *Summary, of cli.Origin) *page.Page {
 		result = "not right, or not known to be"
 	}
 	p := &page.Page{
-		Title: "flowdedup verify", Lead: []string{"The output is " + result + ".", show.Sentence(s.verdict(file))},
+		Title: "flowdedup verify", Lead: []string{"The output is " + result + ".", show.Sentence(s.verdictOn(file))},
 		Facts: []page.Fact{
 			{Name: "packets", Value: show.Count(s.Packets)}, {Name: "kept", Value: show.Count(s.Kept)}, {Name: "removed", Value: show.Count(s.Removed)},
 			{Name: "compared", Value: fmt.Sprintf("identity %s, window %s", s.Identity, s.Window)},

@@ -16,8 +16,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
-// Config configures a run. The caller has checked everything in it.
-type Config struct {
+// config configures a run. The caller has checked everything in it.
+type config struct {
 	Inputs     []string
 	Output     string
 	Duplicates string // "" for none
@@ -26,7 +26,7 @@ type Config struct {
 }
 
 // files returns the names of all captures.
-func (c *Config) files() []string {
+func (c *config) files() []string {
 	all := append(slices.Clone(c.Inputs), c.Output)
 	if c.Duplicates != "" {
 		all = append(all, c.Duplicates)
@@ -34,8 +34,8 @@ func (c *Config) files() []string {
 	return all
 }
 
-// Summary is the answer of "flowdedup verify --json".
-type Summary struct {
+// summary is the answer of "flowdedup verify --json".
+type summary struct {
 	version.Heading
 	Same bool `json:"same"`
 	verify.Report
@@ -45,20 +45,20 @@ type Summary struct {
 	Damaged  bool          `json:"damaged"`
 	Took     time.Duration `json:"elapsed_ns"`
 	// First is null if there is no difference.
-	First *First `json:"first_difference"`
+	First *first `json:"first_difference"`
 }
 
-// First is the first difference.
-type First struct {
+// first is the first difference.
+type first struct {
 	Kind   verify.Kind `json:"kind"`
 	File   string      `json:"file"`
 	Packet uint64      `json:"packet"` // its number in the file; of several inputs, in their order
 	Time   *string     `json:"time"`   // null if the packet has none
 }
 
-// Run checks the output. The summary is valid with every error, except errors of opening
+// run checks the output. The summary is valid with every error, except errors of opening
 // files. A damaged capture is checked up to the damage.
-func Run(ctx context.Context, cfg *Config) (Summary, error) {
+func run(ctx context.Context, cfg *config) (summary, error) {
 	begin := time.Now()
 	var files [2]capture.Source
 	for i, name := range []string{cfg.Output, cfg.Duplicates} {
@@ -67,20 +67,20 @@ func Run(ctx context.Context, cfg *Config) (Summary, error) {
 		}
 		src, err := pcapfile.Open(name, pcapfile.Options{Warn: cfg.Input.Warn})
 		if err != nil {
-			return Summary{}, err
+			return summary{}, err
 		}
 		defer src.Close()
 		files[i] = src
 	}
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
-		return Summary{}, err
+		return summary{}, err
 	}
 	defer in.Close()
 	v := verify.New(cfg.Config, files[0], files[1])
 	err = in.Each(ctx, 1, func() pipeline.Task { return task{v} })
 	if ctx.Err() != nil {
-		return Summary{}, err // nothing is known about captures that were not read
+		return summary{}, err // nothing is known about captures that were not read
 	}
 	report, unread := v.Report()
 	s := newSummary(cfg, report)

@@ -12,13 +12,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-func newSummary(cfg *Config, r *verify.Report) Summary {
-	s := Summary{
+func newSummary(cfg *config, r *verify.Report) summary {
+	s := summary{
 		Same: r.Differences() == 0 && r.Unknown == 0, Report: *r, Identity: cfg.Identity.Kind.String(),
 		Window: window.Window{Duration: cfg.Window, Packets: int64(cfg.Packets), None: cfg.Window == 0 && cfg.Packets == 0}.String(),
 	}
 	if d := r.First; d != nil {
-		s.First = &First{Kind: d.Kind, File: fileOf(cfg, d.Kind), Packet: d.Packet}
+		s.First = &first{Kind: d.Kind, File: fileOf(cfg, d.Kind), Packet: d.Packet}
 		if d.Time != capture.NoTime {
 			s.First.Time = show.Timestamp(d.Time, time.UTC)
 		}
@@ -27,7 +27,7 @@ func newSummary(cfg *Config, r *verify.Report) Summary {
 }
 
 // fileOf returns the file in which packets of a difference are counted.
-func fileOf(cfg *Config, k verify.Kind) string {
+func fileOf(cfg *config, k verify.Kind) string {
 	switch {
 	case k == verify.Foreign:
 		return cfg.Output
@@ -47,16 +47,16 @@ var what = map[verify.Kind]string{
 	verify.Misplaced: "is among the removed packets, and was not removed or is not in the input",
 }
 
-// Verdict says in a sentence whether the output is right.
-func (s *Summary) Verdict() string {
+// verdict says in a sentence whether the output is right.
+func (s *summary) verdict() string {
 	if s.First == nil {
-		return s.verdict("")
+		return s.verdictOn("")
 	}
-	return s.verdict(s.First.File)
+	return s.verdictOn(s.First.File)
 }
 
-// verdict names the file of the first difference as given.
-func (s *Summary) verdict(file string) string {
+// verdictOn names the file of the first difference as given.
+func (s *summary) verdictOn(file string) string {
 	switch {
 	case s.First != nil:
 		when := ""

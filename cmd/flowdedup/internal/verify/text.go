@@ -12,12 +12,12 @@ import (
 )
 
 // writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error { return json.NewEncoder(w).Encode(s) }
+func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, columns int, s *Summary) error {
+func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
-	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict()))
+	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.verdict()))
 	fmt.Fprintf(t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
 	for _, d := range s.deviations() {
 		if d.count > 0 {
@@ -36,7 +36,7 @@ type deviation struct {
 	text  string // that follows the count
 }
 
-func (s *Summary) deviations() []deviation {
+func (s *summary) deviations() []deviation {
 	return []deviation{
 		{"filtered", s.Filtered, ", counted nowhere else"},
 		{"lost", s.Lost, " removed, and no copies of kept packets"},

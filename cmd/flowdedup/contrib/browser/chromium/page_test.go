@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is after how long a test gives up.
-const patience = 20 * time.Minute
+// testTimeout is after how long a test gives up.
+const testTimeout = 20 * time.Minute
 
 // tab is the page in a browser of its own.
 type tab struct {
@@ -42,7 +42,7 @@ func open(t *testing.T, address string) *tab {
 	if err := errors.Join(chromedp.Listen(ctx, p.note), chromedp.ListenBrowser(ctx, p.note)); err != nil {
 		t.Fatal(err)
 	}
-	p.ctx, cancel = context.WithTimeout(ctx, patience)
+	p.ctx, cancel = context.WithTimeout(ctx, testTimeout)
 	t.Cleanup(cancel)
 	call(p, chromedp.Call, network.Enable, network.EnableParams{})
 	call(p, chromedp.CallBrowser, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{

@@ -166,7 +166,7 @@ func runServer(t *testing.T, program, address string, args ...string) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	})
-	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(testTimeout); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		if answer, err := http.Get("http://" + address + "/healthz"); err == nil {
 			answer.Body.Close()
 			return
@@ -218,7 +218,7 @@ func TestServedAccessible(t *testing.T) {
 // reload loads a page that does not load itself again, until a condition holds there.
 func (p *tab) reload(address, condition string) {
 	p.Helper()
-	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(testTimeout); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		p.do(chromedp.Navigate("http://" + address + "/?paused"))
 		if value[bool](p, condition) {
 			return
