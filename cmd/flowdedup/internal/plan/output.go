@@ -166,17 +166,6 @@ func (r *result) legend() string {
 	return strings.Join(all, "; ")
 }
 
-// advice returns the lines below the table: sentences, then commands.
-func (r *result) advice() []string {
-	lines := r.sentences()
-	for i := range r.Candidates {
-		if c := &r.Candidates[i]; c.Command != nil {
-			lines = append(lines, fmt.Sprintf("%s: %s", c.Method, *c.Command))
-		}
-	}
-	return lines
-}
-
 // sentences say what the marks of the table mean, and what to take.
 func (r *result) sentences() []string {
 	best := &r.Candidates[0]
