@@ -46,7 +46,8 @@ func TestLiveCopies(t *testing.T) {
 			if s.PacketsIn != 2*n || s.Duplicates != n || s.Interfaces[0].Received != 2*n || s.Interfaces[0].Dropped != 0 {
 				t.Errorf("%+v", s)
 			}
-			if sampled := s.Reasons["sampled"]; sampled < 5 || s.Reasons[c.reason] != sampled {
+			// A random sample of about 16, if all packets come in one batch.
+			if sampled := s.Reasons["sampled"]; sampled == 0 || s.Reasons[c.reason] != sampled {
 				t.Errorf("reasons %v", s.Reasons)
 			}
 		})
