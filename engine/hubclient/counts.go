@@ -71,7 +71,7 @@ func (p *CountsPart) Decode(msg []byte) error {
 
 // CountsReply is the answer to a CountsPart.
 type CountsReply struct {
-	Next    int64  `json:"next"`              // the piece that the hub wants next; the size when it has all
+	Next    int64  `json:"next"`              // offset of the piece that the hub wants next; the size when it has all
 	Refused string `json:"refused,omitempty"` // reason why it takes no piece of the file
 	Later   bool   `json:"later,omitempty"`   // with Refused: it may take the file another time
 }

@@ -86,8 +86,8 @@ type Question struct {
 	Gaps Gaps
 	// Length is the number of elements of the stream in which Distinct and Gaps were
 	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands
-	// for no end, and the rates of the steady state. Windows are windows of a stream that
-	// goes on.
+	// for no end, and the rates of the steady state. The rates of windows assume
+	// that the stream goes on.
 	Length float64
 	Parts  int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
 	Key    Key

@@ -67,7 +67,7 @@ type Series struct {
 	count  uint64
 }
 
-// Open reads the index of the windows of a file, given its size. It reads each record's
+// Open finds the windows of a file, given its size. It reads each record's
 // head, and takes memory for windows and series, at most 64 MB. Merging checks the rest
 // of the file. Errors wrap ErrInvalid, or are read errors of from.
 func Open(name string, from io.ReaderAt, size int64) (*File, error) {
