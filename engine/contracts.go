@@ -31,7 +31,7 @@ type PacketFilter interface {
 // PacketStats describes a packet filter and its work so far.
 type PacketStats struct {
 	Method string // "timed", "exact", or another filter's name
-	// MemoryBytes is the size of the memory of elements.
+	// MemoryBytes is the memory, in bytes, that remembers elements.
 	MemoryBytes int
 	// Fill is the share of the memory, 0 to 1, that elements within the window take. With
 	// time windows it is an estimate as of the last elements. It is 0 where memory has no
@@ -49,8 +49,8 @@ type PacketStats struct {
 	EvictedLive uint64
 	// Late are the elements whose originals may have been forgotten before they came.
 	Late LateStats
-	// SuggestedMemory is the memory, in bytes, that would have forgotten hardly any of
-	// these. It is 0 where hardly any were forgotten, and where no memory suffices.
+	// SuggestedMemory is the memory, in bytes, in which hardly any of these would have been
+	// forgotten. It is 0 where hardly any were forgotten, and where no memory suffices.
 	SuggestedMemory int
 }
 
@@ -62,8 +62,8 @@ type LateStats struct {
 	Elements uint64        // 0 if none came late; then the other fields are 0 too
 	First    uint64        // number of the first one, from 1
 	By       time.Duration // how much earlier it was than the elements before it, about
-	// SuggestedMemory is the memory, in bytes, that would have forgotten nothing. It is 0
-	// where memory does not help.
+	// SuggestedMemory is the memory, in bytes, in which nothing would have been forgotten.
+	// It is 0 where memory does not help.
 	SuggestedMemory int
 }
 
@@ -127,7 +127,7 @@ type Bounded interface {
 // one new element of a billion is taken for one seen before.
 const DefaultFPR = 1e-9
 
-// The errors that errors about filter configurations wrap.
+// Errors about the configuration of filters wrap one of these.
 var (
 	// ErrWindow is about windows.
 	ErrWindow = errors.New("bad window")

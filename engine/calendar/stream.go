@@ -57,9 +57,9 @@ type StreamConfig[T any] struct {
 //
 // A Stream needs no Clock, as the window of a wrong stamp is its quarantine.
 //
-// All decisions are taken at positions in the stream. Except for Expire, they depend
-// neither on the wall clock nor on how the stream is cut into calls. A Stream is not safe
-// for concurrent use.
+// All decisions are taken at positions in the stream. They depend neither on how the stream
+// is cut into calls nor, except for Expire, on the wall clock. A Stream is not safe for
+// concurrent use.
 type Stream[T any] struct {
 	config  StreamConfig[T]
 	open    []openWindow[T] // ascending

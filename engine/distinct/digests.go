@@ -88,8 +88,8 @@ func (r *DigestRows) Counts() engine.Counts {
 	return c
 }
 
-// Snapshot writes all digests of the counter, for RestoreDigestRows. secret is the secret
-// of the digests. Other arguments and errors are as in IPv4Rows.Snapshot.
+// Snapshot writes all digests of the counter, for RestoreDigestRows. secret is the one
+// that the digests were made under. Other arguments and errors are as in IPv4Rows.Snapshot.
 func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	mem.CheckOpen("distinct: DigestRows.Snapshot", r.rows.Table.Arena)
 	s, overflow := r.save()

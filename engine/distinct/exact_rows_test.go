@@ -134,7 +134,7 @@ func testSampledVerdicts[K comparable](t *testing.T, create func(testing.TB, int
 	}
 }
 
-// A counter that may grow again does so, and Needs returns its size.
+// A counter that may grow again does so, and Needs returns the size that it needs.
 func TestLimit(t *testing.T) {
 	c := sampledDigests(t, 0)
 	digests := check.Digests(13, 200_000)
@@ -228,7 +228,7 @@ func TestSized(t *testing.T) {
 	}
 }
 
-// savedIPv4 returns a counter that can be restored.
+// newSavedIPv4 returns a counter that can be restored.
 func newSavedIPv4(t testing.TB) *IPv4Rows {
 	t.Helper()
 	e, err := NewIPv4Rows(check.SavedSecret.AESKey(secret.Permutation), 0)

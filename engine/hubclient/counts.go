@@ -71,7 +71,7 @@ func (p *CountsPart) Decode(msg []byte) error {
 
 // CountsReply is the answer to a CountsPart.
 type CountsReply struct {
-	Next    int64  `json:"next"`              // the piece that the hub wants next; the size when it has all
+	Next    int64  `json:"next"`              // offset of the piece that the hub wants next; the size when it has all
 	Refused string `json:"refused,omitempty"` // reason why it takes no piece of the file
 	Later   bool   `json:"later,omitempty"`   // with Refused: it may take the file another time
 }
@@ -147,8 +147,8 @@ func SendCounts(ctx context.Context, from io.ReaderAt, size, start int64, ask fu
 type Report struct {
 	Packets     uint64  `json:"packets"`       // packets that the site has seen
 	CopiesLocal uint64  `json:"copies_local"`  // of these, copies by the site's own filter
-	CopiesHub   uint64  `json:"copies_hub"`    // of these, copies by the hub
-	Unchecked   uint64  `json:"unchecked"`     // of these, passed on, as no answer came in time
+	CopiesHub   uint64  `json:"copies_hub"`    // copies by the hub
+	Unchecked   uint64  `json:"unchecked"`     // packets passed on, as no answer came in time
 	RTTP99US    float64 `json:"rtt_p99_us"`    // 99 % of recent answers came within this time in microseconds
 	Run         string  `json:"run,omitempty"` // changes where counts begin again
 }

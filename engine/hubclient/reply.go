@@ -43,8 +43,8 @@ type Reply struct {
 	// Fencing numbers the owners of a slice: a later owner has a higher number. Answers
 	// with a lower number than one already seen are not valid.
 	Fencing uint64
-	// Unchecked is the number of digests for which a hub above was asked, but has not
-	// answered in time. Their bits of Copies follow from the setting of the hub.
+	// Unchecked is the number of digests that a hub above should have decided about, but
+	// has not in time. Their bits of Copies follow from the setting of the hub.
 	Unchecked uint32
 	// Copies has a bit for each digest, least significant bit first. A bit is 1 if
 	// another site has sent the digest before. It has 1 bits only with OK.

@@ -27,7 +27,7 @@ const DeltaUnit = 10
 const MaxTime = 1 << 53
 
 // DigestBits is the number of a digest's lower bits that go to the hub. The upper bits
-// choose the slice. Two packets whose digests agree in them are one packet to the hub.
+// choose the slice. To a slice, two packets whose digests agree in the lower bits are one.
 const DigestBits = 56
 
 // digestBytes is the length of a digest in a message, and digestMask has its bits.

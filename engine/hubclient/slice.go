@@ -133,7 +133,7 @@ func (r *request) add(digest uint64, at int64, a *Answers, index int) {
 
 // recycle reuses the memory of a request.
 func (c *Client) recycle(r *request) {
-	clear(r.runs) // batches may be collected
+	clear(r.runs) // so that batches can be freed
 	r.runs, r.last, r.count, r.tries = r.runs[:0], nil, 0, 0
 	c.free = append(c.free, r)
 }

@@ -178,7 +178,8 @@ type layer interface {
 	test(d digest.Digest) (seen bool)
 	// set inserts an element that came in the given unit.
 	set(d digest.Digest, unit uint64)
-	// since returns the latest unit in which an element of the filter may have come.
+	// since returns the latest unit in which the element may have come. The filter must
+	// hold it.
 	since(d digest.Digest) uint64
 	// occupied returns how many positions are not zero at present.
 	occupied() int

@@ -80,7 +80,7 @@ func NewQHTD(c QHTConfig) (*QHT, error) { return c.newQHT(true, false, nil) }
 
 // NewQQHT returns the queued table (section 5.2, the column QHT/QQHT of Table 4): each
 // row is a queue of k fingerprints, from which a new one pushes out the oldest. With k =
-// 1 it is [NewQHT]. In saturation it also has its rates.
+// 1 it is [NewQHT]. In saturation it has the rates of [NewQHT] for any k.
 func NewQQHT(c QHTConfig) (*QHT, error) { return c.newQHT(false, true, nil) }
 
 // NewQQHTD returns the queued table with duplicates (section 5.2, Algorithm 2): every

@@ -8,8 +8,8 @@ import (
 )
 
 // TestVHDicedChoices looks at the parts that an element has bits in. Within a vertical
-// slice it is one part. Two slices choose independently: one in three pairs have the same
-// number.
+// slice it is one part. Two slices choose independently: in one of three pairs the numbers
+// are equal.
 func TestVHDicedChoices(t *testing.T) {
 	const vertical, inner, elements = 4, 3, 20_000
 	f := must[*Sliced](t)(NewVHDiced(SlicedConfig{Bits: 120_000, K: 6, Slices: vertical}, inner))

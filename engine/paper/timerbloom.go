@@ -137,7 +137,8 @@ func (b *TimerBloom) set(d digest.Digest, unit uint64) {
 	}
 }
 
-// since returns the latest unit in which an element of the filter may have been inserted.
+// since returns the latest unit in which the element may have been inserted. The filter
+// must hold it.
 func (b *TimerBloom) since(d digest.Digest) uint64 {
 	b.locate(d)
 	first := uint64(math.MaxUint64)

@@ -80,7 +80,7 @@ type Tree struct {
 	counts []LevelCounts
 }
 
-// LevelCounts counts the accesses at one level of a tree.
+// LevelCounts counts the accesses and the outcomes at one level of a tree.
 type LevelCounts struct {
 	Tests int // accesses that test or, in a dense tree on the way up, test and set
 	Sets  int // accesses that only set, in a sparse tree
@@ -146,8 +146,8 @@ func (c TreeConfig) widths() ([]int, error) {
 }
 
 // TestAndSetFrom reports whether the element was seen before at any leaf, and remembers
-// it, in the present. leaf is the number of the producer's leaf, from 0 on. A leaf that
-// does not exist panics, as an index out of range does.
+// it, in the present. leaf is the number of the producer's leaf, from 0 on. It
+// panics for a leaf that does not exist, as for an index out of range.
 func (t *Tree) TestAndSetFrom(leaf int, d digest.Digest) (seen bool) {
 	return t.TestAndSetFromAt(leaf, d, t.now)
 }

@@ -80,7 +80,7 @@ func (r rates) distinctReports(l *load) float64 {
 
 // fixedPoint finds the rate of clearings that reproduces itself. next returns the rate of
 // clearings that follows from given rates; most bounds it. If clearings cannot keep up
-// with the settings, the filter fills up and reports everything as a repeat.
+// with the bits that are set, the filter fills up and reports everything as a repeat.
 func fixedPoint(l *load, k int, setting, most float64, next func(rates) float64) rates {
 	var at rates
 	excess := func(logClearing float64) float64 {

@@ -80,14 +80,14 @@ type Question struct {
 	// Different is the number of different elements among Elements consecutive ones, up
 	// to Elements. Where it is set, Distinct and Gaps follow from it: see fitDifferent.
 	Different float64
-	// Gaps is the distance of repeats, in elements. nil stands for uniform gaps over a
-	// window, and for log-uniform gaps over an unbounded stream (nearly the gaps of the
-	// web crawl in Deng, Rafiei, SIGMOD 2006).
+	// Gaps is the distribution of the distances of repeats, in elements. nil stands for
+	// uniform gaps over a window, and for log-uniform gaps over an unbounded stream (nearly
+	// the gaps of the web crawl in Deng, Rafiei, SIGMOD 2006).
 	Gaps Gaps
 	// Length is the number of elements of the stream in which Distinct and Gaps were
 	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands
-	// for no end, and the rates of the steady state. Windows are windows of a stream that
-	// goes on.
+	// for no end, and the rates of the steady state. The rates of windows assume
+	// that the stream goes on.
 	Length float64
 	Parts  int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
 	Key    Key

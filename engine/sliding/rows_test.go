@@ -407,7 +407,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// sameStep counts the times of one step at the beginning of a stream, at most most.
+// sameStep counts the times of one step at the beginning of a stream, up to most.
 func sameStep(s *Rows, times []int64, most int) (n int) {
 	for n < min(len(times), most) && calendar.Index(times[n], s.step) == calendar.Index(times[0], s.step) {
 		n++

@@ -30,7 +30,7 @@ import (
 type Copy struct {
 	steps []func(out *Writer) // the steps that write the snapshots
 	all   []*LineCopy
-	done  int           // lines copied
+	done  int           // how many of all are copied
 	arena *layout.Arena // nil for none
 	kept  []uint64      // room for LineCopy.kept
 }

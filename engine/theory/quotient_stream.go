@@ -87,7 +87,7 @@ func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fn
 		}
 		fnr += p.weight * row.misses(variant) / duplicates
 	}
-	if variant == QHT { // at which the number of others makes no difference
+	if variant == QHT { // the number of others makes no difference to it
 		fpr = q.fpr(float64(s.Universe) * powMinus(1/float64(s.Universe), n))
 	}
 	return min(1, fpr), min(1, fnr), nil

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// SpareRows is the model of rows with spare lines: lines of Cells cells. Share of them
+// SpareRows is the model of rows with spare lines: lines of Cells cells. Each Share of them
 // have a spare line of as many cells in common. An element that finds its line full of
 // elements of the last 1+Slack windows moves the last one to the spare line. A full spare
 // line evicts its oldest element if OldestFirst is set, else the one that came to it
@@ -100,7 +100,7 @@ func logMean(a, b float64) float64 {
 // Each element leaves its line after 1+Slack windows. So the number of elements that a
 // line gives to its spare line in a span follows from counting: all orders of the
 // arrivals and departures in the span are equally likely. An element is lost when as many
-// elements come to its spare line after it as the line has cells.
+// elements come to its spare line after it as that has cells.
 func (s SpareRows) firstLost(load float64) (lost lossByAge) {
 	spills := spilledOf(s.Cells)
 	var others [spareSpans + 2][]float64 // [span][n]: that at least n come from other lines

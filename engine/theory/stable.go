@@ -65,7 +65,8 @@ func (s Stable) ZerosAfter(n int) (float64, error) {
 func (s Stable) set() float64 { return float64(s.K) / float64(s.Cells) }
 
 // setSince returns the probability that a cell, which each element sets with probability
-// k, was set within the last n elements and is not zero yet: k times the sum over l < n of (1-k)^l P(Bin(l,p) < Max).
+// k, was set within the last n elements and is not zero yet: k times the sum over l < n of
+// (1-k)^l P(Bin(l,p) < Max).
 //
 // The sum has a closed form. The coefficient of its term for j decrements, C(l,j)
 // (p(1-k))^j ((1-k)(1-p))^(l-j), is negative binomial in l: with stop = 1-(1-k)(1-p) it

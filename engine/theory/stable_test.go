@@ -115,8 +115,8 @@ func TestStableMiss(t *testing.T) {
 	near(t, "K=1", value[float64](t)(StableMissFPS(10, 1)), .1, 1e-12)
 }
 
-// TestStableSetRate checks the terms of Eq. 18, and that rates grow with the settings of
-// cells.
+// TestStableSetRate checks the terms of Eq. 18, and that a cell that is set more
+// often is zero less often.
 func TestStableSetRate(t *testing.T) {
 	s := Stable{1000, 2, 5, 1}
 	near(t, "mean", s.SetRate(0, 0), .002, 1e-12)

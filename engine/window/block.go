@@ -8,10 +8,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Blocks are parts of the stream, some elements long. At the beginning of a block the
-// state changes that verdicts depend on besides the elements, so it does not matter how a
-// stream is cut into calls: the clock, the time up to which rows remember, and the rows
-// themselves.
+// Blocks are parts of the stream, some elements long. Verdicts depend on the elements, and
+// on state that changes only where a block begins: the clock, the time back to which rows
+// remember, and the rows themselves. So it does not matter how a stream is cut into calls.
 const (
 	leastBlock = 64
 	mostBlock  = 4096

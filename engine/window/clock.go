@@ -56,8 +56,8 @@ func (c *medianClock) sorted() [clockSamples]int64 {
 }
 
 // latest returns the latest sample that is likely to be right, or layout.NoTick before
-// the first: a sample that is ahead of the clock by at most slack more than the spread of
-// the samples before the clock.
+// the first: a sample that is ahead of the clock by at most slack and four times the distance
+// from the lower quartile of the samples to the clock.
 func (c *medianClock) latest(slack int64) int64 {
 	if c.count == 0 {
 		return layout.NoTick

@@ -63,7 +63,7 @@ type Exact struct {
 	sampled int // samples in total
 }
 
-// keptElement is the memory of a digest.
+// keptElement describes the last element kept for a digest.
 type keptElement struct {
 	time     int64 // in count windows: the position
 	position int64

@@ -12,9 +12,9 @@ const (
 	horizonMarks = 2 * horizonParts
 )
 
-// horizon gives the time back to which a filter remembers for certain: since then it has
-// kept fewer elements than it has lines. At one element a line, one line in 1,700 gets
-// six.
+// horizon finds how far back a filter remembers with hardly any evictions: to the time
+// since when it has kept as many elements as it has lines. Of as many elements, one line in
+// 1,700 gets six.
 type horizon struct {
 	lines uint64 // lines of the filter
 	kept  uint64 // elements kept in total

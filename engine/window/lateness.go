@@ -29,8 +29,8 @@ type lateness struct {
 	low     int64  // the least time of the running part, or MaxInt64
 	kept    uint64 // in the running part
 	total   uint64 // elements that were kept
-	reached int64  // the latest time of the stream, or NoTick
-	latest  int64  // the latest time as of the last part, or NoTick
+	reached int64  // the time that the stream has reached, or NoTick
+	latest  int64  // the latest time that the clock believed, or NoTick
 	bound   int64  // elements before it are late, or NoTick for none
 
 	lateElements

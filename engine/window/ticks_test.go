@@ -73,9 +73,8 @@ func TestDivisor(t *testing.T) {
 	}
 }
 
-// borderStream has packets around the borders of the eras of f, which gets the stream's
-// first packet: half of them repeat one of the last 40. jitter bounds the disorder of
-// times.
+// borderStream has a first packet, which sets the eras of f, and packets around their
+// borders: half of these repeat one of the last 40. jitter bounds the disorder of times.
 func borderStream(f *Timed, window, jitter int64, each int) *check.Packets {
 	rng := rand.New(rand.NewPCG(41, uint64(window)))
 	s := &check.Packets{}

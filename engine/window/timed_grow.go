@@ -126,8 +126,8 @@ func (g *growth[R]) isDue(position uint64) bool {
 func (g *growth[R]) mayPlan() bool { return g.limit > 0 && g.at == 0 && !g.refused }
 
 // plan prepares larger rows, if there may be any. The current ones have the given number
-// of lines, and all rows together take memory bytes. A window needs needed lines,
-// including spare ones.
+// of lines, and all rows together take memory bytes. A window needs need lines, including
+// spare ones.
 func (g *growth[R]) plan(position uint64, lines, memory, need int) {
 	least := int(leastGrowth * float64(lines))
 	room := (g.limit - memory) / layout.LineSize

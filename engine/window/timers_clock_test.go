@@ -100,8 +100,8 @@ func stepping(from, to int, by time.Duration) *check.Packets {
 	return s
 }
 
-// TestTimersUnordered compares the filter's misses and late elements with a map's.
-// Batches and restarts change neither.
+// TestTimersUnordered compares the copies that the filter misses, and the elements that it
+// counts as late, with a map. Batches and restarts change neither.
 func TestTimersUnordered(t *testing.T) {
 	const none, any = 0, math.MaxInt
 	random := func(clock string) *check.Packets {

@@ -132,8 +132,8 @@ func DefaultMemory(w Window, inputBytes int64) int {
 }
 
 // DefaultTimedMemory is DefaultMemory for Timed, which grows where it has a window: it
-// takes 32 bytes for each packet, at a million packets a second, and 128 MiB at most. 512 KiB, half of
-// a second-level cache, then carry 16 million packets a second at 1 ms.
+// takes 32 bytes for each packet, at a million packets a second, and 128 MiB at most.
+// 512 KiB, half of a second-level cache, then carry 16 million packets a second at 1 ms.
 func DefaultTimedMemory(w Window, inputBytes int64) int {
 	if w.None {
 		return DefaultMemory(w, inputBytes)

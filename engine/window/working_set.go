@@ -182,7 +182,7 @@ func (m *workingSet) need() uint64 {
 // highest returns the largest number of elements that a window had.
 func (m *workingSet) highest() uint64 { return max(m.peak, m.current()) }
 
-// memory returns the size, in bytes, that would have remembered a stream of the given
+// memory returns the memory, in bytes, that would have sufficed for a stream of the given
 // number of inserted elements to the end of its windows, at its peak, in lines of the
 // given number of cells.
 func (m *workingSet) memory(inserted uint64, cells int) int {

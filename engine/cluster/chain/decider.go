@@ -27,8 +27,8 @@ type decider struct {
 	atLeast int
 
 	now     uint64            // the latest unit, or the number of deliveries
-	recent  map[uint64]uint64 // units that are being set, by position
-	held    map[uint64]uint64 // elements that wait for Link.Settle
+	recent  map[uint64]uint64 // by position, the zeroAt that is being set
+	held    map[uint64]uint64 // by element, the zeroAt that waits for Link.Settle
 	waiting int               // requests with elements that wait
 	pending []pendingSet      // in the order in which they were sent
 	sent    uint64            // number of the last one sent
@@ -45,8 +45,8 @@ func newDecider(s Shape) *decider {
 	return &decider{filter: s.Filter, window: s.Window(), equal: s.Equal, atLeast: s.AtLeast, recent: map[uint64]uint64{}, held: map[uint64]uint64{}}
 }
 
-// judge decides about an element of a unit, by the values that are known. If it is new,
-// its bits or timers are set to zeroAt, which is 0 if they are too old.
+// judge decides about an element of a unit, by the values that are known. For a new element
+// zeroAt is the value that its bits or timers are set to, or 0 if the element is too old.
 func (d *decider) judge(values []uint64, unit uint64) (seen bool, zeroAt uint64) {
 	if d.filter == Timers {
 		d.now = max(d.now, unit)

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// older are the filters of a slice of dynamic size that are full, as KNPS has it in section 5,
-// "applied per slice, independently". An element lies in one of the filters of each of its slices,
-// with all bits that it has there. Slices are of different age, so it need not be the same one of all.
+// older are the full filters of a slice of dynamic size, as in KNPS, section 5, "applied per
+// slice, independently". An element lies in one of the filters of each of its slices, with
+// all bits that it has there. Slices differ in age, so the filters may differ in number.
 type older []store
 
-// hold returns 1 if one of the filters has all bits of an element that are here, and else 0. lo is
-// where the slice begins, and size its length.
+// hold returns 1 if one of the filters has all bits of an element that lie in the slice, and
+// 0 otherwise. The slice begins at lo and has size positions.
 func (o older) hold(pos []uint64, lo, size uint64) uint64 {
 	for i := range o {
 		if n, set := o[i].count1(pos, lo, size); n > 0 && set == n {
@@ -24,7 +24,7 @@ func (o older) hold(pos []uint64, lo, size uint64) uint64 {
 	return 0
 }
 
-// close gives the memory back.
+// close returns the memory.
 func (o older) close() (err error) {
 	for i := range o {
 		err = errors.Join(err, o[i].arena.Close())
@@ -32,7 +32,7 @@ func (o older) close() (err error) {
 	return err
 }
 
-// count1 returns how many positions are here, and how many of these are set.
+// count1 returns how many positions lie in the slice, and how many of these are set.
 func (s *store) count1(pos []uint64, lo, size uint64) (here, set uint64) {
 	for _, p := range pos {
 		if off := p - lo; off < size {
@@ -43,8 +43,8 @@ func (s *store) count1(pos []uint64, lo, size uint64) (here, set uint64) {
 	return here, set
 }
 
-// take tests and sets the bits of an element that are here. It reports whether all were set, and
-// returns 0 if there are none here, else 1.
+// take tests and sets the bits of an element that lie in the slice. It reports whether all
+// were set, and returns here as 0 if there are none, and as 1 otherwise.
 func (l *Link) take(pos []uint64) (seen bool, here uint64) {
 	if l.older.hold(pos, l.lo, l.store.size) > 0 {
 		return true, 1
@@ -60,7 +60,7 @@ func (l *Link) take(pos []uint64) (seen bool, here uint64) {
 	return seen, here
 }
 
-// put sets what is here of an element.
+// put sets the bits of an element that lie in the slice.
 func (l *Link) put(pos []uint64, zeroAt uint64) {
 	if l.older.hold(pos, l.lo, l.store.size) > 0 {
 		return
@@ -73,8 +73,8 @@ func (l *Link) put(pos []uint64, zeroAt uint64) {
 	}
 }
 
-// makeRoom begins a filter, if an element is new to the newest one, and that is full. Without memory,
-// or above the limit, the newest goes on as it is.
+// makeRoom begins a filter if the newest one is full and an element is new to it. Without
+// memory, or above the limit, the newest one goes on as it is.
 func (l *Link) makeRoom(pos []uint64) {
 	if l.shape.Grow == "" {
 		return
@@ -98,9 +98,9 @@ func (l *Link) isFull() bool {
 	return l.placed >= l.full
 }
 
-// holds returns, for each number of positions of a new element that lie here, how probable it is that
-// the slice holds all of them. It looks at a sample. Filters are not independent: what an older one
-// has, no newer one was given.
+// holds returns, for each number of positions of a new element in the slice, the probability
+// that the slice holds all of them. It reads a sample. Filters are not independent: no newer
+// one gets an element that an older one has.
 func (l *Link) holds() []float64 {
 	all := make([]float64, l.places.k+1)
 	fill := l.store.fill(l.now)
@@ -112,7 +112,7 @@ func (l *Link) holds() []float64 {
 	}
 	masks := l.masks()
 	n := len(masks)
-	both := slices.Clone(masks) // what positions of each sample have in common
+	both := slices.Clone(masks) // filters that the positions of each sample have in common
 	for j := 1; j < len(all); j++ {
 		found := 0
 		for i := range both {
@@ -124,7 +124,7 @@ func (l *Link) holds() []float64 {
 			}
 		}
 		if all[j] = float64(found) / float64(n); found < enough {
-			all[j] = l.holding(j) // which is near enough where filters have little in common
+			all[j] = l.holding(j) // close enough where filters have little in common
 		}
 	}
 	return all
@@ -133,7 +133,7 @@ func (l *Link) holds() []float64 {
 const (
 	// sampleStride leads from one position of a sample to the next: a prime.
 	sampleStride = 40_503
-	// enough is how many of a sample have to be found for its share to count.
+	// enough is the number of a sample's hits from which on its share counts.
 	enough = 1000
 )
 

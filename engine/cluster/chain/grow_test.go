@@ -101,9 +101,9 @@ func growing() (all []Shape) {
 	return all
 }
 
-// TestGrowth has filters of dynamic size answer as those of engine/paper in each slice do, event by
-// event, while slices move. By first-test-then-set over several slices, elements on their way know
-// nothing of a filter that begins meanwhile. So there none may be missed, and few be taken for others.
+// TestGrowth compares filters of dynamic size with engine/paper's in each slice, event by
+// event, while slices move. With first-test-then-set over several slices, a filter may begin
+// while elements are under way. Then none may be missed, and few may be taken for others.
 func TestGrowth(t *testing.T) {
 	count := 200_000
 	if testing.Short() {
@@ -139,7 +139,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// growingSets sends new elements to the first chain, and those that it took for new again.
+// growingSets sends new elements to the first chain, and sends the ones that it took for new
+// again.
 func growingSets(t *testing.T, w *wires, count int) {
 	t.Helper()
 	var all []uint64
@@ -172,7 +173,8 @@ func growingSets(t *testing.T, w *wires, count int) {
 	}
 }
 
-// TestGrowthLimit has a slice that has as many filters as it may take more elements: it misses none.
+// TestGrowthLimit sends more elements to a slice that has as many filters as it may: it
+// misses none.
 func TestGrowthLimit(t *testing.T) {
 	s := Shape{Layout: Vertical, H: 1, V: 2, Filter: Bloom, Hashes: 2, Bytes: 128, Primitive: TestAndSet, Grow: ByDensity, FPR: 0.01, Limit: 256 + 127}
 	w := newWires(t, s, rand.New(rand.NewPCG(3, 3)))
@@ -193,8 +195,8 @@ func TestGrowthLimit(t *testing.T) {
 	}
 }
 
-// TestPredicted has slices of each layout be lost, by any number of answers that have to come, and
-// compares the shares of wrong verdicts with those that status predicts.
+// TestPredicted loses slices of each layout, for any required number of answers, and compares
+// the shares of wrong verdicts with the predictions of the status.
 func TestPredicted(t *testing.T) {
 	const queries = 2000
 	for _, s := range []Shape{
@@ -232,7 +234,7 @@ func predicted(t *testing.T, s Shape, queries int) {
 		return seen
 	}
 	var known []uint64
-	for range 40 { // what is taken for others may be new again, when a filter has begun
+	for range 40 { // elements that were taken for others may be new again once a filter has begun
 		elements := random(w.rng, 1000)
 		seq++
 		for i, seen := range w.ask(seq, "a", elements, 1e6) {

@@ -61,7 +61,7 @@ type Answer struct {
 	N      int
 	Fence  uint64 // of the first link
 	Copies []byte // valid until the next message
-	Again  bool   // the answer to a request that came before
+	Again  bool   // the request came before, and this repeats its answer
 	// Request is the request, valid until the next message. It is nil unless the answer
 	// is OK.
 	Request *hubclient.Request

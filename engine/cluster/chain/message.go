@@ -35,8 +35,8 @@ const version = 1
 // links (u16 each). Everything is little-endian.
 const header = 24
 
-// maxElements bounds the elements of a request to a chain. It keeps messages with values
-// found below the megabyte that servers accept.
+// maxElements bounds the elements of a request to a chain. It keeps messages, with the
+// values found, below the megabyte that servers accept.
 const maxElements = 1024
 
 // message is a request or a set on its way through a chain.

@@ -2,9 +2,10 @@
 
 package chain
 
-// Predict returns the shares of new elements that a chain takes for duplicates, and of duplicates
-// that it takes for new. holds has slice.Stats.Holds of each of its links, and nothing for one that has
-// lost what it knew. The equal timers heuristic, which lowers the first, is left out.
+// Predict returns the share of new elements that a chain takes for duplicates, and the share
+// of duplicates that it takes for new. holds has slice.Stats.Holds of each of its links, and
+// nil for a link that has lost its state. The equal timers heuristic, which lowers the first
+// share, is left out.
 //
 // It is Eq. 5 to 7 of KNPS, with the coefficients that these lack, for links that are not equally
 // full, and for several bits of an element in one of them. The k bits of an element choose vertical
@@ -20,7 +21,7 @@ func (s Shape) Predict(holds [][]float64) (fpr, fnr float64) {
 	urns := len(holds) / parts
 	for i := 0; i < len(holds); i += parts {
 		hold, known, lost := make([]float64, s.Hashes+1), make([]float64, s.Hashes+1), make([]float64, s.Hashes+1)
-		for _, here := range holds[i : i+parts] { // of which one has all bits of an element
+		for _, here := range holds[i : i+parts] { // one of them has all bits of an element
 			if here != nil {
 				live++
 			}
@@ -49,8 +50,9 @@ func (s Shape) Predict(holds [][]float64) (fpr, fnr float64) {
 	return fpr, fnr
 }
 
-// ways has, for each number of bits of an element that answers came for, and each of bits that none
-// did, in how many ways these can lie in the slices so far, divided by the orders of them.
+// ways has, for each number of an element's bits with an answer, and each number of bits
+// without one, the number of ways in which these can lie in the slices so far, divided by the
+// number of their orders.
 type ways [][]float64
 
 func newWays(k int) ways {

@@ -70,8 +70,8 @@ type Shape struct {
 	// have to be equal. 0 requires none.
 	Equal int `json:"equal"`
 	// AtLeast is x of the fault tolerance heuristic: an element is a duplicate if at
-	// least x of its k answers come, and all of them say so. 0 counts lost answers as
-	// such answers (closed), k takes elements that lack an answer as new (open).
+	// least x of its k answers come, and all of them say so. With 0 an element without
+	// any answer is a duplicate (closed), with k an element that lacks one is new (open).
 	AtLeast int `json:"at_least"`
 	// Deliveries is the window of Events: how many new elements of a chain it counts.
 	Deliveries int `json:"deliveries,omitempty"`
@@ -131,8 +131,8 @@ func (s Shape) checkGrowth() error {
 	return nil
 }
 
-// capacity returns how many bits have been set in a filter of a slice, some of them again, or are
-// set in it, when it is full.
+// capacity returns the number of bits at which a filter of a slice is full: by density the
+// bits that are set, else the bits that its elements have set, counted each time.
 func (s Shape) capacity() uint64 {
 	density := math.Pow(s.FPR, 1/float64(s.Hashes))
 	if s.Grow == ByDensity {
@@ -142,7 +142,7 @@ func (s Shape) capacity() uint64 {
 	return uint64(s.Hashes) * uint64(elements)
 }
 
-// filters returns how many filters a slice may have.
+// filters returns the largest number of filters of a slice.
 func (s Shape) filters() int {
 	if s.Grow == "" {
 		return 1

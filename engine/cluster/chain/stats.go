@@ -9,9 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Stats returns the present statistics. The first link knows what sites have sent, and
-// the last one how many of it were copies. FPR is the rate of a filter whose slices all
-// have this fill.
+// Stats returns the present statistics. The first link counts the digests that sites have
+// sent, and the last one the copies among them. FPR is the rate of a filter whose slices
+// are all like this one.
 func (l *Link) Stats() slice.Stats {
 	holds, k := l.holds(), l.places.k
 	fpr := holds[k]

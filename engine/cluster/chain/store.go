@@ -110,7 +110,8 @@ func (s *store) rebase(base uint64) {
 // sampled is the number of timers in the sample that estimates how many run.
 const sampled = 1 << 16
 
-// fill returns the share of bits that are set, or of running timers in a sample.
+// fill returns the share of the bits that are set, or the share of a sample of timers that
+// run.
 func (s *store) fill(now uint64) float64 {
 	if !s.timed {
 		return float64(s.ones) / float64(s.size)

@@ -268,8 +268,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestBounded sends more than there is room for: the oldest windows go, and older files
-// than all kept ones are refused.
+// TestBounded sends more than there is room for: the oldest windows go, and files
+// that are older than all kept ones are refused.
 func TestBounded(t *testing.T) {
 	folder := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 1))

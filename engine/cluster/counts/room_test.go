@@ -57,7 +57,7 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestExpires has an upload stand still: it is dropped, with its disk space.
+// TestExpires has an upload stand still: it is dropped, and its disk space is freed.
 func TestExpires(t *testing.T) {
 	folder := t.TempDir()
 	log := &warnings{}

@@ -51,8 +51,8 @@ type Config struct {
 	// Key is the value of countfile.KeySetting that all files must have.
 	Key string
 	Log Logger
-	// Settle is the time without a new file after which a window's union is made; 0 is 2
-	// s.
+	// Settle is the time without a new file after which a window's union is made; 0 is
+	// 2 s.
 	Settle time.Duration
 	// Expire is how long an upload may stand still before it is dropped; 0 is a minute.
 	Expire time.Duration

@@ -66,7 +66,7 @@ func (s *Store) Take(site string, msg []byte, now time.Time) []byte {
 	return reply.Encode()
 }
 
-// take takes a piece, and returns the number of the next.
+// take takes a piece, and returns the offset of the next.
 func (s *Store) take(site string, p *hubclient.CountsPart, now time.Time) (next int64, err error) {
 	u := s.uploads[site]
 	if u == nil || u.id != p.ID || u.size != p.Size || u.start != p.Start {

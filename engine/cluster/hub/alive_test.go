@@ -68,7 +68,7 @@ func TestSilentHub(t *testing.T) {
 }
 
 // TestChainTakenOver kills one of two hubs of a chain. The other takes its links, and the chain
-// answers again, with all that it knew.
+// answers again, with all of its state.
 func TestChainTakenOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits until a hub has been silent for long enough")

@@ -42,7 +42,7 @@ func (h *Hub) repairStore() {
 	}
 }
 
-// share makes the hub own its part of the slices: as many as each live hub.
+// share makes the hub own its part of the slices: the live hubs divide them evenly.
 func (h *Hub) share() error {
 	begin := time.Now()
 	if !h.sites.IsConnected() { // a hub that no site reaches must not keep slices

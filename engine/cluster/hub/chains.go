@@ -23,8 +23,8 @@ type ChainStatus struct {
 	Fairness float64 `json:"fairness"`
 }
 
-// describeChains describes the chains of a filter. Those of elsewhere that are not
-// described count as live, and as full as the others are on average.
+// describeChains describes the chains of a filter. Slices of elsewhere that are not among
+// owned count as live, and as full as the others are on average.
 func describeChains(s *Settings, owned []slicePart, elsewhere []int) *ChainStatus {
 	shape := s.Shape
 	st := &ChainStatus{Shape: shape, Fairness: 1}

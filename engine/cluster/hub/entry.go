@@ -13,24 +13,24 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// errJournal says that a journal cannot be read.
+// errJournal is wrapped by the errors of journals that cannot be read.
 var errJournal = errors.New("bad journal")
 
-// entryVersion begins an entry. Entries of before have neither version nor reply. They begin with
-// the length of a site's name, which is less than firstVersion.
+// entryVersion begins an entry. Earlier entries have neither version nor reply. They begin
+// with the length of a site's name, which is less than firstVersion.
 const (
 	entryVersion = 0x81
 	firstVersion = 0x80
 )
 
-// entry is a message of a journal: a request, or what another link has sent. Its reply names the
-// asker. So a slice that is restored knows the requests whose answers it has forgotten.
+// entry is a message of a journal: a request, or a message of another link. Its reply names
+// the asker. So a restored slice knows the requests whose answers it has forgotten.
 //
 // It is written as the version (u8), the lengths of site (u8) and reply (u16, little-endian),
 // site, reply and message.
 type entry struct {
-	site  string // empty for what another link has sent
-	reply string // where the answer goes, empty if that is not known
+	site  string // empty for a message of another link
+	reply string // subject of the answer, empty if it is unknown
 	msg   []byte
 }
 
@@ -41,7 +41,7 @@ func (e *entry) append(dst []byte) []byte {
 	return append(append(append(dst, e.site...), e.reply...), e.msg...)
 }
 
-// parseEntry takes a message of a journal apart. Errors wrap errJournal.
+// parseEntry parses a message of a journal. Errors wrap errJournal.
 func parseEntry(data []byte) (entry, error) {
 	site, reply, rest := 0, 0, data
 	switch {
@@ -62,8 +62,8 @@ func parseEntry(data []byte) (entry, error) {
 	return entry{string(rest[:site]), string(rest[site : site+reply]), rest[site+reply:]}, nil
 }
 
-// apply has a slice take the entry. What it refuses now it has refused then. climbs says that the
-// hub asks another one above, so that rows note who has asked.
+// apply has a slice take the entry. Requests that it refuses now were refused then, too.
+// climbs means that the hub asks another one above, so that rows record the asker.
 func (e *entry) apply(s keeper, climbs bool) error {
 	link, chained := s.(*chain.Link)
 	if chained && e.site == "" {

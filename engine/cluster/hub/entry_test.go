@@ -68,8 +68,8 @@ func (a *asker) ask(seq uint64) (answer hubclient.Reply) {
 }
 
 // repeats has askers repeat requests whose answers may be forgotten. Each is answered as it was, or
-// refused: its digests are no copies of themselves. answered says that some are answered: a hub
-// below another one has forgotten what that said.
+// refused: its digests are no copies of themselves. answered means that some are answered: a hub
+// below another one has forgotten the answers from above.
 func repeats(t *testing.T, askers []asker, to uint64, answered bool) {
 	t.Helper()
 	refused, all := 0, 0
@@ -105,8 +105,8 @@ func journaled() map[string]func(*Settings) {
 	return all
 }
 
-// TestJournalAskers crashes a hub that three askers of one site have sent more requests than slices
-// remember answers of. What its journal has tells repeated requests from new ones.
+// TestJournalAskers crashes a hub to which three askers of one site have sent more requests
+// than slices remember answers of. Its journal distinguishes repeated requests from new ones.
 func TestJournalAskers(t *testing.T) {
 	for name, change := range journaled() {
 		t.Run(name, func(t *testing.T) { crashed(t, newLab(t, change)) })
@@ -165,7 +165,7 @@ func TestFirstJournal(t *testing.T) {
 	}
 }
 
-// firstJournals replaces the journals of a hub that is down by those of the first version.
+// firstJournals replaces the journals of a stopped hub by journals of the first version.
 func (l *lab) firstJournals(t *testing.T) {
 	t.Helper()
 	seed, err := l.folder.HubSeed()

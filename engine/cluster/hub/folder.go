@@ -51,7 +51,7 @@ type Settings struct {
 	Shape    chain.Shape `json:"shape,omitzero"`
 	Identity string      `json:"identity"`         // which packets are equal
 	Ignore   string      `json:"ignore,omitempty"` // fields that the identity leaves out, too
-	Within   string      `json:"within,omitempty"` // only packets of these points are copies of each other
+	Within   string      `json:"within,omitempty"` // kinds of points: only packets of the same point are copies
 	Key      []byte      `json:"key"`              // of digests, for all sites
 	Listen   string      `json:"listen"`           // address of the embedded server
 	URL      string      `json:"url"`              // where sites reach it; empty follows from Listen

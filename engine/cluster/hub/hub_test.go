@@ -367,7 +367,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestOldServer refuses a NATS server that lacks features of hubs.
+// TestOldServer refuses a NATS server that lacks features that hubs need.
 func TestOldServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

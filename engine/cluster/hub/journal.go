@@ -60,7 +60,7 @@ func (j *journal) due(now time.Time) bool {
 
 // replay applies to a slice all requests after the message that it was saved at. It skips
 // messages that cannot be read, and then returns an error that wraps errJournal. climbs is
-// that of entry.apply.
+// as in entry.apply.
 func (j *journal) replay(s keeper, savedAt uint64, climbs bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -188,8 +188,8 @@ func (l *layout) live(now time.Time) (ids []string) {
 	return ids
 }
 
-// waitForAll gives all hubs that were known time to renew their leases. A cut of the connection may
-// be one of theirs, too.
+// waitForAll gives all known hubs time to renew their leases. Their connections may have been
+// cut, too.
 func (l *layout) waitForAll(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,8 +198,8 @@ func (l *layout) waitForAll(now time.Time) {
 	}
 }
 
-// silent returns the hubs that were not heard of for so long that they do not answer any more, and
-// when the next one will be, if it stays silent.
+// silent returns the hubs that were not heard of for so long that they do not answer any
+// more, and the time when the next one will be silent if nothing is heard of it.
 func (l *layout) silent(now time.Time) (ids []string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,7 +248,7 @@ func (l *layout) unowned(count int, now time.Time) (n int) {
 	return n
 }
 
-// others returns the slices that hubs have which live, but one of them.
+// others returns the slices of all live hubs except the given one.
 func (l *layout) others(count int, id string, now time.Time) (all []int) {
 	live := l.live(now)
 	for number := range count {

@@ -179,8 +179,8 @@ func TestChainJournal(t *testing.T) {
 	}
 }
 
-// TestChainGrows has slices of dynamic size grow, at one hub, at two that share them, and at one that
-// was crashed with its journal: each has as many filters as before, and what it knew.
+// TestChainGrows has slices of dynamic size grow, at one hub, at two that share them, and at
+// one that was crashed with its journal: each has its filters and its state again.
 func TestChainGrows(t *testing.T) {
 	for _, layout := range []string{chain.Horizontal, chain.HV} {
 		t.Run(layout, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// overloadAt is the number of waiting requests from which a slice refuses more. Sites
+	// overloadAt is the number of waiting requests at which a slice refuses more. Sites
 	// have a few each under way, so this many are far more than it can answer in time.
 	overloadAt = 512
 	// pendingBytes bounds the memory of requests that wait.
@@ -221,7 +221,8 @@ func (o *owner) lagOf(site string) *lag {
 	return l
 }
 
-// stop ends the answers: requests that arrived are answered, unless that takes too long.
+// stop takes no more requests. It answers those that have arrived, unless that takes too
+// long.
 func (o *owner) stop() error {
 	for _, sub := range []*nats.Subscription{o.sub, o.linked} {
 		if sub == nil {

@@ -125,8 +125,8 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// TestOverload has a slice that does not work: requests wait up to a bound, then they are
-// refused, and all of them are answered.
+// TestOverload locks a slice: requests wait up to a bound, then they are refused, and all
+// of them get an answer.
 func TestOverload(t *testing.T) {
 	l := newLab(t, nil)
 	token := l.token("a")

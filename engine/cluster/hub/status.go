@@ -19,7 +19,7 @@ type part struct {
 	Hub     string      `json:"hub"`
 	Started time.Time   `json:"started"`
 	Slices  []slicePart `json:"slices"`
-	// Elsewhere are slices that other hubs have, which live.
+	// Elsewhere are slices of other live hubs.
 	Elsewhere []int                 `json:"elsewhere,omitempty"`
 	Reports   map[string]siteReport `json:"reports"`
 	Rates     map[string]rate       `json:"rates"`
@@ -123,7 +123,7 @@ type SliceStatus struct {
 	Fill        float64  `json:"fill"`
 	FPR         float64  `json:"predicted_fpr"`
 	EvictedLive uint64   `json:"evicted_live"`
-	Lost        bool     `json:"lost,omitempty"`    // it does not answer, as it has lost what it knew
+	Lost        bool     `json:"lost,omitempty"`    // it does not answer, as it has lost its state
 	Filters     int      `json:"filters,omitempty"` // of a slice of dynamic size
 	Refused     Refusals `json:"refused"`
 }

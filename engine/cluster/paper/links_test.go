@@ -15,8 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
-// links are the links of one chain of flowdedup-hub. Each is a subscription of its own at a server.
-// A slice whose hub has died is an empty one that has lost what it knew.
+// links are the links of one chain of flowdedup-hub, each with its own subscription at a
+// server. A slice whose hub has died is replaced by an empty one that has lost its state.
 type links struct {
 	t     *testing.T
 	shape chain.Shape
@@ -27,7 +27,8 @@ type links struct {
 	all []*chain.Link
 }
 
-// newLinks starts the chain of a shape. What lost slices leave undecided counts as a duplicate.
+// newLinks starts the chain of a shape. An element that lost
+// slices leave undecided counts as a duplicate.
 func newLinks(t *testing.T, shape chain.Shape) *links {
 	t.Helper()
 	shape.AtLeast = 0
@@ -102,7 +103,7 @@ func (l *links) ask(elements []uint64) []byte {
 	return m.Data
 }
 
-// lose has a link lose what it knew.
+// lose makes a link lose its state.
 func (l *links) lose(i int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

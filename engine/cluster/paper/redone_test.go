@@ -254,11 +254,10 @@ func (r *redone) slicing(figure string, d dataset, withLoads bool) {
 }
 
 // failing is Figure 1(b): the number of slices that keep a rate of 2 % below 15 % when
-// some fail. They hold the
-// distinct events of the web log. Vertical slices are links of package chain, which fail by losing
-// what they knew. Horizontal ones fail by ending
-// their subscriptions: a chain of one link that has
-// lost all begins anew, so what it is asked about is new.
+// some fail. They hold the distinct events of the web log. Vertical slices are links of
+// package chain, which fail by losing their state. Horizontal ones fail by ending their
+// subscriptions, since a chain of one link that has lost its state begins anew, and takes
+// all elements for new.
 func (r *redone) failing() {
 	r.table("Figure 1(b): slices that keep false positives of 2 % within 15 %, and the rate in % with so many of them failed",
 		"failed", "vertical slices", "rate", "simulated", "formula", "horizontal slices", "rate", "simulated", "formula")
@@ -326,7 +325,8 @@ func (r *redone) fail(slices, failed int) (rate float64) {
 	return rate
 }
 
-// Filters of failing that set what they test are several, of which each is asked about few.
+// Filters of failing that set the elements that they test: there are several, and each is
+// asked about few.
 const filters, tested = 8, 500
 
 // lose returns the rate over the wire for vertical slices.
@@ -392,7 +392,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestLose has two of six slices lose what they knew: the rate is that of Figure 1(b).
+// TestLose makes two of six slices lose their state: the rate is as in Figure 1(b).
 func TestLose(t *testing.T) {
 	r := &redone{t: t}
 	if rate := r.lose(6, 2); math.Abs(rate-11.6) > 3.2 {

@@ -214,7 +214,8 @@ type producer struct {
 	wait time.Duration // for answers, where none may come; else a minute
 }
 
-// verdict is the state of an element: whether all tested bits are set, and their number.
+// verdict is the answer about an element: whether all tested bits are set, and how many
+// were tested.
 type verdict struct {
 	set  bool
 	live int
@@ -255,7 +256,7 @@ func (p *producer) send(op byte, digests []uint64) []verdict {
 }
 
 // request sends a message about n elements to the first slice of its route. It returns
-// nil if nobody has the slice, or does not answer in time.
+// nil if nobody has the slice, or no answer comes in time.
 func (p *producer) request(m *message, n int) []bool {
 	m.seen = make([]bool, n)
 	for i := range m.seen {

@@ -42,8 +42,9 @@ func AskerOf(reply string) string {
 }
 
 // Note records a request, and reports whether it may have come before. A request without
-// a name counts as new, but may be one of any asker. So all askers are forgotten then, and their numbers up
-// to that one count as repeated. Note takes time linear in the askers of the site.
+// a name counts as new, but may come from any asker. So all askers are forgotten then, and
+// their numbers up to its number count as repeated. Note takes time linear in the askers of
+// the site.
 func (s *Askers) Note(name string, seq uint64) (again bool) {
 	if name == "" {
 		for i := range s.All {

@@ -12,8 +12,8 @@ const (
 	// learnSpan is the largest learned difference of clocks, in microseconds: ten
 	// seconds. Sightings that lie farther apart are repeated packets.
 	learnSpan = 10_000_000
-	// learnFirst is the number of packets sent by two sites from which the difference of
-	// their clocks is first learned; learnAgain later ones correct it.
+	// learnFirst is the number of packets, each sent by both of two sites, from which the
+	// difference of their clocks is first learned; learnAgain later ones correct it.
 	learnFirst = 16
 	learnAgain = 32
 	// learnSample is the sampling interval in packets after that.

@@ -36,9 +36,9 @@ type Stats struct {
 	Hops     uint64 `json:"hops,omitempty"`
 	HopBytes uint64 `json:"hop_bytes,omitempty"`
 	Lost     bool   `json:"lost,omitempty"`
-	// Holds is, for each number of an element's bits that the slice may have, how probable it is
-	// that it has all of them though the element is new. Filters is how many filters a slice of
-	// dynamic size has.
+	// Holds has, for each number of an element's bits that may lie in the slice, the
+	// probability that all of them are set although the element is new. Filters is the
+	// number of filters of a slice of dynamic size.
 	Holds   []float64 `json:"holds,omitempty"`
 	Filters int       `json:"filters,omitempty"`
 }

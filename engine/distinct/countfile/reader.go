@@ -67,9 +67,9 @@ type Series struct {
 	count  uint64
 }
 
-// Open reads the index of the windows of a file, given its size. It reads each record's
+// Open finds the windows of a file, given its size. It reads each record's
 // head, and takes memory for windows and series, at most 64 MB. Merging checks the rest
-// of the file. Errors wrap ErrInvalid, or come from from.
+// of the file. Errors wrap ErrInvalid, or are read errors of from.
 func Open(name string, from io.ReaderAt, size int64) (*File, error) {
 	f := &File{Name: name, from: from, size: size}
 	first := make([]byte, len(magic))
@@ -205,7 +205,8 @@ func printable(texts ...string) bool {
 	})
 }
 
-// counts reports whether the settings list a key as counted: without such a list they do.
+// counts reports whether the settings list a key as counted. Without such a list every key
+// is.
 func (h *Header) counts(key string) bool {
 	for _, one := range h.Settings {
 		if one.Name == OfSetting {

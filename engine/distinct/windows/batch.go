@@ -17,10 +17,10 @@ import (
 // Before Count, the caller adds the elements of the keys in Direct for all packets. It
 // adds those of the keys in Derived when Derive is called.
 type Batch struct {
-	// Derive adds the elements of the keys of group i of Derived that some elements of
-	// the implying key determine. These are given by their numbers in its series V4 and
-	// V6. These numbers take the place of packets, with a base of 0. It is called within
-	// Count, for each element once at most, and never if Derived is empty.
+	// Derive adds the elements of the keys of group i of Derived that follow from some
+	// elements of the implying key. v4 and v6 are the numbers of the latter in that key's
+	// series V4 and V6. They take the place of packets, with a base of 0. Derive is called
+	// within Count, for each element once at most, and never if Derived is empty.
 	Derive func(i int, v4, v6 []uint32)
 	// FirstSeen takes the elements that the window from start on had not seen: packet by
 	// packet, and within a packet in the order of the keys. start is math.MinInt64 for

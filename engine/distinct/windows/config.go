@@ -40,7 +40,7 @@ type Config struct {
 	Budget int
 	// SetLimit bounds the elements of one family that a window remembers. Beyond it a
 	// sketch estimates their number. The limit is checked every 4096 packets, and at the
-	// end of the window. 0 stands for no limit. With a limit, and with Save, counters
+	// end of the window. 0 stands for no limit. With a limit, or with Save, counters
 	// that find no more memory in Budget also turn into a sketch, in place of a sample.
 	SetLimit uint64
 	FPR      float64 // upper bound for Bloom filters and for rows that forget

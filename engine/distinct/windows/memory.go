@@ -200,8 +200,8 @@ func (b *budget) spread(counters []engine.Bounded, reserved int, fallback func(e
 	}
 }
 
-// othersLimit bounds the memory of all windows except the current one, and of the
-// counters for the next one.
+// othersLimit bounds the memory of all windows except the current one. It is also the bound
+// for the counters of the next one.
 func (b *budget) othersLimit() int {
 	if b.total == 0 {
 		return othersLimit

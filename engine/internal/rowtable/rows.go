@@ -50,7 +50,7 @@ type Rows[W Word] struct {
 	Wider    Table[W] // wider table of a pass that grows
 	Thinning bool
 	passed   int // lines of the table that the pass has handled
-	// backing is the goroutines that populate the wider table.
+	// backing waits for the goroutines that populate the wider table.
 	backing sync.WaitGroup
 }
 

@@ -94,7 +94,7 @@ func writeCounts(t io.Writer, c *hub.CountsStatus) {
 	}
 }
 
-// printable quotes a name from a site's file that contains terminal escapes.
+// printable quotes a name from a site's file, unless all its characters print as they are.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted

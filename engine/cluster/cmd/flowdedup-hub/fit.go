@@ -33,7 +33,7 @@ func newTables(out io.Writer) *tables {
 	return t
 }
 
-// columnGap is how far columns are apart.
+// columnGap is the width of the gap between columns.
 const columnGap = 2
 
 // Flush writes the tables.
@@ -49,7 +49,7 @@ func (t *tables) Flush() error {
 	return w.Flush()
 }
 
-// fit returns text whose tables and sentences have at most so many columns.
+// fit returns text whose tables and sentences have at most the given number of columns.
 func fit(text string, columns int) string {
 	var out strings.Builder
 	var table [][]string
@@ -102,7 +102,8 @@ func columnWidth(table [][]string, column int) (width int) {
 	return width
 }
 
-// wrap cuts a line between words into lines of at most so many columns.
+// wrap cuts a line between words into lines of at most the given number of
+// columns.
 func wrap(line string, columns int) string {
 	var out strings.Builder
 	at := 0

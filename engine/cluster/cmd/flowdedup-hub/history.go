@@ -17,13 +17,13 @@ const (
 	mostSamples = 120
 )
 
-// history keeps the sites' counts of the last minutes.
+// history keeps the samples of the last minutes.
 type history struct {
 	mu   sync.Mutex
 	past []sample // the oldest first
 }
 
-// sample is the sites' counts at a time.
+// sample has the values of all sites at a time.
 type sample struct {
 	at    time.Time
 	sites map[string]siteSample

@@ -85,8 +85,8 @@ func contrib(t *testing.T, name string) []byte {
 	return text
 }
 
-// TestDashboard checks that the dashboard shows every metric of the hub, and no other but those of
-// the process, each from the chosen data source.
+// TestDashboard checks that the dashboard shows every metric of the hub, and no others except
+// the metrics of the process, each from the chosen data source.
 func TestDashboard(t *testing.T) {
 	type source struct{ Type, UID string }
 	var dashboard struct {

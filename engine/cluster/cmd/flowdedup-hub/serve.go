@@ -100,7 +100,7 @@ func (f *serveFlags) define(c *cobra.Command) {
 	groupConnection.Add(flags, "listen", "url", "tls-cert", "tls-key", "tls-ca")
 
 	flags.StringVar(&f.window, "window", window.Default.String(), "longest `time` between a packet and its copies, beyond the difference of clocks")
-	flags.StringVar(&f.settings.Identity, "identity", "l3", "`kind` of equality of packets, as in flowdedup dedup --identity")
+	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets equal, a `kind` as in flowdedup dedup --identity")
 	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
 	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
 	groupCompare.Add(flags, "window", "identity", "ignore", "within")

@@ -84,7 +84,7 @@ func writeChains(t io.Writer, c *hub.ChainStatus) {
 	fmt.Fprintf(t, "predicted: %.2g of new packets are taken for copies, %.2g of copies pass\n", c.FPR, c.FNR)
 }
 
-// writeGrowth writes how far slices of dynamic size have grown.
+// writeGrowth writes the growth of slices of dynamic size.
 func writeGrowth(t io.Writer, st *hub.Status) {
 	least, most, bytes := 0, 0, 0
 	for _, s := range st.PerSlice {

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-// TestGrown wants to see how far slices have grown, where they do.
+// TestGrown checks that the status shows the growth of slices that grow.
 func TestGrown(t *testing.T) {
 	st := whole()
 	st.PerSlice = append(st.PerSlice, hub.SliceStatus{Slice: 1, MemoryBytes: 3 << 15, Filters: 3})
