@@ -44,7 +44,8 @@ type Reply struct {
 	// with a lower number than one already seen are not valid.
 	Fencing uint64
 	// Unchecked is the number of digests that a hub above should have decided about, but
-	// has not in time. Their bits of Copies follow from the setting of the hub.
+	// has not in time: their bits of Copies follow from the setting of the hub. Or it is all of
+	// them, if they may have come before, and what was known of it is lost: their bits are 0.
 	Unchecked uint32
 	// Copies has a bit for each digest, least significant bit first. A bit is 1 if
 	// another site has sent the digest before. It has 1 bits only with OK.

@@ -69,3 +69,51 @@ func threeAskers(t *testing.T, s Shape, lose bool) {
 		}
 	}
 }
+
+// TestBothEndsLost has the first and the last link lose all, and so all requests that they knew,
+// while links between them live, and a lost link stops no copy. Elements of repeated requests are
+// no copies of themselves, in whatever order requests are repeated. Once the numbers of an asker
+// show that a request is new, elements that the other links know are copies again.
+func TestBothEndsLost(t *testing.T) {
+	for _, s := range shapes() {
+		if s.Chains() > 1 || s.Links() < 3 {
+			continue
+		}
+		s.Bytes, s.Equal, s.AtLeast = 1<<20, 0, 0
+		t.Run(s.String(), func(t *testing.T) { bothEndsLost(t, s) })
+	}
+}
+
+func bothEndsLost(t *testing.T, s Shape) {
+	w := newWires(t, s, rand.New(rand.NewPCG(9, 8)))
+	ask := func(asker, seq uint64, elements []uint64) []byte {
+		reply := fmt.Sprintf("inbox.a.run%d.0.%d", asker, seq)
+		w.waiting[0] = append(w.waiting[0], &sent{site: "a", reply: reply, msg: request(seq, elements, make([]int64, len(elements)))})
+		for w.step() {
+		}
+		return w.answers[reply]
+	}
+	var known [][]uint64
+	for seq := range uint64(8) {
+		known = append(known, random(w.rng, 8))
+		ask(0, seq, known[seq])
+	}
+	w.crash(0)
+	w.crash(s.Links() - 1)
+	for _, seq := range w.rng.Perm(len(known)) {
+		if bits := ask(0, uint64(seq), known[seq]); bits[0] != 0 {
+			t.Errorf("request %d: elements are copies of themselves: %x", seq, bits)
+		}
+		for i := range w.links {
+			w.move(i)
+		}
+	}
+	for _, later := range []struct {
+		asker, seq uint64
+		want       byte
+	}{{0, 600, 0xff}, {1, 20_000, 0}, {1, 20_511, 0}, {1, 20_512, 0xff}, {0, 601, 0xff}} {
+		if bits := ask(later.asker, later.seq, known[0]); bits[0] != later.want {
+			t.Errorf("request %d of asker %d: %x, want %x", later.seq, later.asker, bits, later.want)
+		}
+	}
+}

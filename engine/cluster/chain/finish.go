@@ -82,12 +82,19 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 		a.Status, a.Request = hubclient.Overloaded, nil
 		return result
 	}
-	if s.Replies.Askers.Note(slice.AskerOf(m.reply), r.Seq) { // which the first link has not known, if it is lost
+	asker := slice.AskerOf(m.reply)
+	if s.Replies.Askers.Note(asker, r.Seq) { // which the first link has not known, if it is lost
 		a.Status, a.Request = hubclient.Stale, nil
 		return result
 	}
 	lost := m.lostLinks()
 	all := len(lost) > l.last
+	if !all && l.lost && slices.Contains(lost, 0) && s.Replies.Askers.Doubtful(asker, r.Seq) {
+		// Neither link that knows requests knows this one, and other links may: its elements would
+		// be copies of themselves. A refusal would make the site stop asking for a while.
+		a.Copies, a.Unchecked, a.Request = make([]byte, (len(r.Digests)+7)/8), len(r.Digests), nil
+		return result
+	}
 	if m.kind == kindTAS {
 		a.Copies = l.verdicts(m, r, lost, all)
 	} else {

@@ -61,9 +61,11 @@ type Answer struct {
 	N      int
 	Fence  uint64 // of the first link
 	Copies []byte // valid until the next message
-	Again  bool   // the request came before, and this repeats its answer
+	Again  bool   // the answer to a request that came before
+	// Unchecked is how many elements were not decided, and count as new.
+	Unchecked int
 	// Request is the request, valid until the next message. It is nil unless the answer
-	// is OK.
+	// is OK, and decided.
 	Request *hubclient.Request
 }
 
@@ -101,7 +103,12 @@ func New(s Shape, number int) (*Link, error) {
 func (l *Link) Close() error { return errors.Join(l.store.arena.Close(), l.older.close()) }
 
 // Lose declares the link's state lost.
-func (l *Link) Lose() { l.lost, l.since = true, 0 }
+func (l *Link) Lose() {
+	l.lost, l.since = true, 0
+	for i := range l.sites {
+		l.sites[i].Replies.Askers.Lose()
+	}
+}
 
 // Begin takes a request of a site, as the first link of its chain. body is the message that r
 // was decoded from, and fence the number of the slice's owner.
@@ -255,6 +262,7 @@ func (l *Link) siteOf(name string) (*site, bool) {
 		at = len(l.sites)
 		l.byName[name] = at
 		l.sites = append(l.sites, site{SiteStats: slice.SiteStats{Name: name}})
+		l.sites[at].Replies.Askers.Lost = l.lost
 	}
 	return &l.sites[at], true
 }

@@ -74,7 +74,10 @@ func (o *owner) pass(m *nats.Msg) {
 	if o.climbLink(&result); a.Status == later {
 		return
 	}
-	reply := hubclient.Reply{Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence, Copies: a.Copies}
+	reply := hubclient.Reply{
+		Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence,
+		Unchecked: uint32(a.Unchecked), Copies: a.Copies,
+	}
 	o.out = reply.Append(o.out[:0])
 	o.publish(a.Reply)
 }

@@ -2,7 +2,10 @@
 
 package slice
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 const (
 	// keptAskers is the number of a site's askers that are remembered: hubs below another
@@ -21,6 +24,7 @@ type Askers struct {
 	All   []asker `json:",omitempty"`
 	Turn  uint64  // rises with each request
 	Least uint64  // numbers of unknown askers are new above it; 0 until an asker is forgotten
+	Lost  bool    `json:",omitempty"` // see Lose
 }
 
 // asker is one run of one client of a site. It numbers its requests to a slice in their order, from
@@ -30,7 +34,11 @@ type asker struct {
 	Turn uint64 // turn of its last request
 	Last uint64 // its highest number
 	Seen [keptNumbers / 64]uint64
+	From uint64 `json:",omitempty"` // numbers below it may have come before Lose
 }
+
+// unheard is an asker's From until its first request after Lose.
+const unheard = math.MaxUint64
 
 // AskerOf returns the asker that a reply subject names: all but the numbers of slice and
 // request at its end. It is empty if the subject has no such numbers.
@@ -71,12 +79,35 @@ func (s *Askers) Note(name string, seq uint64) (again bool) {
 	}
 	a := &s.All[len(s.All)-1]
 	*a = asker{Name: name, Turn: s.Turn, Last: seq}
+	if s.Lost {
+		a.From = unheard
+	}
 	if least > 0 { // the asker may be a forgotten one
 		for n := seq - min(seq, keptNumbers-1); n <= least; n++ {
 			a.Seen[n%keptNumbers/64] |= 1 << (n % 64)
 		}
 	}
 	return a.note(seq)
+}
+
+// Lose says that some of the last requests are not recorded.
+func (s *Askers) Lose() {
+	s.Lost = true
+	for i := range s.All {
+		s.All[i].From = unheard
+	}
+}
+
+// Doubtful reports whether a request that Note has taken for new may have come before Lose.
+// An asker repeats requests out of order only within keptNumbers. So later numbers than its
+// first one after Lose by that many are new.
+func (s *Askers) Doubtful(name string, seq uint64) bool {
+	for i := range s.All {
+		if a := &s.All[i]; a.Name == name {
+			return seq < a.From
+		}
+	}
+	return false
 }
 
 // forget drops the asker in the last place to make room.
@@ -93,6 +124,9 @@ func (s *Askers) forget() {
 
 // note records a number.
 func (a *asker) note(seq uint64) (again bool) {
+	if a.From == unheard {
+		a.From = seq + min(keptNumbers, unheard-1-seq)
+	}
 	if seq > a.Last {
 		for n := min(seq-a.Last, keptNumbers); n > 0; n-- {
 			at := (seq - n + 1) % keptNumbers
