@@ -68,7 +68,7 @@ type matcher struct {
 	heads   []uint32
 	shift   int
 	most    int    // records of a side
-	touched uint32 // sum of warm's reads, so that no compiler leaves them out
+	touched uint32 // the OR of warm's reads, so that no compiler leaves them out
 	// met is called for two packets that match.
 	met func(a, b *record)
 }
@@ -244,8 +244,8 @@ func (m *matcher) warm(digests []digest.Digest) {
 	m.touched |= touched
 }
 
-// giveUp decides that only one side has its first packet, if that still waits. Packets of a
-// list wait in the order of their side, so it is the first of its list.
+// giveUp decides that the other side lacks the first packet of a side, if that still waits. Packets
+// of a list wait in the order of their side, so it is the first of its list.
 func (m *matcher) giveUp(side int) {
 	r := m.queues[side].at(m.queues[side].first)
 	if r.state == waiting {
