@@ -228,7 +228,7 @@ func TestSized(t *testing.T) {
 	}
 }
 
-// savedIPv4 returns a counter that can be restored.
+// newSavedIPv4 returns a counter that can be restored.
 func newSavedIPv4(t testing.TB) *IPv4Rows {
 	t.Helper()
 	e, err := NewIPv4Rows(check.SavedSecret.AESKey(secret.Permutation), 0)

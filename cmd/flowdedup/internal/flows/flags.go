@@ -115,7 +115,7 @@ func (l *listenFlag) String() string { return "" }
 // Type implements pflag.Value.
 func (l *listenFlag) Type() string { return "address" }
 
-// Adds implements once.Adder.
+// Adds reports true: each use of the flag adds a value (see package once).
 func (l *listenFlag) Adds() bool { return true }
 
 func (l *listenFlag) any() bool { return len(l.datagrams)+len(l.streams) > 0 }

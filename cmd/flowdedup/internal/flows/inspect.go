@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
-// inspection compares the results of other policies, and which one fits.
+// inspection has the results of other policies, and names the one that fits.
 type inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
