@@ -228,8 +228,8 @@ func (m *matcher) numberOf(side int, reference uint32) uint64 {
 	return q.first + (uint64((reference-1)>>1)-q.first)&uint64(len(q.records)-1)
 }
 
-// warm touches what matching some packets will. These loads overlap, where those of one
-// packet after another wait.
+// warm touches the memory that matching some packets will touch. These loads overlap, while loads
+// for one packet after another wait for each other.
 func (m *matcher) warm(digests []digest.Digest) {
 	touched := uint32(0)
 	var heads [group]uint32

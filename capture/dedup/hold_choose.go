@@ -162,7 +162,7 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	}
 }
 
-// distance returns how far two times are apart.
+// distance returns the absolute difference of two times.
 func distance(a, b int64) uint64 {
 	hi, borrow := bits.Sub64(uint64(a)^1<<63, uint64(b)^1<<63, 0)
 	if borrow != 0 {

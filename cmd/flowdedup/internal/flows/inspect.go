@@ -16,7 +16,7 @@ import (
 type inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
-	// Reversed are records that report the other direction of a flow, besides the copies.
+	// Reversed are records that report the other direction of a flow. Copies do not count.
 	Reversed uint64 `json:"reversed"`
 	// Same are more copies if each input is a point of its own.
 	Same    uint64   `json:"same_exporter"`
