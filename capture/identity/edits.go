@@ -105,7 +105,8 @@ func (e *editor) set(s span, at, n uint32, to uint64) {
 	e.add(off, clearWord, le64(e.buf[off:])&mask, to<<shift&mask)
 }
 
-// add adds edits that change some bits. kind is the kind of an edit that clears bits, and kind | 1 of one that sets them.
+// add adds edits that change some bits. An edit that clears bits has kind kind, and one that sets
+// bits has kind | 1.
 func (e *editor) add(off uint32, kind editKind, was, to uint64) {
 	if gone := was &^ to; gone != 0 {
 		e.edits = append(e.edits, edit{gone, off, kind})

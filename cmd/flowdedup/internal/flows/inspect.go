@@ -16,7 +16,8 @@ import (
 type inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
-	// Reversed are records that report the other direction of a flow. Copies do not count.
+	// Reversed counts records, in addition to the copies, that report the other direction of a
+	// flow.
 	Reversed uint64 `json:"reversed"`
 	// Same are more copies if each input is a point of its own.
 	Same    uint64   `json:"same_exporter"`
