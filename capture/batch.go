@@ -104,7 +104,7 @@ func (b *Batch) Block(i int) []byte {
 // describes each interface once, and gives later batches the tables of the first, other
 // batches in flight too. All interfaces are of one pcapng section. Its header and their
 // descriptions are blocks of the batch, so a second description would be a second section,
-// which pcapfile.Writer refuses.
+// which the Writers of package pcapfile refuse.
 func (b *Batch) AppendInterface(it Interface) uint32 {
 	if it.LinkType > math.MaxUint16 {
 		panic(fmt.Sprintf("capture: AppendInterface: link type %v in pcapng", it.LinkType))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The common part of the HighwayHash kernels: they find their messages.
+// The common part of the HighwayHash kernels: the search for their messages.
 //
 //	SI buffer  R8 distance from there to the same byte of front
 //	BX messages  R9 order, at the group  R10 and on the group's messages

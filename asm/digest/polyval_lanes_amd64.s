@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // sumMessagesLanes is the kernel of VAES with each instruction on 512 bits done lane by
-// lane by the AES-NI one, so that CPUs without VAES can test it.
+// lane with AES-NI instructions, so that CPUs without VAES can test it.
 
 #define LANE(I, INSTRUCTION, B, D) \
 	VEXTRACTI32X4 I, B, X14 \

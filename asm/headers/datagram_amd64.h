@@ -94,8 +94,8 @@
 	VPGATHERQQ 20(SI)(Z4*1), K3, Z7                   \
 	TYPES
 
-// DATAGRAMS reads the headers: version, length, protocol. BITS is the number of the bits
-// of IPv4 that must have a value.
+// DATAGRAMS reads the headers: version, length, protocol. BITS is the place of the mask of
+// the bits of IPv4 that must have a value.
 #define DATAGRAMS(BITS) \
 	KANDB K1, K5, K5                                  \
 	VPSHUFB Z25, Z6, Z9                               \

@@ -21,8 +21,8 @@ type Ends struct {
 }
 
 const (
-	// endsTweakBits has the bits of a tweak of FindDatagrams that are the first byte of
-	// an IPv4 header and mark a fragment. endsTweak is their value in a whole datagram
+	// endsTweakBits has the bits of a tweak of FindDatagrams that hold the first byte of
+	// an IPv4 header or mark a fragment. endsTweak is their value in a whole datagram
 	// without options.
 	endsTweakBits = 0xff<<56 | 0x3fff
 	endsTweak     = 0x45 << 56

@@ -6,7 +6,7 @@
 #include "go_asm.h"
 #include "common_amd64.h"
 
-// Cell lines, a plane a register (AVX2). Registers are as in cells_amd64.h.
+// Cell lines, a plane a register (AVX2). Registers are as in common_amd64.h.
 
 // SET sets the cells OWN of plane A to their bits in MAX.
 #define SET(MAX, OWN, A, T) \

@@ -7,7 +7,7 @@
 #include "common_amd64.h"
 
 // Cell lines, a plane a register (AVX-512 VL, BW and VPOPCNTDQ). Registers are as in
-// cells_amd64.h.
+// common_amd64.h.
 
 // func cells2AVX512(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 //

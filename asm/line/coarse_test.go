@@ -245,7 +245,7 @@ func coarseStream(rng *rand.Rand, n int, p CoarseParams) *timedStream {
 		case 0:
 			d[0] = 0 // the fingerprint of empty cells
 		case 1:
-			d[0] = rng.Uint64N(16) << 60 // with few distinct bits
+			d[0] = rng.Uint64N(16) << 60 // with few bits that differ
 		}
 		d[1] = d[0] * 0xbf58476d1ce4e5b9
 		s.add(d, now, 0)

@@ -122,7 +122,7 @@ miss:
 	SHRQ $6, R12
 	BTSQ $63, R12
 
-	// DI is 0 if the home does not move.
+	// DI is 0 only if the home moves.
 	CMPQ R8, DI
 	SBBQ DI, DI
 	ORQ  R13, DI

@@ -107,7 +107,7 @@ func (p PartitionedParams) testAndSet(line *[8]uint64, low uint64, now uint32) b
 		pattern[w] = partitionedBits(low ^ partitionedSeeds[w])
 		has |= nonZeroBytes(line[w]&pattern[w]) << (8 * w)
 	}
-	// The youngest slice is the top of the following word, and the oldest is bit 0.
+	// In the words below the youngest slice is the top bit, and the oldest is bit 0.
 	youngest := uint(now % layout.PartitionedSlices)
 	found := hasRun(turnRing(has&partitionedRing, layout.PartitionedSlices-1-youngest), uint(p.K))
 	if found && !p.Refresh {

@@ -98,7 +98,7 @@ func clearRun(line *[8]uint64, at, run uint64) (cleared uint64) {
 	return cleared
 }
 
-// replaced returns a bit for each of n elements of a batch that StableRSBF replaces by
+// replaced returns a bit for each of n elements of a batch, 1 if StableRSBF replaces at
 // its position. Most streams are shorter, so it looks at single elements only where some
 // may be that late.
 func (r *stableRule) replaced(n int, position uint64) (replaced uint64) {

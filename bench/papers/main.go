@@ -86,8 +86,8 @@ func runAll(ctx context.Context, chosen []choice, o options) (report, error) {
 	return r, nil
 }
 
-// make makes the table. An interrupt does not wait for it, as the command ends then. From
-// the parts that are kept of the table, if any, it makes the table.
+// make makes the table. An interrupt does not wait for it, as the command ends then. It
+// then makes the table from its kept rows, if there are any.
 func (c choice) make(ctx context.Context, o result.Options) (result.Table, error) {
 	made := make(chan result.Table, 1)
 	if ctx.Err() == nil {

@@ -337,9 +337,8 @@ func (w *walker) appendCooked(b *capture.Batch, r *record, frame []byte, mac uin
 
 // linkHeader returns the length of a packet's link header and the protocol that it names. The
 // end of an Ethernet header is known; for other links, and for frames with a length instead of
-// a type, it is stated by the kernel. A SOCK_DGRAM socket would remove the header, but Linux
-// 6.11 and later then hide the types of all VLAN tags and leave all but the first tag in
-// place.
+// a type, the kernel states it. A SOCK_DGRAM socket would remove the header, but Linux 6.11 and
+// later then hide the types of all VLAN tags and leave all but the first tag in place.
 func linkHeader(frame, packet []byte) (length int, protocol []byte) {
 	const firstType = 0x600
 	hardware := native.Uint16(frame[hardwareAt:])

@@ -57,9 +57,9 @@ func (w *walker) takePlain(b *capture.Batch, block []byte, at uint, left uint32,
 // loadAhead is how many bytes of a ring block are loaded into the cache at a time.
 const loadAhead = 4 << 10
 
-// load loads the bytes behind an offset into the cache, unless they were loaded. Another
-// processor has written it, and each packet has the offset of the next one. Without load, the
-// walk waits for each in turn: a tenth of all time for small packets.
+// load loads the bytes behind an offset into the cache, unless they were loaded. Another processor
+// has written them, and each packet has the offset of the next one. Without load, the walk waits
+// for each in turn: a tenth of all time for small packets.
 func (w *walker) load(block []byte, at uint) {
 	if at+loadAhead/2 >= w.loaded {
 		w.loaded = max(w.loaded, at)

@@ -76,7 +76,7 @@ func (m *mapping) lend(number int) {
 	m.lent++
 }
 
-// takeBack returns the ring blocks of a batch, one after another.
+// takeBack ends the use of a batch's ring blocks, which follow each other.
 func (m *mapping) takeBack(first, blocks int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

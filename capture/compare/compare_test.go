@@ -348,14 +348,14 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestUndecidableOfBothSides counts packets that cannot be told from others by the bytes that
-// both sides have, however much of a side was read before the other showed how few these are.
+// TestUndecidableOfBothSides counts packets that equal others in the bytes that both sides have,
+// however much of a side was read before the other showed how few these are.
 func TestUndecidableOfBothSides(t *testing.T) {
 	var a, b []packet
 	for i := range 6000 {
 		p := packet{time: int64(i) * ms, id: uint32(i), flow: uint32(i % 7)}
 		if a = append(a, p); i%3 == 0 {
-			p.snap = 14 + 34 // without what tells them apart
+			p.snap = 14 + 34 // without the bytes that differ
 			b = append(b, p)
 		}
 	}

@@ -185,8 +185,8 @@ func (c *Comparer) Search(a, b Source) (sure bool, err error) {
 }
 
 // prefix reads n packets of a side, if there are as many and they fit. It returns their
-// number, and whether the side has no more. It lowers the number of compared bytes to the
-// shortest truncated packet.
+// number, and whether the side has no more. It lowers the number of compared bytes to the length of
+// the shortest truncated packet.
 func (c *Comparer) prefix(i, n int) (count int, all bool) {
 	s := &c.sides[i]
 	bytes := 0

@@ -68,7 +68,7 @@ type matcher struct {
 	heads   []uint32
 	shift   int
 	most    int    // records of a side
-	touched uint32 // sum of warm's reads, so that no compiler leaves them out
+	touched uint32 // the OR of warm's reads, so that no compiler leaves them out
 	// met is called for two packets that match.
 	met func(a, b *record)
 }
@@ -228,8 +228,8 @@ func (m *matcher) numberOf(side int, reference uint32) uint64 {
 	return q.first + (uint64((reference-1)>>1)-q.first)&uint64(len(q.records)-1)
 }
 
-// warm touches what matching some packets will. These loads overlap, where those of one
-// packet after another wait.
+// warm touches the memory that matching some packets will touch. These loads overlap, while loads
+// for one packet after another wait for each other.
 func (m *matcher) warm(digests []digest.Digest) {
 	touched := uint32(0)
 	var heads [group]uint32
@@ -244,8 +244,8 @@ func (m *matcher) warm(digests []digest.Digest) {
 	m.touched |= touched
 }
 
-// giveUp decides that only one side has its first packet, if that still waits. Packets of a
-// list wait in the order of their side, so it is the first of its list.
+// giveUp decides that the other side lacks the first packet of a side, if that still waits. Packets
+// of a list wait in the order of their side, so it is the first of its list.
 func (m *matcher) giveUp(side int) {
 	r := m.queues[side].at(m.queues[side].first)
 	if r.state == waiting {

@@ -7,7 +7,7 @@ import (
 )
 
 // settle counts the packets at the front of both sides whose matches are known. B comes
-// first: the order of its packets needs those of A.
+// first: the order of its packets needs the packets of A.
 func (c *Comparer) settle() {
 	for _, i := range [2]int{sideB, sideA} {
 		for r := c.front(i); r != nil; r = c.front(i) {

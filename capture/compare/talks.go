@@ -143,8 +143,8 @@ type Conversation struct {
 	talk  *talk  // until it is known which are listed
 }
 
-// top returns the n conversations with the most packets on only one side. The others follow,
-// the largest first.
+// top returns the n conversations with the most packets on only one side. Conversations without any
+// follow, the largest first.
 func (t *talks) top(n int) []Conversation {
 	all := []Conversation{}
 	for i := range t.counts {

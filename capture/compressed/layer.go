@@ -70,7 +70,7 @@ func compression(head []byte) string {
 	return ""
 }
 
-// newLayer opens the decompressor of what r begins with.
+// newLayer opens the decompressor for the beginning of r.
 func newLayer(r io.Reader) (*layer, error) {
 	l := &layer{close: func() {}}
 	br := bufio.NewReaderSize(r, bufferSize)
@@ -111,8 +111,7 @@ func (l *layer) open(br *bufio.Reader) error {
 	return fmt.Errorf("%w: nothing compressed after skippable frames", capture.ErrUnknownFormat)
 }
 
-// skipFrames reads past leading skippable frames and returns the compression
-// of what follows.
+// skipFrames reads past leading skippable frames and returns the compression of the rest.
 func skipFrames(br *bufio.Reader) (string, error) {
 	for {
 		magic, err := br.Peek(4)

@@ -191,17 +191,16 @@ func (d *Detector) Finish(w PacketWriter) error {
 	return nil
 }
 
-// Within returns what reads the points of packets for Parts.Within: packets of different
-// points are no copies of each other. The points of inner identities are those of the
-// innermost headers.
+// Within returns the reader of packets' points for Parts.Within: packets of different points are no
+// copies of each other. Inner identities have the points of the innermost headers.
 func Within(fields traits.PointFields, kind identity.Kind, key secret.Secret) traits.SightingConfig {
 	seed := key.AESKey(secret.Sightings)
 	return traits.SightingConfig{Inner: kind == identity.Inner, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
 }
 
 // separate makes the digests of equal packets differ if their points do. A point is a
-// keyed hash of 64 bits. Two mixers make a mask of 128 bits of it, so the digests of two
-// points are as far apart as those of different packets.
+// keyed hash of 64 bits. Two mixers make a mask of 128 bits of it, so the digests at two points are
+// as different as the digests of different packets.
 func separate(digests []digest.Digest, points []uint64) {
 	for i, point := range points[:len(digests)] {
 		digests[i][0] ^= mix(point)

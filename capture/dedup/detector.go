@@ -125,7 +125,7 @@ type Parts struct {
 	Across   bool                  // the filter compares capture points
 	Points   *traits.CapturePoints // of packets before; nil for none
 	Within   traits.SightingConfig // the result of Within; without fields for all points
-	// Only, Protect and Prefer are those of Config.
+	// Only, Protect and Prefer are as in Config.
 	Only, Protect Chooser
 	Prefer        []Chooser
 	// Hold makes packets wait for better copies; nil for none. Prefer has no meaning without
@@ -136,14 +136,14 @@ type Parts struct {
 	Hub *hubclient.Client
 	// Mark adds comments to copies, and all packets are written. With nil, copies are removed.
 	Mark *traits.Marker
-	// Conversations counts those of the packets that are written; nil for none.
+	// Conversations counts the conversations of written packets; nil for none.
 	Conversations *traits.SplitCounter
-	// Observers get what the Detector decides.
+	// Observers get the decisions of the Detector.
 	Observers []Observer
 }
 
-// NewWith makes a Detector of parts, which it then owns. Errors wrap ErrPreferences, or are
-// those of newHomes; then it has closed the filter.
+// NewWith makes a Detector of parts, which it then owns. Errors wrap ErrPreferences, or come from
+// newHomes; then it has closed the filter.
 func NewWith(p Parts) (*Detector, error) {
 	if len(p.Prefer) > MaxPreferences {
 		return nil, errors.Join(fmt.Errorf("%w: %d", ErrPreferences, len(p.Prefer)), p.Filter.Close())

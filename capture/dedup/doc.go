@@ -11,7 +11,7 @@
 // [Detector.Copies] returns the verdicts of a batch. [Detector.Tasks] makes the tasks of a
 // pipeline that removes copies: workers share the work, and a writer gets the packets that
 // stay. The package example removes the duplicates of a file. A [BatchDetector] is for
-// pipelines with other work on a batch. An [Observer] gets what a Detector decides.
+// pipelines with other work on a batch. An [Observer] gets the decisions of a Detector.
 //
 // [Config] says within which groups copies are found, which packets are never removed, and
 // which of equal packets stays: by default the first. Analyzers that distinguish conversations
@@ -23,10 +23,10 @@
 // For that, packets wait for which better copies may come, and those behind them. The filter
 // decides which packets are copies: the first of equal packets stays, and the others are
 // copies. The first is exchanged for a better copy that comes within Config.Hold. So exactly
-// as many packets stay as without, each in its place in the stream. Packets wait by the
-// times of packets, so those of a live stream that pauses wait for the next ones, unless
-// [HoldConfig] has a clock.
+// as many packets stay as without, each in its place in the stream. Packets wait by the times of
+// packets, so packets of a live stream that pauses wait for the next ones, unless [HoldConfig] has
+// a clock.
 //
-// Verdicts have no errors. New returns those of window.NewTimed, of the random generator
-// and of NewWith.
+// Verdicts have no errors. Errors of New come from window.NewTimed, from the random generator and
+// from NewWith.
 package dedup

@@ -10,8 +10,8 @@ import (
 )
 
 // doubts are the packets of a batch that were truncated too short: see identity.Doubt. Those
-// without a checksum can equal different packets of their flow. They are judged only if copies
-// come from other points. Otherwise they are kept and not remembered.
+// without a checksum can equal different packets of their flow. They are judged if copies come only
+// from other points. Otherwise they are kept and not remembered.
 type doubts struct {
 	words       int
 	some, weak  bool     // whether there are any of each

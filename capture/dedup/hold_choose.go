@@ -149,7 +149,7 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	if h.cfg.mark != nil {
 		h.notePlace(x.own, c.number(), x.own.first+uint64(i))
 	}
-	if quality == 0 || h.cfg.mark == nil { // else what is said of it may change
+	if quality == 0 || h.cfg.mark == nil { // otherwise its comment may change
 		from.waiting[at/64] &^= 1 << (at % 64)
 	}
 	if c.set(x.own.first+uint64(i), quality); quality == 0 {
@@ -162,7 +162,7 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	}
 }
 
-// distance returns how far two times are apart.
+// distance returns the absolute difference of two times.
 func distance(a, b int64) uint64 {
 	hi, borrow := bits.Sub64(uint64(a)^1<<63, uint64(b)^1<<63, 0)
 	if borrow != 0 {

@@ -131,7 +131,7 @@ type modelKept struct {
 	packet, quality int
 }
 
-// kept returns the packets that stay.
+// run returns the packets that stay.
 func (m *model) run(all []sighted, drop []bool) (keep []bool) {
 	m.homes, m.kept = map[uint64]*modelHome{}, map[digest.Digest]*modelKept{}
 	for i := range all {
@@ -204,7 +204,7 @@ type heldRun struct {
 	table  capture.Batch
 }
 
-// newHold makes one that is closed with the test.
+// testHold makes a hold that is closed with the test.
 func testHold(t *testing.T, cfg HoldConfig) *hold {
 	h, err := newHold(cfg)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// partPackets and partBytes bound a part. Waiting packets are known by their part.
+	// partPackets and partBytes bound a part. Waiting packets are tracked by part.
 	partPackets = 256
 	partBytes   = 1 << 20
 	// partShare is the share of the hold that a part may span, so that few packets wait

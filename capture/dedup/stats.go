@@ -25,9 +25,9 @@ type Counts struct {
 	// Unjudged counts packets that Config.Only has not chosen, Protected copies that
 	// Config.Protect has.
 	Unjudged, Protected uint64
-	// Undecidable counts packets that stay since they were truncated too short to distinguish.
-	// ChecksumOnly counts copies that are known only by a checksum of 16 bits. Two different
-	// packets of one flow and length are then taken for copies at a rate of
+	// Undecidable counts packets that stay since they were truncated too short to be distinguished
+	// from others. ChecksumOnly counts copies that are known only by a checksum of 16 bits. Two
+	// different packets of one flow and length are then taken for copies at a rate of
 	// identity.ChecksumError.
 	Undecidable, ChecksumOnly uint64
 	// Whole and Checksum count the packets that are kept, for Config.Intact, in the place of

@@ -28,7 +28,7 @@ const (
 
 // ReadTZSP reads the header of the TaZmen Sniffer Protocol at the beginning of the payload of
 // a UDP datagram, as Wireshark's packet-tzsp.c and RouterOS have it: version, type,
-// encapsulated protocol, then tagged fields. Its errors are as of [Decapsulator.Read], or
+// encapsulated protocol, then tagged fields. Its errors are the errors of [Decapsulator.Read], and
 // ErrTunnelControl. It takes time linear in the length of the header, and allocates nothing.
 func ReadTZSP(d []byte) (in Inside, err error) {
 	const header, version = 4, 1

@@ -10,8 +10,8 @@ import (
 )
 
 // Unopened says why no IP header was looked for in a frame: its payload is unknown here, or
-// encrypted. Frames of protocols that are known to carry no IP, such as ARP and LLDP, and
-// truncated frames do not count.
+// encrypted. Frames of protocols that are known to carry no IP, such as ARP and LLDP, and frames
+// that end within their headers do not count.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
 	Kind   uint8  // 0 for others, which are not distinguished

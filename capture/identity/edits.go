@@ -105,7 +105,8 @@ func (e *editor) set(s span, at, n uint32, to uint64) {
 	e.add(off, clearWord, le64(e.buf[off:])&mask, to<<shift&mask)
 }
 
-// add adds what makes some bits others. kind is that of clearing.
+// add adds edits that change some bits. An edit that clears bits has kind kind, and one that sets
+// bits has kind | 1.
 func (e *editor) add(off uint32, kind editKind, was, to uint64) {
 	if gone := was &^ to; gone != 0 {
 		e.edits = append(e.edits, edit{gone, off, kind})
@@ -168,9 +169,9 @@ func (g *Identity) editLink(m *digest.Message, b *capture.Batch, i int, h *heade
 	g.edit.link = link
 }
 
-// untagged appends to link what the frame at offset start of b.Buf has before its tags. A tag
-// is two bytes of control information and the type of what follows. So the type in the last
-// tag replaces the type that announced the first one.
+// untagged appends to link the bytes of the frame at offset start of b.Buf before its tags. A tag
+// is two bytes of control information and the type of the next header. So the type in the last tag
+// replaces the type that announced the first one.
 func (g *Identity) untagged(link []byte, b *capture.Batch, i int, h *headers.Header, start uint32) []byte {
 	f := &b.Frames[i]
 	tag := f.Data + uint32(h.Tag)
@@ -243,7 +244,7 @@ func (g *Identity) editUpper(d *datagram) {
 	}
 }
 
-// editPorts zeroes what address translation changes besides addresses: ports, or the
+// editPorts zeroes the fields other than addresses that address translation changes: ports, or the
 // identifier of an ICMP query (RFC 4787; RFC 5508, section 3.1).
 func (g *Identity) editPorts(d *datagram) {
 	const echoReply, echo = 0, 8

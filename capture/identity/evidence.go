@@ -268,9 +268,9 @@ func (r *remnant) isSequenced(o int) bool {
 }
 
 // checksummed reports whether the header above IP has a checksum over the payload. A checksum
-// that was left to a network card covers nothing, and a UDP checksum covers UDP's own length.
-// A tunnel's checksum is no evidence either: its payload has checksums of its own, so packets
-// differ in it only by their addresses and lengths.
+// that was left to a network card covers nothing, and a UDP checksum covers as many bytes as UDP's
+// own length says. A tunnel's checksum is no evidence either: its payload has checksums of its own,
+// so packets differ in it only by their addresses and lengths.
 func (r *remnant) checksummed() bool {
 	switch r.h.Proto {
 	case iana.ProtoTCP:

@@ -80,7 +80,7 @@ func New(cfg Config) *Identity {
 }
 
 // FromHeaders returns the identities of the frames from to from+len(h)-1 of b, which h
-// describes. Their messages lie in b, but for those of some frames without IP. The result is
+// describes. Their messages lie in b, except the messages of some frames without IP. The result is
 // valid until the next call, or until b is filled again.
 //
 // Kind Frame expects headers that were decoded without DecoderConfig.Inner, kind Inner

@@ -105,7 +105,7 @@ func (f Fields) newPlan(shape int, proto uint8) plan {
 }
 
 // shapeOfVersion is indexed by the first four bits of a tweak. may is 1 where bits of the tweak
-// tell later fragments.
+// mark later fragments.
 var shapeOfVersion = [16]struct{ shape, may uint8 }{4: {shape4, 1}, 6: {shape6, 0}, 7: {shapeTruncated6, 0}}
 
 // shapeOf returns the shape of a datagram whose message has a tweak. A CPU cannot predict the

@@ -135,8 +135,8 @@ func (v *view) clearPacket(dst, frame []byte, ignore Fields) {
 	v.clearUpper(dst, frame, ignore)
 }
 
-// clearPorts zeroes the fields that address translation changes, without addresses: ports, or
-// the identifier of an ICMP query (RFC 4787; RFC 5508, section 3.1).
+// clearPorts zeroes the fields other than addresses that address translation changes: ports, or the
+// identifier of an ICMP query (RFC 4787; RFC 5508, section 3.1).
 func (v *view) clearPorts(dst, frame []byte) {
 	const echoReply, echo = 0, 8
 	switch {

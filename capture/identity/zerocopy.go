@@ -15,8 +15,8 @@ import (
 // datagram. The first 12 bytes, less the ignored fields, become the tweak:
 //
 //	IPv4   bytes 0, 9, 2 to 7
-//	IPv6   bytes 0, 2, 3 (of byte 1 the flow label alone), 6 after the first four
-//	       bits, 8 to 11; the payload length is that of the message
+//	IPv6   bytes 0, 2, 3 (of byte 1 only the flow label), 6 after the first four
+//	       bits, 8 to 11; the message has the payload length
 //
 // If an IPv6 datagram was truncated or its payload length is 0, the length of the message does
 // not determine the payload length. Then the tweak is bytes 0 to 7, with 7 as the version, and

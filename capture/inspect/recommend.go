@@ -144,7 +144,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("no packet equals another one within %v", r.Window)
 		return all
 	case r.Copies == 0:
-		add("all equal packets were sent again at one point: removing them would remove packets of the senders")
+		add("all equal packets were sent again at one point: removing them would remove packets that their senders repeated")
 		return all
 	case !c.Dedup && c.Removes <= 2*c.Wrong:
 		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)

@@ -39,9 +39,9 @@ type Report struct {
 	Points map[string]uint64
 	// NotCopies are the equal packets that were sent again, by protocol.
 	NotCopies map[string]NotCopies
-	// Conversations are sampled from the first 2^18 packets. SplitConversations counts sampled
-	// conversations that removing copies would tear apart, of SampledConversations.
-	// TaggedConversations counts the split ones that differ in VLAN tags or tunnels.
+	// Conversations are sampled from the first 2^18 packets. Of the SampledConversations, removing
+	// copies would tear SplitConversations apart. TaggedConversations counts the split ones that
+	// differ in VLAN tags or tunnels.
 	SplitConversations, TaggedConversations, SampledConversations uint64
 	Sides                                                         OneSided
 	Recommendation                                                Recommendation

@@ -71,7 +71,7 @@ type packetTable struct {
 	forgotten uint64
 	several   bool // capture points, so that across means something
 	arenas    []*layout.Arena
-	touched   uint32 // sum of warm's reads, so that no compiler leaves them out
+	touched   uint32 // the OR of warm's reads, so that no compiler leaves them out
 }
 
 // newTable makes a table that grows to memory bytes, and to a mebibyte in any case.
@@ -315,13 +315,14 @@ func (t *packetTable) judge(e *entry, s *sighting, spans *[windows]int64) (v ver
 	return v
 }
 
-// restart makes s the first sighting of its packet. Packets that filters have kept stay.
+// restart makes s the first sighting of its packet. The packets that filters have kept stay
+// remembered.
 func (t *packetTable) restart(e *entry, s *sighting) {
 	t.past(e)
 	e.restart(s)
 }
 
-// distance returns the distance of two times.
+// distance returns the absolute difference of two times.
 func distance(a, b int64) uint64 {
 	if a < b {
 		a, b = b, a

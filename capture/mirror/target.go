@@ -18,7 +18,7 @@ import (
 type Target struct {
 	name string // as the user wrote it
 	kind *encapsulation
-	host netip.AddrPort // the unspecified address takes packets to any
+	host netip.AddrPort // the unspecified address takes packets to any address
 	ids  []uint32       // that are wanted, sorted; empty for all
 }
 
@@ -52,7 +52,7 @@ func Datagrams(at netip.AddrPort) Target {
 var ErrTarget = errors.New("not a target of mirrored traffic")
 
 // usage says how targets are written.
-const usage = "write it as vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://, with ?vni=1,2 or ?session=1,2 for some of them"
+const usage = "write it as vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://, with ?vni=1,2 or ?session=1,2 to take only these"
 
 func kindOf(name string) *encapsulation {
 	scheme, _, found := strings.Cut(name, "://")

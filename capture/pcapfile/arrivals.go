@@ -250,8 +250,8 @@ func (a *Arrivals) fail(err error) {
 const askAgain = time.Millisecond
 
 // deliverUntil returns up to which time packets may leave now, and when more of the waiting
-// ones may: zero if none waits, or as long as it takes. The next packet of a capture is not
-// before the last one, unless its times step back, nor before its Lag.
+// ones may: zero if none waits, or if they wait as long as it takes. The next packet of a capture
+// is not before the last one, unless its times step back, nor before its Lag.
 func (a *Arrivals) deliverUntil(now time.Time) (until int64, deadline time.Time) {
 	until = math.MaxInt64
 	patient, lag, again := until, time.Duration(0), time.Time{}

@@ -57,7 +57,7 @@ type keyed struct {
 	id    uint32
 }
 
-// next returns the packets of the next batch.
+// nextPackets returns the packets of the next batch.
 func nextPackets(t *testing.T, a capture.Source) (all []keyed, err error) {
 	t.Helper()
 	var b capture.Batch

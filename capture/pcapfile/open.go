@@ -44,8 +44,8 @@ type Options struct {
 	// where it breaks), or a pcapng block of the reserved type 0 (left out). Next calls
 	// it, in a hostile file for every packet.
 	Warn func(error)
-	// Note, if not nil, gets a *TimesError where times of an input cannot be right. Calls
-	// are as those of Warn.
+	// Note, if not nil, gets a *TimesError where times of an input cannot be right. It is called as
+	// Warn is.
 	Note func(error)
 	// ChunkSize is how many bytes one read asks for, and about how many a batch holds. 0
 	// stands for DefaultChunkSize; more than 64 MiB become 64 MiB. See MergeChunkSize for

@@ -60,7 +60,7 @@ func eachPart(template string, literal func(string), conversion func(byte)) {
 }
 
 // expand returns the template with the time of the file in it, in the local zone, as tcpdump has
-// it. Files without times have that of 1970.
+// it. Files without times have the time of 1970.
 func (n *names) expand() string {
 	at := n.time
 	if at == capture.NoTime {

@@ -129,7 +129,7 @@ func (s *Slicer) behind(h *headers.Header, d []byte) uint32 {
 	return at + s.slice.Bytes
 }
 
-// cut shortens frame i to most bytes. MaxUint32 says that it has no payload.
+// cut shortens frame i if it is longer than most bytes. MaxUint32 says that it has no payload.
 func (s *Slicer) cut(b *capture.Batch, i int, most uint32) {
 	f := &b.Frames[i]
 	section := &b.Sections[b.Interfaces[f.Interface].Section]

@@ -163,8 +163,8 @@ const (
 )
 
 // quick returns the offset of the type field of IP in an Ethernet frame with at most tags
-// before it, and no tunnel to be opened behind it: nearly all frames are so. It returns 0 for
-// frames whose headers have to be walked through.
+// before it, and no tunnel to be opened behind it: nearly all frames are like this. It returns 0
+// for frames whose headers have to be walked through.
 func (s *Stripper) quick(d []byte) int {
 	at := firstType
 	for range quickTags {

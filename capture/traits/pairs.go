@@ -23,7 +23,7 @@ func NewPairReader() *PairReader { return &PairReader{keys: newSightingKeys(0)} 
 
 // Read returns a hash of each frame of b, 0 for those without an IP header. It is valid until
 // the next call. The fragments of a datagram that carries a tunnel have the hash of the
-// tunnel's ends, since only the first one shows what is inside.
+// tunnel's ends, since only the first one shows the content.
 func (r *PairReader) Read(b *capture.Batch) []uint64 {
 	r.headers, r.hashes = capture.Resize(r.headers, len(b.Frames)), capture.Resize(r.hashes, len(b.Frames))
 	r.outer.Decode(r.headers, b, 0)

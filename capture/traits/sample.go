@@ -2,9 +2,9 @@
 
 package traits
 
-// Sample has values by hash: at first of all hashes, and after each time that it is full of
-// every second one of them. Hashes that others can choose need a secret. The memory is taken
-// with the first value.
+// Sample has values by hash, at first of all hashes. Each time that it is full, it goes on with
+// every second one of them. Hashes that others can choose need a secret. The memory is taken with
+// the first value.
 type Sample[T any] struct {
 	most   int
 	ids    []uint64 // 0 for none; twice as many as values at most, so that searches are short

@@ -20,11 +20,11 @@ type SightingConfig struct {
 
 // Sightings describe a run of frames. Element i belongs to frame i of the run.
 type Sightings struct {
-	// Conversation is a hash of what both directions of a conversation have in common: IP
-	// version, both ends, each an address and a port, and the protocol. Without ports the
-	// ends are addresses. Of a fragment after the first it is a hash of its datagram: of
-	// both addresses, the identification and, in IPv4, the protocol (RFC 791, section
-	// 3.2; RFC 8200, section 4.5). It is 0 without an IP header.
+	// Conversation is a hash of the common data of both directions of a conversation: IP version,
+	// both ends, each an address and a port, and the protocol. Without ports the ends are
+	// addresses. Of a fragment after the first it is a hash of its datagram: of both addresses, the
+	// identification and, in IPv4, the protocol (RFC 791, section 3.2; RFC 8200, section 4.5). It
+	// is 0 without an IP header.
 	Conversation []uint64
 	// Fragment is, of a first fragment, the Conversation of the fragments after it. Of
 	// all other frames it is 0.

@@ -79,8 +79,8 @@ func (r *reader) read(b *capture.Batch, i int) traits {
 		length := min(int(link[cookedBytes]), cookedLen-cookedAddress)
 		t.MAC = maphash.Bytes(seed, link[cookedAddress:cookedAddress+length])
 		t.Derived = uint64(binary.BigEndian.Uint32(link[cookedDevice:])) | uint64(binary.BigEndian.Uint16(link[cookedReserved:]))<<48
-		// In other headers, the ethertype comes last, before its payload. Moving it there
-		// makes tags look the same in all.
+		// In other headers, the ethertype comes last, before the header that it announces. Moving
+		// it there makes tags look the same in all.
 		const protocolLen = 2
 		copy(link[cookedLen-protocolLen:], link[:protocolLen])
 		clear(link[:cookedLen-protocolLen])

@@ -181,7 +181,7 @@ func (c *copies) mayBeForgotten(s *inputPacket) bool {
 // reach returns the largest distance in time of copies.
 func (c *copies) reach() uint64 { return uint64(c.cfg.Window) + uint64(c.cfg.Tolerance) }
 
-// apart returns the distance of two times.
+// apart returns the absolute difference of two times.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
 // isCopy reports whether a packet is a copy of one that is remembered. It passes over equal

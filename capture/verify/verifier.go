@@ -29,8 +29,8 @@ type Config struct {
 	Refresh   bool               // a copy may copy a copy
 	Sort      Sort               // how the input was sorted
 	Slice     Slice              // how the output was cut
-	// Memory bounds the memory for packets in bytes, and separately the memory for differences
-	// to the file of removed packets: 128 bytes each.
+	// Memory bounds the memory for packets in bytes, and as much again for differences to the file
+	// of removed packets: 128 bytes each.
 	Memory int
 }
 

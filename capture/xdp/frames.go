@@ -126,7 +126,8 @@ func (d *descriptor) within(memory []byte, before int) bool {
 	return d.address >= uint64(before) && d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
 }
 
-// data returns the bytes that d describes. stamped also returns before bytes in front of them.
+// data returns the bytes that d describes. stamped returns them and the before bytes in front of
+// them.
 func (d *descriptor) data(memory []byte) []byte { return memory[d.address : d.address+uint64(d.len)] }
 
 func (d *descriptor) stamped(memory []byte, before int) []byte {

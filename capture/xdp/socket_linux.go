@@ -187,7 +187,7 @@ func (x *socket) address(i uint32) *uint64 {
 // received returns the index behind the last packet in the receive ring.
 func (x *socket) received() uint32 { return atomic.LoadUint32(x.rx.producer) }
 
-// release returns the frames of the descriptors before to to the kernel.
+// release gives the kernel the frames of all descriptors before number to.
 func (x *socket) release(to uint32) {
 	from, free := *x.rx.consumer, *x.fill.producer // nobody else writes these
 	if from == to {

@@ -175,7 +175,7 @@ func newExact(t testing.TB, cfg TimedConfig) *Exact {
 	return f
 }
 
-// mustWindow reads a window that is known to be right.
+// mustWindow parses a mustWindow that is known to be valid.
 func mustWindow(t testing.TB, text string) Window {
 	t.Helper()
 	w, err := Parse(text)

@@ -104,7 +104,7 @@ func each(name string, do func(frame []byte, info gopacket.CaptureInfo) error) e
 	}
 }
 
-// clean writes the packets that are no copies or no IP packets.
+// clean writes the packets that are no copies, and all packets without IP.
 func clean(name, output string, out io.Writer) error {
 	file, err := os.Create(output)
 	if err != nil {

@@ -29,7 +29,7 @@ func (r *runs) pipeline() string {
 	fmt.Fprintf(&p, "Commands are started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+
 		"`$IN` is a capture, and `out` an empty folder next to it. CPU seconds count all programs of a command "+
 		"together, user and system; the peak is the resident memory of the largest one, where less than %s does not show. "+
-		"`cat`, `cp` and `times` are its time of a packet as a multiple of the time that `cat` to `/dev/null`, `cp` "+
+		"`cat`, `cp` and `times` give the time of a packet as a multiple of the time that `cat` to `/dev/null`, `cp` "+
 		"and the first command of the same job take. `bare` is the yardstick: a plain C program that reads, walks, encrypts and looks up, "+
 		"and nothing else. With an output it writes all packets. "+
 		"Tools that are too slow for the whole capture had a shorter one of the same traffic. "+

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleeper lets a goroutine wait for sockets as the runtime waits for those of package net:
-// without a thread in a system call. For such a thread the runtime starts another, and looks
-// at it every 20 µs once it is back, which costs four to ten system calls for each wait. All
-// sockets are in one epoll set, and the runtime waits for this set.
+// sleeper lets a goroutine wait for sockets as the runtime waits for the sockets of package net:
+// without a thread in a system call. For such a thread the runtime starts another, and looks at it
+// every 20 µs once it is back, which costs four to ten system calls for each wait. All sockets are
+// in one epoll set, and the runtime waits for this set.
 type sleeper struct {
 	set   *os.File
 	wait  syscall.RawConn

@@ -24,7 +24,7 @@ var (
 	otherData = exporttest.Set(257, []byte{0, 1, 0, 2})
 )
 
-// told lists the domain and the sequence number of each batch, and its number of records.
+// listed returns the domain, the sequence number and the number of records of each batch.
 func listed(all []records.Batch) (list []string) {
 	for _, b := range all {
 		list = append(list, fmt.Sprintf("%d/%d:%d", b.Raw[19], b.Raw[15], len(b.Records)))

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Key says which fields, besides protocol, addresses and ports, are the same in two records of
-// one flow.
+// Key says which fields, in addition to protocol, addresses and ports, are the same in two records
+// of one flow.
 type Key struct {
 	// Biflow makes both directions of a conversation one flow. It is for exporters that
 	// disagree about which side is the source.

@@ -53,7 +53,7 @@ type PointName struct {
 	Part uint32
 }
 
-// Point has the counts of a point.
+// Point describes a point, with its counts.
 type Point struct {
 	PointName
 	Records, Copies, Unchecked uint64

@@ -85,7 +85,7 @@ func (t *times) read(v []byte) (ns int64, unit time.Duration, ok bool) {
 	return int64(whole), time.Nanosecond, true
 }
 
-// unitOf returns the unit of a number of digits after the seconds.
+// unitOf returns the unit that has this many digits after the seconds.
 func unitOf(digits int) time.Duration {
 	switch {
 	case digits == 0:

@@ -104,7 +104,7 @@ type drawn struct {
 	Index               int
 	Path, Marks, Area   string
 	KeyX, KeyY          float64
-	Sample, Mark, Block string // of the legend; a block is that of columns
+	Sample, Mark, Block string // of the legend; a block is for columns
 	Key                 string // the name there
 }
 

@@ -20,7 +20,7 @@ type Table struct {
 	Class func(row int) string
 	// Look returns how a cell looks. It may be nil.
 	Look func(row, column int) Look
-	// More says what the table leaves out.
+	// More describes the rows that the table leaves out.
 	More string
 }
 

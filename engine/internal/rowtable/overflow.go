@@ -137,7 +137,7 @@ func newOverflow[W Word](groups int, width uint, factor uint64, dated bool) Over
 	}
 }
 
-// testAndSet adds a word without a date, and reports whether it was there.
+// TestAndSet adds a word without a date, and reports whether it was there.
 func (g *Overflow[W]) TestAndSet(y W) bool {
 	set := &g.sets[y>>g.shift]
 	before := set.bytes()

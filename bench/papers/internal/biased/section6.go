@@ -299,7 +299,7 @@ func lineRow(runs [][]chart.Line, i int, printed map[string]float64) result.Row 
 }
 
 // printed returns the rates that the figure's table prints for the ends of its lines,
-// except those of another filter; see restricted.
+// except the rates of another filter; see restricted.
 func (f figure) printed() map[string]float64 {
 	all := map[string]float64{}
 	if f.table == "" {

@@ -238,8 +238,8 @@ func IPSample(f Flow, rate uint32) []byte {
 			Words(uint32(f.SourcePort), uint32(f.DestinationPort), 0x12, 0x20)))
 }
 
-// Shared returns the files of real exporters' messages beside the shared captures whose
-// names match a pattern, or skips the test. It is for packages of capture/records.
+// Shared returns the files of real exporters' messages next to the shared captures whose names
+// match a pattern, or skips the test. It is for packages of capture/records.
 func Shared(t testing.TB, pattern string) []string {
 	t.Helper()
 	dir := os.Getenv("FLOWDEDUP_SHARED")

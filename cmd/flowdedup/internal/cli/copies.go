@@ -59,7 +59,7 @@ var WithinWords = []string{"vlan", "vni", "interface", "input", "lan"}
 
 // Flag returns the flag.
 func (f *WithinFlag) Flag() Flag {
-	return Flag{Name: "within", Group: GroupCompare, To: NewList(&f.Within, "", "points", ParseWords(WithinWords)), Words: WithinWords, Help: "only packets of the same are copies: " + strings.Join(WithinWords, ", ")}
+	return Flag{Name: "within", Group: GroupCompare, To: NewList(&f.Within, "", "points", ParseWords(WithinWords)), Words: WithinWords, Help: "only packets of equal points are copies: " + strings.Join(WithinWords, ", ")}
 }
 
 // Check rejects words that other flags contradict.

@@ -113,17 +113,17 @@ func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	return e.ExitCode(err)
 }
 
-// boundHeap lets the garbage collector work before the process takes more memory than half
-// of what it can have: else what was freed counts against the limit of a container. What
-// GOMEMLIMIT says comes first.
+// boundHeap lets the garbage collector work before the process takes more memory than half of its
+// limit: otherwise freed memory counts against the limit of a container. GOMEMLIMIT takes
+// precedence.
 func boundHeap() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(layout.MemoryLimit() / 2)
 	}
 }
 
-// Remembered returns how many bytes packets may take: what a flag says, else its default, but at
-// most a quarter of what the process can have.
+// Remembered returns how many bytes packets may take: the value of a flag, else its default, but at
+// most a quarter of the process's limit.
 func Remembered(fs *pflag.FlagSet, flag string, memory int) int {
 	if fs.Changed(flag) {
 		return memory

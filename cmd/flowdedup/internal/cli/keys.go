@@ -113,7 +113,7 @@ func (s *SaveFlags) Flags(what string, needs ...string) []Flag {
 	return []Flag{
 		{Name: "save", Group: GroupOutput, To: &s.To, Needs: needs, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "save the counters of each window to `" + what + "`, for distinct --merge; needs --key"},
 		{Name: "sensor", Group: GroupOutput, To: NewParsed(&s.Sensor, "", "name", parseSensor), Needs: []string{"save: it names this sensor in those files"}, Not: []string{"hub: files of --save are named after the site"}, Help: "`NAME` of this sensor in files of --save"},
-		{Name: "set-limit", Group: GroupAdvanced, To: NewParsed(&s.SetLimit, "", "N", ParseAmount), Help: "remember at most this many keys of a window: 10M; estimate more, in 16 KiB"},
+		{Name: "set-limit", Group: GroupAdvanced, To: NewParsed(&s.SetLimit, "", "N", ParseAmount), Help: "remember at most this many keys of a window: 10M; beyond, estimate in 16 KiB"},
 	}
 }
 

@@ -15,7 +15,7 @@ type Reader struct {
 	// Verifies: packets with wrong TCP and UDP checksums are not taken (Suricata:
 	// stream.checksum-validation; Zeek: ignore_checksums).
 	Verifies bool
-	// NeedsWhole: truncated packets are not taken, or are missing in logs (Suricata: the event
+	// NeedsWhole: truncated packets are not taken, or leave logs incomplete (Suricata: the event
 	// ipv4.trunc_pkt; Zeek: content gaps).
 	NeedsWhole bool
 	// Watches: a program, not a person, looks for repetition.

@@ -60,7 +60,7 @@ func (p *parsed[T]) Set(s string) error {
 	return nil
 }
 
-// Adds implements once.Adder.
+// Adds reports whether each use of the flag adds a value: see package once.
 func (p *parsed[T]) Adds() bool { return p.list || p.adds }
 
 func (p *parsed[T]) isList() bool { return p.list }

@@ -87,7 +87,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// inputOptions collects warnings.
+// options returns options that collect warnings.
 func (in workersInput) options(warnings *bytes.Buffer) input.Options {
 	return input.Options{ChunkSize: in.chunk, Warn: func(err error) { fmt.Fprintln(warnings, err) }}
 }

@@ -55,7 +55,7 @@ func delaysSection(s *summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
 		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)}, Numbers: show.DelayTable("packets", s.Delays),
-		Caption: "Each column counts the packets in both by how much longer they took than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
+		Caption: "The columns count the packets in both by how much longer they took than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
 		Table: &page.Table{
 			Columns: []show.Column{{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
 			Rows:    [][]string{{show.Delay(d.P50), show.Delay(d.P90), show.Delay(d.P99), show.Delay(d.P999), show.Delay(d.Max)}},

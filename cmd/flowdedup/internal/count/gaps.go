@@ -48,7 +48,7 @@ func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 // cut marks the rows of a window that the run did not see whole.
 func (r *rowMaker) cut(start, end int64, rows []Row) {
 	if start == math.MinInt64 || r.cfg.Calendar.Every <= 0 && r.cfg.Slide == 0 {
-		return // a window without a time, or that of all packets
+		return // a window without a time, or the window of all packets
 	}
 	first, last := r.seen()
 	if r.began != math.MinInt64 {

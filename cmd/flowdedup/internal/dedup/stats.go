@@ -61,10 +61,10 @@ type Summary struct {
 	// duplicates that --protect kept. Each is nil without its flag.
 	Unjudged  *uint64 `json:"unjudged,omitempty"`
 	Protected *uint64 `json:"protected,omitempty"`
-	// Undecidable counts packets that stay since they were truncated too short to distinguish.
-	// ChecksumOnly counts duplicates that are known only by a checksum of 16 bits: see
-	// identity.Doubt. ChecksumOnlyError is how often two different packets of one flow and
-	// length within the window are taken for duplicates then; 0 without any.
+	// Undecidable counts packets that stay since they were truncated too short to be distinguished
+	// from others. ChecksumOnly counts duplicates that are known only by a checksum of 16 bits: see
+	// identity.Doubt. ChecksumOnlyError is how often two different packets of one flow and length
+	// within the window are taken for duplicates then; 0 without any.
 	Undecidable       uint64  `json:"undecidable"`
 	ChecksumOnly      uint64  `json:"checksum_only"`
 	ChecksumOnlyError float64 `json:"checksum_only_error,omitempty"`

@@ -28,8 +28,8 @@ func (s *Summary) Elapsed() time.Duration {
 	return s.Took.Round(time.Millisecond)
 }
 
-// WriteText writes the summary as text for a terminal of so many columns: see show.NewText.
-// rate is its last line.
+// WriteText writes the summary as text for a terminal of this width: see show.NewText. rate is its
+// last line.
 func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) error {
 	t := show.NewText(columns)
 	verb, place := "found", "left"

@@ -63,7 +63,8 @@ Addresses are those of the outermost IP header; --inner opens tunnels first.
 Methods:
   auto   Counts IPv4 addresses exactly, and other keys by 64 bits of a digest.
          Among a billion keys a new one is taken for a known one once in
-         10^10. If flow, biflow or pair is counted too, so are its addresses.
+         10^10. Addresses counted together with flow, biflow or pair are then
+         missed with it.
   bloom  Counts IPv4 addresses exactly, and other keys with a Bloom filter that
          grows. It takes less memory and keeps --fpr.
   exact  Counts all keys exactly, in memory without a limit.

@@ -91,8 +91,7 @@ type overlapLine struct {
 	BothHigh    uint64  `json:"both_high"`
 }
 
-// moreColumns says which columns rows have besides those of every run, and whether windows follow
-// the packets.
+// moreColumns says which optional columns rows have, and whether windows follow the packets.
 type moreColumns struct{ Total, Changes, Sensors, Whole bool }
 
 // csvLines writes counts as comma-separated values with a header line

@@ -41,8 +41,8 @@ type Result struct {
 }
 
 // Run counts. With every error the result is valid, and rows were emitted for everything read.
-// The error is from the context, from emitting rows, or holds a *capture.InputError for each
-// input that is damaged or cannot be opened.
+// The error comes from the context or from emitting rows, or it holds a *capture.InputError for
+// each input that is damaged or cannot be opened.
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {

@@ -49,7 +49,7 @@ const (
 	columnPackets
 )
 
-// newTextTable returns an empty table for a terminal of so many columns, 0 for none.
+// newTextTable returns an empty table for a terminal of this width, 0 for none.
 func newTextTable(w io.Writer, terminal int, more moreColumns) *textTable {
 	t := &textTable{out: w, terminal: terminal, more: more, heads: tableLine{"window from", "of", "IPv4", "IPv6", "all", "packets"}}
 	if more.Changes {

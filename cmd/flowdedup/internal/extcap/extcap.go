@@ -28,7 +28,7 @@ func Asked(args []string) bool {
 // errUsage is wrapped by errors about a wrong command line.
 var errUsage = errors.New("wrong extcap arguments")
 
-// prefix begins Wireshark's names of interfaces.
+// prefix begins the names of interfaces in Wireshark.
 const prefix = "flowdedup-"
 
 // question is a question of Wireshark's.

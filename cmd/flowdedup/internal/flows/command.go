@@ -69,7 +69,7 @@ func Command(e *cli.Env) *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
 		Use:   "flows [flags] [INPUT...]",
-		Short: "Keep one flow record per flow, though several exporters report it",
+		Short: "Keep each flow once, though several exporters report it",
 		Long: `Read flow records (NetFlow v1, v5, v7 and v9, IPFIX, sFlow, and lines of JSON
 or CSV), and keep one record per flow, although every exporter on its path
 reports it.

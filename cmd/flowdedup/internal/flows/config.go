@@ -54,8 +54,8 @@ type config struct {
 	Times   text.TimeLayout // of text
 	Inner   bool            // sFlow's sampled packets are read inside their tunnels
 	Match   match.Config
-	// Memory bounds the memory for records, in bytes, without distinct.Budget: see shares. It
-	// takes the place of Match.Memory.
+	// Memory bounds the memory for records in bytes. The budget of distinct comes on top of it: see
+	// shares. It takes the place of Match.Memory.
 	Memory int
 	// KeyGiven says that the user chose Match.Key. Otherwise it is biflow if an input reports
 	// both directions in one record.

@@ -117,8 +117,8 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 	return nil
 }
 
-// follow begins anew where this host's clock was set back: no new record would lie in an open
-// window. Closed windows may open again. every is the length of a window.
+// follow begins anew if this host's clock was set back: otherwise no new record would lie in an
+// open window. Closed windows may open again. every is the length of a window.
 func (c *keyCounts) follow(came, every int64) error {
 	if !c.live || calendar.Since(c.closed, came) <= calendar.Shift(every, int64(maxAhead)) {
 		return nil

@@ -64,7 +64,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "spoof", Group: cli.GroupOutput, To: &f.spoof, Needs: []string{"to: where messages are sent"}, Help: "send messages from the exporters' addresses (CAP_NET_RAW)"},
 			{Name: "state", Group: cli.GroupOutput, To: &f.state, Help: "save flows and templates to `FILE`, and resume from it"},
 			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
-			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "report which points report flows twice, and which policy fits"},
+			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "show which points report the same flows, and which policy fits"},
 			f.page.Flag("with the points and their copies"),
 			{Name: "json", Group: cli.GroupOutput, To: &f.json, Help: "print JSON"},
 			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.quiet, Help: "print errors only"},
@@ -115,7 +115,7 @@ func (l *listenFlag) String() string { return "" }
 // Type implements pflag.Value.
 func (l *listenFlag) Type() string { return "address" }
 
-// Adds implements once.Adder.
+// Adds reports true: each use of the flag adds a value (see package once).
 func (l *listenFlag) Adds() bool { return true }
 
 func (l *listenFlag) any() bool { return len(l.datagrams)+len(l.streams) > 0 }

@@ -12,11 +12,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
-// inspection compares the results of other policies, and which one fits.
+// inspection has the results of other policies, and names the one that fits.
 type inspection struct {
 	// OneToOne are the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
-	// Reversed are records that report the other direction of a flow, besides the copies.
+	// Reversed counts records, in addition to the copies, that report the other direction of a
+	// flow.
 	Reversed uint64 `json:"reversed"`
 	// Same are more copies if each input is a point of its own.
 	Same    uint64   `json:"same_exporter"`

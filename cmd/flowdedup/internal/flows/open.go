@@ -81,7 +81,7 @@ func (r *runner) newReader(src capture.Source) *export.Reader {
 	return reader
 }
 
-// openFile opens a file, and returns its content, and how that begins.
+// openFile opens a file, and returns its decompressed content and its first bytes.
 func (r *runner) openFile(name string) (in io.Reader, head []byte, err error) {
 	file := os.Stdin
 	if name != "-" {

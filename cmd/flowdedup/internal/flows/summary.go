@@ -52,7 +52,8 @@ type summary struct {
 	// MemoryBytes is the memory that grows with the input, MemoryLimit its limit.
 	MemoryBytes int `json:"memory_bytes"`
 	MemoryLimit int `json:"memory_limit_bytes"`
-	// Early counts records that were written early, before their copies, for want of memory.
+	// Early counts records that were written before they had waited for their copies, for want of
+	// memory.
 	Early uint64 `json:"held_early"`
 
 	Points []pointSummary `json:"points"`

@@ -40,7 +40,7 @@ func Command(e *cli.Env) *cobra.Command {
 		Short: "Report whether and how captures are duplicated, and what to run",
 		Long: `Report how many packets of captures or of live traffic are copies, between
 which points, with which delays and differences, and which equal packets are no
-copies. Recommend a command that de-duplicates, or not to.
+copies. Recommend a command to de-duplicate, or advise against it.
 
 Packets are compared as widely as makes sense: by the innermost IP header, as
 --identity inner does, without checksums that a network card fills in. Once a

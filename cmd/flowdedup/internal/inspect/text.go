@@ -202,7 +202,7 @@ func writeRecommendation(t *show.Text, s *summary) {
 		t.WriteByte('\n')
 		fmt.Fprintf(t, "  removes     %s packets; %s of them are no copies\n", show.Count(r.Removes), show.Count(r.Wrong))
 		if s.ChecksumOnly > 0 {
-			fmt.Fprintf(t, "              and at most %s are known by a checksum only\n", show.Count(s.ChecksumOnly))
+			fmt.Fprintf(t, "              and at most %s more that are known only by a checksum\n", show.Count(s.ChecksumOnly))
 		}
 	}
 	title := "because"

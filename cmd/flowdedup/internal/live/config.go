@@ -94,8 +94,8 @@ type config struct {
 // measurement).
 const liveWindow = 10 * time.Millisecond
 
-// chooseDefaults sets what was not given, by the source of times and by the reader of what
-// is kept.
+// chooseDefaults sets flags that were not given, by the source of times and by the reader of the
+// kept packets.
 func (f *flags) chooseDefaults(fs *pflag.FlagSet) error {
 	if !fs.Changed("window") && f.cardTimes(afpacket.StampsInHardware) {
 		f.Window.Duration = window.Default

@@ -313,7 +313,7 @@ func (k *inspecting) apply(l *learner, p *phase, b *capture.Batch) {
 	}
 }
 
-// learnFlags returns the flags of runs that find out themselves what to remove.
+// learnFlags returns the flags of runs that learn what to remove.
 func (f *flags) learnFlags() []cli.Flag {
 	f.learnEvery = time.Hour
 	return []cli.Flag{
@@ -322,7 +322,7 @@ func (f *flags) learnFlags() []cli.Flag {
 	}
 }
 
-// learnConfig returns what to learn.
+// learnConfig returns the configuration of learning.
 func (f *flags) learnConfig() learnConfig {
 	if f.learn == 0 {
 		return learnConfig{}

@@ -357,7 +357,7 @@ var outputMetrics = []metric{
 		forward(func(f *sink.Forward) uint64 { return f.Sent })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
 		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
-	{"forward_not_sent_total", "Packets that were not forwarded: truncated, too long for the interface, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
+	{"forward_not_sent_total", "Packets that were not forwarded: truncated, too long for the interface, without Ethernet, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Forwards {
 				f := &s.Forwards[i]

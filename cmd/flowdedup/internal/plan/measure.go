@@ -34,7 +34,7 @@ type measurement struct {
 	// is all elements.
 	WindowElements float64 `json:"window_elements"`
 	Extrapolated   bool    `json:"extrapolated"`
-	// DistinctShare is the share of elements that are new in their window.
+	// DistinctShare is the share of elements that did not come within the window before.
 	DistinctShare float64 `json:"distinct_share"`
 	// SampledShare is the share of distinct elements that were tracked.
 	SampledShare float64 `json:"sampled_share"`

@@ -25,7 +25,7 @@ func newPage(r *result) *page.Page {
 	}
 	p.Sections = []page.Section{r.methodsSection(), r.commandsSection(), {
 		Heading: "What memory buys", Pictures: r.charts(), Numbers: r.curves(),
-		Caption: "Rates over memory, for the best methods. Where a line is below what you can bear, that much memory is enough. Rates of 0 are not on the charts.",
+		Caption: "Rates over memory, for the best methods. Memory is enough where a line is below the rate that you accept. Rates of 0 are not on the charts.",
 	}}
 	return p
 }

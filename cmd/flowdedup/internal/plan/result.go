@@ -18,7 +18,7 @@ type result struct {
 	// Refresh says that a copy restarts the window.
 	Refresh bool `json:"refresh"`
 	// Elements is the number of elements in a window, in unbounded streams the longest gap.
-	// DistinctShare is the share of elements that are new in their window.
+	// DistinctShare is the share of elements that did not come within the window before.
 	Elements       float64 `json:"elements"`
 	DistinctShare  float64 `json:"distinct_share"`
 	WindowDistinct float64 `json:"window_distinct"` // different elements in a window

@@ -22,7 +22,7 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// dollarQuote writes all bytes but those of plain as octal numbers.
+// dollarQuote writes all bytes that are not in plain as octal numbers.
 func dollarQuote(word string) string {
 	var b strings.Builder
 	b.WriteString("$'")

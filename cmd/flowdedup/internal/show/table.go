@@ -20,8 +20,8 @@ type Column = page.TableColumn
 const gap = 2
 
 // Table returns the lines of a table with the names of columns above the rows, and two spaces
-// between columns. Cells may contain escape sequences of colors. If most is not 0, lines have at
-// most so many columns: names and texts continue on lines of their own, and if that is not
+// between columns. Cells may contain escape sequences of colors. If most is not 0, it is the
+// largest width of lines: names and texts continue on lines of their own, and if that is not
 // enough, the last columns are left out and named below.
 func Table(columns []Column, rows [][]string, most int) []string {
 	limits := naturalWidths(columns, rows)

@@ -17,8 +17,8 @@ type Text struct {
 	columns int
 }
 
-// NewText returns an empty text for a terminal with so many columns. 0 is for files and pipes:
-// lines are as long as they are, so that the text is the same everywhere.
+// NewText returns an empty text for a terminal of this width. 0 is for files and pipes: lines are
+// as long as they are, so that the text is the same everywhere.
 func NewText(columns int) *Text { return &Text{columns: columns} }
 
 // Flush writes the text. Lines that the terminal would break continue below their beginning.
@@ -48,8 +48,8 @@ func indent(line string) int {
 	return len(line) - len(strings.TrimLeft(line, " ")) + 2
 }
 
-// Wrap cuts a line between words into lines of at most so many columns. The later ones begin
-// with spaces. A longer word stays whole: it may be the name of a file.
+// Wrap cuts a line between words into lines of this width at most. The later ones begin with
+// spaces. A longer word stays whole: it may be the name of a file.
 func Wrap(line string, indent, columns int) string {
 	if text.StringWidthWithoutEscSequences(line) <= columns {
 		return line
@@ -57,8 +57,8 @@ func Wrap(line string, indent, columns int) string {
 	return fold(strings.Split(line, " "), "\n"+strings.Repeat(" ", indent), columns)
 }
 
-// fold puts words on lines of at most so many columns, with a separator in place of the space
-// between two lines.
+// fold puts words on lines of this width at most, with a separator in place of the space between
+// two lines.
 func fold(words []string, separator string, columns int) string {
 	var out strings.Builder
 	ending, next, _ := strings.Cut(separator, "\n")

@@ -154,7 +154,7 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// run runs a program until the test ends, and returns when its page is there.
+// runServer runs a program until the test ends, and returns when its page is there.
 func runServer(t *testing.T, program, address string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "--http", address)...)
