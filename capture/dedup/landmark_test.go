@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// TestLandmarkCopies compares with a plain map of the contents of windows, for all captures,
+// whatever the size of batches is, and with packets that are not judged.
+func TestLandmarkCopies(t *testing.T) {
+	windows := []window.Window{
+		{Duration: 100 * time.Millisecond, Landmark: true}, {Duration: time.Second, Landmark: true}, {Packets: 64, Landmark: true}, {Packets: 100, Landmark: true},
+	}
+	even := func(chosen []uint64, _ *capture.Batch, from, to int) {
+		for i := range chosen[:(to-from+63)/64] {
+			chosen[i] = 0x5555555555555555
+		}
+		if rest := (to - from) % 64; rest != 0 {
+			chosen[(to-from)/64] &= 1<<rest - 1
+		}
+	}
+	found := 0
+	eachTruth(t, func(t *testing.T, want *truth) {
+		for _, w := range windows {
+			for _, only := range []dedup.Chooser{nil, even} {
+				cfg := want.config()
+				cfg.Secret, cfg.Filter.Across = secret.Secret{1}, false
+				plain := cfg
+				plain.Filter.Window = window.Window{None: true}
+				cfg.Filter.Window, cfg.Only = w, only
+				d, model := detector(t, cfg), landmarkModel{identities: detector(t, plain).NewBatchDetector(), window: w, some: only != nil}
+				src := want.open(t)
+				var b capture.Batch
+				for n := 0; ; n += len(b.Frames) {
+					if err := src.Next(&b); err == io.EOF {
+						break
+					} else if err != nil {
+						t.Fatal(err)
+					}
+					got, want := marked(nil, d.Copies(&b), n, len(b.Frames)), model.copies(&b, n)
+					if !slices.Equal(got, want) {
+						t.Fatalf("%v, only some %v: copies %v, want %v", w, only != nil, got, want)
+					}
+					found += len(got)
+				}
+			}
+		}
+	})
+	if found < 1000 {
+		t.Errorf("only %d copies", found)
+	}
+}
+
+// landmarkModel remembers what windows hold. With some, it leaves out packets with odd
+// numbers of each batch.
+type landmarkModel struct {
+	identities *dedup.BatchDetector
+	window     window.Window
+	some       bool
+	position   int64
+	seen       map[landmarkKey]bool
+}
+
+type landmarkKey struct {
+	window int64
+	digest digest.Digest
+}
+
+func (m *landmarkModel) copies(b *capture.Batch, first int) (all []int) {
+	if m.seen == nil {
+		m.seen = map[landmarkKey]bool{}
+	}
+	windows := calendar.Calendar{Every: m.window.Duration}
+	m.identities.Prepare(b)
+	for i, d := range m.identities.Digests() {
+		at := b.Frames[i].Time
+		if m.some && i%2 == 1 || m.window.Packets == 0 && at == calendar.NoTime {
+			continue
+		}
+		k := landmarkKey{m.position / max(1, m.window.Packets), d}
+		if m.window.Packets == 0 {
+			k.window, _ = windows.Window(at)
+		}
+		m.position++
+		if m.seen[k] {
+			all = append(all, first+i)
+		}
+		m.seen[k] = true
+	}
+	return all
+}
+
+func TestLandmarkErrors(t *testing.T) {
+	_, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{None: true, Landmark: true}}})
+	if !errors.Is(err, engine.ErrWindow) {
+		t.Error(err)
+	}
+}
