@@ -103,6 +103,48 @@ func (m *landmarkModel) copies(b *capture.Batch, first int) (all []int) {
 	return all
 }
 
+// TestLandmarkPrefer has a better copy that comes late for its window: it is kept instead of a
+// packet of that window, and not of an equal one of the next.
+func TestLandmarkPrefer(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	m := &mirrored{}
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	for _, one := range []struct {
+		vlan uint16
+		at   int64
+	}{{20, 9 * ms}, {20, 11 * ms}, {10, 9*ms + 1}, {20, 12 * ms}, {20, 8 * ms}} {
+		m.frame(&b, mirroredPacket{7, 0}, one.vlan, false, time.Duration(one.at))
+	}
+	d := detector(t, dedup.Config{Prefer: []dedup.Chooser{inVLAN(10)}, Hold: 5 * time.Millisecond,
+		Filter: window.TimedConfig{Window: window.Window{Duration: 10 * time.Millisecond, Landmark: true}}})
+	var w keptTimes
+	p := d.NewBatchDetector()
+	p.Prepare(&b)
+	copies := marked(nil, p.Judge(&b), 0, len(b.Frames))
+	if err := errors.Join(p.Write(&b, &w), d.Finish(&w)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(copies, []int{2, 3, 4}) || !slices.Equal(w.times, []int64{11 * ms, 9*ms + 1}) {
+		t.Errorf("copies %v, times of kept packets %v", copies, w.times)
+	}
+}
+
+// keptTimes is a writer that notes the times of packets that stay.
+type keptTimes struct {
+	capture.Writer
+	times []int64
+}
+
+func (w *keptTimes) Write(b *capture.Batch, drop []uint64) error {
+	for i := range b.Frames {
+		if drop == nil || drop[i/64]>>(i%64)&1 == 0 {
+			w.times = append(w.times, b.Frames[i].Time)
+		}
+	}
+	return nil
+}
+
 func TestLandmarkErrors(t *testing.T) {
 	_, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{None: true, Landmark: true}}})
 	if !errors.Is(err, engine.ErrWindow) {
