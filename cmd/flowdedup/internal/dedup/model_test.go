@@ -29,6 +29,7 @@ type dedupModel struct {
 	across   bool
 	refresh  bool
 	landmark bool // a copy lies in the same window, all of which begin at a multiple of it
+	zone     string
 	// What these flags mean, and the flags. Nil is no flag.
 	only, protect func(*seen) bool
 	group         func(*seen) string // of packets that can be copies of each other
@@ -48,6 +49,9 @@ func (m *dedupModel) args() []string {
 		args = append(args, "--window", kind+m.duration.String())
 	default:
 		args = append(args, "--window", "none")
+	}
+	if m.zone != "" {
+		args = append(args, "--tz", m.zone)
 	}
 	if m.ignore != "" {
 		args = append(args, "--ignore", m.ignore)
@@ -132,7 +136,7 @@ func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 		if m.group != nil {
 			id += " of " + m.group(&p)
 		}
-		if m.landmark {
+		if m.landmark && m.zone == "" { // else group says it
 			id += " in " + m.landmarkOf(i, p.Time)
 		}
 		old, ok := latest[id]

@@ -211,6 +211,13 @@ func TestSettings(t *testing.T) {
 	if programSum(one) == programSum(other) || programSum(one) != programSum(slices.Clone(one)) {
 		t.Error("sums of programs")
 	}
+	landmark := config{Dedup: dedup.Config{Window: window.Window{Duration: time.Hour, Landmark: true}}}
+	landmark.Distinct.Calendar.Location = time.UTC
+	inUTC := &stateHeader{Settings: landmark.settings(), Secret: h.Secret}
+	landmark.Distinct.Calendar.Location = time.FixedZone("Elsewhere", 3600)
+	if err := inUTC.fits(landmark.settings(), nil); !errors.Is(err, errState) || !strings.Contains(err.Error(), "it was saved with --tz UTC, and this run has Elsewhere") {
+		t.Error(err)
+	}
 	for _, c := range []struct {
 		change func(c *config)
 		text   string
