@@ -151,3 +151,18 @@ func TestLandmarkErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLandmarkZone has equal packets on one day of a zone, which are on two days of another.
+func TestLandmarkZone(t *testing.T) {
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	for _, at := range []time.Duration{22 * time.Hour, 23 * time.Hour} {
+		(&mirrored{}).frame(&b, mirroredPacket{7, 0}, 10, false, at)
+	}
+	for zone, want := range map[*time.Location]int{nil: 1, time.FixedZone("east", 3600): 0, time.FixedZone("west", -3600): 1} {
+		d := detector(t, dedup.Config{Zone: zone, Filter: window.TimedConfig{Window: window.Window{Duration: 24 * time.Hour, Landmark: true}}})
+		if got := marked(nil, d.Copies(&b), 0, 2); len(got) != want {
+			t.Errorf("%v: copies %v, want %d", zone, got, want)
+		}
+	}
+}
