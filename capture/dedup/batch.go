@@ -127,7 +127,8 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 // cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
 
-// Digests returns the digests of the prepared packets.
+// Digests returns the digests of the prepared packets. In landmark windows, Judge makes the
+// ones of equal packets differ where their windows do.
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is valid
@@ -140,7 +141,11 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 		p.points = capture.Resize(p.points, len(b.Frames))
 		d.parts.Points.Number(p.points, b, 0)
 	}
-	if judged := p.judged(); judged != nil {
+	judged := p.judged()
+	if l := d.parts.Landmarks; l != nil {
+		l.Part(p.digests, p.times, judged)
+	}
+	if judged != nil {
 		p.judgeChosen(judged)
 	} else {
 		d.parts.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)

@@ -28,6 +28,8 @@ type Config struct {
 	// Filter sets the window between a copy and its original, and the memory for the
 	// packets in the window. A zero Window stands for window.Default.
 	Filter window.TimedConfig
+	// Zone is the time zone of a landmark window of days or weeks; nil means UTC.
+	Zone *time.Location
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide
 	// with those of others. The zero value stands for a random one.
 	Secret secret.Secret
@@ -105,12 +107,19 @@ func New(cfg Config) (*Detector, error) {
 	if cfg.Filter.Window == (window.Window{}) {
 		cfg.Filter.Window.Duration = window.Default
 	}
+	var landmarks *window.Landmarks
+	if cfg.Filter.Window.Landmark {
+		if landmarks, err = window.NewLandmarks(cfg.Filter.Window, cfg.Zone); err != nil {
+			return nil, err
+		}
+		cfg.Filter.Window = landmarks.Span()
+	}
 	filter, err := window.NewTimed(cfg.Filter)
 	if err != nil {
 		return nil, err
 	}
 	return NewWith(Parts{
-		Identity: cfg.Identity, Filter: filter, Across: cfg.Filter.Across,
+		Identity: cfg.Identity, Filter: filter, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
 		Hold:     cfg.hold(), Prefer: cfg.Prefer,
@@ -122,9 +131,12 @@ type Parts struct {
 	Identity identity.Config
 	Digester func() digest.MessageDigester // makes one for each batch that is under way
 	Filter   engine.PacketFilter
-	Across   bool                  // the filter compares capture points
-	Points   *traits.CapturePoints // of packets before; nil for none
-	Within   traits.SightingConfig // the result of Within; without fields for all points
+	// Landmarks parts the digests in packets by landmark windows, and Filter has the window
+	// in their Span; nil for other windows.
+	Landmarks *window.Landmarks
+	Across    bool                  // the filter compares capture points
+	Points    *traits.CapturePoints // in packets before; nil for none
+	Within    traits.SightingConfig // the result in Within; without fields for all points
 	// Only, Protect and Prefer are as in Config.
 	Only, Protect Chooser
 	Prefer        []Chooser
@@ -180,6 +192,15 @@ func (d *Detector) Copies(b *capture.Batch) (drop []uint64) {
 
 // Filter returns the filter.
 func (d *Detector) Filter() engine.PacketFilter { return d.parts.Filter }
+
+// Position returns how many packets the filter has judged in landmark windows of packets, for
+// window.Landmarks.Resume. It is 0 for all other windows.
+func (d *Detector) Position() uint64 {
+	if d.parts.Landmarks == nil {
+		return 0
+	}
+	return d.parts.Landmarks.Position()
+}
 
 // Points returns the numbers of the capture points.
 func (d *Detector) Points() *traits.CapturePoints { return d.parts.Points }

@@ -59,6 +59,23 @@ func (c *Calendar) Window(t int64) (start, end int64) {
 	return c.start, c.end
 }
 
+// Longest returns the length of the longest window: Every, or more where clocks go back
+// within one. It is at most math.MaxInt64. It looks at each change of the zone's clocks, so
+// it takes up to a millisecond.
+func (c *Calendar) Longest() time.Duration {
+	if c.Every <= 0 {
+		return math.MaxInt64
+	}
+	longest := uint64(c.Every)
+	for p := c.period(beginOfTime); p.end != endOfTime; p = c.period(p.end) {
+		for _, t := range []int64{p.end - 1, p.end} { // a window with the change inside holds one of them
+			start, end := c.find(t)
+			longest = max(longest, uint64(end)-uint64(start))
+		}
+	}
+	return time.Duration(min(longest, math.MaxInt64))
+}
+
 func (c *Calendar) find(t int64) (start, end int64) {
 	start, end = beginOfTime, endOfTime
 	if c.Every <= 0 {

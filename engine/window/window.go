@@ -26,16 +26,35 @@ import (
 // arrive within it.
 const Default = time.Millisecond
 
-// Window bounds the distance of a copy from its original. Exactly one field is set.
+// Window bounds the distance of a copy from its original. Exactly one of Duration, Packets
+// and None is set.
 type Window struct {
 	Duration time.Duration // at most this far in packet time, before or after
 	Packets  int64         // at most this many stream positions later
 	None     bool          // any distance
+	// Landmark means that time or the stream is cut into windows of that length, and that
+	// a copy lies in the same one. Filters take the window that Landmarks.Span returns.
+	Landmark bool
 }
 
+// landmarkPrefix marks the text of a landmark window.
+const landmarkPrefix = "landmark:"
+
 // Parse reads a duration as time.ParseDuration does ("1ms", "1h30m"), "n:" and a number
-// of packets ("n:1000000"), or "none". Errors wrap ErrWindow.
+// of packets ("n:1000000"), or "none". "landmark:" goes before a duration or a number of
+// packets. Errors wrap ErrWindow.
 func Parse(text string) (Window, error) {
+	if rest, ok := strings.CutPrefix(text, landmarkPrefix); ok {
+		w, err := Parse(rest)
+		if err == nil && (w.None || w.Landmark) {
+			err = fmt.Errorf("%w: %q is neither a duration such as 1h, nor n:PACKETS", engine.ErrWindow, rest)
+		}
+		if err != nil {
+			return Window{}, err
+		}
+		w.Landmark = true
+		return w, nil
+	}
 	if text == "none" {
 		return Window{None: true}, nil
 	}
@@ -48,7 +67,7 @@ func Parse(text string) (Window, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return Window{}, fmt.Errorf("%w: %q is neither a duration such as 1ms, nor n:PACKETS, nor none", engine.ErrWindow, text)
+		return Window{}, fmt.Errorf("%w: %q is neither a duration such as 1ms, nor n:PACKETS, nor none, nor a landmark window such as landmark:1h", engine.ErrWindow, text)
 	}
 	if d <= 0 {
 		return Window{}, fmt.Errorf("%w: %q is not positive", engine.ErrWindow, text)
@@ -60,6 +79,9 @@ func Parse(text string) (Window, error) {
 // time.Duration: "1h", not "1h0m0s".
 func (w Window) String() string {
 	switch {
+	case w.Landmark:
+		w.Landmark = false
+		return landmarkPrefix + w.String()
 	case w.None:
 		return "none"
 	case w.Packets != 0:
@@ -75,7 +97,8 @@ func (w Window) String() string {
 	return s
 }
 
-// check returns an error unless exactly one field is set, to something possible.
+// check returns an error unless exactly one field is set, to something that a filter can
+// have.
 func (w Window) check() error {
 	kinds := 0
 	for _, set := range []bool{w.Duration != 0, w.Packets != 0, w.None} {
@@ -86,6 +109,8 @@ func (w Window) check() error {
 	switch {
 	case kinds != 1:
 		return fmt.Errorf("%w: set exactly one of Duration, Packets and None", engine.ErrWindow)
+	case w.Landmark:
+		return fmt.Errorf("%w: a filter has no landmark windows: give it the window of Landmarks.Span", engine.ErrWindow)
 	case w.Duration < 0 || w.Packets < 0:
 		return fmt.Errorf("%w: duration %v, %d packets, none %v", engine.ErrWindow, w.Duration, w.Packets, w.None)
 	}

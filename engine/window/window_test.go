@@ -29,14 +29,17 @@ func TestParseWindow(t *testing.T) {
 		{"n:1000000", "n:1000000", Window{Packets: 1_000_000}},
 		{"n:9223372036854775807", "n:9223372036854775807", Window{Packets: math.MaxInt64}},
 		{"none", "none", Window{None: true}},
+		{"landmark:60m", "landmark:1h", Window{Duration: time.Hour, Landmark: true}},
+		{"landmark:n:1000000", "landmark:n:1000000", Window{Packets: 1_000_000, Landmark: true}},
 	} {
 		got, err := Parse(c.text)
-		if err != nil || got != c.want || got.String() != c.again || got.check() != nil {
+		if err != nil || got != c.want || got.String() != c.again || (got.check() != nil) != got.Landmark {
 			t.Errorf("ParseWindow(%q) = %+v (%v), %v, want %+v (%s)", c.text, got, got, err, c.want, c.again)
 		}
 	}
 	for _, text := range []string{
 		"", "1", "ms", "0", "0s", "-1ms", "n:", "n:0", "n:-5", "n:1e6", "n:9223372036854775808", "None", "300000h1000000000h", "0.1ns",
+		"landmark", "landmark:", "landmark:none", "landmark:0s", "landmark:n:0", "landmark:landmark:1h", "jumping:1h",
 	} {
 		if w, err := Parse(text); !errors.Is(err, engine.ErrWindow) {
 			t.Errorf("ParseWindow(%q) = %+v, %v, want ErrWindow", text, w, err)

@@ -27,7 +27,7 @@ func (f *CopyFlags) Flags() []Flag {
 	}
 	f.Identity = identity.L3
 	return []Flag{
-		{Name: "window", Group: GroupCompare, To: NewParsed(&f.Window, f.Window.String(), "window", ParseWindow), Words: []string{"1ms", "100ms", "1s", "n:1000000", "none"}, Help: "window of copies: 1ms, n:1000 packets, none"},
+		{Name: "window", Group: GroupCompare, To: NewParsed(&f.Window, f.Window.String(), "window", ParseWindow), Words: []string{"1ms", "100ms", "1s", "n:1000000", "landmark:1h", "none"}, Help: "window of copies: 1ms, n:1000 packets, landmark:1h, none"},
 		IdentityFlag(&f.Identity),
 		{Name: "identity-bytes", Group: GroupAdvanced, To: &f.IdentityBytes, Help: "compare only the first `N` bytes of the identity (0: all)"},
 		IgnoreFlag(&f.Ignore),

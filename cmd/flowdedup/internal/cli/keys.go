@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -43,7 +44,7 @@ func (f *KeyFlags) Flags(all []string, of ...keys.Kind) []Flag {
 	return []Flag{
 		{Name: "of", Group: GroupCount, To: NewList(&f.Of, strings.Join(words, ","), "keys", parseKeys), Words: all, Help: "what to count: " + strings.Join(all, ", ")},
 		{Name: "every", Group: GroupCount, To: NewParsed(&f.Every, "1h", "duration", ParseEvery), Words: []string{"1m", "15m", "1h", "1d"}, Help: "window of counts: 15m, 1h, 1d"},
-		{Name: "tz", Group: GroupCount, To: NewParsed(&f.location, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of windows: Europe/Berlin"},
+		ZoneFlag(&f.location, GroupCount, "windows"),
 		{Name: "mask4", Group: GroupCount, To: &f.mask4, Help: "count IPv4 prefixes of `N` bits"},
 		{Name: "mask6", Group: GroupCount, To: &f.mask6, Help: "count IPv6 prefixes of `N` bits"},
 		{Name: "vlan", Group: GroupCount, To: &f.vlan, Help: "count each VLAN on its own"},
@@ -90,6 +91,11 @@ func parseKeys(s string) ([]keys.Kind, error) {
 		out = append(out, of)
 	}
 	return out, nil
+}
+
+// ZoneFlag returns the flag --tz, the time zone of what.
+func ZoneFlag(to **time.Location, group help.Group, what string) Flag {
+	return Flag{Name: "tz", Group: group, To: NewParsed(to, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of " + what + ": Europe/Berlin"}
 }
 
 func parseZone(s string) (*time.Location, error) {

@@ -231,8 +231,13 @@ func ParseDelay(s string) (time.Duration, error) {
 
 // ParseWindow reads a window. Its duration may have days.
 func ParseWindow(s string) (window.Window, error) {
-	if d, err := parseDuration(s); err == nil {
+	const landmark = "landmark:"
+	length, isLandmark := strings.CutPrefix(s, landmark)
+	if d, err := parseDuration(length); err == nil {
 		s = d.String()
+		if isLandmark {
+			s = landmark + s
+		}
 	}
 	return window.Parse(s)
 }

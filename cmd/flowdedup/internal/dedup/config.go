@@ -41,10 +41,11 @@ type Config struct {
 	Method   string
 	Params   method.Params // of the method
 	Window   window.Window
-	Memory   int     // bytes; 0 chooses by window, size of the inputs and traffic
-	FPR      float64 // 0 is the method's own choice
-	Timeline bool    // count packets and copies over time
-	Pass     bool    // keep all packets, and compare none
+	Zone     *time.Location // of a landmark window; nil is UTC
+	Memory   int            // bytes; 0 chooses by window, size of the inputs and traffic
+	FPR      float64        // 0 is the method's own choice
+	Timeline bool           // count packets and copies over time
+	Pass     bool           // keep all packets, and compare none
 	Refresh  bool
 	Across   bool
 	// Within are capture points, as --within names them: only packets of equal ones can be
@@ -97,8 +98,9 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	if err := c.checkMemory(); err != nil {
 		return nil, err
 	}
+	span := c.span()
 	if c.Method == "exact" {
-		return window.NewExact(window.ExactConfig{Window: c.Window, Refresh: c.Refresh, Across: c.Across})
+		return window.NewExact(window.ExactConfig{Window: span, Refresh: c.Refresh, Across: c.Across})
 	}
 	memory, limit, cells := c.Memory, 0, c.cells()
 	if memory == 0 {
@@ -110,7 +112,7 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	switch {
 	case cells != method.Timed:
 		return window.NewCoarse(window.CoarseConfig{
-			Window: c.Window, Fine: cells == method.Fine, Memory: memory, Limit: limit, Refresh: c.Refresh,
+			Window: span, Fine: cells == method.Fine, Memory: memory, Limit: limit, Refresh: c.Refresh,
 		})
 	case c.Method == method.Timers:
 		return window.NewTimers(c.timers(memory))
@@ -124,19 +126,39 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		return stream.NewPackets(s)
 	}
 	return window.NewTimed(window.TimedConfig{
-		Window: c.Window, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
+		Window: span, Memory: memory, Limit: limit, FPR: c.FPR, Refresh: c.Refresh, Across: c.Across,
 	})
+}
+
+// span returns the window of the filter.
+func (c *Config) span() window.Window {
+	if l := c.landmarks(); l != nil {
+		return l.Span()
+	}
+	return c.Window
+}
+
+// landmarks returns what parts packets by landmark windows, nil for other windows.
+func (c *Config) landmarks() *window.Landmarks {
+	if !c.Window.Landmark {
+		return nil
+	}
+	l, err := window.NewLandmarks(c.Window, c.Zone)
+	if err != nil {
+		panic("dedup: " + err.Error()) // the caller has parsed the window
+	}
+	return l
 }
 
 // defaultMemory returns the filter's first size without --memory.
 func (c *Config) defaultMemory(inputBytes int64) int {
 	switch cells := c.cells(); {
 	case cells != method.Timed:
-		return window.DefaultCoarseMemory(c.Window, cells == method.Fine, inputBytes)
+		return window.DefaultCoarseMemory(c.span(), cells == method.Fine, inputBytes)
 	case c.Method == "auto" || c.Method == method.Timed:
-		return window.DefaultTimedMemory(c.Window, inputBytes)
+		return window.DefaultTimedMemory(c.span(), inputBytes)
 	}
-	return window.DefaultMemory(c.Window, inputBytes)
+	return window.DefaultMemory(c.span(), inputBytes)
 }
 
 // cells returns method.Coarse or method.Fine if the filter has such cells, and else method.Timed.

@@ -3,6 +3,8 @@
 package dedup
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -11,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -34,8 +37,14 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats, obs
 	if cfg.conditions == nil {
 		cfg.conditions = newConditions(cfg, nil)
 	}
+	landmarks := cfg.landmarks()
+	if landmarks != nil {
+		if err := landmarks.Resume(saved.Position); err != nil {
+			return nil, errors.Join(fmt.Errorf("%w: %w", snapshot.ErrInvalid, err), filter.Close())
+		}
+	}
 	parts := dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Across: cfg.Across, Points: traits.NewCapturePoints(saved.Points),
+		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Landmarks: landmarks, Across: cfg.Across, Points: traits.NewCapturePoints(saved.Points),
 		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: cfg.only(), Protect: chooser(cfg.conditions.protect),
 		Hold: cfg.hold(), Prefer: choosers(cfg.conditions.prefer), Hub: cfg.Hub, Observers: observers,
 	}
@@ -71,7 +80,7 @@ func (c *Config) hold() *dedup.HoldConfig {
 		hold.Keep = dedup.KeepFlow
 	}
 	if !c.Refresh {
-		hold.Window = c.Window.Duration
+		hold.Window = c.span().Duration
 	}
 	if c.Live {
 		begin := time.Now()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,7 @@ type flags struct {
 	KeepFlags
 	ProfileFlags
 	HubFlags
+	zone               *time.Location
 	output, duplicates string
 	inPlace            bool
 	rotate             cli.RotateFlags
@@ -155,6 +157,9 @@ func (f *flags) register(cmd *cobra.Command) {
 			f.net.MergeFlag(),
 		},
 		f.CompareFlags.Flags(),
+		[]cli.Flag{
+			cli.ZoneFlag(&f.zone, cli.GroupCompare, "landmark windows"),
+		},
 		f.KeepFlags.Flags(),
 		[]cli.Flag{
 			f.ProfileFlags.Flag(),
@@ -167,6 +172,9 @@ func (f *flags) register(cmd *cobra.Command) {
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("tz") && !f.Window.Landmark {
+		return cli.Usagef("--tz is the time zone of landmark windows: it needs --window landmark:1d or the like")
 	}
 	if err := f.ProfileFlags.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err
@@ -199,6 +207,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	f.WarnHold(e, f.Window)
 	cfg := f.Config(cmd, &f.Common)
 	f.KeepFlags.Complete(&cfg)
+	cfg.Zone = f.zone
 	hub, err := f.Join(true, e.Warn)
 	if err != nil {
 		return err

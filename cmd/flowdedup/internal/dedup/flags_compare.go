@@ -3,6 +3,7 @@
 package dedup
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,10 @@ func (f *CompareFlags) checkMeasuring(cmd *cobra.Command, name string, fpr float
 	stream, timers := stream.IsMethod(name), name == method.Timers || name == method.Partitioned
 	least, coarse := method.CellsFPR(name)
 	switch {
+	case f.Window.Landmark && f.Refresh:
+		return errors.New("--refresh makes a window slide: a landmark window takes no --refresh")
+	case f.Window.Landmark && timers:
+		return fmt.Errorf("--method %s has a window that slides: use --method timed for a landmark window", name)
 	case coarse && f.Window.None:
 		return fmt.Errorf("--method %s needs a window of time or of packets: --window 1ms or n:1000", name)
 	case coarse && f.Across:

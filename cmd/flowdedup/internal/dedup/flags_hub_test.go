@@ -46,6 +46,7 @@ func TestHubRefused(t *testing.T) {
 		{[]string{"--hub", token, "--verdict-wait", "-1s"}, "negative"},
 		{[]string{"--hub", token, "--identity", "inner"}, "the sites of this hub compare l3"},
 		{[]string{"--hub", token, "--window", "2ms"}, "the window of this hub is 1ms"},
+		{[]string{"--hub", token, "--window", "landmark:1ms"}, "--window landmark:1ms: the window of this hub is 1ms"},
 		{[]string{"--hub", token, "--key", strings.Repeat("0", 64)}, "--key"},
 		{[]string{"--hub", token, "--ignore", "l4-checksum"}, "--ignore l4-checksum: the sites of this hub ignore nothing else"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Ignore = "tcp-seq" }), "--ignore", "none"}, "ignore tcp-seq"},

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,8 @@ type dedupModel struct {
 	duration time.Duration // window of time; neither means none
 	across   bool
 	refresh  bool
+	landmark bool // a copy lies in the same window, all of which begin at a multiple of it
+	zone     string
 	// What these flags mean, and the flags. Nil is no flag.
 	only, protect func(*seen) bool
 	group         func(*seen) string // of packets that can be copies of each other
@@ -35,13 +38,20 @@ type dedupModel struct {
 
 func (m *dedupModel) args() []string {
 	args := []string{"--keep", "first", "--identity", m.identity, "--identity-bytes", fmt.Sprint(m.bytes)}
+	kind := ""
+	if m.landmark {
+		kind = "landmark:"
+	}
 	switch {
 	case m.packets > 0:
-		args = append(args, "--window", fmt.Sprintf("n:%d", m.packets))
+		args = append(args, "--window", fmt.Sprintf("%sn:%d", kind, m.packets))
 	case m.duration > 0:
-		args = append(args, "--window", m.duration.String())
+		args = append(args, "--window", kind+m.duration.String())
 	default:
 		args = append(args, "--window", "none")
+	}
+	if m.zone != "" {
+		args = append(args, "--tz", m.zone)
 	}
 	if m.ignore != "" {
 		args = append(args, "--ignore", m.ignore)
@@ -126,11 +136,17 @@ func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 		if m.group != nil {
 			id += " of " + m.group(&p)
 		}
+		if m.landmark && m.zone == "" { // else group says it
+			id += " in " + m.landmarkOf(i, p.Time)
+		}
 		old, ok := latest[id]
 		near := m.packets == 0 && m.duration == 0
-		if m.packets > 0 {
+		switch {
+		case m.landmark:
+			near = true
+		case m.packets > 0:
 			near = i-old.position <= m.packets
-		} else if m.duration > 0 {
+		case m.duration > 0:
 			near = max(p.Time-old.time, old.time-p.Time) <= int64(m.duration)
 		}
 		if !ok || !near || m.across && old.point == pointOf(&p) {
@@ -143,6 +159,16 @@ func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
 		}
 	}
 	return verdicts
+}
+
+// landmarkOf returns the window of a packet, counted from a Monday.
+func (m *dedupModel) landmarkOf(position int, time int64) string {
+	if m.packets > 0 {
+		return fmt.Sprint(position / m.packets)
+	}
+	monday, length := big.NewInt(4*24*3600*1_000_000_000), big.NewInt(int64(m.duration))
+	since := new(big.Int).Sub(big.NewInt(time), monday)
+	return since.Div(since, length).String() // rounded down
 }
 
 // of returns the identity of a packet: equal for two packets that are the same.
@@ -292,7 +318,7 @@ func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 func TestDedupModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
-	for range sample(4, make([]int, 60)) {
+	for i := range sample(4, make([]int, 60)) {
 		m := dedupModel{
 			identity: pick("l3", "frame"),
 			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum", "tcp-seq",
@@ -306,6 +332,9 @@ func TestDedupModel(t *testing.T) {
 		case 1: // none
 		default:
 			m.packets = []int{1, 2, 3, 5, 8, 40, 1000}[rng.IntN(7)]
+		}
+		if m.landmark = i%3 == 0 && m.packets+int(m.duration) > 0; m.landmark {
+			m.refresh = false // it has no meaning there
 		}
 		ifaces := 1 + rng.IntN(3)
 		stream := randomStream(rng, 300, ifaces, 100*time.Microsecond)
@@ -328,6 +357,9 @@ func TestDedupModelBundled(t *testing.T) {
 			{identity: "frame", ignore: "mac,vlan,ttl,ip-checksum", packets: 9},
 			{identity: "frame", across: true},
 			{identity: "l3", bytes: 60, duration: 700 * time.Microsecond, across: true},
+			{identity: "l3", duration: time.Second, landmark: true},
+			{identity: "l3", duration: 123457 * time.Nanosecond, landmark: true, across: true},
+			{identity: "frame", ignore: "mac,vlan,ttl,ip-checksum", packets: 64, landmark: true},
 		} {
 			checkModel(t, &m, name, stream)
 		}

@@ -30,7 +30,9 @@ type SavedStats struct {
 	Unopened   []headers.UnopenedCount `json:",omitempty"`
 	ByProtocol []uint64
 	// Points are the capture points of packets, by the numbers that the filter stores.
-	Points        []traits.CapturePoint
+	Points []traits.CapturePoint
+	// Position is dedup.Detector.Position.
+	Position      uint64 `json:",omitempty"`
 	Conversations traits.SplitCounts
 }
 
@@ -55,7 +57,7 @@ func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
 	stats := d.Stats()
 	return SavedStats{
 		Counts: stats.Counts, Unopened: stats.Unopened.List(), ByProtocol: stats.CopiesByProtocol[:],
-		Points: d.Points().List(), Conversations: stats.Conversations,
+		Points: d.Points().List(), Position: d.Position(), Conversations: stats.Conversations,
 	}, f.Snapshot(w, cfg.Secret, cfg.label())
 }
 

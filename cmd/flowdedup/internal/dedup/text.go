@@ -140,6 +140,9 @@ func within(window string) string {
 	if window == "none" {
 		return "over the whole input"
 	}
+	if length, ok := strings.CutPrefix(window, "landmark:"); ok {
+		return "in landmark windows of " + strings.TrimPrefix(within(length), "within ")
+	}
 	if n, ok := strings.CutPrefix(window, "n:"); ok {
 		return "within " + n + " packets"
 	}

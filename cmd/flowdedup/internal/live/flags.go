@@ -311,6 +311,7 @@ func (f *flags) config(cmd *cobra.Command) config {
 	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
 	filter := f.CompareFlags.Config(cmd, &f.Common)
 	f.KeepFlags.Complete(&filter)
+	filter.Zone = f.Calendar().Location
 	captured := f.RingConfig(cmd, len(f.forward) > 0)
 	captured.Interfaces = f.sources.Interfaces
 	return config{

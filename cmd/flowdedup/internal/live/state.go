@@ -79,7 +79,7 @@ func (c *config) settings() []setting {
 		of = append(of, k.Kind.String())
 		mask4, mask6, vlan = strconv.Itoa(k.Mask4), strconv.Itoa(k.Mask6), strconv.FormatBool(k.VLAN)
 	}
-	if l := c.Distinct.Calendar.Location; l != nil && len(of) > 0 {
+	if l := c.Distinct.Calendar.Location; l != nil && (len(of) > 0 || d.Window.Landmark) {
 		zone = l.String()
 	}
 	return append(all, setting{"--of", strings.Join(of, ",")},

@@ -26,6 +26,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // TestStateStopped checks that a save that is stopped at any moment leaves the previous
@@ -210,6 +211,13 @@ func TestSettings(t *testing.T) {
 	if programSum(one) == programSum(other) || programSum(one) != programSum(slices.Clone(one)) {
 		t.Error("sums of programs")
 	}
+	landmark := config{Dedup: dedup.Config{Window: window.Window{Duration: time.Hour, Landmark: true}}}
+	landmark.Distinct.Calendar.Location = time.UTC
+	inUTC := &stateHeader{Settings: landmark.settings(), Secret: h.Secret}
+	landmark.Distinct.Calendar.Location = time.FixedZone("Elsewhere", 3600)
+	if err := inUTC.fits(landmark.settings(), nil); !errors.Is(err, errState) || !strings.Contains(err.Error(), "it was saved with --tz UTC, and this run has Elsewhere") {
+		t.Error(err)
+	}
 	for _, c := range []struct {
 		change func(c *config)
 		text   string
@@ -219,6 +227,10 @@ func TestSettings(t *testing.T) {
 		{func(c *config) { c.Dedup.Params = method.Params{"P": 2, "K": 3} }, "it was saved with --method none, and this run has  --param K=3,P=2"},
 		{func(c *config) { c.Dedup.Within = []string{"vlan", "interface"} }, "it was saved with --within none, and this run has vlan,interface"},
 		{func(c *config) { c.Dedup.Only = []input.Condition{{Interface: "a"}, {Interface: "b"}} }, "it was saved with --only none, and this run has interface a, or interface b"},
+		{func(c *config) {
+			c.Dedup.Window, _ = window.Parse("landmark:1h")
+			c.Distinct.Calendar.Location = time.UTC
+		}, "this run has landmark:1h"},
 		{func(c *config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
 		{func(c *config) { c.Inputs = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
 	} {

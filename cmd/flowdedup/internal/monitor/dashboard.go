@@ -217,6 +217,9 @@ func learnedOf(s *Status) table {
 
 // inWindow describes a window in words.
 func inWindow(window string) string {
+	if length, ok := strings.CutPrefix(window, "landmark:"); ok {
+		return "in landmark windows of " + strings.TrimPrefix(inWindow(length), "in ")
+	}
 	if n, ok := strings.CutPrefix(window, "n:"); ok {
 		return "in " + n + " packets"
 	}

@@ -89,6 +89,11 @@ func (c *config) rate() float64 {
 // check returns an error that wraps sizing.ErrQuestion if the window does not fit its
 // kind.
 func (c *config) check() error {
+	if length := c.Window; length.Landmark {
+		length.Landmark = false
+		return fmt.Errorf("%w: --window %s: packets take the memory of --window %s; for keys give that and --kind landmark",
+			sizing.ErrQuestion, c.Window, length)
+	}
 	kind, err := c.kind()
 	if err == nil && c.Refresh && (!c.Element.Packets || kind == sizing.Unbounded || kind == sizing.Landmark) {
 		err = fmt.Errorf("%w: --refresh needs packets in a window that slides; all else renews its memory anyway", sizing.ErrQuestion)

@@ -260,6 +260,7 @@ func TestPlanUsage(t *testing.T) {
 		{"--widow 1s", "did you mean --window?"},
 		{"--kind landmark --elements 5", "no method"},
 		{"--of src --window n:5", "no method"},
+		{"--window landmark:1h --rate 5", "packets take the memory of --window 1h"},
 		{"--of src --memory 1MiB", "no method"},
 	} {
 		out, errs, code := clitest.Run(append([]string{"plan"}, strings.Fields(c.args)...)...)

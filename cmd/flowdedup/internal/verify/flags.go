@@ -141,6 +141,9 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return nil, err
 	}
+	if f.copies.Window.Landmark {
+		return nil, cli.Usagef("--window %s: verify knows no landmark windows", f.copies.Window)
+	}
 	if err := f.within.Check(&f.copies); err != nil {
 		return nil, err
 	}

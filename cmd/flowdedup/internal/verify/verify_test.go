@@ -95,6 +95,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"IN missing", cli.ExitFailed, ""},
 		{"-r IN -r IN OUT", cli.ExitUsage, ""},
 		{"--within vni IN OUT", cli.ExitUsage, ""},
+		{"--window landmark:1h IN OUT", cli.ExitUsage, ""},
 	} {
 		args := strings.Fields(strings.NewReplacer("IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng")).Replace(c.args))
 		text, errs, code := clitest.Run(append([]string{"verify", "--json"}, args...)...)

@@ -68,6 +68,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--nonsense"}, 2, "unknown flag"},
 		{[]string{"--window", "3 packets"}, 2, "such as 1ms"},
 		{[]string{"--window", "-1s"}, 2, "such as 1ms"},
+		{[]string{"--window", "landmark:1h"}, 2, "such as 1ms"},
 		{[]string{"--identity", "all"}, 2, "--identity"},
 		{[]string{"--slices", "0"}, 2, "1 to 1000"},
 		{[]string{"--slices", "2,x"}, 2, "1 to 1000"},

@@ -143,7 +143,7 @@ func hostname() string {
 // check reads the values of flags.
 func (f *serveFlags) check() error {
 	w, err := window.Parse(f.window)
-	if err != nil || w.Duration < time.Microsecond || w.Duration > 24*time.Hour {
+	if err != nil || w.Landmark || w.Duration < time.Microsecond || w.Duration > 24*time.Hour {
 		return usageError{fmt.Errorf("--window %s: want a time from 1us to 24h, such as 1ms", f.window)}
 	}
 	f.settings.WindowUS = w.Duration.Microseconds()
