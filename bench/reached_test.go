@@ -59,8 +59,8 @@ const (
 
 // unreachedKernels are the same of functions in assembly.
 var unreachedKernels = map[string]string{
-	"lineFloorAVX512":  "is what benchmarks measure kernels by; a test file cannot hold assembly",
-	"sumMessagesLanes": "is what tests run in place of sumMessagesVAES on CPUs without VAES",
+	"lineBaselineAVX512": "is what benchmarks measure kernels by; a test file cannot hold assembly",
+	"sumMessagesLanes":   "is what tests run in place of sumMessagesVAES on CPUs without VAES",
 }
 
 // TestReached wants a user for every exported name of the libraries: code of another

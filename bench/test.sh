@@ -28,7 +28,12 @@ cross)
 	;;
 hub) go -C engine/cluster test ./... ;;
 chaos) FLOWDEDUP_CHAOS=${CHAOS:-10m} go -C engine/cluster test -run TestChaos -count 1 -timeout 2h -v . ;;
-soak) bench/live/soak.sh -duration "${DURATION:-30m}" ;;
+soak)
+	bin=$(mktemp -d)
+	trap 'rm -rf "$bin"' EXIT
+	go build -o "$bin/" ./bench/live/soak ./cmd/flowdedup
+	PATH="$bin:$PATH" soak -duration "${DURATION:-30m}"
+	;;
 faults) FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults ;;
 bounds) FLOWDEDUP_BOUNDS=all go test -count=1 -timeout 4h -v ./bench/bounds ;;
 batches) FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd/flowdedup/internal/... ;;

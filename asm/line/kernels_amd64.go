@@ -318,10 +318,10 @@ func sweepTimers8AVX2(lines *[8]uint64, count int, now, oldest uint64) (cleared 
 //go:noescape
 func sweepTimers16AVX2(lines *[8]uint64, count int, now, oldest uint64) (cleared uint64)
 
-// lineFloorAVX512 adds 1 to each word of the lines that the digests choose, as
+// lineBaselineAVX512 adds 1 to each word of the lines that the digests choose, as
 // TestAndSetRows chooses them: the minimum work of a kernel over lines, which is the
 // benchmarks' baseline. count is the number of lines; n is at least 1. Programs do not
 // use it, so the linker leaves it out of them.
 //
 //go:noescape
-func lineFloorAVX512(lines *[8]uint64, count uint64, digests *digest.Digest, n int)
+func lineBaselineAVX512(lines *[8]uint64, count uint64, digests *digest.Digest, n int)

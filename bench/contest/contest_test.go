@@ -104,8 +104,17 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.tools = []tool{copying, parsed("none: no-such-program {in} {out}"), parsed("broken: cp {in}.missing {out}")}
-	if err := c.run(t.TempDir(), "../../testdata/pcaps"); err != nil {
+	c.leaveOut()
+	dir := t.TempDir()
+	if err := c.judge(dir, "../../testdata/pcaps"); err != nil {
 		t.Fatal(err)
+	}
+	var times strings.Builder
+	if err := c.measure(dir, &times); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(times.String(), "\nprogram: copy\nBenchmarkContest/program=0 1 ") != 1 || strings.Contains(times.String(), "broken") {
+		t.Errorf("not one time of each program that works:\n%s", times.String())
 	}
 	for i, r := range c.results[0] {
 		known := c.truths[i]

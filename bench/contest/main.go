@@ -90,11 +90,10 @@ func runAll(args []string, out io.Writer) error {
 	pcaps := flags.String("pcaps", "testdata/pcaps", "folder of the captures of real programs")
 	page := flags.String("page", "", "replace the contest's section of this page")
 	c := contest{}
-	flags.IntVar(&c.packets, "packets", 20_000, "approximate number of records in each capture")
+	flags.IntVar(&c.packets, "packets", 20_000, "approximate number of records in each capture (0: do not judge)")
 	flags.IntVar(&c.large, "large", 1_000_000, "records of the capture that measures processor time (0: do not measure)")
 	flags.IntVar(&c.rounds, "rounds", 3, "times that each program is measured, in turn with the others")
 	flags.StringVar(&c.revision, "revision", "", "the commit's name on the page")
-	flags.StringVar(&c.machine, "machine", "", "the machine's name on the page")
 	c.tools = tools
 	flags.Func("tool", "one more program: 'NAME: COMMAND {in} {out}'", func(text string) error {
 		t, err := parseTool(text)
@@ -104,20 +103,32 @@ func runAll(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if c.packets < 100 || flags.NArg() > 0 || c.rounds < 1 {
-		return fmt.Errorf("%w: run takes flags, at least 100 packets and a round", errUsage)
+	if c.packets != 0 && c.packets < 100 || flags.NArg() > 0 || c.rounds < 1 {
+		return fmt.Errorf("%w: run takes flags, no packets or at least 100, and a round", errUsage)
 	}
 	dir, err := os.MkdirTemp("", "contest-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := c.run(dir, filepath.Clean(*pcaps)); err != nil {
+	c.leaveOut()
+	if err := c.judgeAll(dir, filepath.Clean(*pcaps), *page, out); err != nil {
 		return err
 	}
-	if *page == "" {
-		_, err = io.WriteString(out, c.section())
+	return c.measure(dir, out)
+}
+
+// judgeAll writes what the judge counts into the page, or to out if there is none.
+func (c *contest) judgeAll(dir, pcaps, page string, out io.Writer) error {
+	if c.packets == 0 {
+		return nil
+	}
+	if err := c.judge(dir, pcaps); err != nil {
 		return err
 	}
-	return replaceSection(*page, c.section())
+	if page == "" {
+		_, err := io.WriteString(out, c.section())
+		return err
+	}
+	return replaceSection(page, c.section())
 }

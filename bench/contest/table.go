@@ -8,8 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/dustin/go-humanize"
 )
 
 // sectionHeading begins the contest's part of bench/RESULTS.md.
@@ -35,7 +33,7 @@ conversations two-sided  %d, of %d
 func (c *contest) section() string {
 	var p strings.Builder
 	fmt.Fprintf(&p, "%s\nMade by `make bench SUITE=contest`%s. Counts are exact, and the same on any machine. "+
-		"A cell has the packets that a program lost, and the copies that it left. Programs with fewer of both together come first. "+
+		"A cell has the packets that a program lost, and the copies that it left. Programs with fewer of both together come first. Their processor time is in the parts about CPUs. "+
 		"[README.md](README.md#contest) says how the captures are made, and how to send a result for another program or device.\n\n", sectionHeading, c.origin())
 	p.WriteString(c.summary())
 	if len(c.missing) > 0 {
@@ -53,14 +51,14 @@ func (c *contest) origin() string {
 	return " from " + c.revision
 }
 
-// summary has a row for each program, the most correct first and then the fastest.
+// summary has a row for each program, the most correct first.
 func (c *contest) summary() string {
 	var p strings.Builder
 	p.WriteString("| program | lost | left |")
 	for _, one := range c.captures {
 		fmt.Fprintf(&p, " %s |", one.kind)
 	}
-	p.WriteString(" CPU |\n|---|" + strings.Repeat("---:|", len(c.captures)+3) + "\n| *packets, copies* |")
+	p.WriteString("\n|---|" + strings.Repeat("---:|", len(c.captures)+2) + "\n| *packets, copies* |")
 	packets, copies := 0, 0
 	for _, t := range c.truths {
 		packets, copies = packets+t.packets, copies+len(t.records)-t.packets
@@ -69,7 +67,7 @@ func (c *contest) summary() string {
 	for _, t := range c.truths {
 		fmt.Fprintf(&p, " *%d, %d* |", t.packets, len(t.records)-t.packets)
 	}
-	p.WriteString(" |\n")
+	p.WriteString("\n")
 	for _, tool := range c.ranked() {
 		lost, left, cells := 0, 0, ""
 		for _, r := range c.results[tool] {
@@ -80,32 +78,13 @@ func (c *contest) summary() string {
 			lost, left = lost+r.Lost, left+r.Copies
 			cells += fmt.Sprintf(" %d, %d |", r.Lost, r.Copies)
 		}
-		fmt.Fprintf(&p, "| %s | %d | %d |%s %s |\n", c.tools[tool].name, lost, left, cells, c.costCell(tool))
+		fmt.Fprintf(&p, "| %s | %d | %d |%s\n", c.tools[tool].name, lost, left, cells)
 	}
-	return p.String() + c.measured()
+	return p.String()
 }
 
-// measured says how the times were taken.
-func (c *contest) measured() string {
-	if c.times == nil {
-		return ""
-	}
-	return fmt.Sprintf("\nCPU is processor time for %s records of `%s`, as a multiple of the time of `%s`: the median of %d rounds, "+
-		"in each of which all programs run in turn, on %s. "+
-		"flowdedup does the same there by default and with the flags of the manual, so others may be off by as much as these two differ.\n",
-		humanize.Comma(int64(c.large)), mixed, c.tools[0].name, c.rounds, cmp.Or(c.machine, "an unnamed machine"))
-}
-
-func (c *contest) costCell(tool int) string {
-	ratio, ok := c.cost(tool)
-	if !ok {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f", ratio)
-}
-
-// ranked orders programs by wrong answers, and by their processor time where these are
-// equal. A program that cannot read a capture leaves every copy of it.
+// ranked orders programs by wrong answers. A program that cannot read a capture leaves every
+// copy of it.
 func (c *contest) ranked() []int {
 	faults := func(tool int) (sum int) {
 		for i, r := range c.results[tool] {
@@ -120,14 +99,7 @@ func (c *contest) ranked() []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		if d := faults(a) - faults(b); d != 0 {
-			return d
-		}
-		x, _ := c.cost(a)
-		y, _ := c.cost(b)
-		return int(100 * (x - y))
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(faults(a), faults(b)) })
 	return order
 }
 

@@ -18,11 +18,11 @@ import (
 )
 
 // forwarders send the packets that arrive at the interface right to the interface out.
-// barering shows the delay of only the kernel and its scheduler.
+// baseline-ring shows the delay of only the kernel and its scheduler.
 var forwarders = []receiver{
 	{name: "flowdedup", line: "flowdedup live -i right --forward out --json", count: summary},
 	{name: "keep-first", line: "flowdedup live -i right --forward out --keep first --json", count: summary},
-	{name: "barering", line: "barering right out", count: plain},
+	{name: "baseline-ring", line: "baseline-ring right out", count: plain},
 }
 
 // delays measures the delay of forwarding at each load, in each round: from the kernel's

@@ -56,15 +56,17 @@ func TestQuick(t *testing.T) {
 		t.Skip(err)
 	}
 	programs, dir := t.TempDir(), t.TempDir()
-	build := exec.Command("go", "build", "-o", programs+"/", "../../cmd/flowdedup", "./barering")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+	for name, folder := range map[string]string{"flowdedup": "../../cmd/flowdedup", "baseline-ring": "../baseline/ring"} {
+		build := exec.Command("go", "build", "-o", filepath.Join(programs, name), folder)
+		if text, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
 	}
 	t.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	var skip, want []string
 	for i := range receivers {
 		switch r := &receivers[i]; r.tool() {
-		case "barering", "flowdedup":
+		case "baseline-ring", "flowdedup":
 			want = append(want, "BenchmarkLive/sender=sendmmsg/receiver="+r.name+" 1 ")
 		default:
 			skip = append(skip, r.name)
@@ -79,7 +81,7 @@ func TestQuick(t *testing.T) {
 	if err == nil && strings.Contains(out.String(), "/receiver=dedup-xdp 1 ") {
 		want = append(want, "BenchmarkRate/rate=100000/receiver=dedup 1 ", "BenchmarkRate/rate=100000/receiver=dedup-xdp 1 ")
 	}
-	for _, name := range append(want, "BenchmarkForward/load=10000/forwarder=flowdedup 1 ", "BenchmarkForward/load=10000/forwarder=keep-first 1 ", "BenchmarkForward/load=10000/forwarder=barering 1 ") {
+	for _, name := range append(want, "BenchmarkForward/load=10000/forwarder=flowdedup 1 ", "BenchmarkForward/load=10000/forwarder=keep-first 1 ", "BenchmarkForward/load=10000/forwarder=baseline-ring 1 ") {
 		if strings.Count(out.String(), "\n"+name) != 1 {
 			t.Errorf("not one result of %s in\n%s", name, out.String())
 		}

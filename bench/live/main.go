@@ -100,7 +100,10 @@ func measureAll(p plan, dir string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(outputs)) }()
 	b := &bench{p, outputs, out}
-	if err := errors.Join(pin(0), b.printMachine()); err != nil {
+	if err := pin(0); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(out, "pkg: github.com/flowdedup/flowdedup/bench/live"); err != nil {
 		return err
 	}
 	// The rates come last: they leave receive offload on.
@@ -121,23 +124,6 @@ func processors(spread bool) string {
 		return "0-" + last
 	}
 	return last
-}
-
-// printMachine prints the configuration lines common to all results.
-func (b *bench) printMachine() error {
-	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return err
-	}
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return err
-	}
-	_, model, _ := strings.Cut(string(info), "model name\t: ")
-	model, _, _ = strings.Cut(model, "\n")
-	_, err = fmt.Fprintf(b.out, "goos: %s\ngoarch: %s\npkg: github.com/flowdedup/flowdedup/bench/live\ncpu: %s\nthreads: %d\nkernel: %s\n",
-		runtime.GOOS, runtime.GOARCH, model, runtime.NumCPU(), strings.TrimSpace(string(kernel)))
-	return err
 }
 
 func (b *bench) note(format string, args ...any) {

@@ -16,7 +16,7 @@ import (
 
 // rated are the receivers that are measured at each rate: both captures, and only the
 // kernel's ring.
-var rated = []string{"bare-ring", "dedup", "dedup-xdp"}
+var rated = []string{"baseline-ring", "dedup", "dedup-xdp"}
 
 // atRates sends at each rate to every rated receiver, in each round. The generator
 // reaches rate 0, the highest, where the kernel has all of the sender's processor. So the

@@ -39,8 +39,8 @@ var (
 )
 
 var receivers = []receiver{
-	{name: "bare-ring", line: "barering right", count: plain},
-	{name: "bare-dedup", line: "bare right", count: plain},
+	{name: "baseline-ring", line: "baseline-ring right", count: plain},
+	{name: "baseline-dedup", line: "baseline-live right", count: plain},
 	{name: "dedup", line: "flowdedup live -i right --workers 1 --json", count: summary},
 	{name: "dedup-two", line: "flowdedup live -i right --workers 2 --json", spread: true, count: summary},
 	{name: "distinct", line: "flowdedup live -i right --workers 1 --of src,dst,flow --reports rows.jsonl --json", count: summary},

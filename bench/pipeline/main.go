@@ -62,7 +62,7 @@ func measureAll(ctx context.Context, p plan, dir string, out io.Writer) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	if err := b.printMachine(ctx); err != nil {
+	if err := b.printPlace(ctx); err != nil {
 		return err
 	}
 	err = b.tools(ctx)

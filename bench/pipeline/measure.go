@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -67,20 +66,14 @@ func tail(name string) string {
 	return string(bytes.TrimSpace(text[max(0, len(text)-400):]))
 }
 
-// printMachine prints the configuration lines common to all results.
-func (b *bench) printMachine(ctx context.Context) error {
-	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
+// printPlace prints the configuration lines common to all results.
+func (b *bench) printPlace(ctx context.Context) error {
+	least, err := measure(ctx, b.dir, "true", "")
 	if err != nil {
 		return err
 	}
-	floor, err := measure(ctx, b.dir, "true", "")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(b.out, "goos: %s\ngoarch: %s\npkg: github.com/flowdedup/flowdedup/bench/pipeline\n"+
-		"cpu: %s\nthreads: %d\nkernel: %s\nplace: %s\nlowest-peak: %.1f MiB\n",
-		runtime.GOOS, runtime.GOARCH, field("/proc/cpuinfo", "model name"), runtime.NumCPU(),
-		strings.TrimSpace(string(kernel)), b.parent, float64(floor.peak)/(1<<20))
+	_, err = fmt.Fprintf(b.out, "pkg: github.com/flowdedup/flowdedup/bench/pipeline\nplace: %s\nlowest-peak: %.1f MiB\n",
+		b.parent, float64(least.peak)/(1<<20))
 	return err
 }
 

@@ -54,7 +54,7 @@ const liveFrames = 4 << 20
 
 // BenchmarkLive captures what the generator injects at full rate from another processor, 4
 // million frames per iteration: use -benchtime 3x or the like. The case next is Capture.Next.
-// The case look also reads 4 bytes of each packet that Next returned. bench/live/barering
+// The case look also reads 4 bytes of each packet that Next returned. bench/baseline/ring
 // measures the cost of only walking the ring.
 func BenchmarkLive(b *testing.B) {
 	for _, size := range []int{60, 300, 1514} {

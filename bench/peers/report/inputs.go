@@ -9,11 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
 )
 
-// inputsChart is the file name of the chart of costs by the size of the input.
-const inputsChart = "pipeline-input.svg"
-
-// inputs returns the table of costs by the size of the input, below the chart.
-func (r *runs) inputs() string {
+// inputs returns the table of costs by the size of the input, below the chart if it has a name.
+func (r *runs) inputs(chart string) string {
 	all := r.named("Input")
 	if len(all) == 0 {
 		return ""
@@ -36,8 +33,11 @@ func (r *runs) inputs() string {
 			name = ""
 		}
 	}
-	return fmt.Sprintf("\n### By the size of the input\n\nNanoseconds a packet, and in brackets the peak in MiB. "+
-		"Larger captures of the same traffic last longer.\n\n![nanoseconds a packet](charts/%s)\n\n%s", inputsChart, t.markdown())
+	if chart != "" {
+		chart = fmt.Sprintf("![nanoseconds a packet](charts/%s)\n\n", chart)
+	}
+	return fmt.Sprintf("\n#### By the size of the input\n\nNanoseconds a packet, and in brackets the peak in MiB. "+
+		"Larger captures of the same traffic last longer.\n\n%s%s", chart, t.markdown())
 }
 
 // costAt returns a cell for the benchmark of one size, if there is one.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-const liveHeading = "\n## Live\n"
+const liveHeading = "\n### Live\n"
 
 // senderTitles are the headings of the tables.
 var senderTitles = map[string]string{
@@ -19,7 +19,7 @@ var senderTitles = map[string]string{
 	"sendmmsg": "A million frames a second, through a packet socket",
 }
 
-// live returns the section about receivers of live traffic, or "" if none was measured.
+// live returns the part about receivers of live traffic, or "" if none was measured.
 func (r *runs) live() string {
 	// Package ring has benchmarks of the same names.
 	elsewhere := func(b *benchmark) bool { return b.pkg != "bench/live" }
@@ -29,15 +29,12 @@ func (r *runs) live() string {
 		return ""
 	}
 	var p strings.Builder
-	config := all[0].config
-	fmt.Fprintf(&p, "%s\nMade by `make bench SUITE=live` on %s/%s, CPU \"%s\", %s threads, kernel %s.\n\n",
-		liveHeading, config("goos"), config("goarch"), config("cpu"), config("threads"), config("kernel"))
-	fmt.Fprintf(&p, "Receivers of frames of 60 bytes that come over a pair of interfaces, all of them in turn in each round; "+
+	fmt.Fprintf(&p, "%s\nReceivers of frames of 60 bytes that come over a pair of interfaces, all of them in turn in each round; "+
 		"medians of %s, and for `lost` the maximum too. One in ten frames repeats another. The sender has one processor for "+
 		"itself, and the receiver the last one, or all where `processors` says so. `lost` is the share of the sent frames that "+
 		"the receiver did not get, `dropped` its count of the kernel's drops, `copies` the share of the repeats that it found. "+
 		"CPU seconds are the receiver's own, user and system, from the start of its capture to its end, and `later` the seconds of only the second half of the frames, when all flows have been seen and memory has grown; the kernel's work to deliver a packet runs on the sender's "+
-		"processor. The peak has the receiver's ring in it; less than 9 MiB, which the sender takes, does not show.\n", rounds(all))
+		"processor. The peak has the receiver's ring in it; less than 9 MiB, which the sender takes, does not show. `baseline-live` and `baseline-ring` are [baselines](README.md#baselines).\n", liveHeading, rounds(all))
 	for _, sender := range valuesOf(all, "sender") {
 		p.WriteString(senderTable(sender, with(all, "sender", sender)))
 	}
@@ -76,7 +73,7 @@ func senderTable(sender string, all []*benchmark) string {
 			digits(middle(lost)), digits(slices.Max(lost)), b.metric("dropped", whole), b.metric("cpu-s", digits),
 			digits(taken / 1e6), digits(later / 1e6), b.metric("peak-MiB", digits), copies})
 	}
-	return fmt.Sprintf("\n### %s\n\n%s", senderTitles[sender], t.markdown())
+	return fmt.Sprintf("\n#### %s\n\n%s", senderTitles[sender], t.markdown())
 }
 
 // rateTable returns the results of the captures at each rate.
@@ -97,7 +94,7 @@ func rateTable(all []*benchmark) string {
 		t.rows = append(t.rows, []string{asked, b.command(), digits(sent / 1e6), digits(middle(lost)), digits(slices.Max(lost)),
 			b.metric("dropped", whole), digits(middle(b.ratios("cpu-s", "sent", perPacket))), kernel})
 	}
-	return fmt.Sprintf("\n### By AF_PACKET and by AF_XDP, at several rates\n\nXDP sends the frames through the pair of interfaces; medians. "+
+	return fmt.Sprintf("\n#### By AF_PACKET and by AF_XDP, at several rates\n\nXDP sends the frames through the pair of interfaces; medians. "+
 		"The kernel takes them up to the receiver's ring on the sender's processor: at the highest rate (`most`) this is all that "+
 		"processor does, and its cost of a packet is in the last column. The CPU of the receiver is its own, user and system.\n\n%s", t.markdown())
 }
@@ -113,8 +110,8 @@ func forwardTable(all []*benchmark) string {
 		t.rows = append(t.rows, []string{whole(load), b.command(), b.metric("sent", whole), b.metric("forwarded", whole),
 			b.metric("ms-median", digits), b.metric("ms-p99", digits), b.metric("ms-max", digits), b.metric("cpu-s", digits)})
 	}
-	return fmt.Sprintf("\n### Forwarding\n\nThe delay that forwarding adds to a packet, from the kernel's timestamp on its way in to "+
-		"the timestamp behind the interface that it is forwarded to; medians. flowdedup does not forward repeats, `barering` forwards every packet and does nothing else. The sender has one processor, together with the recorder of timestamps, and the forwarder the last one; each packet costs it two microseconds in the kernel, which takes the frame through the pair of interfaces up to the tap at its other end, so that 500,000/s is about all it can do.\n\n%s", t.markdown())
+	return fmt.Sprintf("\n#### Forwarding\n\nThe delay that forwarding adds to a packet, from the kernel's timestamp on its way in to "+
+		"the timestamp behind the interface that it is forwarded to; medians. flowdedup does not forward repeats, `baseline-ring` forwards every packet and does nothing else. The sender has one processor, together with the recorder of timestamps, and the forwarder the last one; each packet costs it two microseconds in the kernel, which takes the frame through the pair of interfaces up to the tap at its other end, so that 500,000/s is about all it can do.\n\n%s", t.markdown())
 }
 
 // ratios combines two metrics of each run.

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command report turns the output of this project's benchmarks into the tables of
-// bench/RESULTS.md:
+// Command report turns the output of this project's benchmarks into tables:
 //
-//	go run ./report -o ../RESULTS.md -charts ../charts FILE...
+//	go run ./report FILE...                                prints the tables
+//	go run ./report -o ../RESULTS.md -charts ../charts FILE  makes the CPU's section of the page
 //
-// The files are the outputs of `go test -bench`, bench/pipeline and bench/live, of one
-// machine. Benchmarks that occur several times are shown with their median. The page has
-// three parts, whole commands, live and parts; a part without results in the files stays
-// as it was. Before them comes the contest, which bench/contest writes.
+// Files are in the form of `go test -bench`. Benchmarks that occur several times are shown
+// with their median. The page keeps one section for each CPU. Results replace the section of
+// their CPU as a whole, and come before the others. So they must be of one run, which
+// bench/bench.sh names in the file by CPU, commit and date. Before the CPUs comes the
+// contest, which bench/contest writes.
 package main
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 func main() {
-	out := flag.String("o", "", "write to this file instead of standard output")
+	out := flag.String("o", "", "replace the CPU's section of this page, instead of printing tables")
 	charts := flag.String("charts", "", "write the chart to this folder")
 	flag.Parse()
 	if err := run(flag.Args(), *out, *charts); err != nil {
@@ -37,49 +36,25 @@ func run(paths []string, out, charts string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeChart(runs, charts); err != nil {
+	if out == "" {
+		_, err = os.Stdout.WriteString(runs.parts(""))
 		return err
 	}
-	if out == "" {
-		_, err = os.Stdout.WriteString(page(runs, ""))
+	m, err := runs.origin()
+	if err != nil {
 		return err
 	}
 	old, err := os.ReadFile(out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(out, []byte(page(runs, string(old))), 0o666)
-}
-
-// title begins the page, with the answers that users look for first.
-const title = `# Speed
-
-What is right comes first: a contest of programs that remove copies. Then come whole commands,
-beside other tools, and receivers of live traffic. What they are made of is folded at the end.
-[README.md](README.md) says how the figures are made.
-`
-
-// contestHeading begins the part that bench/contest writes into the page.
-const contestHeading = "\n## Contest\n"
-
-// page returns all parts, each as measured or else as in the old page.
-func page(r *runs, old string) string {
-	old, kernels := cutBefore(old, kernelsHeading)
-	old, live := cutBefore(old, liveHeading)
-	old, pipeline := cutBefore(old, pipelineHeading)
-	_, contest := cutBefore(old, contestHeading)
-	return title + contest + cmp.Or(r.pipeline(), pipeline) + cmp.Or(r.live(), live) + cmp.Or(r.kernels(), kernels)
-}
-
-// cutBefore divides a page where a part begins.
-func cutBefore(page, heading string) (before, part string) {
-	if at := strings.Index(page, heading); at >= 0 {
-		return page[:at], page[at:]
+	if err := writeChart(runs, charts, m.chart()); err != nil {
+		return err
 	}
-	return page, ""
+	return os.WriteFile(out, []byte(page(string(old), m, runs)), 0o666)
 }
 
-func writeChart(r *runs, folder string) error {
+func writeChart(r *runs, folder, name string) error {
 	svg, err := r.inputsSVG()
 	if err != nil || svg == "" || folder == "" {
 		return err
@@ -87,5 +62,5 @@ func writeChart(r *runs, folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, inputsChart), []byte(svg), 0o666)
+	return os.WriteFile(filepath.Join(folder, name), []byte(svg), 0o666)
 }

@@ -13,24 +13,21 @@ import (
 // perElement is the unit of the commands' parts.
 const perElement = "ns/element"
 
-// floorName is the benchmark that the others with lines are compared with.
-const floorName = "line LineFloor"
+// baselineName is the benchmark that the others with lines are compared with.
+const baselineName = "line LineBaseline"
 
-const kernelsHeading = "\n## Parts\n"
+const kernelsHeading = "\n### Parts\n"
 
-// kernels returns the section about the commands' parts in Markdown, or "" if none was
-// measured. It is long, so it is folded.
+// kernels returns the part about what commands are made of, or "" if none was measured. It is
+// long, so it is folded.
 func (r *runs) kernels() string {
-	one := slices.IndexFunc(r.all, func(b *benchmark) bool { return len(b.values[perElement]) > 0 })
-	if one < 0 {
+	if !slices.ContainsFunc(r.all, func(b *benchmark) bool { return len(b.values[perElement]) > 0 }) {
 		return ""
 	}
-	config := r.all[one].config
 	var p strings.Builder
-	fmt.Fprintf(&p, "%s\nMade by `make bench` and `make bench SUITE=peers` on %s/%s, CPU \"%s\", one thread. "+
-		"All times are nanoseconds an element, medians of several rounds. %s\n", kernelsHeading, config("goos"), config("goarch"), config("cpu"), r.spread())
-	fold(&p, "Kernels", "Filters by their memory; in brackets, how many times the floor's time: "+
-		"the bare read, change and write of a random line for each element, as measured in the same rounds. "+
+	fmt.Fprintf(&p, "%s\nAll times are nanoseconds an element of one thread, medians of several rounds. %s\n", kernelsHeading, r.spread())
+	fold(&p, "Kernels", "Filters by their memory; in brackets, how many times the [baseline](README.md#baselines)'s time, "+
+		"as measured in the same rounds. "+
 		"Digests are given and lie in the first cache.\n\n"+r.bySize("asm", true))
 	fold(&p, "Digests", r.list("asm"))
 	fold(&p, "Engines", "Digests (for ExactV4, addresses) are given.\n\n"+r.bySize("engine", false)+"\n"+r.list("engine"))
@@ -68,7 +65,7 @@ func (r *runs) spread() string {
 
 // bySize returns a table of the benchmarks in the folders below top, with a column for each
 // size.
-func (r *runs) bySize(top string, withFloor bool) string {
+func (r *runs) bySize(top string, withBaseline bool) string {
 	cells, sizes, labels := map[[2]string]float64{}, []string{}, []string{}
 	for _, b := range r.all {
 		size := b.get("memory")
@@ -87,7 +84,7 @@ func (r *runs) bySize(top string, withFloor bool) string {
 		}
 	}
 	slices.SortFunc(sizes, func(a, b string) int { return cmp.Compare(kib(a), kib(b)) })
-	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(floorFirst(a), floorFirst(b)) })
+	slices.SortStableFunc(labels, func(a, b string) int { return cmp.Compare(baselineFirst(a), baselineFirst(b)) })
 	t := table{head: []string{""}}
 	for _, size := range sizes {
 		t.head = append(t.head, sizeName(size))
@@ -96,17 +93,17 @@ func (r *runs) bySize(top string, withFloor bool) string {
 		row := []string{label}
 		for _, size := range sizes {
 			m, ok := cells[[2]string{label, size}]
-			floor, floorOK := cells[[2]string{floorName, size}]
-			row = append(row, sizeCell(m, ok, floor, withFloor && floorOK && label != floorName))
+			baseline, baselineOK := cells[[2]string{baselineName, size}]
+			row = append(row, sizeCell(m, ok, baseline, withBaseline && baselineOK && label != baselineName))
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t.markdown()
 }
 
-// floorFirst puts the floor before the others.
-func floorFirst(label string) int {
-	if label == floorName {
+// baselineFirst puts the baseline before the others.
+func baselineFirst(label string) int {
+	if label == baselineName {
 		return 0
 	}
 	return 1
@@ -117,12 +114,12 @@ func kib(size string) int {
 	return n
 }
 
-func sizeCell(m float64, ok bool, floor float64, compare bool) string {
+func sizeCell(m float64, ok bool, baseline float64, compare bool) string {
 	switch {
 	case !ok:
 		return "-"
 	case compare:
-		return fmt.Sprintf("%s (%.1f)", digits(m), m/floor)
+		return fmt.Sprintf("%s (%.1f)", digits(m), m/baseline)
 	default:
 		return digits(m)
 	}
@@ -147,7 +144,7 @@ func (r *runs) jobs() string {
 	job, group, first := "", "", 0.0
 	end := func() {
 		if job != "" {
-			fmt.Fprintf(&p, "\n### %s\n\n%s", job, t.markdown())
+			fmt.Fprintf(&p, "\n#### %s\n\n%s", job, t.markdown())
 		}
 	}
 	for _, b := range r.all {

@@ -13,33 +13,29 @@ import (
 // perPacket is the unit that commands are compared in: slow ones had fewer packets.
 const perPacket = "ns/packet"
 
-const pipelineHeading = "\n## Whole commands\n"
+const pipelineHeading = "\n### Whole commands\n"
 
-// pipeline returns the section about whole commands, or "" if none was measured.
-func (r *runs) pipeline() string {
+// pipeline returns the part about whole commands, or "" if none was measured.
+func (r *runs) pipeline(chart string) string {
 	tools := r.named("Pipeline")
 	if len(tools) == 0 {
 		return ""
 	}
 	var p strings.Builder
 	config := tools[0].config
-	fmt.Fprintf(&p, "%s\nMade by `make bench SUITE=pipeline` on %s/%s, CPU \"%s\", %s threads, kernel %s, "+
-		"with captures in %s.\n\n", pipelineHeading, config("goos"), config("goarch"), config("cpu"),
-		config("threads"), config("kernel"), config("place"))
-	fmt.Fprintf(&p, "Commands are started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+
-		"`$IN` is a capture, and `out` an empty folder next to it. CPU seconds count all programs of a command "+
+	fmt.Fprintf(&p, "%s\nCommands are started by `bash -o pipefail`, all of them in turn in each round; medians of %d. "+
+		"`$IN` is a capture in %s, and `out` an empty folder next to it. CPU seconds count all programs of a command "+
 		"together, user and system; the peak is the resident memory of the largest one, where less than %s does not show. "+
 		"`cat`, `cp` and `times` give the time of a packet as a multiple of the time that `cat` to `/dev/null`, `cp` "+
-		"and the first command of the same job take. `bare` is the yardstick: a plain C program that reads, walks, encrypts and looks up, "+
-		"and nothing else. With an output it writes all packets. "+
+		"and the first command of the same job take. `baseline-file` is the [baseline](README.md#baselines); with an output it writes all packets. "+
 		"Tools that are too slow for the whole capture had a shorter one of the same traffic. "+
 		"Not all of a job's commands find the same: `editcap` compares whole frames, so it finds no copy with another "+
 		"TTL, VLAN or address, and with `-d` it compares with four frames back only.\n",
-		len(tools[0].values[perPacket]), config("lowest-peak"))
+		pipelineHeading, len(tools[0].values[perPacket]), config("place"), config("lowest-peak"))
 	for _, capture := range valuesOf(tools, "capture") {
 		p.WriteString(captureTable(with(tools, "capture", capture)))
 	}
-	p.WriteString(r.inputs())
+	p.WriteString(r.inputs(chart))
 	return p.String()
 }
 
@@ -58,7 +54,7 @@ func captureTable(all []*benchmark) string {
 			b.metric("wall-s", digits), b.metric("cpu-s", digits), b.metric("peak-MiB", digits),
 			b.times(cat), b.times(cp), b.times(first)})
 	}
-	return fmt.Sprintf("\n### %s\n\n%s packets, %s MB.\n\n%s", all[0].config("traffic"),
+	return fmt.Sprintf("\n#### %s\n\n%s packets, %s MB.\n\n%s", all[0].config("traffic"),
 		all[0].metric("packets", whole), all[0].metric("MB", digits), t.markdown())
 }
 

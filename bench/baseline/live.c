@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bare path of `flowdedup live`: a floor for its processor time, not a program to trust.
+// The baseline of `flowdedup live`: what its processor time is compared with, not a program to
+// trust.
 //
-//     bare IFACE
+//     baseline-live IFACE
 //
 // It reads a TPACKET_V3 ring of 64 MiB until SIGINT: it walks the blocks, encrypts the
 // datagrams without the fields that routers change, and looks the digests up in rows of
-// eight words, as ../../pipeline/bare/bare.c does with files. That is what nobody can leave
+// eight words, as file.c does with files. That is what nobody can leave
 // out. Left out are times, other headers, tags, protocols and statistics; keys are made up.
 // No packet is copied, and what the kernel says is believed.
 //
-// Build: cc -O3 -march=native -o bare bare.c (x86-64 with AES-NI).
+// Build: cc -O3 -march=native -o baseline-live live.c (x86-64 with AES-NI).
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -25,7 +26,7 @@
 
 enum { BLOCK = 1 << 20, BLOCKS = 64, UNIT = 1 << 11, MILLIS = 10, AHEAD = 1 << 10, MOST = 256 };
 
-#include "../../pipeline/bare/packets.h"
+#include "packets.h"
 
 static volatile sig_atomic_t stopped;
 
@@ -79,7 +80,7 @@ int main(int argc, char **argv) {
   struct tpacket_stats_v3 stats;
   socklen_t size = sizeof stats;
   long packets = 0, copies = 0;
-  if (argc != 2) return fprintf(stderr, "bare IFACE\n"), 2;
+  if (argc != 2) return fprintf(stderr, "baseline-live IFACE\n"), 2;
   if (!prepare()) die("memory");
   struct sigaction action = {.sa_handler = stop};
   sigaction(SIGINT, &action, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The bare path of `flowdedup dedup`: a yardstick for its times, not a program to trust.
+// The baseline of `flowdedup dedup`: what its times are compared with, not a program to trust.
 //
-//     bare THREADS IN.pcap [OUT]
+//     baseline-file THREADS IN.pcap [OUT]
 //
 // Threads take chunks of a pcap file of Ethernet frames in turn. Each reads its chunk, walks
 // the records, encrypts the datagrams without the fields that routers change (AES-CBC-MAC,
@@ -10,7 +10,7 @@
 // and writes the chunk to OUT. That is what nobody can leave out. Left out are times, other
 // headers, protocols and statistics; keys are made up, damage goes unnoticed.
 //
-// Build: cc -O3 -march=native -pthread -o bare bare.c (x86-64 with AES-NI).
+// Build: cc -O3 -march=native -pthread -o baseline-file file.c (x86-64 with AES-NI).
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -85,7 +85,7 @@ static void *run(void *unused) {
 int main(int argc, char **argv) {
   struct stat st;
   int threads = argc > 2 ? atoi(argv[1]) : 0;
-  if (threads < 1 || threads > 64) return fprintf(stderr, "bare THREADS IN.pcap [OUT]\n"), 2;
+  if (threads < 1 || threads > 64) return fprintf(stderr, "baseline-file THREADS IN.pcap [OUT]\n"), 2;
   if ((in = open(argv[2], O_RDONLY)) < 0 || fstat(in, &st)) die(argv[2]);
   if (argc > 3 && (out = open(argv[3], O_WRONLY | O_CREAT | O_TRUNC, 0666)) < 0) die(argv[3]);
   size = st.st_size;

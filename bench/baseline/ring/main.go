@@ -2,12 +2,13 @@
 
 //go:build linux
 
-// Command barering reads a TPACKET_V3 ring of 64 MiB with the least effort. It reads four
-// bytes of each packet and counts packets until SIGINT. With a second interface it sends
-// each packet there from the ring, whose blocks then wait as long as those of flowdedup
-// live --forward. bench/live compares it with other receivers and forwarders:
+// Command ring, which is installed as baseline-ring, is the baseline of all receivers and
+// forwarders in bench/live. It reads a TPACKET_V3 ring of 64 MiB with the least effort: four
+// bytes of each packet. It counts packets until SIGINT. With a second interface it sends each
+// packet there from the ring, whose blocks then wait as long as those of flowdedup live
+// --forward:
 //
-//	barering IFACE [OUT]
+//	baseline-ring IFACE [OUT]
 package main
 
 import (
@@ -28,15 +29,15 @@ import (
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "barering:", err)
+		fmt.Fprintln(os.Stderr, "baseline-ring:", err)
 		os.Exit(1)
 	}
 }
 
 const ringBytes = 64 << 20
 
-// bare is a ring, and the data read from it.
-type bare struct {
+// ring is a mapped ring, and the data read from it.
+type ring struct {
 	fd         int
 	memory     []byte
 	blockBytes int
@@ -48,7 +49,7 @@ type bare struct {
 }
 
 func run(args []string) (err error) {
-	r := &bare{blockBytes: 1 << 20, waitMillis: 10}
+	r := &ring{blockBytes: 1 << 20, waitMillis: 10}
 	switch len(args) {
 	case 1:
 	case 2:
@@ -58,7 +59,7 @@ func run(args []string) (err error) {
 			return err
 		}
 	default:
-		return errors.New("usage: barering IFACE [OUT]")
+		return errors.New("usage: baseline-ring IFACE [OUT]")
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -112,7 +113,7 @@ const (
 
 // read counts packets, sums the bytes read and sends, until an interrupt comes while no
 // packets are left.
-func (r *bare) read(interrupts <-chan os.Signal) error {
+func (r *ring) read(interrupts <-chan os.Signal) error {
 	native := binary.NativeEndian
 	for next := 0; ; next = (next + r.blockBytes) % len(r.memory) {
 		block := r.memory[next:][:r.blockBytes]

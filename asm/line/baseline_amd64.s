@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// The bare read, change and write of a line for each element, its line fetched 32
+// Only the read, change and write of a line for each element, its line fetched 32
 // elements ahead. Z1 is 1 in each word.
 
 // LOCATE sets R10 to the offset of the line of the digest at AT.
@@ -13,8 +13,8 @@
 	MULXQ R12, R10, R10   \
 	SHLQ  $6, R10
 
-// func lineFloorAVX512(lines *[8]uint64, count uint64, digests *Digest, n int)
-TEXT ·lineFloorAVX512(SB), NOSPLIT, $0-32
+// func lineBaselineAVX512(lines *[8]uint64, count uint64, digests *Digest, n int)
+TEXT ·lineBaselineAVX512(SB), NOSPLIT, $0-32
 	MOVQ lines+0(FP), DI
 	MOVQ count+8(FP), R12
 	MOVQ digests+16(FP), SI

@@ -15,25 +15,25 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/kerneltest"
 )
 
-// BenchmarkLineFloor is the baseline of the benchmarks of lines in the same run.
-func BenchmarkLineFloor(b *testing.B) {
-	skipWithoutFloor(b)
+// BenchmarkLineBaseline is the baseline of the benchmarks of lines in the same run.
+func BenchmarkLineBaseline(b *testing.B) {
+	skipWithoutBaseline(b)
 	benchSizes(b, func(b *testing.B, lines [][8]uint64) {
 		measureDigests(b, func(digests []digest.Digest) {
-			lineFloorAVX512(&lines[0], uint64(len(lines)), &digests[0], len(digests))
+			lineBaselineAVX512(&lines[0], uint64(len(lines)), &digests[0], len(digests))
 		})
 	})
 }
 
-func skipWithoutFloor(t testing.TB) {
+func skipWithoutBaseline(t testing.TB) {
 	if !slices.Contains(cpu.Levels(), cpu.AVX512) {
 		t.Skip("the CPU lacks AVX-512")
 	}
 }
 
-// TestLineFloor checks that the floor does its work.
-func TestLineFloor(t *testing.T) {
-	skipWithoutFloor(t)
+// TestLineBaseline checks that the baseline does its work.
+func TestLineBaseline(t *testing.T) {
+	skipWithoutBaseline(t)
 	for n := 1; n <= 100; n++ {
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
 		digests := kerneltest.Guarded[digest.Digest](t, n, n%2 == 0)
@@ -45,7 +45,7 @@ func TestLineFloor(t *testing.T) {
 				want[at][w]++
 			}
 		}
-		lineFloorAVX512(&lines[0], 5, &digests[0], n)
+		lineBaselineAVX512(&lines[0], 5, &digests[0], n)
 		if !slices.Equal(lines, want) {
 			t.Fatalf("%d elements: lines %d, want %d", n, lines, want)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What bare programs do with packets: see bare.c and ../../live/bare/bare.c. They define MOST,
+// What baselines do with packets: see file.c and live.c. They define MOST,
 // how many packets a worker holds.
 #include <immintrin.h>
 #include <stdint.h>

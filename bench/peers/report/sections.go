@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// title begins the page.
+const title = `# Speed
+
+What is right comes first: a contest of programs that remove copies. Then come processors, the
+one with the newest results first. [README.md](README.md) says how the figures are made.
+`
+
+// contestHeading begins the section that bench/contest writes into the page.
+const contestHeading = "\n## Contest\n"
+
+// heading begins each section.
+const heading = "\n## "
+
+// errRuns is wrapped by errors about results that are not of one run.
+var errRuns = errors.New("not one run of `make bench SUITE=all`")
+
+// origin is where and when results were made.
+type origin struct{ cpu, commit, date, system, threads, kernel string }
+
+// origin returns what all results have in common. It is an error if they come from several
+// runs, or do not name theirs.
+func (r *runs) origin() (origin, error) {
+	var first origin
+	for i, b := range r.all {
+		m := origin{b.config("cpu-model"), b.config("commit"), b.config("date"), b.config("system"), b.config("threads"), b.config("kernel")}
+		if m.cpu == "" || m.commit == "" || m.date == "" {
+			return m, fmt.Errorf("%w: %s %s has no cpu-model, commit or date", errRuns, b.pkg, b.base)
+		}
+		if i == 0 {
+			first = m
+		}
+		if m != first {
+			return m, fmt.Errorf("%w: %v and %v", errRuns, first, m)
+		}
+	}
+	return first, nil
+}
+
+// notInNames are the characters that names of files and anchors do without.
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// chart returns the file name of the CPU's chart of costs by the size of the input.
+func (m *origin) chart() string {
+	return "input-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(m.cpu), "-"), "-") + ".svg"
+}
+
+// page returns the old page with a section that is made anew.
+func page(old string, m origin, r *runs) string {
+	contest, others := "", ""
+	_, old, _ = strings.Cut(old, heading)
+	for _, section := range strings.Split(old, heading) {
+		switch name, _, _ := strings.Cut(section, "\n"); {
+		case heading+name+"\n" == contestHeading:
+			contest = heading + section
+		case name != "" && name != m.cpu:
+			others += heading + strings.TrimSuffix(section, "\n") + "\n"
+		}
+	}
+	if contest != "" {
+		contest = strings.TrimSuffix(contest, "\n") + "\n"
+	}
+	return title + contest + fmt.Sprintf("%s%s\n\nMade in one go by `make bench SUITE=all` on %s from commit %s: %s, %s threads, kernel %s.\n",
+		heading, m.cpu, m.date, m.commit, m.system, m.threads, m.kernel) + r.parts(m.chart()) + others
+}
+
+// parts returns all parts of a section that have results. The chart is linked if it has a name.
+func (r *runs) parts(chart string) string {
+	return r.contest() + r.pipeline(chart) + r.live() + r.kernels()
+}
