@@ -26,7 +26,7 @@ var text string
 // Experiment returns Tables 1 to 9, Figures 2 to 11, the recurrences of sections 3 to 5
 // and the choice of k.
 func Experiment() result.Experiment {
-	makers := map[string]result.Maker{"recurrence": recurrence, "parameters": parameters}
+	makers := map[string]result.Maker{"recurrence": recurrence, "parameters": parameters, "algorithm1": algorithm1}
 	for _, t := range tables {
 		makers[t.name] = func(o result.Options, out *result.Table) { t.make(o, out, o.Size(scaledBy, 1), o.Size(scaledSeeds, 1)) }
 	}
@@ -128,6 +128,11 @@ func recurrence(o result.Options, t *result.Table) {
 		}
 		t.Draw(0, lines[:2]...)
 	}
+	var printed []float64
+	for _, at := range times {
+		printed = append(printed, 1-k/at+math.Pow((1-1/math.E)/at, k))
+	}
+	t.AddRow("RSBF, Eq. 3.8", "", printed...)
 }
 
 // alongX returns X at some times, given in elements for each bit of an array: printed,

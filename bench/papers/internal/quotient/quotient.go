@@ -43,7 +43,7 @@ func Experiment() result.Experiment {
 		"table1": table1, "table3": table3, "table5": table5,
 		"table2": func(o result.Options, t *result.Table) { measured(o).table2(o, t) },
 		"table4": func(o result.Options, t *result.Table) { measured(o).table4(o, t) },
-		"empty":  emptyCells, "semisort": semiSort, "memory": memoryRatio,
+		"empty":  emptyCells, "semisort": semiSort, "memory": memoryRatio, "perfect": perfect,
 		"saturation": saturation, "misses": misses, "forgetting": forgetting, "attack": attack,
 	})
 }
