@@ -37,7 +37,6 @@ var unreached = map[string]string{
 	"capture/dedup.Config.Prefer":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Within":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Zone":                "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Hold":                "is for programs; flowdedup makes a Hold of its own",
 	"capture/gopackets.Config.Ahead":           handles,
 	"capture/gopackets.Config.Detector":        handles,
