@@ -13,8 +13,8 @@ import (
 )
 
 // A message lies in the batch. While it is digested, the fields that do not count are zero
-// there: Sum applies edits before, and takes them back after. To copy messages instead took
-// twice as long for short packets.
+// there: Sum applies edits before, and takes them back after. So whatever their length, frames
+// are not copied.
 
 // edit changes bits of the batch.
 type edit struct {
@@ -67,7 +67,7 @@ func (e *edit) put(buf []byte, kind editKind) {
 type editor struct {
 	edits []edit
 	buf   []byte
-	link  []byte // memory of removeTags
+	link  []byte // memory of untagged
 }
 
 // span is the part of Batch.Buf that one frame has. Nothing else may be written: other
