@@ -192,7 +192,7 @@ func (m *dedupModel) of(p *seen) string {
 		if kind <= 1500 {
 			kind = 0
 		}
-		return fmt.Sprintf("%d payload %s", length, m.start(fmt.Appendf(nil, "%s%c%c%s", f[:12], kind>>8, kind&0xff, payload)))
+		return fmt.Sprintf("%d payload %s", length, m.start(slices.Concat(f[:12], []byte{byte(kind >> 8), byte(kind)}, payload)))
 	}
 	if m.ignores("vlan") {
 		f, wire = slices.Delete(f, 12, 12+4*tags), wire-4*tags
@@ -318,7 +318,7 @@ func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 func TestDedupModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
-	for i := range sample(4, make([]int, 60)) {
+	for range sample(4, make([]int, 60)) {
 		m := dedupModel{
 			identity: pick("l3", "frame"),
 			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum", "tcp-seq",
@@ -333,7 +333,7 @@ func TestDedupModel(t *testing.T) {
 		default:
 			m.packets = []int{1, 2, 3, 5, 8, 40, 1000}[rng.IntN(7)]
 		}
-		if m.landmark = i%3 == 0 && m.packets+int(m.duration) > 0; m.landmark {
+		if m.landmark = rng.IntN(3) == 0 && m.packets+int(m.duration) > 0; m.landmark {
 			m.refresh = false // it has no meaning there
 		}
 		ifaces := 1 + rng.IntN(3)
