@@ -6,7 +6,7 @@
 //   - A [Batch] is a run of packets, with everything else of their stream that a copy of
 //     it must hold. Packets are not copied or allocated one by one.
 //   - A [Source] fills batches. Package pcapfile reads files and pipes, and merges them.
-//     Package ring captures from interfaces. Package gopackets reads handles of gopacket.
+//     Package afpacket captures from interfaces. Package gopackets reads handles of gopacket.
 //     A [Preloader] is a Source that several goroutines can read at once, a [LiveSource] one
 //     that knows whether packets wait, a [Lender] one whose batches lie in memory that it
 //     needs back.
@@ -20,9 +20,9 @@
 // without packets, for a Source that makes batches itself.
 //
 // The other packages build on these contracts: pipeline shares the batches of a source
-// among workers, flow finds headers and identities, dedup finds copies, strip takes
-// headers off, and outfile makes files that appear whole or not at all. The example of
-// dedup is a whole program.
+// among workers, headers finds headers, identity the bytes that are compared, dedup finds
+// copies, strip takes headers off, and outfile makes files that appear whole or not at
+// all. The example of dedup is a whole program.
 //
 // The package does no input or output, and starts no goroutines.
 package capture

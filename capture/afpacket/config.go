@@ -169,7 +169,7 @@ type SenderConfig struct {
 	// directly to the driver.
 	Queue bool
 	// RetryTimeout is how long the Sender retries a frame that a full queue refuses; 0
-	// means defaultRetryTimeout.
+	// means 100 ms.
 	RetryTimeout time.Duration
 	// Warn, if not nil, receives the first frame skipped for each reason, as an error
 	// that wraps ErrFrameTruncated, ErrFrameTooLong, ErrFrameRefused or ErrFrameLink. Send

@@ -26,8 +26,8 @@ func NewMachine(program []bpf.RawInstruction) (*Machine, error) {
 
 // Run returns the result of the program for a frame with wireLen bytes on the wire: how many
 // bytes to accept, 0 if none. The result is 0 too if a load is beyond the captured bytes or of
-// metadata that only the kernel has, after a division by zero, and after more than
-// maxJumpsBack jumps back. Run allocates nothing. A simple expression takes some 10 ns
+// metadata that only the kernel has, after a division by zero, and after more than 2^20
+// jumps back. Run allocates nothing. A simple expression takes some 10 ns
 // (BenchmarkRun). Source: pcapint_filter_with_aux_data of libpcap's bpf_filter.c.
 func (m *Machine) Run(frame []byte, wireLen uint32) uint32 {
 	var a, x uint32

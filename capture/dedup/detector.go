@@ -155,7 +155,7 @@ type Parts struct {
 }
 
 // NewWith makes a Detector of parts, which it then owns. Errors wrap ErrPreferences, or come from
-// newHomes; then it has closed the filter.
+// layout.NewArena; then it has closed the filter.
 func NewWith(p Parts) (*Detector, error) {
 	if len(p.Prefer) > MaxPreferences {
 		return nil, errors.Join(fmt.Errorf("%w: %d", ErrPreferences, len(p.Prefer)), p.Filter.Close())

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dedup remembers where conversations and flows belong: a [homes] has the capture
-// point that the packets of a conversation are taken from, and [Owners] the point that
-// reported a flow.
 package dedup
 
 import (

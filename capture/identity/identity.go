@@ -63,7 +63,7 @@ const (
 // New returns an Identity. It panics if the kind is not one of the constants.
 func New(cfg Config) *Identity {
 	if int(cfg.Kind) >= len(kindNames) {
-		panic("flow: NewIdentity: unknown kind")
+		panic("identity: New: unknown kind")
 	}
 	ignore := cfg.ignored()
 	g := &Identity{kind: cfg.Kind, ignore: ignore, masks: ignore.ipMasks(), limit: math.MaxUint32}
@@ -293,7 +293,7 @@ type scratch struct {
 // get returns size bytes of arbitrary content.
 func (s *scratch) get(size uint64) []byte {
 	if size > math.MaxUint32 {
-		panic("flow: more than 4 GiB of identities")
+		panic("identity: more than 4 GiB of identities")
 	}
 	s.small++
 	if size > scratchKeep {

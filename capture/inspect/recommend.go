@@ -25,7 +25,7 @@ type Recommendation struct {
 	// Removes is how many packets of the stream that removes. Wrong of them are no copies.
 	// Left counts copies that it leaves, since they come later than the window.
 	Removes, Wrong, Left uint64
-	// Reasons has a sentence for each choice.
+	// Reasons has a sentence for each choice, none without packets.
 	Reasons []string
 }
 
@@ -125,7 +125,7 @@ func (n *Inspector) manyStacked() bool {
 
 // reasons explains the choices.
 func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
-	var all []string
+	all := []string{}
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if len(r.Unopened) > 0 && !c.Dedup {
 		add("packets that were not opened are copies here only if they differ in nothing")
@@ -137,6 +137,8 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("%d equal packets are known only by a checksum of 16 bits, and do not count", r.ChecksumOnly)
 	}
 	switch {
+	case r.Packets == 0:
+		return all
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable+r.ChecksumOnly > 0:
 		add("no other packet equals another one within %v", r.Window)
 		return all

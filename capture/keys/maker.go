@@ -37,7 +37,7 @@ type keyMaker struct {
 
 func newKeyMaker(cfg Config) *keyMaker {
 	if err := cfg.Validate(); err != nil {
-		panic("flow: NewKeyer: " + err.Error())
+		panic("keys: NewKeyer: " + err.Error())
 	}
 	k := &keyMaker{cfg: cfg, perPacket: 1, numeric: cfg.Kind <= IP && !cfg.VLAN, sorted: cfg.Kind == Biflow}
 	if cfg.Kind == IP || cfg.Kind == MACs {

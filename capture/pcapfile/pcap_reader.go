@@ -116,24 +116,51 @@ func (p *pcap) parse(b *capture.Batch, ended bool) (used, need int, err error) {
 	for {
 		used = walk(b, used, p.walk)
 		remainder := b.Buf[used:]
-		if len(remainder) < int(p.recordLen) || !isBlank(remainder[:pcapRecordLen]) {
+		if len(remainder) < int(p.recordLen) || !isBlank(remainder[8:pcapRecordLen]) {
 			need, err = p.need(remainder)
 			return used, need, err
 		}
-		if need, err = p.blank(remainder, ended); need > 0 || err != nil {
+		if need, err = p.empty(remainder, ended); need > 0 || err != nil {
 			return used, need, err
 		}
-		b.Frames = append(b.Frames, capture.Frame{
-			Data: uint32(used) + p.recordLen, Record: uint32(used), RecordLen: p.recordLen,
-		})
+		p.appendEmpty(b, used)
 		used += int(p.recordLen)
 	}
 }
 
-// isBlank reports whether a record header, or its available part, is all zeros: the header of
-// a packet of 1970 without a length on the wire or captured bytes.
-func isBlank(header []byte) bool {
-	for _, c := range header {
+// empty decides about remainder, which begins with a record without lengths. It needs need
+// bytes to decide. The header of another file looks like such a record: its magic number
+// and version stand in the place of a time.
+func (p *pcap) empty(remainder []byte, ended bool) (need int, err error) {
+	if newPcap(remainder) != nil {
+		return 0, damaged("another pcap file begins here: give each file by its name, as files that are joined are read up to here")
+	}
+	if isBlank(remainder[:8]) {
+		return p.blank(remainder, ended)
+	}
+	return 0, nil
+}
+
+// appendEmpty describes the packet of a record without lengths at used.
+func (p *pcap) appendEmpty(b *capture.Batch, used int) {
+	tick := int64(1000)
+	if p.nano {
+		tick = 1
+	}
+	seconds, fraction := p.u32(b.Buf[used:]), p.u32(b.Buf[used+4:])
+	b.Frames = append(b.Frames, capture.Frame{
+		Time: int64(seconds)*1e9 + int64(fraction)*tick,
+		Data: uint32(used) + p.recordLen, Record: uint32(used), RecordLen: p.recordLen,
+	})
+	if fraction >= p.second() {
+		p.distrust(b.Frames[len(b.Frames)-1:], b.Buf)
+	}
+}
+
+// isBlank reports whether a part of a record header is all zeros. A whole one is then the
+// header of a packet of 1970 without a length on the wire or captured bytes.
+func isBlank(part []byte) bool {
+	for _, c := range part {
 		if c != 0 {
 			return false
 		}
@@ -205,7 +232,7 @@ func (p *pcap) describe(frames []capture.Frame, buf []byte, pos uint32) (found i
 			times, lens = p.native(times), p.nativeLens(lens)
 		}
 		size := recordLen + uint32(lens)
-		if uint32(lens) > maxLen || int(size) > len(buf)-at || times|lens == 0 {
+		if uint32(lens) > maxLen || int(size) > len(buf)-at || lens == 0 {
 			return i, pos, most
 		}
 		f := &frames[i]

@@ -145,6 +145,39 @@ func TestZerosInPlaceOfRecords(t *testing.T) {
 	}
 }
 
+// The header of another file in place of a record is damage, not a packet of the year 2055.
+func TestJoinedPcapFiles(t *testing.T) {
+	for name, file := range pcapVariants() {
+		for _, behind := range pcapVariants() {
+			data := slices.Concat(file, behind)
+			for _, chunk := range []int{0, 1, 20} {
+				w := readAll(t, open(t, data, Options{ChunkSize: chunk}))
+				e := inputError(t, w.err)
+				if !errors.Is(e, capture.ErrDamaged) || len(w.packets) != 3 || e.Offset != int64(len(file)) || !strings.Contains(e.Error(), "another pcap file") {
+					t.Errorf("%s: %d packets, %v", name, len(w.packets), e)
+				}
+			}
+		}
+	}
+}
+
+// A record without lengths is a packet with a time, if its fraction of a second is one.
+func TestEmptyRecords(t *testing.T) {
+	for _, o := range orders {
+		file := capturetest.PcapHeader(o, magicMicroseconds, 2, 4, 0, 1)
+		file = capturetest.PcapRecord(file, o, 7, 9, 0, 0)
+		file = capturetest.PcapRecord(file, o, 8, 1_000_000, 0, 0)
+		src := open(t, file, Options{})
+		var b capture.Batch
+		if err := src.Next(&b); err != nil && err != io.EOF {
+			t.Fatal(err)
+		}
+		if len(b.Frames) != 2 || b.Frames[0].Time != 7_000_009_000 || b.Frames[1].Time != capture.NoTime || b.Frames[1].CapLen != 0 {
+			t.Errorf("%+v", b.Frames)
+		}
+	}
+}
+
 // A blank record is delivered if reading fails after it.
 func TestBlankRecordBeforeFailure(t *testing.T) {
 	file := append(pcapVariants()["us-little"], make([]byte, 16)...)

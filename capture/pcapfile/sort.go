@@ -87,7 +87,7 @@ func (s *Sorter) Stats() SortStats {
 	return SortStats{Late: s.late.Load(), First: s.first.Load(), By: s.by.Load(), Full: s.full.Load()}
 }
 
-// Next delivers about mergeTarget bytes, or fewer if it would have to read the source again.
+// Next delivers about DefaultChunkSize bytes, or fewer if it would have to read the source again.
 // See Source.
 func (s *Sorter) Next(b *capture.Batch) error {
 	b.Reset()

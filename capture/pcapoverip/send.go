@@ -24,7 +24,7 @@ type SenderConfig struct {
 	// Live says that packets cannot wait. Then a peer that takes them too slowly is
 	// disconnected at once, nobody is waited for at the start, and an address that was
 	// connected to is connected to again. Otherwise packets go at the pace of the slowest
-	// peer. One that connected, and takes nothing for sendTimeout, is disconnected.
+	// peer. One that connected, and takes nothing for 5 s, is disconnected.
 	Live bool
 	// Commented is as in pcapfile.WriterOptions.
 	Commented bool
@@ -252,7 +252,7 @@ func (s *Sender) Stats() SenderStats {
 // Skipped returns how many pcapng blocks could not be converted.
 func (s *Sender) Skipped() uint64 { return s.writer.Skipped() }
 
-// Close sends waiting data, which takes sendTimeout at most for peers that do not read, and
+// Close sends waiting data, which takes 5 s at most for peers that do not read, and
 // ends all connections.
 func (s *Sender) Close() error {
 	err := errors.Join(s.writer.Close(), s.handOut())

@@ -54,7 +54,7 @@ type Config struct {
 	Warn func(error)
 }
 
-// Why a capture cannot begin; test with errors.Is. Package ring has more reasons.
+// Why a capture cannot begin; test with errors.Is. Package afpacket has more reasons.
 var (
 	ErrInUse = errors.New("the host uses the interface and would lose its packets")
 	ErrUnfit = errors.New("AF_XDP cannot capture from it")

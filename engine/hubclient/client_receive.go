@@ -86,7 +86,7 @@ func (c *Client) record(took time.Duration) {
 	us := min(max(1, took.Microseconds()), time.Hour.Microseconds())
 	for _, h := range []*hdrhistogram.Histogram{c.rtt, c.all} {
 		if err := h.RecordValue(us); err != nil {
-			panic("remote: " + err.Error()) // only for values out of its range
+			panic("hubclient: " + err.Error()) // only for values out of its range
 		}
 	}
 }

@@ -80,7 +80,7 @@ type CountsReply struct {
 func (r CountsReply) Encode() []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic("remote: " + err.Error()) // a number and a text always encode
+		panic("hubclient: " + err.Error()) // a number and a text always encode
 	}
 	return text
 }
@@ -157,7 +157,7 @@ type Report struct {
 func (r Report) Encode() []byte {
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic("remote: " + err.Error()) // only for numbers that are not finite
+		panic("hubclient: " + err.Error()) // only for numbers that are not finite
 	}
 	return text
 }

@@ -54,7 +54,7 @@ func (t Token) Window() time.Duration { return time.Duration(t.WindowUS) * time.
 func (t Token) Encode() string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		panic("remote: " + err.Error()) // strings, numbers and bytes always encode
+		panic("hubclient: " + err.Error()) // strings, numbers and bytes always encode
 	}
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(text)
 }

@@ -185,7 +185,7 @@ func scale(x, m uint64) uint64 {
 
 // IndependentPositions fills pos with the values of len(pos) hash functions of range
 // [0,m) that are independent of each other, as sliced filters need them. With the double
-// hashing of [positions], one in some hundred elements has all its bits close together or
+// hashing of the other filters, one in some hundred elements has all its bits close together or
 // at regular distances. In one array this is harmless. In slices such bits all lie in
 // failed ones far more often than by chance.
 func IndependentPositions(pos []uint64, d digest.Digest, m uint64) {

@@ -309,7 +309,7 @@ const maxSemiSortCells = 64
 // ascending order a(0) <= ... <= a(k-1), the sum of C(a(i)+i, i+1). The empty row is 0.
 //
 // The encoding loses the order of the cells. A [QHT] does not need it, since its rows are
-// sets and its evictions are random. The queues of a [QQHTD] do need it.
+// sets and its evictions are random. The queues of a QQHTD do need it.
 //
 // Interpretation: any row of fingerprints can be encoded, even one with equal
 // fingerprints, as in the paper's count. A QHT has no fingerprint except 0 twice in a

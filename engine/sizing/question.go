@@ -78,7 +78,9 @@ type Question struct {
 	// stands for 1, the worst case.
 	Distinct float64
 	// Different is the number of different elements among Elements consecutive ones, up
-	// to Elements. Where it is set, Distinct and Gaps follow from it: see fitDifferent.
+	// to Elements. Where it is set, Distinct and Gaps follow from it. Given Gaps stay
+	// if a share of new elements fits them; else repeats come from a population of equally
+	// frequent elements.
 	Different float64
 	// Gaps is the distribution of the distances of repeats, in elements. nil stands for
 	// uniform gaps over a window, and for log-uniform gaps over an unbounded stream (nearly

@@ -14,8 +14,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
-// Count returns the number of elements whose last sighting is within (now-W, now]: see
-// countSpan.
+// Count returns the number of elements whose last sighting is within (now-W, now]. It takes
+// time in proportion to the steps of the window.
+//
+// It is exact where now+1 and W are multiples of the step: then Distinct, Low and High are
+// equal. Else the oldest step counts in part, Low has none of it and High all. now must not
+// be before the latest element: High has all elements that were seen after it, Distinct and
+// Low miss them. Low and High bound with 95 % confidence where the rows are a sample.
 func (s *Rows) Count(now int64) engine.Counts { return s.countSpan(now, time.Duration(s.window)) }
 
 // countSpan returns the number of elements whose last sighting is within (now-span, now].

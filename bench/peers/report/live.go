@@ -21,7 +21,7 @@ var senderTitles = map[string]string{
 
 // live returns the part about receivers of live traffic, or "" if none was measured.
 func (r *runs) live() string {
-	// Package ring has benchmarks of the same names.
+	// Package afpacket has benchmarks of the same names.
 	elsewhere := func(b *benchmark) bool { return b.pkg != "bench/live" }
 	all, forwards := slices.DeleteFunc(r.named("Live"), elsewhere), slices.DeleteFunc(r.named("Forward"), elsewhere)
 	rates := slices.DeleteFunc(r.named("Rate"), elsewhere)

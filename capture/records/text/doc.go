@@ -3,7 +3,7 @@
 // Package text reads flow records from text: objects of JSON, a line each or in an array, and
 // lines of fields under a header (CSV, or separated by bars, tabs or spaces).
 //
-// A [Format] maps names to fields. There are presets for the output of common programs.
+// A format maps names to fields. There are presets for the output of common programs.
 // [NewReader] finds the one that fits, or takes a [Mapping] of the user's.
 //
 // Text is not trusted. Unreadable values and records are counted, and the next record is read.

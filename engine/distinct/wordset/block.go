@@ -9,7 +9,7 @@ import (
 	"math/bits"
 )
 
-// A block has at most maxBlock words, in MaxBytes bytes.
+// A block has at most 8192 words, in MaxBytes bytes.
 const (
 	maxBlock = 8192
 	MaxBytes = head + maxBlock*(64+3)/8 + 8
@@ -30,7 +30,7 @@ const head = 11
 // ErrInvalid is wrapped by errors about damaged blocks.
 var ErrInvalid = errors.New("bad block of words")
 
-// AppendBlock appends a block of 1 to maxBlock ascending words to b. It panics for
+// AppendBlock appends a block of 1 to 8192 ascending words to b. It panics for
 // another number.
 func AppendBlock(b []byte, words []uint64) []byte {
 	n := len(words)
@@ -91,7 +91,7 @@ func (w *bitWriter) end() []byte {
 	return w.to
 }
 
-// Block appends the words of a block to words, at most maxBlock. It takes time in
+// Block appends the words of a block to words, at most 8192. It takes time in
 // proportion to the bytes, whatever they are. Errors wrap ErrInvalid.
 func Block(words []uint64, b []byte) ([]uint64, error) {
 	if len(b) < head || len(b) > MaxBytes {

@@ -43,10 +43,10 @@ func (f *Files) Check() error {
 			}
 		}
 		for _, input := range f.Inputs {
-			if input == "-" || !outfile.Same(a.Name, input) {
+			if input == "-" && !isStdin(a.Name) || input != "-" && !outfile.Same(a.Name, input) {
 				continue
 			}
-			if a.Flag != f.InPlace {
+			if a.Flag != f.InPlace || input == "-" {
 				return &usageError{fmt.Errorf("%s would replace the input %s", a.Flag, input)}
 			}
 			if replaced = true; !f.Allowed {
@@ -58,6 +58,20 @@ func (f *Files) Check() error {
 		return &usageError{fmt.Errorf("--in-place: %s names no input", f.InPlace)}
 	}
 	return f.CheckInputs()
+}
+
+// isStdin reports whether an output is the regular file that standard input reads.
+func isStdin(name string) bool {
+	in, err := os.Stdin.Stat()
+	if err != nil || !in.Mode().IsRegular() {
+		return false
+	}
+	stat := os.Stdout.Stat
+	if !outfile.IsStdout(name) {
+		stat = func() (os.FileInfo, error) { return os.Stat(name) }
+	}
+	out, err := stat()
+	return err == nil && os.SameFile(in, out)
 }
 
 // CheckInputs rejects an input that is named twice, because all its packets would be

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -180,5 +181,39 @@ func TestInPlace(t *testing.T) {
 	}
 	if size() >= int64(len(content)) {
 		t.Errorf("%d bytes, as before", size())
+	}
+}
+
+// TestInputOfStdin checks that an output is not the file that the shell gave as standard
+// input: it would be replaced without a word, or grow for ever.
+func TestInputOfStdin(t *testing.T) {
+	content, err := os.ReadFile(bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := filepath.Join(t.TempDir(), "in.pcapng")
+	if err := os.WriteFile(in, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	stdin := os.Stdin
+	os.Stdin = file
+	defer func() { os.Stdin = stdin }()
+	for _, args := range [][]string{
+		{"dedup", "-", "-w", in}, {"dedup", "-", "-w", in, "--in-place"}, {"dedup", "-", "--duplicates", in}, {"inspect", "-", "--html", in},
+	} {
+		if _, errs, code := run(args...); code != exitUsage || !strings.Contains(errs, "would replace the input -") {
+			t.Errorf("%q: exit code %d, %q", args, code, errs)
+		}
+	}
+	if after, err := os.ReadFile(in); err != nil || !bytes.Equal(after, content) {
+		t.Errorf("the input has changed, %v", err)
+	}
+	if _, errs, code := run("dedup", "-", "-w", in+".new"); strings.Contains(errs, "would replace") {
+		t.Errorf("another file: exit code %d, %q", code, errs)
 	}
 }

@@ -117,7 +117,7 @@ type Sighting struct {
 	Value       string  `json:"value"`
 	FirstSeen   *string `json:"first_seen"`
 	// CommunityID is the Community ID of a flow, "" for other keys: see
-	// flow.KeyConfig.CommunityID16.
+	// keys.Config.CommunityID16.
 	CommunityID string `json:"community_id,omitempty"`
 }
 

@@ -68,13 +68,15 @@ Methods:
   bloom  Counts IPv4 addresses exactly, and other keys with a Bloom filter that
          grows. It takes less memory and keeps --fpr.
   exact  Counts all keys exactly, in memory without a limit.
-  lru    Remembers the latest keys in --memory. Keys that it forgot are counted
-         and listed again when they return.
+  lru    Counts IPv4 addresses exactly, in the memory that they take, and
+         remembers the latest of other keys in --memory. Keys that it forgot
+         are counted and listed again when they return.
   sketch Estimates each number in 16 KiB: low and high are 1.1 % from it.
 
 --memory bounds all counters of a run together. Keys that do not fit are
 sampled; low and high bound the true number (95 %). With --slide or --method
-lru it bounds each counter. With --method bloom each counter starts with it.
+lru it bounds each counter, but with lru none of IPv4 addresses. With --method
+bloom each counter starts with it.
 
 Windows without packets have a line only with --gaps. Packets without a
 timestamp are counted in a window of their own.

@@ -85,6 +85,9 @@ func parse(args []string) (*question, error) {
 	for i, s := range settings {
 		fs.StringVar(&q.settings[i], s.flag, "", "")
 	}
+	if len(args) > 0 && args[0] == "extcap" {
+		args = args[1:] // who tries it by hand names the command
+	}
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}

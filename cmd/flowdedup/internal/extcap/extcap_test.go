@@ -28,6 +28,7 @@ func answer(args string) (string, []string, error) {
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct{ args, begins, has string }{
 		{"--extcap-interfaces --extcap-version=4.4", "extcap {version=", "\ninterface {value=flowdedup-eth0}{display=eth0 without duplicates}\n"},
+		{"extcap --extcap-interfaces", "extcap {version=", "\ninterface {value=flowdedup-eth0}"},
 		{"--extcap-interface flowdedup-eth0 --extcap-dlts", "dlt {number=1}{name=EN10MB}{display=Ethernet}\n", ""},
 		{"--extcap-interface=flowdedup-any --extcap-dlts", "dlt {number=276}", "{name=LINUX_SLL2}"},
 		{"--extcap-interface flowdedup-ib0 --extcap-dlts", "dlt {number=242}{name=LINKTYPE_242}", ""},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/capture/records/relay"
 	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
@@ -171,6 +172,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	}
 	defer end()
 	s, err := run(cmd.Context(), &cfg)
+	if errors.Is(err, relay.ErrAddress) {
+		err = cli.Usage(fmt.Errorf("--to: %w", err))
+	}
 	f.warn(e, &s)
 	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(file, &s, err))
 }

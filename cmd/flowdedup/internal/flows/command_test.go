@@ -363,7 +363,7 @@ func TestFlowsUsage(t *testing.T) {
 		{}, {in, "--listen", ":2055"}, {"--listen", "x"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--flow-key", "five"},
 		{in, "--point", "port"}, {in, "--spoof"}, {in, "--to", "udp://127.0.0.1:1", "--policy", "mark"}, {in, "--csv"}, {in, "--prefer", "router"},
 		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
-		{in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
+		{in, "--to", "collector:2055"}, {in, "--to", "udp://collector"}, {in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
 	} {
 		if _, stderr, code := clitest.Run(append([]string{"flows"}, args...)...); code != cli.ExitUsage || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, stderr)

@@ -206,8 +206,11 @@ func TestInspectInputs(t *testing.T) {
 		t.Errorf("%+v", cut)
 	}
 	empty := clitest.RunInspect(t, cli.ExitDone, write("empty.pcap", []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00\x01\x00\x00\x00")))
-	if empty.Verdict != "no packets" || empty.Recommendation.Dedup {
+	if empty.Verdict != "no packets" || empty.Recommendation.Dedup || len(empty.Recommendation.Reasons) > 0 {
 		t.Errorf("%+v", empty)
+	}
+	if out, _, _ := clitest.Run("inspect", filepath.Join(dir, "empty.pcap")); strings.Contains(out, "Recommended") {
+		t.Errorf("a recommendation for no packets: %s", out)
 	}
 	if _, _, code := clitest.Run("inspect", write("text", []byte("hello, this is no capture at all"))); code != cli.ExitFailed {
 		t.Errorf("text: exit code %d", code)

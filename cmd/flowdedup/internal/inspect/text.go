@@ -192,6 +192,8 @@ func repeatsRow(s *summary, name string) []string {
 func writeRecommendation(t *show.Text, s *summary) {
 	r := &s.Recommendation
 	switch {
+	case s.Packets == 0:
+		return // the first line says it
 	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):
 		fmt.Fprintf(t, "\nRecommended: nothing, since most packets were not opened.\n")
 	case r.Command == "":

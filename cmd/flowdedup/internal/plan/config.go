@@ -95,10 +95,17 @@ func (c *config) check() error {
 			sizing.ErrQuestion, c.Window, length)
 	}
 	kind, err := c.kind()
-	if err == nil && c.Refresh && (!c.Element.Packets || kind == sizing.Unbounded || kind == sizing.Landmark) {
-		err = fmt.Errorf("%w: --refresh needs packets in a window that slides; all else renews its memory anyway", sizing.ErrQuestion)
+	switch {
+	case err != nil:
+		return err
+	case c.Refresh && (!c.Element.Packets || kind == sizing.Unbounded || kind == sizing.Landmark):
+		return fmt.Errorf("%w: --refresh needs packets in a window that slides; all else renews its memory anyway", sizing.ErrQuestion)
+	case c.Element.Packets && kind == sizing.Landmark:
+		return fmt.Errorf("%w: --kind landmark is for keys: packets take the memory of a window that slides", sizing.ErrQuestion)
+	case !c.Element.Packets && kind == sizing.Count, c.key() == sizing.IPv4 && kind == sizing.Unbounded:
+		return fmt.Errorf("%w: --of %s needs a window of time, such as --window 1h", sizing.ErrQuestion, c.Element)
 	}
-	return err
+	return nil
 }
 
 // kind returns the kind of window.

@@ -258,10 +258,10 @@ func TestPlanUsage(t *testing.T) {
 		{"--html " + in + " --from " + in, "replace the input"},
 		{"x.pcap", "--from"},
 		{"--widow 1s", "did you mean --window?"},
-		{"--kind landmark --elements 5", "no method"},
-		{"--of src --window n:5", "no method"},
+		{"--kind landmark --elements 5", "--kind landmark is for keys"},
+		{"--of flow --window n:5", "--of flow needs a window of time"},
 		{"--window landmark:1h --rate 5", "packets take the memory of --window 1h"},
-		{"--of src --memory 1MiB", "no method"},
+		{"--of src --memory 1MiB", "--of src needs a window of time, such as --window 1h"},
 	} {
 		out, errs, code := clitest.Run(append([]string{"plan"}, strings.Fields(c.args)...)...)
 		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// leftLink matches what is left of a link to a name that does not exist, or is not
+	// exported: its brackets.
+	leftLink = regexp.MustCompile(`(?:^|[\s(])(\[\*?[A-Za-z_][\w./]*\])`)
+	// namedPackage matches a package at the beginning of a sentence.
+	namedPackage = regexp.MustCompile(`\bPackage ([a-z0-9]+)\b`)
+)
+
+// TestDocs wants links of exported comments in the libraries to lead to something, and
+// packages that comments name to exist. Names change, and comments do not follow.
+func TestDocs(t *testing.T) {
+	docs, bases := packageDocs(t, "../asm", "../layout", "../engine", "../capture")
+	for dir, p := range docs {
+		for text := range commentsOf(p) {
+			for _, m := range namedPackage.FindAllStringSubmatch(text, -1) {
+				if !bases[m[1]] {
+					t.Errorf("%s: there is no package %s", dir, m[1])
+				}
+			}
+			for _, link := range leftLinks(p.Parser().Parse(text)) {
+				t.Errorf("%s: %s leads nowhere", dir, link)
+			}
+		}
+	}
+}
+
+// packageDocs returns the exported documentation of the packages below roots by folder, and
+// the last parts of their paths. Packages called internal are for nobody else.
+func packageDocs(t *testing.T, roots ...string) (map[string]*doc.Package, map[string]bool) {
+	docs, bases := map[string]*doc.Package{}, map[string]bool{}
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			p := docOf(t, dir)
+			if p == nil {
+				return nil
+			}
+			bases[filepath.Base(dir)] = true
+			if !strings.Contains(dir, "internal") && p.Name != "main" {
+				docs[dir] = p
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(docs) == 0 {
+		t.Fatal("no packages")
+	}
+	return docs, bases
+}
+
+// docOf returns the documentation of the package in a folder, with the files of all
+// systems, or nil if there is none.
+func docOf(t *testing.T, dir string) *doc.Package {
+	names, err := filepath.Glob(dir + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, files := token.NewFileSet(), []*ast.File(nil)
+	for _, name := range names {
+		if isTest(name) {
+			continue
+		}
+		f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	p, err := doc.NewFromFiles(set, files, module+strings.TrimPrefix(dir, "../"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// commentsOf iterates over the exported comments of a package.
+func commentsOf(p *doc.Package) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		texts := []string{p.Doc}
+		values := func(values []*doc.Value) {
+			for _, v := range values {
+				texts = append(texts, v.Doc)
+			}
+		}
+		functions := func(functions []*doc.Func) {
+			for _, f := range functions {
+				texts = append(texts, f.Doc)
+			}
+		}
+		values(p.Consts)
+		values(p.Vars)
+		functions(p.Funcs)
+		for _, typ := range p.Types {
+			texts = append(texts, typ.Doc)
+			values(typ.Consts)
+			values(typ.Vars)
+			functions(typ.Funcs)
+			functions(typ.Methods)
+			ast.Inspect(typ.Decl, func(n ast.Node) bool {
+				if f, ok := n.(*ast.Field); ok {
+					texts = append(texts, f.Doc.Text(), f.Comment.Text())
+				}
+				return true
+			})
+		}
+		for _, text := range texts {
+			if !yield(text) {
+				return
+			}
+		}
+	}
+}
+
+// leftLinks returns the links in a comment that lead nowhere.
+func leftLinks(d *comment.Doc) []string {
+	var found []string
+	var inBlocks func(blocks []comment.Block)
+	inTexts := func(texts []comment.Text) {
+		for _, text := range texts {
+			if plain, ok := text.(comment.Plain); ok {
+				for _, m := range leftLink.FindAllStringSubmatch(string(plain), -1) {
+					found = append(found, m[1])
+				}
+			}
+		}
+	}
+	inBlocks = func(blocks []comment.Block) {
+		for _, block := range blocks {
+			switch block := block.(type) {
+			case *comment.Paragraph:
+				inTexts(block.Text)
+			case *comment.Heading:
+				inTexts(block.Text)
+			case *comment.List:
+				for _, item := range block.Items {
+					inBlocks(item.Content)
+				}
+			}
+		}
+	}
+	inBlocks(d.Content)
+	return found
+}
