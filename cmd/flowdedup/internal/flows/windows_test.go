@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -85,7 +86,7 @@ func TestCutWindows(t *testing.T) {
 	if err := c.end(); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{count.CutStart, "", count.CutEnd}; !slices.Equal(cuts, want) {
+	if want := []string{countfile.CutStart, "", countfile.CutEnd}; !slices.Equal(cuts, want) {
 		t.Errorf("%q, want %q", cuts, want)
 	}
 }
