@@ -235,7 +235,7 @@ func TestCutRow(t *testing.T) {
 		from, to              int
 		cut, seenFrom, seenTo string
 	}{
-		{0, 60, "", "", ""}, {3, 60, countfile.CutStart, "01:03", ""}, {0, 50, countfile.CutEnd, "", "01:50"}, {3, 50, countfile.CutBoth, "01:03", "01:50"},
+		{0, 60, "", "", ""}, {3, 60, "start", "01:03", ""}, {0, 50, "end", "", "01:50"}, {3, 50, "both", "01:03", "01:50"},
 	} {
 		w := countfile.Window{Span: countfile.Span{Start: at(0), End: at(60), SeenFrom: at(c.from), SeenTo: at(c.to)}}
 		_, joints := countfile.Join([]*countfile.File{{Windows: []countfile.Window{w}}})

@@ -35,7 +35,7 @@ type Row struct {
 	FPR         float64    `json:"fpr"`
 	Sensors     string     `json:"sensors"` // sites that have the window, out of the sites that send counts: "3/4"
 	Missing     []string   `json:"missing,omitempty"`
-	// Cut is countfile.CutStart, CutEnd or CutBoth if a site counted a part of the window, from
+	// Cut is "start", "end" or "both" if a site counted a part of the window, from
 	// SeenFrom or to SeenTo.
 	Cut      string     `json:"cut,omitempty"`
 	SeenFrom *time.Time `json:"seen_from,omitempty"`

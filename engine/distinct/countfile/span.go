@@ -13,23 +13,17 @@ type Span struct {
 // Whole returns the span of a window that was counted whole.
 func Whole(start, end int64) Span { return Span{start, end, start, end} }
 
-// How windows are cut.
-const (
-	CutStart = "start"
-	CutEnd   = "end"
-	CutBoth  = "both"
-)
-
-// Cut says which ends of the window were not counted: "" for neither.
+// Cut says which part of the window was not counted: its "start", its "end", "both", or "" for
+// none.
 func (s *Span) Cut() string {
 	start, end := s.SeenFrom > s.Start, s.SeenTo < s.End
 	switch {
 	case start && end:
-		return CutBoth
+		return "both"
 	case start:
-		return CutStart
+		return "start"
 	case end:
-		return CutEnd
+		return "end"
 	}
 	return ""
 }

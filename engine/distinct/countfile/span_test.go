@@ -36,10 +36,10 @@ func TestSpan(t *testing.T) {
 	}{
 		{Whole(100, 200), "", `{"start":100,"end":200}`},
 		{Whole(math.MinInt64, math.MinInt64), "", `{"start":-9223372036854775808,"end":-9223372036854775808}`},
-		{Span{-10, 10, 0, 10}, CutStart, `{"start":-10,"end":10,"seen_from":0}`},
-		{Span{0, 10, 0, 9}, CutEnd, `{"start":0,"end":10,"seen_to":9}`},
+		{Span{-10, 10, 0, 10}, "start", `{"start":-10,"end":10,"seen_from":0}`},
+		{Span{0, 10, 0, 9}, "end", `{"start":0,"end":10,"seen_to":9}`},
 		{
-			Span{math.MinInt64, math.MaxInt64, math.MinInt64 + 1, math.MaxInt64 - 1}, CutBoth,
+			Span{math.MinInt64, math.MaxInt64, math.MinInt64 + 1, math.MaxInt64 - 1}, "both",
 			`{"start":-9223372036854775808,"end":9223372036854775807,"seen_from":-9223372036854775807,"seen_to":9223372036854775806}`,
 		},
 	} {

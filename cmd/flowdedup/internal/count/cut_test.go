@@ -6,8 +6,6 @@ import (
 	"math"
 	"testing"
 	"time"
-
-	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 )
 
 // TestCutOf compares runs with the window from 1000 to 2000, and with the widest one.
@@ -19,16 +17,16 @@ func TestCutOf(t *testing.T) {
 		{1000, 2000, 0, 3000, ""},
 		{1000, 2000, 1000, 2000, ""},
 		{1000, 2000, 1010, 1990, ""}, // a hundredth at each end
-		{1000, 2000, 1011, 1990, countfile.CutStart},
-		{1000, 2000, 1010, 1989, countfile.CutEnd},
-		{1000, 2000, 1500, 1501, countfile.CutBoth},
-		{1000, 2000, 2500, 3000, countfile.CutStart}, // the run began after the window
+		{1000, 2000, 1011, 1990, "start"},
+		{1000, 2000, 1010, 1989, "end"},
+		{1000, 2000, 1500, 1501, "both"},
+		{1000, 2000, 2500, 3000, "start"}, // the run began after the window
 		{1000, 2000, math.MinInt64, math.MaxInt64, ""},
-		{math.MinInt64 + 1, math.MaxInt64, math.MaxInt64, math.MaxInt64, countfile.CutStart},
-		{math.MinInt64 + 1, math.MaxInt64, math.MinInt64 + 1, math.MinInt64 + 1, countfile.CutEnd},
+		{math.MinInt64 + 1, math.MaxInt64, math.MaxInt64, math.MaxInt64, "start"},
+		{math.MinInt64 + 1, math.MaxInt64, math.MinInt64 + 1, math.MinInt64 + 1, "end"},
 	} {
 		got := CutOf(SeenOf(c.start, c.end, c.first, c.last), time.UTC)
-		if got.Cut != c.want || (got.SeenFrom != nil) != (c.want == countfile.CutStart || c.want == countfile.CutBoth) || (got.SeenTo != nil) != (c.want == countfile.CutEnd || c.want == countfile.CutBoth) {
+		if got.Cut != c.want || (got.SeenFrom != nil) != (c.want == "start" || c.want == "both") || (got.SeenTo != nil) != (c.want == "end" || c.want == "both") {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
@@ -42,7 +40,7 @@ func TestRunOfKnownLength(t *testing.T) {
 		ending       bool
 		want         string
 	}{
-		{0, 60, true, ""}, {-5, 90, true, ""}, {10, 60, true, countfile.CutStart}, {0, 50, true, countfile.CutEnd}, {10, 50, true, countfile.CutBoth}, {0, 50, false, ""},
+		{0, 60, true, ""}, {-5, 90, true, ""}, {10, 60, true, "start"}, {0, 50, true, "end"}, {10, 50, true, "both"}, {0, 50, false, ""},
 	} {
 		cfg := &Config{}
 		cfg.Calendar.Every = time.Hour

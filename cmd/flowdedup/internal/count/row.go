@@ -45,7 +45,7 @@ const KindTotal = "total"
 // Cut says that a run began after the start of a window, or ended before its end, so that counts
 // are of a part of it. It is zero for a window that the run saw whole.
 type Cut struct {
-	// Cut is countfile.CutStart, CutEnd or CutBoth.
+	// Cut is "start", "end" or "both".
 	Cut string `json:"cut,omitempty"`
 	// SeenFrom is when the run began, SeenTo when it ended, each nil where the window is not
 	// cut. A run on captures lasts from the earliest to the latest packet.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
-	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 )
 
 // rowsOf returns the rows of an hour with a number of sources, or of packets without a
@@ -37,7 +36,7 @@ func rowsOf(hour string, sources uint64) []count.Row {
 func cut(rows []count.Row) []count.Row {
 	from, to := "2026-11-21T08:20:00.5Z", "2026-11-21T08:40:00Z"
 	for i := range rows {
-		rows[i].Cut = count.Cut{Cut: countfile.CutBoth, SeenFrom: &from, SeenTo: &to}
+		rows[i].Cut = count.Cut{Cut: "both", SeenFrom: &from, SeenTo: &to}
 	}
 	return rows
 }
