@@ -15,7 +15,7 @@
 //	did it come before         stream.Filter           fixed in all      6e-5
 //	how many since a start
 //	  IPv4 addresses           distinct.IPv4Rows       3 to 11           none
-//	                           distinct.RoaringIPv4    by the networks   none
+//	                           distinct.IPv4Map        0.3 to 39         none
 //	  anything else            distinct.DigestRows     13 to 26          n / 2^64
 //	                           distinct.ScalableBloom  4.5, 10, 20       1e-3, 1e-6, 1e-9
 //	                           distinct.DigestMap      19 to 39          none
@@ -29,7 +29,7 @@
 // least half of the second-level cache, and grows to the bytes an element above. "None"
 // leaves only equal digests of 128 bits. IPv4Rows, DigestRows and sliding.Rows count a
 // sample where they may not grow any more; their counts then have bounds. window.Exact,
-// RoaringIPv4, DigestMap and sliding.Map are the references that the others are compared
+// IPv4Map, DigestMap and sliding.Map are the references that the others are compared
 // with: they are plain, and take several cache misses an element.
 //
 // Package distinct/windows counts several keys of one stream in windows. Package calendar

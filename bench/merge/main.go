@@ -110,7 +110,7 @@ func save(name string, sensor, pool uint64) (written int64, err error) {
 	}
 	buf := bufio.NewWriterSize(file, 1<<20)
 	w := countfile.NewWriter(buf, countfile.Header{Settings: []countfile.Setting{{Name: "every", Value: "1h0m0s"}}})
-	if err := w.Window(0, int64(time.Hour)); err != nil {
+	if err := w.Window(countfile.Whole(0, int64(time.Hour))); err != nil {
 		return 0, err
 	}
 	if err := w.Series("flow", "ipv4", c.Count, c); err != nil {

@@ -96,7 +96,7 @@ func BenchmarkStream(b *testing.B) {
 
 var addressRivals = []rival[uint32]{
 	{"flowdedup-exact-rows", openIPv4Rows},
-	{"flowdedup-set", openRoaringIPv4},
+	{"flowdedup-set", openIPv4Map},
 	{"roaring", openRoaring},
 	{"go-map", openMap[uint32]},
 }

@@ -142,6 +142,6 @@ func openIPv4Rows() (filter[uint32], error) {
 	return &addresses{e, func() int { return e.Counts().MemoryBytes }}, nil
 }
 
-func openRoaringIPv4() (filter[uint32], error) {
-	return &addresses{distinct.NewRoaringIPv4(), func() int { return 0 }}, nil
+func openIPv4Map() (filter[uint32], error) {
+	return &addresses{distinct.NewIPv4Map(), func() int { return 0 }}, nil
 }

@@ -4,6 +4,7 @@ package distinct
 
 import (
 	"iter"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -145,12 +146,15 @@ func digestWords(words []uint64, lines []layout.Line, i int) []uint64 {
 	return words
 }
 
-// Contents is as Lister says, but the words are the addresses themselves.
-func (s *RoaringIPv4) Contents() Contents {
+// Contents is as Lister says, but the words are the addresses themselves. It takes 4 bytes for
+// each value of the map.
+func (s *IPv4Map) Contents() Contents {
 	return Contents{Width: 32, Count: s.count, Words: func(yield func(uint64) bool) {
-		for it := s.bitmap.Iterator(); it.HasNext(); {
-			if !yield(uint64(it.Next())) {
-				return
+		for _, group := range slices.Sorted(maps.Keys(s.addrs)) {
+			for set := s.addrs[group]; set != 0; set &= set - 1 {
+				if !yield(uint64(group)<<mapBits | uint64(bits.TrailingZeros64(set))) {
+					return
+				}
 			}
 		}
 	}}

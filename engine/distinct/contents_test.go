@@ -88,9 +88,9 @@ func TestContents(t *testing.T) {
 
 // TestReferenceContents lists the references.
 func TestReferenceContents(t *testing.T) {
-	roaring, digests := NewRoaringIPv4(), NewDigestMap()
-	roaring.TestAndSet(make([]uint64, 1), []uint32{7, 1 << 31, 0, 7})
-	listed(t, 4, roaring.Contents(), []uint64{0, 7, 1 << 31})
+	addrs, digests := NewIPv4Map(), NewDigestMap()
+	addrs.TestAndSet(make([]uint64, 1), []uint32{7, 1 << 31, 0, 7, 64, 63})
+	listed(t, 4, addrs.Contents(), []uint64{0, 7, 63, 64, 1 << 31})
 	digests.TestAndSet(make([]uint64, 1), []digest.Digest{{9, 1}, {0, 5}, {9, 2}})
 	listed(t, 3, digests.Contents(), []uint64{1, 9})
 }

@@ -3,49 +3,54 @@
 package distinct
 
 import (
-	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 )
 
-// RoaringIPv4 remembers IPv4 addresses in a Roaring bitmap (Lemire and others, Software:
-// Practice and Experience, 2018). It is exact, and the smallest where addresses lie in
-// dense networks. The first address of a network of 2^16 costs a search and a copy in a
-// sorted list of networks, as addresses are not permuted.
-type RoaringIPv4 struct {
-	bitmap *roaring.Bitmap
-	count  uint64
+// IPv4Map remembers IPv4 addresses in a map, from 26 bits of an address to the addresses that
+// begin with them. It is exact, and the reference for IPv4Rows: it shares no code with it, and
+// permutes nothing.
+type IPv4Map struct {
+	addrs map[uint32]uint64 // by the upper bits, a bit for each value of the lower ones
+	count uint64
 }
 
-var _ engine.Counter[uint32] = (*RoaringIPv4)(nil)
+// mapBits is the number of lower bits of an address, which number the bits of a value.
+const mapBits = 6
 
-// NewRoaringIPv4 returns an empty set.
-func NewRoaringIPv4() *RoaringIPv4 {
-	return &RoaringIPv4{bitmap: roaring.New()}
+var _ engine.Counter[uint32] = (*IPv4Map)(nil)
+
+// NewIPv4Map returns an empty set.
+func NewIPv4Map() *IPv4Map {
+	return &IPv4Map{addrs: map[uint32]uint64{}}
 }
 
 // TestAndSet is as engine.Counter says.
-func (s *RoaringIPv4) TestAndSet(seen []uint64, addrs []uint32) {
+func (s *IPv4Map) TestAndSet(seen []uint64, addrs []uint32) {
 	bitset.Clear(seen, len(addrs))
 	for i, addr := range addrs {
-		if s.bitmap.CheckedAdd(addr) {
-			s.count++
-		} else {
+		group, bit := addr>>mapBits, uint64(1)<<(addr%(1<<mapBits))
+		known := s.addrs[group]
+		if known&bit != 0 {
 			seen[i/64] |= 1 << (i % 64)
+			continue
 		}
+		s.addrs[group] = known | bit
+		s.count++
 	}
 }
 
-// Counts is as engine.Counter says. The memory is the size of the bitmap's containers.
-func (s *RoaringIPv4) Counts() engine.Counts {
-	return exactCounts(s.count, int(s.bitmap.GetSizeInBytes()))
+// Counts is as engine.Counter says. The memory is an estimate: some 19 to 39 bytes for each 64
+// addresses that begin alike.
+func (s *IPv4Map) Counts() engine.Counts {
+	return exactCounts(s.count, mem.MapBytes(len(s.addrs), 16))
 }
 
 // Close is as engine.Counter says.
-func (s *RoaringIPv4) Close() error {
-	s.bitmap = nil
+func (s *IPv4Map) Close() error {
+	s.addrs = nil
 	return nil
 }
 

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-func TestRoaringIPv4(t *testing.T) {
+func TestIPv4Map(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	addrs := []uint32{0, 1<<32 - 1, 0}
 	for range 20_000 {
 		addrs = append(addrs, rng.Uint32N(10_000)*0x01000193)
 	}
 	for _, batch := range []int{1, 65, 1000} {
-		s := NewRoaringIPv4()
+		s := NewIPv4Map()
 		sameVerdicts(t, s, map[uint32]bool{}, addrs, batch)
 		c := s.Counts()
 		if c.Low != c.Distinct || c.High != c.Distinct || c.FPR != 0 || c.Method != "exact" || c.MemoryBytes <= 0 {
@@ -48,7 +48,7 @@ func BenchmarkSet(b *testing.B) {
 			check.MeasureCounter(b, func() engine.Counter[digest.Digest] { return NewDigestMap() }, distinct, func(d digest.Digest) digest.Digest { return d })
 		})
 		b.Run(fmt.Sprintf("of=addresses/distinct=%d", distinct), func(b *testing.B) {
-			check.MeasureCounter(b, func() engine.Counter[uint32] { return NewRoaringIPv4() }, distinct, func(d digest.Digest) uint32 { return uint32(d[0]) })
+			check.MeasureCounter(b, func() engine.Counter[uint32] { return NewIPv4Map() }, distinct, func(d digest.Digest) uint32 { return uint32(d[0]) })
 		})
 	}
 }

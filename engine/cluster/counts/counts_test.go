@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -61,7 +62,7 @@ func fileOf(t testing.TB, h countfile.Header, start, end int64, words []uint64) 
 	t.Helper()
 	var b bytes.Buffer
 	w := countfile.NewWriter(&b, h)
-	if err := w.Window(start, end); err != nil {
+	if err := w.Window(countfile.Whole(start, end)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Series(h.Settings[0].Value, "ipv6", uint64(2*len(words)), distinct.Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}); err != nil {
@@ -224,6 +225,30 @@ func TestUnion(t *testing.T) {
 	}
 	if late, err := Files(folder, time.Unix(0, hour(4))); err != nil || len(late) == 0 || len(late) >= len(paths) {
 		t.Errorf("%d of %d files since 4:00, %v", len(late), len(paths), err)
+	}
+}
+
+// TestCutRow marks the rows of a window that a site counted in part.
+func TestCutRow(t *testing.T) {
+	at := func(minute int) int64 { return hour(1) + int64(minute)*int64(time.Minute) }
+	for _, c := range []struct {
+		from, to              int
+		cut, seenFrom, seenTo string
+	}{
+		{0, 60, "", "", ""}, {3, 60, "start", "01:03", ""}, {0, 50, "end", "", "01:50"}, {3, 50, "both", "01:03", "01:50"},
+	} {
+		w := countfile.Window{Span: countfile.Span{Start: at(0), End: at(60), SeenFrom: at(c.from), SeenTo: at(c.to)}}
+		_, joints := countfile.Join([]*countfile.File{{Windows: []countfile.Window{w}}})
+		row := rowOf(joints[0], time.UTC, "flow", "all", engine.Counts{}, 0)
+		clock := func(at *time.Time) string {
+			if at == nil {
+				return ""
+			}
+			return at.Format("15:04")
+		}
+		if row.Cut != c.cut || clock(row.SeenFrom) != c.seenFrom || clock(row.SeenTo) != c.seenTo {
+			t.Errorf("%+v: %+v", c, row)
+		}
 	}
 }
 

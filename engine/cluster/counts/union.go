@@ -35,6 +35,11 @@ type Row struct {
 	FPR         float64    `json:"fpr"`
 	Sensors     string     `json:"sensors"` // sites that have the window, out of the sites that send counts: "3/4"
 	Missing     []string   `json:"missing,omitempty"`
+	// Cut is "start", "end" or "both" if a site counted a part of the window, from
+	// SeenFrom or to SeenTo.
+	Cut      string     `json:"cut,omitempty"`
+	SeenFrom *time.Time `json:"seen_from,omitempty"`
+	SeenTo   *time.Time `json:"seen_to,omitempty"`
 }
 
 // union is the saved result of a union, and the files that it includes.
@@ -223,6 +228,15 @@ func rowOf(j *countfile.Joint, zone *time.Location, key, family string, c engine
 	if j.Start != math.MinInt64 {
 		start, end := time.Unix(0, j.Start).In(zone), time.Unix(0, j.End).In(zone)
 		r.WindowStart, r.WindowEnd = &start, &end
+	}
+	s := j.Span()
+	if r.Cut = s.Cut(); s.SeenFrom > s.Start {
+		from := time.Unix(0, s.SeenFrom).In(zone)
+		r.SeenFrom = &from
+	}
+	if s.SeenTo < s.End {
+		to := time.Unix(0, s.SeenTo).In(zone)
+		r.SeenTo = &to
 	}
 	return r
 }

@@ -208,7 +208,7 @@ func (l *lab) countsOf(seed, site string) []byte {
 	var file bytes.Buffer
 	w := countfile.NewWriter(&file, countfile.Header{Sensor: site, Settings: []countfile.Setting{
 		{Name: "of", Value: "flow"}, {Name: countfile.KeySetting, Value: l.settings.countsKey()}}})
-	if err := w.Window(countsWindow, countsWindow+int64(time.Hour)); err != nil {
+	if err := w.Window(countfile.Whole(countsWindow, countsWindow+int64(time.Hour))); err != nil {
 		l.t.Fatal(err)
 	}
 	if err := w.Series("flow", "ipv6", 9, distinct.Contents{Width: 64, Count: uint64(len(words)), Words: slices.Values(words)}); err != nil {

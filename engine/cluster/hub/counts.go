@@ -86,6 +86,9 @@ type CountRow struct {
 	FPR         float64    `json:"predicted_fpr"`
 	Sensors     string     `json:"sensors"`
 	Missing     []string   `json:"missing,omitempty"`
+	Cut         string     `json:"cut,omitempty"`
+	SeenFrom    *time.Time `json:"seen_from,omitempty"`
+	SeenTo      *time.Time `json:"seen_to,omitempty"`
 }
 
 // countsPart is what a hub sends others about its counts.

@@ -39,7 +39,7 @@ func saved(t testing.TB, all ...distinct.Contents) (*File, []byte) {
 	t.Helper()
 	var b bytes.Buffer
 	w := NewWriter(&b, testHeader)
-	err := w.Window(-5, 100)
+	err := w.Window(Whole(-5, 100))
 	for i, c := range all {
 		err = errors.Join(err, w.Series("src", fmt.Sprint(i), 7, c))
 	}

@@ -15,7 +15,8 @@
 // these in 4 bytes. Numbers are little-endian.
 //
 //	H  JSON: the sensor, and the settings that must be equal to merge. The first record.
-//	W  JSON: a window, its bounds in nanoseconds since 1970 UTC, the end excluded.
+//	W  JSON: a window, its bounds in nanoseconds since 1970 UTC, the end excluded; where it
+//	   is cut, "seen_from" and "seen_to" bound the part that was counted.
 //	S  JSON: a series of it: key, family, packets; "set" with width and count, or "sketch".
 //	B  a block of a set: see package wordset. Words ascend from block to block.
 //	R  the registers of a sketch: see package sketch.

@@ -18,6 +18,18 @@ type Joint struct {
 	Start, End int64
 	Sensors    []int // sensors that have it, ascending
 	Series     []JointSeries
+
+	seen []Span // by Sensors: from the first to the last of a sensor's parts
+}
+
+// Span returns the part of the window that all sensors counted which have it. If one of them
+// ends before another begins, the part ends before it begins.
+func (j *Joint) Span() Span {
+	s := Whole(j.Start, j.End)
+	for _, one := range j.seen {
+		s.SeenFrom, s.SeenTo = max(s.SeenFrom, one.SeenFrom), min(s.SeenTo, one.SeenTo)
+	}
+	return s
 }
 
 // JointSeries are the parts of a key and family.
@@ -56,8 +68,8 @@ func Join(files []*File) (sensors []string, windows []*Joint) {
 	return sensors, windows
 }
 
-// Whole returns all windows as one.
-func Whole(windows []*Joint) *Joint {
+// Total returns all windows as one.
+func Total(windows []*Joint) *Joint {
 	all := &Joint{Start: math.MinInt64, End: math.MinInt64}
 	for _, j := range windows {
 		if j.Start != math.MinInt64 {
@@ -66,8 +78,8 @@ func Whole(windows []*Joint) *Joint {
 			}
 			all.End = max(all.End, j.End)
 		}
-		for _, sensor := range j.Sensors {
-			all.addSensor(sensor)
+		for i, sensor := range j.Sensors {
+			all.addSensor(sensor, &j.seen[i])
 		}
 		for _, s := range j.Series {
 			all.addParts(s.Key, s.Family, s.Parts...)
@@ -78,17 +90,21 @@ func Whole(windows []*Joint) *Joint {
 
 // add adds a sensor's part.
 func (j *Joint) add(sensor int, from *Window) {
-	j.addSensor(sensor)
+	j.addSensor(sensor, &from.Span)
 	for i := range from.Series {
 		s := &from.Series[i]
 		j.addParts(s.Key, s.Family, Part{Sensor: sensor, Series: s})
 	}
 }
 
-func (j *Joint) addSensor(sensor int) {
-	if at, found := slices.BinarySearch(j.Sensors, sensor); !found {
-		j.Sensors = slices.Insert(j.Sensors, at, sensor)
+func (j *Joint) addSensor(sensor int, part *Span) {
+	at, found := slices.BinarySearch(j.Sensors, sensor)
+	if !found {
+		j.Sensors, j.seen = slices.Insert(j.Sensors, at, sensor), slices.Insert(j.seen, at, *part)
+		return
 	}
+	all := &j.seen[at]
+	all.SeenFrom, all.SeenTo = min(all.SeenFrom, part.SeenFrom), max(all.SeenTo, part.SeenTo)
 }
 
 func (j *Joint) addParts(key, family string, parts ...Part) {
@@ -113,7 +129,7 @@ func (j *Joint) Missing(sensors []string) (missing []string) {
 // Joint writes a window: the union of the sensors' parts. It reads their files twice. It
 // returns errors of Merge and of writing.
 func (w *Writer) Joint(ctx context.Context, j *Joint) error {
-	if err := w.Window(j.Start, j.End); err != nil {
+	if err := w.Window(j.Span()); err != nil {
 		return err
 	}
 	for i := range j.Series {

@@ -18,7 +18,7 @@ func named(t *testing.T, h Header, key, family string, packets uint64) *bytes.Re
 	t.Helper()
 	var b bytes.Buffer
 	w := NewWriter(&b, h)
-	err := w.Window(0, 1)
+	err := w.Window(Whole(0, 1))
 	if err == nil {
 		err = w.Series(key, family, packets, distinct.Contents{Width: 64, Count: 1, Words: slices.Values([]uint64{5})})
 	}

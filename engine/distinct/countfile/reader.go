@@ -50,8 +50,8 @@ type File struct {
 
 // Window is a window of a file.
 type Window struct {
-	Start, End int64 // in nanoseconds since 1970 UTC, the end excluded
-	Series     []Series
+	Span
+	Series []Series
 }
 
 // Series is a window's part of one key and family.
@@ -170,7 +170,7 @@ func (f *File) text(kind byte, at int64) error {
 		if err = unmarshal(content, &w); err == nil && w.End < w.Start {
 			err = errors.New("a window that ends before it starts")
 		}
-		f.Windows = append(f.Windows, Window{Start: w.Start, End: w.End})
+		f.Windows = append(f.Windows, Window{Span: w.span()})
 	case recordSeries:
 		err = f.series(content)
 	}

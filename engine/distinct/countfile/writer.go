@@ -43,8 +43,10 @@ type Setting struct {
 
 // windowRecord is the content of a window's record.
 type windowRecord struct {
-	Start int64 `json:"start"`
-	End   int64 `json:"end"`
+	Start    int64  `json:"start"`
+	End      int64  `json:"end"`
+	SeenFrom *int64 `json:"seen_from,omitempty"`
+	SeenTo   *int64 `json:"seen_to,omitempty"`
 }
 
 // seriesRecord is the content of a series' record.
@@ -79,8 +81,8 @@ func NewWriter(to io.Writer, h Header) *Writer {
 }
 
 // Window begins a window.
-func (w *Writer) Window(start, end int64) error {
-	w.json(recordWindow, &windowRecord{start, end})
+func (w *Writer) Window(s Span) error {
+	w.json(recordWindow, s.record())
 	return w.err
 }
 

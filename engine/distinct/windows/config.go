@@ -142,7 +142,7 @@ func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
 	switch c.Method {
 	case methodExact:
-		return distinct.NewRoaringIPv4(), nil
+		return distinct.NewIPv4Map(), nil
 	case methodSketch:
 		return c.newSketchedAddresses(), nil
 	}

@@ -120,7 +120,7 @@ func must[T any](v T, err error) T {
 func savedSeries(c distinct.Contents) *countfile.Series {
 	var b bytes.Buffer
 	w := countfile.NewWriter(&b, countfile.Header{})
-	if err := w.Window(0, 1); err != nil {
+	if err := w.Window(countfile.Whole(0, 1)); err != nil {
 		panic(err)
 	}
 	if err := w.Series("k", "f", 1, c); err != nil {

@@ -52,11 +52,17 @@ func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 	if len(measuring) > 0 {
 		usage += "; to be measured (all but timers and apbf with --window none): " + strings.Join(measuring, ", ")
 	}
+	var unlimited []string // methods that no memory limits
+	for _, one := range []struct{ method, why string }{{"exact", "it takes what it needs"}, {"sketch", "it takes 16 KiB for each number"}} {
+		if slices.Contains(all, one.method) {
+			unlimited = append(unlimited, "method="+one.method+": "+one.why)
+		}
+	}
 	c.Method = "auto"
 	c.FPR = DefaultFPR
 	return []Flag{
 		{Name: "method", Group: GroupAdvanced, To: NewParsed(&c.Method, "auto", "method", OneOf(all...)), Words: all, Help: usage},
-		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Not: []string{"method=exact: it takes what it needs", "method=sketch: it takes 16 KiB for each number"}, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
+		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Not: unlimited, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
 		{Name: "fpr", Group: GroupAdvanced, To: NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), Help: "highest false positive rate"},
 		{Name: "key", Group: GroupAdvanced, To: NewParsed(&c.Secret, "", "hex", secret.Parse), Help: "secret key, 32 bytes in hex (default: random)"},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
@@ -36,7 +37,7 @@ type Config struct {
 	// window to window, and Gaps rows for windows without packets: see Row.
 	Total, Changes, Gaps bool
 	// Save takes the content of saved windows, as windows.Config says; nil for nothing.
-	Save func(start, end int64, all []windows.SavedSeries) error
+	Save func(window countfile.Span, all []windows.SavedSeries) error
 	// FirstSeen gets each first sighting, in the order of the stream and within a packet
 	// in the order of Keys. It may be nil.
 	FirstSeen func(*Sighting) error
@@ -56,9 +57,12 @@ func (c *Config) counters(rows *rowMaker) *windows.Config {
 		Implies:  c.implies,
 		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
 		Method: c.Method, Memory: c.Memory, Budget: c.Budget, FPR: c.FPR, Secret: c.Secret,
-		SetLimit: c.SetLimit, Changes: c.Changes, Save: c.Save,
+		SetLimit: c.SetLimit, Changes: c.Changes,
 		FirstSeen: c.FirstSeen != nil,
 		Emit:      rows.window,
+	}
+	if c.Save != nil {
+		m.Save = rows.save
 	}
 	if c.Total {
 		m.Total = rows.total

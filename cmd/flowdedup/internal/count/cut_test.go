@@ -17,16 +17,16 @@ func TestCutOf(t *testing.T) {
 		{1000, 2000, 0, 3000, ""},
 		{1000, 2000, 1000, 2000, ""},
 		{1000, 2000, 1010, 1990, ""}, // a hundredth at each end
-		{1000, 2000, 1011, 1990, CutStart},
-		{1000, 2000, 1010, 1989, CutEnd},
-		{1000, 2000, 1500, 1501, CutBoth},
-		{1000, 2000, 2500, 3000, CutStart}, // the run began after the window
+		{1000, 2000, 1011, 1990, "start"},
+		{1000, 2000, 1010, 1989, "end"},
+		{1000, 2000, 1500, 1501, "both"},
+		{1000, 2000, 2500, 3000, "start"}, // the run began after the window
 		{1000, 2000, math.MinInt64, math.MaxInt64, ""},
-		{math.MinInt64 + 1, math.MaxInt64, math.MaxInt64, math.MaxInt64, CutStart},
-		{math.MinInt64 + 1, math.MaxInt64, math.MinInt64 + 1, math.MinInt64 + 1, CutEnd},
+		{math.MinInt64 + 1, math.MaxInt64, math.MaxInt64, math.MaxInt64, "start"},
+		{math.MinInt64 + 1, math.MaxInt64, math.MinInt64 + 1, math.MinInt64 + 1, "end"},
 	} {
-		got := CutOf(c.start, c.end, c.first, c.last, time.UTC)
-		if got.Cut != c.want || (got.SeenFrom != nil) != (c.want == CutStart || c.want == CutBoth) || (got.SeenTo != nil) != (c.want == CutEnd || c.want == CutBoth) {
+		got := CutOf(SeenOf(c.start, c.end, c.first, c.last), time.UTC)
+		if got.Cut != c.want || (got.SeenFrom != nil) != (c.want == "start" || c.want == "both") || (got.SeenTo != nil) != (c.want == "end" || c.want == "both") {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
@@ -40,7 +40,7 @@ func TestRunOfKnownLength(t *testing.T) {
 		ending       bool
 		want         string
 	}{
-		{0, 60, true, ""}, {-5, 90, true, ""}, {10, 60, true, CutStart}, {0, 50, true, CutEnd}, {10, 50, true, CutBoth}, {0, 50, false, ""},
+		{0, 60, true, ""}, {-5, 90, true, ""}, {10, 60, true, "start"}, {0, 50, true, "end"}, {10, 50, true, "both"}, {0, 50, false, ""},
 	} {
 		cfg := &Config{}
 		cfg.Calendar.Every = time.Hour
@@ -49,9 +49,8 @@ func TestRunOfKnownLength(t *testing.T) {
 		counter.Ended(int64(time.Duration(c.ended) * time.Minute))
 		counter.rows.ending = c.ending
 		counter.rows.seen = func() (int64, int64) { return hour / 2, hour / 2 } // of packets
-		rows := make([]Row, 1)
-		if counter.rows.cut(0, hour, rows); rows[0].Cut.Cut != c.want {
-			t.Errorf("%+v: %q", c, rows[0].Cut.Cut)
+		if span := counter.rows.span(0, hour); span.Cut() != c.want {
+			t.Errorf("%+v: %+v", c, span)
 		}
 	}
 }

@@ -4,7 +4,9 @@ package count
 
 import (
 	"math"
+	"sync"
 
+	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -18,6 +20,7 @@ type rowMaker struct {
 	seen         func() (first, last int64) // of the packets so far
 	began, ended int64                      // of the run where that is known, else math.MinInt64
 	ending       bool                       // the run is over: windows that close now may be cut
+	closed       sync.Map                   // start of a window that waits for save: countfile.Span
 }
 
 // MaxGaps is how many windows without packets have rows. A clock that was wrong by years
@@ -28,7 +31,13 @@ const MaxGaps = 100_000
 // since the last one.
 func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
-	r.cut(start, end, rows)
+	span := r.span(start, end)
+	for i := range rows {
+		rows[i].Cut = CutOf(span, r.cfg.zone())
+	}
+	if r.cfg.Save != nil {
+		r.closed.Store(start, span)
+	}
 	if !r.cfg.Gaps || start == math.MinInt64 {
 		return r.cfg.Rows(rows)
 	}
@@ -45,10 +54,19 @@ func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 	return r.emit(start, end, rows)
 }
 
-// cut marks the rows of a window that the run did not see whole.
-func (r *rowMaker) cut(start, end int64, rows []Row) {
+// save passes on a window that window has had, in the background.
+func (r *rowMaker) save(start, end int64, all []windows.SavedSeries) error {
+	span, ok := r.closed.LoadAndDelete(start)
+	if !ok {
+		span = countfile.Whole(start, end)
+	}
+	return r.cfg.Save(span.(countfile.Span), all)
+}
+
+// span returns the part of a window that the run saw.
+func (r *rowMaker) span(start, end int64) countfile.Span {
 	if start == math.MinInt64 || r.cfg.Calendar.Every <= 0 && r.cfg.Slide == 0 {
-		return // a window without a time, or the window of all packets
+		return countfile.Whole(start, end) // a window without a time, or the window of all packets
 	}
 	first, last := r.seen()
 	if r.began != math.MinInt64 {
@@ -57,10 +75,7 @@ func (r *rowMaker) cut(start, end int64, rows []Row) {
 	if last = max(last, r.ended); !r.ending {
 		last = math.MaxInt64
 	}
-	cut := CutOf(start, end, first, last, r.cfg.zone())
-	for i := range rows {
-		rows[i].Cut = cut
-	}
+	return SeenOf(start, end, first, last)
 }
 
 // total emits the rows of the whole input.

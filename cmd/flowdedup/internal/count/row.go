@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -44,7 +45,7 @@ const KindTotal = "total"
 // Cut says that a run began after the start of a window, or ended before its end, so that counts
 // are of a part of it. It is zero for a window that the run saw whole.
 type Cut struct {
-	// Cut is CutStart, CutEnd or CutBoth.
+	// Cut is "start", "end" or "both".
 	Cut string `json:"cut,omitempty"`
 	// SeenFrom is when the run began, SeenTo when it ended, each nil where the window is not
 	// cut. A run on captures lasts from the earliest to the latest packet.
@@ -52,29 +53,33 @@ type Cut struct {
 	SeenTo   *string `json:"seen_to,omitempty"`
 }
 
-// How windows are cut.
-const (
-	CutStart = "start"
-	CutEnd   = "end"
-	CutBoth  = "both"
-)
-
 // cutPart is the part of a window that may be missing from one that counts as whole. Captures
 // that begin and end at full hours have their first and last packets close to these.
 const cutPart = 100
 
-// CutOf says how a run that lasted from first to last cut the window from start to end.
-// math.MinInt64 and math.MaxInt64 stand for a run that began before, and ended after the window.
-func CutOf(start, end, first, last int64, zone *time.Location) (c Cut) {
+// SeenOf returns the part of the window from start to end that a run saw which lasted from first
+// to last. math.MinInt64 and math.MaxInt64 stand for a run that began before, and ended after the
+// window.
+func SeenOf(start, end, first, last int64) countfile.Span {
+	s := countfile.Whole(start, end)
 	least := calendar.Distance(start, end) / cutPart
 	if first > start && calendar.Distance(start, first) > least {
-		c.Cut, c.SeenFrom = CutStart, show.Timestamp(first, zone)
+		s.SeenFrom = first
 	}
 	if last < end && calendar.Distance(last, end) > least {
-		c.Cut, c.SeenTo = CutEnd, show.Timestamp(last, zone)
+		s.SeenTo = last
 	}
-	if c.SeenFrom != nil && c.SeenTo != nil {
-		c.Cut = CutBoth
+	return s
+}
+
+// CutOf says how a window is cut.
+func CutOf(s countfile.Span, zone *time.Location) Cut {
+	c := Cut{Cut: s.Cut()}
+	if s.SeenFrom > s.Start {
+		c.SeenFrom = show.Timestamp(s.SeenFrom, zone)
+	}
+	if s.SeenTo < s.End {
+		c.SeenTo = show.Timestamp(s.SeenTo, zone)
 	}
 	return c
 }

@@ -62,8 +62,8 @@ func newSaved(file *outfile.File, h countfile.Header) *SavedFile {
 }
 
 // Add saves a window.
-func (s *SavedFile) Add(start, end int64, all []windows.SavedSeries) error {
-	if err := s.writer.Window(start, end); err != nil {
+func (s *SavedFile) Add(window countfile.Span, all []windows.SavedSeries) error {
+	if err := s.writer.Window(window); err != nil {
 		return err
 	}
 	for i := range all {
@@ -109,10 +109,10 @@ func NewSavedFolder(dir string, h countfile.Header) *SavedFolder { return &Saved
 
 // Add saves a window, in a file named by sensor and begin: roof-20261122T140000Z.counts.
 // If a run before has saved a part of the window, the name gets a number, and both merge.
-func (f *SavedFolder) Add(start, end int64, all []windows.SavedSeries) error {
+func (f *SavedFolder) Add(window countfile.Span, all []windows.SavedSeries) error {
 	begin := "untimed"
-	if start != math.MinInt64 {
-		begin = time.Unix(0, start).UTC().Format("20060102T150405Z")
+	if window.Start != math.MinInt64 {
+		begin = time.Unix(0, window.Start).UTC().Format("20060102T150405Z")
 	}
 	base := f.header.Sensor + "-" + begin
 	number := 0
@@ -127,7 +127,7 @@ func (f *SavedFolder) Add(start, end int64, all []windows.SavedSeries) error {
 		return err
 	}
 	s := newSaved(file, f.header)
-	if err := s.Add(start, end, all); err != nil {
+	if err := s.Add(window, all); err != nil {
 		return errors.Join(err, s.file.Discard())
 	}
 	return s.Close(true, true)

@@ -50,7 +50,7 @@ type cutRow struct {
 // cutsOf returns how each window is cut, with the times to the minute.
 func cutsOf(t *testing.T, args ...string) string {
 	t.Helper()
-	out, errs, code := clitest.Run(append([]string{"distinct", "--json", "--of", "src"}, args...)...)
+	out, errs, code := clitest.Run(append([]string{"distinct", "--json"}, args...)...)
 	if code != cli.ExitDone {
 		t.Fatalf("%q: %d: %s", args, code, errs)
 	}
@@ -89,7 +89,7 @@ func TestCutWindows(t *testing.T) {
 		for _, clock := range strings.Fields(c.times) {
 			times = append(times, day+clock+"Z")
 		}
-		if got := cutsOf(t, append(strings.Fields(c.args), captureAt(t, times...))...); got != c.want {
+		if got := cutsOf(t, append(strings.Fields("--of src "+c.args), captureAt(t, times...))...); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.times, c.args, got, c.want)
 		}
 	}
@@ -118,6 +118,59 @@ func TestCutOutputs(t *testing.T) {
 			if !strings.Contains(c.got, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, c.got)
 			}
+		}
+	}
+}
+
+// TestCutMerged marks windows that a sensor counted in part, also in a saved union, and takes the
+// files of one sensor together.
+func TestCutMerged(t *testing.T) {
+	const day = "2026-11-21T"
+	dir := t.TempDir()
+	save := func(name, sensor string, clocks ...string) string {
+		times := []string{}
+		for _, clock := range clocks {
+			times = append(times, day+clock+"Z")
+		}
+		name = filepath.Join(dir, name)
+		if _, errs, code := clitest.Run("distinct", "-q", "--key", clitest.Key, "--of", "src", "--sensor", sensor, "--save", name, captureAt(t, times...)); code != cli.ExitDone {
+			t.Fatal(code, errs)
+		}
+		return name
+	}
+	whole := save("whole", "roof", "17:00:00", "18:30:00", "19:59:59")
+	late := save("late", "yard", "17:40:00", "18:30:00", "19:59:59")
+	early := save("early", "yard", "17:00:00", "17:40:00")
+	short := save("short", "gate", "17:00:00", "19:20:00")
+	union := filepath.Join(dir, "union")
+	for _, c := range []struct{ args, want string }{
+		{whole, "window 17:00|window 18:00|window 19:00"},
+		{whole + " " + late, "window 17:00 start 17:40|window 18:00|window 19:00"},
+		{early, "window 17:00 end  17:40"},
+		{early + " " + late, "window 17:00|window 18:00|window 19:00"},
+		{"--save " + union + " " + late + " " + short, "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20"},
+		{union, "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20"},
+		{"--total " + late + " " + short, "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20|total 17:00"},
+	} {
+		if got := cutsOf(t, append([]string{"--merge"}, strings.Fields(c.args)...)...); got != c.want {
+			t.Errorf("%s: %s, want %s", c.args, got, c.want)
+		}
+	}
+	csv, page := filepath.Join(dir, "counts.csv"), filepath.Join(dir, "counts.html")
+	text, errs, code := clitest.Run("distinct", "--merge", "--csv", csv, "--html", page, whole, late)
+	if code != cli.ExitDone {
+		t.Fatal(code, errs)
+	}
+	for _, c := range []struct{ name, got, want string }{
+		{"text", text, "17:00 UTC *  src"},
+		{"text", text, "18:00 UTC    src"},
+		{"text", text, "\n* a part of the window: a sensor began after its start or ended before its end\n"},
+		{"csv", read(t, csv), ",sensors,missing,cut,seen_from,seen_to\n"},
+		{"csv", read(t, csv), ",2/2,,start,2026-11-21T17:40:00.000000000Z,\n"},
+		{"page", read(t, page), "18:00 UTC (cut)"},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%s: no %q in\n%s", c.name, c.want, c.got)
 		}
 	}
 }

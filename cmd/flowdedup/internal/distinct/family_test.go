@@ -26,7 +26,7 @@ func TestOneFamily(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := countfile.NewWriter(file, countfile.Header{Sensor: sensor})
-		if err := w.Window(0, 1); err != nil {
+		if err := w.Window(countfile.Whole(0, 1)); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range [][2]string{{"src", "ipv4"}, {"dst", "ipv6"}} {

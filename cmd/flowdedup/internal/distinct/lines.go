@@ -113,10 +113,8 @@ func newCSVLines(w io.Writer, more moreColumns) (*csvLines, error) {
 	}
 	if more.Sensors {
 		head = append(head, "sensors", "missing")
-	} else {
-		head = append(head, "cut", "seen_from", "seen_to")
 	}
-	return d, d.w.WriteAll([][]string{head})
+	return d, d.w.WriteAll([][]string{append(head, "cut", "seen_from", "seen_to")})
 }
 
 // writeRows writes the counts of a window that closed.
@@ -146,7 +144,7 @@ func (d *csvLines) record(r *count.Row) []string {
 		cells = append(cells, make([]string, 9)...)
 	}
 	if d.more.Sensors {
-		return append(cells, r.Sensors, strings.Join(r.Missing, " "))
+		cells = append(cells, r.Sensors, strings.Join(r.Missing, " "))
 	}
 	return append(cells, r.Cut.Cut, value(r.SeenFrom), value(r.SeenTo))
 }

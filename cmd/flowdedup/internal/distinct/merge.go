@@ -85,7 +85,7 @@ func merge(ctx context.Context, cfg *mergeConfig) (err error) {
 		}
 	}
 	if cfg.Total && len(windows) > 0 {
-		if err := m.emit(count.KindTotal, countfile.Whole(windows)); err != nil {
+		if err := m.emit(count.KindTotal, countfile.Total(windows)); err != nil {
 			return err
 		}
 	}
@@ -222,6 +222,9 @@ func (m *merger) present(w *countfile.Joint) *count.RowSensors {
 func (m *merger) row(kind string, w *countfile.Joint, key, family string, one *countfile.Merged, sensors *count.RowSensors) count.Row {
 	row := count.RowsOf(w.Start, w.End, m.zone, []windows.Count{{Key: key, Family: family, Packets: one.Packets, Counts: one.Counts}})[0]
 	row.Kind, row.RowSensors = kind, sensors
+	if kind != count.KindTotal {
+		row.Cut = count.CutOf(w.Span(), m.zone)
+	}
 	return row
 }
 

@@ -78,7 +78,7 @@ func TestMergeSensors(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "merged.csv")
 	_, _, code = clitest.Run(append([]string{"distinct", "--merge", "--csv", name}, files...)...)
 	csv, err := os.ReadFile(name)
-	if code != cli.ExitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",predicted_fpr,sensors,missing\n") {
+	if code != cli.ExitDone || err != nil || !strings.HasPrefix(string(csv), "window_start,") || !strings.Contains(string(csv), ",predicted_fpr,sensors,missing,cut,seen_from,seen_to\n") {
 		t.Errorf("exit code %d, %v, CSV %q", code, err, csv)
 	}
 }

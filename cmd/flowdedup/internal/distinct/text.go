@@ -132,6 +132,16 @@ func (d *textTable) notes(text *strings.Builder) {
 	if d.span != "" {
 		text.WriteString(show.Wrap("all: "+d.span, 2, cmp.Or(d.terminal, math.MaxInt)) + "\n")
 	}
+	if why := d.whyCut(); why != "" {
+		text.WriteString(show.Wrap("* a part of the window: "+why, 2, cmp.Or(d.terminal, math.MaxInt)) + "\n")
+	}
+	if len(d.hidden) > 0 {
+		fmt.Fprintf(text, "too narrow for %s\n", strings.Join(d.hidden, ", "))
+	}
+}
+
+// whyCut explains the star of cut windows, "" without any.
+func (d *textTable) whyCut() string {
 	var cut []string
 	if d.seenFrom != "" {
 		cut = append(cut, "begins at "+d.seenFrom)
@@ -139,12 +149,13 @@ func (d *textTable) notes(text *strings.Builder) {
 	if d.seenTo != "" {
 		cut = append(cut, "ends at "+d.seenTo)
 	}
-	if len(cut) > 0 {
-		text.WriteString(show.Wrap("* a part of the window: the input "+strings.Join(cut, " and "), 2, cmp.Or(d.terminal, math.MaxInt)) + "\n")
+	switch {
+	case len(cut) == 0:
+		return ""
+	case d.more.Sensors:
+		return "a sensor began after its start or ended before its end"
 	}
-	if len(d.hidden) > 0 {
-		fmt.Fprintf(text, "too narrow for %s\n", strings.Join(d.hidden, ", "))
-	}
+	return "the input " + strings.Join(cut, " and ")
 }
 
 // overlap writes a table of the sensors outside of the table, for all families of a key

@@ -36,7 +36,7 @@ func rowsOf(hour string, sources uint64) []count.Row {
 func cut(rows []count.Row) []count.Row {
 	from, to := "2026-11-21T08:20:00.5Z", "2026-11-21T08:40:00Z"
 	for i := range rows {
-		rows[i].Cut = count.Cut{Cut: count.CutBoth, SeenFrom: &from, SeenTo: &to}
+		rows[i].Cut = count.Cut{Cut: "both", SeenFrom: &from, SeenTo: &to}
 	}
 	return rows
 }

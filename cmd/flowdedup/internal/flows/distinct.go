@@ -341,7 +341,7 @@ func (c *keyCounts) cut(w *window) count.Cut {
 	if c.ending {
 		last = c.last
 	}
-	return count.CutOf(w.start, w.end, c.first, last, c.cfg.zone())
+	return count.CutOf(count.SeenOf(w.start, w.end, c.first, last), c.cfg.zone())
 }
 
 func (c *keyCounts) closeAll() error {

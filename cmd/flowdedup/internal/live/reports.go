@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -77,8 +78,8 @@ type saver struct {
 }
 
 // save saves a window. It is called in the background, for one window at a time.
-func (s *saver) save(start, end int64, all []windows.SavedSeries) error {
-	if err := s.folder.Add(start, end, all); err != nil {
+func (s *saver) save(window countfile.Span, all []windows.SavedSeries) error {
+	if err := s.folder.Add(window, all); err != nil {
 		s.log.Error("counters were not saved", "error", err)
 		if s.lost == nil {
 			s.lost = fmt.Errorf("%w: %w", sink.ErrOutput, err)

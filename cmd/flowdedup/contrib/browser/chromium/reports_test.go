@@ -210,9 +210,31 @@ func TestServedAccessible(t *testing.T) {
 	p.judgeAll(script, "flows-served")
 
 	page = freePort(t)
-	runServer(t, hub, page, "--state", filepath.Join(t.TempDir(), "state"), "--listen", freePort(t), "--slices", "4", "--memory", "4MiB")
+	state := filepath.Join(t.TempDir(), "state")
+	runServer(t, hub, page, "--state", state, "--listen", freePort(t), "--slices", "4", "--memory", "4MiB")
 	p.do(chromedp.Navigate("http://" + page + "/?paused"))
+	p.judgeAll(script, "hub-empty")
+	for _, site := range []string{"berlin", "hamburg"} {
+		sendToHub(t, hub, state, site)
+	}
+	p.reload(page, `/hamburg/.test(document.querySelector("main").innerText)`)
 	p.judgeAll(script, "hub")
+}
+
+// sendToHub has a site send a capture to a hub, which has the same from every site.
+func sendToHub(t *testing.T, hub, state, site string) {
+	t.Helper()
+	token, err := exec.Command(hub, "join-token", "--state", state, site).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), site+".token")
+	if err := os.WriteFile(file, token, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(native, "dedup", "--quiet", "--hub", file, capture(t, "router-ordered.pcapng")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 // reload loads a page that does not load itself again, until a condition holds there.
