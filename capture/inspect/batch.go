@@ -25,6 +25,7 @@ type Batch struct {
 	ofWhole, ofPrefix *doubtReader
 	describe          describer
 	headers           []headers.Header
+	protocols         []headers.Protocol
 	sums              []digest.Digest
 
 	// Element i of the next ones belongs to frame frames[i].
@@ -53,7 +54,7 @@ func (n *Inspector) NewBatch() *Batch {
 	}
 	return &Batch{
 		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
-		whole: identity(0), prefix: identity(identityBytes), headers: make([]headers.Header, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
+		whole: identity(0), prefix: identity(identityBytes), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
 		ofWhole: newDoubtReader(0), ofPrefix: newDoubtReader(identityBytes),
 	}
 }
@@ -70,24 +71,37 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	mask := uint64(1)<<p.inspector.level.Load() - 1
 	for from, to := range b.Groups() {
 		n := to - from
-		h, sums := p.headers[:n], p.sums[:n]
-		p.decoder.Decode(h, b, from)
-		p.whole.FromHeaders(b, from, h).Sum(sums, p.digester)
-		p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, from, h).Doubts())
-		for i := range h {
+		sums, protocols := p.sums[:n], p.protocols[:n]
+		p.whole.FromFrames(protocols, b, from).Sum(sums, p.digester)
+		for i := range sums {
 			f := &b.Frames[from+i]
-			if h[i].Version == 0 {
+			if protocols[i] == headers.NonIP {
 				p.nonIP++
 				p.countUnopened(b, from+i)
 			}
 			p.truncated += count(f.CapLen < f.WireLen)
-			time := calendar.Usable(f.Time)
-			p.noTime += count(time == calendar.NoTime)
+			p.noTime += count(calendar.Usable(f.Time) == calendar.NoTime)
+		}
+		if mask == 0 {
+			p.addGroup(b, from, sums)
+			continue
+		}
+		for i := range sums {
 			if sums[i][1]&mask == 0 {
-				p.add(b, from+i, &h[i], &sums[i], time)
-				p.doubts = append(p.doubts, p.ofWhole.of[i])
+				p.addGroup(b, from+i, sums[i:i+1])
 			}
 		}
+	}
+}
+
+// addGroup describes the frames of b from number from on that have these digests.
+func (p *Batch) addGroup(b *capture.Batch, from int, sums []digest.Digest) {
+	h := p.headers[:len(sums)]
+	p.decoder.Decode(h, b, from)
+	p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, from, h).Doubts(), len(h))
+	for i := range h {
+		p.add(b, from+i, &h[i], &sums[i])
+		p.doubts = append(p.doubts, p.ofWhole.of[i])
 	}
 }
 
@@ -99,12 +113,12 @@ func (p *Batch) countUnopened(b *capture.Batch, i int) {
 }
 
 // add describes a frame.
-func (p *Batch) add(b *capture.Batch, i int, h *headers.Header, d *digest.Digest, time int64) {
+func (p *Batch) add(b *capture.Batch, i int, h *headers.Header, d *digest.Digest) {
 	p.frames, p.digests = append(p.frames, int32(i)), append(p.digests, *d)
 	p.seen, p.origins = append(p.seen, sighting{}), append(p.origins, origin{})
 	s := &p.seen[len(p.seen)-1]
 	p.describe.describe(s, &p.origins[len(p.origins)-1], b, i, h)
-	s.time, s.full = time, uint32(d[1]>>32)
+	s.time, s.full = calendar.Usable(b.Frames[i].Time), uint32(d[1]>>32)
 	p.stamped += count(p.describe.stamped)
 }
 
@@ -131,7 +145,7 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 		h := p.headers[:n]
 		p.decoder.Decode(h, b, from)
 		p.prefix.FromHeaders(b, from, h).Sum(p.sums[:n], p.digester)
-		p.ofPrefix.read(p.ofPrefix.identity.FromHeaders(b, from, h).Doubts())
+		p.ofPrefix.read(p.ofPrefix.identity.FromHeaders(b, from, h).Doubts(), n)
 		for ; next < len(p.frames) && int(p.frames[next]) < to; next++ {
 			i := int(p.frames[next]) - from
 			p.prefixes, p.prefixDoubts = append(p.prefixes, p.sums[i]), append(p.prefixDoubts, p.ofPrefix.of[i])

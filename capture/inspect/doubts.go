@@ -28,9 +28,9 @@ func newDoubtReader(bytes int) *doubtReader {
 	return &doubtReader{identity: identity.New(identity.Config{Kind: identity.Inner, Bytes: bytes})}
 }
 
-// read replaces the doubts of the group before by those in all.
-func (r *doubtReader) read(all []identity.Doubt) {
-	r.of = [capture.GroupSize]doubt{}
+// read replaces the doubts of the group before by those in all, of n packets.
+func (r *doubtReader) read(all []identity.Doubt, n int) {
+	clear(r.of[:n])
 	for _, one := range all {
 		if r.of[one.Number] = unknown; one.Checksum {
 			r.of[one.Number] = checksumOnly

@@ -144,6 +144,9 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 	for pos < end {
 		lo, hi := capture.NextRun(drop, pos, end)
 		for i := lo; i < hi; i++ {
+			if i = w.pcapRun(b, i, hi); i == hi {
+				break
+			}
 			f := &b.Frames[i]
 			t := &w.targets[f.Interface]
 			if !t.known && b.Interfaces[f.Interface].Derived {
@@ -168,6 +171,40 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 		pos = hi
 	}
 	return nil
+}
+
+// pcapRun writes frames lo..hi-1 as pcapFrame does, up to the first one that is not from the same
+// pcap interface, has a comment, or does not fit into the buffer. It returns the number of that one.
+func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
+	from := b.Frames[lo].Interface
+	t := w.targets[from]
+	if !t.known || t.origin > fromPcapNano || b.Comments.Size() > 0 {
+		return lo
+	}
+	buf, used := w.out.buf[:cap(w.out.buf)], len(w.out.buf)
+	for next = lo; next < hi && b.Frames[next].Interface == from; next++ {
+		f, data := &b.Frames[next], b.Data(next)
+		n := encoding.MinPacketLen + (len(data)+3)&^3
+		if n >= directSize || n > len(buf)-used {
+			break
+		}
+		ticks := w.timeOf(f)
+		if t.origin == fromPcapMicro {
+			ticks /= 1000
+		}
+		p := buf[used : used+n]
+		le.PutUint32(p[n-8:], 0) // padding, of which data overwrites what it needs
+		copy(p[encoding.PacketHead:], data)
+		le.PutUint32(p[n-4:], uint32(n))
+		putEnhanced(p, f, uint32(n), t.id, ticks)
+		used += n
+		if f.Time != capture.NoTime {
+			w.last = f.Time
+		}
+	}
+	w.out.buf = buf[:used]
+	w.out.mark(next - lo)
+	return next
 }
 
 // timeOf returns the time of a frame from pcap, as a block must have one: without a usable
@@ -197,7 +234,11 @@ func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint
 // enhanced writes the part of an enhanced packet block of n bytes that comes
 // before the packet.
 func (w *sectionWriter) enhanced(f *capture.Frame, n, id uint32, ticks uint64) {
-	p := w.out.extend(encoding.PacketHead)
+	putEnhanced(w.out.extend(encoding.PacketHead), f, n, id, ticks)
+}
+
+func putEnhanced(p []byte, f *capture.Frame, n, id uint32, ticks uint64) {
+	_ = p[encoding.PacketHead-1] // one check of bounds
 	le.PutUint32(p, capture.BlockEnhancedPacket)
 	le.PutUint32(p[4:], n)
 	le.PutUint32(p[8:], id)
