@@ -42,7 +42,7 @@ const (
 func speed(_ result.Options, t *result.Table) {
 	t.Timed = true
 	t.Say(runtime.GOOS+"/"+runtime.GOARCH, speedRounds, speedElements)
-	for _, size := range []int{1 << 20, 1 << 24, 1 << 28} {
+	for _, size := range []int{1 << 16, 1 << 20, 1 << 24, 1 << 26} {
 		filters := []paper.Filter{
 			result.Must(paper.NewStable(config(theory.Stable{Cells: size, K: 2, P: 4, Max: 1}))),
 			result.Must(paper.NewLRU(size, elementBits)), result.Must(paper.NewClock(size, elementBits)),
