@@ -81,11 +81,11 @@ func timedFrames(t *testing.T, name string) (all []timedFrame) {
 }
 
 // TestLiveLandmarkState ends a run within a window of packets: the next run goes on in it, and
-// ends it where one run would.
+// ends it where one run would. The table that verifies copies goes on, too.
 func TestLiveLandmarkState(t *testing.T) {
 	t.Parallel()
 	lab(t, "left right")
-	args := []string{"-i", "left", "--state", filepath.Join(t.TempDir(), "state"), "--window", "landmark:n:100", "--memory", "1MiB", "--json"}
+	args := []string{"-i", "left", "--state", filepath.Join(t.TempDir(), "state"), "--window", "landmark:n:100", "--memory", "1MiB", "--verify-copies", "64KiB", "--json"}
 	var frames []liveFrame
 	for i := range 60 {
 		frames = append(frames, liveFrame{ID: uint16(i), TTL: 64})
