@@ -78,7 +78,7 @@ var layers = map[string][]string{
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
 	"capture/compare": {"capture", "engine/calendar", "asm"},
 	// It shares only the reading and the identity with the code that it checks.
-	"capture/verify":    {"capture", "asm/digest"},
+	"capture/verify":    {"capture", "engine/calendar", "asm/digest"},
 	"capture/strip":     {"capture"},
 	junction:            {"capture", "engine", "layout", "asm"},
 	"capture/gopackets": {"capture"},

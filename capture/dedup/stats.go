@@ -56,6 +56,9 @@ type Stats struct {
 	// for other identities.
 	InTunnels float64
 	Tunnels   []headers.Tunnel
+	// Unverified counts packets that stay as stream.Verified did not know them; 0 with other
+	// filters.
+	Unverified uint64
 	// SharedPoints counts packets whose capture point shares its number with others, because
 	// there are too many points.
 	SharedPoints uint64
@@ -73,6 +76,9 @@ func (d *Detector) Stats() Stats {
 	if d.hold != nil {
 		held := d.hold.currentStats()
 		s.Held = &held
+	}
+	if f, ok := d.parts.Filter.(interface{ Unverified() uint64 }); ok {
+		s.Unverified = f.Unverified()
 	}
 	if c := d.parts.Conversations; c != nil {
 		s.Conversations = c.Counts()

@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // inputPacket is a packet of the input that is remembered.
@@ -43,6 +44,8 @@ type copies struct {
 	waiting map[digest.Digest]int    // how many of an identity are pending
 	first   uint64                   // the oldest place that is remembered
 	next    uint64                   // the place of the next sighting
+	windows calendar.Calendar        // of a landmark window of time
+	reach   uint64                   // the largest distance in time of copies
 
 	latest   int64  // of the times so far
 	disorder uint64 // by how much times went back behind it
@@ -53,10 +56,15 @@ type copies struct {
 }
 
 func newCopies(cfg *Config, unfinished func(s *inputPacket, forgotten bool)) *copies {
-	return &copies{
+	c := &copies{
 		cfg: cfg, most: max(uint64(cfg.Memory/sightingBytes), 1), last: map[digest.Digest]uint64{},
-		waiting: map[digest.Digest]int{}, unfinished: unfinished,
+		waiting: map[digest.Digest]int{}, unfinished: unfinished, reach: uint64(cfg.Window) + uint64(cfg.Tolerance),
 	}
+	if cfg.Landmark && cfg.Window > 0 {
+		c.windows = calendar.Calendar{Every: cfg.Window, Location: cfg.Zone}
+		c.reach = uint64(c.windows.Longest())
+	}
+	return c
 }
 
 // date notes the time of the next packet of the input. A packet without a time gets the time of
@@ -147,7 +155,7 @@ func (c *copies) mayCome(s *inputPacket) bool {
 	case c.cfg.Window == 0:
 		return true
 	}
-	return c.latest < s.time || apart(c.latest, s.time) <= c.disorder+c.reach()
+	return c.latest < s.time || apart(c.latest, s.time) <= c.disorder+c.reach
 }
 
 // finish ends all that is pending.
@@ -175,11 +183,8 @@ func (c *copies) mayBeForgotten(s *inputPacket) bool {
 	case c.cfg.Window == 0:
 		return true
 	}
-	return s.time <= c.forgotten.time || apart(s.time, c.forgotten.time) <= c.reach()
+	return s.time <= c.forgotten.time || apart(s.time, c.forgotten.time) <= c.reach
 }
-
-// reach returns the largest distance in time of copies.
-func (c *copies) reach() uint64 { return uint64(c.cfg.Window) + uint64(c.cfg.Tolerance) }
 
 // apart returns the absolute difference of two times.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
@@ -230,10 +235,22 @@ func (c *copies) copies(s, k *inputPacket) bool {
 	switch {
 	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&traits.PointLAN != 0 && s.point.lan != k.point.lan:
 		return false
+	case c.cfg.Landmark:
+		return c.shareWindow(s, k)
 	case c.cfg.Packets > 0:
 		return max(s.judged, k.judged)-min(s.judged, k.judged) <= c.cfg.Packets
 	}
-	return c.cfg.Window == 0 || apart(s.time, k.time) <= c.reach()
+	return c.cfg.Window == 0 || apart(s.time, k.time) <= c.reach
+}
+
+// shareWindow reports whether two packets lie in the same landmark window.
+func (c *copies) shareWindow(s, k *inputPacket) bool {
+	if c.cfg.Packets > 0 {
+		return (s.judged-1)/c.cfg.Packets == (k.judged-1)/c.cfg.Packets
+	}
+	of, _ := c.windows.Window(s.time)
+	same, _ := c.windows.Window(k.time)
+	return of == same
 }
 
 // isPast reports whether s and all sightings before it are too far from k, which came
@@ -245,5 +262,5 @@ func (c *copies) isPast(s, k *inputPacket) bool {
 	case c.cfg.Window == 0:
 		return false
 	}
-	return s.time < k.time && apart(s.time, k.time) > c.disorder+c.reach()
+	return s.time < k.time && apart(s.time, k.time) > c.disorder+c.reach
 }

@@ -5,6 +5,7 @@
 // it within the window.
 //
 // It shares only the reading of files and the definition of an identity (packages headers and
-// identity) with the code that it checks. Packets are compared byte by byte. Identities are
-// looked up by their SHA-256 in a Go map. There is no filter, no kernel, and no second thread.
+// identity), and the boundaries of landmark windows (package calendar), with the code that it
+// checks. Packets are compared byte by byte. Identities are looked up by their SHA-256 in a Go
+// map. There is no filter, no kernel, and no second thread.
 package verify

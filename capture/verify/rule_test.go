@@ -21,6 +21,8 @@ var ruleConfigs = []Config{
 	{Window: 3, Across: true},
 	{Window: 3, Within: traits.PointInterface},
 	{Packets: 3, Within: traits.PointInterface},
+	{Packets: 4, Landmark: true},
+	{Window: 3, Landmark: true, Across: true},
 }
 
 // storm returns packets of which many are equal, also in time.

@@ -22,7 +22,12 @@ type Config struct {
 	// of the input. If both are 0, it lies anywhere.
 	Window  time.Duration
 	Packets uint64
-	// Tolerance is by how much a copy may lie beyond Window.
+	// Landmark cuts time, or the input, into windows of that length. A copy lies in the same
+	// window as its original. Windows of time are those of a calendar.Calendar in Zone; nil is
+	// UTC. Undecidable packets do not count in windows of packets.
+	Landmark bool
+	Zone     *time.Location
+	// Tolerance is by how much a copy may lie beyond Window. Landmark windows have none.
 	Tolerance time.Duration
 	Across    bool               // copies come from another capture point
 	Within    traits.PointFields // copies have these in common

@@ -94,6 +94,10 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 		switch {
 		case in[i].content != in[k].content, cfg.Across && in[i].point == in[k].point, cfg.Within != 0 && in[i].point != in[k].point:
 			return false
+		case cfg.Landmark && cfg.Packets > 0:
+			return i/int(cfg.Packets) == k/int(cfg.Packets)
+		case cfg.Landmark: // they begin at Monday 1970-01-05, a multiple of each length here
+			return in[i].time/int64(cfg.Window) == in[k].time/int64(cfg.Window)
 		case cfg.Packets > 0:
 			return uint64(max(i, k)-min(i, k)) <= cfg.Packets
 		}
@@ -128,6 +132,9 @@ var configs = []Config{
 	{Window: 12, Within: traits.PointInterface},
 	{Window: 6, Refresh: true},
 	{Packets: 3, Refresh: true},
+	{Window: 12, Landmark: true},
+	{Window: 10, Landmark: true, Across: true},
+	{Packets: 5, Landmark: true},
 }
 
 // TestModel compares the losses with a plain model: packets in and out of time order, kept and

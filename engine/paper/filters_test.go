@@ -42,6 +42,8 @@ func kinds() map[string]kind {
 		"A2":             {3000, func() (Filter, error) { return NewA2(3001, 3, 200) }},
 		"b_DBF":          {3000, of(NewBDBF, BDBFConfig{3001, 3, 2, 500})},
 		"LRU":            {3000, func() (Filter, error) { return NewLRU(3019, 20) }},
+		"Clock":          {3000, func() (Filter, error) { return NewClock(3019, 20) }},
+		"FPbuffering":    {3000, func() (Filter, error) { return NewFPBuffering(3019, 20, 0.1, 5) }},
 		"sliced":         {20_015, of(NewHorizontal, sliced)},
 		"diced":          {20_000, func() (Filter, error) { return NewHVDiced(sliced, 5) }},
 	}
@@ -159,6 +161,8 @@ func TestConstructorErrors(t *testing.T) {
 	requireBounds(t, substrings, numbers{A: 8, B: 4}, bounds{"A": {4, 128}, "B": {1, 8}})
 	lru := func(c numbers) (*LRU, error) { return NewLRU(c.A, c.B) }
 	requireBounds(t, lru, numbers{A: 1000, B: 64}, bounds{"A": {64, maxBits}, "B": {1, 128}})
+	clock := func(c numbers) (*Clock, error) { return NewClock(c.A, c.B) }
+	requireBounds(t, clock, numbers{A: 1000, B: 64}, bounds{"A": {64, maxBits}, "B": {1, 128}})
 	a2 := func(c numbers) (*A2, error) { return NewA2(c.A, c.B, c.C) }
 	requireBounds(t, a2, numbers{100, 3, 7}, bounds{"A": {2, maxBits}, "B": hashes, "C": window})
 	semiSort := func(c numbers) (*SemiSort, error) { return NewSemiSort(c.A, c.B) }
@@ -169,6 +173,8 @@ func TestConstructorErrors(t *testing.T) {
 		"substrings' memory":    failure(NewSubstrings(128, 32)),
 		"substring of 128 bits": failure(NewSubstrings(128, 128)),
 		"RSBF threshold":        failure(NewRSBF(BiasedConfig{Bits: 100, K: 2}, 1)),
+		"FPbuffering of 1":      failure(NewFPBuffering(128, 64, 1, 0)),
+		"FPbuffering in 1 bit":  failure(NewFPBuffering(1, 64, 0.1, 0)),
 		"QHT unknown option":    failure(NewQHT(QHTConfig{Bits: 100, CellBits: 4, Cells: 3, Empty: 3})),
 		"SQF wide cells":        failure(NewSQF(SQFConfig{Bits: 100, Cells: 1, Remainder: 16, Fingerprint: 15})),
 		"A2 target 0":           failure(NewA2ForRate(100, 0)),

@@ -183,6 +183,56 @@ func TestLRUModel(t *testing.T) {
 	}
 }
 
+// TestClockModel compares with a queue: elements that were used go to its end when a new one
+// needs a place.
+func TestClockModel(t *testing.T) {
+	type entry struct {
+		digest digest.Digest
+		used   bool
+	}
+	for _, capacity := range []int{1, 2, 7, 50} {
+		c, queue := must[*Clock](t)(NewClock(capacity*64, 64)), []entry(nil) // from the hand on
+		compare(t, fmt.Sprint(capacity), c, uniform(5000, 80, 5), func(d digest.Digest) bool {
+			if at := slices.IndexFunc(queue, func(e entry) bool { return e.digest == d }); at >= 0 {
+				queue[at].used = true
+				return true
+			}
+			for len(queue) == capacity {
+				if queue[0].used {
+					queue = append(queue[1:], entry{queue[0].digest, false})
+				} else {
+					queue = queue[1:]
+				}
+			}
+			queue = append(queue, entry{d, true})
+			return false
+		})
+		if len(c.index) > capacity {
+			t.Errorf("capacity %d: %d indexed", capacity, len(c.index))
+		}
+	}
+}
+
+// TestFPBufferingModel compares with a buffer and the same random numbers.
+func TestFPBufferingModel(t *testing.T) {
+	const q = 0.3
+	f := must[*FPBuffering](t)(NewFPBuffering(30*64, 64, q, 8))
+	buffer, random, reported := must[*LRU](t)(NewLRU(30*64, 64)), newRandom(8), 0
+	compare(t, "FPbuffering", f, uniform(5000, 80, 5), func(d digest.Digest) bool {
+		if buffer.TestAndSet(d) {
+			return true
+		}
+		isReported := random.Float64() < q
+		if isReported {
+			reported++
+		}
+		return isReported
+	})
+	if reported < 500 {
+		t.Errorf("only %d of what the buffer does not hold", reported)
+	}
+}
+
 // TestQHTModel compares all variants with a map from rows to fingerprints that uses the
 // same random numbers: unordered, in the order in which they came, or sorted.
 func TestQHTModel(t *testing.T) {

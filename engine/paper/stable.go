@@ -4,7 +4,6 @@ package paper
 
 import (
 	"cmp"
-	"container/list"
 	"math/rand/v2"
 	"slices"
 
@@ -132,53 +131,3 @@ func (s *Stable) Zeros() float64 { return 1 - s.Load() }
 
 // Load returns the share of cells that are not zero. It reads the whole array.
 func (s *Stable) Load() float64 { return s.share(1) }
-
-// LRU is the buffering method of DR06, sections 2.2 and 5.2 ("Buffering Implementation"):
-// a buffer of elements, in which a new element replaces the least recently used. It has
-// no false positives.
-//
-// Interpretation: "used" means that the element arrived, found or not. The filter
-// compares the whole digest, but accounts for memory as the paper does: the element's own
-// bits (64 for its web pages, 32 for its synthetic data), without the hash table and the
-// list.
-type LRU struct {
-	elementBits int
-	capacity    int
-	index       map[digest.Digest]*list.Element
-	recent      *list.List // the digests, the most recently used first
-}
-
-var _ Filter = (*LRU)(nil)
-
-// NewLRU returns an empty buffer of bits/elementBits elements, at least one. elementBits
-// is from 1 to 128, bits at most 2^38; errors wrap [ErrParameter].
-func NewLRU(bits, elementBits int) (*LRU, error) {
-	if err := cmp.Or(
-		requireRange("element bits", elementBits, 1, 128),
-		requireRange("bits", bits, elementBits, maxBits),
-	); err != nil {
-		return nil, err
-	}
-	return &LRU{
-		elementBits: elementBits,
-		capacity:    bits / elementBits,
-		index:       make(map[digest.Digest]*list.Element),
-		recent:      list.New(),
-	}, nil
-}
-
-// TestAndSet implements [Filter].
-func (l *LRU) TestAndSet(d digest.Digest) (seen bool) {
-	if element, seen := l.index[d]; seen {
-		l.recent.MoveToFront(element)
-		return true
-	}
-	if l.recent.Len() == l.capacity {
-		delete(l.index, l.recent.Remove(l.recent.Back()).(digest.Digest))
-	}
-	l.index[d] = l.recent.PushFront(d)
-	return false
-}
-
-// Bits implements [Filter].
-func (l *LRU) Bits() int { return l.capacity * l.elementBits }

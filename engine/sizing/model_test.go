@@ -102,6 +102,10 @@ func build(c *Candidate) (paper.Filter, error) {
 		return paper.NewQHT(table)
 	case "qhtd":
 		return paper.NewQHTD(table)
+	case "qqht":
+		return paper.NewQQHT(table)
+	case "qht-sorted":
+		return paper.NewSemiSortedQHT(table)
 	case "qqhtd-paper":
 		return paper.NewQQHTD(table)
 	case "sqf":
@@ -140,6 +144,9 @@ func TestReferences(t *testing.T) {
 			{"qht-paper", 1, 0.02, 0.03, false},
 			{"qht-paper", 4, 0.02, 0.08, false},
 			{"qhtd", 4, 0.02, 0.02, true},
+			{"qqht", 1, 0.02, 0.03, false},
+			{"qqht", 4, 0.02, 0.15, false},
+			{"qht-sorted", 4, 0.02, 0.08, false},
 			{"qqhtd-paper", 1, 0.02, 0.03, false},
 			{"qqhtd-paper", 4, 0.02, 0.05, false},
 			{"sqf", 0, 0.02, 0.05, false},

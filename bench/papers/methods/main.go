@@ -5,8 +5,8 @@
 // published filters, and the library's other filters. Parameters of one method can be
 // given. "flowdedup plan" shows what a command runs.
 //
-//	go run ./bench/papers/methods -kind jumping -elements 1e6 -fpr 1e-6
-//	go run ./bench/papers/methods -memory 1e6 -fpr 0.2 -method sbf-paper -k 5 -cell-bits 1
+//	go -C bench/papers run ./methods -kind jumping -elements 1e6 -fpr 1e-6
+//	go -C bench/papers run ./methods -memory 1e6 -fpr 0.2 -method sbf-paper -k 5 -cell-bits 1
 package main
 
 import (

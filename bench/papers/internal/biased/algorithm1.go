@@ -97,3 +97,35 @@ func algorithm1(o result.Options, t *result.Table) {
 		t.Rows = append(t.Rows, row)
 	}
 }
+
+// phases has the rates of each phase of RSBF, by both readings.
+func phases(o result.Options, t *result.Table) {
+	const threshold = 0.03
+	s := newSize(695, 15, o.Size(scaledBy, 1))
+	t.Say(s.elements, s.scale, 100*threshold)
+	t.Rows = nil
+	for _, megabytes := range []int{4, 1} {
+		c := paper.BiasedConfig{Bits: int(int64(megabytes) * megabyte / int64(s.scale)), K: 2, Seed: 1}
+		first := c.Bits / c.K // elements of phase 1: the bits of an array
+		third := int(float64(first) / threshold)
+		printed, reading, source := newPrintedRSBF(c, threshold), result.Must(paper.NewRSBF(c, threshold)), s.source(1)
+		for i, elements := range []int{first, third - first, s.elements - third} {
+			scores := source.Scores(elements, printed, reading)
+			t.Rows = append(t.Rows, result.MeasuredRow(fmt.Sprintf("%d MB, phase %d", megabytes, i+1), "%", 100*float64(elements)/float64(s.elements),
+				100*scores[0].FPR(), 100*scores[1].FPR(), 100*scores[0].FNR(), 100*scores[1].FNR(), 100*printed.load(), 100*reading.Load()))
+		}
+	}
+}
+
+// load returns the share of set bits.
+func (f *printedRSBF) load() float64 {
+	set := 0
+	for _, a := range f.arrays {
+		for _, bit := range a {
+			if bit {
+				set++
+			}
+		}
+	}
+	return float64(set) / float64(f.Bits())
+}

@@ -26,7 +26,7 @@ var text string
 // Experiment returns Tables 1 to 9, Figures 2 to 11, the recurrences of sections 3 to 5
 // and the choice of k.
 func Experiment() result.Experiment {
-	makers := map[string]result.Maker{"recurrence": recurrence, "parameters": parameters, "algorithm1": algorithm1}
+	makers := map[string]result.Maker{"recurrence": recurrence, "parameters": parameters, "algorithm1": algorithm1, "phases": phases}
 	for _, t := range tables {
 		makers[t.name] = func(o result.Options, out *result.Table) { t.make(o, out, o.Size(scaledBy, 1), o.Size(scaledSeeds, 1)) }
 	}

@@ -12,6 +12,7 @@ package rivals
 import (
 	"math"
 	"math/bits"
+	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
@@ -115,13 +116,27 @@ type rowShape struct {
 // The principle is flowdedup's, in shapes that window.Timed and window.Coarse do not have.
 // Stamps of a few bits would count ticks modulo their range, and rows be swept before an
 // expired cell looks young. Whole ticks give the same answers.
+//
+// Other rules of replacement make quotient hash tables of a sliding window (Géraud,
+// Lombard-Platet, Naccache, 2019, leave windows to future work): see [rule].
 type timedRows struct {
 	rowShape
-	rows  int // at least 1
-	held  []timedCell
-	tick  int64 // length
-	ticks int64 // of the window
+	rule   rule
+	random *rand.Rand // of randomCell
+	rows   int        // at least 1
+	held   []timedCell
+	tick   int64 // length
+	ticks  int64 // of the window
 }
+
+// rule says what happens to a row without the element. Expired cells are taken first.
+type rule uint8
+
+const (
+	leastRecent rule = iota // the element that was not seen for longest leaves
+	randomCell              // as in a QHT, a random one leaves
+	oldestCell              // as in a QQHTD, copies come in too, and the oldest cell leaves
+)
 
 // timedCell is an element that was seen.
 type timedCell struct {
@@ -132,7 +147,10 @@ type timedCell struct {
 // newTimedRows returns empty rows. A window of at least 1 has ticks at most.
 func newTimedRows(s rowShape, rows, ticks int, window int64) *timedRows {
 	tick := (window-1)/int64(ticks) + 1
-	return &timedRows{s, rows, make([]timedCell, rows*s.cells), tick, (window-1)/tick + 1}
+	return &timedRows{
+		rowShape: s, random: rand.New(rand.NewPCG(1, 5)), rows: rows, held: make([]timedCell, rows*s.cells),
+		tick: tick, ticks: (window-1)/tick + 1,
+	}
 }
 
 // TestAndSet implements windowed, in time proportional to a row's cells.
@@ -143,16 +161,21 @@ func (t *timedRows) TestAndSet(d digest.Digest, now int64) (seen bool) {
 	oldest := 0
 	for i, c := range row {
 		if c.fingerprint == value && c.last >= tick {
-			row[i].last = tick + t.ticks
-			return true
+			if seen = true; t.rule != oldestCell {
+				row[i].last = tick + t.ticks
+				return true
+			}
 		}
 		// Any expired cell is as good as the first.
 		if max(c.last, tick-1) < max(row[oldest].last, tick-1) {
 			oldest = i
 		}
 	}
+	if t.rule == randomCell && row[oldest].last >= tick {
+		oldest = t.random.IntN(len(row))
+	}
 	row[oldest] = timedCell{value, tick + t.ticks}
-	return false
+	return seen
 }
 
 // Bits returns the memory that rows are accounted for.

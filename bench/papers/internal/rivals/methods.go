@@ -59,6 +59,20 @@ func stamped(cells, width, stampBits, rowBits int) method {
 	}
 }
 
+// windowedQuotient makes a method of quotient hash tables with time stamps: QHT or QQHTD in a
+// sliding window.
+func windowedQuotient(name string, r rule, cells, width, stampBits int) method {
+	m := stamped(cells, width, stampBits, lineBits)
+	build := m.build
+	m.name = fmt.Sprintf("%s %dx(%d+%d) with times", name, cells, width, stampBits)
+	m.build = func(bits int, t *trace) windowed {
+		rows := build(bits, t).(*timedRows)
+		rows.rule = r
+		return rows
+	}
+	return m
+}
+
 // engineStreams are the engine's methods, next to the reference with the same parameters
 // where there is one.
 func engineStreams() []method {

@@ -129,6 +129,53 @@ func TestTimedRowsRates(t *testing.T) {
 	plausible(t, "FPR", freshSeen, fresh, wantSeen, .05)
 }
 
+// TestWindowedQuotient compares each rule with lists of the elements of a row, while no
+// fingerprint is that of another element.
+func TestWindowedQuotient(t *testing.T) {
+	const cells, window = 4, 40
+	for _, r := range []rule{leastRecent, randomCell, oldestCell} {
+		f := newTimedRows(rowShape{cells, 60, lineBits}, 1, window, window)
+		f.rule = r
+		type entry struct {
+			id   uint64
+			time int64
+		}
+		var row []entry // of what may be found, the first to leave first
+		random := rand.New(rand.NewPCG(3, 3))
+		found := 0
+		for now := range int64(20_000) {
+			id := random.Uint64N(9)
+			now *= 1 + int64(r)
+			row = slices.DeleteFunc(row, func(e entry) bool { return e.time+window < now })
+			at := slices.IndexFunc(row, func(e entry) bool { return e.id == id })
+			if f.TestAndSet(stream.Digest(id), now) != (at >= 0) {
+				t.Fatalf("rule %d, time %d: element %d is at %d of %v", r, now, id, at, row)
+			}
+			switch {
+			case at >= 0 && r != oldestCell:
+				row = slices.Delete(row, at, at+1)
+			case len(row) < cells:
+			case r == randomCell:
+				row = slices.DeleteFunc(row, func(e entry) bool { // the one that the filter has chosen
+					return !slices.ContainsFunc(f.held, func(c timedCell) bool { return c.fingerprint == fingerprintOf(stream.Digest(e.id), 60) })
+				})
+				if len(row) != cells-1 {
+					t.Fatalf("time %d: %d are left of %d", now, len(row), cells)
+				}
+			default:
+				row = row[1:]
+			}
+			if at >= 0 {
+				found++
+			}
+			row = append(row, entry{id, now})
+		}
+		if found < 5000 {
+			t.Errorf("rule %d: only %d copies", r, found)
+		}
+	}
+}
+
 // plausible requires events out of trials to be within six standard deviations of a
 // binomial variable (chance below 2e-9 for independent trials), plus a relative slack for
 // effects that the formula neglects or trials share.

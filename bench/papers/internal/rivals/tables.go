@@ -86,6 +86,10 @@ func slidingMethods() []method {
 		stamped(16, 24, 8, lineBits),
 		stamped(8, 48, 16, lineBits),
 		stable(3, 4, 72),
+		windowedQuotient("QHT", randomCell, 32, 12, 4),
+		windowedQuotient("QQHTD", oldestCell, 32, 12, 4),
+		windowedQuotient("QHT", randomCell, 16, 24, 8),
+		windowedQuotient("QQHTD", oldestCell, 16, 24, 8),
 	}, quotientRows()...)
 	engines := engineWindows(true, func(elements int64) window.Window { return window.Window{Packets: elements} })
 	return slices.Concat(rivals, engineLRU("32x16"), engines)

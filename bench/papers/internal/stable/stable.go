@@ -33,6 +33,7 @@ func Experiment() result.Experiment {
 	return result.New("p0", text, map[string]result.Maker{
 		"table2": table2, "figure1": figure1, "figure2": figure2, "figure3": figure3, "figure4": figure4,
 		"parameters": parameters, "max": bestMax, "frequency": frequency, "cells": apart, "time": time, "bound": bound,
+		"observation1": observation1, "buffers": buffers, "speed": speed,
 	})
 }
 

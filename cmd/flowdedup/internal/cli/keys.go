@@ -10,10 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // KeyFlags define which distinct keys are counted, and in which windows.
@@ -96,6 +99,14 @@ func parseKeys(s string) ([]keys.Kind, error) {
 // ZoneFlag returns the flag --tz, the time zone of what.
 func ZoneFlag(to **time.Location, group help.Group, what string) Flag {
 	return Flag{Name: "tz", Group: group, To: NewParsed(to, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of " + what + ": Europe/Berlin"}
+}
+
+// CheckZone rejects --tz where there is no landmark window, of which it is the time zone.
+func CheckZone(flags *pflag.FlagSet, w window.Window) error {
+	if flags.Changed("tz") && !w.Landmark {
+		return Usagef("--tz is the time zone of landmark windows: it needs --window landmark:1d or the like")
+	}
+	return nil
 }
 
 func parseZone(s string) (*time.Location, error) {

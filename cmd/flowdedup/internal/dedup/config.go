@@ -44,6 +44,7 @@ type Config struct {
 	Zone     *time.Location // of a landmark window; nil is UTC
 	Memory   int            // bytes; 0 chooses by window, size of the inputs and traffic
 	FPR      float64        // 0 is the method's own choice
+	Verify   int            // bytes of the table that verifies copies; 0 for none
 	Timeline bool           // count packets and copies over time
 	Pass     bool           // keep all packets, and compare none
 	Refresh  bool
@@ -94,10 +95,19 @@ func (c *Config) digester() digest.MessageDigester {
 	return digest.NewAES(c.Secret.AESKey(secret.Packets))
 }
 
+// filter makes the filter, with the table that verifies its copies.
 func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	if err := c.checkMemory(); err != nil {
 		return nil, err
 	}
+	f, err := c.unverifiedFilter(inputBytes)
+	if err != nil || c.Verify == 0 {
+		return f, err
+	}
+	return packetFilter(stream.NewVerified(f, c.Verify))
+}
+
+func (c *Config) unverifiedFilter(inputBytes int64) (engine.PacketFilter, error) {
 	span := c.span()
 	if c.Method == "exact" {
 		return window.NewExact(window.ExactConfig{Window: span, Refresh: c.Refresh, Across: c.Across})
@@ -178,12 +188,12 @@ func (c *Config) cells() string {
 // checkMemory returns an error that wraps engine.ErrMemory if the machine has less free
 // memory than the user asked for. Taking it would swap, or get this process killed.
 func (c *Config) checkMemory() error {
-	if c.Memory == 0 {
+	if c.Memory+c.Verify == 0 {
 		return nil
 	}
-	if left, known := layout.MemoryAvailable(); known && int64(c.Memory) > left {
+	if left, known := layout.MemoryAvailable(); known && int64(c.Memory)+int64(c.Verify) > left {
 		return fmt.Errorf("%w: a filter of %s does not fit into the %s that are available", engine.ErrMemory,
-			show.Bytes(c.Memory), show.Bytes(left))
+			show.Bytes(c.Memory+c.Verify), show.Bytes(left))
 	}
 	return nil
 }

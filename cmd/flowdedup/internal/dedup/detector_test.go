@@ -66,9 +66,9 @@ func TestSavedStays(t *testing.T) {
 }
 
 // TestSavedMethods resumes filters of methods for experiments, and of coarse rows, which
-// --fpr chooses.
+// --fpr chooses, with every second one's copies verified.
 func TestSavedMethods(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		method, window string
 		params         method.Params
 		fpr            float64
@@ -82,7 +82,7 @@ func TestSavedMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := &Config{Digest: "aes", Method: c.method, Params: c.params, Window: window, Memory: 1 << 16, FPR: c.fpr}
+		cfg := &Config{Digest: "aes", Method: c.method, Params: c.params, Window: window, Memory: 1 << 16, FPR: c.fpr, Verify: i % 2 << 16}
 		b := routed(t)
 		find := func(d *dedup.Detector) Summary {
 			d.Copies(b)

@@ -173,8 +173,8 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("tz") && !f.Window.Landmark {
-		return cli.Usagef("--tz is the time zone of landmark windows: it needs --window landmark:1d or the like")
+	if err := cli.CheckZone(cmd.Flags(), f.Window); err != nil {
+		return err
 	}
 	if err := f.ProfileFlags.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err

@@ -18,6 +18,7 @@ type CompareFlags struct {
 	cli.CopyFlags
 	digest string
 	params method.Params
+	verify int
 }
 
 // UsualMethods are the methods for traffic.
@@ -34,6 +35,7 @@ func (f *CompareFlags) Flags() []cli.Flag {
 	return append(f.CopyFlags.Flags(),
 		cli.Flag{Name: "digest", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.digest, "aes", "name", cli.OneOf("aes", "highway")), Words: []string{"aes", "highway"}, Help: "keyed digest of identities: aes, highway"},
 		cli.Flag{Name: "param", Group: cli.GroupAdvanced, To: cli.NewList(&f.params, "", "names", method.ParseParams), Help: "parameters of --method, as plan prints them: K=3,P=10,Max=3"},
+		cli.Flag{Name: "verify-copies", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.verify, "", "size", cli.ParseMemory), Words: []string{"1MiB", "64MiB"}, Not: []string{"method=exact: it compares whole digests itself"}, Help: "remove only copies of the latest packets, which a table knows: 64MiB"},
 	)
 }
 
@@ -92,6 +94,6 @@ func (f *CompareFlags) Config(cmd *cobra.Command, c *cli.Common) Config {
 	return Config{
 		Identity: f.IdentityConfig(),
 		Digest:   f.digest, Secret: c.Secret, Method: c.Method, Params: f.params, Window: f.Window, Memory: c.Memory,
-		FPR: fpr, Refresh: f.Refresh, Across: f.Across, Workers: c.Workers,
+		FPR: fpr, Verify: f.verify, Refresh: f.Refresh, Across: f.Across, Workers: c.Workers,
 	}
 }

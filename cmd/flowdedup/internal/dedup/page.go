@@ -146,6 +146,9 @@ func filterSection(s *Summary) page.Section {
 			{"forgotten too early", show.Count(s.EvictedLive), forgotten(s)},
 		},
 	}
+	if s.Unverified != nil {
+		t.Rows = append(t.Rows, []string{"not verified", show.Count(*s.Unverified), "taken for duplicates by the filter, unknown to the table, and kept"})
+	}
 	return page.Section{Heading: "How far to trust it", Table: &t}
 }
 

@@ -32,7 +32,9 @@ type SavedStats struct {
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points []traits.CapturePoint
 	// Position is dedup.Detector.Position.
-	Position      uint64 `json:",omitempty"`
+	Position uint64 `json:",omitempty"`
+	// Unverified is dedup.Stats.Unverified.
+	Unverified    uint64 `json:",omitempty"`
 	Conversations traits.SplitCounts
 }
 
@@ -57,14 +59,14 @@ func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
 	stats := d.Stats()
 	return SavedStats{
 		Counts: stats.Counts, Unopened: stats.Unopened.List(), ByProtocol: stats.CopiesByProtocol[:],
-		Points: d.Points().List(), Position: d.Position(), Conversations: stats.Conversations,
+		Points: d.Points().List(), Position: d.Position(), Unverified: stats.Unverified, Conversations: stats.Conversations,
 	}, f.Snapshot(w, cfg.Secret, cfg.label())
 }
 
 // Resume continues where Save left off. It reads exactly what Save wrote. Errors come from r
 // and the engine.
 func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error) {
-	filter, err := cfg.restore(r)
+	filter, err := cfg.restore(r, saved)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +87,20 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error
 	return d, nil
 }
 
-// restore reads the filter that cfg asks for.
-func (c *Config) restore(r io.Reader) (engine.PacketFilter, error) {
+// restore reads the filter that cfg asks for, with the table that verifies its copies.
+func (c *Config) restore(r io.Reader, saved *SavedStats) (engine.PacketFilter, error) {
 	if err := c.checkMemory(); err != nil {
 		return nil, err
 	}
 	restore := snapshot.RestoreConfig{Secret: c.Secret, Label: c.label(), Memory: math.MaxInt}
+	f, err := c.restoreUnverified(r, restore)
+	if err != nil || c.Verify == 0 {
+		return f, err
+	}
+	return packetFilter(stream.RestoreVerified(f, saved.Unverified, r, restore))
+}
+
+func (c *Config) restoreUnverified(r io.Reader, restore snapshot.RestoreConfig) (engine.PacketFilter, error) {
 	switch {
 	case c.cells() == method.Coarse:
 		return packetFilter(window.RestoreCoarse(r, restore))

@@ -53,6 +53,9 @@ type Summary struct {
 	// EdgeError bounds by which share of it the window may be too long.
 	EdgeError   float64 `json:"edge_error,omitempty"`
 	EvictedLive uint64  `json:"evicted_live"`
+	// Unverified counts packets that the filter took for duplicates, and the table of
+	// --verify-copies did not have: they were kept. Nil without the flag.
+	Unverified *uint64 `json:"unverified,omitempty"`
 	// LateForgotten counts kept packets whose time is older than the filter remembers.
 	LateForgotten    uint64        `json:"late_forgotten"`
 	Took             time.Duration `json:"elapsed_ns"`
@@ -156,6 +159,9 @@ func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
 	s.InTunnels, s.Tunnels = stats.InTunnels, stats.Tunnels
 	s.Method, s.MemoryBytes = stats.Method, stats.MemoryBytes
 	s.PredictedFPR, s.EdgeError, s.Fill = stats.PredictedFPR, stats.EdgeError, stats.Fill
+	if cfg.Verify > 0 {
+		s.Unverified = &stats.Unverified
+	}
 	s.EvictedLive, s.SuggestedMemory = stats.EvictedLive, stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
 	s.SharedPoints = stats.SharedPoints

@@ -182,6 +182,14 @@ func protocols(m map[string]uint64) string {
 	return strings.Join(names, ", ")
 }
 
+// unverified returns how many packets were kept as --verify-copies did not know them.
+func unverified(s *Summary) uint64 {
+	if s.Unverified == nil {
+		return 0
+	}
+	return *s.Unverified
+}
+
 // anomalies describes the anomalies of the input.
 func anomalies(s *Summary) string {
 	notes := show.Notes(
@@ -190,6 +198,7 @@ func anomalies(s *Summary) string {
 		show.Note{Count: s.OutOfOrder, What: "out of time order"},
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
+		show.Note{Count: unverified(s), What: "taken for duplicates and not verified"},
 		show.Note{Count: s.LateForgotten, What: "older than the filter remembers"},
 		show.Note{Count: heldEarly(s), What: "kept before a better copy could come"},
 	)

@@ -74,6 +74,10 @@ func (c *config) settings() []setting {
 		{"--fpr", strconv.FormatFloat(d.FPR, 'g', -1, 64)}, {"--refresh", strconv.FormatBool(d.Refresh)},
 		{"--across", strconv.FormatBool(d.Across)},
 	}
+	verify := "" // as in states of runs without
+	if d.Verify > 0 {
+		verify = strconv.Itoa(d.Verify)
+	}
 	of, mask4, mask6, vlan, zone := []string(nil), "", "", "", ""
 	for _, k := range c.Distinct.Keys { // they differ only in Of
 		of = append(of, k.Kind.String())
@@ -86,7 +90,8 @@ func (c *config) settings() []setting {
 		setting{"--mask4", mask4}, setting{"--mask6", mask6}, setting{"--vlan", vlan},
 		setting{"--every", c.Distinct.Calendar.Every.String()},
 		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone},
-		setting{"--within", strings.Join(d.Within, ",")}, setting{"--only", textOf(d.Only)})
+		setting{"--within", strings.Join(d.Within, ",")}, setting{"--only", textOf(d.Only)},
+		setting{"--verify-copies", verify})
 }
 
 // textOf identifies conditions by their texts.

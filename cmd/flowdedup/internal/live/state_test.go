@@ -231,6 +231,7 @@ func TestSettings(t *testing.T) {
 			c.Dedup.Window, _ = window.Parse("landmark:1h")
 			c.Distinct.Calendar.Location = time.UTC
 		}, "this run has landmark:1h"},
+		{func(c *config) { c.Dedup.Verify = 4096 }, "it was saved with --verify-copies none, and this run has 4096"},
 		{func(c *config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
 		{func(c *config) { c.Inputs = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},
 	} {

@@ -22,6 +22,7 @@ type flags struct {
 	cli.Common
 	cli.InputFlags
 	copies    cli.CopyFlags
+	zone      *time.Location
 	within    cli.WithinFlag
 	tolerance time.Duration
 	sort      cli.SortFlags
@@ -86,6 +87,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.sort.Flags(),
 		f.copies.Flags(),
 		[]cli.Flag{
+			cli.ZoneFlag(&f.zone, cli.GroupCompare, "landmark windows"),
 			f.within.Flag(),
 			{Name: "tolerance", Group: cli.GroupCompare, To: cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), Words: []string{"0", "256ns"}, Help: "by how much copies may lie outside of the window"},
 			{Name: "slice", Group: cli.GroupCompare, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
@@ -141,8 +143,8 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	if err := cli.CheckFlags(cmd.Flags()); err != nil {
 		return nil, err
 	}
-	if f.copies.Window.Landmark {
-		return nil, cli.Usagef("--window %s: verify knows no landmark windows", f.copies.Window)
+	if err := f.checkLandmark(cmd); err != nil {
+		return nil, err
 	}
 	if err := f.within.Check(&f.copies); err != nil {
 		return nil, err
@@ -156,7 +158,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	c, w := &f.copies, f.copies.Window
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh,
+		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh,
 		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
@@ -169,10 +171,21 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 		}
 		cfg.Within |= field
 	}
-	if !cmd.Flags().Changed("tolerance") && w.Duration > window.Default {
+	if !cmd.Flags().Changed("tolerance") && w.Duration > window.Default && !w.Landmark {
 		cfg.Tolerance = usualTolerance
 	}
 	return cfg, nil
+}
+
+// checkLandmark rejects flags that have no meaning for this kind of window.
+func (f *flags) checkLandmark(cmd *cobra.Command) error {
+	if err := cli.CheckZone(cmd.Flags(), f.copies.Window); err != nil {
+		return err
+	}
+	if f.copies.Window.Landmark && (f.copies.Refresh || cmd.Flags().Changed("tolerance")) {
+		return cli.Usagef("a landmark window ends at its boundary: it takes no --refresh and no --tolerance")
+	}
+	return nil
 }
 
 // checkPage refuses a page that would stand between other output, or replace a capture.

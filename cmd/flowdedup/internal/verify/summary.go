@@ -15,7 +15,7 @@ import (
 func newSummary(cfg *config, r *verify.Report) summary {
 	s := summary{
 		Same: r.Differences() == 0 && r.Unknown == 0, Report: *r, Identity: cfg.Identity.Kind.String(),
-		Window: window.Window{Duration: cfg.Window, Packets: int64(cfg.Packets), None: cfg.Window == 0 && cfg.Packets == 0}.String(),
+		Window: window.Window{Duration: cfg.Window, Packets: int64(cfg.Packets), None: cfg.Window == 0 && cfg.Packets == 0, Landmark: cfg.Landmark}.String(),
 	}
 	if d := r.First; d != nil {
 		s.First = &first{Kind: d.Kind, File: fileOf(cfg, d.Kind), Packet: d.Packet}

@@ -28,6 +28,9 @@ func TestVerify(t *testing.T) {
 		{"--window none --method exact --ignore ip-id", ""},
 		{"--window 10ms --refresh --filter udp", ""},
 		{"--window 20ms --method coarse", "--tolerance 200us"},
+		{"--window landmark:100ms --method exact", ""},
+		{"--window landmark:n:64 --across", ""},
+		{"--window landmark:1d --tz Asia/Kathmandu --keep flow", ""},
 	} {
 		for _, in := range clitest.Sample(4, captures) {
 			dir := t.TempDir()
@@ -95,7 +98,12 @@ func TestVerifyFinds(t *testing.T) {
 		{"IN missing", cli.ExitFailed, ""},
 		{"-r IN -r IN OUT", cli.ExitUsage, ""},
 		{"--within vni IN OUT", cli.ExitUsage, ""},
-		{"--window landmark:1h IN OUT", cli.ExitUsage, ""},
+		{"--window landmark:1h IN OUT", cli.ExitDone, ""},
+		{"--window landmark:1us IN OUT", cli.ExitDifferent, "lost"},
+		{"--window landmark:n:2 IN OUT", cli.ExitDifferent, "lost"},
+		{"--window landmark:1h --refresh IN OUT", cli.ExitUsage, ""},
+		{"--window landmark:1h --tolerance 1us IN OUT", cli.ExitUsage, ""},
+		{"--window 1h --tz UTC IN OUT", cli.ExitUsage, ""},
 	} {
 		args := strings.Fields(strings.NewReplacer("IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng")).Replace(c.args))
 		text, errs, code := clitest.Run(append([]string{"verify", "--json"}, args...)...)

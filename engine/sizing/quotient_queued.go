@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sizing
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
+
+// semisorted is the quotient hash table with semi-sorted rows: a row is the number of its
+// multiset of cells, in fewer bits. So there are more rows, and the rates of a row are the same.
+func semisorted(r *request, memory int) (design, error) {
+	b := best{request: r}
+	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
+		if _, err := fingerprintRows(math.MaxInt, k, width); err != nil {
+			b.add(design{}, err)
+			return
+		}
+		rowBits := semisortedBits(k, width)
+		switch {
+		case rowBits > 64:
+			b.add(design{}, impossible("semi-sorted rows of %d cells of %d bits need %d bits, more than 64", k, width, rowBits))
+		case memory < rowBits:
+			b.add(design{}, tooSmall(memory, rowBits, "a semi-sorted row of %d cells of %d bits", k, width))
+		default:
+			d := randomRows(r, memory/rowBits, k, float64(int(1)<<width-1), rowBits)
+			d.parameters[len(d.parameters)-1].Value = width
+			b.add(d, nil)
+		}
+	})
+	return b.result()
+}
+
+// semisortedBits returns the bits of a number below C(2^width + k - 1, k), as many as there are
+// multisets of k cells.
+func semisortedBits(k, width int) int {
+	codes := new(big.Int).Binomial(int64(1)<<width+int64(k)-1, int64(k))
+	return codes.Sub(codes, big.NewInt(1)).BitLen()
+}
+
+// qqht is the queued table without duplicates: a row holds the k latest elements that it
+// reported distinct. Other elements are taken to come at a constant rate, with which rows of four
+// cells get up to a seventh more misses than were measured.
+func qqht(r *request, memory int) (design, error) {
+	b := best{request: r}
+	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
+		rows, err := fingerprintRows(memory, k, width)
+		if err != nil {
+			b.add(design{}, err)
+			return
+		}
+		fpr := quotientFPR(k, width)
+		b.add(r.finish(design{
+			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
+			bits:       rows * k * width,
+			fpr:        math.Min(1, fpr),
+			lines:      linesOfRow(k * width),
+		}, queuedMisses(r.load, float64(rows), k, fpr)), nil)
+	})
+	return b.result()
+}
+
+// queuedMisses follows an element through its sightings. place[j], for j below k, is the
+// probability that it has been pushed j places down its queue at a sighting with a next one, and
+// place[k] that it is not there. Between sightings a Poisson number of other elements is reported
+// distinct in its row, at a rate that depends on the misses themselves: fixed point.
+func queuedMisses(l *load, rows float64, k int, fpr float64) misses {
+	m, place := make(misses, len(l.between)), make([]float64, k+1)
+	full := l.fullRows(rows, k)
+	for range 60 {
+		rate := full * (l.fresh*(1-fpr) + (1-l.fresh)*l.fnr(m)) / rows
+		next := make([]float64, k+1)
+		arrive(next, l.fresh, fpr)
+		for _, w := range l.bins {
+			pushed := rate * l.between[w.at]
+			for j, p := range place {
+				p *= w.share * (1 - l.fresh)
+				arrive(next, p*leaves(pushed, k-j), fpr)
+				for n := 0; j+n < k; n++ {
+					next[j+n] += p * poisson(pushed, n)
+				}
+			}
+		}
+		place = next
+		for i, t := range l.between {
+			m[i] = 0
+			for j, p := range place {
+				m[i] += p * leaves(rate*t, k-j) * (1 - fpr)
+			}
+		}
+	}
+	return m
+}
+
+// arrive adds the probability of an element that is not in its row: it comes in, unless it is
+// reported by the fingerprint of another.
+func arrive(place []float64, p, fpr float64) {
+	place[0] += p * (1 - fpr)
+	place[len(place)-1] += p * fpr
+}
+
+// leaves returns the probability that an element with the given number of places behind it is
+// pushed out, or is not there for 0.
+func leaves(pushed float64, places int) float64 {
+	if places == 0 {
+		return 1
+	}
+	return theory.PoissonTail(places, pushed)
+}
+
+// poisson returns the probability of n events.
+func poisson(mean float64, n int) float64 {
+	if mean == 0 {
+		if n == 0 {
+			return 1
+		}
+		return 0
+	}
+	factorial, _ := math.Lgamma(float64(n) + 1)
+	return math.Exp(float64(n)*math.Log(mean) - mean - factorial)
+}
