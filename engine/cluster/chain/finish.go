@@ -33,9 +33,10 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 			e, all, seen := from+i/l.places.k, pos[i:i+l.places.k], true
 			if judged {
 				d.values = d.values[:0]
-				before := l.older.hold(all, 0, l.store.size)
+				l.tickFor(r, e)
+				from := l.best(all)
 				for _, p := range all {
-					d.values = append(d.values, max(before, l.store.get(p)))
+					d.values = append(d.values, from.get(p))
 				}
 				var zeroAt uint64
 				if seen, zeroAt = l.judge(r, e); zeroAt > 0 && l.hold {
@@ -52,7 +53,7 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 			}
 		}
 	})
-	l.now = d.now
+	l.tick(d.now)
 	s.Replies.Keep(r, a.Copies)
 	return Result{Answer: a, Held: d.holds(held)}
 }
@@ -223,7 +224,7 @@ func (l *Link) set(now uint64, all []setting) {
 // advance sets the present unit. A link that was lost a window ago knows the whole window
 // again.
 func (l *Link) advance(now uint64) {
-	l.now = max(l.now, now)
+	l.tick(now)
 	switch {
 	case !l.lost || !l.store.timed:
 	case l.since == 0:

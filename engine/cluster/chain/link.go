@@ -26,7 +26,6 @@ type Link struct {
 	lo     uint64 // its first position in the chain
 	store  store  // the newest filter of the slice
 	older  older
-	placed uint64 // bits that elements have set in the newest, each time one does
 	full   uint64 // see Shape.capacity
 	lost   bool
 	since  uint64 // unit of the loss, 0 while unknown
@@ -43,7 +42,9 @@ type Link struct {
 
 	request hubclient.Request
 	pos     []uint64
+	values  []uint64
 	touched uint64 // keeps the compiler from removing the prefetching reads
+	closing error  // of filters that were discarded
 }
 
 // site is the state of a site.
@@ -95,12 +96,14 @@ func New(s Shape, number int) (*Link, error) {
 		l.full = s.capacity()
 	}
 	var err error
-	l.store, err = newStore(s.Size(), s.Filter != Bloom)
+	l.store, err = l.newStore()
 	return l, err
 }
 
 // Close gives the memory back.
-func (l *Link) Close() error { return errors.Join(l.store.arena.Close(), l.older.close()) }
+func (l *Link) Close() error {
+	return errors.Join(l.closing, l.store.arena.Close(), l.older.close())
+}
 
 // Lose declares the link's state lost.
 func (l *Link) Lose() {
@@ -237,10 +240,11 @@ func (l *Link) test(m *message, s *site, r *hubclient.Request) {
 		l.touched += l.store.touch(pos, l.lo)
 		for i := 0; i < len(pos); i += l.places.k {
 			here, mine := uint64(0), pos[i:i+l.places.k]
-			before := l.older.hold(mine, l.lo, l.store.size)
+			l.tickFor(r, from+i/l.places.k)
+			holder := l.best(mine)
 			for j, p := range mine {
 				if off := p - l.lo; off < l.store.size {
-					m.found(from*l.places.k+i+j, max(before, l.store.get(off)), l.store.timed)
+					m.found(from*l.places.k+i+j, holder.get(off), l.store.timed)
 					here = 1
 				}
 			}
@@ -265,6 +269,14 @@ func (l *Link) siteOf(name string) (*site, bool) {
 		l.sites[at].Replies.Askers.Lost = l.lost
 	}
 	return &l.sites[at], true
+}
+
+// tickFor makes the unit of an element the present of a slice of dynamic size, so that
+// filters that have run out say nothing about it.
+func (l *Link) tickFor(r *hubclient.Request, i int) {
+	if l.store.running != nil {
+		l.tick(l.unitOf(r, i))
+	}
 }
 
 // unitOf returns the unit of time of an element.

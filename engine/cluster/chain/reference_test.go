@@ -74,7 +74,12 @@ func (f *diced) seen(element, unit uint64) bool {
 func newReference(t testing.TB, s Shape) reference {
 	t.Helper()
 	size := s.Size() * s.Links()
-	if s.Grow != "" {
+	switch {
+	case s.Grow != "" && s.Filter == Timers && s.Links() > 1:
+		return newGrownTimers(t, s)
+	case s.Grow != "" && s.Filter == Timers:
+		return newDynamic(t, s)
+	case s.Grow != "":
 		return newGrown(t, s)
 	}
 	if s.Filter == Events {

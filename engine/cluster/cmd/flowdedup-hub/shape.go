@@ -49,7 +49,7 @@ func (f *shapeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.timers, "timers", "any", "timers of a copy: any, equal, or at least `K` of them equal")
 	flags.StringVar(&f.primitive, "primitive", "", "test-and-set (the `kind` for bloom) or first-test-then-set (for timers and events)")
 	flags.StringVar(&f.lost, "lost", "open", "when slices were lost, packets without all answers pass (open), are copies (closed), or are copies from `X` answers on")
-	flags.StringVar(&f.grow, "grow", never, "when a slice of bloom gets one more filter of its size: never, by density, or by cardinality (`kind`)")
+	flags.StringVar(&f.grow, "grow", never, "when a slice of bloom or timers gets one more filter of its size: never, by density, or by cardinality (`kind`)")
 	flags.Float64Var(&f.growAt, "grow-at", 0.01, "with --grow: a filter is full at this share of false copies (`rate`)")
 	flags.StringVar(&f.growLimit, "grow-limit", "1GiB", "with --grow: `bytes` of all filters at most, up to 64 times --size")
 	groupFilter.Add(flags, shapeNames...)
@@ -188,10 +188,10 @@ func (f *shapeFlags) growth(changed func(string) bool, shape *chain.Shape) error
 			return usageError{fmt.Errorf("--grow %s: want %s, %s", f.grow, never, strings.Join(chain.Growths, ", "))}
 		}
 	}
-	if shape.Filter != chain.Bloom || shape.Grow == "" {
+	if shape.Filter == chain.Events || shape.Grow == "" {
 		switch {
 		case shape.Grow != "" && changed("grow"):
-			return usageError{errors.New("--grow is for --filter bloom: timers and events give their room back by themselves")}
+			return usageError{errors.New("--grow is for --filter bloom and timers: events have a bounded number of packets")}
 		case changed("grow-at") || changed("grow-limit"):
 			return usageError{errors.New("--grow-at and --grow-limit are for --grow")}
 		}

@@ -36,6 +36,8 @@ func TestShapeFlags(t *testing.T) {
 		{nil, "vertical 8, bloom, 4 hash functions, test-and-set", 8, false},
 		{[]string{"--hashes", "6", "--slices", "5"}, "vertical 5, bloom, 6 hash functions, test-and-set", 5, true},
 		{[]string{"--filter", "timers", "--timers", "equal"}, "vertical 5, timers, 6 hash functions, first-test-then-set", 5, true},
+		{[]string{"--grow", "density"}, "vertical 5, timers, 6 hash functions, first-test-then-set, grows by density", 5, true},
+		{[]string{"--grow", "never"}, "vertical 5, timers, 6 hash functions, first-test-then-set", 5, true},
 		{[]string{"--lost", "2", "--layout", "hv", "--slices", "3,4"}, "hv 3,4, timers, 6 hash functions, first-test-then-set", 12, true},
 		{[]string{"--layout", "vh"}, "vh 4,4, timers, 6 hash functions, first-test-then-set", 16, true},
 		{[]string{"--layout", "vh"}, "vh 4,4, timers, 6 hash functions, first-test-then-set", 16, false},
@@ -76,7 +78,7 @@ func TestShapeFlags(t *testing.T) {
 // TestShapeUsage has flags that do not go together be refused.
 func TestShapeUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{"--filter", "timers", "--grow", "density"}, {"--filter", "bloom", "--grow", "slowly"}, {"--filter", "bloom", "--grow-at", "0.1"},
+		{"--filter", "events", "--grow", "density"}, {"--filter", "bloom", "--grow", "slowly"}, {"--filter", "bloom", "--grow-at", "0.1"},
 		{"--filter", "bloom", "--grow", "density", "--grow-at", "1"}, {"--filter", "bloom", "--grow", "density", "--grow-limit", "1KiB"},
 		{"--filter", "bloom", "--grow", "density", "--grow-limit", "much"}, {"--filter", "bloom", "--grow", "density", "--grow-limit", "5GiB"},
 		{"--grow", "density"}, {"--filter", "bloom", "--size", "much"}, {"--filter", "bloom", "--events", "5"},
