@@ -92,7 +92,13 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 	all := len(lost) > l.last
 	if !all && l.lost && slices.Contains(lost, 0) && s.Replies.Askers.Doubtful(asker, r.Seq) {
 		// Neither link that knows requests knows this one, and other links may: its elements would
-		// be copies of themselves. A refusal would make the site stop asking for a while.
+		// be copies of themselves. A refusal would make the site stop asking for a while. The site
+		// delivers them, so they are set, as test-and-set has done.
+		if m.kind == kindTest {
+			if all := l.deliverAll(m, r, lost); len(all) > 0 {
+				result.First = append(result.First, l.decide.send(all))
+			}
+		}
 		a.Copies, a.Unchecked, a.Request = make([]byte, (len(r.Digests)+7)/8), len(r.Digests), nil
 		return result
 	}
@@ -162,12 +168,7 @@ func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) 
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		for i := 0; i < len(pos); i += k {
 			e, mine := from+i/k, pos[i:i+k]
-			d.values = d.values[:0]
-			for j, p := range mine {
-				if len(lost) == 0 || !slices.Contains(lost, int(p/l.places.size)) {
-					d.values = append(d.values, d.at(p, m.value(e*k+j, l.store.timed)))
-				}
-			}
+			l.collect(m, e, mine, lost)
 			if all {
 				d.values = append(d.values, 0) // nothing is known of any element
 			}
@@ -183,6 +184,36 @@ func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) 
 		}
 	})
 	return copies, news, d.holds(held)
+}
+
+// collect gives the decider the values of an element that links have found.
+func (l *Link) collect(m *message, e int, pos []uint64, lost []int) {
+	d := l.decide
+	d.values = d.values[:0]
+	for j, p := range pos {
+		if len(lost) == 0 || !slices.Contains(lost, int(p/l.places.size)) {
+			d.values = append(d.values, d.at(p, m.value(e*l.places.k+j, l.store.timed)))
+		}
+	}
+}
+
+// deliverAll returns the settings of all elements of a request, which pass whatever is known of
+// them.
+func (l *Link) deliverAll(m *message, r *hubclient.Request, lost []int) (all []setting) {
+	d, k := l.decide, l.places.k
+	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
+		for i := 0; i < len(pos); i += k {
+			e, mine := from+i/k, pos[i:i+k]
+			l.collect(m, e, mine, lost)
+			unit := l.unitOf(r, e)
+			d.advance(d.values, unit)
+			if zeroAt := d.deliver(unit); zeroAt > 0 {
+				d.remember(mine, zeroAt)
+				all = append(all, setting{r.Digests[e], zeroAt})
+			}
+		}
+	})
+	return all
 }
 
 // ring takes a message that goes round the chain: elements to set, or a new beginning.
