@@ -114,16 +114,14 @@ func growing() (all []Shape) {
 // event, while slices move. With first-test-then-set over several slices, a filter may begin
 // while elements are under way. Then none may be missed, and few may be taken for others.
 func TestGrowth(t *testing.T) {
-	count := 200_000
-	if testing.Short() {
-		count = 20_000
-	}
+	count := eventsOr(t, 200_000, 20_000)
 	for _, s := range growing() {
 		t.Run(fmt.Sprintf("%v, equal %d", s, s.Equal), func(t *testing.T) {
 			w := newWires(t, s, rand.New(rand.NewPCG(1, 2)))
 			switch {
 			case s.Primitive == TestAndSet || s.Links() == 1:
-				w.moves = count / 50
+				w.moves = max(400, count/1000)
+				w.kills = w.moves
 				compare(t, w, count, nil)
 			case s.Filter == Timers:
 				compareOneByOne(t, w, count/4)
