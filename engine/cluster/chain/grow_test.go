@@ -116,6 +116,10 @@ func growing() (all []Shape) {
 func TestGrowth(t *testing.T) {
 	count := eventsOr(t, 200_000, 20_000)
 	for _, s := range growing() {
+		if s.Filter == Bloom {
+			s.Bytes = max(s.Bytes, count/50)
+			s.Limit = 40 * s.Bytes
+		}
 		t.Run(fmt.Sprintf("%v, equal %d", s, s.Equal), func(t *testing.T) {
 			w := newWires(t, s, rand.New(rand.NewPCG(1, 2)))
 			switch {

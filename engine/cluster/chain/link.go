@@ -76,6 +76,7 @@ type Result struct {
 	Next   []byte   // to the next link
 	First  [][]byte // to the first one
 	Held   []Held   // elements that wait for Settle
+	Probe  *Probe   // the answer to a probe, nil for none
 }
 
 // New makes an empty slice. Errors wrap ErrShape, or are of the system that has no memory.
@@ -165,6 +166,9 @@ func (l *Link) Pass(msg []byte) (Result, error) {
 	case kindSet, kindFresh:
 		result, err := l.ring(m)
 		return l.sent(result), err
+	case kindProbe:
+		result, err := l.probe(m)
+		return l.sent(result), err
 	case kindTAS, kindTest:
 		if (m.kind == kindTAS) != (l.shape.Primitive == TestAndSet) || l.link == 0 {
 			break
@@ -234,8 +238,16 @@ func (l *Link) testAndSet(m *message, s *site, r *hubclient.Request) {
 	}
 }
 
-// test stores the values of the positions that lie in this link.
+// test stores the values of the positions that lie in this link, and the arrival of the request.
 func (l *Link) test(m *message, s *site, r *hubclient.Request) {
+	l.find(m, r)
+	if l.link == 0 && !m.again {
+		s.Replies.Keep(r, make([]byte, (len(r.Digests)+7)/8)) // only the arrival counts
+	}
+}
+
+// find stores the values of the positions that lie in this link.
+func (l *Link) find(m *message, r *hubclient.Request) {
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, l.lo)
 		for i := 0; i < len(pos); i += l.places.k {
@@ -251,9 +263,6 @@ func (l *Link) test(m *message, s *site, r *hubclient.Request) {
 			l.tests += here
 		}
 	})
-	if l.link == 0 && !m.again {
-		s.Replies.Keep(r, make([]byte, (len(r.Digests)+7)/8)) // only the arrival counts
-	}
 }
 
 // siteOf returns a site, which is made if it is new. It reports false if there are too many.

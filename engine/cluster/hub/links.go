@@ -38,10 +38,11 @@ func (s *Settings) linkSubject(number int) string {
 	return fmt.Sprintf("fdlink.%s.%s.%d.s%03d", s.Namespace, s.Filter, s.Epoch, number)
 }
 
-// subscribeLink begins to take messages of other links, if there are any.
+// subscribeLink begins to take messages of other links, if there are any, and probes of a hub
+// above.
 func (o *owner) subscribeLink() error {
 	s := &o.hub.settings
-	if s.Shape.Rows() || s.Shape.Links() == 1 {
+	if s.Shape.Rows() || s.Shape.Links() == 1 && s.Parent == "" {
 		return nil
 	}
 	var err error
@@ -67,6 +68,9 @@ func (o *owner) pass(m *nats.Msg) {
 		return
 	}
 	o.send(&result)
+	if result.Probe != nil {
+		o.probed(result.Probe)
+	}
 	a := result.Answer
 	if a == nil || !hubclient.InInbox(a.Site, a.Reply) {
 		return

@@ -81,6 +81,10 @@ func (o *owner) subscribe() error {
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
 func (o *owner) answer(m *nats.Msg) {
+	if m.Reply == "" && isFound(m.Subject) {
+		o.hub.below.found(lastWord(m.Subject), m.Data)
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if site := lastWord(m.Subject); !hubclient.InInbox(site, m.Reply) {

@@ -43,7 +43,7 @@ type parent struct {
 
 // treeCounts are a hub's counts of the tree. They begin with the process.
 type treeCounts struct {
-	digests, hits, asked, hitsAbove, unchecked, sets, messages, bytes atomic.Uint64
+	digests, hits, asked, hitsAbove, unchecked, sets, probes, messages, bytes atomic.Uint64
 }
 
 // CheckParent checks how the filter fits the one above. Errors wrap ErrParent.

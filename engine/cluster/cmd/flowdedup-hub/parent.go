@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
@@ -41,6 +42,33 @@ func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
 		s.ParentWaitUS = f.parentWait.Microseconds()
 	}
 	return invalid, nil
+}
+
+// applyBelow applies the settings of top-down testing.
+func (f *serveFlags) applyBelow(s *hub.Settings) {
+	if f.changed("below") {
+		s.Below = nil
+		if f.below != "" {
+			s.Below = strings.Split(f.below, ",")
+		} else if !f.changed("top-down") {
+			s.TopDown = 0
+		}
+	}
+	if f.changed("top-down") {
+		s.TopDown = f.topDown
+	}
+}
+
+// writeTopDown writes what hubs below have confirmed.
+func writeTopDown(out io.Writer, t *hub.TopDownStatus) {
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(out, "top-down to %d levels: hubs below were asked about %s copies, and did not confirm %s; %s without an answer\n",
+		t.Levels, comma(t.Probed), comma(t.Unconfirmed), comma(t.Unanswered))
+	if t.Mixed {
+		fmt.Fprintln(out, "warning: a site asks that is not in --below: copies are not confirmed any more")
+	}
 }
 
 // writeTree writes the state of a hub and the hub above it.
