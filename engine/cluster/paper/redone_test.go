@@ -10,8 +10,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
@@ -155,12 +157,10 @@ func simulate(t *testing.T, f func(run int) (values []float64, err error)) [][]f
 
 // ways are the two ways to slice, with the filter that simulates each.
 var ways = []struct {
-	name    string
-	arrange func(slices, bits int) arrangement
-	make    func(paper.SlicedConfig) (*paper.Sliced, error)
+	name string
+	make func(paper.SlicedConfig) (*paper.Sliced, error)
 }{
-	{"vertical", func(s, m int) arrangement { return arrangement{h: 1, v: s, k: hashes, bits: m} }, paper.NewVertical},
-	{"horizontal", func(s, m int) arrangement { return arrangement{h: s, v: 1, k: hashes, bits: m} }, paper.NewHorizontal},
+	{"vertical", paper.NewVertical}, {"horizontal", paper.NewHorizontal},
 }
 
 // loads returns the load of slices: fairness, and the largest share, in percent.
@@ -255,9 +255,9 @@ func (r *redone) slicing(figure string, d dataset, withLoads bool) {
 
 // failing is Figure 1(b): the number of slices that keep a rate of 2 % below 15 % when
 // some fail. They hold the distinct events of the web log. Vertical slices are links of
-// package chain, which fail by losing their state. Horizontal ones fail by ending their
-// subscriptions, since a chain of one link that has lost its state begins anew, and takes
-// all elements for new.
+// package chain, which fail by losing their state. Horizontal ones are slices of a hub, and
+// fail by being cut off: the site takes elements without an answer for duplicates, as a hub
+// does that is below another one.
 func (r *redone) failing() {
 	r.table("Figure 1(b): slices that keep false positives of 2 % within 15 %, and the rate in % with so many of them failed",
 		"failed", "vertical slices", "rate", "simulated", "formula", "horizontal slices", "rate", "simulated", "formula")
@@ -288,45 +288,62 @@ func (r *redone) failing() {
 	}
 }
 
-const probes = 20_000
-
-// fail returns the rate over the wire for horizontal slices.
-func (r *redone) fail(slices, failed int) (rate float64) {
-	r.t.Run("wire", func(t *testing.T) {
-		s, a := startServer(t), ways[1].arrange(slices, webLog.bits[0])
-		all, p := startSlices(t, s, a), &producer{t: t, conn: dial(t, s), a: a}
-		run := func(op byte, from, n int) (seen int) {
-			digests := make([]uint64, 1000)
-			for ; n > 0; n -= len(digests) {
-				digests = digests[:min(n, len(digests))]
-				for i := range digests {
-					digests[i] = digestOf(simulations, uint32(from+i))[0]
-				}
-				from += len(digests)
-				for _, v := range p.send(op, digests) {
-					if v.set {
-						seen++
-					}
-				}
-			}
-			return seen
-		}
-		run(opSet, 0, webLog.distinct)
-		for _, i := range rand.New(rand.NewPCG(simulations, 1)).Perm(slices)[:failed] {
-			if err := all[i].sub.Unsubscribe(); err != nil {
-				t.Fatal(err)
-			}
-			if err := all[i].conn.Flush(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		rate = 100 * float64(run(opTest, 1<<20, probes)) / probes
-	})
-	return rate
+// cutOff is a connection on which messages to some slices are lost.
+type cutOff struct {
+	hubclient.Transport
+	slices []int
 }
 
-// Filters of failing that set the elements that they test: there are several, and each is
-// asked about few.
+func (c cutOff) Send(subject, reply string, msg []byte) error {
+	if s, ok := hubclient.ParseSubject(subject); ok && slices.Contains(c.slices, s.Slice) {
+		return nil
+	}
+	return c.Transport.Send(subject, reply, msg)
+}
+
+// fail returns the rate over the wire for horizontal slices.
+func (r *redone) fail(count, failed int) (rate float64) {
+	seen := 0
+	for one := range filters {
+		r.t.Run("wire", func(t *testing.T) { seen += r.failOne(t, count, failed, 100+simulations*filters+one) })
+	}
+	return 100 * float64(seen) / (filters * tested)
+}
+
+// failOne fills a hub's slices, cuts a site off from some of them, and has it ask about new
+// elements. It returns how many count as duplicates.
+func (r *redone) failOne(t *testing.T, count, failed, seed int) (seen int) {
+	p := newProduct(t, shapeOf(1, count, webLog.bits[0]))
+	elements := func(from, n int) (all []digest.Digest) {
+		for id := from; id < from+n; id++ {
+			all = append(all, digestOf(seed, uint32(id)))
+		}
+		return all
+	}
+	p.ask(elements(0, webLog.distinct-tested/2))
+	lost := rand.New(rand.NewPCG(uint64(seed), 1)).Perm(count)[:failed]
+	client := p.cluster.client(p.settings, "lost", hubclient.ClientConfig{Wait: time.Second, Block: true, Closed: true},
+		func(to hubclient.Transport) hubclient.Transport { return cutOff{to, lost} })
+	asked, times, mine := elements(1<<20, tested), make([]int64, tested), 0
+	for i, d := range asked {
+		times[i] = 1e18
+		if slices.Contains(lost, int(d[0]>>32*uint64(count)>>32)) {
+			mine++
+		}
+	}
+	verdicts, unchecked := askAt(client, asked, times)
+	if unchecked != mine {
+		t.Errorf("%d elements have no answer, want %d", unchecked, mine)
+	}
+	for _, v := range verdicts {
+		if v {
+			seen++
+		}
+	}
+	return seen
+}
+
+// Filters set the elements that they test: there are several, and each is asked about few.
 const filters, tested = 8, 500
 
 // lose returns the rate over the wire for vertical slices.
@@ -400,7 +417,16 @@ func TestLose(t *testing.T) {
 	}
 }
 
-// TestRedone repeats the figures 1(b), 5(a-c), 7(a,b) and 12(c) of the paper over NATS,
+// TestFail cuts a site off from two of eight slices: the rate is as in Figure 1(b).
+func TestFail(t *testing.T) {
+	r := &redone{t: t}
+	seen := r.failOne(t, 8, 2, 7)
+	if rate := 100 * float64(seen) / tested; math.Abs(rate-26.5) > 12 {
+		t.Errorf("%.1f %%, want 26.5", rate)
+	}
+}
+
+// TestRedone repeats the figures 1(b), 5(a-c), 7(a,b), 10, 11 and 12(c) of the paper over NATS,
 // next to engine/paper, and writes them to the file that FLOWDEDUP_FIGURES names.
 func TestRedone(t *testing.T) {
 	name := os.Getenv("FLOWDEDUP_FIGURES")
@@ -411,20 +437,21 @@ func TestRedone(t *testing.T) {
 	fmt.Fprintf(&r.out, `# "One is Enough" over the wire
 
 Made by `+"`make test SUITE=figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)).
-Figures 5 and 7 are of flowdedup-hub itself: its slices and chains, its server, and a sensor's
-client. Vertical slices of Figure 1(b) are its chains (engine/cluster/chain), whose slices lose what they
-knew. Of the others, each slice, and each node of the tree, is a subscription of its own at a
-NATS server, and each test is a message to it. Beside each number is what [engine/paper](../../engine/paper/doc.go)
-counts in one process: the mean of %d runs of other streams, and how far the wire may be
-from it, %d standard deviations of such a run and what one event or two make. Each verdict of
-Figures 5 and 7 is also compared with that of the same filter in one piece. Streams are those
-of [RESULTS.md](RESULTS.md): %d events, by Zipf's law with exponent 1, k = %d. Seeds are
-fixed, so every run gives the same numbers.
+All figures are of flowdedup-hub itself: its slices, chains and trees, its server, and a sensor's
+client. Vertical slices of Figure 1(b) are its chains (engine/cluster/chain), whose slices lose what
+they knew; horizontal ones are cut off from the site that asks. Beside each number is what
+[engine/paper](../../engine/paper/doc.go) counts in one process: the mean of %d runs of other
+streams, and how far the wire may be from it, %d standard deviations of such a run and what one
+event or two make. Each verdict of Figures 5, 7, 10 and 11, and of dense trees, is also compared
+with that of engine/paper's filter. Streams are those of [RESULTS.md](RESULTS.md): %d events, by
+Zipf's law with exponent 1, k = %d. Seeds are fixed: numbers of a hub that one message reaches after
+another are the same in every run.
 `, simulations, deviations, events, hashes)
 	r.failing()
 	r.slicing("5(a-c)", webLog, true)
 	r.slicing("7(a)", synthetic, false)
 	r.slicing("7(b)", yahoo, false)
+	r.bursts()
 	r.topDown()
 	if t.Failed() {
 		return
