@@ -50,6 +50,7 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 			if seen {
 				a.Copies[e/8] |= 1 << (e % 8)
 				s.Copies++
+				l.remain(a, r, e)
 			}
 		}
 	})
@@ -106,7 +107,7 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 		a.Copies = l.verdicts(m, r, lost, all)
 	} else {
 		var news []setting
-		a.Copies, news, result.Held = l.judgeAll(m, r, lost, all)
+		news, result.Held = l.judgeAll(a, m, r, lost, all)
 		if len(news) > 0 {
 			result.First = append(result.First, l.decide.send(news))
 		}
@@ -160,11 +161,11 @@ func (l *Link) answered(pos []uint64, lost []int) (n int) {
 	return n
 }
 
-// judgeAll returns which elements are duplicates by first-test-then-set, and the settings
+// judgeAll answers which elements are duplicates by first-test-then-set, and returns the settings
 // of the new ones.
-func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) (copies []byte, news []setting, held []Held) {
+func (l *Link) judgeAll(a *Answer, m *message, r *hubclient.Request, lost []int, all bool) (news []setting, held []Held) {
 	d, k := l.decide, l.places.k
-	copies = make([]byte, (len(r.Digests)+7)/8)
+	a.Copies = make([]byte, (len(r.Digests)+7)/8)
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		for i := 0; i < len(pos); i += k {
 			e, mine := from+i/k, pos[i:i+k]
@@ -174,7 +175,8 @@ func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) 
 			}
 			seen, zeroAt := l.judge(r, e)
 			if seen {
-				copies[e/8] |= 1 << (e % 8)
+				a.Copies[e/8] |= 1 << (e % 8)
+				l.remain(a, r, e)
 			} else if zeroAt > 0 && l.hold {
 				held = append(held, d.hold(e, r.Digests[e], zeroAt))
 			} else if zeroAt > 0 {
@@ -183,7 +185,7 @@ func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) 
 			}
 		}
 	})
-	return copies, news, d.holds(held)
+	return news, d.holds(held)
 }
 
 // collect gives the decider the values of an element that links have found.

@@ -35,6 +35,7 @@ type Link struct {
 	bytes  uint64 // of them
 	decide *decider
 	hold   bool // new elements wait for Settle
+	dense  bool // copies of them are set, too
 	resend bool // sets that are pending
 
 	sites  []site
@@ -63,6 +64,9 @@ type Answer struct {
 	Fence  uint64 // of the first link
 	Copies []byte // valid until the next message
 	Again  bool   // the answer to a request that came before
+	// Remaining is how long each copy stays one, from its own time, in units of the shape: if the
+	// request asks for it, and these are timers. It is 0 if that is unknown.
+	Remaining []uint16
 	// Unchecked is how many elements were not decided, and count as new.
 	Unchecked int
 	// Request is the request, valid until the next message. It is nil unless the answer

@@ -44,9 +44,11 @@ type climber struct {
 	fence   uint64
 	request hubclient.Request
 	copies  []byte // this hub's verdicts, and at the end the answer
-	held    []chain.Held
-	again   bool  // the slice has received it before
-	clock   int64 // how much the site's clock is ahead, in microseconds
+	// remaining is how long copies stay copies, nil if that is unknown, or not asked for.
+	remaining []uint16
+	held      []chain.Held
+	again     bool  // the slice has received it before
+	clock     int64 // how much the site's clock is ahead, in microseconds
 	// passed has a bit for each digest that no hub below confirms as a copy, and news is their
 	// number: they are new, and the hub above is not asked.
 	passed []byte
@@ -78,7 +80,7 @@ func (o *owner) climbLink(result *chain.Result) {
 		return
 	}
 	a.Status, a.Copies = o.climb(&climber{
-		site: a.Site, to: a.Reply, fence: a.Fence, request: *a.Request, copies: a.Copies, held: result.Held, again: a.Again,
+		site: a.Site, to: a.Reply, fence: a.Fence, request: *a.Request, copies: a.Copies, remaining: a.Remaining, held: result.Held, again: a.Again,
 	})
 }
 
@@ -187,6 +189,12 @@ func (o *owner) landed(c *climber) {
 		if c.Copies[i/64]>>(i%64)&1 != 0 {
 			c.copies[i/8] |= 1 << (i % 8)
 			o.hub.parent.hitsAbove.Add(1)
+			if c.remaining == nil && c.Remaining != nil {
+				c.remaining = make([]uint16, len(c.request.Digests))
+			}
+			if c.Remaining != nil {
+				c.remaining[i] = c.Remaining[i]
+			}
 		}
 	}
 	if o.hub.settings.closed() {
@@ -205,17 +213,19 @@ func (o *owner) answerLater(c *climber, status hubclient.Status) {
 		Status: status, N: uint32(len(c.request.Digests)), Seq: c.request.Seq, Epoch: o.hub.settings.Epoch, Fencing: c.fence,
 		Unchecked: uint32(min(c.Unchecked, len(c.request.Digests))), Copies: c.copies,
 	}
+	if c.request.Remaining {
+		reply.Remaining = c.remaining
+	}
 	o.out = reply.Append(o.out[:0])
 	o.publish(c.to)
 }
 
-// settle sets held digests that are not copies. The owner is locked.
+// settle sets held digests that are not copies, and in a dense tree copies, too. The owner is
+// locked.
 func (o *owner) settle(c *climber) {
 	if link, ok := o.slice.(*chain.Link); ok && len(c.held) > 0 && !o.up.closed {
-		for _, h := range c.held {
-			o.hub.parent.sets.Add(uint64(1 &^ (c.copies[h.At/8] >> (h.At % 8))))
-		}
-		result := link.Settle(c.held, c.copies)
+		result, set := link.Settle(c.held, c.copies, c.remaining)
+		o.hub.parent.sets.Add(uint64(set))
 		o.send(&result)
 	}
 }

@@ -63,6 +63,9 @@ type Settings struct {
 	// for none. ParentWaitUS is how long it waits for the answer, in microseconds.
 	Parent       string `json:"parent,omitempty"`
 	ParentWaitUS int64  `json:"parent_wait_us,omitempty"`
+	// Dense makes a tree of timers dense, which would be sparse: elements that the hub above knows
+	// are set here, too, for as long.
+	Dense bool `json:"dense,omitempty"`
 	// Below has the names of the hubs that ask this one, and TopDown is how many levels of
 	// them have to hold a copy. With 0 none has to.
 	Below   []string `json:"below,omitempty"`

@@ -80,7 +80,7 @@ func (o *owner) pass(m *nats.Msg) {
 	}
 	reply := hubclient.Reply{
 		Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence,
-		Unchecked: uint32(a.Unchecked), Copies: a.Copies,
+		Unchecked: uint32(a.Unchecked), Copies: a.Copies, Remaining: a.Remaining,
 	}
 	o.out = reply.Append(o.out[:0])
 	o.publish(a.Reply)
@@ -98,7 +98,7 @@ func (o *owner) begin(link *chain.Link, site string, msg []byte) hubclient.Statu
 	if result.Answer.Status == hubclient.Bad {
 		o.bad(site, badBody)
 	}
-	o.bits = append(o.bits, result.Answer.Copies...)
+	o.bits, o.left = append(o.bits, result.Answer.Copies...), result.Answer.Remaining
 	return result.Answer.Status
 }
 
@@ -143,8 +143,8 @@ func (h *Hub) openLink(number int, data []byte) (keeper, error) {
 	if err != nil {
 		return nil, err // not a nil *Link in an interface
 	}
-	if h.settings.sparse() {
-		l.Hold()
+	if h.settings.holds() {
+		l.Hold(h.settings.Dense)
 	}
 	return l, nil
 }

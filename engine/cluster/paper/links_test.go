@@ -103,6 +103,13 @@ func (l *links) ask(elements []uint64) []byte {
 	return m.Data
 }
 
+// skip goes on with later numbers of requests. A chain that has lost both of its ends decides
+// about an asker's requests again once their numbers show that they cannot have come before.
+func (l *links) skip(known uint64) {
+	l.ask([]uint64{known})
+	l.seq += 1000
+}
+
 // lose makes a link lose its state.
 func (l *links) lose(i int) {
 	l.mu.Lock()

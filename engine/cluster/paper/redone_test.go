@@ -369,6 +369,7 @@ func (r *redone) lose(slices, failed int) (rate float64) {
 			for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
 				l.lose(i)
 			}
+			l.skip(digestOf(seed, 0)[0] & (1<<hubclient.DigestBits - 1))
 			seen += ask(1<<20, 1<<20+tested)
 		}
 		rate = 100 * float64(seen) / (filters * tested)

@@ -30,13 +30,19 @@ func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
 		if f.changed("parent-wait") {
 			return false, usageError{errors.New("--parent-wait needs --parent")}
 		}
-		s.ParentWaitUS = 0
+		if f.changed("dense") && f.settings.Dense {
+			return false, usageError{errors.New("--dense needs --parent")}
+		}
+		s.ParentWaitUS, s.Dense = 0, false
 		return invalid, nil
 	}
 	for _, name := range []string{"window", "identity", "ignore", "within"} {
 		if f.changed(name) {
 			return false, usageError{fmt.Errorf("--%s: it is the same in all of a tree, and comes with --parent: leave it out", name)}
 		}
+	}
+	if f.changed("dense") {
+		s.Dense = f.settings.Dense
 	}
 	if f.changed("parent-wait") || s.ParentWaitUS == 0 {
 		s.ParentWaitUS = f.parentWait.Microseconds()
