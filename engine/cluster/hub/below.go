@@ -29,6 +29,9 @@ const (
 	downWait = 10 * time.Millisecond
 	// maxProbes bounds the probes that a hub answers at a time.
 	maxProbes = 256
+	// maxTries bounds how often a hub below is asked: it answers no probe while it is not sure to
+	// own its slices.
+	maxTries = 4
 )
 
 // below asks the hubs below whether they hold what is known here: the top-down testing of
@@ -52,6 +55,9 @@ type topDownCounts struct{ probed, unconfirmed, unanswered atomic.Uint64 }
 type descent struct {
 	digests   int
 	waits     []string // hubs that have not answered
+	to        string   // end of the subject of the probe
+	probe     []byte
+	tries     int
 	confirmed []byte
 	timer     *time.Timer
 	done      func(confirmed []byte)
@@ -116,22 +122,27 @@ func (b *below) ask(entry, number, levels int, digests []uint64, except string, 
 		return false
 	}
 	b.probed.Add(uint64(len(digests)))
-	names := slices.Clone(d.waits)
+	d.to = fmt.Sprintf(".%s.%d.%d", downWord, entry, number)
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.last++
 	id := b.last
-	b.pending[id] = d
-	d.timer = time.AfterFunc(b.wait, func() { b.giveUp(id) })
-	b.mu.Unlock()
 	r := hubclient.Request{Op: hubclient.Test, K: uint8(levels), Epoch: b.hub.settings.Epoch, Seq: id, Digests: digests}
-	msg := r.Append(nil)
-	for _, name := range names {
-		to := fmt.Sprintf("%s.%s.%d.%d", hubclient.Inbox(name), downWord, entry, number)
-		if err := b.hub.sites.Publish(to, msg); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+	d.probe = r.Append(nil)
+	b.pending[id] = d
+	d.timer = time.AfterFunc(b.wait/maxTries, func() { b.again(id) })
+	b.try(d)
+	return true
+}
+
+// try asks the hubs that have not answered. below is locked.
+func (b *below) try(d *descent) {
+	d.tries++
+	for _, name := range d.waits {
+		if err := b.hub.sites.Publish(hubclient.Inbox(name)+d.to, d.probe); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 			b.hub.log.Warn(fmt.Sprintf("%v: %s was not asked: %v", ErrBelow, name, err))
 		}
 	}
-	return true
 }
 
 // found takes the answer of a hub below.
@@ -165,15 +176,23 @@ func (b *below) found(site string, msg []byte) {
 	}
 }
 
-// giveUp ends a descent whose hubs did not answer in time: they may hold all of it.
-func (b *below) giveUp(id uint64) {
+// again asks hubs again that have not answered. In the end it takes all for confirmed: the hubs may
+// hold it.
+func (b *below) again(id uint64) {
 	b.mu.Lock()
 	d := b.pending[id]
-	delete(b.pending, id)
-	b.mu.Unlock()
 	if d == nil {
+		b.mu.Unlock()
 		return
 	}
+	if d.tries < maxTries {
+		b.try(d)
+		d.timer.Reset(b.wait / maxTries)
+		b.mu.Unlock()
+		return
+	}
+	delete(b.pending, id)
+	b.mu.Unlock()
 	b.unanswered.Add(uint64(d.digests))
 	for i := range d.confirmed {
 		d.confirmed[i] = 0xff

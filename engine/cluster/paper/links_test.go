@@ -27,11 +27,9 @@ type links struct {
 	all []*chain.Link
 }
 
-// newLinks starts the chain of a shape. An element that lost
-// slices leave undecided counts as a duplicate.
+// newLinks starts the chain of a shape.
 func newLinks(t *testing.T, shape chain.Shape) *links {
 	t.Helper()
-	shape.AtLeast = 0
 	l := &links{t: t, shape: shape, conn: dial(t, startServer(t)), all: make([]*chain.Link, shape.Links())}
 	for i := range l.all {
 		l.all[i] = l.empty(i)

@@ -6,19 +6,15 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	mathbits "math/bits"
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
-	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -33,8 +29,6 @@ const (
 	deviations = 6
 	events     = 100_000
 	hashes     = 4
-	// most is the rate of Figure 1(b) that a filter of 2 % keeps although slices fail.
-	most = 0.15
 )
 
 // dataset is a stream of the paper: a number of ids by Zipf's law, a number of events,
@@ -253,156 +247,6 @@ func (r *redone) slicing(figure string, d dataset, withLoads bool) {
 	}
 }
 
-// failing is Figure 1(b): the number of slices that keep a rate of 2 % below 15 % when
-// some fail. They hold the distinct events of the web log. Vertical slices are links of
-// package chain, which fail by losing their state. Horizontal ones are slices of a hub, and
-// fail by being cut off: the site takes elements without an answer for duplicates, as a hub
-// does that is below another one.
-func (r *redone) failing() {
-	r.table("Figure 1(b): slices that keep false positives of 2 % within 15 %, and the rate in % with so many of them failed",
-		"failed", "vertical slices", "rate", "simulated", "formula", "horizontal slices", "rate", "simulated", "formula")
-	for failed := 1; failed <= 10; failed++ {
-		fmt.Fprintf(&r.out, "| %d", failed)
-		for way := range ways {
-			choices := []int{hashes, 1}[way] // of slices that an element makes
-			slices, err := theory.Tolerance(failed, choices, 0.02, most)
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			fail := []func(slices, failed int) float64{r.lose, r.fail}[way]
-			wire := fail(slices, failed)
-			simulated := simulate(r.t, func(run int) ([]float64, error) { return simulateFailing(way, slices, failed, run) })
-			form := theory.Sliced{Bits: webLog.bits[0], K: hashes, Slices: slices}
-			alone, err := form.SplitFPR(choices, webLog.distinct)
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			want, _, err := form.SplitHybrid(choices, failed, alone, 0)
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			what := fmt.Sprintf("%d of %d %s slices failed", failed, slices, ways[way].name)
-			fmt.Fprintf(&r.out, " | %d | %s | %.3g", slices, r.compare(what, wire, simulated[0], 0.1), 100*want)
-		}
-		fmt.Fprintln(&r.out, " |")
-	}
-}
-
-// cutOff is a connection on which messages to some slices are lost.
-type cutOff struct {
-	hubclient.Transport
-	slices []int
-}
-
-func (c cutOff) Send(subject, reply string, msg []byte) error {
-	if s, ok := hubclient.ParseSubject(subject); ok && slices.Contains(c.slices, s.Slice) {
-		return nil
-	}
-	return c.Transport.Send(subject, reply, msg)
-}
-
-// fail returns the rate over the wire for horizontal slices.
-func (r *redone) fail(count, failed int) (rate float64) {
-	seen := 0
-	for one := range filters {
-		r.t.Run("wire", func(t *testing.T) { seen += r.failOne(t, count, failed, 100+simulations*filters+one) })
-	}
-	return 100 * float64(seen) / (filters * tested)
-}
-
-// failOne fills a hub's slices, cuts a site off from some of them, and has it ask about new
-// elements. It returns how many count as duplicates.
-func (r *redone) failOne(t *testing.T, count, failed, seed int) (seen int) {
-	p := newProduct(t, shapeOf(1, count, webLog.bits[0]))
-	elements := func(from, n int) (all []digest.Digest) {
-		for id := from; id < from+n; id++ {
-			all = append(all, digestOf(seed, uint32(id)))
-		}
-		return all
-	}
-	p.ask(elements(0, webLog.distinct-tested/2))
-	lost := rand.New(rand.NewPCG(uint64(seed), 1)).Perm(count)[:failed]
-	client := p.cluster.client(p.settings, "lost", hubclient.ClientConfig{Wait: time.Second, Block: true, Closed: true},
-		func(to hubclient.Transport) hubclient.Transport { return cutOff{to, lost} })
-	asked, times, mine := elements(1<<20, tested), make([]int64, tested), 0
-	for i, d := range asked {
-		times[i] = 1e18
-		if slices.Contains(lost, int(d[0]>>32*uint64(count)>>32)) {
-			mine++
-		}
-	}
-	verdicts, unchecked := askAt(client, asked, times)
-	if unchecked != mine {
-		t.Errorf("%d elements have no answer, want %d", unchecked, mine)
-	}
-	for _, v := range verdicts {
-		if v {
-			seen++
-		}
-	}
-	return seen
-}
-
-// Filters set the elements that they test: there are several, and each is asked about few.
-const filters, tested = 8, 500
-
-// lose returns the rate over the wire for vertical slices.
-func (r *redone) lose(slices, failed int) (rate float64) {
-	r.t.Run("wire", func(t *testing.T) {
-		seen := 0
-		for one := range filters {
-			l := newLinks(t, shapeOf(0, slices, webLog.bits[0]))
-			seed := 100 + simulations*filters + one
-			ask := func(from, to int) (seen int) {
-				for ; from < to; from += 1000 {
-					var digests []uint64
-					for id := from; id < min(from+1000, to); id++ {
-						digests = append(digests, digestOf(seed, uint32(id))[0]&(1<<hubclient.DigestBits-1))
-					}
-					for _, copies := range l.ask(digests) {
-						seen += mathbits.OnesCount8(copies)
-					}
-				}
-				return seen
-			}
-			ask(0, webLog.distinct-tested/2)
-			for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
-				l.lose(i)
-			}
-			l.skip(digestOf(seed, 0)[0] & (1<<hubclient.DigestBits - 1))
-			seen += ask(1<<20, 1<<20+tested)
-		}
-		rate = 100 * float64(seen) / (filters * tested)
-	})
-	return rate
-}
-
-// simulateFailing is failing by engine/paper.
-func simulateFailing(way, slices, failed, run int) ([]float64, error) {
-	seen := 0
-	for one := range filters {
-		f, err := ways[way].make(paper.SlicedConfig{Bits: webLog.bits[0], K: hashes, Slices: slices})
-		if err != nil {
-			return nil, err
-		}
-		seed := 100 + run*filters + one
-		for id := range webLog.distinct - tested/2 { // half of the tested ids are there on average
-			f.TestAndSet(digestOf(seed, uint32(id)))
-		}
-		for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
-			if err := f.Fail(i); err != nil {
-				return nil, err
-			}
-		}
-		for i := range uint32(tested) {
-			if f.TestAndSet(digestOf(seed, 1<<20+i)) {
-				seen++
-			}
-		}
-	}
-	return []float64{100 * float64(seen) / (filters * tested)}, nil
-}
-
 // TestFill sends a stream through both kinds of slices: see fill.
 func TestFill(t *testing.T) {
 	for way := range ways {
@@ -427,7 +271,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// TestRedone repeats the figures 1(b), 5(a-c), 7(a,b), 10, 11 and 12(c) of the paper over NATS,
+// TestRedone repeats the figures 1, 5, 7(a,b), 10, 11 and 12(c) of the paper over NATS,
 // next to engine/paper, and writes them to the file that FLOWDEDUP_FIGURES names.
 func TestRedone(t *testing.T) {
 	name := os.Getenv("FLOWDEDUP_FIGURES")
@@ -439,8 +283,8 @@ func TestRedone(t *testing.T) {
 
 Made by `+"`make test SUITE=figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)).
 All figures are of flowdedup-hub itself: its slices, chains and trees, its server, and a sensor's
-client. Vertical slices of Figure 1(b) are its chains (engine/cluster/chain), whose slices lose what
-they knew; horizontal ones are cut off from the site that asks. Beside each number is what
+client. Vertical slices of Figures 1 and 5(d) are its chains (engine/cluster/chain), whose slices
+lose what they knew; horizontal ones are cut off from the site that asks. Beside each number is what
 [engine/paper](../../engine/paper/doc.go) counts in one process: the mean of %d runs of other
 streams, and how far the wire may be from it, %d standard deviations of such a run and what one
 event or two make. Each verdict of Figures 5, 7, 10 and 11, and of dense trees, is also compared
@@ -448,8 +292,10 @@ with that of engine/paper's filter. Streams are those of [RESULTS.md](RESULTS.md
 Zipf's law with exponent 1, k = %d. Seeds are fixed: numbers of a hub that one message reaches after
 another are the same in every run.
 `, simulations, deviations, events, hashes)
-	r.failing()
+	r.failed()
+	r.tolerated()
 	r.slicing("5(a-c)", webLog, true)
+	r.hybrid()
 	r.slicing("7(a)", synthetic, false)
 	r.slicing("7(b)", yahoo, false)
 	r.bursts()

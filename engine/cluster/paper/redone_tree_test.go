@@ -48,7 +48,7 @@ func newHubTree(t *testing.T, bits, level int, dense bool) *hubTree {
 		for i := range 1 << (2 * l) {
 			s := c.settings
 			s.Filter, s.Shape, s.Slices = node(l, i), shape, 1
-			s.ID, s.ParentWaitUS = s.Filter, time.Minute.Microseconds()
+			s.ID, s.ParentWaitUS = s.Filter, (20 * time.Second).Microseconds()
 			if l > 0 {
 				s.SetParent(c.token(above[i/fanOut], s.Filter))
 			}
