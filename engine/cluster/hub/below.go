@@ -121,7 +121,6 @@ func (b *below) ask(entry, number, levels int, digests []uint64, except string, 
 	if len(d.waits) == 0 || len(digests) == 0 {
 		return false
 	}
-	b.probed.Add(uint64(len(digests)))
 	d.to = fmt.Sprintf(".%s.%d.%d", downWord, entry, number)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -217,15 +216,17 @@ func (o *owner) descend(c *climber) bool {
 	c.request.Digests, c.request.Deltas = slices.Clone(c.request.Digests), slices.Clone(c.request.Deltas)
 	entry, _ := o.hub.settings.Shape.Place(o.number)
 	if !b.ask(entry, o.number, o.hub.settings.TopDown, digests, c.site, func(confirmed []byte) { o.descended(c, confirmed) }) {
-		b.pass(c, make([]byte, (len(digests)+7)/8))
+		c.pass(make([]byte, (len(digests)+7)/8))
+		b.unconfirmed.Add(uint64(c.news))
 		return false
 	}
+	b.probed.Add(uint64(len(digests)))
 	o.up.waits[c.key()] = true
 	return true
 }
 
 // pass makes the copies new that no hub below has confirmed. confirmed has a bit for each copy.
-func (b *below) pass(c *climber, confirmed []byte) {
+func (c *climber) pass(confirmed []byte) {
 	at := 0
 	for i := range c.request.Digests {
 		if c.copies[i/8]>>(i%8)&1 == 0 {
@@ -238,7 +239,6 @@ func (b *below) pass(c *climber, confirmed []byte) {
 		}
 		at++
 	}
-	b.unconfirmed.Add(uint64(c.news))
 }
 
 // descended goes on with a request once the hubs below have answered.
@@ -249,7 +249,8 @@ func (o *owner) descended(c *climber, confirmed []byte) {
 	if o.up.closed {
 		return
 	}
-	o.hub.below.pass(c, confirmed)
+	c.pass(confirmed)
+	o.hub.below.unconfirmed.Add(uint64(c.news))
 	if status, copies := o.ascend(c); status != later {
 		c.copies = copies
 		o.answerLater(c, status)
@@ -327,7 +328,7 @@ func (o *owner) probed(p *chain.Probe) {
 	c := &climber{request: hubclient.Request{Digests: slices.Clone(p.Digests)}, copies: p.Copies, passed: make([]byte, len(p.Copies))}
 	send := func(confirmed []byte) {
 		if confirmed != nil {
-			b.pass(c, confirmed)
+			c.pass(confirmed)
 		}
 		if err := o.hub.conn.Publish(p.Reply, c.copies); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 			o.hub.log.Warn(fmt.Sprintf("slice %d: an answer to %v was not sent: %v", o.number, ErrParent, err))

@@ -5,17 +5,19 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // TestTopDown has the hubs of a tree confirm copies to a level: a root of two slices, two hubs of
 // three below it, and four that sites ask. Each verdict equals that of engine/paper's tree.
 func TestTopDown(t *testing.T) {
-	count := 40_000
+	count := 20_000
 	if testing.Short() {
 		count = 4_000
 	}
@@ -31,7 +33,7 @@ func topDown(t *testing.T, dense bool, level, count int) {
 	shape := vertical(1, chain.Bloom)
 	shape.Primitive, shape.Bytes = chain.TestAndSet, unsetBits(count)/8
 	if !dense { // elements of a batch are tested before the first of them is set
-		shape.Primitive, batch, count = chain.FirstTestThenSet, 1, count/8
+		shape.Primitive, batch, count = chain.FirstTestThenSet, 1, count/16
 		shape.Bytes = unsetBits(count) / 16
 	}
 	of := func(v, levels int, below ...string) func(*Settings) {
@@ -95,6 +97,45 @@ func TestBelowSilent(t *testing.T) {
 	}
 	if n := news(root.sensor("sensor").ask(digests, times)); n != 0 || !b.mixed.Load() || b.probed.Load() != uint64(len(digests)) {
 		t.Errorf("%d new at a site that is no hub", n)
+	}
+}
+
+// TestTopDownSlices has hubs below with more slices than the hub that asks them: all copies are
+// confirmed, and other answers than the ones that are waited for change nothing.
+func TestTopDownSlices(t *testing.T) {
+	of := func(slices int, change func(*Settings)) func(*Settings) {
+		shape := vertical(1, chain.Bloom)
+		shape.Layout, shape.H, shape.Primitive, shape.Bytes = chain.Horizontal, slices, chain.TestAndSet, 1<<20
+		return func(s *Settings) {
+			shaped(shape)(s)
+			change(s)
+		}
+	}
+	root := newLab(t, of(2, func(s *Settings) {
+		s.Below, s.TopDown, s.ParentWaitUS = []string{"north", "south"}, 1, time.Minute.Microseconds()
+	}))
+	var sensors []*sensor
+	for _, name := range root.settings.Below {
+		sensors = append(sensors, root.under(name, of(6, func(*Settings) {})).sensor("a"))
+	}
+	digests, times := make([]uint64, 3000), make([]int64, 3000)
+	for i := range digests {
+		digests[i], times[i] = rand.Uint64(), time.Now().UnixNano()
+	}
+	if n := news(sensors[0].ask(digests, times)); n != len(digests) {
+		t.Errorf("%d of %d are new", n, len(digests))
+	}
+	for id := range uint64(50) {
+		for _, r := range []hubclient.Reply{{N: 1, Seq: id, Copies: []byte{0}}, {N: 1024, Seq: id, Copies: make([]byte, 128)}} {
+			root.hub.below.found("elsewhere", r.Append(nil))
+		}
+		root.hub.below.found("north", []byte("none"))
+	}
+	if n := news(sensors[1].ask(digests, times)); n != 0 {
+		t.Errorf("%d of %d copies are not confirmed", n, len(digests))
+	}
+	if b := root.hub.below; b.probed.Load() != uint64(len(digests)) || b.unconfirmed.Load() != 0 || b.unanswered.Load() != 0 {
+		t.Errorf("%+v", b.status())
 	}
 }
 

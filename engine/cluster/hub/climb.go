@@ -76,7 +76,7 @@ func (o *owner) climbRows(rows *slice.Slice, site string) hubclient.Status {
 // climbLink is climb for the answer of a link, which it replaces.
 func (o *owner) climbLink(result *chain.Result) {
 	a := result.Answer
-	if o.hub.parent == nil && o.hub.below == nil || a.Request == nil || a.Status != hubclient.OK {
+	if o.hub.parent == nil && o.hub.settings.TopDown == 0 || a.Request == nil || a.Status != hubclient.OK {
 		return
 	}
 	a.Status, a.Copies = o.climb(&climber{
