@@ -14,6 +14,7 @@
 # exporters: records of softflowd, pmacct and Open vSwitch, as far as installed. Linux, as root, a minute.
 # readers: tshark, tcptrace, argus and ndpiReader judge what is written from all captures of testdata: minutes.
 # intervals: the 95 % intervals of all approximate counts over longer streams: a quarter of an hour.
+# references: the hub's slices agree with engine/paper's filters, event by event, over EVENTS (10000000) for each layout, while slices move and are killed: an hour or two.
 # figures: redoes figures of the paper "One is Enough" over NATS, in bench/papers/WIRE.md: minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,6 +41,7 @@ batches) FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd
 exporters) FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/... ;;
 readers) FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run TestReaders -v ./bench/analyzers ;;
 intervals) FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/... ;;
+references) FLOWDEDUP_EVENTS=${EVENTS:-10000000} go -C engine/cluster test -run '^(TestReferences|TestGrowth)$' -count 1 -timeout 12h -v ./chain ;;
 figures) FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go -C engine/cluster test -run TestRedone -count 1 -timeout 1h ./paper ;;
 *)
 	echo "no suite $1; there are:" >&2

@@ -43,9 +43,10 @@ func (l *lab) folder(r region) string { return filepath.Join(l.dir, r.name) }
 // unchecked. It comes back, and each packet is in one output again.
 func TestHubTree(t *testing.T) {
 	for name, args := range map[string][2]string{
-		"rows":   {"--slices 2", "--slices 8"},
-		"dense":  {"--filter bloom --layout vertical --slices 2", "--filter bloom --layout vertical --slices 3"},
-		"sparse": {"--filter timers --layout vertical --slices 2", "--filter timers --layout vertical --slices 3"},
+		"rows":     {"--slices 2", "--slices 8"},
+		"dense":    {"--filter bloom --layout vertical --slices 2", "--filter bloom --layout vertical --slices 3"},
+		"sparse":   {"--filter timers --layout vertical --slices 2", "--filter timers --layout vertical --slices 3"},
+		"top-down": {"--filter bloom --layout vertical --slices 2 --below north,south --top-down 1", "--filter bloom --layout vertical --slices 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "rows" {
@@ -60,6 +61,11 @@ func TestHubTree(t *testing.T) {
 					t.Errorf("%s: %+v", r.name, st)
 				}
 				t.Logf("%s: %+v", r.name, st)
+			}
+			if top := l.status().TopDown; (top != nil) != (name == "top-down") || top != nil && (top.Probed == 0 || top.Mixed) {
+				t.Errorf("root: %+v", top)
+			} else if top != nil {
+				t.Logf("root: %+v", top)
 			}
 			l.hub.kill()
 			l.send(3000, 1000)

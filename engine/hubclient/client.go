@@ -66,6 +66,8 @@ type ClientConfig struct {
 	// Closed makes packets without an answer copies. They count as unchecked all the
 	// same.
 	Closed bool
+	// Remaining asks for Answers.Remaining.
+	Remaining bool
 	// Notice, if not nil, is called with a short reason when the hub stops answering. It
 	// is called with "" when the hub answers again.
 	Notice func(reason string)
@@ -167,6 +169,8 @@ func (c *Client) Inbox() string { return c.inbox + ">" }
 type Answers struct {
 	// Copies has a bit for each packet that another site has sent before.
 	Copies []uint64
+	// Remaining, with ClientConfig.Remaining, is how long each copy stays one, as in Reply.
+	Remaining []uint16
 	// Unchecked counts the packets without an answer.
 	Unchecked int
 	// Done, if not nil, is called once the answers are complete. It must neither wait,
@@ -206,6 +210,10 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 	defer c.mu.Unlock()
 	a.Copies, a.Unchecked, a.pending = resize(a.Copies, (n+63)/64), 0, 1 // until all are asked about
 	clear(a.Copies)
+	if c.cfg.Remaining {
+		a.Remaining = resize(a.Remaining, n)
+		clear(a.Remaining)
+	}
 	now := c.now()
 	closed := !c.cfg.Block && !c.to.Connected()
 	for w := range a.Copies {

@@ -66,6 +66,9 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 			r.runs[0].answers.Unchecked += n
 			c.stats.Unchecked += uint64(n)
 		}
+		for i, k := range r.runs {
+			k.answers.keepRemaining(r.indexes[k.from:r.end(i)], reply.Remaining, k.from)
+		}
 		c.resolve(s, r, reply.Copies)
 		c.sendDue(s, now)
 	case NotOwner:
@@ -128,10 +131,7 @@ func (c *Client) again(r *request, now time.Duration) {
 // resolve gives the packets of a request their answers, nil for none, and ends it.
 func (c *Client) resolve(s *slice, r *request, copies []byte) {
 	for i, k := range r.runs {
-		to := r.count
-		if i+1 < len(r.runs) {
-			to = r.runs[i+1].from
-		}
+		to := r.end(i)
 		if copies == nil {
 			c.unchecked(k.answers, r.indexes[k.from:to]...)
 		} else {
@@ -144,6 +144,25 @@ func (c *Client) resolve(s *slice, r *request, copies []byte) {
 	}
 	c.recycle(r)
 	c.progress.Broadcast()
+}
+
+// end returns where a run ends.
+func (r *request) end(run int) int {
+	if run+1 < len(r.runs) {
+		return r.runs[run+1].from
+	}
+	return r.count
+}
+
+// keepRemaining records how long copies stay copies, if that is known and asked for: entries
+// from the first on.
+func (a *Answers) keepRemaining(indexes []uint32, remaining []uint16, first int) {
+	if len(remaining) == 0 || len(a.Remaining) == 0 {
+		return
+	}
+	for i, index := range indexes {
+		a.Remaining[index] = remaining[first+i]
+	}
 }
 
 // mark records which packets are copies: those whose bits are 1, from the first on. It

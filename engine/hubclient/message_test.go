@@ -36,6 +36,7 @@ func TestRequestRoundTrip(t *testing.T) {
 			size int
 		}{{0, 7}, {1, 8}, {1 << 7, 8}, {1<<7 + 1, 9}, {1 << 15, 9}, {1<<15 + 1, 11}, {math.MaxInt32, 11}} {
 			want := someRequest(n, c.step)
+			want.Remaining = n%2 > 0
 			msg := want.Append([]byte("before"))[len("before"):]
 			if len(msg) != requestHeader+n*c.size && n != 1 {
 				t.Errorf("%d digests, steps of %d: %d bytes, want %d", n, c.step, len(msg), requestHeader+n*c.size)
@@ -85,7 +86,7 @@ func TestRequestErrors(t *testing.T) {
 		{"another version", func(m []byte) []byte { m[2] = 1; return m }, ErrVersion},
 		{"no operation", func(m []byte) []byte { m[3] = 0; return m }, ErrField},
 		{"an unknown operation", func(m []byte) []byte { m[3] = 6; return m }, ErrField},
-		{"an unknown flag", func(m []byte) []byte { m[4] = 4; return m }, ErrField},
+		{"an unknown flag", func(m []byte) []byte { m[4] = 8; return m }, ErrField},
 		{"a reserved byte", func(m []byte) []byte { m[7] = 1; return m }, ErrField},
 		{"too many digests", func(m []byte) []byte { m[12], m[13] = 1, 0x40; return m }, ErrField},
 		{"all digests", func(m []byte) []byte { m[15] = 0xff; return m }, ErrField},
@@ -108,6 +109,7 @@ func TestReply(t *testing.T) {
 		{N: 0, Copies: []byte{}},
 		{N: 9, Seq: 1 << 60, Epoch: 3, Fencing: 1 << 50, Unchecked: 7, Copies: []byte{0xff, 1}},
 		{Status: NotOwner, N: 9, Seq: 4, Copies: []byte{}},
+		{N: 9, Copies: []byte{5, 1}, Remaining: []uint16{7, 0, 0xffff, 0, 0, 0, 0, 0, 300}},
 	} {
 		msg := want.Append(nil)
 		if err := got.Decode(msg); err != nil || !reflect.DeepEqual(got, want) {
@@ -127,6 +129,7 @@ func TestReply(t *testing.T) {
 		{"a bitmap cut short", func(m []byte) []byte { return m[:len(m)-1] }, ErrLength},
 		{"a bitmap too long", func(m []byte) []byte { return append(m, 0) }, ErrLength},
 		{"a bitmap with a refusal", func(m []byte) []byte { m[3] = byte(Stale); return m }, ErrLength},
+		{"an entry for no copy", func(m []byte) []byte { return append(m, make([]byte, 20)...) }, ErrLength},
 		{"bits of no digest", func(m []byte) []byte { m[len(m)-1] = 2; return m }, ErrField},
 	} {
 		r := Reply{N: 9, Copies: []byte{0xff, 1}}
@@ -160,6 +163,8 @@ func FuzzRequest(f *testing.F) {
 
 func FuzzReply(f *testing.F) {
 	r := Reply{N: 9, Copies: []byte{0xff, 1}}
+	f.Add(r.Append(nil))
+	r.Remaining = make([]uint16, 9)
 	f.Add(r.Append(nil))
 	r.Status = Overloaded
 	f.Add(r.Append(nil))

@@ -5,6 +5,7 @@ package hubclient
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 )
 
 // Status says whether a slice took a request.
@@ -50,6 +51,10 @@ type Reply struct {
 	// Copies has a bit for each digest, least significant bit first. A bit is 1 if
 	// another site has sent the digest before. It has 1 bits only with OK.
 	Copies []byte
+	// Remaining, if the request asks for it and the slice knows it, is how long each copy stays
+	// one, from its own time: in units of the slice, and 0 if that is unknown. It has an entry
+	// for each digest; the ones of copies are sent.
+	Remaining []uint16
 }
 
 // Append appends the message to dst. Copies must have (N+7)/8 bytes with OK; otherwise it
@@ -64,6 +69,11 @@ func (r *Reply) Append(dst []byte) []byte {
 	dst = le.AppendUint32(dst, r.Unchecked)
 	if r.Status == OK {
 		dst = append(dst, r.Copies[:(r.N+7)/8]...)
+		for i, left := range r.Remaining {
+			if r.Copies[i/8]>>(i%8)&1 != 0 {
+				dst = le.AppendUint16(dst, left)
+			}
+		}
 	}
 	return dst
 }
@@ -89,11 +99,33 @@ func (r *Reply) Decode(msg []byte) error {
 	if r.Status == OK {
 		want = int(r.N+7) / 8
 	}
-	if len(r.Copies) != want {
+	rest := r.Copies[min(want, len(r.Copies)):]
+	if r.Copies = r.Copies[:len(r.Copies)-len(rest)]; len(r.Copies) != want {
 		return ErrLength
 	}
 	if tail := r.N % 8; want > 0 && tail > 0 && r.Copies[want-1]>>tail != 0 {
 		return ErrField
+	}
+	return r.decodeRemaining(rest)
+}
+
+// decodeRemaining reads the entries of copies, if there are any.
+func (r *Reply) decodeRemaining(rest []byte) error {
+	if len(rest) == 0 {
+		return nil
+	}
+	copies := 0
+	for _, b := range r.Copies {
+		copies += bits.OnesCount8(b)
+	}
+	if len(rest) != 2*copies {
+		return ErrLength
+	}
+	r.Remaining = make([]uint16, r.N)
+	for i := range r.Remaining {
+		if r.Copies[i/8]>>(i%8)&1 != 0 {
+			r.Remaining[i], rest = binary.LittleEndian.Uint16(rest), rest[2:]
+		}
 	}
 	return nil
 }

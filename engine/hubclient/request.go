@@ -80,7 +80,11 @@ func (o Op) String() string {
 }
 
 // timesMask has the flags for the bytes of a time: 0, 1, 2 or 4, as the numbers 0 to 3.
-const timesMask = 3
+// remainingFlag is the flag of Request.Remaining.
+const (
+	timesMask     = 3
+	remainingFlag = 4
+)
 
 // timeBytes are the lengths that the flags stand for.
 var timeBytes = [timesMask + 1]int{0, 1, 2, 4}
@@ -88,9 +92,11 @@ var timeBytes = [timesMask + 1]int{0, 1, 2, 4}
 // Request is a batch of digests for a slice.
 type Request struct {
 	Op    Op
-	Times bool   // Deltas are present
-	K     uint8  // number of hash functions, where the slice needs it; else 0
-	Epoch uint32 // version of the layout of slices
+	Times bool // Deltas are present
+	// Remaining asks for Reply.Remaining.
+	Remaining bool
+	K         uint8  // number of hash functions, where the slice needs it; else 0
+	Epoch     uint32 // version of the layout of slices
 	// Seq numbers the requests of a site to a slice. A repeated request has the number of
 	// the first: a slice answers it as it did the first, and counts nothing twice.
 	Seq uint64
@@ -119,6 +125,9 @@ func (r *Request) Append(dst []byte) []byte {
 		flags = stepFlags(r.Deltas[:n])
 	}
 	width := timeBytes[flags]
+	if r.Remaining {
+		flags |= remainingFlag
+	}
 	dst = slices.Grow(dst, requestHeader+n*(digestBytes+width)+1) // one more, see below
 	le := binary.LittleEndian
 	dst = append(dst, 'F', 'D', Version, byte(r.Op))
@@ -193,14 +202,14 @@ func (r *Request) Decode(msg []byte) error {
 	}
 	flags, n := le.Uint16(msg[4:]), int64(le.Uint32(msg[12:]))
 	*r = Request{
-		Op: Op(msg[3]), Times: flags != 0, K: msg[6], Epoch: le.Uint32(msg[8:]),
+		Op: Op(msg[3]), Times: flags&timesMask != 0, Remaining: flags&remainingFlag != 0, K: msg[6], Epoch: le.Uint32(msg[8:]),
 		Seq: le.Uint64(msg[16:]), Time: le.Uint64(msg[24:]), Deadline: le.Uint32(msg[32:]),
 		Digests: r.Digests[:0], Deltas: r.Deltas[:0],
 	}
-	if r.Op == 0 || r.Op > Ping || flags&^timesMask != 0 || msg[7] != 0 || n > MaxDigests {
+	if r.Op == 0 || r.Op > Ping || flags&^(timesMask|remainingFlag) != 0 || msg[7] != 0 || n > MaxDigests {
 		return ErrField
 	}
-	width := timeBytes[flags]
+	width := timeBytes[flags&timesMask]
 	body := msg[requestHeader:]
 	if int64(len(body)) != n*int64(digestBytes+width) {
 		return ErrLength

@@ -190,7 +190,7 @@ func (c *Client) launch(s *slice, r *request) {
 func (c *Client) encode(r *request) []byte {
 	q := Request{
 		Op: TestAndSet, Times: true, Epoch: c.cfg.Token.Epoch, Seq: r.seq, Time: uint64(r.base * DeltaUnit), Deadline: r.late,
-		Digests: r.digests[:r.count], Deltas: r.deltas[:r.count],
+		Digests: r.digests[:r.count], Deltas: r.deltas[:r.count], Remaining: c.cfg.Remaining,
 	}
 	c.msg = q.Append(c.msg[:0])
 	return c.msg

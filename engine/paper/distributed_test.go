@@ -339,7 +339,7 @@ func TestDistributedErrors(t *testing.T) {
 		requireParameterErrors(t, map[string]error{fmt.Sprint(fanOut): err})
 	}
 	tree.Root = &Bloom{}
-	requireBounds(t, NewTree, tree, bounds{"Window": {0, 0}, "TopDown": {0, 0}})
+	requireBounds(t, NewTree, tree, bounds{"Window": {0, 0}, "TopDown": {0, 1}})
 	tree.FanOut = nil
 	requireParameterErrors(t, map[string]error{"a root and no level": failure(NewTree(tree))})
 }

@@ -30,6 +30,7 @@ import (
 //     a filter that grows by density may have space again and stays the newest.
 //   - A filter is full when its events or positions reach the threshold. An event may
 //     carry the density beyond it by less than k positions.
+//   - An event that is too late to set a timer is not inserted, so it does not count.
 //   - There is always one filter: if the last is discarded, an empty one with a count of
 //     0 events replaces it.
 type Dynamic struct {
@@ -75,6 +76,9 @@ func (d *Dynamic) TestAndSetAt(e digest.Digest, unit uint64) (seen bool) {
 		if m.test(e) {
 			return true
 		}
+	}
+	if w := uint64(d.config.Filter.Window); w > 0 && d.now-unit >= w {
+		return false
 	}
 	if d.isFull() && len(d.filters) < d.config.MaxFilters {
 		d.grow()

@@ -29,8 +29,8 @@ type TreeConfig struct {
 	// Window is w in time units if nodes are filters of timers, or 0 for Bloom filters.
 	Window int
 	// Root, if it is not nil, is the root's filter in place of one like the others: a
-	// [Sliced] one (Lemma 1). It must be empty, and goes without Window and TopDown. The
-	// other nodes have the hash functions of vertical slices then.
+	// [Sliced] one (Lemma 1). It must be empty, and goes without Window. The other nodes have
+	// the hash functions of vertical slices then.
 	Root Filter
 }
 
@@ -139,8 +139,8 @@ func (c TreeConfig) widths() ([]int, error) {
 	); err != nil {
 		return nil, err
 	}
-	if c.Root != nil && (c.Window != 0 || c.TopDown != 0 || len(c.FanOut) == 0) {
-		return nil, fmt.Errorf("paper: a root of its own goes with levels below it, without a window and top-down testing: %w", ErrParameter)
+	if c.Root != nil && (c.Window != 0 || len(c.FanOut) == 0) {
+		return nil, fmt.Errorf("paper: a root of its own goes with levels below it, without a window: %w", ErrParameter)
 	}
 	return widths, nil
 }

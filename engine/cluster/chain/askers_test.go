@@ -73,7 +73,8 @@ func threeAskers(t *testing.T, s Shape, lose bool) {
 // TestBothEndsLost has the first and the last link lose all, and so all requests that they knew,
 // while links between them live, and a lost link stops no copy. Elements of repeated requests are
 // no copies of themselves, in whatever order requests are repeated. Once the numbers of an asker
-// show that a request is new, elements that the other links know are copies again.
+// show that a request is new, elements that the other links know are copies again, and so are the
+// ones that passed unchecked.
 func TestBothEndsLost(t *testing.T) {
 	for _, s := range shapes() {
 		if s.Chains() > 1 || s.Links() < 3 {
@@ -108,11 +109,16 @@ func bothEndsLost(t *testing.T, s Shape) {
 			w.move(i)
 		}
 	}
+	unchecked := random(w.rng, 8)
 	for _, later := range []struct {
 		asker, seq uint64
+		elements   []uint64
 		want       byte
-	}{{0, 600, 0xff}, {1, 20_000, 0}, {1, 20_511, 0}, {1, 20_512, 0xff}, {0, 601, 0xff}} {
-		if bits := ask(later.asker, later.seq, known[0]); bits[0] != later.want {
+	}{
+		{0, 300, unchecked, 0}, {0, 600, known[0], 0xff}, {1, 20_000, known[0], 0}, {1, 20_511, known[0], 0},
+		{1, 20_512, known[0], 0xff}, {0, 601, known[0], 0xff}, {0, 602, unchecked, 0xff},
+	} {
+		if bits := ask(later.asker, later.seq, later.elements); bits[0] != later.want {
 			t.Errorf("request %d of asker %d: %x, want %x", later.seq, later.asker, bits, later.want)
 		}
 	}

@@ -48,6 +48,15 @@ func newDecider(s Shape) *decider {
 // judge decides about an element of a unit, by the values that are known. For a new element
 // zeroAt is the value that its bits or timers are set to, or 0 if the element is too old.
 func (d *decider) judge(values []uint64, unit uint64) (seen bool, zeroAt uint64) {
+	d.advance(values, unit)
+	if len(values) >= d.atLeast && d.agree(values) {
+		return true, 0
+	}
+	return false, d.deliver(unit)
+}
+
+// advance makes a unit the present, or a later one that values show.
+func (d *decider) advance(values []uint64, unit uint64) {
 	if d.filter == Timers {
 		d.now = max(d.now, unit)
 	}
@@ -56,12 +65,12 @@ func (d *decider) judge(values []uint64, unit uint64) (seen bool, zeroAt uint64)
 			d.now = max(d.now, v-min(v, d.window)) // more time has passed if another link decided before
 		}
 	}
-	if len(values) >= d.atLeast && d.agree(values) {
-		return true, 0
-	}
+}
+
+// deliver returns the value that the bits or timers of a delivered element are set to, or 0 if
+// it is too old.
+func (d *decider) deliver(unit uint64) (zeroAt uint64) {
 	switch d.filter {
-	case Bloom:
-		return false, 1
 	case Events:
 		zeroAt = d.now + d.window
 		d.now++
@@ -69,8 +78,10 @@ func (d *decider) judge(values []uint64, unit uint64) (seen bool, zeroAt uint64)
 		if zeroAt = unit + d.window; zeroAt <= d.now {
 			zeroAt = 0
 		}
+	default:
+		zeroAt = 1
 	}
-	return false, zeroAt
+	return zeroAt
 }
 
 // agree reports whether all values say that the element was there.

@@ -33,9 +33,10 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 			e, all, seen := from+i/l.places.k, pos[i:i+l.places.k], true
 			if judged {
 				d.values = d.values[:0]
-				before := l.older.hold(all, 0, l.store.size)
+				l.tickFor(r, e)
+				from := l.best(all)
 				for _, p := range all {
-					d.values = append(d.values, max(before, l.store.get(p)))
+					d.values = append(d.values, from.get(p))
 				}
 				var zeroAt uint64
 				if seen, zeroAt = l.judge(r, e); zeroAt > 0 && l.hold {
@@ -49,10 +50,11 @@ func (l *Link) direct(s *site, a *Answer, r *hubclient.Request) Result {
 			if seen {
 				a.Copies[e/8] |= 1 << (e % 8)
 				s.Copies++
+				l.remain(a, r, e)
 			}
 		}
 	})
-	l.now = d.now
+	l.tick(d.now)
 	s.Replies.Keep(r, a.Copies)
 	return Result{Answer: a, Held: d.holds(held)}
 }
@@ -91,7 +93,13 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 	all := len(lost) > l.last
 	if !all && l.lost && slices.Contains(lost, 0) && s.Replies.Askers.Doubtful(asker, r.Seq) {
 		// Neither link that knows requests knows this one, and other links may: its elements would
-		// be copies of themselves. A refusal would make the site stop asking for a while.
+		// be copies of themselves. A refusal would make the site stop asking for a while. The site
+		// delivers them, so they are set, as test-and-set has done.
+		if m.kind == kindTest {
+			if all := l.deliverAll(m, r, lost); len(all) > 0 {
+				result.First = append(result.First, l.decide.send(all))
+			}
+		}
 		a.Copies, a.Unchecked, a.Request = make([]byte, (len(r.Digests)+7)/8), len(r.Digests), nil
 		return result
 	}
@@ -99,7 +107,7 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 		a.Copies = l.verdicts(m, r, lost, all)
 	} else {
 		var news []setting
-		a.Copies, news, result.Held = l.judgeAll(m, r, lost, all)
+		news, result.Held = l.judgeAll(a, m, r, lost, all)
 		if len(news) > 0 {
 			result.First = append(result.First, l.decide.send(news))
 		}
@@ -153,26 +161,22 @@ func (l *Link) answered(pos []uint64, lost []int) (n int) {
 	return n
 }
 
-// judgeAll returns which elements are duplicates by first-test-then-set, and the settings
+// judgeAll answers which elements are duplicates by first-test-then-set, and returns the settings
 // of the new ones.
-func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) (copies []byte, news []setting, held []Held) {
+func (l *Link) judgeAll(a *Answer, m *message, r *hubclient.Request, lost []int, all bool) (news []setting, held []Held) {
 	d, k := l.decide, l.places.k
-	copies = make([]byte, (len(r.Digests)+7)/8)
+	a.Copies = make([]byte, (len(r.Digests)+7)/8)
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		for i := 0; i < len(pos); i += k {
 			e, mine := from+i/k, pos[i:i+k]
-			d.values = d.values[:0]
-			for j, p := range mine {
-				if len(lost) == 0 || !slices.Contains(lost, int(p/l.places.size)) {
-					d.values = append(d.values, d.at(p, m.value(e*k+j, l.store.timed)))
-				}
-			}
+			l.collect(m, e, mine, lost)
 			if all {
 				d.values = append(d.values, 0) // nothing is known of any element
 			}
 			seen, zeroAt := l.judge(r, e)
 			if seen {
-				copies[e/8] |= 1 << (e % 8)
+				a.Copies[e/8] |= 1 << (e % 8)
+				l.remain(a, r, e)
 			} else if zeroAt > 0 && l.hold {
 				held = append(held, d.hold(e, r.Digests[e], zeroAt))
 			} else if zeroAt > 0 {
@@ -181,7 +185,37 @@ func (l *Link) judgeAll(m *message, r *hubclient.Request, lost []int, all bool) 
 			}
 		}
 	})
-	return copies, news, d.holds(held)
+	return news, d.holds(held)
+}
+
+// collect gives the decider the values of an element that links have found.
+func (l *Link) collect(m *message, e int, pos []uint64, lost []int) {
+	d := l.decide
+	d.values = d.values[:0]
+	for j, p := range pos {
+		if len(lost) == 0 || !slices.Contains(lost, int(p/l.places.size)) {
+			d.values = append(d.values, d.at(p, m.value(e*l.places.k+j, l.store.timed)))
+		}
+	}
+}
+
+// deliverAll returns the settings of all elements of a request, which pass whatever is known of
+// them.
+func (l *Link) deliverAll(m *message, r *hubclient.Request, lost []int) (all []setting) {
+	d, k := l.decide, l.places.k
+	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
+		for i := 0; i < len(pos); i += k {
+			e, mine := from+i/k, pos[i:i+k]
+			l.collect(m, e, mine, lost)
+			unit := l.unitOf(r, e)
+			d.advance(d.values, unit)
+			if zeroAt := d.deliver(unit); zeroAt > 0 {
+				d.remember(mine, zeroAt)
+				all = append(all, setting{r.Digests[e], zeroAt})
+			}
+		}
+	})
+	return all
 }
 
 // ring takes a message that goes round the chain: elements to set, or a new beginning.
@@ -223,7 +257,7 @@ func (l *Link) set(now uint64, all []setting) {
 // advance sets the present unit. A link that was lost a window ago knows the whole window
 // again.
 func (l *Link) advance(now uint64) {
-	l.now = max(l.now, now)
+	l.tick(now)
 	switch {
 	case !l.lost || !l.store.timed:
 	case l.since == 0:

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
 // older are the full filters of a slice of dynamic size, as in KNPS, section 5, "applied per
@@ -22,6 +24,46 @@ func (o older) hold(pos []uint64, lo, size uint64) uint64 {
 		}
 	}
 	return 0
+}
+
+// best returns the filter of a slice to take the values of an element from. If filters hold all
+// of its timers here, it is the one with most equal ones, where these count, and among such
+// filters the one whose timers run longest.
+func (l *Link) best(pos []uint64) *store {
+	best := &l.store
+	if len(l.older) == 0 {
+		return best
+	}
+	group, first := l.agreement(best, pos)
+	for i := range slices.Backward(l.older) {
+		if g, f := l.agreement(&l.older[i], pos); g > group || g == group && f > first {
+			best, group, first = &l.older[i], g, f
+		}
+	}
+	return best
+}
+
+// agreement returns how many of an element's positions here are equal, or 0 if one is not set
+// at present. Where equal ones do not count, it returns 1 if all are set. It also returns the unit
+// in which the first of them reaches zero.
+func (l *Link) agreement(s *store, pos []uint64) (group int, first uint64) {
+	l.values = l.values[:0]
+	first = math.MaxUint64
+	for _, p := range pos {
+		if off := p - l.lo; off < s.size {
+			v := s.get(off)
+			l.values = append(l.values, v)
+			first = min(first, v)
+		}
+	}
+	now := l.now
+	if !s.timed {
+		now = 0
+	}
+	if group = paper.EqualGroup(l.values, now); l.shape.Equal <= 1 {
+		group = min(group, 1)
+	}
+	return group, first
 }
 
 // close returns the memory.
@@ -60,9 +102,9 @@ func (l *Link) take(pos []uint64) (seen bool, here uint64) {
 	return seen, here
 }
 
-// put sets the bits of an element that lie in the slice.
+// put sets the bits or timers of an element that lie in the slice.
 func (l *Link) put(pos []uint64, zeroAt uint64) {
-	if l.older.hold(pos, l.lo, l.store.size) > 0 {
+	if !l.store.timed && l.older.hold(pos, l.lo, l.store.size) > 0 {
 		return
 	}
 	l.makeRoom(pos)
@@ -80,22 +122,60 @@ func (l *Link) makeRoom(pos []uint64) {
 		return
 	}
 	here, set := l.store.count1(pos, l.lo, l.store.size)
-	if set == here {
+	if here == 0 || !l.store.timed && set == here {
 		return
 	}
 	if l.isFull() && len(l.older)+1 < l.shape.filters() {
-		if next, err := newStore(l.shape.Size(), false); err == nil {
-			l.older, l.store, l.placed = append(l.older, l.store), next, 0
+		if next, err := l.newStore(); err == nil {
+			l.older, l.store = append(l.older, l.store), next
 		}
 	}
-	l.placed += here
+	l.store.placed += here
 }
 
 func (l *Link) isFull() bool {
-	if l.shape.Grow == ByDensity {
-		return uint64(l.store.ones) >= l.full
+	switch {
+	case l.shape.Grow != ByDensity:
+		return l.store.placed >= l.full
+	case l.store.timed:
+		return l.store.running.count >= l.full
 	}
-	return l.placed >= l.full
+	return uint64(l.store.ones) >= l.full
+}
+
+// newStore returns an empty filter of the slice.
+func (l *Link) newStore() (store, error) {
+	s, err := newStore(l.shape.Size(), l.shape.Filter != Bloom)
+	if l.shape.Grow != "" && s.timed {
+		s.running = newRunning(l.shape.Window(), l.now)
+	}
+	return s, err
+}
+
+// tick makes a unit the present, unless that is past. Filters whose timers have all reached zero
+// are discarded. There is always one.
+func (l *Link) tick(unit uint64) {
+	if unit <= l.now {
+		return
+	}
+	l.now = unit
+	if l.store.running == nil {
+		return
+	}
+	all := append(l.older, l.store)
+	kept := all[:0]
+	for i := range all {
+		if all[i].running.advance(unit); all[i].running.count > 0 || i == len(all)-1 && len(kept) == 0 {
+			kept = append(kept, all[i])
+		} else {
+			l.closing = errors.Join(l.closing, all[i].arena.Close())
+		}
+	}
+	last := len(kept) - 1
+	l.older, l.store = older(kept[:last]), kept[last]
+	if l.store.running.count == 0 {
+		l.store.placed = 0
+	}
 }
 
 // holds returns, for each number of positions of a new element in the slice, the probability
@@ -141,9 +221,9 @@ const (
 func (l *Link) masks() (all []uint64) {
 	step := max(1, l.store.size/sampled)
 	for off := uint64(0); off < l.store.size; off += step {
-		mask := l.store.get(off)
+		mask := l.store.isSet(off, l.now)
 		for i := range l.older {
-			mask |= l.older[i].get(off) << (i + 1)
+			mask |= l.older[i].isSet(off, l.now) << (i + 1)
 		}
 		all = append(all, mask)
 	}
@@ -152,9 +232,9 @@ func (l *Link) masks() (all []uint64) {
 
 // holding is an entry of holds for filters that are independent.
 func (l *Link) holding(j int) float64 {
-	none := 1 - math.Pow(l.store.fill(0), float64(j))
+	none := 1 - math.Pow(l.store.fill(l.now), float64(j))
 	for i := range l.older {
-		none *= 1 - math.Pow(l.older[i].fill(0), float64(j))
+		none *= 1 - math.Pow(l.older[i].fill(l.now), float64(j))
 	}
 	return 1 - none
 }

@@ -47,7 +47,8 @@ func (g *grown) newest(link int) map[uint64]bool {
 	return filters[len(filters)-1]
 }
 
-func (g *grown) seen(element, _ uint64) bool {
+// positions returns the positions of an element in each link.
+func (g *grown) positions(element uint64) map[int][]uint64 {
 	pos := make([]uint64, g.shape.Hashes)
 	size := uint64(g.shape.Size())
 	paper.IndependentPositions(pos, digest.Digest{element, 0}, size*uint64(g.shape.Links()))
@@ -58,8 +59,12 @@ func (g *grown) seen(element, _ uint64) bool {
 	for _, p := range pos {
 		here[int(p/size)] = append(here[int(p/size)], p)
 	}
+	return here
+}
+
+func (g *grown) seen(element, _ uint64) bool {
 	all := true
-	for link, mine := range here {
+	for link, mine := range g.positions(element) {
 		all = g.at(link, mine) && all
 	}
 	return all
@@ -89,9 +94,13 @@ func (g *grown) at(link int, mine []uint64) bool {
 	return false
 }
 
-// growing returns the shapes of Bloom filters, with slices that grow by each rule.
+// growing returns the shapes of Bloom filters and filters of timers, with slices that grow by
+// each rule.
 func growing() (all []Shape) {
 	for _, s := range shapes() {
+		if s.Filter == Timers {
+			s.Bytes = 200 * s.Slices()
+		}
 		for _, rule := range Growths {
 			if s.Grow, s.FPR, s.Limit = rule, 0.02, 40*s.Bytes; s.Check() == nil {
 				all = append(all, s)
@@ -105,17 +114,25 @@ func growing() (all []Shape) {
 // event, while slices move. With first-test-then-set over several slices, a filter may begin
 // while elements are under way. Then none may be missed, and few may be taken for others.
 func TestGrowth(t *testing.T) {
-	count := 200_000
-	if testing.Short() {
-		count = 20_000
-	}
+	count := eventsOr(t, 200_000, 20_000)
 	for _, s := range growing() {
-		t.Run(s.String(), func(t *testing.T) {
+		if s.Filter == Bloom {
+			s.Bytes = max(s.Bytes, count/50)
+			s.Limit = 40 * s.Bytes
+		}
+		t.Run(fmt.Sprintf("%v, equal %d", s, s.Equal), func(t *testing.T) {
 			w := newWires(t, s, rand.New(rand.NewPCG(1, 2)))
-			if s.Primitive == TestAndSet || s.Links() == 1 {
-				w.moves = count / 50
+			switch {
+			case s.Primitive == TestAndSet || s.Links() == 1:
+				w.moves = max(400, count/1000)
+				w.kills = w.moves
 				compare(t, w, count, nil)
-			} else {
+			case s.Filter == Timers:
+				compareOneByOne(t, w, count/4)
+				if s.Equal == 0 { // which misses elements by itself
+					growingSets(t, newWires(t, s, rand.New(rand.NewPCG(3, 4))), 30_000)
+				}
+			default:
 				growingSets(t, w, 30_000)
 			}
 			filters, links := 0, 0
@@ -203,8 +220,11 @@ func TestPredicted(t *testing.T) {
 		{Layout: Horizontal, H: 1, V: 1}, {Layout: Vertical, H: 1, V: 7}, {Layout: Vertical, H: 1, V: 2}, {Layout: HV, H: 1, V: 4}, {Layout: VH, H: 3, V: 2}, {Layout: VH, H: 2, V: 4},
 	} {
 		s.Hashes, s.Bytes = 4, 1<<16
-		for _, filter := range []string{Bloom, Timers, ByDensity, ByCardinality} {
+		const growing = "growing timers"
+		for _, filter := range []string{Bloom, Timers, ByDensity, ByCardinality, growing} {
 			switch s.Filter, s.Primitive = filter, FirstTestThenSet; filter {
+			case growing:
+				s.Filter, s.Grow, s.FPR, s.Bytes, s.WindowUS, s.Limit = Timers, ByDensity, 0.01, 1<<18, 1e6, 1<<22
 			case Timers:
 				s.Bytes, s.WindowUS = 32<<16, 1e6
 			case Bloom:

@@ -26,7 +26,6 @@ type Link struct {
 	lo     uint64 // its first position in the chain
 	store  store  // the newest filter of the slice
 	older  older
-	placed uint64 // bits that elements have set in the newest, each time one does
 	full   uint64 // see Shape.capacity
 	lost   bool
 	since  uint64 // unit of the loss, 0 while unknown
@@ -36,6 +35,7 @@ type Link struct {
 	bytes  uint64 // of them
 	decide *decider
 	hold   bool // new elements wait for Settle
+	dense  bool // copies of them are set, too
 	resend bool // sets that are pending
 
 	sites  []site
@@ -43,7 +43,9 @@ type Link struct {
 
 	request hubclient.Request
 	pos     []uint64
+	values  []uint64
 	touched uint64 // keeps the compiler from removing the prefetching reads
+	closing error  // of filters that were discarded
 }
 
 // site is the state of a site.
@@ -62,6 +64,9 @@ type Answer struct {
 	Fence  uint64 // of the first link
 	Copies []byte // valid until the next message
 	Again  bool   // the answer to a request that came before
+	// Remaining is how long each copy stays one, from its own time, in units of the shape: if the
+	// request asks for it, and these are timers. It is 0 if that is unknown.
+	Remaining []uint16
 	// Unchecked is how many elements were not decided, and count as new.
 	Unchecked int
 	// Request is the request, valid until the next message. It is nil unless the answer
@@ -75,6 +80,7 @@ type Result struct {
 	Next   []byte   // to the next link
 	First  [][]byte // to the first one
 	Held   []Held   // elements that wait for Settle
+	Probe  *Probe   // the answer to a probe, nil for none
 }
 
 // New makes an empty slice. Errors wrap ErrShape, or are of the system that has no memory.
@@ -95,12 +101,14 @@ func New(s Shape, number int) (*Link, error) {
 		l.full = s.capacity()
 	}
 	var err error
-	l.store, err = newStore(s.Size(), s.Filter != Bloom)
+	l.store, err = l.newStore()
 	return l, err
 }
 
 // Close gives the memory back.
-func (l *Link) Close() error { return errors.Join(l.store.arena.Close(), l.older.close()) }
+func (l *Link) Close() error {
+	return errors.Join(l.closing, l.store.arena.Close(), l.older.close())
+}
 
 // Lose declares the link's state lost.
 func (l *Link) Lose() {
@@ -161,6 +169,9 @@ func (l *Link) Pass(msg []byte) (Result, error) {
 	switch m.kind {
 	case kindSet, kindFresh:
 		result, err := l.ring(m)
+		return l.sent(result), err
+	case kindProbe:
+		result, err := l.probe(m)
 		return l.sent(result), err
 	case kindTAS, kindTest:
 		if (m.kind == kindTAS) != (l.shape.Primitive == TestAndSet) || l.link == 0 {
@@ -231,25 +242,31 @@ func (l *Link) testAndSet(m *message, s *site, r *hubclient.Request) {
 	}
 }
 
-// test stores the values of the positions that lie in this link.
+// test stores the values of the positions that lie in this link, and the arrival of the request.
 func (l *Link) test(m *message, s *site, r *hubclient.Request) {
+	l.find(m, r)
+	if l.link == 0 && !m.again {
+		s.Replies.Keep(r, make([]byte, (len(r.Digests)+7)/8)) // only the arrival counts
+	}
+}
+
+// find stores the values of the positions that lie in this link.
+func (l *Link) find(m *message, r *hubclient.Request) {
 	l.pos = l.places.each(l.pos, r.Digests, func(from int, pos []uint64) {
 		l.touched += l.store.touch(pos, l.lo)
 		for i := 0; i < len(pos); i += l.places.k {
 			here, mine := uint64(0), pos[i:i+l.places.k]
-			before := l.older.hold(mine, l.lo, l.store.size)
+			l.tickFor(r, from+i/l.places.k)
+			holder := l.best(mine)
 			for j, p := range mine {
 				if off := p - l.lo; off < l.store.size {
-					m.found(from*l.places.k+i+j, max(before, l.store.get(off)), l.store.timed)
+					m.found(from*l.places.k+i+j, holder.get(off), l.store.timed)
 					here = 1
 				}
 			}
 			l.tests += here
 		}
 	})
-	if l.link == 0 && !m.again {
-		s.Replies.Keep(r, make([]byte, (len(r.Digests)+7)/8)) // only the arrival counts
-	}
 }
 
 // siteOf returns a site, which is made if it is new. It reports false if there are too many.
@@ -265,6 +282,14 @@ func (l *Link) siteOf(name string) (*site, bool) {
 		l.sites[at].Replies.Askers.Lost = l.lost
 	}
 	return &l.sites[at], true
+}
+
+// tickFor makes the unit of an element the present of a slice of dynamic size, so that
+// filters that have run out say nothing about it.
+func (l *Link) tickFor(r *hubclient.Request, i int) {
+	if l.store.running != nil {
+		l.tick(l.unitOf(r, i))
+	}
 }
 
 // unitOf returns the unit of time of an element.

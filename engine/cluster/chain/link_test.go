@@ -276,7 +276,7 @@ func TestShapes(t *testing.T) {
 		"horizontal": func(s *Shape) { s.Layout = Horizontal }, "hashes": func(s *Shape) { s.Hashes = MaxHashes + 1 },
 		"bytes": func(s *Shape) { s.Bytes = 6*8 - 1 }, "equal": func(s *Shape) { s.Equal = 5 },
 		"answers": func(s *Shape) { s.AtLeast = -1 }, "window": func(s *Shape) { s.WindowUS = 0 },
-		"growth of timers": func(s *Shape) { s.Grow, s.FPR, s.Limit = ByDensity, 0.1, s.Bytes }, "rate": func(s *Shape) { s.FPR = 0.1 },
+		"growth of events": func(s *Shape) { s.Filter, s.Deliveries, s.Grow, s.FPR, s.Limit = Events, 9, ByDensity, 0.1, s.Bytes }, "rate": func(s *Shape) { s.FPR = 0.1 },
 		"growth":         func(s *Shape) { s.Filter, s.Grow, s.FPR, s.Limit = Bloom, "slowly", 0.1, s.Bytes },
 		"growth at 0":    func(s *Shape) { s.Filter, s.Grow, s.Limit = Bloom, ByDensity, s.Bytes },
 		"growth at NaN":  func(s *Shape) { s.Filter, s.Grow, s.FPR, s.Limit = Bloom, ByDensity, math.NaN(), s.Bytes },

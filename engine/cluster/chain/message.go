@@ -21,6 +21,7 @@ const (
 	kindTest             // test; the state has the value found at each position of each element
 	kindSet              // set; the state is elements and their new values
 	kindFresh            // no link knows anything of the past: all of them begin anew
+	kindProbe            // test as kindTest, for a hub above; the number is how many levels have to hold an element
 )
 
 // repeated marks the kind of a request that the first link has received before.

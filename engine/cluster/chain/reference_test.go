@@ -5,6 +5,9 @@ package chain
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -74,7 +77,12 @@ func (f *diced) seen(element, unit uint64) bool {
 func newReference(t testing.TB, s Shape) reference {
 	t.Helper()
 	size := s.Size() * s.Links()
-	if s.Grow != "" {
+	switch {
+	case s.Grow != "" && s.Filter == Timers && s.Links() > 1:
+		return newGrownTimers(t, s)
+	case s.Grow != "" && s.Filter == Timers:
+		return newDynamic(t, s)
+	case s.Grow != "":
 		return newGrown(t, s)
 	}
 	if s.Filter == Events {
@@ -120,6 +128,9 @@ type wires struct {
 	answers map[string][]byte
 	stale   map[string]bool // requests that were refused as such; nil for none
 	moves   int             // a slice is saved and restored once in moves messages
+	kills   int             // one is lost, and restored by its last snapshot and its journal, once in kills messages; 0 for never
+	saved   [][]byte        // the last snapshot of each slice, nil for none
+	journal [][]*sent       // messages that each slice has taken since, if kills is not 0
 	drops   int             // one in drops messages between slices is lost
 }
 
@@ -130,7 +141,10 @@ type sent struct {
 
 func newWires(t testing.TB, s Shape, rng *rand.Rand) *wires {
 	t.Helper()
-	w := &wires{t: t, shape: s, rng: rng, waiting: make([][]*sent, s.Slices()), answers: map[string][]byte{}}
+	w := &wires{
+		t: t, shape: s, rng: rng, waiting: make([][]*sent, s.Slices()), answers: map[string][]byte{},
+		saved: make([][]byte, s.Slices()), journal: make([][]*sent, s.Slices()),
+	}
 	for i := range s.Slices() {
 		w.links = append(w.links, newLink(t, s, i))
 	}
@@ -168,6 +182,9 @@ func (w *wires) step() bool {
 		if w.moves > 0 && w.rng.IntN(w.moves) == 0 {
 			w.move(n)
 		}
+		if w.kills > 0 && w.rng.IntN(w.kills) == 0 {
+			w.kill(n)
+		}
 		return true
 	}
 	return false
@@ -175,20 +192,10 @@ func (w *wires) step() bool {
 
 // take has a slice take a message.
 func (w *wires) take(n int, m *sent) {
-	var result Result
-	if m.reply != "" {
-		var r hubclient.Request
-		err := r.Decode(m.msg)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		result = w.links[n].Begin(m.site, m.reply, 7, &r, m.msg)
-	} else {
-		var err error
-		if result, err = w.links[n].Pass(m.msg); err != nil {
-			w.t.Fatal(err)
-		}
+	if w.kills > 0 {
+		w.journal[n] = append(w.journal[n], &sent{m.site, m.reply, slices.Clone(m.msg)})
 	}
+	result := w.give(n, m)
 	chain, link := w.shape.Place(n)
 	if result.Next != nil {
 		w.post(w.shape.Number(chain, link+1), result.Next)
@@ -211,6 +218,22 @@ func (w *wires) take(n int, m *sent) {
 	}
 }
 
+// give gives a slice a message.
+func (w *wires) give(n int, m *sent) Result {
+	if m.reply == "" {
+		result, err := w.links[n].Pass(m.msg)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return result
+	}
+	var r hubclient.Request
+	if err := r.Decode(m.msg); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.links[n].Begin(m.site, m.reply, 7, &r, m.msg)
+}
+
 func (w *wires) post(n int, msg []byte) {
 	if w.drops == 0 || w.rng.IntN(w.drops) > 0 {
 		w.waiting[n] = append(w.waiting[n], &sent{msg: append([]byte(nil), msg...)})
@@ -220,14 +243,34 @@ func (w *wires) post(n int, msg []byte) {
 // move saves a slice, and restores it.
 func (w *wires) move(n int) {
 	w.t.Helper()
-	next, err := Restore(w.shape, n, w.links[n].Save(nil))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.saved[n], w.journal[n] = w.links[n].Save(nil), nil
+	w.restore(n)
+}
+
+// restore replaces a slice by its last snapshot, or by an empty one.
+func (w *wires) restore(n int) {
+	w.t.Helper()
 	if err := w.links[n].Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.links[n] = next
+	if w.saved[n] == nil {
+		w.links[n] = newLink(w.t, w.shape, n)
+		return
+	}
+	var err error
+	if w.links[n], err = Restore(w.shape, n, w.saved[n]); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// kill makes a slice lose its state. Another one takes its place, by the last snapshot and the
+// messages since, whose results have been sent.
+func (w *wires) kill(n int) {
+	w.t.Helper()
+	w.restore(n)
+	for _, m := range w.journal[n] {
+		w.give(n, m)
+	}
 }
 
 // crash makes a slice lose its state.
@@ -302,19 +345,37 @@ func shapes() (all []Shape) {
 }
 
 // TestReferences has each layout with each filter answer as engine/paper's does, event by
-// event. Two sites send batches to all chains, several at a time. Meanwhile slices move.
+// event. Two sites send batches to all chains, several at a time. Meanwhile slices move, and are
+// killed.
 func TestReferences(t *testing.T) {
-	count := 200_000
-	if testing.Short() {
-		count = 10_000
-	}
+	count := eventsOr(t, 200_000, 10_000)
 	for _, s := range shapes() {
+		if s.Filter == Bloom { // it never forgets
+			s.Bytes = max(s.Bytes, count/50)
+		}
 		t.Run(fmt.Sprintf("%v, equal %d", s, s.Equal), func(t *testing.T) {
 			w := newWires(t, s, rand.New(rand.NewPCG(1, 2)))
-			w.moves = count / 50
+			w.moves = max(400, count/1000)
+			w.kills = w.moves
 			compare(t, w, count, nil)
 		})
 	}
+}
+
+// eventsOr returns the number of events that FLOWDEDUP_EVENTS says, or one of the others.
+func eventsOr(t *testing.T, long, short int) int {
+	t.Helper()
+	if text := os.Getenv("FLOWDEDUP_EVENTS"); text != "" {
+		count, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return count
+	}
+	if testing.Short() {
+		return short
+	}
+	return long
 }
 
 // compare sends the given number of events, and compares each verdict. lose, if not nil,
@@ -352,7 +413,7 @@ func compare(t *testing.T, w *wires, count int, lose func(references []reference
 		msg := request(uint64(rounds), elements, times)
 		w.waiting[first] = append(w.waiting[first], &sent{site: []string{"a", "b"}[site], reply: name, msg: msg})
 		came += n
-		for range w.rng.IntN(2 * s.Links()) {
+		for range w.rng.IntN(5 * s.Links()) { // more than arrive, on average
 			w.step()
 		}
 	}

@@ -77,9 +77,10 @@ type Shape struct {
 	Deliveries int `json:"deliveries,omitempty"`
 	// WindowUS is the window of Timers, in microseconds.
 	WindowUS int64 `json:"window_us,omitempty"`
-	// Grow says when a slice of Bloom that is full takes one more filter of its size: ByDensity
-	// or ByCardinality, or never if it is empty. A filter is full when its false positive rate is
-	// FPR, if all slices are like it. All filters of all slices together have Limit bytes at most.
+	// Grow says when a slice of Bloom or Timers that is full takes one more filter of its size:
+	// ByDensity or ByCardinality, or never if it is empty. A filter is full when its false positive
+	// rate is FPR, if all slices are like it. All filters of all slices together have Limit bytes
+	// at most.
 	Grow  string  `json:"grow,omitempty"`
 	FPR   float64 `json:"grow_fpr,omitempty"`
 	Limit int     `json:"limit_bytes,omitempty"`
@@ -121,7 +122,7 @@ func (s Shape) checkGrowth() error {
 	switch {
 	case s.Grow == "" && s.FPR == 0 && s.Limit == 0:
 		return nil
-	case !slices.Contains(Growths, s.Grow) || s.Filter != Bloom:
+	case !slices.Contains(Growths, s.Grow) || s.Filter == Events:
 		return fmt.Errorf("%w: growth %q of filter %q", ErrShape, s.Grow, s.Filter)
 	case !(s.FPR > 0 && s.FPR < 1) || s.capacity() < 1:
 		return fmt.Errorf("%w: slices that grow at a rate of %g of false positives", ErrShape, s.FPR)
@@ -131,8 +132,8 @@ func (s Shape) checkGrowth() error {
 	return nil
 }
 
-// capacity returns the number of bits at which a filter of a slice is full: by density the
-// bits that are set, else the bits that its elements have set, counted each time.
+// capacity returns the number of positions at which a filter of a slice is full: by density the
+// bits or timers that are set, else the ones that its elements have set, counted each time.
 func (s Shape) capacity() uint64 {
 	density := math.Pow(s.FPR, 1/float64(s.Hashes))
 	if s.Grow == ByDensity {

@@ -32,8 +32,12 @@ type saved struct {
 	Sent    uint64       `json:",omitempty"`
 	Pending []pendingSet `json:",omitempty"`
 	Filters int          `json:",omitempty"` // of a slice of dynamic size, the newest last
-	Placed  uint64       `json:",omitempty"`
+	Placed  uint64       `json:",omitempty"` // in the newest
+	Older   []savedOlder `json:",omitempty"` // the others, of timers
 }
+
+// savedOlder is what a filter of timers has that is not the newest, except its lines.
+type savedOlder struct{ Base, Placed uint64 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -46,7 +50,12 @@ func (l *Link) Save(dst []byte) []byte {
 		Tests: l.tests, Hops: l.hops, Bytes: l.bytes, Sites: l.sites,
 	}
 	if l.shape.Grow != "" {
-		text.Filters, text.Placed = len(l.older)+1, l.placed
+		text.Filters, text.Placed = len(l.older)+1, l.store.placed
+	}
+	for i := range l.older {
+		if l.store.timed {
+			text.Older = append(text.Older, savedOlder{l.older[i].base, l.older[i].placed})
+		}
 	}
 	if d := l.decide; d != nil {
 		text.Decided, text.Sent, text.Pending = d.now, d.sent, d.pending
@@ -109,26 +118,31 @@ func parseSaved(data []byte) (text saved, lines []byte, err error) {
 // restore restores a new link.
 func (l *Link) restore(text saved, lines []byte) error {
 	filters, each := max(1, text.Filters), len(l.store.lines)*layout.LineSize
-	ok := filters <= l.shape.filters() && len(lines) == filters*each && len(text.Sites) <= slice.MaxSites && len(text.Pending) <= maxPending
+	ok := filters <= l.shape.filters() && len(lines) == filters*each && len(text.Sites) <= slice.MaxSites && len(text.Pending) <= maxPending &&
+		(!l.store.timed || len(text.Older) == filters-1)
 	for i := range text.Sites {
 		ok = ok && text.Sites[i].Replies.Valid()
 	}
 	if !ok {
 		return fmt.Errorf("%w: its parts do not fit each other", slice.ErrSnapshot)
 	}
-	for {
-		l.store.restore(lines[:each])
-		if lines = lines[each:]; len(lines) == 0 {
-			break
-		}
-		next, err := newStore(l.shape.Size(), false)
-		if err != nil {
-			return err
-		}
-		l.older, l.store = append(l.older, l.store), next
-	}
-	l.store.base, l.placed = text.Base, text.Placed
 	l.lost, l.since, l.now, l.tests, l.hops, l.bytes = text.Lost, text.Since, text.Now, text.Tests, text.Hops, text.Bytes
+	for i := range filters {
+		if i > 0 {
+			next, err := l.newStore()
+			if err != nil {
+				return err
+			}
+			l.older, l.store = append(l.older, l.store), next
+		}
+		switch {
+		case i == filters-1:
+			l.store.base, l.store.placed = text.Base, text.Placed
+		case l.store.timed:
+			l.store.base, l.store.placed = text.Older[i].Base, text.Older[i].Placed
+		}
+		l.store.restore(lines[i*each:(i+1)*each], l.now)
+	}
 	l.sites = text.Sites
 	for i := range l.sites {
 		l.byName[l.sites[i].Name] = i

@@ -25,6 +25,9 @@ type store struct {
 	timed bool
 	base  uint64
 	ones  int // bits that are set
+
+	placed  uint64   // positions that elements have set, each time one does
+	running *running // of timers in a slice of dynamic size, else nil
 }
 
 // newStore returns an empty store. It returns the errors of layout.NewArena.
@@ -82,7 +85,11 @@ func (s *store) set(off, zeroAt uint64) {
 		s.testAndSet(off)
 		return
 	}
-	if zeroAt <= s.get(off) || zeroAt <= s.base {
+	old := s.get(off)
+	if zeroAt <= old || zeroAt <= s.base {
+		return
+	}
+	if s.running != nil && !s.running.move(old, zeroAt) {
 		return
 	}
 	if zeroAt-s.base > math.MaxUint32 {
@@ -110,6 +117,14 @@ func (s *store) rebase(base uint64) {
 // sampled is the number of timers in the sample that estimates how many run.
 const sampled = 1 << 16
 
+// isSet returns 1 for a bit that is set, or a timer that runs, and else 0.
+func (s *store) isSet(off, now uint64) uint64 {
+	if v := s.get(off); v > 0 && (!s.timed || v > now) {
+		return 1
+	}
+	return 0
+}
+
 // fill returns the share of the bits that are set, or the share of a sample of timers that
 // run.
 func (s *store) fill(now uint64) float64 {
@@ -135,8 +150,8 @@ func (s *store) save(dst []byte) []byte {
 	return dst
 }
 
-// restore takes the lines that save has appended, and finds how many bits are set.
-func (s *store) restore(saved []byte) {
+// restore takes the lines that save has appended, and counts what is set at present.
+func (s *store) restore(saved []byte, now uint64) {
 	s.ones = 0
 	for i := range s.lines {
 		for j := range s.lines[i] {
@@ -144,5 +159,12 @@ func (s *store) restore(saved []byte) {
 			s.lines[i][j] = w
 			s.ones += bits.OnesCount64(w)
 		}
+	}
+	if s.running == nil {
+		return
+	}
+	s.running = newRunning(uint64(len(s.running.due)), now)
+	for off := range s.size {
+		s.running.move(0, s.get(off))
 	}
 }

@@ -44,9 +44,15 @@ type climber struct {
 	fence   uint64
 	request hubclient.Request
 	copies  []byte // this hub's verdicts, and at the end the answer
-	held    []chain.Held
-	again   bool  // the slice has received it before
-	clock   int64 // how much the site's clock is ahead, in microseconds
+	// remaining is how long copies stay copies, nil if that is unknown, or not asked for.
+	remaining []uint16
+	held      []chain.Held
+	again     bool  // the slice has received it before
+	clock     int64 // how much the site's clock is ahead, in microseconds
+	// passed has a bit for each digest that no hub below confirms as a copy, and news is their
+	// number: they are new, and the hub above is not asked.
+	passed []byte
+	news   int
 }
 
 func (c *climber) key() climberKey {
@@ -70,16 +76,17 @@ func (o *owner) climbRows(rows *slice.Slice, site string) hubclient.Status {
 // climbLink is climb for the answer of a link, which it replaces.
 func (o *owner) climbLink(result *chain.Result) {
 	a := result.Answer
-	if o.hub.parent == nil || a.Request == nil || a.Status != hubclient.OK {
+	if o.hub.parent == nil && o.hub.settings.TopDown == 0 || a.Request == nil || a.Status != hubclient.OK {
 		return
 	}
 	a.Status, a.Copies = o.climb(&climber{
-		site: a.Site, to: a.Reply, fence: a.Fence, request: *a.Request, copies: a.Copies, held: result.Held, again: a.Again,
+		site: a.Site, to: a.Reply, fence: a.Fence, request: *a.Request, copies: a.Copies, remaining: a.Remaining, held: result.Held, again: a.Again,
 	})
 }
 
-// climb asks the hub above about the digests that are new here. It returns the answer to
-// the site, or later. The owner is locked. Request and copies are the caller's.
+// climb asks the hubs below about the copies, if they have to confirm them, and then the hub
+// above about the digests that are new here. It returns the answer to the site, or later. The
+// owner is locked. Request and copies are the caller's.
 func (o *owner) climb(c *climber) (status hubclient.Status, copies []byte) {
 	if len(c.request.Digests) == 0 {
 		return hubclient.OK, nil
@@ -87,6 +94,7 @@ func (o *owner) climb(c *climber) (status hubclient.Status, copies []byte) {
 	if o.up.closed {
 		return hubclient.NotOwner, nil
 	}
+	c.passed = make([]byte, len(c.copies))
 	if o.up.waits[c.key()] {
 		return later, nil
 	}
@@ -106,10 +114,21 @@ func (o *owner) climb(c *climber) (status hubclient.Status, copies []byte) {
 		before = &slice.Replies{} // slices bound the number of sites
 		o.up.replies[c.site] = before
 	}
-	p, asked := o.hub.parent, o.skipCopies(c)
-	p.count(c, asked)
+	if o.descend(c) {
+		return later, nil
+	}
+	return o.ascend(c)
+}
+
+// ascend is climb without the hubs below.
+func (o *owner) ascend(c *climber) (status hubclient.Status, copies []byte) {
+	p, asked := o.hub.parent, 0
+	if p != nil {
+		asked = o.skipCopies(c)
+		p.count(c, asked)
+	}
 	if asked == 0 {
-		before.Keep(&c.request, c.copies)
+		o.up.replies[c.site].Keep(&c.request, c.copies)
 		return hubclient.OK, c.copies
 	}
 	if p.waiting.Add(1) > maxClimbing {
@@ -140,7 +159,7 @@ func (o *owner) skipCopies(c *climber) (asked int) {
 	clear(o.up.skip)
 	o.up.times = slices.Grow(o.up.times[:0], n)[:n]
 	for i := range n {
-		if bit := uint64(c.copies[i/8] >> (i % 8) & 1); bit != 0 {
+		if known := c.copies[i/8] | c.passed[i/8]; known>>(i%8)&1 != 0 {
 			o.up.skip[i/64] |= 1 << (i % 64)
 			asked--
 		}
@@ -157,9 +176,9 @@ func (o *owner) skipCopies(c *climber) (asked int) {
 func (p *parent) count(c *climber, asked int) {
 	n := len(c.request.Digests)
 	p.digests.Add(uint64(n))
-	p.hits.Add(uint64(n - asked))
+	p.hits.Add(uint64(n - asked - c.news))
 	p.asked.Add(uint64(asked))
-	p.client.Count(uint64(n), uint64(n-asked))
+	p.client.Count(uint64(n), uint64(n-asked-c.news))
 }
 
 // landed answers a site once all verdicts are known.
@@ -170,6 +189,12 @@ func (o *owner) landed(c *climber) {
 		if c.Copies[i/64]>>(i%64)&1 != 0 {
 			c.copies[i/8] |= 1 << (i % 8)
 			o.hub.parent.hitsAbove.Add(1)
+			if c.remaining == nil && c.Remaining != nil {
+				c.remaining = make([]uint16, len(c.request.Digests))
+			}
+			if c.Remaining != nil {
+				c.remaining[i] = c.Remaining[i]
+			}
 		}
 	}
 	if o.hub.settings.closed() {
@@ -179,21 +204,28 @@ func (o *owner) landed(c *climber) {
 	delete(o.up.waits, c.key())
 	o.settle(c)
 	o.up.replies[c.site].Keep(&c.request, c.copies)
+	o.answerLater(c, hubclient.OK)
+}
+
+// answerLater sends a site the answer that was to come later.
+func (o *owner) answerLater(c *climber, status hubclient.Status) {
 	reply := hubclient.Reply{
-		Status: hubclient.OK, N: uint32(len(c.request.Digests)), Seq: c.request.Seq, Epoch: o.hub.settings.Epoch, Fencing: c.fence,
+		Status: status, N: uint32(len(c.request.Digests)), Seq: c.request.Seq, Epoch: o.hub.settings.Epoch, Fencing: c.fence,
 		Unchecked: uint32(min(c.Unchecked, len(c.request.Digests))), Copies: c.copies,
+	}
+	if c.request.Remaining {
+		reply.Remaining = c.remaining
 	}
 	o.out = reply.Append(o.out[:0])
 	o.publish(c.to)
 }
 
-// settle sets held digests that are not copies. The owner is locked.
+// settle sets held digests that are not copies, and in a dense tree copies, too. The owner is
+// locked.
 func (o *owner) settle(c *climber) {
 	if link, ok := o.slice.(*chain.Link); ok && len(c.held) > 0 && !o.up.closed {
-		for _, h := range c.held {
-			o.hub.parent.sets.Add(uint64(1 &^ (c.copies[h.At/8] >> (h.At % 8))))
-		}
-		result := link.Settle(c.held, c.copies)
+		result, set := link.Settle(c.held, c.copies, c.remaining)
+		o.hub.parent.sets.Add(uint64(set))
 		o.send(&result)
 	}
 }

@@ -63,6 +63,13 @@ type Settings struct {
 	// for none. ParentWaitUS is how long it waits for the answer, in microseconds.
 	Parent       string `json:"parent,omitempty"`
 	ParentWaitUS int64  `json:"parent_wait_us,omitempty"`
+	// Dense makes a tree of timers dense, which would be sparse: elements that the hub above knows
+	// are set here, too, for as long.
+	Dense bool `json:"dense,omitempty"`
+	// Below has the names of the hubs that ask this one, and TopDown is how many levels of
+	// them have to hold a copy. With 0 none has to.
+	Below   []string `json:"below,omitempty"`
+	TopDown int      `json:"top_down,omitempty"`
 }
 
 // Window returns the time between a packet and its copies.
@@ -130,7 +137,7 @@ func OpenFolder(path string) (*Folder, Settings, error) {
 	if _, err := hubclient.DecodeToken(s.token("any", "").Encode()); err != nil {
 		return nil, s, fmt.Errorf("%w: %s: %w", ErrFolder, f.at(settingsFile), err)
 	}
-	if err := cmp.Or(s.checkShape(), s.CheckParent()); err != nil {
+	if err := cmp.Or(s.checkShape(), s.CheckParent(), s.CheckBelow()); err != nil {
 		return nil, s, fmt.Errorf("%w: %s: %w", ErrFolder, f.at(settingsFile), err)
 	}
 	return f, s, nil

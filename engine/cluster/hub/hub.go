@@ -49,6 +49,7 @@ type Hub struct {
 	started  time.Time
 	layout   *layout
 	parent   *parent      // hub above, which is asked about new elements; nil for none
+	below    *below       // hubs that confirm copies; nil for none
 	renewed  atomic.Int64 // time of the last renewal of the lease, after started
 	cuts     atomic.Int64 // of the connection
 	known    atomic.Int64 // cuts before the last reading of the layout
@@ -79,6 +80,10 @@ func Start(cfg Config) (*Hub, error) {
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
+	if err := h.settings.CheckBelow(); err != nil {
+		return nil, err
+	}
+	h.below = newBelow(h)
 	if h.parent, err = openParent(&h.settings, h.log); err != nil {
 		return nil, err
 	}
@@ -120,6 +125,9 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 		return err
 	}
 	if err := h.share(); err != nil {
+		return err
+	}
+	if err := h.listenAbove(); err != nil {
 		return err
 	}
 	if err := h.subscribeReports(); err != nil {

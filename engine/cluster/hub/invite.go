@@ -55,7 +55,7 @@ func Accept(path, line string) (*Folder, Settings, error) {
 	if _, err := hubclient.DecodeToken(s.token("any", "").Encode()); err != nil {
 		return nil, s, ErrInvitation
 	}
-	if s.checkShape() != nil || s.CheckParent() != nil {
+	if s.checkShape() != nil || s.CheckParent() != nil || s.CheckBelow() != nil {
 		return nil, s, ErrInvitation
 	}
 	if _, err := publicKey([]byte(in.Seed)); err != nil {

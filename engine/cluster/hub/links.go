@@ -38,10 +38,11 @@ func (s *Settings) linkSubject(number int) string {
 	return fmt.Sprintf("fdlink.%s.%s.%d.s%03d", s.Namespace, s.Filter, s.Epoch, number)
 }
 
-// subscribeLink begins to take messages of other links, if there are any.
+// subscribeLink begins to take messages of other links, if there are any, and probes of a hub
+// above.
 func (o *owner) subscribeLink() error {
 	s := &o.hub.settings
-	if s.Shape.Rows() || s.Shape.Links() == 1 {
+	if s.Shape.Rows() || s.Shape.Links() == 1 && s.Parent == "" {
 		return nil
 	}
 	var err error
@@ -67,6 +68,9 @@ func (o *owner) pass(m *nats.Msg) {
 		return
 	}
 	o.send(&result)
+	if result.Probe != nil {
+		o.probed(result.Probe)
+	}
 	a := result.Answer
 	if a == nil || !hubclient.InInbox(a.Site, a.Reply) {
 		return
@@ -76,7 +80,7 @@ func (o *owner) pass(m *nats.Msg) {
 	}
 	reply := hubclient.Reply{
 		Status: a.Status, N: uint32(a.N), Seq: a.Seq, Epoch: o.hub.settings.Epoch, Fencing: a.Fence,
-		Unchecked: uint32(a.Unchecked), Copies: a.Copies,
+		Unchecked: uint32(a.Unchecked), Copies: a.Copies, Remaining: a.Remaining,
 	}
 	o.out = reply.Append(o.out[:0])
 	o.publish(a.Reply)
@@ -94,7 +98,7 @@ func (o *owner) begin(link *chain.Link, site string, msg []byte) hubclient.Statu
 	if result.Answer.Status == hubclient.Bad {
 		o.bad(site, badBody)
 	}
-	o.bits = append(o.bits, result.Answer.Copies...)
+	o.bits, o.left = append(o.bits, result.Answer.Copies...), result.Answer.Remaining
 	return result.Answer.Status
 }
 
@@ -139,8 +143,8 @@ func (h *Hub) openLink(number int, data []byte) (keeper, error) {
 	if err != nil {
 		return nil, err // not a nil *Link in an interface
 	}
-	if h.settings.sparse() {
-		l.Hold()
+	if h.settings.holds() {
+		l.Hold(h.settings.Dense)
 	}
 	return l, nil
 }

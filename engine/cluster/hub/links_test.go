@@ -182,23 +182,37 @@ func TestChainJournal(t *testing.T) {
 // TestChainGrows has slices of dynamic size grow, at one hub, at two that share them, and at
 // one that was crashed with its journal: each has its filters and its state again.
 func TestChainGrows(t *testing.T) {
-	for _, layout := range []string{chain.Horizontal, chain.HV} {
-		t.Run(layout, func(t *testing.T) {
-			shape := vertical(2, chain.Bloom)
-			shape.Layout, shape.H, shape.V, shape.Primitive = layout, 4, 1, chain.TestAndSet
-			if layout == chain.HV {
+	for _, c := range []struct{ layout, filter string }{
+		{chain.Horizontal, chain.Bloom}, {chain.HV, chain.Bloom}, {chain.Horizontal, chain.Timers}, {chain.HV, chain.Timers},
+	} {
+		t.Run(c.layout+" "+c.filter, func(t *testing.T) {
+			shape := vertical(2, c.filter)
+			shape.Layout, shape.H, shape.V, shape.Primitive = c.layout, 4, 1, chain.TestAndSet
+			if c.layout == chain.HV {
 				shape.H, shape.V = 2, 2
 			}
 			shape.Bytes, shape.Grow, shape.FPR, shape.Limit = 16<<10, chain.ByDensity, 0.001, 1<<20
+			if c.filter == chain.Timers {
+				shape.Bytes, shape.Limit, shape.Primitive = 512<<10, 32<<20, chain.FirstTestThenSet
+			}
 			l := newLab(t, func(s *Settings) { shaped(shape)(s); s.Journal = true })
 			a, b := l.sensor("a"), l.sensor("b")
 			digests, times := make([]uint64, 40_000), make([]int64, 40_000)
 			for i := range digests {
 				digests[i], times[i] = rand.Uint64(), 1e18
 			}
-			if n := news(a.ask(digests, times)); n < len(digests)*9/10 {
-				t.Errorf("%d of %d are new", n, len(digests))
+			// A false copy of an element that was on its way round a chain is none later, where a
+			// filter has begun between the two.
+			known := digests[:0]
+			for i, isCopy := range a.ask(slices.Clone(digests), times) {
+				if !isCopy {
+					known = append(known, digests[i])
+				}
 			}
+			if len(known) < len(digests)*9/10 {
+				t.Errorf("%d of %d are new", len(known), len(digests))
+			}
+			digests, times = known, times[:len(known)]
 			filters := func(hubs ...*Hub) []int {
 				all := make([]int, shape.Slices())
 				for _, h := range hubs {

@@ -43,6 +43,7 @@ type owner struct {
 	counts  Refusals
 	request hubclient.Request
 	bits    []byte
+	left    []uint16 // see hubclient.Reply.Remaining
 	out     []byte
 }
 
@@ -81,6 +82,10 @@ func (o *owner) subscribe() error {
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
 func (o *owner) answer(m *nats.Msg) {
+	if m.Reply == "" && isFound(m.Subject) {
+		o.hub.below.found(lastWord(m.Subject), m.Data)
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if site := lastWord(m.Subject); !hubclient.InInbox(site, m.Reply) {
@@ -103,14 +108,14 @@ func (o *owner) publish(to string) {
 
 // respond puts the answer to a message into out, unless another link answers.
 func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
-	o.bits, o.silent = o.bits[:0], false
+	o.bits, o.left, o.silent = o.bits[:0], nil, false
 	status := o.take(subject, msg, overloaded, now)
 	if o.silent {
 		return
 	}
 	r := &o.request
 	reply := hubclient.Reply{
-		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits,
+		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits, Remaining: o.left,
 	}
 	o.out = reply.Append(o.out[:0])
 }

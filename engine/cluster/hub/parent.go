@@ -43,7 +43,7 @@ type parent struct {
 
 // treeCounts are a hub's counts of the tree. They begin with the process.
 type treeCounts struct {
-	digests, hits, asked, hitsAbove, unchecked, sets, messages, bytes atomic.Uint64
+	digests, hits, asked, hitsAbove, unchecked, sets, probes, messages, bytes atomic.Uint64
 }
 
 // CheckParent checks how the filter fits the one above. Errors wrap ErrParent.
@@ -63,8 +63,10 @@ func (s *Settings) CheckParent() error {
 		return fmt.Errorf("%w has %d slices that sites send to: %d here are no multiple of that", ErrParent, token.Slices, s.entries())
 	case s.Shape.Filter == chain.Events:
 		return fmt.Errorf("%w: a window of events counts the events of one filter, so it excludes a tree", ErrParent)
-	case s.Journal && s.sparse():
+	case s.Journal && s.holds():
 		return fmt.Errorf("%w: a journal has no answers from there, so it goes without %s", ErrParent, chain.FirstTestThenSet)
+	case s.Dense && s.Shape.Filter != chain.Timers:
+		return fmt.Errorf("%w: its answers say how long an element is known for a filter of %s only", ErrParent, chain.Timers)
 	case s.ParentWaitUS < 1:
 		return fmt.Errorf("%w: a wait of %d us", ErrParent, s.ParentWaitUS)
 	}
@@ -84,9 +86,8 @@ func (s *Settings) SetParent(token hubclient.Token) (invalid bool) {
 	return before.Encode() != after.Encode()
 }
 
-// sparse reports whether new elements are set only once the hub above has reported them
-// new.
-func (s *Settings) sparse() bool {
+// holds reports whether elements that are new here are set only once the hub above has answered.
+func (s *Settings) holds() bool {
 	return s.Parent != "" && (s.Shape.Primitive == chain.FirstTestThenSet || s.Shape.Filter == chain.Timers)
 }
 
@@ -106,7 +107,7 @@ func openParent(s *Settings, log Logger) (*parent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrParent, err)
 	}
-	p := &parent{token: token, log: log, done: make(chan *climber, maxClimbing), sparse: s.sparse()}
+	p := &parent{token: token, log: log, done: make(chan *climber, maxClimbing), sparse: s.holds() && !s.Dense}
 	link, unreached, err := natslink.Dial(token, func(err error) { log.Warn(fmt.Sprintf("%v: %v", ErrParent, err)) })
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrParent, err)
@@ -114,6 +115,7 @@ func openParent(s *Settings, log Logger) (*parent, error) {
 	p.link = link
 	p.client = hubclient.NewClient(hubclient.ClientConfig{
 		Token: token, Wait: time.Duration(s.ParentWaitUS) * time.Microsecond, Anytime: true, Closed: s.closed(), Notice: p.notice,
+		Remaining: s.Dense && s.Shape.Filter == chain.Timers,
 	}, p, strconv.FormatInt(time.Now().UnixNano(), 36))
 	p.ended.Go(p.finish)
 	if err = link.Listen(p.client.Inbox(), p.client.Receive); err == nil && unreached == nil {

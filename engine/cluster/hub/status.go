@@ -26,6 +26,7 @@ type part struct {
 	Bad       map[string]uint64     `json:"bad"` // requests by site
 	Counts    *countsPart           `json:"counts,omitempty"`
 	Tree      *TreeStatus           `json:"tree,omitempty"`
+	TopDown   *TopDownStatus        `json:"top_down,omitempty"`
 }
 
 type slicePart struct {
@@ -37,7 +38,7 @@ type slicePart struct {
 
 // part describes the hub.
 func (h *Hub) part() part {
-	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsPart(), Tree: h.tree()}
+	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsPart(), Tree: h.tree(), TopDown: h.below.status()}
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
@@ -48,21 +49,22 @@ func (h *Hub) part() part {
 // Status describes a filter with all of its hubs and sites.
 type Status struct {
 	version.Heading
-	Namespace string        `json:"namespace"`
-	Filter    string        `json:"filter"`
-	Epoch     uint32        `json:"epoch"`
-	Window    string        `json:"window"`
-	Slices    int           `json:"slices"`
-	Owned     int           `json:"slices_owned"`   // slices that a hub answers for
-	Unowned   []int         `json:"slices_unowned"` // slices that no hub answers for
-	Hubs      []HubStatus   `json:"hubs"`
-	Sites     []SiteStatus  `json:"sites"`
-	Matrix    []PairStatus  `json:"matrix"`
-	PerSlice  []SliceStatus `json:"per_slice"`
-	Refused   Refusals      `json:"refused"`          // requests
-	Chains    *ChainStatus  `json:"chains,omitempty"` // nil for rows
-	Tree      *TreeStatus   `json:"tree,omitempty"`   // nil without a hub above
-	Counts    *CountsStatus `json:"counts,omitempty"` // nil if no hub takes any
+	Namespace string         `json:"namespace"`
+	Filter    string         `json:"filter"`
+	Epoch     uint32         `json:"epoch"`
+	Window    string         `json:"window"`
+	Slices    int            `json:"slices"`
+	Owned     int            `json:"slices_owned"`   // slices that a hub answers for
+	Unowned   []int          `json:"slices_unowned"` // slices that no hub answers for
+	Hubs      []HubStatus    `json:"hubs"`
+	Sites     []SiteStatus   `json:"sites"`
+	Matrix    []PairStatus   `json:"matrix"`
+	PerSlice  []SliceStatus  `json:"per_slice"`
+	Refused   Refusals       `json:"refused"`            // requests
+	Chains    *ChainStatus   `json:"chains,omitempty"`   // nil for rows
+	Tree      *TreeStatus    `json:"tree,omitempty"`     // nil without a hub above
+	TopDown   *TopDownStatus `json:"top_down,omitempty"` // nil without hubs below
+	Counts    *CountsStatus  `json:"counts,omitempty"`   // nil if no hub takes any
 }
 
 // HubStatus describes a hub.
@@ -201,7 +203,7 @@ func merge(s Settings, parts []part) Status {
 	for _, one := range owned {
 		worst = max(worst, one.Stats.FPR)
 	}
-	st.Tree = describeTree(&s, parts, worst)
+	st.Tree, st.TopDown = describeTree(&s, parts, worst), describeTopDown(parts)
 	for _, name := range slices.Sorted(maps.Keys(sites)) {
 		st.Sites = append(st.Sites, *sites[name])
 	}

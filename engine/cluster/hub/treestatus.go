@@ -26,8 +26,9 @@ type TreeStatus struct {
 	HitsAbove uint64 `json:"hits_above"`
 	Unchecked uint64 `json:"unchecked"`
 	// Accesses are as Table 1 of KNPS counts them: tests, which in a dense tree set too, and in a
-	// sparse one sets.
+	// sparse one sets. Probes of them are tests for the hub above, which asks for confirmation.
 	Accesses uint64 `json:"accesses"`
+	Probes   uint64 `json:"probes"`
 	Messages uint64 `json:"messages"` // to the hub above
 	Bytes    uint64 `json:"message_bytes"`
 	// 99 % of the recent answers of the hub above came within AnswerP99.
@@ -57,7 +58,50 @@ func (h *Hub) tree() *TreeStatus {
 		Unchecked: p.unchecked.Load(), Messages: p.messages.Load(), Bytes: p.bytes.Load(),
 		AnswerP99: p.client.Stats().DelayP99,
 	}
-	st.Accesses = st.Digests + p.sets.Load()
+	st.Probes = p.probes.Load()
+	st.Accesses = st.Digests + p.sets.Load() + st.Probes
+	return st
+}
+
+// TopDownStatus describes the top-down testing of a hub. Counts begin with the process.
+type TopDownStatus struct {
+	Levels int      `json:"levels"` // how many levels below have to hold a copy
+	Below  []string `json:"below"`
+	Mixed  bool     `json:"mixed"` // a site has asked that is no hub, so copies are not confirmed any more
+	// Probed are the copies that the hubs below were asked about. Unconfirmed of them are new, as
+	// none of these hubs holds them. Unanswered ones stay copies.
+	Probed      uint64 `json:"probed"`
+	Unconfirmed uint64 `json:"unconfirmed"`
+	Unanswered  uint64 `json:"unanswered"`
+}
+
+// status describes the top-down testing, nil without hubs below.
+func (b *below) status() *TopDownStatus {
+	if b == nil {
+		return nil
+	}
+	return &TopDownStatus{
+		Levels: b.hub.settings.TopDown, Below: b.names, Mixed: b.mixed.Load(),
+		Probed: b.probed.Load(), Unconfirmed: b.unconfirmed.Load(), Unanswered: b.unanswered.Load(),
+	}
+}
+
+// describeTopDown adds the parts of hubs that share slices.
+func describeTopDown(parts []part) *TopDownStatus {
+	var st *TopDownStatus
+	for _, p := range parts {
+		switch one := p.TopDown; {
+		case one == nil:
+		case st == nil:
+			first := *one
+			st = &first
+		default:
+			st.Mixed = st.Mixed || one.Mixed
+			st.Probed += one.Probed
+			st.Unconfirmed += one.Unconfirmed
+			st.Unanswered += one.Unanswered
+		}
+	}
 	return st
 }
 
@@ -79,6 +123,7 @@ func describeTree(s *Settings, parts []part, fpr float64) *TreeStatus {
 			st.HitsAbove += one.HitsAbove
 			st.Unchecked += one.Unchecked
 			st.Accesses += one.Accesses
+			st.Probes += one.Probes
 			st.Messages += one.Messages
 			st.Bytes += one.Bytes
 			st.AnswerP99 = max(st.AnswerP99, one.AnswerP99)

@@ -5,13 +5,12 @@
 // to measure what engine/paper counts in one process. It has only tests: package chain
 // has the slices and chains that flowdedup-hub runs.
 //
-// Figures 5 and 7 are measured with a hub, and the vertical slices of Figure 1(b) are links
+// The figures of WIRE.md are measured with hubs, and the vertical slices of Figure 1(b) are links
 // of package chain. The constructs that a hub lacks are here: slices that are asked side by
-// side, which let both of two equal packets pass that two sites send at the same time,
-// trees whose leaves are at sites, and testing from the top down. Trees of hubs are in
-// package hub.
+// side, which let both of two equal packets pass that two sites send at the same time, and
+// trees whose leaves are at sites.
 //
-// Trees here have a leaf at each site, at a leaf node of NATS, and a root at the hub.
+// Such trees have a leaf at each site, at a leaf node of NATS, and a root at the hub.
 // Elements that a leaf knows are decided at the site. In a dense tree a leaf sets the
 // elements that it tests, in a sparse one only when the root has not known them. The root
 // decides by one test-and-set in both: the paper locks it, but no lock is needed here.

@@ -17,9 +17,11 @@ import (
 
 // product is a hub of flowdedup-hub with its server, and a site that asks it.
 type product struct {
-	t      *testing.T
-	hub    *hub.Hub
-	client *hubclient.Client
+	t        *testing.T
+	cluster  *cluster
+	settings hub.Settings
+	hub      *hub.Hub
+	client   *hubclient.Client
 }
 
 // quiet drops the hub's log.
@@ -31,43 +33,85 @@ func (quiet) Warn(string) {}
 // newProduct starts a hub whose filter has the shape.
 func newProduct(t *testing.T, shape chain.Shape) *product {
 	t.Helper()
+	c := newCluster(t)
+	settings := c.settings
+	settings.Shape, settings.Slices = shape, shape.Slices()
+	if shape.WindowUS > 0 {
+		settings.WindowUS = shape.WindowUS
+	}
+	return &product{t, c, settings, c.start(settings), c.client(settings, "site", hubclient.ClientConfig{Wait: time.Minute, Block: true}, nil)}
+}
+
+// cluster is a NATS server of flowdedup-hub with the keys of one folder.
+type cluster struct {
+	t        *testing.T
+	folder   *hub.Folder
+	settings hub.Settings
+	server   *hub.Server
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
 	folder, settings, err := hub.MakeFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings.Listen, settings.Shape, settings.Slices = "127.0.0.1:0", shape, shape.Slices()
+	settings.Listen = "127.0.0.1:0"
 	server, err := hub.StartServer(folder, settings, nil, quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	settings.URL = server.URL()
-	h, err := hub.Start(hub.Config{Name: "hub", Folder: folder, Settings: settings, Log: quiet{}, Dial: server.Dial()})
+	return &cluster{t, folder, settings, server}
+}
+
+// start starts a hub at the server.
+func (c *cluster) start(s hub.Settings) *hub.Hub {
+	c.t.Helper()
+	h, err := hub.Start(hub.Config{Name: s.Filter, Folder: c.folder, Settings: s, Log: quiet{}, Dial: c.server.Dial()})
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	c.t.Cleanup(func() {
 		if err := h.Close(); err != nil {
-			t.Error(err)
+			c.t.Error(err)
 		}
 	})
-	token, err := folder.Join(settings, "site")
-	if err = errors.Join(err, server.Reload()); err != nil {
-		t.Fatal(err)
+	return h
+}
+
+// token makes the token of a site for the hub of some settings.
+func (c *cluster) token(s hub.Settings, site string) hubclient.Token {
+	c.t.Helper()
+	token, err := c.folder.Join(s, site)
+	if err = errors.Join(err, c.server.Reload()); err != nil {
+		c.t.Fatal(err)
 	}
-	link, unreached, err := natslink.Dial(token, func(error) {})
+	return token
+}
+
+// client connects a site to a hub. wrap, if not nil, changes the connection.
+func (c *cluster) client(s hub.Settings, site string, cfg hubclient.ClientConfig, wrap func(hubclient.Transport) hubclient.Transport) *hubclient.Client {
+	c.t.Helper()
+	cfg.Token = c.token(s, site)
+	link, unreached, err := natslink.Dial(cfg.Token, func(error) {})
 	if err = errors.Join(unreached, err); err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
+	to := hubclient.Transport(link)
+	if wrap != nil {
+		to = wrap(link)
+	}
+	client := hubclient.NewClient(cfg, to, "run")
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	c.t.Cleanup(func() {
 		client.Close()
 		link.Close()
 	})
-	return &product{t, h, client}
+	return client
 }
 
 // ask returns which elements are duplicates.
@@ -77,17 +121,23 @@ func (p *product) ask(digests []digest.Digest) []bool {
 	for i := range times {
 		times[i] = 1e18
 	}
-	var a hubclient.Answers
-	p.client.Ask(&a, digests, times, make([]uint64, (len(digests)+63)/64))
-	p.client.Wait(&a)
-	if a.Unchecked > 0 {
-		p.t.Fatalf("%d elements have no answer", a.Unchecked)
+	seen, unchecked := askAt(p.client, digests, times)
+	if unchecked > 0 {
+		p.t.Fatalf("%d elements have no answer", unchecked)
 	}
-	seen := make([]bool, len(digests))
+	return seen
+}
+
+// askAt asks about elements of some times, in nanoseconds.
+func askAt(client *hubclient.Client, digests []digest.Digest, times []int64) (seen []bool, unchecked int) {
+	var a hubclient.Answers
+	client.Ask(&a, digests, times, make([]uint64, (len(digests)+63)/64))
+	client.Wait(&a)
+	seen = make([]bool, len(digests))
 	for i := range seen {
 		seen[i] = a.Copies[i/64]>>(i%64)&1 != 0
 	}
-	return seen
+	return seen, a.Unchecked
 }
 
 // tests returns how many elements each slice has tested.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	mathbits "math/bits"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -16,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
-	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -31,8 +29,6 @@ const (
 	deviations = 6
 	events     = 100_000
 	hashes     = 4
-	// most is the rate of Figure 1(b) that a filter of 2 % keeps although slices fail.
-	most = 0.15
 )
 
 // dataset is a stream of the paper: a number of ids by Zipf's law, a number of events,
@@ -155,12 +151,10 @@ func simulate(t *testing.T, f func(run int) (values []float64, err error)) [][]f
 
 // ways are the two ways to slice, with the filter that simulates each.
 var ways = []struct {
-	name    string
-	arrange func(slices, bits int) arrangement
-	make    func(paper.SlicedConfig) (*paper.Sliced, error)
+	name string
+	make func(paper.SlicedConfig) (*paper.Sliced, error)
 }{
-	{"vertical", func(s, m int) arrangement { return arrangement{h: 1, v: s, k: hashes, bits: m} }, paper.NewVertical},
-	{"horizontal", func(s, m int) arrangement { return arrangement{h: s, v: 1, k: hashes, bits: m} }, paper.NewHorizontal},
+	{"vertical", paper.NewVertical}, {"horizontal", paper.NewHorizontal},
 }
 
 // loads returns the load of slices: fairness, and the largest share, in percent.
@@ -253,138 +247,6 @@ func (r *redone) slicing(figure string, d dataset, withLoads bool) {
 	}
 }
 
-// failing is Figure 1(b): the number of slices that keep a rate of 2 % below 15 % when
-// some fail. They hold the distinct events of the web log. Vertical slices are links of
-// package chain, which fail by losing their state. Horizontal ones fail by ending their
-// subscriptions, since a chain of one link that has lost its state begins anew, and takes
-// all elements for new.
-func (r *redone) failing() {
-	r.table("Figure 1(b): slices that keep false positives of 2 % within 15 %, and the rate in % with so many of them failed",
-		"failed", "vertical slices", "rate", "simulated", "formula", "horizontal slices", "rate", "simulated", "formula")
-	for failed := 1; failed <= 10; failed++ {
-		fmt.Fprintf(&r.out, "| %d", failed)
-		for way := range ways {
-			choices := []int{hashes, 1}[way] // of slices that an element makes
-			slices, err := theory.Tolerance(failed, choices, 0.02, most)
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			fail := []func(slices, failed int) float64{r.lose, r.fail}[way]
-			wire := fail(slices, failed)
-			simulated := simulate(r.t, func(run int) ([]float64, error) { return simulateFailing(way, slices, failed, run) })
-			form := theory.Sliced{Bits: webLog.bits[0], K: hashes, Slices: slices}
-			alone, err := form.SplitFPR(choices, webLog.distinct)
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			want, _, err := form.SplitHybrid(choices, failed, alone, 0)
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			what := fmt.Sprintf("%d of %d %s slices failed", failed, slices, ways[way].name)
-			fmt.Fprintf(&r.out, " | %d | %s | %.3g", slices, r.compare(what, wire, simulated[0], 0.1), 100*want)
-		}
-		fmt.Fprintln(&r.out, " |")
-	}
-}
-
-const probes = 20_000
-
-// fail returns the rate over the wire for horizontal slices.
-func (r *redone) fail(slices, failed int) (rate float64) {
-	r.t.Run("wire", func(t *testing.T) {
-		s, a := startServer(t), ways[1].arrange(slices, webLog.bits[0])
-		all, p := startSlices(t, s, a), &producer{t: t, conn: dial(t, s), a: a}
-		run := func(op byte, from, n int) (seen int) {
-			digests := make([]uint64, 1000)
-			for ; n > 0; n -= len(digests) {
-				digests = digests[:min(n, len(digests))]
-				for i := range digests {
-					digests[i] = digestOf(simulations, uint32(from+i))[0]
-				}
-				from += len(digests)
-				for _, v := range p.send(op, digests) {
-					if v.set {
-						seen++
-					}
-				}
-			}
-			return seen
-		}
-		run(opSet, 0, webLog.distinct)
-		for _, i := range rand.New(rand.NewPCG(simulations, 1)).Perm(slices)[:failed] {
-			if err := all[i].sub.Unsubscribe(); err != nil {
-				t.Fatal(err)
-			}
-			if err := all[i].conn.Flush(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		rate = 100 * float64(run(opTest, 1<<20, probes)) / probes
-	})
-	return rate
-}
-
-// Filters of failing that set the elements that they test: there are several, and each is
-// asked about few.
-const filters, tested = 8, 500
-
-// lose returns the rate over the wire for vertical slices.
-func (r *redone) lose(slices, failed int) (rate float64) {
-	r.t.Run("wire", func(t *testing.T) {
-		seen := 0
-		for one := range filters {
-			l := newLinks(t, shapeOf(0, slices, webLog.bits[0]))
-			seed := 100 + simulations*filters + one
-			ask := func(from, to int) (seen int) {
-				for ; from < to; from += 1000 {
-					var digests []uint64
-					for id := from; id < min(from+1000, to); id++ {
-						digests = append(digests, digestOf(seed, uint32(id))[0]&(1<<hubclient.DigestBits-1))
-					}
-					for _, copies := range l.ask(digests) {
-						seen += mathbits.OnesCount8(copies)
-					}
-				}
-				return seen
-			}
-			ask(0, webLog.distinct-tested/2)
-			for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
-				l.lose(i)
-			}
-			seen += ask(1<<20, 1<<20+tested)
-		}
-		rate = 100 * float64(seen) / (filters * tested)
-	})
-	return rate
-}
-
-// simulateFailing is failing by engine/paper.
-func simulateFailing(way, slices, failed, run int) ([]float64, error) {
-	seen := 0
-	for one := range filters {
-		f, err := ways[way].make(paper.SlicedConfig{Bits: webLog.bits[0], K: hashes, Slices: slices})
-		if err != nil {
-			return nil, err
-		}
-		seed := 100 + run*filters + one
-		for id := range webLog.distinct - tested/2 { // half of the tested ids are there on average
-			f.TestAndSet(digestOf(seed, uint32(id)))
-		}
-		for _, i := range rand.New(rand.NewPCG(uint64(seed), 1)).Perm(slices)[:failed] {
-			if err := f.Fail(i); err != nil {
-				return nil, err
-			}
-		}
-		for i := range uint32(tested) {
-			if f.TestAndSet(digestOf(seed, 1<<20+i)) {
-				seen++
-			}
-		}
-	}
-	return []float64{100 * float64(seen) / (filters * tested)}, nil
-}
-
 // TestFill sends a stream through both kinds of slices: see fill.
 func TestFill(t *testing.T) {
 	for way := range ways {
@@ -400,7 +262,16 @@ func TestLose(t *testing.T) {
 	}
 }
 
-// TestRedone repeats the figures 1(b), 5(a-c), 7(a,b) and 12(c) of the paper over NATS,
+// TestFail cuts a site off from two of eight slices: the rate is as in Figure 1(b).
+func TestFail(t *testing.T) {
+	r := &redone{t: t}
+	seen := r.failOne(t, 8, 2, 7)
+	if rate := 100 * float64(seen) / tested; math.Abs(rate-26.5) > 12 {
+		t.Errorf("%.1f %%, want 26.5", rate)
+	}
+}
+
+// TestRedone repeats the figures 1, 5, 7(a,b), 10, 11 and 12(c) of the paper over NATS,
 // next to engine/paper, and writes them to the file that FLOWDEDUP_FIGURES names.
 func TestRedone(t *testing.T) {
 	name := os.Getenv("FLOWDEDUP_FIGURES")
@@ -411,20 +282,23 @@ func TestRedone(t *testing.T) {
 	fmt.Fprintf(&r.out, `# "One is Enough" over the wire
 
 Made by `+"`make test SUITE=figures`"+` ([engine/cluster/paper](../../engine/cluster/paper/doc.go)).
-Figures 5 and 7 are of flowdedup-hub itself: its slices and chains, its server, and a sensor's
-client. Vertical slices of Figure 1(b) are its chains (engine/cluster/chain), whose slices lose what they
-knew. Of the others, each slice, and each node of the tree, is a subscription of its own at a
-NATS server, and each test is a message to it. Beside each number is what [engine/paper](../../engine/paper/doc.go)
-counts in one process: the mean of %d runs of other streams, and how far the wire may be
-from it, %d standard deviations of such a run and what one event or two make. Each verdict of
-Figures 5 and 7 is also compared with that of the same filter in one piece. Streams are those
-of [RESULTS.md](RESULTS.md): %d events, by Zipf's law with exponent 1, k = %d. Seeds are
-fixed, so every run gives the same numbers.
+All figures are of flowdedup-hub itself: its slices, chains and trees, its server, and a sensor's
+client. Vertical slices of Figures 1 and 5(d) are its chains (engine/cluster/chain), whose slices
+lose what they knew; horizontal ones are cut off from the site that asks. Beside each number is what
+[engine/paper](../../engine/paper/doc.go) counts in one process: the mean of %d runs of other
+streams, and how far the wire may be from it, %d standard deviations of such a run and what one
+event or two make. Each verdict of Figures 5, 7, 10 and 11, and of dense trees, is also compared
+with that of engine/paper's filter. Streams are those of [RESULTS.md](RESULTS.md): %d events, by
+Zipf's law with exponent 1, k = %d. Seeds are fixed: numbers of a hub that one message reaches after
+another are the same in every run.
 `, simulations, deviations, events, hashes)
-	r.failing()
+	r.failed()
+	r.tolerated()
 	r.slicing("5(a-c)", webLog, true)
+	r.hybrid()
 	r.slicing("7(a)", synthetic, false)
 	r.slicing("7(b)", yahoo, false)
+	r.bursts()
 	r.topDown()
 	if t.Failed() {
 		return

@@ -135,6 +135,12 @@ func (l *Link) Listen(subject string, receive func(subject string, msg []byte, r
 	return err
 }
 
+// ListenShared passes each message of a subject on at one of the links of a site, until Close.
+func (l *Link) ListenShared(subject string, receive func(subject string, msg []byte)) error {
+	_, err := l.conn.QueueSubscribe(subject, "shared", func(m *nats.Msg) { receive(m.Subject, m.Data) })
+	return err
+}
+
 // Connected implements hubclient.Transport. It lags by the time that it takes to notice a
 // dead connection. No method of a nats.Conn may be called here: while it dials, or writes
 // to a connection that accepts no more, all of them wait.

@@ -39,7 +39,8 @@ func whole() *hub.Status {
 			Digests: 1000, Hits: 600, Asked: 400, HitsAbove: 100, Unchecked: 5, Accesses: 1400, Messages: 10, Bytes: 3600, AnswerP99: time.Millisecond,
 			PerDigest: 0.01, Bits: 29, TheoryMsgs: 0.4, TheoryBits: 22, FPR: 0.003,
 		},
-		Counts: &counts,
+		TopDown: &hub.TopDownStatus{Probed: 50, Unconfirmed: 3, Unanswered: 2},
+		Counts:  &counts,
 	}
 }
 

@@ -102,6 +102,15 @@ func ofTree(value func(t *hub.TreeStatus) float64) func(*hub.Status, func(float6
 	}
 }
 
+// ofTopDown is the value of a metric of a hub below another one.
+func ofTopDown(value func(t *hub.TopDownStatus) float64) func(*hub.Status, func(float64, ...string)) {
+	return func(st *hub.Status, give func(float64, ...string)) {
+		if st.TopDown != nil {
+			give(value(st.TopDown))
+		}
+	}
+}
+
 // up is 1 if it is true.
 func up(is bool) float64 {
 	if is {
@@ -179,6 +188,9 @@ var metrics = []metric{
 	{"tree_predicted_fpr", "Predicted share of new packets that are taken for copies at this level.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.FPR })},
 	{"tree_answer_p99_seconds", "99 % of the answers of the hub above came within this time.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.AnswerP99.Seconds() })},
 	{"tree_parent_up", "1 while the hub above answers.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return up(t.Failure == "") })},
+	{"topdown_probed_total", "Copies that the hubs below were asked to confirm.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Probed) })},
+	{"topdown_unconfirmed_total", "Copies that none of them holds: they are new.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unconfirmed) })},
+	{"topdown_unanswered_total", "Copies that stay copies as a hub below has not answered in time.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unanswered) })},
 	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.Distinct) })},
 	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(len(r.Missing)) })},
 	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},

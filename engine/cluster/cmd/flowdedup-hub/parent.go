@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
@@ -29,7 +30,10 @@ func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
 		if f.changed("parent-wait") {
 			return false, usageError{errors.New("--parent-wait needs --parent")}
 		}
-		s.ParentWaitUS = 0
+		if f.changed("dense") && f.settings.Dense {
+			return false, usageError{errors.New("--dense needs --parent")}
+		}
+		s.ParentWaitUS, s.Dense = 0, false
 		return invalid, nil
 	}
 	for _, name := range []string{"window", "identity", "ignore", "within"} {
@@ -37,10 +41,40 @@ func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
 			return false, usageError{fmt.Errorf("--%s: it is the same in all of a tree, and comes with --parent: leave it out", name)}
 		}
 	}
+	if f.changed("dense") {
+		s.Dense = f.settings.Dense
+	}
 	if f.changed("parent-wait") || s.ParentWaitUS == 0 {
 		s.ParentWaitUS = f.parentWait.Microseconds()
 	}
 	return invalid, nil
+}
+
+// applyBelow applies the settings of top-down testing.
+func (f *serveFlags) applyBelow(s *hub.Settings) {
+	if f.changed("below") {
+		s.Below = nil
+		if f.below != "" {
+			s.Below = strings.Split(f.below, ",")
+		} else if !f.changed("top-down") {
+			s.TopDown = 0
+		}
+	}
+	if f.changed("top-down") {
+		s.TopDown = f.topDown
+	}
+}
+
+// writeTopDown writes what hubs below have confirmed.
+func writeTopDown(out io.Writer, t *hub.TopDownStatus) {
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(out, "top-down to %d levels: hubs below were asked about %s copies, and did not confirm %s; %s without an answer\n",
+		t.Levels, comma(t.Probed), comma(t.Unconfirmed), comma(t.Unanswered))
+	if t.Mixed {
+		fmt.Fprintln(out, "warning: a site asks that is not in --below: copies are not confirmed any more")
+	}
 }
 
 // writeTree writes the state of a hub and the hub above it.

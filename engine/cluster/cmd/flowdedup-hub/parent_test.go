@@ -37,6 +37,7 @@ func TestParentFlags(t *testing.T) {
 		wait    int64
 	}{
 		{"--parent-wait 20ms", "needs --parent", false, 0},
+		{"--dense", "needs --parent", false, 0},
 		{"--parent nowhere.token", "is no token", false, 0},
 		{"--parent fd1:x", "bad token", false, 0},
 		{"--parent nats://192.0.2.2:4222", "has no token for it", false, 0},
@@ -50,6 +51,14 @@ func TestParentFlags(t *testing.T) {
 		{"--slices 8 --filter timers --journal", "journal", false, 0},
 		{"--parent-wait 1us", "want a time from", false, 0},
 		{"--slices 6 --filter timers", "", true, 2_000_000},
+		{"--dense", "", false, 2_000_000},
+		{"--filter bloom", "how long", false, 0},
+		{"--dense=false --filter bloom --below a,b --top-down 2", "", true, 2_000_000},
+		{"--top-down 17", "levels", false, 0},
+		{"--below a,a", "names have", false, 0},
+		{"--filter timers", "confirm the copies", false, 0},
+		{"--below=", "", false, 2_000_000},
+		{"--filter timers --dense", "", true, 2_000_000},
 		{"--parent=", "", false, 0},
 		{"--window 1s", "", true, 0}, // the window of timers
 	} {
@@ -74,6 +83,9 @@ func TestParentFlags(t *testing.T) {
 		}
 		if s = next; err != nil || invalid != c.invalid || s.ParentWaitUS != c.wait {
 			t.Errorf("%d: %q: invalid %v, %+v, %v", i, c.args, invalid, s, err)
+		}
+		if s.Dense != (strings.Contains(c.args, "--dense") && s.Shape.Filter == chain.Timers) || (len(s.Below) > 0) != (s.TopDown > 0) {
+			t.Errorf("%d: %q: dense %v, below %q, top-down %d", i, c.args, s.Dense, s.Below, s.TopDown)
 		}
 		if s.Parent != "" && (s.WindowUS != token.WindowUS || s.Identity != "inner" || s.Key[0] != 7) {
 			t.Errorf("%d: %+v", i, s)

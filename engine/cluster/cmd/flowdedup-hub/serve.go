@@ -39,6 +39,8 @@ type serveFlags struct {
 	join          string
 	parent        string
 	parentWait    time.Duration
+	below         string
+	topDown       int
 	name          string
 	http          string
 	cert, key, ca string
@@ -113,9 +115,12 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.join, "join", "", "at the first start: share the slices of another hub, by the `line` of its flowdedup-hub hub-token")
 	flags.StringVar(&f.parent, "parent", "", "ask another hub about packets that are new here: the `TOKEN` of this hub as one of its sites, a file that has it, or a server's URL with it in $"+hubclient.TokenVariable+" (\"\" for none again)")
 	flags.DurationVar(&f.parentWait, "parent-wait", hub.ParentWait, "longest wait (`time`) for that hub; then packets pass here, unchecked, or are copies with --lost closed")
+	flags.BoolVar(&f.settings.Dense, "dense", false, "with --parent and timers: remember packets that the hub above knows here, too")
+	flags.StringVar(&f.below, "below", "", "the hubs below this one, all `names` of its sites with commas: they can confirm its copies (\"\" for none)")
+	flags.IntVar(&f.topDown, "top-down", 0, "with --below: a copy is one only if hubs of so many `levels` below hold it, else a false one")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page, /metrics and /healthz: 9418 (loopback only), 0.0.0.0:9418, or none")
-	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "parent", "parent-wait", "name", "http")
+	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "parent", "parent-wait", "dense", "below", "top-down", "name", "http")
 	for flag, words := range completed {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic("flowdedup-hub: " + err.Error()) // a flag that was never defined
@@ -213,12 +218,17 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 		s.NATS = f.nats
 	}
 	shaped, err := f.shape.apply(f.changed, s)
-	if err == nil {
-		if err = s.CheckParent(); err != nil {
-			err = usageError{fmt.Errorf("--parent: %w", err)}
-		}
+	if err != nil {
+		return false, err
 	}
-	return invalid || above || shaped, err
+	f.applyBelow(s)
+	if err = s.CheckParent(); err != nil {
+		return false, usageError{fmt.Errorf("--parent: %w", err)}
+	}
+	if err = s.CheckBelow(); err != nil {
+		return false, usageError{fmt.Errorf("--below, --top-down: %w", err)}
+	}
+	return invalid || above || shaped, nil
 }
 
 // serve runs the hub until the context ends.
@@ -297,7 +307,7 @@ func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) 
 	if f.join == "" {
 		return openOrMake(path)
 	}
-	for _, shared := range append([]string{"listen", "url", "window", "identity", "ignore", "within", "nats", "journal", "parent", "parent-wait"}, shapeNames...) {
+	for _, shared := range append([]string{"listen", "url", "window", "identity", "ignore", "within", "nats", "journal", "parent", "parent-wait", "dense", "below", "top-down"}, shapeNames...) {
 		if f.changed(shared) {
 			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
 		}

@@ -21,9 +21,9 @@ import (
 
 // shapeFlags are the flags that choose the filter and how it is cut.
 type shapeFlags struct {
-	layout, slices, filter, size, timers, primitive, lost, grow, growLimit string
-	hashes, events                                                         int
-	growAt                                                                 float64
+	layout, slices, filter, size, timers, primitive, lost, tolerate, grow, growLimit string
+	hashes, events                                                                   int
+	growAt                                                                           float64
 }
 
 const (
@@ -34,7 +34,7 @@ const (
 const groupFilter help.Group = "Filter"
 
 // ofShapes are the flags that rows have no use for.
-var ofShapes = []string{"hashes", "size", "timers", "primitive", "lost", "events", "grow", "grow-at", "grow-limit"}
+var ofShapes = []string{"hashes", "size", "timers", "primitive", "lost", "tolerate", "events", "grow", "grow-at", "grow-limit"}
 
 // shapeNames are the flags that follow from the first start of all hubs.
 var shapeNames = append([]string{"slices", "layout", "filter"}, ofShapes...)
@@ -49,7 +49,8 @@ func (f *shapeFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.timers, "timers", "any", "timers of a copy: any, equal, or at least `K` of them equal")
 	flags.StringVar(&f.primitive, "primitive", "", "test-and-set (the `kind` for bloom) or first-test-then-set (for timers and events)")
 	flags.StringVar(&f.lost, "lost", "open", "when slices were lost, packets without all answers pass (open), are copies (closed), or are copies from `X` answers on")
-	flags.StringVar(&f.grow, "grow", never, "when a slice of bloom gets one more filter of its size: never, by density, or by cardinality (`kind`)")
+	flags.StringVar(&f.tolerate, "tolerate", "", "instead of --slices: as many that with `F,RATE` F lost ones let at most RATE of copies pass, or with --lost closed at most RATE of new packets are copies")
+	flags.StringVar(&f.grow, "grow", never, "when a slice of bloom or timers gets one more filter of its size: never, by density, or by cardinality (`kind`)")
 	flags.Float64Var(&f.growAt, "grow-at", 0.01, "with --grow: a filter is full at this share of false copies (`rate`)")
 	flags.StringVar(&f.growLimit, "grow-limit", "1GiB", "with --grow: `bytes` of all filters at most, up to 64 times --size")
 	groupFilter.Add(flags, shapeNames...)
@@ -85,7 +86,7 @@ func (f *shapeFlags) apply(changed func(string) bool, s *hub.Settings) (invalid 
 	if shape.Filter == rows {
 		return f.applyRows(changed, s, shape)
 	}
-	if err := errors.Join(f.sizes(changed, &shape), f.rules(changed, &shape), f.growth(changed, &shape)); err != nil {
+	if err := errors.Join(f.sizes(changed, &shape), f.rules(changed, &shape), f.growth(changed, &shape), f.tolerance(changed, &shape)); err != nil {
 		return false, err
 	}
 	shape.WindowUS = 0
@@ -188,10 +189,10 @@ func (f *shapeFlags) growth(changed func(string) bool, shape *chain.Shape) error
 			return usageError{fmt.Errorf("--grow %s: want %s, %s", f.grow, never, strings.Join(chain.Growths, ", "))}
 		}
 	}
-	if shape.Filter != chain.Bloom || shape.Grow == "" {
+	if shape.Filter == chain.Events || shape.Grow == "" {
 		switch {
 		case shape.Grow != "" && changed("grow"):
-			return usageError{errors.New("--grow is for --filter bloom: timers and events give their room back by themselves")}
+			return usageError{errors.New("--grow is for --filter bloom and timers: events have a bounded number of packets")}
 		case changed("grow-at") || changed("grow-limit"):
 			return usageError{errors.New("--grow-at and --grow-limit are for --grow")}
 		}

@@ -36,10 +36,16 @@ func TestShapeFlags(t *testing.T) {
 		{nil, "vertical 8, bloom, 4 hash functions, test-and-set", 8, false},
 		{[]string{"--hashes", "6", "--slices", "5"}, "vertical 5, bloom, 6 hash functions, test-and-set", 5, true},
 		{[]string{"--filter", "timers", "--timers", "equal"}, "vertical 5, timers, 6 hash functions, first-test-then-set", 5, true},
+		{[]string{"--grow", "density"}, "vertical 5, timers, 6 hash functions, first-test-then-set, grows by density", 5, true},
+		{[]string{"--grow", "never"}, "vertical 5, timers, 6 hash functions, first-test-then-set", 5, true},
 		{[]string{"--lost", "2", "--layout", "hv", "--slices", "3,4"}, "hv 3,4, timers, 6 hash functions, first-test-then-set", 12, true},
 		{[]string{"--layout", "vh"}, "vh 4,4, timers, 6 hash functions, first-test-then-set", 16, true},
 		{[]string{"--layout", "vh"}, "vh 4,4, timers, 6 hash functions, first-test-then-set", 16, false},
 		{[]string{"--filter", "rows", "--layout", "horizontal"}, "rows", 64, true},
+		// S_f: f/(1-(1-most)^(1/k)) = 2/(1-0.95^(1/4)) = 156.98 by misses, and with horizontal slices
+		// 2/0.05.
+		{[]string{"--filter", "bloom", "--layout", "vertical", "--tolerate", "2,0.05"}, "vertical 157, bloom, 4 hash functions, test-and-set", 157, true},
+		{[]string{"--layout", "horizontal", "--tolerate", "2,0.05"}, "horizontal 40, bloom, 4 hash functions, test-and-set", 40, true},
 	} {
 		var f shapeFlags
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -76,9 +82,13 @@ func TestShapeFlags(t *testing.T) {
 // TestShapeUsage has flags that do not go together be refused.
 func TestShapeUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{"--filter", "timers", "--grow", "density"}, {"--filter", "bloom", "--grow", "slowly"}, {"--filter", "bloom", "--grow-at", "0.1"},
+		{"--filter", "events", "--grow", "density"}, {"--filter", "bloom", "--grow", "slowly"}, {"--filter", "bloom", "--grow-at", "0.1"},
 		{"--filter", "bloom", "--grow", "density", "--grow-at", "1"}, {"--filter", "bloom", "--grow", "density", "--grow-limit", "1KiB"},
 		{"--filter", "bloom", "--grow", "density", "--grow-limit", "much"}, {"--filter", "bloom", "--grow", "density", "--grow-limit", "5GiB"},
+		{"--filter", "bloom", "--tolerate", "2"}, {"--filter", "bloom", "--tolerate", "2,1.5"}, {"--filter", "bloom", "--tolerate", "0,0.1"},
+		{"--filter", "bloom", "--tolerate", "2,0.1", "--slices", "4"}, {"--filter", "bloom", "--lost", "2", "--tolerate", "2,0.1"},
+		{"--filter", "bloom", "--layout", "hv", "--tolerate", "2,0.1"}, {"--filter", "bloom", "--lost", "closed", "--tolerate", "2,0.005"},
+		{"--tolerate", "2,0.1"}, {"--filter", "bloom", "--tolerate", "900,0.01"},
 		{"--grow", "density"}, {"--filter", "bloom", "--size", "much"}, {"--filter", "bloom", "--events", "5"},
 	} {
 		var f shapeFlags
@@ -90,6 +100,24 @@ func TestShapeUsage(t *testing.T) {
 		s := hub.Settings{Slices: 64, WindowUS: 10_000}
 		if _, err := f.apply(flags.Changed, &s); !errors.As(err, new(usageError)) || !s.Shape.Rows() {
 			t.Errorf("%q: %v, %v", args, err, s.Shape)
+		}
+	}
+}
+
+// TestTolerate compares the number of slices with an example of the paper: vertical slices need less
+// than 20, and horizontal ones more than 30, to keep 2 % within 15 % with 4 of them lost.
+func TestTolerate(t *testing.T) {
+	for layout, want := range map[string]int{chain.Vertical: 11, chain.Horizontal: 31} {
+		var f shapeFlags
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.define(flags)
+		args := []string{"--filter", "bloom", "--layout", layout, "--lost", "closed", "--grow", "density", "--grow-at", "0.02", "--tolerate", "4,0.15"}
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		s := hub.Settings{Slices: 64, WindowUS: 10_000}
+		if _, err := f.apply(flags.Changed, &s); err != nil || s.Slices != want {
+			t.Errorf("%s: %d slices, %v, want %d", layout, s.Slices, err, want)
 		}
 	}
 }

@@ -64,6 +64,7 @@ func writeTables(t *tables, st hub.Status, now time.Time) error {
 	writeChains(t, st.Chains)
 	writeGrowth(t, &st)
 	writeTree(t, st.Tree)
+	writeTopDown(t, st.TopDown)
 	fmt.Fprintln(t)
 	writeSites(t, st.Sites, now)
 	writeMatrix(t, st)

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/paper"
+)
+
+// TestTopDown has the hubs of a tree confirm copies to a level: a root of two slices, two hubs of
+// three below it, and four that sites ask. Each verdict equals that of engine/paper's tree.
+func TestTopDown(t *testing.T) {
+	count := 20_000
+	if testing.Short() {
+		count = 4_000
+	}
+	for _, dense := range []bool{true, false} {
+		for level := range 3 {
+			t.Run(fmt.Sprintf("dense %v, to level %d", dense, level), func(t *testing.T) { topDown(t, dense, level, count) })
+		}
+	}
+}
+
+func topDown(t *testing.T, dense bool, level, count int) {
+	batch := 50
+	shape := vertical(1, chain.Bloom)
+	shape.Primitive, shape.Bytes = chain.TestAndSet, unsetBits(count)/8
+	if !dense { // elements of a batch are tested before the first of them is set
+		shape.Primitive, batch, count = chain.FirstTestThenSet, 1, count/16
+		shape.Bytes = unsetBits(count) / 16
+	}
+	of := func(v, levels int, below ...string) func(*Settings) {
+		s := shape
+		s.V = v
+		return func(all *Settings) {
+			shaped(s)(all)
+			all.Below, all.TopDown, all.ParentWaitUS = below, max(levels, 0), time.Minute.Microseconds()
+		}
+	}
+	root := newLab(t, of(2, level, "middle0", "middle1"))
+	var levels [3][]*lab
+	levels[0] = []*lab{root}
+	for i := range 2 {
+		levels[1] = append(levels[1], root.under(fmt.Sprint("middle", i), of(3, level-1, "leaf0", "leaf1")))
+	}
+	var sensors []*sensor
+	for i := range 4 {
+		leaf := levels[1][i/2].under(fmt.Sprint("leaf", i%2), of(1, 0))
+		levels[2] = append(levels[2], leaf)
+		sensors = append(sensors, leaf.sensor("a"))
+	}
+	cfg := paper.TreeConfig{Bits: shape.Size(), K: shape.Hashes, FanOut: []int{2, 2}, Dense: dense, TopDown: level}
+	var err error
+	if cfg.Root, err = paper.NewVertical(paper.SlicedConfig{Bits: shape.Size(), K: shape.Hashes, Slices: 2}); err != nil {
+		t.Fatal(err)
+	}
+	model, err := paper.NewTree(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareTree(t, model, shape, dense, sensors, levels, count, batch)
+	b := root.hub.below
+	if probed, passed := b.probed.Load(), b.unconfirmed.Load(); (probed > 0) != (level > 0) || (passed > 0) != (level > 0) || b.unanswered.Load() > 0 {
+		t.Errorf("to level %d: %d probed, %d not confirmed, %d without an answer", level, probed, passed, b.unanswered.Load())
+	}
+}
+
+// TestBelowSilent has a hub below that does not answer: its copies count as confirmed. A site that
+// is no hub ends the confirmations.
+func TestBelowSilent(t *testing.T) {
+	shape := vertical(2, chain.Bloom)
+	root := newLab(t, func(s *Settings) {
+		shaped(shape)(s)
+		s.Below, s.TopDown = []string{"north", "south"}, 1
+	})
+	north := root.sensor("north") // which answers no probe
+	digests, times := make([]uint64, 100), make([]int64, 100)
+	for i := range digests {
+		digests[i], times[i] = uint64(i+1)*0x9e3779b97f4a7c15, time.Now().UnixNano()
+	}
+	if n := news(north.ask(digests, times)); n != len(digests) {
+		t.Errorf("%d new", n)
+	}
+	if n := news(root.sensor("south").ask(digests, times)); n != 0 {
+		t.Errorf("%d copies are new without an answer", n)
+	}
+	b := root.hub.below
+	if b.unanswered.Load() != uint64(len(digests)) || b.unconfirmed.Load() != 0 || b.mixed.Load() {
+		t.Errorf("%d without an answer, %d not confirmed", b.unanswered.Load(), b.unconfirmed.Load())
+	}
+	if n := news(root.sensor("sensor").ask(digests, times)); n != 0 || !b.mixed.Load() || b.probed.Load() != uint64(len(digests)) {
+		t.Errorf("%d new at a site that is no hub", n)
+	}
+}
+
+// TestTopDownSlices has hubs below with more slices than the hub that asks them: all copies are
+// confirmed, and other answers than the ones that are waited for change nothing.
+func TestTopDownSlices(t *testing.T) {
+	of := func(slices int, change func(*Settings)) func(*Settings) {
+		shape := vertical(1, chain.Bloom)
+		shape.Layout, shape.H, shape.Primitive, shape.Bytes = chain.Horizontal, slices, chain.TestAndSet, 1<<20
+		return func(s *Settings) {
+			shaped(shape)(s)
+			change(s)
+		}
+	}
+	root := newLab(t, of(2, func(s *Settings) {
+		s.Below, s.TopDown, s.ParentWaitUS = []string{"north", "south"}, 1, time.Minute.Microseconds()
+	}))
+	var sensors []*sensor
+	for _, name := range root.settings.Below {
+		sensors = append(sensors, root.under(name, of(6, func(*Settings) {})).sensor("a"))
+	}
+	digests, times := make([]uint64, 3000), make([]int64, 3000)
+	for i := range digests {
+		digests[i], times[i] = rand.Uint64(), time.Now().UnixNano()
+	}
+	if n := news(sensors[0].ask(digests, times)); n != len(digests) {
+		t.Errorf("%d of %d are new", n, len(digests))
+	}
+	for id := range uint64(50) {
+		for _, r := range []hubclient.Reply{{N: 1, Seq: id, Copies: []byte{0}}, {N: 1024, Seq: id, Copies: make([]byte, 128)}} {
+			root.hub.below.found("elsewhere", r.Append(nil))
+		}
+		root.hub.below.found("north", []byte("none"))
+	}
+	if n := news(sensors[1].ask(digests, times)); n != 0 {
+		t.Errorf("%d of %d copies are not confirmed", n, len(digests))
+	}
+	if b := root.hub.below; b.probed.Load() != uint64(len(digests)) || b.unconfirmed.Load() != 0 || b.unanswered.Load() != 0 {
+		t.Errorf("%+v", b.status())
+	}
+}
+
+// TestBelowSettings wants impossible settings refused.
+func TestBelowSettings(t *testing.T) {
+	good := defaults()
+	shaped(vertical(2, chain.Bloom))(&good)
+	good.Below, good.TopDown = []string{"north"}, 2
+	if err := good.CheckBelow(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Settings){
+		"nobody": func(s *Settings) { s.Below = nil }, "levels": func(s *Settings) { s.TopDown = maxLevels + 1 },
+		"negative": func(s *Settings) { s.TopDown = -1 }, "name": func(s *Settings) { s.Below = []string{"a b"} },
+		"twice": func(s *Settings) { s.Below = []string{"a", "a"} }, "rows": func(s *Settings) { s.Shape = chain.Shape{} },
+		"timers": func(s *Settings) { shaped(vertical(2, chain.Timers))(s) },
+	} {
+		s := good
+		if change(&s); !errors.Is(s.CheckBelow(), ErrBelow) {
+			t.Errorf("%s: %v", name, s.CheckBelow())
+		}
+	}
+}
