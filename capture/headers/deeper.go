@@ -47,18 +47,20 @@ func (p *Deeper) add(number, ip, end uint32) {
 }
 
 // BehindLabels lists the frames that have labels or PPPoE behind an Ethernet header. It looks at
-// those whose bit in rest is set. msgs are the frames, whole, with their length on the wire in
-// the lower half of the tweak, and lie in buf.
+// those whose bit in rest is set, and clears the bits of those that it lists. msgs are the frames,
+// whole, with their length on the wire in the lower half of the tweak, and lie in buf.
 func (p *Deeper) BehindLabels(msgs []digest.Message, rest []uint64, buf []byte) {
 	p.begin(len(msgs))
 	for w, word := range rest {
-		for ; word != 0; word &= word - 1 {
-			i := w*64 + bits.TrailingZeros64(word)
+		for left := word; left != 0; left &= left - 1 {
+			i := w*64 + bits.TrailingZeros64(left)
 			m := &msgs[i]
 			if o := behindLabels(buf[m.Off:][:m.Len], uint32(m.Tweak)); o > 0 {
+				word &^= left & -left
 				p.add(uint32(i), m.Off+uint32(o), m.Off+m.Len)
 			}
 		}
+		rest[w] = word
 	}
 }
 
@@ -101,16 +103,22 @@ func behindLabels(d []byte, wire uint32) int {
 // with options are left to underLabels.
 func surelyIP(ip []byte, left int64) bool {
 	const least = 24
-	if len(ip) < least {
-		return false
-	}
-	if typ := binary.BigEndian.Uint16(ip[12:]); typ == iana.TypeIPv4 || typ == iana.TypeIPv6 || iana.IsVLAN(typ) {
+	if len(ip) < least || beginsType[ip[12]] && isType(binary.BigEndian.Uint16(ip[12:])) {
 		return false
 	}
 	if ip[0] == 0x45 {
 		return headerSum20((*[20]byte)(ip)) && int64(binary.BigEndian.Uint16(ip[2:])) <= left
 	}
 	return ip[0]>>4 == 6 && isIPv6(ip, left)
+}
+
+// isType reports whether a frame with the ethertype t may lead to IP as leadsToIP asks.
+func isType(t uint16) bool { return t == iana.TypeIPv4 || t == iana.TypeIPv6 || iana.IsVLAN(t) }
+
+// beginsType has the first bytes of these types.
+var beginsType = [256]bool{
+	iana.TypeIPv4 >> 8: true, iana.TypeIPv6 >> 8: true, iana.TypeVLAN >> 8: true, iana.TypeQinQ >> 8: true,
+	iana.TypeQinQOld >> 8: true, iana.TypeQinQOld2 >> 8: true,
 }
 
 // headerSum20 reports whether the checksum of a header of 20 bytes is right. The order of bytes
@@ -163,17 +171,22 @@ var upperAt = [16]uint32{4: 20 - 12, 6: 40 - 12, 7: 40 - 8}
 // are set, and their protocols are 0.
 func (p *Deeper) Open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) {
 	numbers := p.Numbers
-	p.Msgs = capture.Resize(p.Msgs, len(numbers))[:0]
-	p.Numbers = numbers[:0]
+	p.begin(len(numbers))
 	for _, i := range numbers {
-		m := &msgs[i]
+		m, proto := &msgs[i], uint8(protocols[i])
+		if isFragment(m.Tweak) {
+			continue
+		}
 		at := m.Off + upperAt[m.Tweak>>60]
 		upper := buf[at : m.Off+m.Len]
-		kind := announced(m, uint8(protocols[i]), upper)
+		kind := kindOf(proto, upper)
 		if kind == 0 {
 			continue
 		}
-		ip, end, ok := inTunnel(kind, uint8(protocols[i]), upper)
+		ip, end, ok := plainTunnels[kind&31].open(upper)
+		if !ok {
+			ip, end, ok = inTunnel(kind, proto, upper)
+		}
 		if !ok {
 			rest[i/64] |= 1 << (i % 64)
 			protocols[i] = 0
@@ -183,13 +196,15 @@ func (p *Deeper) Open(msgs []digest.Message, protocols []Protocol, rest []uint64
 	}
 }
 
-// announced is Header.Announces for a datagram that FindDatagrams has found, of which upper lies
-// behind IP. It returns 0 for a fragment, too, which is not opened.
-func announced(m *digest.Message, proto uint8, upper []byte) LayerKind {
-	const fragment = 0x3fff
-	if m.Tweak>>60 == 4 && m.Tweak&fragment != 0 {
-		return 0
-	}
+// isFragment reports whether a datagram that FindDatagrams has found is a fragment, which is not
+// opened. Those of IPv6 are not found.
+func isFragment(tweak uint64) bool {
+	const moreOrOffset = 0x3fff
+	return tweak>>60 == 4 && tweak&moreOrOffset != 0
+}
+
+// kindOf is Header.Announces for a datagram with upper behind its IP header.
+func kindOf(proto uint8, upper []byte) LayerKind {
 	if proto == iana.ProtoUDP {
 		ports := binary.BigEndian.Uint32(upper)
 		return tunnelOfPorts(uint16(ports>>16), uint16(ports))

@@ -12,6 +12,45 @@ import (
 // carries and its offset, both from the start of the header above the outer IP header. For other
 // shapes the ethertype is 0, so that a walk reads them.
 
+// plainTunnel is a tunnel over UDP whose header has 8 bytes.
+type plainTunnel struct {
+	mask, value uint64 // of the header
+	ip          int    // where IP begins, from the UDP header on
+	typ         uint16 // mask of the ethertype before IP
+	length      int    // mask of the length in the header, and all higher bits if it has none
+}
+
+const plainHeaders = udpHeaderSize + 8
+
+// plainTunnels has them by their kinds, and has a value that no header has for others.
+var plainTunnels = func() (all [32]plainTunnel) {
+	for i := range all {
+		all[i] = plainTunnel{value: 1}
+	}
+	const unlimited = 1 << 16
+	// With an identifier, and without the next protocol or the control bit of VXLAN-GPE.
+	all[LayerVXLAN] = plainTunnel{0x0d << 56, 0x08 << 56, plainHeaders + 14, 0xffff, unlimited}
+	// Version 0 without options, and an Ethernet frame.
+	all[LayerGENEVE] = plainTunnel{0xff80ffff << 32, iana.TypeBridging << 32, plainHeaders + 14, 0xffff, unlimited}
+	// A packet of a user, and no optional fields.
+	all[LayerGTPU] = plainTunnel{0xf7ff << 48, 0x30ff << 48, plainHeaders, 0, 0}
+	return all
+}()
+
+// open returns where the IP header begins in upper, from UDP on, and where the packet ends at the
+// latest. ok is false for tunnels of another shape.
+func (p *plainTunnel) open(upper []byte) (ip, end int, ok bool) {
+	if len(upper) < plainHeaders+14+4 {
+		return 0, 0, false
+	}
+	udp, header := binary.BigEndian.Uint64(upper), binary.BigEndian.Uint64(upper[8:])
+	length := int(uint16(udp >> 16))
+	end = min(len(upper), length, plainHeaders+(int(uint16(header>>32))|p.length))
+	before := binary.BigEndian.Uint32(upper[(p.ip-2)&31:])
+	differ := typeOfNibble[before>>12&15] ^ uint16(before>>16)
+	return p.ip, end, header&p.mask == p.value && differ&p.typ == 0 && p.ip < end
+}
+
 // inTunnel returns where the IP header in a tunnel begins, and where the packet ends at the
 // latest. upper is the header above the outer IP header and all behind it. ok is false for other
 // shapes, and if there is no IP header.

@@ -3,6 +3,7 @@
 package identity
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -57,8 +58,12 @@ func (g *Identity) readDeeper(msgs []digest.Message, protocols []headers.Protoco
 	cut = kernels.FindDatagrams(g.untyped, p.Msgs, p.protocols, p.slow, buf)
 	for i, number := range p.Numbers {
 		msgs[number], protocols[number] = p.Msgs[i], p.protocols[i]
-		slow := &g.slow[number/64]
-		*slow = *slow&^(1<<(number%64)) | p.slow[i/64]>>(i%64)&1<<(number%64)
+	}
+	for w, word := range p.slow {
+		for ; word != 0; word &= word - 1 {
+			number := p.Numbers[w*64+bits.TrailingZeros64(word)]
+			g.slow[number/64] |= 1 << (number % 64)
+		}
 	}
 	return cut
 }
