@@ -20,7 +20,8 @@ type Deeper struct {
 	Numbers []uint32 // of frames in their run
 	// Msgs has for each of them a message from 14 bytes before the IP header to the last byte
 	// that the datagram may have.
-	Msgs []digest.Message
+	Msgs   []digest.Message
+	others []uint32 // frames whose tunnel openPlain leaves
 }
 
 // beforeIP is how far before an IP header a message for an Untyped rule begins.
@@ -38,6 +39,7 @@ var typeOfNibble = func() (types [16]uint16) {
 
 // begin makes room for n frames, and lists none.
 func (p *Deeper) begin(n int) {
+	p.others = capture.Resize(p.others, n)[:0]
 	p.Numbers, p.Msgs = capture.Resize(p.Numbers, n)[:0], capture.Resize(p.Msgs, n)[:0]
 }
 
@@ -170,29 +172,21 @@ var upperAt = [16]uint32{4: 20 - 12, 6: 40 - 12, 7: 40 - 8}
 // tunnel are no longer listed. Nor are those whose tunnel is of another shape: their bits in rest
 // are set, and their protocols are 0.
 func (p *Deeper) Open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) {
-	numbers := p.Numbers
-	p.begin(len(numbers))
-	for _, i := range numbers {
+	p.openPlain(msgs, protocols, buf)
+	for _, i := range p.others {
 		m, proto := &msgs[i], uint8(protocols[i])
-		if isFragment(m.Tweak) {
-			continue
-		}
 		at := m.Off + upperAt[m.Tweak>>60]
 		upper := buf[at : m.Off+m.Len]
 		kind := kindOf(proto, upper)
-		if kind == 0 {
+		if kind == 0 || isFragment(m.Tweak) {
 			continue
 		}
-		ip, end, ok := plainTunnels[kind&31].open(upper)
-		if !ok {
-			ip, end, ok = inTunnel(kind, proto, upper)
-		}
-		if !ok {
-			rest[i/64] |= 1 << (i % 64)
-			protocols[i] = 0
+		if ip, end, ok := inTunnel(kind, proto, upper); ok {
+			p.add(i, at+uint32(ip), at+uint32(end))
 			continue
 		}
-		p.add(i, at+uint32(ip), at+uint32(end))
+		rest[i/64] |= 1 << (i % 64)
+		protocols[i] = 0
 	}
 }
 
