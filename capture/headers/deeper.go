@@ -21,7 +21,7 @@ type Deeper struct {
 	// Msgs has for each of them a message from 14 bytes before the IP header to the last byte
 	// that the datagram may have.
 	Msgs   []digest.Message
-	others []uint32 // frames whose tunnel openPlain leaves
+	others []uint32 // frames whose tunnel plainTunnels leaves
 }
 
 // beforeIP is how far before an IP header a message for an Untyped rule begins.
@@ -39,7 +39,6 @@ var typeOfNibble = func() (types [16]uint16) {
 
 // begin makes room for n frames, and lists none.
 func (p *Deeper) begin(n int) {
-	p.others = capture.Resize(p.others, n)[:0]
 	p.Numbers, p.Msgs = capture.Resize(p.Numbers, n)[:0], capture.Resize(p.Msgs, n)[:0]
 }
 
@@ -172,7 +171,7 @@ var upperAt = [16]uint32{4: 20 - 12, 6: 40 - 12, 7: 40 - 8}
 // tunnel are no longer listed. Nor are those whose tunnel is of another shape: their bits in rest
 // are set, and their protocols are 0.
 func (p *Deeper) Open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) {
-	p.openPlain(msgs, protocols, buf)
+	p.Numbers, p.others, p.Msgs = plainTunnels.Open(p.Numbers, p.others, p.Msgs, msgs, buf)
 	for _, i := range p.others {
 		m, proto := &msgs[i], uint8(protocols[i])
 		at := m.Off + upperAt[m.Tweak>>60]

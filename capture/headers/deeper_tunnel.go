@@ -5,7 +5,7 @@ package headers
 import (
 	"encoding/binary"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
@@ -13,64 +13,19 @@ import (
 // carries and its offset, both from the start of the header above the outer IP header. For other
 // shapes the ethertype is 0, so that a walk reads them.
 
-// plainTunnel is a tunnel over UDP whose header has 8 bytes.
-type plainTunnel struct {
-	mask, value uint64 // of the header
-	ip          uint32 // where IP begins, from the UDP header on
-	length      uint32 // more than any length if the header has none, else 0
-	typ         uint16 // mask of the ethertype before IP
-}
-
-const (
-	plainHeaders = udpHeaderSize + 8
-	plainLeast   = plainHeaders + 24 // with the least that kernels take of IP
-)
-
-// plainTunnels has them by their kinds, and has a value that no header has for others.
-var plainTunnels = func() (all [32]plainTunnel) {
-	for i := range all {
-		all[i] = plainTunnel{value: 1}
-	}
-	const unlimited = 1 << 16
+// plainTunnels has the shapes over UDP that most datagrams have. Their headers have 8 bytes.
+var plainTunnels = kernels.NewTunnels([4]kernels.TunnelShape{
 	// With an identifier, and without the next protocol or the control bit of VXLAN-GPE.
-	all[LayerVXLAN] = plainTunnel{0x0d << 56, 0x08 << 56, plainHeaders + 14, unlimited, 0xffff}
-	// Version 0 without options, and an Ethernet frame.
-	all[LayerGENEVE] = plainTunnel{0xff80ffff << 32, iana.TypeBridging << 32, plainHeaders + 14, unlimited, 0xffff}
+	{Port: iana.PortVXLAN, Mask: 0x0d << 56, Value: 0x08 << 56},
+	{Port: iana.PortVXLANOld, Mask: 0x0d << 56, Value: 0x08 << 56},
+	{Port: iana.PortVXLANGPE, Mask: 0x0d << 56, Value: 0x08 << 56},
+	// Version 0 without options.
+	{Port: iana.PortGENEVE, Mask: 0xff80ffff << 32, Value: iana.TypeBridging << 32},
 	// A packet of a user, and no optional fields.
-	all[LayerGTPU] = plainTunnel{0xf7ff << 48, 0x30ff << 48, plainHeaders, 0, 0}
-	return all
-}()
-
-// openPlain is Open for datagrams over UDP that have no tunnel or a plain one. It lists all others
-// in p.others. It calls nothing, since that takes half of the time.
-func (p *Deeper) openPlain(msgs []digest.Message, protocols []Protocol, buf []byte) {
-	numbers := p.Numbers
-	p.begin(len(numbers))
-	for _, i := range numbers {
-		m := &msgs[i]
-		at, ends := m.Off+upperAt[m.Tweak>>60], m.Off+m.Len
-		if protocols[i] != iana.ProtoUDP || ends < at+plainLeast {
-			p.others = append(p.others, i)
-			continue
-		}
-		upper := (*[plainLeast]byte)(buf[at:])
-		udp, header := binary.BigEndian.Uint64(upper[:]), binary.BigEndian.Uint64(upper[8:])
-		src, dst := uint16(udp>>48), uint16(udp>>32)
-		to := &tunnelPorts[dst%256]
-		if to.port != dst && src != iana.PortL2TP {
-			continue
-		}
-		t := &plainTunnels[to.kind%32]
-		ends = min(ends, at+uint32(uint16(udp>>16)), at+plainHeaders+(uint32(uint16(header>>32))|t.length))
-		before := binary.BigEndian.Uint32(upper[(t.ip-2)%32:])
-		differ := (typeOfNibble[before>>12&15] ^ uint16(before>>16)) & t.typ
-		if to.port != dst || header&t.mask != t.value || differ != 0 || ends <= at+t.ip || isFragment(m.Tweak) {
-			p.others = append(p.others, i)
-			continue
-		}
-		p.add(i, at+t.ip, ends)
-	}
-}
+}, kernels.TunnelShape{Port: iana.PortGTPU, Mask: 0xf7ff << 48, Value: 0x30ff << 48}, [10]uint16{
+	iana.PortVXLAN, iana.PortVXLANOld, iana.PortVXLANGPE, iana.PortGENEVE, iana.PortGTPU,
+	iana.PortL2TP, iana.PortLISP, iana.PortMPLS, iana.PortJMirror, iana.PortTZSP,
+}, iana.PortL2TP)
 
 // inTunnel returns where the IP header in a tunnel begins, and where the packet ends at the
 // latest. upper is the header above the outer IP header and all behind it. ok is false for other

@@ -54,7 +54,9 @@ var plainShapes = func() (all []frametest.Tap) {
 			add(name+" in 6 of "+inner.name, ether6(ip6(9, int(outer[9]), outer[20:])))
 			add(name+" below labels of "+inner.name, ether(iana.TypeMPLS, join("\x00\x01\x00\x40\x00\x02\x01\x40", frametest.Summed(outer))))
 		}
-		session := func(n int) []byte { return join("\x11\x00\x00\x09", be16(n+2), be16(map[int]int{iana.TypeIPv4: 0x21, iana.TypeIPv6: 0x57}[inner.typ])) }
+		session := func(n int) []byte {
+			return join("\x11\x00\x00\x09", be16(n+2), be16(map[int]int{iana.TypeIPv4: 0x21, iana.TypeIPv6: 0x57}[inner.typ]))
+		}
 		pppoe := ether(iana.TypePPPoE, join(session(len(packet)), packet))
 		add("pppoe of "+inner.name, pppoe)
 		add("pppoe behind tags of "+inner.name, qinq(pppoe))
