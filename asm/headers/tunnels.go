@@ -15,7 +15,7 @@ type Tunnels struct {
 	frames [4]tunnelShape // with an Ethernet frame
 	ip     tunnelShape    // with IP, and its length in bytes 2 and 3 of the header
 	from   uint64         // the source port of other tunnels, as the kernel reads it
-	ports  [10]uint64     // the destination ports of all tunnels, as the kernel reads them
+	ports  [12]uint64     // the destination ports of all tunnels, as the kernel reads them
 	tunnel [256]uint16    // the ports by their low bytes
 	shapes [256]uint8     // likewise, 1 more than the number of a shape, or 0; the last one is ip
 }
@@ -35,14 +35,21 @@ const tunnelIP = 4 // the number of the shape with IP
 
 // NewTunnels returns a rule. The header of ip has the length of what follows in bytes 2 and 3.
 // ports are the destination ports of all tunnels, the plain ones included, and from is a source
-// port. NewTunnels panics if two ports have the same low byte, or one is 0.
-func NewTunnels(frames [4]TunnelShape, ip TunnelShape, ports [10]uint16, from uint16) *Tunnels {
+// port. NewTunnels panics if two ports have the same low byte, one is 0, or there are none or more
+// than 12.
+func NewTunnels(frames [4]TunnelShape, ip TunnelShape, ports []uint16, from uint16) *Tunnels {
 	t := &Tunnels{from: uint64(swap16(from))}
-	for i, port := range ports {
+	if len(ports) > len(t.ports) {
+		panic("headers: NewTunnels: too many ports")
+	}
+	for i := range t.ports {
+		t.ports[i] = uint64(swap16(ports[i%len(ports)])) << 16
+	}
+	for _, port := range ports {
 		if t.tunnel[port%256] != 0 || port == 0 {
 			panic("headers: NewTunnels: ports with the same low byte")
 		}
-		t.tunnel[port%256], t.ports[i] = port, uint64(swap16(port))<<16
+		t.tunnel[port%256] = port
 	}
 	shape := func(s TunnelShape, number uint8) tunnelShape {
 		t.shapes[s.Port%256] = number + 1

@@ -181,7 +181,7 @@ place:
 
 	// The datagrams of K1 that have no port of a tunnel are dropped.
 ports:
-	MOVQ $10, R11
+	MOVQ $12, R11
 	LEAQ 128(AX), R12
 
 port:

@@ -21,11 +21,19 @@ var plainTunnels = kernels.NewTunnels([4]kernels.TunnelShape{
 	{Port: iana.PortVXLANGPE, Mask: 0x0d << 56, Value: 0x08 << 56},
 	// Version 0 without options.
 	{Port: iana.PortGENEVE, Mask: 0xff80ffff << 32, Value: iana.TypeBridging << 32},
-	// A packet of a user, and no optional fields.
-}, kernels.TunnelShape{Port: iana.PortGTPU, Mask: 0xf7ff << 48, Value: 0x30ff << 48}, [10]uint16{
-	iana.PortVXLAN, iana.PortVXLANOld, iana.PortVXLANGPE, iana.PortGENEVE, iana.PortGTPU,
-	iana.PortL2TP, iana.PortLISP, iana.PortMPLS, iana.PortJMirror, iana.PortTZSP,
-}, iana.PortL2TP)
+}, // A packet of a user, and no optional fields.
+	kernels.TunnelShape{Port: iana.PortGTPU, Mask: 0xf7ff << 48, Value: 0x30ff << 48},
+	portsOfTunnels(), iana.PortL2TP)
+
+// portsOfTunnels lists tunnelPorts.
+func portsOfTunnels() (ports []uint16) {
+	for _, to := range tunnelPorts {
+		if to.kind != 0 {
+			ports = append(ports, to.port)
+		}
+	}
+	return ports
+}
 
 // inTunnel returns where the IP header in a tunnel begins, and where the packet ends at the
 // latest. upper is the header above the outer IP header and all behind it. ok is false for other
