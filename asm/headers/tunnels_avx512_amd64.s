@@ -51,6 +51,11 @@ GLOBL ·tunnelBytes(SB), RODATA|NOPTR, $32
 	VPCMPEQQ.BCST ·tunnelWords+OFFSET(SB), Z14, K, K4 \
 	KORB K4, K1, K1
 
+// PORT adds to K2 the datagrams to the port at OFFSET of AX.
+#define PORT(OFFSET) \
+	VPCMPEQQ.BCST OFFSET(AX), Z11, K4 \
+	KORB K4, K2, K2
+
 // func openTunnelsAVX512(numbers *uint32, groups int, msgs *digest.Message, buf *byte, inside *digest.Message, others *uint32, t *Tunnels) (plain, rest int)
 //
 // Z5 is the offset of the UDP header, Z9 has its words and Z10 the tunnel's, Z12 is the offset of
@@ -181,17 +186,20 @@ place:
 
 	// The datagrams of K1 that have no port of a tunnel are dropped.
 ports:
-	MOVQ $12, R11
-	LEAQ 128(AX), R12
-
-port:
-	VPCMPEQQ.BCST (R12), Z11, K1, K4
-	KANDNB K1, K4, K1
-	ADDQ $8, R12
-	DECQ R11
-	JNZ  port
 	VPANDQ.BCST ·tunnelWords+0x80(SB), Z9, Z13
-	VPCMPEQQ.BCST 120(AX), Z13, K1, K4
-	KANDNB K1, K4, K1
+	VPCMPEQQ.BCST 120(AX), Z13, K2
+	PORT(128)
+	PORT(136)
+	PORT(144)
+	PORT(152)
+	PORT(160)
+	PORT(168)
+	PORT(176)
+	PORT(184)
+	PORT(192)
+	PORT(200)
+	PORT(208)
+	PORT(216)
+	KANDNB K1, K2, K1
 	KANDNB K6, K1, K6
 	JMP  place

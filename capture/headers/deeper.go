@@ -176,11 +176,10 @@ func (p *Deeper) Open(msgs []digest.Message, protocols []Protocol, rest []uint64
 		m, proto := &msgs[i], uint8(protocols[i])
 		at := m.Off + upperAt[m.Tweak>>60]
 		upper := buf[at : m.Off+m.Len]
-		kind := kindOf(proto, upper)
-		if kind == 0 || isFragment(m.Tweak) {
+		if isFragment(m.Tweak) || proto == iana.ProtoUDP && kindOfUDP(upper) == 0 {
 			continue
 		}
-		if ip, end, ok := inTunnel(kind, proto, upper); ok {
+		if ip, end, ok := inTunnel(proto, upper); ok {
 			p.add(i, at+uint32(ip), at+uint32(end))
 			continue
 		}
@@ -196,11 +195,8 @@ func isFragment(tweak uint64) bool {
 	return tweak>>60 == 4 && tweak&moreOrOffset != 0
 }
 
-// kindOf is Header.Announces for a datagram with upper behind its IP header.
-func kindOf(proto uint8, upper []byte) LayerKind {
-	if proto == iana.ProtoUDP {
-		ports := binary.BigEndian.Uint32(upper)
-		return tunnelOfPorts(uint16(ports>>16), uint16(ports))
-	}
-	return kindOfProtocol(proto)
+// kindOfUDP is Header.Announces for UDP.
+func kindOfUDP(upper []byte) LayerKind {
+	ports := binary.BigEndian.Uint32(upper)
+	return tunnelOfPorts(uint16(ports>>16), uint16(ports))
 }

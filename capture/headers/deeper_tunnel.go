@@ -38,11 +38,11 @@ func portsOfTunnels() (ports []uint16) {
 // inTunnel returns where the IP header in a tunnel begins, and where the packet ends at the
 // latest. upper is the header above the outer IP header and all behind it. ok is false for other
 // shapes, and if there is no IP header.
-func inTunnel(kind LayerKind, proto uint8, upper []byte) (ip, end int, ok bool) {
+func inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) {
 	typ, o, end := uint16(0), 0, len(upper)
 	switch proto {
 	case iana.ProtoUDP:
-		typ, o, end = behindUDP(kind, upper)
+		typ, o, end = behindUDP(upper)
 	case iana.ProtoGRE:
 		typ, o = behindGRE(upper)
 	case iana.ProtoIPv4:
@@ -69,7 +69,7 @@ func behindEthernet(d []byte, o int) (typ uint16, at int) {
 
 // behindUDP is for the tunnels over UDP that are certain by their port. Their datagrams end where
 // UDP says.
-func behindUDP(kind LayerKind, upper []byte) (typ uint16, o, end int) {
+func behindUDP(upper []byte) (typ uint16, o, end int) {
 	const header = 8 // of each of these tunnels, too
 	if len(upper) < udpHeaderSize+header {
 		return 0, 0, 0
@@ -81,7 +81,7 @@ func behindUDP(kind LayerKind, upper []byte) (typ uint16, o, end int) {
 	case length != 0:
 		return 0, 0, 0
 	}
-	switch d := upper[udpHeaderSize:]; kind {
+	switch d := upper[udpHeaderSize:]; kindOfUDP(upper) {
 	case LayerVXLAN:
 		const validID = 0x08
 		if d[0]&validID != 0 && binary.BigEndian.Uint16(upper[2:]) != iana.PortVXLANGPE {
