@@ -15,7 +15,7 @@ import (
 // it lies. Kernels of asm/headers then read it with a rule that is Untyped. Deeper knows the
 // usual shapes of these headers, and leaves all others to a Decoder. It keeps its memory from
 // call to call, so one goroutine at a time may use it. All methods take constant time for each
-// frame.
+// frame, and for each label and extension header in it.
 type Deeper struct {
 	Numbers []uint32 // of frames in their run
 	// Msgs has for each of them a message from 14 bytes before the IP header to the last byte
@@ -68,17 +68,9 @@ func (p *Deeper) BehindLabels(msgs []digest.Message, rest []uint64, buf []byte) 
 // behindLabels returns the offset of the IP header behind the labels or the PPPoE header of the
 // Ethernet frame d, or 0.
 func behindLabels(d []byte, wire uint32) int {
-	const ether, entry, tag, pppoe = 14, 4, 4, 8
-	o := ether
-	for ; ; o += tag {
-		if len(d) < o+pppoe {
-			return 0
-		}
-		if !iana.IsVLAN(binary.BigEndian.Uint16(d[o-2:])) {
-			break
-		}
-	}
-	switch binary.BigEndian.Uint16(d[o-2:]) {
+	const entry = 4
+	typ, o := behindEthernet(d, 0)
+	switch typ {
 	case iana.TypeMPLS, iana.TypeMPLSUp:
 		for bottom := byte(0); bottom == 0; o += entry {
 			if len(d) < o+entry {

@@ -56,10 +56,11 @@ func inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) {
 	return o, end, o < end && typeOfNibble[upper[o]>>4] == typ
 }
 
-// behindEthernet reads the header at an offset, and the VLAN tags behind it.
+// behindEthernet reads the header at an offset, and up to four VLAN tags behind it.
 func behindEthernet(d []byte, o int) (typ uint16, at int) {
-	const header, tag = 14, 4
-	for o += header; o <= len(d); o += tag {
+	const header, tag, tags = 14, 4, 4
+	o += header
+	for last := o + tags*tag; o <= min(len(d), last); o += tag {
 		if typ = binary.BigEndian.Uint16(d[o-2:]); !iana.IsVLAN(typ) {
 			return typ, o
 		}

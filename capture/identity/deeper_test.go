@@ -132,6 +132,17 @@ func TestDeeperBelowLabels(t *testing.T) {
 	checkDeeper(t, b)
 }
 
+// TestDeeperTagged has frames with more tags than are followed.
+func TestDeeperTagged(t *testing.T) {
+	labels, frame := ether(iana.TypeMPLS, join("\x00\x01\x01\x40", sized4(7, iana.ProtoTCP, tcp(1, 2, make([]byte, 30))))), ether4(sized4(7, iana.ProtoTCP, tcp(1, 2, make([]byte, 30))))
+	var frames [][]byte
+	for range 40 {
+		frames = append(frames, labels, ether4(udp4(iana.PortVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", frame))))
+		labels, frame = vlan(labels), vlan(frame)
+	}
+	checkDeeper(t, newBatch(capture.LinkEthernet, frames...))
+}
+
 // TestDeeperNested does so for more tunnels in each other than are opened.
 func TestDeeperNested(t *testing.T) {
 	packet := udp4(53, []byte("payload of eight"))
