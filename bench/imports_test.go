@@ -70,7 +70,7 @@ var layers = map[string][]string{
 	"capture/internal/iana":      {},
 	"capture/internal/enum":      {},
 	"capture/internal/frametest": {"capture.", "capture/internal/iana", "capture/pcapfile"},
-	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest"},
+	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest", "asm/headers"},
 	"capture/identity":           {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
 	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
 	"capture/traits":             {"capture", "engine/calendar", "asm"},

@@ -114,3 +114,20 @@ func (t *Tuples) listVectors(four, six *TupleList, msgs []digest.Message, first 
 //
 //go:noescape
 func listTuplesAVX512(msgs *digest.Message, first, groups int, buf *byte, last int, t *Tuples, four, six *tupleEnd) (done int)
+
+// openVectors does the numbers that fill whole vectors, and returns how many. plain of them stay
+// in numbers, and rest go to others.
+func (t *Tunnels) openVectors(numbers, others []uint32, inside, msgs []digest.Message, buf []byte) (done, plain, rest int) {
+	groups := len(numbers) / 8
+	if cpu.Best != cpu.AVX512 || groups == 0 {
+		return 0, 0, 0
+	}
+	plain, rest = openTunnelsAVX512(&numbers[0], groups, &msgs[0], &buf[0], &inside[0], &others[0], t)
+	return 8 * groups, plain, rest
+}
+
+// openTunnelsAVX512 does groups of eight numbers, 1 or more. It writes up to eight elements behind
+// the last one to inside and others.
+//
+//go:noescape
+func openTunnelsAVX512(numbers *uint32, groups int, msgs *digest.Message, buf *byte, inside *digest.Message, others *uint32, t *Tunnels) (plain, rest int)

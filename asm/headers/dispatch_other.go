@@ -22,3 +22,8 @@ func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []
 func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others uint64) {
 	return 0, 0
 }
+
+// openVectors opens nothing, for the same reason.
+func (t *Tunnels) openVectors([]uint32, []uint32, []digest.Message, []digest.Message, []byte) (done, plain, rest int) {
+	return 0, 0, 0
+}

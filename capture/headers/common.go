@@ -113,18 +113,17 @@ func commonLink(h *Header, link capture.LinkType, d []byte) (typ uint16, o int) 
 // message without IP behind its link header to 0, so that the message takes the slow path. buf
 // holds the messages. PlaceIP takes constant time for each message.
 func PlaceIP(msgs []digest.Message, link capture.LinkType, buf []byte) {
-	const before = 14
 	for i := range msgs {
 		m := &msgs[i]
 		d := buf[m.Off:][:m.Len]
 		var h Header
 		typ, o := commonLink(&h, link, d)
 		at := m.Off + uint32(o)
-		if typ == 0 || typ != typeByVersion(d, o) || at < before {
+		if typ == 0 || typ != typeByVersion(d, o) || at < beforeIP {
 			m.Len = 0
 			continue
 		}
-		m.Off, m.Len = at-before, m.Len-uint32(o)+before
+		m.Off, m.Len = at-beforeIP, m.Len-uint32(o)+beforeIP
 	}
 }
 

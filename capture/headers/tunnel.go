@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// maxTunnels is how many nested tunnels are opened.
-const maxTunnels = 8
+// MaxTunnels is how many nested tunnels are opened.
+const MaxTunnels = 8
 
 const udpHeaderSize = 8
 
@@ -20,29 +20,32 @@ func IsTunnelPort(port uint16) bool { return tunnelOfPorts(0, port) != 0 }
 
 // tunnelOfPorts returns the tunnel that UDP ports stand for, or 0. An L2TP server answers
 // from its port to any port (RFC 2661, section 8.1); all other tunnels go to their port.
-func tunnelOfPorts(src, dst uint16) LayerKind {
-	switch dst {
-	case iana.PortVXLAN, iana.PortVXLANOld, iana.PortVXLANGPE:
-		return LayerVXLAN
-	case iana.PortGENEVE:
-		return LayerGENEVE
-	case iana.PortGTPU:
-		return LayerGTPU
-	case iana.PortL2TP:
-		return LayerL2TP
-	case iana.PortLISP:
-		return LayerLISP
-	case iana.PortMPLS:
-		return LayerMPLSinIP
-	case iana.PortJMirror:
-		return LayerJMirror
-	case iana.PortTZSP:
-		return LayerTZSP
-	}
+func tunnelOfPorts(src, dst uint16) (kind LayerKind) {
 	if src == iana.PortL2TP {
-		return LayerL2TP
+		kind = LayerL2TP
 	}
-	return 0
+	if to := &tunnelPorts[dst%256]; to.port == dst && to.kind != 0 {
+		kind = to.kind
+	}
+	return kind
+}
+
+// tunnelPorts is indexed by the low byte of a port, in which all differ. So no branch depends on
+// a port.
+var tunnelPorts = [256]struct {
+	port uint16
+	kind LayerKind
+}{
+	iana.PortVXLAN % 256:    {iana.PortVXLAN, LayerVXLAN},
+	iana.PortVXLANOld % 256: {iana.PortVXLANOld, LayerVXLAN},
+	iana.PortVXLANGPE % 256: {iana.PortVXLANGPE, LayerVXLAN},
+	iana.PortGENEVE % 256:   {iana.PortGENEVE, LayerGENEVE},
+	iana.PortGTPU % 256:     {iana.PortGTPU, LayerGTPU},
+	iana.PortL2TP % 256:     {iana.PortL2TP, LayerL2TP},
+	iana.PortLISP % 256:     {iana.PortLISP, LayerLISP},
+	iana.PortMPLS % 256:     {iana.PortMPLS, LayerMPLSinIP},
+	iana.PortJMirror % 256:  {iana.PortJMirror, LayerJMirror},
+	iana.PortTZSP % 256:     {iana.PortTZSP, LayerTZSP},
 }
 
 // mayTunnel marks the protocols that can carry other packets.
@@ -65,7 +68,7 @@ func (h *Header) OpenTunnels(d []byte, wireLen uint32) {
 // read. It notes the headers, unless n is nil.
 func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
-	for range maxTunnels {
+	for range MaxTunnels {
 		if h.Announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(h, d)

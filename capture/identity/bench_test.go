@@ -64,6 +64,38 @@ func BenchmarkLinks(b *testing.B) {
 	}
 }
 
+// BenchmarkTunnels lays out datagrams in tunnels, and datagrams that might have been tunnels.
+func BenchmarkTunnels(b *testing.B) {
+	const vni = "\x00\x00\x64\x00"
+	for _, c := range []struct {
+		name string
+		over func(frame []byte) []byte
+	}{
+		{"none", func(frame []byte) []byte { return udp4(53, frame) }},
+		{"vxlan", func(frame []byte) []byte { return udp4(iana.PortVXLAN, join("\x08\x00\x00\x00", vni, frame)) }},
+		{"geneve", func(frame []byte) []byte { return udp4(iana.PortGENEVE, join("\x00\x00\x65\x58", vni, frame)) }},
+		{"gre", func(frame []byte) []byte { return ip4(9, iana.ProtoGRE, join("\x00\x00", frame[12:])) }},
+		{"gtp", func(frame []byte) []byte {
+			return udp4(iana.PortGTPU, join("\x30\xff", be16(len(frame)-14), "teid", frame[14:]))
+		}},
+		{"ipip", func(frame []byte) []byte { return ip4(9, iana.ProtoIPv4, frame[14:]) }},
+	} {
+		b.Run("over="+c.name, func(b *testing.B) {
+			var frames [][]byte
+			for i := range 512 {
+				frames = append(frames, ether4(c.over(ether4(ip4(byte(i), iana.ProtoTCP, tcp(1000+i, 80, make([]byte, 10)))))))
+			}
+			batch := newBatch(capture.LinkEthernet, frames...)
+			g := New(Config{Kind: Inner})
+			protocols := make([]headers.Protocol, len(frames))
+			for b.Loop() {
+				g.FromFrames(protocols, batch, 0)
+			}
+			perPacket(b, len(frames))
+		})
+	}
+}
+
 // BenchmarkFramesWithoutIP reads frames of protection relays, with and without tags.
 func BenchmarkFramesWithoutIP(b *testing.B) {
 	var frames [][]byte

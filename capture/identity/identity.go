@@ -49,6 +49,7 @@ type Identity struct {
 	datagrams *kernels.Datagrams // in Ethernet frames
 	untyped   *kernels.Datagrams // in others, after placeHeaders
 	slow      []uint64
+	deeper    deeper
 	decoder   headers.Decoder
 	headers   []headers.Header
 }
@@ -74,7 +75,7 @@ func New(cfg Config) *Identity {
 	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
 	g.plans = ignore.newPlans()
 	g.tweakMasks = [shapes]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}
-	g.datagrams = kernels.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, g.decoder.SlowProtocols())
+	g.datagrams = kernels.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, new(headers.Decoder).SlowProtocols())
 	g.untyped = g.datagrams.Untyped()
 	return g
 }
@@ -180,7 +181,7 @@ func (g *Identity) readDatagrams(protocols []headers.Protocol, b *capture.Batch,
 }
 
 // readFast lays out the frames from number first to end-1, of one link type. A kernel takes
-// nearly all of them and marks the rest for the slow path.
+// nearly all of them, in tunnels too, and marks the rest for the slow path.
 func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType, b *capture.Batch, from, first, end int) {
 	msgs, rule := g.out.msgs[first:end], g.datagrams
 	zeroCopyFrames(msgs, b.Frames[from+first:from+end])
@@ -189,7 +190,8 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 		headers.PlaceIP(msgs, link, b.Buf)
 	}
 	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
-	if kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) {
+	cut := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
+	if g.findDeeper(link, msgs, protocols[first:end], b.Buf) || cut {
 		g.doubtFound(msgs, b.Buf, first)
 	}
 	if g.plans != nil {

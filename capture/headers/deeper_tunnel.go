@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package headers
+
+import (
+	"encoding/binary"
+
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// The usual shapes of tunnels, without a walk. Functions return the ethertype of what the tunnel
+// carries and its offset, both from the start of the header above the outer IP header. For other
+// shapes the ethertype is 0, so that a walk reads them.
+
+// plainTunnels has the shapes over UDP that most datagrams have. Their headers have 8 bytes.
+var plainTunnels = kernels.NewTunnels([4]kernels.TunnelShape{
+	// With an identifier, and without the next protocol or the control bit of VXLAN-GPE.
+	{Port: iana.PortVXLAN, Mask: 0x0d << 56, Value: 0x08 << 56},
+	{Port: iana.PortVXLANOld, Mask: 0x0d << 56, Value: 0x08 << 56},
+	{Port: iana.PortVXLANGPE, Mask: 0x0d << 56, Value: 0x08 << 56},
+	// Version 0 without options.
+	{Port: iana.PortGENEVE, Mask: 0xff80ffff << 32, Value: iana.TypeBridging << 32},
+}, // A packet of a user, and no optional fields.
+	kernels.TunnelShape{Port: iana.PortGTPU, Mask: 0xf7ff << 48, Value: 0x30ff << 48},
+	portsOfTunnels(), iana.PortL2TP)
+
+// portsOfTunnels lists tunnelPorts.
+func portsOfTunnels() (ports []uint16) {
+	for _, to := range tunnelPorts {
+		if to.kind != 0 {
+			ports = append(ports, to.port)
+		}
+	}
+	return ports
+}
+
+// inTunnel returns where the IP header in a tunnel begins, and where the packet ends at the
+// latest. upper is the header above the outer IP header and all behind it. ok is false for other
+// shapes, and if there is no IP header.
+func inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) {
+	typ, o, end := uint16(0), 0, len(upper)
+	switch proto {
+	case iana.ProtoUDP:
+		typ, o, end = behindUDP(upper)
+	case iana.ProtoGRE:
+		typ, o = behindGRE(upper)
+	case iana.ProtoIPv4:
+		typ = iana.TypeIPv4
+	case iana.ProtoIPv6:
+		typ = iana.TypeIPv6
+	}
+	if typ == iana.TypeBridging {
+		typ, o = behindEthernet(upper[:end], o)
+	}
+	return o, end, o < end && typeOfNibble[upper[o]>>4] == typ
+}
+
+// behindEthernet reads the header at an offset, and up to four VLAN tags behind it.
+func behindEthernet(d []byte, o int) (typ uint16, at int) {
+	const header, tag, tags = 14, 4, 4
+	o += header
+	for last := o + tags*tag; o <= min(len(d), last); o += tag {
+		if typ = binary.BigEndian.Uint16(d[o-2:]); !iana.IsVLAN(typ) {
+			return typ, o
+		}
+	}
+	return 0, o
+}
+
+// behindUDP is for the tunnels over UDP that are certain by their port. Their datagrams end where
+// UDP says.
+func behindUDP(upper []byte) (typ uint16, o, end int) {
+	const header = 8 // of each of these tunnels, too
+	if len(upper) < udpHeaderSize+header {
+		return 0, 0, 0
+	}
+	end = len(upper)
+	switch length := int(binary.BigEndian.Uint16(upper[4:])); {
+	case length >= udpHeaderSize:
+		end = min(end, length)
+	case length != 0:
+		return 0, 0, 0
+	}
+	switch d := upper[udpHeaderSize:]; kindOfUDP(upper) {
+	case LayerVXLAN:
+		const validID = 0x08
+		if d[0]&validID != 0 && binary.BigEndian.Uint16(upper[2:]) != iana.PortVXLANGPE {
+			return iana.TypeBridging, udpHeaderSize + header, end
+		}
+	case LayerGENEVE:
+		const version, control, words = 0xc0, 0x80, 0x3f
+		if d[0]&version|d[1]&control == 0 {
+			return binary.BigEndian.Uint16(d[2:]), udpHeaderSize + header + 4*int(d[0]&words), end
+		}
+	case LayerGTPU:
+		typ, o, length := behindGTP(d)
+		return typ, udpHeaderSize + o, min(end, udpHeaderSize+length)
+	}
+	return 0, 0, 0
+}
+
+// behindGTP reads a GTP-U header as walk.gtp does. length is where the packet ends.
+func behindGTP(d []byte) (typ uint16, o, length int) {
+	const header, optional, userPacket = 8, 4, 255
+	const anyOptional, hasExtension = 0x07, 0x04
+	if d[0]>>4 != 3 || d[1] != userPacket {
+		return 0, 0, 0
+	}
+	o = header
+	if d[0]&anyOptional != 0 {
+		o += optional
+	}
+	for more := d[0] & hasExtension; more != 0; {
+		if o >= len(d) || d[o-1] == 0 {
+			break
+		}
+		n := 4 * int(d[o])
+		if n == 0 || o+n > len(d) {
+			return 0, 0, 0
+		}
+		o += n
+	}
+	if o >= len(d) {
+		return 0, 0, 0
+	}
+	return typeOfNibble[d[o]>>4], o, header + int(binary.BigEndian.Uint16(d[2:]))
+}
+
+// behindGRE reads a header of version 0 without routes. ERSPAN of type II has a header of its own
+// behind it.
+func behindGRE(d []byte) (typ uint16, o int) {
+	const header, field, erspan = 4, 4, 8
+	if len(d) < header {
+		return 0, 0
+	}
+	flags, typ := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:])
+	if flags&(greRouting|greVersion) != 0 {
+		return 0, 0
+	}
+	o = header + field*int(flags>>15+flags>>13&1+flags>>12&1)
+	if typ != iana.TypeERSPAN2 {
+		return typ, o
+	}
+	if flags&greSequence != 0 {
+		o += erspan
+	}
+	return iana.TypeBridging, o
+}
