@@ -88,112 +88,98 @@ func New(cfg Config) *Identity {
 // Kind Frame expects headers that were decoded without DecoderConfig.Inner, kind Inner
 // with it.
 func (g *Identity) FromHeaders(b *capture.Batch, from int, h []headers.Header) *Messages {
-	m := g.begin(b, len(h))
-	switch {
-	case g.kind == Frame:
-		g.frames(m.msgs, b, from, h)
-	case g.short:
-		zeroCopyDatagrams(m.msgs, b.Buf, b.Frames[from:from+len(h)], h, &g.layouts)
-		g.maskDatagrams(b, from, h)
-	default:
-		g.wholeDatagrams(m.msgs, b, from, h)
-	}
-	g.doubtHeaders(b, from, h)
+	g.begin(b, len(h))
+	g.layOut(b, from, 0, h)
 	return g.end()
 }
 
-// frames lays out messages of kind Frame.
-func (g *Identity) frames(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
-	zeroCopyFrames(msgs, b.Frames[from:from+len(h)])
-	skipCaptureHeaders(msgs, b, from)
-	if g.ignore == 0 && g.limit == math.MaxUint32 {
-		return
-	}
-	for i := range msgs {
-		g.frame(i, b, from+i, &h[i])
-	}
-}
-
-// maskDatagrams leaves out fields of messages of zeroCopyDatagrams, and takes frames without IP.
-func (g *Identity) maskDatagrams(b *capture.Batch, from int, h []headers.Header) {
-	for i := range h {
-		switch h := &h[i]; {
-		case h.Version != 0:
-			d := datagramOf(h, b.Frames[from+i].Data)
-			g.leaveOut(i, &d)
-		case !g.addNonIP(b, from, i, h):
-			g.frame(i, b, from+i, h)
+// layOut lays out messages from number first on, of the frames from from+first on, which h
+// describes.
+func (g *Identity) layOut(b *capture.Batch, from, first int, h []headers.Header) {
+	msgs, frames, before := g.out.msgs[first:][:len(h)], b.Frames[from+first:][:len(h)], len(g.out.nonIP)
+	switch {
+	case g.kind == Frame:
+		zeroCopyFrames(msgs, frames)
+		skipCaptureHeaders(msgs, b, from+first)
+		if g.ignore != 0 || g.limit != math.MaxUint32 {
+			for i := range h {
+				g.frame(b, from, first+i, &h[i])
+			}
+		}
+	case g.short:
+		zeroCopyDatagrams(msgs, b.Buf, frames, h, &g.layouts)
+		fallthrough
+	default:
+		for i := range h {
+			g.datagram(b, from, first+i, &h[i])
 		}
 	}
+	g.doubtHeaders(b, from, first, h, g.out.nonIP[before:])
 }
 
-// wholeDatagrams lays out messages of kinds L3 and Inner that are all of a datagram.
-func (g *Identity) wholeDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
-	for i := range h {
-		h, m, data := &h[i], &msgs[i], b.Frames[from+i].Data
-		m.Off, m.Len, m.Tweak = data+h.Start, h.End-h.Start, tweakL3
+// datagram lays out a message of kinds L3 and Inner. zeroCopyDatagrams has done so if it is short.
+func (g *Identity) datagram(b *capture.Batch, from, i int, h *headers.Header) {
+	m, data := &g.out.msgs[i], b.Frames[from+i].Data
+	if !g.short {
+		*m = digest.Message{Off: data + h.Start, Len: h.End - h.Start, Tweak: tweakL3}
 		if h.Version == 0 {
 			m.Tweak = tweakFrame | uint64(h.Wire)
-			if !g.addNonIP(b, from, i, h) {
-				g.frame(i, b, from+i, h)
-			}
-			continue
 		}
-		m.Len = min(m.Len, g.limit)
-		d := datagramOf(h, data)
-		g.leaveOut(i, &d)
 	}
+	if h.Version == 0 {
+		if !g.addNonIP(b, from, i, h) {
+			g.frame(b, from, i, h)
+		}
+		return
+	}
+	m.Len = min(m.Len, g.limit)
+	d := datagramOf(h, data)
+	g.leaveOut(i, &d)
 }
 
 // FromFrames decodes the frames from to from+len(protocols)-1 of b, writes their IP protocols
 // to protocols, and returns the identities that FromHeaders would return. It is faster, since
-// most datagrams that are not copied need no Header.
+// most frames need no Header.
 func (g *Identity) FromFrames(protocols []headers.Protocol, b *capture.Batch, from int) *Messages {
-	if g.short {
-		g.begin(b, len(protocols))
-		g.readDatagrams(protocols, b, from)
-		return g.end()
-	}
-	h := g.decode(b, from, len(protocols))
-	for i := range h {
-		protocols[i] = h[i].Protocol()
-	}
-	return g.FromHeaders(b, from, h)
-}
-
-// decode returns the headers of n frames. They are valid until the next call.
-func (g *Identity) decode(b *capture.Batch, from, n int) []headers.Header {
-	g.headers = capture.Resize(g.headers, n)
-	g.decoder.Decode(g.headers, b, from)
-	return g.headers
-}
-
-// readDatagrams lays out datagrams that are not copied, run by run of frames of one link
-// type.
-func (g *Identity) readDatagrams(protocols []headers.Protocol, b *capture.Batch, from int) {
+	g.begin(b, len(protocols))
 	frames := b.Frames[from : from+len(protocols)]
 	for i := 0; i < len(protocols); {
 		n, link := headers.LinkRun(frames[i:], b.Interfaces)
-		g.readFast(protocols, link, b, from, i, i+n)
+		if g.limit != math.MaxUint32 || g.kind == Frame && link != capture.LinkEthernet {
+			g.readHeaders(protocols[i:i+n], b, from, i)
+		} else {
+			g.readFast(protocols, link, b, from, i, i+n)
+		}
 		i += n
 	}
+	return g.end()
+}
+
+// readHeaders lays out messages from number first on by way of headers.
+func (g *Identity) readHeaders(protocols []headers.Protocol, b *capture.Batch, from, first int) {
+	g.headers = capture.Resize(g.headers, len(protocols))
+	g.decoder.Decode(g.headers, b, from+first)
+	for i := range g.headers {
+		protocols[i] = g.headers[i].Protocol()
+	}
+	g.layOut(b, from, first, g.headers)
 }
 
 // readFast lays out the frames from number first to end-1, of one link type. A kernel takes
 // nearly all of them and marks the rest for the slow path.
 func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType, b *capture.Batch, from, first, end int) {
-	msgs, rule := g.out.msgs[first:end], g.datagrams
-	zeroCopyFrames(msgs, b.Frames[from+first:from+end])
+	msgs, rule, frames := g.out.msgs[first:end], g.datagrams, b.Frames[from+first:from+end]
+	zeroCopyFrames(msgs, frames)
 	if link != capture.LinkEthernet {
 		rule = g.untyped
 		headers.PlaceIP(msgs, link, b.Buf)
 	}
 	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
-	if kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) {
-		g.doubtFound(msgs, b.Buf, first)
+	if kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf) || g.kind == Frame {
+		g.doubtFound(msgs, frames, b.Buf, first)
 	}
-	if g.masks != nil {
-		g.maskFound(msgs, protocols[first:end], first)
+	if !g.short || g.masks != nil {
+		g.layOutFound(msgs, protocols[first:end], frames, first)
 	}
 	for w, word := range g.slow {
 		for ; word != 0; word &= word - 1 {
@@ -204,23 +190,15 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 
 // readSlow lays out frame from+i of b, which the fast path has left.
 func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from, i int) {
-	var h headers.Header
+	var h [1]headers.Header
 	var p headers.NonIPParts
-	hasParts := g.decoder.DecodeSlow(&h, &p, b, from+i)
-	protocols[i] = h.Protocol()
-	data := b.Frames[from+i].Data
-	zeroCopyDatagram(&g.out.msgs[i], b.Buf, data, &h, &g.layouts)
-	if hasParts {
-		g.addParts(&p, b, from, i, &h)
+	hasParts := g.decoder.DecodeSlow(&h[0], &p, b, from+i)
+	protocols[i] = h[0].Protocol()
+	if hasParts && g.kind != Frame {
+		g.addParts(&p, b, from, i, &h[0])
 		return
 	}
-	g.doubtHeader(b, from, i, &h)
-	if h.Version == 0 {
-		g.frame(i, b, from+i, &h)
-		return
-	}
-	d := datagramOf(&h, data)
-	g.leaveOut(i, &d)
+	g.layOut(b, from, i, h[:])
 }
 
 // Messages are the identities of a run of frames.

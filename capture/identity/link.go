@@ -33,12 +33,12 @@ func (g *Identity) tagBytes(h *headers.Header) uint32 {
 	return 4 * uint32(h.Tags)
 }
 
-// frame leaves out what does not count of message i, which is all of frame number of b.
-func (g *Identity) frame(i int, b *capture.Batch, number int, h *headers.Header) {
-	m, data := &g.out.msgs[i], b.Frames[number].Data
+// frame leaves out what does not count of message i, which is all of frame from+i of b.
+func (g *Identity) frame(b *capture.Batch, from, i int, h *headers.Header) {
+	m, data := &g.out.msgs[i], b.Frames[from+i].Data
 	l := linkParts{}
 	if g.ignore&(MAC|VLAN) != 0 {
-		g.readLink(&l, m, b, number, h)
+		g.readLink(&l, m, b, from+i, h)
 	}
 	m.Len = min(m.Len, g.limit)
 	var d *datagram

@@ -4,6 +4,7 @@ package identity
 
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
@@ -101,20 +102,16 @@ func (g *Identity) drop(e *eraser, l *linkParts, d *datagram) {
 	}
 }
 
-// shape is where a datagram that kernels find has its parts. ip and upper count back and on
-// from the message.
+// shape is where a datagram that kernels find has its parts.
 type shape struct {
-	ip, upper uint32
-	version   uint8
-	key       uint32 // see layoutKey, without protocol
+	ip      uint32 // how much of it comes before its message
+	upper   uint32 // offset of the header after IP, or 0
+	version uint8
+	key     uint32 // layoutKey of a message that begins with the datagram, without protocol
 }
 
 func newShape(ip, upper uint32, version uint8) shape {
-	size := uint32(0)
-	if upper > 0 {
-		size = upper + ip
-	}
-	return shape{ip, upper, version, layoutKey(-ip, size, version, 0, false)}
+	return shape{ip, upper, version, layoutKey(0, upper, version, 0, false)}
 }
 
 // The shapes of datagrams that kernels find.
@@ -126,10 +123,10 @@ const (
 )
 
 var shapes = [...]shape{
-	shape4:          newShape(MessageStart, 20-MessageStart, 4),
+	shape4:          newShape(MessageStart, 20, 4),
 	shapeFragment4:  newShape(MessageStart, 0, 4),
-	shape6:          newShape(MessageStart, 40-MessageStart, 6),
-	shapeTruncated6: newShape(truncatedStart, 40-truncatedStart, 6),
+	shape6:          newShape(MessageStart, 40, 6),
+	shapeTruncated6: newShape(truncatedStart, 40, 6),
 }
 
 // shapeOfVersion is indexed by the first four bits of a tweak. may is 1 where bits of the tweak
@@ -144,29 +141,60 @@ func shapeOf(tweak uint64) int {
 	return int(s.shape + s.may&uint8((tweak&offset+offset)>>13))
 }
 
-// maskFound leaves out what does not count of datagrams that a kernel has found, which are
-// messages from number first on.
-func (g *Identity) maskFound(msgs []digest.Message, protocols []headers.Protocol, first int) {
-	which, protocols := g.out.which[first:][:len(msgs)], protocols[:len(msgs)]
+// layOutFound lays out messages from number first on, which are datagrams that a kernel has found
+// in frames. It marks some for the slow path.
+func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protocol, frames []capture.Frame, first int) {
+	protocols = protocols[:len(msgs)]
 	for i := range msgs {
 		if g.slow[i/64]>>(i%64)&1 != 0 {
 			continue
 		}
 		m, proto := &msgs[i], uint8(protocols[i])
 		at := shapeOf(m.Tweak)
-		m.Tweak &= g.tweakMasks[at]
 		s := &shapes[at]
-		key := s.key | uint32(proto)<<2
-		if l := g.known.at(key); l.key == key && !l.far && !g.varies[proto] {
-			which[i] = l.number
+		ip, end := m.Off-s.ip, m.Off+m.Len
+		switch {
+		case g.short:
+			m.Tweak &= g.tweakMasks[at]
+		case g.kind == Frame:
+			if !g.foundFrame(m, ip, &frames[i]) {
+				g.slow[i/64] |= 1 << (i % 64)
+				continue
+			}
+		default:
+			*m = digest.Message{Off: ip, Len: end - ip, Tweak: tweakL3}
+		}
+		if g.masks == nil {
 			continue
 		}
-		d := datagram{ip: m.Off - s.ip, end: m.Off + m.Len, version: s.version, proto: proto}
+		key := s.key + (ip-m.Off)<<20 + uint32(proto)<<2
+		if l := g.known.at(key); l.key == key && !l.far && !g.varies[proto] {
+			g.out.which[first+i] = l.number
+			continue
+		}
+		d := datagram{ip: ip, end: end, version: s.version, proto: proto}
 		if s.upper > 0 {
-			d.upper = m.Off + s.upper
+			d.upper = ip + s.upper
 		}
 		g.leaveOut(first+i, &d)
 	}
+}
+
+// foundFrame lays out the message of an Ethernet frame whose datagram begins at offset ip. It
+// returns false if tags do not count, but the addresses before them do.
+func (g *Identity) foundFrame(m *digest.Message, ip uint32, f *capture.Frame) bool {
+	const header = linkAddresses + 2
+	*m = digest.Message{Off: f.Data, Len: f.CapLen, Tweak: tweakFrame | uint64(f.WireLen)}
+	tags := uint32(0)
+	if g.ignore&VLAN != 0 {
+		tags = ip - f.Data - header
+	}
+	if g.ignore&MAC == 0 {
+		return tags == 0
+	}
+	skipped := linkAddresses + tags
+	*m = digest.Message{Off: m.Off + skipped, Len: m.Len - skipped, Tweak: tweakBare | uint64(f.WireLen-tags)}
+	return true
 }
 
 // varying returns the protocols for which bytes behind the IP header say what counts.
