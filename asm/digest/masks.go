@@ -22,13 +22,12 @@ func AllCount() (m Mask) {
 // Drop clears the bits of byte at, which is less than MaskSize.
 func (m *Mask) Drop(at uint32, bits uint8) { m[at/8] &^= uint64(bits) << (at % 8 * 8) }
 
-// Masks digests messages of which some bytes do not count. They count as zero, so messages
-// with equal masks, or with masks of the same number of bytes, have equal digests where they
-// differ only there. It has 256 masks at most, and keeps its memory from call to call, so
-// one goroutine at a time may use it. Mask 0 has no effect.
+// Masks digests messages of which some bits do not count: they count as zero, whatever they are in
+// the buffer. It has at most 256 masks. Mask 0 has no effect.
 //
-// At the level VAES, a kernel has the masks in registers. At others, messages are copied to
-// memory that is as large as the longest.
+// At the level VAES of [AES], a kernel applies masks to registers. Elsewhere messages are copied
+// first, which gives the same digests, to memory as large as the longest one. It is kept from
+// call to call, so one goroutine at a time may use Masks.
 type Masks struct {
 	masks   [256]Mask
 	numbers map[Mask]uint8
@@ -55,9 +54,9 @@ func (m *Masks) Number(mask Mask) (number uint8, ok bool) {
 	return number, true
 }
 
-// Sum sets dst[i] to the digest of msgs[i] by d, under the mask with the number which[i]: the
-// same as if bits that do not count were zero in buf. It panics if dst or which is shorter than
-// msgs, or a message reaches beyond buf. It takes linear time.
+// Sum sets dst[i] to the digest of msgs[i] by d, under the mask with the number which[i]. It panics
+// if dst or which is shorter than msgs, or a message reaches beyond buf. It takes time linear in
+// the messages, and only reads buf.
 func (m *Masks) Sum(dst []Digest, buf []byte, msgs []Message, which []uint8, d MessageDigester) {
 	dst, which = dst[:len(msgs)], which[:len(msgs)]
 	if len(msgs) == 0 {

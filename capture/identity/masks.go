@@ -21,13 +21,14 @@ type layout struct {
 	far    bool // such messages are copied
 }
 
-// layouts are kept by key. A new one takes the place of another.
-type layouts [256]layout
+// layouts are kept by key. A new one takes the place of another. Common ones have places of their
+// own.
+type layouts [1024]layout
 
-func (l *layouts) at(key uint32) *layout { return &l[key*0x9e3779b1>>24] }
+func (l *layouts) at(key uint32) *layout { return &l[key*0x9e3779b1>>22] }
 
-// layoutKey returns a number for where the headers of a datagram are, of which ip and upper count
-// from the message, or from the IP header. It returns 0 if there is no number.
+// layoutKey returns a number for where the headers of a datagram are: ip counts from the message,
+// and upper from the IP header. It returns 0 if there is no number.
 func layoutKey(ip, upper uint32, version, proto uint8, echo bool) uint32 {
 	ip += MessageStart
 	if ip > 0xff || upper > 0xff {
@@ -45,11 +46,10 @@ func (g *Identity) leaveOut(i int, d *datagram) {
 	if g.masks == nil {
 		return
 	}
-	m, upper := &g.out.msgs[i], uint32(0)
+	m, upper, key := &g.out.msgs[i], uint32(0), uint32(0)
 	if d.upper != 0 {
 		upper = d.upper - d.ip
 	}
-	key := uint32(0)
 	if !g.hasSACK(d) {
 		key = layoutKey(d.ip-m.Off, upper, d.version, d.proto, g.ignore&NAT != 0 && d.isEcho(g.out.buf))
 	}
@@ -74,8 +74,8 @@ func (g *Identity) hasSACK(d *datagram) bool {
 	return n > 0
 }
 
-// maskOf returns the number of the mask for a message with d, or with nil. It returns false if
-// masks cannot leave out all that does not count.
+// maskOf returns the number of the mask for a message. It returns false if no mask can leave out
+// all that does not count.
 func (g *Identity) maskOf(m *digest.Message, l *linkParts, d *datagram) (number uint8, ok bool) {
 	e := eraser{off: m.Off, mask: digest.AllCount()}
 	g.drop(&e, l, d)
@@ -85,7 +85,7 @@ func (g *Identity) maskOf(m *digest.Message, l *linkParts, d *datagram) (number 
 	return g.masks.Number(e.mask)
 }
 
-// copyMessage copies message i without the fields that do not count.
+// copyMessage copies message i, and leaves out what does not count there.
 func (g *Identity) copyMessage(i int, l *linkParts, d *datagram) {
 	m := &g.out.msgs[i]
 	e := eraser{off: m.Off + l.cut, copy: g.addCopy(i, m.Len, m.Tweak)}
@@ -93,6 +93,7 @@ func (g *Identity) copyMessage(i int, l *linkParts, d *datagram) {
 	g.drop(&e, l, d)
 }
 
+// drop leaves out what does not count of a message with d, or without IP with nil.
 func (g *Identity) drop(e *eraser, l *linkParts, d *datagram) {
 	for _, at := range l.addresses[:l.count] {
 		e.drop(e.off+at, 6, 0xff)
