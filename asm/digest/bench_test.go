@@ -72,6 +72,25 @@ func BenchmarkSumMessages(b *testing.B) {
 	}
 }
 
+// BenchmarkMasks has messages of which a checksum does not count.
+func BenchmarkMasks(b *testing.B) {
+	mask := AllCount()
+	mask.Drop(24, 0xff)
+	mask.Drop(25, 0xff)
+	for _, length := range []uint32{46, 1460} {
+		buf, msgs := benchMessages([]uint32{length})
+		dst, which, masks := make([]Digest, len(msgs)), make([]uint8, len(msgs)), NewMasks()
+		for i := range which {
+			which[i], _ = masks.Number(mask)
+		}
+		b.Run(fmt.Sprintf("bytes=%d", length), func(b *testing.B) {
+			benchAES(b, func(b *testing.B, a *AES) {
+				kerneltest.MeasureCached(b, len(msgs), func() { masks.Sum(dst, buf, msgs, which, a) })
+			})
+		})
+	}
+}
+
 // BenchmarkSumFewMessages has calls of few messages, as in programs that take one packet
 // at a time.
 func BenchmarkSumFewMessages(b *testing.B) {

@@ -6,6 +6,7 @@
 //	digest of a key of 16 or 48 bytes          AES.Sum16, AES.Sum48   aes.go       aes_generic.go
 //	digest of messages with AES                AES.SumMessages        aes.go       aes_generic.go, polyval.go
 //	digest of messages with HighwayHash        Highway.SumMessages    highway.go   highway.go
+//	the same without some bits                 Masks.Sum              masks.go     masks.go
 //
 // Digests are the same on every CPU. Functions panic if dst is too short or a message is
 // not in its buffer, and return no errors. dispatch_amd64.go and dispatch_arm64.go say

@@ -16,8 +16,10 @@ import (
 //	for            Generic               AESNI or AVX2       VAES256           VAES or AVX512
 //	keys           sum...Generic         ...AESNI            ...VAES256        ...VAES
 //	AES messages   sumMessagesGeneric    sumMessagesAESNI    polyvalVAES256    sumMessagesVAES
+//	with masks                                                                 sumMaskedVAES
 //	Highway        sumMessagesGeneric    sumHighwayAVX2                        sumHighwayAVX512
 //
+// Where no kernel has masks, messages with masks are copied (masks.go).
 // The kernels of VAES256 take whole groups, and leave the rest of a batch to AESNI.
 
 // wholeBlocks is the number of blocks or keys that the kernels of VAES256 encrypt side by
@@ -83,6 +85,14 @@ func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) 
 	return done
 }
 
+// sumMasked digests messages, 1 or more, if there is a kernel for masks.
+func (a *AES) sumMasked(dst []Digest, buf []byte, msgs []Message, which []uint8, masks *[256]Mask) (done int, ok bool) {
+	if a.level != cpu.VAES {
+		return 0, false
+	}
+	return sumMaskedVAES(&dst[0], unsafe.SliceData(buf), len(buf), &msgs[0], len(msgs), a.messages, &which[0], &masks[0]), true
+}
+
 // highwayLanes returns how many messages the kernel digests side by side, or 0 if there
 // is none.
 func highwayLanes() int {
@@ -113,6 +123,11 @@ func sum48VAES(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
 
 //go:noescape
 func sumMessagesVAES(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
+
+// sumMaskedVAES does the same for messages with masks: which has n numbers of masks.
+//
+//go:noescape
+func sumMaskedVAES(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey, which *uint8, masks *Mask) (done int)
 
 // sumMessagesLanes does the work of sumMessagesVAES, but on CPUs that have only AVX-512
 // and AES-NI. Only tests call it. They compare polyval_vaes_amd64.h, the text of both,

@@ -33,6 +33,12 @@
 
 #define AESENC(KEY, S) LANES1(VAESENC, KEY, S)
 #define AESENCLAST(KEY, S) LANES1(VAESENCLAST, KEY, S)
+#define DONE done+48(FP)
+#define BEGINMASKS
+#define MASK(I)
+#define GONE(I)
+#define MASKS(N)
+#define MASKSBACK
 
 // func sumMessagesLanes(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
 TEXT ·sumMessagesLanes(SB), NOSPLIT, $0-56

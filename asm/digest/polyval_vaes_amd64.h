@@ -8,6 +8,16 @@
 //	AESENC(KEY, S)        S = a round of AES
 //	AESENCLAST(KEY, S)    S = the last round
 //
+// and, for masks,, five that are empty in functions without masks:
+//
+//	BEGINMASKS   R13 = numbers of masks, R15 = masks
+//	MASK(I)      the mask of message I, on its first group in Z12
+//	GONE(I)      Z31 = what does not count of the 64 bytes at R9, message I
+//	MASKS(N)     R13 moves N messages on
+//	MASKSBACK    R13 moves CX messages back
+//
+// DONE is the place of the result.
+//
 //	DI dst  SI buf  R8 end of buf  BX message  CX messages left less 4  AX messageKey  R14 -1
 //	R9 message, then its last group  R10 bytes left  R12 powers of the last group
 //	DX distance to the last group
@@ -64,12 +74,14 @@
 	CLMUL($0x00, Z13, Z29, Z28)            \
 	VPXORQ  Z28, MI, MI
 
-// LAST begins the sums with the last R10 bytes of a message, at R9, at most 64. It leaves
-// the place of their powers before POWERS in R10.
-#define LAST(LO, MI, HI) \
+// LOADLAST loads the last R10 bytes of a message, at R9, at most 64.
+#define LOADLAST \
 	BZHIQ R10, R14, DX                \
 	KMOVQ DX, K1                      \
-	VMOVDQU8.Z (R9), K1, Z12          \
+	VMOVDQU8.Z (R9), K1, Z12
+
+// LAST begins the sums with them. It leaves the place of their powers before POWERS in R10.
+#define LAST(LO, MI, HI) \
 	NEGQ  R10                         \
 	ANDQ  $-16, R10                   \
 	PRODUCTS(POWERS, AX, R10, LO, MI, HI)
@@ -85,6 +97,8 @@
 	JHI   outside             \
 	CMPQ  R10, $64            \
 	JHI   LONG                \
+	LOADLAST                  \
+	MASK(I)                   \
 	LAST(LO, MI, HI)
 
 // SUM adds the blocks from DX before R9 up to there.
@@ -99,15 +113,19 @@ ENTRY:                               \
 	JNE  NEXT
 
 // LONGER does the same as MESSAGE for more than 64 bytes, and goes to BACK. For more than
-// LONGEST bytes, it reduces the sum of 23 groups, which is then part of the next block.
-#define LONGER(LO, MI, HI, HERE, NEXT, ENTRY, CHUNK, CHUNKNEXT, CHUNKENTRY, BACK) \
+// LONGEST bytes, it reduces the sum of 23 groups, which is then part of the next block. Where
+// bytes do not count, the first group is added to itself there, and so becomes zero.
+#define LONGER(I, LO, MI, HI, HERE, REST, NEXT, ENTRY, CHUNK, CHUNKNEXT, CHUNKENTRY, BACK) \
 HERE:                                     \
+	GONE(I)                               \
+REST:                                     \
 	CMPQ R10, $LONGEST                    \
 	JHI  CHUNK                            \
 	LEAQ -1(R10), R11                     \
 	ANDQ $-64, R11                        \
 	ADDQ R11, R9                          \
 	SUBQ R11, R10                         \
+	LOADLAST                              \
 	LAST(LO, MI, HI)                      \
 	LEAQ POWERS(AX)(R10*1), R12           \
 	XORL DX, DX                           \
@@ -129,7 +147,7 @@ CHUNK:                                    \
 	VPXORQ HI, Z28, Z28                   \
 	VSHUFI64X2 $0xb1, Z28, Z28, Z29       \
 	VPXORQ X28, X29, X31                  \
-	JMP  HERE
+	JMP  REST
 
 // REDUCE sets HI to the sum times x^-128. It adds the modulus, times the low word of the
 // sum, and divides by x^64, twice.
@@ -173,6 +191,7 @@ CHUNK:                                    \
 	MOVQ msgs+24(FP), BX
 	MOVQ n+32(FP), CX
 	MOVQ key+40(FP), AX
+	BEGINMASKS
 	ADDQ SI, R8
 	MOVQ $-1, R14
 	MOVQ $0xc200000000000000, DX
@@ -225,6 +244,7 @@ sums:
 	KMOVW K3, K5
 	ADDQ $64, BX
 	ADDQ $64, DI
+	MASKS(4)
 	SUBQ $4, CX
 	JGE  four
 
@@ -241,6 +261,7 @@ rest:
 	MOVQ CX, R10
 	MOVQ $4, CX
 	SUBQ R10, CX
+	MASKSBACK
 	SHLQ $2, CX
 	MOVL $0xeeee, DX
 	SHLL CX, DX
@@ -269,16 +290,16 @@ rest:
 
 all:
 	MOVQ n+32(FP), DX
-	MOVQ DX, done+48(FP)
+	MOVQ DX, DONE
 	VZEROUPPER
 	RET
 
 outside:
-	MOVQ $0, done+48(FP)
+	MOVQ $0, DONE
 	VZEROUPPER
 	RET
 
-	LONGER(Z0, Z1, Z2, long0, next0, entry0, chunk0, chunknext0, chunkentry0, three)
-	LONGER(Z3, Z4, Z5, long1, next1, entry1, chunk1, chunknext1, chunkentry1, two)
-	LONGER(Z6, Z7, Z8, long2, next2, entry2, chunk2, chunknext2, chunkentry2, one)
-	LONGER(Z9, Z10, Z11, long3, next3, entry3, chunk3, chunknext3, chunkentry3, sums)
+	LONGER(0, Z0, Z1, Z2, long0, rest0, next0, entry0, chunk0, chunknext0, chunkentry0, three)
+	LONGER(1, Z3, Z4, Z5, long1, rest1, next1, entry1, chunk1, chunknext1, chunkentry1, two)
+	LONGER(2, Z6, Z7, Z8, long2, rest2, next2, entry2, chunk2, chunknext2, chunkentry2, one)
+	LONGER(3, Z9, Z10, Z11, long3, rest3, next3, entry3, chunk3, chunknext3, chunkentry3, sums)

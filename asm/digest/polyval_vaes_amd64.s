@@ -9,6 +9,12 @@
 #define CLMUL(IMM, B, A, D) VPCLMULQDQ IMM, B, A, D
 #define AESENC(KEY, S) VAESENC KEY, S, S
 #define AESENCLAST(KEY, S) VAESENCLAST KEY, S, S
+#define DONE done+48(FP)
+#define BEGINMASKS
+#define MASK(I)
+#define GONE(I)
+#define MASKS(N)
+#define MASKSBACK
 
 // func sumMessagesVAES(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
 TEXT ·sumMessagesVAES(SB), NOSPLIT, $0-56

@@ -70,9 +70,6 @@ func (d *Detector) newBatchDetector() *BatchDetector {
 
 // Prepare decodes and digests the packets of a batch. Meanwhile, other BatchDetectors may
 // prepare or judge theirs.
-//
-// With other ignored fields than the default ones, bytes of the batch change during the call, and
-// change back: nothing else may use the batch meanwhile.
 func (p *BatchDetector) Prepare(b *capture.Batch) {
 	p.Reset(len(b.Frames))
 	for from, to := range b.Groups() {

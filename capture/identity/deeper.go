@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-
 	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -27,6 +26,9 @@ type deeper struct {
 // PPPoE, and with kind Inner in tunnels. msgs, protocols and g.slow are as FindDatagrams leaves
 // them, and are so afterwards. It reports whether datagrams were captured in part.
 func (g *Identity) findDeeper(link capture.LinkType, msgs []digest.Message, protocols []headers.Protocol, buf []byte) (cut bool) {
+	if g.kind == Frame { // labels stay in its messages, and layOutFound would take them for tags
+		return false
+	}
 	if link == capture.LinkEthernet && slices.ContainsFunc(g.slow, isSet) {
 		g.deeper.BehindLabels(msgs, g.slow, buf)
 		cut = g.readDeeper(msgs, protocols, buf)

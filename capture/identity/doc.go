@@ -5,8 +5,8 @@
 //
 // A [Config] says which bytes: of the IP datagram, of the whole frame, or of the datagram in
 // the innermost tunnel, without the fields in [Ignore]. An [Identity] lists them as [Messages],
-// which a digester sums. Most messages lie in the batch, where fields that do not count are zero
-// while Sum digests them; some of frames without IP are copied.
+// which a digester sums. Most messages lie in the batch, and are digested under masks that leave out
+// the fields that do not count; few are copied.
 //
 // FromFrames reads frames; FromHeaders reads frames that a headers.Decoder has described.
 // Both give the same messages. FromFrames is faster where nothing else needs a header.

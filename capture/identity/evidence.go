@@ -35,38 +35,33 @@ func (m *Messages) doubt(i int, e evidence) {
 	}
 }
 
-// doubtFound looks at datagrams that a kernel has found, which are messages from number
+// doubtFound looks at datagrams that a kernel has found in frames, which are messages from number
 // first on.
-func (g *Identity) doubtFound(msgs []digest.Message, buf []byte, first int) {
+func (g *Identity) doubtFound(msgs []digest.Message, frames []capture.Frame, buf []byte, first int) {
 	for i := range msgs {
-		m := &msgs[i]
+		m, f := &msgs[i], &frames[i]
 		if g.slow[i/64]>>(i%64)&1 != 0 {
 			continue
 		}
 		skipped := uint32(MessageStart)
-		switch m.Tweak >> 60 {
-		case 4:
-			if uint32(uint16(m.Tweak>>32)) == m.Len+MessageStart {
-				continue
-			}
-		case 7:
+		if m.Tweak>>60 == 7 {
 			skipped = truncatedStart
-		default:
+		} else if (m.Tweak>>60 == 6 || uint32(uint16(m.Tweak>>32)) == m.Len+MessageStart) && (g.kind != Frame || f.CapLen >= f.WireLen) {
 			continue
 		}
 		g.out.doubt(first+i, g.evidence(buf[m.Off-skipped:][:m.Len+skipped], 0))
 	}
 }
 
-// doubtHeaders looks at frames that h describes.
-func (g *Identity) doubtHeaders(b *capture.Batch, from int, h []headers.Header) {
-	others := g.out.nonIP
+// doubtHeaders looks at messages from number first on, of frames that h describes, but not at
+// others, which have no IP header.
+func (g *Identity) doubtHeaders(b *capture.Batch, from, first int, h []headers.Header, others []nonIPFrame) {
 	for i := range h {
-		if len(others) > 0 && int(others[0].number) == i {
+		if len(others) > 0 && int(others[0].number) == first+i {
 			others = others[1:]
 			continue
 		}
-		g.doubtHeader(b, from, i, &h[i])
+		g.doubtHeader(b, from, first+i, &h[i])
 	}
 }
 

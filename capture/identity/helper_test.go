@@ -18,16 +18,24 @@ func messageOf(buf []byte, m digest.Message) message {
 	return message{string(buf[m.Off:][:m.Len]), m.Tweak}
 }
 
+// recorder keeps the messages that it is to digest. A digest is the number of one.
+type recorder []message
+
+// SumMessages implements digest.MessageDigester.
+func (r *recorder) SumMessages(dst []digest.Digest, buf []byte, msgs []digest.Message) {
+	for i, m := range msgs {
+		dst[i] = digest.Digest{uint64(len(*r))}
+		*r = append(*r, messageOf(buf, m))
+	}
+}
+
 // all returns what a digest sees of each frame.
 func (m *Messages) all() []message {
-	out := make([]message, len(m.msgs))
-	applyEdits(m.buf, m.edits)
-	for i := range out {
-		out[i] = messageOf(m.buf, m.msgs[i])
-	}
-	takeBack(m.buf, m.edits)
-	for i := range m.nonIP {
-		out[m.nonIP[i].number] = messageOf(m.copied, m.copies[i])
+	var r recorder
+	digests, out := make([]digest.Digest, len(m.msgs)), make([]message, len(m.msgs))
+	m.Sum(digests, &r)
+	for i, d := range digests {
+		out[i] = r[d[0]]
 	}
 	return out
 }

@@ -3,9 +3,9 @@
 package identity
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	kernels "github.com/flowdedup/flowdedup/asm/headers"
@@ -35,14 +35,14 @@ func (c Config) Uneven() bool {
 type Identity struct {
 	kind       Kind
 	ignore     Fields
-	masks      ipMasks
+	ipMasks    ipMasks
 	limit      uint32
 	short      bool // messages of datagrams begin behind what the tweak holds
 	layouts    [8]tweakLayout
-	plans      *plans         // nil if there is nothing to edit
-	tweakMasks [shapes]uint64 // of datagrams that kernels find
-	edit       editor
-	copied     scratch // of frames without IP
+	tweakMasks [len(shapes)]uint64 // of datagrams that kernels find
+	masks      *digest.Masks       // nil if all of each message counts
+	varies     [256]bool           // see Fields.varying
+	known      layouts
 	out        Messages
 
 	// For FromFrames.
@@ -67,135 +67,121 @@ func New(cfg Config) *Identity {
 		panic("identity: New: unknown kind")
 	}
 	ignore := cfg.ignored()
-	g := &Identity{kind: cfg.Kind, ignore: ignore, masks: ignore.ipMasks(), limit: math.MaxUint32}
+	g := &Identity{kind: cfg.Kind, ignore: ignore, ipMasks: ignore.ipMasks(), limit: math.MaxUint32}
 	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
 		g.limit = uint32(cfg.Bytes)
 	}
 	g.decoder = *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner})
 	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
-	g.plans = ignore.newPlans()
-	g.tweakMasks = [shapes]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}
+	if !g.short && ignore != 0 || ignore&(L4Checksum|TCPSeq|NAT|MAC|VLAN) != 0 {
+		g.masks, g.varies = digest.NewMasks(), ignore.varying()
+	}
+	g.tweakMasks = [...]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}
 	g.datagrams = kernels.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, new(headers.Decoder).SlowProtocols())
 	g.untyped = g.datagrams.Untyped()
 	return g
 }
 
 // FromHeaders returns the identities of the frames from to from+len(h)-1 of b, which h
-// describes. Their messages lie in b, except the messages of some frames without IP. The result is
-// valid until the next call, or until b is filled again.
+// describes. Their messages lie in b, except those of some frames: without IP, with tags that
+// do not count, or with fields far from their beginning that do not. The result is valid until the next call, or until b is filled again.
 //
 // Kind Frame expects headers that were decoded without DecoderConfig.Inner, kind Inner
 // with it.
 func (g *Identity) FromHeaders(b *capture.Batch, from int, h []headers.Header) *Messages {
-	m := g.begin(b, len(h))
-	switch {
-	case g.kind == Frame:
-		g.frames(m.msgs, b, from, h)
-	case g.short:
-		zeroCopyDatagrams(m.msgs, b.Buf, b.Frames[from:from+len(h)], h, &g.layouts)
-		g.editDatagrams(m.msgs, b, from, h)
-	default:
-		g.wholeDatagrams(m.msgs, b, from, h)
-	}
-	g.doubtHeaders(b, from, h)
+	g.begin(b, len(h))
+	g.layOut(b, from, 0, h)
 	return g.end()
 }
 
-// frames lays out messages of kind Frame.
-func (g *Identity) frames(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
-	zeroCopyFrames(msgs, b.Frames[from:from+len(h)])
-	skipCaptureHeaders(msgs, b, from)
-	if g.ignore == 0 && g.limit == math.MaxUint32 {
-		return
-	}
-	for i := range msgs {
-		g.editFrame(&msgs[i], b, from+i, &h[i])
-		msgs[i].Len = min(msgs[i].Len, g.limit)
-	}
-}
-
-// editDatagrams edits messages of zeroCopyDatagrams, and takes frames without IP.
-func (g *Identity) editDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
-	for i := range h {
-		switch h, m := &h[i], &msgs[i]; {
-		case h.Version == 0:
-			g.addNonIP(b, from, i, h)
-			g.editLink(m, b, from+i, h)
-		default:
-			g.editDatagram(span{m.Off, m.Off + m.Len}, b.Frames[from+i].Data, h)
+// layOut lays out messages from number first on, of the frames from from+first on, which h
+// describes.
+func (g *Identity) layOut(b *capture.Batch, from, first int, h []headers.Header) {
+	msgs, frames, before := g.out.msgs[first:][:len(h)], b.Frames[from+first:][:len(h)], len(g.out.nonIP)
+	switch {
+	case g.kind == Frame:
+		zeroCopyFrames(msgs, frames)
+		skipCaptureHeaders(msgs, b, from+first)
+		if g.ignore != 0 || g.limit != math.MaxUint32 {
+			for i := range h {
+				g.frame(b, from, first+i, &h[i])
+			}
+		}
+	case g.short:
+		zeroCopyDatagrams(msgs, b.Buf, frames, h, &g.layouts)
+		fallthrough
+	default:
+		for i := range h {
+			g.datagram(b, from, first+i, &h[i])
 		}
 	}
+	g.doubtHeaders(b, from, first, h, g.out.nonIP[before:])
 }
 
-// wholeDatagrams lays out messages of kinds L3 and Inner that are all of a datagram.
-func (g *Identity) wholeDatagrams(msgs []digest.Message, b *capture.Batch, from int, h []headers.Header) {
-	for i := range h {
-		h, m, data := &h[i], &msgs[i], b.Frames[from+i].Data
-		m.Off, m.Len, m.Tweak = data+h.Start, h.End-h.Start, tweakL3
+// datagram lays out a message of kinds L3 and Inner. zeroCopyDatagrams has done so if it is short.
+func (g *Identity) datagram(b *capture.Batch, from, i int, h *headers.Header) {
+	m, data := &g.out.msgs[i], b.Frames[from+i].Data
+	if !g.short {
+		*m = digest.Message{Off: data + h.Start, Len: h.End - h.Start, Tweak: tweakL3}
 		if h.Version == 0 {
 			m.Tweak = tweakFrame | uint64(h.Wire)
-			g.addNonIP(b, from, i, h)
-			g.editLink(m, b, from+i, h)
-		} else {
-			g.editIP(m.Off, h.Version)
-			g.editDatagram(span{m.Off, m.Off + m.Len}, data, h)
 		}
-		m.Len = min(m.Len, g.limit)
 	}
+	if h.Version == 0 {
+		if !g.addNonIP(b, from, i, h) {
+			g.frame(b, from, i, h)
+		}
+		return
+	}
+	m.Len = min(m.Len, g.limit)
+	d := datagramOf(h, data)
+	g.leaveOut(i, &d)
 }
-
-func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 // FromFrames decodes the frames from to from+len(protocols)-1 of b, writes their IP protocols
 // to protocols, and returns the identities that FromHeaders would return. It is faster, since
-// most datagrams that are not copied need no Header.
+// most frames need no Header.
 func (g *Identity) FromFrames(protocols []headers.Protocol, b *capture.Batch, from int) *Messages {
-	if g.short {
-		g.begin(b, len(protocols))
-		g.readDatagrams(protocols, b, from)
-		return g.end()
-	}
-	h := g.decode(b, from, len(protocols))
-	for i := range h {
-		protocols[i] = h[i].Protocol()
-	}
-	return g.FromHeaders(b, from, h)
-}
-
-// decode returns the headers of n frames. They are valid until the next call.
-func (g *Identity) decode(b *capture.Batch, from, n int) []headers.Header {
-	g.headers = capture.Resize(g.headers, n)
-	g.decoder.Decode(g.headers, b, from)
-	return g.headers
-}
-
-// readDatagrams lays out datagrams that are not copied, run by run of frames of one link
-// type.
-func (g *Identity) readDatagrams(protocols []headers.Protocol, b *capture.Batch, from int) {
+	g.begin(b, len(protocols))
 	frames := b.Frames[from : from+len(protocols)]
 	for i := 0; i < len(protocols); {
 		n, link := headers.LinkRun(frames[i:], b.Interfaces)
-		g.readFast(protocols, link, b, from, i, i+n)
+		if g.limit != math.MaxUint32 || g.kind == Frame && link != capture.LinkEthernet {
+			g.readHeaders(protocols[i:i+n], b, from, i)
+		} else {
+			g.readFast(protocols, link, b, from, i, i+n)
+		}
 		i += n
 	}
+	return g.end()
+}
+
+// readHeaders lays out messages from number first on by way of headers.
+func (g *Identity) readHeaders(protocols []headers.Protocol, b *capture.Batch, from, first int) {
+	g.headers = capture.Resize(g.headers, len(protocols))
+	g.decoder.Decode(g.headers, b, from+first)
+	for i := range g.headers {
+		protocols[i] = g.headers[i].Protocol()
+	}
+	g.layOut(b, from, first, g.headers)
 }
 
 // readFast lays out the frames from number first to end-1, of one link type. A kernel takes
 // nearly all of them, in tunnels too, and marks the rest for the slow path.
 func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType, b *capture.Batch, from, first, end int) {
-	msgs, rule := g.out.msgs[first:end], g.datagrams
-	zeroCopyFrames(msgs, b.Frames[from+first:from+end])
+	msgs, rule, frames := g.out.msgs[first:end], g.datagrams, b.Frames[from+first:from+end]
+	zeroCopyFrames(msgs, frames)
 	if link != capture.LinkEthernet {
 		rule = g.untyped
 		headers.PlaceIP(msgs, link, b.Buf)
 	}
 	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
 	cut := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
-	if g.findDeeper(link, msgs, protocols[first:end], b.Buf) || cut {
-		g.doubtFound(msgs, b.Buf, first)
+	if g.findDeeper(link, msgs, protocols[first:end], b.Buf) || cut || g.kind == Frame {
+		g.doubtFound(msgs, frames, b.Buf, first)
 	}
-	if g.plans != nil {
-		g.editFound(msgs, protocols[first:end])
+	if !g.short || g.masks != nil {
+		g.layOutFound(msgs, protocols[first:end], frames, first)
 	}
 	for w, word := range g.slow {
 		for ; word != 0; word &= word - 1 {
@@ -206,32 +192,28 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 
 // readSlow lays out frame from+i of b, which the fast path has left.
 func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from, i int) {
-	var h headers.Header
+	var h [1]headers.Header
 	var p headers.NonIPParts
-	if g.decoder.DecodeSlow(&h, &p, b, from+i) {
-		g.addParts(&p, b, from, i, &h)
-	} else {
-		g.doubtHeader(b, from, i, &h)
+	hasParts := g.decoder.DecodeSlow(&h[0], &p, b, from+i)
+	protocols[i] = h[0].Protocol()
+	if hasParts && g.kind != Frame {
+		g.addParts(&p, b, from, i, &h[0])
+		return
 	}
-	protocols[i] = h.Protocol()
-	m := &g.out.msgs[i]
-	zeroCopyDatagram(m, b.Buf, b.Frames[from+i].Data, &h, &g.layouts)
-	if h.Version == 0 {
-		g.editLink(m, b, from+i, &h)
-	} else {
-		g.editDatagram(span{m.Off, m.Off + m.Len}, b.Frames[from+i].Data, &h)
-	}
+	g.layOut(b, from, i, h[:])
 }
 
 // Messages are the identities of a run of frames.
 type Messages struct {
 	buf       []byte           // of the batch: holds msgs
-	edits     []edit           // of buf, while msgs are digested
-	msgs      []digest.Message // one for each frame; frames in nonIP do not count
+	msgs      []digest.Message // one for each frame; those in copiedAs do not count
+	masks     *digest.Masks    // or nil
+	which     []uint8          // the number of each message's mask
 	datagrams bool             // zeroCopyDatagram has made msgs
 	nonIP     []nonIPFrame     // frames without IP
-	copied    []byte           // holds copies, the messages of nonIP
-	copies    []digest.Message
+	copied    scratch          // holds copies
+	copies    []digest.Message // in place of the messages of some frames
+	copiedAs  []uint32         // the numbers of these frames
 	digests   []digest.Digest
 	doubts    []Doubt
 }
@@ -246,35 +228,47 @@ func (m *Messages) Datagrams() ([]digest.Message, bool) { return m.msgs, m.datag
 func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	m := &g.out
 	m.buf, m.msgs, m.nonIP, m.doubts = b.Buf, capture.Resize(m.msgs, n), m.nonIP[:0], m.doubts[:0]
-	m.datagrams = g.short
-	g.edit.buf, g.edit.edits = b.Buf, g.edit.edits[:0]
+	m.datagrams, m.masks = g.short, g.masks
+	if m.masks != nil {
+		m.which = capture.Resize(m.which, n)
+		clear(m.which)
+	}
+	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
+	m.copied.reset()
 	return m
+}
+
+// addCopy returns n bytes for the message of frame i of the run, in place of the one in the batch.
+func (g *Identity) addCopy(i int, n uint32, tweak uint64) []byte {
+	m := &g.out
+	off, room := m.copied.add(n)
+	m.copies = append(m.copies, digest.Message{Off: off, Len: n, Tweak: tweak})
+	m.copiedAs = append(m.copiedAs, uint32(i))
+	return room
 }
 
 // end returns the messages that were laid out since begin.
 func (g *Identity) end() *Messages {
-	g.out.edits = g.edit.edits
 	g.copyNonIP(g.out.buf)
 	return &g.out
 }
 
 // Sum writes the digests of the identities to dst, one for each frame. It panics if dst
 // is too short.
-//
-// Fields that do not count are zero in the batch meanwhile, so nothing else may use these
-// frames. Under the default fields, Sum only reads.
 func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
 	dst = dst[:len(m.msgs):len(dst)]
-	applyEdits(m.buf, m.edits)
-	d.SumMessages(dst, m.buf, m.msgs)
-	takeBack(m.buf, m.edits)
-	if len(m.nonIP) == 0 {
+	if m.masks != nil {
+		m.masks.Sum(dst, m.buf, m.msgs, m.which, d)
+	} else {
+		d.SumMessages(dst, m.buf, m.msgs)
+	}
+	if len(m.copies) == 0 {
 		return
 	}
-	m.digests = capture.Resize(m.digests, len(m.nonIP))
-	d.SumMessages(m.digests, m.copied, m.copies)
-	for i := range m.nonIP {
-		dst[m.nonIP[i].number] = m.digests[i]
+	m.digests = capture.Resize(m.digests, len(m.copies))
+	d.SumMessages(m.digests, m.copied.buf, m.copies)
+	for i, number := range m.copiedAs {
+		dst[number] = m.digests[i]
 	}
 }
 
@@ -292,24 +286,25 @@ type scratch struct {
 	small int // calls in a row that needed at most scratchKeep bytes
 }
 
-// get returns size bytes of arbitrary content.
-func (s *scratch) get(size uint64) []byte {
+// reset makes room for new bytes.
+func (s *scratch) reset() {
+	s.small++
+	if len(s.buf) > scratchKeep {
+		s.small = 0
+	}
+	if cap(s.buf) > scratchKeep && s.small > scratchKeepCalls {
+		s.buf = nil
+	}
+	s.buf = s.buf[:0]
+}
+
+// add returns n more bytes, of arbitrary content, and their offset. They are valid until the next call.
+func (s *scratch) add(n uint32) (off uint32, room []byte) {
+	size := uint64(len(s.buf)) + uint64(n)
 	if size > math.MaxUint32 {
 		panic("identity: more than 4 GiB of identities")
 	}
-	s.small++
-	if size > scratchKeep {
-		s.small = 0
-	}
-	need := uint64(cap(s.buf)) < size
-	if need || cap(s.buf) > scratchKeep && s.small > scratchKeepCalls {
-		const least = 64 << 10
-		capacity := max(least, size)
-		if capacity < scratchKeep { // leave room, so that growth is rare
-			capacity = min(2*capacity, scratchKeep)
-		}
-		s.buf = nil // lets the collector free it before the new one is allocated
-		s.buf = make([]byte, capacity)
-	}
-	return s.buf[:size]
+	off = uint32(len(s.buf))
+	s.buf = slices.Grow(s.buf, int(n))[:size]
+	return off, s.buf[off:]
 }

@@ -5,7 +5,6 @@ package identity
 import (
 	"encoding/binary"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
@@ -74,23 +73,16 @@ func (f *nonIPFrame) setHead(p *headers.NonIPParts, frame []byte, ignore Fields)
 
 // copyNonIP copies the head and payload of the frames that addNonIP has taken.
 func (g *Identity) copyNonIP(buf []byte) {
-	m, size := &g.out, uint64(0)
-	m.copies = capture.Resize(m.copies, len(m.nonIP))
+	m := &g.out
 	for i := range m.nonIP {
 		f := &m.nonIP[i]
 		n, tweak := min(nonIPHead+f.size, g.limit), uint64(tweakNonIP)
 		if f.carried {
 			tweak = tweakCarried
 		}
-		m.copies[i] = digest.Message{Off: uint32(size), Len: n, Tweak: tweak | uint64(f.wire)}
-		size += uint64(n)
+		f.copyTo(g.addCopy(int(f.number), n, tweak|uint64(f.wire)), buf)
 		if f.size < f.wire || n < nonIPHead+f.size {
 			m.doubt(int(f.number), inconclusive)
 		}
-	}
-	m.copied = g.copied.get(size)
-	for i := range m.nonIP {
-		f := &m.nonIP[i]
-		f.copyTo(m.copied[m.copies[i].Off:][:m.copies[i].Len], buf)
 	}
 }

@@ -32,6 +32,10 @@ func (g *Identity) copyOf(b *capture.Batch, i int, h *headers.Header) message {
 		v.clearLink(dst, g.ignore)
 	}
 	v.clearIP(dst, b.Data(i), g)
+	if (g.kind == Frame || h.Version == 0) && g.ignore&MAC != 0 && v.beginsWithAddresses() {
+		dst = dst[:min(uint64(len(dst)), uint64(g.limit))]
+		return message{string(dst[min(len(dst), linkAddresses):]), tweakBare | uint64(uint32(tweak))}
+	}
 	if g.short && h.Version != 0 {
 		return shorten(dst, h.Version, g)
 	}
@@ -63,6 +67,11 @@ func (g *Identity) view(b *capture.Batch, i int, h *headers.Header, base uint32)
 		v.typ = headers.TypeOffset(b.Interfaces[b.Frames[i].Interface].LinkType, v.tag)
 	}
 	return v
+}
+
+// beginsWithAddresses reports whether the frame begins like Ethernet's.
+func (v *view) beginsWithAddresses() bool {
+	return v.h.Flags&headers.FlagDst != 0 && v.h.Flags&headers.FlagSrc != 0 && uint32(v.h.Dst) == v.base && uint32(v.h.Src) == v.base+6
 }
 
 // copy copies src without the tags, as far as dst has room. A tag is two bytes of control
@@ -113,7 +122,7 @@ func (v *view) clearIP(dst, frame []byte, g *Identity) {
 	if first >= v.tagEnd {
 		first -= v.tagEnd - v.tag
 	}
-	g.masks.apply(dst[min(first, uint32(len(dst))):], v.h.Version)
+	g.ipMasks.apply(dst[min(first, uint32(len(dst))):], v.h.Version)
 	v.clearPacket(dst, frame, g.ignore)
 }
 

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package identity
+
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// Messages lie in the batch, which stays as it is. Where some of their first bytes do not count,
+// they are digested under a mask. Nearly all frames have one of a few masks, since it follows
+// from where the headers are and from the protocol. A message with fields behind the mask is
+// copied.
+
+// layout has the number of the mask for messages that have their headers at the same places.
+type layout struct {
+	key    uint32 // see layoutKey
+	number uint8
+	far    bool // such messages are copied
+}
+
+// layouts are kept by key. A new one takes the place of another. Common ones have places of their
+// own.
+type layouts [1024]layout
+
+func (l *layouts) at(key uint32) *layout { return &l[key*0x9e3779b1>>22] }
+
+// layoutKey returns a number for where the headers of a datagram are: ip counts from the message,
+// and upper from the IP header. It returns 0 if there is no number.
+func layoutKey(ip, upper uint32, version, proto uint8, echo bool) uint32 {
+	ip += MessageStart
+	if ip > 0xff || upper > 0xff {
+		return 0
+	}
+	key := 1<<31 | ip<<20 | upper<<12 | uint32(proto)<<2 | uint32(version&2)>>1
+	if echo {
+		key |= 2
+	}
+	return key
+}
+
+// leaveOut leaves out what does not count of message i, which has d.
+func (g *Identity) leaveOut(i int, d *datagram) {
+	if g.masks == nil {
+		return
+	}
+	m, upper, key := &g.out.msgs[i], uint32(0), uint32(0)
+	if d.upper != 0 {
+		upper = d.upper - d.ip
+	}
+	if !g.hasSACK(d) {
+		key = layoutKey(d.ip-m.Off, upper, d.version, d.proto, g.ignore&NAT != 0 && d.isEcho(g.out.buf))
+	}
+	l := *g.known.at(key)
+	if key == 0 || l.key != key {
+		number, ok := g.maskOf(m, &linkParts{}, d)
+		l = layout{key, number, !ok}
+		*g.known.at(key) = l
+	}
+	g.out.which[i] = l.number
+	if l.far {
+		g.copyMessage(i, &linkParts{}, d)
+	}
+}
+
+// hasSACK reports whether options of TCP do not count.
+func (g *Identity) hasSACK(d *datagram) bool {
+	if g.ignore&TCPSeq == 0 || d.proto != iana.ProtoTCP || d.upper == 0 {
+		return false
+	}
+	_, n := nextSACK(d.above(g.out.buf), tcpOptions)
+	return n > 0
+}
+
+// maskOf returns the number of the mask for a message. It returns false if no mask can leave out
+// all that does not count.
+func (g *Identity) maskOf(m *digest.Message, l *linkParts, d *datagram) (number uint8, ok bool) {
+	e := eraser{off: m.Off, mask: digest.AllCount()}
+	g.drop(&e, l, d)
+	if e.far {
+		return 0, false
+	}
+	return g.masks.Number(e.mask)
+}
+
+// copyMessage copies message i, and leaves out what does not count there.
+func (g *Identity) copyMessage(i int, l *linkParts, d *datagram) {
+	m := &g.out.msgs[i]
+	e := eraser{off: m.Off + l.cut, copy: g.addCopy(i, m.Len, m.Tweak)}
+	l.copyTo(e.copy, g.out.buf[m.Off:])
+	g.drop(&e, l, d)
+}
+
+// drop leaves out what does not count of a message with d, or without IP with nil.
+func (g *Identity) drop(e *eraser, l *linkParts, d *datagram) {
+	for _, at := range l.addresses[:l.count] {
+		e.drop(e.off+at, 6, 0xff)
+	}
+	if d != nil {
+		g.dropDatagram(e, d, g.out.buf)
+	}
+}
+
+// shape is where a datagram that kernels find has its parts.
+type shape struct {
+	ip      uint32 // how much of it comes before its message
+	upper   uint32 // offset of the header after IP, or 0
+	version uint8
+	key     uint32 // layoutKey of a message that begins with the datagram, without protocol
+}
+
+func newShape(ip, upper uint32, version uint8) shape {
+	return shape{ip, upper, version, layoutKey(0, upper, version, 0, false)}
+}
+
+// The shapes of datagrams that kernels find.
+const (
+	shape4 = iota
+	shapeFragment4
+	shape6
+	shapeTruncated6 // its message begins with byte 8
+)
+
+var shapes = [...]shape{
+	shape4:          newShape(MessageStart, 20, 4),
+	shapeFragment4:  newShape(MessageStart, 0, 4),
+	shape6:          newShape(MessageStart, 40, 6),
+	shapeTruncated6: newShape(truncatedStart, 40, 6),
+}
+
+// shapeOfVersion is indexed by the first four bits of a tweak. may is 1 where bits of the tweak
+// mark later fragments.
+var shapeOfVersion = [16]struct{ shape, may uint8 }{4: {shape4, 1}, 6: {shape6, 0}, 7: {shapeTruncated6, 0}}
+
+// shapeOf returns the shape of a datagram whose message has a tweak. A CPU cannot predict the
+// mix of versions, so there is no branch.
+func shapeOf(tweak uint64) int {
+	const offset = 0x1fff
+	s := shapeOfVersion[tweak>>60]
+	return int(s.shape + s.may&uint8((tweak&offset+offset)>>13))
+}
+
+// layOutFound lays out messages from number first on, which are datagrams that a kernel has found
+// in frames. It marks some for the slow path.
+func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protocol, frames []capture.Frame, first int) {
+	protocols = protocols[:len(msgs)]
+	for i := range msgs {
+		if g.slow[i/64]>>(i%64)&1 != 0 {
+			continue
+		}
+		m, proto := &msgs[i], uint8(protocols[i])
+		at := shapeOf(m.Tweak)
+		s := &shapes[at]
+		ip, end := m.Off-s.ip, m.Off+m.Len
+		switch {
+		case g.short:
+			m.Tweak &= g.tweakMasks[at]
+		case g.kind == Frame:
+			if !g.foundFrame(m, ip, &frames[i]) {
+				g.slow[i/64] |= 1 << (i % 64)
+				continue
+			}
+		default:
+			*m = digest.Message{Off: ip, Len: end - ip, Tweak: tweakL3}
+		}
+		if g.masks == nil {
+			continue
+		}
+		key := s.key + (ip-m.Off)<<20 + uint32(proto)<<2
+		if l := g.known.at(key); l.key == key && !l.far && !g.varies[proto] {
+			g.out.which[first+i] = l.number
+			continue
+		}
+		d := datagram{ip: ip, end: end, version: s.version, proto: proto}
+		if s.upper > 0 {
+			d.upper = ip + s.upper
+		}
+		g.leaveOut(first+i, &d)
+	}
+}
+
+// foundFrame lays out the message of an Ethernet frame whose datagram begins at offset ip. It
+// returns false if tags do not count, but the addresses before them do.
+func (g *Identity) foundFrame(m *digest.Message, ip uint32, f *capture.Frame) bool {
+	const header = linkAddresses + 2
+	*m = digest.Message{Off: f.Data, Len: f.CapLen, Tweak: tweakFrame | uint64(f.WireLen)}
+	tags := uint32(0)
+	if g.ignore&VLAN != 0 {
+		tags = ip - f.Data - header
+	}
+	if g.ignore&MAC == 0 {
+		return tags == 0
+	}
+	skipped := linkAddresses + tags
+	*m = digest.Message{Off: m.Off + skipped, Len: m.Len - skipped, Tweak: tweakBare | uint64(f.WireLen-tags)}
+	return true
+}
+
+// varying returns the protocols for which bytes behind the IP header say what counts.
+func (f Fields) varying() (varies [256]bool) {
+	varies[iana.ProtoTCP] = f&TCPSeq != 0
+	varies[iana.ProtoICMP] = f&NAT != 0
+	return varies
+}

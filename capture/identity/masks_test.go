@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package identity
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// TestLayoutPlaces checks that common layouts do not take each other's places, where messages
+// begin with, before, or behind the datagram, and behind tags.
+func TestLayoutPlaces(t *testing.T) {
+	var known layouts
+	for name, starts := range map[string][]uint32{
+		"short": {^uint32(MessageStart - 1), ^uint32(truncatedStart - 1)}, "whole": {0}, "frame": {14, 18, 22}, "bare": {2, 6, 10},
+	} {
+		keys := map[*layout]uint32{}
+		for _, ip := range starts {
+			for _, proto := range []uint8{iana.ProtoTCP, iana.ProtoUDP, iana.ProtoICMP, iana.ProtoICMPv6, iana.ProtoGRE, iana.ProtoESP, iana.ProtoSCTP} {
+				for _, key := range []uint32{layoutKey(ip, 20, 4, proto, false), layoutKey(ip, 40, 6, proto, false), layoutKey(ip, 0, 4, proto, false)} {
+					at := known.at(key)
+					if other, taken := keys[at]; taken {
+						t.Errorf("%s: keys %x and %x have one place", name, other, key)
+					}
+					keys[at] = key
+				}
+			}
+		}
+	}
+}
+
+// sackFrame returns a TCP segment with a number, also of a block that it acknowledges. n options
+// without effect stand before its SACK option.
+func sackFrame(n int, number uint32) []byte {
+	options := join(bytes.Repeat([]byte{1}, n), "\x05\x0a", be32(1), be32(number))
+	options = join(options, make([]byte, -len(options)&3))
+	segment := join(be16(1000), be16(80), be32(number), be32(7), []byte{byte(5+len(options)/4) << 4, 0x10}, be16(100), be16(int(number)), be16(0), options, "payload")
+	return ether4(sized4(7, iana.ProtoTCP, segment))
+}
+
+// TestMasksRunOut has SACK options at many places, some of them behind a mask, with and without
+// room for more masks: all have the identities of copies.
+func TestMasksRunOut(t *testing.T) {
+	var frames [][]byte
+	for n := range 30 {
+		frames = append(frames, sackFrame(n, uint32(n)), sackFrame(n, uint32(n)+100))
+	}
+	b := newBatch(capture.LinkEthernet, frames...)
+	for _, kind := range []Kind{L3, Frame} {
+		for _, taken := range []int{0, 300} {
+			g := New(Config{Kind: kind, Ignore: IgnoreAlso(TCPSeq)})
+			for i := range taken {
+				g.masks.Number(digest.Mask{uint64(i)})
+			}
+			checkCopies(t, g, b)
+			got := g.FromFrames(make([]headers.Protocol, len(frames)), b, 0).all()
+			for i := 0; i < len(got); i += 2 {
+				if got[i] != got[i+1] {
+					t.Errorf("%v, %d masks: SACK option behind %d bytes: %x and %x", kind, taken, i/2, got[i], got[i+1])
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkIgnore reads and digests identities that leave out fields.
+func BenchmarkIgnore(b *testing.B) {
+	d := digest.NewAES([16]byte{1})
+	for _, c := range []struct {
+		kind   Kind
+		ignore string
+	}{
+		{L3, "l4-checksum"}, {L3, "nat"}, {L3, "tcp-seq"}, {L3, "none,ttl"}, {Frame, "none"}, {Frame, "mac,vlan"}, {Frame, "vlan"}, {Frame, "l4-checksum"},
+	} {
+		ignore, err := ParseIgnore(c.ignore)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, size := range []int{64, 1500} {
+			b.Run(fmt.Sprintf("kind=%v/ignore=%s/size=%d", c.kind, c.ignore, size), func(b *testing.B) {
+				batch, g := benchBatch(size, false), New(Config{Kind: c.kind, Ignore: ignore})
+				protocols, digests := make([]headers.Protocol, len(batch.Frames)), make([]digest.Digest, len(batch.Frames))
+				for b.Loop() {
+					g.FromFrames(protocols, batch, 0).Sum(digests, d)
+				}
+				perPacket(b, len(protocols))
+			})
+		}
+	}
+}
