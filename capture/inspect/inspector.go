@@ -43,7 +43,6 @@ type Inspector struct {
 	points  *traits.Names
 	packets []uint64 // by point
 	devices *traits.CapturePoints
-	numbers []uint32
 	// wires has deviceOf by the number of a point, of interfaces with these numbers.
 	wires      []uint32
 	interfaces map[traits.CapturePoint]uint32
@@ -137,8 +136,7 @@ func (n *Inspector) addConversations(p *Batch, b *capture.Batch, before uint64) 
 // number numbers the packets of the sample and their points, and counts. It returns the
 // index of the first one that was captured in part, or that behind the last one.
 func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
-	n.numbers = capture.Resize(n.numbers, len(b.Frames))
-	n.devices.Number(n.numbers, b, 0)
+	var device [1]uint32
 	c := &n.stream
 	kept := 0
 	c.stamped, c.described = c.stamped+p.stamped, c.described+uint64(len(p.seen))
@@ -150,7 +148,8 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 		}
 		p.move(kept, i)
 		s, frame := &p.seen[kept], int(p.frames[kept])
-		s.number, s.device = number, n.deviceOf(n.numbers[frame])
+		n.devices.Number(device[:], b, frame)
+		s.number, s.device = number, n.deviceOf(device[0])
 		s.point = uint16(n.points.Number(p.origins[kept].place, b, frame))
 		n.countPoint(s.point, s.weight())
 		if s.flags&truncated != 0 {
