@@ -145,7 +145,7 @@ func TestReferences(t *testing.T) {
 			{"qht-paper", 4, 0.02, 0.08, false},
 			{"qhtd", 4, 0.02, 0.02, true},
 			{"qqht", 1, 0.02, 0.03, false},
-			{"qqht", 4, 0.02, 0.15, false},
+			{"qqht", 4, 0.02, 0.08, false},
 			{"qht-sorted", 4, 0.02, 0.08, false},
 			{"qqhtd-paper", 1, 0.02, 0.03, false},
 			{"qqhtd-paper", 4, 0.02, 0.05, false},

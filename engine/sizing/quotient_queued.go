@@ -41,8 +41,7 @@ func semisortedBits(k, width int) int {
 }
 
 // qqht is the queued table without duplicates: a row holds the k latest elements that it
-// reported distinct. Other elements are taken to come at a constant rate, with which rows of four
-// cells get up to a seventh more misses than were measured.
+// reported distinct. With one cell it is qht.
 func qqht(r *request, memory int) (design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
@@ -52,12 +51,16 @@ func qqht(r *request, memory int) (design, error) {
 			return
 		}
 		fpr := quotientFPR(k, width)
+		missed := queuedMisses(r.load, float64(rows), k, fpr)
+		if k == 1 { // the next distinct element always evicts: elements do not come at a constant rate
+			missed = randomMisses(r.load, float64(rows), k, float64(int(1)<<width-1))
+		}
 		b.add(r.finish(design{
 			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
 			bits:       rows * k * width,
 			fpr:        math.Min(1, fpr),
 			lines:      linesOfRow(k * width),
-		}, queuedMisses(r.load, float64(rows), k, fpr)), nil)
+		}, missed), nil)
 	})
 	return b.result()
 }
