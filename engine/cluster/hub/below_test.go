@@ -33,7 +33,7 @@ func topDown(t *testing.T, dense bool, level, count int) {
 	shape := vertical(1, chain.Bloom)
 	shape.Primitive, shape.Bytes = chain.TestAndSet, unsetBits(count)/8
 	if !dense { // elements of a batch are tested before the first of them is set
-		shape.Primitive, batch, count = chain.FirstTestThenSet, 1, count/16
+		shape.Primitive, batch, count = chain.FirstTestThenSet, 1, max(1000, count/16)
 		shape.Bytes = unsetBits(count) / 16
 	}
 	of := func(v, levels int, below ...string) func(*Settings) {

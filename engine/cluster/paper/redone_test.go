@@ -289,8 +289,7 @@ lose what they knew; horizontal ones are cut off from the site that asks. Beside
 streams, and how far the wire may be from it, %d standard deviations of such a run and what one
 event or two make. Each verdict of Figures 5, 7, 10 and 11, and of dense trees, is also compared
 with that of engine/paper's filter. Streams are those of [RESULTS.md](RESULTS.md): %d events, by
-Zipf's law with exponent 1, k = %d. Seeds are fixed: numbers of a hub that one message reaches after
-another are the same in every run.
+Zipf's law with exponent 1, k = %d. Seeds are fixed, so every run gives the same numbers.
 `, simulations, deviations, events, hashes)
 	r.failed()
 	r.tolerated()
