@@ -96,14 +96,21 @@ func (m *Masks) copy(buf []byte, msgs []Message, which []uint8) (n int) {
 			}
 			m.copies = make([]byte, max(copiesSize, size+MaskSize))
 		}
-		to := m.copies[at:][:size+MaskSize]
-		copy(to, buf[from.Off:][:size])
-		for w, keep := range &m.masks[which[i]] {
-			word := to[8*w:][:8]
-			binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)&keep)
-		}
+		m.masks[which[i]].copy(m.copies[at:][:size+MaskSize], buf[from.Off:], size)
 		m.msgs = append(m.msgs, Message{Off: uint32(at), Len: from.Len, Tweak: from.Tweak})
 		at += size
 	}
 	return len(m.msgs)
+}
+
+// copy copies size bytes of src to dst, less what does not count. It may write MaskSize bytes more.
+func (m *Mask) copy(dst, src []byte, size int) {
+	if len(src) < MaskSize || size > MaskSize {
+		copy(dst, src[:size])
+		src = dst
+	}
+	from, to := (*[MaskSize]byte)(src), (*[MaskSize]byte)(dst)
+	for w, keep := range m {
+		binary.LittleEndian.PutUint64(to[8*w:], binary.LittleEndian.Uint64(from[8*w:])&keep)
+	}
 }
