@@ -108,6 +108,7 @@ var layers = map[string][]string{
 	// Packages that only tests import.
 	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab"},
 	"bench/lab/wait":                 {},
+	"bench/lab/goflow":               {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},
 	"bench/papers/chart":             {},
 	"bench/workload":                 {"bench"},
