@@ -58,7 +58,7 @@ var layers = map[string][]string{
 	"capture/records/internal/exporttest": {"capture.", "capture/internal/encoding", "capture/records."},
 	"capture/records/internal":            {},
 	"capture/records/export":              {"capture", "engine/calendar", "capture/headers", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
-	"capture/records/relay":               {"capture/records.", "capture/records/internal"},
+	"capture/records/relay":               {"capture/records."},
 	"capture/records/text":                {"capture.", "engine/calendar", "capture/records."},
 	// It remembers which exporters reported flows.
 	"capture/records/match": {"capture/records.", "engine/calendar", "engine/secret", "engine/snapshot", "layout", "asm"},
