@@ -58,7 +58,7 @@ var layers = map[string][]string{
 	"capture/records/internal/exporttest": {"capture.", "capture/internal/encoding", "capture/records."},
 	"capture/records/internal":            {},
 	"capture/records/export":              {"capture", "engine/calendar", "capture/headers", "capture/internal/encoding", "capture/records.", "capture/records/internal"},
-	"capture/records/relay":               {"capture/records.", "capture/records/internal"},
+	"capture/records/relay":               {"capture/records."},
 	"capture/records/text":                {"capture.", "engine/calendar", "capture/records."},
 	// It remembers which exporters reported flows.
 	"capture/records/match": {"capture/records.", "engine/calendar", "engine/secret", "engine/snapshot", "layout", "asm"},
@@ -108,6 +108,7 @@ var layers = map[string][]string{
 	// Packages that only tests import.
 	"cmd/flowdedup/internal/clitest": {"cmd", "capture", "bench/lab"},
 	"bench/lab/wait":                 {},
+	"bench/lab/goflow":               {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},
 	"bench/papers/chart":             {},
 	"bench/workload":                 {"bench"},

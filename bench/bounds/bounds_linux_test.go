@@ -5,7 +5,6 @@ package bounds
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -18,18 +17,6 @@ const limit = 256 << 20
 
 // whole reports whether every command gets every input, each of them larger than the limit.
 func whole() bool { return os.Getenv("FLOWDEDUP_BOUNDS") == "all" }
-
-// program builds the program.
-func program(t *testing.T) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "flowdedup")
-	build := exec.Command("go", "build", "-o", name, "../../cmd/flowdedup")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return name
-}
 
 // diskFolder returns a folder on a disk: files in memory would count as memory of the cgroup.
 func diskFolder(t *testing.T) string {

@@ -22,6 +22,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
@@ -52,7 +53,7 @@ func newRunner(t *testing.T) *runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{exe: program(t), folder: diskFolder(t), small: small, namespace: enterNamespace(), most: map[string]most{}}
+	r := &runner{exe: filepath.Join(benchlab.Build(t, "../../cmd/flowdedup"), "flowdedup"), folder: diskFolder(t), small: small, namespace: enterNamespace(), most: map[string]most{}}
 	if r.namespace != nil {
 		t.Logf("commands that read from peers are left out: %v", r.namespace)
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/lab"
 )
 
 // alike are kinds in which flowdedup loses packets that must stay, since nothing that it
@@ -24,10 +26,7 @@ var alike = map[string]string{
 // the flags of the manual no copy may be left.
 func TestFlowdedup(t *testing.T) {
 	dir := t.TempDir()
-	program := filepath.Join(dir, "flowdedup")
-	if text, err := exec.Command("go", "build", "-o", program, "../../cmd/flowdedup").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	program := filepath.Join(lab.Build(t, "../../cmd/flowdedup"), "flowdedup")
 	made, err := makeAll(dir, 3000)
 	if err != nil {
 		t.Fatal(err)

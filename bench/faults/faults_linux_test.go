@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
@@ -39,16 +40,10 @@ type fault struct {
 	when        int // the first is 1, counted on each thread
 }
 
-// program builds the program without C, whose loader makes additional calls.
+// program builds the program.
 func program(t *testing.T) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "flowdedup")
-	build := exec.Command("go", "build", "-o", name, "../../cmd/flowdedup")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return name
+	return filepath.Join(lab.Build(t, "../../cmd/flowdedup"), "flowdedup")
 }
 
 // run runs a scenario under strace, and returns the exit code and the messages.

@@ -13,6 +13,7 @@ require (
 	github.com/flowdedup/flowdedup v0.0.0-00010101000000-000000000000
 	github.com/flowdedup/flowdedup/bench/papers v0.0.0-00010101000000-000000000000
 	github.com/gopacket/gopacket v1.6.0
+	github.com/netsampler/goflow2/v2 v2.2.6
 	github.com/seiflotfy/cuckoofilter v0.0.0-20240715131351-a2f2c23f1771
 	github.com/tylertreat/BoomFilters v0.0.0-20251001182300-5b3723cc64ae
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da

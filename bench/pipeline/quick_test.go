@@ -7,23 +7,19 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // buildPrograms puts flowdedup and genworkload at the head of the PATH.
 func buildPrograms(t *testing.T) {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir+"/", "../../cmd/flowdedup", "../workload/cmd/genworkload")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	dir := lab.Build(t, "../../cmd/flowdedup", "../workload/cmd/genworkload")
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 

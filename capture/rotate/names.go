@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/itchyny/timefmt-go"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
@@ -161,4 +163,82 @@ func (r *series) warn(err error) {
 	if r.opt.Warn != nil {
 		r.opt.Warn(err)
 	}
+}
+
+// conversions are those of strftime that a template may have, and what they expand to.
+var conversions = map[byte]string{
+	'Y': `\d{4}`, 'y': `\d{2}`, 'm': `\d{2}`, 'd': `\d{2}`, 'j': `\d{3}`, 'H': `\d{2}`, 'I': `\d{2}`, 'M': `\d{2}`, 'S': `\d{2}`,
+	'F': `\d{4}-\d{2}-\d{2}`, 'T': `\d{2}:\d{2}:\d{2}`, 's': `-?\d+`, 'z': `[-+]\d{4}`, 'Z': `[-+A-Za-z0-9]+`,
+	'a': `[A-Za-z]+`, 'A': `[A-Za-z]+`, 'b': `[A-Za-z]+`, 'B': `[A-Za-z]+`, 'p': `[A-Za-z]+`, '%': `%`,
+}
+
+// checkTemplate rejects a template with another conversion, or with one in the name of a folder:
+// folders must be there.
+func (n *names) checkTemplate() error {
+	if !n.template {
+		return nil
+	}
+	if strings.Contains(filepath.Dir(n.stem), "%") {
+		return fmt.Errorf("%s%s %w: %% of strftime may be in the name of the file, not of its folder", n.stem, n.ending, ErrCannotRotate)
+	}
+	var err error
+	eachPart(filepath.Base(n.stem), func(string) {}, func(c byte) {
+		if conversions[c] == "" && err == nil {
+			err = fmt.Errorf("%s%s %w: %%%s is unknown; a name may have %%Y %%m %%d %%H %%M %%S and others of strftime, and %%%% for %%",
+				n.stem, n.ending, ErrCannotRotate, strings.Trim(string(rune(c)), "\x00"))
+		}
+	})
+	return err
+}
+
+// eachPart calls literal and conversion for the parts of a template, in order. A % at the end is
+// the conversion 0.
+func eachPart(template string, literal func(string), conversion func(byte)) {
+	for {
+		at := strings.IndexByte(template, '%')
+		switch {
+		case at < 0:
+			literal(template)
+			return
+		case at+1 == len(template):
+			conversion(0)
+			return
+		}
+		literal(template[:at])
+		conversion(template[at+1])
+		template = template[at+2:]
+	}
+}
+
+// expand returns the template with the time of the file in it, in the local zone, as tcpdump has
+// it. Files without times have the time of 1970.
+func (n *names) expand() string {
+	at := n.time
+	if at == capture.NoTime {
+		at = 0
+	}
+	dir, base := filepath.Split(n.stem)
+	return dir + timefmt.Format(time.Unix(0, at), base)
+}
+
+// templatePattern matches what the template expands to, in a group.
+func (n *names) templatePattern() string {
+	var out strings.Builder
+	eachPart(filepath.Base(n.stem), func(s string) { out.WriteString(regexp.QuoteMeta(s)) }, func(c byte) { out.WriteString(conversions[c]) })
+	return "(" + out.String() + ")"
+}
+
+// timeOf returns the time that a template was expanded with, or when the file was written if
+// the template does not say the day.
+func (n *names) timeOf(expanded string, written time.Time) time.Time {
+	template := filepath.Base(n.stem)
+	has := func(c string) bool { return strings.Contains(template, "%"+c) }
+	if !has("s") && !has("F") && !((has("Y") || has("y")) && (has("j") || has("m") && has("d"))) {
+		return written
+	}
+	t, err := timefmt.ParseInLocation(expanded, template, time.Local)
+	if err != nil {
+		return written
+	}
+	return t
 }

@@ -12,26 +12,16 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // The functions below build packets by hand, so that tests do not depend on what a library
 // believes about a protocol.
 
-func u16(v int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(v)) }
-
-// concat concatenates; strings stand for their bytes.
-func concat(parts ...any) []byte {
-	var out []byte
-	for _, p := range parts {
-		switch p := p.(type) {
-		case string:
-			out = append(out, p...)
-		case []byte:
-			out = append(out, p...)
-		}
-	}
-	return out
-}
+var (
+	u16    = frametest.BE16
+	concat = frametest.Join
+)
 
 // ip4 is an IPv4 packet.
 func ip4(proto byte, payload ...any) []byte {

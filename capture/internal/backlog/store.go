@@ -5,6 +5,7 @@ package backlog
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -82,4 +83,104 @@ func (s *Store[T]) spare(source bool) capture.Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spares.take(source)
+}
+
+const (
+	frameBytes = int(unsafe.Sizeof(capture.Frame{}))
+	// sourceBytes is about the memory that a source keeps with a batch.
+	sourceBytes = 640 << 10
+	// mostSpare bounds the memory of batches that do not wait.
+	mostSpare = 32 << 20
+)
+
+// spares are batches that do not wait, whose memory is used again. Those with memory of a
+// source go back to it. A copy does not get one, since it would take little of that memory.
+type spares struct {
+	sources, copies []capture.Batch
+	bytes           int
+}
+
+// put takes a batch, unless there is enough.
+func (s *spares) put(b capture.Batch) {
+	n := memoryOf(&b)
+	if n == 0 || s.bytes+n > mostSpare {
+		return
+	}
+	s.bytes += n
+	if b.SourceState != nil {
+		s.sources = append(s.sources, b)
+	} else {
+		s.copies = append(s.copies, b)
+	}
+}
+
+// take returns a batch for a source, or for a copy: an empty one if there is no other.
+func (s *spares) take(source bool) (b capture.Batch) {
+	from := &s.copies
+	if source {
+		from = &s.sources
+	}
+	last := len(*from) - 1
+	if last < 0 {
+		return capture.Batch{}
+	}
+	b, (*from)[last] = (*from)[last], b
+	*from = (*from)[:last]
+	s.bytes -= memoryOf(&b)
+	return b
+}
+
+// memoryOf returns about how many bytes a batch takes.
+func memoryOf(b *capture.Batch) int {
+	n := cap(b.Buf) + cap(b.Frames)*frameBytes
+	if b.SourceState != nil {
+		n += sourceBytes
+	}
+	return n
+}
+
+// Queue is a queue that keeps its memory.
+type Queue[T any] struct {
+	items []T // a power of two of them, or none
+	from  int
+	count int
+}
+
+// Len returns how many items wait.
+func (q *Queue[T]) Len() int { return q.count }
+
+// At returns the item i places behind the front.
+func (q *Queue[T]) At(i int) *T { return &q.items[(q.from+i)&(len(q.items)-1)] }
+
+// Front returns the item at the front.
+func (q *Queue[T]) Front() *T { return q.At(0) }
+
+// Push adds an item behind the others.
+func (q *Queue[T]) Push(item T) {
+	if q.count == len(q.items) {
+		items := make([]T, max(16, 2*q.count))
+		for i := range q.count {
+			items[i] = *q.At(i)
+		}
+		q.items, q.from = items, 0
+	}
+	*q.At(q.count) = item
+	q.count++
+}
+
+// Pop takes the item at the front off.
+func (q *Queue[T]) Pop() T {
+	var none T
+	item := *q.Front()
+	*q.Front() = none
+	q.from = (q.from + 1) & (len(q.items) - 1)
+	q.count--
+	return item
+}
+
+// Clear takes all items off.
+func (q *Queue[T]) Clear() {
+	for q.count > 0 {
+		q.Pop()
+	}
 }

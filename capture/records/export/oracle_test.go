@@ -10,47 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netsampler/goflow2/v2/decoders/netflow"
-	"github.com/netsampler/goflow2/v2/decoders/netflowlegacy"
-	"github.com/netsampler/goflow2/v2/decoders/sflow"
-
+	"github.com/flowdedup/flowdedup/bench/lab/goflow"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
-
-// oracle decodes messages with goflow2.
-type oracle struct {
-	templates map[string]netflow.NetFlowTemplateSystem
-}
-
-// read returns the values of the fields of each record by number, nil if the oracle cannot
-// decode the message.
-func (o *oracle) read(from netip.Addr, data []byte) (all []map[uint16][]byte, ok bool) {
-	if o.templates[from.String()] == nil {
-		o.templates[from.String()] = netflow.CreateTemplateSystem()
-	}
-	var v9 netflow.NFv9Packet
-	var ipfix netflow.IPFIXPacket
-	err := netflow.DecodeMessageVersion(bytes.NewBuffer(data), o.templates[from.String()], &v9, &ipfix)
-	for _, set := range append(v9.FlowSets, ipfix.FlowSets...) {
-		data, is := set.(netflow.DataFlowSet)
-		if !is {
-			continue
-		}
-		for _, r := range data.Records {
-			fields := map[uint16][]byte{}
-			for _, f := range r.Values {
-				if !f.PenProvided {
-					fields[f.Type], _ = f.Value.([]byte)
-				}
-			}
-			all = append(all, fields)
-		}
-	}
-	return all, err == nil
-}
 
 // check compares a record with the fields that it was made of.
 func check(t *testing.T, r *records.Record, fields map[uint16][]byte) {
@@ -110,7 +75,7 @@ func exporterOf(name string) string {
 // TestSharedMessages reads each message that real exporters sent, those with templates
 // first, and compares what it says with goflow2.
 func TestSharedMessages(t *testing.T) {
-	o := oracle{map[string]netflow.NetFlowTemplateSystem{}}
+	o := goflow.Start(t)
 	files := exporttest.Shared(t, "logstash__*.dat")
 	var all []exporttest.Datagram
 	var names []string
@@ -148,38 +113,26 @@ func TestSharedMessages(t *testing.T) {
 			t.Errorf("%s: no batch", names[i])
 			continue
 		}
-		compare(t, &o, names[i], mine)
+		compare(t, o, names[i], mine)
 	}
 }
 
-// compare compares a batch with the oracle.
-func compare(t *testing.T, o *oracle, name string, b *records.Batch) {
+// compare compares a batch with what goflow2 decodes.
+func compare(t *testing.T, o *goflow.Decoder, name string, b *records.Batch) {
 	t.Helper()
-	switch b.Kind {
-	case records.NetFlow5:
-		var p netflowlegacy.PacketNetFlowV5
-		err := netflowlegacy.DecodeMessageVersion(bytes.NewBuffer(b.Raw), &p)
-		if err == nil && undecodable[name] == "" && len(p.Records) != len(b.Records) {
-			t.Errorf("%s: %d records, not %d", name, len(b.Records), len(p.Records))
+	want := o.Decode(t, b.From.Addr().String(), b.Raw)
+	switch {
+	case b.Kind == records.SFlow:
+		if want.Error != "" {
+			t.Errorf("%s: %v", name, want.Error)
 		}
-		return
-	case records.SFlow:
-		var p sflow.Packet
-		if err := sflow.DecodeMessageVersion(bytes.NewBuffer(b.Raw), &p); err != nil {
-			t.Errorf("%s: %v", name, err)
+	case want.Error != "" || undecodable[name] != "" || name == "netflow9_test_invalid01": // whose header says two records, and it has two sets of them
+	case len(want.Records) != len(b.Records):
+		t.Errorf("%s: %d records, not %d", name, len(b.Records), len(want.Records))
+	default:
+		for i := range want.Records {
+			check(t, &b.Records[i], want.Records[i])
 		}
-		return
-	}
-	want, ok := o.read(b.From.Addr(), b.Raw)
-	if !ok || name == "netflow9_test_invalid01" { // whose header says two records, and it has two sets of them
-		return
-	}
-	if len(want) != len(b.Records) {
-		t.Errorf("%s: %d records, not %d", name, len(b.Records), len(want))
-		return
-	}
-	for i := range want {
-		check(t, &b.Records[i], want[i])
 	}
 }
 
@@ -213,10 +166,10 @@ func TestSharedStreams(t *testing.T) {
 		}
 		r := NewReader(src)
 		all := exporttest.ReadAll(t, r)
-		o := oracle{map[string]netflow.NetFlowTemplateSystem{}}
+		o := goflow.Start(t)
 		for i := range all {
 			if want[name].untemplated == 0 {
-				compare(t, &o, name, &all[i])
+				compare(t, o, name, &all[i])
 			}
 		}
 		n := r.Counts()

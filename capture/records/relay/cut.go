@@ -7,14 +7,13 @@ import (
 	"net/netip"
 
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/capture/records/internal/lru"
 )
 
 // Cutter takes records that are copies out of messages. It remembers how many it took out
 // of each stream of messages, as that is by how much sequence numbers have to go down. One
 // goroutine at a time may use it.
 type Cutter struct {
-	removed *lru.Map[stream, *uint32]
+	removed *lru[stream, *uint32]
 }
 
 // stream is a stream of messages with its own sequence numbers.
@@ -30,7 +29,7 @@ type stream struct {
 const maxStreams = 1 << 14
 
 // NewCutter returns a cutter that has taken nothing out yet.
-func NewCutter() *Cutter { return &Cutter{removed: lru.New[stream, *uint32](maxStreams)} }
+func NewCutter() *Cutter { return &Cutter{removed: newLRU[stream, *uint32](maxStreams)} }
 
 // Cut appends to dst the message of a batch without the records whose verdict is
 // records.Copy, and returns the extended slice. It appends nothing if nothing is left to be
@@ -96,11 +95,11 @@ func (c *Cutter) stream(b *records.Batch) *uint32 {
 	if b.Kind == records.SFlow {
 		copy(key.agent[:], b.Raw[8:samplesAt(b.Raw)-16])
 	}
-	if n, ok := c.removed.Get(key); ok {
+	if n, ok := c.removed.get(key); ok {
 		return n
 	}
 	n := new(uint32)
-	c.removed.Add(key, n)
+	c.removed.add(key, n)
 	return n
 }
 

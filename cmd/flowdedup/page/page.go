@@ -5,6 +5,8 @@ package page
 import (
 	_ "embed" // for the style
 	"errors"
+	"fmt"
+	"html"
 	"io"
 	"strings"
 	"time"
@@ -223,4 +225,62 @@ func (s *Section) figure(b *Builder) (bool, error) {
 	}
 	b.Addf("</figure>\n")
 	return true, nil
+}
+
+// Markup is HTML, or SVG within it.
+type Markup string
+
+// Builder makes markup. It stands in for html/template, which calls methods by their names:
+// a linker has to keep all methods of all types then, which are 3 MB of the command.
+type Builder struct{ text strings.Builder }
+
+// Addf adds markup with arguments in it, as fmt.Printf does. HTML syntax in an argument shows
+// as text, so that no name of a file or interface changes a page: only Markup is added as it
+// is. An argument may stand between tags, or between double quotes.
+func (b *Builder) Addf(format string, args ...any) {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case Markup, int, float64:
+		case string:
+			args[i] = html.EscapeString(arg)
+		default:
+			args[i] = html.EscapeString(fmt.Sprint(arg))
+		}
+	}
+	fmt.Fprintf(&b.text, format, args...)
+}
+
+// Markup returns the added markup.
+func (b *Builder) Markup() Markup { return Markup(b.text.String()) }
+
+// Style returns the style of all pages, in CSS, for pages that are made elsewhere.
+func Style() string { return string(pageStyle) }
+
+// mostTitled and mostListed are how many inputs the title, and the end of a page, name.
+const mostTitled, mostListed = 3, 20
+
+// clock is a time with its zone, as pages write it.
+const clock = "2006-01-02 15:04:05 MST"
+
+// listed names the first of many.
+func listed(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most-1], ", "), len(names)-most+1)
+}
+
+// addTo adds the end of the page.
+func (o *Origin) addTo(b *Builder) {
+	if o.Made.IsZero() {
+		return
+	}
+	b.Addf("<footer class=\"faint\">\n")
+	if o.Command != "" {
+		b.Addf("<p>Command: <code>%s</code></p>\n", o.Command)
+	}
+	if len(o.Inputs) > 0 {
+		b.Addf("<p>Input: %s</p>\n", listed(o.Inputs, mostListed))
+	}
+	b.Addf("<p>Made %s by flowdedup, version %s</p>\n</footer>\n", o.Made.Format(clock), o.Version)
 }

@@ -30,7 +30,7 @@ const (
 
 // metricsType is the content type of the Prometheus text format. The format is written
 // here because client_golang brings protobuf: 2.5 MB, and a fifth of the start of every
-// command. Tests check the result with that package.
+// command. The tests of contrib/check compare the metrics of the process with that package's.
 //
 // Source: https://prometheus.io/docs/instrumenting/exposition_formats
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"

@@ -3,12 +3,15 @@
 package check
 
 import (
+	"bytes"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -38,6 +41,22 @@ var (
 	ofRuns = []string{"../../internal/monitor", "../../internal/flows"}
 	ofHubs = []string{"../../../../engine/cluster/cmd/flowdedup-hub"}
 )
+
+// TestMetricNames checks the names, kinds and help of all metrics by the rules of Prometheus.
+// Only the sizes of digests are in bits, as in all sources on filters.
+func TestMetricNames(t *testing.T) {
+	for _, folder := range slices.Concat(ofRuns, ofHubs) {
+		text, err := os.ReadFile(folder + "/testdata/metrics.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems, err := promlint.New(bytes.NewReader(text)).Lint()
+		problems = slices.DeleteFunc(problems, func(p promlint.Problem) bool { return strings.HasSuffix(p.Metric, "_bits_per_digest") })
+		if err != nil || len(problems) > 0 {
+			t.Errorf("%s: %v, %v", folder, problems, err)
+		}
+	}
+}
 
 // offer returns the metrics of scrapes: metrics found by the tests of some folders, and
 // metrics of every Go program.

@@ -4,11 +4,18 @@ package cli
 
 import (
 	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
 // PageFlag is the flag for a page of results.
@@ -69,4 +76,107 @@ func (p PageFile) Discard() error {
 		return nil
 	}
 	return p.file.Discard()
+}
+
+// Origin is what a page is of. Whoever gets a page learns the names of files, and no folders of
+// the host that made it.
+type Origin struct {
+	page.Origin
+	names map[string]string // of inputs, by their paths
+}
+
+// NewOrigin returns the origin of a run of a command on inputs.
+func NewOrigin(cmd *cobra.Command, inputs []string) Origin {
+	o := Origin{names: map[string]string{}}
+	for _, name := range inputs {
+		short := shortName(inputs, name)
+		o.names[name] = short
+		o.Inputs = append(o.Inputs, show.Printable(short))
+	}
+	o.Command = o.line(cmd)
+	o.Version = version.String()
+	return o
+}
+
+// Now returns the origin of a page that is made now.
+func (o Origin) Now() page.Origin {
+	o.Made = time.Now().UTC()
+	return o.Origin
+}
+
+// Name returns the name of an input without its folder.
+func (o Origin) Name(input string) string {
+	if short, ok := o.names[input]; ok {
+		return short
+	}
+	return input
+}
+
+// Shorten takes the folders of inputs out of a command line.
+func (o Origin) Shorten(line string) string {
+	line += " "
+	for name, short := range o.names {
+		line = strings.ReplaceAll(line, " "+show.Quote(name)+" ", " "+show.Quote(short)+" ")
+	}
+	return strings.TrimSuffix(line, " ")
+}
+
+// shortName returns the name of an input without its folder, or with as much of it as distinguishes
+// the input from others. Addresses and interfaces have no folder.
+func shortName(inputs []string, name string) string {
+	if strings.Contains(name, "://") {
+		return name
+	}
+	parts := strings.Split(filepath.ToSlash(filepath.Clean(name)), "/")
+	for n := 1; n < len(parts); n++ {
+		short := strings.Join(parts[len(parts)-n:], "/")
+		if !slices.ContainsFunc(inputs, func(other string) bool {
+			return other != name && strings.HasSuffix("/"+filepath.ToSlash(other), "/"+short)
+		}) {
+			return short
+		}
+	}
+	return name
+}
+
+// unnamed are flags that change nothing in a page, and such with secrets.
+var unnamed = []string{pageFlag, "quiet", "json", "no-progress", "key", "hub"}
+
+// line returns the command line, with its flags first.
+func (o Origin) line(cmd *cobra.Command) string {
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(unnamed, f.Name) {
+			words = append(words, o.words(f)...)
+		}
+	})
+	for _, arg := range cmd.Flags().Args() {
+		words = append(words, show.Quote(o.Name(arg)))
+	}
+	return strings.Join(words, " ")
+}
+
+// words writes a flag as on a command line.
+func (o Origin) words(f *pflag.Flag) (words []string) {
+	if f.Value.Type() == "bool" {
+		if f.Value.String() == "true" {
+			return []string{"--" + f.Name}
+		}
+		return []string{"--" + f.Name + "=false"}
+	}
+	values := namesOf(f)
+	if values == nil {
+		values = []string{f.Value.String()}
+	}
+	kind, _ := pflag.UnquoteUsage(f)
+	for _, value := range values {
+		if kind == "FILE" || kind == "DIR" {
+			value = o.Name(value)
+			if !strings.Contains(value, "://") {
+				value = filepath.Base(value)
+			}
+		}
+		words = append(words, "--"+f.Name, show.Quote(value))
+	}
+	return words
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -23,10 +24,17 @@ import (
 // are tested on a real process.
 const AsProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
 
+// collectAt is by how many percent the heap of the tests grows between two collections. Each
+// run within the tests begins with little, and half of their time went into collections.
+const collectAt = 400
+
 // Main is the TestMain of packages whose tests call Program. around runs the program with
 // what a test asks for, such as limits; nil for nothing.
 func Main(m *testing.M, around func(main func() int) int) {
 	if os.Getenv(AsProgram) == "" {
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(collectAt)
+		}
 		os.Exit(m.Run())
 	}
 	main := func() int { return commands.Main(os.Args[1:], os.Stdout, os.Stderr) }

@@ -53,3 +53,47 @@ func TestDistinctPageLong(t *testing.T) {
 		}
 	}
 }
+
+// TestLead says in a sentence what was counted, and shows columns of changes only if these were
+// counted.
+func TestLead(t *testing.T) {
+	start := time.Date(2026, 3, 3, 3, 0, 0, 0, time.UTC)
+	stamp := func(hours int) *string {
+		s := start.Add(time.Duration(hours) * time.Hour).Format(time.RFC3339Nano)
+		return &s
+	}
+	row := func(hour int, n uint64) count.Row {
+		return count.Row{WindowStart: stamp(hour), WindowEnd: stamp(hour + 1), Of: "src", Family: "all", Distinct: n, Low: n, High: n, Packets: 10}
+	}
+	changed := row(0, 5)
+	changed.RowChanges = &count.RowChanges{New: 5}
+	total := count.Row{Kind: count.KindTotal, Of: "src", Family: "all", Distinct: 996, Low: 996, High: 996}
+	for _, c := range []struct {
+		rows    []count.Row
+		want    string
+		changes bool
+	}{
+		{[]count.Row{row(0, 10), row(1, 193), row(2, 49), total}, "On average 84 sources an hour, most (193) on Tuesday 2026-03-03 04:00 UTC; 996 in all.", false},
+		{[]count.Row{row(0, 10)}, "10 sources from Tuesday 2026-03-03 03:00 UTC to Tuesday 2026-03-03 04:00 UTC.", false},
+		{[]count.Row{changed, row(1, 7)}, "On average 6 sources an hour, most (7) on Tuesday 2026-03-03 04:00 UTC.", true},
+		{nil, "No packets.", false},
+	} {
+		p := &countsPage{}
+		for _, r := range c.rows {
+			if err := p.addRows([]count.Row{r}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		page := p.page()
+		var out strings.Builder
+		if err := page.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Lead) != 1 || page.Lead[0] != c.want {
+			t.Errorf("%q, want %q", page.Lead, c.want)
+		}
+		if got := strings.Contains(out.String(), `<th scope="col">returning</th>`); got != c.changes {
+			t.Errorf("%s: columns of changes: %t", c.want, got)
+		}
+	}
+}

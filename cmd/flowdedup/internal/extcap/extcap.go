@@ -3,15 +3,20 @@
 package extcap
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
 // offer is an interface to offer.
@@ -138,4 +143,85 @@ func links(out io.Writer, link capture.LinkType) error {
 	}
 	_, err := fmt.Fprintf(out, "dlt {number=%d}{name=%s}{display=%s}\n", link, names[0], names[1])
 	return err
+}
+
+// setting is a field of the dialog, and the flag of "flowdedup live" that it sets.
+type setting struct {
+	flag, display, usual, tip string
+	choices                   []choice // none: any text
+}
+
+type choice struct{ value, display string }
+
+var settings = []setting{
+	{flag: "window", display: "Window", usual: "10ms", tip: "Copies lie within this time of the packet that they copy: 1ms, 10ms, 1s"},
+	{flag: "identity", display: "Identity", usual: "l3", tip: "What two packets must have in common to be the same packet", choices: []choice{
+		{"l3", "IP datagram (finds copies on other VLANs and behind routers)"},
+		{"frame", "whole frame"},
+		{"inner", "innermost datagram of tunnels"},
+	}},
+	{flag: "keep", display: "Keep", usual: "flow", tip: "Which of equal packets is shown", choices: []choice{
+		{"flow", "all of a conversation from one VLAN or interface"},
+		{"first", "the first"},
+	}},
+	{flag: "ignore", display: "Ignore", tip: "More fields that copies may differ in: mac, vlan, ip-id, l4-checksum, tcp-seq, nat"},
+}
+
+// dialog answers which settings there are.
+func dialog(out io.Writer) error {
+	var text strings.Builder
+	for i, s := range settings {
+		kind := "string"
+		if len(s.choices) > 0 {
+			kind = "selector"
+		}
+		fmt.Fprintf(&text, "arg {number=%d}{call=--%s}{display=%s}{type=%s}{tooltip=%s}", i, s.flag, s.display, kind, s.tip)
+		if s.usual != "" {
+			fmt.Fprintf(&text, "{default=%s}", s.usual)
+		}
+		text.WriteByte('\n')
+		for _, c := range s.choices {
+			fmt.Fprintf(&text, "value {arg=%d}{value=%s}{display=%s}{default=%t}\n", i, c.value, c.display, c.value == s.usual)
+		}
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// Translate answers Wireshark's questions to a program of its folder extcap. For a capture it
+// returns the command line that captures, else nil.
+func Translate(ctx context.Context, e *cli.Env, args []string) ([]string, error) {
+	check := func(in offer, expression string) error {
+		filter := bpf.Filter{Expr: expression}
+		_, err := filter.For(ctx, in.link, afpacket.MaxSnapLen, in.name)
+		return err
+	}
+	live, err := reply(args, capturable(), e.Stdout, check)
+	if errors.Is(err, errUsage) {
+		err = cli.Usage(err)
+	}
+	return live, err
+}
+
+// capturable returns the interfaces that live can capture from: none where the system is
+// not Linux.
+func capturable() (all []offer) {
+	names := []string{afpacket.Any}
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		interfaces = nil // any remains
+	}
+	for _, i := range interfaces {
+		names = append(names, i.Name)
+	}
+	for _, name := range names {
+		link, err := afpacket.LinkTypeOf(name)
+		if name == afpacket.Any {
+			link = capture.LinkLinuxSLL2
+		}
+		if err == nil {
+			all = append(all, offer{name: name, link: link})
+		}
+	}
+	return all
 }

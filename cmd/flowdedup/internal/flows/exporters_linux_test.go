@@ -51,7 +51,7 @@ func TestFlowsPmacct(t *testing.T) {
 		want    amount
 	}
 	clitest.AtOnce(t, map[string]export{"v5": {"5", v4}, "v9": {"9", all}, "IPFIX": {"10", all}}, func(t *testing.T, c export) {
-		flowNet(t, exporters, "pmacctd", "nfcapd", "nfdump")
+		flowNet(t, exporters, "pmacctd", "nfcapd", "nfdump", "goflow2")
 		to := newCollector(t, true)
 		r := startFlows(t, "--to", "udp://"+collectorAddress)
 		var await [exporters]func()
@@ -89,7 +89,7 @@ func TestFlowsSamples(t *testing.T) {
 		boundary bool
 	}
 	clitest.AtOnce(t, map[string]sampling{"all packets": {1, false}, "sampled": {10, false}, "boundary": {10, true}}, func(t *testing.T, c sampling) {
-		flowNet(t, exporters, "pmacctd")
+		flowNet(t, exporters, "pmacctd", "goflow2")
 		to := newCollector(t, false)
 		args := []string{"--to", "udp://" + collectorAddress}
 		if c.boundary {

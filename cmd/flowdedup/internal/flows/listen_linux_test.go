@@ -43,7 +43,7 @@ func TestFlowsRelay(t *testing.T) {
 		want    uint64
 	}
 	clitest.AtOnce(t, map[string]export{"v5": {"5", 36}, "v9": {"9", 73}, "v10": {"10", 73}}, func(t *testing.T, c export) {
-		flowNet(t, exporters, "softflowd", "nfcapd", "nfdump")
+		flowNet(t, exporters, "softflowd", "nfcapd", "nfdump", "goflow2")
 		to := newCollector(t, true)
 		r := startFlows(t, "--to", "udp://"+collectorAddress)
 		for n := range exporters {

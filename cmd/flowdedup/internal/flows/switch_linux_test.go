@@ -121,7 +121,7 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 		},
 	} {
 		t.Run(table, func(t *testing.T) {
-			flowNet(t, bridges, "ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "nfcapd", "nfdump")
+			flowNet(t, bridges, "ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "nfcapd", "nfdump", "goflow2")
 			s := newOpenVSwitch(t, bridges)
 			for n := range bridges {
 				config := append([]string{fmt.Sprintf("targets=%q", exporterAddress(n+1)+":2055")}, c.config...)

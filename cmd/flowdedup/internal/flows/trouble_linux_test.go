@@ -226,7 +226,7 @@ func TestFlowsRestart(t *testing.T) {
 			if testing.Short() && version != "9" {
 				t.Skip("the others need as long")
 			}
-			flowNet(t, exporters, "softflowd", "nfcapd", "nfdump")
+			flowNet(t, exporters, "softflowd", "nfcapd", "nfdump", "goflow2")
 			to := newCollector(t, true)
 			r := startFlows(t, "--to", "udp://"+collectorAddress)
 			for _, name := range []string{"router-in.pcap", "loopback-twice.pcap"} {

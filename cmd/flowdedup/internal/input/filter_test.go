@@ -175,3 +175,15 @@ func (s *repeated10) Next(b *capture.Batch) error {
 	*b = *octets(10)
 	return nil
 }
+
+// TestNoWarningAfterClose checks that a read that outlives Close gives no warning.
+func TestNoWarningAfterClose(t *testing.T) {
+	emitted := 0
+	w := &warnings{emit: func(error) { emitted++ }}
+	w.warn(errors.New("one"))
+	w.end()
+	w.warn(errors.New("two"))
+	if emitted != 1 || !w.damaged() {
+		t.Errorf("%d warnings told, any is %v", emitted, w.damaged())
+	}
+}

@@ -3,7 +3,11 @@
 package live
 
 import (
+	"errors"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -48,4 +52,54 @@ func refuseForwards(captured, to []string) error {
 		}
 	}
 	return nil
+}
+
+// tcpdumpFlags returns the flags of tcpdump that have units of their own. Each is another
+// name of one of our flags. -c, -i, -s, -w and -Z are plain short names.
+func (f *flags) tcpdumpFlags() []cli.Flag {
+	return []cli.Flag{
+		{Name: "rotate-megabytes", Short: "C", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Size, "", "MB", parseMegabytes), Needs: []string{"write duplicates: they rotate"}, Not: []string{"rotate-size"}, Help: "--rotate-size in 10^6 bytes (or 1k, 1m, 1g)"},
+		{Name: "rotate-seconds", Short: "G", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Every, "", "seconds", parseSeconds), Needs: []string{"write duplicates: they rotate"}, Not: []string{"rotate-every"}, Help: "--rotate-every in seconds"},
+		{Name: "rotate-files", Short: "W", Group: cli.GroupOutput, To: cli.NewParsed(&f.rotate.Keep, "", "N", parseCount), Needs: []string{"rotate-megabytes rotate-size: use --duration to end a run"}, Not: []string{"rotate-keep", "rotate-every rotate-seconds: use --rotate-keep N to keep the newest N files, --duration to end a run"}, Help: "--rotate-keep, with -C"},
+		{Name: "buffer-size", Short: "B", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Conf.RingBytes, "", "KiB", parseKibibytes), Not: []string{"ring-size"}, Help: "--ring-size in KiB"},
+		{Name: "no-promiscuous-mode", Short: "p", Group: cli.GroupInput, To: &f.notPromiscuous, Not: []string{"promiscuous"}, Help: "same as --promiscuous=false"},
+	}
+}
+
+// parseMegabytes reads a size as -C of tcpdump does.
+func parseMegabytes(s string) (int64, error) {
+	digits, unit := s, int64(1e6)
+	for ending, value := range map[string]int64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
+		if rest, found := strings.CutSuffix(strings.ToLower(s), ending); found {
+			digits, unit = rest, value
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number of millions of bytes, or end with k, m or g")
+	}
+	return int64(n) * unit, nil
+}
+
+func parseSeconds(s string) (time.Duration, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number of seconds")
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+func parseCount(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, errors.New("must be a positive number")
+	}
+	return int(n), nil
+}
+
+func parseKibibytes(s string) (int, error) {
+	if _, err := parseCount(s); err != nil {
+		return 0, errors.New("must be a positive number of KiB")
+	}
+	return cli.ParseMemory(s + "KiB")
 }

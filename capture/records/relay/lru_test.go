@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lru
+package relay
 
 import (
 	"math/rand/v2"
@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestMap compares a map with a list in the order of use.
-func TestMap(t *testing.T) {
+// TestLRU compares a map with a list in the order of use.
+func TestLRU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const limit = 8
-	m, model := New[int, int](limit), []int(nil) // the last used last
+	m, model := newLRU[int, int](limit), []int(nil) // the last used last
 	for range 10000 {
 		key := rng.IntN(12)
 		at := slices.Index(model, key)
-		v, ok := m.Get(key)
+		v, ok := m.get(key)
 		if ok != (at >= 0) || ok && v != -key {
 			t.Fatalf("%d: %d %v, with %d", key, v, ok, model)
 		}
@@ -24,7 +24,7 @@ func TestMap(t *testing.T) {
 			model = append(slices.Delete(model, at, at+1), key)
 			continue
 		}
-		old, full := m.Add(key, -key)
+		old, full := m.add(key, -key)
 		if full != (len(model) == limit) || full && old != -model[0] {
 			t.Fatalf("%d gave way in %d: %v", old, model, full)
 		}
