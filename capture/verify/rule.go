@@ -17,7 +17,7 @@ const maxAhead = 1 << 16
 // The Verifier by itself does not suffice if packets are equal, also in their times. It takes
 // the first of them for those in the output, but another one may reach other copies. Of 12
 // equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
-// Verifier takes the first two for these.
+// Verifier takes the first two for these. In an output that was cut, other packets are equal, too.
 //
 // An output that still has copies does not agree with the rule: copies that a small filter
 // missed, or that --protect kept.
@@ -30,12 +30,12 @@ type rule struct {
 // needsRule reports whether packets that are equal, also in their times, may reach
 // different copies.
 func needsRule(cfg *Config) bool {
-	return !cfg.Refresh && (cfg.Packets > 0 || cfg.Across || cfg.Within != 0)
+	return !cfg.Refresh && (cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{})
 }
 
-// add takes packet i of a batch, which the Verifier has taken for the next of the output if
-// it is kept.
-func (r *rule) add(b *capture.Batch, i int, s inputPacket) {
+// add takes packet i of a batch, of which the output has left bytes. The Verifier has taken it for
+// the next of the output if it is kept.
+func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
 	if r == nil || r.broken {
 		return
 	}
@@ -49,7 +49,7 @@ func (r *rule) add(b *capture.Batch, i int, s inputPacket) {
 	if stays == taken && len(r.ahead) == 0 {
 		return
 	}
-	this := exactOf(b, i)
+	this := exactOf(b, i, left)
 	if taken {
 		r.ahead = append(r.ahead, this)
 	}
@@ -66,7 +66,11 @@ func (r *rule) add(b *capture.Batch, i int, s inputPacket) {
 func (r *rule) agrees() bool { return r != nil && !r.broken && len(r.ahead) == 0 }
 
 // exactOf hashes the parts that [same] compares.
-func exactOf(b *capture.Batch, i int) [sha256.Size]byte {
-	content := contentOf(b, i)
-	return sha256.Sum256(append(append(content[:], b.Interfaces[b.Frames[i].Interface].Name...), options(b, i)...))
+func exactOf(b *capture.Batch, i, left int) [sha256.Size]byte {
+	content := contentOf(b, i, left)
+	exact := append(content[:], b.Interfaces[b.Frames[i].Interface].Name...)
+	if left == len(b.Data(i)) {
+		exact = append(exact, options(b, i)...)
+	}
+	return sha256.Sum256(exact)
 }

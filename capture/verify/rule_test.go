@@ -4,6 +4,7 @@ package verify
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -67,6 +68,43 @@ func TestRule(t *testing.T) {
 				out, dup := split(in)
 				if r := verifyAs(t, unnamedBatch, cfg, in, out, dup); r.Differences()+r.Unknown != 0 || r.First != nil || r.Kept != uint64(len(out)) {
 					t.Fatalf("%+v of %+v", r, in)
+				}
+			}
+		})
+	}
+}
+
+// TestRuleSliced takes outputs that were cut for right, in which packets are equal that were not.
+func TestRuleSliced(t *testing.T) {
+	const left = 20
+	whole := func(packets []packet) *capture.Batch {
+		b := new(capture.Batch)
+		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+		for _, p := range packets {
+			b.Append(capture.Frame{Time: p.time}, []byte{left + 1: p.content})
+		}
+		return b
+	}
+	cut := func(packets []packet) *source {
+		b := whole(packets)
+		for i := range b.Frames {
+			b.Frames[i].CapLen = left
+		}
+		return &source{batch: b, err: io.EOF}
+	}
+	for _, cfg := range []Config{{Window: 3}, {Packets: 4}, {}} {
+		cfg.Identity.Kind, cfg.Memory, cfg.Slice = identity.Frame, 1<<20, Slice{Bytes: left}
+		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(9, 10))
+			for range 200 {
+				in := storm(rng, 30)
+				remove(&cfg, in)
+				out, dup := split(in)
+				v := New(cfg, cut(out), cut(dup))
+				v.Add(whole(in))
+				r, err := v.Report()
+				if err != nil || r.Differences()+r.Unknown != 0 || r.First != nil || r.Kept != uint64(len(out)) {
+					t.Fatalf("%+v, %v of %+v", r, err, in)
 				}
 			}
 		})

@@ -146,7 +146,7 @@ func (v *Verifier) check(b *capture.Batch) {
 		v.judged++
 		s.judged = v.judged
 		v.copies.add(s)
-		v.rule.add(b, i, s)
+		v.rule.add(b, i, left, s)
 	}
 }
 
@@ -169,7 +169,7 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	if listed == (s.state == pending) {
 		return
 	}
-	key := contentOf(b, i)
+	key := contentOf(b, i, left)
 	r := v.balance[key]
 	if r == nil && uint64(len(v.balance)) >= v.copies.most {
 		v.report.Unknown++
@@ -189,13 +189,14 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	}
 }
 
-// contentOf hashes the parts that [same] compares, without options.
-func contentOf(b *capture.Batch, i int) [sha256.Size]byte {
+// contentOf hashes the parts that [same] compares, without options. The output has n bytes of the
+// packet: those that differ only behind them are equal there.
+func contentOf(b *capture.Batch, i, n int) [sha256.Size]byte {
 	f := &b.Frames[i]
 	head := binary.LittleEndian.AppendUint64(nil, uint64(f.Time))
 	head = binary.LittleEndian.AppendUint32(head, f.WireLen)
 	head = binary.LittleEndian.AppendUint32(head, uint32(b.Interfaces[f.Interface].LinkType))
-	return sha256.Sum256(append(head, b.Data(i)...))
+	return sha256.Sum256(append(head, b.Data(i)[:n]...))
 }
 
 // Report returns the findings after the last packet of the input. The error says why an output
