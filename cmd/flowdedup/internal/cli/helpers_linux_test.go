@@ -16,6 +16,8 @@ var (
 	awaitOpen     = clitest.AwaitOpen
 	privateMounts = clitest.PrivateMounts
 	badEnds       = clitest.BadEnds
+	awaitSocket   = clitest.AwaitSocket
+	awaitSockets  = clitest.AwaitSockets
 )
 
 const (
@@ -24,6 +26,9 @@ const (
 	inPlace   = clitest.InPlace
 	bindMount = clitest.BindMount
 	noReader  = clitest.NoReader
+
+	listening   = clitest.Listening
+	established = clitest.Established
 )
 
 type (

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -95,43 +94,6 @@ func TestNetworkPeers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// States of sockets in /proc/net/tcp.
-const (
-	listening   = "0A"
-	established = "01"
-)
-
-// awaitSocket waits for a socket of a local port in a state.
-func awaitSocket(t *testing.T, port, state string) {
-	t.Helper()
-	awaitSockets(t, port, state, 1)
-}
-
-// awaitSockets waits for count sockets of a local port in a state.
-func awaitSockets(t *testing.T, port, state string, count int) {
-	t.Helper()
-	var number int
-	if _, err := fmt.Sscan(port, &number); err != nil {
-		t.Fatal(err)
-	}
-	local := fmt.Sprintf(":%04X", number)
-	waitFor(t, fmt.Sprintf("%d sockets of port %s in state %s", count, port, state), func() bool {
-		// Not /proc/net: the first thread of the process may be in the namespace of another test.
-		all, err := os.ReadFile("/proc/thread-self/net/tcp")
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := 0
-		for line := range strings.Lines(string(all)) {
-			// The kernel's end of a connection has no inode until the program accepts it.
-			if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[1], local) && f[3] == state && f[9] != "0" {
-				found++
-			}
-		}
-		return found >= count
-	})
 }
 
 // TestNetworkJoins joins the two sides of a router by --across, as two files would be.

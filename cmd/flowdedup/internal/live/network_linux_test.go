@@ -41,6 +41,8 @@ func TestLiveListen(t *testing.T) {
 	for range names {
 		conns = append(conns, dialled(t, port))
 	}
+	// A peer that is accepted when the other has sent all comes too late to be joined.
+	clitest.AwaitSockets(t, port, clitest.Established, len(names))
 	for i, name := range names {
 		data := mustRead(t, name)
 		go func() {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clitest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+)
+
+// States of sockets in /proc/net/tcp.
+const (
+	Listening   = "0A"
+	Established = "01"
+)
+
+// AwaitSocket waits for a socket of a local port in a state.
+func AwaitSocket(t *testing.T, port, state string) {
+	t.Helper()
+	AwaitSockets(t, port, state, 1)
+}
+
+// AwaitSockets waits for count sockets of a local port in a state. A connection counts once a
+// program has accepted it.
+func AwaitSockets(t *testing.T, port, state string, count int) {
+	t.Helper()
+	var number int
+	if _, err := fmt.Sscan(port, &number); err != nil {
+		t.Fatal(err)
+	}
+	local := fmt.Sprintf(":%04X", number)
+	wait.Until(t, fmt.Sprintf("%d sockets of port %s in state %s", count, port, state), func() bool {
+		// Not /proc/net: the first thread of the process may be in the namespace of another test.
+		all, err := os.ReadFile("/proc/thread-self/net/tcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for line := range strings.Lines(string(all)) {
+			// The kernel's end of a connection has no inode until the program accepts it.
+			if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[1], local) && f[3] == state && f[9] != "0" {
+				found++
+			}
+		}
+		return found >= count
+	})
+}
