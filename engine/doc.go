@@ -15,13 +15,13 @@
 //	did it come before         stream.Filter           fixed in all      6e-5
 //	how many since a start
 //	  IPv4 addresses           distinct.IPv4Rows       3 to 11           none
-//	                           distinct.IPv4Map        0.3 to 39         none
+//	                           distinct.IPv4Map        0.3 to 41         none
 //	  anything else            distinct.DigestRows     13 to 26          n / 2^64
 //	                           distinct.ScalableBloom  4.5, 10, 20       1e-3, 1e-6, 1e-9
-//	                           distinct.DigestMap      19 to 39          none
+//	                           distinct.DigestMap      30 to 61          none
 //	  in fixed memory          stream.Counter          fixed in all      the filter's
 //	how many, the last W       sliding.Rows            13 to 32          n / 2^58
-//	                           sliding.Map             29 to 57          none
+//	                           sliding.Map             30 to 61          none
 //
 // The error is the probability that the filter takes a new element for one that came
 // before. n is the number of elements it knows. The error is 1.7e-10 for window.Timed

@@ -87,7 +87,7 @@ func TestCloudFlows(t *testing.T) {
 	}
 }
 
-// relayed is a script that runs a recipe: a collector at port 9995 that its first line
+// relayed is a script that runs a recipe: a collector at port 9995 that one of its lines
 // starts, and flowdedup in front of it. Two exporters report the same capture. It ends
 // flowdedup when everything is sent, and the collector when it has read everything.
 const relayed = `
@@ -116,11 +116,8 @@ func relay(t *testing.T, number int, begin, end string, programs ...string) (kep
 	if err := exec.Command("unshare", "-rn", "true").Run(); err != nil {
 		t.Skip("no network of its own: ", err)
 	}
-	lines := strings.Split(blocks(t, "## In front of flow collectors")[number], "\n")
-	if len(lines) != 2 {
-		t.Fatalf("%q", lines)
-	}
-	k.write("run.sh", fmt.Sprintf(relayed, lines[0]+begin, lines[1], end))
+	recipe := blocks(t, "## In front of flow collectors")
+	k.write("run.sh", fmt.Sprintf(relayed, strings.Split(recipe[1], "\n")[number]+begin, recipe[0], end))
 	printed = k.cook("unshare -rnpf --kill-child --mount-proc bash -e run.sh")
 	text, err := os.ReadFile(k.path("summary"))
 	if err != nil {

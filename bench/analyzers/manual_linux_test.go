@@ -231,14 +231,15 @@ until grep -q . "$FLOWDEDUP_HUB_STATE"/* 2> /dev/null && hub status > /dev/null 
 cd pantry
 mkdir -p data srv/roof srv/lab lib/counts lib/flowdedup
 
-# peers are what a line connects to.
+# peers are what a line connects to. 0A is a socket that listens: an earlier line may have left
+# one that only waits for its time to run out.
 peers() {
 	case "$(cat "$here/lines/$1")" in
 	*"inspect tcp://"*) "$FLOWDEDUP_REAL" dedup --quiet span.pcapng -w tcp-listen://127.0.0.1:57012 & ;;
 	*"-w tcp://"*) "$FLOWDEDUP_REAL" dedup --quiet tcp-listen://127.0.0.1:57012 --tls-cert node.pem --tls-key node.key --tls-ca site.pem -w peer.pcapng & ;;
 	*) return ;;
 	esac
-	until grep -q ':DEB4 ' /proc/net/tcp /proc/net/tcp6; do kill -0 $! || break; done
+	until grep -qE ':DEB4 [0-9A-F:]+ 0A ' /proc/net/tcp /proc/net/tcp6; do kill -0 $! || break; done
 }
 
 line() {

@@ -14,7 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
@@ -194,9 +193,6 @@ func TestScalableBloomMemory(t *testing.T) {
 		if got := l.Counts().MemoryBytes + 64<<10; got != c.mib<<20 {
 			t.Errorf("rate %g: %.0g elements take %d bytes, documented as %d MiB", c.fpr, c.elements, got, c.mib)
 		}
-	}
-	if got := mem.MapBytes(4e6, 16); got != 136<<20 {
-		t.Errorf("a map takes %d bytes, documented as 136 MiB", got)
 	}
 }
 

@@ -42,8 +42,9 @@ func (s *IPv4Map) TestAndSet(seen []uint64, addrs []uint32) {
 	}
 }
 
-// Counts is as engine.Counter says. The memory is an estimate: some 19 to 39 bytes for each 64
-// addresses that begin alike.
+// Counts is as engine.Counter says. The memory is an estimate of some 21 to 41 bytes for each 64
+// addresses that begin alike. A million addresses take 0.6 bytes each if they follow each other,
+// and 38 if they lie at random or one in each /24.
 func (s *IPv4Map) Counts() engine.Counts {
 	return exactCounts(s.count, mem.MapBytes(len(s.addrs), 16))
 }
@@ -80,10 +81,11 @@ func (s *DigestMap) TestAndSet(seen []uint64, digests []digest.Digest) {
 	}
 }
 
-// Counts is as engine.Counter says. The memory is an estimate.
+// Counts is as engine.Counter says. The memory is an estimate. A value of no size takes the
+// 8 bytes that align the next key.
 func (s *DigestMap) Counts() engine.Counts {
 	n := len(s.digests)
-	return exactCounts(uint64(n), mem.MapBytes(n, 16))
+	return exactCounts(uint64(n), mem.MapBytes(n, 24))
 }
 
 // Close is as engine.Counter says.
