@@ -5,6 +5,8 @@ package pcapfile
 import (
 	"fmt"
 	"io"
+	"slices"
+	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -96,8 +98,11 @@ type lazyWriter struct {
 	held    capture.Batch // blocks that came before the format was chosen
 	gather  bool          // keep gathering across batches
 	said    bool          // the losses of a stream
+	copied  atomic.Int64  // how many sections have been written whose records are copied
 	err     error
 }
+
+var _ RecordWriter = (*lazyWriter)(nil)
 
 func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
 	capture.CheckDrop(b, drop)
@@ -116,11 +121,46 @@ func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
 	if w.err == nil {
 		w.err = w.Encode(b, drop, WholeOf(b))
 	}
+	w.copied.Store(int64(w.copiedSections()))
 	w.sayLoss()
+	return w.pass()
+}
+
+// pass passes on what was encoded, unless it is gathered across batches.
+func (w *lazyWriter) pass() error {
 	if w.err == nil && !w.gather {
 		w.err = w.Encoder.Flush()
 	}
 	return w.err
+}
+
+// copiedSections returns how many sections were written, if the records of each are copied as
+// they are, else 0.
+func (w *lazyWriter) copiedSections() int {
+	switch e := w.enc.(type) {
+	case *copyWriter:
+		return e.known
+	case *pcapWriter:
+		if !slices.Contains(e.copyable, false) {
+			return e.known
+		}
+	}
+	return 0
+}
+
+func (w *lazyWriter) Copies(b *capture.Batch) bool {
+	return len(b.Blocks) == 0 && len(b.Frames) > 0 && int64(len(b.Sections)) == w.copied.Load()
+}
+
+func (w *lazyWriter) WriteRecords(r *Records) error {
+	if w.err != nil {
+		return w.err
+	}
+	for i := range r.pieces {
+		w.out.put(r.pieces[i].bytes, r.pieces[i].packets)
+	}
+	w.err = w.out.err
+	return w.pass()
 }
 
 func (w *lazyWriter) Flush() error {
