@@ -149,7 +149,7 @@ func (w *lazyWriter) copiedSections() int {
 }
 
 func (w *lazyWriter) Copies(b *capture.Batch) bool {
-	return len(b.Blocks) == 0 && len(b.Frames) > 0 && int64(len(b.Sections)) == w.copied.Load()
+	return len(b.Blocks) == 0 && len(b.Frames) > 0 && len(b.Buf) <= maxRecords && int64(len(b.Sections)) == w.copied.Load()
 }
 
 func (w *lazyWriter) WriteRecords(r *Records) error {

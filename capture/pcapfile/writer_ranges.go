@@ -86,9 +86,13 @@ type RecordWriter interface {
 // It is for one goroutine at a time.
 type Records struct {
 	pieces []piece
+	room   int    // the most bytes of memory that pieces need
 	memory []byte // below the pieces that are no part of Batch.Buf
 	copies bool   // the last piece is one of them
 }
+
+// maxRecords bounds the memory of Records. Batches are larger only where packets or blocks are.
+const maxRecords = 4 * outBufferSize
 
 // piece is whole records that are written at once.
 type piece struct {
@@ -97,10 +101,10 @@ type piece struct {
 }
 
 // Gather gathers the records of the frames of b that drop keeps, in the place of what was
-// there. They are valid as long as b.Buf does not change. It allocates only if its memory, of
-// at most len(b.Buf), has to grow.
+// there. They are valid as long as b.Buf does not change. Gather copies records of short ranges,
+// so it may need as much memory as b.Buf; it allocates only if that has to grow.
 func (r *Records) Gather(b *capture.Batch, drop []uint64) {
-	r.pieces, r.memory, r.copies = r.pieces[:0], capture.Resize(r.memory, len(b.Buf))[:0], false
+	r.pieces, r.room, r.memory, r.copies = r.pieces[:0], len(b.Buf), r.memory[:0], false
 	all := ranges{to: r}
 	all.begin(b)
 	all.frames(b.Frames, drop, 0, len(b.Frames))
@@ -113,9 +117,12 @@ func (r *Records) put(p []byte, packets int) {
 		r.pieces, r.copies = append(r.pieces, piece{p, packets}), false
 		return
 	}
+	if len(r.memory) == 0 {
+		r.memory = capture.Resize(r.memory, r.room)[:0]
+	}
 	at := len(r.memory)
 	if r.memory = append(r.memory, p...); !r.copies {
-		r.pieces, r.copies = append(r.pieces, piece{r.memory[at:at], 0}), true
+		r.pieces, r.copies = append(r.pieces, piece{bytes: r.memory[at:at]}), true
 	}
 	last := &r.pieces[len(r.pieces)-1]
 	last.bytes = last.bytes[:len(last.bytes)+len(p)]
