@@ -340,7 +340,7 @@ func (f *File) writePieces(p []byte) (int, error) {
 	for n < len(p) && err == nil {
 		want, got := len(p)-n, 0
 		if f.dest.regular() {
-			want = min(want, writePiece-int(f.written+int64(n))%writePiece)
+			want = min(want, writePiece-int((f.written+int64(n))%writePiece))
 		}
 		if got, err = f.out.Write(p[n : n+want]); err == nil && got != want {
 			err = io.ErrShortWrite

@@ -98,7 +98,7 @@ type lazyWriter struct {
 	held    capture.Batch // blocks that came before the format was chosen
 	gather  bool          // keep gathering across batches
 	said    bool          // the losses of a stream
-	copied  atomic.Int64  // how many sections have been written whose records are copied
+	rules   atomic.Pointer[gatherRules]
 	err     error
 }
 
@@ -121,7 +121,7 @@ func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
 	if w.err == nil {
 		w.err = w.Encode(b, drop, WholeOf(b))
 	}
-	w.copied.Store(int64(w.copiedSections()))
+	w.note(b)
 	w.sayLoss()
 	return w.pass()
 }
@@ -134,22 +134,37 @@ func (w *lazyWriter) pass() error {
 	return w.err
 }
 
-// copiedSections returns how many sections were written, if the records of each are copied as
-// they are, else 0.
-func (w *lazyWriter) copiedSections() int {
+// note notes what Gather may know once b has been written.
+func (w *lazyWriter) note(b *capture.Batch) {
+	if w.enc == nil || len(b.Blocks) == 0 && w.rules.Load() != nil {
+		return
+	}
+	var rules *gatherRules
 	switch e := w.enc.(type) {
 	case *copyWriter:
-		return e.known
+		rules = &gatherRules{sections: e.known}
 	case *pcapWriter:
 		if !slices.Contains(e.copyable, false) {
-			return e.known
+			rules = &gatherRules{sections: e.known}
+		}
+	case *sectionWriter:
+		if len(e.targets) > 0 && !slices.ContainsFunc(e.targets, func(t target) bool { return !t.fromPcap() }) {
+			rules = &gatherRules{sections: len(e.sections), targets: slices.Clone(e.targets)}
 		}
 	}
-	return 0
+	w.rules.Store(rules)
 }
 
-func (w *lazyWriter) Copies(b *capture.Batch) bool {
-	return len(b.Blocks) == 0 && len(b.Frames) > 0 && len(b.Buf) <= maxRecords && int64(len(b.Sections)) == w.copied.Load()
+func (w *lazyWriter) Gather(r *Records, b *capture.Batch, drop []uint64) bool {
+	rules := w.rules.Load()
+	if rules == nil || rules.sections != len(b.Sections) || len(b.Blocks) > 0 || len(b.Frames) == 0 || len(b.Buf) > maxRecords {
+		return false
+	}
+	if rules.targets == nil {
+		r.copy(b, drop)
+		return true
+	}
+	return len(rules.targets) == len(b.Interfaces) && b.Comments.Size() == 0 && r.convert(b, drop, rules.targets)
 }
 
 func (w *lazyWriter) WriteRecords(r *Records) error {
@@ -158,6 +173,9 @@ func (w *lazyWriter) WriteRecords(r *Records) error {
 	}
 	for i := range r.pieces {
 		w.out.put(r.pieces[i].bytes, r.pieces[i].packets)
+	}
+	if s, ok := w.enc.(*sectionWriter); ok && r.last != capture.NoTime {
+		s.last = r.last
 	}
 	w.err = w.out.err
 	return w.pass()

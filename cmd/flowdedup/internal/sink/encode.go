@@ -8,8 +8,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
-// encoding is the part of a Write that needs no other batch: it counts packets, and gathers the
-// records of an output that gets them as they are. All that is left is to pass these on.
+// encoding is the part of a Write that needs no other batch: it counts packets, and encodes them
+// for the output of kept ones. All that is left is to pass these bytes on.
 type encoding struct {
 	set           *Set
 	batch         *capture.Batch // encoded, not written; nil if none is
@@ -32,9 +32,8 @@ func (e *encoding) Encode(b *capture.Batch, drop []uint64) {
 	e.invert(b, drop)
 	e.count(b, drop)
 	for _, o := range s.outputs {
-		if o.records != nil && o.records.Copies(b) {
+		if o.records != nil && o.records.Gather(&e.records, b, drop) {
 			e.to = o
-			e.records.Gather(b, drop)
 			return
 		}
 	}

@@ -4,9 +4,11 @@ package pcapfile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -49,8 +51,7 @@ func writeAhead(w RecordWriter, all []*judgedBatch, ahead int) (gathered int, er
 	for i := range len(all) + ahead {
 		if i < len(all) {
 			j := all[i]
-			if j.gathered = w.Copies(&j.Batch); j.gathered {
-				j.Gather(&j.Batch, j.drop)
+			if j.gathered = w.Gather(&j.Records, &j.Batch, j.drop); j.gathered {
 				gathered++
 			}
 		}
@@ -81,7 +82,10 @@ var recordModes = []struct {
 	{"two pcap", true, WriterOptions{Merged: true}, [][]byte{packets64(capture.FormatPcap, 6000), packets64(capture.FormatPcap, 7000)}},
 	{"two pcap, one of which is encoded anew", false, WriterOptions{Merged: true}, [][]byte{packets64(capture.FormatPcap, 3000), capturetest.Pcap(1, 3000, 1, 0).Bytes()}},
 	{"two pcapng of one section each", false, WriterOptions{Merged: true}, [][]byte{packets64(capture.FormatPcapNG, 3000), packets64(capture.FormatPcapNG, 3000)}},
-	{"pcap to pcapng", false, WriterOptions{Format: capture.FormatPcapNG}, [][]byte{packets64(capture.FormatPcap, 6000)}},
+	{"pcap to pcapng", true, WriterOptions{Format: capture.FormatPcapNG}, [][]byte{packets64(capture.FormatPcap, 12_000)}},
+	{"two kinds of pcap to pcapng", true, WriterOptions{Merged: true, Format: capture.FormatPcapNG}, [][]byte{capturetest.Pcap(3, 3000, 1, 0).Bytes(), capturetest.Pcap(4, 9000, 1, 0).Bytes()}},
+	{"pcap and pcapng to pcapng", false, WriterOptions{Merged: true, Format: capture.FormatPcapNG}, [][]byte{packets64(capture.FormatPcap, 6000), packets64(capture.FormatPcapNG, 6000)}},
+	{"pcapng to pcap", false, WriterOptions{Format: capture.FormatPcap}, [][]byte{packets64(capture.FormatPcapNG, 6000)}},
 }
 
 // TestRecords writes the same bytes whether or not records are gathered ahead, and counts the
@@ -115,6 +119,59 @@ func TestRecords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRecordsLateInterface describes the interface of a pcapng input in a batch of its own: its
+// packets are converted, as they are without gathering.
+func TestRecordsLateInterface(t *testing.T) {
+	all := judge(t, openRecords(t, [][]byte{capturetest.NG(binary.BigEndian, 20).Bytes()}), func(n int) bool { return n%3 == 0 })
+	whole := all[0].Batch
+	head := slices.IndexFunc(whole.Blocks, func(k capture.Block) bool { return k.Type == capture.BlockInterface })
+	parts := []*judgedBatch{{Batch: whole}, {Batch: whole}, {Batch: whole, drop: all[0].drop}}
+	parts[0].Frames, parts[0].Blocks, parts[0].Interfaces = nil, whole.Blocks[:head], nil
+	parts[1].Frames, parts[1].Blocks = nil, nil
+	for _, k := range whole.Blocks[head:] {
+		if k.Before = 0; k.Type == capture.BlockInterface {
+			parts[1].Blocks = append(parts[1].Blocks, k)
+		}
+	}
+	parts[2].Blocks = nil
+	var want, got bytes.Buffer
+	w := NewWriter(&want, WriterOptions{Derived: true})
+	for _, p := range parts {
+		if err := w.Write(&p.Batch, p.drop); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeAhead(NewWriter(&got, WriterOptions{Derived: true}).(RecordWriter), parts, 0); err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("%v: %d bytes, want %d", err, got.Len(), want.Len())
+	}
+}
+
+// TestRecordsTime has a packet without a time, which gets the time of the last packet of the
+// batch before: it is left to Write.
+func TestRecordsTime(t *testing.T) {
+	opt := WriterOptions{Format: capture.FormatPcapNG}
+	all := judge(t, openRecords(t, recordModes[0].inputs), func(n int) bool { return n%5 == 4 })
+	all[2].Frames[0].Time = capture.NoTime
+	var want, got bytes.Buffer
+	w := NewWriter(&want, opt)
+	for _, j := range all {
+		if err := w.Write(&j.Batch, j.drop); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := NewWriter(&got, opt).(RecordWriter)
+	gathered, err := writeAhead(a, all, 0)
+	if err = errors.Join(err, w.Close()); err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("%v: other bytes", err)
+	}
+	if gathered == 0 || all[2].gathered || !all[1].gathered {
+		t.Errorf("%d batches gathered", gathered)
 	}
 }
 
@@ -165,23 +222,23 @@ func TestRecordsFull(t *testing.T) {
 func TestRecordsAllocate(t *testing.T) {
 	all := judge(t, openRecords(t, recordModes[0].inputs), func(n int) bool { return n%3 == 0 })
 	var r Records
-	next := 0
-	if n := testing.AllocsPerRun(100, func() {
-		j := all[next%2]
-		next++
-		r.Gather(&j.Batch, j.drop)
-	}); n > 0 {
-		t.Errorf("%v allocations for each batch", n)
-	}
-	w := NewWriter(io.Discard, WriterOptions{}).(RecordWriter)
-	if _, err := writeAhead(w, all, 0); err != nil {
-		t.Fatal(err)
-	}
-	large := all[1].Batch
-	if !w.Copies(&large) {
-		t.Fatal("the batch is not copied")
-	}
-	if large.Buf = make([]byte, maxRecords+1); w.Copies(&large) {
-		t.Errorf("memory of %d bytes for each worker", len(large.Buf))
+	for _, format := range []capture.Format{0, capture.FormatPcapNG} {
+		w, next := NewWriter(io.Discard, WriterOptions{Format: format}).(RecordWriter), 0
+		if _, err := writeAhead(w, all, 0); err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			j := all[1+next%2]
+			next++
+			if !w.Gather(&r, &j.Batch, j.drop) {
+				t.Fatal("not gathered")
+			}
+		}); n > 0 {
+			t.Errorf("%v: %v allocations for each batch", format, n)
+		}
+		large := all[1].Batch
+		if large.Buf = make([]byte, maxRecords+1); w.Gather(&r, &large, nil) {
+			t.Errorf("%v: memory of %d bytes for each worker", format, len(large.Buf))
+		}
 	}
 }
