@@ -13,27 +13,21 @@ type PacketWriter interface {
 	Write(b *capture.Batch, drop []uint64) error
 }
 
-// Encoder is a PacketWriter that can do a part of Write before the batches before have been
-// written.
-type Encoder interface {
-	PacketWriter
-	// NewEncoding returns an Encoding for one batch at a time.
-	NewEncoding() Encoding
-}
-
-// Encoding is an Encoder for one batch at a time.
+// Encoding is a PacketWriter for one task, which does a part of Write before the batches before
+// have been written.
 type Encoding interface {
 	// Encode does a part of Write for a batch and its verdicts, which will not change. Other
 	// batches are encoded or written meanwhile. Write follows, unless writing has ended.
 	Encode(b *capture.Batch, drop []uint64)
-	// Write is Write of the Encoder for any batch, encoded or not.
+	// Write takes any batch, encoded or not.
 	PacketWriter
 }
 
 // Tasks returns the function that makes the tasks of a pipeline. They write the packets that
 // stay to w: see BatchDetector.Write. When Pipeline.Run returns, every judged batch has been
-// written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too. If w is
-// an Encoder, Judge encodes batches, so that batches before them are written meanwhile.
+// written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too. If w has
+// the method NewEncoding, which returns an Encoding, each task writes to one, and Judge encodes
+// batches while batches before them are written.
 func (d *Detector) Tasks(w PacketWriter) func() pipeline.Task {
 	if a, ok := w.(interface{ GiveUp() <-chan struct{} }); ok {
 		return func() pipeline.Task { return &abandonedTask{*d.newTask(w), a.GiveUp()} }
@@ -43,7 +37,7 @@ func (d *Detector) Tasks(w PacketWriter) func() pipeline.Task {
 
 func (d *Detector) newTask(w PacketWriter) *task {
 	t := &task{BatchDetector: d.NewBatchDetector(), to: w}
-	if e, ok := w.(Encoder); ok {
+	if e, ok := w.(interface{ NewEncoding() Encoding }); ok {
 		t.encoding = e.NewEncoding()
 		t.to = t.encoding
 	}

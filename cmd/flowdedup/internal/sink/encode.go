@@ -19,7 +19,7 @@ type encoding struct {
 	records       pcapfile.Records
 }
 
-// NewEncoding implements dedup.Encoder. The files must be open.
+// NewEncoding returns a writer for a task: see dedup.Detector.Tasks. The files must be open.
 func (s *Set) NewEncoding() dedup.Encoding { return &encoding{set: s} }
 
 // Encode implements dedup.Encoding. It leaves packets to Write that lose headers or are cut.
