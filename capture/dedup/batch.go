@@ -184,6 +184,18 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	return write(b, p.drop)
 }
 
+// settled returns the verdicts with which Write will pass on the judged batch. It reports
+// whether they are final, and the batch is passed on as it is.
+func (p *BatchDetector) settled() (drop []uint64, final bool) {
+	switch {
+	case p.asked != nil, p.detector.parts.Mark != nil:
+		return nil, false
+	case p.held != nil:
+		return p.held.own.drop, !p.held.kept
+	}
+	return p.drop, true
+}
+
 // Finish passes on what waits. Call it after the last Write of all BatchDetectors, as a
 // pipeline.Finisher. It returns the first error of w, after which it writes no more.
 func (d *Detector) Finish(w PacketWriter) error {

@@ -13,25 +13,50 @@ type PacketWriter interface {
 	Write(b *capture.Batch, drop []uint64) error
 }
 
+// Encoding is a PacketWriter for one task, which does a part of Write before the batches before
+// have been written.
+type Encoding interface {
+	// Encode does a part of Write for a batch and its verdicts, which will not change. Other
+	// batches are encoded or written meanwhile. Write follows, unless writing has ended.
+	Encode(b *capture.Batch, drop []uint64)
+	// Write takes any batch, encoded or not.
+	PacketWriter
+}
+
 // Tasks returns the function that makes the tasks of a pipeline. They write the packets that
 // stay to w: see BatchDetector.Write. When Pipeline.Run returns, every judged batch has been
-// written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too.
+// written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too. If w has
+// the method NewEncoding, which returns an Encoding, each task writes to one, and Judge encodes
+// batches while batches before them are written.
 func (d *Detector) Tasks(w PacketWriter) func() pipeline.Task {
 	if a, ok := w.(interface{ GiveUp() <-chan struct{} }); ok {
-		return func() pipeline.Task { return &abandonedTask{task{d.NewBatchDetector(), w}, a.GiveUp()} }
+		return func() pipeline.Task { return &abandonedTask{*d.newTask(w), a.GiveUp()} }
 	}
-	return func() pipeline.Task { return &task{d.NewBatchDetector(), w} }
+	return func() pipeline.Task { return d.newTask(w) }
+}
+
+func (d *Detector) newTask(w PacketWriter) *task {
+	t := &task{BatchDetector: d.NewBatchDetector(), to: w}
+	if e, ok := w.(interface{ NewEncoding() Encoding }); ok {
+		t.encoding = e.NewEncoding()
+		t.to = t.encoding
+	}
+	return t
 }
 
 // task is the work on one batch.
 type task struct {
 	*BatchDetector
-	to PacketWriter
+	to       PacketWriter
+	encoding Encoding // to, or nil
 }
 
-// Judge judges the packets.
+// Judge judges the packets, and encodes the ones that stay if that is final.
 func (t *task) Judge(b *capture.Batch) error {
 	t.BatchDetector.Judge(b)
+	if drop, final := t.settled(); final && t.encoding != nil {
+		t.encoding.Encode(b, drop)
+	}
 	return nil
 }
 

@@ -329,18 +329,19 @@ func (f *File) put(p []byte) (int, error) {
 
 // writePiece is the size of one write to a regular file: the page cache takes it in some 20
 // microseconds. The runtime looks after longer calls: it gives the worker's place to another
-// thread, and the worker has to get its place back.
+// thread, and the worker has to get its place back. Pieces end at multiples of it in the file,
+// so that file systems such as ext4 and XFS take each as one folio of the page cache. Across
+// these boundaries ext4 needs a fifth more time.
 const writePiece = 64 << 10
 
 // writePieces writes p, and returns how much of it.
 func (f *File) writePieces(p []byte) (int, error) {
-	piece := len(p)
-	if f.dest.regular() {
-		piece = writePiece
-	}
 	n, err := 0, error(nil)
 	for n < len(p) && err == nil {
-		want, got := min(piece, len(p)-n), 0
+		want, got := len(p)-n, 0
+		if f.dest.regular() {
+			want = min(want, writePiece-int((f.written+int64(n))%writePiece))
+		}
 		if got, err = f.out.Write(p[n : n+want]); err == nil && got != want {
 			err = io.ErrShortWrite
 		}

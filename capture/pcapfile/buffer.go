@@ -44,6 +44,12 @@ func (o *outBuffer) mark(packets int) {
 	}
 }
 
+// put appends whole records.
+func (o *outBuffer) put(p []byte, packets int) {
+	o.write(p)
+	o.mark(packets)
+}
+
 // len returns how many bytes were written.
 func (o *outBuffer) len() int64 { return o.passed + int64(len(o.buf)) }
 

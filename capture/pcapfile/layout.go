@@ -174,7 +174,8 @@ func firstInterface(b *capture.Batch, drop []uint64) uint32 {
 func (l layout) newEncoder(out *outBuffer, b *capture.Batch, first uint32) encoder {
 	switch l {
 	case copied:
-		return &copyWriter{out: out}
+		w := newCopyWriter(out)
+		return &w
 	case onePcap:
 		return newPcapWriter(out, b)
 	case convertedPcap:

@@ -5,6 +5,8 @@ package pcapfile
 import (
 	"fmt"
 	"io"
+	"slices"
+	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -96,8 +98,11 @@ type lazyWriter struct {
 	held    capture.Batch // blocks that came before the format was chosen
 	gather  bool          // keep gathering across batches
 	said    bool          // the losses of a stream
+	rules   atomic.Pointer[gatherRules]
 	err     error
 }
+
+var _ RecordWriter = (*lazyWriter)(nil)
 
 func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
 	capture.CheckDrop(b, drop)
@@ -116,11 +121,64 @@ func (w *lazyWriter) Write(b *capture.Batch, drop []uint64) error {
 	if w.err == nil {
 		w.err = w.Encode(b, drop, WholeOf(b))
 	}
+	w.note(b)
 	w.sayLoss()
+	return w.pass()
+}
+
+// pass passes on what was encoded, unless it is gathered across batches.
+func (w *lazyWriter) pass() error {
 	if w.err == nil && !w.gather {
 		w.err = w.Encoder.Flush()
 	}
 	return w.err
+}
+
+// note notes what Gather may know once b has been written.
+func (w *lazyWriter) note(b *capture.Batch) {
+	if w.enc == nil || len(b.Blocks) == 0 && w.rules.Load() != nil {
+		return
+	}
+	var rules *gatherRules
+	switch e := w.enc.(type) {
+	case *copyWriter:
+		rules = &gatherRules{sections: e.known}
+	case *pcapWriter:
+		if !slices.Contains(e.copyable, false) {
+			rules = &gatherRules{sections: e.known}
+		}
+	case *sectionWriter:
+		if len(e.targets) > 0 && !slices.ContainsFunc(e.targets, func(t target) bool { return !t.fromPcap() }) {
+			rules = &gatherRules{sections: len(e.sections), targets: slices.Clone(e.targets)}
+		}
+	}
+	w.rules.Store(rules)
+}
+
+func (w *lazyWriter) Gather(r *Records, b *capture.Batch, drop []uint64) bool {
+	rules := w.rules.Load()
+	if rules == nil || rules.sections != len(b.Sections) || len(b.Blocks) > 0 || len(b.Frames) == 0 || len(b.Buf) > maxRecords {
+		return false
+	}
+	if rules.targets == nil {
+		r.copy(b, drop)
+		return true
+	}
+	return len(rules.targets) == len(b.Interfaces) && b.Comments.Size() == 0 && r.convert(b, drop, rules.targets)
+}
+
+func (w *lazyWriter) WriteRecords(r *Records) error {
+	if w.err != nil {
+		return w.err
+	}
+	for i := range r.pieces {
+		w.out.put(r.pieces[i].bytes, r.pieces[i].packets)
+	}
+	if s, ok := w.enc.(*sectionWriter); ok && r.last != capture.NoTime {
+		s.last = r.last
+	}
+	w.err = w.out.err
+	return w.pass()
 }
 
 func (w *lazyWriter) Flush() error {

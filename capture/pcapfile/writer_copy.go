@@ -12,14 +12,13 @@ import (
 
 // copyWriter writes records and blocks as they are in Batch.Buf, adjacent ones as one range.
 type copyWriter struct {
+	ranges
 	out   *outBuffer
-	known int    // sections that were looked at
-	heads int    // headers of sections that were written
-	buf   []byte // Buf of the batch being written
-	// buf[from:to] is to be written. The range grows as long as the next bytes are adjacent.
-	from, to uint32
-	packets  int // in that range
+	known int // sections that were looked at
+	heads int // headers of sections that were written
 }
+
+func newCopyWriter(out *outBuffer) copyWriter { return copyWriter{ranges: ranges{to: out}, out: out} }
 
 // sectionLengthAt is where a section header block holds the section length.
 const sectionLengthAt = 16
@@ -39,7 +38,7 @@ func (w *copyWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 			return fmt.Errorf("%s input announced after the first batch: %w", s.Format, capture.ErrNotSupported)
 		}
 	}
-	w.buf, w.from, w.to = b.Buf, 0, 0
+	w.begin(b)
 	pos := p.From
 	for i := p.FromBlock; i < p.ToBlock; i++ {
 		k := &b.Blocks[i]
@@ -56,57 +55,8 @@ func (w *copyWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 		}
 	}
 	w.frames(b.Frames, drop, pos, p.To)
-	w.flush()
-	w.buf = nil
+	w.end()
 	return nil
-}
-
-// frames adds the kept ones of frames pos..end-1.
-func (w *copyWriter) frames(frames []capture.Frame, drop []uint64, pos, end int) {
-	for pos < end {
-		lo, hi := capture.NextRun(drop, pos, end)
-		if lo < hi {
-			w.run(frames[lo:hi])
-		}
-		pos = hi
-	}
-}
-
-// run adds frames that are all kept.
-func (w *copyWriter) run(frames []capture.Frame) {
-	from, to, counted := w.from, w.to, 0
-	for i := range frames {
-		f := &frames[i]
-		if f.Record != to {
-			w.from, w.to = from, to
-			w.packets += i - counted
-			w.flush()
-			from, counted = f.Record, i
-			to = from
-		}
-		to += f.RecordLen
-	}
-	w.from, w.to = from, to
-	w.packets += len(frames) - counted
-}
-
-// add adds one range.
-func (w *copyWriter) add(offset, n uint32) {
-	if offset != w.to {
-		w.flush()
-		w.from, w.to = offset, offset
-	}
-	w.to += n
-}
-
-// flush writes the range gathered so far.
-func (w *copyWriter) flush() {
-	if w.from < w.to {
-		w.out.write(w.buf[w.from:w.to])
-		w.out.mark(w.packets)
-		w.packets = 0
-	}
-	w.from = w.to
 }
 
 // sectionHeader adds a section header with its length set to unknown.
@@ -119,5 +69,5 @@ func (w *copyWriter) sectionHeader(k *capture.Block) {
 	w.flush()
 	w.out.write(w.buf[k.Offset:][:sectionLengthAt])
 	binary.NativeEndian.PutUint64(w.out.extend(8), encoding.UnknownLength)
-	w.from, w.to = k.Offset+end, k.Offset+k.Len
+	w.first, w.last = k.Offset+end, k.Offset+k.Len
 }

@@ -31,7 +31,7 @@ type pcapWriter struct {
 }
 
 func newPcapWriter(out *outBuffer, b *capture.Batch) *pcapWriter {
-	w := &pcapWriter{copyWriter: copyWriter{out: out}}
+	w := &pcapWriter{copyWriter: newCopyWriter(out)}
 	for i := range b.Sections {
 		w.nanosecond = w.nanosecond || b.Sections[i].Nanosecond
 	}
@@ -57,14 +57,13 @@ func (w *pcapWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 			w.copyable[k.Section] = w.isCopyable(&b.Sections[k.Section], b.Block(i))
 		}
 	}
-	w.buf, w.from, w.to = b.Buf, 0, 0
+	w.begin(b)
 	for pos := p.From; pos < p.To; {
 		lo, hi := capture.NextRun(drop, pos, p.To)
 		w.mixed(b, lo, hi)
 		pos = hi
 	}
-	w.flush()
-	w.buf = nil
+	w.end()
 	return nil
 }
 
@@ -187,7 +186,7 @@ type formatLoss struct {
 }
 
 func newPcapConverter(out *outBuffer, b *capture.Batch, first uint32) *pcapConverter {
-	w := &pcapConverter{pcapWriter: pcapWriter{copyWriter: copyWriter{out: out}}, first: first, last: capture.NoTime}
+	w := &pcapConverter{pcapWriter: pcapWriter{copyWriter: newCopyWriter(out)}, first: first, last: capture.NoTime}
 	for i := range b.Interfaces {
 		w.nanosecond = w.nanosecond || !inTicks(1e6, &b.Interfaces[i])
 	}

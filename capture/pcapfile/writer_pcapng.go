@@ -37,6 +37,9 @@ type target struct {
 	origin origin
 }
 
+// fromPcap reports whether frames are described, and from a pcap input.
+func (t *target) fromPcap() bool { return t.known && t.origin <= fromPcapNano }
+
 // origin is the encoding of frames.
 type origin uint8
 
@@ -178,7 +181,7 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
 	from := b.Frames[lo].Interface
 	t := w.targets[from]
-	if !t.known || t.origin > fromPcapNano || b.Comments.Size() > 0 {
+	if !t.fromPcap() || b.Comments.Size() > 0 {
 		return lo
 	}
 	buf, used := w.out.buf[:cap(w.out.buf)], len(w.out.buf)
@@ -188,15 +191,7 @@ func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
 		if n >= directSize || n > len(buf)-used {
 			break
 		}
-		ticks := w.timeOf(f)
-		if t.origin == fromPcapMicro {
-			ticks /= 1000
-		}
-		p := buf[used : used+n]
-		le.PutUint32(p[n-8:], 0) // padding, of which data overwrites what it needs
-		copy(p[encoding.PacketHead:], data)
-		le.PutUint32(p[n-4:], uint32(n))
-		putEnhanced(p, f, uint32(n), t.id, ticks)
+		putPcap(buf[used:used+n], f, data, &t, w.timeOf(f))
 		used += n
 		if f.Time != capture.NoTime {
 			w.last = f.Time
@@ -205,6 +200,19 @@ func (w *sectionWriter) pcapRun(b *capture.Batch, lo, hi int) (next int) {
 	w.out.buf = buf[:used]
 	w.out.mark(next - lo)
 	return next
+}
+
+// putPcap puts a frame from pcap, with a time in nanoseconds, into an enhanced packet block that
+// is as long as p.
+func putPcap(p []byte, f *capture.Frame, data []byte, t *target, time uint64) {
+	if t.origin == fromPcapMicro {
+		time /= 1000
+	}
+	n := len(p)
+	le.PutUint32(p[n-8:], 0) // padding, of which data overwrites what it needs
+	copy(p[encoding.PacketHead:], data)
+	le.PutUint32(p[n-4:], uint32(n))
+	putEnhanced(p, f, uint32(n), t.id, time)
 }
 
 // timeOf returns the time of a frame from pcap, as a block must have one: without a usable

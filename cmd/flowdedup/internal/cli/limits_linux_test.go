@@ -112,6 +112,43 @@ func TestFileLimit(t *testing.T) {
 	}
 }
 
+// TestFileLimitWithin fills the disk at any place of a long output, with any number of workers:
+// the part that fitted is a prefix of the whole file, and ends with a whole packet.
+func TestFileLimitWithin(t *testing.T) {
+	t.Parallel()
+	in := generated(t, 50_000)
+	dir := t.TempDir()
+	out, partial := filepath.Join(dir, "out.pcap"), filepath.Join(dir, "out.partial.pcap")
+	runDedup(t, exitDone, in, "-w", out)
+	want, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []string{"1", "2", "8"} {
+		for range 4 {
+			limit := 1<<20 + rand.Int64N(int64(len(want))-1<<20)
+			cmd := program(t, "dedup", in, "-w", out, "--workers", workers)
+			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileLimit, limit))
+			text, err := cmd.CombinedOutput()
+			message := "flowdedup: write " + out + ": file too large\nflowdedup: " + out + " was not written; what was processed is in " + partial + "\n"
+			if code := exitCodeOf(t, err); code != exitFailed || string(text) != message {
+				t.Errorf("%s workers, room for %d bytes: exit code %d, %q", workers, limit, code, text)
+			}
+			got, err := os.ReadFile(partial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) == 0 || int64(len(got)) > limit || !bytes.Equal(got, want[:len(got)]) {
+				t.Errorf("%s workers, room for %d bytes: %d bytes that are no prefix", workers, limit, len(got))
+			}
+			readAll(t, partial)
+			if err := os.Remove(partial); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestFewFiles checks for an error of ours before the Go runtime would end the process.
 func TestFewFiles(t *testing.T) {
 	cmd := program(t, "dedup", bundled("router-plain.pcapng"))

@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/outfile"
+	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 )
@@ -65,6 +66,8 @@ type output struct {
 	name    string
 	removed bool // it takes the removed packets
 	direct  bool // writing does not block
+	// records writes gathered records of kept packets to the destination; nil if it cannot.
+	records pcapfile.RecordWriter
 
 	share *share // of kept packets, nil for all
 	given traffic

@@ -86,7 +86,7 @@ type Set struct {
 	stripper *strip.Stripper // nil if packets keep their headers
 	slicer   *strip.Slicer   // nil if packets stay whole
 	balancer *balancer       // nil if all outputs get all packets
-	inverted []uint64
+	plain    encoding        // of batches that were not encoded
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
 	leave    <-chan struct{} // closed when a caller of Write that hangs is left behind
 
@@ -137,10 +137,14 @@ func (s *Set) openNamed(ctx context.Context, name string, removed bool) error {
 	if err != nil {
 		return err
 	}
-	s.outputs = append(s.outputs, &output{
+	o := &output{
 		destination: d, name: name, removed: removed, calls: newCalls(name),
 		direct: !pcapoverip.IsAddress(name) && !outfile.MayStall(name),
-	})
+	}
+	if file, ok := d.(*single); ok && !removed && !s.cfg.Live {
+		o.records, _ = file.writer.(pcapfile.RecordWriter)
+	}
+	s.outputs = append(s.outputs, o)
 	return nil
 }
 
@@ -204,17 +208,21 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 		return nil
 	}
 	b = s.strip(b, drop)
-	s.inverted = capture.Complement(s.inverted, drop, len(b.Frames))
-	s.slice(b, drop)
-	removed := trafficOf(b, drop)
-	kept := trafficBut(b, removed)
+	s.plain.invert(b, drop)
+	s.slice(b, drop, s.plain.inverted)
+	s.plain.count(b, drop)
+	return s.write(b, drop, &s.plain)
+}
+
+// write writes a batch that e has seen.
+func (s *Set) write(b *capture.Batch, drop []uint64, e *encoding) error {
 	s.balance(b, drop)
 	var errs []error
 	for _, o := range s.outputs {
-		verdicts, size := drop, kept
+		verdicts, size := drop, e.kept
 		switch {
 		case o.removed:
-			verdicts, size = s.inverted, removed
+			verdicts, size = e.inverted, e.removed
 		case o.share != nil:
 			verdicts, size = o.share.drop, o.share.size
 		}
@@ -222,7 +230,7 @@ func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 			s.addMissed(o, size)
 			continue
 		}
-		err := s.writeTo(o, b, verdicts)
+		err := s.writeTo(o, b, verdicts, e)
 		if s.left() {
 			return err
 		}
@@ -237,13 +245,13 @@ func (s *Set) GiveUp() <-chan struct{} { return s.leave }
 
 // writeTo writes a batch to an output. Where that waits for nothing but a disk, the
 // goroutine of the caller does it, which has the packets in its caches.
-func (s *Set) writeTo(o *output, b *capture.Batch, drop []uint64) error {
+func (s *Set) writeTo(o *output, b *capture.Batch, drop []uint64, e *encoding) error {
 	if !o.direct {
-		return o.do(s.giveUp, func() error { return o.Write(b, drop) })
+		return o.do(s.giveUp, func() error { return e.writeTo(o, b, drop) })
 	}
 	s.setWriting(o)
 	defer s.setWriting(nil)
-	return o.Write(b, drop)
+	return e.writeTo(o, b, drop)
 }
 
 func (s *Set) setWriting(o *output) {
@@ -282,7 +290,7 @@ func (s *Set) strip(b *capture.Batch, drop []uint64) *capture.Batch {
 }
 
 // slice cuts the packets that are written.
-func (s *Set) slice(b *capture.Batch, drop []uint64) {
+func (s *Set) slice(b *capture.Batch, drop, inverted []uint64) {
 	if s.slicer == nil {
 		return
 	}
@@ -290,7 +298,7 @@ func (s *Set) slice(b *capture.Batch, drop []uint64) {
 	case s.cfg.Removed == "":
 		s.slicer.Slice(b, drop)
 	case s.cfg.Kept == "":
-		s.slicer.Slice(b, s.inverted)
+		s.slicer.Slice(b, inverted)
 	default:
 		s.slicer.Slice(b, nil)
 	}
