@@ -11,7 +11,11 @@ import (
 func (c *Comparer) settle() {
 	for _, i := range [2]int{sideB, sideA} {
 		q := &c.match.queues[i]
-		for q.first != q.next {
+		for warmed := q.first; q.first != q.next; {
+			if i == sideB && q.first == warmed {
+				c.talks.warm(q)
+				warmed += group
+			}
 			if r := q.at(q.first); r.state == waiting {
 				if !c.isOld(r) {
 					break

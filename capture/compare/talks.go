@@ -24,12 +24,13 @@ const (
 // the rest of a conversation, so that it stays in the caches.
 type talks struct {
 	sets   []talkSet
-	seen   [][2]uint64 // packets of each side
+	seen   [][2]uint64 // packets of each side; the last one is of packets without a conversation
 	latest [][2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
 	counts []talk
 	// evicted is whether any conversation made room.
 	evicted bool
 	ordered uint64 // packets that came behind a later one of their direction
+	touched uint64 // the OR of warm's reads, so that no compiler leaves them out
 }
 
 // talkSet holds the searched fields of a set in one cache line.
@@ -51,7 +52,7 @@ type talk struct {
 func newTalks() *talks {
 	return &talks{
 		sets: make([]talkSet, talkSets), counts: make([]talk, noTalk),
-		seen: make([][2]uint64, noTalk), latest: make([][2]uint64, noTalk),
+		seen: make([][2]uint64, noTalk+1), latest: make([][2]uint64, noTalk),
 	}
 }
 
@@ -80,6 +81,7 @@ func equal32(a, b uint32) uint64 { return (uint64(a^b) - 1) >> 63 }
 // conversations to places.
 func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 	hashes := b.talks[from : from+len(places)]
+	counted := 0
 	for i, hash := range hashes {
 		if hash == 0 {
 			places[i] = noTalk
@@ -89,18 +91,29 @@ func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 		set := &t.sets[number]
 		way := set.way(checkOf(hash))
 		if way == talkWays {
-			places[i] = t.add(side, b, from+i)
+			t.see(side, places[counted:i]) // before one of them makes room
+			counted = i
+			places[i] = t.add(b, from+i)
 			continue
 		}
 		at := number*talkWays + uint32(way)
 		set.weight[way] = max(set.weight[way]+1, set.weight[way])
-		t.seen[at][side]++
 		places[i] = at
+	}
+	t.see(side, places[counted:])
+}
+
+// see counts packets of conversations. Nothing else is in the loop, so that as many of them as
+// possible come from memory at the same time.
+func (t *talks) see(side int, places []uint32) {
+	seen := t.seen
+	for _, at := range places {
+		seen[at][side]++
 	}
 }
 
-// add makes room for the conversation of packet i of b, and counts the packet.
-func (t *talks) add(side int, b *Batch, i int) uint32 {
+// add makes room for the conversation of packet i of b, and returns its place.
+func (t *talks) add(b *Batch, i int) uint32 {
 	number := uint32(b.talks[i] >> 52)
 	set := &t.sets[number]
 	victim := 0
@@ -116,7 +129,6 @@ func (t *talks) add(side int, b *Batch, i int) uint32 {
 	c := &t.counts[at]
 	*c = talk{error: least}
 	t.seen[at], t.latest[at] = [2]uint64{}, [2]uint64{}
-	t.seen[at][side] = 1
 	if n := b.ends[i]; n >= 0 {
 		copy(c.ends[:], b.four[n][:])
 	} else {
@@ -128,6 +140,18 @@ func (t *talks) add(side int, b *Batch, i int) uint32 {
 // has reports whether a packet has a conversation, and has it still.
 func (t *talks) has(r *record) bool {
 	return r.talk != noTalk && t.sets[r.talk/talkWays].checks[r.talk%talkWays] == r.check
+}
+
+// warm touches the memory that order will touch for the first packets of a queue, as matcher.warm
+// does.
+func (t *talks) warm(q *queue) {
+	touched := uint64(0)
+	for number := q.first; number < min(q.first+group, q.next); number++ {
+		if r := q.at(number); r.talk != noTalk {
+			touched |= t.latest[r.talk][r.flags&backward]
+		}
+	}
+	t.touched |= touched
 }
 
 // order follows the order of a matched packet of B, by the number that it has in A.
