@@ -16,7 +16,7 @@ import (
 //	for            Generic               AESNI or AVX2       VAES256           VAES or AVX512
 //	keys           sum...Generic         ...AESNI            ...VAES256        ...VAES
 //	AES messages   sumMessagesGeneric    sumMessagesAESNI    polyvalVAES256    sumMessagesVAES
-//	with masks                                                                 sumMaskedVAES
+//	with masks                         sumMaskedAESNI                          sumMaskedVAES
 //	Highway        sumMessagesGeneric    sumHighwayAVX2                        sumHighwayAVX512
 //
 // Where no kernel has masks, messages with masks are copied (masks.go).
@@ -87,10 +87,15 @@ func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) 
 
 // sumMasked digests messages, 1 or more, if there is a kernel for masks.
 func (a *AES) sumMasked(dst []Digest, buf []byte, msgs []Message, which []uint8, masks *[256]Mask) (done int, ok bool) {
-	if a.level != cpu.VAES {
+	start, n := unsafe.SliceData(buf), len(msgs)
+	switch a.level {
+	case cpu.Generic:
 		return 0, false
+	case cpu.VAES:
+		return sumMaskedVAES(&dst[0], start, len(buf), &msgs[0], n, a.messages, &which[0], &masks[0]), true
+	default:
+		return sumMaskedAESNI(&dst[0], start, len(buf), &msgs[0], n, a.messages, &which[0], &masks[0]), true
 	}
-	return sumMaskedVAES(&dst[0], unsafe.SliceData(buf), len(buf), &msgs[0], len(msgs), a.messages, &which[0], &masks[0]), true
 }
 
 // highwayLanes returns how many messages the kernel digests side by side, or 0 if there
@@ -154,6 +159,11 @@ func polyvalVAES256(dst *Digest, buf *byte, size int, msgs *Message, n int, key 
 
 //go:noescape
 func sumMessagesAESNI(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
+
+// sumMaskedAESNI does the same for messages with masks: which has n numbers of masks.
+//
+//go:noescape
+func sumMaskedAESNI(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey, which *uint8, masks *Mask) (done int)
 
 //go:noescape
 func encryptAESNI(dst, src *Digest, n int, schedule *aesSchedule)

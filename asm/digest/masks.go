@@ -25,8 +25,8 @@ func (m *Mask) Drop(at uint32, bits uint8) { m[at/8] &^= uint64(bits) << (at % 8
 // Masks digests messages of which some bits do not count: they count as zero, whatever they are in
 // the buffer. It has at most 256 masks. Mask 0 has no effect.
 //
-// At the level VAES of [AES], a kernel applies masks to registers. Elsewhere messages are copied
-// first, which gives the same digests, to memory as large as the longest one. It is kept from
+// With AES instructions of x86-64, kernels of [AES] apply masks to registers. Elsewhere messages are
+// copied first, which gives the same digests, to memory as large as the longest one. It is kept from
 // call to call, so one goroutine at a time may use Masks.
 type Masks struct {
 	masks   [256]Mask

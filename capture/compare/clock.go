@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -38,10 +39,45 @@ func (l *line) residual(p pair) float64 {
 	return float64(calendar.Since(p.delta, l.offset)) - l.slope*float64(calendar.Since(p.time, l.origin))
 }
 
-// medianOf returns the lower median of values, whose order it changes.
+// medianOf returns the lower median of values, whose order it changes. It takes linear time where
+// pivots divide the values well, and sorts what is left where they do not (Hoare: Algorithm 65:
+// Find, 1961).
 func medianOf[T int64 | float64](values []T) T {
-	slices.Sort(values)
-	return values[(len(values)-1)/2]
+	const few = 16
+	at, from, to := (len(values)-1)/2, 0, len(values)
+	for rounds := 2 * bits.Len(uint(len(values))); rounds > 0 && to-from > few; rounds-- {
+		i, j := divide(values, from, to)
+		switch {
+		case at <= j:
+			to = j + 1
+		case at >= i:
+			from = i
+		default: // it is the pivot
+			return values[at]
+		}
+	}
+	slices.Sort(values[from:to])
+	return values[at]
+}
+
+// divide orders the values from number from to to-1 so that those up to j are at most as large as the
+// others, and those from i on at least. The ones between are equal.
+func divide[T int64 | float64](values []T, from, to int) (i, j int) {
+	a, b, c := values[from], values[(from+to)/2], values[to-1]
+	pivot := max(min(a, b), min(max(a, b), c))
+	for i, j = from, to-1; i <= j; {
+		for values[i] < pivot {
+			i++
+		}
+		for values[j] > pivot {
+			j--
+		}
+		if i <= j {
+			values[i], values[j] = values[j], values[i]
+			i, j = i+1, j-1
+		}
+	}
+	return i, j
 }
 
 // Slopes are of pairs that lie at least a part of the whole span apart: slopes of near ones

@@ -104,3 +104,28 @@ func TestSample(t *testing.T) {
 		t.Errorf("%d pairs, one of %d", len(d.pairs), r.Sampled)
 	}
 }
+
+// TestMedian compares medians with those of sorted values, of which many are equal or in order, too.
+func TestMedian(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for n := 1; n < 5000; n = n*5/4 + 1 {
+		for name, value := range map[string]func(i int) int64{
+			"random": func(int) int64 { return r.Int64() - r.Int64() }, "few": func(int) int64 { return r.Int64N(3) },
+			"equal": func(int) int64 { return 7 }, "rising": func(i int) int64 { return int64(i) }, "falling": func(i int) int64 { return -int64(i) },
+			"pipes": func(i int) int64 { return int64(min(i, n-i)) }, "alternating": func(i int) int64 { return int64(i%2) * int64(i) },
+		} {
+			values := make([]int64, n)
+			for i := range values {
+				values[i] = value(i)
+			}
+			sorted := slices.Sorted(slices.Values(values))
+			if got := medianOf(values); got != sorted[(n-1)/2] {
+				t.Fatalf("%s: of %d values %d, want %d", name, n, got, sorted[(n-1)/2])
+			}
+			slices.Sort(values)
+			if !slices.Equal(values, sorted) {
+				t.Fatalf("%s: of %d values some were lost", name, n)
+			}
+		}
+	}
+}

@@ -92,8 +92,10 @@ type side struct {
 	hasNext  bool
 	first    int64 // time of the first packet, by its own clock
 	hasTime  bool
+	time     int64 // of the packet at the front, by its own clock
 	lastRead int64 // place of the last packet, by the corrected clock
 	recent   []recentLine
+	touched  uint64 // the OR of warm's reads, so that no compiler leaves them out
 
 	packets, truncated, noTime, disorder, repeats uint64
 	undecidable                                   uint64

@@ -5,6 +5,7 @@ package compare
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -19,8 +20,9 @@ type delays struct {
 	count uint64 // pairs
 	level uint   // the sample has the pairs whose hash has this many bits 0
 	pairs []sampledPair
-	above hull // the latest pairs
-	below hull // the earliest, with their deltas negated
+	fresh []pair // that the hulls lack
+	above hull   // the latest pairs
+	below hull   // the earliest, with their deltas negated
 }
 
 type sampledPair struct {
@@ -31,8 +33,9 @@ type sampledPair struct {
 // add adds a pair.
 func (d *delays) add(p pair) {
 	d.count++
-	d.above.add(p)
-	d.below.add(pair{p.time, -p.delta})
+	if d.fresh = append(d.fresh, p); len(d.fresh) == group {
+		d.extend()
+	}
 	hash := traits.Mix(d.count, 1)
 	if hash&(1<<d.level-1) != 0 {
 		return
@@ -42,6 +45,16 @@ func (d *delays) add(p pair) {
 		d.pairs = slices.DeleteFunc(d.pairs, func(s sampledPair) bool { return s.hash&(1<<d.level-1) != 0 })
 	}
 	d.pairs = append(d.pairs, sampledPair{p, hash})
+}
+
+// extend adds to the hulls the pairs that they lack.
+func (d *delays) extend() {
+	d.above.addAll(d.fresh)
+	for i := range d.fresh {
+		d.fresh[i].delta = -d.fresh[i].delta
+	}
+	d.below.addAll(d.fresh)
+	d.fresh = d.fresh[:0]
 }
 
 // sorted returns the sample in the order of time.
@@ -57,6 +70,7 @@ func (d *delays) sorted() []pair {
 // spread returns, for a line, the delay of each sampled packet above the fastest packet's
 // delay, and the delay of the slowest packet.
 func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
+	d.extend()
 	least := -d.below.most(&line{origin: l.origin, offset: -l.offset, slope: -l.slope})
 	each = make([]float64, len(pairs))
 	for i, p := range pairs {
@@ -74,6 +88,44 @@ type hull struct{ corners []pair }
 // corners is smooth.
 const mostCorners = 1 << 14
 
+// addAll adds a group of pairs at most, whose times it changes to the latest one where they go
+// back. It leaves out what can be no corner: pairs that lie below one before them and below one
+// behind them.
+func (h *hull) addAll(pairs []pair) {
+	if len(pairs) == 0 {
+		return
+	}
+	latest, before, top := int64(math.MinInt64), int64(math.MinInt64), 0
+	if n := len(h.corners); n > 0 {
+		latest, before = h.corners[n-1].time, h.corners[n-1].delta
+	}
+	for i := range pairs {
+		latest = max(latest, pairs[i].time)
+		pairs[i].time = latest
+		if pairs[i].delta > pairs[top].delta {
+			top = i
+		}
+	}
+	for _, p := range pairs[:top] {
+		if p.delta > before {
+			h.add(p)
+			before = p.delta
+		}
+	}
+	h.add(pairs[top])
+	corners, behind := uint64(0), int64(math.MinInt64)
+	for i := len(pairs) - 1; i > top; i-- {
+		if pairs[i].delta > behind {
+			corners |= 1 << i
+			behind = pairs[i].delta
+		}
+	}
+	for ; corners != 0; corners &= corners - 1 {
+		h.add(pairs[bits.TrailingZeros64(corners)])
+	}
+}
+
+// add adds a pair.
 func (h *hull) add(p pair) {
 	n := len(h.corners)
 	if n > 0 && p.time <= h.corners[n-1].time {

@@ -69,14 +69,12 @@ type matcher struct {
 	shift   int
 	most    int    // records of a side
 	touched uint32 // the OR of warm's reads, so that no compiler leaves them out
-	// met is called for two packets that match.
-	met func(a, b *record)
 }
 
 const leastRecords = 1 << 10
 
-func newMatcher(window int64, most int, met func(a, b *record)) *matcher {
-	m := &matcher{window: uint64(window), most: leastRecords, met: met}
+func newMatcher(window int64, most int) *matcher {
+	m := &matcher{window: uint64(window), most: leastRecords}
 	for m.most*2 <= most {
 		m.most *= 2
 	}
@@ -95,18 +93,17 @@ func (m *matcher) bytes() int {
 // perRecord is the memory of a record, with its share of the buckets.
 const perRecord = recordBytes + 8
 
-// push returns room for a new record of a side, nil if the queue is full.
-func (m *matcher) push(side int) *record {
+// reserve reports whether the queue of a side has room for n records. It grows the queue as far
+// as it may.
+func (m *matcher) reserve(side, n int) bool {
 	q := &m.queues[side]
-	if q.len() == len(q.records) {
+	for q.len()+n > len(q.records) {
 		if len(q.records) >= m.most {
-			return nil
+			return false
 		}
 		m.grow(q)
 	}
-	r := q.at(q.next)
-	q.next++
-	return r
+	return true
 }
 
 // grow doubles a queue.
@@ -180,10 +177,10 @@ func (m *matcher) unlink(link *uint32) {
 	*link = head.next
 }
 
-// match finds the equal packet of the other side for r, which has that number on its side, or
-// lets it wait. Equal packets are matched in order: packets too far behind are skipped on
-// either side.
-func (m *matcher) match(side int, r *record, number uint64) {
+// match returns the equal packet of the other side for r, which has that number on its side, or
+// lets r wait and returns nil. Equal packets are matched in order: packets too far behind are
+// skipped on either side.
+func (m *matcher) match(side int, r *record, number uint64) *record {
 	link := m.find(&r.digest)
 	for *link != 0 && int(*link-1)&1 != side {
 		other := m.record(*link)
@@ -199,27 +196,23 @@ func (m *matcher) match(side int, r *record, number uint64) {
 				a = m.numberOf(sideA, *link)
 			}
 			m.unlink(link)
-			m.pair(side, r, other, a)
-			return
+			r.state, other.state = matched, matched
+			if side == sideA {
+				other.mate = uint32(a)
+			} else {
+				r.mate = uint32(a)
+			}
+			return other
 		case behind < 0: // r comes too early for all that wait
 			r.state = alone
-			return
+			return nil
 		}
 		other.state = alone
 		m.unlink(link)
 		link = m.find(&r.digest)
 	}
 	m.wait(r, m.reference(side, number), link)
-}
-
-// pair matches two packets, of which r is of that side. The one of A has number a there.
-func (m *matcher) pair(side int, r, other *record, a uint64) {
-	r.state, other.state = matched, matched
-	if side == sideA {
-		r, other = other, r
-	}
-	r.mate = uint32(a)
-	m.met(other, r)
+	return nil
 }
 
 // numberOf returns the number of a packet of a side.

@@ -47,7 +47,7 @@ func (c *Comparer) Run(written func(side int, b *capture.Batch, matched []uint64
 		memory /= 2
 	}
 	c.tracker = newTracker(c.start)
-	c.match = newMatcher(int64(c.cfg.Window), memory/2/perRecord, c.meet)
+	c.match = newMatcher(int64(c.cfg.Window), memory/2/perRecord)
 	c.match.offset = c.tracker.at(c.start.origin)
 	for c.failed == nil {
 		if c.peek(sideA); !c.peek(sideB) && !c.sides[sideA].hasNext {
@@ -120,6 +120,37 @@ func (c *Comparer) close(s *side) {
 	s.holds.At(s.holds.Len() - 1).read = true
 }
 
+// placeGroup takes the next packets of the open batch that are read before end, a group at most,
+// and writes their places and times. It returns their number.
+func (s *side) placeGroup(places, times *[group]int64, end int64) (n int) {
+	for n < group && s.placeNext() && s.next < end {
+		places[n], times[n] = s.next, s.time
+		n++
+		s.at++
+		s.hasNext = false
+		n += s.placeRun(places[n:], times[n:], end)
+	}
+	return n
+}
+
+// placeRun is placeGroup for packets of the open batch whose times follow each other, as most do:
+// these are their places. It stops at another one.
+func (s *side) placeRun(places, times []int64, end int64) (n int) {
+	b, latest := *s.queue.At(0), s.latest
+	for ; n < len(places) && s.at+n < len(b.packets.Frames); n++ {
+		t := b.timeOf(s.at + n)
+		if t < latest || t-latest >= int64(time.Second) || t >= end {
+			break
+		}
+		places[n], times[n], latest = t, t, t
+	}
+	if n > 0 {
+		s.clock.Pass(latest)
+		s.at, s.latest = s.at+n, latest
+	}
+	return n
+}
+
 // placeNext places the next packet of the open batch, if there is one.
 func (s *side) placeNext() bool {
 	if s.hasNext {
@@ -128,7 +159,8 @@ func (s *side) placeNext() bool {
 	if !s.open || s.at == len((*s.queue.At(0)).packets.Frames) {
 		return false
 	}
-	s.next, s.hasNext = s.place((*s.queue.At(0)).timeOf(s.at)), true
+	s.time = (*s.queue.At(0)).timeOf(s.at)
+	s.next, s.hasNext = s.place(s.time), true
 	return true
 }
 
@@ -167,21 +199,17 @@ func (c *Comparer) readUntil(i int, end int64) bool {
 	if i == sideB {
 		end += c.match.offset
 	}
-	var places [group]int64
+	var places, times [group]int64
 	for n, before := 0, c.held; n < turn && c.held-before <= c.cfg.Memory/turnShare; {
-		first, k := s.at, 0
-		for ; k < group && s.placeNext() && s.next < end; k++ {
-			places[k] = s.next
-			s.at++
-			s.hasNext = false
-		}
+		first := s.at
+		k := s.placeGroup(&places, &times, end)
 		if k == 0 {
 			if !c.peek(i) || s.next >= end {
 				return false
 			}
 			continue
 		}
-		c.add(i, *s.queue.At(0), first, places[:k])
+		c.add(i, *s.queue.At(0), first, places[:k], times[:k])
 		n += k
 	}
 	return true
@@ -194,46 +222,72 @@ func (c *Comparer) countUnopened(s *side, b *capture.Batch, i int) {
 	}
 }
 
-// add matches the packets of a batch from packet first on, which are read at places.
-func (c *Comparer) add(i int, b *Batch, first int, places []int64) {
-	s := &c.sides[i]
-	var room [group]uint32
-	talks := room[:len(places)]
-	c.match.warm(b.digests[first : first+len(places)])
-	c.talks.count(talks, i, b, first)
-	offset := int64(0)
+// add matches the packets of a batch from packet first on, which are read at places and have
+// these times.
+func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
+	s, n := &c.sides[i], len(places)
+	digests := b.digests[first : first+n]
+	c.match.warm(digests)
+	s.warm(digests)
+	g := added{batch: b, first: first, places: places, times: times}
+	c.talks.count(g.talks[:n], i, b, first)
 	if i == sideB {
-		offset = c.match.offset
+		g.offset = c.match.offset
 	}
-	again := uint64(0)
 	for j, placed := range places {
-		if s.seenBefore(&b.digests[first+j], placed-offset, c.cfg.Window) {
-			again |= 1 << j
+		g.again |= s.seenBefore(&digests[j], placed-g.offset, c.cfg.Window) << j
+	}
+	s.repeats += uint64(bits.OnesCount64(g.again))
+	for from, to := 0, 0; from < n; from = to {
+		to = from + c.reserve(i, b.packets.Frames[first+from:first+n])
+		c.record(i, &g, from, to)
+		q := &c.match.queues[i]
+		for number := q.next - uint64(to-from); number < q.next; number++ {
+			r := q.at(number)
+			if other := c.match.match(i, r, number); other == nil {
+				continue
+			} else if i == sideA {
+				c.meet(r, other)
+			} else {
+				c.meet(other, r)
+			}
 		}
 	}
-	s.repeats += uint64(bits.OnesCount64(again))
-	for j, placed := range places {
-		k := first + j
-		f, t := &b.packets.Frames[k], b.timeOf(k)
-		size := f.RecordLen + knownBytes
-		r := c.push(i, int(size))
-		r.digest, r.time, r.placed = b.digests[k], t, placed-offset
-		r.talk, r.check, r.flags = talks[j], checkOf(b.talks[k]), uint8(b.talks[k]&backward|again>>j&1*repeated)
-		r.proto, r.size, r.state = b.protocols[k], size, waiting
+	s.packets += uint64(n)
+	s.lastRead = places[n-1] - g.offset
+}
+
+// added is a group of packets of a batch that add takes.
+type added struct {
+	batch         *Batch
+	first         int
+	places, times []int64
+	offset        int64 // of the places from the clock of A
+	talks         [group]uint32
+	again         uint64 // bits of the packets that equal one before on the same side
+}
+
+// record appends packets of a group to the queue of a side, which has room.
+func (c *Comparer) record(i int, g *added, from, to int) {
+	s, q, b := &c.sides[i], &c.match.queues[i], g.batch
+	for j := from; j < to; j++ {
+		k := g.first + j
+		f, placed, talk, r := &b.packets.Frames[k], g.places[j], b.talks[k], q.at(q.next)
+		q.next++
+		r.digest, r.time, r.placed = b.digests[k], g.times[j], placed-g.offset
+		r.talk, r.check, r.flags = g.talks[j], checkOf(talk), uint8(talk&backward|g.again>>j&1*repeated)
+		r.proto, r.size, r.state = b.protocols[k], f.RecordLen+knownBytes, waiting
 		s.protocols[r.proto]++
 		if r.proto == headers.NonIP {
 			c.countUnopened(s, &b.packets, k)
 		}
-		if t < placed {
+		if r.time < placed {
 			s.late(r, placed)
 		}
 		if f.CapLen < f.WireLen {
 			s.truncated++
 		}
-		c.match.match(i, r, c.match.queues[i].next-1)
 	}
-	s.packets += uint64(len(places))
-	s.lastRead = places[len(places)-1] - offset
 }
 
 // late counts a packet that is out of order, or has no time. A packet without a time gets the
@@ -248,34 +302,81 @@ func (s *side) late(r *record, placed int64) {
 	s.noTime++
 }
 
-// seenBefore reports whether an equal packet came on the same side lately, and remembers
-// this one.
-func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) bool {
+// warm touches the memory that seenBefore will touch, as matcher.warm does.
+func (s *side) warm(digests []digest.Digest) {
+	touched := uint64(0)
+	for i := range digests {
+		touched |= s.recent[digests[i][0]%recentLines][0]
+	}
+	s.touched |= touched
+}
+
+// seenBefore returns 1 if an equal packet came on the same side lately, else 0, and remembers this
+// one.
+func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) uint64 {
 	const tick = 20 // about a millisecond
 	line, now := &s.recent[d[0]%recentLines], uint32(placed>>tick)
 	next := d[1]<<32 | uint64(now)
-	for i, before := range line {
-		line[i] = next
-		if before>>32 == d[1]&(1<<32-1) {
-			return now-uint32(before) <= uint32(window>>tick)
-		}
-		next = before
+	cell := line.find(uint32(d[1]))
+	if cell == recentCells {
+		line.shift(next)
+		return 0
 	}
-	return false
+	before := uint32(line[cell])
+	copy(line[1:cell+1], line[:cell])
+	line[0] = next
+	if now-before <= uint32(window>>tick) {
+		return 1
+	}
+	return 0
 }
 
-// push returns room for a packet. Where there is none, the oldest ones of its side are
-// settled early.
-func (c *Comparer) push(i, size int) *record {
-	if c.written != nil {
-		c.hold(size)
+// shift puts a cell in front, and drops the last one. It goes word by word, as a processor does not
+// forward words that were just written to a load of several.
+func (l *recentLine) shift(first uint64) {
+	l[7], l[6], l[5] = l[6], l[5], l[4]
+	l[4], l[3], l[2] = l[3], l[2], l[1]
+	l[1], l[0] = l[0], first
+}
+
+// find returns the first cell with these 32 bits of a digest, or recentCells. It has no
+// branches: see talkSet.way.
+func (l *recentLine) find(mark uint32) int {
+	at := equal32(uint32(l[7]>>32), mark)
+	at = at<<1 | equal32(uint32(l[6]>>32), mark)
+	at = at<<1 | equal32(uint32(l[5]>>32), mark)
+	at = at<<1 | equal32(uint32(l[4]>>32), mark)
+	at = at<<1 | equal32(uint32(l[3]>>32), mark)
+	at = at<<1 | equal32(uint32(l[2]>>32), mark)
+	at = at<<1 | equal32(uint32(l[1]>>32), mark)
+	at = at<<1 | equal32(uint32(l[0]>>32), mark)
+	return bits.TrailingZeros64(at | 1<<recentCells)
+}
+
+// reserve makes room for the first of some packets of a side, and returns for how many there is
+// room: for all of them, or for one. Where there is none, it settles the oldest ones of the side
+// early.
+func (c *Comparer) reserve(i int, frames []capture.Frame) int {
+	if size := c.sizeOf(frames); c.held+size <= c.cfg.Memory/2 && c.match.reserve(i, len(frames)) {
+		c.held += size
+		return len(frames)
 	}
-	r := c.match.push(i)
-	for r == nil {
+	c.hold(c.sizeOf(frames[:1]))
+	for !c.match.reserve(i, 1) {
 		c.forget(i)
-		r = c.match.push(i)
 	}
-	return r
+	return 1
+}
+
+// sizeOf returns the bytes of packets that are to be written, 0 if none are.
+func (c *Comparer) sizeOf(frames []capture.Frame) (size int) {
+	if c.written == nil {
+		return 0
+	}
+	for i := range frames {
+		size += int(frames[i].RecordLen + knownBytes)
+	}
+	return size
 }
 
 // hold makes room for packets to be written. Without room, it settles the oldest packets

@@ -10,8 +10,13 @@ import (
 // first: the order of its packets needs the packets of A.
 func (c *Comparer) settle() {
 	for _, i := range [2]int{sideB, sideA} {
-		for r := c.front(i); r != nil; r = c.front(i) {
-			if r.state == waiting {
+		q := &c.match.queues[i]
+		for warmed := q.first; q.first != q.next; {
+			if i == sideB && q.first == warmed {
+				c.talks.warm(q)
+				warmed += group
+			}
+			if r := q.at(q.first); r.state == waiting {
 				if !c.isOld(r) {
 					break
 				}
@@ -54,8 +59,8 @@ func (c *Comparer) settleOne(i int) {
 func (s *side) count(r *record, other *side, c *Comparer, i int) {
 	s.alone++
 	s.only[r.proto]++
-	if t := c.talks.find(r); t != nil {
-		t.only[i]++
+	if c.talks.has(r) {
+		c.talks.counts[r.talk].only[i]++
 	}
 	from := other.first
 	if i == sideA {

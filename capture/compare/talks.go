@@ -5,6 +5,7 @@ package compare
 import (
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture/keys"
@@ -19,13 +20,17 @@ const (
 	noTalk   = talkSets * talkWays
 )
 
-// talks are the conversations with the most packets.
+// talks are the conversations with the most packets. What each packet touches is apart from
+// the rest of a conversation, so that it stays in the caches.
 type talks struct {
 	sets   []talkSet
+	seen   [][2]uint64 // packets of each side; the last one is of packets without a conversation
+	latest [][2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
 	counts []talk
 	// evicted is whether any conversation made room.
 	evicted bool
 	ordered uint64 // packets that came behind a later one of their direction
+	touched uint64 // the OR of warm's reads, so that no compiler leaves them out
 }
 
 // talkSet holds the searched fields of a set in one cache line.
@@ -34,56 +39,81 @@ type talkSet struct {
 	weight [talkWays]uint32 // packets, with those of conversations that made room
 }
 
-// talk holds the counters of a conversation, from when it got its place.
+// talk holds what few packets change of a conversation, from when it got its place.
 type talk struct {
-	seen   [2]uint64 // packets of each side
-	latest [2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
-	only   [2]uint64 // packets that only one side has
-	error  uint32    // packets that it may have had before, at most
-	six    bool
-	ends   [48]byte // a key of kind keys.Flow
+	only  [2]uint64 // packets that only one side has
+	error uint32    // packets that it may have had before, at most
+	six   bool
+	ends  [48]byte // a key of kind keys.Flow
 	// reordered counts packets that came behind a later one of their direction.
 	reordered uint64
 }
 
 func newTalks() *talks {
-	return &talks{sets: make([]talkSet, talkSets), counts: make([]talk, noTalk)}
+	return &talks{
+		sets: make([]talkSet, talkSets), counts: make([]talk, noTalk),
+		seen: make([][2]uint64, noTalk+1), latest: make([][2]uint64, noTalk),
+	}
 }
 
 // checkOf returns the part of a conversation's hash that distinguishes it from others of its
 // set.
 func checkOf(hash uint64) uint32 { return uint32(hash) &^ 1 }
 
+// way returns which conversation of a set has that check, or talkWays. It has no branches, which
+// packets of many conversations would make unpredictable.
+func (s *talkSet) way(check uint32) int {
+	at := equal32(s.checks[7], check)
+	at = at<<1 | equal32(s.checks[6], check)
+	at = at<<1 | equal32(s.checks[5], check)
+	at = at<<1 | equal32(s.checks[4], check)
+	at = at<<1 | equal32(s.checks[3], check)
+	at = at<<1 | equal32(s.checks[2], check)
+	at = at<<1 | equal32(s.checks[1], check)
+	at = at<<1 | equal32(s.checks[0], check)
+	return bits.TrailingZeros64(at | 1<<talkWays)
+}
+
+// equal32 returns 1 if a equals b, else 0.
+func equal32(a, b uint32) uint64 { return (uint64(a^b) - 1) >> 63 }
+
 // count counts packets of a side, from packet from of b on, and writes the places of their
 // conversations to places.
 func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 	hashes := b.talks[from : from+len(places)]
+	counted := 0
 	for i, hash := range hashes {
 		if hash == 0 {
 			places[i] = noTalk
 			continue
 		}
-		number, check := uint32(hash>>52), checkOf(hash)
-		at := number * talkWays
+		number := uint32(hash >> 52)
 		set := &t.sets[number]
-		for way := range set.checks {
-			if set.checks[way] == check {
-				at += uint32(way)
-				set.weight[way] = max(set.weight[way]+1, set.weight[way])
-				t.counts[at].seen[side]++
-				places[i] = at
-				check = 0
-				break
-			}
+		way := set.way(checkOf(hash))
+		if way == talkWays {
+			t.see(side, places[counted:i]) // before one of them makes room
+			counted = i
+			places[i] = t.add(b, from+i)
+			continue
 		}
-		if check != 0 {
-			places[i] = t.add(side, b, from+i)
-		}
+		at := number*talkWays + uint32(way)
+		set.weight[way] = max(set.weight[way]+1, set.weight[way])
+		places[i] = at
+	}
+	t.see(side, places[counted:])
+}
+
+// see counts packets of conversations. Nothing else is in the loop, so that as many of them as
+// possible come from memory at the same time.
+func (t *talks) see(side int, places []uint32) {
+	seen := t.seen
+	for _, at := range places {
+		seen[at][side]++
 	}
 }
 
-// add makes room for the conversation of packet i of b, and counts the packet.
-func (t *talks) add(side int, b *Batch, i int) uint32 {
+// add makes room for the conversation of packet i of b, and returns its place.
+func (t *talks) add(b *Batch, i int) uint32 {
 	number := uint32(b.talks[i] >> 52)
 	set := &t.sets[number]
 	victim := 0
@@ -98,7 +128,7 @@ func (t *talks) add(side int, b *Batch, i int) uint32 {
 	at := number*talkWays + uint32(victim)
 	c := &t.counts[at]
 	*c = talk{error: least}
-	c.seen[side] = 1
+	t.seen[at], t.latest[at] = [2]uint64{}, [2]uint64{}
 	if n := b.ends[i]; n >= 0 {
 		copy(c.ends[:], b.four[n][:])
 	} else {
@@ -107,23 +137,31 @@ func (t *talks) add(side int, b *Batch, i int) uint32 {
 	return at
 }
 
-// find returns the conversation of a packet, nil if it has none, or none any more.
-func (t *talks) find(r *record) *talk {
-	if r.talk == noTalk || t.sets[r.talk/talkWays].checks[r.talk%talkWays] != r.check {
-		return nil
+// has reports whether a packet has a conversation, and has it still.
+func (t *talks) has(r *record) bool {
+	return r.talk != noTalk && t.sets[r.talk/talkWays].checks[r.talk%talkWays] == r.check
+}
+
+// warm touches the memory that order will touch for the first packets of a queue, as matcher.warm
+// does.
+func (t *talks) warm(q *queue) {
+	touched := uint64(0)
+	for number := q.first; number < min(q.first+group, q.next); number++ {
+		if r := q.at(number); r.talk != noTalk {
+			touched |= t.latest[r.talk][r.flags&backward]
+		}
 	}
-	return &t.counts[r.talk]
+	t.touched |= touched
 }
 
 // order follows the order of a matched packet of B, by the number that it has in A.
 func (t *talks) order(r *record, number uint64) {
-	c := t.find(r)
-	if c == nil {
+	if !t.has(r) {
 		return
 	}
-	latest := &c.latest[r.flags&backward]
+	latest := &t.latest[r.talk][r.flags&backward]
 	if number+1 < *latest {
-		c.reordered++
+		t.counts[r.talk].reordered++
 		t.ordered++
 		return
 	}
@@ -140,34 +178,58 @@ type Conversation struct {
 	// Error bounds how many more packets the conversation may have had. It is 0 unless there
 	// were too many conversations to count all.
 	Error uint64 `json:"error"`
-	talk  *talk  // until it is known which are listed
 }
 
 // top returns the n conversations with the most packets on only one side. Conversations without any
 // follow, the largest first.
 func (t *talks) top(n int) []Conversation {
-	all := []Conversation{}
-	for i := range t.counts {
-		c := &t.counts[i]
-		if t.sets[i/talkWays].checks[i%talkWays] == 0 {
-			continue
-		}
-		both := c.seen[sideA] - min(c.only[sideA], c.seen[sideA])
-		if both+c.only[sideA]+c.only[sideB] == 0 { // it is another one in A
-			continue
-		}
-		all = append(all, Conversation{Counts: Counts{Both: both, OnlyA: c.only[sideA], OnlyB: c.only[sideB]}, Reordered: c.reordered, Error: uint64(c.error), Name: c.name()})
-		all[len(all)-1].talk = c
+	type named struct {
+		at   int
+		name string
 	}
-	slices.SortFunc(all, func(a, b Conversation) int {
-		return cmp.Or(cmp.Compare(b.OnlyA+b.OnlyB, a.OnlyA+a.OnlyB), cmp.Compare(b.Both, a.Both), cmp.Compare(a.Name, b.Name))
+	var all []named
+	for _, at := range t.largest(n) {
+		all = append(all, named{at, t.counts[at].name()})
+	}
+	slices.SortFunc(all, func(a, b named) int {
+		return cmp.Or(compareCounts(t.countsOf(a.at), t.countsOf(b.at)), cmp.Compare(a.name, b.name))
 	})
-	all = all[:min(n, len(all))]
-	for i := range all {
-		all[i].CommunityID = all[i].talk.communityID()
-		all[i].talk = nil
+	of := make([]Conversation, min(n, len(all)))
+	for i := range of {
+		c := &t.counts[all[i].at]
+		of[i] = Conversation{Counts: t.countsOf(all[i].at), Reordered: c.reordered, Error: uint64(c.error), Name: all[i].name, CommunityID: c.communityID()}
 	}
-	return all
+	return of
+}
+
+// largest returns the places of the n conversations that top lists, and of all that have the same
+// counts as the last one of them: only these need names.
+func (t *talks) largest(n int) []int {
+	var all []int
+	for at := range t.counts {
+		if t.sets[at/talkWays].checks[at%talkWays] == 0 || t.countsOf(at) == (Counts{}) { // it is another one in A
+			continue
+		}
+		all = append(all, at)
+	}
+	slices.SortFunc(all, func(a, b int) int { return compareCounts(t.countsOf(a), t.countsOf(b)) })
+	end := min(n, len(all))
+	for end > 0 && end < len(all) && compareCounts(t.countsOf(all[end-1]), t.countsOf(all[end])) == 0 {
+		end++
+	}
+	return all[:end]
+}
+
+// countsOf returns the counts of a conversation.
+func (t *talks) countsOf(at int) Counts {
+	c, a := &t.counts[at], t.seen[at][sideA]
+	return Counts{Both: a - min(c.only[sideA], a), OnlyA: c.only[sideA], OnlyB: c.only[sideB]}
+}
+
+// compareCounts puts the counts with more packets on only one side first, then those with more on
+// both.
+func compareCounts(a, b Counts) int {
+	return cmp.Or(cmp.Compare(b.OnlyA+b.OnlyB, a.OnlyA+a.OnlyB), cmp.Compare(b.Both, a.Both))
 }
 
 // communityID returns the Community ID, which both directions share.

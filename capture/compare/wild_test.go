@@ -21,17 +21,17 @@ const (
 // and the last time there is: what waits is too old, and what comes is not too early.
 func TestWildMatch(t *testing.T) {
 	for _, c := range []struct{ first, second int }{{sideA, sideB}, {sideB, sideA}} {
-		m := newMatcher(int64(time.Second), leastRecords, func(a, b *record) { t.Errorf("%d years apart, and a match", (b.time-a.time)/1e9/86400/365) })
+		m := newMatcher(int64(time.Second), leastRecords)
 		m.offset = -mostApart
 		if c.second == sideA {
 			m.offset = mostApart
 		}
-		waits := m.push(c.first)
-		waits.digest, waits.time, waits.state = digest.Digest{1, 2}, firstTime, waiting
-		m.match(c.first, waits, 0)
-		comes := m.push(c.second)
-		comes.digest, comes.time, comes.state = digest.Digest{1, 2}, lastTime, waiting
-		m.match(c.second, comes, 0)
+		waits, comes := m.queues[c.first].at(0), m.queues[c.second].at(0)
+		*waits = record{digest: digest.Digest{1, 2}, time: firstTime}
+		*comes = record{digest: digest.Digest{1, 2}, time: lastTime}
+		if m.match(c.first, waits, 0) != nil || m.match(c.second, comes, 0) != nil {
+			t.Errorf("side %d first: the ends of time are a match", c.first)
+		}
 		if waits.state != alone || comes.state != waiting {
 			t.Errorf("side %d first: states %d and %d", c.first, waits.state, comes.state)
 		}

@@ -154,4 +154,17 @@ func nextSACK(tcp []byte, option int) (at, n int) {
 	return 0, 0
 }
 
+// lacksSACK reports whether the TCP header at an offset of buf is of a usual kind that has no SACK
+// option: without options, or with timestamps only, laid out as RFC 7323, appendix A, has them. end
+// is where the segment ends.
+func lacksSACK(buf []byte, at, end uint32) bool {
+	const timestamps, stamped = 0x0101080a, tcpOptions + 12
+	if at+tcpOptions > end {
+		return false
+	}
+	tcp := buf[at:end]
+	size := int(tcp[12]>>4) * 4
+	return size <= tcpOptions || size == stamped && len(tcp) >= stamped && binary.BigEndian.Uint32(tcp[tcpOptions:]) == timestamps
+}
+
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

@@ -169,7 +169,7 @@ func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protoc
 			continue
 		}
 		key := s.key + (ip-m.Off)<<20 + uint32(proto)<<2
-		if l := g.known.at(key); l.key == key && !l.far && !g.varies[proto] {
+		if l := g.known.at(key); l.key == key && !l.far && (!g.varies[proto] || proto == iana.ProtoTCP && lacksSACK(g.out.buf, ip+s.upper, end)) {
 			g.out.which[first+i] = l.number
 			continue
 		}

@@ -94,3 +94,36 @@ func BenchmarkIgnore(b *testing.B) {
 		}
 	}
 }
+
+// TestLacksSACK compares the quick answer for usual TCP headers with a walk over the options.
+func TestLacksSACK(t *testing.T) {
+	stamps := []byte{1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2}
+	for _, c := range []struct {
+		name    string
+		words   byte // the stated size of the header
+		options []byte
+		lacks   bool
+	}{
+		{"none", 5, nil, true},
+		{"a size too small", 3, []byte{5, 10, 0, 0}, true},
+		{"timestamps", 8, stamps, true},
+		{"timestamps and data like SACK", 8, append(stamps[:12:12], 5, 10, 0, 0, 0, 0, 0, 0, 0, 0), true},
+		{"timestamps cut off", 8, stamps[:11], false},
+		{"timestamps and SACK", 11, append(stamps[:12:12], 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2), false},
+		{"SACK", 8, []byte{1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2}, false},
+	} {
+		tcp := append(make([]byte, tcpOptions), c.options...)
+		tcp[12] = c.words << 4
+		buf := append([]byte{1, 2, 3}, tcp...)
+		got := lacksSACK(buf, 3, uint32(len(buf)))
+		if got != c.lacks {
+			t.Errorf("%s: %t", c.name, got)
+		}
+		if _, n := nextSACK(tcp, tcpOptions); got && n > 0 {
+			t.Errorf("%s: there is a SACK option", c.name)
+		}
+	}
+	if lacksSACK(make([]byte, 19), 0, 19) {
+		t.Error("a header that was cut off has a quick answer")
+	}
+}

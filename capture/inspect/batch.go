@@ -27,6 +27,10 @@ type Batch struct {
 	headers           []headers.Header
 	protocols         []headers.Protocol
 	sums              []digest.Digest
+	// picked has the frames of a group that are in the sample, of the batch that is prepared,
+	// and numbers their numbers there.
+	picked  capture.Batch
+	numbers []int32
 
 	// Element i of the next ones belongs to frame frames[i].
 	frames  []int32
@@ -69,6 +73,9 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	// The sample at the place of b is at most as large as that at the place where others
 	// are now.
 	mask := uint64(1)<<p.inspector.level.Load() - 1
+	frames := p.picked.Frames
+	p.picked = *b
+	p.picked.Frames = frames
 	for from, to := range b.Groups() {
 		n := to - from
 		sums, protocols := p.sums[:n], p.protocols[:n]
@@ -82,26 +89,33 @@ func (p *Batch) Prepare(b *capture.Batch) {
 			p.truncated += count(f.CapLen < f.WireLen)
 			p.noTime += count(calendar.Usable(f.Time) == calendar.NoTime)
 		}
-		if mask == 0 {
-			p.addGroup(b, from, sums)
-			continue
-		}
-		for i := range sums {
-			if sums[i][1]&mask == 0 {
-				p.addGroup(b, from+i, sums[i:i+1])
-			}
-		}
+		p.pick(b.Frames[from:to], from, mask)
+		p.addPicked()
 	}
 }
 
-// addGroup describes the frames of b from number from on that have these digests.
-func (p *Batch) addGroup(b *capture.Batch, from int, sums []digest.Digest) {
-	h := p.headers[:len(sums)]
-	p.decoder.Decode(h, b, from)
-	p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, from, h).Doubts(), len(h))
-	for i := range h {
-		p.add(b, from+i, &h[i], &sums[i])
-		p.doubts = append(p.doubts, p.ofWhole.of[i])
+// pick picks the frames of a group that are in the sample: those whose digests have no bit of
+// mask. Number from is the first one's in its batch.
+func (p *Batch) pick(frames []capture.Frame, from int, mask uint64) {
+	p.picked.Frames, p.numbers = p.picked.Frames[:0], p.numbers[:0]
+	for i := range frames {
+		if p.sums[i][1]&mask != 0 {
+			continue
+		}
+		p.picked.Frames, p.numbers = append(p.picked.Frames, frames[i]), append(p.numbers, int32(from+i))
+		p.digests = append(p.digests, p.sums[i])
+	}
+}
+
+// addPicked describes the frames that were picked.
+func (p *Batch) addPicked() {
+	b := &p.picked
+	h := p.headers[:len(b.Frames)]
+	p.decoder.Decode(h, b, 0)
+	p.ofWhole.read(p.ofWhole.identity.FromHeaders(b, 0, h).Doubts(), len(h))
+	p.frames, p.doubts = append(p.frames, p.numbers...), append(p.doubts, p.ofWhole.of[:len(h)]...)
+	for i, d := range p.digests[len(p.digests)-len(h):] {
+		p.add(b, i, &h[i], &d)
 	}
 }
 
@@ -114,7 +128,6 @@ func (p *Batch) countUnopened(b *capture.Batch, i int) {
 
 // add describes a frame.
 func (p *Batch) add(b *capture.Batch, i int, h *headers.Header, d *digest.Digest) {
-	p.frames, p.digests = append(p.frames, int32(i)), append(p.digests, *d)
 	p.seen, p.origins = append(p.seen, sighting{}), append(p.origins, origin{})
 	s := &p.seen[len(p.seen)-1]
 	p.describe.describe(s, &p.origins[len(p.origins)-1], b, i, h)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // windows is how many windows are measured at once.
@@ -51,17 +51,24 @@ const (
 	ways      = 8
 	tickBits  = 20 // a tick is about a millisecond
 	minSets   = 1 << 10
-	slotBytes = int(unsafe.Sizeof(head{})+ways*unsafe.Sizeof(entry{})) / ways
+	headBytes = int(unsafe.Sizeof(head{}) + unsafe.Sizeof(places{}))
+	slotBytes = headBytes/ways + int(unsafe.Sizeof(entry{}))
 	// historyEvery is for how many packets there is one history. Few packets need one.
 	historyEvery = 2
 	setBytes     = ways * (slotBytes + int(unsafe.Sizeof(history{}))/historyEvery)
 )
 
+// places has the numbers of the entries of a set.
+type places [ways]uint32
+
 // packetTable remembers packets by digest: sets of eight, whose oldest packet makes room for a
-// new one. It grows where that packet is still within the window, up to a limit.
+// new one. It grows where that packet is still within the window, up to a limit. Entries lie in
+// the order in which they came first, so growth moves none, and sets that are not full take no
+// memory for the rest.
 type packetTable struct {
 	heads     []head
-	entries   [][ways]entry
+	places    []places
+	entries   pool
 	histories []history
 	free      []uint32 // numbers of histories
 	shift     int      // of a digest, for the number of its set
@@ -69,8 +76,8 @@ type packetTable struct {
 	span      uint32   // the window in ticks
 	// forgotten counts packets that had to make room within their window.
 	forgotten uint64
-	several   bool // capture points, so that across means something
-	arenas    []*layout.Arena
+	several   bool   // capture points, so that across means something
+	memory    arenas // of heads and places
 	touched   uint32 // the OR of warm's reads, so that no compiler leaves them out
 }
 
@@ -84,40 +91,19 @@ func newTable(memory int, window int64) *packetTable {
 	return t
 }
 
-// resize gives the table empty sets, on huge pages where the system has any: with small pages,
-// most of the time of a lookup goes to finding the page.
+// resize gives the table empty sets.
 func (t *packetTable) resize(sets int) {
-	t.heads = memoryOf[head](t, sets)
-	t.entries = memoryOf[[ways]entry](t, sets)
+	t.heads = memoryOf[head](&t.memory, sets)
+	t.places = memoryOf[places](&t.memory, sets)
 	t.shift = 64 - bits.TrailingZeros(uint(sets))
 }
 
-// memoryOf returns zeros that grow or close gives back. T has no
-// pointers.
-func memoryOf[T any](t *packetTable, n int) []T {
-	var one T
-	a, err := layout.NewArena((n*int(unsafe.Sizeof(one)) + layout.LineSize - 1) / layout.LineSize)
-	if err != nil {
-		return make([]T, n)
-	}
-	t.arenas = append(t.arenas, a)
-	return unsafe.Slice((*T)(unsafe.Pointer(&a.Lines()[0])), n)
-}
-
 // close gives the memory back.
-func (t *packetTable) close() error { return release(t.arenas) }
-
-func release(arenas []*layout.Arena) error {
-	var errs []error
-	for _, a := range arenas {
-		errs = append(errs, a.Close())
-	}
-	return errors.Join(errs...)
-}
+func (t *packetTable) close() error { return errors.Join(t.memory.close(), t.entries.close()) }
 
 // bytes returns the memory of the table.
 func (t *packetTable) bytes() int {
-	return len(t.heads)*ways*slotBytes + cap(t.histories)*int(unsafe.Sizeof(history{}))
+	return len(t.heads)*headBytes + t.entries.bytes() + cap(t.histories)*int(unsafe.Sizeof(history{}))
 }
 
 // warm touches the memory that the lookups of some packets will touch. These loads overlap,
@@ -125,18 +111,20 @@ func (t *packetTable) bytes() int {
 func (t *packetTable) warm(d []digest.Digest, seen []sighting) {
 	touched := uint32(0)
 	for i := range d {
-		touched |= t.heads[d[i][0]>>t.shift].tags[0]
+		set := d[i][0] >> t.shift
+		touched |= t.heads[set].tags[0] | t.places[set][0]
 	}
 	for i := range d {
 		set := d[i][0] >> t.shift
 		h := &t.heads[set]
-		at, _ := h.victim(ticks(seen[i].time))
-		for k, tag := range &h.tags {
-			if tag == tagOf(d[i][0]) {
-				at = k
+		at := slices.Index(h.tags[:], tagOf(d[i][0]))
+		if at < 0 {
+			if h.tags[ways-1] == 0 { // a new entry
+				continue
 			}
+			at, _ = h.victim(ticks(seen[i].time))
 		}
-		e := &t.entries[set][at]
+		e := t.entries.at(t.places[set][at])
 		touched |= e.history | uint32(e.number)
 	}
 	t.touched |= touched
@@ -172,7 +160,7 @@ func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 		if is != tag {
 			continue
 		}
-		if e := &t.entries[set][i]; e.check == d[1] && s.equals(&e.sighting) {
+		if e := t.entries.at(t.places[set][i]); e.check == d[1] && s.equals(&e.sighting) {
 			if now := ticks(s.time); int32(now-h.latest[i]) > 0 {
 				h.latest[i] = now
 			}
@@ -207,7 +195,10 @@ func (t *packetTable) add(d *digest.Digest, time int64) *entry {
 		}
 		t.forgotten++
 	}
-	e := &t.entries[set][victim]
+	if h.tags[victim] == 0 {
+		t.places[set][victim] = t.entries.add()
+	}
+	e := t.entries.at(t.places[set][victim])
 	t.forget(e)
 	h.tags[victim], h.latest[victim] = tagOf(d[0]), now
 	e.hash, e.check = d[0], d[1]
@@ -226,8 +217,8 @@ func (h *head) same(tag uint32) (n int) {
 
 // grow makes four sets of each, or two at the limit.
 func (t *packetTable) grow() {
-	heads, entries, old := t.heads, t.entries, t.arenas
-	t.arenas = nil
+	heads, numbers, old := t.heads, t.places, t.memory
+	t.memory = nil
 	t.resize(min(4*len(heads), t.most))
 	for set := range heads {
 		var n [4]int
@@ -236,14 +227,15 @@ func (t *packetTable) grow() {
 			if tag == 0 {
 				continue
 			}
-			to := entries[set][i].hash >> t.shift
+			number := numbers[set][i]
+			to := t.entries.at(number).hash >> t.shift
 			at := &n[to&3]
 			t.heads[to].tags[*at], t.heads[to].latest[*at] = tag, h.latest[i]
-			t.entries[to][*at] = entries[set][i]
+			t.places[to][*at] = number
 			*at++
 		}
 	}
-	_ = release(old) // memory that stays is only lost
+	_ = old.close() // memory that stays is only lost
 }
 
 // forget gives the history of an entry back.
