@@ -4,7 +4,6 @@ package identity
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	kernels "github.com/flowdedup/flowdedup/asm/headers"
@@ -12,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// Labels, PPPoE and tunnels are taken in rounds over all frames that have them: headers.Deeper
-// steps over what lies before the next IP header, and a kernel reads that.
+// Tunnels are taken in rounds over all frames that have them: headers.Deeper steps over what lies
+// before the next IP header, and a kernel reads that.
 
 // deeper has the frames of a round.
 type deeper struct {
@@ -22,19 +21,11 @@ type deeper struct {
 	slow      []uint64
 }
 
-// findDeeper looks behind the headers at which FindDatagrams has stopped: behind labels and
-// PPPoE, and with kind Inner in tunnels. msgs, protocols and g.slow are as FindDatagrams leaves
-// them, and are so afterwards. It reports whether datagrams were captured in part.
-func (g *Identity) findDeeper(link capture.LinkType, msgs []digest.Message, protocols []headers.Protocol, buf []byte) (cut bool) {
-	if g.kind == Frame { // labels stay in its messages, and layOutFound would take them for tags
-		return false
-	}
-	if link == capture.LinkEthernet && slices.ContainsFunc(g.slow, isSet) {
-		g.deeper.BehindLabels(msgs, g.slow, buf)
-		cut = g.readDeeper(msgs, protocols, buf)
-	}
+// findDeeper looks into tunnels with kind Inner. msgs, protocols and g.slow are as FindDatagrams
+// leaves them, and are so afterwards. It reports whether datagrams were captured in part.
+func (g *Identity) findDeeper(msgs []digest.Message, protocols []headers.Protocol, buf []byte) (cut bool) {
 	if g.kind != Inner {
-		return cut
+		return false
 	}
 	g.deeper.MayTunnel(protocols)
 	for range headers.MaxTunnels {
@@ -47,15 +38,10 @@ func (g *Identity) findDeeper(link capture.LinkType, msgs []digest.Message, prot
 	return cut
 }
 
-func isSet(word uint64) bool { return word != 0 }
-
 // readDeeper has a kernel read the datagrams of a round.
 func (g *Identity) readDeeper(msgs []digest.Message, protocols []headers.Protocol, buf []byte) (cut bool) {
 	p := &g.deeper
 	n := len(p.Numbers)
-	if n == 0 {
-		return false
-	}
 	p.protocols, p.slow = capture.Resize(p.protocols, n), capture.Resize(p.slow, (n+63)/64)
 	cut = kernels.FindDatagrams(g.untyped, p.Msgs, p.protocols, p.slow, buf)
 	for i, number := range p.Numbers {
