@@ -4,22 +4,60 @@ package headers
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Deeper lists frames whose IP header lies in tunnels, and where it lies. Kernels of asm/headers
-// then read it with a rule that is Untyped. Deeper knows the usual shapes of tunnels, and leaves all
-// others to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use
-// it. All methods take constant time for each frame, and for each extension header of its tunnel.
+// Deeper finds the datagrams in tunnels, in rounds over all frames that have them: it steps over
+// what lies before the next IP header, and a kernel of asm/headers reads that. It knows the usual
+// shapes of tunnels, and leaves all others to a Decoder. It keeps its memory from call to call, so
+// one goroutine at a time may use it.
 type Deeper struct {
-	Numbers []uint32 // of frames in their run
-	// Msgs has for each of them a message from 14 bytes before the IP header to the last byte
+	numbers []uint32 // of frames in their run
+	// msgs has for each of them a message from 14 bytes before the IP header to the last byte
 	// that the datagram may have.
-	Msgs   []digest.Message
-	others []uint32 // frames whose tunnel plainTunnels leaves
+	msgs      []digest.Message
+	others    []uint32 // frames whose tunnel plainTunnels leaves
+	protocols []Protocol
+	slow      []uint64
+}
+
+// Into opens up to MaxTunnels tunnels in each other. msgs, protocols and rest are as FindDatagrams
+// leaves them, and are so afterwards; msgs lie in buf. untyped is its rule that is Untyped. A
+// message whose tunnel is of another shape has its bit in rest set, and protocol 0. Into reports
+// whether datagrams in tunnels were captured in part. It takes constant time for each frame, and
+// for each tunnel and each extension header of a tunnel in it.
+func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
+	p.mayTunnel(protocols)
+	for range MaxTunnels {
+		if p.open(msgs, protocols, rest, buf); len(p.numbers) == 0 {
+			break
+		}
+		cut = p.read(untyped, msgs, protocols, rest, buf) || cut
+		p.stillMayTunnel(protocols)
+	}
+	return cut
+}
+
+// read has a kernel read the datagrams that are listed.
+func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
+	n := len(p.numbers)
+	p.protocols, p.slow = capture.Resize(p.protocols, n), capture.Resize(p.slow, (n+63)/64)
+	cut = kernels.FindDatagrams(untyped, p.msgs, p.protocols, p.slow, buf)
+	for i, number := range p.numbers {
+		msgs[number], protocols[number] = p.msgs[i], p.protocols[i]
+	}
+	for w, word := range p.slow {
+		for ; word != 0; word &= word - 1 {
+			number := p.numbers[w*64+bits.TrailingZeros64(word)]
+			rest[number/64] |= 1 << (number % 64)
+		}
+	}
+	return cut
 }
 
 // beforeIP is how far before an IP header a message for an Untyped rule begins.
@@ -36,29 +74,29 @@ var typeOfNibble = func() (types [16]uint16) {
 }()
 
 func (p *Deeper) add(number, ip, end uint32) {
-	p.Numbers = append(p.Numbers, number)
-	p.Msgs = append(p.Msgs, digest.Message{Off: ip - beforeIP, Len: end - ip + beforeIP})
+	p.numbers = append(p.numbers, number)
+	p.msgs = append(p.msgs, digest.Message{Off: ip - beforeIP, Len: end - ip + beforeIP})
 }
 
-// MayTunnel lists the datagrams whose protocol can carry other packets. protocols has the
+// mayTunnel lists the datagrams whose protocol can carry other packets. protocols has the
 // protocol of each frame, 0 if it is not known.
-func (p *Deeper) MayTunnel(protocols []Protocol) {
-	numbers, n := capture.Resize(p.Numbers, len(protocols)), 0
+func (p *Deeper) mayTunnel(protocols []Protocol) {
+	numbers, n := capture.Resize(p.numbers, len(protocols)), 0
 	for i, protocol := range protocols {
 		numbers[n] = uint32(i)
 		n += int(tunnels[uint8(protocol)])
 	}
-	p.Numbers = numbers[:n]
+	p.numbers = numbers[:n]
 }
 
-// StillMayTunnel keeps of the listed frames those that MayTunnel would list.
-func (p *Deeper) StillMayTunnel(protocols []Protocol) {
+// stillMayTunnel keeps of the listed frames those that mayTunnel would list.
+func (p *Deeper) stillMayTunnel(protocols []Protocol) {
 	n := 0
-	for _, i := range p.Numbers {
-		p.Numbers[n] = i
+	for _, i := range p.numbers {
+		p.numbers[n] = i
 		n += int(tunnels[uint8(protocols[i])])
 	}
-	p.Numbers = p.Numbers[:n]
+	p.numbers = p.numbers[:n]
 }
 
 // tunnels is 1 for each protocol in mayTunnel.
@@ -75,12 +113,11 @@ var tunnels = func() (is [256]uint8) {
 // message the header above IP begins, without options and extension headers.
 var upperAt = [16]uint32{4: 20 - 12, 6: 40 - 12, 7: 40 - 8}
 
-// Open opens the tunnels of the frames that are listed, and lists where the IP header in each
-// lies. msgs and protocols are as FindDatagrams leaves them; msgs lie in buf. Frames without a
-// tunnel are no longer listed. Nor are those whose tunnel is of another shape: their bits in rest
+// open opens the tunnels of the frames that are listed, and lists where the IP header in each
+// lies. Frames without a tunnel are no longer listed. Nor are those whose tunnel is of another shape: their bits in rest
 // are set, and their protocols are 0.
-func (p *Deeper) Open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) {
-	p.Numbers, p.others, p.Msgs = plainTunnels.Open(p.Numbers, p.others, p.Msgs, msgs, buf)
+func (p *Deeper) open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) {
+	p.numbers, p.others, p.msgs = plainTunnels.Open(p.numbers, p.others, p.msgs, msgs, buf)
 	for _, i := range p.others {
 		m, proto := &msgs[i], uint8(protocols[i])
 		at := m.Off + upperAt[m.Tweak>>60]

@@ -49,7 +49,7 @@ type Identity struct {
 	datagrams *kernels.Datagrams // in Ethernet frames
 	untyped   *kernels.Datagrams // in others, after placeHeaders
 	slow      []uint64
-	deeper    deeper
+	deeper    headers.Deeper
 	decoder   headers.Decoder
 	headers   []headers.Header
 }
@@ -180,7 +180,10 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 	}
 	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
 	cut := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
-	if g.findDeeper(msgs, protocols[first:end], b.Buf) || cut || g.kind == Frame {
+	if g.kind == Inner {
+		cut = g.deeper.Into(g.untyped, msgs, protocols[first:end], g.slow, b.Buf) || cut
+	}
+	if cut || g.kind == Frame {
 		g.doubtFound(msgs, frames, b.Buf, first)
 	}
 	if !g.short || g.masks != nil {
