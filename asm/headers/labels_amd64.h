@@ -2,7 +2,7 @@
 
 // BEHINDLABELS is a part of the AVX-512 kernel of datagrams, whose registers it uses: it moves the
 // frames of K2, with labels, and of K3, with PPPoE, so that IP follows where a frame has it, and
-// marks in K4, K5 and K6 those that have it. Z9 to Z15, Z3, K7 and R9 to R12 are for use in between.
+// marks in K4, K5 and K6 those that have it. Z3, Z9 to Z14, K7, R9 and R12 are for use in between.
 // It has the labels ENTRY, BOTTOM and VERSIONS.
 //
 // In between, K5 marks frames whose stack ended, and K4 and K6 those that may have IPv4 and IPv6.

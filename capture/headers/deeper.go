@@ -38,25 +38,29 @@ func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protoco
 			break
 		}
 		cut = p.read(untyped, msgs, protocols, rest, buf) || cut
-		p.stillMayTunnel(protocols)
 	}
 	return cut
 }
 
-// read has a kernel read the datagrams that are listed.
+// read has a kernel read the datagrams that are listed. It keeps those listed that mayTunnel would
+// list.
 func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
 	n := len(p.numbers)
 	p.protocols, p.slow = capture.Resize(p.protocols, n), capture.Resize(p.slow, (n+63)/64)
 	cut = kernels.FindDatagrams(untyped, p.msgs, p.protocols, p.slow, buf)
-	for i, number := range p.numbers {
-		msgs[number], protocols[number] = p.msgs[i], p.protocols[i]
-	}
 	for w, word := range p.slow {
 		for ; word != 0; word &= word - 1 {
 			number := p.numbers[w*64+bits.TrailingZeros64(word)]
 			rest[number/64] |= 1 << (number % 64)
 		}
 	}
+	n = 0
+	for i, number := range p.numbers {
+		msgs[number], protocols[number] = p.msgs[i], p.protocols[i]
+		p.numbers[n] = number
+		n += int(tunnels[uint8(p.protocols[i])])
+	}
+	p.numbers = p.numbers[:n]
 	return cut
 }
 
@@ -87,16 +91,6 @@ func (p *Deeper) mayTunnel(protocols []Protocol) {
 		n += int(tunnels[uint8(protocol)])
 	}
 	p.numbers = numbers[:n]
-}
-
-// stillMayTunnel keeps of the listed frames those that mayTunnel would list.
-func (p *Deeper) stillMayTunnel(protocols []Protocol) {
-	n := 0
-	for _, i := range p.numbers {
-		p.numbers[n] = i
-		n += int(tunnels[uint8(protocols[i])])
-	}
-	p.numbers = p.numbers[:n]
 }
 
 // tunnels is 1 for each protocol in mayTunnel.
