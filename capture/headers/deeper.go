@@ -26,14 +26,14 @@ type Deeper struct {
 	slow      []uint64
 }
 
-// Into opens up to MaxTunnels tunnels in each other. msgs, protocols and rest are as FindDatagrams
+// Into opens up to maxTunnels tunnels in each other. msgs, protocols and rest are as FindDatagrams
 // leaves them, and are so afterwards; msgs lie in buf. untyped is its rule that is Untyped. A
 // message whose tunnel is of another shape has its bit in rest set, and protocol 0. Into reports
 // whether datagrams in tunnels were captured in part. It takes constant time for each frame, and
 // for each tunnel and each extension header of a tunnel in it.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
 	p.mayTunnel(protocols)
-	for range MaxTunnels {
+	for range maxTunnels {
 		if p.open(msgs, protocols, rest, buf); len(p.numbers) == 0 {
 			break
 		}
