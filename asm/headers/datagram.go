@@ -6,9 +6,9 @@
 // no errors.
 //
 //	question                                 function         contract      plain twin
-//	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go
+//	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go, labels.go
 //	addresses and ports of many datagrams    Tuples.List      tuple.go      none: capture/headers decodes
-//	where is IP in a tunnel over UDP         Tunnels.Open     tunnels.go    tunnels.go
+//	where is IP in a tunnel                  Tunnels.Open     tunnels.go    tunnels.go
 package headers
 
 import (
@@ -21,14 +21,15 @@ import (
 
 // Datagrams says how FindDatagrams turns messages that are Ethernet frames into messages
 // that are the IP datagrams in them. It takes frames on the fast path: up to two VLAN
-// tags, then IPv4 without options or IPv6 without extension headers, captured at least to
+// tags, with a rule that is Labelled also labels, then IPv4 without options or IPv6 without extension headers, captured at least to
 // 4 bytes after that header. It is immutable. The kernels in assembly know where its
-// fields up to isSlow are.
+// fields up to labels are.
 type Datagrams struct {
 	slowPath [8]uint64 // a bit for each version and protocol
 	types    types
 	first    [2]uint64  // mask of bytes 0 to 7, by version
 	isSlow   [512]uint8 // 1 for each bit of slowPath
+	labels   labels
 	shapes   [2]datagramShape
 }
 
@@ -86,7 +87,7 @@ const (
 func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 	d := &Datagrams{
 		slowPath: protocolBits(slowPath), first: [2]uint64{first4, first6},
-		types: ethertypes,
+		types: ethertypes, labels: noLabels,
 	}
 	for i := range d.isSlow {
 		d.isSlow[i] = uint8(d.slowPath[i/64] >> (i % 64) & 1)
@@ -109,7 +110,7 @@ func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 // these bytes are. This also serves frames with other headers than Ethernet's.
 func (d *Datagrams) Untyped() *Datagrams {
 	untyped := *d
-	untyped.types = versions
+	untyped.types, untyped.labels = versions, noLabels
 	return &untyped
 }
 
@@ -179,14 +180,13 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 		b := (*[datagramReach]byte)(buf[at : at+datagramReach])
 		version, ip := d.types.version(b)
 		if !ip {
-			tags := d.types.tags(b)
-			at += 4 * tags
-			if tags == 0 || at+datagramReach > len(buf) {
+			n, v, ok := d.before(b, m, buf)
+			at += n
+			if !ok || at+datagramReach > len(buf) {
 				continue
 			}
-			captured -= min(captured, 4*uint32(tags))
-			b = (*[datagramReach]byte)(buf[at : at+datagramReach])
-			version, _ = d.types.version(b)
+			captured -= min(captured, uint32(n))
+			b, version = (*[datagramReach]byte)(buf[at:at+datagramReach]), v
 		}
 		s := &d.shapes[version]
 		first, number := binary.BigEndian.Uint64(b[datagramStart:]), b[(datagramStart+s.number)%datagramReach]
@@ -210,17 +210,31 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 	return rest, cut
 }
 
-// tags counts the VLAN tags between the first type of a frame and IP's. It returns 0 if
-// there are none or too many, or if types are not read.
-func (t *types) tags(b *[datagramReach]byte) int {
-	if t.which != ethertypes.which {
-		return 0
+// before returns how many bytes of other headers lie between the first type of the frame m and IP,
+// and the version of IP. b is the start of m.
+func (d *Datagrams) before(b *[datagramReach]byte, m *digest.Message, buf []byte) (n, version int, ok bool) {
+	if d.types.which != ethertypes.which {
+		return 0, 0, false
 	}
-	typ := binary.BigEndian.Uint16(b[12:])
-	for tags := 1; tags <= datagramTags && (typ == 0x8100 || typ == 0x88a8 || typ == 0x9100); tags++ {
-		if typ = binary.BigEndian.Uint16(b[12+4*tags:]); typ == 0x0800 || typ == 0x86dd {
-			return tags
-		}
+	tags, typ := tagsOf(b)
+	switch {
+	case typ == 0x0800:
+		return 4 * tags, 0, true
+	case typ == 0x86dd:
+		return 4 * tags, 1, true
+	case uint64(m.Off)+uint64(m.Len) > uint64(len(buf)):
+		return 0, 0, false
 	}
-	return 0
+	at, version, ok := d.labels.behind(buf[m.Off:][:m.Len], datagramStart+4*tags, typ, uint32(m.Tweak))
+	return at - datagramStart, version, ok
+}
+
+// tagsOf counts the VLAN tags of a frame, at most datagramTags, and returns the type behind them.
+func tagsOf(b *[datagramReach]byte) (tags int, typ uint16) {
+	typ = binary.BigEndian.Uint16(b[12:])
+	for tags < datagramTags && (typ == 0x8100 || typ == 0x88a8 || typ == 0x9100) {
+		tags++
+		typ = binary.BigEndian.Uint16(b[12+4*tags:])
+	}
+	return tags, typ
 }

@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 #include "datagram_amd64.h"
+#include "labels_amd64.h"
 
 // func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
 //
@@ -100,8 +101,21 @@ others:
 
 tags:
 	TAGGED
-	JZ   read
+	JZ   labels
 	UNTAG
 	DECQ R10
 	JNZ  tags
+
+	// Of the rest, K2 has labels and K3 has PPPoE, if the frame lies in the buffer.
+labels:
+	VPADDQ  Z5, Z4, Z9
+	VPSUBQ.BCST ·datagramWords+0xd0(SB), Z9, Z9
+	VPCMPQ  $2, Z30, Z9, K1, K7
+	VPCMPEQQ.BCST 672(AX), Z8, K7, K2
+	VPCMPEQQ.BCST 680(AX), Z8, K7, K3
+	KORB K2, K3, K2
+	VPCMPEQQ.BCST 688(AX), Z8, K7, K3
+	KORTESTB K2, K3
+	JZ   read
+	BEHINDLABELS(entry, bottom, versions)
 	JMP  read

@@ -21,9 +21,13 @@ func someFrame(rng *rand.Rand, n int) []byte {
 		b = binary.BigEndian.AppendUint16(b, tag[rng.IntN(len(tag))])
 		b = binary.BigEndian.AppendUint16(b, uint16(rng.Uint32()))
 	}
-	typ := []uint16{0x0800, 0x86dd, 0x0800, 0x86dd, 0x0806, 0x0000, 0x8847}
+	typ := []uint16{0x0800, 0x86dd, 0x0800, 0x86dd, 0x0806, 0x0000}
 	at := rng.IntN(len(typ))
-	b = binary.BigEndian.AppendUint16(b, typ[at])
+	if rng.IntN(3) == 0 {
+		b = appendLabels(b, rng, at%2)
+	} else {
+		b = binary.BigEndian.AppendUint16(b, typ[at])
+	}
 	start := len(b)
 	for len(b) < cap(b) {
 		b = append(b, byte(rng.Uint32()))
@@ -36,14 +40,49 @@ func someFrame(rng *rand.Rand, n int) []byte {
 	if at%2 == 0 {
 		ip[0] = 0x45
 		binary.BigEndian.PutUint16(ip[2:], stated)
+		if rng.IntN(8) != 0 {
+			setSum(ip)
+		}
 	} else {
 		ip[0] = 0x60 | ip[0]&15
 		binary.BigEndian.PutUint16(ip[4:], stated-40)
 	}
 	if rng.IntN(16) == 0 {
+		binary.BigEndian.PutUint16(ip[12:], []uint16{0x0800, 0x86dd, 0x8100, 0x88a8, 0x9100, 0x9200}[rng.IntN(6)])
+		if at%2 == 0 {
+			setSum(ip)
+		}
+	}
+	if rng.IntN(16) == 0 {
 		ip[0] = byte(rng.Uint32())
 	}
 	return b[:n]
+}
+
+// appendLabels appends labels or a PPPoE session, mostly of the version of IP that follows.
+func appendLabels(b []byte, rng *rand.Rand, version int) []byte {
+	random := rng.Uint32()
+	if rng.IntN(3) == 0 {
+		b = binary.BigEndian.AppendUint16(b, typePPPoE)
+		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(random)), rng.Uint32())
+		return binary.BigEndian.AppendUint16(b, []uint16{0x21, 0x57, 0x21, 0xc021}[version+rng.IntN(8)/7*2])
+	}
+	b = binary.BigEndian.AppendUint16(b, typeMPLS+uint16(random&1))
+	for rng.IntN(3) == 0 {
+		b = binary.BigEndian.AppendUint32(b, rng.Uint32()&^(1<<8))
+	}
+	return binary.BigEndian.AppendUint32(b, random|1<<8)
+}
+
+// setSum sets the checksum of an IPv4 header without options.
+func setSum(ip []byte) {
+	sum := uint32(0)
+	ip[10], ip[11] = 0, 0
+	for i := 0; i < 20; i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(ip[i:]))
+	}
+	sum = sum>>16 + sum&0xffff
+	binary.BigEndian.PutUint16(ip[10:], ^uint16(sum>>16+sum))
 }
 
 // someFrames draws a buffer, and messages that are frames in it.
@@ -55,7 +94,7 @@ func someFrames(t *testing.T, rng *rand.Rand, n int) (msgs []digest.Message, buf
 		if i+1 == len(msgs) && rng.IntN(2) == 0 {
 			size = rng.IntN(40) // ends with buf, or shortly before it
 		}
-		msgs[i] = digest.Message{Off: uint32(len(all)), Len: uint32(size), Tweak: rng.Uint64()}
+		msgs[i] = digest.Message{Off: uint32(len(all)), Len: uint32(size), Tweak: rng.Uint64() >> rng.UintN(64)}
 		all = append(all, someFrame(rng, size)...)
 		if rng.IntN(4) == 0 { // a stated length that is longer than the captured one, or shorter
 			msgs[i].Len = rng.Uint32() >> rng.UintN(32)
@@ -74,8 +113,19 @@ func someDatagrams(rng *rand.Rand) *Datagrams {
 		}
 	}
 	d := NewDatagrams(rng.Uint64(), rng.Uint64(), &slowPath)
-	if rng.IntN(2) == 0 {
+	var usual [3][256]bool
+	for i := range usual {
+		for j := range usual[i] {
+			usual[i][j] = rng.IntN(10) != 0
+		}
+	}
+	switch labelled := d.Labelled(&usual[0], &usual[1], &usual[2]); rng.IntN(4) {
+	case 0:
 		return d.Untyped()
+	case 1:
+		return labelled.Untyped()
+	case 2:
+		return labelled
 	}
 	return d
 }

@@ -32,7 +32,21 @@ DATA ·datagramWords+0xb0(SB)/8, $0xff00000000003fff // the same, and fragments
 DATA ·datagramWords+0xb8(SB)/8, $20
 DATA ·datagramWords+0xc0(SB)/8, $0xfff               // a tag's identifier
 DATA ·datagramWords+0xc8(SB)/8, $0x10000             // that there is one
-GLOBL ·datagramWords(SB), RODATA|NOPTR, $208
+DATA ·datagramWords+0xd0(SB)/8, $28                  // bytes that are read of a frame
+DATA ·datagramWords+0xd8(SB)/8, $46                  // least frame with PPPoE
+DATA ·datagramWords+0xe0(SB)/8, $42                  // with an entry of a stack
+DATA ·datagramWords+0xe8(SB)/8, $58                  // with IPv6
+DATA ·datagramWords+0xf0(SB)/8, $0x2100              // PPP's numbers for IP
+DATA ·datagramWords+0xf8(SB)/8, $0x5700
+DATA ·datagramWords+0x100(SB)/8, $0x100000000        // bottom of the stack
+DATA ·datagramWords+0x108(SB)/8, $0xf00000           // version of IP behind two bytes
+DATA ·datagramWords+0x110(SB)/8, $0x400000
+DATA ·datagramWords+0x118(SB)/8, $0x600000
+DATA ·datagramWords+0x120(SB)/8, $0x0008             // types of IP, and one more of tags
+DATA ·datagramWords+0x128(SB)/8, $0xdd86
+DATA ·datagramWords+0x130(SB)/8, $0x0092
+DATA ·datagramWords+0x138(SB)/8, $0x0000ffff0000ffff // every other number of 16 bits
+GLOBL ·datagramWords(SB), RODATA|NOPTR, $320
 
 // The first and the second words of eight messages, and back, and all as they are.
 DATA ·datagramOrders+0x00(SB)/8, $0

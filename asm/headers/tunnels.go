@@ -8,8 +8,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// Tunnels says which datagrams over UDP hold a plain tunnel: a header of 8 bytes, then an
-// Ethernet frame without tags and IP, or IP. It is immutable. The kernel in assembly knows where
+// Tunnels says which datagrams hold a plain tunnel: over UDP a header of 8 bytes, then an
+// Ethernet frame without tags and IP, or IP; GRE of version 0 without routes, or with the header of
+// ERSPAN of type I or II, with the same behind it; or IP. It is immutable. The kernel in assembly knows where
 // its fields are up to ports.
 type Tunnels struct {
 	frames [4]tunnelShape // with an Ethernet frame
@@ -80,8 +81,8 @@ const (
 // datagrams in buf. Those with a plain tunnel stay in numbers, and each gets a message in inside:
 // from 14 bytes before its IP header to the last byte that the datagram may have, as the rules
 // Untyped expect it. Those over UDP that have no tunnel by their ports are dropped. All others go
-// to others: fragments, other protocols and shapes, and what is shorter than a plain tunnel or was
-// captured in part over IPv6. inside and others are memory that is used again. Open takes constant
+// to others: fragments, other protocols and shapes, and what is shorter than a plain tunnel over UDP
+// or was captured in part over IPv6. inside and others are memory that is used again. Open takes constant
 // time for each number.
 func (t *Tunnels) Open(numbers, others []uint32, inside, msgs []digest.Message, buf []byte) (plain, rest []uint32, opened []digest.Message) {
 	room := len(numbers) + tunnelSlack
@@ -116,14 +117,14 @@ func (t *Tunnels) open(m *digest.Message, buf []byte) (inside digest.Message, is
 	if m.Tweak>>52 == udp6 {
 		at = m.Off + 40 - datagramSkip
 	} else if m.Tweak&bits4 != udp4 {
-		return inside, otherShape
+		return openWithoutUDP(m, buf)
 	}
 	if int64(ends)-int64(at) < tunnelLeast {
 		return inside, otherShape
 	}
 	upper := (*[tunnelLeast]byte)(buf[at:])
 	port := binary.BigEndian.Uint16(upper[2:])
-	if t.tunnel[port%256] != port {
+	if t.tunnel[port%256] != port || port == 0 {
 		if uint64(binary.LittleEndian.Uint16(upper[:])) == t.from {
 			return inside, otherShape
 		}
@@ -150,6 +151,59 @@ func (t *Tunnels) open(m *digest.Message, buf []byte) (inside digest.Message, is
 		return inside, otherShape
 	}
 	return digest.Message{Off: ip - datagramStart, Len: uint32(end) - ip + datagramStart}, plainTunnel
+}
+
+// openWithoutUDP does one that is not over UDP.
+func openWithoutUDP(m *digest.Message, buf []byte) (inside digest.Message, is uint) {
+	const bits4, whole4, least = 0xf<<60 | 0x3fff, 4 << 60, 24
+	at, ends, protocol := uint64(m.Off)+20-datagramSkip, uint64(m.Off)+uint64(m.Len), uint8(m.Tweak>>48)
+	if m.Tweak>>60 == 6 {
+		at, protocol = uint64(m.Off)+40-datagramSkip, uint8(m.Tweak>>52)
+	} else if m.Tweak&bits4 != whole4 {
+		return inside, otherShape
+	}
+	if int64(ends-at) < tunnelLeast {
+		return inside, otherShape
+	}
+	n, typ := uint64(0), uint16(0)
+	switch protocol {
+	case 4:
+		typ = 0x0800
+	case 41:
+		typ = 0x86dd
+	case 47:
+		n, typ = behindGRE(buf[at:])
+	}
+	ip := at + n
+	if typ == 0 || int64(ends-ip) < least {
+		return inside, otherShape
+	}
+	before := uint64(binary.LittleEndian.Uint32(buf[ip-2:]))
+	if typ == bridging && ethertypes.leads(before&0xf0ffff) || typ != bridging && versions.leads(before&0xf00000) && (typ == 0x0800) == (before&0x200000 == 0) {
+		return digest.Message{Off: uint32(ip) - datagramStart, Len: uint32(ends-ip) + datagramStart}, plainTunnel
+	}
+	return inside, otherShape
+}
+
+const bridging = 0x6558 // the ethertype of an Ethernet frame
+
+// behindGRE returns how far behind the start of a header IP begins if all is plain, and the
+// ethertype of what the header carries, or 0.
+func behindGRE(header []byte) (n uint64, typ uint16) {
+	const routesOrVersion, sequence, erspan = 0x4007, 0x1000, 0x88be
+	flags, typ := binary.BigEndian.Uint16(header), binary.BigEndian.Uint16(header[2:])
+	n = 4 + 4*uint64(flags>>15+flags>>13&1+flags>>12&1)
+	switch {
+	case flags&routesOrVersion != 0:
+		return 0, 0
+	case typ == 0x0800 || typ == 0x86dd:
+		return n, typ
+	case typ == erspan && flags&sequence != 0:
+		return n + 8 + datagramStart, bridging
+	case typ == erspan || typ == bridging:
+		return n + datagramStart, bridging
+	}
+	return 0, 0
 }
 
 // leads reports whether bytes 12 to 14 of a frame lead to IP of the version that they name.

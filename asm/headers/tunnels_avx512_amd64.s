@@ -22,7 +22,20 @@ DATA ·tunnelWords+0x68(SB)/8, $0x60dd86
 DATA ·tunnelWords+0x70(SB)/8, $0x400000
 DATA ·tunnelWords+0x78(SB)/8, $0x600000
 DATA ·tunnelWords+0x80(SB)/8, $0xffff             // source port
-GLOBL ·tunnelWords(SB), RODATA|NOPTR, $136
+DATA ·tunnelWords+0x88(SB)/8, $0xf000000000003fff // of a tweak of IPv4: version, fragment
+DATA ·tunnelWords+0x90(SB)/8, $0x4000000000000000
+DATA ·tunnelWords+0x98(SB)/8, $6
+DATA ·tunnelWords+0xa0(SB)/8, $0xff
+DATA ·tunnelWords+0xa8(SB)/8, $4                  // IP in IP, by version, and GRE
+DATA ·tunnelWords+0xb0(SB)/8, $41
+DATA ·tunnelWords+0xb8(SB)/8, $47
+DATA ·tunnelWords+0xc0(SB)/8, $0x0740             // routes and version of GRE
+DATA ·tunnelWords+0xc8(SB)/8, $0x0008             // types in GRE
+DATA ·tunnelWords+0xd0(SB)/8, $0xdd86
+DATA ·tunnelWords+0xd8(SB)/8, $0x5865
+DATA ·tunnelWords+0xe0(SB)/8, $0xbe88
+DATA ·tunnelWords+0xe8(SB)/8, $24                 // least of IP
+GLOBL ·tunnelWords(SB), RODATA|NOPTR, $240
 
 // Bytes 4 and 5, and 2 and 3, of each word as a number.
 DATA ·tunnelBytes+0x00(SB)/8, $0x8080808080800405
@@ -59,7 +72,8 @@ GLOBL ·tunnelBytes(SB), RODATA|NOPTR, $32
 // func openTunnelsAVX512(numbers *uint32, groups int, msgs *digest.Message, buf *byte, inside *digest.Message, others *uint32, t *Tunnels) (plain, rest int)
 //
 // Z5 is the offset of the UDP header, Z9 has its words and Z10 the tunnel's, Z12 is the offset of
-// IP, Z7 the end. K3 marks tunnels with frames, K2 with IP, K7 all that are plain, K6 others.
+// IP, Z7 the end. K5 marks datagrams over UDP, K3 tunnels with frames, K2 with IP, K7 all that are
+// plain, K6 others.
 TEXT ·openTunnelsAVX512(SB), NOSPLIT, $0-72
 	MOVQ numbers+0(FP), DI
 	MOVQ groups+8(FP), CX
@@ -126,7 +140,7 @@ group:
 	// Where the packet ends.
 	VPSHUFB Z21, Z9, Z13
 	VPADDQ  Z5, Z13, Z13
-	VPMINUQ Z13, Z7, Z7
+	VPMINUQ Z13, Z7, K5, Z7
 	VPSHUFB Z20, Z10, Z13
 	VPADDQ  Z5, Z13, Z13
 	VPADDQ  Z23, Z13, Z13
@@ -143,6 +157,10 @@ group:
 	LEADS(0x70, K2)
 	LEADS(0x78, K2)
 	VPCMPUQ $6, Z12, Z7, K1, K7
+	KORTESTB K5, K5
+	JCC  withoutUDP
+
+opened:
 	KNOTB K7, K6
 	KANDNB K5, K7, K1
 	KORTESTB K1, K1
@@ -203,3 +221,74 @@ ports:
 	KANDNB K1, K2, K1
 	KANDNB K6, K1, K6
 	JMP  place
+
+	// Others than those of K5: IPv4 in IP goes to K2, IPv6 to K4, GRE to K3. Z8 is the offset of
+	// the header above IP. Of GRE, Z10 has the header, and what holds a frame stays in K3.
+withoutUDP:
+	VPSRLQ $60, Z3, Z4
+	VPCMPEQQ.BCST ·tunnelWords+0x98(SB), Z4, K2
+	VPANDQ.BCST ·tunnelWords+0x88(SB), Z3, Z4
+	VPCMPEQQ.BCST ·tunnelWords+0x90(SB), Z4, K3
+	KORB K2, K3, K3
+	VPSRLQ $48, Z3, Z4
+	VPSRLQ $52, Z3, K2, Z4
+	VPANDQ.BCST ·tunnelWords+0xa0(SB), Z4, Z4
+	VPADDQ Z28, Z2, Z8
+	VPADDQ Z27, Z2, K2, Z8
+	VPSUBQ Z8, Z7, Z6
+	VPCMPQ $5, Z26, Z6, K3, K3
+	KANDNB K3, K5, K3
+	VPCMPEQQ.BCST ·tunnelWords+0xa8(SB), Z4, K3, K2
+	VPCMPEQQ.BCST ·tunnelWords+0xb0(SB), Z4, K3, K4
+	VPCMPEQQ.BCST ·tunnelWords+0xb8(SB), Z4, K3, K3
+	KORB K2, K4, K1
+	VMOVDQA64 Z8, K1, Z12
+	KORTESTB K3, K3
+	JZ   versions
+
+	// Fields of four bytes, and types.
+	GATHER(K3, (BX)(Z8*1), Z10)
+	VPTESTNMQ.BCST ·tunnelWords+0xc0(SB), Z10, K3, K3
+	VPBROADCASTQ ·tunnelWords+0xa8(SB), Z13
+	VPADDQ Z13, Z8, K3, Z12
+	VPSRLQ $5, Z10, Z4
+	VPANDQ Z13, Z4, Z4
+	VPADDQ Z4, Z12, K3, Z12
+	VPSRLQ $3, Z10, Z4
+	VPANDQ Z13, Z4, Z4
+	VPADDQ Z4, Z12, K3, Z12
+	VPSRLQ $2, Z10, Z4
+	VPANDQ Z13, Z4, Z4
+	VPADDQ Z4, Z12, K3, Z12
+	VPSLLQ $32, Z10, Z10
+	VPSRLQ $48, Z10, Z10
+	VPCMPEQQ.BCST ·tunnelWords+0xc8(SB), Z10, K3, K1
+	KORB K1, K2, K2
+	VPCMPEQQ.BCST ·tunnelWords+0xd0(SB), Z10, K3, K1
+	KORB K1, K4, K4
+	VPCMPEQQ.BCST ·tunnelWords+0xe0(SB), Z10, K3, K1
+	VPADDQ Z4, Z12, K1, Z12
+	VPADDQ Z4, Z12, K1, Z12
+	VPCMPEQQ.BCST ·tunnelWords+0xd8(SB), Z10, K3, K3
+	KORB K1, K3, K3
+	VPADDQ Z22, Z12, K3, Z12
+
+versions:
+	KORB K2, K4, K1
+	KORB K1, K3, K1
+	VPSUBQ Z12, Z7, Z6
+	VPCMPQ.BCST $5, ·tunnelWords+0xe8(SB), Z6, K1, K1
+	KANDB K1, K2, K2
+	KANDB K1, K3, K3
+	KANDB K1, K4, K4
+	VPXORQ Z13, Z13, Z13
+	VPGATHERQQ -2(BX)(Z12*1), K1, Z13
+	VPANDQ Z19, Z13, Z14
+	VPCMPEQQ.BCST ·tunnelWords+0x70(SB), Z14, K2, K2
+	VPCMPEQQ.BCST ·tunnelWords+0x78(SB), Z14, K4, K1
+	KORB K2, K1, K1
+	VPANDQ Z18, Z13, Z14
+	LEADS(0x60, K3)
+	LEADS(0x68, K3)
+	KORB K1, K7, K7
+	JMP  opened

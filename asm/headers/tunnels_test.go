@@ -4,6 +4,7 @@ package headers
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,11 +28,41 @@ func someTunnels() *Tunnels {
 		slices.Concat(framePorts[:], otherPorts[:], []uint16{ipPort}), 1701)
 }
 
-// someTunnel draws a datagram over UDP from byte 12 on, mostly with a plain tunnel.
+// someGRE draws a datagram with GRE or IP in IP from byte 12 on, behind before bytes.
+func someGRE(rng *rand.Rand, tweak uint64, before int) (uint64, []byte) {
+	b, version := make([]byte, before), rng.IntN(2)
+	protocol := []uint64{4, 41, 47}[rng.IntN(3)]
+	if tweak>>60 == 4 {
+		tweak = tweak&^(0xff<<48) | protocol<<48
+	} else {
+		tweak = tweak&^(0xff<<52) | protocol<<52
+	}
+	if protocol == 47 {
+		flags := uint16(rng.Uint32()) & 0xb000
+		typ := []uint16{[]uint16{0x0800, 0x86dd}[version], bridging, 0x88be, uint16(rng.Uint32())}[rng.IntN(10)/3]
+		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, flags), typ)
+		b = append(b, make([]byte, 4*bits.OnesCount16(flags))...)
+		if typ == 0x88be && flags&0x1000 != 0 {
+			b = append(b, make([]byte, 8)...)
+		}
+		if typ == bridging || typ == 0x88be {
+			b = append(append(b, make([]byte, 12)...), [][]byte{{8, 0}, {0x86, 0xdd}}[version]...)
+		}
+	} else {
+		version = int(protocol / 41)
+	}
+	return tweak, append(append(b, []byte{0x45, 0x60}[version]), make([]byte, 23+rng.IntN(30))...)
+}
+
+// someTunnel draws a datagram, mostly over UDP, from byte 12 on, mostly with a plain tunnel.
 func someTunnel(rng *rand.Rand) (tweak uint64, b []byte) {
 	tweak, before := 0x45_11_0040_1234_0000|uint64(rng.Uint32N(2)<<14), 8
 	if rng.IntN(3) == 0 {
 		tweak, before = 0x6<<60|17<<52|uint64(rng.Uint32()), 28
+	}
+	if rng.IntN(3) == 0 {
+		tweak, b = someGRE(rng, tweak, before)
+		return spoil(rng, tweak, b, before)
 	}
 	b = make([]byte, before)
 	port := framePorts[rng.IntN(4)]
@@ -64,6 +95,11 @@ func someTunnel(rng *rand.Rand) (tweak uint64, b []byte) {
 	length := 16 + len(inside)
 	b = binary.BigEndian.AppendUint16(b, []uint16{uint16(length), uint16(length - 3), uint16(length + 3), uint16(length), 0, uint16(rng.IntN(60))}[rng.IntN(6)])
 	b = append(append(append(b, 0, 0), header...), inside...)
+	return spoil(rng, tweak, b, before)
+}
+
+// spoil changes something in some datagrams.
+func spoil(rng *rand.Rand, tweak uint64, b []byte, before int) (uint64, []byte) {
 	switch rng.IntN(8) {
 	case 0:
 		b[before+rng.IntN(len(b)-before)] ^= 1 << rng.IntN(8)
@@ -77,17 +113,24 @@ func someTunnel(rng *rand.Rand) (tweak uint64, b []byte) {
 
 // tunnelModel reads the headers one by one.
 func tunnelModel(m digest.Message, buf []byte) (inside digest.Message, is uint) {
-	at, udp := uint32(0), false
-	switch m.Tweak >> 60 {
-	case 4:
-		at, udp = 8, byte(m.Tweak>>48) == 17 && m.Tweak&0x3fff == 0
-	case 6:
-		at, udp = 28, byte(m.Tweak>>52) == 17
+	at, protocol := uint32(0), byte(0)
+	switch {
+	case m.Tweak>>60 == 4 && m.Tweak&0x3fff == 0:
+		at, protocol = 8, byte(m.Tweak>>48)
+	case m.Tweak>>60 == 6:
+		at, protocol = 28, byte(m.Tweak>>52)
 	}
-	if !udp || m.Len < at+16+24 {
+	if at == 0 || m.Len < at+16+24 {
 		return inside, otherShape
 	}
 	d := buf[m.Off:][:m.Len][at:]
+	if protocol != 17 {
+		start := greModel(protocol, d)
+		if start < 0 || start+24 > len(d) {
+			return inside, otherShape
+		}
+		return digest.Message{Off: m.Off + at + uint32(start) - 14, Len: uint32(len(d)-start) + 14}, plainTunnel
+	}
 	src, dst, end := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:]), min(len(d), int(binary.BigEndian.Uint16(d[4:])))
 	start, isPlain := 16, false
 	switch {
@@ -113,6 +156,35 @@ func tunnelModel(m digest.Message, buf []byte) (inside digest.Message, is uint) 
 	return digest.Message{Off: off, Len: uint32(end) - uint32(start) + 14}, plainTunnel
 }
 
+// greModel returns where IP begins in GRE or in IP, or -1.
+func greModel(protocol byte, d []byte) int {
+	start, typ := 0, map[byte]uint16{4: 0x0800, 41: 0x86dd}[protocol]
+	if protocol == 47 {
+		start, typ = 4, binary.BigEndian.Uint16(d[2:])
+		for _, flag := range []byte{0x80, 0x20, 0x10} {
+			if d[0]&flag != 0 {
+				start += 4
+			}
+		}
+		switch {
+		case d[0]&0x40 != 0 || d[1]&7 != 0:
+			return -1
+		case typ == 0x88be && d[0]&0x10 != 0:
+			start += 8
+		}
+		if typ == 0x6558 || typ == 0x88be {
+			if start += 14; start > len(d) {
+				return -1
+			}
+			typ = binary.BigEndian.Uint16(d[start-2:])
+		}
+	}
+	if start >= len(d) || !(typ == 0x0800 && d[start]>>4 == 4 || typ == 0x86dd && d[start]>>4 == 6) {
+		return -1
+	}
+	return start
+}
+
 // TestTunnels compares each kernel with the model.
 func TestTunnels(t *testing.T) {
 	rule := someTunnels()
@@ -123,7 +195,7 @@ func TestTunnels(t *testing.T) {
 		var seen [3]int
 		for round := range 400 {
 			msgs := kerneltest.Guarded[digest.Message](t, 1+rng.IntN(70), round%2 == 0)
-			var all []byte
+			all := make([]byte, datagramSkip) // before a message is the start of its datagram
 			for i := range msgs {
 				tweak, b := someTunnel(rng)
 				msgs[i] = digest.Message{Off: uint32(len(all)), Len: uint32(len(b)), Tweak: tweak}
@@ -154,6 +226,38 @@ func TestTunnels(t *testing.T) {
 			if n < 100 {
 				t.Errorf("%d datagrams of sort %d", n, is)
 			}
+		}
+	})
+}
+
+// FuzzTunnels compares the kernel with the plain one.
+func FuzzTunnels(f *testing.F) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 40 {
+		tweak, b := someTunnel(rng)
+		f.Add(tweak, b)
+	}
+	rule := someTunnels()
+	f.Fuzz(func(t *testing.T, tweak uint64, b []byte) {
+		msgs, numbers := make([]digest.Message, 8), []uint32{0, 1, 2, 3, 4, 5, 6, 7}
+		buf := kerneltest.Guarded[byte](t, datagramSkip+len(b), true)
+		copy(buf[datagramSkip:], b)
+		for i := range msgs {
+			msgs[i] = digest.Message{Off: datagramSkip, Len: uint32(max(len(b)-i*i, 0)), Tweak: tweak ^ uint64(i&1)<<14}
+		}
+		var plain, rest []uint32
+		var inside []digest.Message
+		for i := range msgs {
+			switch m, is := rule.open(&msgs[i], buf); is {
+			case plainTunnel:
+				plain, inside = append(plain, uint32(i)), append(inside, m)
+			case otherShape:
+				rest = append(rest, uint32(i))
+			}
+		}
+		gotPlain, gotRest, gotInside := rule.Open(numbers, nil, nil, msgs, buf)
+		if !slices.Equal(gotPlain, plain) || !slices.Equal(gotRest, rest) || !slices.Equal(gotInside, inside) {
+			t.Fatalf("plain %d, want %d; others %d, want %d; messages %v, want %v", gotPlain, plain, gotRest, rest, gotInside, inside)
 		}
 	})
 }

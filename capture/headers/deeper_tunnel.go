@@ -13,7 +13,8 @@ import (
 // carries and its offset, both from the start of the header above the outer IP header. For other
 // shapes the ethertype is 0, so that a walk reads them.
 
-// plainTunnels has the shapes over UDP that most datagrams have. Their headers have 8 bytes.
+// plainTunnels has the shapes over UDP that most datagrams have, with headers of 8 bytes, GRE and
+// IP in IP.
 var plainTunnels = kernels.NewTunnels([4]kernels.TunnelShape{
 	// With an identifier, and without the next protocol or the control bit of VXLAN-GPE.
 	{Port: iana.PortVXLAN, Mask: 0x0d << 56, Value: 0x08 << 56},

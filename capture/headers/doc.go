@@ -15,8 +15,9 @@
 //
 // Offsets are in bytes from the first captured byte of the frame unless a comment names
 // another start. For the kernels of asm/headers, [LinkRun] cuts a batch into runs of one link
-// type, [PlaceIP] makes frames of other link types look like Ethernet, [Deeper] steps over
-// labels, PPPoE and tunnels, and [Decoder.SlowProtocols] names the IP protocols that need [Decoder.DecodeSlow].
+// type, [PlaceIP] makes frames of other link types look like Ethernet, [BehindLabels] steps over
+// labels and PPPoE, [Deeper] opens tunnels, and [Decoder.SlowProtocols] names the IP protocols that
+// need [Decoder.DecodeSlow].
 //
 // No function trusts a frame: each takes time linear in the length of the frame and reads no
 // byte behind the captured ones.

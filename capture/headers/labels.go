@@ -5,6 +5,7 @@ package headers
 import (
 	"encoding/binary"
 
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
@@ -147,12 +148,29 @@ func length6(ip []byte) int64 { return 40 + int64(binary.BigEndian.Uint16(ip[4:]
 // limit, and addresses of the blocks in use (IANA, "Internet Protocol Version 6 Address
 // Space").
 func isUsual6(ip []byte) bool {
-	return usualNext[ip[6]] && ip[7] != 0 && inUse6(ip[8]) && ip[8] != 0xff && inUse6(ip[24])
+	return usualNext[ip[6]] && ip[7] != 0 && usualSource[ip[8]] && usualDestination[ip[24]]
 }
 
-// inUse6 reports whether addresses that begin with a byte are in use: unspecified, loopback
-// and embedded IPv4; global unicast; unique local; link-local; multicast.
-func inUse6(first byte) bool { return first == 0 || first>>5 == 1 || first >= 0xfc }
+// BehindLabels returns the rule that also steps over labels and PPPoE as a Decoder does.
+func BehindLabels(d *kernels.Datagrams) *kernels.Datagrams {
+	return d.Labelled(&usualNext, &usualSource, &usualDestination)
+}
+
+// usualDestination marks the first bytes of addresses in use: unspecified, loopback and embedded
+// IPv4; global unicast; unique local; link-local; multicast.
+var usualDestination = func() (usual [256]bool) {
+	for first := range usual {
+		usual[first] = first == 0 || first>>5 == 1 || first >= 0xfc
+	}
+	return usual
+}()
+
+// usualSource has these but for multicast.
+var usualSource = func() [256]bool {
+	usual := usualDestination
+	usual[0xff] = false
+	return usual
+}()
 
 // usualNext marks the protocols that are found behind IPv6 headers.
 var usualNext = func() (usual [256]bool) {

@@ -9,8 +9,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// MaxTunnels is how many nested tunnels are opened.
-const MaxTunnels = 8
+// maxTunnels is how many nested tunnels are opened.
+const maxTunnels = 8
 
 const udpHeaderSize = 8
 
@@ -68,7 +68,7 @@ func (h *Header) OpenTunnels(d []byte, wireLen uint32) {
 // read. It notes the headers, unless n is nil.
 func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
-	for range MaxTunnels {
+	for range maxTunnels {
 		if h.Announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(h, d)

@@ -121,8 +121,8 @@ func TestTunnelDepth(t *testing.T) {
 		data = ip4(9, iana.ProtoIPv4, data)
 	}
 	h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, data)
-	if h.Start != 20*MaxTunnels {
-		t.Errorf("innermost header at %d, want %d", h.Start, 20*MaxTunnels)
+	if h.Start != 20*maxTunnels {
+		t.Errorf("innermost header at %d, want %d", h.Start, 20*maxTunnels)
 	}
 }
 

@@ -49,7 +49,7 @@ type Identity struct {
 	datagrams *kernels.Datagrams // in Ethernet frames
 	untyped   *kernels.Datagrams // in others, after placeHeaders
 	slow      []uint64
-	deeper    deeper
+	deeper    headers.Deeper
 	decoder   headers.Decoder
 	headers   []headers.Header
 }
@@ -79,6 +79,9 @@ func New(cfg Config) *Identity {
 	g.tweakMasks = [...]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}
 	g.datagrams = kernels.NewDatagrams(g.layouts[4].firstMask, g.layouts[6].firstMask, new(headers.Decoder).SlowProtocols())
 	g.untyped = g.datagrams.Untyped()
+	if g.kind != Frame { // labels stay in its messages, and layOutFound would take them for tags
+		g.datagrams = headers.BehindLabels(g.datagrams)
+	}
 	return g
 }
 
@@ -177,7 +180,10 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 	}
 	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
 	cut := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
-	if g.findDeeper(link, msgs, protocols[first:end], b.Buf) || cut || g.kind == Frame {
+	if g.kind == Inner {
+		cut = g.deeper.Into(g.untyped, msgs, protocols[first:end], g.slow, b.Buf) || cut
+	}
+	if cut || g.kind == Frame {
 		g.doubtFound(msgs, frames, b.Buf, first)
 	}
 	if !g.short || g.masks != nil {

@@ -28,6 +28,7 @@ func FuzzKeyer(f *testing.F) {
 		}
 		for _, inner := range []bool{false, true} {
 			checkKeyer(t, []Config{{Kind: Src}, {Kind: Biflow, VLAN: true}}, headers.DecoderConfig{Inner: inner}, b, 0)
+			checkKeyer(t, []Config{{Kind: Src}, {Kind: Biflow}}, headers.DecoderConfig{Inner: inner}, b, 0)
 		}
 	})
 }

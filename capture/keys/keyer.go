@@ -4,6 +4,7 @@ package keys
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/frames"
@@ -51,6 +52,7 @@ type Keyer struct {
 	decoder headers.Decoder
 	tuples  *kernels.Tuples // in Ethernet frames
 	untyped *kernels.Tuples // in others, after placeHeaders
+	placer  *placer         // in place of both if tunnels are opened, or nil
 	msgs    []digest.Message
 	read    []headers.Header
 
@@ -78,6 +80,9 @@ func NewKeyer(cfgs []Config, decode headers.DecoderConfig) *Keyer {
 	}
 	k.tuples = kernels.NewTuples(k.decoder.SlowProtocols(), &ports)
 	k.untyped = k.tuples.Untyped()
+	if decode.Inner && !slices.ContainsFunc(cfgs, func(c Config) bool { return c.VLAN }) {
+		k.placer = newPlacer()
+	}
 	return k
 }
 
@@ -145,7 +150,11 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 			rule = k.untyped
 			headers.PlaceIP(k.msgs[at:at+run], link, b.Buf)
 		}
-		k.list(rule, b, from, at, at+run)
+		if k.placer != nil {
+			k.listPlaced(link, b, from, at, at+run)
+		} else {
+			k.list(rule, b, from, at, at+run)
+		}
 		at += run
 	}
 	return k.gather(b, from, nil)

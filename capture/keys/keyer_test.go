@@ -92,9 +92,10 @@ func TestKeyer(t *testing.T) {
 			ip = append(ip, cfg)
 		}
 	}
-	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, mostlyFast()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks()} {
+	for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, mostlyFast()...), newBatch(capture.LinkEthernet, nearCopies()...), mixedLinks(), tunnelBatch()} {
 		for _, cfgs := range [][]Config{nil, all, ip, {{Kind: Src}, {Kind: Dst}}, {{Kind: Src}, {Kind: Flow}}, {{Kind: MACs}}} {
 			checkKeyer(t, cfgs, headers.DecoderConfig{}, b, 0)
+			checkKeyer(t, cfgs, headers.DecoderConfig{Inner: true}, b, 0)
 			checkKeyer(t, cfgs, headers.DecoderConfig{Inner: true}, b, len(b.Frames)-13)
 			checkKeyer(t, cfgs, headers.DecoderConfig{}, b, len(b.Frames))
 		}
@@ -104,7 +105,12 @@ func TestKeyer(t *testing.T) {
 func checkKeyer(t *testing.T, cfgs []Config, how headers.DecoderConfig, b *capture.Batch, from int) {
 	t.Helper()
 	h := decode(how, b)[from:]
-	for way, all := range [][]*Keys{NewKeyer(cfgs, how).FromHeaders(b, from, h), NewKeyer(cfgs, how).FromFrames(b, from, len(h))} {
+	slow, fast := NewKeyer(cfgs, how), NewKeyer(cfgs, how)
+	ways := [][]*Keys{slow.FromHeaders(b, from, h), fast.FromFrames(b, from, len(h))}
+	if len(cfgs) > 0 && (slow.WithoutIP() != fast.WithoutIP() || slow.WithoutPorts() != fast.WithoutPorts() || slow.unopened != fast.unopened) {
+		t.Fatalf("%+v: %d without IP, want %d; %d without ports, want %d", cfgs, fast.WithoutIP(), slow.WithoutIP(), fast.WithoutPorts(), slow.WithoutPorts())
+	}
+	for way, all := range ways {
 		for i, got := range all {
 			if want := NewKeyer(cfgs[i:i+1], how).FromHeaders(b, from, h)[0]; !got.equal(want) {
 				t.Fatalf("%+v of %+v from %d, way %d: got %x, want %x", cfgs[i], cfgs, from, way, got, want)

@@ -161,6 +161,7 @@ func surveyOf(t *testing.T, name string) *survey {
 	eachBatch(t, name, func(b *capture.Batch) {
 		for _, inner := range []bool{false, true} {
 			checkKeyer(t, []Config{{Kind: IP}, {Kind: Flow, VLAN: true}}, headers.DecoderConfig{Inner: inner}, b, 0)
+			checkKeyer(t, []Config{{Kind: IP}, {Kind: Flow}}, headers.DecoderConfig{Inner: inner}, b, 0)
 		}
 		for from := 0; from < len(b.Frames); from += len(all) {
 			h := all[:min(len(all), len(b.Frames)-from)]

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // SplitCounts say how many conversations were kept in parts. The share is a lower bound: where
@@ -31,6 +33,9 @@ const maxConversations = 1 << 12
 // the same time.
 type SplitCounter struct {
 	tags, places *SightingReader
+	identity     *identity.Identity // whose kernels find datagrams in less time than a walk
+	protocols    [burst]headers.Protocol
+	read         Sightings
 	seen         uint64 // packets of the stream
 	table        Sample[conversation]
 
@@ -42,11 +47,17 @@ type SplitCounter struct {
 // headers that are removed before packets are written split no conversation. A secret seed
 // keeps others from choosing the sample. A counter takes 200 KiB.
 func NewSplitCounter(cfg SightingConfig, counts SplitCounts, packets uint64) *SplitCounter {
+	kind := identity.L3
+	if cfg.Inner {
+		kind = identity.Inner
+	}
 	c := &SplitCounter{
-		tags:   NewSightingReader(cfg),
-		places: NewSightingReader(SightingConfig{Fields: PointInterface, Seed: cfg.Seed}),
-		seen:   packets,
-		table:  NewSample[conversation](maxConversations),
+		tags:     NewSightingReader(cfg),
+		places:   NewSightingReader(SightingConfig{Fields: PointInterface, Seed: cfg.Seed}),
+		identity: identity.New(identity.Config{Kind: kind}),
+		read:     Sightings{make([]uint64, burst), make([]uint64, burst), make([]uint64, burst)},
+		seen:     packets,
+		table:    NewSample[conversation](maxConversations),
 	}
 	c.sampled.Store(counts.Sampled)
 	c.split.Store(counts.Split)
@@ -79,7 +90,8 @@ func (c *SplitCounter) Add(b *capture.Batch, drop []uint64) {
 
 // add counts the n frames of b from number from on.
 func (c *SplitCounter) add(b *capture.Batch, from, n int, drop []uint64) {
-	s, places := c.tags.Read(b, from, n), c.places.Points(b, from, n)
+	s, places := c.read.Run(0, n), c.places.Points(b, from, n)
+	c.tags.ReadIdentities(s, b, from, c.identity.FromFrames(c.protocols[:n], b, from))
 	for i, id := range s.Conversation {
 		if id == 0 {
 			continue

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package keys
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
+)
+
+// placer finds the datagrams in tunnels that need no Header, for keys without a VLAN: which tag
+// counts depends on the headers on the way.
+type placer struct {
+	datagrams, untyped *kernels.Datagrams
+	deeper             headers.Deeper
+	protocols          []headers.Protocol
+	slow               []uint64
+}
+
+// mask6 leaves room in the tweak of IPv6 for the protocol.
+const mask6 = 0xf00fffff_00000000
+
+func newPlacer() *placer {
+	d := kernels.NewDatagrams(math.MaxUint64, mask6, new(headers.Decoder).SlowProtocols())
+	return &placer{datagrams: headers.BehindLabels(d), untyped: d.Untyped()}
+}
+
+// place replaces messages, which are frames of a link type, by the datagrams in them. headers.PlaceIP
+// has placed frames without Ethernet.
+func (p *placer) place(msgs []digest.Message, link capture.LinkType, buf []byte) {
+	rule := p.datagrams
+	if link != capture.LinkEthernet {
+		rule = p.untyped
+	}
+	p.protocols, p.slow = capture.Resize(p.protocols, len(msgs)), capture.Resize(p.slow, (len(msgs)+63)/64)
+	kernels.FindDatagrams(rule, msgs, p.protocols, p.slow, buf)
+	p.deeper.Into(p.untyped, msgs, p.protocols, p.slow, buf)
+}
+
+// needsHeader reports whether message i, which place has left, is to be decoded: it is no datagram,
+// a fragment, or was captured in part over IPv6.
+func (p *placer) needsHeader(m *digest.Message, i int) bool {
+	const fragment, truncated6 = 0x3fff, 7
+	version := m.Tweak >> 60
+	return p.slow[i/64]>>(i%64)&1 != 0 || version == truncated6 || version == 4 && m.Tweak&fragment != 0
+}
+
+// listPlaced adds the frames from number at to end-1, of one link type, to the lists.
+func (k *Keyer) listPlaced(link capture.LinkType, b *capture.Batch, from, at, end int) {
+	msgs := k.msgs[at:end]
+	k.placer.place(msgs, link, b.Buf)
+	for i := 0; i < len(msgs); i++ {
+		i += k.listFound(msgs, i, at, b.Buf)
+		if i < len(msgs) {
+			h := k.decode(b, from+at+i, 1)
+			k.splitRead(b, from+at+i, h, at+i)
+			k.countPortless(b, from+at+i, h)
+		}
+	}
+}
+
+// listFound adds messages from number i on to the lists, up to one that needs a header, and returns
+// how many. Message 0 is frame first. As in split, each is written to both lists.
+func (k *Keyer) listFound(msgs []digest.Message, i, first int, buf []byte) (n int) {
+	const start, header4, header6 = 12, 20, 40 // of a message in its datagram
+	four, six := k.four, k.six
+	n4, n6 := len(four.Frame), len(six.Frame)
+	four.Resize(n4 + len(msgs) - i)
+	six.Resize(n6 + len(msgs) - i)
+	for ; i+n < len(msgs); n++ {
+		m := &msgs[i+n]
+		if k.placer.needsHeader(m, i+n) {
+			break
+		}
+		at, is6, protocol := m.Off-start, int(m.Tweak>>61&1), uint8(k.placer.protocols[i+n])
+		ports := binary.BigEndian.Uint32(buf[int(at)+header4+is6*(header6-header4):]) & iana.PortMask[protocol]
+		tail := uint64(ports)<<32 | uint64(protocol)<<24
+		four.Frame[n4], four.At[n4], four.Tail[n4] = uint32(first+i+n), at, tail
+		six.Frame[n6], six.At[n6], six.Tail[n6] = uint32(first+i+n), at, tail
+		n6 += is6
+		n4 += 1 - is6
+	}
+	k.four.Resize(n4)
+	k.six.Resize(n6)
+	return n
+}
