@@ -37,6 +37,8 @@ const (
 	// lateLeeway is the time after the last wait during which a slice may still take a
 	// request: clocks of sites and slices differ.
 	lateLeeway = time.Second
+	// patience is the wait that is long enough for another connection to come about.
+	patience = 2 * time.Second
 	// maxBehind bounds how much a busy capture may lag behind its packets. Times further
 	// back are not from a live capture.
 	maxBehind = 10 * time.Second
@@ -55,7 +57,8 @@ type Transport interface {
 // ClientConfig configures NewClient.
 type ClientConfig struct {
 	Token Token
-	// Wait bounds the time that a packet waits for an answer.
+	// Wait bounds the time that a packet waits for an answer. Without a connection packets stay
+	// unchecked at once, but from two seconds on they wait for another connection.
 	Wait time.Duration
 	// Block makes Ask wait for its turn, where otherwise packets pass unchecked: for
 	// inputs that can wait, such as files.
@@ -215,7 +218,7 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 		clear(a.Remaining)
 	}
 	now := c.now()
-	closed := !c.cfg.Block && !c.to.Connected()
+	closed := !c.cfg.Block && c.cfg.Wait < patience && !c.to.Connected()
 	for w := range a.Copies {
 		todo := ^skip[w]
 		if rest := n - 64*w; rest < 64 {

@@ -325,7 +325,6 @@ func (h *Hub) answerAbove(r *hubclient.Request, entry int, asker string) {
 		return // the connection has ended
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails only where the connection has ended
-	h.parent.probes.Add(uint64(len(r.Digests)))
 	msg := h.settings.Shape.NewProbe(inbox, int(r.K), r.Digests)
 	for c := entry * each; c < (entry+1)*each; c++ {
 		if h.conn.Publish(h.settings.linkSubject(h.settings.Shape.Number(c, 0)), msg) != nil {
@@ -343,6 +342,7 @@ func (h *Hub) answerAbove(r *hubclient.Request, entry int, asker string) {
 			reply.Copies[i] |= bits
 		}
 	}
+	h.parent.probes.Add(uint64(len(r.Digests))) // here, as a chain drops a probe while its hub may not answer
 	to := fmt.Sprintf("fd.%s.%s.%d.%s.%s.%s", t.Namespace, t.Filter, t.Epoch, asker, foundWord, t.Site)
 	_ = h.parent.link.Send(to, "", reply.Append(nil)) // a lost answer counts as a confirmation
 }

@@ -168,6 +168,38 @@ func TestTopDownMoves(t *testing.T) {
 	root.server.Close()
 }
 
+// TestProbesCounted has a hub below whose lease has run out: it drops a probe, and answers when it is
+// asked again. That counts once.
+func TestProbesCounted(t *testing.T) {
+	shape := vertical(1, chain.Bloom)
+	shape.Primitive, shape.Bytes = chain.TestAndSet, 1<<20
+	root := newLab(t, func(s *Settings) {
+		shaped(shape)(s)
+		s.Below, s.TopDown, s.ParentWaitUS = []string{"north", "south"}, 1, (8 * time.Second).Microseconds()
+	})
+	north, south := root.under("north", shaped(shape)), root.under("south", shaped(shape))
+	a, b := north.sensor("a"), south.sensor("b")
+	digests, times := []uint64{1 << 40, 2 << 40, 3 << 40}, make([]int64, 3)
+	for i := range times {
+		times[i] = time.Now().UnixNano()
+	}
+	a.ask(digests, times)
+	h := north.hub
+	h.cancel() // it renews its lease no more
+	h.group.Wait()
+	h.renewed.Store(-int64(leaseTime))
+	answer := make(chan []bool)
+	go func() { answer <- b.ask(digests, times) }()
+	wait.Until(t, "a probe to be dropped", func() bool { return h.Status().Refused.NotOwner > 0 })
+	h.renewed.Store(int64(time.Hour))
+	if n := news(<-answer); n != 0 {
+		t.Errorf("%d of %d copies are not confirmed", n, len(digests))
+	}
+	if st := h.Status().Tree; st.Probes != uint64(len(digests)) {
+		t.Errorf("%d digests tested for the hub above, want %d", st.Probes, len(digests))
+	}
+}
+
 // TestDescentsBounded has more requests wait for hubs below than may: the copies of further ones
 // count as confirmed at once.
 func TestDescentsBounded(t *testing.T) {
