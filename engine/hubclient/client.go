@@ -57,14 +57,15 @@ type Transport interface {
 // ClientConfig configures NewClient.
 type ClientConfig struct {
 	Token Token
-	// Wait bounds the time that a packet waits for an answer. Without a connection packets stay
-	// unchecked at once, but from two seconds on they wait for another connection.
+	// Wait bounds the time that a packet waits for an answer.
 	Wait time.Duration
 	// Block makes Ask wait for its turn, where otherwise packets pass unchecked: for
 	// inputs that can wait, such as files.
 	Block bool
 	// Anytime is for packets whose times may be long ago although nothing blocks, as when
-	// a hub asks another one for its sites: requests have no deadline.
+	// a hub asks another one for its sites: requests have no deadline. If Wait is at least two
+	// seconds, packets also wait for another connection where one is cut; else they stay unchecked
+	// at once.
 	Anytime bool
 	// Closed makes packets without an answer copies. They count as unchecked all the
 	// same.
@@ -218,7 +219,7 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 		clear(a.Remaining)
 	}
 	now := c.now()
-	closed := !c.cfg.Block && c.cfg.Wait < patience && !c.to.Connected()
+	closed := !c.cfg.Block && !(c.cfg.Anytime && c.cfg.Wait >= patience) && !c.to.Connected()
 	for w := range a.Copies {
 		todo := ^skip[w]
 		if rest := n - 64*w; rest < 64 {
