@@ -305,6 +305,7 @@ func TestReplySubjects(t *testing.T) {
 	replies := []string{
 		"_INBOX.b.run.0.1", "_INBOX.ab.x", "_INBOX.a", "_INBOX.a.", "_INBOX.a..x", "_INBOX.a.*", "_INBOX.a.>", "_INBOX.A.x", "_inbox.a.x",
 		"$KV.fd_lease_main_packets_1.ghost", "x._INBOX.a.y", "fdctl.main.packets.reload",
+		"_INBOX.a." + strings.Repeat("x", 256-len("_INBOX.a.")),
 	}
 	const good = "_INBOX.a.run.0.7"
 	for _, reply := range append(replies, good) {
