@@ -42,7 +42,7 @@ exporters) FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowded
 readers) FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run TestReaders -v ./bench/analyzers ;;
 intervals) FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/... ;;
 references) FLOWDEDUP_EVENTS=${EVENTS:-10000000} go -C engine/cluster test -run '^(TestReferences|TestGrowth)$' -count 1 -timeout 12h -v ./chain ;;
-figures) FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go -C engine/cluster test -run TestRedone -count 1 -timeout 1h ./paper ;;
+figures) FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go -C engine/cluster test -run TestRedone -count 1 -timeout 3h ./paper ;;
 *)
 	echo "no suite $1; there are:" >&2
 	sed -nE 's/^# ([a-z-]+: .*)/  \1/p' "$0" >&2

@@ -37,6 +37,8 @@ const (
 	// lateLeeway is the time after the last wait during which a slice may still take a
 	// request: clocks of sites and slices differ.
 	lateLeeway = time.Second
+	// patience is the wait that is long enough for another connection to come about.
+	patience = 2 * time.Second
 	// maxBehind bounds how much a busy capture may lag behind its packets. Times further
 	// back are not from a live capture.
 	maxBehind = 10 * time.Second
@@ -61,7 +63,9 @@ type ClientConfig struct {
 	// inputs that can wait, such as files.
 	Block bool
 	// Anytime is for packets whose times may be long ago although nothing blocks, as when
-	// a hub asks another one for its sites: requests have no deadline.
+	// a hub asks another one for its sites: requests have no deadline. If Wait is at least two
+	// seconds, packets also wait for another connection where one is cut; else they stay unchecked
+	// at once.
 	Anytime bool
 	// Closed makes packets without an answer copies. They count as unchecked all the
 	// same.
@@ -215,7 +219,7 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 		clear(a.Remaining)
 	}
 	now := c.now()
-	closed := !c.cfg.Block && !c.to.Connected()
+	closed := !c.cfg.Block && !(c.cfg.Anytime && c.cfg.Wait >= patience) && !c.to.Connected()
 	for w := range a.Copies {
 		todo := ^skip[w]
 		if rest := n - 64*w; rest < 64 {

@@ -35,11 +35,14 @@ const inboxes = "_INBOX."
 // Inbox returns the prefix of the subjects of replies to a site.
 func Inbox(site string) string { return inboxes + site }
 
+// maxReply is the longest subject of a reply, in bytes. Hubs remember them.
+const maxReply = 255
+
 // InInbox reports whether a subject is for replies to the site. A hub answers nowhere
 // else: the site has chosen the subject, and the hub may also publish to other subjects.
 func InInbox(site, subject string) bool {
 	rest, ok := strings.CutPrefix(subject, inboxes)
-	if !ok {
+	if !ok || len(subject) > maxReply {
 		return false
 	}
 	rest, ok = strings.CutPrefix(rest, site)

@@ -17,16 +17,33 @@ import (
 // of positions. It is engine/paper's Dynamic for each slice.
 type grown struct {
 	shape  Shape
-	slices [][]map[uint64]bool
+	slices [][]*positionSet
 	placed []int // in the newest filter of each slice
 	most   int
 	full   func(link int) bool
 }
 
+// positionSet is a set of positions of one slice.
+type positionSet struct {
+	has []bool
+	len int
+}
+
+func newPositionSet(s Shape) *positionSet { return &positionSet{has: make([]bool, s.Size())} }
+
+func (s *positionSet) contains(position uint64) bool { return s.has[position%uint64(len(s.has))] }
+
+func (s *positionSet) add(position uint64) {
+	if at := &s.has[position%uint64(len(s.has))]; !*at {
+		*at = true
+		s.len++
+	}
+}
+
 func newGrown(t testing.TB, s Shape) *grown {
 	g := &grown{shape: s, placed: make([]int, s.Links()), most: s.Limit / s.Bytes}
 	for range s.Links() {
-		g.slices = append(g.slices, []map[uint64]bool{{}})
+		g.slices = append(g.slices, []*positionSet{newPositionSet(s)})
 	}
 	capacity, err := theory.Dynamic{Bits: s.Size(), K: s.Hashes, FPR: s.FPR}.Capacity()
 	if err != nil {
@@ -35,14 +52,14 @@ func newGrown(t testing.TB, s Shape) *grown {
 	dense := float64(s.Size()) * math.Pow(s.FPR, 1/float64(s.Hashes))
 	g.full = func(link int) bool {
 		if s.Grow == ByDensity {
-			return float64(len(g.newest(link))) >= dense
+			return float64(g.newest(link).len) >= dense
 		}
 		return g.placed[link] >= capacity*s.Hashes
 	}
 	return g
 }
 
-func (g *grown) newest(link int) map[uint64]bool {
+func (g *grown) newest(link int) *positionSet {
 	filters := g.slices[link]
 	return filters[len(filters)-1]
 }
@@ -75,7 +92,7 @@ func (g *grown) at(link int, mine []uint64) bool {
 	for _, filter := range g.slices[link] {
 		set := 0
 		for _, p := range mine {
-			if filter[p] {
+			if filter.contains(p) {
 				set++
 			}
 		}
@@ -84,11 +101,11 @@ func (g *grown) at(link int, mine []uint64) bool {
 		}
 	}
 	if g.full(link) && len(g.slices[link]) < g.most {
-		g.slices[link] = append(g.slices[link], map[uint64]bool{})
+		g.slices[link] = append(g.slices[link], newPositionSet(g.shape))
 		g.placed[link] = 0
 	}
 	for _, p := range mine {
-		g.newest(link)[p] = true
+		g.newest(link).add(p)
 	}
 	g.placed[link] += len(mine)
 	return false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -101,17 +102,58 @@ func (s *Store) evictFile(w *window, i int) error {
 }
 
 // evictWindows removes the oldest windows until there is room for more bytes, but none that
-// begins at before or later.
+// begins at before or later. It removes further windows if there are too many.
 func (s *Store) evictWindows(more, before int64) error {
-	for len(s.windows) > 0 && s.windows[0].start < before && (s.bytes > s.cfg.Limit-more || len(s.windows) > maxWindows) {
-		w := s.windows[0]
-		if err := os.RemoveAll(filepath.Join(s.cfg.Folder, w.folder)); err != nil {
+	for len(s.windows) > 0 && s.windows[0].start < before && s.bytes > s.cfg.Limit-more {
+		if err := s.evictWindow(0); err != nil {
 			return err
 		}
-		s.bytes -= w.bytes
-		s.windows = s.windows[1:]
-		s.noteEvicted(len(w.files))
 	}
+	for len(s.windows) > s.cfg.Windows {
+		if err := s.evictWindow(s.surplus()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// surplus returns the number of the window that goes if there are too many: the oldest without
+// files, or the oldest that nobody has but the site with the most windows, or the oldest. So
+// a site that sends windows without end loses its own.
+func (s *Store) surplus() int {
+	windows, most := map[string]int{}, ""
+	for i, w := range s.windows {
+		if len(w.files) == 0 {
+			return i
+		}
+		of := map[string]bool{}
+		for _, f := range w.files {
+			of[f.site] = true
+		}
+		for site := range of {
+			windows[site]++
+		}
+	}
+	for site, n := range windows {
+		if n > windows[most] || n == windows[most] && site < most {
+			most = site
+		}
+	}
+	only := func(w *window) bool {
+		return !slices.ContainsFunc(w.files, func(f file) bool { return f.site != most })
+	}
+	return max(0, slices.IndexFunc(s.windows, only))
+}
+
+// evictWindow removes a window.
+func (s *Store) evictWindow(i int) error {
+	w := s.windows[i]
+	if err := os.RemoveAll(filepath.Join(s.cfg.Folder, w.folder)); err != nil {
+		return err
+	}
+	s.bytes -= w.bytes
+	s.windows = slices.Delete(s.windows, i, i+1)
+	s.noteEvicted(len(w.files))
 	return nil
 }
 

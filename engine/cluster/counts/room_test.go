@@ -123,6 +123,39 @@ func TestShare(t *testing.T) {
 	}
 }
 
+// TestManyWindows has one of two sites send files for ever newer windows that are short: the other
+// keeps its files.
+func TestManyWindows(t *testing.T) {
+	const most = 20
+	s, err := Open(Config{Folder: t.TempDir(), Limit: 1 << 20, Key: testKey, Log: &warnings{}, Settle: time.Millisecond, Windows: most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if err := send(s, "b", hour(n), countsOf(t, "b", hour(n), many(uint64(n), 10))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 3 * most {
+		start := hour(5) + int64(n)*int64(time.Second)
+		if err := send(s, "a", start, windowOf(t, "a", start, start+int64(time.Second))); err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	files := map[string]int{}
+	for _, w := range s.windows {
+		for _, f := range w.files {
+			files[f.site]++
+		}
+	}
+	if files["b"] != 3 || len(s.windows) != most {
+		t.Errorf("%v in %d windows", files, len(s.windows))
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLongWindow refuses a window whose length overflows, or that covers all others.
 func TestLongWindow(t *testing.T) {
 	s, _ := open(t, t.TempDir(), 1<<20)

@@ -27,7 +27,7 @@ const (
 	// bounds one site's files in a window.
 	maxFiles  = 1500
 	maxOfSite = 64
-	// maxWindows bounds the memory of a store.
+	// maxWindows bounds the windows of a store, and so its memory.
 	maxWindows = 10_000
 	// settleTime is the time without a new file after which a window's union is made.
 	settleTime = 2 * time.Second
@@ -56,6 +56,8 @@ type Config struct {
 	Settle time.Duration
 	// Expire is how long an upload may stand still before it is dropped; 0 is a minute.
 	Expire time.Duration
+	// Windows is the most windows that are kept; 0 is 10,000.
+	Windows int
 }
 
 // Store keeps files of counts until Close. Its methods are for any goroutine.
@@ -110,6 +112,9 @@ func Open(cfg Config) (*Store, error) {
 	}
 	if cfg.Expire == 0 {
 		cfg.Expire = expireTime
+	}
+	if cfg.Windows == 0 {
+		cfg.Windows = maxWindows
 	}
 	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{}), uploads: map[string]*upload{}}
 	if err := os.RemoveAll(filepath.Join(cfg.Folder, incoming)); err != nil {

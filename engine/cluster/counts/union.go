@@ -77,8 +77,7 @@ func (s *Store) work(ctx context.Context) {
 			if err := s.unite(ctx, w, files); ctx.Err() != nil {
 				return
 			} else if err != nil {
-				s.cfg.Log.Warn(fmt.Sprintf("counts of the window %s: %v", w.folder, err))
-				s.later(w)
+				s.later(w, err)
 			}
 		}
 		timer.Reset(wait)
@@ -107,10 +106,12 @@ func (s *Store) due(now time.Time) (due *window, files []file, until time.Durati
 	return nil, nil, until
 }
 
-// later has the union of a window made again after a while.
-func (s *Store) later(w *window) {
+// later has the union of a window made again after a while, and warns of what went wrong: not at
+// each time, as a site may send damaged files without end.
+func (s *Store) later(w *window, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.warnOften(fmt.Sprintf("counts of the window %s: %v", w.folder, err))
 	w.changed = time.Now()
 }
 

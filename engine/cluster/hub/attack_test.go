@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -304,6 +305,7 @@ func TestReplySubjects(t *testing.T) {
 	replies := []string{
 		"_INBOX.b.run.0.1", "_INBOX.ab.x", "_INBOX.a", "_INBOX.a.", "_INBOX.a..x", "_INBOX.a.*", "_INBOX.a.>", "_INBOX.A.x", "_inbox.a.x",
 		"$KV.fd_lease_main_packets_1.ghost", "x._INBOX.a.y", "fdctl.main.packets.reload",
+		"_INBOX.a." + strings.Repeat("x", 256-len("_INBOX.a.")),
 	}
 	const good = "_INBOX.a.run.0.7"
 	for _, reply := range append(replies, good) {
@@ -316,6 +318,80 @@ func TestReplySubjects(t *testing.T) {
 	}
 	if bad := l.hub.bad.all()["a"]; bad != uint64(len(replies)) || l.hub.Status().Refused.Bad != bad {
 		t.Errorf("%d bad requests, want %d", bad, len(replies))
+	}
+}
+
+// countingLog counts warnings.
+type countingLog struct{ warnings atomic.Int64 }
+
+func (*countingLog) Log(string)    {}
+func (l *countingLog) Warn(string) { l.warnings.Add(1) }
+
+// TestFlood has a site send more requests than a slice takes, again and again: the hub drops the
+// rest, and warns once.
+func TestFlood(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	if err := l.hub.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := &countingLog{}
+	var err error
+	if l.hub, err = Start(Config{Name: "hub", Folder: l.folder, Settings: l.settings, Log: log, Memory: 1 << 22, Limit: 1 << 26, Dial: l.server.Dial()}); err != nil {
+		t.Fatal(err)
+	}
+	a, o, dropped := newAttacker(t, l), l.hub.all()[0], 0
+	for round := range 4 {
+		o.mu.Lock() // it takes nothing
+		for range 2*overloadAt + 10 {
+			if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := dropped
+		wait.Until(t, "messages to be dropped", func() bool {
+			dropped, err = o.sub.Dropped()
+			return err == nil && dropped > before
+		})
+		o.mu.Unlock()
+		wait.Until(t, "the rest to be taken", func() bool {
+			waiting, _, err := o.sub.Pending()
+			return err == nil && waiting == 0
+		})
+		if n := log.warnings.Load(); round > 0 && n != 1 {
+			t.Errorf("%d warnings", n)
+		}
+	}
+}
+
+// TestSubscriptions has a site subscribe to its inbox without end: the server takes a limited
+// number.
+func TestSubscriptions(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	token, refused := l.token("a"), make(chan error, 1)
+	conn, err := connect(token.URL, "attacker", []byte(token.Seed), newTestLog(t), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		select {
+		case refused <- err:
+		default:
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	before := l.server.server.NumSubscriptions()
+	for i := range maxSubscriptions + 10 {
+		if _, err := conn.Subscribe(fmt.Sprintf("%s.%d", hubclient.Inbox("a"), i), func(*nats.Msg) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if more := l.server.server.NumSubscriptions() - before; more > maxSubscriptions {
+		t.Errorf("%d subscriptions", more)
+	}
+	if err := <-refused; !strings.Contains(strings.ToLower(err.Error()), "maximum subscriptions") {
+		t.Error(err)
 	}
 }
 

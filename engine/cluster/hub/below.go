@@ -23,12 +23,14 @@ var ErrBelow = errors.New("the hubs below")
 
 const (
 	// downWord and foundWord are words of subjects: probes go to the inbox of a hub below,
-	// and its answers to the slice that has asked.
+	// and its answers to the process that has asked.
 	downWord, foundWord = "down", "found"
 	// downWait is how long the hubs below may take. After that a copy counts as confirmed.
 	downWait = 10 * time.Millisecond
 	// maxProbes bounds the probes that a hub answers at a time.
 	maxProbes = 256
+	// maxDescents bounds the requests that wait for hubs below. Further copies count as confirmed.
+	maxDescents = 4096
 	// maxTries bounds how often a hub below is asked: it answers no probe while it is not sure to
 	// own its slices.
 	maxTries = 4
@@ -40,6 +42,7 @@ type below struct {
 	hub   *Hub
 	names []string
 	wait  time.Duration
+	word  string      // of the subjects of answers: of this process, as slices move
 	mixed atomic.Bool // a site asks that is no hub of the list
 	topDownCounts
 
@@ -92,7 +95,21 @@ func newBelow(h *Hub) *below {
 	if h.settings.ParentWaitUS > 0 {
 		wait = time.Duration(h.settings.ParentWaitUS) * time.Microsecond
 	}
-	return &below{hub: h, names: h.settings.Below, wait: wait, pending: map[uint64]*descent{}}
+	return &below{hub: h, names: h.settings.Below, wait: wait, word: "h" + newID(), pending: map[uint64]*descent{}}
+}
+
+// listenBelow takes the answers of the hubs below. They come past the queues of slices, and after
+// a slice has begun to leave this hub, too.
+func (h *Hub) listenBelow() error {
+	if h.below == nil {
+		return nil
+	}
+	subject := fmt.Sprintf("fd.%s.%s.*.%s.%s.*", h.settings.Namespace, h.settings.Filter, h.below.word, foundWord)
+	sub, err := h.sites.Subscribe(subject, func(m *nats.Msg) { h.below.found(lastWord(m.Subject), m.Data) })
+	if err != nil {
+		return err
+	}
+	return sub.SetPendingLimits(2*maxDescents, pendingBytes)
 }
 
 // confirms reports whether the hubs below have to confirm what a site asks about. If a site is no
@@ -108,10 +125,22 @@ func (b *below) confirms(site string) bool {
 	return !b.mixed.Load()
 }
 
+// full reports whether too many requests wait for the hubs below. Then it counts the digests of
+// another one, which is not sent.
+func (b *below) full(digests int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.pending) < maxDescents {
+		return false
+	}
+	b.unanswered.Add(uint64(digests))
+	return true
+}
+
 // ask asks the hubs below a slice, except one, which digests they hold at the given number of
-// levels. number is the slice that gets the answers. done gets a bit for each digest, from another
-// goroutine. ask reports false if there is no hub to ask.
-func (b *below) ask(entry, number, levels int, digests []uint64, except string, done func(confirmed []byte)) bool {
+// levels. done gets a bit for each digest, from another goroutine. ask reports false if there is no
+// hub to ask.
+func (b *below) ask(entry, levels int, digests []uint64, except string, done func(confirmed []byte)) bool {
 	d := &descent{digests: len(digests), confirmed: make([]byte, (len(digests)+7)/8), done: done}
 	for _, name := range b.names {
 		if name != except {
@@ -121,7 +150,7 @@ func (b *below) ask(entry, number, levels int, digests []uint64, except string, 
 	if len(d.waits) == 0 || len(digests) == 0 {
 		return false
 	}
-	d.to = fmt.Sprintf(".%s.%d.%d", downWord, entry, number)
+	d.to = fmt.Sprintf(".%s.%d.%s", downWord, entry, b.word)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last++
@@ -147,7 +176,7 @@ func (b *below) try(d *descent) {
 // found takes the answer of a hub below.
 func (b *below) found(site string, msg []byte) {
 	var reply hubclient.Reply
-	if b == nil || reply.Decode(msg) != nil || reply.Status != hubclient.OK {
+	if reply.Decode(msg) != nil || reply.Status != hubclient.OK {
 		return
 	}
 	b.mu.Lock()
@@ -212,10 +241,13 @@ func (o *owner) descend(c *climber) bool {
 			digests = append(digests, d)
 		}
 	}
+	if b.full(len(digests)) {
+		return false
+	}
 	c.copies = slices.Clone(c.copies)
 	c.request.Digests, c.request.Deltas = slices.Clone(c.request.Digests), slices.Clone(c.request.Deltas)
 	entry, _ := o.hub.settings.Shape.Place(o.number)
-	if !b.ask(entry, o.number, o.hub.settings.TopDown, digests, c.site, func(confirmed []byte) { o.descended(c, confirmed) }) {
+	if !b.ask(entry, o.hub.settings.TopDown, digests, c.site, func(confirmed []byte) { o.descended(c, confirmed) }) {
 		c.pass(make([]byte, (len(digests)+7)/8))
 		b.unconfirmed.Add(uint64(c.news))
 		return false
@@ -245,13 +277,13 @@ func (c *climber) pass(confirmed []byte) {
 func (o *owner) descended(c *climber, confirmed []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.up.waits, c.key())
 	if o.up.closed {
 		return
 	}
 	c.pass(confirmed)
 	o.hub.below.unconfirmed.Add(uint64(c.news))
 	if status, copies := o.ascend(c); status != later {
+		o.up.ended(c.key())
 		c.copies = copies
 		o.answerLater(c, status)
 	}
@@ -268,7 +300,7 @@ func (h *Hub) listenAbove() error {
 		var r hubclient.Request
 		words := strings.Split(subject, ".")
 		entry, err := strconv.Atoi(words[len(words)-2])
-		if err != nil || r.Decode(slices.Clone(msg)) != nil || len(r.Digests) > chain.MaxProbe || entry >= h.parent.token.Slices {
+		if err != nil || r.Decode(slices.Clone(msg)) != nil || len(r.Digests) > chain.MaxProbe || entry < 0 || entry >= h.parent.token.Slices {
 			return
 		}
 		if busy.Add(1) > maxProbes {
@@ -283,8 +315,8 @@ func (h *Hub) listenAbove() error {
 }
 
 // answerAbove asks the chains of this hub that belong to a slice of the hub above, and answers the
-// slice of the given number there.
-func (h *Hub) answerAbove(r *hubclient.Request, entry int, number string) {
+// asker there.
+func (h *Hub) answerAbove(r *hubclient.Request, entry int, asker string) {
 	t := &h.parent.token
 	each := h.settings.entries() / t.Slices
 	inbox := h.conn.NewInbox()
@@ -293,7 +325,6 @@ func (h *Hub) answerAbove(r *hubclient.Request, entry int, number string) {
 		return // the connection has ended
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails only where the connection has ended
-	h.parent.probes.Add(uint64(len(r.Digests)))
 	msg := h.settings.Shape.NewProbe(inbox, int(r.K), r.Digests)
 	for c := entry * each; c < (entry+1)*each; c++ {
 		if h.conn.Publish(h.settings.linkSubject(h.settings.Shape.Number(c, 0)), msg) != nil {
@@ -311,14 +342,9 @@ func (h *Hub) answerAbove(r *hubclient.Request, entry int, number string) {
 			reply.Copies[i] |= bits
 		}
 	}
-	to := fmt.Sprintf("fd.%s.%s.%d.s%03s.%s.%s", t.Namespace, t.Filter, t.Epoch, number, foundWord, t.Site)
+	h.parent.probes.Add(uint64(len(r.Digests))) // here, as a chain drops a probe while its hub may not answer
+	to := fmt.Sprintf("fd.%s.%s.%d.%s.%s.%s", t.Namespace, t.Filter, t.Epoch, asker, foundWord, t.Site)
 	_ = h.parent.link.Send(to, "", reply.Append(nil)) // a lost answer counts as a confirmation
-}
-
-// isFound reports whether a subject is for answers of hubs below.
-func isFound(subject string) bool {
-	words := strings.Split(subject, ".")
-	return len(words) == 7 && words[5] == foundWord
 }
 
 // probed sends the answer of a chain to a probe. Hubs below have to hold the elements, too, if the
@@ -341,7 +367,7 @@ func (o *owner) probed(p *chain.Probe) {
 		}
 	}
 	entry, _ := o.hub.settings.Shape.Place(o.number)
-	if b == nil || p.Levels <= 1 || !b.ask(entry, o.number, p.Levels-1, digests, "", send) {
+	if b == nil || p.Levels <= 1 || b.full(len(digests)) || !b.ask(entry, p.Levels-1, digests, "", send) {
 		send(nil)
 	}
 }

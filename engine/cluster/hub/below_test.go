@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -97,6 +99,128 @@ func TestBelowSilent(t *testing.T) {
 	}
 	if n := news(root.sensor("sensor").ask(digests, times)); n != 0 || !b.mixed.Load() || b.probed.Load() != uint64(len(digests)) {
 		t.Errorf("%d new at a site that is no hub", n)
+	}
+}
+
+// probe is a question to a hub below.
+type probe struct {
+	asker string
+	seq   uint64
+	n     int
+}
+
+// probes gives the questions to the hub of that name, whose place a sensor has.
+func (s *sensor) probes(name string) <-chan probe {
+	s.t.Helper()
+	all := make(chan probe, 100)
+	err := s.link.Listen(hubclient.Inbox(name)+"."+downWord+".>", func(subject string, msg []byte, _ bool) {
+		var r hubclient.Request
+		if err := r.Decode(msg); err != nil {
+			s.t.Error(err)
+		}
+		all <- probe{lastWord(subject), r.Seq, len(r.Digests)}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return all
+}
+
+// TestTopDownMoves has a hub below answer once the slice that has asked takes no more requests, as
+// it moves: the site gets the answer all the same.
+func TestTopDownMoves(t *testing.T) {
+	shape := vertical(1, chain.Bloom)
+	shape.Layout, shape.Primitive, shape.Bytes = chain.Horizontal, chain.TestAndSet, 1<<20
+	root := newLab(t, func(s *Settings) {
+		shaped(shape)(s)
+		s.Below, s.TopDown, s.ParentWaitUS = []string{"north", "south"}, 1, time.Minute.Microseconds()
+	})
+	north, south := root.sensor("north"), root.sensor("south")
+	asked := north.probes("north")
+	digests, times := []uint64{1 << 40, 2 << 40, 3 << 40}, make([]int64, 3)
+	for i := range times {
+		times[i] = time.Now().UnixNano()
+	}
+	if n := news(north.ask(digests, times)); n != len(digests) {
+		t.Fatalf("%d new", n)
+	}
+	answer := make(chan []bool)
+	go func() { answer <- south.ask(digests, times) }()
+	p, owner := <-asked, root.hub.all()[0]
+	ended := make(chan error)
+	go func() { ended <- root.hub.Close() }()
+	wait.Until(t, "the slice to take no more requests", func() bool { return !owner.sub.IsValid() })
+	reply := hubclient.Reply{N: uint32(p.n), Seq: p.seq, Copies: []byte{0b101}}
+	to := fmt.Sprintf("fd.%s.%s.1.%s.%s.north", root.settings.Namespace, root.settings.Filter, p.asker, foundWord)
+	if err := north.link.Send(to, "", reply.Append(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if copies := <-answer; !slices.Equal(copies, []bool{true, false, true}) {
+		t.Errorf("copies %v", copies)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if b := root.hub.below; b.unanswered.Load() != 0 || b.unconfirmed.Load() != 1 {
+		t.Errorf("%+v", b.status())
+	}
+	root.hub = nil // for the cleanup
+	root.server.Close()
+}
+
+// TestProbesCounted has a hub below whose lease has run out: it drops a probe, and answers when it is
+// asked again. That counts once.
+func TestProbesCounted(t *testing.T) {
+	shape := vertical(1, chain.Bloom)
+	shape.Primitive, shape.Bytes = chain.TestAndSet, 1<<20
+	root := newLab(t, func(s *Settings) {
+		shaped(shape)(s)
+		s.Below, s.TopDown, s.ParentWaitUS = []string{"north", "south"}, 1, (8 * time.Second).Microseconds()
+	})
+	north, south := root.under("north", shaped(shape)), root.under("south", shaped(shape))
+	a, b := north.sensor("a"), south.sensor("b")
+	digests, times := []uint64{1 << 40, 2 << 40, 3 << 40}, make([]int64, 3)
+	for i := range times {
+		times[i] = time.Now().UnixNano()
+	}
+	a.ask(digests, times)
+	h := north.hub
+	h.cancel() // it renews its lease no more
+	h.group.Wait()
+	h.renewed.Store(-int64(leaseTime))
+	answer := make(chan []bool)
+	go func() { answer <- b.ask(digests, times) }()
+	wait.Until(t, "a probe to be dropped", func() bool { return h.Status().Refused.NotOwner > 0 })
+	h.renewed.Store(int64(time.Hour))
+	if n := news(<-answer); n != 0 {
+		t.Errorf("%d of %d copies are not confirmed", n, len(digests))
+	}
+	if st := h.Status().Tree; st.Probes != uint64(len(digests)) {
+		t.Errorf("%d digests tested for the hub above, want %d", st.Probes, len(digests))
+	}
+}
+
+// TestDescentsBounded has more requests wait for hubs below than may: the copies of further ones
+// count as confirmed at once.
+func TestDescentsBounded(t *testing.T) {
+	shape := vertical(1, chain.Bloom)
+	shape.Layout, shape.Primitive, shape.Bytes = chain.Horizontal, chain.TestAndSet, 1<<20
+	root := newLab(t, func(s *Settings) {
+		shaped(shape)(s)
+		s.Below, s.TopDown, s.ParentWaitUS = []string{"north", "south"}, 1, time.Minute.Microseconds()
+	})
+	b := root.hub.below
+	confirmed := make(chan bool, maxDescents)
+	for range maxDescents {
+		if b.full(1) || !b.ask(0, 1, []uint64{7}, "", func([]byte) { confirmed <- true }) {
+			t.Fatal("refused too early")
+		}
+	}
+	north, south := root.sensor("north"), root.sensor("south")
+	digests, times := []uint64{1 << 40, 2 << 40}, []int64{time.Now().UnixNano(), time.Now().UnixNano()}
+	north.ask(digests, times)
+	if n := news(south.ask(digests, times)); n != 0 || b.unanswered.Load() != 2 || len(confirmed) > 0 {
+		t.Errorf("%d new, %d without an answer, %d of the others confirmed", n, b.unanswered.Load(), len(confirmed))
 	}
 }
 

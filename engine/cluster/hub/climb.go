@@ -22,8 +22,17 @@ type climbing struct {
 	waits   map[climberKey]bool
 	replies map[string]*slice.Replies // by site, with the answers from above
 	closed  bool                      // the slice is closed
+	idle    chan struct{}             // closed when nothing waits any more; nil while nobody wants that
 	skip    []uint64
 	times   []int64
+}
+
+// ended says that a request waits no more.
+func (u *climbing) ended(key climberKey) {
+	if delete(u.waits, key); len(u.waits) == 0 && u.idle != nil {
+		close(u.idle)
+		u.idle = nil
+	}
 }
 
 // climberKey names a request of a site. A site that begins again may use a number again.
@@ -201,10 +210,10 @@ func (o *owner) landed(c *climber) {
 		o.hub.parent.hitsAbove.Add(-uint64(c.Unchecked)) // unchecked digests count as copies without being known
 	}
 	o.hub.parent.unchecked.Add(uint64(c.Unchecked))
-	delete(o.up.waits, c.key())
 	o.settle(c)
 	o.up.replies[c.site].Keep(&c.request, c.copies)
 	o.answerLater(c, hubclient.OK)
+	o.up.ended(c.key())
 }
 
 // answerLater sends a site the answer that was to come later.
@@ -230,16 +239,17 @@ func (o *owner) settle(c *climber) {
 	}
 }
 
-// land waits until the hub above has answered all requests, or is given up.
+// land waits until the hubs above and below have answered all requests, or are given up.
 func (o *owner) land() {
-	waiting := func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return len(o.up.waits) > 0
+	o.mu.Lock()
+	if len(o.up.waits) == 0 {
+		o.mu.Unlock()
+		return
 	}
-	for end := time.Now().Add(2 * time.Second); waiting() && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	idle := make(chan struct{})
+	o.up.idle = idle
+	o.mu.Unlock()
+	waitFor(idle)
 }
 
 // closeSlice gives the memory of the slice back.

@@ -124,6 +124,9 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	if err := h.subscribeAlive(); err != nil {
 		return err
 	}
+	if err := h.listenBelow(); err != nil {
+		return err
+	}
 	if err := h.share(); err != nil {
 		return err
 	}

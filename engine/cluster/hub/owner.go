@@ -82,10 +82,6 @@ func (o *owner) subscribe() error {
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
 func (o *owner) answer(m *nats.Msg) {
-	if m.Reply == "" && isFound(m.Subject) {
-		o.hub.below.found(lastWord(m.Subject), m.Data)
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if site := lastWord(m.Subject); !hubclient.InInbox(site, m.Reply) {
@@ -233,15 +229,30 @@ func (o *owner) stop() error {
 		if sub == nil {
 			continue
 		}
-		if err := sub.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
+		drained := make(chan struct{})
+		sub.SetClosedHandler(func(string) { close(drained) })
+		switch err := sub.Drain(); {
+		case err == nil:
+			waitFor(drained)
+		case !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription):
 			return err
-		}
-		for end := time.Now().Add(2 * time.Second); sub.IsValid() && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
 		}
 	}
 	o.land()
 	return nil
+}
+
+// stopTime bounds each of the waits of an owner that stops.
+const stopTime = 2 * time.Second
+
+// waitFor waits until a channel is closed, for at most stopTime.
+func waitFor(done <-chan struct{}) {
+	timer := time.NewTimer(stopTime)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // status describes the slice.

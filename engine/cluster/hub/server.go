@@ -37,6 +37,9 @@ const (
 	maxPings  = 2
 	// startTime is how long a server may take to start, and a connection to come about.
 	startTime = 10 * time.Second
+	// maxSubscriptions bounds the subscriptions of a connection, and so the memory that a site can
+	// take: a hub has one or two for each slice.
+	maxSubscriptions = 4096
 )
 
 // Logger takes warnings and news worth logging. Its methods may be called from any
@@ -75,7 +78,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	one := &Server{folder: f, settings: s}
 	one.options = &server.Options{
 		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
-		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second,
+		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: maxSubscriptions,
 		JetStream: true, StoreDir: f.at("jetstream"), JetStreamMaxMemory: -1, JetStreamMaxStore: -1,
 		DisableJetStreamBanner: true,
 	}
@@ -179,10 +182,11 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	if err != nil {
 		return nil, fmt.Errorf("%w: the hub's key: %w", ErrFolder, err)
 	}
+	told := newServerLog(log)
 	opts := append([]nats.Option{
 		nats.Name(name), nats.Nkey(public, keys.Sign), nats.Timeout(startTime), nats.PingInterval(pingEvery),
 		nats.MaxPingsOutstanding(maxPings), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("NATS: " + err.Error()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { told.warn(err.Error()) }),
 	}, more...)
 	conn, err := nats.Connect(url, opts...)
 	switch {

@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// maxTold bounds the server's warnings that a hub logs in a minute.
+// maxTold bounds the warnings of a serverLog in a minute.
 const maxTold = 64
 
-// serverLog passes on the server's warnings: the same text once a minute, and few
-// different ones, as a client can choose the texts.
+// serverLog passes on the warnings of a server, or of a connection to it: the same text once a
+// minute, and few different ones. A site can choose the texts, and cause them without end.
 type serverLog struct {
 	log Logger
 	now func() time.Time

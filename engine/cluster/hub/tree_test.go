@@ -24,11 +24,11 @@ func (l *lab) under(site string, change func(*Settings)) *lab {
 	l.t.Helper()
 	token := l.token(site)
 	return newLab(l.t, func(s *Settings) {
+		s.ParentWaitUS = time.Minute.Microseconds()
 		if change != nil {
 			change(s)
 		}
 		s.SetParent(token)
-		s.ParentWaitUS = time.Minute.Microseconds()
 	})
 }
 
@@ -237,7 +237,11 @@ func TestParentDies(t *testing.T) {
 				shape.AtLeast = 0
 			}
 			root := newLab(t, shaped(shape))
-			north, south := root.under("north", shaped(shape)), root.under("south", shaped(shape))
+			impatient := func(s *Settings) {
+				shaped(shape)(s)
+				s.ParentWaitUS = (1900 * time.Millisecond).Microseconds() // the most that does not wait for a connection
+			}
+			north, south := root.under("north", impatient), root.under("south", impatient)
 			a, b := north.sensor("a"), south.sensor("b")
 			digests, times := make([]uint64, 1000), make([]int64, 1000)
 			for i := range digests {
@@ -268,6 +272,32 @@ func TestParentDies(t *testing.T) {
 				t.Errorf("%d of %d are new after the hub above has come back", n, len(digests))
 			}
 		})
+	}
+}
+
+// TestParentCut stops the server above, and has a hub that waits long enough ask meanwhile: it gets
+// the answer once the server is back.
+func TestParentCut(t *testing.T) {
+	shape := vertical(1, chain.Bloom)
+	root := newLab(t, shaped(shape))
+	a, b := root.under("north", shaped(shape)).sensor("a"), root.under("south", shaped(shape))
+	digests, times := make([]uint64, 100), make([]int64, 100)
+	for i := range digests {
+		digests[i], times[i] = rand.Uint64(), time.Now().UnixNano()
+	}
+	if n := news(a.ask(digests, times)); n != len(digests) {
+		t.Fatalf("%d new", n)
+	}
+	south := b.sensor("b")
+	root.settings.Listen = root.server.URL()[len("nats://"):]
+	root.stop()
+	wait.Until(t, "the hub to see it", func() bool { return !b.hub.parent.Connected() })
+	answer := make(chan []bool)
+	go func() { answer <- south.ask(digests, times) }()
+	wait.Until(t, "the hub to ask", func() bool { return b.hub.Status().Tree.Asked == uint64(len(digests)) })
+	root.start()
+	if n := news(<-answer); n != 0 {
+		t.Errorf("%d of %d copies are new", n, len(digests))
 	}
 }
 

@@ -4,6 +4,7 @@ package paper
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,11 +25,32 @@ type product struct {
 	client   *hubclient.Client
 }
 
-// quiet drops the hub's log.
-type quiet struct{}
+// warnings gives the warnings of hubs and sites to a test, until that ends.
+type warnings struct {
+	mu sync.Mutex
+	t  *testing.T
+}
 
-func (quiet) Log(string)  {}
-func (quiet) Warn(string) {}
+func newWarnings(t *testing.T) *warnings {
+	w := &warnings{t: t}
+	t.Cleanup(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.t = nil
+	})
+	return w
+}
+
+// Log drops the news of hubs.
+func (w *warnings) Log(string) {}
+
+func (w *warnings) Warn(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.t != nil {
+		w.t.Log("warning: " + text)
+	}
+}
 
 // newProduct starts a hub whose filter has the shape.
 func newProduct(t *testing.T, shape chain.Shape) *product {
@@ -48,6 +70,7 @@ type cluster struct {
 	folder   *hub.Folder
 	settings hub.Settings
 	server   *hub.Server
+	log      *warnings
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -57,19 +80,20 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	settings.Listen = "127.0.0.1:0"
-	server, err := hub.StartServer(folder, settings, nil, quiet{})
+	log := newWarnings(t)
+	server, err := hub.StartServer(folder, settings, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	settings.URL = server.URL()
-	return &cluster{t, folder, settings, server}
+	return &cluster{t, folder, settings, server, log}
 }
 
 // start starts a hub at the server.
 func (c *cluster) start(s hub.Settings) *hub.Hub {
 	c.t.Helper()
-	h, err := hub.Start(hub.Config{Name: s.Filter, Folder: c.folder, Settings: s, Log: quiet{}, Dial: c.server.Dial()})
+	h, err := hub.Start(hub.Config{Name: s.Filter, Folder: c.folder, Settings: s, Log: c.log, Dial: c.server.Dial()})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -95,7 +119,7 @@ func (c *cluster) token(s hub.Settings, site string) hubclient.Token {
 func (c *cluster) client(s hub.Settings, site string, cfg hubclient.ClientConfig, wrap func(hubclient.Transport) hubclient.Transport) *hubclient.Client {
 	c.t.Helper()
 	cfg.Token = c.token(s, site)
-	link, unreached, err := natslink.Dial(cfg.Token, func(error) {})
+	link, unreached, err := natslink.Dial(cfg.Token, func(err error) { c.log.Warn(err.Error()) })
 	if err = errors.Join(unreached, err); err != nil {
 		c.t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func (r *runner) status(now time.Time) monitor.Status {
 		Filter: monitor.Filter{
 			Window: sum.Window, Identity: sum.Identity, Method: sum.Method, MemoryBytes: sum.MemoryBytes,
 			Fill: sum.Fill, PredictedFPR: sum.PredictedFPR,
-			EvictedLive: sum.EvictedLive, SuggestedMemory: sum.SuggestedMemory,
+			EvictedLive: sum.EvictedLive, Unverified: sum.Unverified, SuggestedMemory: sum.SuggestedMemory,
 		},
 		Held: sum.Held, Outputs: sum.Outputs, Forwards: sum.Forwards, State: r.state.show(), Learned: sum.Learned,
 	}

@@ -231,6 +231,8 @@ var filterMetrics = []metric{
 		singleValue(func(s *Status) float64 { return s.Filter.PredictedFPR })},
 	{"filter_evicted_live_total", "Packets forgotten before their window ended: their duplicates may have been missed.", counter, nil,
 		singleValue(func(s *Status) float64 { return float64(s.Filter.EvictedLive) })},
+	{"filter_unverified_total", "Packets kept although the filter took them for duplicates: the table of --verify-copies did not have them.", counter, nil,
+		optionalValue(func(s *Status) *uint64 { return s.Filter.Unverified })},
 	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
 		singleValue(func(s *Status) float64 { return float64(s.Filter.SuggestedMemory) })},
 	{"held_bytes", "Packets that wait for better copies of them, in bytes.", gauge, nil,

@@ -53,7 +53,8 @@ type Filter struct {
 	Fill                     float64 // share of its cells that are taken, 0 to 1
 	PredictedFPR             float64
 	EvictedLive              uint64
-	SuggestedMemory          int // bytes; 0 where EvictedLive gives no reason for more
+	Unverified               *uint64 // as in dedup.Summary
+	SuggestedMemory          int     // bytes; 0 where EvictedLive gives no reason for more
 }
 
 // Hub describes the hub as this site sees it.

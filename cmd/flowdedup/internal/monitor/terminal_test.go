@@ -171,7 +171,7 @@ func sample(seconds int) *Status {
 			SplitCounts: traits.SplitCounts{Sampled: 2_345, Split: 2_109, Tagged: 2_100}, Advice: []string{"--keep flow", "--strip vlan"},
 		},
 		Filter: Filter{Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
-			PredictedFPR: 3.1e-12, EvictedLive: 42, SuggestedMemory: 16 << 20},
+			PredictedFPR: 3.1e-12, EvictedLive: 42, Unverified: new(uint64(17)), SuggestedMemory: 16 << 20},
 		Distinct: distinctSample(now),
 		Outputs: []sink.Output{
 			{Name: "/var/lib/flowdedup/captures/eth0-20261121.pcapng.zst", Packets: packets - duplicates, Bytes: 612 * (packets - duplicates), Files: 12},
