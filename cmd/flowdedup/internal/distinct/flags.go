@@ -5,6 +5,7 @@ package distinct
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -199,6 +200,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
+	if cmd.Flags().Changed("memory") && f.Method == "lru" && slices.ContainsFunc(f.Counted(), countsIPv4) {
+		e.Notice("--memory does not bound counts of IPv4 addresses with --method lru: they are exact, in the memory that they take")
+	}
 	out, err := f.openOutputs(cmd, e, args)
 	if err != nil {
 		return err
@@ -290,6 +294,11 @@ func (f *flags) checkSliding() error {
 		return cli.Usagef("--fpr must be at least %g with --slide, or --method exact", slidingFPR)
 	}
 	return nil
+}
+
+// countsIPv4 reports whether IPv4 addresses alone are elements of a key.
+func countsIPv4(c keys.Config) bool {
+	return !c.VLAN && (c.Kind == keys.Src || c.Kind == keys.Dst || c.Kind == keys.IP)
 }
 
 // lateText is the warning about a number of late packets.
