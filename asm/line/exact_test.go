@@ -332,12 +332,14 @@ func TestExactGolden(t *testing.T) {
 	}
 	digests := goldenStream()
 	words, overflow, seen := make([]uint32, len(digests)), make([]uint32, len(digests)), make([]uint64, (len(digests)+63)/64)
+	memory := make([]layout.Line, layout.BitmapLines) // the most of all kinds
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		for _, k := range kinds {
 			for i, d := range digests {
 				words[i] = uint32(d[1]) & k.keep
 			}
-			lines := make([]layout.Line, k.lines)
+			lines := memory[:k.lines]
+			clear(lines[:k.used])
 			testAndSet, _ := exactKernel(k.lines)
 			overflowed := overflow[:testAndSet(lines, seen, words, overflow)]
 			if got := goldenSum(t, lines[:k.used], seen, overflowed); got != k.want {

@@ -48,6 +48,9 @@ const (
 	FanoutQueue
 )
 
+// ErrConfig is wrapped by errors about a Config with which no interface can be captured.
+var ErrConfig = errors.New("wrong settings of the capture")
+
 // Config configures a capture. Only Interfaces is required.
 type Config struct {
 	// Interfaces names the interfaces to capture from. Any captures from all of them and
@@ -105,24 +108,31 @@ type Config struct {
 	IdleNow func() time.Duration
 }
 
-// withDefaults returns c with every number in its range, or an error that names the
-// invalid field.
-func (c Config) withDefaults() (Config, error) {
+// check returns an error that names the field that no capture can have, and wraps ErrConfig.
+func (c Config) check() error {
 	switch {
 	case len(c.Interfaces) == 0:
-		return c, errors.New("no interface to capture from")
+		return fmt.Errorf("%w: no interface to capture from", ErrConfig)
 	case len(c.Interfaces) > 1 && slices.Contains(c.Interfaces, Any):
-		return c, fmt.Errorf("%q cannot be captured together with other interfaces", Any)
+		return fmt.Errorf("%w: %q cannot be captured together with other interfaces", ErrConfig, Any)
 	case repeated(c.Interfaces) != "":
-		return c, fmt.Errorf("interface %s is named twice", repeated(c.Interfaces))
+		return fmt.Errorf("%w: interface %s is named twice", ErrConfig, repeated(c.Interfaces))
 	case c.Rings < 0 || c.Rings > 256:
-		return c, fmt.Errorf("%d rings for an interface: at most 256", c.Rings)
+		return fmt.Errorf("%w: %d rings for an interface: at most 256", ErrConfig, c.Rings)
 	case c.SnapLen != 0 && c.SnapLen < minSnapLen:
-		return c, fmt.Errorf("snap length %d: at least %d", c.SnapLen, minSnapLen)
+		return fmt.Errorf("%w: snap length %d: at least %d", ErrConfig, c.SnapLen, minSnapLen)
 	case c.Fanout > FanoutQueue:
-		return c, fmt.Errorf("unknown fanout mode %d", c.Fanout)
+		return fmt.Errorf("%w: unknown fanout mode %d", ErrConfig, c.Fanout)
 	case c.RingBytes > maxRingBytes || c.BlockBytes > maxBlockBytes:
-		return c, fmt.Errorf("ring of %d bytes in blocks of %d: at most %d and %d", c.RingBytes, c.BlockBytes, maxRingBytes, maxBlockBytes)
+		return fmt.Errorf("%w: ring of %d bytes in blocks of %d: at most %d and %d", ErrConfig, c.RingBytes, c.BlockBytes, maxRingBytes, maxBlockBytes)
+	}
+	return nil
+}
+
+// withDefaults returns c with every number in its range, or the error of check.
+func (c Config) withDefaults() (Config, error) {
+	if err := c.check(); err != nil {
+		return c, err
 	}
 	c.Rings = max(c.Rings, 1)
 	c.BlockBytes = positive(c.BlockBytes, DefaultBlockBytes)

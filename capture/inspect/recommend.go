@@ -152,7 +152,11 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
 		return all
 	case !c.Dedup:
-		add("%d copies in %d packets are too few to matter", r.Copies, r.Packets)
+		copies := "copies in %d packets are"
+		if r.Copies == 1 {
+			copies = "copy in %d packets is"
+		}
+		add("%d "+copies+" too few to matter", r.Copies, r.Packets)
 		return all
 	}
 	switch {

@@ -69,14 +69,14 @@ const (
 // invalid field.
 func (c Config) withDefaults() (Config, error) {
 	if len(c.Interfaces) == 0 {
-		return c, errors.New("no interface to capture from")
+		return c, fmt.Errorf("%w: no interface to capture from", afpacket.ErrConfig)
 	}
 	for i, name := range c.Interfaces {
 		switch {
 		case name == afpacket.Any:
 			return c, fmt.Errorf("%s: %w: name each interface", name, ErrUnfit)
 		case slices.Contains(c.Interfaces[:i], name):
-			return c, fmt.Errorf("interface %s is named twice", name)
+			return c, fmt.Errorf("%w: interface %s is named twice", afpacket.ErrConfig, name)
 		}
 	}
 	if c.RingBytes <= 0 {

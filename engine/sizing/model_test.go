@@ -286,3 +286,23 @@ func newPopulation(n, members int, seed uint64) []digest.Digest {
 	}
 	return drawn
 }
+
+// TestPushes compares the sums of probabilities with the ones that theory computes one by one.
+func TestPushes(t *testing.T) {
+	for _, k := range []int{1, 2, 7, 32} {
+		p := newPushes(k)
+		for _, mean := range []float64{0, 1e-12, 0.3, 1, 6.5, 40, 900} {
+			p.set(mean)
+			for n := range k + 1 {
+				if want := theory.PoissonTail(n, mean); math.Abs(p.least[n]-want) > 1e-12*want {
+					t.Errorf("mean %g: at least %d of %d: %g, want %g", mean, n, k, p.least[n], want)
+				}
+			}
+			for n, got := range p.exactly {
+				if want := theory.PoissonTail(n, mean) - theory.PoissonTail(n+1, mean); math.Abs(got-want) > 1e-12 {
+					t.Errorf("mean %g: exactly %d of %d: %g, want %g", mean, n, k, got, want)
+				}
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ package sizing
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -72,25 +73,38 @@ func qqht(r *request, memory int) (design, error) {
 func queuedMisses(l *load, rows float64, k int, fpr float64) misses {
 	m, place := make(misses, len(l.between)), make([]float64, k+1)
 	full := l.fullRows(rows, k)
+	between := make([]pushes, len(l.between))
+	for i := range between {
+		between[i] = newPushes(k)
+	}
+	before := math.NaN()
 	for range 60 {
 		rate := full * (l.fresh*(1-fpr) + (1-l.fresh)*l.fnr(m)) / rows
 		next := make([]float64, k+1)
 		arrive(next, l.fresh, fpr)
+		if rate != before {
+			for i, t := range l.between {
+				between[i].set(rate * t)
+			}
+		}
 		for _, w := range l.bins {
-			pushed := rate * l.between[w.at]
+			push := between[w.at]
 			for j, p := range place {
 				p *= w.share * (1 - l.fresh)
-				arrive(next, p*leaves(pushed, k-j), fpr)
+				arrive(next, p*push.least[k-j], fpr)
 				for n := 0; j+n < k; n++ {
-					next[j+n] += p * poisson(pushed, n)
+					next[j+n] += p * push.exactly[n]
 				}
 			}
 		}
-		place = next
-		for i, t := range l.between {
+		if rate == before && slices.Equal(place, next) {
+			break // nothing changes any more
+		}
+		place, before = next, rate
+		for i := range m {
 			m[i] = 0
 			for j, p := range place {
-				m[i] += p * leaves(rate*t, k-j) * (1 - fpr)
+				m[i] += p * between[i].least[k-j] * (1 - fpr)
 			}
 		}
 	}
@@ -104,23 +118,23 @@ func arrive(place []float64, p, fpr float64) {
 	place[len(place)-1] += p * fpr
 }
 
-// leaves returns the probability that an element with the given number of places behind it is
-// pushed out, or is not there for 0.
-func leaves(pushed float64, places int) float64 {
-	if places == 0 {
-		return 1
-	}
-	return theory.PoissonTail(places, pushed)
-}
+// pushes holds the probabilities of the Poisson number of elements that are pushed into a queue
+// in a time: of exactly n, and of at least n.
+type pushes struct{ exactly, least []float64 }
 
-// poisson returns the probability of n events.
-func poisson(mean float64, n int) float64 {
-	if mean == 0 {
-		if n == 0 {
-			return 1
-		}
-		return 0
+// newPushes has room for queues of k places.
+func newPushes(k int) pushes { return pushes{make([]float64, k), make([]float64, k+1)} }
+
+// set computes the probabilities for a mean.
+func (p pushes) set(mean float64) {
+	k := len(p.exactly)
+	p.exactly[0] = math.Exp(-mean)
+	for n := 1; n < k; n++ {
+		p.exactly[n] = p.exactly[n-1] * mean / float64(n)
 	}
-	factorial, _ := math.Lgamma(float64(n) + 1)
-	return math.Exp(float64(n)*math.Log(mean) - mean - factorial)
+	p.least[k] = theory.PoissonTail(k, mean)
+	for n := k - 1; n > 0; n-- { // from the smallest term up, which keeps its digits
+		p.least[n] = math.Min(1, p.least[n+1]+p.exactly[n])
+	}
+	p.least[0] = 1
 }

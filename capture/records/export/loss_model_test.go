@@ -118,7 +118,7 @@ func (e *modelExporter) deliver() (come []sent, want records.Counts) {
 // TestLossModel has exporters of all protocols start again, and their messages come late,
 // twice or never, all mixed. Of each history, what a reader counts is what happened.
 func TestLossModel(t *testing.T) {
-	histories := 10000
+	histories := 4000
 	if testing.Short() {
 		histories = 1000
 	}

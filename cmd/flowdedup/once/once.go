@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package once makes a second value of a flag wrong usage. Package pflag takes the last
-// value, and the first one is lost without a word.
+// value, and the first one is lost without a word. Its errors of numbers and switches say what
+// the flag takes, where those of pflag name functions of Go.
 package once
 
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -52,19 +55,35 @@ type value struct {
 // Set implements pflag.Value. pflag marks a flag as changed after the first Set.
 func (v *value) Set(s string) error {
 	if !v.flag.Changed {
-		return v.Value.Set(s)
+		return v.plain(v.Value.Set(s))
 	}
 	before := v.Value.String()
 	if v.Type() != "bool" {
 		return ErrTwice
 	}
 	if err := v.Value.Set(s); err != nil {
-		return err
+		return v.plain(err)
 	}
 	if v.Value.String() != before {
 		return ErrTwice
 	}
 	return nil
+}
+
+// plain returns an error of strconv as a sentence about the flag, and other errors as they are.
+func (v *value) plain(err error) error {
+	var number *strconv.NumError
+	switch kind := v.Type(); {
+	case !errors.As(err, &number):
+		return err
+	case errors.Is(err, strconv.ErrRange):
+		return errors.New("must be a smaller number")
+	case kind == "bool":
+		return errors.New("must be true or false")
+	case strings.HasPrefix(kind, "float"):
+		return errors.New("must be a number")
+	}
+	return errors.New("must be a whole number")
 }
 
 // Error returns the sentence for an error of parsing flags. For ErrTwice it names the flag.

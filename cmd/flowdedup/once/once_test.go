@@ -69,6 +69,29 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// TestWrongValues says what a flag takes, without functions of Go, for its first value and for
+// the second of a switch.
+func TestWrongValues(t *testing.T) {
+	for args, want := range map[string]string{
+		"--count=x":                    "must be a whole number",
+		"--count=":                     "must be a whole number",
+		"--count=99999999999999999999": "must be a smaller number",
+		"--share=x":                    "must be a number",
+		"--on=x":                       "must be true or false",
+		"--on --on=x":                  "must be true or false",
+	} {
+		root := &cobra.Command{Use: "root", SilenceErrors: true, SilenceUsage: true, Run: func(*cobra.Command, []string) {}}
+		root.Flags().Int("count", 0, "")
+		root.Flags().Float64("share", 0, "")
+		root.Flags().Bool("on", false, "")
+		Flags(root)
+		root.SetArgs(strings.Fields(args))
+		if err := root.Execute(); err == nil || !strings.HasSuffix(err.Error(), " flag: "+want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
+
 // TestHelp checks that help shows the same defaults.
 func TestHelp(t *testing.T) {
 	root := &cobra.Command{Use: "root"}

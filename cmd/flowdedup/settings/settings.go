@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -32,15 +33,49 @@ const (
 // Define gives a command, and all below it, the flag --config, and has their other flags take
 // values of the file and of the environment before a command runs. The variable of a flag has
 // the prefix, and the name of the flag in capitals with underlines: FLOWDEDUP_MERGE_WAIT. Errors
-// of values pass through wrap. It takes the command's PersistentPreRunE.
-func Define(root *cobra.Command, prefix string, wrap func(error) error) {
+// of values pass through wrap. A variable with the prefix that is almost the name of a flag is
+// passed to warn, and others belong to somebody else. It takes the command's PersistentPreRunE.
+func Define(root *cobra.Command, prefix string, wrap func(error) error, warn func(*cobra.Command, error)) {
 	root.PersistentFlags().String(fileFlag, "", "`file` (TOML) with values of flags; "+prefix+"<FLAG> in the environment overrules it")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := apply(cmd, prefix); err != nil {
 			return wrap(err)
 		}
+		for _, err := range mistyped(root, prefix) {
+			warn(cmd, err)
+		}
 		return nil
 	}
+}
+
+// mistyped returns an error for each variable with the prefix that is no flag of any command,
+// but nearly one: one letter of three differs at most, and two in all.
+func mistyped(root *cobra.Command, prefix string) (all []error) {
+	known := map[string]bool{}
+	for _, c := range append(root.Commands(), root) {
+		for _, fs := range []*pflag.FlagSet{c.LocalFlags(), c.PersistentFlags()} {
+			fs.VisitAll(func(f *pflag.Flag) { known[variable(prefix, f.Name)] = true })
+		}
+	}
+	environment := os.Environ()
+	slices.Sort(environment)
+	for _, text := range environment {
+		name, _, _ := strings.Cut(text, "=")
+		word, ours := strings.CutPrefix(name, prefix)
+		if !ours || known[name] {
+			continue
+		}
+		near, distance := "", min(2, len(word)/3)+1
+		for _, other := range slices.Sorted(maps.Keys(known)) {
+			if d := levenshtein.ComputeDistance(name, other); d < distance {
+				near, distance = other, d
+			}
+		}
+		if near != "" {
+			all = append(all, fmt.Errorf("%s is no flag's variable and has no effect; did you mean %s?", name, near))
+		}
+	}
+	return all
 }
 
 // variable returns the name of a flag's variable.

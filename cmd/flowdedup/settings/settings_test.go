@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,13 @@ var errUsage = errors.New("usage")
 // execute runs a command line of a small program, and returns the values that its flags have.
 func execute(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	said := ""
+	said, _, err := executeWarned(t, args...)
+	return said, err
+}
+
+// executeWarned is execute, and returns the warnings, too.
+func executeWarned(t *testing.T, args ...string) (said string, warned []string, err error) {
+	t.Helper()
 	root := &cobra.Command{Use: "root", SilenceErrors: true, SilenceUsage: true}
 	for _, name := range []string{"live", "dedup"} {
 		c := &cobra.Command{Use: name, Args: cobra.NoArgs}
@@ -39,11 +46,12 @@ func execute(t *testing.T, args ...string) (string, error) {
 		}
 		root.AddCommand(c)
 	}
-	Define(root, "SETTINGS_TEST_", func(err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
+	Define(root, "SETTINGS_TEST_", func(err error) error { return fmt.Errorf("%w: %w", errUsage, err) },
+		func(c *cobra.Command, err error) { warned = append(warned, c.Name()+": "+err.Error()) })
 	once.Flags(root)
 	root.SetArgs(args)
-	err := root.Execute()
-	return said, err
+	err = root.Execute()
+	return said, warned, err
 }
 
 // TestPrecedence takes values from all places: the nearest one wins, for each flag.
@@ -109,6 +117,26 @@ func TestWrong(t *testing.T) {
 	t.Setenv("SETTINGS_TEST_COUNT", "many")
 	if _, err := execute(t, "live"); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "SETTINGS_TEST_COUNT") {
 		t.Errorf("a wrong variable: %v", err)
+	}
+}
+
+// TestMistyped warns of a variable that is almost a flag's, of any command, and only of it.
+func TestMistyped(t *testing.T) {
+	for name, near := range map[string]string{
+		"WINDWO": "WINDOW", "MERGEWAIT": "MERGE_WAIT", "LISTE": "LISTEN", "CONFG": "CONFIG", "HELPP": "HELP",
+		"WINDOW": "", "LISTEN": "", "OPTIONS": "", "TOKEN": "", "OFF": "OF", "ON": "", "": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("SETTINGS_TEST_"+name, "1s")
+			_, warned, err := executeWarned(t, "dedup")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "dedup: SETTINGS_TEST_" + name + " is no flag's variable and has no effect; did you mean SETTINGS_TEST_" + near + "?"
+			if near == "" && len(warned) != 0 || near != "" && !slices.Equal(warned, []string{want}) {
+				t.Errorf("%q, want %q", warned, want)
+			}
+		})
 	}
 }
 

@@ -71,7 +71,7 @@ func cutInputs(t *testing.T) map[string]*cutInput {
 func cutStream(t *testing.T, format workload.Format, seed uint64) []byte {
 	t.Helper()
 	c := workload.Default()
-	c.Packets, c.Format, c.Seed, c.Flows = 20000, format, seed, 5000
+	c.Packets, c.Format, c.Seed, c.Flows = 8000, format, seed, 2000
 	if testing.Short() {
 		c.Packets = 2000
 	}

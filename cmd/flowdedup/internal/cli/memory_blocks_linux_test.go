@@ -15,17 +15,17 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// TestLargeBlocks runs commands, within 256 MiB of memory, on a capture with a block of 1 MB
+// TestLargeBlocks runs commands, within 128 MiB of memory, on a capture with a block of 1 MB
 // before each packet.
 func TestLargeBlocks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a capture of 400 MB")
+		t.Skip("a capture of 200 MB")
 	}
-	dir, folder := memoryCgroup(t, 256<<20), t.TempDir()
+	dir, folder := memoryCgroup(t, 128<<20), t.TempDir()
 	in, out := filepath.Join(folder, "in.pcapng"), filepath.Join(folder, "out.pcapng")
-	writeLargeBlocks(t, in, 400)
+	writeLargeBlocks(t, in, 200)
 	for _, args := range [][]string{
-		{"compare", in, in, "--memory", "64MiB"},
+		{"compare", in, in, "--memory", "32MiB"},
 		{"compare", in, in, "--only-a", out},
 		{"dedup", in, "-w", out, "--hold", "1s", "--window", "1s"},
 		{"dedup", in, "-w", out, "--hold", "1s", "--window", "1s", "--ignore", "l4-checksum"},

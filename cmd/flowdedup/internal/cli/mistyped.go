@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -49,6 +50,9 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 	if answer := habitOf(cmd, dash+typed); answer != "" {
 		return &usageError{fmt.Errorf("there is no %s%s: %s", dash, typed, answer)}
 	}
+	if !cmd.HasParent() && slices.ContainsFunc(cmd.Commands(), func(c *cobra.Command) bool { return hasFlag(c, typed, dash) }) {
+		return &usageError{fmt.Errorf("%s%s goes behind a command: %s COMMAND %[1]s%[2]s", dash, typed, cmd.CommandPath())}
+	}
 	var names []string
 	if dash == "--" { // every short name would be near to a letter
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
@@ -58,6 +62,14 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	}
 	return &usageError{fmt.Errorf("%w; did you mean --%s?", err, best)}
+}
+
+// hasFlag reports whether a command has a flag of such a name, short behind one dash.
+func hasFlag(c *cobra.Command, name, dash string) bool {
+	if dash == "-" {
+		return c.Flags().ShorthandLookup(name[:1]) != nil
+	}
+	return c.Flags().Lookup(name) != nil
 }
 
 // OneOfNear is OneOf for words that are easily mistyped: its error names the nearest.

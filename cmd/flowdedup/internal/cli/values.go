@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -178,7 +179,10 @@ func parseWorkers(s string) (int, error) {
 
 const day = 24 * time.Hour
 
-var errDuration = errors.New("must be a duration such as 30s, 15m, 1h, 1d or 1d12h")
+var (
+	errDuration = errors.New("must be a duration such as 30s, 15m, 1h, 1d or 1d12h")
+	errTooLong  = errors.New("must be at most 106751d, or 292 years")
+)
 
 // parseDuration reads a duration as time.ParseDuration does, optionally with whole days
 // of 24 hours in front: 1d, 1d12h. All flags of durations use it.
@@ -188,36 +192,55 @@ func parseDuration(s string) (time.Duration, error) {
 		days, rest = "0", s
 	}
 	n, err := strconv.ParseUint(days, 10, 64)
-	if err != nil || n > uint64(math.MaxInt64/day) {
+	switch {
+	case errors.Is(err, strconv.ErrRange) || n > uint64(math.MaxInt64/day):
+		return 0, errTooLong
+	case err != nil:
 		return 0, errDuration
-	}
-	if found && rest == "" {
+	case found && rest == "":
 		return time.Duration(n) * day, nil
 	}
 	d, err := time.ParseDuration(rest)
 	sum := time.Duration(n)*day + d
-	if err != nil || found && (strings.ContainsAny(rest[:1], "+-") || sum < d) {
+	switch {
+	case err != nil && !isLong(rest) || found && strings.ContainsAny(rest[:1], "+-"):
 		return 0, errDuration
+	case err != nil || found && sum < d:
+		return 0, errTooLong
 	}
 	return sum, nil
 }
 
+// digits are the whole numbers in a text.
+var digits = regexp.MustCompile("[0-9]+")
+
+// isLong reports whether a text that time.ParseDuration refuses is one of a duration, but with
+// numbers that are too large.
+func isLong(s string) bool {
+	_, err := time.ParseDuration(digits.ReplaceAllString(s, "1"))
+	return err == nil
+}
+
+// positive reads a positive duration. Its errors are errTooLong and otherwise.
+func positive(s string, otherwise error) (time.Duration, error) {
+	switch d, err := parseDuration(s); {
+	case errors.Is(err, errTooLong):
+		return 0, err
+	case err != nil || d <= 0:
+		return 0, otherwise
+	default:
+		return d, nil
+	}
+}
+
 // ParseEvery reads a positive duration.
 func ParseEvery(s string) (time.Duration, error) {
-	d, err := parseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, errDuration
-	}
-	return d, nil
+	return positive(s, errDuration)
 }
 
 // ParseLength reads a duration that is not 0.
 func ParseLength(s string) (time.Duration, error) {
-	d, err := parseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, errors.New("must be a duration such as 100ms, 30s or 10m")
-	}
-	return d, nil
+	return positive(s, errors.New("must be a duration such as 100ms, 30s or 10m"))
 }
 
 // ParseDelay reads a duration that is not negative.
@@ -233,11 +256,13 @@ func ParseDelay(s string) (time.Duration, error) {
 func ParseWindow(s string) (window.Window, error) {
 	const landmark = "landmark:"
 	length, isLandmark := strings.CutPrefix(s, landmark)
-	if d, err := parseDuration(length); err == nil {
+	switch d, err := parseDuration(length); {
+	case errors.Is(err, errTooLong):
+		return window.Window{}, err
+	case err == nil && isLandmark:
+		s = landmark + d.String()
+	case err == nil:
 		s = d.String()
-		if isLandmark {
-			s = landmark + s
-		}
 	}
 	return window.Parse(s)
 }

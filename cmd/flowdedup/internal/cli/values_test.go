@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"math/bits"
 	"strings"
 	"testing"
@@ -23,6 +24,27 @@ func TestParseDuration(t *testing.T) {
 	} {
 		if got, err := parseDuration(text); err == nil {
 			t.Errorf("%q was taken for %v", text, got)
+		}
+	}
+}
+
+// TestLongDurations says that a duration is too long, not that it is none.
+func TestLongDurations(t *testing.T) {
+	for _, text := range []string{"106752d", "106751d24h", "99999999999999999999d", "999999999h", "1h99999999999999999999s", "-2562048h", "1d2562048h"} {
+		_, err1 := ParseEvery(text)
+		_, err2 := ParseDelay(text)
+		_, err3 := ParseLength(text)
+		_, err4 := ParseWindow(text)
+		_, err5 := ParseWindow("landmark:" + text)
+		for i, err := range []error{err1, err2, err3, err4, err5} {
+			if !errors.Is(err, errTooLong) {
+				t.Errorf("%s: parser %d: %v", text, i+1, err)
+			}
+		}
+	}
+	for _, text := range []string{"", "9", "9x", "9d9", "h", "99999999999999999999"} {
+		if _, err := ParseDelay(text); errors.Is(err, errTooLong) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

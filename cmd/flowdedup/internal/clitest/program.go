@@ -9,11 +9,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
@@ -34,6 +36,11 @@ func Main(m *testing.M, around func(main func() int) int) {
 	if os.Getenv(AsProgram) == "" {
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(collectAt)
+		}
+		if signal.Ignored(syscall.SIGHUP) {
+			// Below nohup, programs that the tests start would ignore it, too. A signal that is
+			// caught here has its default there.
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		}
 		os.Exit(m.Run())
 	}

@@ -77,7 +77,11 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetHelpCommand(cli.NewHelp())
 	root.AddCommand(dedup.Command(e), distinct.Command(e), live.Command(e), inspect.Command(e), compare.Command(e), verify.Command(e), flows.Command(e), plan.Command(e), extcap.Command(e), newVersion(e))
 	addCompletion(root)
-	settings.Define(root, settingsPrefix, cli.Usage)
+	settings.Define(root, settingsPrefix, cli.Usage, func(cmd *cobra.Command, err error) {
+		if quiet, _ := cmd.Flags().GetBool("quiet"); !quiet {
+			e.Warn(err)
+		}
+	})
 	once.Flags(root)
 	return root
 }

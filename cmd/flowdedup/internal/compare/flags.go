@@ -202,7 +202,7 @@ const (
 // warnSides warns of reasons to doubt the answer.
 func warnSides(e *cli.Env, s *summary) {
 	if s.EvictedLive > 0 {
-		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so packets of both may count as packets of one: use a larger --memory or a shorter --window", s.EvictedLive))
+		e.Warn(fmt.Errorf("%d %s forgotten within the window, so packets of both may count as packets of one: use a larger --memory or a shorter --window", s.EvictedLive, show.Word(s.EvictedLive, "packet was", "packets were")))
 	}
 	if s.OffsetNS != nil && (*s.OffsetNS > int64(farApart) || *s.OffsetNS < -int64(farApart)) {
 		e.Warn(fmt.Errorf("the clocks are %v apart: the offset was found by equal packets, and removed", time.Duration(*s.OffsetNS).Round(time.Second)))
@@ -213,16 +213,17 @@ func warnSides(e *cli.Env, s *summary) {
 	}{{"A", &s.A}, {"B", &s.B}} {
 		cli.WarnUnopened(e, "packets of "+side.name, side.Unopened, side.Packets)
 		if side.Undecidable > 0 {
-			e.Warn(fmt.Errorf("%d packets of %s were truncated so short that they equal others of their flow: they match in order, so a loss may show at another packet",
-				side.Undecidable, side.name))
+			e.Warn(fmt.Errorf("%d %s: packets match in order, so a loss may show at another one", side.Undecidable,
+				fmt.Sprintf(show.Word(side.Undecidable, "packet of %s was truncated so short that it equals others of its flow",
+					"packets of %s were truncated so short that they equal others of their flow"), side.name)))
 		}
 		if !s.Same && float64(side.Repeats) > float64(side.Undecidable)+muchRepeated*float64(side.Packets) {
 			how := "flowdedup dedup "
 			if side.LAN != "" {
 				how += "--within lan "
 			}
-			e.Warn(fmt.Errorf("%s has %d packets that equal one before (%s): remove copies first, with %s%s",
-				side.name, side.Repeats, show.Percent(float64(side.Repeats), float64(side.Packets), 1), how, side.Input))
+			e.Warn(fmt.Errorf("%s has %d %s one before (%s): remove copies first, with %s%s",
+				side.name, side.Repeats, show.Word(side.Repeats, "packet that equals", "packets that equal"), show.Percent(float64(side.Repeats), float64(side.Packets), 1), how, side.Input))
 		}
 	}
 }

@@ -20,7 +20,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 		*side
 		only uint64
 	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
-		fact(side.name, fmt.Sprintf("%s: %s packets", sideName(side.side, of.Name(side.Input)), show.Count(side.side.Packets)))
+		fact(side.name, fmt.Sprintf("%s: %s", sideName(side.side, of.Name(side.Input)), show.Some(side.side.Packets, "packet")))
 		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.side.Packets), 3),
 			show.Also(show.Note{Count: side.side.Outside, What: "from before or after the other side"})))
 		if notes := sideNotes(side.side); notes != "" {

@@ -94,7 +94,7 @@ func verdict(s *summary) string {
 	case s.Both == 0:
 		return "no packet is in both, so the offset of the clocks is unknown"
 	case s.Same:
-		return fmt.Sprintf("the same %s packets are in both", show.Count(s.Both))
+		return fmt.Sprintf("the same %s in both", show.Some(s.Both, "packet is", "packets are"))
 	}
 	return lacks("B", "A", s.OnlyA, s.A.Packets) + ", " + lacks("A", "B", s.OnlyB, s.B.Packets)
 }
@@ -104,5 +104,5 @@ func lacks(one, other string, n, of uint64) string {
 	if n == 0 {
 		return fmt.Sprintf("%s has all packets of %s", one, other)
 	}
-	return fmt.Sprintf("%s lacks %s of the %s packets of %s (%s)", one, show.Count(n), show.Count(of), other, show.Percent(float64(n), float64(of), 3))
+	return fmt.Sprintf("%s lacks %s of the %s of %s (%s)", one, show.Count(n), show.Some(of, "packet"), other, show.Percent(float64(n), float64(of), 3))
 }

@@ -22,10 +22,10 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	compareSide(t, "A", &s.A, s.OnlyA)
 	compareSide(t, "B", &s.B, s.OnlyB)
 	if s.Filtered > 0 {
-		fmt.Fprintf(t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
 	if s.Unpathed > 0 {
-		fmt.Fprintf(t, "  no LAN      %s packets, counted nowhere else\n", show.Count(s.Unpathed))
+		fmt.Fprintf(t, "  no LAN      %s, counted nowhere else\n", show.Some(s.Unpathed, "packet"))
 	}
 	fmt.Fprintf(t, "  both        %s, %s reordered\n", show.Count(s.Both), show.Count(s.Reordered))
 	fmt.Fprintf(t, "  offset      %s\n", offsetText(s))
@@ -40,7 +40,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 
 // compareSide describes the packets of a side.
 func compareSide(t *show.Text, name string, s *side, only uint64) {
-	fmt.Fprintf(t, "  %s           %s: %s packets, %s of them only in %s%s\n", name, sideName(s, s.Input), show.Count(s.Packets), show.Count(only), name,
+	fmt.Fprintf(t, "  %s           %s: %s, %s of them only in %s%s\n", name, sideName(s, s.Input), show.Some(s.Packets, "packet"), show.Count(only), name,
 		show.Also(show.Note{Count: s.Outside, What: "of these before or after the other capture"}))
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)

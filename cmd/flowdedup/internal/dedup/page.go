@@ -54,10 +54,12 @@ func lead(s *Summary, verb string) string {
 	switch {
 	case s.PacketsIn == 0:
 		return "There are no packets."
+	case s.PacketsIn == 1:
+		return "The only packet is no duplicate."
 	case s.Duplicates == 0:
 		return fmt.Sprintf("None of %s packets is a duplicate.", show.Count(s.PacketsIn))
 	}
-	return fmt.Sprintf("%s of %s packets are duplicates (%s), which were %s.", show.Count(s.Duplicates), show.Count(s.PacketsIn), show.Share(s.Duplicates, s.PacketsIn), verb)
+	return fmt.Sprintf("%s of %s packets %s.", show.Count(s.Duplicates), show.Count(s.PacketsIn), fmt.Sprintf(show.Word(s.Duplicates, "is a duplicate (%s), which was %s", "are duplicates (%s), which were %s"), show.Share(s.Duplicates, s.PacketsIn), verb))
 }
 
 // atMillisecond is a time in a table or a caption.

@@ -129,7 +129,7 @@ func TestSort(t *testing.T) {
 	}{
 		{"--sort 1s", "acdbgefh", 0, ""},
 		{"--sort 1d --workers 3", "acdbgefh", 0, ""},
-		{"--sort 10ms", "acdbegfh", 1, "the first of them packet 7, by up to 1.01s, and are out of order: use --sort 1.02s or more"},
+		{"--sort 10ms", "acdbegfh", 1, "the first of them packet 7, by up to 1.01s, and is out of order: use --sort 1.02s or more"},
 		{"--sort 10s --sort-memory 400", "acdbgefh", 0, ""},
 		{"--sort 10s --sort-memory 200", "acdbegfh", 1, "use a larger --sort-memory"},
 		{"--sort 1ms --quiet", "acdbegfh", 1, ""},

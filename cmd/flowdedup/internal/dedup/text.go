@@ -39,45 +39,45 @@ func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) 
 	case written:
 		verb, place = "removed", "written"
 	}
-	fmt.Fprintf(t, "%s packets in, %s duplicates %s (%s), %s packets %s\n",
-		show.Count(s.PacketsIn), show.Count(s.Duplicates), verb, show.Share(s.Duplicates, s.PacketsIn), show.Count(s.PacketsOut), place)
+	fmt.Fprintf(t, "%s in, %s %s (%s), %s %s\n",
+		show.Some(s.PacketsIn, "packet"), show.Some(s.Duplicates, "duplicate"), verb, show.Share(s.Duplicates, s.PacketsIn), show.Some(s.PacketsOut, "packet"), place)
 	if s.Duplicates > 0 {
 		fmt.Fprintf(t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
 	t.WriteString(inputs(s.Inputs))
 	if s.Filtered > 0 {
-		fmt.Fprintf(t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
 	if s.Unjudged != nil {
-		fmt.Fprintf(t, "  unjudged    %s packets, which do not match --only and stay\n", show.Count(*s.Unjudged))
+		fmt.Fprintf(t, "  unjudged    %s\n", show.Some(*s.Unjudged, "packet, which does not match --only and stays", "packets, which do not match --only and stay"))
 	}
 	if s.Protected != nil {
-		fmt.Fprintf(t, "  protected   %s duplicates, which match --protect and stay\n", show.Count(*s.Protected))
+		fmt.Fprintf(t, "  protected   %s\n", show.Some(*s.Protected, "duplicate, which matches --protect and stays", "duplicates, which match --protect and stay"))
 	}
 	if s.Undecidable > 0 {
-		fmt.Fprintf(t, "  undecidable %s packets were truncated too short to judge, and stay\n", show.Count(s.Undecidable))
+		fmt.Fprintf(t, "  undecidable %s\n", show.Some(s.Undecidable, "packet was truncated too short to judge, and stays", "packets were truncated too short to judge, and stay"))
 	}
 	if s.ChecksumOnly > 0 {
-		fmt.Fprintf(t, "  checksum    %s duplicates are known only by a checksum of 16 bits; at most %.1e of the pairs of one flow and length are wrong\n", show.Count(s.ChecksumOnly), s.ChecksumOnlyError)
+		fmt.Fprintf(t, "  checksum    %s known only by a checksum of 16 bits; at most %.1e of the pairs of one flow and length are wrong\n", show.Some(s.ChecksumOnly, "duplicate is", "duplicates are"), s.ChecksumOnlyError)
 	}
 	if s.HubCopies != nil {
-		fmt.Fprintf(t, "  hub         %s duplicates found by the hub%s%s\n", show.Count(*s.HubCopies),
+		fmt.Fprintf(t, "  hub         %s found by the hub%s%s\n", show.Some(*s.HubCopies, "duplicate"),
 			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
 	}
 	if s.HeldBytes != nil && *s.HeldBytes > 0 {
 		fmt.Fprintf(t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
 	if s.ChecksumPreferred != nil {
-		fmt.Fprintf(t, "  preferred   %s packets to equal ones with a wrong checksum, %s to truncated ones\n", show.Count(*s.ChecksumPreferred), show.Count(*s.WholePreferred))
+		fmt.Fprintf(t, "  preferred   %s to equal ones with a wrong checksum, %s to truncated ones\n", show.Some(*s.ChecksumPreferred, "packet"), show.Count(*s.WholePreferred))
 	}
 	if s.Stripped != nil {
-		fmt.Fprintf(t, "  stripped    %s packets%s\n", show.Count(*s.Stripped), show.Also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
+		fmt.Fprintf(t, "  stripped    %s%s\n", show.Some(*s.Stripped, "packet"), show.Also(show.Note{Count: *s.Unstripped, What: "with a header that could not be taken off"}))
 	}
 	if s.Sliced != nil {
-		fmt.Fprintf(t, "  sliced      %s packets%s\n", show.Count(*s.Sliced), show.Also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
+		fmt.Fprintf(t, "  sliced      %s%s\n", show.Some(*s.Sliced, "packet"), show.Also(show.Note{Count: *s.Unsliced, What: "that could not be cut"}))
 	}
 	if s.SortedLate != nil {
-		fmt.Fprintf(t, "  sorted      by time; %s packets came too late\n", show.Count(*s.SortedLate))
+		fmt.Fprintf(t, "  sorted      by time; %s came too late\n", show.Some(*s.SortedLate, "packet"))
 	}
 	fmt.Fprintf(t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))

@@ -22,10 +22,10 @@ func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
 	switch {
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0 && s.Window != "none": // so few that hardly any had a copy
 	case s.EvictedLive > 0 && s.SuggestedMemory == 0:
-		e.Warn(fmt.Errorf("%d packets were forgotten for newer ones: duplicates may remain", s.EvictedLive))
+		e.Warn(fmt.Errorf("%d %s forgotten for newer ones: duplicates may remain", s.EvictedLive, show.Word(s.EvictedLive, "packet was", "packets were")))
 	case s.EvictedLive > 0:
-		e.Warn(fmt.Errorf("%d packets were forgotten before their window ended: duplicates may remain; use --memory %s or more",
-			s.EvictedLive, show.FlagBytes(s.SuggestedMemory)))
+		e.Warn(fmt.Errorf("%d %s window ended: duplicates may remain; use --memory %s or more",
+			s.EvictedLive, show.Word(s.EvictedLive, "packet was forgotten before its", "packets were forgotten before their"), show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
 		if slices.Contains([]string{method.Timers, method.Coarse, method.Fine, method.Partitioned}, s.Method) { // whatever its memory
@@ -34,11 +34,11 @@ func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
 		e.Warn(lateWarning(&s.Late, aboutTime))
 	}
 	if s.SharedPoints > 0 {
-		e.Warn(fmt.Errorf("more than %d capture points: %d packets came from points that count as one, and duplicates among them remain",
-			traits.MaxCapturePoints, s.SharedPoints))
+		e.Warn(fmt.Errorf("more than %d capture points: %d %s came from points that count as one, and duplicates among them remain",
+			traits.MaxCapturePoints, s.SharedPoints, show.Word(s.SharedPoints, "packet", "packets")))
 	}
 	if s.SkippedBlocks > 0 {
-		e.Warn(fmt.Errorf("%d pcapng blocks could not be carried over into the output", s.SkippedBlocks))
+		e.Warn(fmt.Errorf("%d pcapng %s could not be carried over into the output", s.SkippedBlocks, show.Word(s.SkippedBlocks, "block", "blocks")))
 	}
 }
 
@@ -66,8 +66,8 @@ func lateWarning(l *engine.LateStats, advice []string) error {
 	if l.By < precision {
 		precision = time.Microsecond
 	}
-	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d packets are older than the filter remembers, so duplicates may remain",
-		l.By.Round(precision), l.First, l.Elements)
+	text := fmt.Sprintf("time goes back by about %s at packet %d, and %d %s older than the filter remembers, so duplicates may remain",
+		l.By.Round(precision), l.First, l.Elements, show.Word(l.Elements, "packet is", "packets are"))
 	if len(advice) > 0 {
 		text += ": " + strings.Join(advice, ", or ")
 	}
@@ -87,15 +87,17 @@ func warnUnsorted(e *cli.Env, s *Summary, span time.Duration) {
 	case n.Full:
 		advice = "use a larger --sort-memory"
 	}
-	e.Warn(fmt.Errorf("%d packets came too late to be sorted, the first of them packet %d, by up to %v, and are out of order: %s",
-		n.Late, n.First, time.Duration(n.By), advice))
+	e.Warn(fmt.Errorf("%d %s came too late to be sorted, the first of them packet %d, by up to %v, and %s out of order: %s",
+		n.Late, show.Word(n.Late, "packet", "packets"), n.First, time.Duration(n.By), show.Word(n.Late, "is", "are"), advice))
 }
 
 // warnUndecidable gives advice about undecidable packets.
 func warnUndecidable(e *cli.Env, s *Summary) {
 	if s.Undecidable > 0 {
-		e.Warn(fmt.Errorf("%d packets were truncated too short to distinguish copies from other packets of their flow, and stay: "+
-			"capture more of each packet, or use --across where copies come from another interface or input", s.Undecidable))
+		e.Warn(fmt.Errorf("%d %s: "+
+			"capture more of each packet, or use --across where copies come from another interface or input", s.Undecidable,
+			show.Word(s.Undecidable, "packet was truncated too short to distinguish copies from other packets of its flow, and stays",
+				"packets were truncated too short to distinguish copies from other packets of their flow, and stay")))
 	}
 }
 
@@ -112,7 +114,7 @@ func WarnUnmatched(e *cli.Env, s *Summary) {
 // WarnUnchecked says that copies of other sites may remain.
 func WarnUnchecked(e *cli.Env, s *Summary) {
 	if s.Unchecked != nil && *s.Unchecked > 0 {
-		e.Warn(fmt.Errorf("%d packets stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked))
+		e.Warn(fmt.Errorf("%d %s stayed unchecked, as the hub did not answer in time: copies of other sites may remain", *s.Unchecked, show.Word(*s.Unchecked, "packet", "packets")))
 	}
 }
 

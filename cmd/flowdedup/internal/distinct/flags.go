@@ -5,6 +5,7 @@ package distinct
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -198,6 +200,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
+	if cmd.Flags().Changed("memory") && f.Method == "lru" && slices.ContainsFunc(f.Counted(), countsIPv4) {
+		e.Notice("--memory does not bound counts of IPv4 addresses with --method lru: they are exact, in the memory that they take")
+	}
 	out, err := f.openOutputs(cmd, e, args)
 	if err != nil {
 		return err
@@ -221,11 +226,12 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	}
 	cli.WarnUnopened(e, "packets", result.Unopened, result.Packets)
 	if result.WithoutPorts > 0 {
-		e.Warn(fmt.Errorf("%d packets were truncated before their ports: their flows count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts))
+		e.Warn(fmt.Errorf("%d %s ports: their flows count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts,
+			show.Word(result.WithoutPorts, "packet was truncated before its", "packets were truncated before their")))
 		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
 	}
 	if result.Late > 0 {
-		e.Warn(fmt.Errorf(f.lateText(), result.Late))
+		e.Warn(errors.New(f.lateText(result.Late)))
 	}
 	out.withoutIP = result.WithoutIP
 	read := result.Packets + result.Filtered
@@ -290,10 +296,18 @@ func (f *flags) checkSliding() error {
 	return nil
 }
 
+// countsIPv4 reports whether IPv4 addresses alone are elements of a key.
+func countsIPv4(c keys.Config) bool {
+	return !c.VLAN && (c.Kind == keys.Src || c.Kind == keys.Dst || c.Kind == keys.IP)
+}
+
 // lateText is the warning about a number of late packets.
-func (f *flags) lateText() string {
+func (f *flags) lateText(n uint64) string {
+	text := show.Word(n, "%d packet is not counted: it came long after its window had closed",
+		"%d packets are not counted: they came long after their window had closed")
 	if f.slide > 0 {
-		return "%d packets are not counted: their time is far from all others or missing, or they came after the row of their slide was written"
+		text = show.Word(n, "%d packet is not counted: its time is far from all others or missing, or it came after the row of its slide was written",
+			"%d packets are not counted: their time is far from all others or missing, or they came after the row of their slide was written")
 	}
-	return "%d packets are not counted: they came long after their window had closed"
+	return fmt.Sprintf(text, n)
 }

@@ -116,3 +116,22 @@ func TestDistinctStreams(t *testing.T) {
 		})
 	}
 }
+
+// TestUnboundedIPv4 says that --memory does not bound counts of IPv4 addresses with lru, where it
+// was given and there are any.
+func TestUnboundedIPv4(t *testing.T) {
+	in := clitest.Bundled("router-plain.pcapng")
+	for args, says := range map[string]bool{
+		"--of flow,src --method lru --memory 1MiB":                    true,
+		"--of ip --method lru --memory 1MiB --mask4 24":               true,
+		"--of flow --method lru --memory 1MiB":                        false,
+		"--of src --method lru":                                       false,
+		"--of src --memory 1MiB":                                      false,
+		"--of src --method lru --memory 1MiB --quiet --csv /dev/null": false,
+	} {
+		_, errs, code := clitest.Run(append([]string{"distinct", in}, strings.Fields(args)...)...)
+		if got := strings.Contains(errs, "--memory does not bound counts of IPv4 addresses"); code != cli.ExitDone || got != says {
+			t.Errorf("%s: exit code %d, %q", args, code, errs)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (d *textTable) close(filtered, withoutIP uint64) error {
 	}
 	d.notes(&text)
 	if filtered > 0 {
-		fmt.Fprintf(&text, "%s packets filtered out\n", show.Count(filtered))
+		fmt.Fprintf(&text, "%s filtered out\n", show.Some(filtered, "packet"))
 	}
 	if withoutIP > 0 {
 		fmt.Fprintf(&text, "%s without IP, in no row of addresses\n", english.Plural(int(withoutIP), "packet", ""))

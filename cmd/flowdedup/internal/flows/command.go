@@ -22,6 +22,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
@@ -271,38 +272,40 @@ func readBoundary(name string, cfg *config) error {
 // warn reports reasons to doubt the answer.
 func (f *flags) warn(e *cli.Env, s *summary) {
 	if s.Sampled > 0 && f.boundary == "" {
-		e.Warn(fmt.Errorf("%d of %d records are of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn))
+		e.Warn(fmt.Errorf("%d of %d records %s of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn, show.Word(s.Sampled, "is", "are")))
 	}
 	if n := s.Unchecked; n > 0 {
-		e.Warn(fmt.Errorf("%d records passed unchecked: they have no addresses, no template, a value that could not be read, or found no room in --memory", n))
+		e.Warn(fmt.Errorf("%d %s no addresses, no template, a value that could not be read, or found no room in --memory", n,
+			show.Word(n, "record passed unchecked: it has", "records passed unchecked: they have")))
 	}
 	for _, u := range s.Unread {
 		way := "--map says where values are"
 		if u.Time {
 			way = "--time-format says how times are written"
 		}
-		e.Warn(fmt.Errorf("%d values of %s could not be read, such as %q: %s", u.Values, u.Field, u.Example, way))
+		e.Warn(fmt.Errorf("%d %s of %s could not be read, such as %q: %s", u.Values, show.Word(u.Values, "value", "values"), u.Field, u.Example, way))
 	}
 	if s.Untimed > 0 {
-		e.Warn(fmt.Errorf("%d records are in no window of --of, for want of a readable time", s.Untimed))
+		e.Warn(fmt.Errorf("%d %s in no window of --of, for want of a readable time", s.Untimed, show.Word(s.Untimed, "record is", "records are")))
 	}
 	if s.Early > 0 {
-		e.Warn(fmt.Errorf("%d records were written before the end of --window, for want of --memory: they do not list copies that came later", s.Early))
+		e.Warn(fmt.Errorf("%d %s not list copies that came later", s.Early,
+			show.Word(s.Early, "record was written before the end of --window, for want of --memory: it does", "records were written before the end of --window, for want of --memory: they do")))
 	}
 	if s.Dropped > 0 {
-		e.Warn(fmt.Errorf("%d datagrams were dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864", s.Dropped))
+		e.Warn(fmt.Errorf("%d %s dropped, by the kernel because a buffer was full or at the end because they came too fast: sysctl -w net.core.rmem_max=67108864", s.Dropped, show.Word(s.Dropped, "datagram was", "datagrams were")))
 	}
 	if s.RecordsIn == 0 && s.Foreign > 0 {
-		e.Warn(fmt.Errorf("none of %d packets is a message of NetFlow (v1, v5, v7, v9), IPFIX or sFlow (v5)", s.Foreign))
+		e.Warn(fmt.Errorf("none of %d %s is a message of NetFlow (v1, v5, v7, v9), IPFIX or sFlow (v5)", s.Foreign, show.Word(s.Foreign, "packet", "packets")))
 	}
 	if s.Fragments > 0 {
-		e.Warn(fmt.Errorf("%d IP fragments of UDP datagrams could not be reassembled: others are missing, truncated or contradict them; the records in them are missing", s.Fragments))
+		e.Warn(fmt.Errorf("%d IP %s of UDP datagrams could not be reassembled: others are missing, truncated or contradict them; the records in them are missing", s.Fragments, show.Word(s.Fragments, "fragment", "fragments")))
 	}
 	if s.Remembered > 0 {
 		e.Warn(fmt.Errorf("repeated messages are recognized for %.3g seconds only, for want of --memory: later ones are read twice", s.Remembered.Seconds()))
 	}
 	if s.Lost > 0 {
-		e.Warn(fmt.Errorf("%d records or messages were lost, as sequence numbers show", s.Lost))
+		e.Warn(fmt.Errorf("%d %s lost, as sequence numbers show", s.Lost, show.Word(s.Lost, "record or message was", "records or messages were")))
 	}
 }
 

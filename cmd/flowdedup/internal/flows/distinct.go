@@ -97,6 +97,10 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 			c.late++
 			return nil
 		}
+		if from > came && !c.mayOpenAhead(from, came) {
+			c.late++
+			return nil
+		}
 		w, err := c.window(from, to)
 		if w == nil || err != nil {
 			c.late++
@@ -134,6 +138,22 @@ func arrival(r *records.Record) int64 {
 		return r.Received
 	}
 	return max(r.Start, r.End)
+}
+
+// mayOpenAhead reports whether the window that begins at from, after a record came, is open or may
+// be opened: one in four windows may be ahead. Else a sender that chooses its times would close
+// the windows of all others for ones that are empty.
+func (c *keyCounts) mayOpenAhead(from, came int64) bool {
+	ahead := 0
+	for _, w := range c.open {
+		if w.start == from {
+			return true
+		}
+		if w.start > came {
+			ahead++
+		}
+	}
+	return ahead < c.mostOpen()/4
 }
 
 // window returns an open window, a new one if need be. Where too many are open, it closes

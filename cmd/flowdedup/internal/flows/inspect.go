@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // inspection has the results of other policies, and names the one that fits.
@@ -98,7 +99,7 @@ func (i *inspector) answer(cfg *config, s *summary) *inspection {
 	}
 	if s.Sampled > 0 {
 		a.Policy, a.Command = "", command(cfg, " --boundary edges.txt")
-		because("%d records are of sampled packets: matching is wrong for these, so list the external interfaces in a file for --boundary", s.Sampled)
+		because("%d %s of sampled packets: matching is wrong for these, so list the external interfaces in a file for --boundary", s.Sampled, show.Word(s.Sampled, "record is", "records are"))
 	}
 	if float64(a.Reversed) > fewCopies*float64(s.RecordsIn) {
 		because("%d more report the other direction of a flow: use --flow-key biflow if these exporters report both directions in one record, and not if each sees one direction", a.Reversed)

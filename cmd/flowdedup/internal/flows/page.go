@@ -60,8 +60,8 @@ func flowLead(s *summary) string {
 	if s.RecordsIn == 0 {
 		return "No record has come."
 	}
-	return fmt.Sprintf("%s of %s records report what another point had reported: %s of %s of traffic.",
-		show.Count(s.Copies), show.Count(s.RecordsIn), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))
+	return fmt.Sprintf("%s of %s %s what another point had reported: %s of %s of traffic.",
+		show.Count(s.Copies), show.Some(s.RecordsIn, "record"), show.Word(s.Copies, "reports", "report"), show.Bytes(s.CopiedBytes), show.Bytes(s.BytesIn))
 }
 
 // shortened takes the folders of inputs out of the first cells of rows.

@@ -28,8 +28,8 @@ func writeText(w io.Writer, columns int, s *summary) error {
 		}
 		t.WriteString("\n")
 	}
-	fmt.Fprintf(t, "%s records in, %s copies (%s), %s records left\n",
-		show.Count(s.RecordsIn), show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn), show.Count(s.RecordsOut))
+	fmt.Fprintf(t, "%s in, %s (%s), %s left\n",
+		show.Some(s.RecordsIn, "record"), show.Some(s.Copies, "copy", "copies"), show.Share(s.Copies, s.RecordsIn), show.Some(s.RecordsOut, "record"))
 	fmt.Fprintf(t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
 	if notes := flowNotes(s); notes != "" {
 		fmt.Fprintf(t, "  noticed     %s\n", notes)
@@ -120,5 +120,5 @@ func moreRows(n int) string {
 
 // status is the summary in a line, for the service manager.
 func (s *summary) status() string {
-	return fmt.Sprintf("%s records, %s copies, %s dropped", show.Count(s.RecordsIn), show.Count(s.Copies), show.Count(s.Dropped))
+	return fmt.Sprintf("%s, %s, %s dropped", show.Some(s.RecordsIn, "record"), show.Some(s.Copies, "copy", "copies"), show.Count(s.Dropped))
 }

@@ -214,7 +214,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	s, err := run(cmd.Context(), &cfg)
 	bar.Close()
 	if s.EvictedLive > 0 {
-		e.Warn(fmt.Errorf("%d packets were forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive))
+		e.Warn(fmt.Errorf("%d %s forgotten within the window, so copies may have been missed: use a larger --memory or a shorter --window", s.EvictedLive, show.Word(s.EvictedLive, "packet was", "packets were")))
 	}
 	return errors.Join(cli.MarkDamage(cli.NameInterfaces(err), s.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(file, &s, err))
 }

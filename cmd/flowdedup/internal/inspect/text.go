@@ -23,10 +23,10 @@ func writeJSON(w io.Writer, s *summary) error {
 func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
-	fmt.Fprintf(t, "  packets     %s, %s copies (%s)%s\n", show.Count(s.Packets), show.Count(s.Copies), show.Share(s.Copies, s.Packets),
+	fmt.Fprintf(t, "  packets     %s, %s (%s)%s\n", show.Count(s.Packets), show.Some(s.Copies, "copy", "copies"), show.Share(s.Copies, s.Packets),
 		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "repeated by their senders"}))
 	if s.Filtered > 0 {
-		fmt.Fprintf(t, "  filtered    %s packets, counted nowhere else\n", show.Count(s.Filtered))
+		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
 	if notes := inspectNotes(s); notes != "" {
 		fmt.Fprintf(t, "  noticed     %s\n", notes)
@@ -202,7 +202,7 @@ func writeRecommendation(t *show.Text, s *summary) {
 		t.WriteString("\nRecommended:\n\n")
 		t.Command("    ", r.Command)
 		t.WriteByte('\n')
-		fmt.Fprintf(t, "  removes     %s packets; %s of them are no copies\n", show.Count(r.Removes), show.Count(r.Wrong))
+		fmt.Fprintf(t, "  removes     %s; %s of them are no copies\n", show.Some(r.Removes, "packet"), show.Count(r.Wrong))
 		if s.ChecksumOnly > 0 {
 			fmt.Fprintf(t, "              and at most %s more that are known only by a checksum\n", show.Count(s.ChecksumOnly))
 		}

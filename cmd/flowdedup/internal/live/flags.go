@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -348,7 +349,7 @@ func (f *flags) warnDropped(e *cli.Env, s *summary) {
 	}
 	for _, n := range s.Forwards {
 		if lost := n.Skipped() + n.Lost; lost > 0 {
-			e.Warn(fmt.Errorf("%s: %d of %d packets were not sent", n.Interface, lost, lost+n.Sent))
+			e.Warn(fmt.Errorf("%s: %d of %d packets %s not sent", n.Interface, lost, lost+n.Sent, show.Word(lost, "was", "were")))
 		}
 	}
 }

@@ -43,19 +43,19 @@ func writeText(w io.Writer, columns int, s *summary, written bool) error {
 	}
 	if len(s.Outputs) > 1 { // the counts of a single one stand above
 		for _, o := range s.Outputs {
-			fmt.Fprintf(t, "  written     %s packets to %s%s\n", show.Count(o.Packets), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
+			fmt.Fprintf(t, "  written     %s to %s%s\n", show.Some(o.Packets, "packet"), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
 		}
 	}
 	for _, f := range s.Forwards {
-		fmt.Fprintf(t, "  forwarded   %s packets to %s%s\n", show.Count(f.Sent), show.Printable(f.Interface),
+		fmt.Fprintf(t, "  forwarded   %s to %s%s\n", show.Some(f.Sent, "packet"), show.Printable(f.Interface),
 			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "truncated"}, show.Note{Count: f.TooLong, What: "too long"},
 				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
 	if s.Late > 0 {
-		fmt.Fprintf(t, "  late        %s packets came after their window had closed\n", show.Count(s.Late))
+		fmt.Fprintf(t, "  late        %s window had closed\n", show.Some(s.Late, "packet came after its", "packets came after their"))
 	}
 	if s.WithoutPorts > 0 {
-		fmt.Fprintf(t, "  ports       of %s packets were not captured: their flows count as one for each pair of addresses\n", show.Count(s.WithoutPorts))
+		fmt.Fprintf(t, "  ports       of %s were not captured: their flows count as one for each pair of addresses\n", show.Some(s.WithoutPorts, "packet"))
 	}
 	return t.Flush(w)
 }

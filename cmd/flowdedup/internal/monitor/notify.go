@@ -40,7 +40,7 @@ func NewNotifier() (*Notifier, error) {
 // Update reports the next status.
 func (n *Notifier) Update(s *Status) {
 	_, dropped := atRings(s)
-	n.Report(fmt.Sprintf("%s packets, %s duplicates, %s dropped", show.Count(s.PacketsIn), show.Count(s.Duplicates), show.Count(dropped)), s.Stopping)
+	n.Report(fmt.Sprintf("%s, %s, %s dropped", show.Some(s.PacketsIn, "packet"), show.Some(s.Duplicates, "duplicate"), show.Count(dropped)), s.Stopping)
 }
 
 // Report reports a status in words, and whether the run ends.

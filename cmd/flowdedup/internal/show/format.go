@@ -16,6 +16,20 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
+// Word returns the word that goes with a number: one for 1, else many.
+func Word[N int | int64 | uint64](n N, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Some returns a number as Count does, and the words that go with it. Without many they are one
+// with an s.
+func Some(n uint64, one string, many ...string) string {
+	return Count(n) + " " + Word(n, one, append(many, one+"s")[0])
+}
+
 // Count formats a number with separated thousands: 1,234,567.
 func Count(n uint64) string { return humanize.Comma(int64(min(n, math.MaxInt64))) }
 

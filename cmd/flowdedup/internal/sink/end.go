@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Commit completes all outputs after a clean end.
@@ -70,13 +72,13 @@ func (s *Set) endError(o *output, err error) error {
 	var kept *KeptError
 	switch {
 	case s.cfg.Live && o.reason != nil:
-		loss := fmt.Errorf("%w (%d packets lost)", o.reason, o.missing())
+		loss := fmt.Errorf("%w (%d %s lost)", o.reason, o.missing(), english.PluralWord(int(o.missing()), "packet", ""))
 		if err != nil && err.Error() != o.reason.Error() {
 			return errors.Join(failure(loss), failure(err))
 		}
 		return failure(loss)
 	case s.cfg.Live && o.failed != nil && o.missing() > 0:
-		return errors.Join(failure(err), failure(fmt.Errorf("%s: %d packets lost", o.displayName(), o.missing())))
+		return errors.Join(failure(err), failure(fmt.Errorf("%s: %d %s lost", o.displayName(), o.missing(), english.PluralWord(int(o.missing()), "packet", ""))))
 	case errors.As(err, &kept) && kept.Err == nil:
 		return kept
 	}

@@ -127,7 +127,7 @@ func TestOthersGoOn(t *testing.T) {
 	if err := s.Write(twoPackets()); !errors.Is(err, ErrOutput) || !errors.Is(err, other) {
 		t.Errorf("the last one failed: %v", err)
 	}
-	if err := s.Commit(); !errors.Is(err, ErrOutput) || err.Error() != "a: 1 packets lost\nfull (3 packets lost)" || fmt.Sprint(a.events, b.events) != "[keep] [keep]" {
+	if err := s.Commit(); !errors.Is(err, ErrOutput) || err.Error() != "a: 1 packet lost\nfull (3 packets lost)" || fmt.Sprint(a.events, b.events) != "[keep] [keep]" {
 		t.Errorf("%v, %q, %q", err, a.events, b.events)
 	}
 }

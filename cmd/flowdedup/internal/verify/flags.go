@@ -117,7 +117,7 @@ func (f *flags) checkNames(args []string) error {
 	}
 	switch {
 	case len(args) < least || len(args) > least+1:
-		return cli.Usagef("verify needs IN and OUT (or -r IN... and OUT), and at most DUPLICATES behind them, and got %d names", len(args))
+		return cli.Usagef("verify needs IN and OUT (or -r IN... and OUT), and at most DUPLICATES behind them, and got %d %s", len(args), show.Word(len(args), "name", "names"))
 	case stdin > 1:
 		return cli.Usagef("standard input can be read only once")
 	}

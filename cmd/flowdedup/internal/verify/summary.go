@@ -65,9 +65,12 @@ func (s *summary) verdictOn(file string) string {
 		}
 		return fmt.Sprintf("packet %d of %s%s, %s", s.First.Packet, show.Printable(file), when, what[s.First.Kind])
 	case s.Unknown > 0:
-		return fmt.Sprintf("%s removed packets could not be checked in this memory: use a larger --memory", show.Count(s.Unknown))
+		return fmt.Sprintf("%s could not be checked in this memory: use a larger --memory", show.Some(s.Unknown, "removed packet"))
 	case s.Packets == 0:
 		return "there are no packets"
+	}
+	if s.Packets == 1 {
+		return "the only packet is there"
 	}
 	return fmt.Sprintf("all %s packets are there: %s in the output, and %s that are copies of these", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
 }

@@ -93,7 +93,8 @@ func rootCommand(log *logger) *cobra.Command {
 	help.Set(root, flagGroups)
 	root.SetHelpCommand(help.Command(noArgs))
 	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand(), manCommand())
-	settings.Define(root, "FLOWDEDUP_HUB_", func(err error) error { return usageError{err} })
+	settings.Define(root, "FLOWDEDUP_HUB_", func(err error) error { return usageError{err} },
+		func(_ *cobra.Command, err error) { log.Warn(err.Error()) })
 	once.Flags(root)
 	return root
 }
