@@ -121,6 +121,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("snap length %d: at least %d", c.SnapLen, minSnapLen)
 	case c.Fanout > FanoutQueue:
 		return c, fmt.Errorf("unknown fanout mode %d", c.Fanout)
+	case c.RingBytes < 0 || c.BlockBytes < 0 || c.BlockTimeout < 0 || c.Idle < 0:
+		return c, fmt.Errorf("ring of %d bytes in blocks of %d, kept for %v, without packets for %v: must not be negative", c.RingBytes, c.BlockBytes, c.BlockTimeout, c.Idle)
 	case c.RingBytes > maxRingBytes || c.BlockBytes > maxBlockBytes:
 		return c, fmt.Errorf("ring of %d bytes in blocks of %d: at most %d and %d", c.RingBytes, c.BlockBytes, maxRingBytes, maxBlockBytes)
 	}
