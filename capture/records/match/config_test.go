@@ -5,7 +5,6 @@ package match
 import (
 	"errors"
 	"testing"
-	"time"
 )
 
 func TestConfigErrors(t *testing.T) {
@@ -13,8 +12,6 @@ func TestConfigErrors(t *testing.T) {
 		"points":  {Points: Same + 1},
 		"timeout": {OwnerTimeout: -1},
 		"memory":  {Memory: -1},
-		"start":   {Pairs: &Deltas{Start: -time.Second}},
-		"time":    {Pairs: &Deltas{Duration: -time.Second}},
 	} {
 		if j, err := New(cfg); !errors.Is(err, ErrConfig) || j != nil {
 			t.Errorf("%s: %v", name, err)

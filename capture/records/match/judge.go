@@ -123,8 +123,6 @@ func (c *Config) check() error {
 		return fmt.Errorf("%w: owners may be silent for %v", ErrConfig, c.OwnerTimeout)
 	case c.Memory < 0:
 		return fmt.Errorf("%w: %d bytes of memory", ErrConfig, c.Memory)
-	case c.Pairs != nil && (c.Pairs.Start < 0 || c.Pairs.Duration < 0):
-		return fmt.Errorf("%w: times of pairs that differ by up to %v and %v", ErrConfig, c.Pairs.Start, c.Pairs.Duration)
 	}
 	return nil
 }
