@@ -254,6 +254,10 @@ func TestOpenErrors(t *testing.T) {
 		{Config{}, nil},
 		{Config{Interfaces: []string{"right"}, Rings: 257}, nil},
 		{Config{Interfaces: []string{"right"}, SnapLen: 8}, nil},
+		{Config{Interfaces: []string{"right"}, RingBytes: -1}, nil},
+		{Config{Interfaces: []string{"right"}, BlockBytes: -1}, nil},
+		{Config{Interfaces: []string{"right"}, BlockTimeout: -1}, nil},
+		{Config{Interfaces: []string{"right"}, Idle: -1}, nil},
 	} {
 		if !possible(&tt.conf) {
 			t.Logf("left out, as the kernel loads no filters: %+v", tt.conf)

@@ -123,6 +123,8 @@ func (c Config) check() error {
 		return fmt.Errorf("%w: snap length %d: at least %d", ErrConfig, c.SnapLen, minSnapLen)
 	case c.Fanout > FanoutQueue:
 		return fmt.Errorf("%w: unknown fanout mode %d", ErrConfig, c.Fanout)
+	case c.RingBytes < 0 || c.BlockBytes < 0 || c.BlockTimeout < 0 || c.Idle < 0:
+		return fmt.Errorf("%w: ring of %d bytes in blocks of %d, kept for %v, without packets for %v: must not be negative", ErrConfig, c.RingBytes, c.BlockBytes, c.BlockTimeout, c.Idle)
 	case c.RingBytes > maxRingBytes || c.BlockBytes > maxBlockBytes:
 		return fmt.Errorf("%w: ring of %d bytes in blocks of %d: at most %d and %d", ErrConfig, c.RingBytes, c.BlockBytes, maxRingBytes, maxBlockBytes)
 	}

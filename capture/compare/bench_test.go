@@ -44,7 +44,7 @@ func BenchmarkCompare(b *testing.B) {
 			}
 			b.ResetTimer()
 			for range b.N {
-				c := New(Config{})
+				c := newComparer(Config{})
 				var sources [2]*repeatedBatches
 				for side := range raw {
 					sources[side] = &repeatedBatches{}

@@ -51,7 +51,7 @@ func TestBlocks(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		const n, tail = 400, 100
 		packets := steady(rand.New(rand.NewPCG(31, 32)), n, us)
-		c := New(Config{Memory: memory, Blocks: writes})
+		c := newComparer(Config{Memory: memory, Blocks: writes})
 		var sides [2]*fatStream
 		for i := range sides {
 			sides[i] = &fatStream{prepare: c.NewPreparer(), packets: packets, block: make([]byte, 200_000), tail: tail}
@@ -119,7 +119,7 @@ func TestFiltered(t *testing.T) {
 	const memory, n, batches = 8 << 20, 300, 2000
 	for _, writes := range []bool{false, true} {
 		packets := steady(rand.New(rand.NewPCG(33, 34)), n, us)
-		c := New(Config{Memory: memory, Blocks: writes})
+		c := newComparer(Config{Memory: memory, Blocks: writes})
 		var sides [2]*sparse
 		for i := range sides {
 			sides[i] = &sparse{prepare: c.NewPreparer(), packets: packets, batches: batches}

@@ -129,7 +129,7 @@ func TestNothing(t *testing.T) {
 	for i := range b {
 		b[i].noTime = true
 	}
-	n := New(Config{})
+	n := newComparer(Config{})
 	if _, err := n.Search(n.stream(a, 100), n.stream(b, 100)); !errors.Is(err, ErrNoTime) {
 		t.Error(err)
 	}
@@ -311,7 +311,7 @@ func TestManyConversations(t *testing.T) {
 // TestWriteError ends a run whose output fails.
 func TestWriteError(t *testing.T) {
 	a := steady(rand.New(rand.NewPCG(21, 22)), 5000, ms)
-	n := New(Config{})
+	n := newComparer(Config{})
 	if _, err := n.Search(n.stream(a, 100), n.stream(a, 100)); err != nil {
 		t.Fatal(err)
 	}

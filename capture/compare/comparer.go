@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -113,14 +114,18 @@ type holding struct {
 	read    bool // to its end
 }
 
-// New makes a Comparer.
-func New(cfg Config) *Comparer {
-	if cfg.Window <= 0 {
-		cfg.Window = DefaultWindow
+// ErrConfig is wrapped by the errors of New.
+var ErrConfig = errors.New("impossible configuration")
+
+// New makes a Comparer. Errors wrap ErrConfig.
+func New(cfg Config) (*Comparer, error) {
+	if cfg.Window < 0 || cfg.Memory < 0 {
+		return nil, fmt.Errorf("%w: a window of %v, %d bytes of memory", ErrConfig, cfg.Window, cfg.Memory)
 	}
-	if cfg.Memory <= 0 {
-		cfg.Memory = DefaultMemory
+	if err := cfg.Identity.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	cfg.Window, cfg.Memory = cmp.Or(cfg.Window, DefaultWindow), cmp.Or(cfg.Memory, DefaultMemory)
 	c := &Comparer{cfg: cfg, talks: newTalks()}
 	c.bytes.Store(int64(max(cfg.Identity.Bytes, 0)))
 	c.prepare = c.NewPreparer()
@@ -129,7 +134,7 @@ func New(cfg Config) *Comparer {
 		s.clock = calendar.Clock{Ahead: mostPause, Behind: calendar.Tolerance}
 		s.recent = make([]recentLine, recentLines)
 	}
-	return c
+	return c, nil
 }
 
 // mostPause is how long no packet comes, at most, before a time is taken for wrong.

@@ -37,7 +37,10 @@ func (p *packets) Release(*compare.Batch) {}
 
 // A program counts the packets that both sides of a router have.
 func Example() {
-	c := compare.New(compare.Config{})
+	c, err := compare.New(compare.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	var sides [2]*packets
 	for i, name := range []string{"router-in.pcap", "router-out.pcap"} {
 		src, err := pcapfile.Open("../../testdata/pcaps/"+name, pcapfile.Options{})

@@ -42,7 +42,7 @@ func FuzzCompare(f *testing.F) {
 		sides := parsePackets(data)
 		var first *Report
 		for _, most := range []int{1, 20} {
-			c := New(Config{})
+			c := newComparer(Config{})
 			a, b := c.stream(sides[0], most), c.stream(sides[1], most)
 			if _, err := c.Search(a, b); err != nil {
 				return

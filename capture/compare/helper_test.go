@@ -98,7 +98,7 @@ func (c *Comparer) stream(packets []packet, most int) *stream {
 // compared compares two sides, in batches of up to most packets. missing lists the packets
 // that only one side has, by their numbers.
 func compared(cfg Config, a, b []packet, most int) (r *Report, missing [2][]int) {
-	c := New(cfg)
+	c := newComparer(cfg)
 	sources := [2]*stream{c.stream(a, most), c.stream(b, most)}
 	if sure, err := c.Search(sources[0], sources[1]); err != nil {
 		panic(err)

@@ -40,7 +40,7 @@ func TestWildMatch(t *testing.T) {
 
 // TestWildOld has a packet read last whose place is the first time there is.
 func TestWildOld(t *testing.T) {
-	c := New(Config{Window: time.Second})
+	c := newComparer(Config{Window: time.Second})
 	for _, old := range []struct {
 		passed, placed int64
 		is             bool

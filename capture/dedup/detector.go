@@ -3,9 +3,11 @@
 package dedup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -16,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -28,6 +31,9 @@ type Config struct {
 	// Filter sets the window between a copy and its original, and the memory for the
 	// packets in the window. A zero Window stands for window.Default.
 	Filter window.TimedConfig
+	// VerifyCopies is the memory, in bytes, of a table of the latest packets: only packets with
+	// an equal one in it are copies. See stream.Verified, and Stats.Unverified. 0 is no table.
+	VerifyCopies int
 	// Zone is the time zone of a landmark window of days or weeks; nil means UTC.
 	Zone *time.Location
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide
@@ -60,8 +66,46 @@ type Config struct {
 // MaxPreferences is how many choosers Prefer may have.
 const MaxPreferences = 255
 
-// ErrPreferences is wrapped where there are more.
-var ErrPreferences = errors.New("more preferences than 255")
+// ErrConfig is wrapped by the errors about a Config or about Parts that no Detector can have.
+var ErrConfig = errors.New("impossible configuration")
+
+// configError makes such an error.
+func configError(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrConfig, fmt.Errorf(format, args...))
+}
+
+// check returns an error for parts that cannot be.
+func (p *Parts) check() error {
+	if err := cmp.Or(p.Identity.Validate(), p.Within.Fields.Validate()); err != nil {
+		return configError("%w", err)
+	}
+	switch {
+	case p.Digester == nil:
+		return configError("no digester")
+	case p.VerifyCopies < 0:
+		return configError("%d bytes for a table that verifies copies", p.VerifyCopies)
+	case len(p.Prefer) > MaxPreferences:
+		return configError("%d preferences, more than %d", len(p.Prefer), MaxPreferences)
+	case slices.ContainsFunc(p.Prefer, func(c Chooser) bool { return c == nil }):
+		return configError("a preference is nil")
+	case p.Hold != nil:
+		return p.Hold.check()
+	}
+	return nil
+}
+
+// check returns an error for values that cannot be.
+func (c *HoldConfig) check() error {
+	switch {
+	case c.Keep > KeepFlow:
+		return configError("unknown Keep %d", c.Keep)
+	case c.Hold < 0 || c.Window < 0 || c.Wait < 0:
+		return configError("packets wait for %v, by their arrival for %v, in a window of %v", c.Hold, c.Wait, c.Window)
+	case c.Memory < 0:
+		return configError("%d bytes for packets that wait", c.Memory)
+	}
+	return nil
+}
 
 // maxHold bounds holds by default.
 const maxHold = 10 * time.Millisecond
@@ -96,8 +140,15 @@ type Detector struct {
 	tunnels headers.TunnelSample
 }
 
-// New makes a Detector. Errors come from window.NewTimed, secret.Random and NewWith.
+// New makes a Detector. Errors come from window.NewTimed, window.NewLandmarks, secret.Random and
+// NewWith.
 func New(cfg Config) (*Detector, error) {
+	if cfg.Keep > KeepFlow || cfg.Hold < 0 { // where nothing waits, too
+		return nil, (&HoldConfig{Keep: cfg.Keep, Hold: cfg.Hold}).check()
+	}
+	if cfg.Zone != nil && !cfg.Filter.Window.Landmark {
+		return nil, configError("a zone without a landmark window")
+	}
 	var err error
 	if cfg.Secret == (secret.Secret{}) {
 		if cfg.Secret, err = secret.Random(); err != nil {
@@ -119,7 +170,7 @@ func New(cfg Config) (*Detector, error) {
 		return nil, err
 	}
 	return NewWith(Parts{
-		Identity: cfg.Identity, Filter: filter, Landmarks: landmarks, Across: cfg.Filter.Across,
+		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
 		Hold:     cfg.hold(), Prefer: cfg.Prefer,
@@ -131,6 +182,9 @@ type Parts struct {
 	Identity identity.Config
 	Digester func() digest.MessageDigester // makes one for each batch that is under way
 	Filter   engine.PacketFilter
+	// VerifyCopies is as in Config. A Filter that verifies its copies, as a restored one, needs
+	// no table.
+	VerifyCopies int
 	// Landmarks parts the digests in packets by landmark windows, and Filter has the window
 	// in their Span; nil for other windows.
 	Landmarks *window.Landmarks
@@ -154,11 +208,21 @@ type Parts struct {
 	Observers []Observer
 }
 
-// NewWith makes a Detector of parts, which it then owns. Errors wrap ErrPreferences, or come from
-// layout.NewArena; then it has closed the filter.
+// NewWith makes a Detector of parts, which it then owns. Errors wrap ErrConfig, or come from
+// layout.NewArena or stream.NewVerified; then it has closed the filter.
 func NewWith(p Parts) (*Detector, error) {
-	if len(p.Prefer) > MaxPreferences {
-		return nil, errors.Join(fmt.Errorf("%w: %d", ErrPreferences, len(p.Prefer)), p.Filter.Close())
+	if p.Filter == nil {
+		return nil, configError("no filter")
+	}
+	if err := p.check(); err != nil {
+		return nil, errors.Join(err, p.Filter.Close())
+	}
+	if p.VerifyCopies > 0 {
+		verified, err := stream.NewVerified(p.Filter, p.VerifyCopies)
+		if err != nil {
+			return nil, err
+		}
+		p.Filter = verified
 	}
 	if p.Points == nil {
 		p.Points = traits.NewCapturePoints(nil)

@@ -27,6 +27,6 @@
 // packets, so packets of a live stream that pauses wait for the next ones, unless [HoldConfig] has
 // a clock.
 //
-// Verdicts have no errors. Errors of New come from window.NewTimed, from the random generator and
-// from NewWith.
+// Verdicts have no errors. Errors of New and NewWith wrap [ErrConfig] where no Detector can have
+// the configuration, or come from the filter and from the random generator.
 package dedup

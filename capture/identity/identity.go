@@ -3,6 +3,7 @@
 package identity
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -19,6 +20,17 @@ type Config struct {
 	Kind   Kind
 	Ignore Ignore // fields that are left out
 	Bytes  int    // how many bytes of the identity count; 0 or less means all
+}
+
+// Validate returns an error for an unknown kind or field.
+func (c Config) Validate() error {
+	switch unknown := c.Ignore.fields >> len(fieldNames); {
+	case int(c.Kind) >= len(kindNames):
+		return fmt.Errorf("unknown identity %d", c.Kind)
+	case unknown != 0:
+		return fmt.Errorf("unknown fields %#x to ignore", unknown<<len(fieldNames))
+	}
+	return nil
 }
 
 // ignored returns the fields that are left out.
@@ -61,10 +73,10 @@ const (
 	tweakL3    = 2 << 56
 )
 
-// New returns an Identity. It panics if the kind is not one of the constants.
+// New returns an Identity. It panics if Validate returns an error.
 func New(cfg Config) *Identity {
-	if int(cfg.Kind) >= len(kindNames) {
-		panic("identity: New: unknown kind")
+	if err := cfg.Validate(); err != nil {
+		panic("identity: New: " + err.Error())
 	}
 	ignore := cfg.ignored()
 	g := &Identity{kind: cfg.Kind, ignore: ignore, ipMasks: ignore.ipMasks(), limit: math.MaxUint32}

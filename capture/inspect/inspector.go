@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// DefaultWindow and DefaultMemory are the defaults of a Config of zeros.
+// DefaultWindow and DefaultMemory stand for values of 0 or less in a Config.
 const (
 	DefaultWindow = time.Second
 	DefaultMemory = 256 << 20

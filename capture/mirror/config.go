@@ -70,11 +70,11 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("no target")
 	case c.Sockets < 0 || c.Sockets > maxSockets:
 		return c, fmt.Errorf("%d sockets for a target: at most %d", c.Sockets, maxSockets)
-	case c.SnapLen < 0:
-		return c, fmt.Errorf("snap length %d: must not be negative", c.SnapLen)
+	case c.SnapLen < 0 || c.BufferBytes < 0:
+		return c, fmt.Errorf("snap length %d, buffer of %d bytes: must not be negative", c.SnapLen, c.BufferBytes)
 	}
 	c.Sockets = max(c.Sockets, 1)
-	if c.BufferBytes <= 0 {
+	if c.BufferBytes == 0 {
 		c.BufferBytes = afpacket.DefaultRingBytes
 	}
 	c.BufferBytes = min(c.BufferBytes, maxBufferBytes)

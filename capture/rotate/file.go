@@ -59,7 +59,7 @@ type File struct {
 // begins with the first packet or block.
 //
 // For standard output, devices, pipes, sockets and folders the error wraps
-// ErrCannotRotate. Other errors are an *fs.PathError. New panics if an option is negative.
+// ErrCannotRotate, and if a number is negative. Other errors are an *fs.PathError.
 func New(name string, opt Options) (*File, error) {
 	s, err := newSeries(name, opt)
 	if err != nil {

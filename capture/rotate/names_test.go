@@ -33,6 +33,11 @@ func TestRefuses(t *testing.T) {
 	if got := readRotated(t, dir); len(got.names) != 0 {
 		t.Errorf("left behind: %q", got.names)
 	}
+	for _, opt := range []Options{{Size: -1}, {Every: -1}, {Keep: -1}, {KeepBytes: -1}} {
+		if _, err := New(filepath.Join(t.TempDir(), "out.pcap"), opt); !errors.Is(err, ErrCannotRotate) {
+			t.Errorf("%+v: %v", opt, err)
+		}
+	}
 }
 
 func TestNames(t *testing.T) {

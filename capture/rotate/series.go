@@ -67,7 +67,7 @@ type series struct {
 // newSeries checks that files can be made; see New.
 func newSeries(name string, opt Options) (*series, error) {
 	if opt.Size < 0 || opt.Every < 0 || opt.Keep < 0 || opt.KeepBytes < 0 {
-		panic(fmt.Sprintf("rotate: New: %+v", opt))
+		return nil, fmt.Errorf("%s %w: at %d bytes, every %v, the last %d, %d bytes of them", name, ErrCannotRotate, opt.Size, opt.Every, opt.Keep, opt.KeepBytes)
 	}
 	if name == "" {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: outfile.ErrEmptyName}

@@ -38,6 +38,14 @@ const (
 	headerFields = PointVLAN | PointVNI | pointTEID
 )
 
+// Validate returns an error for an unknown field.
+func (f PointFields) Validate() error {
+	if unknown := f &^ (headerFields | PointInterface | PointInput | PointLAN); unknown != 0 {
+		return fmt.Errorf("unknown fields %#x of a capture point", uint8(unknown))
+	}
+	return nil
+}
+
 // pointFields has the names of fields, and the fields of each.
 var pointFields = []struct {
 	name   string

@@ -118,7 +118,7 @@ func TestAcrossLANs(t *testing.T) {
 			}
 			return b
 		}
-		v := New(c.cfg, &source{batch: batch(1), err: io.EOF}, nil)
+		v := newVerifier(c.cfg, &source{batch: batch(1), err: io.EOF}, nil)
 		v.Add(batch(2))
 		if r, err := v.Report(); err != nil || r.Lost != c.lost || r.Removed != 1 {
 			t.Errorf("%s: %+v, %v", c.name, r, err)

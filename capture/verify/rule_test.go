@@ -100,7 +100,7 @@ func TestRuleSliced(t *testing.T) {
 				in := storm(rng, 30)
 				remove(&cfg, in)
 				out, dup := split(in)
-				v := New(cfg, cut(out), cut(dup))
+				v := newVerifier(cfg, cut(out), cut(dup))
 				v.Add(whole(in))
 				r, err := v.Report()
 				if err != nil || r.Differences()+r.Unknown != 0 || r.First != nil || r.Kept != uint64(len(out)) {

@@ -3,8 +3,11 @@
 package verify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash"
 	"time"
 
@@ -71,9 +74,33 @@ type removal struct {
 	time    int64  // and its time
 }
 
+// ErrConfig is wrapped by the errors of New.
+var ErrConfig = errors.New("impossible configuration")
+
+// check returns an error for values that cannot be.
+func (c *Config) check() error {
+	if err := cmp.Or(c.Identity.Validate(), c.Within.Validate()); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	switch {
+	case c.Window < 0 || c.Tolerance < 0 || c.Sort.Span < 0:
+		return fmt.Errorf("%w: a window of %v with a tolerance of %v, sorted within %v", ErrConfig, c.Window, c.Tolerance, time.Duration(c.Sort.Span))
+	case c.Window > 0 && c.Packets > 0:
+		return fmt.Errorf("%w: a window of time, and one of packets", ErrConfig)
+	case c.Landmark && c.Window == 0 && c.Packets == 0:
+		return fmt.Errorf("%w: landmark windows without a length", ErrConfig)
+	case c.Memory < 0 || c.Sort.Memory < 0:
+		return fmt.Errorf("%w: %d bytes of memory, %d to sort", ErrConfig, c.Memory, c.Sort.Memory)
+	}
+	return nil
+}
+
 // New returns a Verifier that reads the output, and the removed packets unless duplicates
-// is nil. It closes neither.
-func New(cfg Config, output, duplicates capture.Source) *Verifier {
+// is nil. It closes neither. Errors wrap ErrConfig.
+func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
 		decoder:  headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner}),
@@ -94,7 +121,7 @@ func New(cfg Config, output, duplicates capture.Source) *Verifier {
 	}
 	v.copies = newCopies(&v.cfg, v.unfinished)
 	v.order, v.cutter = newOrder(cfg.Sort, v.check), newCutter(cfg.Slice)
-	return v
+	return v, nil
 }
 
 // unfinished counts a removed packet that is no copy of a remembered one.

@@ -54,7 +54,7 @@ func sourceOf(packets []packet) *source { return &source{batch: batchOf(packets)
 // verifyAs checks in, in batches of a few packets, against outputs, given what makes batches.
 func verifyAs(t *testing.T, batch func([]packet) *capture.Batch, cfg Config, in, out, dup []packet) Report {
 	t.Helper()
-	v := New(cfg, &source{batch: batch(out), err: io.EOF}, &source{batch: batch(dup), err: io.EOF})
+	v := newVerifier(cfg, &source{batch: batch(out), err: io.EOF}, &source{batch: batch(dup), err: io.EOF})
 	for part := range slices.Chunk(in, 7) {
 		v.Add(batch(part))
 	}
@@ -256,7 +256,7 @@ func TestOtherDuplicates(t *testing.T) {
 	for i := range in {
 		in[i] = packet{time: int64(i), content: byte(i), removed: true}
 	}
-	v := New(Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: most * sightingBytes}, sourceOf(nil), sourceOf(nil))
+	v := newVerifier(Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: most * sightingBytes}, sourceOf(nil), sourceOf(nil))
 	v.Add(batchOf(in))
 	r, err := v.Report()
 	if err != nil || len(v.balance) != most || r.Unlisted != most || r.Unknown != n-most || r.Lost != n {
@@ -269,7 +269,7 @@ func TestDamagedOutput(t *testing.T) {
 	in := []packet{{time: 1, content: 1}, {time: 2, content: 2}}
 	broken := sourceOf(in[:1])
 	broken.err = &capture.InputError{Input: "out", Offset: 100, Err: capture.ErrTruncated}
-	v := New(Config{Window: 10, Memory: 1 << 20}, broken, nil)
+	v := newVerifier(Config{Window: 10, Memory: 1 << 20}, broken, nil)
 	v.Add(batchOf(in))
 	if r, err := v.Report(); !capture.IsDamage(err) || r.Lost != 1 || r.Kept != 1 {
 		t.Errorf("%+v, %v", r, err)

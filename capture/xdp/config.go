@@ -79,12 +79,15 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("%w: interface %s is named twice", afpacket.ErrConfig, name)
 		}
 	}
-	if c.RingBytes <= 0 {
+	if c.RingBytes < 0 || c.SnapLen < 0 || c.Idle < 0 || c.Delay < 0 {
+		return c, fmt.Errorf("ring of %d bytes, snap length %d, no packets for %v, a delay of %v: must not be negative", c.RingBytes, c.SnapLen, c.Idle, c.Delay)
+	}
+	if c.RingBytes == 0 {
 		c.RingBytes = afpacket.DefaultRingBytes
 	}
 	c.RingBytes = min(max(c.RingBytes, minRingBytes), maxRingBytes)
 	c.RingBytes = 1 << (bits.Len(uint(c.RingBytes)) - 1)
-	if c.SnapLen <= 0 || c.SnapLen > afpacket.MaxSnapLen {
+	if c.SnapLen == 0 || c.SnapLen > afpacket.MaxSnapLen {
 		c.SnapLen = afpacket.MaxSnapLen
 	}
 	if c.Warn == nil {

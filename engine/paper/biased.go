@@ -4,7 +4,6 @@ package paper
 
 import (
 	"cmp"
-	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/theory"
@@ -33,7 +32,8 @@ type Biased struct {
 	method    theory.BiasedMethod
 	reach     uint64   // bits of a filter that resets reach
 	load      []uint64 // bits set in each filter
-	random    *rand.Rand
+	resets    []uint64 // the random bits of the insertion drawn last
+	random    draws
 	threshold float64 // p*, of RSBF
 	came      uint64  // elements so far, i, of RSBF
 }
@@ -54,7 +54,8 @@ func newBiased(method theory.BiasedMethod, c BiasedConfig) (*Biased, error) {
 		method: method,
 		reach:  uint64(cmp.Or(c.Reach, size)),
 		load:   make([]uint64, c.K),
-		random: newRandom(c.Seed),
+		resets: make([]uint64, 0, c.K),
+		random: newDraws(c.Seed),
 	}, nil
 }
 
@@ -112,59 +113,83 @@ func NewRLBSBF(c BiasedConfig) (*Biased, error) { return newBiased(theory.RLBSBF
 
 // TestAndSet implements [Filter].
 func (f *Biased) TestAndSet(d digest.Digest) (seen bool) {
-	seen = f.test(d)
+	f.locate(d)
+	return f.testAndSetAt(f.pos)
+}
+
+// testAndSetAt implements located.
+func (f *Biased) testAndSetAt(pos []uint64) (seen bool) {
+	seen = f.allSet(pos)
 	f.came++
 	switch {
 	case f.method == theory.RSBF:
-		f.sample(seen)
+		f.sample(pos, seen)
 	case !seen:
-		f.insert()
+		f.insert(pos)
 	}
 	return seen
 }
 
+// foresee implements foreseer. The bits that insertions reset are read ahead, too: the load
+// needs their values. Elements that are not inserted draw none, so some bits are those of
+// later elements.
+func (f *Biased) foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells) {
+	indexes, memory := f.hashed.foresee(indexes, digests)
+	random := f.random.ahead(2 * len(f.load) * len(digests))
+	for i := range digests {
+		if f.method != theory.RSBF || f.sampled(f.came+uint64(i)+1, &random) {
+			indexes = f.drawResets(indexes, &random)
+		}
+	}
+	return indexes, memory
+}
+
 // sample inserts the element as RSBF does.
-func (f *Biased) sample(seen bool) {
+func (f *Biased) sample(pos []uint64, seen bool) {
 	switch {
 	case float64(f.space) <= f.threshold*float64(f.came):
 		if !seen {
-			f.replace()
+			f.replace(pos)
 		}
-	case f.came <= f.space || f.random.Uint64N(f.came) < f.space:
-		f.insert()
+	case f.sampled(f.came, &f.random):
+		f.insert(pos)
 	}
 }
 
+// sampled draws whether RSBF inserts the element of a number.
+func (f *Biased) sampled(number uint64, random *draws) bool {
+	return number <= f.space || random.below(number) < f.space
+}
+
 // insert resets random bits and sets the element's bits.
-func (f *Biased) insert() {
-	f.reset()
-	for filter, i := range f.pos {
+func (f *Biased) insert(pos []uint64) {
+	f.resets = f.drawResets(f.resets[:0], &f.random)
+	for _, i := range f.resets {
+		f.change(int(i/f.space), i, 0)
+	}
+	for filter, i := range pos {
 		f.change(filter, i, 1)
 	}
 }
 
-// reset resets the random bits of an insertion, which may be zero already.
-func (f *Biased) reset() {
+// drawResets appends the random bits that an insertion resets, which may be zero already.
+func (f *Biased) drawResets(bits []uint64, random *draws) []uint64 {
 	if f.method == theory.BSBFSD {
-		f.resetIn(f.random.IntN(len(f.load)))
-		return
+		filter := random.below(uint64(len(f.load)))
+		return append(bits, filter*f.space+random.below(f.reach))
 	}
 	for filter, load := range f.load {
-		if f.method != theory.RLBSBF || f.random.Uint64N(f.space) < load {
-			f.resetIn(filter)
+		if f.method != theory.RLBSBF || random.below(f.space) < load {
+			bits = append(bits, uint64(filter)*f.space+random.below(f.reach))
 		}
 	}
-}
-
-// resetIn resets a random bit of a filter.
-func (f *Biased) resetIn(filter int) {
-	f.change(filter, uint64(filter)*f.space+f.random.Uint64N(f.reach), 0)
+	return bits
 }
 
 // replace sets the element's bits, and for each that was zero resets a random set bit.
-func (f *Biased) replace() {
-	for filter, i := range f.pos {
-		if f.get(i) == 0 {
+func (f *Biased) replace(pos []uint64) {
+	for filter, i := range pos {
+		if f.bit(i) == 0 {
 			f.resetSet(filter)
 			f.change(filter, i, 1)
 		}
@@ -175,14 +200,13 @@ func (f *Biased) replace() {
 // filters that replace elements are full, so few draws find a set bit.
 func (f *Biased) resetSet(filter int) {
 	for before := f.load[filter]; f.load[filter] == before; {
-		f.change(filter, uint64(filter)*f.space+f.random.Uint64N(f.space), 0)
+		f.change(filter, uint64(filter)*f.space+f.random.below(f.space), 0)
 	}
 }
 
 // change stores a bit and keeps the filter's load.
 func (f *Biased) change(filter int, i, bit uint64) {
-	f.load[filter] += bit - f.get(i)
-	f.put(i, bit)
+	f.load[filter] += bit - f.exchange(i, bit)
 }
 
 // Load returns the share of bits that are set (section 6.2).

@@ -57,6 +57,29 @@ func (c *cells) put(i, value uint64) {
 	}
 }
 
+// bit returns cell i of cells of one bit.
+func (c *cells) bit(i uint64) uint64 { return c.words[i/64] >> (i % 64) & 1 }
+
+// exchange stores a bit in cell i of cells of one bit, and returns the bit before.
+func (c *cells) exchange(i, bit uint64) (before uint64) {
+	word := &c.words[i/64]
+	before = *word >> (i % 64) & 1
+	*word ^= (before ^ bit) << (i % 64)
+	return before
+}
+
+// clearRun clears n adjacent cells of one bit from i on. The first cell follows the last.
+func (c *cells) clearRun(i uint64, n int) {
+	for left := uint64(n); left > 0; {
+		some := min(left, 64-i%64, c.count-i)
+		c.words[i/64] &^= (1<<some - 1) << (i % 64)
+		left -= some
+		if i += some; i == c.count {
+			i = 0
+		}
+	}
+}
+
 // down is the step that decrements a cell when it is added.
 const down = math.MaxUint64
 
@@ -80,8 +103,21 @@ func (c *cells) share(least uint64) float64 {
 
 // allSet reports whether none of the cells is zero.
 func (c *cells) allSet(pos []uint64) bool {
+	if c.width == 1 {
+		return c.allBits(pos)
+	}
 	for _, i := range pos {
 		if c.get(i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// allBits is allSet for cells of one bit.
+func (c *cells) allBits(pos []uint64) bool {
+	for _, i := range pos {
+		if c.bit(i) == 0 {
 			return false
 		}
 	}
@@ -139,6 +175,9 @@ func (h *hashed) locate(d digest.Digest) {
 		}
 	}
 }
+
+// functions returns the number of hash functions.
+func (h *hashed) functions() int { return len(h.pos) }
 
 // test locates an element, and reports whether none of its cells is zero.
 func (h *hashed) test(d digest.Digest) (seen bool) {

@@ -75,8 +75,15 @@ const cachedBits = 4 << 23
 
 // foreseer is a filter that knows which cells elements will probe.
 type foreseer interface {
-	// foresee appends the indexes of these cells.
+	// foresee appends the indexes of these cells. The first are those that the elements'
+	// hash functions select, as many for each.
 	foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells)
+}
+
+// located is a foreseer that needs no more of an element than these indexes.
+type located interface {
+	testAndSetAt(pos []uint64) (seen bool)
+	functions() int
 }
 
 // TestAndSetAll calls f.TestAndSet for each element in turn and stores the reports in
@@ -92,6 +99,7 @@ func TestAndSetAll(f Filter, digests []digest.Digest, seen []bool) {
 // bits.
 func testAndSetAll(f Filter, digests []digest.Digest, seen []bool, cached int) {
 	p, _ := f.(foreseer)
+	at, _ := f.(located)
 	var (
 		indexes []uint64
 		memory  *cells
@@ -101,6 +109,13 @@ func testAndSetAll(f Filter, digests []digest.Digest, seen []bool, cached int) {
 		if p != nil && f.Bits() > cached {
 			indexes, memory = p.foresee(indexes[:0], digests[from:to])
 			memory.prefetch(indexes)
+			if at != nil {
+				k := at.functions()
+				for i := range digests[from:to] {
+					seen[from+i] = at.testAndSetAt(indexes[i*k : (i+1)*k])
+				}
+				continue
+			}
 		}
 		for i, d := range digests[from:to] {
 			seen[from+i] = f.TestAndSet(d)

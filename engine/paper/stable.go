@@ -4,7 +4,6 @@ package paper
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -48,8 +47,7 @@ type Stable struct {
 	p       int
 	reach   uint64
 	decayed []uint64 // cells that this element decremented; nil for adjacent ones
-	source  *rand.PCG
-	random  *rand.Rand // of source
+	random  draws
 }
 
 var _ Filter = (*Stable)(nil)
@@ -70,9 +68,8 @@ func NewStable(c StableConfig) (*Stable, error) {
 		hashed: newHashed(c.Cells, c.CellBits, c.K),
 		p:      c.P,
 		reach:  uint64(reach),
-		source: newSource(c.Seed),
+		random: newDraws(c.Seed),
 	}
-	s.random = rand.New(s.source)
 	if c.Independent {
 		s.decayed = make([]uint64, 0, c.P)
 	}
@@ -81,20 +78,25 @@ func NewStable(c StableConfig) (*Stable, error) {
 
 // TestAndSet implements [Filter].
 func (s *Stable) TestAndSet(d digest.Digest) (seen bool) {
-	seen = s.test(d)
+	s.locate(d)
+	return s.testAndSetAt(s.pos)
+}
+
+// testAndSetAt implements located.
+func (s *Stable) testAndSetAt(pos []uint64) (seen bool) {
+	seen = s.allSet(pos)
 	s.decay()
-	s.fill(s.pos)
+	s.fill(pos)
 	return seen
 }
 
-// foresee implements foreseer. The cells to decrement are worth prefetching, as the
-// filter has to know which are not zero; filters that reset bits blindly gain nothing.
+// foresee implements foreseer. The cells to decrement are read ahead, too: the filter has
+// to know which are not zero.
 func (s *Stable) foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells) {
 	indexes, memory := s.hashed.foresee(indexes, digests)
-	ahead := *s.source // the next values, without drawing them
-	random := rand.New(&ahead)
+	random := s.random.ahead(len(digests))
 	for range digests {
-		indexes = append(indexes, random.Uint64N(s.reach))
+		indexes = append(indexes, random.below(s.reach))
 	}
 	return indexes, memory
 }
@@ -105,7 +107,11 @@ func (s *Stable) decay() {
 		s.decayApart()
 		return
 	}
-	i := s.random.Uint64N(s.reach)
+	i := s.random.below(s.reach)
+	if s.width == 1 {
+		s.clearRun(i, s.p)
+		return
+	}
 	for range s.p {
 		s.add(i, down, 0)
 		if i++; i == s.count {
@@ -118,7 +124,7 @@ func (s *Stable) decay() {
 func (s *Stable) decayApart() {
 	s.decayed = s.decayed[:0]
 	for len(s.decayed) < s.p {
-		if i := s.random.Uint64N(s.reach); !slices.Contains(s.decayed, i) {
+		if i := s.random.below(s.reach); !slices.Contains(s.decayed, i) {
 			s.add(i, down, 0)
 			s.decayed = append(s.decayed, i)
 		}

@@ -94,6 +94,9 @@ func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 	if cfg.Memory < layout.LineSize {
 		return nil, fmt.Errorf("%w: %d bytes, less than a line", engine.ErrMemory, cfg.Memory)
 	}
+	if cfg.Limit < 0 {
+		return nil, fmt.Errorf("%w: a limit of %d bytes", engine.ErrMemory, cfg.Limit)
+	}
 	lines := cfg.Memory / layout.LineSize
 	rows, err := newTimedRows(lines, true)
 	if err != nil {

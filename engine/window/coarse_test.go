@@ -258,6 +258,7 @@ func TestNewCoarseErrors(t *testing.T) {
 		{CoarseConfig{Memory: 64}, engine.ErrWindow},
 		{CoarseConfig{Memory: 64, Window: Window{None: true}}, engine.ErrWindow},
 		{CoarseConfig{Memory: 63, Window: w}, engine.ErrMemory},
+		{CoarseConfig{Memory: 64, Limit: -1, Window: w}, engine.ErrMemory},
 		{CoarseConfig{Memory: math.MaxInt, Window: w}, layout.ErrArenaSize},
 	} {
 		if _, err := NewCoarse(c.cfg); !errors.Is(err, c.want) {

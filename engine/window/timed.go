@@ -104,6 +104,9 @@ func NewTimed(cfg TimedConfig) (*Timed, error) {
 	if cfg.Memory < layout.LineSize {
 		return nil, fmt.Errorf("%w: %d bytes, less than a line", engine.ErrMemory, cfg.Memory)
 	}
+	if cfg.Limit < 0 {
+		return nil, fmt.Errorf("%w: a limit of %d bytes", engine.ErrMemory, cfg.Limit)
+	}
 	tick, window := int64(1), int64(1)
 	if !cfg.Window.None {
 		tick, window = ticksOf(cfg.Window, params.TickBits)

@@ -220,6 +220,7 @@ func TestNewTimedErrors(t *testing.T) {
 		{TimedConfig{Memory: 64, Window: Window{Packets: 1, None: true}}, engine.ErrWindow},
 		{TimedConfig{Memory: 63, Window: w}, engine.ErrMemory},
 		{TimedConfig{Memory: -1, Window: w}, engine.ErrMemory},
+		{TimedConfig{Memory: 64, Limit: -1, Window: w}, engine.ErrMemory},
 		{TimedConfig{Memory: 64, Window: w, FPR: 1}, engine.ErrFPR},
 		{TimedConfig{Memory: 64, Window: w, FPR: -1e-9}, engine.ErrFPR},
 		{TimedConfig{Memory: 64, Window: w, FPR: math.NaN()}, engine.ErrFPR},

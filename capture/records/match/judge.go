@@ -3,6 +3,8 @@
 package match
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"net/netip"
@@ -110,8 +112,26 @@ const (
 // forFlows returns the memory for flows.
 func (c *Config) forFlows() int { return c.Memory - c.Memory/pointsShare }
 
-// New makes a judge. Errors come from layout.NewArena.
+// ErrConfig is wrapped by errors of New about values that cannot be.
+var ErrConfig = errors.New("impossible configuration")
+
+func (c *Config) check() error {
+	switch {
+	case int(c.Points) >= len(pointNames):
+		return fmt.Errorf("%w: unknown kind of points %d", ErrConfig, uint8(c.Points))
+	case c.OwnerTimeout < 0:
+		return fmt.Errorf("%w: owners may be silent for %v", ErrConfig, c.OwnerTimeout)
+	case c.Memory < 0:
+		return fmt.Errorf("%w: %d bytes of memory", ErrConfig, c.Memory)
+	}
+	return nil
+}
+
+// New makes a judge. Errors wrap ErrConfig, or come from layout.NewArena.
 func New(cfg Config) (*Judge, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
 	j := &Judge{
 		cfg: cfg, points: newPoints(cfg.Points, cfg.Memory/pointsShare/2/pointCost), aes: digest.NewAES(cfg.Secret.AESKey(secret.Records)),
 		matrix: map[[2]uint32]uint64{}, needed: cfg.needed(),

@@ -173,11 +173,13 @@ func slidingDraws(window int) stream.Source {
 	ids := uint64(math.Round(float64(window) / drawsPerID))
 	random, at := rand.New(rand.NewPCG(1, 2)), 0
 	last := make([]int, ids) // position of the latest click, from 1 on
-	return func() (digest.Digest, bool) {
-		at++
-		id := random.Uint64N(ids)
-		before := last[id]
-		last[id] = at
-		return stream.Digest(id), before > 0 && at-before <= window
+	return func(digests []digest.Digest, known []bool) {
+		for i := range digests {
+			at++
+			id := random.Uint64N(ids)
+			before := last[id]
+			last[id] = at
+			digests[i], known[i] = stream.Digest(id), before > 0 && at-before <= window
+		}
 	}
 }

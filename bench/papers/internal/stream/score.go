@@ -16,26 +16,44 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
-// Source gives the next digest of a stream, and whether the element came before.
-type Source func() (d digest.Digest, known bool)
+// Source gives the next elements of a stream: their digests, and which came before. Both
+// slices have the same length.
+type Source func(digests []digest.Digest, known []bool)
+
+// aheadSize is the number of elements that are drawn before the first one is looked up, so
+// that many lookups wait for memory at once.
+const aheadSize = 256
 
 // Source gives the elements, which are below n of 2^40. The elements of each run have
 // their own digests.
 func (e Elements) Source(n int, run uint64) Source {
-	came := NewKnown(n)
-	return func() (digest.Digest, bool) {
-		element := e()
-		return Digest(run<<40 | element), came.Add(element)
+	came, ahead := NewKnown(n), make([]uint64, aheadSize)
+	return func(digests []digest.Digest, known []bool) {
+		for len(digests) > 0 {
+			elements := ahead[:min(aheadSize, len(digests))]
+			for i := range elements {
+				elements[i] = e()
+				digests[i] = Digest(run<<40 | elements[i])
+			}
+			for i, element := range elements {
+				known[i] = came.Add(element)
+			}
+			digests, known = digests[len(elements):], known[len(elements):]
+		}
 	}
 }
 
 // Distinct gives different elements, from first on.
 func Distinct(first uint64) Source {
-	return func() (digest.Digest, bool) {
-		first++
-		return Digest(first - 1), false
+	return func(digests []digest.Digest, known []bool) {
+		for i := range digests {
+			digests[i] = Digest(first)
+			first++
+		}
+		clear(known)
 	}
 }
 
@@ -51,14 +69,10 @@ func (s Source) Scores(n int, filters ...paper.Filter) []Score {
 	digests, known, seen := make([]digest.Digest, size), make([]bool, size), make([]bool, size)
 	for ; n > 0; n -= size {
 		size = min(n, size)
-		for i := range size {
-			digests[i], known[i] = s()
-		}
+		s(digests[:size], known[:size])
 		for i, f := range filters {
 			paper.TestAndSetAll(f, digests[:size], seen)
-			for j, known := range known[:size] {
-				scores[i].Add(known, seen[j])
-			}
+			scores[i].count(known[:size], seen)
 		}
 	}
 	return scores
@@ -88,6 +102,24 @@ func (s *Score) Add(known, seen bool) {
 	}
 }
 
+// count adds a verdict for each truth. Rates of a half would make every branch of Add a
+// guess, so there are none.
+func (s *Score) count(known, seen []bool) {
+	var of [2][2]int // verdicts by truth and report
+	for i, known := range known {
+		of[index(known)][index(seen[i])]++
+	}
+	s.Sum(Score{Distinct: of[0][0] + of[0][1], FalsePositives: of[0][1], Duplicates: of[1][0] + of[1][1], FalseNegatives: of[1][0]})
+}
+
+// index returns 1 for true, without a branch.
+func index(b bool) (i int) {
+	if b {
+		i = 1
+	}
+	return i
+}
+
 // Sum adds the counts of another run.
 func (s *Score) Sum(run Score) {
 	s.Distinct += run.Distinct
@@ -113,7 +145,11 @@ func share(part, of int) float64 {
 type Known []uint64
 
 // NewKnown returns an empty set of elements below n.
-func NewKnown(n int) Known { return make(Known, (n+63)/64) }
+func NewKnown(n int) Known {
+	k := make(Known, (n+63)/64)
+	layout.AdviseHuge(k)
+	return k
+}
 
 // Has reports whether the element came before.
 func (k Known) Has(element uint64) bool { return k[element/64]>>(element%64)&1 != 0 }

@@ -46,13 +46,16 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 	if err := r.open(ctx); err != nil {
 		return summary{}, errors.Join(err, r.discard())
 	}
+	c, err := compare.New(cfg.Config)
+	if err != nil {
+		return summary{}, errors.Join(err, r.discard())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := compare.New(cfg.Config)
 	for i, in := range r.inputs {
 		r.feeds[i] = newFeed(ctx, c, in, workersOf(cfg))
 	}
-	err := r.search(ctx, c)
+	err = r.search(ctx, c)
 	if err != nil {
 		cancel()
 		return summary{}, errors.Join(r.end(err), r.discard())

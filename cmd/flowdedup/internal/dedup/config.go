@@ -95,19 +95,11 @@ func (c *Config) digester() digest.MessageDigester {
 	return digest.NewAES(c.Secret.AESKey(secret.Packets))
 }
 
-// filter makes the filter, with the table that verifies its copies.
+// filter makes the filter.
 func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 	if err := c.checkMemory(); err != nil {
 		return nil, err
 	}
-	f, err := c.unverifiedFilter(inputBytes)
-	if err != nil || c.Verify == 0 {
-		return f, err
-	}
-	return packetFilter(stream.NewVerified(f, c.Verify))
-}
-
-func (c *Config) unverifiedFilter(inputBytes int64) (engine.PacketFilter, error) {
 	span := c.span()
 	if c.Method == "exact" {
 		return window.NewExact(window.ExactConfig{Window: span, Refresh: c.Refresh, Across: c.Across})

@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -25,12 +24,13 @@ func New(cfg *Config, inputBytes int64, observers ...dedup.Observer) (*dedup.Det
 	if err != nil {
 		return nil, err
 	}
-	return newDetector(cfg, filter, &SavedStats{}, observers...)
+	return newDetector(cfg, dedup.Parts{Filter: filter, VerifyCopies: cfg.Verify, Observers: observers}, &SavedStats{})
 }
 
-// newDetector makes a detector around a filter that may remember packets of the points of
-// an earlier run.
-func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats, observers ...dedup.Observer) (*dedup.Detector, error) {
+// newDetector makes a detector around the filter of parts, which may remember packets of the
+// points of an earlier run.
+func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Detector, error) {
+	filter := parts.Filter
 	if f, ok := filter.(interface{ GrowWhenReady() }); ok && cfg.Live {
 		f.GrowWhenReady()
 	}
@@ -43,11 +43,11 @@ func newDetector(cfg *Config, filter engine.PacketFilter, saved *SavedStats, obs
 			return nil, errors.Join(fmt.Errorf("%w: %w", snapshot.ErrInvalid, err), filter.Close())
 		}
 	}
-	parts := dedup.Parts{
-		Identity: cfg.Identity, Digester: cfg.digester, Filter: filter, Landmarks: landmarks, Across: cfg.Across, Points: traits.NewCapturePoints(saved.Points),
-		Within: dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret), Only: cfg.only(), Protect: chooser(cfg.conditions.protect),
-		Hold: cfg.hold(), Prefer: choosers(cfg.conditions.prefer), Hub: cfg.Hub, Observers: observers,
-	}
+	parts.Identity, parts.Digester, parts.Across = cfg.Identity, cfg.digester, cfg.Across
+	parts.Landmarks, parts.Points = landmarks, traits.NewCapturePoints(saved.Points)
+	parts.Within = dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret)
+	parts.Only, parts.Protect, parts.Prefer = cfg.only(), chooser(cfg.conditions.protect), choosers(cfg.conditions.prefer)
+	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
 	if cfg.Choice.Mark {
 		decoder := headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner})
 		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened})

@@ -74,7 +74,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error
 	if len(saved.ByProtocol) != len(counts.CopiesByProtocol) {
 		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
 	}
-	d, err := newDetector(cfg, filter, saved)
+	d, err := newDetector(cfg, dedup.Parts{Filter: filter}, saved)
 	if err != nil {
 		return nil, err
 	}

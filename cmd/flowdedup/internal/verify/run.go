@@ -77,7 +77,10 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 		return summary{}, err
 	}
 	defer in.Close()
-	v := verify.New(cfg.Config, files[0], files[1])
+	v, err := verify.New(cfg.Config, files[0], files[1])
+	if err != nil {
+		return summary{}, err
+	}
 	err = in.Each(ctx, 1, func() pipeline.Task { return task{v} })
 	if ctx.Err() != nil {
 		return summary{}, err // nothing is known about captures that were not read
