@@ -80,7 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if c.RingBytes < 0 || c.SnapLen < 0 || c.Idle < 0 || c.Delay < 0 {
-		return c, fmt.Errorf("ring of %d bytes, snap length %d, no packets for %v, a delay of %v: must not be negative", c.RingBytes, c.SnapLen, c.Idle, c.Delay)
+		return c, fmt.Errorf("%w: ring of %d bytes, snap length %d, no packets for %v, a delay of %v: must not be negative", afpacket.ErrConfig, c.RingBytes, c.SnapLen, c.Idle, c.Delay)
 	}
 	if c.RingBytes == 0 {
 		c.RingBytes = afpacket.DefaultRingBytes
