@@ -30,6 +30,9 @@ const AsProgram = "FLOWDEDUP_TEST_AS_PROGRAM"
 // run within the tests begins with little, and half of their time went into collections.
 const collectAt = 400
 
+// hangup is SIGHUP, which has no name in browsers.
+const hangup = syscall.Signal(1)
+
 // Main is the TestMain of packages whose tests call Program. around runs the program with
 // what a test asks for, such as limits; nil for nothing.
 func Main(m *testing.M, around func(main func() int) int) {
@@ -37,10 +40,10 @@ func Main(m *testing.M, around func(main func() int) int) {
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(collectAt)
 		}
-		if signal.Ignored(syscall.SIGHUP) {
+		if signal.Ignored(hangup) {
 			// Below nohup, programs that the tests start would ignore it, too. A signal that is
 			// caught here has its default there.
-			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+			signal.Notify(make(chan os.Signal, 1), hangup)
 		}
 		os.Exit(m.Run())
 	}
