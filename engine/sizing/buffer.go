@@ -139,12 +139,13 @@ func splittingRows(r *request, memory int, elements, fpr float64) (design, error
 
 // exactMap is a Go map of digests, with times where the window needs them.
 func exactMap(r *request, memory int) (design, error) {
-	const digest, times, pruned = len(digest.Digest{}) * 8, 24, 1 << 18
+	const digest, nothing, times, pruned = len(digest.Digest{}) * 8, 8, 24, 1 << 18
 	entry, elements := digest, r.window
 	switch r.Kind {
 	case Unbounded:
 		return design{}, impossible("an exact map of an unbounded stream needs unbounded memory")
 	case Landmark:
+		entry += nothing // a value of no size takes the bytes that align the next key
 	default:
 		entry += times
 		elements = math.Max(2*elements, pruned) // when window.Exact prunes
