@@ -90,7 +90,7 @@ dist:
 	$(RELEASE) -out $(CURDIR)/dist
 ifeq ($(SUITE),test)
 	rm -rf dist-again && $(RELEASE) -out $(CURDIR)/dist-again >/dev/null
-	FLOWDEDUP_DIST=$(CURDIR)/dist FLOWDEDUP_DIST_AGAIN=$(CURDIR)/dist-again go -C cmd/flowdedup/contrib/dist test -count=1 -timeout 1h -v .
+	DIST_FOLDER=$(CURDIR)/dist DIST_AGAIN=$(CURDIR)/dist-again go -C cmd/flowdedup/contrib/dist test -count=1 -timeout 1h -v .
 	rm -rf dist-again
 endif
 

@@ -75,12 +75,12 @@ func testModule(t *testing.T, known *classifier.Classifier) {
 	}
 }
 
-// made returns the folder that a run made, which FLOWDEDUP_DIST names.
+// made returns the folder that a run made, which DIST_FOLDER names.
 func made(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("FLOWDEDUP_DIST")
+	dir := os.Getenv("DIST_FOLDER")
 	if dir == "" {
-		t.Skip("FLOWDEDUP_DIST names no folder: see make dist SUITE=test")
+		t.Skip("DIST_FOLDER names no folder: see make dist SUITE=test")
 	}
 	return dir
 }
@@ -282,9 +282,9 @@ func TestPlatforms(t *testing.T) {
 
 // TestAgain compares two runs: SHA256SUMS of the one names the files of the other.
 func TestAgain(t *testing.T) {
-	again := os.Getenv("FLOWDEDUP_DIST_AGAIN")
+	again := os.Getenv("DIST_AGAIN")
 	if again == "" {
-		t.Skip("FLOWDEDUP_DIST_AGAIN names no second folder: see make dist SUITE=test")
+		t.Skip("DIST_AGAIN names no second folder: see make dist SUITE=test")
 	}
 	var sums [2][]byte
 	for i, dir := range []string{made(t), again} {
