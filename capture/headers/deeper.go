@@ -108,8 +108,8 @@ var tunnels = func() (is [256]uint8) {
 var upperAt = [16]uint32{4: 20 - 12, 6: 40 - 12, 7: 40 - 8}
 
 // open opens the tunnels of the frames that are listed, and lists where the IP header in each
-// lies. Frames without a tunnel are no longer listed. Nor are those whose tunnel is of another shape: their bits in rest
-// are set, and their protocols are 0.
+// lies. Frames without a tunnel are no longer listed, nor are frames whose tunnel is of another
+// shape: their bits in rest are set, and their protocols are 0.
 func (p *Deeper) open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) {
 	p.numbers, p.others, p.msgs = plainTunnels.Open(p.numbers, p.others, p.msgs, msgs, buf)
 	for _, i := range p.others {

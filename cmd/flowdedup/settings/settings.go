@@ -57,7 +57,7 @@ func mistyped(root *cobra.Command, prefix string) (all []error) {
 			fs.VisitAll(func(f *pflag.Flag) { known[variable(prefix, f.Name)] = true })
 		}
 	}
-	environment := os.Environ()
+	names, environment := slices.Sorted(maps.Keys(known)), os.Environ()
 	slices.Sort(environment)
 	for _, text := range environment {
 		name, _, _ := strings.Cut(text, "=")
@@ -65,17 +65,25 @@ func mistyped(root *cobra.Command, prefix string) (all []error) {
 		if !ours || known[name] {
 			continue
 		}
-		near, distance := "", min(2, len(word)/3)+1
-		for _, other := range slices.Sorted(maps.Keys(known)) {
-			if d := levenshtein.ComputeDistance(name, other); d < distance {
-				near, distance = other, d
-			}
-		}
+		near := Nearest(name, names, min(2, len(word)/3))
 		if near != "" {
 			all = append(all, fmt.Errorf("%s is no flag's variable and has no effect; did you mean %s?", name, near))
 		}
 	}
 	return all
+}
+
+// Nearest returns the word that a mistyped one is for: the first one with the fewest letters to
+// change, add or leave out (Levenshtein's distance), of which it takes at most letters. Without one
+// it returns "".
+func Nearest(typed string, words []string, letters int) string {
+	best, distance := "", letters+1
+	for _, word := range words {
+		if d := levenshtein.ComputeDistance(typed, word); d < distance {
+			best, distance = word, d
+		}
+	}
+	return best
 }
 
 // variable returns the name of a flag's variable.

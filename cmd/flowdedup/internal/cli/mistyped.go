@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
 )
 
 // TakesNoArguments rejects all arguments.
@@ -96,11 +97,6 @@ func DidYouMean(before, typed string, words []string) string {
 
 // nearest returns the word nearest to a mistyped one, "" if none is near.
 func nearest(typed string, words []string) string {
-	best, distance := "", 3 // farther words are not typing errors
-	for _, word := range words {
-		if d := levenshtein.ComputeDistance(typed, word); d < distance {
-			best, distance = word, d
-		}
-	}
-	return best
+	const letters = 2 // farther words are not typing errors
+	return settings.Nearest(typed, words, letters)
 }

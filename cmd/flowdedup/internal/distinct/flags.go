@@ -226,8 +226,8 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	}
 	cli.WarnUnopened(e, "packets", result.Unopened, result.Packets)
 	if result.WithoutPorts > 0 {
-		e.Warn(fmt.Errorf("%d %s ports: their flows count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts,
-			show.Word(result.WithoutPorts, "packet was truncated before its", "packets were truncated before their")))
+		e.Warn(fmt.Errorf("%d %s count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts,
+			show.Word(result.WithoutPorts, "packet was truncated before its ports: such flows", "packets were truncated before their ports: their flows")))
 		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
 	}
 	if result.Late > 0 {
