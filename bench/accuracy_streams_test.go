@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/stream"
@@ -27,22 +29,33 @@ func (s *accuracyStream) streamErrors(t *testing.T, c stream.Config, lines int) 
 	return s.errors(func(i int) bool { return seen[i/64]>>(i%64)&1 != 0 }), f.Stats()
 }
 
-// quotientErrors runs a stream through a published quotient hash table with the memory of
-// the given number of lines.
-func (s *accuracyStream) quotientErrors(t *testing.T, method string, lines, cells, width int) errorCounts {
+// published makes a published quotient hash table with the memory of the given number of
+// lines.
+func published(t *testing.T, method string, lines, cells, width int) paper.Filter {
 	t.Helper()
 	c := paper.QHTConfig{Bits: 512 * lines, CellBits: width, Cells: cells, Seed: 81}
 	var f paper.Filter
 	var err error
-	if method == "qqhtd" {
-		f, err = paper.NewQQHTD(c)
-	} else {
+	switch method {
+	case "qht":
 		f, err = paper.NewQHT(c)
+	case "qhtd":
+		f, err = paper.NewQHTD(c)
+	case "qqht":
+		f, err = paper.NewQQHT(c)
+	case "qqhtd":
+		f, err = paper.NewQQHTD(c)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.referenceErrors(f)
+	return f
+}
+
+// quotientErrors runs a stream through one.
+func (s *accuracyStream) quotientErrors(t *testing.T, method string, lines, cells, width int) errorCounts {
+	t.Helper()
+	return s.referenceErrors(published(t, method, lines, cells, width))
 }
 
 // TestStreamRowsAgainstPublished compares rows in lines with the published tables of the
@@ -57,19 +70,60 @@ func TestStreamRowsAgainstPublished(t *testing.T) {
 	for _, s := range accuracyStreams(100_000) {
 		for _, load := range []float64{1.0 / 16, 1} {
 			lines := s.lines(load)
-			for _, method := range []string{"qht", "qqhtd"} {
+			for _, method := range []string{"qht", "qhtd", "qqht", "qqhtd"} {
 				for _, shape := range shapes {
 					t.Run(fmt.Sprintf("%s/%g/%s/%s", s.name, load, method, shape.name), func(t *testing.T) {
 						got, _ := s.streamErrors(t, stream.Config{Method: method, Shape: shape.name}, lines)
 						want := s.quotientErrors(t, method, lines, shape.cells, shape.width)
 						checkAlike(t, "false positives", got.falsePositives, want.falsePositives)
 						checkAlike(t, "misses", got.misses, want.misses)
-						if method == "qht" {
+						if method == "qht" || method == "qqht" {
 							single := s.quotientErrors(t, method, lines, 1, shape.width)
 							checkRate(t, "misses beside one cell a row", got.misses, single.misses, 0)
 						}
 					})
 				}
+			}
+		}
+	}
+}
+
+// TestQueuesArePublished compares each verdict of rows that are queues with the published
+// tables, of elements that have the same fingerprint in both.
+func TestQueuesArePublished(t *testing.T) {
+	const lines, elements = 4, 200_000
+	for _, shape := range []struct {
+		name         string
+		cells, width int
+	}{{"8x8", 8, 8}, {"4x16", 4, 16}, {"32x16", 32, 16}} {
+		values, random := uint64(1)<<shape.width-1, rand.New(rand.NewPCG(5, uint64(shape.cells)))
+		s := accuracyStream{name: shape.name, digests: make([]digest.Digest, elements)}
+		for i := range s.digests {
+			fingerprint := 1 + random.Uint64N(min(values, 500))
+			d := &s.digests[i]
+			d[0], _ = bits.Div64(fingerprint-1, 1<<63, values) // the middle of those that have it
+			d[0], d[1] = d[0]&^values|fingerprint, random.Uint64N(16)<<60
+		}
+		for _, method := range []string{"qqht", "qqhtd"} {
+			f, err := stream.New(stream.Config{Method: method, Shape: shape.name, Memory: 64 * lines})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			seen := make([]uint64, (elements+63)/64)
+			f.TestAndSet(seen, s.digests)
+			reference, copies := published(t, method, lines, shape.cells, shape.width), 0
+			for i, d := range s.digests {
+				want := reference.TestAndSet(d)
+				if got := seen[i/64]>>(i%64)&1 != 0; got != want {
+					t.Fatalf("%s %s: element %d is seen %v, published %v", method, shape.name, i, got, want)
+				}
+				if want {
+					copies++
+				}
+			}
+			if copies < elements/1000 || copies > elements*999/1000 {
+				t.Errorf("%s %s: the stream tests nothing: %d copies", method, shape.name, copies)
 			}
 		}
 	}

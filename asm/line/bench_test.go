@@ -95,7 +95,7 @@ func fillLines(lines []layout.Line, n int) {
 	}
 }
 
-var evictionNames = [evictions]string{EvictRandom: "random", EvictLRU: "lru", EvictQueue: "queue"}
+var evictionNames = [evictions]string{EvictRandom: "random", EvictLRU: "lru", EvictQueue: "queue", EvictRandomCopies: "randomcopies", EvictQueueOnce: "queueonce"}
 
 // BenchmarkRows finds all rows full, as they are for most of a stream's time.
 func BenchmarkRows(b *testing.B) {

@@ -64,6 +64,9 @@ func (b *batch) fingerprintVectors(n int, g *rowGeometry, victims bool) bool {
 	case cpu.Generic:
 		return false
 	case cpu.AVX512:
+		if victims && g.spacing != 0 {
+			return false // it makes no top bits, see topVictims
+		}
 		fingerprintAVX512(b, (n+7)/8, g, victims)
 	default:
 		fingerprintAVX2(b, (n+3)/4, g, victims)

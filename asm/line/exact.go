@@ -64,7 +64,7 @@ func testAndSetExact(lines []layout.Line, seen []uint64, e elements, overflow []
 	if e.count == 0 {
 		return 0
 	}
-	g := newRowGeometry(shape)
+	g := newRowGeometry(shape, topVictims())
 	e.geometry = &g
 	var w pipeline
 	w.elements = e

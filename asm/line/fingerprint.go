@@ -8,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// Eviction chooses the cell for a fingerprint that a row does not hold (with EvictQueue
+// Eviction chooses the cell for a fingerprint that a row does not hold (with InsertsCopies
 // for any fingerprint), and the fingerprint to evict if the row is full.
 type Eviction uint8
 
@@ -22,8 +22,23 @@ const (
 	// EvictQueue puts every fingerprint in front and pushes the last one out. That
 	// includes found ones, so a row may hold a fingerprint more than once.
 	EvictQueue
+	// EvictRandomCopies is EvictRandom with found fingerprints inserted too, so a row may
+	// hold a fingerprint more than once.
+	EvictRandomCopies
+	// EvictQueueOnce is EvictQueue without found fingerprints: these change nothing.
+	EvictQueueOnce
 	evictions
 )
+
+// InsertsCopies reports whether found fingerprints are inserted again.
+func (e Eviction) InsertsCopies() bool { return e == EvictQueue || e == EvictRandomCopies }
+
+// random reports whether the cell of a full row is drawn.
+func (e Eviction) random() bool { return e == EvictRandom || e == EvictRandomCopies }
+
+// plain reports whether there is only the kernel in Go, as nothing but measurements has
+// the eviction.
+func (e Eviction) plain() bool { return e > EvictQueue }
 
 // RowParams gives the shape and the eviction of rows. All calls for the same lines must
 // have the same parameters.
@@ -33,7 +48,7 @@ type RowParams struct {
 }
 
 // RowCounts counts the elements of a call that were put into a cell: elements that were
-// not found, and with EvictQueue all.
+// not found, and with InsertsCopies all.
 type RowCounts struct {
 	// Filled counts elements that took an empty cell.
 	Filled uint64
@@ -47,7 +62,8 @@ type RowCounts struct {
 // elements of one call find each other. A row is a row of the quotient hash tables of
 // Géraud, Lombard-Platet and Naccache ("Quotient Hash Tables - Efficiently Detecting
 // Duplicates in Streaming Data", SAC 2019, section 3), within a cache line. Their
-// eviction is EvictRandom; their queued tables with duplicates (QQHTD) have EvictQueue.
+// eviction is EvictRandom, with duplicates (QHTD) EvictRandomCopies; their queued tables
+// have EvictQueueOnce (QQHT), and with duplicates (QQHTD) EvictQueue.
 //
 // With R = len(lines) * RowsPerLine rows, element i lives in row floor(digests[i][1] * R
 // / 2^64). Row r is word r%8 of line r/8 where rows are words, and line r where they are
@@ -59,13 +75,13 @@ type RowCounts struct {
 // likely (to within 2^(w-64) of each other). So a row with c occupied cells finds an
 // element that was never there with probability c / (2^w - 1), at most Cells / (2^w - 1).
 //
-// Empty cells are filled first: EvictRandom fills them from cell 0 up, and the others
+// Empty cells are filled first: random evictions fill them from cell 0 up, and the others
 // push the last cell out, which is the last to become occupied. A fingerprint is in its
-// row at most once, except with EvictQueue. In memory of other origin, with gaps or equal
-// cells, the first cell that fits counts.
+// row at most once, except with InsertsCopies. In memory of other origin, with gaps or
+// equal cells, the first cell that fits counts.
 //
-// In a full row EvictRandom takes cell floor(r1 * Cells / 2^64), where r1 is the random
-// word of the element (see the package comment). The other evictions do not
+// In a full row random evictions take cell floor(r1 * Cells / 2^64), where r1 is the
+// random word of the element (see the package comment). The other evictions do not
 // read position.
 //
 // It takes constant time for each element and does not allocate. It panics if lines is
@@ -78,7 +94,7 @@ func TestAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	checkArguments("TestAndSetRows", lines, seen, n)
 	seen = seen[:bitWords(n)]
 	c.Filled = testAndSetRows(lines, seen, digests, position, p)
-	if p.Eviction == EvictQueue {
+	if p.Eviction.InsertsCopies() {
 		c.Evicted = uint64(n) - c.Filled
 		return c
 	}
@@ -103,7 +119,9 @@ type rowGeometry struct {
 	spacing uint64    // the bit for a cell is 2^spacing places above the bit for the cell before
 }
 
-func newRowGeometry(s layout.RowShape) (g rowGeometry) {
+// newRowGeometry prepares a shape. tops is whether victims of rows in words are the top
+// bits of their cells, see topVictims.
+func newRowGeometry(s layout.RowShape, tops bool) (g rowGeometry) {
 	width := s.CellBits()
 	g.width = uint64(width)
 	g.cell = ^uint64(0) >> (64 - width)
@@ -114,7 +132,7 @@ func newRowGeometry(s layout.RowShape) (g rowGeometry) {
 	g.spread[1] = g.spread[0] + 8*bytes
 	g.choose = uint64(65 - bits.Len(uint(s.Cells())))
 	g.top = 1
-	if s.InWords() && topVictims() {
+	if s.InWords() && tops {
 		g.spacing = uint64(bits.TrailingZeros(uint(width)))
 		g.top <<= width - 1
 	}
@@ -129,7 +147,8 @@ func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	if len(digests) == 0 {
 		return 0
 	}
-	g, random := newRowGeometry(p.Shape), p.Eviction == EvictRandom
+	plain, random := p.Eviction.plain(), p.Eviction.random()
+	g := newRowGeometry(p.Shape, plain || topVictims())
 	kind := inLines
 	if p.Shape.InWords() {
 		kind = inWords
@@ -140,7 +159,12 @@ func testAndSetRows(lines []layout.Line, seen []uint64, digests []digest.Digest,
 	for at := range seen {
 		current, ahead, n := w.next()
 		current.fingerprint(n, &g, random)
-		missed, empty := testAndSetRowBatch(lines, current, ahead, n, &g, p)
+		var missed, empty uint64
+		if plain {
+			missed, empty = testAndSetRowBatchGeneric(lines, current, ahead, n, &g, p)
+		} else {
+			missed, empty = testAndSetRowBatch(lines, current, ahead, n, &g, p)
+		}
 		seen[at] = inOrder(^missed, n)
 		filled += uint64(bits.OnesCount64(empty))
 	}

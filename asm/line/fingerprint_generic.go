@@ -17,20 +17,23 @@ func testAndSetRowBatchGeneric(lines [][8]uint64, current, ahead *batch, n int, 
 	if ahead != current {
 		touchLines(lines, ahead.offset[:])
 	}
-	words := p.Shape.InWords()
+	words, held := p.Shape.InWords(), ^uint64(0)
+	if p.Eviction.InsertsCopies() {
+		held = 0
+	}
 	switch {
-	case p.Eviction == EvictRandom && words:
-		return wordsRandomGeneric(lines, current, n, g)
-	case p.Eviction == EvictRandom:
-		return linesRandomGeneric(lines, current, n, g)
-	case p.Eviction == EvictQueue && words:
-		return wordsQueueGeneric(lines, current, n, g)
-	case p.Eviction == EvictQueue:
-		return linesQueueGeneric(lines, current, n, g)
-	case words:
+	case p.Eviction.random() && words:
+		return wordsRandomGeneric(lines, current, n, g, held)
+	case p.Eviction.random():
+		return linesRandomGeneric(lines, current, n, g, held)
+	case p.Eviction == EvictLRU && words:
 		return wordsLRUGeneric(lines, current, n, g)
-	default:
+	case p.Eviction == EvictLRU:
 		return linesLRUGeneric(lines, current, n, g)
+	case words:
+		return wordsQueueGeneric(lines, current, n, g, held)
+	default:
+		return linesQueueGeneric(lines, current, n, g, held)
 	}
 }
 
@@ -58,24 +61,29 @@ func wordsLRUGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed
 	return missed, filled
 }
 
-func wordsQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+// The kernels of random evictions and queues have a mask of the fingerprints that stay
+// where they are if they are found: all, or none where copies are inserted.
+
+func wordsQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry, held uint64) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
 		offset, pattern := b.offset[i&63], b.low[i&63]
 		word := &lines[offset/64][offset/8%8]
 		row := *word
 		v := row ^ pattern
-		missed = missed<<1 | isZero((v-ones)&^v&tops)
+		match := (v - ones) &^ v & tops
+		missed = missed<<1 | isZero(match)
+		inserted := isZero(match & held)
 		rotated := bits.RotateLeft64(row, width)
 		last := rotated & cell
-		filled = filled<<1 | isZero(last)
-		*word = rotated ^ last ^ pattern&cell
+		filled = filled<<1 | inserted&isZero(last)
+		*word = row ^ (row^rotated^last^pattern&cell)&-inserted
 	}
 	return missed, filled
 }
 
 // wordsRandomGeneric overwrites a found fingerprint with itself, to save a branch.
-func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry, held uint64) (missed, filled uint64) {
 	ones, tops, width, cell := g.ones, g.tops, int(g.width), g.cell
 	for i := range n {
 		offset, pattern := b.offset[i&63], b.low[i&63]
@@ -84,9 +92,9 @@ func wordsRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (mis
 		v := row ^ pattern
 		match := (v - ones) &^ v & tops
 		empty := (row - ones) &^ row & tops
-		miss := isZero(match)
-		missed = missed<<1 | miss
-		filled = filled<<1 | miss&^isZero(empty)
+		missed = missed<<1 | isZero(match)
+		match &= held
+		filled = filled<<1 | isZero(match)&^isZero(empty)
 		top := b.random[i&63]
 		if empty != 0 {
 			top = empty
@@ -112,26 +120,29 @@ func linesLRUGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed
 	return missed, filled
 }
 
-func linesQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+func linesQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry, held uint64) (missed, filled uint64) {
 	for i := range n {
 		line, pattern := &lines[b.offset[i&63]/64], b.low[i&63]
-		missed <<= 1
+		missed, filled = missed<<1, filled<<1
 		if !g.holds(line, pattern) {
 			missed |= 1
+		} else if held != 0 {
+			continue
 		}
-		filled = filled<<1 | isZero(g.push(line, pattern))
+		filled |= isZero(g.push(line, pattern))
 	}
 	return missed, filled
 }
 
-func linesRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry) (missed, filled uint64) {
+func linesRandomGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry, held uint64) (missed, filled uint64) {
 	for i := range n {
 		line, pattern, victim := &lines[b.offset[i&63]/64], b.low[i&63], b.random[i&63]
 		missed, filled = missed<<1, filled<<1
-		if g.holds(line, pattern) {
+		if !g.holds(line, pattern) {
+			missed |= 1
+		} else if held != 0 {
 			continue
 		}
-		missed |= 1
 		at := bits.TrailingZeros64(victim) * int(g.width)
 		if g.holds(line, 0) {
 			at = g.firstEmpty(line)

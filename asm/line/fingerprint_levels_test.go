@@ -84,7 +84,7 @@ func TestRowBlockBorders(t *testing.T) {
 	kerneltest.ForLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(9, 10))
 		for shape := range layout.RowShapes {
-			g, words := newRowGeometry(shape), shape.InWords()
+			g, words := newRowGeometry(shape, topVictims()), shape.InWords()
 			for _, lines := range []uint64{1, 2, 3, 5, 1000, 1<<32 - 1, 1 << 32, 1<<40 + 7} {
 				if lines > most {
 					continue

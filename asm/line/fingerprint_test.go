@@ -115,7 +115,7 @@ func (m *rowModel) testAndSet(d digest.Digest, position uint64) (found bool) {
 	fingerprint := 1 + scaled(d[0], values)
 	cells := m.p.Shape.Cells()
 	at := slices.Index(*row, fingerprint)
-	if found = at >= 0; found && m.p.Eviction != EvictQueue {
+	if found = at >= 0; found && m.p.Eviction != EvictQueue && m.p.Eviction != EvictRandomCopies {
 		if m.p.Eviction == EvictLRU {
 			*row = slices.Insert(slices.Delete(*row, at, at+1), 0, fingerprint)
 		}
@@ -128,7 +128,7 @@ func (m *rowModel) testAndSet(d digest.Digest, position uint64) (found bool) {
 		m.counts.Filled++
 	}
 	switch {
-	case m.p.Eviction != EvictRandom:
+	case m.p.Eviction == EvictLRU, m.p.Eviction == EvictQueue, m.p.Eviction == EvictQueueOnce:
 		*row = slices.Insert(*row, 0, fingerprint)
 		*row = (*row)[:min(cells, len(*row))]
 	case full:
@@ -171,7 +171,7 @@ type goldenRow struct {
 
 func makeGoldenRows() goldenRows {
 	g := goldenRows{
-		Comment: goldenElements + "evictions are 0 random, 1 LRU, 2 queue; seen and memory are little-endian words",
+		Comment: goldenElements + "evictions are 0 random, 1 LRU, 2 queue, 3 random with copies, 4 queue without copies; seen and memory are little-endian words",
 		Lines:   3, Elements: 1000, Position: 1 << 40,
 	}
 	digests := goldenDigests(g.Elements)
@@ -248,7 +248,7 @@ func TestRowsSaturationFPR(t *testing.T) {
 		}
 		values := math.Exp2(float64(p.Shape.CellBits())) - 1
 		rate := float64(p.Shape.Cells()) / values
-		if p.Eviction == EvictQueue {
+		if p.Eviction.InsertsCopies() {
 			rate = -math.Expm1(float64(p.Shape.Cells()) * math.Log1p(-1/values))
 		}
 		least, most := binomialBounds(trials[p.Shape], rate)
@@ -265,7 +265,7 @@ func TestRowVictims(t *testing.T) {
 	for shape := range layout.RowShapes {
 		for _, sameElement := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(uint64(shape), 30))
-			g, cells, words := newRowGeometry(shape), shape.Cells(), shape.InWords()
+			g, cells, words := newRowGeometry(shape, topVictims()), shape.Cells(), shape.InWords()
 			counts := make(map[uint64]int)
 			var b batch
 			digests := make([]digest.Digest, 64)

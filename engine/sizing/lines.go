@@ -157,11 +157,24 @@ func randomLines(r *request, rows int, s stream.Shape) misses {
 }
 
 func queuedLines(r *request, rows int, s stream.Shape) misses {
+	return copiesLines(r, rows, s, clusters.atLeast)
+}
+
+func randomCopiesLines(r *request, rows int, s stream.Shape) misses {
+	return copiesLines(r, rows, s, randomEviction)
+}
+
+// copiesLines is a table that inserts every element: see withDuplicates.
+func copiesLines(r *request, rows int, s stream.Shape, evicted func(c clusters, k int) float64) misses {
 	m := make(misses, len(r.load.between))
 	for i := range m {
-		m[i] = r.load.clustersIn(rows, i).atLeast(s.Cells()) * (1 - s.FPR())
+		m[i] = evicted(r.load.clustersIn(rows, i), s.Cells()) * (1 - s.FPR())
 	}
 	return m
+}
+
+func queuedOnceLines(r *request, rows int, s stream.Shape) misses {
+	return queuedMisses(r.load, float64(rows), s.Cells(), s.FPR())
 }
 
 // partitionedLines is window.Partitioned.

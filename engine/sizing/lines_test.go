@@ -32,7 +32,7 @@ func lineFilter(t *testing.T, c *Candidate) *stream.Filter {
 
 // TestLines compares predictions with runs of the engine's filters. Rates of bits and
 // cells are bounds, and streams with many repeats stay below them. off is the allowed
-// relative error of misses.
+// relative error of misses, which are a bound for qhtd.
 func TestLines(t *testing.T) {
 	const elements, from, longest = 110_000, 40_000, 1 << 12
 	for _, fresh := range []float64{0.4, 0.9} {
@@ -48,6 +48,7 @@ func TestLines(t *testing.T) {
 			{"bsbf", Parameters{K: 4}, 0.05}, {"rlbsbf", Parameters{K: 3}, 0.05},
 			{"qht", Parameters{Cells: 8}, 0.1}, {"qht", Parameters{Cells: 4, CellBits: 16}, 0.1}, {"qht", Parameters{Cells: 32}, 0.1},
 			{"qqhtd", Parameters{Cells: 8, CellBits: 8}, 0.05}, {"qqhtd", Parameters{Cells: 16}, 0.05},
+			{"qhtd", Parameters{Cells: 8}, 0.05}, {"qqht", Parameters{Cells: 8}, 0.1}, {"qqht", Parameters{Cells: 32}, 0.1},
 		} {
 			plan := planned(t, Question{
 				Method: c.method, Fixed: c.fixed, Key: Other, MemoryBits: 16 * lineBits, FPR: 0.1, Distinct: distinct, Gaps: gaps,
@@ -59,7 +60,7 @@ func TestLines(t *testing.T) {
 			fpr, fnr := s.rates(oneByOne{filter}, from)
 			n := float64(elements - from)
 			near(t, fmt.Sprintf("%s %+v FPR", c.method, c.fixed), plan.FPR, fpr, 0.05, n*distinct, true)
-			near(t, fmt.Sprintf("%s %+v FNR", c.method, c.fixed), plan.FNR, fnr, c.off, n*(1-distinct), false)
+			near(t, fmt.Sprintf("%s %+v FNR", c.method, c.fixed), plan.FNR, fnr, c.off, n*(1-distinct), c.method == "qhtd")
 		}
 	}
 }

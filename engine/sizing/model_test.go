@@ -100,9 +100,9 @@ func build(c *Candidate) (paper.Filter, error) {
 		return paper.NewRLBSBF(bias)
 	case "qht-paper":
 		return paper.NewQHT(table)
-	case "qhtd":
+	case "qhtd-paper":
 		return paper.NewQHTD(table)
-	case "qqht":
+	case "qqht-paper":
 		return paper.NewQQHT(table)
 	case "qht-sorted":
 		return paper.NewSemiSortedQHT(table)
@@ -143,9 +143,9 @@ func TestReferences(t *testing.T) {
 			{"rsbf-paper", 0, 0.05, 0.05, false},
 			{"qht-paper", 1, 0.02, 0.03, false},
 			{"qht-paper", 4, 0.02, 0.08, false},
-			{"qhtd", 4, 0.02, 0.02, true},
-			{"qqht", 1, 0.02, 0.03, false},
-			{"qqht", 4, 0.02, 0.08, false},
+			{"qhtd-paper", 4, 0.02, 0.02, true},
+			{"qqht-paper", 1, 0.02, 0.03, false},
+			{"qqht-paper", 4, 0.02, 0.08, false},
 			{"qht-sorted", 4, 0.02, 0.08, false},
 			{"qqhtd-paper", 1, 0.02, 0.03, false},
 			{"qqhtd-paper", 4, 0.02, 0.05, false},

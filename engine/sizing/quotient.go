@@ -111,10 +111,12 @@ func linesOfRow(rowBits int) float64 {
 // Its FPR is the rate of rows without copies, which is a bound. Its FNR is a bound too,
 // because older copies of an element are not counted.
 func qhtd(r *request, memory int) (design, error) {
-	return withDuplicates(r, memory, func(sightings clusters, k int) float64 {
-		return sightings.anyOf(1 / float64(k))
-	})
+	return withDuplicates(r, memory, randomEviction)
 }
+
+// randomEviction returns the probability that sightings of others evict an element from
+// its row of k cells.
+func randomEviction(sightings clusters, k int) float64 { return sightings.anyOf(1 / float64(k)) }
 
 // qqhtd is the queued variant: a row holds its k latest elements.
 func qqhtd(r *request, memory int) (design, error) {

@@ -112,10 +112,13 @@ func queuedMisses(l *load, rows float64, k int, fpr float64) misses {
 }
 
 // arrive adds the probability of an element that is not in its row: it comes in, unless it is
-// reported by the fingerprint of another.
+// reported by the fingerprint of another, in any place. Then it is as if that were its own.
 func arrive(place []float64, p, fpr float64) {
 	place[0] += p * (1 - fpr)
-	place[len(place)-1] += p * fpr
+	k := len(place) - 1
+	for j := range place[:k] {
+		place[j] += p * fpr / float64(k)
+	}
 }
 
 // pushes holds the probabilities of the Poisson number of elements that are pushed into a queue

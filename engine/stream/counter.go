@@ -8,7 +8,6 @@ import (
 	"math"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -66,7 +65,7 @@ func (c *Counter) least(s Stats) uint64 {
 	switch noticed := s.Elements - s.Seen; {
 	case p.family() == familyRows && s.Evicted == 0:
 		return noticed
-	case methodTable[p.method].eviction == line.EvictQueue:
+	case methodTable[p.method].eviction.InsertsCopies():
 		return min(noticed, 1)
 	}
 	return (s.Occupied + uint64(p.k) - 1) / uint64(p.k)
@@ -94,7 +93,7 @@ var _ engine.PacketFilter = (*Packets)(nil)
 // engine.DefaultFPR, as with other packet filters, unless a Shape is given. With the
 // other methods Config's default applies. It returns the errors of New.
 func NewPackets(c Config) (*Packets, error) {
-	if i := methodIndex(c.Method); c.FPR == 0 && c.Shape == "" && i >= 0 && methodTable[i].rows {
+	if c.FPR == 0 && c.Shape == "" && HasRows(c.Method) {
 		c.FPR = engine.DefaultFPR
 	}
 	s, err := New(c)

@@ -81,7 +81,7 @@ func TestPacketsBound(t *testing.T) {
 		}
 		defer f.Close()
 		stats, want := f.Stats(), mustStream(t, Config{Method: method, Memory: 6400}).Stats().FPRBound
-		rows := method == "lru" || method == "qht" || method == "qqhtd"
+		rows := HasRows(method)
 		if rows && stats.PredictedFPR > engine.DefaultFPR || !rows && stats.PredictedFPR != want || stats.Method != method {
 			t.Errorf("%s: %+v, by itself %g", method, stats, want)
 		}

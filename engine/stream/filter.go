@@ -31,8 +31,8 @@ type Config struct {
 	// an error if given parameters do not. 0 stands for 1e-4 with rows, for 0.01 with
 	// "sbf", and for no bound with the others.
 	FPR float64
-	// Shape is the shape of the rows of "lru", "qht" and "qqhtd", cells times bits:
-	// "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
+	// Shape is the shape of the rows of the methods that HasRows reports, cells times
+	// bits: "8x8", "4x16", "32x16", "16x32" or "8x64"; "" chooses by FPR.
 	Shape string
 	// K is the number of bits or cells of an element with the other methods, from 1 to 4,
 	// or to 8 for "sbf" with Max above 1; 0 chooses.
@@ -65,6 +65,8 @@ var ErrParameter = errors.New("parameter of a stream filter out of range")
 //	bsbf    biased sampling based Bloom filter
 //	bsbfsd  the same with single deletion
 //	rlbsbf  the same with load balancing, by the load of the line's parts
+//	qhtd    qht in which copies come in too
+//	qqht    qqhtd without copies
 //
 // line.TestAndSetRows, line.TestAndSetStable and line.TestAndSetCells define each method.
 // Verdicts depend only on the digests and their order, neither on how the stream is cut

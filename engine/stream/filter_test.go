@@ -21,7 +21,7 @@ import (
 
 // streamConfigs are filters of all methods, shapes and widths of cells.
 func streamConfigs() (all []Config) {
-	for _, method := range []string{"lru", "qht", "qqhtd"} {
+	for _, method := range []string{"lru", "qht", "qqhtd", "qhtd", "qqht"} {
 		for _, s := range shapeTable {
 			all = append(all, Config{Method: method, Shape: s.Name})
 		}
@@ -128,6 +128,8 @@ func TestGolden(t *testing.T) {
 		"bsbfsd": "07dfb92f",
 		"lru":    "31e80d30566e0fabb261fb909e6f7941d68b43aa",
 		"qht":    "ff17bcf0a47981460b7b423352f61a0f17d622be",
+		"qhtd":   "a578d22af9df7c2b349ec9d9cda68cae268c7202",
+		"qqht":   "07c212f3f8eb6a7e3b54ff85654d1deffcbc0780",
 		"qqhtd":  "13c64932de9816b7d748dba8127b1519ec8d548f",
 		"rlbsbf": "9c8cb10e5f2cd8d2",
 		"rsbf":   "b27d395ee9a3b557",
@@ -141,7 +143,7 @@ func TestGolden(t *testing.T) {
 // Rows of 64-bit fingerprints with room for all elements answer as a set of all does.
 func TestExact(t *testing.T) {
 	digests := check.Repeating(2, 60_000)
-	for _, method := range []string{"lru", "qht"} {
+	for _, method := range []string{"lru", "qht", "qqht"} {
 		s := mustStream(t, Config{Method: method, Shape: "8x64", Memory: 4 << 20})
 		known := map[digest.Digest]bool{}
 		got := streamVerdicts(s, digests, constant(5000))

@@ -39,6 +39,8 @@ var methodTable = []struct {
 	{name: "bsbf", bits: line.StableBSBF},
 	{name: "bsbfsd", bits: line.StableBSBFSD},
 	{name: "rlbsbf", bits: line.StableRLBSBF},
+	{name: "qhtd", rows: true, eviction: line.EvictRandomCopies},
+	{name: "qqht", rows: true, eviction: line.EvictQueueOnce},
 }
 
 // Methods returns the methods that New knows, the recommended one first.
@@ -48,6 +50,13 @@ func Methods() []string {
 		names[i] = methodTable[i].name
 	}
 	return names
+}
+
+// HasRows reports whether the elements of a method are fingerprints in rows, which have a
+// Shape.
+func HasRows(method string) bool {
+	i := methodIndex(method)
+	return i >= 0 && methodTable[i].rows
 }
 
 // IsMethod reports whether New knows a method of that name.

@@ -83,7 +83,7 @@ func BenchmarkStream(b *testing.B) {
 	digests := check.Repeating(31, n)
 	seen := make([]uint64, batch/64)
 	for _, c := range []Config{
-		{Method: "lru"}, {Method: "lru", Shape: "32x16"}, {Method: "qht"}, {Method: "qqhtd"},
+		{Method: "lru"}, {Method: "lru", Shape: "32x16"}, {Method: "qht"}, {Method: "qqhtd"}, {Method: "qhtd"}, {Method: "qqht"},
 		{Method: "sbf", FPR: 0.1}, {Method: "sbf", FPR: 0.1, Max: 3}, {Method: "rsbf"}, {Method: "bsbf"}, {Method: "rlbsbf"},
 	} {
 		for _, c.Memory = range []int{1 << 20, 128 << 20} {

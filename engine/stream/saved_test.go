@@ -94,7 +94,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"header cut", data[:60], snapshot.ErrInvalid, "ends in its header"},
 		{"lines cut", data[:len(data)-100], snapshot.ErrInvalid, "ends in its lines"},
 		{"seal cut", data[:len(data)-1], snapshot.ErrInvalid, "ends in its seal of the lines"},
-		{"method", check.SealAgain(check.Changed(data, 14, 8)), snapshot.ErrInvalid, "method is 8"},
+		{"method", check.SealAgain(check.Changed(data, 14, 10)), snapshot.ErrInvalid, "method is 10"},
 		{"shape", check.SealAgain(check.Changed(data, 15, 1)), snapshot.ErrInvalid, "do not belong together"},
 		{"K", check.SealAgain(check.Changed(data, 16, 5)), snapshot.ErrInvalid, "K is 5"},
 		{"K 0", check.SealAgain(check.Changed(data, 16, 0)), snapshot.ErrInvalid, "do not belong together"},
@@ -173,6 +173,8 @@ func TestState(t *testing.T) {
 		{Config{Method: "bsbf", K: 3}, "1f66040f3986b231"},
 		{Config{Method: "bsbfsd"}, "47a972f86afe6b17"},
 		{Config{Method: "rlbsbf"}, "ccbab24ebaa06fdc"},
+		{Config{Method: "qhtd", Shape: "8x8"}, "2cec014c1630b223"},
+		{Config{Method: "qqht", Shape: "32x16"}, "5e6436df9ac0c8b9"},
 	} {
 		c.Memory = 6400
 		s := mustStream(t, c.Config)

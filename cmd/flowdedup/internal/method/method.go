@@ -54,7 +54,7 @@ func ParamNames(method string) []string {
 		return []string{"K", "P", "Max"}
 	case method == "rsbf":
 		return []string{"K", "P"}
-	case slices.Contains([]string{"lru", "qht", "qqhtd"}, method):
+	case stream.HasRows(method):
 		return []string{"cells", "cell-bits"}
 	case stream.IsMethod(method):
 		return []string{"K"}

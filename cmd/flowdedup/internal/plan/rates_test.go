@@ -193,11 +193,14 @@ func TestPlanRates(t *testing.T) {
 					off = 1
 				}
 				within(t, p.Method+" FPR", *p.FPR, m.fpr, off, m.news, p.FPRKind == "bound")
+				if p.Method == "qqht" { // seen packets grow old in it, and busy ones are seen
+					off = 1.5
+				}
 				trials := m.repeats
 				if c.name == "population" { // its packets stay in their lines, 20 in each at most
 					trials = math.Min(trials, 20**p.MemoryBytes/64)
 				}
-				within(t, p.Method+" FNR", *p.FNR, m.fnr, off, trials, false)
+				within(t, p.Method+" FNR", *p.FNR, m.fnr, off, trials, p.Method == "qhtd")
 			}
 			if ran == 0 || r.Command == nil {
 				t.Error("nothing to run")
