@@ -81,6 +81,7 @@ type Timers struct {
 	bytes         int
 	rule          *line.TimerRule
 	counts        line.TimerCounts
+	log           timersLog
 	tick          divisor
 	window        uint64 // in ticks, the present one included
 	sweepInterval uint64 // ticks between two sweeps
@@ -125,7 +126,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 	if f.arena, err = layout.NewArena(lines); err != nil {
 		return nil, err
 	}
-	f.bytes = f.arena.Bytes()
+	f.bytes, f.log = f.arena.Bytes(), newTimersLog(lines)
 	return f, nil
 }
 
@@ -213,17 +214,6 @@ func (f *Timers) advance(seen []uint64, tick uint64) {
 	f.now = tick
 }
 
-// sweep clears the timers that do not run at a tick.
-func (f *Timers) sweep(tick uint64) {
-	if f.counts.NonZero == 0 {
-		return
-	}
-	lines := f.arena.Lines()
-	f.copying.KeepRange(0, len(lines))
-	line.SweepTimers(lines, tick, f.rule, &f.counts)
-	f.peak = max(f.peak, f.counts.NonZero)
-}
-
 // empty clears all timers.
 func (f *Timers) empty() {
 	f.sweep(f.now) // it counts the timers that ran
@@ -231,6 +221,7 @@ func (f *Timers) empty() {
 		clear(f.arena.Lines())
 		f.counts.NonZero = 0
 	}
+	f.log = timersLog{entries: f.log.entries[:0], whole: true}
 }
 
 // enqueue appends elements to the batch, which already has their ticks. Their verdicts
@@ -248,8 +239,9 @@ func (f *Timers) enqueue(seen []uint64, d []digest.Digest, at int) {
 
 // flush hands the elements of the batch to the kernel.
 func (f *Timers) flush(seen []uint64) {
-	b := &f.batch
-	line.TestAndSetTimers(f.arena.Lines(), b.seen[:], b.digests[:b.n], b.ticks[:b.n], f.rule, &f.counts)
+	b, lines := &f.batch, f.arena.Lines()
+	f.log.add(b.digests[:b.n], b.ticks[:b.n], len(lines))
+	line.TestAndSetTimers(lines, b.seen[:], b.digests[:b.n], b.ticks[:b.n], f.rule, &f.counts)
 	for i, at := range b.at[:b.n] {
 		seen[at/64] |= b.seen[i/64] >> (i % 64) & 1 << (at % 64)
 	}
@@ -268,7 +260,7 @@ func (f *Timers) Stats() engine.PacketStats {
 	lines := theory.EighthsFilter{Cells: 8 * layout.LineSize / f.config.TimerBits, K: f.config.K}
 	return engine.PacketStats{
 		Method:       "timers",
-		MemoryBytes:  f.bytes,
+		MemoryBytes:  f.bytes + f.log.bytes(),
 		Fill:         float64(f.counts.NonZero) / timers,
 		PredictedFPR: lines.FPROfFill(float64(peak) / timers),
 		EdgeError:    f.edgeError(),

@@ -91,6 +91,7 @@ func (s *timersState) filter(c snapshot.RestoreConfig) (*Timers, error) {
 // this state.
 func (f *Timers) resume(s *timersState) bool {
 	f.timersClock, f.counts = s.timersClock, s.counts
+	f.log.whole, f.log.missing = f.counts.NonZero == 0, f.now
 	timers := f.timers()
 	if f.began > f.swept || f.swept > f.now || f.now-f.swept > f.sweepInterval || f.peak > timers || f.counts.NonZero > timers {
 		return false

@@ -123,6 +123,42 @@ func TestTimersBatches(t *testing.T) {
 	}
 }
 
+// TestTimersLog compares filters with and without a log of lines, where bursts that
+// overflow it and packets that come rarely follow each other.
+func TestTimersLog(t *testing.T) {
+	for name, next := range map[string]func(rng *rand.Rand, now int64) int64{
+		"rare": check.Clocks(1_000_000)["slow"], "in order": check.Clocks(1_000_000)["in order"], "jumps": check.Clocks(1_000_000)["jumps"],
+		"bursts": func(rng *rand.Rand, now int64) int64 {
+			if now/100_000_000%2 == 0 { // of 20 windows, a packet each microsecond
+				return now + 1000 + 100_000_000*(now%100_000_000/20_000_000)
+			}
+			return now + rng.Int64N(2_000_000)
+		},
+	} {
+		c := TimersConfig{Window: oneMillisecond, Memory: 4000 * layout.LineSize, K: 3, Refresh: name == "rare"}
+		f, plain := newTimers(t, c), newTimers(t, c)
+		plain.log = newTimersLog(0)
+		s := check.RandomPackets(85, 60_000, next)
+		var whole, full bool
+		for at := 0; at < len(s.Times); at += 200 {
+			part := s.Part(at, at+200)
+			if !slices.Equal(part.Verdicts(f, 150), part.Verdicts(plain, 150)) {
+				t.Fatalf("%s: other verdicts from packet %d on", name, at)
+			}
+			whole = whole || f.log.whole && f.counts.NonZero > 0
+			full = full || f.log.full
+		}
+		got, want := f.Stats(), plain.Stats()
+		got.MemoryBytes -= f.log.bytes()
+		if got != want || !slices.Equal(f.arena.Lines(), plain.arena.Lines()) {
+			t.Errorf("%s: %+v, without a log %+v", name, got, want)
+		}
+		if !whole || full != (name == "bursts") {
+			t.Errorf("%s: the log is whole: %v, it overflows: %v", name, whole, full)
+		}
+	}
+}
+
 // TestTimersRate measures false positives among new elements. The share of timers that
 // run is known from sweeps, some ticks apart. The two timers of K = 2 lie in one of eight
 // pairs of eighths, so two elements share both more often.
@@ -178,7 +214,7 @@ func TestNewTimersErrors(t *testing.T) {
 			t.Errorf("%+v: Check says %v, NewTimers %v", c.config, check, err)
 		}
 	}
-	if f := newTimers(t, TimersConfig{Window: w}); f.Stats().MemoryBytes != DefaultMemory(w, 0) {
+	if f := newTimers(t, TimersConfig{Window: w}); f.Stats().MemoryBytes != DefaultMemory(w, 0)+f.log.bytes() {
 		t.Errorf("%+v", f.Stats())
 	}
 }
@@ -204,6 +240,26 @@ func BenchmarkTimers(b *testing.B) {
 			})
 		}
 	})
+}
+
+// BenchmarkTimersSparse has packets that come rarely for the window: each after a full
+// sweep's time, a hundredth of it, or a thousand windows.
+func BenchmarkTimersSparse(b *testing.B) {
+	for _, gap := range []time.Duration{10 * time.Microsecond, time.Millisecond, time.Second} {
+		b.Run("gap="+gap.String(), func(b *testing.B) {
+			f := newTimers(b, TimersConfig{Window: oneMillisecond})
+			s, now := check.NewBenchStream(), int64(1_700_000_000_000_000_000)
+			times, seen := make([]int64, check.BenchBatch), make([]uint64, check.BenchBatch/64)
+			next := func() {
+				s.Next(128)
+				for i := range times {
+					now += gap.Nanoseconds()
+					times[i] = now
+				}
+			}
+			check.Measure(b, check.BenchBatch, next, func() { f.TestAndSet(seen, s.Batch, times, nil) })
+		})
+	}
 }
 
 // TestTimersEdge looks for the longest gap at which a copy is found: EdgeError says by how
