@@ -125,6 +125,15 @@ func TestColumnsMemory(t *testing.T) {
 	}
 }
 
+// TestPerfectStates: Theorem 2.1 has 2^U states.
+func TestPerfectStates(t *testing.T) {
+	for universe, streams := range map[int]int{1: 2, 2: 7, 3: 40, 4: 341} {
+		if all, states := perfectStates(universe); all != streams || states != 1<<universe {
+			t.Errorf("universe of %d: %d streams, %d states", universe, all, states)
+		}
+	}
+}
+
 // TestAttack: with the public hash a second element of a group is reported, except for
 // cells that other groups evict from; under a secret key as often as others' elements.
 // The bound is five standard deviations.
