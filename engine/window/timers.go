@@ -260,7 +260,7 @@ func (f *Timers) Stats() engine.PacketStats {
 	lines := theory.EighthsFilter{Cells: 8 * layout.LineSize / f.config.TimerBits, K: f.config.K}
 	return engine.PacketStats{
 		Method:       "timers",
-		MemoryBytes:  f.bytes + f.log.bytes(),
+		MemoryBytes:  f.bytes,
 		Fill:         float64(f.counts.NonZero) / timers,
 		PredictedFPR: lines.FPROfFill(float64(peak) / timers),
 		EdgeError:    f.edgeError(),

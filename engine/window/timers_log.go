@@ -4,7 +4,6 @@ package window
 
 import (
 	"math/bits"
-	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
@@ -25,15 +24,14 @@ type timersEntry struct{ line, tick uint64 }
 
 const (
 	// linesForEntry keeps a sweep of the log cheaper than one of all lines.
-	linesForEntry  = 8
+	linesForEntry = 8
+	// mostLogEntries bounds the log to 64 KiB, which do not count as the filter's memory.
 	mostLogEntries = 4096
 )
 
 func newTimersLog(lines int) timersLog {
 	return timersLog{entries: make([]timersEntry, 0, min(lines/linesForEntry, mostLogEntries)), whole: true}
 }
-
-func (l *timersLog) bytes() int { return cap(l.entries) * int(unsafe.Sizeof(timersEntry{})) }
 
 // add appends elements of the given ticks, which go to one of the given number of lines.
 func (l *timersLog) add(d []digest.Digest, ticks []uint64, lines int) {
