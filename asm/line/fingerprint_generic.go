@@ -126,7 +126,8 @@ func linesQueueGeneric(lines [][8]uint64, b *batch, n int, g *rowGeometry, held 
 		missed, filled = missed<<1, filled<<1
 		if !g.holds(line, pattern) {
 			missed |= 1
-		} else if held != 0 {
+		}
+		if held&^missed&1 != 0 {
 			continue
 		}
 		filled |= isZero(g.push(line, pattern))
