@@ -249,6 +249,25 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestUntimed has packets without a time among equal ones that have one. An output that kept them
+// without a time is right, whether the next of the removed packets equals them or not.
+func TestUntimed(t *testing.T) {
+	in := []packet{
+		{time: 1, content: 1}, {time: 2, content: 1, removed: true}, {time: capture.NoTime, content: 1},
+		{time: 3, content: 1, removed: true}, {time: 4, content: 2}, {time: capture.NoTime, content: 2},
+	}
+	out, dup := split(in)
+	cfg := Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 20}
+	if r := verify(t, cfg, in, out, dup); r.Differences() != 0 || r.First != nil {
+		t.Errorf("%+v %+v", r, r.First)
+	}
+	lost := slices.Clone(out)
+	lost[0].time = capture.NoTime
+	if r := verify(t, cfg, in, lost, dup); r.Differences() == 0 {
+		t.Errorf("a packet lost its time: %+v", r)
+	}
+}
+
 // TestOtherDuplicates bounds the memory for a file that lacks the removed packets.
 func TestOtherDuplicates(t *testing.T) {
 	const most, n = 50, 200
