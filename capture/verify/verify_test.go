@@ -309,3 +309,25 @@ func TestManyEqual(t *testing.T) {
 		t.Errorf("%d of %d packets matched nothing", ended, n)
 	}
 }
+
+// TestManyEqualKept has equal packets of one place, which are no copies of each other with
+// Config.Across. Comparing each with all before it would take hours.
+func TestManyEqualKept(t *testing.T) {
+	const n = 1_000_000
+	c := newCopies(&Config{Across: true, Memory: 2 * n * sightingBytes}, nil)
+	for i := range uint64(n) {
+		s := inputPacket{time: int64(i), number: i + 1, judged: i + 1, state: kept}
+		if c.isCopy(&s) {
+			t.Fatalf("packet %d is a copy", s.number)
+		}
+		c.push(s)
+	}
+	s := inputPacket{time: n, point: place{iface: 1}}
+	if !c.isCopy(&s) {
+		t.Error("a packet of another place is no copy")
+	}
+	c.push(s)
+	if s.point = (place{}); !c.isCopy(&s) {
+		t.Error("nor is one of the first place then")
+	}
+}
