@@ -4,6 +4,7 @@ package traits
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -16,12 +17,16 @@ type MarkerConfig struct {
 	Decoder *headers.Decoder
 	// Inputs are the names of the inputs, by capture.Section.Input.
 	Inputs []string
+	// Window is how far copies lie from their originals in time, 0 if the window is none of time.
+	// Then packets without a time have copies, too.
+	Window time.Duration
 }
 
 // Marker marks the copies in one stream. It takes some 33 MiB, allocates nothing in the
 // steady state, and is for one goroutine at a time.
 type Marker struct {
 	inputs []string
+	window time.Duration
 	reader *reader
 	kept   memory
 	number uint64 // of the last packet
@@ -38,7 +43,7 @@ func NewMarker(cfg MarkerConfig) *Marker { return newMarker(cfg, remembered) }
 
 // newMarker returns a Marker that remembers this number of packets.
 func newMarker(cfg MarkerConfig, packets int) *Marker {
-	return &Marker{inputs: cfg.Inputs, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
+	return &Marker{inputs: cfg.Inputs, window: cfg.Window, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
 // Mark returns b with a comment on each packet whose bit in drop is set. digests are the
@@ -47,7 +52,8 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 // A copy may come before the kept packet. Then later says how many packets after it that one
 // comes. It is 0 for all other packets, and nil if there are no such copies. next are the
 // batches of the stream after b, as far as later leads to them. The comment on any other copy
-// names the last kept packet with its digest.
+// names the last kept packet with its digest, within MarkerConfig.Window if one of the last few
+// is.
 //
 // The result shares the memory of b, except the comments, and is valid until the next call. b
 // itself stays as it is.
@@ -72,7 +78,7 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 			m.enterLater(b, i, digests[i], later[i], next)
 			fallthrough
 		default:
-			m.text = m.comment(m.text, m.kept.find(digests[i]), &p)
+			m.text = m.comment(m.text, m.kept.find(digests[i], p.time, m.window), &p)
 		}
 		comments.Append(m.text)
 	}
@@ -205,14 +211,30 @@ func (m *memory) enter(d digest.Digest, p *packet) {
 	*first = m.entered
 }
 
-// find returns the packet with this digest that was entered last, or nil.
-func (m *memory) find(d digest.Digest) *packet {
-	for n := *m.chain(d); n > 0 && m.entered-n < uint64(len(m.rows)); {
+// nearby is how many packets with the digest of a copy are looked at for one within the window.
+// They are more than one where clocks differ by more than that.
+const nearby = 16
+
+// find returns the packet with this digest that was entered last, or nil. With a window it is the
+// last one within the window of a time, if one of the last few is, and else the last that has a
+// time.
+func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
+	var last *packet
+	for n, equal := *m.chain(d), 0; equal < nearby && n > 0 && m.entered-n < uint64(len(m.rows)); {
 		r := &m.rows[(n-1)%uint64(len(m.rows))]
-		if r.digest == d {
-			return &r.packet
-		}
 		n = r.before
+		if r.digest != d || within > 0 && r.packet.time == capture.NoTime {
+			continue
+		}
+		equal++
+		if p := &r.packet; within == 0 || apart(p.time, at) <= uint64(within) {
+			return p
+		} else if last == nil {
+			last = p
+		}
 	}
-	return nil
+	return last
 }
+
+// apart returns the absolute difference of two times.
+func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
@@ -187,6 +188,35 @@ func TestLater(t *testing.T) {
 	b = m.Mark(first, []digest.Digest{{3, 3}, {4, 4}}, []uint64{1}, []uint32{2, 0}, nil)
 	if got := string(b.Comments.Of(0)); !strings.Contains(got, "no longer remembered") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestWindow names the last kept packet within a window of time, where later ones have no time or
+// one that is far off, and without such a window the last one.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct {
+		window time.Duration
+		kept   []int64 // the times of equal packets
+		want   int
+	}{
+		{0, []int64{5, 1000}, 2},
+		{0, []int64{5, capture.NoTime}, 2},
+		{10, []int64{5, 6}, 2},
+		{10, []int64{5, capture.NoTime}, 1},
+		{10, []int64{5, 1000}, 1},
+		{10, []int64{5, -1000, capture.NoTime, 1000}, 1},
+		{10, []int64{500, 1000, capture.NoTime}, 2}, // with a window that each copy restarts
+	} {
+		b, digests := newMarkerBatch(), make([]digest.Digest, len(c.kept)+1)
+		for _, at := range append(c.kept, 12) {
+			(&described{time: at}).appendTo(t, b)
+		}
+		cfg := plain
+		cfg.Window = c.window
+		out := NewMarker(cfg).Mark(b, digests, []uint64{1 << len(c.kept)}, nil, nil)
+		if got := numberOf(t, string(out.Comments.Of(len(c.kept)))); got != c.want {
+			t.Errorf("window %v, %v: packet %d, want %d", c.window, c.kept, got, c.want)
+		}
 	}
 }
 

@@ -19,9 +19,10 @@ type inputPacket struct {
 	point    place  // where it was seen
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
-	// keptBefore is the same of the latest kept one. It is not used with Config.Refresh, where
-	// a packet may become kept later.
-	keptBefore uint64
+	// keptBefore is the same of the latest kept one, and elsewhere of the latest kept one that was
+	// seen at another place than that. They are not used with Config.Refresh, where a packet may
+	// become kept later.
+	keptBefore, elsewhere uint64
 }
 
 type state uint8
@@ -107,10 +108,13 @@ func (c *copies) push(s inputPacket) uint64 {
 	}
 	s.before = c.last[s.identity]
 	if s.before > c.first {
-		if k := c.at(s.before - 1); k.state == kept {
+		k := c.at(s.before - 1)
+		s.keptBefore, s.elsewhere = k.keptBefore, k.elsewhere
+		if k.state == kept {
 			s.keptBefore = s.before
-		} else {
-			s.keptBefore = k.keptBefore
+			if before := k.keptBefore; before > c.first && c.at(before-1).point != k.point {
+				s.elsewhere = before
+			}
 		}
 	}
 	if p := c.next % c.most; p < uint64(len(c.ring)) {
@@ -190,7 +194,8 @@ func (c *copies) mayBeForgotten(s *inputPacket) bool {
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
 // isCopy reports whether a packet is a copy of one that is remembered. It passes over equal
-// packets that were removed, of which there may be any number.
+// packets that were removed, and with Config.Across over all kept at its own place in a row. There
+// may be any number of both.
 func (c *copies) isCopy(s *inputPacket) bool {
 	for at := c.last[s.identity]; at > c.first; {
 		k := c.at(at - 1)
@@ -200,11 +205,21 @@ func (c *copies) isCopy(s *inputPacket) bool {
 		if c.isPast(k, s) {
 			return false
 		}
-		if at = k.keptBefore; c.cfg.Refresh {
-			at = k.before
-		}
+		at = c.nextOf(k, s)
 	}
 	return false
+}
+
+// nextOf returns the place of the sighting before k that s may be a copy of, plus 1.
+func (c *copies) nextOf(k, s *inputPacket) uint64 {
+	switch before := k.keptBefore; {
+	case c.cfg.Refresh:
+		return k.before
+	case c.cfg.Across && before > c.first && c.at(before-1).point == s.point:
+		return k.elsewhere
+	default:
+		return before
+	}
 }
 
 // settle marks the pending packets that are copies of a kept one.

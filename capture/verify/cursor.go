@@ -55,11 +55,11 @@ func (c *cursor) take(b *capture.Batch, i, n int) bool {
 
 // same reports whether two packets are one, of which n bytes are left in b: bytes, length on
 // the wire, time, interface, and options. Data that a format cannot hold is not compared, nor
-// the options of a packet that was cut, whose hash is gone.
+// the options of a packet that was cut, whose hash is gone. A packet without a time may have got
+// one in b, but none loses its time.
 func same(a *capture.Batch, i, n int, b *capture.Batch, k int) bool {
 	x, y := &a.Frames[i], &b.Frames[k]
-	timed := x.Time != capture.NoTime && y.Time != capture.NoTime
-	return (x.Time == y.Time || !timed) && x.WireLen == y.WireLen &&
+	return (x.Time == y.Time || x.Time == capture.NoTime) && x.WireLen == y.WireLen &&
 		sameInterface(&a.Interfaces[x.Interface], &b.Interfaces[y.Interface]) &&
 		bytes.Equal(a.Data(i)[:n], b.Data(k)) && (n < len(a.Data(i)) || sameOptions(a, i, b, k))
 }

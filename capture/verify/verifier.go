@@ -192,7 +192,9 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	if v.dup == nil {
 		return
 	}
-	listed := v.dup.take(b, i, left)
+	// A packet that was kept may be in the file too, as one of several equal ones. Without a time
+	// it would equal timed ones there, which are others.
+	listed := (s.state == pending || s.time != capture.NoTime) && v.dup.take(b, i, left)
 	if listed == (s.state == pending) {
 		return
 	}

@@ -249,6 +249,25 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestUntimed has packets without a time among equal ones that have one. An output that kept them
+// without a time is right, whether the next of the removed packets equals them or not.
+func TestUntimed(t *testing.T) {
+	in := []packet{
+		{time: 1, content: 1}, {time: 2, content: 1, removed: true}, {time: capture.NoTime, content: 1},
+		{time: 3, content: 1, removed: true}, {time: 4, content: 2}, {time: capture.NoTime, content: 2},
+	}
+	out, dup := split(in)
+	cfg := Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 20}
+	if r := verify(t, cfg, in, out, dup); r.Differences() != 0 || r.First != nil {
+		t.Errorf("%+v %+v", r, r.First)
+	}
+	lost := slices.Clone(out)
+	lost[0].time = capture.NoTime
+	if r := verify(t, cfg, in, lost, dup); r.Differences() == 0 {
+		t.Errorf("a packet lost its time: %+v", r)
+	}
+}
+
 // TestOtherDuplicates bounds the memory for a file that lacks the removed packets.
 func TestOtherDuplicates(t *testing.T) {
 	const most, n = 50, 200
@@ -288,5 +307,27 @@ func TestManyEqual(t *testing.T) {
 	c.finish()
 	if ended != n {
 		t.Errorf("%d of %d packets matched nothing", ended, n)
+	}
+}
+
+// TestManyEqualKept has equal packets of one place, which are no copies of each other with
+// Config.Across. Comparing each with all before it would take hours.
+func TestManyEqualKept(t *testing.T) {
+	const n = 1_000_000
+	c := newCopies(&Config{Across: true, Memory: 2 * n * sightingBytes}, nil)
+	for i := range uint64(n) {
+		s := inputPacket{time: int64(i), number: i + 1, judged: i + 1, state: kept}
+		if c.isCopy(&s) {
+			t.Fatalf("packet %d is a copy", s.number)
+		}
+		c.push(s)
+	}
+	s := inputPacket{time: n, point: place{iface: 1}}
+	if !c.isCopy(&s) {
+		t.Error("a packet of another place is no copy")
+	}
+	c.push(s)
+	if s.point = (place{}); !c.isCopy(&s) {
+		t.Error("nor is one of the first place then")
 	}
 }

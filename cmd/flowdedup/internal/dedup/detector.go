@@ -50,7 +50,7 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
 	if cfg.Choice.Mark {
 		decoder := headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner})
-		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened})
+		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration})
 	}
 	if !cfg.Pass {
 		parts.Conversations = newConversations(cfg, saved)
