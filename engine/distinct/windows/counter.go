@@ -49,8 +49,14 @@ type Count struct {
 	Changes *Changes
 }
 
-// New makes a Counter. cfg must not change afterwards.
+// New makes a Counter. What cfg refers to must not change afterwards. It panics if Config.Check
+// returns an error.
 func New(cfg *Config) *Counter {
+	if err := cfg.Check(); err != nil {
+		panic("windows: " + err.Error())
+	}
+	own := cfg.withDefaults()
+	cfg = &own
 	c := &Counter{cfg: cfg, seen: noExtent, emit: cfg.Emit, emitTotal: cfg.Total, save: cfg.Save, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
 	if c.emit == nil {
 		c.emit = emitNothing
