@@ -22,14 +22,23 @@ var (
 	leftLink = regexp.MustCompile(`(?:^|[\s(])(\[\*?[A-Za-z_][\w./]*\])`)
 	// namedPackage matches a package at the beginning of a sentence.
 	namedPackage = regexp.MustCompile(`\bPackage ([a-z0-9]+)\b`)
+	// namedMember matches a method or field behind its type, without a package before it.
+	namedMember = regexp.MustCompile(`(?:^|[^\w.])([A-Z]\w*)\.([A-Z]\w*)`)
 )
 
 // TestDocs wants links of exported comments in the libraries to lead to something, and
-// packages that comments name to exist. Names change, and comments do not follow.
+// packages, methods and fields that comments name to exist. Names change, and comments do not
+// follow.
 func TestDocs(t *testing.T) {
 	docs, bases := packageDocs(t, "../asm", "../layout", "../engine", "../capture")
 	for dir, p := range docs {
+		members := membersOf(p)
 		for text := range commentsOf(p) {
+			for _, m := range namedMember.FindAllStringSubmatch(text, -1) {
+				if of := members[m[1]]; !of[m[2]] && !of[anyMember] && m[1] != "CaptureInfo" { // of gopacket
+					t.Errorf("%s: there is no %s.%s", dir, m[1], m[2])
+				}
+			}
 			for _, m := range namedPackage.FindAllStringSubmatch(text, -1) {
 				if !bases[m[1]] {
 					t.Errorf("%s: there is no package %s", dir, m[1])
@@ -135,6 +144,41 @@ func commentsOf(p *doc.Package) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// anyMember stands for the members of a type that is declared elsewhere.
+const anyMember = "*"
+
+// membersOf returns the methods and fields of the exported types of a package. Fields may stand
+// for their types in comments.
+func membersOf(p *doc.Package) map[string]map[string]bool {
+	members := map[string]map[string]bool{}
+	add := func(of, name string) {
+		if members[of] == nil {
+			members[of] = map[string]bool{}
+		}
+		members[of][name] = true
+	}
+	for _, typ := range p.Types {
+		for _, m := range typ.Methods {
+			add(typ.Name, m.Name)
+		}
+		ast.Inspect(typ.Decl, func(n ast.Node) bool {
+			field, ok := n.(*ast.Field)
+			if !ok {
+				return true
+			}
+			for _, name := range field.Names {
+				add(typ.Name, name.Name)
+				add(name.Name, anyMember)
+			}
+			if len(field.Names) == 0 { // embedded
+				add(typ.Name, anyMember)
+			}
+			return true
+		})
+	}
+	return members
 }
 
 // leftLinks returns the links in a comment that lead nowhere.

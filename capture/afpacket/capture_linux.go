@@ -159,6 +159,14 @@ func (c *Capture) oldest() *ring {
 	return best
 }
 
+// Start lets packets in after Config.StartPaused, before the first Next.
+func (c *Capture) Start() error { return c.Capture.Start() }
+
+// Stop ends the capture: Next delivers the packets that were captured until now, and then returns
+// io.EOF. It wakes a Next that waits. Any goroutine may call it, as context.AfterFunc(ctx, c.Stop)
+// does.
+func (c *Capture) Stop() { c.Capture.Stop() }
+
 // Stats returns the counts of each ring of each interface. Any goroutine may call it at
 // any time, also after Close.
 func (c *Capture) Stats() []Stats {

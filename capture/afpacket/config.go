@@ -67,7 +67,7 @@ type Config struct {
 	// truncated.
 	RingBytes, BlockBytes int
 	// InPlace delivers packets where the kernel has put them, which saves one copy of
-	// each. Batches then have no records (Frame.RecordLen is 0), and hold ring blocks
+	// each. Batches then have no records (capture.Frame.RecordLen is 0), and hold ring blocks
 	// until they are given back, see capture.Lender.
 	InPlace bool
 	// BlockTimeout is how long a ring block that is not full may wait for more packets.

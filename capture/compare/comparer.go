@@ -30,7 +30,7 @@ const (
 
 // Config says how two sides are compared.
 type Config struct {
-	// Identity says which packets are equal. Without Identity.Bytes, as many bytes are
+	// Identity says which packets are equal. Without Bytes of it, as many bytes are
 	// compared as both sides have of all of the first packets.
 	Identity identity.Config
 	// Window is the largest distance of equal packets from the offset of the clocks.

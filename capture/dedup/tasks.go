@@ -24,8 +24,8 @@ type Encoding interface {
 }
 
 // Tasks returns the function that makes the tasks of a pipeline. They write the packets that
-// stay to w: see BatchDetector.Write. When Pipeline.Run returns, every judged batch has been
-// written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too. If w has
+// stay to w: see BatchDetector.Write. When pipeline.Pipeline.Run returns, every judged batch has
+// been written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too. If w has
 // the method NewEncoding, which returns an Encoding, each task writes to one, and Judge encodes
 // batches while batches before them are written.
 func (d *Detector) Tasks(w PacketWriter) func() pipeline.Task {

@@ -84,8 +84,9 @@ func (p *Packets) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 func (p *Packets) Counts() (packets, copies uint64) { return p.read, p.copies }
 
 // Close ends reading ahead, and closes a detector that Once made. Packets that were read
-// ahead are lost, and further reads return os.ErrClosed. The caller closes the handle, which
-// ends a read that waits.
+// ahead are lost, and further reads return os.ErrClosed. It does not wait for a read of the handle
+// that is under way with Config.Ahead: the caller closes the handle, which ends that read, and
+// does not read from it again.
 func (p *Packets) Close() error {
 	p.prefetch.close()
 	p.chunk = chunk{}

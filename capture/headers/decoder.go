@@ -148,7 +148,7 @@ var fastShapes = func() (all [2 * (fastTags + 1)]fastShape) {
 // ports.
 const slowProtocol = 1 << 32
 
-// fastProtocols has, for each version and protocol, the portMask, and slowProtocol where
+// fastProtocols has, for each version and protocol, its iana.PortMask, and slowProtocol where
 // it applies.
 var fastProtocols = func() (all [2 * 256]uint64) {
 	for i, mask := range iana.PortMask {

@@ -24,7 +24,7 @@ const (
 	// Frame is the captured bytes and the length on the wire, without a capture's own
 	// header (see CaptureHeader).
 	Frame
-	// Inner is like L3, for headers decoded with DecoderConfig.Inner. If a tunnel carries a
+	// Inner is like L3, for headers decoded with headers.DecoderConfig.Inner. If a tunnel carries a
 	// frame without an IP header, the identity of the carried frame is used.
 	Inner
 )

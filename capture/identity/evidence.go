@@ -13,7 +13,7 @@ import (
 )
 
 // Doubt is about a packet of which an identity has a part, since no more was captured or
-// IdentityConfig.Bytes says so. This part neither numbers the packet nor has a check over
+// Config.Bytes says so. This part neither numbers the packet nor has a check over
 // all of it that is wider than 16 bits. Different packets may so have equal identities.
 type Doubt struct {
 	Number uint32 // of the frame in its run

@@ -59,7 +59,7 @@ type Identity struct {
 
 	// For FromFrames.
 	datagrams *kernels.Datagrams // in Ethernet frames
-	untyped   *kernels.Datagrams // in others, after placeHeaders
+	untyped   *kernels.Datagrams // in others, after headers.PlaceIP
 	slow      []uint64
 	deeper    headers.Deeper
 	decoder   headers.Decoder
@@ -101,7 +101,7 @@ func New(cfg Config) *Identity {
 // describes. Their messages lie in b, except those of some frames: without IP, with tags that
 // do not count, or with fields far from their beginning that do not. The result is valid until the next call, or until b is filled again.
 //
-// Kind Frame expects headers that were decoded without DecoderConfig.Inner, kind Inner
+// Kind Frame expects headers that were decoded without headers.DecoderConfig.Inner, kind Inner
 // with it.
 func (g *Identity) FromHeaders(b *capture.Batch, from int, h []headers.Header) *Messages {
 	g.begin(b, len(h))
@@ -239,7 +239,7 @@ type Messages struct {
 }
 
 // Datagrams returns the messages, one for each frame, if they lie in the batch: see
-// MessageStart and Message.Tweak. Tweak>>60 is the IP version of a datagram; another value
+// MessageStart and digest.Message.Tweak. Tweak>>60 is the IP version of a datagram; another value
 // marks a frame without IP, or a truncated datagram. Datagrams returns false if the messages
 // are whole frames or whole datagrams. They are valid as long as m.
 func (m *Messages) Datagrams() ([]digest.Message, bool) { return m.msgs, m.datagrams }

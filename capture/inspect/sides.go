@@ -16,7 +16,7 @@ type Sides struct {
 // Share returns the share of one-sided flows, 0 without flows.
 func (s Sides) Share() float64 { return float64(s.OneSided) / float64(max(s.Flows, 1)) }
 
-// OneSided counts flows before and after copies are removed. ByTag is for analyzers that
+// OneSided counts flows before and after copies are removed. The fields ByTag are for analyzers that
 // take VLAN and tunnel for a part of a flow.
 type OneSided struct {
 	Before      Sides `json:"before"`

@@ -225,8 +225,8 @@ func (k *Keyer) Forget() {
 	}
 }
 
-// FromKeys makes the keys that follow from keys of two addresses, as KeyConfig.Determines
-// says. chosen4 and chosen6 are the numbers of the keys of v4 and v6 that it takes. The Frame
+// FromKeys makes the keys that follow from keys of two addresses, as Config.Determines says.
+// chosen4 and chosen6 are the numbers of the keys of v4 and v6 that it takes. The Frame
 // slices of the result have these numbers.
 func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []uint32) []*Keys {
 	k.chosen4, k.chosen6 = k.chosen4[:0], k.chosen6[:0]

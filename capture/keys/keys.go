@@ -31,7 +31,7 @@ const (
 
 var kindNames = [...]string{Src: "src", Dst: "dst", IP: "ip", Pair: "pair", Flow: "flow", Biflow: "biflow", MACs: "mac"}
 
-// String returns the name that ParseKeyKind reads.
+// String returns the name that ParseKind reads.
 func (o Kind) String() string { return enum.Name(kindNames[:], uint8(o)) }
 
 // ParseKind reads "src", "dst", "ip", "pair", "flow", "biflow" or "mac".

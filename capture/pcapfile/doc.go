@@ -15,8 +15,8 @@
 // modified format with 24-byte records, swapped lengths of versions before 2.4, obsolete and
 // simple packet blocks, any if_tsresol and if_tsoffset.
 //
-// A read goes straight into Batch.Buf. Frames and Blocks locate packets and blocks in it. Time
-// is proportional to the bytes and packets. Memory is one chunk (256 KiB unless Options say
+// A read goes straight into capture.Batch.Buf. Frames and Blocks locate packets and blocks in it.
+// Time is proportional to the bytes and packets. Memory is one chunk (256 KiB unless Options say
 // otherwise) and the frames that describe it, or of the longest record if that is longer.
 //
 // # Limits

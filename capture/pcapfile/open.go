@@ -40,7 +40,7 @@ func MergeChunkSize(inputs int) int {
 // Options configures Open and NewReader. The zero value is ready to use.
 type Options struct {
 	// Warn, if not nil, gets an *InputError for each damage after which reading goes on:
-	// a broken option list of a packet (the packet stays, and its list ends in Batch.Buf
+	// a broken option list of a packet (the packet stays, and its list ends in capture.Batch.Buf
 	// where it breaks), or a pcapng block of the reserved type 0 (left out). Next calls
 	// it, in a hostile file for every packet.
 	Warn func(error)

@@ -27,7 +27,7 @@ type gatherRules struct {
 }
 
 // Records are the kept records of a batch, encoded for a RecordWriter. They are valid as long as
-// Batch.Buf does not change. The zero value is empty. It is for one goroutine at a time, and
+// capture.Batch.Buf does not change. The zero value is empty. It is for one goroutine at a time, and
 // keeps its memory, at most some 2 MiB, for the next batch.
 type Records struct {
 	pieces []piece

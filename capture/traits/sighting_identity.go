@@ -20,7 +20,7 @@ import (
 const least6 = 40 + 4 - identity.MessageStart
 
 // ReadIdentities writes to s the results of read for the frames from number from on, whose
-// identities are m. It takes less time than read, if m was made by Identity.FromFrames. The
+// identities are m. It takes less time than read, if m was made by identity.Identity.FromFrames. The
 // identity must open tunnels if and only if r does. It panics if the slices of s are shorter
 // than m.
 func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int, m *identity.Messages) {
@@ -41,7 +41,7 @@ func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int,
 // At sets bit i of at for each frame from+i whose Sightings.Point is point, and for each
 // without an IP header. It clears the other bits of the words that cover the frames, whose
 // identities are m. It takes less time than ReadIdentities. It reports false if it cannot,
-// since m was not made by Identity.FromFrames or has copies of datagrams.
+// since m was not made by identity.Identity.FromFrames or has copies of datagrams.
 func (r *SightingReader) At(at []uint64, point uint64, b *capture.Batch, from int, m *identity.Messages) bool {
 	msgs, ok := m.Datagrams()
 	if !ok {

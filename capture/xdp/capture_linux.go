@@ -163,6 +163,14 @@ func (c *Capture) listQueues() {
 	c.queues = all
 }
 
+// Start lets packets in after Config.StartPaused, before the first Next.
+func (c *Capture) Start() error { return c.Capture.Start() }
+
+// Stop ends the capture: Next delivers the packets that were captured until now, and then returns
+// io.EOF. It wakes a Next that waits. Any goroutine may call it, as context.AfterFunc(ctx, c.Stop)
+// does.
+func (c *Capture) Stop() { c.Capture.Stop() }
+
 // Stats returns the counts of each queue of each interface, as for a ring. There are more of
 // them after an interface was removed and came back with more queues. Freezes counts how often
 // no memory was free for a packet. Any goroutine may call it at any time, also after Close.

@@ -29,7 +29,7 @@ type owners struct {
 // ownerReport is a point's report of a flow.
 type ownerReport struct {
 	Flow  uint64 // keyed hash
-	Point uint32 // 1 to MaxPoint
+	Point uint32 // 1 to maxPoint
 	// Start and End are nanoseconds since 1970 on one clock for all points.
 	Start, End int64
 	// Now is the time at which the report came. A flow is alive until Alive after the end

@@ -14,6 +14,15 @@ import (
 // goroutine at a time may use it.
 type Cutter struct {
 	removed *lru[stream, *uint32]
+	owners  *lru[stream, netip.Addr] // the exporters of streams without from
+	shared  *Shared
+}
+
+// Shared are two exporters whose templates a collector cannot distinguish if both come from the
+// address of the relay: they send NetFlow v9 or IPFIX of one observation domain.
+type Shared struct {
+	Domain    uint32
+	Exporters [2]netip.Addr
 }
 
 // stream is a stream of messages with its own sequence numbers.
@@ -29,7 +38,9 @@ type stream struct {
 const maxStreams = 1 << 14
 
 // NewCutter returns a cutter that has taken nothing out yet.
-func NewCutter() *Cutter { return &Cutter{removed: newLRU[stream, *uint32](maxStreams)} }
+func NewCutter() *Cutter {
+	return &Cutter{removed: newLRU[stream, *uint32](maxStreams), owners: newLRU[stream, netip.Addr](maxStreams)}
+}
 
 // Cut appends to dst the message of a batch without the records whose verdict is
 // records.Copy, and returns the extended slice. It appends nothing if nothing is left to be
@@ -100,8 +111,27 @@ func (c *Cutter) stream(b *records.Batch) *uint32 {
 	}
 	n := new(uint32)
 	c.removed.add(key, n)
+	c.note(key)
 	return n
 }
+
+// note remembers the exporter of a new stream with templates.
+func (c *Cutter) note(s stream) {
+	if c.shared != nil || s.kind != records.NetFlow9 && s.kind != records.IPFIX {
+		return
+	}
+	from := s.from
+	s.from = netip.Addr{}
+	switch owner, ok := c.owners.get(s); {
+	case !ok:
+		c.owners.add(s, from)
+	case owner != from:
+		c.shared = &Shared{s.domain, [2]netip.Addr{owner, from}}
+	}
+}
+
+// Shared returns the first two exporters that share a domain, or nil.
+func (c *Cutter) Shared() *Shared { return c.shared }
 
 // Sizes of headers, of a record of NetFlow v5, and of the heads of sets and samples.
 const (

@@ -369,3 +369,46 @@ func FuzzCut(f *testing.F) {
 		}
 	})
 }
+
+// TestShared wants two exporters of one domain to be found where their messages have templates.
+func TestShared(t *testing.T) {
+	message := func(kind records.Kind, from string, domain uint32) *records.Batch {
+		raw := make([]byte, 24)
+		switch kind {
+		case records.NetFlow5:
+			binary.BigEndian.PutUint16(raw, 5)
+		case records.NetFlow9:
+			binary.BigEndian.PutUint16(raw, 9)
+			binary.BigEndian.PutUint32(raw[16:], domain)
+		case records.IPFIX:
+			binary.BigEndian.PutUint16(raw, 10)
+			binary.BigEndian.PutUint16(raw[2:], 16)
+			binary.BigEndian.PutUint32(raw[12:], domain)
+		}
+		return &records.Batch{Kind: kind, Raw: raw, From: netip.MustParseAddrPort(from + ":2055")}
+	}
+	a, b := "192.0.2.1", "192.0.2.2"
+	for name, tt := range map[string]struct {
+		messages []*records.Batch
+		want     *relay.Shared
+	}{
+		"one exporter": {[]*records.Batch{message(records.IPFIX, a, 7), message(records.IPFIX, a, 7)}, nil},
+		"two domains":  {[]*records.Batch{message(records.IPFIX, a, 7), message(records.IPFIX, b, 8)}, nil},
+		"two versions": {[]*records.Batch{message(records.IPFIX, a, 7), message(records.NetFlow9, b, 7)}, nil},
+		"no templates": {[]*records.Batch{message(records.NetFlow5, a, 0), message(records.NetFlow5, b, 0)}, nil},
+		"IPFIX":        {[]*records.Batch{message(records.IPFIX, a, 7), message(records.IPFIX, b, 7)}, &relay.Shared{Domain: 7}},
+		"NetFlow v9":   {[]*records.Batch{message(records.NetFlow9, a, 0), message(records.IPFIX, b, 9), message(records.NetFlow9, b, 0)}, &relay.Shared{}},
+	} {
+		c := relay.NewCutter()
+		for _, m := range tt.messages {
+			c.Cut(nil, m, nil)
+		}
+		if tt.want != nil {
+			tt.want.Exporters = [2]netip.Addr{netip.MustParseAddr(a), netip.MustParseAddr(b)}
+		}
+		switch got := c.Shared(); {
+		case (got == nil) != (tt.want == nil), got != nil && *got != *tt.want:
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+}

@@ -293,3 +293,31 @@ func sealed(b []byte) []byte {
 	}
 	return b
 }
+
+// TestSeriesRefused wants contents that no file can hold to be errors when they are written, not
+// when files are merged.
+func TestSeriesRefused(t *testing.T) {
+	sample := contents(32, []uint64{8, 16}, false)
+	sample.Level = 1
+	for name, tt := range map[string]struct {
+		windows  int
+		contents distinct.Contents
+		want     error
+	}{
+		"before a window": {0, contents(32, []uint64{1}, false), ErrSeries},
+		"a sample":        {1, sample, ErrSeries},
+		"a set":           {1, contents(32, []uint64{1}, false), nil},
+	} {
+		w := NewWriter(new(bytes.Buffer), testHeader)
+		for range tt.windows {
+			if err := w.Window(Whole(0, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := w.Series("src", "ipv4", 1, tt.contents)
+		_, atClose := w.Close()
+		if !errors.Is(err, tt.want) || !errors.Is(atClose, tt.want) {
+			t.Errorf("%s: %v, and %v at the end", name, err, atClose)
+		}
+	}
+}

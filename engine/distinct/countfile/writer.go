@@ -5,12 +5,17 @@ package countfile
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
 )
+
+// ErrSeries is wrapped by errors about contents that a Writer cannot take.
+var ErrSeries = errors.New("not a series for a file of counts")
 
 const magic = "FLOWCNT1"
 
@@ -67,6 +72,7 @@ const (
 // Writer writes a file. After an error it writes nothing more, and Close returns it.
 type Writer struct {
 	to      io.Writer
+	begun   bool // a window
 	buf     []byte
 	written int64
 	err     error
@@ -82,13 +88,19 @@ func NewWriter(to io.Writer, h Header) *Writer {
 
 // Window begins a window.
 func (w *Writer) Window(s Span) error {
+	w.begun = true
 	w.json(recordWindow, s.record())
 	return w.err
 }
 
 // Series writes the contents of a counter in the last window that was begun. They must
-// not be a sample. packets is the number of packets that the elements come from.
+// not be a sample, and come from a counter with the secret that Header.Settings stand for:
+// elements are compared by their words. packets is the number of packets that the elements
+// come from. Errors wrap ErrSeries, or come from writing.
 func (w *Writer) Series(key, family string, packets uint64, c distinct.Contents) error {
+	if w.err == nil {
+		w.err = w.check(c)
+	}
 	s := seriesRecord{Key: key, Family: family, Packets: packets, Kind: kindSet, Width: c.Width, Count: c.Count}
 	if c.Sketch != nil {
 		s.Kind = kindSketch
@@ -104,6 +116,17 @@ func (w *Writer) Series(key, family string, packets uint64, c distinct.Contents)
 		}
 	}
 	return w.err
+}
+
+// check returns why contents can be no series here.
+func (w *Writer) check(c distinct.Contents) error {
+	switch {
+	case !w.begun:
+		return fmt.Errorf("%w: no window has begun", ErrSeries)
+	case c.Level > 0:
+		return fmt.Errorf("%w: it is a sample, and others have another one", ErrSeries)
+	}
+	return nil
 }
 
 // Close writes the last record, and returns how many bytes were written in all.

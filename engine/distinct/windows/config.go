@@ -3,6 +3,10 @@
 package windows
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -13,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
-// Config configures New. The caller has checked all of it.
+// Config configures New. Its zero value counts nothing: it needs Keys. See Config.Check.
 type Config struct {
 	Keys []Key
 	// Implies reports whether packets with equal elements of key i have equal elements of
@@ -25,13 +29,13 @@ type Config struct {
 	Calendar calendar.Calendar
 	// Slide makes windows slide instead. Counts are emitted at each multiple of Slide,
 	// over the Window before that, which has MaxSlides slides at most. Then Method is
-	// auto or exact, and FirstSeen is false.
+	// auto, exact or sketch, and FirstSeen is false.
 	Slide, Window time.Duration
 	// Past is the span that Counter.Past counts over, in addition to the windows of the
 	// calendar. 0 stands for none.
 	Past time.Duration
 
-	Method string // one of Methods
+	Method string // one of Methods; "" stands for auto
 	// Memory is the initial size of each Bloom filter, or the bound of rows that forget
 	// or slide, in bytes. 0 stands for the default.
 	Memory int
@@ -43,7 +47,7 @@ type Config struct {
 	// end of the window. 0 stands for no limit. With a limit, or with Save, counters
 	// that find no more memory in Budget also turn into a sketch, in place of a sample.
 	SetLimit uint64
-	FPR      float64 // upper bound for Bloom filters and for rows that forget
+	FPR      float64 // upper bound for Bloom filters and for rows that forget; 0 stands for engine.DefaultFPR
 	Secret   secret.Secret
 
 	// FirstSeen makes each Batch report the elements that their window had not seen
@@ -52,7 +56,7 @@ type Config struct {
 	// Emit takes the counts of a closed window, in the order of Keys. The bounds are in
 	// nanoseconds since 1970 UTC, without the end. For the whole stream they are the
 	// times of the earliest and of the latest packet. Both are math.MinInt64 for packets
-	// without a time.
+	// without a time. nil stands for no such counts: Counter.Current returns the counts so far.
 	Emit func(start, end int64, counts []Count) error
 	// Total takes the counts of the whole stream at its end, including late packets and
 	// packets without a time. It is called in addition to Emit. start and end are the
@@ -95,6 +99,48 @@ const (
 
 	methodSketch = "sketch"
 )
+
+// ErrConfig is wrapped by errors about a Config that no Counter can have.
+var ErrConfig = errors.New("impossible counts")
+
+// Check returns an error if no Counter can have the configuration. It wraps ErrConfig, or
+// engine.ErrFPR.
+func (c *Config) Check() error {
+	calendar, slides := c.Calendar.Every > 0, c.Slide > 0
+	full := c.withDefaults()
+	switch method := full.Method; {
+	case !slices.Contains(Methods(), method):
+		return fmt.Errorf("%w: method %q, must be one of %s", ErrConfig, method, strings.Join(Methods(), ", "))
+	case !(full.FPR > 0 && full.FPR < 1):
+		return fmt.Errorf("%w: %g", engine.ErrFPR, c.FPR)
+	case slides && (method != methodAuto && method != methodExact && method != methodSketch || c.FirstSeen):
+		return fmt.Errorf("%w: windows that slide have method auto, exact or sketch, and no FirstSeen", ErrConfig)
+	case slides && (c.Window < c.Slide || c.Window%c.Slide != 0 || c.Window/c.Slide > MaxSlides):
+		return fmt.Errorf("%w: a window of %v must be 1 to %d slides of %v", ErrConfig, c.Window, MaxSlides, c.Slide)
+	case c.Changes && (!calendar || slides || method != methodAuto && method != methodExact && method != methodSketch):
+		return fmt.Errorf("%w: Changes are of windows of a calendar, with method auto, exact or sketch", ErrConfig)
+	case c.Save != nil && (!calendar || slides || method != methodAuto && method != methodSketch):
+		return fmt.Errorf("%w: Save is for windows of a calendar, with method auto or sketch", ErrConfig)
+	}
+	for _, key := range c.Keys {
+		if key.PerPacket != 1 && key.PerPacket != 2 {
+			return fmt.Errorf("%w: key %q has %d elements a packet, must be 1 or 2", ErrConfig, key.Name, key.PerPacket)
+		}
+	}
+	return nil
+}
+
+// withDefaults returns the configuration with what zero values stand for.
+func (c *Config) withDefaults() Config {
+	d := *c
+	if d.Method == "" {
+		d.Method = methodAuto
+	}
+	if d.FPR == 0 {
+		d.FPR = engine.DefaultFPR
+	}
+	return d
+}
 
 // Methods returns the values of Config.Method, the default first. "lru" remembers recent
 // keys in a fixed amount of memory, and counts forgotten ones again. "sketch" remembers

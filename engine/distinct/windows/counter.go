@@ -49,9 +49,18 @@ type Count struct {
 	Changes *Changes
 }
 
-// New makes a Counter. cfg must not change afterwards.
+// New makes a Counter. What cfg refers to must not change afterwards. It panics if Config.Check
+// returns an error.
 func New(cfg *Config) *Counter {
+	if err := cfg.Check(); err != nil {
+		panic("windows: " + err.Error())
+	}
+	own := cfg.withDefaults()
+	cfg = &own
 	c := &Counter{cfg: cfg, seen: noExtent, emit: cfg.Emit, emitTotal: cfg.Total, save: cfg.Save, impliedBy: noneImplied(len(cfg.Keys)), budget: newBudget(cfg)}
+	if c.emit == nil {
+		c.emit = emitNothing
+	}
 	c.windows = calendar.NewStream(calendar.StreamConfig[window]{
 		Calendar: cfg.Calendar, Open: c.openWindow, Close: c.closeWindow,
 	})
@@ -259,10 +268,11 @@ func (c *Counter) keepError(err error) {
 
 // Abandon returns the memory of all windows without emitting their counts.
 func (c *Counter) Abandon() error {
-	c.emit = func(int64, int64, []Count) error { return nil }
-	c.emitTotal, c.save = c.emit, nil
+	c.emit, c.emitTotal, c.save = emitNothing, emitNothing, nil
 	return c.Close()
 }
+
+func emitNothing(int64, int64, []Count) error { return nil }
 
 // countTotal counts the elements of a batch for the whole stream. It leaves them to be
 // counted in windows.

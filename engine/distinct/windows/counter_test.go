@@ -119,6 +119,29 @@ func runCut(t *testing.T, cfg Config, packets []packet, saved bool, longest int)
 	return emitted, past
 }
 
+// TestEmitNothing counts, for the whole stream only, what hours would count.
+func TestEmitNothing(t *testing.T) {
+	packets := newPackets(1000, 0, time.Minute)
+	var total, again []Count
+	count := func(cfg Config) {
+		c := New(&cfg)
+		b := c.NewBatch()
+		fill(b, packets)
+		if err := errors.Join(c.Count(b, nil), c.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := Config{Keys: hostAndFlow, Method: "exact", Calendar: calendar.Calendar{Every: time.Hour}}
+	cfg.Total = func(_, _ int64, counts []Count) error { total = slices.Clone(counts); return nil }
+	count(cfg)
+	cfg.Emit = func(_, _ int64, _ []Count) error { return nil }
+	cfg.Total = func(_, _ int64, counts []Count) error { again = slices.Clone(counts); return nil }
+	count(cfg)
+	if fmt.Sprint(total) != fmt.Sprint(again) || len(total) == 0 {
+		t.Errorf("%v without Emit, %v with", total, again)
+	}
+}
+
 // moved returns a Counter that goes on from another one.
 func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	t.Helper()

@@ -165,28 +165,29 @@ func NameInterfaces(err error) error {
 	return err
 }
 
-// InterfaceNames returns the interfaces of this machine.
+// InterfaceNames returns what can be captured from on this machine.
 func InterfaceNames() string {
-	all, err := net.Interfaces()
-	if err != nil {
-		return err.Error()
-	}
-	var names []string
+	return strings.Join(append(interfaceNames(), afpacket.Any), ", ")
+}
+
+// interfaceNames returns no names where the system does not list them.
+func interfaceNames() (names []string) {
+	all, _ := net.Interfaces()
 	for i := range all {
 		names = append(names, all[i].Name)
 	}
-	return strings.Join(append(names, afpacket.Any), ", ")
+	return names
 }
 
-// CompleteInterfaces lets the shell complete interfaces.
+// CompleteInterfaces lets the shell complete interfaces to send to.
 func CompleteInterfaces(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return strings.Split(InterfaceNames(), ", "), cobra.ShellCompDirectiveNoFileComp
+	return interfaceNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // CompleteTargets lets the shell complete interfaces and mirror targets.
 func CompleteTargets(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	all, directive := CompleteInterfaces(cmd, args, typed)
-	return append(all, "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
+	return append(all, afpacket.Any, "vxlan://:4789", "geneve://:6081", "tzsp://:37008", "erspan://"), directive
 }
 
 // CompleteSources lets the shell complete values of -i.

@@ -95,6 +95,17 @@ func TestKeepCompletion(t *testing.T) {
 	}
 }
 
+// TestForwardCompletion offers interfaces to send to: "any" is none of them.
+func TestForwardCompletion(t *testing.T) {
+	for flag, want := range map[string]bool{"--forward": false, "--interface": true} {
+		out, _, code := run("__complete", "live", flag, "")
+		names := strings.Split(out, "\n")
+		if code != exitDone || slices.Contains(names, "any") != want {
+			t.Errorf("live %s: %q", flag, out)
+		}
+	}
+}
+
 // TestListCompletion completes lists word by word, and names none twice.
 func TestListCompletion(t *testing.T) {
 	for _, c := range []struct{ command, flag, begun, want string }{

@@ -135,6 +135,41 @@ func TestFlowsListen(t *testing.T) {
 	}
 }
 
+// TestFlowsShared relays two exporters of one observation domain: a run says that the collector
+// cannot distinguish them, once.
+func TestFlowsShared(t *testing.T) {
+	t.Parallel()
+	port := benchlab.FreePort(t)
+	r := clitest.NewProcess(t, "flows", "--listen", "127.0.0.1:"+port, "--to", "udp://127.0.0.1:9", "--http", "0")
+	r.Start()
+	page := r.Event("serving")
+	r.Event("listening")
+	for i := range 4 { // in turns
+		from := &net.UDPAddr{IP: net.IPv4(127, 0, 0, byte(1+i%2))}
+		to, err := net.ResolveUDPAddr("udp", "127.0.0.1:"+port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exporter, err := net.DialUDP("udp", from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer exporter.Close()
+		if _, err := exporter.Write(ipfixMessage(0, time.Now().Add(time.Duration(i)*time.Second))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitForRecords(t, page, 4)
+	if err := r.Cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	const want = "127.0.0.1 and 127.0.0.2 both export observation domain 0"
+	if got := r.Stderr.String(); strings.Count(got, want) != 1 {
+		t.Errorf("no warning, or several: %s", got)
+	}
+}
+
 // stampArrivals waits until the kernel stamps datagrams when they arrive. It begins to do so
 // a while after the first socket asks for it, and until then stamps them when they are read.
 func stampArrivals(t *testing.T) {

@@ -136,6 +136,7 @@ type runner struct {
 	cutter    *relay.Cutter
 	sender    *relay.Sender
 	cut       []byte
+	shared    *relay.Shared  // that a warning was about
 	counts    records.Counts // as of the last batch
 	// readerBytes is the memory of messages, as of then.
 	readerBytes int
@@ -339,6 +340,11 @@ func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
 		return
 	}
 	r.cut = r.cutter.Cut(r.cut[:0], b, verdicts)
+	if now := r.cutter.Shared(); now != r.shared && !r.cfg.Spoof {
+		r.shared = now
+		r.cfg.Log.Warn(fmt.Sprintf("%v and %v both export observation domain %d: without --spoof the collector takes them for one exporter, and may read records of one by a template of the other",
+			now.Exporters[0], now.Exporters[1], now.Domain))
+	}
 	if len(r.cut) == 0 {
 		return
 	}
