@@ -115,19 +115,18 @@ func (t *Tuples) listVectors(four, six *TupleList, msgs []digest.Message, first 
 //go:noescape
 func listTuplesAVX512(msgs *digest.Message, first, groups int, buf *byte, last int, t *Tuples, four, six *tupleEnd) (done int)
 
-// openVectors does the numbers that fill whole vectors, and returns how many. plain of them stay
-// in numbers, and rest go to others.
-func (t *Tunnels) openVectors(numbers, others []uint32, inside, msgs []digest.Message, buf []byte) (done, plain, rest int) {
-	groups := len(numbers) / 8
-	if cpu.Best != cpu.AVX512 || groups == 0 {
-		return 0, 0, 0
+// openVectors does the messages that fill whole vectors, and returns how many.
+func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others []uint64, buf []byte, deep int) (done int, cut bool) {
+	groups := len(msgs) / 8
+	if cpu.Best != cpu.AVX512 || groups == 0 || len(buf) == 0 || deep < 1 {
+		return 0, false
 	}
-	plain, rest = openTunnelsAVX512(&numbers[0], groups, &msgs[0], &buf[0], &inside[0], &others[0], t)
-	return 8 * groups, plain, rest
+	some := openTunnelsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), (*uint8)(unsafe.Pointer(&others[0])), groups, &buf[0], d, t, deep)
+	return 8 * groups, some != 0
 }
 
-// openTunnelsAVX512 does groups of eight numbers, 1 or more. It writes up to eight elements behind
-// the last one to inside and others.
+// openTunnelsAVX512 does groups of eight messages, 1 or more, and opens 1 tunnel or more. Each
+// group has a byte of rest and of others. cut is not 0 if some datagrams were captured in part.
 //
 //go:noescape
-func openTunnelsAVX512(numbers *uint32, groups int, msgs *digest.Message, buf *byte, inside *digest.Message, others *uint32, t *Tunnels) (plain, rest int)
+func openTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, t *Tunnels, deep int) (cut uint64)

@@ -13,18 +13,18 @@ import (
 // carries and its offset, both from the start of the header above the outer IP header. For other
 // shapes the ethertype is 0, so that a walk reads them.
 
-// plainTunnels has the shapes over UDP that most datagrams have, with headers of 8 bytes, GRE and
-// IP in IP.
+// plainTunnels has the shapes over UDP that most datagrams have, with headers of 8 bytes and
+// options, GRE and IP in IP.
 var plainTunnels = kernels.NewTunnels([4]kernels.TunnelShape{
 	// With an identifier, and without the next protocol or the control bit of VXLAN-GPE.
 	{Port: iana.PortVXLAN, Mask: 0x0d << 56, Value: 0x08 << 56},
 	{Port: iana.PortVXLANOld, Mask: 0x0d << 56, Value: 0x08 << 56},
 	{Port: iana.PortVXLANGPE, Mask: 0x0d << 56, Value: 0x08 << 56},
-	// Version 0 without options.
-	{Port: iana.PortGENEVE, Mask: 0xff80ffff << 32, Value: iana.TypeBridging << 32},
+	// Version 0.
+	{Port: iana.PortGENEVE, Mask: 0xc080ffff << 32, Value: iana.TypeBridging << 32, Words: 0x3f},
 }, // A packet of a user, and no optional fields.
 	kernels.TunnelShape{Port: iana.PortGTPU, Mask: 0xf7ff << 48, Value: 0x30ff << 48},
-	portsOfTunnels(), iana.PortL2TP)
+	portsOfTunnels(), iana.PortL2TP, &mayTunnel)
 
 // portsOfTunnels lists tunnelPorts.
 func portsOfTunnels() (ports []uint16) {
