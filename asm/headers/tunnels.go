@@ -90,8 +90,8 @@ const (
 //
 // Datagrams that FindDatagrams leaves to the slow path have their bit in rest set, and protocol 0;
 // other bits of rest stay as they are. Bits in others mark messages that may have a tunnel still:
-// of another shape, too short for a plain one, captured in part over IPv6, or in as many others
-// as deep. Fragments, and datagrams that have no tunnel by their protocol and ports, are done. cut
+// of another shape, too short for a plain one or at the end of buf, captured in part over IPv6, or
+// in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and ports, are done. cut
 // is as of FindDatagrams. OpenTunnels takes constant time for each message and tunnel, and does not
 // allocate. It panics if protocols, rest or others are too short.
 func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, protocols []P, rest, others []uint64, buf []byte, deep int) (cut bool) {
@@ -139,7 +139,10 @@ func (t *Tunnels) openAll(d *Datagrams, m *digest.Message, number *uint16, buf [
 			return 0, 0, cut
 		}
 	}
-	return 0, 1, cut
+	if _, is := t.open(m, *number, buf); is != noTunnel {
+		other = 1
+	}
+	return 0, other, cut
 }
 
 // What open finds.
@@ -167,7 +170,7 @@ func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte) (inside d
 	if protocol != protocolUDP {
 		return openWithoutUDP(protocol, at, ends, buf)
 	}
-	if ends-at < udpHeader {
+	if ends-at < udpHeader || at+tunnelHeaders > int64(len(buf)) {
 		return inside, otherShape
 	}
 	upper := (*[udpHeader]byte)(buf[at:])

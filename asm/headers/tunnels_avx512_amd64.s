@@ -30,7 +30,8 @@ DATA ·tunnelWords+0x98(SB)/8, $0x5865
 DATA ·tunnelWords+0xa0(SB)/8, $0xbe88
 DATA ·tunnelWords+0xa8(SB)/8, $24         // least of IP
 DATA ·tunnelWords+0xb0(SB)/8, $38         // with 14 bytes before it
-GLOBL ·tunnelWords(SB), RODATA|NOPTR, $184
+DATA ·tunnelWords+0xb8(SB)/8, $42         // and a tag
+GLOBL ·tunnelWords(SB), RODATA|NOPTR, $192
 
 // Bytes 4 and 5, and 2 and 3, of each word as a number.
 DATA ·tunnelBytes+0x00(SB)/8, $0x8080808080800405
@@ -50,83 +51,92 @@ GLOBL ·tunnelBytes(SB), RODATA|NOPTR, $32
 	VPANDQ.BCST (OFFSET+24)(BX), Z10, K1, Z15    \
 	KORB K1, K, K
 
-// GATHER reads the words at INDEX of the datagrams of K.
-#define GATHER(K, INDEX, Z) \
-	KMOVB K, K1         \
-	VPXORQ Z, Z, Z      \
-	VPGATHERQQ INDEX, K1, Z
+// PAIR sets the halves of Y to 16 bytes at DISP behind the offsets at AT and AT+16 of R.
+#define PAIR(AT, R, DISP, X, Y) \
+	MOVQ AT(R), R10                       \
+	VMOVDQU DISP(SI)(R10*1), X            \
+	MOVQ (AT+16)(R), R10                  \
+	VINSERTI128 $1, DISP(SI)(R10*1), Y, Y
 
-// MAY marks in KTO the datagrams of KFROM whose protocol, in Z, can carry packets.
-#define MAY(Z, KFROM, KTO) \
-	VPSRLQ $6, Z, Z8             \
-	VPERMQ Z30, Z8, Z8           \
-	VPRORVQ Z, Z8, Z8            \
-	VPTESTMQ.BCST ·datagramWords+0x78(SB), Z8, KFROM, KTO
+// READ sets ZLOW and ZHIGH to 16 bytes of each of eight places, DISP behind the offsets at R.
+// XLOW and YLOW are parts of ZLOW; the rest is for use in between. Loads one by one take less time
+// than gathering.
+#define READ(R, DISP, XLOW, YLOW, ZLOW, ZHIGH, X, Y, ZT, XU, YU) \
+	PAIR(0, R, DISP, XLOW, YLOW)          \
+	PAIR(32, R, DISP, X, Y)               \
+	VINSERTI64X4 $1, Y, ZLOW, ZLOW        \
+	PAIR(8, R, DISP, X, Y)                \
+	PAIR(40, R, DISP, XU, YU)             \
+	VINSERTI64X4 $1, YU, ZT, ZT           \
+	VPUNPCKHQDQ ZT, ZLOW, ZHIGH           \
+	VPUNPCKLQDQ ZT, ZLOW, ZLOW
 
-// BEGINNINGS reads bytes 12 to 27 of the frames of K1.
-#define BEGINNINGS \
-	KMOVB K1, K3                     \
-	KMOVB K1, K7                     \
-	VPXORQ Z6, Z6, Z6                \
-	VPXORQ Z7, Z7, Z7                \
-	VPGATHERQQ 12(SI)(Z4*1), K3, Z6  \
-	VPGATHERQQ 20(SI)(Z4*1), K7, Z7
+// UPPER does so with the headers above IP of the datagrams of K, and the beginning of the buffer in
+// place of all others. Offsets go by way of R9: a CPU waits for loads of what was stored in two
+// lines.
+#define UPPER(K, XLOW, YLOW, ZLOW, ZHIGH) \
+	VMOVDQA64.Z Z5, K, Z13                \
+	VEXTRACTI64X4 $1, Z13, Y14            \
+	VMOVDQA Y13, (R9)                     \
+	VMOVDQA Y14, 32(R9)                   \
+	READ(R9, 0, XLOW, YLOW, ZLOW, ZHIGH, X13, Y13, Z13, X14, Y14)
+
+// BEGINNINGS reads bytes 12 to 27 of the frames at BX.
+#define BEGINNINGS READ(BX, 12, X6, Y6, Z6, Z7, X8, Y8, Z8, X9, Y9)
 
 // PORT adds to K2 the datagrams to the port at OFFSET of BX.
 #define PORT(OFFSET) \
 	VPCMPEQQ.BCST OFFSET(BX), Z11, K4 \
 	KORB K4, K2, K2
 
-// func openTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, t *Tunnels, deep int) (cut uint64)
+// func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, groups int, buf *byte, last int, t *Tunnels, places *tunnelPlace) (some uint64)
 //
-// Z2 and Z3 are the messages as they were found last, Z16 their protocols. Each round opens one
-// tunnel. In it, Z5 is the offset of the header above IP, Z8 how much follows, Z9 has the words of
-// UDP and Z10 the tunnel's, Z12 is the offset of IP in the tunnel, Z7 the end. K2 marks tunnels
-// with frames, K4 with IPv4, K6 with IPv6. From there on registers are as in datagram_amd64.h. R9
-// marks messages for the slow path, R12 others, R11 datagrams that are others unless they are
-// plain. K0 collects datagrams that were captured in part.
-TEXT ·openTunnelsAVX512(SB), NOSPLIT, $0-80
+// Z2 and Z3 are the messages, Z16 their protocols. Z5 is the offset of the header above IP, Z8 how
+// much follows, Z9 has the words of UDP and Z10 the tunnel's, Z12 is the offset of IP in the
+// tunnel, Z7 the end. K2 marks tunnels with frames, K4 with IPv4, K6 with IPv6. R12 marks others,
+// R11 datagrams that are others unless they are plain, R13 collects these.
+TEXT ·placeTunnelsAVX512(SB), NOSPLIT, $128-72
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
-	MOVQ rest+16(FP), R8
-	MOVQ others+24(FP), R14
-	MOVQ groups+32(FP), CX
-	MOVQ buf+40(FP), SI
-	MOVQ d+48(FP), AX
-	MOVQ t+56(FP), BX
-	CONSTANTS
+	MOVQ others+16(FP), R14
+	MOVQ groups+24(FP), CX
+	MOVQ buf+32(FP), SI
+	VPBROADCASTQ last+40(FP), Z26
+	MOVQ t+48(FP), BX
+	MOVQ places+56(FP), R8
+	VMOVDQU64 ·datagramOrders+0x00(SB), Z29
 	VMOVDQU64 ·datagramOrders+0x40(SB), Z28
-	VPBROADCASTQ 144(AX), Z18
-	VPBROADCASTQ 152(AX), Z17
-	VMOVDQU64 264(BX), Z30
 	VMOVDQU64 328(BX), Z27
+	VMOVDQU64 264(BX), Z30
+	VPBROADCASTQ ·datagramWords+0x08(SB), Z22
 	VBROADCASTI64X2 ·tunnelBytes+0x00(SB), Z21
 	VBROADCASTI64X2 ·tunnelBytes+0x10(SB), Z20
-	KXORB K0, K0, K0
+	VPBROADCASTQ ·datagramWords+0x28(SB), Z19
+	XORL R13, R13
+	LEAQ 63(SP), R9
+	ANDQ $~63, R9
 
 group:
 	VPMOVZXWQ (DX), Z16
-	KXNORB K1, K1, K1
-	MAY(Z16, K1, K1)
+	VPSRLQ $6, Z16, Z8
+	VPERMQ Z30, Z8, Z8
+	VPRORVQ Z16, Z8, Z8
+	VPTESTMQ.BCST ·datagramWords+0x78(SB), Z8, K1
+	XORL R11, R11
 	KORTESTB K1, K1
 	JZ   next
 	VMOVDQU64 (DI), Z2
 	VMOVDQA64 Z2, Z3
 	VPERMT2Q 64(DI), Z29, Z2
 	VPERMT2Q 64(DI), Z28, Z3
-	MOVQ deep+64(FP), R13
-	XORL R9, R9
-	XORL R12, R12
 
 	// Whole datagrams, and the header above IP.
-round:
 	VPSRLQ $60, Z3, Z8
 	VPCMPEQQ.BCST NUMBER(0x60), Z8, K1, K4
 	VPCMPEQQ.BCST NUMBER(0x58), Z8, K1, K6
 	KORB K4, K6, K5
 	KANDNB K1, K5, K7
-	KMOVB K7, R10
-	ORL  R10, R12
+	KMOVB K7, R12
 	VPTESTNMQ.BCST NUMBER(0x00), Z3, K4, K4
 	KORB K4, K6, K1
 	VPANDQ.BCST ·datagramWords+0x00(SB), Z2, Z4
@@ -144,12 +154,13 @@ round:
 	KANDNB K1, K5, K4
 	KMOVB K4, R11
 	VPCMPQ.BCST $5, ·datagramWords+0x98(SB), Z8, K5, K7
+	VPCMPUQ $2, Z26, Z5, K7, K7
 	KANDNB K5, K7, K4
 	KMOVB K4, R10
 	ORL  R10, R12
 	KORTESTB K7, K7
 	JZ   withoutUDP
-	GATHER(K7, (SI)(Z5*1), Z9)
+	UPPER(K7, X9, Y9, Z9, Z10)
 	VPSRLQ $24, Z9, Z11
 	VPSRLQ $30, Z9, Z13
 	VPERMQ Z27, Z13, Z13
@@ -163,7 +174,6 @@ round:
 
 	// Tunnels, and where IP begins in them.
 	VPCMPQ.BCST $5, NUMBER(0x10), Z8, K5, K7
-	GATHER(K7, 8(SI)(Z5*1), Z10)
 	VPANDQ.BCST NUMBER(0x18), Z9, Z11
 	VPXORQ Z15, Z15, Z15
 	SHAPE(0, K2)
@@ -196,8 +206,6 @@ known:
 withoutUDP:
 	KMOVB K3, K4
 	KMOVB K3, K6
-	TESTL R11, R11
-	JZ   leave
 	KMOVB R11, K1
 	VPCMPEQQ.BCST NUMBER(0x78), Z16, K1, K7
 	KXORB K1, K7, K1
@@ -205,6 +213,7 @@ withoutUDP:
 	JNZ  upper
 
 inside:
+	ORB  R12, (R14)
 	VPSUBQ Z19, Z12, Z4
 	VPSUBQ Z4, Z7, Z5
 	KORB K2, K4, K1
@@ -213,99 +222,25 @@ inside:
 	KANDB K1, K2, K2
 	KANDB K1, K4, K4
 	KANDB K1, K6, K6
-	BEGINNINGS
-
-	// Whether it is IP.
-	VPANDQ.BCST NUMBER(0x28), Z6, Z9
-	VPCMPEQQ.BCST NUMBER(0x48), Z9, K4, K4
-	VPCMPEQQ.BCST NUMBER(0x50), Z9, K6, K6
-	KORTESTB K2, K2
-	JNZ  frames
-
-typed:
-	KORB K4, K6, K5
-	KMOVB K5, R10
-	ANDNL R11, R10, R11
-	ORL  R11, R12
-	DATAGRAMS(0x38)
-	KMOVB K5, R11
-	ANDNL R10, R11, R10
-	ORL  R10, R9
-	VPCMPUQ $4, Z12, Z11, K5, K2
-	KORB K2, K0, K0
-
-	// Tweaks.
-	VPANDQ Z18, Z9, Z14
-	VPANDQ Z17, Z9, K6, Z14
-	VPANDQ.BCST ·datagramWords+0x80(SB), Z10, Z8
-	VPSRLQ $32, Z10, K6, Z8
-	VPANDQ.BCST ·datagramWords+0x88(SB), Z9, Z15
-	VPSLLQ.Z $44, Z15, K6, Z15
-	VPTERNLOGQ $0xfe, Z15, Z8, Z14
-
-	// Messages.
-	VPBROADCASTQ ·datagramWords+0x90(SB), Z8
-	VPCMPUQ $4, Z12, Z11, K6, K7
-	KORTESTB K7, K7
-	JNZ  cut
-
-place:
-	VPADDD Z19, Z4, Z4
-	VPADDD Z8, Z4, Z4
-	VPSUBD Z8, Z12, Z12
-	VPSLLQ $32, Z12, Z12
-	VPORQ  Z12, Z4, K5, Z2
-	VMOVDQA64 Z14, K5, Z3
-	VMOVDQA64 Z13, K5, Z16
-	MAY(Z13, K5, K1)
-	KORTESTB K1, K1
-	JZ   store
-	DECQ R13
-	JNZ  round
-	KMOVB K1, R10
-	ORL  R10, R12
-
-store:
-	KMOVB R9, K1
-	KNOTB K1, K1
-	VMOVDQA64.Z Z16, K1, Z16
-	VPMOVQW Z16, (DX)
-	VMOVDQU64 ·datagramOrders+0x80(SB), Z8
-	VMOVDQU64 ·datagramOrders+0xc0(SB), Z9
-	VPERMI2Q Z3, Z2, Z8
-	VPERMI2Q Z3, Z2, Z9
-	VMOVDQU64 Z8, (DI)
-	VMOVDQU64 Z9, 64(DI)
-	ORB  R9, (R8)
-
-stored:
-	MOVB R12, (R14)
+	VMOVDQA64.Z Z4, K1, Z4
+	VMOVDQU64 Z4, (R8)
+	VMOVDQU64 Z5, 64(R8)
+	KMOVB K2, 129(R8)
+	KMOVB K4, 130(R8)
+	KMOVB K6, 131(R8)
+	ORL  R11, R13
 
 next:
+	MOVB R11, 128(R8)
 	ADDQ $128, DI
 	ADDQ $16, DX
-	INCQ R8
 	INCQ R14
+	ADDQ $192, R8
 	DECQ CX
 	JNZ  group
-	KMOVB K0, R10
-	MOVQ R10, cut+72(FP)
+	MOVQ R13, some+64(FP)
 	VZEROUPPER
 	RET
-
-	// No message has a tunnel that is opened.
-leave:
-	CMPQ R13, deep+64(FP)
-	JE   stored
-	JMP  store
-
-	// Payload lengths differ from the captured bytes.
-cut:
-	VPORQ.BCST ·datagramWords+0xa0(SB), Z17, Z15
-	VPANDQ Z15, Z9, K7, Z14
-	VPORQ.BCST ·datagramWords+0xa8(SB), Z14, K7, Z14
-	VPBROADCASTQ ·datagramWords+0x98(SB), K7, Z8
-	JMP  place
 
 	// The datagrams of K1 that have the port of a tunnel are others.
 ports:
@@ -343,7 +278,7 @@ upper:
 	JZ   inside
 
 	// Fields of four bytes, and types.
-	GATHER(K5, (SI)(Z5*1), Z10)
+	UPPER(K5, X10, Y10, Z10, Z9)
 	VPTESTNMQ.BCST NUMBER(0x80), Z10, K5, K5
 	VPBROADCASTQ NUMBER(0x60), Z13
 	VPADDQ Z13, Z12, K5, Z12
@@ -371,9 +306,125 @@ upper:
 	KORB K5, K2, K2
 	JMP  inside
 
+// func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut uint64)
+//
+// Registers are as in datagram_amd64.h. Before that, K2 marks frames, K4 IPv4 and K6 IPv6, R11
+// datagrams that are others unless they are plain. K0 collects datagrams that were captured in
+// part.
+TEXT ·readTunnelsAVX512(SB), NOSPLIT, $0-72
+	MOVQ msgs+0(FP), DI
+	MOVQ numbers+8(FP), DX
+	MOVQ rest+16(FP), R8
+	MOVQ others+24(FP), R14
+	MOVQ groups+32(FP), CX
+	MOVQ buf+40(FP), SI
+	MOVQ d+48(FP), AX
+	MOVQ places+56(FP), BX
+	CONSTANTS
+	VMOVDQU64 ·datagramOrders+0x40(SB), Z28
+	VMOVDQU64 ·datagramOrders+0x80(SB), Z27
+	VMOVDQU64 ·datagramOrders+0xc0(SB), Z26
+	VPBROADCASTQ 144(AX), Z18
+	VPBROADCASTQ 152(AX), Z17
+	VPBROADCASTQ ·datagramWords+0x90(SB), Z16
+	KXORB K0, K0, K0
+
+group:
+	MOVBLZX 128(BX), R11
+	TESTL R11, R11
+	JZ   next
+	KMOVB 129(BX), K2
+	KMOVB 130(BX), K4
+	KMOVB 131(BX), K6
+	VMOVDQU64 (BX), Z4
+	VMOVDQU64 64(BX), Z5
+	KORB K2, K4, K1
+	KORB K6, K1, K1
+	BEGINNINGS
+
+	// Whether it is IP.
+	VPANDQ.BCST NUMBER(0x28), Z6, Z9
+	VPCMPEQQ.BCST NUMBER(0x48), Z9, K4, K4
+	VPCMPEQQ.BCST NUMBER(0x50), Z9, K6, K6
+	KORTESTB K2, K2
+	JNZ  frames
+
+typed:
+	KORB K4, K6, K5
+	KMOVB K5, R10
+	ANDNL R11, R10, R11
+	ORB  R11, (R14)
+	DATAGRAMS(0x38)
+	KMOVB K5, R11
+	ANDNL R10, R11, R10
+	ORB  R10, (R8)
+	VPCMPUQ $4, Z12, Z11, K5, K2
+	KORB K2, K0, K0
+
+	// Tweaks.
+	VPANDQ Z18, Z9, Z14
+	VPANDQ Z17, Z9, K6, Z14
+	VPANDQ.BCST ·datagramWords+0x80(SB), Z10, Z8
+	VPSRLQ $32, Z10, K6, Z8
+	VPANDQ.BCST ·datagramWords+0x88(SB), Z9, Z15
+	VPSLLQ.Z $44, Z15, K6, Z15
+	VPTERNLOGQ $0xfe, Z15, Z8, Z14
+
+	// Messages.
+	VMOVDQA64 Z16, Z8
+	VPCMPUQ $4, Z12, Z11, K6, K7
+	KORTESTB K7, K7
+	JNZ  cut
+
+place:
+	VMOVDQU64 (DI), Z2
+	VMOVDQA64 Z2, Z3
+	VPERMT2Q 64(DI), Z29, Z2
+	VPERMT2Q 64(DI), Z28, Z3
+	VPADDD Z19, Z4, Z4
+	VPADDD Z8, Z4, Z4
+	VPSUBD Z8, Z12, Z12
+	VPSLLQ $32, Z12, Z12
+	VPORQ  Z12, Z4, K5, Z2
+	VMOVDQA64 Z14, K5, Z3
+	VMOVDQA64 Z2, Z0
+	VPERMT2Q Z3, Z27, Z0
+	VPERMT2Q Z3, Z26, Z2
+	VMOVDQU64 Z0, (DI)
+	VMOVDQU64 Z2, 64(DI)
+
+	// Protocols, 0 for the slow path.
+	VPMOVZXWQ (DX), Z2
+	VMOVDQA64 Z13, K5, Z2
+	KMOVB R10, K1
+	KNOTB K1, K1
+	VMOVDQA64.Z Z2, K1, Z2
+	VPMOVQW Z2, (DX)
+
+next:
+	ADDQ $128, DI
+	ADDQ $16, DX
+	INCQ R8
+	INCQ R14
+	ADDQ $192, BX
+	DECQ CX
+	JNZ  group
+	KMOVB K0, R10
+	MOVQ R10, cut+64(FP)
+	VZEROUPPER
+	RET
+
+	// Payload lengths differ from the captured bytes.
+cut:
+	VPORQ.BCST ·datagramWords+0xa0(SB), Z17, Z15
+	VPANDQ Z15, Z9, K7, Z14
+	VPORQ.BCST ·datagramWords+0xa8(SB), Z14, K7, Z14
+	VPBROADCASTQ ·datagramWords+0x98(SB), K7, Z8
+	JMP  place
+
 	// The frames of K2 have a type, and up to two tags before it.
 frames:
-	MOVQ $3, R10
+	MOVQ $3, R15
 
 type:
 	VPANDQ.BCST NUMBER(0x30), Z6, Z9
@@ -385,7 +436,7 @@ type:
 	KANDNB K2, K3, K2
 	KORTESTB K2, K2
 	JZ   typed
-	DECQ R10
+	DECQ R15
 	JZ   typed
 	VPANDQ Z22, Z6, Z9
 	VPCMPEQQ.BCST ·datagramWords+0x10(SB), Z9, K2, K3
@@ -393,13 +444,11 @@ type:
 	KORB K3, K7, K3
 	VPCMPEQQ.BCST ·datagramWords+0x20(SB), Z9, K2, K7
 	KORB K3, K7, K2
+	VPCMPQ.BCST $5, NUMBER(0xb8), Z5, K2, K2
 	KORTESTB K2, K2
 	JZ   typed
 	VPADDQ.BCST NUMBER(0x60), Z4, K2, Z4
 	VPSUBQ.BCST NUMBER(0x60), Z5, K2, Z5
-	VPCMPQ.BCST $5, NUMBER(0xb0), Z5, K2, K2
-	KMOVB K2, K3
-	KMOVB K2, K7
-	VPGATHERQQ 12(SI)(Z4*1), K3, Z6
-	VPGATHERQQ 20(SI)(Z4*1), K7, Z7
+	VMOVDQU64 Z4, (BX)
+	BEGINNINGS
 	JMP  type

@@ -148,7 +148,7 @@ func tunnelModel(m digest.Message, protocol uint16, buf []byte) (inside digest.M
 	d := buf[m.Off:][:m.Len][at:]
 	start, end := -1, len(d)
 	if protocol == 17 {
-		if len(d) < 8 {
+		if len(d) < 8 || m.Off+at+16 > uint32(len(buf)) {
 			return inside, otherShape
 		}
 		src, dst := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:])
@@ -236,11 +236,11 @@ func openModel(d *Datagrams, o *opened, buf []byte, deep int) (depths [5]int) {
 		depth := 0
 		for carriers[o.protocols[i]] {
 			inside, is := tunnelModel(o.msgs[i], o.protocols[i], buf)
-			if depth == deep || is == otherShape {
-				o.others[i/64] |= 1 << (i % 64)
+			if is == noTunnel {
 				break
 			}
-			if is == noTunnel {
+			if depth == deep || is == otherShape {
+				o.others[i/64] |= 1 << (i % 64)
 				break
 			}
 			one, protocol := []digest.Message{inside}, []uint16{0}
