@@ -91,58 +91,80 @@ const (
 // Datagrams that FindDatagrams leaves to the slow path have their bit in rest set, and protocol 0;
 // other bits of rest stay as they are. Bits in others mark messages that may have a tunnel still:
 // of another shape, too short for a plain one or at the end of buf, captured in part over IPv6, or
-// in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and ports, are done. cut
-// is as of FindDatagrams. OpenTunnels takes constant time for each message and tunnel, and does not
-// allocate. It panics if protocols, rest or others are too short.
+// in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and
+// ports, are done. cut is as of FindDatagrams. OpenTunnels takes constant time for each message and
+// tunnel, and does not allocate. It panics if protocols, rest or others are too short.
 func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, protocols []P, rest, others []uint64, buf []byte, deep int) (cut bool) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	words := (len(msgs) + 63) / 64
 	rest, others = rest[:words], others[:words]
 	clear(others)
 	done, cut := t.openVectors(d, msgs, numbers, rest, others, buf, deep)
-	for i := done; i < len(msgs); i++ {
-		if !t.carry(numbers[i]) {
-			continue
-		}
-		slow, other, some := t.openAll(d, &msgs[i], &numbers[i], buf, deep)
-		rest[i/64] |= slow << (i % 64)
-		others[i/64] |= other << (i % 64)
+	for i := done &^ 63; i < len(msgs); i += 64 {
+		end := min(i+64, len(msgs))
+		some := t.openGeneric(d, msgs[i:end], numbers[i:end], &rest[i/64], &others[i/64], buf, max(done-i, 0), deep)
 		cut = cut || some
 	}
 	return cut
 }
 
-// carry reports whether a protocol can carry packets.
-func (t *Tunnels) carry(protocol uint16) bool {
-	return t.carries[protocol>>6&3]>>(protocol&63)&1 != 0
+// carry returns 1 for a protocol that can carry packets, else 0.
+func (t *Tunnels) carry(protocol uint16) int {
+	return int(t.carries[protocol>>6&3] >> (protocol & 63) & 1)
 }
 
-// openAll opens the tunnels of one message. slow and other are bits.
-func (t *Tunnels) openAll(d *Datagrams, m *digest.Message, number *uint16, buf []byte, deep int) (slow, other uint64, cut bool) {
-	for range deep {
-		inside, is := t.open(m, *number, buf)
-		switch is {
-		case noTunnel:
-			return 0, 0, cut
-		case otherShape:
-			return 0, 1, cut
+// openGeneric does up to 64 messages from number from on, in rounds over those that have a tunnel:
+// a kernel of FindDatagrams reads many at a time. A CPU cannot predict which they are, so no branch
+// depends on it.
+func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, from, deep int) (cut bool) {
+	var list [64]uint8
+	n := 0
+	for i := from; i < len(numbers); i++ {
+		list[n%64] = uint8(i)
+		n += t.carry(numbers[i])
+	}
+	var inside [64]digest.Message
+	for ; n > 0; deep-- {
+		some := list[:n]
+		n = 0
+		for _, i := range some {
+			m, is := t.open(&msgs[i], numbers[i], buf)
+			if deep <= 0 && is == plainTunnel {
+				is = otherShape
+			}
+			inside[n], list[n] = m, i
+			n += int(is & 1)
+			*others |= uint64(is>>1) << i
 		}
-		var protocol [1]uint16
-		one := [1]digest.Message{inside}
-		left, some := d.findEach(one[:], protocol[:], buf, 1)
-		if left != 0 {
-			*number = 0
-			return 1, 0, cut
-		}
-		*m, *number, cut = one[0], protocol[0], cut || some
-		if !t.carry(*number) {
-			return 0, 0, cut
+		cut = t.readGeneric(d, msgs, numbers, rest, buf, list[:n], inside[:n]) || cut
+		n = t.carrying(list[:n], numbers)
+	}
+	return cut
+}
+
+// readGeneric replaces the messages that are listed by the datagrams in inside.
+func (t *Tunnels) readGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest *uint64, buf []byte, list []uint8, inside []digest.Message) (cut bool) {
+	var protocols [64]uint16
+	var slow [1]uint64
+	cut = FindDatagrams(d, inside, protocols[:len(inside)], slow[:(len(inside)+63)/64], buf)
+	for j, i := range list {
+		left := slow[0] >> j & 1
+		*rest |= left << i
+		numbers[i] = protocols[j]
+		if left == 0 {
+			msgs[i] = inside[j]
 		}
 	}
-	if _, is := t.open(m, *number, buf); is != noTunnel {
-		other = 1
+	return cut
+}
+
+// carrying keeps those listed whose protocol can carry packets, and returns how many there are.
+func (t *Tunnels) carrying(list []uint8, numbers []uint16) (n int) {
+	for _, i := range list {
+		list[n] = i
+		n += t.carry(numbers[i])
 	}
-	return 0, other, cut
+	return n
 }
 
 // What open finds.
