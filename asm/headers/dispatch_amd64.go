@@ -115,19 +115,64 @@ func (t *Tuples) listVectors(four, six *TupleList, msgs []digest.Message, first 
 //go:noescape
 func listTuplesAVX512(msgs *digest.Message, first, groups int, buf *byte, last int, t *Tuples, four, six *tupleEnd) (done int)
 
-// openVectors does the numbers that fill whole vectors, and returns how many. plain of them stay
-// in numbers, and rest go to others.
-func (t *Tunnels) openVectors(numbers, others []uint32, inside, msgs []digest.Message, buf []byte) (done, plain, rest int) {
-	groups := len(numbers) / 8
-	if cpu.Best != cpu.AVX512 || groups == 0 {
-		return 0, 0, 0
-	}
-	plain, rest = openTunnelsAVX512(&numbers[0], groups, &msgs[0], &buf[0], &inside[0], &others[0], t)
-	return 8 * groups, plain, rest
+// tunnelPlace is where plain tunnels of eight messages have IP, as the kernels write it: the offsets
+// of 14 bytes before it, 0 where there is none, then how much is there from that on, then a byte
+// with a bit for each datagram that has a tunnel, and bytes for those that may have a frame, IPv4 and
+// IPv6 in it. The last words are free: the next place begins in another line of the cache.
+type tunnelPlace [24]uint64
+
+// some returns which messages have a tunnel, plain or of another shape.
+func (p *tunnelPlace) some() uint64 { return p[16] & 0xff }
+
+// tunnelPlaces has room for eight places in lines of their own.
+type tunnelPlaces [9]tunnelPlace
+
+func (p *tunnelPlaces) aligned() *[8]tunnelPlace {
+	const line = 64
+	begin := unsafe.Pointer(p)
+	return (*[8]tunnelPlace)(unsafe.Add(begin, -uintptr(begin)%line))
 }
 
-// openTunnelsAVX512 does groups of eight numbers, 1 or more. It writes up to eight elements behind
-// the last one to inside and others.
+// openVectors does the messages that fill whole vectors, and returns how many.
+func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others []uint64, buf []byte, deep int) (done int, cut bool) {
+	if cpu.Best != cpu.AVX512 || len(msgs) < 8 || len(buf) < datagramReach {
+		return 0, false
+	}
+	var places tunnelPlaces
+	done = len(msgs) &^ 7
+	for i := 0; i < done; i += 64 {
+		some := t.openWord(d, msgs[i:min(i+64, done)], numbers[i:], &rest[i/64], &others[i/64], buf, places.aligned(), deep)
+		cut = cut || some
+	}
+	return done, cut
+}
+
+// openWord does up to 64 messages: all of them by one kernel, then by the other, so that a CPU finds
+// much to do at a time.
+func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, places *[8]tunnelPlace, deep int) (cut bool) {
+	left, other := (*uint8)(unsafe.Pointer(rest)), (*uint8)(unsafe.Pointer(others))
+	for groups := len(msgs) / 8; placeTunnelsAVX512(&msgs[0], &numbers[0], other, groups, &buf[0], len(buf)-tunnelHeaders, t, &places[0]) != 0; deep-- {
+		if deep <= 0 {
+			for i := range groups {
+				*others |= places[i].some() << (8 * i)
+			}
+			break
+		}
+		some := readTunnelsAVX512(&msgs[0], &numbers[0], left, other, groups, &buf[0], d, &places[0])
+		cut = cut || some != 0
+	}
+	return cut
+}
+
+// placeTunnelsAVX512 finds one tunnel of each of 1 to 8 groups of eight messages. It reads headers
+// above IP from offsets up to last. Each group has a byte of others. some is not 0 if a place has
+// some tunnel.
 //
 //go:noescape
-func openTunnelsAVX512(numbers *uint32, groups int, msgs *digest.Message, buf *byte, inside *digest.Message, others *uint32, t *Tunnels) (plain, rest int)
+func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, groups int, buf *byte, last int, t *Tunnels, places *tunnelPlace) (some uint64)
+
+// readTunnelsAVX512 reads the datagrams there. Each group has a byte of rest, too. cut is not 0 if
+// some datagrams were captured in part.
+//
+//go:noescape
+func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut uint64)

@@ -24,6 +24,6 @@ func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others
 }
 
 // openVectors opens nothing, for the same reason.
-func (t *Tunnels) openVectors([]uint32, []uint32, []digest.Message, []digest.Message, []byte) (done, plain, rest int) {
-	return 0, 0, 0
+func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (done int, cut bool) {
+	return 0, false
 }

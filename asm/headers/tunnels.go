@@ -4,57 +4,63 @@ package headers
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// Tunnels says which datagrams hold a plain tunnel: over UDP a header of 8 bytes, then an
-// Ethernet frame without tags and IP, or IP; GRE of version 0 without routes, or with the header of
-// ERSPAN of type I or II, with the same behind it; or IP. It is immutable. The kernel in assembly knows where
-// its fields are up to ports.
+// Tunnels says which datagrams hold a plain tunnel: over UDP a header of 8 bytes and options, then
+// an Ethernet frame with up to two VLAN tags and IP, or IP; GRE of version 0 without routes, or with
+// the header of ERSPAN of type I or II, with the same behind it; or IP. It is immutable. The kernel
+// in assembly knows where its fields are up to low.
 type Tunnels struct {
-	frames [4]tunnelShape // with an Ethernet frame
-	ip     tunnelShape    // with IP, and its length in bytes 2 and 3 of the header
-	from   uint64         // the source port of other tunnels, as the kernel reads it
-	ports  [12]uint64     // the destination ports of all tunnels, as the kernel reads them
-	tunnel [256]uint16    // the ports by their low bytes
-	shapes [256]uint8     // likewise, 1 more than the number of a shape, or 0; the last one is ip
+	frames  [4]tunnelShape // with an Ethernet frame
+	ip      tunnelShape    // with IP, and its length in bytes 2 and 3 of the header
+	from    uint64         // the source port of other tunnels, as the kernel reads it
+	ports   [12]uint64     // the destination ports of all tunnels, as the kernel reads them
+	carries [8]uint64      // a bit for each protocol that can carry packets, twice
+	low     [8]uint64      // a bit for each low byte of a port, twice
+	tunnel  [256]uint16    // the ports by their low bytes
+	shapes  [256]uint8     // likewise, 1 more than the number of a shape, or 0; the last one is ip
 }
 
-// tunnelShape has a destination port as the kernel reads it, and the bits of a header, little-endian,
-// that have a value.
-type tunnelShape struct{ port, mask, value uint64 }
+// tunnelShape has a destination port as the kernel reads it, the bits of a header, little-endian,
+// that have a value, and the bits that count words of options.
+type tunnelShape struct{ port, mask, value, words uint64 }
 
-// TunnelShape is a plain tunnel: a destination port, and the bits of its header, big-endian, that
-// have a value.
+// TunnelShape is a plain tunnel: a destination port, the bits of its header, big-endian, that
+// have a value, and the low bits of its first byte that count words of four bytes of options.
 type TunnelShape struct {
 	Port        uint16
 	Mask, Value uint64
+	Words       uint8
 }
 
 const tunnelIP = 4 // the number of the shape with IP
 
-// NewTunnels returns a rule. The header of ip has the length of what follows in bytes 2 and 3.
-// ports are the destination ports of all tunnels, the plain ones included, and from is a source
-// port. NewTunnels panics if two ports have the same low byte, one is 0, or there are none or more
-// than 12.
-func NewTunnels(frames [4]TunnelShape, ip TunnelShape, ports []uint16, from uint16) *Tunnels {
-	t := &Tunnels{from: uint64(swap16(from))}
+// NewTunnels returns a rule. carries marks the protocols that can carry packets. The header of ip
+// has the length of what follows in bytes 2 and 3, and no options. ports are the destination ports
+// of all tunnels, the plain ones included, and from is a source port. NewTunnels panics if two
+// ports have the same low byte, one is 0, or there are none or more than 12.
+func NewTunnels(frames [4]TunnelShape, ip TunnelShape, ports []uint16, from uint16, carries *[256]bool) *Tunnels {
+	t := &Tunnels{from: uint64(swap16(from)), carries: protocolBits(&[2][256]bool{*carries, *carries})}
 	if len(ports) > len(t.ports) {
 		panic("headers: NewTunnels: too many ports")
 	}
 	for i := range t.ports {
 		t.ports[i] = uint64(swap16(ports[i%len(ports)])) << 16
 	}
+	var low [256]bool
 	for _, port := range ports {
 		if t.tunnel[port%256] != 0 || port == 0 {
 			panic("headers: NewTunnels: ports with the same low byte")
 		}
-		t.tunnel[port%256] = port
+		t.tunnel[port%256], low[port%256] = port, true
 	}
+	t.low = protocolBits(&[2][256]bool{low, low})
 	shape := func(s TunnelShape, number uint8) tunnelShape {
 		t.shapes[s.Port%256] = number + 1
-		return tunnelShape{uint64(swap16(s.Port)) << 16, swap64(s.Mask), swap64(s.Value)}
+		return tunnelShape{uint64(swap16(s.Port)) << 16, swap64(s.Mask), swap64(s.Value), uint64(s.Words)}
 	}
 	for i, s := range frames {
 		t.frames[i] = shape(s, uint8(i))
@@ -72,35 +78,93 @@ func swap64(v uint64) uint64 {
 }
 
 const (
-	tunnelHeaders = 8 + 8              // UDP's and the tunnel's
+	udpHeader     = 8
+	tunnelHeaders = udpHeader + 8      // UDP's and the tunnel's
 	tunnelLeast   = tunnelHeaders + 24 // with the least of IP that FindDatagrams takes
-	tunnelSlack   = 8                  // elements of room that the kernel needs after the last one
+	ipLeast       = 24
 )
 
-// Open opens plain tunnels. numbers has the numbers of messages that FindDatagrams has made of
-// datagrams in buf. Those with a plain tunnel stay in numbers, and each gets a message in inside:
-// from 14 bytes before its IP header to the last byte that the datagram may have, as the rules
-// Untyped expect it. Those over UDP that have no tunnel by their ports are dropped. All others go
-// to others: fragments, other protocols and shapes, and what is shorter than a plain tunnel over UDP
-// or was captured in part over IPv6. inside and others are memory that is used again. Open takes constant
-// time for each number.
-func (t *Tunnels) Open(numbers, others []uint32, inside, msgs []digest.Message, buf []byte) (plain, rest []uint32, opened []digest.Message) {
-	room := len(numbers) + tunnelSlack
-	if cap(inside) < room {
-		inside = make([]digest.Message, room+room/8)
+// OpenTunnels opens up to deep plain tunnels in each other. msgs and protocols are as FindDatagrams
+// leaves them; msgs lie in buf. It replaces each message by the datagram in its last plain tunnel,
+// and its protocol, as FindDatagrams would with d, which must be Untyped.
+//
+// Datagrams that FindDatagrams leaves to the slow path have their bit in rest set, and protocol 0;
+// other bits of rest stay as they are. Bits in others mark messages that may have a tunnel still:
+// of another shape, too short for a plain one or at the end of buf, captured in part over IPv6, or
+// in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and
+// ports, are done. cut is as of FindDatagrams. OpenTunnels takes constant time for each message and
+// tunnel, and does not allocate. It panics if protocols, rest or others are too short.
+func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, protocols []P, rest, others []uint64, buf []byte, deep int) (cut bool) {
+	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
+	words := (len(msgs) + 63) / 64
+	rest, others = rest[:words], others[:words]
+	clear(others)
+	done, cut := t.openVectors(d, msgs, numbers, rest, others, buf, deep)
+	for i := done &^ 63; i < len(msgs); i += 64 {
+		end := min(i+64, len(msgs))
+		some := t.openGeneric(d, msgs[i:end], numbers[i:end], &rest[i/64], &others[i/64], buf, max(done-i, 0), deep)
+		cut = cut || some
 	}
-	if cap(others) < room {
-		others = make([]uint32, room+room/8)
+	return cut
+}
+
+// carry returns 1 for a protocol that can carry packets, else 0.
+func (t *Tunnels) carry(protocol uint16) int {
+	return int(t.carries[protocol>>6&3] >> (protocol & 63) & 1)
+}
+
+// openGeneric does up to 64 messages from number from on, in rounds over those that have a tunnel:
+// a kernel of FindDatagrams reads many at a time. A CPU cannot predict which they are, so no branch
+// depends on it.
+func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, from, deep int) (cut bool) {
+	var list [64]uint8
+	n := 0
+	for i := from; i < len(numbers); i++ {
+		list[n%64] = uint8(i)
+		n += t.carry(numbers[i])
 	}
-	inside, others = inside[:room], others[:room]
-	done, n, o := t.openVectors(numbers, others, inside, msgs, buf)
-	for _, i := range numbers[done:] {
-		m, is := t.open(&msgs[i], buf)
-		numbers[n], inside[n], others[o] = i, m, i
-		n += int(is & 1)
-		o += int(is >> 1)
+	var inside [64]digest.Message
+	for ; n > 0; deep-- {
+		some := list[:n]
+		n = 0
+		for _, i := range some {
+			m, is := t.open(&msgs[i], numbers[i], buf)
+			if deep <= 0 && is == plainTunnel {
+				is = otherShape
+			}
+			inside[n], list[n] = m, i
+			n += int(is & 1)
+			*others |= uint64(is>>1) << i
+		}
+		cut = t.readGeneric(d, msgs, numbers, rest, buf, list[:n], inside[:n]) || cut
+		n = t.carrying(list[:n], numbers)
 	}
-	return numbers[:n], others[:o], inside[:n]
+	return cut
+}
+
+// readGeneric replaces the messages that are listed by the datagrams in inside.
+func (t *Tunnels) readGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest *uint64, buf []byte, list []uint8, inside []digest.Message) (cut bool) {
+	var protocols [64]uint16
+	var slow [1]uint64
+	cut = FindDatagrams(d, inside, protocols[:len(inside)], slow[:(len(inside)+63)/64], buf)
+	for j, i := range list {
+		left := slow[0] >> j & 1
+		*rest |= left << i
+		numbers[i] = protocols[j]
+		if left == 0 {
+			msgs[i] = inside[j]
+		}
+	}
+	return cut
+}
+
+// carrying keeps those listed whose protocol can carry packets, and returns how many there are.
+func (t *Tunnels) carrying(list []uint8, numbers []uint16) (n int) {
+	for _, i := range list {
+		list[n] = i
+		n += t.carry(numbers[i])
+	}
+	return n
 }
 
 // What open finds.
@@ -110,19 +174,28 @@ const (
 	otherShape  = 2
 )
 
-// open does one.
-func (t *Tunnels) open(m *digest.Message, buf []byte) (inside digest.Message, is uint) {
-	const udp4, udp6, bits4 = 0x4011 << 48, 0x611, 0xf0ff<<48 | 0x3fff
-	at, ends := m.Off+20-datagramSkip, m.Off+m.Len
-	if m.Tweak>>52 == udp6 {
-		at = m.Off + 40 - datagramSkip
-	} else if m.Tweak&bits4 != udp4 {
-		return openWithoutUDP(m, buf)
-	}
-	if int64(ends)-int64(at) < tunnelLeast {
+// open does one tunnel. inside begins 14 bytes before its IP header, and ends with the last byte
+// that the datagram may have.
+func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte) (inside digest.Message, is uint) {
+	const protocolUDP, fragment = 17, 0x3fff
+	at, ends := int64(m.Off)+20-datagramSkip, int64(m.Off)+int64(m.Len)
+	switch m.Tweak >> 60 {
+	case 4:
+		if m.Tweak&fragment != 0 {
+			return inside, noTunnel
+		}
+	case 6:
+		at += 20
+	default:
 		return inside, otherShape
 	}
-	upper := (*[tunnelLeast]byte)(buf[at:])
+	if protocol != protocolUDP {
+		return openWithoutUDP(protocol, at, ends, buf)
+	}
+	if ends-at < udpHeader || at+tunnelHeaders > int64(len(buf)) {
+		return inside, otherShape
+	}
+	upper := (*[udpHeader]byte)(buf[at:])
 	port := binary.BigEndian.Uint16(upper[2:])
 	if t.tunnel[port%256] != port || port == 0 {
 		if uint64(binary.LittleEndian.Uint16(upper[:])) == t.from {
@@ -130,69 +203,80 @@ func (t *Tunnels) open(m *digest.Message, buf []byte) (inside digest.Message, is
 		}
 		return inside, noTunnel
 	}
-	ip, length := at+tunnelHeaders, uint64(binary.BigEndian.Uint16(upper[4:]))
-	shape := &t.ip
-	switch number := t.shapes[port%256]; number {
-	case 0:
-		return inside, otherShape
-	case tunnelIP + 1:
-		length = min(length, tunnelHeaders+uint64(binary.BigEndian.Uint16(upper[10:])))
-	default:
-		shape, ip = &t.frames[number-1], ip+datagramStart
-	}
-	before, kind := uint64(binary.LittleEndian.Uint32(buf[ip-2:])), &ethertypes
-	if shape == &t.ip {
-		kind = &versions
-		before = before & 0xf00000
-	}
-	before &= 0xf0ffff
-	end := min(uint64(ends), uint64(at)+length)
-	if binary.LittleEndian.Uint64(upper[8:])&shape.mask != shape.value || !kind.leads(before) || end <= uint64(ip) {
+	number := t.shapes[port%256]
+	if ends-at < tunnelLeast || number == 0 {
 		return inside, otherShape
 	}
-	return digest.Message{Off: ip - datagramStart, Len: uint32(end) - ip + datagramStart}, plainTunnel
+	ends = min(ends, at+int64(binary.BigEndian.Uint16(upper[4:])))
+	header, shape, ip := buf[at+udpHeader:], &t.ip, at+tunnelHeaders
+	if number != tunnelIP+1 {
+		shape = &t.frames[number-1]
+		ip += datagramStart
+	} else {
+		ends = min(ends, at+tunnelHeaders+int64(binary.BigEndian.Uint16(header[2:])))
+	}
+	bits := binary.LittleEndian.Uint64(header)
+	if ip += int64(bits&shape.words) * 4; bits&shape.mask != shape.value {
+		return inside, otherShape
+	}
+	if number == tunnelIP+1 {
+		return ipAt(&versions, ip, ends, buf)
+	}
+	return frameAt(ip, ends, buf)
 }
 
-// openWithoutUDP does one that is not over UDP.
-func openWithoutUDP(m *digest.Message, buf []byte) (inside digest.Message, is uint) {
-	const bits4, whole4, least = 0xf<<60 | 0x3fff, 4 << 60, 24
-	at, ends, protocol := uint64(m.Off)+20-datagramSkip, uint64(m.Off)+uint64(m.Len), uint8(m.Tweak>>48)
-	if m.Tweak>>60 == 6 {
-		at, protocol = uint64(m.Off)+40-datagramSkip, uint8(m.Tweak>>52)
-	} else if m.Tweak&bits4 != whole4 {
+// frameAt returns the message of IP in a frame whose header ends at offset ip of buf, without its
+// tags.
+func frameAt(ip, ends int64, buf []byte) (inside digest.Message, is uint) {
+	for range datagramTags {
+		if ends-ip < ipLeast {
+			break
+		}
+		if typ := binary.BigEndian.Uint16(buf[ip-2:]); typ != 0x8100 && typ != 0x88a8 && typ != 0x9100 {
+			break
+		}
+		ip += 4
+	}
+	return ipAt(&ethertypes, ip, ends, buf)
+}
+
+// ipAt returns the message of IP that begins at offset ip of buf, if it is IP by its types.
+func ipAt(kind *types, ip, ends int64, buf []byte) (inside digest.Message, is uint) {
+	if ends-ip < ipLeast || !kind.leads(uint64(binary.LittleEndian.Uint32(buf[ip-2:]))) {
 		return inside, otherShape
 	}
-	if int64(ends-at) < tunnelLeast {
-		return inside, otherShape
-	}
-	n, typ := uint64(0), uint16(0)
-	switch protocol {
-	case 4:
+	return digest.Message{Off: uint32(ip) - datagramStart, Len: uint32(ends-ip) + datagramStart}, plainTunnel
+}
+
+// openWithoutUDP does one that is not over UDP, with the header above IP at offset at.
+func openWithoutUDP(protocol uint16, at, ends int64, buf []byte) (inside digest.Message, is uint) {
+	n, typ := int64(0), uint16(0)
+	switch {
+	case ends-at < ipLeast:
+	case protocol == 4:
 		typ = 0x0800
-	case 41:
+	case protocol == 41:
 		typ = 0x86dd
-	case 47:
+	case protocol == 47:
 		n, typ = behindGRE(buf[at:])
 	}
-	ip := at + n
-	if typ == 0 || int64(ends-ip) < least {
-		return inside, otherShape
+	if typ == bridging {
+		return frameAt(at+n, ends, buf)
 	}
-	before := uint64(binary.LittleEndian.Uint32(buf[ip-2:]))
-	if typ == bridging && ethertypes.leads(before&0xf0ffff) || typ != bridging && versions.leads(before&0xf00000) && (typ == 0x0800) == (before&0x200000 == 0) {
-		return digest.Message{Off: uint32(ip) - datagramStart, Len: uint32(ends-ip) + datagramStart}, plainTunnel
+	if inside, is = ipAt(&versions, at+n, ends, buf); is != plainTunnel || typ == 0 || buf[at+n]>>4 == 4 != (typ == 0x0800) {
+		return digest.Message{}, otherShape
 	}
-	return inside, otherShape
+	return inside, is
 }
 
 const bridging = 0x6558 // the ethertype of an Ethernet frame
 
 // behindGRE returns how far behind the start of a header IP begins if all is plain, and the
 // ethertype of what the header carries, or 0.
-func behindGRE(header []byte) (n uint64, typ uint16) {
+func behindGRE(header []byte) (n int64, typ uint16) {
 	const routesOrVersion, sequence, erspan = 0x4007, 0x1000, 0x88be
 	flags, typ := binary.BigEndian.Uint16(header), binary.BigEndian.Uint16(header[2:])
-	n = 4 + 4*uint64(flags>>15+flags>>13&1+flags>>12&1)
+	n = 4 + 4*int64(flags>>15+flags>>13&1+flags>>12&1)
 	switch {
 	case flags&routesOrVersion != 0:
 		return 0, 0
@@ -206,8 +290,8 @@ func behindGRE(header []byte) (n uint64, typ uint16) {
 	return 0, 0
 }
 
-// leads reports whether bytes 12 to 14 of a frame lead to IP of the version that they name.
-func (t *types) leads(bits uint64) bool {
-	four, six := t.ip[0]&0xffff|0x400000, t.ip[1]&0xffff|0x600000
-	return bits == four || bits == six
+// leads reports whether bytes 12 to 15 of a frame lead to IP of the version that they name.
+func (t *types) leads(word uint64) bool {
+	bits := word & (t.mask[0] | 0xf00000)
+	return bits == t.ip[0]&0xffff|0x400000 || bits == t.ip[1]&0xffff|0x600000
 }

@@ -20,145 +20,185 @@ var (
 
 const ipPort = 2152
 
+// carriers are protocols that can carry packets.
+var carriers = [256]bool{4: true, 17: true, 41: true, 47: true, 51: true, 97: true}
+
 func someTunnels() *Tunnels {
-	vxlan := func(port uint16) TunnelShape { return TunnelShape{port, 0x0d << 56, 0x08 << 56} }
+	vxlan := func(port uint16) TunnelShape { return TunnelShape{Port: port, Mask: 0x0d << 56, Value: 0x08 << 56} }
 	return NewTunnels(
-		[4]TunnelShape{vxlan(4789), vxlan(8472), vxlan(4790), {6081, 0xff80ffff << 32, 0x6558 << 32}},
-		TunnelShape{ipPort, 0xf7ff << 48, 0x30ff << 48},
-		slices.Concat(framePorts[:], otherPorts[:], []uint16{ipPort}), 1701)
+		[4]TunnelShape{vxlan(4789), vxlan(8472), vxlan(4790), {6081, 0xc080ffff << 32, 0x6558 << 32, 0x3f}},
+		TunnelShape{Port: ipPort, Mask: 0xf7ff << 48, Value: 0x30ff << 48},
+		slices.Concat(framePorts[:], otherPorts[:], []uint16{ipPort}), 1701, &carriers)
 }
 
-// someGRE draws a datagram with GRE or IP in IP from byte 12 on, behind before bytes.
-func someGRE(rng *rand.Rand, tweak uint64, before int) (uint64, []byte) {
-	b, version := make([]byte, before), rng.IntN(2)
-	protocol := []uint64{4, 41, 47}[rng.IntN(3)]
-	if tweak>>60 == 4 {
-		tweak = tweak&^(0xff<<48) | protocol<<48
-	} else {
-		tweak = tweak&^(0xff<<52) | protocol<<52
+// someDatagram draws a datagram, mostly with a plain tunnel in which there may be more of them.
+func someDatagram(rng *rand.Rand, version int) []byte {
+	protocol := []byte{17, 17, 17, 4, 41, 47, 47, 6, 51, 17}[rng.IntN(10)]
+	var upper []byte
+	switch protocol {
+	case 17:
+		upper = someUDP(rng)
+	case 47:
+		upper = someGRE(rng)
+	case 4, 41:
+		upper = someDatagram(rng, int(protocol/41))
+	default:
+		upper = make([]byte, 4+rng.IntN(50))
 	}
-	if protocol == 47 {
-		flags := uint16(rng.Uint32()) & 0xb000
-		typ := []uint16{[]uint16{0x0800, 0x86dd}[version], bridging, 0x88be, uint16(rng.Uint32())}[rng.IntN(10)/3]
-		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, flags), typ)
-		b = append(b, make([]byte, 4*bits.OnesCount16(flags))...)
-		if typ == 0x88be && flags&0x1000 != 0 {
-			b = append(b, make([]byte, 8)...)
-		}
-		if typ == bridging || typ == 0x88be {
-			b = append(append(b, make([]byte, 12)...), [][]byte{{8, 0}, {0x86, 0xdd}}[version]...)
-		}
+	length := len(upper) + max(0, rng.IntN(12)-10)
+	var ip []byte
+	if version == 0 {
+		ip = append([]byte{0x45, 0}, make([]byte, 18)...)
+		binary.BigEndian.PutUint16(ip[2:], uint16(20+length))
+		ip[6], ip[9] = byte(max(0, rng.IntN(30)-28)<<5), protocol
 	} else {
-		version = int(protocol / 41)
+		ip = append([]byte{0x60}, make([]byte, 39)...)
+		binary.BigEndian.PutUint16(ip[4:], uint16(length))
+		ip[6] = protocol
 	}
-	return tweak, append(append(b, []byte{0x45, 0x60}[version]), make([]byte, 23+rng.IntN(30))...)
+	if rng.IntN(30) == 0 {
+		ip[0] ^= 1
+	}
+	return append(ip, upper...)
 }
 
-// someTunnel draws a datagram, mostly over UDP, from byte 12 on, mostly with a plain tunnel.
-func someTunnel(rng *rand.Rand) (tweak uint64, b []byte) {
-	tweak, before := 0x45_11_0040_1234_0000|uint64(rng.Uint32N(2)<<14), 8
-	if rng.IntN(3) == 0 {
-		tweak, before = 0x6<<60|17<<52|uint64(rng.Uint32()), 28
+// someFrameWithIP draws a frame with up to three tags.
+func someFrameWithIP(rng *rand.Rand) []byte {
+	b := make([]byte, 12)
+	for range max(0, rng.IntN(8)-4) {
+		b = append(binary.BigEndian.AppendUint16(b, []uint16{0x8100, 0x88a8, 0x9100}[rng.IntN(3)]), 0, byte(rng.Uint32()))
 	}
-	if rng.IntN(3) == 0 {
-		tweak, b = someGRE(rng, tweak, before)
-		return spoil(rng, tweak, b, before)
+	version := rng.IntN(2)
+	return append(binary.BigEndian.AppendUint16(b, []uint16{0x0800, 0x86dd}[version]), someDatagram(rng, version)...)
+}
+
+// someGRE draws a GRE header and what follows.
+func someGRE(rng *rand.Rand) []byte {
+	version, flags := rng.IntN(2), uint16(rng.Uint32())&0xb000
+	typ := []uint16{[]uint16{0x0800, 0x86dd}[version], bridging, 0x88be, uint16(rng.Uint32())}[rng.IntN(10)/3]
+	b := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, flags), typ)
+	b = append(b, make([]byte, 4*bits.OnesCount16(flags))...)
+	if typ == 0x88be && flags&0x1000 != 0 {
+		b = append(b, make([]byte, 8)...)
 	}
-	b = make([]byte, before)
-	port := framePorts[rng.IntN(4)]
-	header := []byte{8, 0, 0, 0, 0, 0, 7, 0}
-	typ := [][]byte{{0x08, 0x00, 0x45}, {0x86, 0xdd, 0x60}}[rng.IntN(2)]
-	inside := append(make([]byte, 12), typ...)
-	if rng.IntN(3) == 0 {
-		port, inside = ipPort, typ[2:]
+	if typ == bridging || typ == 0x88be {
+		return append(b, someFrameWithIP(rng)...)
 	}
-	inside = append(inside, make([]byte, 20+rng.IntN(40))...)
-	switch port {
-	case 6081:
-		copy(header, []byte{0, byte(rng.IntN(2)) << 6, 0x65, 0x58})
-	case ipPort:
-		copy(header, []byte{0x30 | byte(rng.IntN(2))<<3, 0xff})
-		binary.BigEndian.PutUint16(header[2:], uint16(len(inside)+rng.IntN(3)-1))
+	return append(b, someDatagram(rng, version)...)
+}
+
+// someUDP draws a UDP header and what follows.
+func someUDP(rng *rand.Rand) []byte {
+	port, header := framePorts[rng.IntN(4)], []byte{8, 0, 0, 0, 0, 0, 7, 0}
+	var inside []byte
+	switch rng.IntN(4) {
+	case 0:
+		port, inside = ipPort, someDatagram(rng, rng.IntN(2))
+		copy(header, []byte{0x30 | byte(rng.IntN(8)/7)<<3, 0xff})
+		binary.BigEndian.PutUint16(header[2:], uint16(len(inside)+max(0, rng.IntN(9)-6)-1))
+	case 1:
+		inside = make([]byte, rng.IntN(60))
+	default:
+		if inside = someFrameWithIP(rng); port == 6081 {
+			words := max(0, rng.IntN(8)-4)
+			copy(header, []byte{byte(words), byte(rng.IntN(2)) << 6, 0x65, 0x58})
+			header = append(header, make([]byte, 4*words)...)
+		}
 	}
-	switch rng.IntN(12) {
+	switch rng.IntN(16) {
 	case 0:
 		port = otherPorts[rng.IntN(5)]
 	case 1:
 		port = uint16(rng.Uint32())
+	case 2:
+		port ^= uint16(rng.Uint32()) << 8
 	}
 	src := uint16(rng.Uint32())
 	if rng.IntN(12) == 0 {
 		src = 1701
 	}
-	b = binary.BigEndian.AppendUint16(b, src)
-	b = binary.BigEndian.AppendUint16(b, port)
-	length := 16 + len(inside)
-	b = binary.BigEndian.AppendUint16(b, []uint16{uint16(length), uint16(length - 3), uint16(length + 3), uint16(length), 0, uint16(rng.IntN(60))}[rng.IntN(6)])
-	b = append(append(append(b, 0, 0), header...), inside...)
-	return spoil(rng, tweak, b, before)
+	b := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, src), port)
+	length := 8 + len(header) + len(inside)
+	b = binary.BigEndian.AppendUint16(b, []uint16{uint16(length), uint16(length - 3), uint16(length + 3), 0, uint16(rng.IntN(60))}[max(0, rng.IntN(20)-15)])
+	return slices.Concat(b, []byte{0, 0}, header, inside)
 }
 
-// spoil changes something in some datagrams.
-func spoil(rng *rand.Rand, tweak uint64, b []byte, before int) (uint64, []byte) {
+// spoil changes a byte of some datagrams, and cuts others.
+func spoil(rng *rand.Rand, b []byte) []byte {
 	switch rng.IntN(8) {
 	case 0:
-		b[before+rng.IntN(len(b)-before)] ^= 1 << rng.IntN(8)
+		b[rng.IntN(min(len(b), 100))] ^= 1 << rng.IntN(8)
 	case 1:
-		tweak ^= 1 << rng.IntN(64)
-	case 2:
 		b = b[:rng.IntN(len(b))]
 	}
-	return tweak, b
+	return b
 }
 
-// tunnelModel reads the headers one by one.
-func tunnelModel(m digest.Message, buf []byte) (inside digest.Message, is uint) {
-	at, protocol := uint32(0), byte(0)
-	switch {
-	case m.Tweak>>60 == 4 && m.Tweak&0x3fff == 0:
-		at, protocol = 8, byte(m.Tweak>>48)
-	case m.Tweak>>60 == 6:
-		at, protocol = 28, byte(m.Tweak>>52)
-	}
-	if at == 0 || m.Len < at+16+24 {
+// tunnelModel reads the headers of one tunnel one by one.
+func tunnelModel(m digest.Message, protocol uint16, buf []byte) (inside digest.Message, is uint) {
+	at := uint32(8)
+	switch version := m.Tweak >> 60; {
+	case version == 4 && m.Tweak&0x3fff != 0:
+		return inside, noTunnel
+	case version == 6:
+		at = 28
+	case version != 4:
 		return inside, otherShape
 	}
 	d := buf[m.Off:][:m.Len][at:]
-	if protocol != 17 {
-		start := greModel(protocol, d)
-		if start < 0 || start+24 > len(d) {
+	start, end := -1, len(d)
+	if protocol == 17 {
+		if len(d) < 8 || m.Off+at+16 > uint32(len(buf)) {
 			return inside, otherShape
 		}
-		return digest.Message{Off: m.Off + at + uint32(start) - 14, Len: uint32(len(d)-start) + 14}, plainTunnel
-	}
-	src, dst, end := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:]), min(len(d), int(binary.BigEndian.Uint16(d[4:])))
-	start, isPlain := 16, false
-	switch {
-	case dst == ipPort:
-		end = min(end, 16+int(binary.BigEndian.Uint16(d[10:])))
-		isPlain = d[8]&0xf7 == 0x30 && d[9] == 0xff && (d[16]>>4 == 4 || d[16]>>4 == 6)
-	case slices.Contains(framePorts[:], dst):
-		start = 30
-		typ := binary.BigEndian.Uint16(d[28:])
-		isPlain = typ == 0x0800 && d[30]>>4 == 4 || typ == 0x86dd && d[30]>>4 == 6
-		if dst == 6081 {
-			isPlain = isPlain && d[8] == 0 && d[9]&0x80 == 0 && d[10] == 0x65 && d[11] == 0x58
-		} else {
-			isPlain = isPlain && d[8]&0x0d == 8
+		src, dst := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:])
+		if dst != ipPort && src != 1701 && !slices.Contains(framePorts[:], dst) && !slices.Contains(otherPorts[:], dst) {
+			return inside, noTunnel
 		}
-	case !slices.Contains(otherPorts[:], dst) && src != 1701:
-		return inside, noTunnel
+		if len(d) >= 40 {
+			start, end = udpModel(dst, d)
+		}
+	} else if len(d) >= 24 {
+		start = greModel(protocol, d)
 	}
-	if !isPlain || start >= end {
+	if start < 0 || start+24 > end {
 		return inside, otherShape
 	}
-	off := m.Off + at + uint32(start) - 14
-	return digest.Message{Off: off, Len: uint32(end) - uint32(start) + 14}, plainTunnel
+	return digest.Message{Off: m.Off + at + uint32(start) - 14, Len: uint32(end-start) + 14}, plainTunnel
+}
+
+// udpModel returns where IP begins in a tunnel over UDP, or -1, and where the packet ends.
+func udpModel(port uint16, d []byte) (start, end int) {
+	end = min(len(d), int(binary.BigEndian.Uint16(d[4:])))
+	switch {
+	case port == ipPort && d[8]&0xf7 == 0x30 && d[9] == 0xff && (d[16]>>4 == 4 || d[16]>>4 == 6):
+		return 16, min(end, 16+int(binary.BigEndian.Uint16(d[10:])))
+	case port == 6081 && d[8]&0xc0 == 0 && d[9]&0x80 == 0 && d[10] == 0x65 && d[11] == 0x58:
+		return inFrame(d[:max(end, 0)], 16+4*int(d[8]&0x3f)), end
+	case port != 6081 && slices.Contains(framePorts[:], port) && d[8]&0x0d == 8:
+		return inFrame(d[:end], 16), end
+	}
+	return -1, end
+}
+
+// inFrame returns where IP begins in a frame at offset o of d, or -1.
+func inFrame(d []byte, o int) int {
+	o += 14
+	for tags := 0; o+24 <= len(d); tags++ {
+		switch typ, nibble := binary.BigEndian.Uint16(d[o-2:]), d[o]>>4; {
+		case typ == 0x0800 && nibble == 4, typ == 0x86dd && nibble == 6:
+			return o
+		case tags == 2 || typ != 0x8100 && typ != 0x88a8 && typ != 0x9100:
+			return -1
+		}
+		o += 4
+	}
+	return -1
 }
 
 // greModel returns where IP begins in GRE or in IP, or -1.
-func greModel(protocol byte, d []byte) int {
-	start, typ := 0, map[byte]uint16{4: 0x0800, 41: 0x86dd}[protocol]
+func greModel(protocol uint16, d []byte) int {
+	start, typ := 0, map[uint16]uint16{4: 0x0800, 41: 0x86dd}[protocol]
 	if protocol == 47 {
 		start, typ = 4, binary.BigEndian.Uint16(d[2:])
 		for _, flag := range []byte{0x80, 0x20, 0x10} {
@@ -173,10 +213,7 @@ func greModel(protocol byte, d []byte) int {
 			start += 8
 		}
 		if typ == 0x6558 || typ == 0x88be {
-			if start += 14; start > len(d) {
-				return -1
-			}
-			typ = binary.BigEndian.Uint16(d[start-2:])
+			return inFrame(d, start)
 		}
 	}
 	if start >= len(d) || !(typ == 0x0800 && d[start]>>4 == 4 || typ == 0x86dd && d[start]>>4 == 6) {
@@ -185,88 +222,133 @@ func greModel(protocol byte, d []byte) int {
 	return start
 }
 
+// opened is how OpenTunnels leaves messages.
+type opened struct {
+	msgs         []digest.Message
+	protocols    []uint16
+	rest, others []uint64
+	cut          bool
+}
+
+// openModel opens tunnels one by one.
+func openModel(d *Datagrams, o *opened, buf []byte, deep int) (depths [5]int) {
+	for i := range o.msgs {
+		depth := 0
+		for carriers[o.protocols[i]] {
+			inside, is := tunnelModel(o.msgs[i], o.protocols[i], buf)
+			if is == noTunnel {
+				break
+			}
+			if depth == deep || is == otherShape {
+				o.others[i/64] |= 1 << (i % 64)
+				break
+			}
+			one, protocol := []digest.Message{inside}, []uint16{0}
+			rest, cut := d.findEach(one, protocol, buf, 1)
+			o.protocols[i], o.cut = protocol[0], o.cut || cut
+			if rest != 0 {
+				o.rest[i/64] |= 1 << (i % 64)
+				break
+			}
+			o.msgs[i] = one[0]
+			depth++
+		}
+		depths[depth]++
+	}
+	return depths
+}
+
 // TestTunnels compares each kernel with the model.
 func TestTunnels(t *testing.T) {
 	rule := someTunnels()
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))
-		var others []uint32
-		var inside []digest.Message
-		var seen [3]int
-		for round := range 400 {
-			msgs := kerneltest.Guarded[digest.Message](t, 1+rng.IntN(70), round%2 == 0)
-			all := make([]byte, datagramSkip) // before a message is the start of its datagram
-			for i := range msgs {
-				tweak, b := someTunnel(rng)
-				msgs[i] = digest.Message{Off: uint32(len(all)), Len: uint32(len(b)), Tweak: tweak}
+		var depths [5]int
+		var rests, others, cuts int
+		for round := range 600 {
+			d := NewDatagrams(rng.Uint64()|0xf000000000003fff, rng.Uint64()|0xf<<60, &[2][256]bool{1: {51: true}}).Untyped()
+			n, deep := 1+rng.IntN(70), 1+rng.IntN(4)
+			guarded := func() opened {
+				return opened{
+					kerneltest.Guarded[digest.Message](t, n, round%2 == 0), kerneltest.Guarded[uint16](t, n, round%2 == 1),
+					kerneltest.Guarded[uint64](t, (n+63)/64, round%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, round%2 == 1), false,
+				}
+			}
+			want, got := guarded(), guarded()
+			var all []byte
+			for i := range n {
+				b := spoil(rng, append(make([]byte, datagramStart), someDatagram(rng, rng.IntN(2))...))
+				want.msgs[i] = digest.Message{Off: uint32(len(all)), Len: uint32(len(b))}
 				all = append(all, b...)
 			}
 			buf := kerneltest.Guarded[byte](t, len(all), round%3 == 0)
 			copy(buf, all)
-			numbers := kerneltest.Guarded[uint32](t, rng.IntN(len(msgs)+1), round%2 == 1)
-			for i, number := range rng.Perm(len(msgs))[:len(numbers)] {
-				numbers[i] = uint32(number)
+			d.findGeneric(want.msgs, want.protocols, want.rest, buf, 0)
+			copy(got.msgs, want.msgs)
+			copy(got.protocols, want.protocols)
+			copy(got.rest, want.rest)
+			got.others[0] = ^uint64(0)
+			for i, is := range openModel(d, &want, buf, deep) {
+				depths[i] += is
 			}
-			var want [3][]uint32
-			var messages []digest.Message
-			for _, i := range numbers {
-				m, is := tunnelModel(msgs[i], buf)
-				want[is] = append(want[is], i)
-				seen[is]++
-				if is == plainTunnel {
-					messages = append(messages, m)
-				}
-			}
-			numbers, others, inside = rule.Open(numbers, others, inside, msgs, buf)
-			if !slices.Equal(numbers, want[plainTunnel]) || !slices.Equal(others, want[otherShape]) || !slices.Equal(inside, messages) {
-				t.Fatalf("round %d: plain %d, want %d; others %d, want %d; messages %v, want %v", round, numbers, want[plainTunnel], others, want[otherShape], inside, messages)
+			got.cut = OpenTunnels(rule, d, got.msgs, got.protocols, got.rest, got.others, buf, deep)
+			sameOpened(t, &got, &want)
+			rests, others = rests+bits.OnesCount64(want.rest[0]), others+bits.OnesCount64(want.others[0])
+			if want.cut {
+				cuts++
 			}
 		}
-		for is, n := range seen {
-			if n < 100 {
-				t.Errorf("%d datagrams of sort %d", n, is)
-			}
+		if least := min(depths[0], depths[1], depths[2], depths[3], rests, others, cuts); least < 100 {
+			t.Errorf("depths %d, %d take the slow path, %d others, %d with cut ones", depths, rests, others, cuts)
 		}
 	})
+}
+
+func sameOpened(t *testing.T, got, want *opened) {
+	t.Helper()
+	for i := range want.msgs {
+		if got.protocols[i] != want.protocols[i] || got.msgs[i] != want.msgs[i] {
+			t.Errorf("message %d: protocol %d, want %d; %+v, want %+v", i, got.protocols[i], want.protocols[i], got.msgs[i], want.msgs[i])
+		}
+	}
+	if !slices.Equal(got.rest, want.rest) || !slices.Equal(got.others, want.others) || got.cut != want.cut {
+		t.Errorf("rest %b, want %b; others %b, want %b; cut %v, want %v", got.rest, want.rest, got.others, want.others, got.cut, want.cut)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
 }
 
 // FuzzTunnels compares the kernel with the plain one.
 func FuzzTunnels(f *testing.F) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 40 {
-		tweak, b := someTunnel(rng)
-		f.Add(tweak, b)
+		f.Add(someDatagram(rng, rng.IntN(2)), uint8(rng.Uint32()))
 	}
-	rule := someTunnels()
-	f.Fuzz(func(t *testing.T, tweak uint64, b []byte) {
-		msgs, numbers := make([]digest.Message, 8), []uint32{0, 1, 2, 3, 4, 5, 6, 7}
-		buf := kerneltest.Guarded[byte](t, datagramSkip+len(b), true)
-		copy(buf[datagramSkip:], b)
-		for i := range msgs {
-			msgs[i] = digest.Message{Off: datagramSkip, Len: uint32(max(len(b)-i*i, 0)), Tweak: tweak ^ uint64(i&1)<<14}
-		}
-		var plain, rest []uint32
-		var inside []digest.Message
-		for i := range msgs {
-			switch m, is := rule.open(&msgs[i], buf); is {
-			case plainTunnel:
-				plain, inside = append(plain, uint32(i)), append(inside, m)
-			case otherShape:
-				rest = append(rest, uint32(i))
+	rule, d := someTunnels(), NewDatagrams(^uint64(0), ^uint64(0), &[2][256]bool{1: {51: true}}).Untyped()
+	f.Fuzz(func(t *testing.T, b []byte, deep uint8) {
+		buf := kerneltest.Guarded[byte](t, datagramStart+len(b), true)
+		copy(buf[datagramStart:], b)
+		fresh := func() opened {
+			o := opened{make([]digest.Message, 8), make([]uint16, 8), make([]uint64, 1), make([]uint64, 1), false}
+			for i := range o.msgs {
+				o.msgs[i] = digest.Message{Len: uint32(max(len(buf)-i*i, 0))}
 			}
+			d.findGeneric(o.msgs, o.protocols, o.rest, buf, 0)
+			return o
 		}
-		gotPlain, gotRest, gotInside := rule.Open(numbers, nil, nil, msgs, buf)
-		if !slices.Equal(gotPlain, plain) || !slices.Equal(gotRest, rest) || !slices.Equal(gotInside, inside) {
-			t.Fatalf("plain %d, want %d; others %d, want %d; messages %v, want %v", gotPlain, plain, gotRest, rest, gotInside, inside)
-		}
+		got, want := fresh(), fresh()
+		openModel(d, &want, buf, int(deep%4)+1)
+		got.cut = OpenTunnels(rule, d, got.msgs, got.protocols, got.rest, got.others, buf, int(deep%4)+1)
+		sameOpened(t, &got, &want)
 	})
 }
 
 func TestNewTunnelsPanics(t *testing.T) {
 	kerneltest.Panics(t, "same low byte", func() {
-		NewTunnels([4]TunnelShape{}, TunnelShape{}, []uint16{1, 2, 257}, 1701)
+		NewTunnels([4]TunnelShape{}, TunnelShape{}, []uint16{1, 2, 257}, 1701, new([256]bool))
 	})
 	kerneltest.Panics(t, "too many", func() {
-		NewTunnels([4]TunnelShape{}, TunnelShape{}, make([]uint16, 13), 1701)
+		NewTunnels([4]TunnelShape{}, TunnelShape{}, make([]uint16, 13), 1701, new([256]bool))
 	})
 }

@@ -12,29 +12,42 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Deeper finds the datagrams in tunnels, in rounds over all frames that have them: it steps over
-// what lies before the next IP header, and a kernel of asm/headers reads that. It knows the usual
-// shapes of tunnels, and leaves all others to a Decoder. It keeps its memory from call to call, so
-// one goroutine at a time may use it.
+// Deeper finds the datagrams in tunnels. A kernel of asm/headers opens plain ones. Other usual shapes
+// are read here one by one, in rounds over all frames that have them, and what is unusual is left
+// to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
 type Deeper struct {
-	numbers []uint32 // of frames in their run
+	others  []uint64 // a bit for each message whose tunnel the kernel leaves
+	numbers []uint32 // of frames in their run whose tunnels are of other shapes
 	// msgs has for each of them a message from 14 bytes before the IP header to the last byte
 	// that the datagram may have.
 	msgs      []digest.Message
-	others    []uint32 // frames whose tunnel plainTunnels leaves
 	protocols []Protocol
 	slow      []uint64
 }
 
-// Into opens up to maxTunnels tunnels in each other. msgs, protocols and rest are as FindDatagrams
-// leaves them, and are so afterwards; msgs lie in buf. untyped is its rule that is Untyped. A
-// message whose tunnel is of another shape has its bit in rest set, and protocol 0. Into reports
-// whether datagrams in tunnels were captured in part. It takes constant time for each frame, and
-// for each tunnel and each extension header of a tunnel in it.
+// The kernel opens plainDeep tunnels in each other, then inTunnel one, and so on: maxTunnels in all.
+const (
+	plainDeep   = 2
+	otherShapes = 2
+	_           = uint(maxTunnels - plainDeep - otherShapes*(1+plainDeep))
+)
+
+// Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them, and
+// are so afterwards; msgs lie in buf. untyped is its rule that is Untyped. A message whose tunnel is
+// of another shape, or one too many, has its bit in rest set, and protocol 0. Into reports whether
+// datagrams in tunnels were captured in part. It takes constant time for each frame, and for each
+// tunnel and each extension header of a tunnel in it.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
-	p.mayTunnel(protocols)
-	for range maxTunnels {
-		if p.open(msgs, protocols, rest, buf); len(p.numbers) == 0 {
+	p.others = capture.Resize(p.others, len(rest))
+	cut = kernels.OpenTunnels(plainTunnels, untyped, msgs, protocols, rest, p.others, buf, plainDeep)
+	p.numbers = p.numbers[:0]
+	for w, word := range p.others {
+		for ; word != 0; word &= word - 1 {
+			p.numbers = append(p.numbers, uint32(w*64+bits.TrailingZeros64(word)))
+		}
+	}
+	for round := range otherShapes + 1 {
+		if p.open(msgs, protocols, rest, buf, round < otherShapes); len(p.numbers) == 0 {
 			break
 		}
 		cut = p.read(untyped, msgs, protocols, rest, buf) || cut
@@ -42,23 +55,20 @@ func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protoco
 	return cut
 }
 
-// read has a kernel read the datagrams that are listed. It keeps those listed that mayTunnel would
-// list.
+// read has kernels read the datagrams that are listed, and open plain tunnels in them. It keeps
+// those listed that may have a tunnel still.
 func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
 	n := len(p.numbers)
-	p.protocols, p.slow = capture.Resize(p.protocols, n), capture.Resize(p.slow, (n+63)/64)
+	words := (n + 63) / 64
+	p.protocols, p.slow, p.others = capture.Resize(p.protocols, n), capture.Resize(p.slow, words), capture.Resize(p.others, words)
 	cut = kernels.FindDatagrams(untyped, p.msgs, p.protocols, p.slow, buf)
-	for w, word := range p.slow {
-		for ; word != 0; word &= word - 1 {
-			number := p.numbers[w*64+bits.TrailingZeros64(word)]
-			rest[number/64] |= 1 << (number % 64)
-		}
-	}
+	cut = kernels.OpenTunnels(plainTunnels, untyped, p.msgs, p.protocols, p.slow, p.others, buf, plainDeep) || cut
 	n = 0
 	for i, number := range p.numbers {
 		msgs[number], protocols[number] = p.msgs[i], p.protocols[i]
+		rest[number/64] |= p.slow[i/64] >> (i % 64) & 1 << (number % 64)
 		p.numbers[n] = number
-		n += int(tunnels[uint8(p.protocols[i])])
+		n += int(p.others[i/64] >> (i % 64) & 1)
 	}
 	p.numbers = p.numbers[:n]
 	return cut
@@ -77,55 +87,33 @@ var typeOfNibble = func() (types [16]uint16) {
 	return types
 }()
 
-func (p *Deeper) add(number, ip, end uint32) {
-	p.numbers = append(p.numbers, number)
-	p.msgs = append(p.msgs, digest.Message{Off: ip - beforeIP, Len: end - ip + beforeIP})
-}
-
-// mayTunnel lists the datagrams whose protocol can carry other packets. protocols has the
-// protocol of each frame, 0 if it is not known.
-func (p *Deeper) mayTunnel(protocols []Protocol) {
-	numbers, n := capture.Resize(p.numbers, len(protocols)), 0
-	for i, protocol := range protocols {
-		numbers[n] = uint32(i)
-		n += int(tunnels[uint8(protocol)])
-	}
-	p.numbers = numbers[:n]
-}
-
-// tunnels is 1 for each protocol in mayTunnel.
-var tunnels = func() (is [256]uint8) {
-	for number, may := range mayTunnel {
-		if may {
-			is[number] = 1
-		}
-	}
-	return is
-}()
-
 // upperAt says by the first four bits of a tweak of FindDatagrams how far behind the start of the
 // message the header above IP begins, without options and extension headers.
 var upperAt = [16]uint32{4: 20 - 12, 6: 40 - 12, 7: 40 - 8}
 
-// open opens the tunnels of the frames that are listed, and lists where the IP header in each
-// lies. Frames without a tunnel are no longer listed, nor are frames whose tunnel is of another
-// shape: their bits in rest are set, and their protocols are 0.
-func (p *Deeper) open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) {
-	p.numbers, p.others, p.msgs = plainTunnels.Open(p.numbers, p.others, p.msgs, msgs, buf)
-	for _, i := range p.others {
+// open opens a tunnel of each frame that is listed, and keeps those listed that have IP in it, with
+// its place in msgs. Frames whose tunnel is of another shape get a bit in rest, and protocol 0, and
+// with more unset all that have one.
+func (p *Deeper) open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte, more bool) {
+	n := 0
+	p.msgs = p.msgs[:0]
+	for _, i := range p.numbers {
 		m, proto := &msgs[i], uint8(protocols[i])
 		at := m.Off + upperAt[m.Tweak>>60]
 		upper := buf[at : m.Off+m.Len]
 		if isFragment(m.Tweak) || proto == iana.ProtoUDP && kindOfUDP(upper) == 0 {
 			continue
 		}
-		if ip, end, ok := inTunnel(proto, upper); ok {
-			p.add(i, at+uint32(ip), at+uint32(end))
+		if ip, end, ok := inTunnel(proto, upper); ok && more {
+			p.numbers[n] = i
+			p.msgs = append(p.msgs, digest.Message{Off: at + uint32(ip) - beforeIP, Len: uint32(end-ip) + beforeIP})
+			n++
 			continue
 		}
 		rest[i/64] |= 1 << (i % 64)
 		protocols[i] = 0
 	}
+	p.numbers = p.numbers[:n]
 }
 
 // isFragment reports whether a datagram that FindDatagrams has found is a fragment, which is not

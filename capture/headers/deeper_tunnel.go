@@ -13,18 +13,18 @@ import (
 // carries and its offset, both from the start of the header above the outer IP header. For other
 // shapes the ethertype is 0, so that a walk reads them.
 
-// plainTunnels has the shapes over UDP that most datagrams have, with headers of 8 bytes, GRE and
-// IP in IP.
+// plainTunnels has the shapes over UDP that most datagrams have, with headers of 8 bytes and
+// options, GRE and IP in IP.
 var plainTunnels = kernels.NewTunnels([4]kernels.TunnelShape{
 	// With an identifier, and without the next protocol or the control bit of VXLAN-GPE.
 	{Port: iana.PortVXLAN, Mask: 0x0d << 56, Value: 0x08 << 56},
 	{Port: iana.PortVXLANOld, Mask: 0x0d << 56, Value: 0x08 << 56},
 	{Port: iana.PortVXLANGPE, Mask: 0x0d << 56, Value: 0x08 << 56},
-	// Version 0 without options.
-	{Port: iana.PortGENEVE, Mask: 0xff80ffff << 32, Value: iana.TypeBridging << 32},
+	// Version 0.
+	{Port: iana.PortGENEVE, Mask: 0xc080ffff << 32, Value: iana.TypeBridging << 32, Words: 0x3f},
 }, // A packet of a user, and no optional fields.
 	kernels.TunnelShape{Port: iana.PortGTPU, Mask: 0xf7ff << 48, Value: 0x30ff << 48},
-	portsOfTunnels(), iana.PortL2TP)
+	portsOfTunnels(), iana.PortL2TP, &mayTunnel)
 
 // portsOfTunnels lists tunnelPorts.
 func portsOfTunnels() (ports []uint16) {
@@ -55,6 +55,62 @@ func inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) {
 		typ, o = behindEthernet(upper[:end], o)
 	}
 	return o, end, o < end && typeOfNibble[upper[o]>>4] == typ
+}
+
+// PlainTunnel returns the kind and the identifier of the tunnel before the IP header at offset start
+// of an Ethernet frame, as Layers does. ok is false if there may be another header that has an
+// identifier, if the outer IP header has options or extension headers, and if the tunnel is of an
+// unusual shape.
+func PlainTunnel(frame []byte, start uint32) (kind LayerKind, id uint32, ok bool) {
+	const ethernet, least4, least6 = 14, 20, 40
+	if uint32(len(frame)) <= start || start < ethernet+least4 {
+		return 0, 0, false
+	}
+	proto, o := frame[ethernet+9], ethernet+least4
+	switch typ := binary.BigEndian.Uint16(frame[12:]); {
+	case typ == iana.TypeIPv6 && start >= ethernet+least6:
+		proto, o = frame[ethernet+6], ethernet+least6
+	case typ != iana.TypeIPv4 || frame[ethernet] != 0x45:
+		return 0, 0, false
+	}
+	upper := frame[o:]
+	typ, at := uint16(0), 0
+	switch proto {
+	case iana.ProtoUDP:
+		if typ, at, _ = behindUDP(upper); typ != 0 {
+			kind, id = kindOfUDP(upper), binary.BigEndian.Uint32(upper[udpHeaderSize+4:])
+		}
+		if kind != LayerGTPU {
+			id >>= 8
+		}
+	case iana.ProtoGRE:
+		if typ, at = behindGRE(upper); typ != 0 && at <= len(upper) {
+			kind, id = plainGRE(upper, at)
+		}
+	case iana.ProtoIPv4, iana.ProtoIPv6:
+		if kind, typ = LayerIPinIP, iana.TypeIPv4; proto == iana.ProtoIPv6 {
+			typ = iana.TypeIPv6
+		}
+	}
+	if at += o; typ == iana.TypeBridging {
+		at += ethernet
+		typ = binary.BigEndian.Uint16(frame[min(at, len(frame))-2:])
+	}
+	return kind, id, at == int(start) && typ == typeOfNibble[frame[start]>>4]
+}
+
+// plainGRE returns the kind and the identifier of a header that behindGRE has read, and behind
+// which what it carries begins at offset o.
+func plainGRE(d []byte, o int) (LayerKind, uint32) {
+	const erspan = 8
+	flags, typ := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:])
+	switch {
+	case typ != iana.TypeERSPAN2:
+		return greKind(d, flags, typ)
+	case flags&greSequence == 0:
+		return LayerERSPAN, 0
+	}
+	return LayerERSPAN, uint32(binary.BigEndian.Uint16(d[o-erspan+2:]) & 0x3ff)
 }
 
 // behindEthernet reads the header at an offset, and up to four VLAN tags behind it.

@@ -146,11 +146,15 @@ func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
 }
 
 // stack returns the hash of a place and of the headers of frame i of b that count. Nearly
-// all frames are Ethernet, and have nothing but VLAN tags before IP, which starts at start.
+// all frames are Ethernet, and have nothing but VLAN tags or a plain tunnel before IP, which starts
+// at start.
 func (r *SightingReader) stack(at *place, b *capture.Batch, i int, start uint32) uint64 {
 	if at.plain == plainStart && start > plainStart {
 		if hash, ok := r.tags(at.hash, b.Buf[b.Frames[i].Data:][plainStart-2:start]); ok {
 			return hash
+		}
+		if kind, id, ok := headers.PlainTunnel(b.Data(i), start); ok {
+			return r.layer(at.hash, kind, id)
 		}
 	}
 	return r.layered(at.hash, b, i)
@@ -175,9 +179,15 @@ func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
 func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
 	r.layers = r.decoder.Layers(r.layers[:0], b, i)
 	for _, l := range r.layers {
-		if layerFields[l.Kind]&r.cfg.Fields != 0 {
-			hash = r.keys.layer(hash, l.Kind, l.ID)
-		}
+		hash = r.layer(hash, l.Kind, l.ID)
+	}
+	return hash
+}
+
+// layer adds a header to a hash if its kind counts.
+func (r *SightingReader) layer(hash uint64, kind headers.LayerKind, id uint32) uint64 {
+	if layerFields[kind]&r.cfg.Fields != 0 {
+		hash = r.keys.layer(hash, kind, id)
 	}
 	return hash
 }
