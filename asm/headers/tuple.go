@@ -37,8 +37,7 @@ func (l *TupleList) Resize(n int) {
 
 // Tuples lists the datagrams in Ethernet frames on the fast path: frames that
 // [FindDatagrams] takes, without fragments. It is immutable. The kernel knows its layout.
-// It has no plain twin: where there is no kernel, capture/headers decodes the headers of
-// each frame.
+// It has no plain twin: what it does not list, [FindDatagrams] finds.
 type Tuples struct {
 	slowPath [8]uint64
 	types    types
