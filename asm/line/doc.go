@@ -55,11 +55,13 @@
 //	distinct --of flow --method bloom       641 ms   x 1.20  x 1.79
 //
 // A packet takes some 50 ns, of which the kernel is 6 to 13. Differences of 0.03 are noise.
-// In the benchmarks of the kernels, with 16 MiB, AVX2 takes 1.12 to 1.27 of the time of
-// AVX-512 for rows with evictions, 1.23 to 1.37 for cells and 1.21 to 1.49 for stable
-// filters of bits: 1 to 4 ns an element. It is faster nowhere.
+// In the benchmarks of the kernels, with 16 MiB, AVX2 takes 1.07 to 1.3 of the time of
+// AVX-512 for rows, coarse rows, cells and timers, 1.2 to 1.6 for filters of bits and timed
+// rows, and 2 and more for sliding rows and timed rows with spare lines: 1 to 9 ns an
+// element. It is faster nowhere.
 //
-// So vectors take four tenths off the time of the default command. Age-partitioned bits have no kernel.
+// So vectors take four tenths off the time of the default command. Age-partitioned bits
+// have no kernel.
 //
 // # Elements and positions
 //
