@@ -342,9 +342,15 @@ func (l *recentLine) shift(first uint64) {
 // find returns the first cell with these 32 bits of a digest, or recentCells. It has no
 // branches: see talkSet.way.
 func (l *recentLine) find(mark uint32) int {
-	low := equal32(uint32(l[0]>>32), mark) | equal32(uint32(l[1]>>32), mark)<<1 | (equal32(uint32(l[2]>>32), mark)<<2 | equal32(uint32(l[3]>>32), mark)<<3)
-	high := equal32(uint32(l[4]>>32), mark) | equal32(uint32(l[5]>>32), mark)<<1 | (equal32(uint32(l[6]>>32), mark)<<2 | equal32(uint32(l[7]>>32), mark)<<3)
-	return bits.TrailingZeros64(low | high<<4 | 1<<recentCells)
+	at := equal32(uint32(l[7]>>32), mark)
+	at = at<<1 | equal32(uint32(l[6]>>32), mark)
+	at = at<<1 | equal32(uint32(l[5]>>32), mark)
+	at = at<<1 | equal32(uint32(l[4]>>32), mark)
+	at = at<<1 | equal32(uint32(l[3]>>32), mark)
+	at = at<<1 | equal32(uint32(l[2]>>32), mark)
+	at = at<<1 | equal32(uint32(l[1]>>32), mark)
+	at = at<<1 | equal32(uint32(l[0]>>32), mark)
+	return bits.TrailingZeros64(at | 1<<recentCells)
 }
 
 // reserve makes room for the first of some packets of a side, and returns for how many there is

@@ -61,12 +61,17 @@ func newTalks() *talks {
 func checkOf(hash uint64) uint32 { return uint32(hash) &^ 1 }
 
 // way returns which conversation of a set has that check, or talkWays. It has no branches, which
-// packets of many conversations would make unpredictable. Its halves do not wait for each other.
+// packets of many conversations would make unpredictable.
 func (s *talkSet) way(check uint32) int {
-	c := &s.checks
-	low := equal32(c[0], check) | equal32(c[1], check)<<1 | (equal32(c[2], check)<<2 | equal32(c[3], check)<<3)
-	high := equal32(c[4], check) | equal32(c[5], check)<<1 | (equal32(c[6], check)<<2 | equal32(c[7], check)<<3)
-	return bits.TrailingZeros64(low | high<<4 | 1<<talkWays)
+	at := equal32(s.checks[7], check)
+	at = at<<1 | equal32(s.checks[6], check)
+	at = at<<1 | equal32(s.checks[5], check)
+	at = at<<1 | equal32(s.checks[4], check)
+	at = at<<1 | equal32(s.checks[3], check)
+	at = at<<1 | equal32(s.checks[2], check)
+	at = at<<1 | equal32(s.checks[1], check)
+	at = at<<1 | equal32(s.checks[0], check)
+	return bits.TrailingZeros64(at | 1<<talkWays)
 }
 
 // equal32 returns 1 if a equals b, else 0.
