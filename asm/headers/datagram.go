@@ -7,7 +7,7 @@
 //
 //	question                                 function         contract      plain twin
 //	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go, labels.go
-//	addresses and ports of many datagrams    Tuples.List      tuple.go      none: FindDatagrams finds them
+//	addresses and ports of many datagrams    Tuples.List      tuple.go      none: capture/headers decodes
 //	where is IP in a tunnel                  Tunnels.Open     tunnels.go    tunnels.go
 package headers
 

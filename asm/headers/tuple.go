@@ -37,7 +37,8 @@ func (l *TupleList) Resize(n int) {
 
 // Tuples lists the datagrams in Ethernet frames on the fast path: frames that
 // [FindDatagrams] takes, without fragments. It is immutable. The kernel knows its layout.
-// It has no plain twin: what it does not list, [FindDatagrams] finds.
+// It has no plain twin: where there is no kernel, capture/headers decodes the headers of
+// each frame.
 type Tuples struct {
 	slowPath [8]uint64
 	types    types

@@ -163,7 +163,8 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 const tupleGroup, tupleGroups = 8, 64
 
 // list adds the frames from number at to end-1, of one link type, to the lists. A kernel takes
-// those that need no more than [kernels.Tuples].
+// those that need no more than [kernels.Tuples]. Without it the Decoder takes all: for frames without
+// labels it needs 0.97 of the placer's time.
 func (k *Keyer) list(link capture.LinkType, b *capture.Batch, from, at, end int) {
 	rule := k.tuples
 	if link != capture.LinkEthernet {
@@ -171,10 +172,11 @@ func (k *Keyer) list(link capture.LinkType, b *capture.Batch, from, at, end int)
 	}
 	for group := tupleGroup; at < end; group = min(2*group, tupleGroups) {
 		done, can := rule.List(&k.four, &k.six, k.msgs[at:end], uint32(at), b.Buf)
-		switch {
-		case !can:
-			group = end - at
-		case done > 0:
+		if !can {
+			k.listRead(b, from, at, end)
+			return
+		}
+		if done > 0 {
 			group = tupleGroup
 		}
 		at += done
@@ -182,6 +184,13 @@ func (k *Keyer) list(link capture.LinkType, b *capture.Batch, from, at, end int)
 		k.listPlaced(link, b, from, at, at+rest)
 		at += rest
 	}
+}
+
+// listRead adds the frames from number at to end-1, which it decodes, to the lists.
+func (k *Keyer) listRead(b *capture.Batch, from, at, end int) {
+	h := k.decode(b, from+at, end-at)
+	k.splitRead(b, from+at, h, at)
+	k.countPortless(b, from+at, h)
 }
 
 // WithoutIP returns how many packets of all calls have no IP header, so that no key of addresses

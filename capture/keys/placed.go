@@ -69,9 +69,7 @@ func (k *Keyer) listPlaced(link capture.LinkType, b *capture.Batch, from, at, en
 		for i = found; i+n < len(msgs) && k.placer.needsHeader(&msgs[i+n], i+n); n++ {
 		}
 		if n > 0 {
-			h := k.decode(b, from+at+i, n)
-			k.splitRead(b, from+at+i, h, at+i)
-			k.countPortless(b, from+at+i, h)
+			k.listRead(b, from, at+i, at+i+n)
 			i += n
 		}
 	}
