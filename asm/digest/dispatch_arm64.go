@@ -26,6 +26,14 @@ func (a *AES) hashMessages(dst []Digest, buf []byte, msgs []Message) (done int) 
 	return sumMessagesNEON(&dst[0], unsafe.SliceData(buf), len(buf), &msgs[0], len(msgs), a.messages)
 }
 
+// sumMasked digests messages, 1 or more, if there is a kernel for masks.
+func (a *AES) sumMasked(dst []Digest, buf []byte, msgs []Message, which []uint8, masks *[256]Mask) (done int, ok bool) {
+	if a.level == cpu.Generic {
+		return 0, false
+	}
+	return sumMaskedNEON(&dst[0], unsafe.SliceData(buf), len(buf), &msgs[0], len(msgs), a.messages, &which[0], &masks[0]), true
+}
+
 // highwayLanes returns how many messages the kernel digests side by side, or 0 if there
 // is none.
 func highwayLanes() int {
@@ -49,13 +57,13 @@ func sum48NEON(dst *Digest, keys *[48]byte, n int, schedule *aesSchedule)
 //go:noescape
 func sumMessagesNEON(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey) (done int)
 
+// sumMaskedNEON does the same for messages with masks: which has n numbers of masks.
+//
+//go:noescape
+func sumMaskedNEON(dst *Digest, buf *byte, size int, msgs *Message, n int, key *messageKey, which *uint8, masks *Mask) (done int)
+
 // sumHighwayNEON digests groups of two messages, 1 or more. start is the state
 // before the first packet, past the header in words 2 and 3.
 //
 //go:noescape
 func sumHighwayNEON(dst *Digest, buf *byte, msgs *Message, order *uint16, groups int, front *bufferFront, start *highwayState, remainders *remainderTable)
-
-// sumMasked has no kernel.
-func (a *AES) sumMasked([]Digest, []byte, []Message, []uint8, *[256]Mask) (done int, ok bool) {
-	return 0, false
-}

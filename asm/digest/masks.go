@@ -5,7 +5,7 @@ package digest
 import "encoding/binary"
 
 // MaskSize is the number of bytes that a mask is for.
-const MaskSize = 64
+const MaskSize = 128
 
 // Mask has the bits that count of the first MaskSize bytes of a message, as little-endian words.
 // All later bytes count.
@@ -25,7 +25,7 @@ func (m *Mask) Drop(at uint32, bits uint8) { m[at/8] &^= uint64(bits) << (at % 8
 // Masks digests messages of which some bits do not count: they count as zero, whatever they are in
 // the buffer. It has at most 256 masks. Mask 0 has no effect.
 //
-// With AES instructions of x86-64, kernels of [AES] apply masks to registers. Elsewhere messages are
+// Where the CPU has AES instructions, kernels of [AES] apply masks to registers. Elsewhere messages are
 // copied first, which gives the same digests, to memory as large as the longest one. It is kept from
 // call to call, so one goroutine at a time may use Masks.
 type Masks struct {

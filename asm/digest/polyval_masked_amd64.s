@@ -18,14 +18,35 @@
 
 #define MASK(I) \
 	MOVBLZX I(R13), R11 \
-	SHLQ   $6, R11      \
+	SHLQ   $7, R11      \
 	VPANDQ (R15)(R11*1), Z12, Z12
 
 #define GONE(I) \
 	MOVBLZX I(R13), R11            \
-	SHLQ    $6, R11                \
+	SHLQ    $7, R11                \
 	VMOVDQU64 (R15)(R11*1), Z12    \
-	VPANDNQ (R9), Z12, Z31
+	VPANDNQ (R9), Z12, Z31         \
+	LEAQ    -64(R10), DX           \
+	MOVL    $64, R12               \
+	CMPQ    DX, R12                \
+	CMOVQHI R12, DX                \
+	BZHIQ   DX, R14, DX            \
+	KMOVQ   DX, K1                 \
+	VMOVDQU8.Z 64(R9), K1, Z15     \
+	VMOVDQU64 64(R15)(R11*1), Z12  \
+	VPANDNQ Z15, Z12, Z15
+
+#define ONLYSECOND \
+	XORL    DX, DX                 \
+	CMPQ    R11, $64               \
+	SETEQ   DX                     \
+	NEGL    DX                     \
+	KMOVB   DX, K6                 \
+	VPXORQ  Z15, Z12, K6, Z12
+
+#define LOADNEXT \
+	VPXORQ  (R9)(DX*1), Z15, Z12   \
+	VPXORQ  Z15, Z15, Z15
 
 #define MASKS(N) ADDQ $N, R13
 #define MASKSBACK SUBQ CX, R13

@@ -35,10 +35,10 @@
 	SUBQ    CX, R15            \
 	ADDQ    which+48(FP), R15  \
 	MOVBLZX (R15), R15         \
-	SHLQ    $6, R15            \
+	SHLQ    $7, R15            \
 	ADDQ    masks+56(FP), R15
 
-// MASKEDBLOCK is BLOCK for one of the first four blocks of a message or of a group. In a loop over
+// MASKEDBLOCK is BLOCK for one of the first eight blocks of a message or of a group. In a loop over
 // blocks, R15 is where the mask of the block is.
 #define MASKEDBLOCK(OFFSET) \
 	VMOVDQU OFFSET(R9), X4      \
@@ -131,7 +131,7 @@ last:
 inmask:
 	MOVQ R10, DX
 	SUBQ R9, DX
-	CMPQ DX, $64
+	CMPQ DX, $128
 	JAE  whole
 	VPAND (R15)(DX*1), X4, X4
 
@@ -142,7 +142,7 @@ whole:
 	CMPQ R9, R10
 	JEQ  before
 #ifdef MASKED
-	LEAQ 64(R15), DX
+	LEAQ 128(R15), DX
 
 maskedblock:
 	MASKEDBLOCK(0)
@@ -227,10 +227,14 @@ group:
 	ADD(POWER(14), AX)
 	MASKEDBLOCK(48)
 	ADD(POWER(13), AX)
-	GROUP(4)
-	GROUP(5)
-	GROUP(6)
-	GROUP(7)
+	MASKEDBLOCK(64)
+	ADD(POWER(12), AX)
+	MASKEDBLOCK(80)
+	ADD(POWER(11), AX)
+	MASKEDBLOCK(96)
+	ADD(POWER(10), AX)
+	MASKEDBLOCK(112)
+	ADD(POWER(9), AX)
 	GROUP(8)
 	GROUP(9)
 	GROUP(10)

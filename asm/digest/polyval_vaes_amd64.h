@@ -8,11 +8,14 @@
 //	AESENC(KEY, S)        S = a round of AES
 //	AESENCLAST(KEY, S)    S = the last round
 //
-// and, for masks,, five that are empty in functions without masks:
+// and, for masks, seven. Functions without masks have nothing for them but for LOADNEXT:
 //
 //	BEGINMASKS   R13 = numbers of masks, R15 = masks
 //	MASK(I)      the mask of message I, on its first group in Z12
-//	GONE(I)      Z31 = what does not count of the 64 bytes at R9, message I
+//	GONE(I)      Z31, Z15 = what does not count of the first and the second 64 bytes at R9,
+//	             where message I has R10 bytes, more than 64
+//	ONLYSECOND   adds Z15 to the last group in Z12 if R11, the bytes before it, is 64
+//	LOADNEXT     Z12 = the group at DX behind R9, to which it adds Z15, once
 //	MASKS(N)     R13 moves N messages on
 //	MASKSBACK    R13 moves CX messages back
 //
@@ -21,7 +24,8 @@
 //	DI dst  SI buf  R8 end of buf  BX message  CX messages left less 4  AX messageKey  R14 -1
 //	R9 message, then its last group  R10 bytes left  R12 powers of the last group
 //	DX distance to the last group
-//	Z0 to Z11 sums of four messages  Z12 blocks  Z13 powers  Z14, Z15 free for CLMUL
+//	Z0 to Z11 sums of four messages  Z12 blocks  Z13 powers  Z14, Z15 free for CLMUL; with
+//	masks, Z15 what does not count of the second 64 bytes
 //	Z16 to Z26 round keys  Z27 the bits of the modulus from x^64 to x^127, as a word
 //	Z28 products  Z29 sums of words  Z30 blocks to encrypt of the four messages before
 //	Z31 sum of the earlier blocks, in the first block after them
@@ -106,7 +110,7 @@
 	VPXORQ (R9)(DX*1), Z31, Z12      \
 	JMP ENTRY                        \
 NEXT:                                \
-	VMOVDQU64 (R9)(DX*1), Z12        \
+	LOADNEXT                         \
 ENTRY:                               \
 	ADD(LO, MI, HI)                  \
 	ADDQ $64, DX                     \
@@ -114,7 +118,7 @@ ENTRY:                               \
 
 // LONGER does the same as MESSAGE for more than 64 bytes, and goes to BACK. For more than
 // LONGEST bytes, it reduces the sum of 23 groups, which is then part of the next block. Where
-// bytes do not count, the first group is added to itself there, and so becomes zero.
+// bytes do not count, the first two groups are added to themselves there, and so become zero.
 #define LONGER(I, LO, MI, HI, HERE, REST, NEXT, ENTRY, CHUNK, CHUNKNEXT, CHUNKENTRY, BACK) \
 HERE:                                     \
 	GONE(I)                               \
@@ -126,6 +130,7 @@ REST:                                     \
 	ADDQ R11, R9                          \
 	SUBQ R11, R10                         \
 	LOADLAST                              \
+	ONLYSECOND                            \
 	LAST(LO, MI, HI)                      \
 	LEAQ POWERS(AX)(R10*1), R12           \
 	XORL DX, DX                           \

@@ -13,6 +13,8 @@
 #define BEGINMASKS
 #define MASK(I)
 #define GONE(I)
+#define ONLYSECOND
+#define LOADNEXT VMOVDQU64 (R9)(DX*1), Z12
 #define MASKS(N)
 #define MASKSBACK
 

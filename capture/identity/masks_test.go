@@ -36,11 +36,15 @@ func TestLayoutPlaces(t *testing.T) {
 }
 
 // sackFrame returns a TCP segment with a number, also of a block that it acknowledges. n options
-// without effect stand before its SACK option.
-func sackFrame(n int, number uint32) []byte {
+// without effect stand before its SACK option. A far segment stands behind an IPv6 header with options
+// of 64 bytes.
+func sackFrame(n int, number uint32, far bool) []byte {
 	options := join(bytes.Repeat([]byte{1}, n), "\x05\x0a", be32(1), be32(number))
 	options = join(options, make([]byte, -len(options)&3))
 	segment := join(be16(1000), be16(80), be32(number), be32(7), []byte{byte(5+len(options)/4) << 4, 0x10}, be16(100), be16(int(number)), be16(0), options, "payload")
+	if far {
+		return ether6(sized6(iana.ProtoDstOpts, join([]byte{iana.ProtoTCP, 7, 1, 60}, make([]byte, 60), segment)))
+	}
 	return ether4(sized4(7, iana.ProtoTCP, segment))
 }
 
@@ -49,7 +53,9 @@ func sackFrame(n int, number uint32) []byte {
 func TestMasksRunOut(t *testing.T) {
 	var frames [][]byte
 	for n := range 30 {
-		frames = append(frames, sackFrame(n, uint32(n)), sackFrame(n, uint32(n)+100))
+		for _, far := range []bool{false, true} {
+			frames = append(frames, sackFrame(n, uint32(n), far), sackFrame(n, uint32(n)+100, far))
+		}
 	}
 	b := newBatch(capture.LinkEthernet, frames...)
 	for _, kind := range []Kind{L3, Frame} {
@@ -59,10 +65,14 @@ func TestMasksRunOut(t *testing.T) {
 				g.masks.Number(digest.Mask{uint64(i)})
 			}
 			checkCopies(t, g, b)
-			got := g.FromFrames(make([]headers.Protocol, len(frames)), b, 0).all()
+			m := g.FromFrames(make([]headers.Protocol, len(frames)), b, 0)
+			if n := len(m.copies); n < len(frames)/3 || n == len(frames) && taken == 0 {
+				t.Errorf("%v, %d masks: %d of %d messages are copies", kind, taken, n, len(frames))
+			}
+			got := m.all()
 			for i := 0; i < len(got); i += 2 {
 				if got[i] != got[i+1] {
-					t.Errorf("%v, %d masks: SACK option behind %d bytes: %x and %x", kind, taken, i/2, got[i], got[i+1])
+					t.Errorf("%v, %d masks: SACK option behind %d bytes: %x and %x", kind, taken, i/4, got[i], got[i+1])
 				}
 			}
 		}

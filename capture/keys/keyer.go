@@ -52,7 +52,8 @@ type Keyer struct {
 	decoder headers.Decoder
 	tuples  *kernels.Tuples // in Ethernet frames
 	untyped *kernels.Tuples // in others, after placeHeaders
-	placer  *placer         // in place of both if tunnels are opened, or nil
+	placer  *placer         // for frames that these leave, and for all if it opens tunnels
+	tagged  bool            // some keys need a VLAN
 	msgs    []digest.Message
 	read    []headers.Header
 
@@ -80,9 +81,8 @@ func NewKeyer(cfgs []Config, decode headers.DecoderConfig) *Keyer {
 	}
 	k.tuples = kernels.NewTuples(k.decoder.SlowProtocols(), &ports)
 	k.untyped = k.tuples.Untyped()
-	if decode.Inner && !slices.ContainsFunc(cfgs, func(c Config) bool { return c.VLAN }) {
-		k.placer = newPlacer()
-	}
+	k.tagged = slices.ContainsFunc(cfgs, func(c Config) bool { return c.VLAN })
+	k.placer = newPlacer(&k.decoder, decode.Inner && !k.tagged)
 	return k
 }
 
@@ -145,36 +145,52 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 	frames.Messages(k.msgs, frames.Of(all), 0)
 	for at := 0; at < n; {
 		run, link := headers.LinkRun(all[at:], b.Interfaces)
-		rule := k.tuples
 		if link != capture.LinkEthernet {
-			rule = k.untyped
 			headers.PlaceIP(k.msgs[at:at+run], link, b.Buf)
 		}
-		if k.placer != nil {
+		if k.placer.opens {
 			k.listPlaced(link, b, from, at, at+run)
 		} else {
-			k.list(rule, b, from, at, at+run)
+			k.list(link, b, from, at, at+run)
 		}
 		at += run
 	}
 	return k.gather(b, from, nil)
 }
 
+// The placer takes tupleGroup frames when the kernel of tuples stops, and twice as many each time
+// it stops once more, up to tupleGroups.
+const tupleGroup, tupleGroups = 8, 64
+
 // list adds the frames from number at to end-1, of one link type, to the lists. A kernel takes
-// the frames that rule covers.
-func (k *Keyer) list(rule *kernels.Tuples, b *capture.Batch, from, at, end int) {
-	for at < end {
+// those that need no more than [kernels.Tuples]. Without it the Decoder takes all: for frames without
+// labels it needs 0.97 of the placer's time.
+func (k *Keyer) list(link capture.LinkType, b *capture.Batch, from, at, end int) {
+	rule := k.tuples
+	if link != capture.LinkEthernet {
+		rule = k.untyped
+	}
+	for group := tupleGroup; at < end; group = min(2*group, tupleGroups) {
 		done, can := rule.List(&k.four, &k.six, k.msgs[at:end], uint32(at), b.Buf)
-		at += done
-		rest := end - at
-		if can {
-			rest = min(rest, tupleGroup)
+		if !can {
+			k.listRead(b, from, at, end)
+			return
 		}
-		h := k.decode(b, from+at, rest)
-		k.splitRead(b, from+at, h, at)
-		k.countPortless(b, from+at, h)
+		if done > 0 {
+			group = tupleGroup
+		}
+		at += done
+		rest := min(group, end-at)
+		k.listPlaced(link, b, from, at, at+rest)
 		at += rest
 	}
+}
+
+// listRead adds the frames from number at to end-1, which it decodes, to the lists.
+func (k *Keyer) listRead(b *capture.Batch, from, at, end int) {
+	h := k.decode(b, from+at, end-at)
+	k.splitRead(b, from+at, h, at)
+	k.countPortless(b, from+at, h)
 }
 
 // WithoutIP returns how many packets of all calls have no IP header, so that no key of addresses
@@ -255,9 +271,6 @@ func listKeys(l *kernels.TupleList, keys []byte, numbers []uint32, size, tail in
 		l.At[i], l.Tail[i] = uint32(i*size), binary.BigEndian.Uint64(keys[i*size+tail:])
 	}
 }
-
-// tupleGroup is how many frames go through the Decoder when the fast path stops at one.
-const tupleGroup = 8
 
 // decode returns the headers of n frames. They are valid until the next call.
 func (k *Keyer) decode(b *capture.Batch, from, n int) []headers.Header {

@@ -13,9 +13,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// placer finds the datagrams in tunnels that need no Header, for keys without a VLAN: which tag
-// counts depends on the headers on the way.
+// placer finds the datagrams that need no Header, behind labels too. It opens tunnels only for keys
+// without a VLAN: which tag counts depends on the headers on the way.
 type placer struct {
+	opens              bool
 	datagrams, untyped *kernels.Datagrams
 	deeper             headers.Deeper
 	protocols          []headers.Protocol
@@ -25,9 +26,13 @@ type placer struct {
 // mask6 leaves room in the tweak of IPv6 for the protocol.
 const mask6 = 0xf00fffff_00000000
 
-func newPlacer() *placer {
-	d := kernels.NewDatagrams(math.MaxUint64, mask6, new(headers.Decoder).SlowProtocols())
-	return &placer{datagrams: headers.BehindLabels(d), untyped: d.Untyped()}
+// newPlacer returns a placer that opens tunnels, or leaves those that d opens.
+func newPlacer(d *headers.Decoder, opens bool) *placer {
+	if opens {
+		d = new(headers.Decoder)
+	}
+	found := kernels.NewDatagrams(math.MaxUint64, mask6, d.SlowProtocols())
+	return &placer{opens: opens, datagrams: headers.BehindLabels(found), untyped: found.Untyped()}
 }
 
 // place replaces messages, which are frames of a link type, by the datagrams in them. headers.PlaceIP
@@ -39,7 +44,9 @@ func (p *placer) place(msgs []digest.Message, link capture.LinkType, buf []byte)
 	}
 	p.protocols, p.slow = capture.Resize(p.protocols, len(msgs)), capture.Resize(p.slow, (len(msgs)+63)/64)
 	kernels.FindDatagrams(rule, msgs, p.protocols, p.slow, buf)
-	p.deeper.Into(p.untyped, msgs, p.protocols, p.slow, buf)
+	if p.opens {
+		p.deeper.Into(p.untyped, msgs, p.protocols, p.slow, buf)
+	}
 }
 
 // needsHeader reports whether message i, which place has left, is to be decoded: it is no datagram,
@@ -54,12 +61,29 @@ func (p *placer) needsHeader(m *digest.Message, i int) bool {
 func (k *Keyer) listPlaced(link capture.LinkType, b *capture.Batch, from, at, end int) {
 	msgs := k.msgs[at:end]
 	k.placer.place(msgs, link, b.Buf)
-	for i := 0; i < len(msgs); i++ {
-		i += k.listFound(msgs, i, at, b.Buf)
-		if i < len(msgs) {
-			h := k.decode(b, from+at+i, 1)
-			k.splitRead(b, from+at+i, h, at+i)
-			k.countPortless(b, from+at+i, h)
+	for i := 0; i < len(msgs); {
+		found, n := i+k.listFound(msgs, i, at, b.Buf), 0
+		if k.tagged && link == capture.LinkEthernet {
+			k.addTags(b, from, at+i)
+		}
+		for i = found; i+n < len(msgs) && k.placer.needsHeader(&msgs[i+n], i+n); n++ {
+		}
+		if n > 0 {
+			k.listRead(b, from, at+i, at+i+n)
+			i += n
+		}
+	}
+}
+
+// addTags adds the outermost VLAN tags of the frames from number at on to their tails, which are
+// the last of the lists.
+func (k *Keyer) addTags(b *capture.Batch, from, at int) {
+	for _, l := range []*kernels.TupleList{&k.four, &k.six} {
+		for i := len(l.Frame) - 1; i >= 0 && int(l.Frame[i]) >= at; i-- {
+			frame := b.Data(from + int(l.Frame[i]))
+			if iana.IsVLAN(binary.BigEndian.Uint16(frame[12:])) {
+				l.Tail[i] |= 1<<16 | uint64(binary.BigEndian.Uint16(frame[14:])&0xfff)
+			}
 		}
 	}
 }
