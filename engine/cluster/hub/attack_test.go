@@ -336,7 +336,7 @@ func TestFlood(t *testing.T) {
 	}
 	log := &countingLog{}
 	var err error
-	if l.hub, err = Start(Config{Name: "hub", Folder: l.folder, Settings: l.settings, Log: log, Memory: 1 << 22, Limit: 1 << 26, Dial: l.server.Dial()}); err != nil {
+	if l.hub, err = Start(Config{Name: "hub", Folder: l.folder, Settings: l.settings, Log: log, Memory: 1 << 22, Limit: 1 << 26, Reload: l.server.Reload, Dial: l.server.Dial()}); err != nil {
 		t.Fatal(err)
 	}
 	a, o, dropped := newAttacker(t, l), l.hub.all()[0], 0
@@ -349,12 +349,12 @@ func TestFlood(t *testing.T) {
 		}
 		before := dropped
 		wait.Until(t, "messages to be dropped", func() bool {
-			dropped, err = o.sub.Dropped()
+			dropped, err = o.subs["a"].Dropped()
 			return err == nil && dropped > before
 		})
 		o.mu.Unlock()
 		wait.Until(t, "the rest to be taken", func() bool {
-			waiting, _, err := o.sub.Pending()
+			waiting, _, err := o.subs["a"].Pending()
 			return err == nil && waiting == 0
 		})
 		if n := log.warnings.Load(); round > 0 && n != 1 {

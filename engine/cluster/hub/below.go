@@ -98,20 +98,6 @@ func newBelow(h *Hub) *below {
 	return &below{hub: h, names: h.settings.Below, wait: wait, word: "h" + newID(), pending: map[uint64]*descent{}}
 }
 
-// listenBelow takes the answers of the hubs below. They come past the queues of slices, and after
-// a slice has begun to leave this hub, too.
-func (h *Hub) listenBelow() error {
-	if h.below == nil {
-		return nil
-	}
-	subject := fmt.Sprintf("fd.%s.%s.*.%s.%s.*", h.settings.Namespace, h.settings.Filter, h.below.word, foundWord)
-	sub, err := h.sites.Subscribe(subject, func(m *nats.Msg) { h.below.found(lastWord(m.Subject), m.Data) })
-	if err != nil {
-		return err
-	}
-	return sub.SetPendingLimits(2*maxDescents, pendingBytes)
-}
-
 // confirms reports whether the hubs below have to confirm what a site asks about. If a site is no
 // hub of the list, they do not have all elements that are here, so nothing needs to be confirmed
 // any more.
@@ -167,13 +153,14 @@ func (b *below) ask(entry, levels int, digests []uint64, except string, done fun
 func (b *below) try(d *descent) {
 	d.tries++
 	for _, name := range d.waits {
-		if err := b.hub.sites.Publish(hubclient.Inbox(name)+d.to, d.probe); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		if err := b.hub.doors.publish(hubclient.Inbox(name)+d.to, d.probe); err != nil {
 			b.hub.log.Warn(fmt.Sprintf("%v: %s was not asked: %v", ErrBelow, name, err))
 		}
 	}
 }
 
-// found takes the answer of a hub below.
+// found takes the answer of a hub below. Answers come past the queues of slices, and after a slice
+// has begun to leave this hub, too.
 func (b *below) found(site string, msg []byte) {
 	var reply hubclient.Reply
 	if reply.Decode(msg) != nil || reply.Status != hubclient.OK {

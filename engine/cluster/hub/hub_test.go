@@ -55,6 +55,7 @@ type lab struct {
 	server   *Server
 	hub      *Hub
 	counts   int64 // bytes that the hub keeps
+	cut      func(site string)
 }
 
 // newLab starts a hub with a folder that change may change.
@@ -96,7 +97,7 @@ func (l *lab) begin() {
 	var err error
 	l.hub, err = Start(Config{
 		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26, Counts: l.counts,
-		Reload: l.server.Reload, Dial: l.server.Dial(),
+		Reload: l.server.Reload, Cut: l.cut, Dial: l.server.Dial(),
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -119,7 +120,7 @@ func (l *lab) token(site string) hubclient.Token {
 	l.t.Helper()
 	token, err := l.folder.Join(l.settings, site)
 	if err == nil {
-		err = l.server.Reload()
+		err = l.hub.Reload()
 	}
 	if err != nil {
 		l.t.Fatal(err)

@@ -56,6 +56,8 @@ type Server struct {
 	settings Settings
 	options  *server.Options
 	server   *server.Server
+	gate     gate
+	log      Logger
 }
 
 // StartServer starts a server with the keys of a folder, and TLS if certificates is not
@@ -75,15 +77,18 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if host == "" {
 		host = "0.0.0.0"
 	}
-	one := &Server{folder: f, settings: s}
+	all, err := f.access(s)
+	if err != nil {
+		return nil, err
+	}
+	one := &Server{folder: f, settings: s, gate: gate{now: time.Now}, log: log}
+	one.gate.take(all)
 	one.options = &server.Options{
 		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
-		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: maxSubscriptions,
+		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: maxSubscriptions, MaxConn: maxClients,
+		CustomClientAuthentication: &one.gate, AlwaysEnableNonce: true,
 		JetStream: true, StoreDir: f.at("jetstream"), JetStreamMaxMemory: -1, JetStreamMaxStore: -1,
 		DisableJetStreamBanner: true,
-	}
-	if one.options.Nkeys, err = users(f, s); err != nil {
-		return nil, err
 	}
 	// The port may be taken: the server only logs this.
 	probe, err := net.Listen("tcp", net.JoinHostPort(host, portText))
@@ -111,17 +116,29 @@ func (s *Server) URL() string { return s.server.ClientURL() }
 // Reload takes the present keys of the folder: sites without a key any more are
 // disconnected.
 func (s *Server) Reload() error {
-	keys, err := users(s.folder, s.settings)
+	all, err := s.folder.access(s.settings)
 	if err != nil {
 		return err
 	}
-	next := *s.options
-	next.Nkeys = keys
-	if err := s.server.ReloadOptions(&next); err != nil {
-		return fmt.Errorf("%w: %w", ErrServer, err)
-	}
-	s.options = &next
+	s.disconnect(s.gate.take(all))
 	return nil
+}
+
+// Cut disconnects a site that sends without end, and does not admit it for a while.
+func (s *Server) Cut(site string) {
+	ids, span := s.gate.cut(site)
+	if span == 0 {
+		return
+	}
+	s.log.Warn(fmt.Sprintf("site %s is cut off for %v, as it sends far more than sensors do", site, span))
+	s.disconnect(ids)
+}
+
+// disconnect disconnects clients.
+func (s *Server) disconnect(ids []uint64) {
+	for _, id := range ids {
+		_ = s.server.DisconnectClientByID(id) // it may have gone
+	}
 }
 
 // Repair opens the store of JetStream again. After a disk error a stream accepts nothing

@@ -273,7 +273,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 			return err
 		}
 		defer server.Close()
-		cfg.Reload, cfg.Repair, cfg.Dial = server.Reload, server.Repair, server.Dial()
+		cfg.Reload, cfg.Repair, cfg.Cut, cfg.Dial = server.Reload, server.Repair, server.Cut, server.Dial()
 	}
 	h, err := hub.Start(cfg)
 	if err != nil {
