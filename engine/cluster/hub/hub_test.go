@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,8 +55,8 @@ type lab struct {
 	settings Settings
 	server   *Server
 	hub      *Hub
-	counts   int64 // bytes that the hub keeps
-	cut      func(site string)
+	counts   int64       // bytes that the hub keeps
+	cuts     atomic.Bool // sites that send without end are cut off
 }
 
 // newLab starts a hub with a folder that change may change.
@@ -89,6 +90,13 @@ func (l *lab) start() {
 	}
 	l.settings.URL = l.server.URL()
 	l.begin()
+}
+
+// cut cuts a site off, if the test wants that.
+func (l *lab) cut(site string) {
+	if l.cuts.Load() {
+		l.server.Cut(site)
+	}
 }
 
 // begin starts the hub at its server.
