@@ -212,10 +212,17 @@ func (h *Hub) Reload() error {
 	return errors.Join(h.admit(), h.doors.flush())
 }
 
+// errNoSites says that a hub which has joined others cannot know the sites.
+var errNoSites = fmt.Errorf("%w: the first hub has not said which sites there are: start it, of this version, before the others", ErrServer)
+
 // admit opens doors for the sites that have keys. The hub that has the keys tells the others.
 func (h *Hub) admit() error {
 	if h.settings.Joined {
-		return h.doors.admit(h.layout.siteNames())
+		names := h.layout.siteNames()
+		if names == nil {
+			return errNoSites
+		}
+		return h.doors.admit(names)
 	}
 	keys, err := h.folder.Sites()
 	if err != nil {

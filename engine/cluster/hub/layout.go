@@ -53,7 +53,7 @@ type layout struct {
 	renamed chan struct{} // gets a value when the sites are others; it has room for one
 
 	mu     sync.Mutex
-	sites  []string             // names of sites, as the hub with their keys has announced them
+	sites  []string             // names of sites, as the hub with their keys has announced them; nil before
 	hubs   map[string]time.Time // when each was last heard of
 	slices map[string]record
 }
@@ -188,10 +188,10 @@ func (l *layout) siteNames() []string {
 
 // announce has other hubs know the names of sites.
 func (l *layout) announce(names []string) error {
-	if slices.Equal(names, l.siteNames()) {
+	if before := l.siteNames(); before != nil && slices.Equal(names, before) {
 		return nil
 	}
-	text, err := json.Marshal(names)
+	text, err := json.Marshal(append([]string{}, names...)) // a list, even without any site
 	if err != nil {
 		return err
 	}

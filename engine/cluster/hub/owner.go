@@ -115,6 +115,9 @@ func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Ti
 		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits, Remaining: o.left,
 	}
 	o.out = reply.Append(o.out[:0])
+	if r.Op == hubclient.Ping && r.K != hubclient.TreeVersion && slices.Contains(o.hub.settings.Below, lastWord(subject)) {
+		o.out[2] = 0 // the answer is of another version, as the hub below is
+	}
 }
 
 // take has the slice take a request, or says why not.
@@ -200,7 +203,7 @@ func (o *owner) noted(op hubclient.Op, e entry) bool {
 }
 
 // ping answers a site that asks whether its token is good: its digests are of the hub's
-// key.
+// key. A hub below gets the version of messages between hubs.
 func (o *owner) ping(site string) hubclient.Status {
 	for _, d := range o.request.Digests {
 		if d != o.hub.keyCheck {
@@ -209,6 +212,9 @@ func (o *owner) ping(site string) hubclient.Status {
 		}
 	}
 	o.bits = append(o.bits, make([]byte, (len(o.request.Digests)+7)/8)...)
+	if len(o.request.Digests) == hubclient.PingDigests {
+		o.bits[0] = hubclient.TreeVersion
+	}
 	return hubclient.OK
 }
 
