@@ -23,7 +23,10 @@ func (h *Hub) keepShare() {
 		case <-h.layout.renamed:
 		case <-time.After(h.untilShare(time.Now())):
 		}
-		err := errors.Join(h.admit(), h.share())
+		if err := h.admit(); err != nil {
+			h.doors.log.warn(err.Error())
+		}
+		err := h.share()
 		switch {
 		case err == nil:
 			since = time.Time{}

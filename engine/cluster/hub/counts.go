@@ -107,7 +107,7 @@ func (h *Hub) countsPart() *countsPart {
 	return &countsPart{h.counts.Totals(), h.counts.Rows(shownWindows, h.folder.siteNames())}
 }
 
-// siteNames returns the sites that have keys.
+// siteNames returns the sites that have keys, none if the folder cannot be read.
 func (f *Folder) siteNames() (names []string) {
 	entries, err := os.ReadDir(f.at(sitesFolder))
 	if err != nil {

@@ -5,7 +5,6 @@ package hub
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -224,10 +223,6 @@ func (h *Hub) admit() error {
 		}
 		return h.doors.admit(names)
 	}
-	keys, err := h.folder.Sites()
-	if err != nil {
-		return err
-	}
-	names := slices.Sorted(maps.Keys(keys))
+	names := slices.Sorted(slices.Values(h.folder.siteNames()))
 	return errors.Join(h.doors.admit(names), h.layout.announce(names))
 }
