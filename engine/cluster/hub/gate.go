@@ -60,6 +60,16 @@ func (g *gate) take(all []user) (gone []uint64) {
 	return gone
 }
 
+// siteOf returns the site of a key, empty for none.
+func (g *gate) siteOf(key string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if one := g.users[key]; one != nil {
+		return one.site
+	}
+	return ""
+}
+
 // ids returns the server's numbers of the connections.
 func (u *guest) ids() (ids []uint64) {
 	for _, c := range u.conns {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -37,9 +38,13 @@ const (
 	maxPings  = 2
 	// startTime is how long a server may take to start, and a connection to come about.
 	startTime = 10 * time.Second
-	// maxSubscriptions bounds the subscriptions of a connection, and so the memory that a site can
-	// take: a hub has one or two for each slice.
-	maxSubscriptions = 4096
+	// maxSubscriptions bounds the subscriptions of a site's connection, which has a few: the server
+	// sends an answer once for each that matches. A hub has some for each site and slice, at most
+	// hubSubscriptions on a connection.
+	maxSubscriptions = 64
+	hubSubscriptions = 1 << 16
+	// sweepEvery is the time between two counts of subscriptions.
+	sweepEvery = time.Second
 )
 
 // Logger takes warnings and news worth logging. Its methods may be called from any
@@ -58,6 +63,8 @@ type Server struct {
 	server   *server.Server
 	gate     gate
 	log      Logger
+	closed   chan struct{}
+	sweeps   sync.WaitGroup
 }
 
 // StartServer starts a server with the keys of a folder, and TLS if certificates is not
@@ -81,11 +88,11 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	one := &Server{folder: f, settings: s, gate: gate{now: time.Now}, log: log}
+	one := &Server{folder: f, settings: s, gate: gate{now: time.Now}, log: log, closed: make(chan struct{})}
 	one.gate.take(all)
 	one.options = &server.Options{
 		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
-		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: maxSubscriptions, MaxConn: maxClients,
+		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: hubSubscriptions, MaxConn: maxClients,
 		CustomClientAuthentication: &one.gate, AlwaysEnableNonce: true,
 		JetStream: true, StoreDir: f.at("jetstream"), JetStreamMaxMemory: -1, JetStreamMaxStore: -1,
 		DisableJetStreamBanner: true,
@@ -107,7 +114,36 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 		one.Close()
 		return nil, fmt.Errorf("%w: it does not start within %v", ErrServer, startTime)
 	}
+	one.sweeps.Go(one.watch)
 	return one, nil
+}
+
+// watch cuts off sites with too many subscriptions, until Close. The server has one limit for
+// all connections, and the hub needs more.
+func (s *Server) watch() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-ticker.C:
+			s.sweep()
+		}
+	}
+}
+
+// sweep cuts off the sites that have too many subscriptions now.
+func (s *Server) sweep() {
+	list, err := s.server.Connz(&server.ConnzOptions{Username: true, Limit: maxClients})
+	if err != nil {
+		return // the server has ended
+	}
+	for _, c := range list.Conns {
+		if site := s.gate.siteOf(c.AuthorizedUser); site != "" && c.NumSubs > maxSubscriptions {
+			s.Cut(site)
+		}
+	}
 }
 
 // URL returns an address of the server for this machine.
@@ -124,13 +160,14 @@ func (s *Server) Reload() error {
 	return nil
 }
 
-// Cut disconnects a site that sends without end, and does not admit it for a while.
+// Cut disconnects a site that sends without end, or subscribes to more than it can use, and does
+// not admit it for a while.
 func (s *Server) Cut(site string) {
 	ids, span := s.gate.cut(site)
 	if span == 0 {
 		return
 	}
-	s.log.Warn(fmt.Sprintf("site %s is cut off for %v, as it sends far more than sensors do", site, span))
+	s.log.Warn(fmt.Sprintf("site %s is cut off for %v, as it does far more than sensors do", site, span))
 	s.disconnect(ids)
 }
 
@@ -168,6 +205,8 @@ const repairRoom = 1 << 20
 
 // Close stops the server, and waits until it has stopped.
 func (s *Server) Close() {
+	close(s.closed)
+	s.sweeps.Wait()
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 }
