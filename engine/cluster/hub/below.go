@@ -72,7 +72,7 @@ func (s *Settings) CheckBelow() error {
 	case s.TopDown == 0 && len(s.Below) == 0:
 		return nil
 	case s.TopDown < 0 || s.TopDown > maxLevels || len(s.Below) == 0:
-		return fmt.Errorf("%w: %d levels of %d hubs, want 1 to %d levels and the names of the hubs", ErrBelow, s.TopDown, len(s.Below), maxLevels)
+		return fmt.Errorf("%w: %d of levels, %d of names: want the names of the hubs, and 1 to %d levels", ErrBelow, s.TopDown, len(s.Below), maxLevels)
 	case s.Shape.Filter != chain.Bloom:
 		return fmt.Errorf("%w: they confirm the copies of a filter of %s", ErrBelow, chain.Bloom)
 	}

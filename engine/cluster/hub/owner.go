@@ -145,7 +145,7 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubc
 		o.counts.Overloaded++
 		return hubclient.Overloaded
 	}
-	if !o.lagOf(subject.Site).inTime(&o.request, now) {
+	if !o.lagOf(subject.Site).inTime(&o.request, o.hub.steady(now)) {
 		o.counts.Stale++
 		return hubclient.Stale
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -182,7 +183,11 @@ func (f *serveFlags) check() error {
 	if (f.cert == "") != (f.key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key belong together")}
 	}
-	if _, _, err := net.SplitHostPort(f.settings.Listen); err != nil {
+	_, port, err := net.SplitHostPort(f.settings.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return usageError{fmt.Errorf("--listen %s: want HOST:PORT or :PORT", f.settings.Listen)}
 	}
 	return nil
