@@ -153,9 +153,7 @@ func (b *below) ask(entry, levels int, digests []uint64, except string, done fun
 func (b *below) try(d *descent) {
 	d.tries++
 	for _, name := range d.waits {
-		if err := b.hub.doors.publish(hubclient.Inbox(name)+d.to, d.probe); err != nil {
-			b.hub.log.Warn(fmt.Sprintf("%v: %s was not asked: %v", ErrBelow, name, err))
-		}
+		b.hub.doors.publish(hubclient.Inbox(name)+d.to, d.probe)
 	}
 }
 

@@ -52,9 +52,7 @@ func (h *Hub) takeCounts(site string, m *nats.Msg) {
 		h.noteBad(site, badBody)
 		return
 	}
-	if err := h.doors.publish(m.Reply, answer); err != nil {
-		h.log.Warn("counts: " + err.Error())
-	}
+	h.doors.publish(m.Reply, answer)
 }
 
 // CountsStatus describes the distinct counts of all sites.

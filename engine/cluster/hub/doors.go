@@ -160,16 +160,16 @@ func (d *doors) least() (*door, error) {
 
 // publish sends a message to an inbox of a site. Where its door is cut, or the site is removed, the
 // message is lost, as sites expect.
-func (d *doors) publish(subject string, msg []byte) error {
+func (d *doors) publish(subject string, msg []byte) {
 	words := strings.SplitN(subject, ".", 3)
-	conn := (*d.to.Load())[words[min(1, len(words)-1)]]
+	site := words[min(1, len(words)-1)]
+	conn := (*d.to.Load())[site]
 	if conn == nil {
-		return nil
+		return
 	}
 	if err := conn.Publish(subject, msg); err != nil && conn.IsConnected() {
-		return err
+		d.log.warn(fmt.Sprintf("a message to site %s was not sent: %v", site, err))
 	}
-	return nil
 }
 
 // close ends all connections.

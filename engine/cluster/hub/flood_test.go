@@ -266,7 +266,7 @@ func TestCutSpan(t *testing.T) {
 // all that its token lets it send. lost-% are the digests without an answer within 20 ms.
 func BenchmarkFlood(b *testing.B) {
 	for _, slices := range []int{1, 64} {
-		for _, c := range []struct{ connections, digests int }{{0, 0}, {64, 1}, {64, 1024}, {64, hubclient.MaxDigests}} {
+		for _, c := range []struct{ connections, digests int }{{0, 0}, {maxConnections, 1}, {maxConnections, 1024}, {maxConnections, hubclient.MaxDigests}} {
 			b.Run(fmt.Sprintf("slices=%d/connections=%d/digests=%d", slices, c.connections, c.digests), func(b *testing.B) {
 				benchmarkFlood(b, slices, c.connections, c.digests)
 			})

@@ -97,11 +97,7 @@ func (o *owner) answer(m *nats.Msg) {
 }
 
 // publish sends the content of out.
-func (o *owner) publish(to string) {
-	if err := o.hub.doors.publish(to, o.out); err != nil {
-		o.hub.log.Warn(fmt.Sprintf("slice %d: an answer was not sent: %v", o.number, err))
-	}
-}
+func (o *owner) publish(to string) { o.hub.doors.publish(to, o.out) }
 
 // respond puts the answer to a message into out, unless another link answers.
 func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
