@@ -72,6 +72,8 @@ type ClientConfig struct {
 	Closed bool
 	// Remaining asks for Answers.Remaining.
 	Remaining bool
+	// Tree marks the client of a hub below another one: Ping checks TreeVersion, too.
+	Tree bool
 	// Notice, if not nil, is called with a short reason when the hub stops answering. It
 	// is called with "" when the hub answers again.
 	Notice func(reason string)

@@ -5,6 +5,7 @@ package hubclient
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -158,12 +159,23 @@ var (
 	ErrKey = errors.New("the hub has another key or identity: make a new token with flowdedup-hub join-token")
 )
 
+// TreeVersion is the version of the messages between a hub and the one above that sensors do not
+// send. A Ping of a hub has it as K, and PingDigests digests. Their bits in the answer, from the
+// least on, are the version of the hub above.
+const TreeVersion = 2
+
+// PingDigests is the number of digests in a Ping of a hub. Sensors send one.
+const PingDigests = 8
+
 // pingTime is how long Ping waits.
 const pingTime = 2 * time.Second
 
 // Ping asks the hub whether it serves the token. It is for the start.
 func (c *Client) Ping() error {
 	q := Request{Op: Ping, Epoch: c.cfg.Token.Epoch, Digests: []uint64{c.cfg.Token.KeyCheck()}}
+	if c.cfg.Tree {
+		q.K, q.Digests = TreeVersion, slices.Repeat(q.Digests, PingDigests)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pong = ErrSilent
@@ -185,7 +197,7 @@ func (c *Client) receivePong(msg []byte, refused bool) {
 	err := reply.Decode(msg)
 	switch {
 	case refused || err != nil && !errors.Is(err, ErrVersion):
-	case err != nil:
+	case err != nil, c.cfg.Tree && reply.Status == OK && (len(reply.Copies) != 1 || reply.Copies[0] != TreeVersion):
 		c.pong, c.reason = ErrOther, otherVersion
 	case reply.Status == OK:
 		c.pong = nil

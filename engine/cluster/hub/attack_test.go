@@ -336,7 +336,7 @@ func TestFlood(t *testing.T) {
 	}
 	log := &countingLog{}
 	var err error
-	if l.hub, err = Start(Config{Name: "hub", Folder: l.folder, Settings: l.settings, Log: log, Memory: 1 << 22, Limit: 1 << 26, Dial: l.server.Dial()}); err != nil {
+	if l.hub, err = Start(Config{Name: "hub", Folder: l.folder, Settings: l.settings, Log: log, Memory: 1 << 22, Limit: 1 << 26, Reload: l.server.Reload, Dial: l.server.Dial()}); err != nil {
 		t.Fatal(err)
 	}
 	a, o, dropped := newAttacker(t, l), l.hub.all()[0], 0
@@ -349,12 +349,12 @@ func TestFlood(t *testing.T) {
 		}
 		before := dropped
 		wait.Until(t, "messages to be dropped", func() bool {
-			dropped, err = o.sub.Dropped()
+			dropped, err = o.subs["a"].Dropped()
 			return err == nil && dropped > before
 		})
 		o.mu.Unlock()
 		wait.Until(t, "the rest to be taken", func() bool {
-			waiting, _, err := o.sub.Pending()
+			waiting, _, err := o.subs["a"].Pending()
 			return err == nil && waiting == 0
 		})
 		if n := log.warnings.Load(); round > 0 && n != 1 {
@@ -363,35 +363,41 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestSubscriptions has a site subscribe to its inbox without end: the server takes a limited
-// number.
+// TestSubscriptions has a site subscribe to its inbox again and again, so that each answer is sent
+// as often: it is cut off. The hub has more subscriptions than that, and stays.
 func TestSubscriptions(t *testing.T) {
-	l := newLab(t, func(s *Settings) { s.Slices = 1 })
-	token, refused := l.token("a"), make(chan error, 1)
-	conn, err := connect(token.URL, "attacker", []byte(token.Seed), newTestLog(t), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		select {
-		case refused <- err:
-		default:
-		}
-	}))
+	l := newLab(t, func(s *Settings) { s.Slices = 2 * maxSubscriptions })
+	b := l.sensor("b")
+	conn, err := l.member("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	before := l.server.server.NumSubscriptions()
-	for i := range maxSubscriptions + 10 {
-		if _, err := conn.Subscribe(fmt.Sprintf("%s.%d", hubclient.Inbox("a"), i), func(*nats.Msg) {}); err != nil {
+	subscribe := func(n int) {
+		t.Helper()
+		for i := range n {
+			if _, err := conn.Subscribe(fmt.Sprintf("%s.%d.>", hubclient.Inbox("a"), i), func(*nats.Msg) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := conn.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
+	subscribe(maxSubscriptions)
+	l.server.sweep()
 	if err := conn.Flush(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("with %d: %v", maxSubscriptions, err)
 	}
-	if more := l.server.server.NumSubscriptions() - before; more > maxSubscriptions {
-		t.Errorf("%d subscriptions", more)
+	subscribe(1)
+	l.server.sweep()
+	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+		t.Errorf("with one more: %v", err)
 	}
-	if err := <-refused; !strings.Contains(strings.ToLower(err.Error()), "maximum subscriptions") {
-		t.Error(err)
+	b.ask([]uint64{1, 1 << 40}, make([]int64, 2))
+	for _, one := range []*nats.Conn{l.hub.conn, l.hub.sites} {
+		if one.Stats().Reconnects > 0 {
+			t.Error("a connection of the hub was cut")
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
@@ -18,7 +20,11 @@ func (h *Hub) keepShare() {
 		select {
 		case <-h.ctx.Done():
 			return
+		case <-h.layout.renamed:
 		case <-time.After(h.untilShare(time.Now())):
+		}
+		if err := h.admit(); err != nil {
+			h.doors.log.warn(err.Error())
 		}
 		err := h.share()
 		switch {
@@ -136,18 +142,30 @@ func (h *Hub) owns(number int) bool {
 // own begins to answer for a slice, as it was saved last. died means that the last owner
 // has not given it away.
 func (h *Hub) own(number int, fence uint64, died bool) error {
-	o := &owner{hub: h, number: number, fence: fence, lags: map[string]*lag{}}
+	o := &owner{hub: h, number: number, fence: fence, lags: map[string]*lag{}, subs: map[string]*nats.Subscription{}}
 	var err error
 	if o.slice, o.journal, err = h.restore(number, died); err != nil {
 		return err
 	}
-	if err := o.subscribe(); err != nil {
-		return errors.Join(err, o.slice.Close())
+	if err := h.begins(o); err != nil {
+		h.forget(o)
+		return errors.Join(err, o.stop(), o.closeSlice())
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.owners[number] = o
 	return nil
+}
+
+// begins has an owner hear all sites.
+func (h *Hub) begins(o *owner) error {
+	h.doors.mu.Lock()
+	defer h.doors.mu.Unlock()
+	h.mu.Lock()
+	h.owners[o.number] = o
+	h.mu.Unlock()
+	err := o.subscribeLink()
+	for site, v := range h.doors.sites {
+		err = errors.Join(err, o.hear(v.door.conn, site))
+	}
+	return err
 }
 
 // restore returns a slice as it was saved, with all later entries of its journal, or an

@@ -72,7 +72,7 @@ func (s *Settings) CheckBelow() error {
 	case s.TopDown == 0 && len(s.Below) == 0:
 		return nil
 	case s.TopDown < 0 || s.TopDown > maxLevels || len(s.Below) == 0:
-		return fmt.Errorf("%w: %d levels of %d hubs, want 1 to %d levels and the names of the hubs", ErrBelow, s.TopDown, len(s.Below), maxLevels)
+		return fmt.Errorf("%w: %d of levels, %d of names: want the names of the hubs, and 1 to %d levels", ErrBelow, s.TopDown, len(s.Below), maxLevels)
 	case s.Shape.Filter != chain.Bloom:
 		return fmt.Errorf("%w: they confirm the copies of a filter of %s", ErrBelow, chain.Bloom)
 	}
@@ -96,20 +96,6 @@ func newBelow(h *Hub) *below {
 		wait = time.Duration(h.settings.ParentWaitUS) * time.Microsecond
 	}
 	return &below{hub: h, names: h.settings.Below, wait: wait, word: "h" + newID(), pending: map[uint64]*descent{}}
-}
-
-// listenBelow takes the answers of the hubs below. They come past the queues of slices, and after
-// a slice has begun to leave this hub, too.
-func (h *Hub) listenBelow() error {
-	if h.below == nil {
-		return nil
-	}
-	subject := fmt.Sprintf("fd.%s.%s.*.%s.%s.*", h.settings.Namespace, h.settings.Filter, h.below.word, foundWord)
-	sub, err := h.sites.Subscribe(subject, func(m *nats.Msg) { h.below.found(lastWord(m.Subject), m.Data) })
-	if err != nil {
-		return err
-	}
-	return sub.SetPendingLimits(2*maxDescents, pendingBytes)
 }
 
 // confirms reports whether the hubs below have to confirm what a site asks about. If a site is no
@@ -167,13 +153,12 @@ func (b *below) ask(entry, levels int, digests []uint64, except string, done fun
 func (b *below) try(d *descent) {
 	d.tries++
 	for _, name := range d.waits {
-		if err := b.hub.sites.Publish(hubclient.Inbox(name)+d.to, d.probe); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-			b.hub.log.Warn(fmt.Sprintf("%v: %s was not asked: %v", ErrBelow, name, err))
-		}
+		b.hub.doors.publish(hubclient.Inbox(name)+d.to, d.probe)
 	}
 }
 
-// found takes the answer of a hub below.
+// found takes the answer of a hub below. Answers come past the queues of slices, and after a slice
+// has begun to leave this hub, too.
 func (b *below) found(site string, msg []byte) {
 	var reply hubclient.Reply
 	if reply.Decode(msg) != nil || reply.Status != hubclient.OK {

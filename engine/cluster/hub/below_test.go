@@ -149,7 +149,11 @@ func TestTopDownMoves(t *testing.T) {
 	p, owner := <-asked, root.hub.all()[0]
 	ended := make(chan error)
 	go func() { ended <- root.hub.Close() }()
-	wait.Until(t, "the slice to take no more requests", func() bool { return !owner.sub.IsValid() })
+	wait.Until(t, "the slice to take no more requests", func() bool {
+		root.hub.doors.mu.Lock()
+		defer root.hub.doors.mu.Unlock()
+		return owner.subs == nil
+	})
 	reply := hubclient.Reply{N: uint32(p.n), Seq: p.seq, Copies: []byte{0b101}}
 	to := fmt.Sprintf("fd.%s.%s.1.%s.%s.north", root.settings.Namespace, root.settings.Filter, p.asker, foundWord)
 	if err := north.link.Send(to, "", reply.Append(nil)); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // cpuTime is the processor time of the process.
@@ -151,4 +152,59 @@ func benchmarkAnswers(b *testing.B, rate int, change func(*Settings)) {
 	b.ReportMetric(50*float64(cpuTime(b)-used)/float64(time.Since(start)), "cpu-%")
 	b.ReportMetric(float64(delays.ValueAtQuantile(50))/1e6, "p50-ms")
 	b.ReportMetric(float64(delays.ValueAtQuantile(99))/1e6, "p99-ms")
+}
+
+// BenchmarkFlood has a site send a million digests a second, every 4 ms, while another one sends
+// all that its token lets it send. lost-% are the digests without an answer within 20 ms.
+func BenchmarkFlood(b *testing.B) {
+	for _, slices := range []int{1, 64} {
+		for _, c := range []struct{ connections, digests int }{{0, 0}, {maxConnections, 1}, {maxConnections, 1024}, {maxConnections, hubclient.MaxDigests}} {
+			b.Run(fmt.Sprintf("slices=%d/connections=%d/digests=%d", slices, c.connections, c.digests), func(b *testing.B) {
+				benchmarkFlood(b, slices, c.connections, c.digests)
+			})
+		}
+	}
+}
+
+func benchmarkFlood(b *testing.B, slices, connections, n int) {
+	l := newLab(b, func(s *Settings) { s.Slices = slices })
+	l.cuts.Store(true)
+	honest, attacker := l.token("honest"), l.token("attacker")
+	link, unreached, err := natslink.Dial(honest, func(error) {})
+	if err != nil || unreached != nil {
+		b.Fatal(err, unreached)
+	}
+	defer link.Close()
+	client := hubclient.NewClient(hubclient.ClientConfig{Token: honest, Wait: 20 * time.Millisecond}, link, "run")
+	defer client.Close()
+	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+		b.Fatal(err)
+	}
+	l.flood(attacker, connections, n)
+	const every, batch = 4 * time.Millisecond, 4000
+	digests, times, skip := make([]digest.Digest, batch), make([]int64, batch), make([]uint64, (batch+63)/64)
+	delays := hdrhistogram.New(1, int64(time.Minute), 3)
+	lost, all := 0, 0
+	for i := 0; b.Loop(); i++ {
+		begin := time.Now()
+		fill(digests, times, i, begin.UnixNano())
+		var a hubclient.Answers
+		client.Ask(&a, digests, times, skip)
+		client.Wait(&a)
+		if err := delays.RecordValue(int64(time.Since(begin))); err != nil {
+			b.Fatal(err)
+		}
+		lost, all = lost+a.Unchecked, all+batch
+		time.Sleep(every - time.Since(begin))
+	}
+	st := client.Stats()
+	b.ReportMetric(100*float64(lost)/float64(all), "lost-%")
+	b.ReportMetric(float64(delays.ValueAtQuantile(50))/1e6, "p50-ms")
+	b.ReportMetric(float64(delays.ValueAtQuantile(99))/1e6, "p99-ms")
+	b.ReportMetric(float64(st.Refused), "refused")
+	for _, s := range l.hub.Status().Sites {
+		if s.Site == "attacker" {
+			b.ReportMetric(float64(s.Digests)/b.Elapsed().Seconds(), "attacker/s")
+		}
+	}
 }

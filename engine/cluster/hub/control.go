@@ -26,12 +26,12 @@ func (h *Hub) subscribeControl() error {
 			h.log.Warn("status: " + err.Error())
 		}
 	})
-	if err != nil || h.reload == nil {
+	if err != nil {
 		return err
 	}
 	_, err = h.conn.Subscribe(reloadSubject(&h.settings), func(m *nats.Msg) {
 		answer := "ok"
-		if err := h.reload(); err != nil {
+		if err := h.Reload(); err != nil {
 			answer = err.Error()
 			h.log.Warn("keys: " + answer)
 		}

@@ -4,7 +4,6 @@ package hub
 
 import (
 	"encoding/hex"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -18,9 +17,6 @@ import (
 
 // shownWindows is how many windows of counts a status has.
 const shownWindows = 24
-
-// pendingCounts bounds the memory of pieces that wait: each site has one under way.
-const pendingCounts = 16 << 20
 
 // CountsFolder returns the folder of the counts that sites send.
 func (f *Folder) CountsFolder() string { return f.at("counts") }
@@ -42,26 +38,21 @@ func (h *Hub) openCounts(f *Folder, limit int64) error {
 		return err
 	}
 	h.counts = store
-	subject := fmt.Sprintf("fd.%s.%s.*.counts.*", h.settings.Namespace, h.settings.Filter)
-	sub, err := h.sites.Subscribe(subject, func(m *nats.Msg) {
-		site := lastWord(m.Subject)
-		if !hubclient.ValidName(site) || !hubclient.InInbox(site, m.Reply) {
-			h.noteBad(site, badReply)
-			return
-		}
-		answer := store.Take(site, m.Data, time.Now())
-		if answer == nil {
-			h.noteBad(site, badBody)
-			return
-		}
-		if err := m.Respond(answer); err != nil {
-			h.log.Warn("counts: " + err.Error())
-		}
-	})
-	if err != nil {
-		return err
+	return nil
+}
+
+// takeCounts takes a piece of a file of counts of a site.
+func (h *Hub) takeCounts(site string, m *nats.Msg) {
+	if !hubclient.InInbox(site, m.Reply) {
+		h.noteBad(site, badReply)
+		return
 	}
-	return sub.SetPendingLimits(-1, pendingCounts)
+	answer := h.counts.Take(site, m.Data, time.Now())
+	if answer == nil {
+		h.noteBad(site, badBody)
+		return
+	}
+	h.doors.publish(m.Reply, answer)
 }
 
 // CountsStatus describes the distinct counts of all sites.
@@ -114,7 +105,7 @@ func (h *Hub) countsPart() *countsPart {
 	return &countsPart{h.counts.Totals(), h.counts.Rows(shownWindows, h.folder.siteNames())}
 }
 
-// siteNames returns the sites that have keys.
+// siteNames returns the sites that have keys, none if the folder cannot be read.
 func (f *Folder) siteNames() (names []string) {
 	entries, err := os.ReadDir(f.at(sitesFolder))
 	if err != nil {

@@ -5,6 +5,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,9 @@ type Config struct {
 	Reload func() error
 	// Repair, if not nil, is called when JetStream has taken nothing for some seconds.
 	Repair func() error
-	Dial   []nats.Option // in addition to the options of every hub
+	// Cut, if not nil, is called when a site sends far more than the hub takes.
+	Cut  func(site string)
+	Dial []nats.Option // in addition to the options of every hub
 }
 
 // Hub answers for slices until Close.
@@ -41,11 +44,13 @@ type Hub struct {
 	counts   *counts.Store // nil where another hub has it
 	log      Logger
 	conn     *nats.Conn // connection for what hubs share, and for administrators
-	sites    *nats.Conn // hears sites, and may only answer them
+	sites    *nats.Conn // may what doors may, and shows other hubs that this one lives
+	doors    *doors     // hear sites
 	memory   int
 	limit    int
 	reload   func() error
 	repair   func() error
+	cut      func(site string)
 	started  time.Time
 	layout   *layout
 	parent   *parent      // hub above, which is asked about new elements; nil for none
@@ -75,9 +80,10 @@ func Start(cfg Config) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{
-		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair,
+		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, cut: cfg.Cut,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
+		reports: reports{site: map[string]siteReport{}},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if err := h.settings.CheckBelow(); err != nil {
@@ -109,10 +115,14 @@ func (h *Hub) connect(url string, seed []byte, dial []nats.Option) error {
 	if h.conn, err = connect(url, name, seed, h.log, append(dial, nats.CustomInboxPrefix(controlInbox), cut)...); err != nil {
 		return err
 	}
-	if h.sites, err = connect(url, name+", answers", answers, h.log, dial...); err != nil {
+	if h.sites, err = connect(url, name+", sites", answers, h.log, dial...); err != nil {
 		h.conn.Close()
+		return err
 	}
-	return err
+	h.doors = newDoors(h, func(more ...nats.Option) (*nats.Conn, error) {
+		return connect(url, name+", sites", answers, h.log, slices.Concat(dial, more)...)
+	})
+	return nil
 }
 
 // begin subscribes all subjects, and takes the hub's share of slices.
@@ -124,7 +134,10 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	if err := h.subscribeAlive(); err != nil {
 		return err
 	}
-	if err := h.listenBelow(); err != nil {
+	if err := h.openCounts(h.folder, countsBytes); err != nil {
+		return err
+	}
+	if err := h.admit(); err != nil {
 		return err
 	}
 	if err := h.share(); err != nil {
@@ -133,18 +146,12 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	if err := h.listenAbove(); err != nil {
 		return err
 	}
-	if err := h.subscribeReports(); err != nil {
-		return err
-	}
-	if err := h.openCounts(h.folder, countsBytes); err != nil {
-		return err
-	}
 	if err := h.subscribeControl(); err != nil {
 		return err
 	}
 	h.group.Go(h.follow)
 	h.group.Go(h.keepShare)
-	return errors.Join(h.sites.Flush(), h.conn.Flush())
+	return errors.Join(h.doors.flush(), h.conn.Flush())
 }
 
 // mayAnswer reports whether no other hub can own this hub's slices: the lease was renewed
@@ -166,6 +173,7 @@ func (h *Hub) Close() error {
 		err = errors.Join(err, h.layout.leave(h.id))
 	}
 	h.parent.close()
+	h.doors.close()
 	h.sites.Close()
 	h.conn.Close()
 	if h.counts != nil {

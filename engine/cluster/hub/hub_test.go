@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,7 +55,8 @@ type lab struct {
 	settings Settings
 	server   *Server
 	hub      *Hub
-	counts   int64 // bytes that the hub keeps
+	counts   int64       // bytes that the hub keeps
+	cuts     atomic.Bool // sites that send without end are cut off
 }
 
 // newLab starts a hub with a folder that change may change.
@@ -90,13 +92,20 @@ func (l *lab) start() {
 	l.begin()
 }
 
+// cut cuts a site off, if the test wants that.
+func (l *lab) cut(site string) {
+	if l.cuts.Load() {
+		l.server.Cut(site)
+	}
+}
+
 // begin starts the hub at its server.
 func (l *lab) begin() {
 	l.t.Helper()
 	var err error
 	l.hub, err = Start(Config{
 		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26, Counts: l.counts,
-		Reload: l.server.Reload, Dial: l.server.Dial(),
+		Reload: l.server.Reload, Cut: l.cut, Dial: l.server.Dial(),
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -119,7 +128,7 @@ func (l *lab) token(site string) hubclient.Token {
 	l.t.Helper()
 	token, err := l.folder.Join(l.settings, site)
 	if err == nil {
-		err = l.server.Reload()
+		err = l.hub.Reload()
 	}
 	if err != nil {
 		l.t.Fatal(err)
@@ -136,17 +145,18 @@ type sensor struct {
 
 func (l *lab) sensor(site string) *sensor {
 	l.t.Helper()
-	return newSensor(l.t, l.token(site))
+	return newSensor(l.t, l.token(site), slices.Contains(l.settings.Below, site))
 }
 
-func newSensor(t testing.TB, token hubclient.Token) *sensor {
+// newSensor connects a site, which is a hub below with tree.
+func newSensor(t testing.TB, token hubclient.Token, tree bool) *sensor {
 	t.Helper()
 	log := newTestLog(t)
 	link, unreached, err := natslink.Dial(token, func(err error) { log.Warn(err.Error()) })
 	if err = errors.Join(unreached, err); err != nil {
 		t.Fatal(err)
 	}
-	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Block: true}, link, "run")
+	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Block: true, Tree: tree}, link, "run")
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,10 @@ type lag struct {
 	since time.Time     // time of the first of a run of late requests, or zero
 }
 
+// steady returns the time by a clock that nobody sets after the start of the hub. Otherwise all
+// requests would be late for lagReset, once the hub's clock is set forward.
+func (h *Hub) steady(now time.Time) time.Time { return h.started.Add(now.Sub(h.started)) }
+
 // inTime reports whether the deadline of a request is yet to come.
 func (l *lag) inTime(r *hubclient.Request, now time.Time) bool {
 	if r.Deadline == 0 {

@@ -50,7 +50,10 @@ type layout struct {
 
 	unwatch context.CancelFunc
 
+	renamed chan struct{} // gets a value when the sites are others; it has room for one
+
 	mu     sync.Mutex
+	sites  []string             // names of sites, as the hub with their keys has announced them; nil before
 	hubs   map[string]time.Time // when each was last heard of
 	slices map[string]record
 }
@@ -69,7 +72,7 @@ func openLayout(ctx context.Context, conn *nats.Conn, s *Settings, seed []byte, 
 		return nil, err
 	}
 	name := fmt.Sprintf("%s_%s_%d", s.Namespace, s.Filter, s.Epoch)
-	l := &layout{name: name, seed: seed, js: js, hubs: map[string]time.Time{}, slices: map[string]record{}}
+	l := &layout{name: name, seed: seed, js: js, renamed: make(chan struct{}, 1), hubs: map[string]time.Time{}, slices: map[string]record{}}
 	begin, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	if l.owners, err = js.CreateOrUpdateKeyValue(begin, jetstream.KeyValueConfig{Bucket: "fd_layout_" + name}); err != nil {
@@ -158,7 +161,51 @@ func (l *layout) noteHub(e jetstream.KeyValueEntry) {
 	}
 }
 
+// sitesKey is the key of the sites' names, among the keys of slices.
+const sitesKey = "sites"
+
+// noteSites notes the names of sites.
+func (l *layout) noteSites(text []byte) {
+	var names []string
+	if json.Unmarshal(text, &names) != nil {
+		return
+	}
+	l.mu.Lock()
+	l.sites = names
+	l.mu.Unlock()
+	select {
+	case l.renamed <- struct{}{}:
+	default:
+	}
+}
+
+// siteNames returns the announced names of sites.
+func (l *layout) siteNames() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sites
+}
+
+// announce has other hubs know the names of sites.
+func (l *layout) announce(names []string) error {
+	if before := l.siteNames(); before != nil && slices.Equal(names, before) {
+		return nil
+	}
+	text, err := json.Marshal(append([]string{}, names...)) // a list, even without any site
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	_, err = l.owners.Put(ctx, sitesKey, text)
+	return err
+}
+
 func (l *layout) noteOwner(e jetstream.KeyValueEntry) {
+	if e.Key() == sitesKey {
+		l.noteSites(e.Value())
+		return
+	}
 	var r record
 	if e.Operation() == jetstream.KeyValuePut {
 		if err := json.Unmarshal(e.Value(), &r); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -222,6 +223,20 @@ func TestChainGrows(t *testing.T) {
 				}
 				return all
 			}
+			wait.Until(t, "the last elements to be set by all links", func() bool {
+				sent, taken := uint64(0), int64(0)
+				for _, o := range l.hub.all() {
+					sent += o.status().Stats.Hops
+					if o.linked != nil {
+						n, err := o.linked.Delivered()
+						if err != nil {
+							t.Fatal(err)
+						}
+						taken += n
+					}
+				}
+				return int64(sent) == taken
+			})
 			before := filters(l.hub)
 			if slices.Min(before) < 3 {
 				t.Errorf("filters %v", before)

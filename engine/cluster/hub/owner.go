@@ -5,6 +5,8 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,21 +19,22 @@ import (
 )
 
 const (
-	// overloadAt is the number of waiting requests at which a slice refuses more. Sites
-	// have a few each under way, so this many are far more than it can answer in time.
-	overloadAt = 512
-	// pendingBytes bounds the memory of requests that wait.
-	pendingBytes = 64 << 20
+	// overloadAt is the number of waiting requests of a site at which a slice refuses more of it.
+	// A sensor has eight under way, and a site few connections.
+	overloadAt = 8 * maxConnections
+	// pendingBytes bounds the memory of a site's requests that wait for a slice.
+	pendingBytes = 4 << 20
 )
 
-// owner answers requests for a slice. NATS calls answer from one goroutine, one request
-// after another, in the order in which they came.
+// owner answers requests for a slice. NATS calls answer from one goroutine for each site, one
+// request after another, in the order in which they came. Sites take turns: a Mutex goes to the
+// goroutine that has waited for it longest, once one has for a millisecond.
 type owner struct {
 	hub    *Hub
 	number int
 	fence  uint64
-	sub    *nats.Subscription
-	linked *nats.Subscription // to messages of other links, nil without
+	subs   map[string]*nats.Subscription // by site; of doors.mu, nil once the slice takes no more
+	linked *nats.Subscription            // to messages of other links, nil without
 
 	mu      sync.Mutex
 	slice   keeper
@@ -67,17 +70,15 @@ func (r *Refusals) add(o Refusals) {
 // Sum returns the number of all of them.
 func (r Refusals) Sum() uint64 { return r.WrongEpoch + r.NotOwner + r.Stale + r.Overloaded + r.Bad }
 
-// subscribe begins to answer.
-func (o *owner) subscribe() error {
-	subject := fmt.Sprintf("fd.%s.%s.*.s%03d.*.*", o.hub.settings.Namespace, o.hub.settings.Filter, o.number)
-	o.mu.Lock() // until sub is set
-	defer o.mu.Unlock()
-	sub, err := o.hub.sites.Subscribe(subject, o.answer)
+// hear begins to answer a site, on the connection of its door. Of doors.mu.
+func (o *owner) hear(conn *nats.Conn, site string) error {
+	subject := fmt.Sprintf("fd.%s.%s.*.s%03d.*.%s", o.hub.settings.Namespace, o.hub.settings.Filter, o.number, site)
+	sub, err := conn.Subscribe(subject, o.answer)
 	if err != nil {
 		return err
 	}
-	o.sub = sub
-	return errors.Join(sub.SetPendingLimits(2*overloadAt, pendingBytes), o.subscribeLink())
+	o.subs[site] = sub
+	return sub.SetPendingLimits(2*overloadAt, pendingBytes)
 }
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
@@ -88,7 +89,7 @@ func (o *owner) answer(m *nats.Msg) {
 		o.bad(site, badReply)
 		return
 	}
-	waiting, _, err := o.sub.Pending()
+	waiting, _, err := m.Sub.Pending()
 	o.reply = m.Reply
 	if o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now()); !o.silent {
 		o.publish(m.Reply)
@@ -96,11 +97,7 @@ func (o *owner) answer(m *nats.Msg) {
 }
 
 // publish sends the content of out.
-func (o *owner) publish(to string) {
-	if err := o.hub.sites.Publish(to, o.out); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		o.hub.log.Warn(fmt.Sprintf("slice %d: an answer was not sent: %v", o.number, err))
-	}
-}
+func (o *owner) publish(to string) { o.hub.doors.publish(to, o.out) }
 
 // respond puts the answer to a message into out, unless another link answers.
 func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
@@ -114,6 +111,9 @@ func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Ti
 		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits, Remaining: o.left,
 	}
 	o.out = reply.Append(o.out[:0])
+	if r.Op == hubclient.Ping && r.K != hubclient.TreeVersion && slices.Contains(o.hub.settings.Below, lastWord(subject)) {
+		o.out[2] = 0 // the answer is of another version, as the hub below is
+	}
 }
 
 // take has the slice take a request, or says why not.
@@ -141,7 +141,7 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubc
 		o.counts.Overloaded++
 		return hubclient.Overloaded
 	}
-	if !o.lagOf(subject.Site).inTime(&o.request, now) {
+	if !o.lagOf(subject.Site).inTime(&o.request, o.hub.steady(now)) {
 		o.counts.Stale++
 		return hubclient.Stale
 	}
@@ -199,7 +199,7 @@ func (o *owner) noted(op hubclient.Op, e entry) bool {
 }
 
 // ping answers a site that asks whether its token is good: its digests are of the hub's
-// key.
+// key. A hub below gets the version of messages between hubs.
 func (o *owner) ping(site string) hubclient.Status {
 	for _, d := range o.request.Digests {
 		if d != o.hub.keyCheck {
@@ -208,6 +208,9 @@ func (o *owner) ping(site string) hubclient.Status {
 		}
 	}
 	o.bits = append(o.bits, make([]byte, (len(o.request.Digests)+7)/8)...)
+	if len(o.request.Digests) == hubclient.PingDigests {
+		o.bits[0] = hubclient.TreeVersion
+	}
 	return hubclient.OK
 }
 
@@ -225,20 +228,39 @@ func (o *owner) lagOf(site string) *lag {
 // stop takes no more requests. It answers those that have arrived, unless that takes too
 // long.
 func (o *owner) stop() error {
-	for _, sub := range []*nats.Subscription{o.sub, o.linked} {
-		if sub == nil {
-			continue
-		}
-		drained := make(chan struct{})
-		sub.SetClosedHandler(func(string) { close(drained) })
+	d := o.hub.doors
+	d.mu.Lock()
+	subs := slices.Collect(maps.Values(o.subs))
+	o.subs = nil
+	d.mu.Unlock()
+	err := drain(subs)
+	if o.linked != nil {
+		err = errors.Join(err, drain([]*nats.Subscription{o.linked}))
+	}
+	o.land()
+	return err
+}
+
+// drain ends subscriptions once what has arrived is taken, or that takes too long.
+func drain(subs []*nats.Subscription) error {
+	var group sync.WaitGroup
+	for _, sub := range subs {
+		group.Add(1)
+		sub.SetClosedHandler(func(string) { group.Done() })
 		switch err := sub.Drain(); {
 		case err == nil:
-			waitFor(drained)
-		case !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription):
+		case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubscription):
+			group.Done()
+		default:
 			return err
 		}
 	}
-	o.land()
+	drained := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(drained)
+	}()
+	waitFor(drained)
 	return nil
 }
 

@@ -28,7 +28,9 @@ func newOwner(t testing.TB) *owner {
 			t.Error(err)
 		}
 	})
-	return &owner{hub: &Hub{settings: settings, keyCheck: settings.token("x", "").KeyCheck(), started: time.UnixMicro(int64(goodRequest().Time))}, slice: s, fence: 7, lags: map[string]*lag{}}
+	h := &Hub{settings: settings, keyCheck: settings.token("x", "").KeyCheck(), started: time.UnixMicro(int64(goodRequest().Time))}
+	h.doors = newDoors(h, nil)
+	return &owner{hub: h, slice: s, fence: 7, lags: map[string]*lag{}}
 }
 
 // goodRequest is a request that a slice takes.
@@ -160,7 +162,7 @@ func TestOverload(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.Until(t, "the requests", func() bool {
-		n, _, err := o.sub.Pending()
+		n, _, err := o.subs["a"].Pending()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func openParent(s *Settings, log Logger) (*parent, error) {
 	}
 	p.link = link
 	p.client = hubclient.NewClient(hubclient.ClientConfig{
-		Token: token, Wait: time.Duration(s.ParentWaitUS) * time.Microsecond, Anytime: true, Closed: s.closed(), Notice: p.notice,
+		Token: token, Wait: time.Duration(s.ParentWaitUS) * time.Microsecond, Anytime: true, Tree: true, Closed: s.closed(), Notice: p.notice,
 		Remaining: s.Dense && s.Shape.Filter == chain.Timers,
 	}, p, strconv.FormatInt(time.Now().UnixNano(), 36))
 	p.ended.Go(p.finish)

@@ -3,13 +3,10 @@
 package hub
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -28,20 +25,14 @@ type siteReport struct {
 	At    time.Time        `json:"at"`
 }
 
-// subscribeReports begins to take reports.
-func (h *Hub) subscribeReports() error {
-	h.reports.site = map[string]siteReport{}
-	_, err := h.sites.Subscribe(fmt.Sprintf("fd.%s.%s.*.report.*", h.settings.Namespace, h.settings.Filter), func(m *nats.Msg) {
-		site := lastWord(m.Subject)
-		r, err := hubclient.DecodeReport(m.Data)
-		switch {
-		case err != nil:
-			h.noteBad(site, badBody)
-		case hubclient.ValidName(site):
-			h.reports.take(site, r, time.Now())
-		}
-	})
-	return err
+// takeReport takes a report of a site.
+func (h *Hub) takeReport(site string, msg []byte) {
+	r, err := hubclient.DecodeReport(msg)
+	if err != nil {
+		h.noteBad(site, badBody)
+		return
+	}
+	h.reports.take(site, r, time.Now())
 }
 
 // take adds a report.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -37,9 +38,13 @@ const (
 	maxPings  = 2
 	// startTime is how long a server may take to start, and a connection to come about.
 	startTime = 10 * time.Second
-	// maxSubscriptions bounds the subscriptions of a connection, and so the memory that a site can
-	// take: a hub has one or two for each slice.
-	maxSubscriptions = 4096
+	// maxSubscriptions bounds the subscriptions of a site's connection, which has a few: the server
+	// sends an answer once for each that matches. A hub has some for each site and slice, at most
+	// hubSubscriptions on a connection.
+	maxSubscriptions = 64
+	hubSubscriptions = 1 << 16
+	// sweepEvery is the time between two counts of subscriptions.
+	sweepEvery = time.Second
 )
 
 // Logger takes warnings and news worth logging. Its methods may be called from any
@@ -56,6 +61,10 @@ type Server struct {
 	settings Settings
 	options  *server.Options
 	server   *server.Server
+	gate     gate
+	log      Logger
+	closed   chan struct{}
+	sweeps   sync.WaitGroup
 }
 
 // StartServer starts a server with the keys of a folder, and TLS if certificates is not
@@ -75,15 +84,18 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if host == "" {
 		host = "0.0.0.0"
 	}
-	one := &Server{folder: f, settings: s}
+	all, err := f.access(s)
+	if err != nil {
+		return nil, err
+	}
+	one := &Server{folder: f, settings: s, gate: gate{now: time.Now}, log: log, closed: make(chan struct{})}
+	one.gate.take(all)
 	one.options = &server.Options{
 		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
-		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: maxSubscriptions,
+		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: hubSubscriptions, MaxConn: maxClients,
+		CustomClientAuthentication: &one.gate, AlwaysEnableNonce: true,
 		JetStream: true, StoreDir: f.at("jetstream"), JetStreamMaxMemory: -1, JetStreamMaxStore: -1,
 		DisableJetStreamBanner: true,
-	}
-	if one.options.Nkeys, err = users(f, s); err != nil {
-		return nil, err
 	}
 	// The port may be taken: the server only logs this.
 	probe, err := net.Listen("tcp", net.JoinHostPort(host, portText))
@@ -102,7 +114,36 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 		one.Close()
 		return nil, fmt.Errorf("%w: it does not start within %v", ErrServer, startTime)
 	}
+	one.sweeps.Go(one.watch)
 	return one, nil
+}
+
+// watch cuts off sites with too many subscriptions, until Close. The server has one limit for
+// all connections, and the hub needs more.
+func (s *Server) watch() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-ticker.C:
+			s.sweep()
+		}
+	}
+}
+
+// sweep cuts off the sites that have too many subscriptions now.
+func (s *Server) sweep() {
+	list, err := s.server.Connz(&server.ConnzOptions{Username: true, Limit: maxClients})
+	if err != nil {
+		return // the server has ended
+	}
+	for _, c := range list.Conns {
+		if site := s.gate.siteOf(c.AuthorizedUser); site != "" && c.NumSubs > maxSubscriptions {
+			s.Cut(site)
+		}
+	}
 }
 
 // URL returns an address of the server for this machine.
@@ -111,17 +152,30 @@ func (s *Server) URL() string { return s.server.ClientURL() }
 // Reload takes the present keys of the folder: sites without a key any more are
 // disconnected.
 func (s *Server) Reload() error {
-	keys, err := users(s.folder, s.settings)
+	all, err := s.folder.access(s.settings)
 	if err != nil {
 		return err
 	}
-	next := *s.options
-	next.Nkeys = keys
-	if err := s.server.ReloadOptions(&next); err != nil {
-		return fmt.Errorf("%w: %w", ErrServer, err)
-	}
-	s.options = &next
+	s.disconnect(s.gate.take(all))
 	return nil
+}
+
+// Cut disconnects a site that sends without end, or subscribes to more than it can use, and does
+// not admit it for a while.
+func (s *Server) Cut(site string) {
+	ids, span := s.gate.cut(site)
+	if span == 0 {
+		return
+	}
+	s.log.Warn(fmt.Sprintf("site %s is cut off for %v, as it does far more than sensors do", site, span))
+	s.disconnect(ids)
+}
+
+// disconnect disconnects clients.
+func (s *Server) disconnect(ids []uint64) {
+	for _, id := range ids {
+		_ = s.server.DisconnectClientByID(id) // it may have gone
+	}
 }
 
 // Repair opens the store of JetStream again. After a disk error a stream accepts nothing
@@ -151,6 +205,8 @@ const repairRoom = 1 << 20
 
 // Close stops the server, and waits until it has stopped.
 func (s *Server) Close() {
+	close(s.closed)
+	s.sweeps.Wait()
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
 
@@ -30,6 +32,60 @@ func (l *lab) under(site string, change func(*Settings)) *lab {
 		}
 		s.SetParent(token)
 	})
+}
+
+// TestTreeVersion has a site of --below that is a hub of another version, or a sensor: it is
+// refused, as it would not hear probes. The same client is served where it need not hear any.
+func TestTreeVersion(t *testing.T) {
+	shape := vertical(1, chain.Bloom)
+	l := newLab(t, func(s *Settings) {
+		shaped(shape)(s)
+		s.Below, s.TopDown = []string{"north"}, 1
+	})
+	for _, c := range []struct {
+		site string
+		tree bool
+		want error
+	}{{"north", false, hubclient.ErrOther}, {"north", true, nil}, {"berlin", false, nil}} {
+		token := l.token(c.site)
+		link, unreached, err := natslink.Dial(token, func(error) {})
+		if err = errors.Join(unreached, err); err != nil {
+			t.Fatal(err)
+		}
+		client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Tree: c.tree}, link, "run")
+		if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Ping(); !errors.Is(err, c.want) {
+			t.Errorf("site %s, tree %v: %v, want %v", c.site, c.tree, err, c.want)
+		}
+		client.Close()
+		link.Close()
+	}
+}
+
+// TestJoinedWithoutSites has a hub join others that have not said which sites there are, as an older
+// version does not: it takes no slices.
+func TestJoinedWithoutSites(t *testing.T) {
+	l := newLab(t, nil)
+	if err := l.hub.layout.owners.Purge(t.Context(), sitesKey); err != nil {
+		t.Fatal(err)
+	}
+	line, err := l.folder.Invite(l.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, settings, err := Accept(t.TempDir(), line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Start(Config{Name: "second", URL: settings.NATS, Folder: folder, Settings: settings, Log: newTestLog(t), Memory: 1 << 22, Limit: 1 << 26})
+	if !errors.Is(err, errNoSites) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if st := l.hub.Status(); st.Owned != st.Slices {
+		t.Errorf("%d of %d slices left", st.Owned, st.Slices)
+	}
 }
 
 // unsetBits are bits that filters of a test have, by its number of events.

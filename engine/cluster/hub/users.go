@@ -20,6 +20,7 @@ import (
 // any subject it may use all.
 type user struct {
 	who, key           string
+	site               string // empty for the hub itself
 	publish, subscribe []string
 }
 
@@ -51,7 +52,7 @@ func (f *Folder) access(s Settings) ([]user, error) {
 	}
 	for _, site := range slices.Sorted(maps.Keys(sites)) {
 		publish, subscribe := sitePermissions(s.Namespace, site)
-		all = append(all, user{"site " + site, sites[site], publish, subscribe})
+		all = append(all, user{"site " + site, sites[site], site, publish, subscribe})
 	}
 	return all, nil
 }
@@ -82,20 +83,15 @@ func answersSeed(seed []byte) ([]byte, error) {
 	return nkeys.EncodeSeed(nkeys.PrefixByteUser, raw)
 }
 
-// users returns the users for the embedded server.
-func users(f *Folder, s Settings) (all []*server.NkeyUser, err error) {
-	access, err := f.access(s)
-	for _, u := range access {
-		one := &server.NkeyUser{Nkey: u.key}
-		if u.publish != nil {
-			one.Permissions = &server.Permissions{
-				Publish:   &server.SubjectPermission{Allow: u.publish},
-				Subscribe: &server.SubjectPermission{Allow: u.subscribe},
-			}
-		}
-		all = append(all, one)
+// permissions returns the user's permissions at the embedded server, nil for all.
+func (u *user) permissions() *server.Permissions {
+	if u.publish == nil {
+		return nil
 	}
-	return all, err
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: u.publish},
+		Subscribe: &server.SubjectPermission{Allow: u.subscribe},
+	}
 }
 
 // Users returns a block for the configuration of an external NATS server: the hub and all

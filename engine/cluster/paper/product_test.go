@@ -70,6 +70,7 @@ type cluster struct {
 	folder   *hub.Folder
 	settings hub.Settings
 	server   *hub.Server
+	hubs     []*hub.Hub
 	log      *warnings
 }
 
@@ -87,7 +88,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 	t.Cleanup(server.Close)
 	settings.URL = server.URL()
-	return &cluster{t, folder, settings, server, log}
+	return &cluster{t: t, folder: folder, settings: settings, server: server, log: log}
 }
 
 // start starts a hub at the server.
@@ -97,6 +98,7 @@ func (c *cluster) start(s hub.Settings) *hub.Hub {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	c.hubs = append(c.hubs, h)
 	c.t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			c.t.Error(err)
@@ -109,7 +111,11 @@ func (c *cluster) start(s hub.Settings) *hub.Hub {
 func (c *cluster) token(s hub.Settings, site string) hubclient.Token {
 	c.t.Helper()
 	token, err := c.folder.Join(s, site)
-	if err = errors.Join(err, c.server.Reload()); err != nil {
+	err = errors.Join(err, c.server.Reload())
+	for _, h := range c.hubs {
+		err = errors.Join(err, h.Reload())
+	}
+	if err != nil {
 		c.t.Fatal(err)
 	}
 	return token

@@ -35,7 +35,7 @@ const (
 )
 
 // ErrToken means that the hub does not know the site, or no longer.
-var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token")
+var ErrToken = errors.New("the hub does not take the token, or 16 processes use it already: make a new one with flowdedup-hub join-token")
 
 // errNobody means that no subscriber of the server takes a request.
 var errNobody = errors.New("no hub takes them")

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -182,7 +183,11 @@ func (f *serveFlags) check() error {
 	if (f.cert == "") != (f.key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key belong together")}
 	}
-	if _, _, err := net.SplitHostPort(f.settings.Listen); err != nil {
+	_, port, err := net.SplitHostPort(f.settings.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return usageError{fmt.Errorf("--listen %s: want HOST:PORT or :PORT", f.settings.Listen)}
 	}
 	return nil
@@ -273,7 +278,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 			return err
 		}
 		defer server.Close()
-		cfg.Reload, cfg.Repair, cfg.Dial = server.Reload, server.Repair, server.Dial()
+		cfg.Reload, cfg.Repair, cfg.Cut, cfg.Dial = server.Reload, server.Repair, server.Cut, server.Dial()
 	}
 	h, err := hub.Start(cfg)
 	if err != nil {

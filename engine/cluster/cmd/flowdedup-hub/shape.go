@@ -134,7 +134,7 @@ func (f *shapeFlags) cut(changed func(string) bool, shape *chain.Shape) error {
 			return err
 		}
 		if len(given) != want {
-			return usageError{fmt.Errorf("--slices %s: want %d numbers for --layout %s", f.slices, want, shape.Layout)}
+			return usageError{fmt.Errorf("--slices %s: want %s for --layout %s", f.slices, []string{1: "a number", 2: "H,V"}[want], shape.Layout)}
 		}
 	}
 	switch given = append(given, 1); shape.Layout {

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+)
+
+// rawConn connects a site by nothing but a socket, which is as fast as an attacker can be.
+func rawConn(t testing.TB, token hubclient.Token) (conn net.Conn, rest *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(token.URL, "nats://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	rest = bufio.NewReader(conn)
+	var info struct{ Nonce string }
+	line, err := rest.ReadString('\n')
+	if err == nil {
+		err = json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := nkeys.FromSeed([]byte(token.Seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig, err := keys.Sign([]byte(info.Nonce))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := keys.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(conn, "CONNECT {\"verbose\":false,\"nkey\":%q,\"sig\":%q,\"protocol\":1}\r\nPING\r\n", public, base64.RawURLEncoding.EncodeToString(sig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, rest
+}
+
+// flood sends requests of n digests on many connections without end. The channel gets a value for
+// each connection that the server ends.
+func (l *lab) flood(token hubclient.Token, connections, n int) (ended <-chan struct{}) {
+	l.t.Helper()
+	var blob []byte
+	r := hubclient.Request{Op: hubclient.TestAndSet, Epoch: 1, Time: uint64(time.Now().UnixMicro()), Digests: make([]uint64, n)}
+	for i := range r.Digests {
+		r.Digests[i] = uint64(i) * 0x9e3779b97f4a7c15
+	}
+	for k := range l.settings.Slices {
+		r.Seq++
+		body := r.Append(nil)
+		subject := hubclient.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Slice: k, Op: r.Op, Site: token.Site}
+		blob = append(blob, fmt.Sprintf("PUB %s %s.flood.%d.1 %d\r\n", subject, hubclient.Inbox(token.Site), k, len(body))...)
+		blob = append(append(blob, body...), "\r\n"...)
+	}
+	done := make(chan struct{}, connections)
+	type socket struct {
+		conn net.Conn
+		rest io.Reader
+	}
+	var all []socket
+	for range connections {
+		conn, rest := rawConn(l.t, token)
+		all = append(all, socket{conn, rest})
+	}
+	for _, s := range all {
+		go func() {
+			_, _ = io.Copy(io.Discard, s.rest) // until the connection ends, in whichever way
+			done <- struct{}{}
+		}()
+		go func() {
+			for {
+				if _, err := s.conn.Write(blob); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	return done
+}
+
+// member is a site's connection for single messages.
+func (l *lab) member(site string) (*nats.Conn, error) {
+	l.t.Helper()
+	token := l.token(site)
+	conn, err := connect(token.URL, "test", []byte(token.Seed), newTestLog(l.t), nats.MaxReconnects(0), nats.CustomInboxPrefix(hubclient.Inbox(site)))
+	if err == nil {
+		l.t.Cleanup(conn.Close)
+	}
+	return conn, err
+}
+
+// TestTurns has a site fill its queue at a slice, over and over: another site's request does not
+// wait behind these, and is neither refused nor dropped.
+func TestTurns(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	a, o := newAttacker(t, l), l.hub.all()[0]
+	b, err := l.member("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := b.SubscribeSync(hubclient.Inbox("b") + ".run.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(site string) *nats.Subscription {
+		l.hub.doors.mu.Lock()
+		defer l.hub.doors.mu.Unlock()
+		return o.subs[site]
+	}
+	o.mu.Lock() // it takes nothing
+	for range 2*overloadAt + 10 {
+		if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Until(t, "messages to be dropped", func() bool {
+		dropped, err := of("a").Dropped()
+		return err == nil && dropped > 0
+	})
+	r := goodRequest()
+	r.Digests = []uint64{99}
+	subject := hubclient.Subject{Namespace: l.settings.Namespace, Filter: l.settings.Filter, Epoch: 1, Op: r.Op, Site: "b"}
+	const sent = 8 // as a sensor has under way
+	for i := range uint64(sent) {
+		r.Seq = i
+		if err := b.PublishRequest(subject.String(), fmt.Sprintf("%s.run.0.%d", hubclient.Inbox("b"), i), r.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the requests", func() bool {
+		n, _, err := of("b").Pending()
+		return err == nil && n >= sent-1
+	})
+	o.mu.Unlock()
+	for range sent {
+		m, err := answers.NextMsg(wait.Timeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reply hubclient.Reply
+		if err := reply.Decode(m.Data); err != nil || reply.Status != hubclient.OK {
+			t.Errorf("%v, %v", reply.Status, err)
+		}
+	}
+	if n, err := of("b").Dropped(); n != 0 || err != nil {
+		t.Errorf("%d messages of an honest site were dropped: %v", n, err)
+	}
+}
+
+// TestConnections has a site connect again and again: the server admits a limited number, and
+// others all the same.
+func TestConnections(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	var all []*nats.Conn
+	for range maxConnections {
+		conn, err := l.member("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, conn)
+	}
+	for range 3 {
+		if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+			t.Fatalf("one more: %v", err)
+		}
+	}
+	l.sensor("b").ask([]uint64{1}, []int64{time.Now().UnixNano()})
+	all[0].Close()
+	wait.Until(t, "room for another connection", func() bool {
+		_, err := l.member("a")
+		return err == nil
+	})
+	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+		t.Errorf("one too many: %v", err)
+	}
+}
+
+// TestCut has a site send without end on all of its connections. It is cut off, and is admitted
+// again after a while; another site notices nothing.
+func TestCut(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	clock := time.Now()
+	l.server.gate.mu.Lock()
+	l.server.gate.now = func() time.Time { return clock }
+	l.server.gate.mu.Unlock()
+	l.cuts.Store(true)
+	b, token := l.sensor("b"), l.token("a")
+	o := l.hub.all()[0]
+	o.mu.Lock() // it takes nothing
+	ended := l.flood(token, maxConnections, 1)
+	for range maxConnections {
+		<-ended
+	}
+	o.mu.Unlock()
+	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+		t.Errorf("after the flood: %v", err)
+	}
+	b.ask([]uint64{1}, []int64{time.Now().UnixNano()})
+	l.server.gate.mu.Lock()
+	clock = clock.Add(cutTime)
+	l.server.gate.mu.Unlock()
+	if _, err := l.member("a"); err != nil {
+		t.Errorf("after the time: %v", err)
+	}
+	for _, one := range []*nats.Conn{l.hub.conn, l.hub.sites} {
+		if one.Stats().Reconnects > 0 {
+			t.Error("the flood has cut a connection of the hub")
+		}
+	}
+}
+
+// TestCutSpan cuts a site off at various times: for longer if it goes on soon.
+func TestCutSpan(t *testing.T) {
+	clock := time.Now()
+	g := gate{now: func() time.Time { return clock }}
+	g.take([]user{{who: "hub", key: "H"}, {who: "site a", key: "A", site: "a"}})
+	for _, c := range []struct{ after, want time.Duration }{
+		{0, cutTime}, {cutTime / 2, 0}, {cutTime / 2, 2 * cutTime}, {3 * cutTime, 4 * cutTime}, {12*cutTime + 1, cutTime},
+	} {
+		clock = clock.Add(c.after)
+		if _, got := g.cut("a"); got != c.want {
+			t.Errorf("after %v: cut off for %v, want %v", c.after, got, c.want)
+		}
+	}
+	for range 20 {
+		clock = g.users["A"].until
+		if _, got := g.cut("a"); got > longestCut {
+			t.Errorf("cut off for %v", got)
+		}
+	}
+	for _, site := range []string{"", "b"} {
+		if _, got := g.cut(site); got != 0 {
+			t.Errorf("site %q is cut off for %v", site, got)
+		}
+	}
+}
