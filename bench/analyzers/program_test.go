@@ -13,8 +13,9 @@ import (
 
 const capturesDir = "../../testdata/pcaps"
 
-// flowdedup is the command that is judged; TestMain builds it.
-var flowdedup string
+// flowdedup is the command that is judged; TestMain builds it. known is a folder for what
+// tshark printed.
+var flowdedup, known string
 
 func TestMain(m *testing.M) {
 	os.Exit(withProgram(m.Run))
@@ -27,7 +28,10 @@ func withProgram(run func() int) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	flowdedup = filepath.Join(dir, "flowdedup")
+	flowdedup, known = filepath.Join(dir, "flowdedup"), filepath.Join(dir, "known")
+	if err := os.Mkdir(known, 0o700); err != nil {
+		panic(err)
+	}
 	if text, err := exec.Command("go", "build", "-o", flowdedup, "../../cmd/flowdedup").CombinedOutput(); err != nil {
 		panic(string(text))
 	}
@@ -66,7 +70,7 @@ func ask(t *testing.T, answer any, args ...string) {
 // askSensor runs sensor.py and decodes its answer.
 func askSensor(t *testing.T, answer any, args ...string) {
 	t.Helper()
-	askScript(t, answer, "sensor.py", args...)
+	askScript(t, answer, "sensor.py", append([]string{"--known", known}, args...)...)
 }
 
 func askScript(t *testing.T, answer any, script string, args ...string) {

@@ -5,6 +5,8 @@
     sensor.py once TRUTH OUTPUT
     sensor.py alone TRUTH OUTPUT
 
+--known FOLDER before the command keeps what tshark printed, for the next run.
+
 sees counts what a sensor finds. A TCP flow is a connection; with --vlan its VLAN tags are a
 part of it (as Suricata keys flows). With --checksums the sensor drops packets with wrong TCP
 and UDP checksums. With --no-8021ad it opens no frame behind an 802.1ad tag. HTTP requests and
@@ -17,6 +19,7 @@ point that saw most packets saw alone.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import struct
@@ -54,15 +57,22 @@ def original(record):
 
 
 def dissected(records, folder):
-    """Returns the fields of each record; of each field the innermost value."""
+    """Returns the fields of each record; of each field the innermost value. The folder keeps
+    what tshark printed: many outputs have the same packets, and it starts slowly."""
     path = os.path.join(folder, "part.pcap")
     write(path, records)
-    command = ["tshark", "-n", "-r", path, "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
-               "-T", "fields", "-E", "occurrence=l", "-E", "separator=/t"]
-    for field in FIELDS:
-        command += ["-e", field]
-    output = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-    return [dict(zip(FIELDS, line.split("\t"))) for line in output.splitlines()]
+    with open(path, "rb") as file:
+        known = os.path.join(folder, hashlib.sha256(file.read()).hexdigest())
+    if not os.path.exists(known):
+        command = ["tshark", "-n", "-r", path, "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+                   "-T", "fields", "-E", "occurrence=l", "-E", "separator=/t"]
+        for field in FIELDS:
+            command += ["-e", field]
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        with open(known, "wb") as file:
+            file.write(output)
+    with open(known, encoding="utf-8") as file:
+        return [dict(zip(FIELDS, line.rstrip("\n").split("\t"))) for line in file]
 
 
 def checksum(fields):
@@ -94,20 +104,19 @@ def parts(records, vlan, no_8021ad):
     return by_vlan.values()
 
 
-def sees(path, args):
+def sees(path, args, folder):
     """Counts what a sensor finds in a capture."""
     answer = Counter(dict.fromkeys(("packets", "valid", "wrong", "two_sided", "one_sided", "http", "tls"), 0))
     records = readers.records(path)
     answer["packets"] = len(records)
-    with tempfile.TemporaryDirectory() as folder:
-        for part in parts(records, args.vlan, args.no_8021ad):
-            packets = dissected(part, folder)
-            states = [checksum(fields) for fields in packets]
-            answer["valid"] += states.count(GOOD)
-            answer["wrong"] += states.count(BAD)
-            if args.checksums and BAD in states:
-                packets = dissected([record for record, state in zip(part, states) if state != BAD], folder)
-            answer.update(flows(packets))
+    for part in parts(records, args.vlan, args.no_8021ad):
+        packets = dissected(part, folder)
+        states = [checksum(fields) for fields in packets]
+        answer["valid"] += states.count(GOOD)
+        answer["wrong"] += states.count(BAD)
+        if args.checksums and BAD in states:
+            packets = dissected([record for record, state in zip(part, states) if state != BAD], folder)
+        answer.update(flows(packets))
     return answer
 
 
@@ -147,15 +156,14 @@ class Truth:
         gone = set(answer["removed"])
         self.packets = answer.get("sightings") or [[n] for n in range(len(self.records)) if n not in gone]
 
-    def once(self):
+    def once(self, folder):
         """Returns each packet once."""
-        with tempfile.TemporaryDirectory() as folder:
-            states = [checksum(fields) for fields in dissected(self.records, folder)]
+        states = [checksum(fields) for fields in dissected(self.records, folder)]
         kept = [min(group, key=lambda n: (states[n] == BAD, n)) for group in self.packets]
         plain = [readers.stripped(self.records[n], "tunnel" if self.inner else "vlan") for n in kept]
         return [self.records[n]._replace(data=data) for n, data in zip(kept, plain)]
 
-    def alone(self):
+    def alone(self, _folder):
         """Returns the records of one point."""
         points = defaultdict(list)
         for record in self.records:
@@ -175,14 +183,20 @@ def main():
         reference = commands.add_parser(name)
         reference.add_argument("truth")
         reference.add_argument("output")
+    parser.add_argument("--known", metavar="FOLDER")
     args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as own:
+        print(json.dumps(answered(args, args.known or own)))
+
+
+def answered(args, folder):
+    """Returns the answer to a command line."""
     if args.command == "sees":
-        print(json.dumps(sees(args.file, args)))
-        return
+        return sees(args.file, args, folder)
     truth = Truth(args.truth)
-    records = sorted(getattr(truth, args.command)(), key=lambda record: record.time)
+    records = sorted(getattr(truth, args.command)(folder), key=lambda record: record.time)
     write(args.output, records)
-    print(json.dumps({"packets": len(records)}))
+    return {"packets": len(records)}
 
 
 if __name__ == "__main__":

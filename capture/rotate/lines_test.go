@@ -47,7 +47,7 @@ func TestLines(t *testing.T) {
 			}
 			random := rand.New(rand.NewPCG(1, 2))
 			var all strings.Builder
-			const lines = 2000
+			const lines = 400
 			files, size, interval := 0, 0, int64(-1)
 			for i := range lines {
 				at := int64(i) * int64(time.Second)

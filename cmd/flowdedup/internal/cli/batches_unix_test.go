@@ -73,7 +73,7 @@ func cutStream(t *testing.T, format workload.Format, seed uint64) []byte {
 	c := workload.Default()
 	c.Packets, c.Format, c.Seed, c.Flows = 8000, format, seed, 2000
 	if testing.Short() {
-		c.Packets = 2000
+		c.Packets = 1000
 	}
 	var b bytes.Buffer
 	if _, err := workload.Generate(&b, c); err != nil {

@@ -143,7 +143,7 @@ func TestPlanRates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and of one goroutine")
 	}
-	const packets = 150_000
+	const packets = 75_000
 	lags := newMadeStream(packets, 0.6, 1<<13, 7)
 	few := newMadeStream(packets, 0.3, 1<<13, 8)
 	members := newMadePopulation(packets, 3000, 9)
