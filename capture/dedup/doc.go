@@ -29,4 +29,16 @@
 //
 // Verdicts have no errors. Errors of New and NewWith wrap [ErrConfig] where no Detector can have
 // the configuration, or come from the filter and from the random generator.
+//
+//	question                                     file
+//	configurations, and what they need           detector.go
+//	from frames to digests; verdicts of a batch  batch.go
+//	which copies are removed (Only, Protect)     choose.go
+//	truncated packets                            doubts.go
+//	which of equal packets stays                 hold.go, hold_choose.go, hold_quality.go
+//	packets that wait, and their places          hold_batches.go, hold_candidates.go, hold_settle.go
+//	the point of a conversation (KeepFlow)       homes.go, homes_lone.go, hold_homes.go
+//	verdicts of a hub                            hub.go
+//	counts                                       tally.go if verdicts do not matter, else stats.go
+//	tasks of a pipeline; observers               tasks.go; observe.go
 package dedup

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package records describes flow records: reports of routers, firewalls and probes on flows
+// (NetFlow, IPFIX, sFlow, or lines of text).
+//
+// A [Reader] reads batches of records. A Judge of package match finds the copies among them:
+// records of a flow that another [Point] reported before.
 package records
 
 import (

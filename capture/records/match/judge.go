@@ -367,9 +367,9 @@ func (j *Judge) Points() []Point { return j.points.all }
 
 // EachPair yields, for each two points, how many records of one were copies of the other's, in
 // no order. Pairs that were met when memory held no more are left out.
-func (j *Judge) EachPair(tell func(original, copied uint32, copies uint64)) {
+func (j *Judge) EachPair(visit func(original, copied uint32, copies uint64)) {
 	for pair, n := range j.matrix {
-		tell(pair[0], pair[1], n)
+		visit(pair[0], pair[1], n)
 	}
 }
 
