@@ -215,8 +215,8 @@ func (x *holdBatch) reset(n int) {
 	x.unread = x.unread[:0]
 }
 
-// Read reads the conversations and points of the packets from to to-1 of a batch, which p
-// has read just before. Meanwhile, other holdBatches may read theirs.
+// prepare reads the conversations and points of the packets from to to-1 of a batch, which p
+// has just prepared. Meanwhile, others of type holdBatch may prepare theirs.
 func (x *holdBatch) prepare(b *capture.Batch, p *BatchDetector, from, to int) {
 	if x.sightings == nil {
 		return

@@ -16,8 +16,8 @@ import (
 // or Ethernet by its type field.
 
 // underLabels returns the ethertype of the packet at offset o of d, below a label stack, and
-// where it begins: typeIPv4, typeIPv6, typeBridging for an Ethernet frame, or 0 if that is not
-// known. On the wire, d ends at wireEnd, unless it is longer.
+// where it begins: iana.TypeIPv4, TypeIPv6, TypeBridging for an Ethernet frame, or 0 if the
+// type is unknown. On the wire, d ends at wireEnd, unless it is longer.
 func underLabels(d []byte, o int, wireEnd uint32) (typ uint16, at int) {
 	const controlWord = 4
 	if o >= len(d) {

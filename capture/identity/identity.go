@@ -59,7 +59,7 @@ type Identity struct {
 
 	// For FromFrames.
 	datagrams *kernels.Datagrams // in Ethernet frames
-	untyped   *kernels.Datagrams // in others, after placeHeaders
+	untyped   *kernels.Datagrams // in others, after headers.PlaceIP
 	slow      []uint64
 	deeper    headers.Deeper
 	decoder   headers.Decoder

@@ -51,7 +51,7 @@ type Keyer struct {
 	// For FromFrames.
 	decoder headers.Decoder
 	tuples  *kernels.Tuples // in Ethernet frames
-	untyped *kernels.Tuples // in others, after placeHeaders
+	untyped *kernels.Tuples // in others, after headers.PlaceIP
 	placer  *placer         // in place of both if tunnels are opened, or nil
 	msgs    []digest.Message
 	read    []headers.Header

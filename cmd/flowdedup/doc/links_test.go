@@ -146,6 +146,28 @@ func TestComments(t *testing.T) {
 	}
 }
 
+// placed is a name of the sources with the file that it is in, as the manual writes both:
+// `Tally` (`capture/dedup/tally.go`), `Config.cells` in `internal/dedup/config.go`.
+var placed = regexp.MustCompile("`([\\w.]+)`,?\\s+(?:\\(|in\\s+)`([\\w/]+\\.go)`")
+
+// TestPlaces finds every name in the file that the manual gives for it.
+func TestPlaces(t *testing.T) {
+	found := placed.FindAllStringSubmatch(read(t, "architecture.md"), -1)
+	for _, words := range found {
+		folder := root
+		if strings.HasPrefix(words[2], "internal/") {
+			folder = ".."
+		}
+		name := words[1][strings.LastIndex(words[1], ".")+1:]
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(read(t, filepath.Join(folder, words[2]))) {
+			t.Errorf("%s is not in %s", words[1], words[2])
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("only %d names with files found", len(found))
+	}
+}
+
 // declarations returns what each package and each type declares, by its name.
 func declarations(t *testing.T) map[string]map[string]bool {
 	t.Helper()

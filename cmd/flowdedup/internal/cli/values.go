@@ -37,7 +37,7 @@ func NewParsed[T any](value *T, text, kind string, parse func(string) (T, error)
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind}
 }
 
-// NewList is newParsed for words with commas between them, to which each use of the flag
+// NewList is NewParsed for words with commas between them, to which each use of the flag
 // adds.
 func NewList[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind, list: true}
