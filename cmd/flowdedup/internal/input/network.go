@@ -40,7 +40,6 @@ func isPipe(name string) bool {
 
 // origin is where captures come from: one of the two.
 type origin struct {
-	name     string
 	receiver *pcapoverip.Receiver
 	capture  pcapfile.Arrival
 }
@@ -92,7 +91,6 @@ func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings
 }
 
 func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *warnings) (o origin, err error) {
-	o.name = name
 	files := pcapfile.Options{Warn: w.warn, Note: w.note, ChunkSize: opt.chunkSize(inputs)}
 	switch {
 	case pcapoverip.IsAddress(name):
