@@ -10,6 +10,6 @@
 //	windows in a time zone                  package engine/calendar
 //	--save; --merge and --overlap           save.go; merge.go
 //	where rows go                           outputs.go
-//	rows as JSON lines and CSV; as a table  lines.go; text.go
+//	rows as JSON lines and CSV; as a table  lines.go; text.go, text_table.go
 //	rows as a page                          page.go
 package distinct
