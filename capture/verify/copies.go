@@ -190,7 +190,7 @@ func (c *copies) mayBeForgotten(s *inputPacket) bool {
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
 // isCopy reports whether a packet is a copy of one that is remembered. It passes over equal
-// packets that were removed, of which there may be any number.
+// packets that were removed, however many there are.
 func (c *copies) isCopy(s *inputPacket) bool {
 	for at := c.last[s.identity]; at > c.first; {
 		k := c.at(at - 1)

@@ -64,7 +64,7 @@ type Judge struct {
 	points points
 	policy policy
 	aes    *digest.AES
-	needed records.Parts // a record of which one of them could not be read is unchecked
+	needed records.Parts // a record with an unreadable one is unchecked
 	counts Counts
 	matrix map[[2]uint32]uint64 // copies, by original and copy
 	// longest is the longest duration of a record lately, precision the worst one of times.

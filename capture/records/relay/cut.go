@@ -195,7 +195,7 @@ func (m *cut) sets(head, end int) {
 		at += size
 	}
 	m.shorter = at - (len(m.dst) - m.from)
-	m.empty = m.removed > 0 && len(m.dst)-m.from == head // later bytes are of no set
+	m.empty = m.removed > 0 && len(m.dst)-m.from == head // later bytes belong to no set
 	m.dst = append(m.dst, m.raw[at:]...)
 }
 
@@ -232,7 +232,7 @@ func (m *cut) lowerCount(by int) {
 	binary.BigEndian.PutUint16(m.dst[m.from+2:], n-uint16(by))
 }
 
-// count9 lowers the count of NetFlow v9: it is of records, and with some exporters of sets.
+// count9 lowers the count of NetFlow v9: it counts records, and with some exporters sets.
 func (m *cut) count9() {
 	by := m.removed
 	if int(binary.BigEndian.Uint16(m.raw[2:])) < m.kept+m.removed {
