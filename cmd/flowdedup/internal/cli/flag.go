@@ -206,7 +206,7 @@ func namesOf(f *pflag.Flag) []string {
 }
 
 // checkNamed rejects empty names. They usually come from an unset shell variable. An empty
-// address of --http is none.
+// address of --http means no address.
 func checkNamed(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		kind, _ := pflag.UnquoteUsage(f)
