@@ -98,8 +98,9 @@ func New(cfg Config) *Identity {
 }
 
 // FromHeaders returns the identities of the frames from to from+len(h)-1 of b, which h
-// describes. Their messages lie in b, except those of some frames: without IP, with tags that
-// do not count, or with fields far from their beginning that do not. The result is valid until the next call, or until b is filled again.
+// describes. Their messages lie in b, except for frames without IP, frames with tags that do
+// not count, and frames with fields far from their beginning that do not count. The result is
+// valid until the next call, or until b is filled again.
 //
 // Kind Frame expects headers that were decoded without DecoderConfig.Inner, kind Inner
 // with it.

@@ -51,8 +51,8 @@ type Report struct {
 	// without any.
 	Unopened map[string]uint64
 	// Undecidable counts packets that cannot be distinguished from others, because too little
-	// of them was captured or is compared: they are compared with none. ChecksumOnly counts equal packets that
-	// are known only by a checksum of 16 bits. They are not among Equal.
+	// of them was captured or is compared: they are compared with none. ChecksumOnly counts
+	// equal packets that are known only by a checksum of 16 bits. They are not among Equal.
 	Undecidable, ChecksumOnly uint64
 	// Forgotten counts packets that made room for others within the window. Their copies
 	// were missed.
