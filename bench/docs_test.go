@@ -12,6 +12,7 @@ import (
 	"iter"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,6 +50,52 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// namedFile matches the name of a file, with or without folders.
+var namedFile = regexp.MustCompile(`\b[A-Za-z0-9][\w./*-]*\.(?:go|s|sh|py|md)\b`)
+
+// TestDocFiles wants the files that package comments name to exist, from the folder of the
+// package, up to two below or above, the root, or a folder that the same line names.
+func TestDocFiles(t *testing.T) {
+	found := 0
+	for _, root := range []string{"../asm", "../layout", "../engine", "../capture", "../cmd", "."} {
+		err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			p := docOf(t, dir)
+			if p == nil {
+				return nil
+			}
+			for line := range strings.Lines(p.Doc) {
+				for _, name := range namedFile.FindAllString(line, -1) {
+					if found++; !isNamed(dir, name, strings.Fields(line)) {
+						t.Errorf("%s: there is no %s", dir, name)
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d names found", found)
+	}
+}
+
+// isNamed reports whether a file exists that a line with these words may mean.
+func isNamed(dir, name string, words []string) bool {
+	folders := []string{dir, filepath.Join(dir, "*"), filepath.Join(dir, "*", "*"), filepath.Dir(dir), filepath.Dir(filepath.Dir(dir)), ".."}
+	for _, word := range words {
+		folders = append(folders, filepath.Join("..", strings.TrimRight(word, ",;:.")))
+	}
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		files, err := filepath.Glob(filepath.Join(folder, name))
+		return err == nil && len(files) > 0
+	})
 }
 
 // packageDocs returns the exported documentation of the packages below roots by folder, and

@@ -16,7 +16,7 @@
 //	slices of an age-partitioned Bloom filter      bits.go
 //	timers of a sliding Bloom filter               bits.go
 //	homes of conversations                         conversations.go
-//	owners of flows, and when they reported          conversations.go
+//	owners of flows, and when they reported        conversations.go
 //
 // Memory for lines, on huge pages, is an [Arena] (arena.go). [Caches] and [Budget] return
 // the sizes of caches, [MemoryBudget] and [MemoryAvailable] the sizes of memory

@@ -202,7 +202,7 @@ var captures = []input{
 	{"fragments.pcapng", packets, func(c *capture, bytes int64) {
 		c.plain()
 		c.loop(min(bytes, 100<<20), func(i int) {
-			c.packet(0, begin+uint64(i), ethernet(0x0800, ipv4(i, 17, 0x2000|uint16(i%100), make([]byte, 64))))
+			c.packet(0, begin+uint64(i), ethernet(0x0800, ipv4(i, 0x2000|uint16(i%100), make([]byte, 64))))
 		})
 	}},
 	{"names.pcapng", packets, func(c *capture, _ int64) {

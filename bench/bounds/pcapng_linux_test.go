@@ -127,12 +127,12 @@ func ethernet(kind uint16, packet []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(b, kind), packet...)
 }
 
-// ipv4 puts a header of IPv4 before a payload. Number i chooses identification and source.
-func ipv4(i int, protocol byte, fragment uint16, payload []byte) []byte {
+// ipv4 puts a header of IPv4 before the payload, of UDP. Number i chooses identification and source.
+func ipv4(i int, fragment uint16, payload []byte) []byte {
 	be := binary.BigEndian
 	b := be.AppendUint16([]byte{0x45, 0}, uint16(20+len(payload)))
 	b = be.AppendUint16(be.AppendUint16(b, uint16(i)), fragment)
-	b = append(b, 64, protocol, 0, 0)
+	b = append(b, 64, 17, 0, 0)
 	b = be.AppendUint32(be.AppendUint32(b, 10<<24+uint32(i)), 0xC0A80001)
 	return append(b, payload...)
 }
@@ -142,7 +142,7 @@ func datagram(i, port int, payload []byte) []byte {
 	be := binary.BigEndian
 	b := be.AppendUint16(be.AppendUint16(nil, uint16(1000+i%50_000)), uint16(port))
 	b = be.AppendUint16(be.AppendUint16(b, uint16(8+len(payload))), 0)
-	return ipv4(i, 17, 0, append(b, payload...))
+	return ipv4(i, 0, append(b, payload...))
 }
 
 // frame is the frame number i. All are different, each of a flow of its own.

@@ -51,7 +51,7 @@ func message(domain, sequence int, sets ...[]byte) []byte {
 func (c *capture) export(i int, at uint64, message []byte) {
 	b := be.AppendUint16(be.AppendUint16(nil, 30_000), 2055)
 	b = be.AppendUint16(be.AppendUint16(b, uint16(8+len(message))), 0)
-	c.packet(0, at, ethernet(0x0800, ipv4(i, 17, 0, append(b, message...))))
+	c.packet(0, at, ethernet(0x0800, ipv4(i, 0, append(b, message...))))
 }
 
 // millis is the time of the first packets in milliseconds.
@@ -155,7 +155,7 @@ var exports = []input{
 	{"pieces.pcapng", records, func(c *capture, bytes int64) { // first fragments, whose ends never come
 		c.plain()
 		c.loop(bytes, func(i int) {
-			c.packet(0, begin+uint64(i), ethernet(0x0800, ipv4(i, 17, 0x2000, make([]byte, 1400))))
+			c.packet(0, begin+uint64(i), ethernet(0x0800, ipv4(i, 0x2000, make([]byte, 1400))))
 		})
 	}},
 	{"flows.ndjson", records, func(c *capture, bytes int64) {

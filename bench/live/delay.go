@@ -71,7 +71,7 @@ func (b *bench) delay(f *receiver, load int) error {
 // tap records when it first saw each number of the traffic.
 type tap struct {
 	source *afpacket.Capture
-	times  []int64 // 0 where it has not
+	times  []int64 // when frames arrived; 0 for missing ones
 	ended  chan struct{}
 }
 

@@ -9,14 +9,14 @@
 //	live [-quick] [-rounds N] [-senders LIST] [-skip LIST] [-dir FOLDER] > live.txt
 //
 // It prints results in the form of go test -bench, from which bench/peers/report makes
-// the tables. bench/bench.sh builds what it runs. All receivers run in turn in every round, in a network namespace of their
-// own. There bench/lab's traffic comes over a pair of interfaces: at the highest rate by
-// its generator (xdp), and at a million a second through a packet socket (sendmmsg). With
-// -senders pair the generator sends through the pair, so that the driver of the other end
-// receives: only these frames reach its XDP program, which --capture xdp has. Then it
-// measures the delay that flowdedup's --forward adds, and baseline-ring's. Finally it
-// sends through the pair at several rates and at the highest, which shows the rates that both
-// captures take without loss.
+// the tables. bench/bench.sh builds the programs. All receivers run in turn in every round,
+// in a network namespace of their own. There bench/lab's traffic comes over a pair of
+// interfaces: at the highest rate by its generator (xdp), and at a million a second through
+// a packet socket (sendmmsg). With -senders pair the generator sends through the pair, so
+// that the driver of the other end receives: only these frames reach the XDP program of
+// --capture xdp. Then it measures the delay that flowdedup's --forward adds, and
+// baseline-ring's. Finally it sends through the pair at several rates and at the highest,
+// which shows the rates that both captures take without loss.
 //
 // Other programs on the machine make these delays grow by one to two ticks of the
 // scheduler (4 ms each at CONFIG_HZ=250), and all receivers lose packets. With real-time

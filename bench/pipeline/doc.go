@@ -8,9 +8,9 @@
 //	pipeline [-quick] [-rounds N] [-dir FOLDER] > pipeline.txt
 //
 // It prints results in the form of go test -bench, from which bench/peers/report makes
-// the tables. bench/bench.sh builds what it runs. All commands run in turn in every round, so they are measured at the same
-// times. Captures are made by genworkload and lie in memory: in /dev/shm if it has room,
-// else in the page cache.
+// the tables. bench/bench.sh builds the programs. All commands run in turn in every round,
+// so they are measured at the same times. Captures are made by genworkload and lie in
+// memory: in /dev/shm if it has room, else in the page cache.
 //
 // flowdedup, genworkload, gopackets and the tools are taken from the PATH; commands
 // of tools that are missing are left out, and standard error says so.

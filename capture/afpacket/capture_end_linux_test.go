@@ -19,6 +19,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // TestDrained stops a capture whose only packets lie in a block that is far from full and
@@ -293,7 +294,7 @@ func TestPrivileges(t *testing.T) {
 			t.Fatal(err)
 		}
 		send(t, s, numbered(0, 60))
-		compare(t, rest(t, src).frames, [][]byte{numbered(0, 60)})
+		capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(0, 60)})
 		return
 	}
 	enterLab(t)

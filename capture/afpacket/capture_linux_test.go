@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
@@ -29,7 +30,7 @@ func testCapturedIsSent(t *testing.T, inPlace bool) {
 	before := time.Now()
 	send(t, openSender(t, "left"), sent...)
 	got := rest(t, src)
-	compare(t, got.frames, sent)
+	capturetest.CompareFrames(t, got.frames, sent)
 	last := before.UnixNano()
 	for i, f := range got.all {
 		if f.Time < last || f.Time > time.Now().UnixNano() {
@@ -62,7 +63,7 @@ func TestStartPaused(t *testing.T) {
 				t.Fatal(err)
 			}
 			send(t, sender, numbered(3, 60))
-			compare(t, rest(t, src).frames, [][]byte{numbered(3, 60)})
+			capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(3, 60)})
 		})
 	}
 }
@@ -109,7 +110,7 @@ func TestSnapLen(t *testing.T) {
 		src := open(t, conf)
 		send(t, openSender(t, "left"), numbered(0, 95), numbered(1, 96), numbered(2, 97), numbered(3, 1514))
 		got := rest(t, src)
-		compare(t, got.frames, [][]byte{numbered(0, 95), numbered(1, 96), numbered(2, 97)[:96], numbered(3, 1514)[:96]})
+		capturetest.CompareFrames(t, got.frames, [][]byte{numbered(0, 95), numbered(1, 96), numbered(2, 97)[:96], numbered(3, 1514)[:96]})
 		if got.all[3].WireLen != 1514 || sum(src).Truncated != 2 {
 			t.Errorf("%+v, %+v", got.all[3], sum(src))
 		}
@@ -127,7 +128,7 @@ func TestTun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := rest(t, named)
-	compare(t, got.frames, [][]byte{packet})
+	capturetest.CompareFrames(t, got.frames, [][]byte{packet})
 	checkFile(t, got, "tun0", capture.LinkRaw)
 	cooked := rest(t, all).frames
 	if len(cooked) != 1 || !bytes.Equal(cooked[0][20:], packet) || !bytes.Equal(cooked[0][:2], []byte{8, 0}) {

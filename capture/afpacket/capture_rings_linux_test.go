@@ -17,6 +17,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // flows makes UDP packets of many connections, each with its number.
@@ -50,7 +51,7 @@ func testFanout(t *testing.T, inPlace bool) {
 		sent := flows(20000)
 		send(t, openSender(t, "left"), sent...)
 		got := rest(t, src)
-		compare(t, sorted(t, got.frames, len(sent)), sent)
+		capturetest.CompareFrames(t, sorted(t, got.frames, len(sent)), sent)
 		stats := src.Stats()
 		if len(stats) != 3 {
 			t.Fatalf("%+v", stats)
@@ -220,7 +221,7 @@ func testTagsPutBack(t *testing.T, inPlace bool) {
 	sent := taggedFrames()
 	send(t, openSender(t, "left"), sent...)
 	got := rest(t, src)
-	compare(t, got.frames, sent)
+	capturetest.CompareFrames(t, got.frames, sent)
 	for i, f := range got.all {
 		if int(f.WireLen) != len(sent[i]) {
 			t.Errorf("frame %d has wire length %d, want %d", i, f.WireLen, len(sent[i]))
@@ -253,7 +254,7 @@ func testTagsAny(t *testing.T, inPlace bool) {
 				bodies = append(bodies, append(append([]byte{}, sent[0][:6]...), append(f[12:18:18], append(f[:2:2], f[20:]...)...)...))
 			}
 		}
-		compare(t, bodies, sent)
+		capturetest.CompareFrames(t, bodies, sent)
 	}
 	if !inPlace {
 		checkFile(t, got, Any, capture.LinkLinuxSLL2)
@@ -294,8 +295,8 @@ func TestFilterOfEachLink(t *testing.T) {
 	for i, f := range got.all {
 		frames[f.Interface] = append(frames[f.Interface], got.frames[i])
 	}
-	compare(t, frames[0], [][]byte{wanted})
-	compare(t, frames[1], [][]byte{wanted[etherLen:]})
+	capturetest.CompareFrames(t, frames[0], [][]byte{wanted})
+	capturetest.CompareFrames(t, frames[1], [][]byte{wanted[etherLen:]})
 }
 
 // TestLinkChanges checks that a capture ends when an interface, the same or another of
@@ -327,7 +328,7 @@ func TestLinkChanges(t *testing.T) {
 		if _, err := tun.Write(packet[etherLen:]); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, take(t, src, 1).frames, [][]byte{packet[etherLen:]})
+		capturetest.CompareFrames(t, take(t, src, 1).frames, [][]byte{packet[etherLen:]})
 		change(tun)
 		lab.Settle()
 		got := take(t, src, -1)

@@ -188,18 +188,6 @@ func rest(t testing.TB, src *Capture) *taken {
 	return got
 }
 
-func compare(t testing.TB, got, want [][]byte) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d frames, want %d", len(got), len(want))
-	}
-	for i := range want {
-		if !bytes.Equal(got[i], want[i]) {
-			t.Fatalf("frame %d is\n%x, want\n%x", i, got[i], want[i])
-		}
-	}
-}
-
 // sum adds up the statistics of all rings.
 func sum(src *Capture) (s Stats) {
 	for _, r := range src.Stats() {

@@ -21,7 +21,7 @@ type mapping struct {
 
 	mu     sync.Mutex
 	users  []int // of each ring block
-	lent   int   // ring blocks that batches hold, each as often as it is held
+	lent   int   // holds of ring blocks by batches, one for each block and batch
 	closed bool
 }
 

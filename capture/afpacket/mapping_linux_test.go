@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // inFlight are batches in place that are held at the same time, with what they must hold.
@@ -51,7 +52,7 @@ func (f *inFlight) check(when string) {
 		if len(b.Frames) == 0 {
 			f.t.Fatalf("%s: a batch is empty", when)
 		}
-		compare(f.t, [][]byte{b.Data(0)}, [][]byte{want})
+		capturetest.CompareFrames(f.t, [][]byte{b.Data(0)}, [][]byte{want})
 	}
 }
 

@@ -46,7 +46,7 @@ func newPort(d sockets.Device, c *Config, number uint32) (*port, error) {
 	return p, nil
 }
 
-// At is of sockets.Port, as are all exported methods.
+// At implements sockets.Port, as do all exported methods.
 func (p *port) At() *sockets.Interface { return &p.Interface }
 
 func (p *port) LookUp() (sockets.Device, error) { return lookUp(p.Name) }

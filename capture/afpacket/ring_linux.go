@@ -56,7 +56,7 @@ func (r *ring) ready() bool {
 	return r.fd >= 0 && (r.walker.left > 0 || r.mapping.ready(r.next))
 }
 
-// behind reports whether packets wait in a ring block of which none was taken.
+// behind reports whether packets wait in a ring block that was not begun.
 func (r *ring) behind() bool {
 	if r.walker.left == 0 {
 		return r.ready()

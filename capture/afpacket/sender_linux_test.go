@@ -14,6 +14,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // TestSendKept sends the frames that a bitmap keeps, in order, and skips frames that cannot be
@@ -44,7 +45,7 @@ func TestSendKept(t *testing.T) {
 		if err := s.Send(b, drop); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, rest(t, src).frames, want)
+		capturetest.CompareFrames(t, rest(t, src).frames, want)
 		bytes := 0
 		for _, f := range want {
 			bytes += len(f)
@@ -76,7 +77,7 @@ func TestForward(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	compare(t, rest(t, tool).frames, sent)
+	capturetest.CompareFrames(t, rest(t, tool).frames, sent)
 }
 
 // TestSendRefused removes the other end.
@@ -128,7 +129,7 @@ func TestSendLinkType(t *testing.T) {
 	if err := s.Send(batchOf(numbered(3, 60)), nil); err != nil {
 		t.Error(err)
 	}
-	compare(t, rest(t, src).frames, [][]byte{numbered(0, 60), numbered(2, 60), numbered(3, 60)})
+	capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(0, 60), numbered(2, 60), numbered(3, 60)})
 	if n := s.Stats(); n.Sent != 3 || n.Lost != 1 {
 		t.Errorf("%+v", n)
 	}

@@ -127,8 +127,8 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 // cannot be relied on.
 func (p *BatchDetector) Times() []int64 { return p.times }
 
-// Digests returns the digests of the prepared packets. In landmark windows, Judge makes the
-// ones of equal packets differ where their windows do.
+// Digests returns the digests of the prepared packets. In landmark windows Judge changes them:
+// equal packets of different windows then have different digests.
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is valid
@@ -163,13 +163,14 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	return p.drop
 }
 
-// Write passes a judged batch to w, with the packets that are not to be kept, or batches before
-// it that wait no longer. It may take ownership of the batch's buffers, and return unused ones
-// in their place. With Parts.Mark it passes on all packets, and copies have comments. Calls
-// come in the order of the calls of Judge, while later batches are judged. An error of w ends
-// all.
+// Write passes a judged batch to w, with a bitmap of the packets to leave out. Where packets
+// wait, it passes earlier batches that wait no longer. It may take ownership of the batch's
+// buffers, and return unused ones in their place. With Parts.Mark it passes on all packets, and
+// copies have comments. Calls come in the order of the calls of Judge, while later batches are
+// judged. After an error of w nothing more is written.
 //
-// Of a stream that pauses, batches may wait for the next call: live captures pass empty ones.
+// Batches that wait are written in later calls, so live captures call Write with empty batches
+// while no packets come.
 func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	d := p.detector
 	write := d.final(w)

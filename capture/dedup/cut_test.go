@@ -137,11 +137,11 @@ func datagram(n, sum byte) []byte {
 	return append(frame, append(make([]byte, 99), n)...)
 }
 
-// datagrams returns a batch of packets at two points, in turn, cut to this number of bytes.
-func datagrams(cut int, sum byte, n int) *capture.Batch {
+// datagrams returns a batch of 20 packets at two points, in turn, cut to this number of bytes.
+func datagrams(cut int, sum byte) *capture.Batch {
 	b := new(capture.Batch)
 	points := [2]uint32{b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: "a"}), b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, Name: "b"})}
-	for i := range n {
+	for i := range 20 {
 		d := datagram(byte(i/2), sum)
 		b.Append(capture.Frame{Time: int64(i+1) * 1000, Interface: points[i%2], WireLen: uint32(len(d))}, d[:min(cut, len(d))])
 	}
@@ -170,7 +170,7 @@ func TestUndecidable(t *testing.T) {
 		{"only some", 62, 0, only, 0, 4, 0},
 		{"only some, whole", 1000, 0, only, 2, 0, 0},
 	} {
-		f := find(t, c.cfg, datagrams(c.cut, c.sum, 20))
+		f := find(t, c.cfg, datagrams(c.cut, c.sum))
 		if f.copies != c.copies || f.undecidable != c.undecidable || f.checksum != c.checksum {
 			t.Errorf("%s: %d copies, %d undecidable, %d by a checksum, want %d, %d, %d",
 				c.name, f.copies, f.undecidable, f.checksum, c.copies, c.undecidable, c.checksum)
@@ -187,9 +187,9 @@ func TestUndecidableBatches(t *testing.T) {
 	defer d.Close()
 	p := d.NewBatchDetector()
 	for i := range 6 {
-		b, want := datagrams(62, 0, 20), uint64(0)
+		b, want := datagrams(62, 0), uint64(0)
 		if i%2 == 0 {
-			b, want = datagrams(1000, 0, 20), 10
+			b, want = datagrams(1000, 0), 10
 			if i > 0 {
 				want = 20 // all were there before
 			}
@@ -203,7 +203,7 @@ func TestUndecidableBatches(t *testing.T) {
 
 // TestUndecidableHold keeps them where they are while others wait for better copies.
 func TestUndecidableHold(t *testing.T) {
-	b := datagrams(62, 0, 20)
+	b := datagrams(62, 0)
 	d, err := dedup.New(dedup.Config{Keep: dedup.KeepFlow})
 	if err != nil {
 		t.Fatal(err)

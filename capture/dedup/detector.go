@@ -55,8 +55,8 @@ type Config struct {
 	// for the window, at most 10 ms. See the package's page.
 	Keep Keep
 	Hold time.Duration
-	// Intact makes packets wait, too: see HoldConfig. It chooses where equal packets may
-	// differ: see identity.Config.Uneven.
+	// Intact makes packets wait, too: see HoldConfig. It chooses only where equal packets may be
+	// of different quality: see identity.Config.Uneven.
 	Intact bool
 	// Prefer makes packets wait, too. Of equal packets it keeps, before all else, one that the
 	// first Chooser chooses, then one that the second chooses, and so on: see MaxPreferences.

@@ -17,16 +17,28 @@
 // which of equal packets stays: by default the first. Analyzers that distinguish conversations
 // by VLAN or interface then see a conversation from several points. With [KeepFlow], the
 // default of the command where it writes packets, all packets of a conversation are written as
-// one point saw them, as far as it saw them. With Config.Intact a whole packet with the right
-// checksum stays where an equal one has not. Config.Prefer has a program's own order.
+// one point saw them, as far as it saw them. Config.Intact prefers packets that were captured
+// whole and have the right checksum. Config.Prefer is an order of the caller's own.
 //
-// For that, packets wait for which better copies may come, and those behind them. The filter
-// decides which packets are copies: the first of equal packets stays, and the others are
-// copies. The first is exchanged for a better copy that comes within Config.Hold. So exactly
-// as many packets stay as without, each in its place in the stream. Packets wait by the times of
-// packets, so packets of a live stream that pauses wait for the next ones, unless [HoldConfig] has
-// a clock.
+// The filter finds the first of equal packets to be new, and the others to be copies of it. A
+// packet for which better copies may come waits for Config.Hold, and all packets behind it wait
+// with it. A better copy that comes meanwhile takes its place. So the number of packets that
+// stay does not change, nor do their places in the stream. Packets wait by the times of
+// packets: where a live stream pauses, they wait for the next ones, unless [HoldConfig] has a
+// clock.
 //
 // Verdicts have no errors. Errors of New and NewWith wrap [ErrConfig] where no Detector can have
 // the configuration, or come from the filter and from the random generator.
+//
+//	question                                     file
+//	configurations, and what they need           detector.go
+//	from frames to digests; verdicts of a batch  batch.go
+//	which copies are removed (Only, Protect)     choose.go
+//	truncated packets                            doubts.go
+//	which of equal packets stays                 hold.go, hold_choose.go, hold_quality.go
+//	packets that wait, and their places          hold_batches.go, hold_candidates.go, hold_settle.go
+//	the point of a conversation (KeepFlow)       homes.go, homes_lone.go, hold_homes.go
+//	verdicts of a hub                            hub.go
+//	counts                                       tally.go if verdicts do not matter, else stats.go
+//	tasks of a pipeline; observers               tasks.go; observe.go
 package dedup

@@ -32,9 +32,9 @@ const (
 // HoldConfig says which packets wait for better copies, and how long.
 type HoldConfig struct {
 	Keep Keep
-	// Intact keeps a packet that was captured whole before one that was not, and of whole ones
-	// one whose checksum of TCP, UDP or ICMP is not wrong: see headers.Header.Integrity. Only
-	// packets of which copies come are looked into.
+	// Intact prefers packets that were captured whole, and of these packets whose checksum of
+	// TCP, UDP or ICMP is not wrong: see identity.IntegrityOf. Only packets that have copies
+	// are inspected.
 	Intact bool
 	// Hold is the largest distance in time of a packet and a better copy of it.
 	Hold time.Duration
@@ -121,9 +121,9 @@ type hold struct {
 	memory backlog.Store[heldBatch]
 }
 
-// HoldStats says which packets waited for better copies.
+// HoldStats are the counts of packets that wait for better copies.
 type HoldStats struct {
-	Bytes     int    // that wait now, about
+	Bytes     int    // of packets that wait now, about
 	HeldBytes int    // the most that waited at a time
 	Early     uint64 // packets that were settled before their time, for want of memory
 	// Whole and Checksum count the packets that are kept, for Intact, in the place of one that
@@ -216,7 +216,7 @@ func (x *holdBatch) reset(n int) {
 }
 
 // prepare reads the conversations and points of the packets from to to-1 of a batch, which p
-// has read just before. Meanwhile, others may read theirs.
+// has just prepared. Meanwhile, others may prepare theirs.
 func (x *holdBatch) prepare(b *capture.Batch, p *BatchDetector, from, to int) {
 	if x.sightings == nil {
 		return

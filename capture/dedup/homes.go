@@ -62,7 +62,7 @@ type homeSightings struct {
 	Conversation, Fragment, Point []uint64
 	// Times are in nanoseconds since 1970, or calendar.NoTime.
 	Times []int64
-	// Copies marks packets of which an equal one was seen before.
+	// Copies marks packets that equal an earlier one.
 	Copies []uint64
 }
 

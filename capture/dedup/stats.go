@@ -18,7 +18,7 @@ type Counts struct {
 	Tally
 	// Copies counts the packets that the filter finds to be copies, without the copies that
 	// Config.Protect keeps. CopyBytes are the captured bytes of removed packets: where a copy
-	// is kept in the place of another packet, the bytes of the other one.
+	// takes the place of a packet, the bytes of that packet.
 	Copies           uint64                        `json:"Duplicates"`
 	CopyBytes        uint64                        `json:"Removed"`
 	CopiesByProtocol [headers.ProtocolCount]uint64 `json:"ByProtocol"`

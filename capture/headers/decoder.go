@@ -148,8 +148,8 @@ var fastShapes = func() (all [2 * (fastTags + 1)]fastShape) {
 // ports.
 const slowProtocol = 1 << 32
 
-// fastProtocols has, for each version and protocol, its iana.PortMask, and slowProtocol where
-// it applies.
+// fastProtocols has, for each version and protocol, iana.PortMask, or slowProtocol where the
+// slow path is needed.
 var fastProtocols = func() (all [2 * 256]uint64) {
 	for i, mask := range iana.PortMask {
 		all[i], all[256+i] = uint64(mask), uint64(mask)

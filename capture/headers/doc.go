@@ -21,4 +21,18 @@
 //
 // No function trusts a frame: each takes time linear in the length of the frame and reads no
 // byte behind the captured ones.
+//
+//	question                                    file
+//	frames of common shapes                     decoder.go, common.go
+//	a walk through any frame                    walk.go
+//	link headers                                link.go, ether.go, link_device.go, wireless.go,
+//	                                            wrapper.go, personal.go
+//	tags, labels and PPPoE                      ether_tags.go, labels.go
+//	protocols by ethertype                      ethertypes.go
+//	a tunnel: its port or protocol; its header  tunnel.go; tunnel_udp.go, tunnel_ip.go
+//	its kind and identifier; its name           layers.go; tunnel_sample.go
+//	tunnels opened without a walk               deeper.go, deeper_tunnel.go
+//	tunnels that a socket receives              decapsulate.go, tzsp.go
+//	IP and its extension headers                ip.go
+//	frames without IP                           nonip.go
 package headers

@@ -17,7 +17,7 @@ import (
 
 // underLabels returns the ethertype of the packet at offset o of d, below a label stack, and
 // where it begins: iana.TypeIPv4, iana.TypeIPv6, iana.TypeBridging for an Ethernet frame, or 0
-// if that is not known. On the wire, d ends at wireEnd, unless it is longer.
+// if the type is unknown. On the wire, d ends at wireEnd, unless it is longer.
 func underLabels(d []byte, o int, wireEnd uint32) (typ uint16, at int) {
 	const controlWord = 4
 	if o >= len(d) {

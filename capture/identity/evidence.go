@@ -12,9 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Doubt is about a packet of which an identity has a part, since no more was captured or
-// Config.Bytes says so. This part neither numbers the packet nor has a check over
-// all of it that is wider than 16 bits. Different packets may so have equal identities.
+// Doubt is a packet whose identity has only a part of its bytes, because no more was captured
+// or Config.Bytes says so. This part neither numbers the packet nor has a checksum over all of
+// it that is wider than 16 bits. So different packets may have equal identities.
 type Doubt struct {
 	Number uint32 // of the frame in its run
 	// Checksum says that the part has a checksum of 16 bits over the payload. Two different

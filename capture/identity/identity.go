@@ -98,8 +98,9 @@ func New(cfg Config) *Identity {
 }
 
 // FromHeaders returns the identities of the frames from to from+len(h)-1 of b, which h
-// describes. Their messages lie in b, except those of some frames: without IP, with tags that
-// do not count, or with fields far from their beginning that do not. The result is valid until the next call, or until b is filled again.
+// describes. Their messages lie in b, except for frames without IP, frames with tags that do
+// not count, and frames with fields far from their beginning that do not count. The result is
+// valid until the next call, or until b is filled again.
 //
 // Kind Frame expects headers that were decoded without headers.DecoderConfig.Inner, kind Inner
 // with it.
@@ -244,8 +245,8 @@ type Messages struct {
 // are whole frames or whole datagrams. They are valid as long as m.
 func (m *Messages) Datagrams() ([]digest.Message, bool) { return m.msgs, m.datagrams }
 
-// begin returns room for the messages of n frames of b.
-func (g *Identity) begin(b *capture.Batch, n int) *Messages {
+// begin makes room for the messages of n frames of b.
+func (g *Identity) begin(b *capture.Batch, n int) {
 	m := &g.out
 	m.buf, m.msgs, m.nonIP, m.doubts = b.Buf, capture.Resize(m.msgs, n), m.nonIP[:0], m.doubts[:0]
 	m.datagrams, m.masks = g.short, g.masks
@@ -255,7 +256,6 @@ func (g *Identity) begin(b *capture.Batch, n int) *Messages {
 	}
 	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
 	m.copied.reset()
-	return m
 }
 
 // addCopy returns n bytes for the message of frame i of the run, in place of the one in the batch.

@@ -27,7 +27,7 @@ func TestChecksums(t *testing.T) {
 		"a VXLAN 2": {FirstValid: 50, FirstWrong: 50, CopyValid: 300},
 	}
 	for _, most := range []int{1, 7, 1000} {
-		r := inspected(Config{}, all, most)
+		r := inspected(all, most)
 		if !maps.Equal(r.Checksums, want) || r.Copies != 400 {
 			t.Errorf("batches of %d: %d copies, %+v, want %+v", most, r.Copies, r.Checksums, want)
 		}
@@ -38,7 +38,7 @@ func TestChecksums(t *testing.T) {
 	for i := range all {
 		all[i].offload = false
 	}
-	r := inspected(Config{}, all, 1000)
+	r := inspected(all, 1000)
 	want["a VXLAN 1"], want["a VXLAN 2"] = Checksums{FirstValid: 300, CopyValid: 100}, Checksums{FirstValid: 100, CopyValid: 300}
 	if !maps.Equal(r.Checksums, want) || slices.Contains(r.Recommendation.Strip, "tunnel") {
 		t.Errorf("%+v, want %+v; %+v", r.Checksums, want, r.Recommendation)

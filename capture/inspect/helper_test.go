@@ -157,8 +157,8 @@ func batchOf(packets []packet) *capture.Batch {
 }
 
 // inspected measures packets, in batches of up to most of them.
-func inspected(cfg Config, packets []packet, most int) *Report {
-	n := New(cfg)
+func inspected(packets []packet, most int) *Report {
+	n := New(Config{})
 	defer n.Close()
 	r := rand.New(rand.NewPCG(1, uint64(most)))
 	// Two batches are in flight at a time.

@@ -41,7 +41,7 @@ func TestKinds(t *testing.T) {
 		packets[1].time = 5 * us
 		c.change(&packets[1])
 		for range 2 {
-			r := inspected(Config{}, packets, 2)
+			r := inspected(packets, 2)
 			if !maps.Equal(r.Kinds, map[string]uint64{c.kind: 1}) || r.Copies != 1 || r.Equal != 1 || len(r.Matrix) != 1 || !r.Recommendation.Dedup {
 				t.Errorf("%s: %v, %d copies, matrix %v, %+v", c.kind, r.Kinds, r.Copies, r.Matrix, r.Recommendation)
 			}
@@ -64,7 +64,7 @@ func TestNoCopies(t *testing.T) {
 		packets := []packet{first, first}
 		packets[1].time = 5 * us
 		change(&packets[1])
-		if r := inspected(Config{}, packets, 2); r.Equal != 0 || r.Copies != 0 || r.Recommendation.Dedup {
+		if r := inspected(packets, 2); r.Equal != 0 || r.Copies != 0 || r.Recommendation.Dedup {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -77,7 +77,7 @@ func TestRepeats(t *testing.T) {
 		at := int64(i) * 20 * ms
 		packets = append(packets, packet{arp: true, time: at}, packet{arp: true, time: at + 3*us, device: 1})
 	}
-	r := inspected(Config{}, packets, 7)
+	r := inspected(packets, 7)
 	if r.Copies != 50 || r.NotCopies["arp"].Count != 49 || r.Kinds["interface"] != 50 || r.Matrix[0].Delay.Max > 3100 {
 		t.Errorf("%+v", r)
 	}
@@ -89,7 +89,7 @@ func TestRepeats(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// Without the other interface, nothing is a copy.
-	r = inspected(Config{}, slices.DeleteFunc(packets, func(p packet) bool { return p.device == 1 }), 7)
+	r = inspected(slices.DeleteFunc(packets, func(p packet) bool { return p.device == 1 }), 7)
 	if r.Copies != 0 || r.NotCopies["arp"].Count != 49 || r.Recommendation.Dedup {
 		t.Errorf("%+v", r)
 	}
@@ -105,7 +105,7 @@ func TestSnapLengths(t *testing.T) {
 		packets = append(packets, p)
 	}
 	packets[0], packets[1] = packets[1], packets[0] // the first is captured in part
-	r := inspected(Config{}, packets, 50)
+	r := inspected(packets, 50)
 	if r.Copies != 200 || r.Kinds["interface+truncated"] != 200 || r.Recommendation.IdentityBytes != identityBytes || r.Recommendation.Removes != 200 {
 		t.Errorf("%+v", r)
 	}
@@ -138,7 +138,7 @@ func TestTooLittleCaptured(t *testing.T) {
 			again.time += 4 * us
 			packets = append(packets, p, again)
 		}
-		r := inspected(Config{}, packets, 50)
+		r := inspected(packets, 50)
 		if r.Undecidable != c.undecidable || r.ChecksumOnly != c.checksumOnly || r.Recommendation.Dedup != c.dedup || !c.dedup && r.Equal+r.Copies != 0 {
 			t.Errorf("%s: %+v", c.name, r)
 		}
@@ -222,9 +222,9 @@ func TestCuts(t *testing.T) {
 			packets[i].snap = 100
 		}
 	}
-	want := inspected(Config{}, packets, len(packets))
+	want := inspected(packets, len(packets))
 	for _, most := range []int{1, 40, 1500} {
-		if got := inspected(Config{}, packets, most); !reflect.DeepEqual(got, want) {
+		if got := inspected(packets, most); !reflect.DeepEqual(got, want) {
 			t.Errorf("batches of %d:\n%+v\n%+v", most, got, want)
 		}
 	}
@@ -295,7 +295,7 @@ func TestSides(t *testing.T) {
 		}
 		packets = append(packets, p)
 	}
-	if s := inspected(Config{}, packets, 30).Sides; s.Before != (Sides{100, 0}) || s.BeforeByTag != (Sides{200, 200}) || s.After != s.Before || s.AfterByTag != s.BeforeByTag {
+	if s := inspected(packets, 30).Sides; s.Before != (Sides{100, 0}) || s.BeforeByTag != (Sides{200, 200}) || s.After != s.Before || s.AfterByTag != s.BeforeByTag {
 		t.Errorf("%+v", s)
 	}
 	flows := newSides().whole

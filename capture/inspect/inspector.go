@@ -115,8 +115,8 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 	}
 }
 
-// addConversations counts the conversations of a batch, of which before packets came
-// before. It needs the verdicts of all packets, so it ends where the sample begins.
+// addConversations counts the conversations of a batch. before is the number of packets in
+// earlier batches. It needs the verdicts of all packets, so it ends where the sample begins.
 func (n *Inspector) addConversations(p *Batch, b *capture.Batch, before uint64) {
 	all := len(b.Frames)
 	if before+uint64(all) > 1<<allBits {

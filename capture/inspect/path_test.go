@@ -81,7 +81,7 @@ func TestPaths(t *testing.T) {
 	} {
 		packets := redundant(n, c.path, loses(100, 20))
 		for _, most := range []int{1, 300, 5000} {
-			r := inspected(Config{}, packets, most)
+			r := inspected(packets, most)
 			if !slices.Equal(r.Paths, c.want) || !maps.Equal(r.Kinds, map[string]uint64{c.kind: 940}) {
 				t.Fatalf("%s: paths %+v, kinds %v", c.name, r.Paths, r.Kinds)
 			}
@@ -94,7 +94,7 @@ func TestPaths(t *testing.T) {
 
 // TestOnePath reports a path on which nothing came.
 func TestOnePath(t *testing.T) {
-	r := inspected(Config{}, redundant(50, onLAN, func(_ int, second bool) bool { return second }), 20)
+	r := inspected(redundant(50, onLAN, func(_ int, second bool) bool { return second }), 20)
 	if want := []PathCount{{"LAN A", 50, 0}, {"LAN B", 0, 50}}; !slices.Equal(r.Paths, want) || r.Copies != 0 {
 		t.Errorf("paths %+v, %d copies", r.Paths, r.Copies)
 	}
@@ -109,7 +109,7 @@ func TestRenumbered(t *testing.T) {
 			packets = append(packets, packet{time: int64(i)*ms + int64(k)*10*us, arp: true, payload: uint32(i % 256), lan: lan, sequence: uint16(2*i + k/2)})
 		}
 	}
-	r := inspected(Config{}, packets, 100)
+	r := inspected(packets, 100)
 	if !maps.Equal(r.Kinds, map[string]uint64{"lan": 600}) || r.Equal != 1200-256 {
 		t.Errorf("kinds %v, %d equal", r.Kinds, r.Equal)
 	}
@@ -127,7 +127,7 @@ func TestManyPaths(t *testing.T) {
 		onLAN(p, second)
 		p.id, p.payload = uint16(p.time/ms)|1, uint32(p.time/ms)
 	}, func(i int, second bool) bool { return second && i%4 == 0 })
-	r := inspected(Config{}, packets, 5000)
+	r := inspected(packets, 5000)
 	frames, missed := float64(r.Paths[1].Frames), float64(r.Paths[1].Missed)
 	if r.Sampled < 4 || r.Paths[0].Missed != 0 || missed/(frames+missed) < 0.24 || missed/(frames+missed) > 0.26 {
 		t.Errorf("1 packet in %d: %+v", r.Sampled, r.Paths)
@@ -166,7 +166,7 @@ func TestRouters(t *testing.T) {
 			second.mac = 1
 			packets = append(packets, p, second)
 		}
-		if r := inspected(Config{}, packets, 700); r.Routers != c.want {
+		if r := inspected(packets, 700); r.Routers != c.want {
 			t.Errorf("%s: %d routers, want %d, steps %v", c.name, r.Routers, c.want, r.Hops)
 		}
 	}
@@ -191,7 +191,7 @@ func TestStacked(t *testing.T) {
 				packets = append(packets, p)
 			}
 		}
-		r := inspected(Config{}, packets, 700).Recommendation
+		r := inspected(packets, 700).Recommendation
 		if slices.Contains(r.Strip, "vlan") != c.strip || strings.Contains(strings.Join(r.Reasons, "\n"), "802.1ad") != c.strip {
 			t.Errorf("%s: %v, %q", c.name, r.Strip, r.Reasons)
 		}

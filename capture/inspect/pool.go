@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// pool has entries by their numbers, in chunks of which each is twice as large as the one before.
-// An entry stays where it is. Memory that no entry has used yet is not touched.
+// pool has entries by their numbers, in chunks. Each chunk is twice as large as the one before.
+// Entries do not move. Memory that no entry has used yet is not touched.
 type pool struct {
 	chunks [][]entry
 	n      uint32

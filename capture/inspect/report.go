@@ -50,14 +50,14 @@ type Report struct {
 	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
-	// Undecidable counts packets of which too little was captured, or is compared, to
-	// distinguish them: they are compared with none. ChecksumOnly counts equal packets that
-	// are known only by a checksum of 16 bits. They are not among Equal.
+	// Undecidable counts packets that cannot be distinguished from others, because too little
+	// of them was captured or is compared: they are compared with none. ChecksumOnly counts
+	// equal packets that are known only by a checksum of 16 bits. They are not among Equal.
 	Undecidable, ChecksumOnly uint64
 	// Forgotten counts packets that made room for others within the window. Their copies
 	// were missed.
 	Forgotten uint64
-	// Uncounted counts copies for which there were too many points.
+	// Uncounted counts copies that are missing in the matrix, as there were too many points.
 	Uncounted   uint64
 	MemoryBytes int
 }
@@ -164,7 +164,7 @@ type judgement struct {
 const (
 	// fewNumbered is the share of numbered packets that come again without being copied.
 	fewNumbered = 0.01
-	// fewOthers is the same for all others, of which senders repeat more.
+	// fewOthers is the same for all other packets, which senders repeat more often.
 	fewOthers = 0.4
 	// fewAny is how many packets are too few to say so, unless they come within the first
 	// window.

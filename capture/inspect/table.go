@@ -176,8 +176,8 @@ func (s *sighting) equals(o *sighting) bool {
 	return s.checksum == o.checksum || (s.flags|o.flags)&unfilled != 0
 }
 
-// isPart reports whether two packets that begin in the same way are one packet, of which
-// one was captured in part.
+// isPart reports whether one of two packets that begin alike may be the truncated form of the
+// other.
 func (s *sighting) isPart(o *sighting) bool {
 	return s.bytes < o.bytes && s.flags&truncated != 0 || o.bytes < s.bytes && o.flags&truncated != 0
 }

@@ -70,7 +70,7 @@ func AppendCommunityID(text []byte, src, dst netip.Addr, proto uint8, srcPort, d
 }
 
 // CommunityID16 returns the Community ID of an IPv4 key of kind Flow or Biflow with whole
-// addresses. It is "" for other keys, without ports, and of ICMP, of which keys have no type.
+// addresses. It is "" for other keys, keys without ports, and ICMP, as keys do not hold its type.
 func (c Config) CommunityID16(key [16]byte) string {
 	return c.communityID(netip.AddrFrom4([4]byte(key[:])), netip.AddrFrom4([4]byte(key[dst4:])), c.Mask4, key[tail4:])
 }

@@ -51,7 +51,7 @@ type Keyer struct {
 	// For FromFrames.
 	decoder headers.Decoder
 	tuples  *kernels.Tuples // in Ethernet frames
-	untyped *kernels.Tuples // in others, after placeHeaders
+	untyped *kernels.Tuples // in others, after headers.PlaceIP
 	placer  *placer         // for frames that these leave, and for all if it opens tunnels
 	tagged  bool            // some keys need a VLAN
 	msgs    []digest.Message

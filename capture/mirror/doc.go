@@ -14,7 +14,7 @@
 // goroutines read at a time, as a Capture is a capture.Preloader. The socket that is furthest
 // behind is read first, so packets are out of order by about a batch.
 //
-// Senders are not trusted, and nobody is asked who they are. Datagrams that are malformed
-// are counted by reason. Memory is bounded: by the buffers of the sockets, 2 MiB a socket
-// besides, and 4,096 capture points, of which each target has an equal share.
+// Senders are neither trusted nor authenticated. Malformed datagrams are counted by reason.
+// Memory is bounded: by the buffers of the sockets, 2 MiB more for each socket, and 4,096
+// capture points, of which each target has an equal share.
 package mirror

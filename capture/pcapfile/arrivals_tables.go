@@ -84,7 +84,7 @@ func (a *Arrivals) admit(name string, more int) error {
 	return nil
 }
 
-// Full says why no new peer can be taken for the rest of the run, "" if one can. It may be
+// Full returns why no new peer is accepted for the rest of the run, "" if one is. It may be
 // called on any goroutine.
 func (a *Arrivals) Full() string {
 	if !a.full.Load() {

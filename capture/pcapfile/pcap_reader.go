@@ -210,7 +210,8 @@ func (p *pcap) distrust(frames []capture.Frame, buf []byte) {
 	}
 }
 
-// describe is walk with times as they are, and returns the largest fraction of a second too.
+// describe is walk without a conversion of times, and also returns the largest fraction of a
+// second.
 func (p *pcap) describe(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32, most uint64) {
 	recordLen, maxLen, odd := p.recordLen, p.maxLen, p.big || p.swap != swapNever
 	tick := int64(1000)

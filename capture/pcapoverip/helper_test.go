@@ -86,12 +86,12 @@ func packets(n int, size int) *capture.Batch {
 	return b
 }
 
-// encoded is n packets as a pcapng file.
-func encoded(t *testing.T, n, size int) []byte {
+// encoded is n packets of 60 bytes as a pcapng file.
+func encoded(t *testing.T, n int) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{})
-	if err := w.Write(packets(n, size), nil); err != nil {
+	if err := w.Write(packets(n, 60), nil); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

@@ -50,9 +50,9 @@ func (c ReceiverConfig) beginCapture(r io.Reader, name string, _ netip.AddrPort)
 // errTooMany is why a peer is refused.
 var errTooMany = errors.New("refused")
 
-// maxStreams is how many streams a listener reads at a time, of which a header has come, and
-// maxSilent how many others may be connected. It refuses further ones: of the latter the
-// oldest one of the peer that has most of them, so that silence keeps nobody out.
+// maxStreams is how many streams with a header a listener reads at a time. It refuses further
+// ones. maxSilent is how many streams without a header may be connected. Beyond it the listener
+// ends the oldest stream of the peer that has most of them, so that silence keeps nobody out.
 const (
 	maxStreams = 64
 	maxSilent  = 64

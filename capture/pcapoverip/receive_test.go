@@ -26,7 +26,7 @@ func TestReceiveSeveral(t *testing.T) {
 	noGoroutines(t)
 	var w warned
 	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{Warn: w.warn})
-	data := encoded(t, 100, 60)
+	data := encoded(t, 100)
 	conns := []net.Conn{connect(t, r.listener.Addr()), connect(t, r.listener.Addr()), connect(t, r.listener.Addr())}
 	connect(t, r.listener.Addr()).Close() // who only looks ends nothing
 	for _, conn := range conns {
@@ -67,7 +67,7 @@ func TestReceiveLast(t *testing.T) {
 	}
 	a := pcapfile.NewArrivals([]string{"in"}, 0)
 	r.Start(a, 0)
-	if _, err := conn.Write(encoded(t, 10, 60)); err != nil {
+	if _, err := conn.Write(encoded(t, 10)); err != nil {
 		t.Fatal(err)
 	}
 	conn.Close()
@@ -81,7 +81,7 @@ func TestReceiveLast(t *testing.T) {
 
 // TestReceiveBad ends bad streams with one line each, and reads the others.
 func TestReceiveBad(t *testing.T) {
-	sound := encoded(t, 10, 60)
+	sound := encoded(t, 10)
 	for _, c := range []struct {
 		name, sent string
 		reset      bool
@@ -183,7 +183,7 @@ func TestReceiveSilent(t *testing.T) {
 	for range 2 { // the second one has room too
 		conn := connect(t, r.listener.Addr())
 		conns = append(conns, conn)
-		if _, err := conn.Write(encoded(t, 10, 60)); err != nil {
+		if _, err := conn.Write(encoded(t, 10)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,7 +210,7 @@ func TestReceiveRefuses(t *testing.T) {
 	for i := range maxStreams + 1 {
 		conn := connect(t, r.listener.Addr())
 		conns = append(conns, conn)
-		_, _ = conn.Write(encoded(t, 1, 60)) // the last one may be refused meanwhile
+		_, _ = conn.Write(encoded(t, 1)) // the last one may be refused meanwhile
 		wait.Until(t, "its packet", func() bool { return all.n.Load() == int64(min(i+1, maxStreams)) })
 	}
 	w.await(t, "refused: 64 streams are read already")
@@ -239,7 +239,7 @@ func TestReceiveAgain(t *testing.T) {
 	var b capture.Batch
 	for round := range 3 {
 		conn := connect(t, r.listener.Addr())
-		if _, err := conn.Write(encoded(t, 5, 60)); err != nil {
+		if _, err := conn.Write(encoded(t, 5)); err != nil {
 			t.Fatal(err)
 		}
 		for n := 0; n < 5; n += len(b.Frames) {
@@ -274,7 +274,7 @@ func TestConnect(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	data := encoded(t, 10, 60)
+	data := encoded(t, 10)
 	for _, sent := range [][]byte{data, data[:len(data)-1], data[:2]} {
 		go func() {
 			if conn, err := l.Accept(); err == nil {
@@ -316,7 +316,7 @@ func TestConnectAgain(t *testing.T) {
 			if n == 0 {
 				_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\n"))
 			} else {
-				_, _ = conn.Write(encoded(t, 10, 60))
+				_, _ = conn.Write(encoded(t, 10))
 			}
 			conn.Close()
 		}
@@ -380,7 +380,7 @@ func TestTLS(t *testing.T) {
 	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{TLS: both, Warn: w.warn})
 	to := address(t, "tcp://"+r.listener.Addr().String())
 	plain := connect(t, r.listener.Addr())
-	_, _ = plain.Write(encoded(t, 5, 60))
+	_, _ = plain.Write(encoded(t, 5))
 	w.await(t, "TLS handshake: tls: first record does not look like a TLS handshake")
 	// With TLS 1.3 a client learns only later that its certificate is missing.
 	if s, err := OpenSender(context.Background(), to, SenderConfig{TLS: nameless, Warn: w.warn}); err == nil {
@@ -447,7 +447,7 @@ func FuzzStream(f *testing.F) {
 		_, _ = conn.Write(data[at:])
 		conn.Close()
 		if good, err := net.Dial("tcp", r.listener.Addr().String()); err == nil { // else all has ended
-			_, _ = good.Write(encoded(t, 1, 60))
+			_, _ = good.Write(encoded(t, 1))
 			good.Close()
 		}
 		if n, _, err := read(a); err != nil || n < 0 {

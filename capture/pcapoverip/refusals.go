@@ -40,8 +40,8 @@ func (r *Receiver) warnRefused(err error) {
 	})
 }
 
-// listens notes a stream of which no header has come. It returns the one that is to leave
-// for it, nil if there is room.
+// listens notes a stream without a header. It returns the stream that must end for it, nil if
+// there is room.
 func (r *Receiver) listens(s *stream) (excess *stream) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -62,7 +62,7 @@ func TestReceiveNoHeader(t *testing.T) {
 		tls  *TLS
 		said string
 	}{
-		"nothing": {nil, ""}, "two bytes": {nil, "\xd4\xc3"}, "half a header": {nil, string(encoded(t, 1, 60)[:20])},
+		"nothing": {nil, ""}, "two bytes": {nil, "\xd4\xc3"}, "half a header": {nil, string(encoded(t, 1)[:20])},
 		"no TLS": {both, ""}, "half a hello": {both, "\x16\x03\x01\x02\x00\x01"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestReceiveQuiet(t *testing.T) {
 	r.Start(a, 0)
 	all := reading(a)
 	quiet := connect(t, r.listener.Addr())
-	data := encoded(t, 1, 60)
+	data := encoded(t, 1)
 	head := len(capture.AppendSectionHeader(nil))
 	if _, err := quiet.Write(data[:head]); err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
 	if err == nil {
 		return conn, nil
 	}
-	_ = conn.Close() // it is of no use
+	_ = conn.Close() // the error of the handshake counts
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("no answer within %v", handshakeTimeout)
 	}

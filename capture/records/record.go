@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package records describes flow records: reports of routers, firewalls and probes on flows
+// (NetFlow, IPFIX, sFlow, or lines of text).
+//
+// A [Reader] reads batches of records. A Judge of package match finds the copies among them:
+// records of a flow that another [Point] reported before.
 package records
 
 import (
@@ -137,7 +142,7 @@ type Reader interface {
 type Counts struct {
 	Messages    uint64 // lines of text among them
 	Records     uint64
-	Undecodable uint64 // records, or sets and messages of which the number of records is not known
+	Undecodable uint64 // records, or sets and messages with an unknown number of records
 	// Waiting are the messages that are kept now, as a template is missing; Untemplated the
 	// sets that passed without one.
 	Waiting, Untemplated uint64
@@ -145,19 +150,19 @@ type Counts struct {
 	// these.
 	Lost     uint64
 	Replayed uint64 // messages that came again, byte for byte
-	// Remembered is the shortest time for which the messages of a source were remembered, to
-	// recognize repeats. It is 0 if memory sufficed for an hour.
+	// Remembered is the shortest time that messages of a source were remembered to recognize
+	// repeats. It is 0 if memory sufficed for an hour.
 	Remembered time.Duration
 	Restarts   uint64 // of exporters
 	Templates  uint64 // that were learned, changes of known ones among them
-	Forgotten  uint64 // exporters whose templates gave way to others'
+	Forgotten  uint64 // exporters whose templates were evicted for others'
 	// Reassembled counts UDP datagrams that were reassembled from IP fragments. Fragments
 	// counts fragments of UDP that could not be: others never came, or they contradict each
 	// other.
 	Reassembled, Fragments uint64
 	Foreign                uint64 // packets without a message of flow records
-	// Unread are values of text that were there and could not be read, Other records of text
-	// that are of something else than flows: other events of the same log.
+	// Unread counts values of text that could not be read, Other records of text that are not
+	// about flows: other events of the same log.
 	Unread, Other uint64
 }
 

@@ -39,7 +39,7 @@ func newIntervals(every time.Duration) intervals {
 	}
 }
 
-// contains reports whether a packet of time t is of the interval.
+// contains reports whether a packet of time t belongs to the interval.
 func (s *intervals) contains(t int64) bool {
 	return calendar.HasTime(t) && (s.every == 0 || t >= s.start && t < s.end)
 }

@@ -26,8 +26,8 @@ const untimed = "00000000T000000.000Z"
 // sortable times are in order as text.
 const sortable = "20060102T150405.000000000Z"
 
-// names makes the names of files. Without a template they are in order even if the times of packets are not.
-// Only an interval to which the rotation went back breaks the order.
+// names makes the names of files. Without a template they are in order even if the times of
+// packets are not. Only an interval that the rotation went back to breaks the order.
 type names struct {
 	stem, ending string
 	every        time.Duration // of the intervals, 0 for one

@@ -7,7 +7,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
-// segment is one of the files: that which is written, or that which is completed.
+// segment is one of the files: the one being written, or one being completed.
 type segment struct {
 	out     *outfile.File
 	content content // of out

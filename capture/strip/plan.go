@@ -51,8 +51,8 @@ type plan struct {
 	ends   uint32  // where it ended on the wire
 	link   capture.LinkType
 	tunnel headers.Layer // that carried the frame
-	// carried says that the frame comes out of a tunnel, and unread that there was a
-	// tunnel which cannot be opened. failed says that the frame has to stay as it is.
+	// carried says that the frame comes out of a tunnel, unread that a tunnel cannot be
+	// opened, and failed that the frame must not change.
 	carried, unread, failed bool
 
 	// The type field that announces the header at next, and the value that it has so far.
@@ -169,9 +169,9 @@ func (p *plan) open() []headers.Layer {
 	return inside[at:]
 }
 
-// isUnread notes that a header was not followed, and reports whether the frame has to stay
-// as it is for that. It need not for a tunnel: the fragments of one packet all lose the
-// tags that they have.
+// isUnread notes a header that was not followed, and reports whether the frame must not change
+// because of it. Behind a tunnel it may: the fragments of one packet all lose the tags that they
+// have.
 func (p *plan) isUnread(taken Headers, l headers.Layer) bool {
 	kind := headers.LayerKind(l.ID)
 	switch {

@@ -90,7 +90,7 @@ func pcapngFile(headers Headers, order capturetest.Order) (file []byte, wants []
 
 // stripFile strips a capture and returns what a writer makes of it. It checks that no byte
 // changes outside of the records.
-func stripFile(t *testing.T, headers Headers, file []byte, opt pcapfile.WriterOptions) []byte {
+func stripFile(t *testing.T, headers Headers, file []byte) []byte {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(file), "in", pcapfile.Options{})
 	if err != nil {
@@ -98,8 +98,7 @@ func stripFile(t *testing.T, headers Headers, file []byte, opt pcapfile.WriterOp
 	}
 	var out bytes.Buffer
 	s := New(Config{headers})
-	opt.Derived = headers&Tunnel != 0
-	w := pcapfile.NewWriter(&out, opt)
+	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Derived: headers&Tunnel != 0})
 	if err := capturetest.Each(t, src, func(b *capture.Batch) {
 		before, frames := bytes.Clone(b.Buf), slices.Clone(b.Frames)
 		stripped := s.Strip(b, nil)
@@ -193,7 +192,7 @@ func TestPcapFiles(t *testing.T) {
 		files, wants := pcapFiles(headers)
 		for name, file := range files {
 			t.Run(fmt.Sprint(name, " ", headers), func(t *testing.T) {
-				out := stripFile(t, headers, file, pcapfile.WriterOptions{})
+				out := stripFile(t, headers, file)
 				if isNG := bytes.HasPrefix(out, []byte{0x0a, 0x0d, 0x0d, 0x0a}); isNG != (headers&Tunnel != 0) {
 					t.Errorf("pcapng: %v", isNG)
 				}
@@ -212,7 +211,7 @@ func TestPcapngFiles(t *testing.T) {
 		for _, order := range []capturetest.Order{binary.LittleEndian, binary.BigEndian} {
 			t.Run(fmt.Sprint(order, " ", headers), func(t *testing.T) {
 				file, wants, comments := pcapngFile(headers, order)
-				out := stripFile(t, headers, file, pcapfile.WriterOptions{})
+				out := stripFile(t, headers, file)
 				checkFile(t, out, wants)
 				if n := bytes.Count(out, []byte(comment)); n != comments {
 					t.Errorf("%d comments, want %d", n, comments)
@@ -233,7 +232,7 @@ func TestHash(t *testing.T) {
 	hash := g.Option(encoding.OptHash, []byte("\x02hash"))
 	g.Enhanced(0, 1, ether(c10, t4, four), uint32(len(ether(c10, t4, four))), hash, g.End())
 	g.Enhanced(0, 2, ether(t4, four), uint32(len(ether(t4, four))), hash, g.End())
-	if n := bytes.Count(stripFile(t, VLAN, g.Bytes(), pcapfile.WriterOptions{}), []byte("hash")); n != 1 {
+	if n := bytes.Count(stripFile(t, VLAN, g.Bytes()), []byte("hash")); n != 1 {
 		t.Errorf("%d hashes", n)
 	}
 }
@@ -247,7 +246,7 @@ func TestCheckSequenceFlags(t *testing.T) {
 		g.Interface(1, 0)
 		data := concat(ether(t4, ip4(17, udp(4789, vni, ether(t4, four)))), "fcs!")
 		g.Enhanced(0, 1, data, uint32(len(data)), g.Option(encoding.OptFlags, g.U32(nil, 4<<5|2)), g.End())
-		src, err := pcapfile.NewReader(bytes.NewReader(stripFile(t, Tunnel, g.Bytes(), pcapfile.WriterOptions{})), "", pcapfile.Options{})
+		src, err := pcapfile.NewReader(bytes.NewReader(stripFile(t, Tunnel, g.Bytes())), "", pcapfile.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +269,7 @@ func TestSnapped(t *testing.T) {
 		g.Obsolete(0, 0, 1, data[:40], uint32(len(data)))
 		simple := capturetest.SimpleBlock(order, uint32(len(data)), data[:40])
 		file := append(g.Bytes(), simple...)
-		src, err := pcapfile.NewReader(bytes.NewReader(stripFile(t, VLAN, file, pcapfile.WriterOptions{})), "", pcapfile.Options{})
+		src, err := pcapfile.NewReader(bytes.NewReader(stripFile(t, VLAN, file)), "", pcapfile.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,7 +136,7 @@ func TestTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := capturetest.PacketsOf(t, src)
-	if src, err = pcapfile.NewReader(bytes.NewReader(stripFile(t, all, file, pcapfile.WriterOptions{})), "", pcapfile.Options{}); err != nil {
+	if src, err = pcapfile.NewReader(bytes.NewReader(stripFile(t, all, file)), "", pcapfile.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range capturetest.PacketsOf(t, src) {

@@ -90,8 +90,8 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 	return &m.out
 }
 
-// MarkWith is Mark for streams of which other sites have a part: packets whose bit in
-// elsewhere is set are copies of packets that they have.
+// MarkWith is Mark for a site of several. Packets whose bit in elsewhere is set are copies of
+// packets that other sites have sent.
 func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) *capture.Batch {
 	m.elsewhere = elsewhere
 	defer func() { m.elsewhere = nil }()

@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// sightingKeys key the hashes of sightings. A hash multiplies words, each of which a key
-// has been XORed to, to 128 bits, and folds these. Unlike asm/digest it needs no buffer
+// sightingKeys key the hashes of sightings. A hash XORs each word with a key, multiplies
+// two of them to 128 bits, and folds the product. Unlike asm/digest it needs no buffer
 // of messages and takes two nanoseconds. 64 bits are enough for tables of conversations,
 // where a collision costs a worse choice and nothing else.
 type sightingKeys struct {

@@ -15,7 +15,7 @@ import (
 // there are more than 4,096 conversations, some leave the sample before they are found to
 // be in parts.
 type SplitCounts struct {
-	// Sampled counts conversations of which at least two packets of the sample were kept.
+	// Sampled counts conversations with at least two kept packets in the sample.
 	// A conversation that goes on counts once in each period of 2^24 packets.
 	Sampled uint64
 	// Split counts sampled conversations that had copies removed, and whose kept packets

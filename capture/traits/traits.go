@@ -21,12 +21,12 @@ var (
 // which mean something within one process only. Packets with equal traits have equal bytes.
 type traits struct {
 	Point CapturePoint
-	// VLAN is of the VLAN tags, Labels of the identifiers of all other headers before IP
-	// that have one, such as MPLS and tunnels, and MAC of the hardware addresses.
+	// VLAN hashes the VLAN tags, Labels the identifiers of all other headers before IP, such
+	// as MPLS and tunnels, and MAC the hardware addresses.
 	VLAN, Labels, MAC uint64
-	// Link is of the rest before the IP header, or of the frame if it has no IP.
+	// Link hashes the rest before the IP header, or the frame if it has no IP.
 	Link uint64
-	// Rest is of the IP header and the bytes behind it, without the fields below.
+	// Rest hashes the IP header and the bytes behind it, without the fields below.
 	Rest    uint64
 	Version uint8 // of IP; 0 without
 	Hops    uint8 // IPv4 time to live, or IPv6 hop limit

@@ -44,7 +44,7 @@ func (c *cursor) failure() error {
 	return c.err
 }
 
-// take passes the packet if it is packet i of b, of which n bytes are left.
+// take passes the packet if it is packet i of b, cut to n bytes.
 func (c *cursor) take(b *capture.Batch, i, n int) bool {
 	if !c.next() || !same(b, i, n, &c.batch, c.at) {
 		return false
@@ -53,8 +53,8 @@ func (c *cursor) take(b *capture.Batch, i, n int) bool {
 	return true
 }
 
-// same reports whether two packets are one, of which n bytes are left in b: bytes, length on
-// the wire, time, interface, and options. Data that a format cannot hold is not compared, nor
+// same reports whether packet i of a, cut to n bytes, is packet k of b: bytes, length on the
+// wire, time, interface, and options. Data that a format cannot hold is not compared, nor
 // the options of a packet that was cut, whose hash is gone. A packet without a time may have got
 // one in b, but none loses its time.
 func same(a *capture.Batch, i, n int, b *capture.Batch, k int) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// maxAhead bounds the packets of an output that a rule has not come to yet.
+// maxAhead bounds how many packets of the output the Verifier may be ahead of a rule.
 const maxAhead = 1 << 16
 
 // rule checks an output in a second way: a packet belongs to it if and only if it is no copy
@@ -33,8 +33,8 @@ func needsRule(cfg *Config) bool {
 	return !cfg.Refresh && (cfg.Packets > 0 || cfg.Across || cfg.Within != 0 || cfg.Slice != Slice{})
 }
 
-// add takes packet i of a batch, of which the output has left bytes. The Verifier has taken it for
-// the next of the output if it is kept.
+// add takes packet i of a batch, which the output has cut to left bytes. If it is kept, the
+// Verifier has found it to be the next packet of the output.
 func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
 	if r == nil || r.broken {
 		return

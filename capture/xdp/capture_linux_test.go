@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
@@ -29,7 +30,7 @@ func TestEveryFrame(t *testing.T) {
 	lab.Settle()
 	end := time.Now().UnixNano()
 	got := rest(t, src)
-	compare(t, got.frames, want)
+	capturetest.CompareFrames(t, got.frames, want)
 	if p := src.ports[0].program; !p.stamps {
 		end = time.Now().UnixNano()
 		t.Log("the kernel makes no times")
@@ -43,7 +44,7 @@ func TestEveryFrame(t *testing.T) {
 	if s := sum(src); s.Received != 3000 || s.Delivered != 3000 || s.Dropped != 0 || s.Truncated != 0 {
 		t.Errorf("%+v", s)
 	}
-	compare(t, written(t, got), want)
+	capturetest.CompareFrames(t, written(t, got), want)
 }
 
 // written returns the frames of the file that a capture was written to.
@@ -72,7 +73,7 @@ func TestManyRounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compare(t, got.frames, want)
+		capturetest.CompareFrames(t, got.frames, want)
 	}
 }
 
@@ -95,7 +96,7 @@ func TestTwoQueues(t *testing.T) {
 		last[f[35]] = n
 	}
 	slices.SortFunc(got, func(a, b []byte) int { return numberOf(a) - numberOf(b) })
-	compare(t, got, want)
+	capturetest.CompareFrames(t, got, want)
 	for _, s := range src.Stats() {
 		if s.Received == 0 || s.Received != s.Delivered {
 			t.Errorf("%+v", s)
@@ -115,7 +116,7 @@ func TestGeneric(t *testing.T) {
 	}
 	want := [][]byte{tagged(frame(1, 1, 200), 7), frame(2, 2, 60), frame(3, 3, 1514)}
 	send(t, "left", want...)
-	compare(t, rest(t, src).frames, want)
+	capturetest.CompareFrames(t, rest(t, src).frames, want)
 }
 
 // TestTags checks that tags are where they were on the wire.
@@ -124,7 +125,7 @@ func TestTags(t *testing.T) {
 	src := open(t, Config{})
 	want := [][]byte{tagged(frame(1, 1, 200), 7), tagged(tagged(frame(2, 2, 1506), 8), 9), frame(3, 3, 60)}
 	send(t, "left", want...)
-	compare(t, rest(t, src).frames, want)
+	capturetest.CompareFrames(t, rest(t, src).frames, want)
 }
 
 // TestOffloadedTags checks what the package says about tags that the driver takes off, also
@@ -159,7 +160,7 @@ func testOffloadedTags(t *testing.T, cards bool) {
 	whole := tagged(want, 7)
 	switch hasTags := src.ports[0].program.tags; {
 	case hasTags || warnings == 0:
-		compare(t, got.frames, [][]byte{whole})
+		capturetest.CompareFrames(t, got.frames, [][]byte{whole})
 	case !hasTags:
 		t.Log("the kernel tells no tags")
 	}
@@ -172,7 +173,7 @@ func TestSnapLen(t *testing.T) {
 	long, short := frame(1, 1, 1000), frame(2, 2, 100)
 	send(t, "left", long, short)
 	got := rest(t, src)
-	compare(t, got.frames, [][]byte{long[:100], short})
+	capturetest.CompareFrames(t, got.frames, [][]byte{long[:100], short})
 	if got.all[0].WireLen != 1000 || sum(src).Truncated != 1 {
 		t.Errorf("%+v %+v", got.all[0], sum(src))
 	}
@@ -191,7 +192,7 @@ func TestLong(t *testing.T) {
 	if s := sum(src); s.Dropped > 0 && s.Received == uint64(len(want)) {
 		t.Skipf("the kernel splits no frames: %+v", s)
 	}
-	compare(t, got.frames, want)
+	capturetest.CompareFrames(t, got.frames, want)
 }
 
 // TestMTU takes frames of all sizes of memory.
@@ -208,7 +209,7 @@ func TestMTU(t *testing.T) {
 		}
 		want := [][]byte{frame(1, 1, n+14), frame(2, 2, 60)}
 		send(t, "left", want...)
-		compare(t, rest(t, src).frames, want)
+		capturetest.CompareFrames(t, rest(t, src).frames, want)
 	}
 }
 
@@ -233,7 +234,7 @@ func TestFilter(t *testing.T) {
 		got = append(got, some.frames...)
 		want = append(want, all[7], all[107])
 	}
-	compare(t, append(got, rest(t, src).frames...), want)
+	capturetest.CompareFrames(t, append(got, rest(t, src).frames...), want)
 	if s := sum(src); s.Received != 10 || s.Delivered != 10 {
 		t.Errorf("%+v", s)
 	}
@@ -255,13 +256,13 @@ func TestStalledReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, got.frames, all[:room])
+	capturetest.CompareFrames(t, got.frames, all[:room])
 	var b capture.Batch
 	if err := src.Next(&b); err != nil || len(b.Frames) != 0 {
 		t.Fatal(err, b.Frames)
 	}
 	send(t, "left", all[:room/2]...)
-	compare(t, rest(t, src).frames, all[:room/2])
+	capturetest.CompareFrames(t, rest(t, src).frames, all[:room/2])
 }
 
 // TestStartPaused checks that the host has its packets before the start and after a stop.
@@ -280,7 +281,7 @@ func TestStartPaused(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, "left", all[100:200]...)
-	compare(t, rest(t, src).frames, all[100:200])
+	capturetest.CompareFrames(t, rest(t, src).frames, all[100:200])
 	send(t, "left", all[200:]...)
 	lab.Settle()
 	other.Stop()
@@ -291,5 +292,5 @@ func TestStartPaused(t *testing.T) {
 			got = append(got, bytes.Clone(b.Data(i)))
 		}
 	}
-	compare(t, got, append(slices.Clone(all[:100]), all[200:]...))
+	capturetest.CompareFrames(t, got, append(slices.Clone(all[:100]), all[200:]...))
 }

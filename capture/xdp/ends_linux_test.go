@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // TestEnds checks what ends a capture, and with which error.
@@ -34,7 +35,7 @@ func TestEnds(t *testing.T) {
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", test.what, err)
 		}
-		compare(t, got.frames, want)
+		capturetest.CompareFrames(t, got.frames, want)
 		if s := sum(src); s.Outages != 1 || !src.Stats()[0].Down {
 			t.Errorf("%+v", s)
 		}
@@ -70,7 +71,7 @@ func TestWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compare(t, got.frames, want)
+		capturetest.CompareFrames(t, got.frames, want)
 	}
 	both("link set right down")
 	ip(t, "link set right up")

@@ -121,7 +121,7 @@ func (r *reader) before() int {
 }
 
 // within reports whether the bytes that d describes, and the before bytes in front of them,
-// are of memory.
+// lie in memory.
 func (d *descriptor) within(memory []byte, before int) bool {
 	return d.address >= uint64(before) && d.address <= uint64(len(memory)) && uint64(d.len) <= uint64(len(memory))-d.address
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // captures names the environment variable that makes the test binary capture from an
@@ -54,5 +56,5 @@ func TestKill(t *testing.T) {
 	src := open(t, Config{})
 	want := frames(10)
 	send(t, "left", want...)
-	compare(t, rest(t, src).frames, want)
+	capturetest.CompareFrames(t, rest(t, src).frames, want)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
 // lengths returns a frame of each length of a range, with another content each. The kernel sends
@@ -66,7 +67,7 @@ func TestEveryLength(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				compare(t, got.frames, want)
+				capturetest.CompareFrames(t, got.frames, want)
 				for i, f := range got.all {
 					if int(f.WireLen) != len(want[i]) {
 						t.Fatalf("a frame of %d bytes is said to have %d", len(want[i]), f.WireLen)

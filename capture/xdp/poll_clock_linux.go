@@ -16,7 +16,7 @@ import (
 // A processor also begins a new stamp with each tick of the kernel, so that no stamp is
 // older than that, whatever a driver does.
 type pollClock struct {
-	stamps   *ebpf.Map // of each processor: the stamp, 0 for none, and the tick it is of
+	stamps   *ebpf.Map // of each processor: the stamp, 0 for none, and its tick
 	attached link.Link
 }
 

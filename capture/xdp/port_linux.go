@@ -29,9 +29,9 @@ type port struct {
 	takesTags bool
 }
 
-// Frames of memory are of either size. The kernel keeps headroom in each (XDP_PACKET_
-// HEADROOM), and we have it keep room for a stamp that begins a line of the cache. A frame
-// needs room for a header with two VLAN tags besides the MTU.
+// Frames of memory have one of two sizes. The kernel keeps headroom in each (XDP_PACKET_
+// HEADROOM), and also room for a stamp at the begin of a cache line. Besides the MTU a frame
+// needs room for a header with two VLAN tags.
 const (
 	smallFrame, largeFrame = 2048, 4096
 	headroom               = 256 + stampLen
@@ -48,7 +48,7 @@ func sizeFor(mtu, ringBytes int) size {
 	return s
 }
 
-// At is of sockets.Port, as are all exported methods.
+// At implements sockets.Port, as do all exported methods.
 func (p *port) At() *sockets.Interface { return &p.Interface }
 
 func (p *port) LookUp() (sockets.Device, error) { return sockets.LookUp(p.Name) }

@@ -21,7 +21,6 @@ type socket struct {
 	frame  uint64 // bytes of a frame: a power of two
 	rx     mapped
 	fill   mapped
-	zero   bool // the driver receives into memory: zero copy
 }
 
 // mapped is a ring in memory that is shared with the kernel. The producer of a ring writes
@@ -87,8 +86,6 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	if err := x.bind(&address); err != nil {
 		return os.NewSyscallError("bind", err)
 	}
-	options, err := unix.GetsockoptInt(x.fd, unix.SOL_XDP, unix.XDP_OPTIONS)
-	x.zero = err == nil && options&unix.XDP_OPTIONS_ZEROCOPY != 0
 	return nil
 }
 

@@ -80,13 +80,12 @@ type ClientConfig struct {
 }
 
 // Client asks the hub about digests. It splits them by slice, and collects up to 1024 for
-// each slice, or for a millisecond, or for up to 5 if these are few. It is for several
-// goroutines.
+// each slice: for a millisecond, or for up to 5 if they are few. It is safe for concurrent use.
 //
-// A request that gets no answer within Wait leaves its packets unchecked. A request that
-// nobody took is sent again. So is one without an answer, with the same number. If a
-// slice fails three times in a row, packets pass unchecked at once, and one request each
-// half second tries whether it is back.
+// A request without an answer within Wait leaves its packets unchecked. A request that nobody
+// took, or that gets no answer, is sent again with the same number. If a slice fails three
+// times in a row, packets pass unchecked at once, and one request each half second probes
+// whether the slice is back.
 type Client struct {
 	cfg   ClientConfig
 	to    Transport

@@ -44,9 +44,9 @@ type Reply struct {
 	// Fencing numbers the owners of a slice: a later owner has a higher number. Answers
 	// with a lower number than one already seen are not valid.
 	Fencing uint64
-	// Unchecked is the number of digests that a hub above should have decided about, but
-	// has not in time: their bits of Copies follow from the setting of the hub. Or it is all of
-	// them, if they may have come before, and what was known of it is lost: their bits are 0.
+	// Unchecked is the number of digests that a hub above has not decided in time: the setting
+	// of the hub determines their bits of Copies. It is the number of all digests if the slice
+	// has lost its memory of earlier ones: their bits are 0.
 	Unchecked uint32
 	// Copies has a bit for each digest, least significant bit first. A bit is 1 if
 	// another site has sent the digest before. It has 1 bits only with OK.

@@ -103,8 +103,8 @@ type Request struct {
 	// Time is the packet time that Deltas count from, in microseconds of the Unix epoch, by
 	// the site's clock, at most MaxTime.
 	Time uint64
-	// Deadline is the number of milliseconds after Time, by the site's clock, for which
-	// an answer is useful. It is 0 for answers that are always useful, as for files.
+	// Deadline is how many milliseconds after Time, by the site's clock, an answer is useful.
+	// It is 0 for answers that are always useful, as for files.
 	Deadline uint32
 	Digests  []uint64 // DigestBits bits of each count
 	Deltas   []int32  // times of the digests, in DeltaUnit after Time

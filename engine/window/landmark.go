@@ -38,8 +38,8 @@ type Landmarks struct {
 	mask   digest.Digest
 }
 
-// NewLandmarks returns what parts the digests of a stream by the windows of a landmark
-// window. Windows of time are those of a zone; nil means UTC. Errors wrap engine.ErrWindow.
+// NewLandmarks makes the Landmarks of a landmark window. zone is the time zone of windows of
+// time; nil means UTC. Errors wrap engine.ErrWindow.
 func NewLandmarks(w Window, zone *time.Location) (*Landmarks, error) {
 	length := w
 	length.Landmark = false

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package window finds the elements of a stream that are copies of earlier ones within a
-// window of time or of elements. Timed is the filter to use, and Coarse where memory is
-// short and one false positive in a billion, or in a million, does not matter. Exact is
-// their reference. Timers and Partitioned are methods of the literature. For streams
-// without a window in fixed memory see package stream; for counts of distinct elements
-// see packages distinct and sliding. All five filters implement engine.PacketFilter, and
-// their constructors return errors that wrap engine.ErrWindow, engine.ErrFPR,
-// engine.ErrMemory or ErrTimers.
+// window of time or of elements. For streams without a window in fixed memory see package
+// stream; for counts of distinct elements see packages distinct and sliding. All filters
+// implement engine.PacketFilter, and their constructors return errors that wrap
+// engine.ErrWindow, engine.ErrFPR, engine.ErrMemory or ErrTimers.
+//
+//	filter       for                                              files
+//	Timed        all traffic: the filter to use                   timed.go, timed_*.go
+//	Coarse       less memory; one false copy in 1e9, or in 1e6    coarse.go, coarse_*.go
+//	Exact        the reference of both                            exact.go
+//	Timers       a method of the literature                       timers.go, timers_*.go
+//	Partitioned  another one                                      partitioned.go
+//
+// What they share: the time in ticks (ticks.go), packets that are late (lateness.go), growth
+// (timed_grow.go, coarse_grow.go, working_set.go). Landmarks cut a stream into windows that
+// begin by the clock (landmark.go).
 package window
 
 import (

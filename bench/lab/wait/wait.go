@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wait is how tests wait: for a condition, not for a time.
+// Package wait makes tests wait for a condition instead of a time.
 package wait
 
 import (

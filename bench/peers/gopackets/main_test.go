@@ -13,11 +13,9 @@ import (
 	"github.com/flowdedup/flowdedup/bench/workload"
 )
 
-// TestCounts compares both jobs with the known content of a capture.
-func TestCounts(t *testing.T) {
-	c := workload.Default()
-	c.Packets, c.Flows = 20_000, 3000
-	name := filepath.Join(t.TempDir(), "a.pcap")
+// generate writes a capture, and returns its known content.
+func generate(t *testing.T, name string, c workload.Config) workload.Truth {
+	t.Helper()
 	file, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +27,15 @@ func TestCounts(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return truth
+}
+
+// TestCounts compares both jobs with the known content of a capture.
+func TestCounts(t *testing.T) {
+	c := workload.Default()
+	c.Packets, c.Flows = 20_000, 3000
+	name := filepath.Join(t.TempDir(), "a.pcap")
+	truth := generate(t, name, c)
 	var hours strings.Builder
 	for _, h := range truth.Hours {
 		fmt.Fprintf(&hours, "%s %d %d %d\n", h.Start.Format(time.RFC3339),
@@ -51,17 +58,7 @@ func TestClean(t *testing.T) {
 	name, cleaned := filepath.Join(dir, "a.pcapng"), filepath.Join(dir, "b.pcap")
 	c := workload.Default()
 	c.Packets, c.Flows, c.Format = 5000, 300, workload.PcapNG
-	file, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	truth, err := workload.Generate(file, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	truth := generate(t, name, c)
 	if err := run([]string{"dedup", name, cleaned}, &strings.Builder{}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import "github.com/flowdedup/flowdedup/capture"
 // file.
 const CopyBelow = 64 << 10
 
-// IsCopied reports whether a batch is to be copied. It is small, or most of its memory is of
-// packets that were not wanted, or its packets lie where their source needs the memory.
+// IsCopied reports whether a batch is to be copied: if it is small, if most of its memory has
+// unwanted packets, or if its source needs the memory of its packets.
 func IsCopied(b *capture.Batch) bool {
 	if isInPlace(b) || len(b.Buf) < CopyBelow {
 		return true

@@ -6,6 +6,7 @@
 package capturetest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -47,6 +48,19 @@ func Each(tb testing.TB, src capture.Source, f func(b *capture.Batch)) error {
 			return err
 		}
 		f(&b)
+	}
+}
+
+// CompareFrames ends the test unless both lists have the same frames.
+func CompareFrames(tb testing.TB, got, want [][]byte) {
+	tb.Helper()
+	if len(got) != len(want) {
+		tb.Fatalf("%d frames, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !bytes.Equal(got[i], want[i]) {
+			tb.Fatalf("frame %d is\n%x, want\n%x", i, got[i], want[i])
+		}
 	}
 }
 

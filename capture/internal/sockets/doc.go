@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sockets is shared by captures through sockets of Linux. A [Capture] is the source
-// that both are: how it begins and ends, waits for packets, is stopped while it waits, and
-// follows interfaces that go down, away, and come back. The differences are in a [Port], an
-// interface with its sockets, and the function that reads packets.
+// Package sockets has the common code of packages afpacket and xdp. A [Capture] begins and
+// ends, waits for packets, can be stopped while it waits, and follows interfaces that go down,
+// away, and come back. The differences are in a [Port], an interface with its sockets, and the
+// function that reads packets.
 package sockets
 
 import "errors"

@@ -59,15 +59,15 @@ func fragmentsOf(packet []byte, size int) (all [][]byte) {
 }
 
 // message9 is a message of NetFlow v9 with n records, and its template.
-func message9(number uint32, n int) []byte {
-	return sets9(number, 1, usualSet, exporttest.Set(256, bytes.Repeat(exporttest.UsualRecord(exporttest.Flows[0]), n)))
+func message9(n int) []byte {
+	return sets9(0, 1, usualSet, exporttest.Set(256, bytes.Repeat(exporttest.UsualRecord(exporttest.Flows[0]), n)))
 }
 
 // TestFragments reads messages that came in IP fragments.
 func TestFragments(t *testing.T) {
-	whole := packetOf(message9(0, 80), 1)
+	whole := packetOf(message9(80), 1)
 	parts := fragmentsOf(whole, 1480)
-	again := fragmentsOf(packetOf(message9(0, 80), 2), 1480)
+	again := fragmentsOf(packetOf(message9(80), 2), 1480)
 	dns := fragmentsOf(packetOf(bytes.Repeat([]byte{1}, 2000), 3), 1480)
 	cases := []struct {
 		name    string
@@ -100,7 +100,7 @@ func TestFragments(t *testing.T) {
 // TestCutMessages reads the records of a message that a capture has whole.
 func TestCutMessages(t *testing.T) {
 	record := len(exporttest.UsualRecord(exporttest.Flows[0]))
-	v9 := packetOf(message9(0, 80), 1)
+	v9 := packetOf(message9(80), 1)
 	template := 20 + 8 + 20 + len(usualSet) + 4
 	ipfix := packetOf(exporttest.IPFIX(900, 0, 1, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)),
 		exporttest.Set(256, bytes.Repeat(exporttest.UsualRecord(exporttest.Flows[0]), 9))), 1)
@@ -134,8 +134,8 @@ func TestCutMessages(t *testing.T) {
 
 // FuzzFragments reads a message that is cut into fragments of any size, in any order.
 func FuzzFragments(f *testing.F) {
-	f.Add(message9(0, 80), uint16(1480), uint8(1), false)
-	f.Add(message9(0, 3), uint16(64), uint8(7), true)
+	f.Add(message9(80), uint16(1480), uint8(1), false)
+	f.Add(message9(3), uint16(64), uint8(7), true)
 	f.Fuzz(func(t *testing.T, message []byte, size uint16, turn uint8, twice bool) {
 		if len(message) < 9 || len(message) > 60000 {
 			return

@@ -54,7 +54,8 @@ func (l *life) gap(a *arrival, u unit) int32 {
 	return int32(from - want)
 }
 
-// place takes a late message of a life that has ended. It reports whether it is of that.
+// place takes a late message of a life that has ended. It reports whether the message belongs to
+// that life.
 func (l *life) place(a *arrival, u unit) (o outcome, ok bool) {
 	if !l.began || l.rebooted(a) || l.isBefore(a) {
 		return o, false

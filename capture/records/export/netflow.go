@@ -11,7 +11,7 @@ import (
 // decoded is the content of a message.
 type decoded struct {
 	records uint32 // of data, those about the exporter among them
-	unknown bool   // sets of which the number of records is not known
+	unknown bool   // there are sets with an unknown number of records
 	missing uint16 // the template that is missing, 0 if none is
 	// Sets that could not be read, and those whose template nobody waits for.
 	undecodable, untemplated uint64

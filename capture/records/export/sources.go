@@ -90,7 +90,7 @@ func (all *sources) count(s *source, bytes int) {
 	s.counted = bytes
 }
 
-// forget takes a source out, of which there must be one.
+// forget removes a source and returns it. There must be one.
 func (all *sources) forget() *source {
 	from := all.known
 	if all.fresh.Len() > 0 && (all.freshBytes > all.most/freshShare || from.Len() == 0) {

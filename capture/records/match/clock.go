@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// samples is of how many messages the median is taken. A clock that was set is followed
-// after half as many.
+// samples is the number of messages that the median is taken of. After half as many messages
+// it follows a clock that was set.
 const samples = 63
 
 // mostBehind is the largest error of a clock, in nanoseconds: 73 years, so that one that

@@ -7,11 +7,11 @@
 // never copies of each other. The judge's memory is bounded. Records without room pass as
 // unchecked.
 //
-//	question                                     file
-//	what makes records tell of the same flow     key.go
-//	where a record was made, and its clock       points.go, clock.go
-//	policy owner                                 owners.go
-//	policy record                                pairs.go
-//	sampled exports                              boundary.go
-//	one record of all points                     hold.go
+//	question                                file
+//	which records report the same flow      key.go
+//	where a record was made, and its clock  points.go, clock.go
+//	policy owner                            owners.go
+//	policy record                           pairs.go
+//	sampled exports                         boundary.go
+//	one record of all points                hold.go
 package match

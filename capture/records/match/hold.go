@@ -278,7 +278,7 @@ func (h *Hold) copied(r *records.Record, j *Judgment) {
 // maxSightings bounds the memory of a record.
 const maxSightings = 64
 
-// sameSlice reports whether two records last about as long, so that their counters are of
+// sameSlice reports whether two records last about equally long, so that their counters count
 // the same packets.
 func sameSlice(a, b *records.Record) bool {
 	one, other := calendar.Since(a.End, a.Start), calendar.Since(b.End, b.Start)

@@ -64,7 +64,7 @@ type Judge struct {
 	points points
 	policy policy
 	aes    *digest.AES
-	needed records.Parts // a record of which one of them could not be read is unchecked
+	needed records.Parts // a record with an unreadable one is unchecked
 	counts Counts
 	matrix map[[2]uint32]uint64 // copies, by original and copy
 	// longest is the longest duration of a record lately, precision the worst one of times.
@@ -367,9 +367,9 @@ func (j *Judge) Points() []Point { return j.points.all }
 
 // EachPair yields, for each two points, how many records of one were copies of the other's, in
 // no order. Pairs that were met when memory held no more are left out.
-func (j *Judge) EachPair(tell func(original, copied uint32, copies uint64)) {
+func (j *Judge) EachPair(visit func(original, copied uint32, copies uint64)) {
 	for pair, n := range j.matrix {
-		tell(pair[0], pair[1], n)
+		visit(pair[0], pair[1], n)
 	}
 }
 

@@ -183,7 +183,7 @@ func dead(c ownerCell, now uint32, alive int32) bool {
 	return d > alive || d < -alive
 }
 
-// units returns a time without its low bits, of which 32 are kept.
+// units returns 32 bits of a time, above its OwnerUnitShift lowest bits.
 func units(time int64) uint32 { return uint32(time >> layout.OwnerUnitShift) }
 
 // bytes returns the memory of the table.

@@ -61,15 +61,15 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 	switch b.Kind {
 	case records.NetFlow1:
 		m.plain(head1, size5)
-		m.count(2, m.removed)
+		m.lowerCount(m.removed)
 	case records.NetFlow7:
 		sequence = 16
 		m.plain(head5, size7)
-		m.count(2, m.removed)
+		m.lowerCount(m.removed)
 	case records.NetFlow5:
 		sequence = 16
 		m.plain(head5, size5)
-		m.count(2, m.removed)
+		m.lowerCount(m.removed)
 	case records.SFlow:
 		samples := samplesAt(b.Raw)
 		sequence = samples - 12
@@ -83,7 +83,7 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 	case records.IPFIX:
 		sequence = 8
 		m.sets(headIPFIX, min(len(b.Raw), int(binary.BigEndian.Uint16(b.Raw[2:]))))
-		m.count(2, m.shorter)
+		m.lowerCount(m.shorter)
 	}
 	if m.empty {
 		m.dst = m.dst[:m.from]
@@ -225,7 +225,7 @@ func (m *cut) sets(head, end int) {
 		at += size
 	}
 	m.shorter = at - (len(m.dst) - m.from)
-	m.empty = m.removed > 0 && len(m.dst)-m.from == head // later bytes are of no set
+	m.empty = m.removed > 0 && len(m.dst)-m.from == head // later bytes belong to no set
 	m.dst = append(m.dst, m.raw[at:]...)
 }
 
@@ -255,19 +255,20 @@ func (m *cut) set(at, end int) {
 	binary.BigEndian.PutUint16(m.dst[begin+2:], uint16(len(m.dst)-begin))
 }
 
-// count lowers a number of 16 bits in the header.
-func (m *cut) count(at, by int) {
-	n := binary.BigEndian.Uint16(m.raw[at:])
-	binary.BigEndian.PutUint16(m.dst[m.from+at:], n-uint16(by))
+// lowerCount lowers the number of 16 bits behind the version: the count of records of
+// NetFlow, the length of an IPFIX message.
+func (m *cut) lowerCount(by int) {
+	n := binary.BigEndian.Uint16(m.raw[2:])
+	binary.BigEndian.PutUint16(m.dst[m.from+2:], n-uint16(by))
 }
 
-// count9 lowers the count of NetFlow v9: it is of records, and with some exporters of sets.
+// count9 lowers the count of NetFlow v9: it counts records, and with some exporters sets.
 func (m *cut) count9() {
 	by := m.removed
 	if int(binary.BigEndian.Uint16(m.raw[2:])) < m.kept+m.removed {
 		by = m.removedSets
 	}
-	m.count(2, by)
+	m.lowerCount(by)
 }
 
 // lower lowers a number of 32 bits in the header.

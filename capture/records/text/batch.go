@@ -133,7 +133,7 @@ func (r *Reader) record(b *records.Batch, line []byte, offset int) {
 	}
 }
 
-// passed reports whether the record at hand is of something else than a flow.
+// passed reports whether the current record is not about a flow.
 func (r *Reader) passed() bool {
 	return r.format.flows != "" && !r.values.isFlow || r.values.isOther
 }

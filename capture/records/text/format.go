@@ -15,17 +15,17 @@ import (
 type format struct {
 	name  string
 	names map[string]target
-	// flows is the value of the field kind, or "" if all records are of flows.
+	// flows is the value of the field kind in records of flows, or "" if all records are.
 	flows string
-	// others are the protocols of records that are of no flow of IP.
+	// others are the protocols of records that are not about a flow of IP.
 	others []string
 	// icmpArgus says that the source port of ICMP is code << 8 | type. ICMPv6 has its code
 	// in the destination port.
 	icmpArgus bool
 	// icmpPorts says that the ports of ICMP are its type and its code.
 	icmpPorts bool
-	// both says that records are of both directions. Their counters are those from source
-	// to destination.
+	// both says that records report both directions. The counters from source to destination
+	// are taken.
 	both bool
 }
 

@@ -18,10 +18,10 @@ type values struct {
 	duration           int64
 	icmpType, icmpCode uint16
 	hasType            bool
-	isFlow             bool   // it is of a kind for flows
+	isFlow             bool   // its kind says that it is about a flow
 	swapped            bool   // the source port was code << 8 | type, in hexadecimal
 	dotted             target // a port that has a fraction that is not 0, or 0
-	isOther            bool   // its protocol says that it is of none
+	isOther            bool   // its protocol says that it is not
 	lost               uint64 // bits of the targets of values that could not be read
 }
 

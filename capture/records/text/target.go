@@ -38,7 +38,7 @@ const (
 	natDestinationPort
 	kind // a record is one of flows only with the value of the format
 
-	// Those of which the name says the protocol.
+	// Ports whose name says the protocol.
 	tcpSourcePort
 	udpSourcePort
 	sctpSourcePort

@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Unread is a field of which values were there and could not be read.
+// Unread is a field with values that could not be read.
 type Unread struct {
 	Field   string // as a mapping names it
 	Part    records.Parts
@@ -57,7 +57,7 @@ func (r *Reader) countUnread() {
 	}
 }
 
-// AppendUnread appends a field for each of which values could not be read.
+// AppendUnread appends all fields with values that could not be read.
 func (r *Reader) AppendUnread(to []Unread) []Unread {
 	for t, u := range r.unread {
 		if u.values > 0 {

@@ -14,7 +14,7 @@ import (
 // (Zeek, Log Output Formats). Logs that follow each other in a file have each their own.
 type zeek struct {
 	isZeek bool
-	other  bool // lines are of another log than conn
+	other  bool // lines belong to another log than conn
 }
 
 // zeekLog is the name of the preset for Zeek.

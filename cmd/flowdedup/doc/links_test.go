@@ -107,6 +107,67 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// named is a name as comments write it, with its package: engine.Counter, capture.Batch.Frames.
+var named = regexp.MustCompile(`(?:^|[\s(\[])([a-z]\w*)\.([A-Z]\w*)(?:\.(\w+))?`)
+
+// TestComments finds every name that comments of the sources give with its package: whoever
+// renames one sees which comments mention it. Packages of other modules are skipped.
+func TestComments(t *testing.T) {
+	declared, packages, found := declarations(t), map[string]bool{}, 0
+	var sources []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch filepath.Ext(path) {
+		case "":
+			packages[filepath.Base(path)] = true
+		case ".go", ".s":
+			sources = append(sources, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range sources {
+		for number, line := range strings.Split(read(t, path), "\n") {
+			_, comment, _ := strings.Cut(line, "//")
+			for _, words := range named.FindAllStringSubmatch(comment, -1) {
+				if !packages[words[1]] || declared[words[1]] == nil {
+					continue
+				}
+				found++
+				if scope := declared[words[2]]; !declared[words[1]][words[2]] || words[3] != "" && scope != nil && !scope[words[3]] {
+					t.Errorf("%s:%d: there is no %s", path, number+1, strings.TrimLeft(words[0], " \t(["))
+				}
+			}
+		}
+	}
+	if found < 300 {
+		t.Errorf("only %d names found", found)
+	}
+}
+
+// placed is a name of the sources with the file that it is in, as the manual writes both:
+// `Tally` (`capture/dedup/tally.go`), `Config.cells` in `internal/dedup/config.go`.
+var placed = regexp.MustCompile("`([\\w.]+)`,?\\s+(?:\\(|in\\s+)`([\\w/]+\\.go)`")
+
+// TestPlaces finds every name in the file that the manual gives for it.
+func TestPlaces(t *testing.T) {
+	found := placed.FindAllStringSubmatch(read(t, "architecture.md"), -1)
+	for _, words := range found {
+		folder := root
+		if strings.HasPrefix(words[2], "internal/") {
+			folder = ".."
+		}
+		name := words[1][strings.LastIndex(words[1], ".")+1:]
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(read(t, filepath.Join(folder, words[2]))) {
+			t.Errorf("%s is not in %s", words[1], words[2])
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("only %d names with files found", len(found))
+	}
+}
+
 // declarations returns what each package and each type declares, by its name.
 func declarations(t *testing.T) map[string]map[string]bool {
 	t.Helper()

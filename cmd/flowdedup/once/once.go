@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package once makes a second value of a flag wrong usage. Package pflag takes the last
-// value, and the first one is lost without a word. Its errors of numbers and switches say what
-// the flag takes, where those of pflag name functions of Go.
+// value, and silently loses the first one. The errors of this package about numbers and switches
+// say which values the flag takes; pflag's name functions of Go.
 package once
 
 import (

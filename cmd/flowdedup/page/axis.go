@@ -210,7 +210,7 @@ func (s *span) times(low, high float64, zone *time.Location) {
 const mostChanges = 2
 
 // clockChanges marks where the zone's clocks were changed, with the names of the zone before and
-// after: labels to the left are of the one, those to the right of the other.
+// after: the first for labels to the left, the second for labels to the right.
 func (s *span) clockChanges(low, high float64, zone *time.Location) {
 	t := time.Unix(0, int64(low)).In(zone)
 	for {

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
 // Chart is a chart of series over common axes. Columns stand on top of each other, lines
-// lie above them. Lines have different dashes, so that they are told apart where they lie on each
+// lie above them. Lines have different dashes, to be distinguished where they lie on each
 // other, and without colors.
 type Chart struct {
 	Title   string
@@ -281,93 +280,6 @@ func (l *layout) placeKeys(all []numbered) (keys []placed) {
 }
 
 // across and up convert positions on the axes into units of the drawing.
-func (l *layout) across(at float64) float64 { return round(l.Left + at*(l.Right-l.Left)) }
-func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bottom-l.Top)) }
-
-// mostMarks is how many points of a line have marks. More would hide the line.
-const mostMarks = 60
-
-// draw returns a series without its entry of the legend. Where columns stand on each other, every
-// second kind is light and has an edge, so that neighbors differ without colors.
-func (l *layout) draw(s numbered, x, y *span, several bool) drawn {
-	d := drawn{Name: s.Name, Index: s.index}
-	if s.columns != nil {
-		d.Area = l.columns(s.columns, x, y)
-		if several && s.index%2 == 0 {
-			d.Path = l.edges(s.columns, x, y)
-		}
-		return d
-	}
-	places := make([]Point, len(s.Points))
-	for i, p := range s.Points {
-		places[i] = Point{l.across(x.at(p.X)), l.up(y.at(p.Y))}
-	}
-	d.Path, d.Area = path(places), l.bounds(s.Bounds, x, y)
-	if len(places) <= mostMarks {
-		d.Marks = marks(s.index, places)
-	}
-	return d
-}
-
-// key draws the entry of a series in the legend.
-func (d *drawn) key(s *numbered, at placed) {
-	d.Key, d.KeyX, d.KeyY = at.Label, at.At+sample-6, at.Down
-	left, right := at.At+1, at.At+sample-12
-	if s.columns != nil {
-		d.Block = fmt.Sprintf("M%g %gH%gv9H%gz", left, at.Down-4, right, left)
-		if d.Path != "" {
-			d.Sample = fmt.Sprintf("M%g %gH%g", left, at.Down-4, right)
-		}
-		return
-	}
-	d.Sample = fmt.Sprintf("M%g %gH%g", left, at.Down, right)
-	if d.Marks != "" {
-		d.Mark = marks(s.index, []Point{{(left + right) / 2, at.Down}})
-	}
-}
-
-// edges returns the outer ends of columns.
-func (l *layout) edges(list []box, x, y *span) string {
-	var d strings.Builder
-	for _, b := range list {
-		end := b.high
-		if b.high <= 0 {
-			end = b.low
-		}
-		fmt.Fprintf(&d, "M%g %gH%g", l.across(x.at(b.from)), l.up(y.at(end)), l.across(x.at(b.to)))
-	}
-	return d.String()
-}
-
-// columns returns the outlines of columns.
-func (l *layout) columns(list []box, x, y *span) string {
-	var d strings.Builder
-	for _, b := range list {
-		left, right := l.across(x.at(b.from)), l.across(x.at(b.to))
-		low, high := l.up(y.at(b.low)), l.up(y.at(b.high))
-		if right-left > 3 { // a gap to the next one
-			right--
-		}
-		fmt.Fprintf(&d, "M%g %gH%gV%gH%gz", left, low, max(right, left+1), high, left)
-	}
-	return d.String()
-}
-
-// bounds returns the outline of an area.
-func (l *layout) bounds(list []Bound, x, y *span) string {
-	if len(list) == 0 {
-		return ""
-	}
-	places := make([]Point, 0, 2*len(list))
-	for _, b := range list {
-		places = append(places, Point{l.across(x.at(b.X)), l.up(y.at(b.High))})
-	}
-	for _, b := range slices.Backward(list) {
-		places = append(places, Point{l.across(x.at(b.X)), l.up(y.at(b.Low))})
-	}
-	return path(places) + "z"
-}
-
 // spans fits the axes around all that is drawn.
 func (c Chart) spans(all []numbered) (x, y span) {
 	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
@@ -389,38 +301,4 @@ func (c Chart) spans(all []numbered) (x, y span) {
 		}
 	}
 	return c.X.span(low.X, high.X, mostBelow), c.Y.span(low.Y, high.Y, mostTicks)
-}
-
-// round shortens paths: a tenth of a unit is invisible.
-func round(v float64) float64 { return math.Round(v*10) / 10 }
-
-// path connects positions.
-func path(places []Point) string {
-	var d strings.Builder
-	for i, p := range places {
-		command := byte('L')
-		if i == 0 {
-			command = 'M'
-		}
-		fmt.Fprintf(&d, "%c%g %g", command, p.X, p.Y)
-	}
-	return d.String()
-}
-
-// shapes are the marks of points, relative to where they begin. The first four series
-// fill them, the others do not, so that no reader depends on colors.
-var shapes = [...]string{
-	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
-	"m-2.7-2.7h5.4v5.4h-5.4z",
-	"m0-3.6l3.5 6.2h-7z",
-	"m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z",
-}
-
-// marks returns the mark of the series with the given index at each position.
-func marks(index int, places []Point) string {
-	var d strings.Builder
-	for _, p := range places {
-		fmt.Fprintf(&d, "M%g %g%s", p.X, p.Y, shapes[index%len(shapes)])
-	}
-	return d.String()
 }

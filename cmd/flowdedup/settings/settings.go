@@ -73,9 +73,9 @@ func mistyped(root *cobra.Command, prefix string) (all []error) {
 	return all
 }
 
-// Nearest returns the word that a mistyped one is for: the first one with the fewest letters to
-// change, add or leave out (Levenshtein's distance), of which it takes at most letters. Without one
-// it returns "".
+// Nearest returns the word that a mistyped one probably stands for: the first with the fewest
+// letters to change, add or leave out (Levenshtein's distance). It returns "" if these are more
+// than letters.
 func Nearest(typed string, words []string, letters int) string {
 	best, distance := "", letters+1
 	for _, word := range words {

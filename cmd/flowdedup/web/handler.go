@@ -184,7 +184,7 @@ func onlyHosts(address string, h http.Handler) http.Handler {
 	})
 }
 
-// ours reports whether a host that is asked for is one that no page from elsewhere can have.
+// ours reports whether a request is for a host that no page from elsewhere can have.
 func ours(asked, name string) bool {
 	return asked == "" || asked == "localhost" || asked == name || net.ParseIP(asked) != nil
 }

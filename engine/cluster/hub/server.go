@@ -238,11 +238,11 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	if err != nil {
 		return nil, fmt.Errorf("%w: the hub's key: %w", ErrFolder, err)
 	}
-	told := newServerLog(log)
+	messages := newServerLog(log)
 	opts := append([]nats.Option{
 		nats.Name(name), nats.Nkey(public, keys.Sign), nats.Timeout(startTime), nats.PingInterval(pingEvery),
 		nats.MaxPingsOutstanding(maxPings), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { told.warn(err.Error()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { messages.warn(err.Error()) }),
 	}, more...)
 	conn, err := nats.Connect(url, opts...)
 	switch {

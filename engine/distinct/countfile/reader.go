@@ -73,7 +73,7 @@ type Series struct {
 func Open(name string, from io.ReaderAt, size int64) (*File, error) {
 	f := &File{Name: name, from: from, size: size}
 	first := make([]byte, len(magic))
-	if _, err := f.read(first, 0, 0); err != nil {
+	if err := f.read(first, 0, 0); err != nil {
 		return nil, err
 	}
 	if string(first) != magic {
@@ -262,7 +262,7 @@ func unmarshal(text []byte, to any) error {
 // head reads the kind and the length of the record at an offset.
 func (f *File) head(at int64) (kind byte, length int, err error) {
 	var b [recordHead]byte
-	if _, err := f.read(b[:], at, at); err != nil {
+	if err := f.read(b[:], at, at); err != nil {
 		return 0, 0, err
 	}
 	kind, n := b[0], binary.LittleEndian.Uint32(b[1:])
@@ -283,7 +283,7 @@ func (f *File) content(buf []byte, at int64) ([]byte, error) {
 		return nil, err
 	}
 	b := slices.Grow(buf[:0], recordHead+length+recordTail)[:recordHead+length+recordTail]
-	if _, err := f.read(b, at, at); err != nil {
+	if err := f.read(b, at, at); err != nil {
 		return nil, err
 	}
 	body := b[:recordHead+length]
@@ -294,15 +294,15 @@ func (f *File) content(buf []byte, at int64) ([]byte, error) {
 }
 
 // read fills b from an offset, within the record at record.
-func (f *File) read(b []byte, at, record int64) (int, error) {
+func (f *File) read(b []byte, at, record int64) error {
 	n, err := f.from.ReadAt(b, at)
 	switch {
 	case n == len(b):
-		return n, nil
+		return nil
 	case errors.Is(err, io.EOF):
-		return n, f.cut(record)
+		return f.cut(record)
 	}
-	return n, fmt.Errorf("%s: byte %d: %w", f.Name, at, err)
+	return fmt.Errorf("%s: byte %d: %w", f.Name, at, err)
 }
 
 func (f *File) cut(at int64) error { return f.invalid(at, "it is cut short") }

@@ -19,4 +19,15 @@
 // all memory, including the memory of Config.Past. Elements beyond it are counted by
 // samples. Errors are about memory, come from Config.Emit or from snapshots, or are
 // ErrNoSnapshot.
+//
+//	question                       file
+//	keys, methods, limits          config.go
+//	elements of a batch            batch.go
+//	windows that open and close    counter.go, window.go
+//	windows that slide             slides.go
+//	a span before any moment       past.go
+//	keys counted from larger keys  implied.go
+//	new, returning and gone keys   changes.go
+//	memory; samples beyond it      memory.go; fallback.go
+//	saved counts                   snapshot.go
 package windows

@@ -33,7 +33,7 @@ const timeout = 30 * time.Second
 // Counts are the counts of an Assembler.
 type Counts struct {
 	Whole  uint64 // datagrams that were put together
-	Again  uint64 // wanted datagrams of which all fragments came again
+	Again  uint64 // wanted datagrams whose fragments all came again
 	Broken uint64 // fragments that could not be put together
 }
 
@@ -57,7 +57,7 @@ type key struct {
 	protocol            uint8
 }
 
-// datagram is one of which fragments came.
+// datagram is a datagram that fragments have come for.
 type datagram struct {
 	key    key
 	begun  int64
@@ -141,7 +141,7 @@ func (a *Assembler) twice(d *datagram) []byte {
 // Want has the datagram that Add returned last counted when it comes again.
 func (a *Assembler) Want() { a.last.wanted = true }
 
-// datagram returns the one that a fragment is of.
+// datagram returns the datagram of a fragment.
 func (a *Assembler) datagram(f *fragment, now int64) *datagram {
 	if d := a.byKey[f.key]; d != nil {
 		return d

@@ -174,7 +174,7 @@ func (r *RotateFlags) Flags() []Flag {
 	}
 }
 
-// Check rejects a number of files that is none.
+// Check rejects a negative number of files.
 func (r *RotateFlags) Check() error {
 	if r.Keep < 0 {
 		return &usageError{errors.New("--rotate-keep must not be negative")}

@@ -25,9 +25,10 @@ type Flag struct {
 	// Words are values that the shell completes, unless Complete does.
 	Words    []string
 	Complete cobra.CompletionFunc
-	// Needs and Not are rules. Each names flags, of which Needs takes any and Not none, and says
-	// why: "rotate-size rotate-every: they write several files". A flag may have values, of which
-	// one counts: "method=exact,sketch". Flags that the command lacks are left out.
+	// Needs and Not are rules. Each rule names flags and says why: "rotate-size rotate-every:
+	// they write several files". Needs wants any of them to be given, Not wants none. A rule may
+	// be about some values of a flag: "method=exact,sketch". Flags that the command lacks are
+	// left out.
 	Needs, Not []string
 	Help       string // the value stands in backquotes
 }
@@ -205,7 +206,7 @@ func namesOf(f *pflag.Flag) []string {
 }
 
 // checkNamed rejects empty names. They usually come from an unset shell variable. An empty
-// address of --http is none.
+// address of --http means no address.
 func checkNamed(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		kind, _ := pflag.UnquoteUsage(f)

@@ -112,8 +112,8 @@ func hintTwice(cmd *cobra.Command, err error) error {
 	return cause
 }
 
-// HintOutput adds a hint to the error of a last input that is missing, where nothing is
-// written: editcap and mergecap name the output there.
+// HintOutput adds a hint to the error if the last input does not exist and the command has no
+// output: editcap and mergecap name the output last.
 func HintOutput(err error, inputs []string, output string) error {
 	var path *fs.PathError
 	last := inputs[len(inputs)-1]

@@ -41,7 +41,7 @@ func (f *NetFlags) MergeFlag() Flag {
 	return Flag{Name: "merge-wait", Group: GroupInput, To: NewParsed(&f.mergeWait, "1s", "duration", ParseDelay), Not: []string{"no-merge: it reads inputs one after another"}, Help: "longest wait for a silent input (1s for tcp://; pipes: no limit)"}
 }
 
-// Check rejects addresses that are none, and flags without a meaning for these inputs and
+// Check rejects invalid addresses, and flags without a meaning for these inputs and
 // outputs. Empty outputs are ignored.
 func (f *NetFlags) Check(inputs []string, rotates bool, outputs ...string) error {
 	named := slices.DeleteFunc(slices.Concat(inputs, outputs), func(name string) bool { return !pcapoverip.IsAddress(name) })

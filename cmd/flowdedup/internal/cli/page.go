@@ -78,8 +78,8 @@ func (p PageFile) Discard() error {
 	return p.file.Discard()
 }
 
-// Origin is what a page is of. Whoever gets a page learns the names of files, and no folders of
-// the host that made it.
+// Origin says which run a page reports. Whoever gets a page learns the names of files, but no
+// folders of the host that made it.
 type Origin struct {
 	page.Origin
 	names map[string]string // of inputs, by their paths

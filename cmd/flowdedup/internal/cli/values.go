@@ -43,7 +43,8 @@ func NewList[T any](value *T, text, kind string, parse func(string) (T, error)) 
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind, list: true}
 }
 
-// NewAdding is NewParsed for a flag of which each use adds to the value: parse returns both.
+// NewAdding is NewParsed for a flag that may be repeated: parse returns the value so far with
+// the new one added.
 func NewAdding[T any](value *T, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, kind: kind, adds: true, parse: parse}
 }
@@ -214,8 +215,8 @@ func parseDuration(s string) (time.Duration, error) {
 // digits are the whole numbers in a text.
 var digits = regexp.MustCompile("[0-9]+")
 
-// isLong reports whether a text that time.ParseDuration refuses is one of a duration, but with
-// numbers that are too large.
+// isLong reports whether time.ParseDuration refuses a text only because its numbers are too
+// large.
 func isLong(s string) bool {
 	_, err := time.ParseDuration(digits.ReplaceAllString(s, "1"))
 	return err == nil

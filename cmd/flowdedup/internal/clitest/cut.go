@@ -66,7 +66,7 @@ func RunCut(seed uint64, args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), e.ExitCode(err)
 }
 
-// CutInput is a list of inputs, of which FIFOs are fed anew in each run.
+// CutInput is a list of inputs. Its FIFOs are fed anew in each run.
 type CutInput struct {
 	Names []string
 	Fed   map[string][]byte

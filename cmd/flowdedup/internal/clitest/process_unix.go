@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// Process is a run of flowdedup as a process, of which a test reads messages as they come.
+// Process is a run of flowdedup as a process. A test reads its messages as they come.
 type Process struct {
 	T      *testing.T
 	Cmd    *exec.Cmd

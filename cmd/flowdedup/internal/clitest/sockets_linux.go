@@ -5,6 +5,7 @@ package clitest
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,24 +28,43 @@ func AwaitSocket(t *testing.T, port, state string) {
 // program has accepted it.
 func AwaitSockets(t *testing.T, port, state string, count int) {
 	t.Helper()
-	var number int
-	if _, err := fmt.Sscan(port, &number); err != nil {
-		t.Fatal(err)
-	}
-	local := fmt.Sprintf(":%04X", number)
 	wait.Until(t, fmt.Sprintf("%d sockets of port %s in state %s", count, port, state), func() bool {
-		// Not /proc/net: the first thread of the process may be in the namespace of another test.
-		all, err := os.ReadFile("/proc/thread-self/net/tcp")
-		if err != nil {
-			t.Fatal(err)
-		}
 		found := 0
-		for line := range strings.Lines(string(all)) {
+		for _, f := range sockets(t, "tcp", port) {
 			// The kernel's end of a connection has no inode until the program accepts it.
-			if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[1], local) && f[3] == state && f[9] != "0" {
+			if f[3] == state && f[9] != "0" {
 				found++
 			}
 		}
 		return found >= count
 	})
+}
+
+// AwaitDatagrams waits for a UDP socket of IPv4 at a local port. It binds none to find out, as
+// that could take the port from the program.
+func AwaitDatagrams(t *testing.T, port string) {
+	t.Helper()
+	wait.Until(t, "a UDP socket of port "+port, func() bool { return len(sockets(t, "udp", port)) > 0 })
+}
+
+// sockets returns the sockets of a protocol at a local port, each with the fields of its line
+// in the kernel's table.
+func sockets(t *testing.T, protocol, port string) (found [][]string) {
+	t.Helper()
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not /proc/net: the first thread of the process may be in the namespace of another test.
+	all, err := os.ReadFile("/proc/thread-self/net/" + protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := fmt.Sprintf(":%04X", number)
+	for line := range strings.Lines(string(all)) {
+		if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[1], local) {
+			found = append(found, f)
+		}
+	}
+	return found
 }

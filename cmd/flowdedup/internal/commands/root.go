@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package commands holds the root command of flowdedup, which has all other commands.
 package commands
 
 import (

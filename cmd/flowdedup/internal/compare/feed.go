@@ -17,7 +17,6 @@ const ahead = 1
 
 // feed reads the packets of a side. It is a compare.Source.
 type feed struct {
-	stream   *input.Stream
 	ready    chan *compare.Batch
 	free     chan *compare.Batch
 	finished error // of the stream, once ready is closed
@@ -25,7 +24,7 @@ type feed struct {
 
 // newFeed starts to read a stream, until it ends or ctx is done.
 func newFeed(ctx context.Context, c *compare.Comparer, in *input.Stream, workers int) *feed {
-	f := &feed{stream: in, ready: make(chan *compare.Batch, ahead), free: make(chan *compare.Batch, 2*ahead)}
+	f := &feed{ready: make(chan *compare.Batch, ahead), free: make(chan *compare.Batch, 2*ahead)}
 	go func() {
 		defer close(f.ready)
 		f.finished = in.Each(ctx, workers, func() pipeline.Task {

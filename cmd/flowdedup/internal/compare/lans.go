@@ -26,10 +26,10 @@ func (c *config) options(side int) input.Options {
 	return opt
 }
 
-// once reports whether both sides are of one input.
+// once reports whether both sides come from one input.
 func (c *config) once() bool { return c.LANs && c.Inputs[0] == c.Inputs[1] }
 
-// countRemoved counts the packets of the inputs that are of no side. An input that both
+// countRemoved counts the packets of the inputs that belong to no side. An input that both
 // sides read has each packet once.
 func (r *runner) countRemoved(s *summary) {
 	a, b := r.inputs[0], r.inputs[1]

@@ -166,8 +166,8 @@ func (r *runner) written() func(side int, b *capture.Batch, matched []uint64) er
 	}
 }
 
-// end waits for the inputs, and returns all errors of the run, of which err is one. Inputs
-// that were ended for it have none.
+// end waits for the inputs, and returns their errors and err. Inputs that were ended because of
+// err have none.
 func (r *runner) end(err error) error {
 	errs := []error{err}
 	for _, f := range r.feeds {

@@ -45,8 +45,8 @@ type Row struct {
 // KindTotal is the kind of the rows of the whole input.
 const KindTotal = "total"
 
-// Cut says that a run began after the start of a window, or ended before its end, so that counts
-// are of a part of it. It is zero for a window that the run saw whole.
+// Cut says that a run began after the start of a window, or ended before its end, so that it
+// counted a part of the window. It is zero for a window that the run saw whole.
 type Cut struct {
 	// Cut is "start", "end" or "both".
 	Cut string `json:"cut,omitempty"`

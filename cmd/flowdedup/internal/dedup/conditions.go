@@ -75,7 +75,7 @@ func (c *Config) Compile(ctx context.Context, links []capture.LinkType) error {
 	return nil
 }
 
-// chooser returns the packets for which one of the conditions holds, nil for no condition.
+// chooser chooses the packets that meet any of the conditions. It is nil without conditions.
 func chooser(any []*input.Matcher) dedup.Chooser {
 	switch len(any) {
 	case 0:
@@ -99,7 +99,7 @@ func chooser(any []*input.Matcher) dedup.Chooser {
 	}
 }
 
-// choosers returns for each condition a chooser of the packets for which it holds.
+// choosers returns a chooser for each condition, of the packets that meet it.
 func choosers(each []*input.Matcher) (all []dedup.Chooser) {
 	for _, m := range each {
 		all = append(all, m.Match)

@@ -181,7 +181,7 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	}
 	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
 		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
-		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
+		f.HubFlags.Check(cmd.Flags(), &f.CompareFlags, &f.KeepFlags),
 		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(inputs)); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (f *HubFlags) Flags(wait time.Duration) []cli.Flag {
 
 // Check reads the token, and rejects flags that sites cannot choose for themselves. It sets
 // the flags that the token determines.
-func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
+func (f *HubFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlags) error {
 	if f.Hub == "" {
 		return nil
 	}
@@ -53,14 +53,14 @@ func (f *HubFlags) Check(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags
 	if f.Token, err = readToken(f.Hub); err != nil {
 		return cli.Usagef("--hub: %w", err)
 	}
-	if err := f.checkFlags(fs, c, compare, keep); err != nil {
+	if err := f.checkFlags(fs, compare, keep); err != nil {
 		return cli.Usage(err)
 	}
 	return nil
 }
 
 // checkFlags rejects flags that contradict the token.
-func (f *HubFlags) checkFlags(fs *pflag.FlagSet, c *cli.Common, compare *CompareFlags, keep *KeepFlags) error {
+func (f *HubFlags) checkFlags(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlags) error {
 	kind, err := identity.ParseKind(cmp.Or(f.Token.Identity, identity.L3.String()))
 	if err != nil {
 		return fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)

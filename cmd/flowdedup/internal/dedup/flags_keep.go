@@ -174,7 +174,7 @@ func (f *KeepFlags) Hold(w window.Window) time.Duration {
 	return maxHold
 }
 
-// WarnHold reports a hold of which a part is of no use.
+// WarnHold warns of a hold that is longer than the window.
 func (f *KeepFlags) WarnHold(e *cli.Env, w window.Window) {
 	if w.Duration > 0 && f.hold > w.Duration {
 		e.Warn(fmt.Errorf("--hold %v is longer than --window %v: no copy comes after the window", f.hold, w.Duration))
@@ -185,7 +185,7 @@ func (f *KeepFlags) WarnHold(e *cli.Env, w window.Window) {
 // with it.
 const preferFirst = "first"
 
-// newExpressions returns the value of a flag of which each use adds a condition.
+// newExpressions returns the value of a flag that may be repeated: each use adds a condition.
 func newExpressions(value *[]input.Condition) pflag.Value {
 	return cli.NewAdding(value, "expr", func(s string) ([]input.Condition, error) {
 		one, err := input.ParseCondition(s)
@@ -193,7 +193,7 @@ func newExpressions(value *[]input.Condition) pflag.Value {
 	})
 }
 
-// newPreferences returns the value of --prefer, of which each use adds a preference.
+// newPreferences returns the value of --prefer: each use adds a preference.
 func newPreferences(f *KeepFlags) pflag.Value {
 	return cli.NewAdding(&f.prefer, "expr", func(s string) ([]input.Condition, error) {
 		if s == preferFirst {

@@ -136,13 +136,12 @@ func TestTapsWithoutIP(t *testing.T) {
 // memory. Methods with the usual bound find what the exact method finds, the others a few
 // packets more.
 func TestStreamMethods(t *testing.T) {
-	const in = "router-vlan.pcapng"
-	want := duplicatesFound(t, in, "exact")
+	want := duplicatesFound(t, "exact")
 	if want == 0 {
 		t.Fatal("no duplicates to find")
 	}
 	for _, method := range stream.Methods() {
-		got := duplicatesFound(t, in, method, "--memory", "1MiB")
+		got := duplicatesFound(t, method, "--memory", "1MiB")
 		switch {
 		case stream.HasRows(method):
 			if got != want {
@@ -157,21 +156,20 @@ func TestStreamMethods(t *testing.T) {
 // TestMethodParams runs every method that has parameters, and checks them by the rate in
 // the summary that follows from them.
 func TestMethodParams(t *testing.T) {
-	const in = "router-vlan.pcapng"
-	want := duplicatesFound(t, in, "exact")
+	want := duplicatesFound(t, "exact")
 	for _, c := range []struct{ method, params string }{
 		{"sbf", "Max=3,K=3,P=60"}, {"sbf", "max=1,k=2"}, {"sbf", "Max=7, K=8, P=100"}, {"rsbf", "K=4"}, {"rsbf", "p=0.5"}, {"bsbf", "K=4"},
 		{"bsbfsd", "K=4"}, {"rlbsbf", "K=3"}, {"lru", "cells=16,cell-bits=32"}, {"qht", "cells=4"}, {"qqhtd", "cell bits=64"},
 		{"qhtd", "cells=4"}, {"qqht", "cells=8"},
 	} {
-		got := duplicatesFound(t, in, c.method, "--memory", "1MiB", "--param", c.params)
+		got := duplicatesFound(t, c.method, "--memory", "1MiB", "--param", c.params)
 		if got < want*98/100 || got > want*102/100 {
 			t.Errorf("%s, %s: %d duplicates, want about %d", c.method, c.params, got, want)
 		}
 	}
 	for _, params := range []string{"K=8", "K=4,counter-bits=16", "K=6,equal=2"} {
 		window := []string{"--memory", "1MiB", "--window", "2s"}
-		want, got := duplicatesFound(t, in, "exact", window[2:]...), duplicatesFound(t, in, "timers", append(window, "--param", params)...)
+		want, got := duplicatesFound(t, "exact", window[2:]...), duplicatesFound(t, "timers", append(window, "--param", params)...)
 		if want == 0 || got < want*98/100 || got > want*102/100 {
 			t.Errorf("timers, %s: %d duplicates, want about %d", params, got, want)
 		}
@@ -245,12 +243,12 @@ func TestMethodParamsRefused(t *testing.T) {
 	}
 }
 
-// duplicatesFound runs dedup without a window under a fixed key.
-func duplicatesFound(t *testing.T, in, method string, more ...string) int {
+// duplicatesFound runs dedup on router-vlan.pcapng, without a window, under a fixed key.
+func duplicatesFound(t *testing.T, method string, more ...string) int {
 	t.Helper()
 	const key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 	args := overrule([]string{"--key", key, "--window", "none", "--method", method}, more)
-	out, errs, code := run(append([]string{"dedup", bundled(in), "--json"}, args...)...)
+	out, errs, code := run(append([]string{"dedup", bundled("router-vlan.pcapng"), "--json"}, args...)...)
 	var s struct {
 		Method     string
 		Duplicates int

@@ -236,7 +236,7 @@ func (m *merger) overlap(w *countfile.Joint, key, family string, one *countfile.
 	}
 }
 
-// plus adds up two families, of which a may be absent.
+// plus adds up two families. a may be absent.
 func plus(a, b *countfile.Merged) countfile.Merged {
 	sum := countfile.Merged{Counts: windows.Sum(a.Counts, b.Counts), Packets: sketch.Sum(a.Packets, b.Packets)}
 	add := func(a, b []sketch.Estimate) (sum []sketch.Estimate) {

@@ -84,7 +84,7 @@ func (o *outputs) rows(rows []count.Row) error {
 		errs = append(errs, o.csv.writeRows(rows))
 	}
 	if o.page != nil {
-		errs = append(errs, o.page.addRows(rows))
+		o.page.addRows(rows)
 	}
 	return errors.Join(append(errs, o.out.Flush())...)
 }

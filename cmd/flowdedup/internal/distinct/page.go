@@ -58,7 +58,7 @@ var families = []string{"all", "ipv4", "ipv6"}
 var familyNames = map[string]string{"all": "all", "ipv4": "IPv4", "ipv6": "IPv6"}
 
 // addRows takes the counts of a window that closed.
-func (p *countsPage) addRows(rows []count.Row) error {
+func (p *countsPage) addRows(rows []count.Row) {
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].Of == rows[0].Of && rows[n].Kind == rows[0].Kind {
@@ -67,7 +67,6 @@ func (p *countsPage) addRows(rows []count.Row) error {
 		p.key(rows[:n])
 		rows = rows[n:]
 	}
-	return nil
 }
 
 // key takes the rows of one key and window.

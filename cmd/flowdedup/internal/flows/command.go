@@ -132,7 +132,7 @@ was processed, 130 and 143 ended by a signal.`,
 
 func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	inputs := f.All(args)
-	if err := f.check(cmd.Flags(), e, inputs); err != nil {
+	if err := f.check(cmd.Flags(), inputs); err != nil {
 		return err
 	}
 	var err error

@@ -149,7 +149,7 @@ func parseDelta(s string) (int64, error) {
 	return n, nil
 }
 
-func (f *flags) check(fs *pflag.FlagSet, e *cli.Env, inputs []string) error {
+func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	if err := cli.CheckFlags(fs); err != nil {
 		return err
 	}

@@ -193,7 +193,7 @@ func (n *names) appendJSON(dst []byte, h *match.Held, changed bool) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = n.appendSighting(dst, h, &s, changed)
+		dst = n.appendSighting(dst, &s, changed)
 	}
 	dst = append(dst, `],"copies":`...)
 	dst = strconv.AppendInt(dst, int64(h.Copies), 10)
@@ -208,7 +208,7 @@ func (n *names) appendJSON(dst []byte, h *match.Held, changed bool) []byte {
 }
 
 // appendSighting appends the name of a point, and in merged records its interfaces.
-func (n *names) appendSighting(dst []byte, h *match.Held, s *match.Sighting, merged bool) []byte {
+func (n *names) appendSighting(dst []byte, s *match.Sighting, merged bool) []byte {
 	if !merged {
 		return append(dst, n.inJSON(s.Point)...)
 	}

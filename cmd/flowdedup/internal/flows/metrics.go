@@ -8,7 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
-// flowMetric is one of a run on flow records. Its name lacks "flowdedup_flows_".
+// flowMetric is a metric of a run on flow records. Its name lacks "flowdedup_flows_".
 type flowMetric web.Metric[*flowStatus]
 
 // flowMetrics returns all metrics of a run on flow records, sorted by name.

@@ -53,12 +53,12 @@ func (r *runner) noteUnread(before uint64) {
 	}
 }
 
-// unreadSummary is a field of text of which values were there and could not be read.
+// unreadSummary is a field of text with values that could not be read.
 type unreadSummary struct {
 	Field   string `json:"field"` // as --map names it
 	Values  uint64 `json:"values"`
 	Example string `json:"example"`
-	// Time says that the field is one of time.
+	// Time says that the field holds times.
 	Time bool `json:"-"`
 }
 

@@ -29,8 +29,8 @@ type server struct {
 // packets.
 const flowPageEvery = 5 * time.Second
 
-// listen serves on addr, the value of a flag, as monitor.Listen does. The page for people is of
-// an origin.
+// listen serves on addr, the value of a flag, as monitor.Listen does. The page names the
+// origin.
 func listen(addr string, of cli.Origin) (s *server, err error) {
 	s = new(server)
 	metrics := flowMetrics()

@@ -4,7 +4,6 @@ package flows_test
 
 import (
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -50,13 +49,7 @@ func TestSecondSignal(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	wait.Until(t, "a socket", func() bool { // signals are watched before it is opened
-		conn, err := net.ListenPacket("udp", "127.0.0.1:"+port)
-		if err == nil {
-			_ = conn.Close() // it was only tried
-		}
-		return err != nil
-	})
+	clitest.AwaitDatagrams(t, port)                                // signals are watched before
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} { // different ones are never one
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)

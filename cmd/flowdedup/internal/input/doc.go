@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package input opens the captures that a command line names, and takes the packets
-// that are wanted through workers as one stream (see capture/pipeline).
+// Package input opens the captures and networks that a command line names (open.go,
+// network.go). A [Stream] takes the packets that pass the filter (filter.go, matcher.go)
+// through workers as one stream (see capture/pipeline).
 //
-// A pipe that stays silent never keeps a signal from being answered.
+// A signal is answered while a pipe is silent.
 package input

@@ -31,11 +31,11 @@ type MatcherConfig struct {
 	// InterfaceIndex returns the present index of an interface of this machine, 0 for
 	// none: cooked headers have no names. It may be nil.
 	InterfaceIndex func(name string) uint32
-	// Warn gets link types for which an expression has no meaning. It is called by Admit.
+	// Warn gets link types that an expression has no meaning for. Admit calls it.
 	Warn func(error)
 }
 
-// Matcher finds the packets of a stream for which a condition holds. Admit and Compile are
+// Matcher finds the packets of a stream that meet a condition. Admit and Compile are
 // for one goroutine at a time. Other goroutines may call Match meanwhile.
 type Matcher struct {
 	cfg     MatcherConfig

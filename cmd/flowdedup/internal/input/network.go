@@ -40,12 +40,11 @@ func isPipe(name string) bool {
 
 // origin is where captures come from: one of the two.
 type origin struct {
-	name     string
 	receiver *pcapoverip.Receiver
 	capture  pcapfile.Arrival
 }
 
-// openNetwork is Open for inputs of which some arrive.
+// openNetwork is Open for inputs some of which arrive.
 func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings) (*Stream, error) {
 	arrivals, receivers, failed := openArrivals(ctx, names, opt, w)
 	if ctx.Err() != nil {
@@ -62,7 +61,7 @@ func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings)
 	return s, nil
 }
 
-// openArrivals opens inputs of which some arrive. Its errors come from inputs.
+// openArrivals opens inputs some of which arrive. Its errors come from inputs.
 func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (to *pcapfile.Arrivals, receivers []*pcapoverip.Receiver, failed []error) {
 	var origins []origin
 	var opened []string
@@ -92,7 +91,6 @@ func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings
 }
 
 func openOrigin(ctx context.Context, name string, inputs int, opt *Options, w *warnings) (o origin, err error) {
-	o.name = name
 	files := pcapfile.Options{Warn: w.warn, Note: w.note, ChunkSize: opt.chunkSize(inputs)}
 	switch {
 	case pcapoverip.IsAddress(name):

@@ -20,9 +20,9 @@ type Options struct {
 	// pcapfile.DefaultChunkSize, or pcapfile.MergeChunkSize for several inputs.
 	ChunkSize int
 	// Sort brings packets into the order of their times, after inputs were merged; nil leaves
-	// their order. It is for inputs of which none arrives, and not for NoMerge.
+	// their order. It is not for inputs that arrive, nor for NoMerge.
 	Sort *pcapfile.SortConfig
-	// Network is for inputs that are no files.
+	// Network is for inputs that are not files.
 	Network Network
 	// Filter says which packets are wanted. Others are ignored.
 	Filter bpf.Filter
@@ -43,10 +43,10 @@ type Options struct {
 var ErrRepeatedStdin = errors.New("standard input can be read only once")
 
 // Open opens every named input: a file, "-" for standard input, or an address of package
-// pcapoverip. Inputs of which some arrive over a network, or are waited for as these are, end
-// when all have, or ctx is done. It skips inputs that cannot be
-// opened, and Failed returns their errors. Open fails only if no input is left, or if ctx
-// is done while it waits for the first bytes of a pipe.
+// pcapoverip. If some inputs arrive over a network, or are waited for in the same way, the
+// stream ends when all inputs have ended, or ctx is done. Open skips inputs that cannot be
+// opened, and Failed returns their errors. It fails only if no input is left, or if ctx is done
+// while it waits for the first bytes of a pipe.
 func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if repeated(names, "-") {
 		return nil, ErrRepeatedStdin

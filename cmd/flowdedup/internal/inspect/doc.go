@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect is "flowdedup inspect": flags, the run of capture/inspect over captures or
-// interfaces, the command that it recommends, and its output.
+// Package inspect implements "flowdedup inspect": its flags (flags.go), the run of
+// capture/inspect over captures (run.go) or interfaces (live.go), the command that it
+// recommends (recommend.go), and the result as JSON (summary.go), text (text.go) and a page
+// (page.go).
 package inspect

@@ -57,7 +57,7 @@ func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
 
 var oneSidedColumns = []show.Column{{Name: "one-sided conversations", Left: true}, {Name: "as captured"}, {Name: "without copies"}}
 
-// oneSidedTable writes the shares of conversations of which an analyzer sees one direction,
+// oneSidedTable writes the shares of conversations that an analyzer sees in one direction only,
 // with advice.
 func oneSidedTable(t *show.Text, s *inspect.OneSided) {
 	if s.Before.Flows == 0 {

@@ -79,7 +79,7 @@ func TestLiveConditionRefusals(t *testing.T) {
 	t.Parallel()
 	needTcpdump(t)
 	lab(t, "left right")
-	tun(t, "tun0")
+	tun(t)
 	endsAs(t, "-i left --duration 1ms -q", []refusal{
 		{"-i tun0 --only 'ether host 02:00:00:00:00:01'", 2, "--only: wrong filter expression: "},
 		{"--protect 'udp prot 53'", 2, "--protect: wrong filter expression: "},

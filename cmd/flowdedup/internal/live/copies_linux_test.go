@@ -200,7 +200,7 @@ func TestLiveLoops(t *testing.T) {
 // rejected.
 func TestLiveForwardLinkTypes(t *testing.T) {
 	lab(t, "out sensor")
-	tun(t, "tun0")
+	tun(t)
 	out, err := program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
 	want := "--forward out: the interface cannot carry frames of this link type: -i tun0 has link type "
 	if code := exitCodeOf(t, err); code != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {

@@ -11,10 +11,10 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
 
-// tun makes an interface without a link header, and returns what takes its packets.
-func tun(t *testing.T, name string) *os.File {
+// tun makes tun0, an interface without a link header, and returns what takes its packets.
+func tun(t *testing.T) *os.File {
 	t.Helper()
-	file, err := benchlab.Tun(name)
+	file, err := benchlab.Tun("tun0")
 	if err != nil {
 		t.Skip(err)
 	}
@@ -31,7 +31,7 @@ const etherHead = 14
 func TestLiveFilterOfEachLink(t *testing.T) {
 	needTcpdump(t)
 	lab(t, "left right")
-	other := tun(t, "tun0")
+	other := tun(t)
 	r := startLive(t, "-i", "left", "-i", "tun0", "--filter", "udp port 6789 and src host 10.0.0.3", "--across", "--window", "10s", "--json")
 	const n = 20
 	var frames []liveFrame
@@ -56,7 +56,7 @@ func TestLiveFilterRefusals(t *testing.T) {
 	t.Parallel()
 	needTcpdump(t)
 	lab(t, "left right")
-	tun(t, "tun0")
+	tun(t)
 	all := filepath.Join(t.TempDir(), "all.bpf")
 	if err := os.WriteFile(all, []byte("1\n6 0 0 262144\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestLiveFilterRefusals(t *testing.T) {
 func TestLiveLinkChanges(t *testing.T) {
 	t.Parallel()
 	lab(t)
-	file := tun(t, "tun0")
+	file := tun(t)
 	r := startLive(t, "-i", "tun0", "--wait")
 	if err := file.Close(); err != nil {
 		t.Fatal(err)

@@ -214,7 +214,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
 		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
 		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
-		f.HubFlags.Check(cmd.Flags(), &f.Common, &f.CompareFlags, &f.KeepFlags),
+		f.HubFlags.Check(cmd.Flags(), &f.CompareFlags, &f.KeepFlags),
 		f.net.Check(f.sources.Names(), f.rotate.Rotates(), append(f.outputs, f.duplicates)...)); err != nil {
 		return err
 	}

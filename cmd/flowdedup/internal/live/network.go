@@ -23,14 +23,14 @@ type networks interface {
 	Networks() []monitor.Network
 }
 
-// arriving merges inputs of which at least one is an address.
+// arriving merges inputs, at least one of which is an address.
 type arriving struct {
 	*pcapfile.Arrivals
 	inputs  []arrivingInput
 	started bool
 }
 
-// arrivingInput is one of the two.
+// arrivingInput is an input: an address with its receiver, or an interface with its capture.
 type arrivingInput struct {
 	name     string
 	receiver *pcapoverip.Receiver

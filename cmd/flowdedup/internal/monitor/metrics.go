@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
-// metric is one of a run on packets. Its name lacks "flowdedup_".
+// metric is a metric of a run on packets. Its name lacks "flowdedup_".
 type metric web.Metric[*Status]
 
 const (

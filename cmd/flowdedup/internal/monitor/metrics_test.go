@@ -72,7 +72,7 @@ func TestMetricsOfNothing(t *testing.T) {
 	for _, s := range []Status{{}, {Distinct: make([]Distinct, 1)}} {
 		parse(t, write(t, runMetrics(), &s))
 	}
-	if w := get(new(Server), "GET", "/metrics"); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "flowdedup_packets") {
+	if w := get(new(Server), "/metrics"); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "flowdedup_packets") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -82,7 +82,7 @@ func TestMetricsOfNothing(t *testing.T) {
 func TestMetricsBeforeDuplicates(t *testing.T) {
 	s := new(Server)
 	s.Update(Status{})
-	text := get(s, "GET", "/metrics").Body.String()
+	text := get(s, "/metrics").Body.String()
 	for _, protocol := range commonProtocols {
 		if want := fmt.Sprintf("flowdedup_duplicates_total{protocol=%q} 0\n", protocol); !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
@@ -97,7 +97,7 @@ func TestMetricsOfBadNames(t *testing.T) {
 	status := hostile()
 	status.Outputs = append(status.Outputs, sink.Output{Name: "twice"}, sink.Output{Name: "twice"}, sink.Output{Name: "\xff"})
 	s.Update(*status)
-	w := get(s, "GET", "/metrics")
+	w := get(s, "/metrics")
 	for _, want := range []string{"flowdedup_packets_total ", `output="twice"`, `flowdedup_ring_interface_down{interface="eth1",ring="0"} 1`, "\ufffd", "go_goroutines ", "go_build_info{"} {
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%d, no %q", w.Code, want)
@@ -139,7 +139,7 @@ func served(t *testing.T) map[string]bool {
 	s := new(Server)
 	s.Update(*wholeSample(10))
 	names := map[string]bool{}
-	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "GET", "/metrics").Body.String(), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "/metrics").Body.String(), -1) {
 		names[strings.TrimPrefix(line, "# TYPE ")] = true
 	}
 	flows, err := os.ReadFile("../flows/testdata/metrics.txt") // all that its tests found

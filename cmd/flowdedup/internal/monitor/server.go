@@ -24,8 +24,8 @@ type Server struct {
 	updated time.Time // when the last status came; zero before
 }
 
-// Listen serves on addr, the value of --http; see [web.Listen]. Origin is of the page. The caller
-// must call Close.
+// Listen serves on addr, the value of --http; see [web.Listen]. The page names the origin. The
+// caller must call Close.
 func Listen(addr string, origin func() page.Origin) (s *Server, err error) {
 	s = &Server{origin: origin}
 	s.Server, err = web.Listen(addr, s.content())

@@ -30,9 +30,9 @@ func testOrigin() page.Origin {
 }
 
 // get asks a server without a network.
-func get(s *Server, method, path string) *httptest.ResponseRecorder {
+func get(s *Server, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	s.content().Handler().ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	s.content().Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w
 }
 
@@ -146,7 +146,7 @@ func TestHealthLosses(t *testing.T) {
 
 func requireHealth(t *testing.T, s *Server, reasons ...string) {
 	t.Helper()
-	w := get(s, "GET", "/healthz")
+	w := get(s, "/healthz")
 	var h web.Health
 	if err := json.Unmarshal(w.Body.Bytes(), &h); err != nil || strings.Count(w.Body.String(), "\n") != 1 {
 		t.Fatalf("%q: %v", w.Body, err)
@@ -171,7 +171,7 @@ func TestPage(t *testing.T) {
 		for _, status := range statuses {
 			s.Update(*status)
 		}
-		w := get(s, "GET", "/")
+		w := get(s, "/")
 		body := w.Body.String()
 		if w.Code != http.StatusOK || !strings.HasSuffix(body, "</html>\n") {
 			t.Errorf("%s: %d %q", name, w.Code, body)
@@ -208,7 +208,7 @@ func TestPageStates(t *testing.T) {
 		if status != nil {
 			s.Update(*status)
 		}
-		if body := get(s, "GET", "/").Body.String(); !strings.Contains(body, want) {
+		if body := get(s, "/").Body.String(); !strings.Contains(body, want) {
 			t.Errorf("no %q in %s", want, body)
 		}
 	}

@@ -68,9 +68,9 @@ type Hub struct {
 // Distinct is the count of one key and family.
 type Distinct struct {
 	Of, Family string
-	// The open landmark window, and its count.
-	WindowStart, WindowEnd time.Time
-	Window                 uint64
+	// The begin of the open landmark window, and its count.
+	WindowStart time.Time
+	Window      uint64
 	// The count over the Span before Now, with its bounds of 95 % confidence. Span is 0
 	// if no such count is kept.
 	Span               time.Duration

@@ -189,7 +189,7 @@ func distinctSample(now time.Time) []Distinct {
 		for family, n := range families(all) {
 			out = append(out, Distinct{
 				Of: of, Family: family,
-				WindowStart: now.Truncate(time.Hour), WindowEnd: now.Truncate(time.Hour).Add(time.Hour), Window: n,
+				WindowStart: now.Truncate(time.Hour), Window: n,
 				Span: time.Hour, Sliding: 2*n + 12, Low: 2*n - 25, High: 2*n + 49,
 			})
 		}

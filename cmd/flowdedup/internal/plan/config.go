@@ -46,7 +46,7 @@ func (o elementKind) perPacket() float64 {
 	return 1
 }
 
-// distinct says how many elements of a window differ: a is of them, or a number. In an
+// distinct says how many elements of a window differ: as a share of them, or as a number. In an
 // unbounded stream it is the share of new elements.
 type distinct struct {
 	Share float64

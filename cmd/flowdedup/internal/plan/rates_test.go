@@ -26,13 +26,13 @@ import (
 // microseconds after the first.
 type madeStream []int
 
-// newMadeStream copies the packet at a lag that is spread over orders of magnitude, and
-// else makes a new one.
-func newMadeStream(n int, fresh, longest float64, seed uint64) madeStream {
+// newMadeStream copies the packet at a lag of 1 to 8,192, evenly on a logarithmic scale, or
+// makes a new one.
+func newMadeStream(n int, fresh float64, seed uint64) madeStream {
 	random := rand.New(rand.NewPCG(seed, 4))
 	s := make(madeStream, n)
 	for i := range s {
-		lag := int(math.Exp(random.Float64() * math.Log(longest)))
+		lag := int(math.Exp(random.Float64() * math.Log(1<<13)))
 		if s[i] = i; i >= lag && random.Float64() >= fresh {
 			s[i] = s[i-lag]
 		}
@@ -144,8 +144,8 @@ func TestPlanRates(t *testing.T) {
 		t.Skip("long, and of one goroutine")
 	}
 	const packets = 75_000
-	lags := newMadeStream(packets, 0.6, 1<<13, 7)
-	few := newMadeStream(packets, 0.3, 1<<13, 8)
+	lags := newMadeStream(packets, 0.6, 7)
+	few := newMadeStream(packets, 0.3, 8)
 	members := newMadePopulation(packets, 3000, 9)
 	for _, c := range []struct {
 		name    string
@@ -217,7 +217,7 @@ func TestFPRBuysMisses(t *testing.T) {
 		t.Skip("long, and TestWorkers has as many goroutines")
 	}
 	const packets, window = 150_000, 8192
-	stream := newMadeStream(packets, 0.6, 1<<13, 7)
+	stream := newMadeStream(packets, 0.6, 7)
 	in := stream.write(t)
 	missed := map[string]float64{}
 	for _, fpr := range []string{"1e-10", "1e-9", "1e-4"} {
@@ -249,7 +249,7 @@ func TestPlanCounts(t *testing.T) {
 		t.Skip("long, and of one goroutine")
 	}
 	const packets = 100_000
-	stream := newMadeStream(packets, 0.6, 1<<13, 11)
+	stream := newMadeStream(packets, 0.6, 11)
 	in := stream.write(t)
 	fresh := 0.0
 	for i, number := range stream {

@@ -185,7 +185,8 @@ func Printable(s string) string {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// Stamp writes a timestamp of JSON for people: it drops a fraction of zeros, and separates the date from the time.
+// Stamp writes a timestamp of JSON for people: it drops a fraction of zeros, and separates the
+// date from the time.
 func Stamp(stamp string) string {
 	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
 }

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sink is where the packets of a run go: files, pipes and an interface, for
-// those kept and for those removed.
+// Package sink writes the packets of a run, kept and removed ones: to files and pipes, over
+// networks, and out of interfaces.
 //
 // A [Set] holds the outputs of a run. Each file or pipe has a goroutine of its own for calls
 // that may block, so that a run can be ended while a reader sleeps or a disk stands still: 0.4
 // s after the context is done a call that blocks is given up, with [ErrBlocked]. An interface
 // needs none: sending never blocks for long.
+//
+// A new kind of output implements destination and is opened by Set.OpenFiles or, if that needs
+// privileges, as OpenForward does.
+//
+//	question                           file
+//	what an output must do; its state  output.go
+//	who gets which packets             set.go; balance.go shares them
+//	a file, a pipe, a series of files  file.go
+//	an interface (--forward)           forward.go
+//	peers on a network                 network.go
+//	calls that block                   blocked.go
+//	records encoded ahead              encode.go
+//	names at the end of a run          end.go
+//	numbers for summaries and metrics  status.go
 package sink

@@ -96,7 +96,7 @@ func (s *server) requests(t *testing.T) {
 	}
 }
 
-// methods sends all methods, and words that are none.
+// methods sends all methods, and words that are not methods.
 func (s *server) methods(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PRI", "get", "PROPFIND", "X"} {
 		for _, target := range append([]string{"*", "rebound.example:443"}, s.paths...) {

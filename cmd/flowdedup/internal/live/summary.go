@@ -139,7 +139,7 @@ func (r *runner) currentCounts(now time.Time) []monitor.Distinct {
 	for i := range counts {
 		d := monitor.Distinct{Of: counts[i].Key, Family: counts[i].Family, Window: counts[i].Distinct}
 		if end > start {
-			d.WindowStart, d.WindowEnd = time.Unix(0, start).UTC(), time.Unix(0, end).UTC()
+			d.WindowStart = time.Unix(0, start).UTC()
 		}
 		if past != nil {
 			d.Span, d.Sliding, d.Low, d.High = r.cfg.Distinct.Past, past[i].Distinct, past[i].Low, past[i].High

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package distinct
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// fits reports whether the columns are wide enough for the lines.
+func (d *textTable) fits(lines []tableLine) bool {
+	for i := range lines {
+		for column, cell := range lines[i] {
+			if width(cell) > d.widths[column] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// widen makes the columns as wide as the lines need, and hides some where the terminal is too
+// narrow for all.
+func (d *textTable) widen(lines []tableLine) {
+	for i := range lines {
+		for column, cell := range lines[i] {
+			d.widths[column] = max(d.widths[column], width(cell))
+		}
+	}
+	if d.terminal == 0 {
+		return
+	}
+	for _, column := range []int{columnIPv4, columnIPv6, columnPackets} {
+		if d.width() > d.terminal && !d.isHidden(column) {
+			d.hidden = append(d.hidden, d.heads[column])
+		}
+	}
+}
+
+func (d *textTable) isHidden(column int) bool { return slices.Contains(d.hidden, d.heads[column]) }
+
+// width returns the width of the table.
+func (d *textTable) width() int {
+	sum := -len(columnGap)
+	for column, width := range d.widths {
+		if !d.isHidden(column) {
+			sum += width + len(columnGap)
+		}
+	}
+	return sum
+}
+
+const columnGap = "  "
+
+// width returns how many columns a cell takes, which has no wide characters.
+func width(cell string) int { return utf8.RuneCountInString(cell) }
+
+// begin begins the table, unless it has begun.
+func (d *textTable) begin(text *strings.Builder) {
+	if !d.open {
+		if d.rows {
+			text.WriteByte('\n')
+		}
+		d.line(text, d.heads)
+	}
+	d.open, d.rows = true, true
+}
+
+func (d *textTable) line(text *strings.Builder, cells tableLine) {
+	var line strings.Builder
+	for column, cell := range cells {
+		if d.isHidden(column) {
+			continue
+		}
+		if line.Len() > 0 {
+			line.WriteString(columnGap)
+		}
+		width := d.widths[column]
+		if column < textColumns {
+			width = -width
+		}
+		fmt.Fprintf(&line, "%*s", width, cell)
+	}
+	text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}
