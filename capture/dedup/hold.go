@@ -63,8 +63,8 @@ type HoldConfig struct {
 }
 
 // homeFields make two homes different. TEIDs do not: both directions of a conversation have
-// their own.
-const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointInterface | traits.PointInput
+// their own. Nor do the files of a rotated capture: a conversation goes on in the next one.
+const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointOrigin
 
 // heldLimit is the default of HoldConfig.Memory.
 const heldLimit = 256 << 20
