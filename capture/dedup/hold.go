@@ -24,8 +24,8 @@ const (
 	// KeepFirst keeps the one that came first.
 	KeepFirst Keep = iota
 	// KeepFlow keeps the one from the home of its conversation: the capture point (VLANs,
-	// tunnel, interface and input) of the conversation's first packet. Where none comes
-	// from there in time, it keeps the first.
+	// tunnel, interface and input) of the conversation's first packet. Files of a rotated
+	// capture are one input. Where none comes from there in time, it keeps the first.
 	KeepFlow
 )
 
