@@ -62,6 +62,10 @@ type Interface struct {
 	// of one input share it if a later section declares them again under the same name
 	// (or number, if unnamed). Different inputs never share one.
 	CapturePoint uint32
+	// Origin, if not nil, points at the CapturePoint at which the capture began that goes on
+	// here, as in the files of a rotated capture: see OriginPoint. It must not be read before
+	// a batch with a packet of the interface.
+	Origin *uint32
 	// TicksPerSecond is the resolution of timestamps: a power of ten or of two, at most
 	// 1<<63. OffsetSeconds (if_tsoffset) is added to each.
 	TicksPerSecond uint64
@@ -70,6 +74,15 @@ type Interface struct {
 	// strip made it, for packets that came through another one. A pcapng writer describes
 	// it when its first packet comes. ID means nothing then.
 	Derived bool
+}
+
+// OriginPoint returns the number of the capture point at which the capture of the interface
+// began: of the first of several files that follow each other, else CapturePoint.
+func (f *Interface) OriginPoint() uint32 {
+	if f.Origin == nil {
+		return f.CapturePoint
+	}
+	return *f.Origin
 }
 
 // The flags of a pcapng packet (draft-ietf-opsawg-pcapng, section 4.3.1): four bits are

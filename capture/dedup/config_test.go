@@ -32,7 +32,7 @@ func TestConfigErrors(t *testing.T) {
 		"identity":             {dedup.Config{Identity: identity.Config{Kind: identity.Inner + 1}}, dedup.ErrConfig},
 		"fields to ignore":     {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreAlso(identity.NAT << 1)}}, dedup.ErrConfig},
 		"only unknown fields":  {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreOnly(1 << 31)}}, dedup.ErrConfig},
-		"points":               {dedup.Config{Within: traits.PointLAN << 1}, dedup.ErrConfig},
+		"points":               {dedup.Config{Within: traits.PointOrigin << 1}, dedup.ErrConfig},
 		"keep":                 {dedup.Config{Keep: 77}, dedup.ErrConfig},
 		"hold":                 {dedup.Config{Keep: dedup.KeepFlow, Hold: -1}, dedup.ErrConfig},
 		"hold of nothing":      {dedup.Config{Hold: -1}, dedup.ErrConfig},

@@ -24,8 +24,8 @@ const (
 	// KeepFirst keeps the one that came first.
 	KeepFirst Keep = iota
 	// KeepFlow keeps the one from the home of its conversation: the capture point (VLANs,
-	// tunnel, interface and input) of the conversation's first packet. Where none comes
-	// from there in time, it keeps the first.
+	// tunnel, interface and input) of the conversation's first packet. Files of a rotated
+	// capture are one input. Where none comes from there in time, it keeps the first.
 	KeepFlow
 )
 
@@ -63,8 +63,8 @@ type HoldConfig struct {
 }
 
 // homeFields make two homes different. TEIDs do not: both directions of a conversation have
-// their own.
-const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointInterface | traits.PointInput
+// their own. Nor do the files of a rotated capture: a conversation goes on in the next one.
+const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointOrigin
 
 // heldLimit is the default of HoldConfig.Memory.
 const heldLimit = 256 << 20

@@ -30,9 +30,10 @@ type multiSource struct {
 	maps     []renumbering // of each source
 	ifaces   []capture.Interface
 	sections []capture.Section
-	points   uint32
-	errs     []error // of sources that failed
-	end      error   // the error of Next when all have ended
+	origins  []*uint32      // capture.Interface.Origin, by the new number of a point
+	ended    []*renumbering // of sources that have ended, and that none continues
+	errs     []error        // of sources that failed
+	end      error          // the error of Next when all have ended
 	closed   bool
 }
 
@@ -43,6 +44,7 @@ type renumbering struct {
 	sections []uint32
 	ifaces   []uint32
 	points   map[uint32]uint32
+	part     part
 }
 
 func newMultiSource(sources []capture.Source) multiSource {
@@ -50,6 +52,7 @@ func newMultiSource(sources []capture.Source) multiSource {
 	for i, src := range sources {
 		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}}
 		ms.names = append(ms.names, src.Inputs()...)
+		ms.maps[i].part = newPart(src)
 	}
 	// The first batch has the headers of all inputs: a writer chooses a format by these.
 	for i, src := range sources {
@@ -71,11 +74,11 @@ func (ms *multiSource) extend(m *renumbering, ifaces []capture.Interface, sectio
 	for _, f := range ifaces[min(len(m.ifaces), len(ifaces)):] {
 		point, ok := m.points[f.CapturePoint]
 		if !ok {
-			point = ms.points
-			ms.points++
+			point = uint32(len(ms.origins))
 			m.points[f.CapturePoint] = point
+			ms.origins = append(ms.origins, ms.describe(&m.part, f, point, sections[f.Section].Format))
 		}
-		f.Section, f.CapturePoint = m.sections[f.Section], point
+		f.Section, f.CapturePoint, f.Origin = m.sections[f.Section], point, ms.origins[point]
 		if section := &ms.sections[f.Section]; section.Format == capture.FormatPcap && f.Name == "" {
 			f.Name = cmp.Or(m.name, filepath.Base(ms.names[section.Input]))
 		}
@@ -155,7 +158,7 @@ type concat struct {
 
 // Concat returns the packets of all sources, one source after another, without copying them.
 // It renumbers sections, interfaces and capture points. The tables of the first batch have the
-// headers of all inputs.
+// headers of all inputs. Sources may continue others, as with Merge.
 //
 // A source that fails does not stop the others. The error of the source then takes the
 // place of io.EOF at the end, or errors.Join of several. The result owns the sources: its
@@ -175,6 +178,7 @@ func (c *concat) Next(b *capture.Batch) error {
 		if err != io.EOF {
 			c.errs = append(c.errs, err)
 		}
+		c.finish(&c.maps[c.current])
 		c.current++
 	}
 	b.Reset()
@@ -184,8 +188,12 @@ func (c *concat) Next(b *capture.Batch) error {
 
 // renumber turns the current source's numbers in b into the numbers of the result.
 func (c *concat) renumber(b *capture.Batch) {
-	c.extend(&c.maps[c.current], b.Interfaces, b.Sections)
 	m := &c.maps[c.current]
+	c.extend(m, b.Interfaces, b.Sections)
+	if len(b.Frames) > 0 && !m.part.begun {
+		c.begin(m, b.Frames[0].Time)
+	}
+	m.part.pass(b.Frames)
 	for i := range b.Frames {
 		f := &b.Frames[i]
 		f.Interface = m.ifaces[f.Interface]

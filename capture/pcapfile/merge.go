@@ -30,7 +30,8 @@ type mergeInput struct {
 	src   capture.Source
 	index int // among the sources
 	num   *renumbering
-	owner *arrival // of Arrivals, else nil
+	join  *multiSource // of Merge, else nil
+	owner *arrival     // of Arrivals, else nil
 	batch capture.Batch
 	frame int   // first frame of batch not delivered yet
 	block int   // likewise
@@ -48,6 +49,12 @@ type mergeInput struct {
 // Sources that are parked when Merge is called open at the time of their first packet: see
 // Park.
 //
+// A source continues another one, as the files of a rotated capture do, if that has ended, at the
+// time of the first packet here or before, and began with the same interfaces: format, link
+// types and names. So capture.Interface.Origin is the same. Of several the one of the nearest
+// name is continued (the longest common prefix), then the one that ended last, and each by one
+// source only.
+//
 // A source that fails does not stop the others: warn, if not nil, gets the error at once.
 // The error then takes the place of io.EOF at the end, or errors.Join of several. The
 // result owns the sources: its Close closes them.
@@ -62,7 +69,7 @@ func (m *merger) Next(b *capture.Batch) error {
 	if !m.started {
 		m.started = true
 		for i, src := range m.sources {
-			in := &mergeInput{src: src, index: i, num: &m.maps[i]}
+			in := &mergeInput{src: src, index: i, num: &m.maps[i], join: &m.multiSource}
 			if m.begin(in) {
 				m.heap.push(in)
 			}
@@ -108,12 +115,14 @@ func (m *merger) begin(in *mergeInput) bool {
 // read gets the next batch of in that holds anything. It reports false when the
 // source has ended.
 func (m *merger) read(in *mergeInput) bool {
+	in.num.part.pass(in.batch.Frames)
 	if n := len(m.recycled); n > 0 && in.batch.SourceState == nil {
 		in.batch, m.recycled = m.recycled[n-1], m.recycled[:n-1]
 	}
 	for {
 		err := in.src.Next(&in.batch)
 		if err != nil {
+			m.finish(in.num)
 			m.recycled = append(m.recycled, in.batch)
 			in.batch = capture.Batch{}
 			if err != io.EOF {
@@ -157,6 +166,9 @@ func (in *mergeInput) run(b *capture.Batch, limit int64) {
 		case in.blockNext():
 			in.copyBlock(b, num)
 		case in.frame < len(in.batch.Frames) && in.batch.Frames[in.frame].Time <= limit:
+			if in.join != nil && !num.part.begun {
+				in.join.begin(num, in.batch.Frames[in.frame].Time)
+			}
 			in.copyFrames(b, num, limit)
 		default:
 			return

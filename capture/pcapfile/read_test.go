@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -15,7 +16,8 @@ import (
 type seen struct {
 	time    int64
 	wireLen uint32
-	iface   capture.Interface
+	iface   capture.Interface // without Origin, since pointers never compare
+	origin  uint32
 	big     bool
 	data    string
 	record  string
@@ -45,7 +47,10 @@ func readAll(t testing.TB, src capture.Source) whole {
 	var b capture.Batch
 	for {
 		err := src.Next(&b)
-		w.ifaces, w.secs = b.Interfaces, b.Sections
+		w.ifaces, w.secs = slices.Clone(b.Interfaces), b.Sections
+		for i := range w.ifaces {
+			w.ifaces[i].Origin = nil
+		}
 		if err != nil {
 			if len(b.Frames)+len(b.Blocks)+len(b.Buf) > 0 {
 				t.Fatalf("Next returned %v with %d frames, %d blocks, %d bytes", err, len(b.Frames), len(b.Blocks), len(b.Buf))
@@ -73,8 +78,10 @@ func (w *whole) add(t testing.TB, b *capture.Batch) {
 		}
 		end = f.Record + f.RecordLen
 		it := b.Interfaces[f.Interface]
+		origin := it.OriginPoint()
+		it.Origin = nil
 		w.packets = append(w.packets, seen{
-			time: f.Time, wireLen: f.WireLen, iface: it, big: b.Sections[it.Section].BigEndian,
+			time: f.Time, wireLen: f.WireLen, iface: it, origin: origin, big: b.Sections[it.Section].BigEndian,
 			data: string(b.Data(i)), record: string(b.Record(i)),
 		})
 	}

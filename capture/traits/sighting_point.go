@@ -34,13 +34,16 @@ const (
 	PointInput
 	// PointLAN is the path through a redundant network: see Path.
 	PointLAN
+	// PointOrigin is PointInterface and PointInput, but inputs that continue each other are one:
+	// see capture.Interface.Origin.
+	PointOrigin
 
 	headerFields = PointVLAN | PointVNI | pointTEID
 )
 
 // Validate returns an error for an unknown field.
 func (f PointFields) Validate() error {
-	if unknown := f &^ (headerFields | PointInterface | PointInput | PointLAN); unknown != 0 {
+	if unknown := f &^ (headerFields | PointInterface | PointInput | PointLAN | PointOrigin); unknown != 0 {
 		return fmt.Errorf("unknown fields %#x of a capture point", uint8(unknown))
 	}
 	return nil
@@ -135,12 +138,18 @@ func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
 	if r.cfg.Fields&PointInput != 0 {
 		at.hash = r.keys.then(at.hash, uint64(b.Sections[iface.Section].Input))
 	}
+	if r.cfg.Fields&(PointInterface|PointOrigin) == 0 {
+		return at
+	}
+	point, all := interfaceOf(b, i)
 	if r.cfg.Fields&PointInterface != 0 {
-		point, all := interfaceOf(b, i)
 		at.hash = r.keys.then(at.hash, uint64(point.Interface)<<32|uint64(point.Index))
-		if !all {
-			at.number = noInterface
-		}
+	}
+	if r.cfg.Fields&PointOrigin != 0 {
+		at.hash = r.keys.then(at.hash, uint64(iface.OriginPoint())<<32|uint64(point.Index))
+	}
+	if !all {
+		at.number = noInterface
 	}
 	return at
 }

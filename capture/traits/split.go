@@ -53,7 +53,7 @@ func NewSplitCounter(cfg SightingConfig, counts SplitCounts, packets uint64) *Sp
 	}
 	c := &SplitCounter{
 		tags:     NewSightingReader(cfg),
-		places:   NewSightingReader(SightingConfig{Fields: PointInterface, Seed: cfg.Seed}),
+		places:   NewSightingReader(SightingConfig{Fields: PointOrigin, Seed: cfg.Seed}),
 		identity: identity.New(identity.Config{Kind: kind}),
 		read:     Sightings{make([]uint64, burst), make([]uint64, burst), make([]uint64, burst)},
 		seen:     packets,
