@@ -364,7 +364,7 @@ func TestFlood(t *testing.T) {
 }
 
 // TestSubscriptions has a site subscribe to its inbox again and again, so that each answer is sent
-// as often: it is cut off. The hub has more subscriptions than that, and stays.
+// as often: it is banned. The hub has more subscriptions than that, and stays.
 func TestSubscriptions(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 2 * maxSubscriptions })
 	b := l.sensor("b")

@@ -23,8 +23,8 @@ func (h *Hub) keepShare() {
 		case <-h.layout.renamed:
 		case <-time.After(h.untilShare(time.Now())):
 		}
-		if err := h.admit(); err != nil {
-			h.doors.log.warn(err.Error())
+		if err := h.updateSites(); err != nil {
+			h.siteConns.log.warn(err.Error())
 		}
 		err := h.share()
 		switch {
@@ -147,23 +147,23 @@ func (h *Hub) own(number int, fence uint64, died bool) error {
 	if o.slice, o.journal, err = h.restore(number, died); err != nil {
 		return err
 	}
-	if err := h.begins(o); err != nil {
+	if err := h.serve(o); err != nil {
 		h.forget(o)
 		return errors.Join(err, o.stop(), o.closeSlice())
 	}
 	return nil
 }
 
-// begins has an owner hear all sites.
-func (h *Hub) begins(o *owner) error {
-	h.doors.mu.Lock()
-	defer h.doors.mu.Unlock()
+// serve has an owner serve all sites.
+func (h *Hub) serve(o *owner) error {
+	h.siteConns.mu.Lock()
+	defer h.siteConns.mu.Unlock()
 	h.mu.Lock()
 	h.owners[o.number] = o
 	h.mu.Unlock()
 	err := o.subscribeLink()
-	for site, v := range h.doors.sites {
-		err = errors.Join(err, o.hear(v.door.conn, site))
+	for site, s := range h.siteConns.sites {
+		err = errors.Join(err, o.subscribe(s.at.conn, site))
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func (h *Hub) takeCounts(site string, m *nats.Msg) {
 		h.noteBad(site, badBody)
 		return
 	}
-	h.doors.publish(m.Reply, answer)
+	h.siteConns.publish(site, m.Reply, answer)
 }
 
 // CountsStatus describes the distinct counts of all sites.

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
@@ -124,8 +126,8 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(site string) *nats.Subscription {
-		l.hub.doors.mu.Lock()
-		defer l.hub.doors.mu.Unlock()
+		l.hub.siteConns.mu.Lock()
+		defer l.hub.siteConns.mu.Unlock()
 		return o.subs[site]
 	}
 	o.mu.Lock() // it takes nothing
@@ -171,8 +173,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestConnections has a site connect again and again: the server admits a limited number, and
-// others all the same.
+// TestConnections has a site connect again and again: the server takes a limited number, and
+// other sites all the same.
 func TestConnections(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	var all []*nats.Conn
@@ -199,15 +201,15 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestCut has a site send without end on all of its connections. It is cut off, and is admitted
-// again after a while; another site notices nothing.
-func TestCut(t *testing.T) {
+// TestBan has a site send without end on all of its connections. It is banned, and may
+// connect again after a while; another site notices nothing.
+func TestBan(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	clock := time.Now()
-	l.server.gate.mu.Lock()
-	l.server.gate.now = func() time.Time { return clock }
-	l.server.gate.mu.Unlock()
-	l.cuts.Store(true)
+	l.server.auth.mu.Lock()
+	l.server.auth.now = func() time.Time { return clock }
+	l.server.auth.mu.Unlock()
+	l.bans.Store(true)
 	b, token := l.sensor("b"), l.token("a")
 	o := l.hub.all()[0]
 	o.mu.Lock() // it takes nothing
@@ -219,10 +221,16 @@ func TestCut(t *testing.T) {
 	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
 		t.Errorf("after the flood: %v", err)
 	}
+	at := slices.IndexFunc(l.hub.Status().Sites, func(s SiteStatus) bool {
+		return s.Site == "a" && s.Bans == 1 && s.BannedUntil.Equal(clock.Add(shortestBan))
+	})
+	if at < 0 {
+		t.Errorf("the status shows no ban: %+v", l.hub.Status().Sites)
+	}
 	b.ask([]uint64{1}, []int64{time.Now().UnixNano()})
-	l.server.gate.mu.Lock()
-	clock = clock.Add(cutTime)
-	l.server.gate.mu.Unlock()
+	l.server.auth.mu.Lock()
+	clock = clock.Add(shortestBan)
+	l.server.auth.mu.Unlock()
 	if _, err := l.member("a"); err != nil {
 		t.Errorf("after the time: %v", err)
 	}
@@ -233,28 +241,84 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutSpan cuts a site off at various times: for longer if it goes on soon.
-func TestCutSpan(t *testing.T) {
+// TestBanSpan bans a site at various times: for longer if it goes on soon.
+func TestBanSpan(t *testing.T) {
 	clock := time.Now()
-	g := gate{now: func() time.Time { return clock }}
-	g.take([]user{{who: "hub", key: "H"}, {who: "site a", key: "A", site: "a"}})
+	a := authenticator{now: func() time.Time { return clock }}
+	a.setUsers([]user{{who: "hub", key: "H"}, {who: "site a", key: "A", site: "a"}})
 	for _, c := range []struct{ after, want time.Duration }{
-		{0, cutTime}, {cutTime / 2, 0}, {cutTime / 2, 2 * cutTime}, {3 * cutTime, 4 * cutTime}, {12*cutTime + 1, cutTime},
+		{0, shortestBan}, {shortestBan / 2, 0}, {shortestBan / 2, 2 * shortestBan}, {3 * shortestBan, 4 * shortestBan}, {12*shortestBan + 1, shortestBan},
 	} {
 		clock = clock.Add(c.after)
-		if _, got := g.cut("a"); got != c.want {
-			t.Errorf("after %v: cut off for %v, want %v", c.after, got, c.want)
+		if _, got := a.ban("a"); got != c.want {
+			t.Errorf("after %v: banned for %v, want %v", c.after, got, c.want)
 		}
 	}
 	for range 20 {
-		clock = g.users["A"].until
-		if _, got := g.cut("a"); got > longestCut {
-			t.Errorf("cut off for %v", got)
+		clock = a.accounts["A"].until
+		if _, got := a.ban("a"); got > longestBan {
+			t.Errorf("banned for %v", got)
 		}
 	}
+	if got := a.bans(); len(got) != 1 || got["a"].Count != 24 || !got["a"].Until.Equal(clock.Add(longestBan)) {
+		t.Errorf("bans %v", got)
+	}
 	for _, site := range []string{"", "b"} {
-		if _, got := g.cut(site); got != 0 {
-			t.Errorf("site %q is cut off for %v", site, got)
+		if _, got := a.ban(site); got != 0 {
+			t.Errorf("site %q is banned for %v", site, got)
+		}
+	}
+}
+
+// numberedClient is a client of which the server knows a number.
+type numberedClient struct {
+	server.ClientAuthentication
+	id uint64
+}
+
+func (c numberedClient) GetID() uint64 { return c.id }
+
+// TestSetUsers replaces the users: sites without a key, and ones with another name, have to go.
+func TestSetUsers(t *testing.T) {
+	a := authenticator{now: time.Now}
+	a.setUsers([]user{{who: "hub", key: "H"}, {key: "A", site: "a"}, {key: "B", site: "b"}, {key: "C", site: "c"}})
+	for key, id := range map[string]uint64{"A": 1, "B": 2, "C": 3} {
+		a.accounts[key].conns = []server.ClientAuthentication{numberedClient{id: id}}
+	}
+	a.ban("a")
+	gone := a.setUsers([]user{{who: "hub", key: "H"}, {key: "A", site: "a"}, {key: "B", site: "renamed"}})
+	if slices.Sort(gone); !slices.Equal(gone, []uint64{2, 3}) {
+		t.Errorf("connections %d have to go", gone)
+	}
+	if a.bans()["a"].Count != 1 || len(a.accounts["A"].conns) != 1 || a.siteOf("B") != "renamed" || a.siteOf("C") != "" {
+		t.Errorf("accounts %+v", a.accounts)
+	}
+}
+
+// TestDrainClosed ends subscriptions of a connection that is closed before or meanwhile: drain
+// returns at once, and no end counts twice.
+func TestDrainClosed(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	for round := range 50 {
+		conn, err := l.member("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var subs []*nats.Subscription
+		for i := range 20 {
+			sub, err := conn.Subscribe(fmt.Sprintf("%s.%d", hubclient.Inbox("a"), i), func(*nats.Msg) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			subs = append(subs, sub)
+		}
+		if round == 0 {
+			conn.Close()
+		} else {
+			go conn.Close()
+		}
+		if err := drain(subs); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
