@@ -29,8 +29,8 @@ const (
 // what a hub has not read yet, and cuts a connection that falls behind too far. So a site that sends
 // without end delays the others on its own connection at most. Each site has subscriptions of its
 // own, with queues of their own: slices take the sites' requests in turns. NATS has a goroutine for
-// each subscription, so a hub has one for each site and slice, of 12 KB with the subscription, most
-// of it in the server.
+// each subscription: 255 sites, the most there can be, and 64 slices take 16,000 of them, and 60 MB
+// with the embedded server.
 type siteConns struct {
 	hub    *Hub
 	open   func() (*nats.Conn, error)
@@ -75,12 +75,17 @@ func (c *siteConns) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 	}
 }
 
-// set serves exactly the given sites, which are sorted.
+// set serves exactly the given sites, up to slice.MaxSites.
 func (c *siteConns) set(names []string) (err error) {
+	names = slices.Sorted(slices.Values(names))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.names != nil && slices.Equal(c.names, names) {
 		return nil
+	}
+	if len(names) > slice.MaxSites {
+		c.log.warn(fmt.Sprintf("there are %d sites: the ones after %s are not served", len(names), names[slice.MaxSites-1]))
+		names = names[:slice.MaxSites]
 	}
 	for name, s := range c.sites {
 		if _, stays := slices.BinarySearch(names, name); !stays {
@@ -88,7 +93,7 @@ func (c *siteConns) set(names []string) (err error) {
 		}
 	}
 	for _, name := range names {
-		if c.sites[name] == nil && len(c.sites) < slice.MaxSites && hubclient.ValidName(name) {
+		if c.sites[name] == nil && hubclient.ValidName(name) {
 			err = errors.Join(err, c.add(name))
 		}
 	}
@@ -98,7 +103,7 @@ func (c *siteConns) set(names []string) (err error) {
 	}
 	c.bySite.Store(&bySite)
 	if c.names = nil; err == nil {
-		c.names = append([]string{}, names...)
+		c.names = append([]string{}, names...) // not nil
 	}
 	return err
 }
@@ -236,6 +241,9 @@ func (h *Hub) updateSites() error {
 		}
 		return h.siteConns.set(names)
 	}
-	names := slices.Sorted(slices.Values(h.folder.siteNames()))
+	names, err := h.folder.siteNames()
+	if err != nil {
+		return fmt.Errorf("%w: the sites are served as before: %w", ErrFolder, err)
+	}
 	return errors.Join(h.siteConns.set(names), h.layout.announce(names))
 }
