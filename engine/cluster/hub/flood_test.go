@@ -12,6 +12,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // rawConn connects a site by nothing but a socket, which is as fast as an attacker can be.
@@ -131,7 +134,7 @@ func TestTurns(t *testing.T) {
 		return o.subs[site]
 	}
 	o.mu.Lock() // it takes nothing
-	for range 2*overloadAt + 10 {
+	for range mostWaiting + 10 {
 		if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
 			t.Fatal(err)
 		}
@@ -238,6 +241,60 @@ func TestBan(t *testing.T) {
 		if one.Stats().Reconnects > 0 {
 			t.Error("the flood has cut a connection of the hub")
 		}
+	}
+}
+
+// TestStall has a slice take nothing for a while, as while it is saved, and as many sensors as a token
+// serves wait for their answers meanwhile: the site has done nothing wrong, and is not banned.
+func TestStall(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	l.bans.Store(true)
+	token, o := l.token("a"), l.hub.all()[0]
+	const n = 8 * 1024 // all that a sensor has under way at a slice
+	digests, times := make([]digest.Digest, n), make([]int64, n)
+	for i := range digests {
+		digests[i][0], times[i] = uint64(i)*0x9e3779b97f4a7c15, time.Now().UnixNano()
+	}
+	var clients []*hubclient.Client
+	for i := range maxConnections {
+		link, unreached, err := natslink.Dial(token, func(error) {})
+		if err = errors.Join(unreached, err); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(link.Close)
+		c := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: 20 * time.Millisecond}, link, fmt.Sprintf("run%d", i))
+		t.Cleanup(c.Close)
+		if err := link.Listen(c.Inbox(), c.Receive); err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, c)
+	}
+	o.mu.Lock()
+	var group sync.WaitGroup
+	for _, c := range clients {
+		group.Go(func() {
+			for range 3 {
+				var a hubclient.Answers
+				c.Ask(&a, digests, times, make([]uint64, n/64))
+				c.Wait(&a)
+				if a.Unchecked != n {
+					t.Errorf("%d unchecked, want %d", a.Unchecked, n)
+				}
+			}
+		})
+	}
+	group.Wait()
+	l.hub.siteConns.mu.Lock()
+	dropped, err := o.subs["a"].Dropped()
+	most, bytes, _ := o.subs["a"].MaxPending()
+	l.hub.siteConns.mu.Unlock()
+	o.mu.Unlock()
+	if dropped != 0 || err != nil {
+		t.Errorf("%d requests were dropped: %v", dropped, err)
+	}
+	t.Logf("%d requests of %d bytes have waited", most, bytes)
+	if bans := l.server.Bans(); len(bans) > 0 {
+		t.Errorf("bans %v", bans)
 	}
 }
 

@@ -22,8 +22,11 @@ const (
 	// overloadAt is the number of waiting requests of a site at which a slice refuses more of it.
 	// A sensor has eight under way, and a site few connections.
 	overloadAt = 8 * maxConnections
-	// pendingBytes bounds the memory of a site's requests that wait for a slice.
-	pendingBytes = 4 << 20
+	// mostWaiting and pendingBytes bound the requests of a site that wait for a slice: a site with
+	// more is banned. While a slice takes nothing, sensors send each request up to four times, and
+	// then probes. That makes so many in four seconds, after which a hub has lost its lease.
+	mostWaiting  = 8 * overloadAt
+	pendingBytes = 8 << 20
 )
 
 // owner answers requests for a slice. NATS calls answer from one goroutine for each site, one
@@ -78,7 +81,7 @@ func (o *owner) subscribe(conn *nats.Conn, site string) error {
 		return err
 	}
 	o.subs[site] = sub
-	return sub.SetPendingLimits(2*overloadAt, pendingBytes)
+	return sub.SetPendingLimits(mostWaiting, pendingBytes)
 }
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
