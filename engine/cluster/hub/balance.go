@@ -60,10 +60,9 @@ func (h *Hub) share() error {
 		}
 		h.known.Store(cuts)
 	}
-	if err := h.layout.renew(h.id); err != nil {
-		return fmt.Errorf("the lease was not renewed: %w", err)
+	if err := h.renew(); err != nil {
+		return err
 	}
-	h.renewed.Store(int64(begin.Sub(h.started)))
 	h.dropDead(begin)
 	h.dropLost()
 	if h.settings.Journal {
@@ -86,9 +85,31 @@ func (h *Hub) share() error {
 		if err := h.give(last); err != nil {
 			return fmt.Errorf("slice %d was not given away: %w", last.number, err)
 		}
+		if err := h.renewInTime(); err != nil {
+			return err
+		}
 		mine = mine[:len(mine)-1]
 	}
 	return h.takeFree(want-len(mine), live)
+}
+
+// renew renews the hub's lease.
+func (h *Hub) renew() error {
+	begin := time.Now()
+	if err := h.layout.renew(h.id); err != nil {
+		return fmt.Errorf("the lease was not renewed: %w", err)
+	}
+	h.renewed.Store(int64(begin.Sub(h.started)))
+	return nil
+}
+
+// renewInTime renews the hub's lease between the steps of a share, if it is time. All steps together
+// may take longer than the lease.
+func (h *Hub) renewInTime() error {
+	if time.Since(h.started)-time.Duration(h.renewed.Load()) < leaseEvery {
+		return nil
+	}
+	return h.renew()
 }
 
 // dropLost forgets slices that another hub has become the owner of.
@@ -127,6 +148,9 @@ func (h *Hub) takeFree(count int, live []string) error {
 		}
 		if err := h.own(number, fence, seen.Hub != ""); err != nil {
 			return fmt.Errorf("slice %d: %w", number, err)
+		}
+		if err := h.renewInTime(); err != nil {
+			return err
 		}
 		count--
 	}
@@ -250,6 +274,9 @@ func (h *Hub) keepJournals(now time.Time) error {
 		}
 		if err != nil {
 			return fmt.Errorf("slice %d was not saved: %w", o.number, err)
+		}
+		if err := h.renewInTime(); err != nil {
+			return err
 		}
 	}
 	return nil
