@@ -244,6 +244,33 @@ func TestBan(t *testing.T) {
 	}
 }
 
+// TestBanOfOthers has a hub without a server get more of a site than it takes: the hub with the server
+// bans the site. The site itself cannot have another one banned.
+func TestBanOfOthers(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 2 })
+	l.bans.Store(true)
+	l.sensor("b")
+	a, err := l.member("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := l.another("other")
+	defer func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	awaitSlices(t, map[*Hub]int{l.hub: 1, other: 1})
+	if err := errors.Join(a.Publish(l.settings.banSubject("b"), nil), a.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	other.siteConns.failed(nil, &nats.Subscription{Subject: goodSubject}, nats.ErrSlowConsumer)
+	wait.Until(t, "a ban", func() bool { return len(l.server.Bans()) > 0 })
+	if bans := l.server.Bans(); len(bans) != 1 || bans["a"].Count != 1 {
+		t.Errorf("bans %v", bans)
+	}
+}
+
 // TestStall has a slice take nothing for a while, as while it is saved, and as many sensors as a token
 // serves wait for their answers meanwhile: the site has done nothing wrong, and is not banned.
 func TestStall(t *testing.T) {

@@ -137,6 +137,9 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	if err := h.subscribeAlive(); err != nil {
 		return err
 	}
+	if err := h.subscribeBans(); err != nil {
+		return err
+	}
 	if err := h.openCounts(h.folder, countsBytes); err != nil {
 		return err
 	}

@@ -72,7 +72,24 @@ func (c *siteConns) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 	c.log.warn(fmt.Sprintf("site %s sends more than sensors of flowdedup do, and than the hub takes: the rest is dropped", site))
 	if c.hub.ban != nil {
 		c.hub.ban(site)
+	} else if err := c.hub.conn.Publish(c.hub.settings.banSubject(site), nil); err != nil {
+		c.log.warn(err.Error())
 	}
+}
+
+// banSubject is the subject on which a hub without a server asks the hub with one, if there is any,
+// to ban a site. Sites may not use it.
+func (s *Settings) banSubject(site string) string {
+	return fmt.Sprintf("fd.%s.%s.ban.%s", s.Namespace, s.Filter, site)
+}
+
+// subscribeBans bans the sites that other hubs name, if this hub can.
+func (h *Hub) subscribeBans() error {
+	if h.ban == nil {
+		return nil
+	}
+	_, err := h.conn.Subscribe(h.settings.banSubject("*"), func(m *nats.Msg) { h.ban(lastWord(m.Subject)) })
+	return err
 }
 
 // set serves exactly the given sites, up to slice.MaxSites.
