@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 )
 
@@ -98,4 +100,52 @@ func TestTooManySites(t *testing.T) {
 	if n != 9 {
 		t.Errorf("%d sites on the connections", n)
 	}
+}
+
+// TestRefusedForAWhile has the server refuse the hub's keys several times, as one does while its users
+// are replaced: the hub connects again once it may.
+func TestRefusedForAWhile(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 2 })
+	l.sensor("a")
+	hub := l.another("other") // over TCP
+	defer func() {
+		if err := hub.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var tries atomic.Int64
+	set := func(until time.Time) {
+		auth := &l.server.auth
+		auth.mu.Lock()
+		defer auth.mu.Unlock()
+		auth.now = func() time.Time {
+			tries.Add(1)
+			return time.Now()
+		}
+		for _, one := range auth.accounts {
+			if one.site == "" {
+				one.until = until
+			}
+		}
+	}
+	hub.siteConns.mu.Lock()
+	conns := []*nats.Conn{hub.conn, hub.sites, hub.siteConns.all[0].conn}
+	hub.siteConns.mu.Unlock()
+	set(time.Now().Add(time.Hour))
+	for _, conn := range conns {
+		id, err := conn.GetClientID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.server.disconnect([]uint64{id})
+	}
+	wait.Until(t, "refusals", func() bool { return tries.Load() >= int64(4*len(conns)) })
+	set(time.Time{})
+	wait.Until(t, "connections, and a lease", func() bool {
+		ok := hub.mayAnswer(time.Now())
+		for _, conn := range conns {
+			ok = ok && conn.IsConnected()
+		}
+		return ok
+	})
 }
