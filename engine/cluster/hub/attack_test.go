@@ -342,7 +342,7 @@ func TestFlood(t *testing.T) {
 	a, o, dropped := newAttacker(t, l), l.hub.all()[0], 0
 	for round := range 4 {
 		o.mu.Lock() // it takes nothing
-		for range 2*overloadAt + 10 {
+		for range mostWaiting + 10 {
 			if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
 				t.Fatal(err)
 			}
@@ -364,7 +364,7 @@ func TestFlood(t *testing.T) {
 }
 
 // TestSubscriptions has a site subscribe to its inbox again and again, so that each answer is sent
-// as often: it is cut off. The hub has more subscriptions than that, and stays.
+// as often: it is banned. The hub has more subscriptions than that, and stays.
 func TestSubscriptions(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 2 * maxSubscriptions })
 	b := l.sensor("b")

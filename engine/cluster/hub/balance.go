@@ -23,8 +23,8 @@ func (h *Hub) keepShare() {
 		case <-h.layout.renamed:
 		case <-time.After(h.untilShare(time.Now())):
 		}
-		if err := h.admit(); err != nil {
-			h.doors.log.warn(err.Error())
+		if err := h.updateSites(); err != nil {
+			h.siteConns.log.warn(err.Error())
 		}
 		err := h.share()
 		switch {
@@ -60,10 +60,9 @@ func (h *Hub) share() error {
 		}
 		h.known.Store(cuts)
 	}
-	if err := h.layout.renew(h.id); err != nil {
-		return fmt.Errorf("the lease was not renewed: %w", err)
+	if err := h.renew(); err != nil {
+		return err
 	}
-	h.renewed.Store(int64(begin.Sub(h.started)))
 	h.dropDead(begin)
 	h.dropLost()
 	if h.settings.Journal {
@@ -86,9 +85,31 @@ func (h *Hub) share() error {
 		if err := h.give(last); err != nil {
 			return fmt.Errorf("slice %d was not given away: %w", last.number, err)
 		}
+		if err := h.renewInTime(); err != nil {
+			return err
+		}
 		mine = mine[:len(mine)-1]
 	}
 	return h.takeFree(want-len(mine), live)
+}
+
+// renew renews the hub's lease.
+func (h *Hub) renew() error {
+	begin := time.Now()
+	if err := h.layout.renew(h.id); err != nil {
+		return fmt.Errorf("the lease was not renewed: %w", err)
+	}
+	h.renewed.Store(int64(begin.Sub(h.started)))
+	return nil
+}
+
+// renewInTime renews the hub's lease between the steps of a share, if it is time. All steps together
+// may take longer than the lease.
+func (h *Hub) renewInTime() error {
+	if time.Since(h.started)-time.Duration(h.renewed.Load()) < leaseEvery {
+		return nil
+	}
+	return h.renew()
 }
 
 // dropLost forgets slices that another hub has become the owner of.
@@ -128,6 +149,9 @@ func (h *Hub) takeFree(count int, live []string) error {
 		if err := h.own(number, fence, seen.Hub != ""); err != nil {
 			return fmt.Errorf("slice %d: %w", number, err)
 		}
+		if err := h.renewInTime(); err != nil {
+			return err
+		}
 		count--
 	}
 	return nil
@@ -147,23 +171,23 @@ func (h *Hub) own(number int, fence uint64, died bool) error {
 	if o.slice, o.journal, err = h.restore(number, died); err != nil {
 		return err
 	}
-	if err := h.begins(o); err != nil {
+	if err := h.serve(o); err != nil {
 		h.forget(o)
 		return errors.Join(err, o.stop(), o.closeSlice())
 	}
 	return nil
 }
 
-// begins has an owner hear all sites.
-func (h *Hub) begins(o *owner) error {
-	h.doors.mu.Lock()
-	defer h.doors.mu.Unlock()
+// serve has an owner serve all sites.
+func (h *Hub) serve(o *owner) error {
+	h.siteConns.mu.Lock()
+	defer h.siteConns.mu.Unlock()
 	h.mu.Lock()
 	h.owners[o.number] = o
 	h.mu.Unlock()
 	err := o.subscribeLink()
-	for site, v := range h.doors.sites {
-		err = errors.Join(err, o.hear(v.door.conn, site))
+	for site, s := range h.siteConns.sites {
+		err = errors.Join(err, o.subscribe(s.at.conn, site))
 	}
 	return err
 }
@@ -250,6 +274,9 @@ func (h *Hub) keepJournals(now time.Time) error {
 		}
 		if err != nil {
 			return fmt.Errorf("slice %d was not saved: %w", o.number, err)
+		}
+		if err := h.renewInTime(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -153,7 +153,7 @@ func (b *below) ask(entry, levels int, digests []uint64, except string, done fun
 func (b *below) try(d *descent) {
 	d.tries++
 	for _, name := range d.waits {
-		b.hub.doors.publish(hubclient.Inbox(name)+d.to, d.probe)
+		b.hub.siteConns.publish(name, hubclient.Inbox(name)+d.to, d.probe)
 	}
 }
 

@@ -150,8 +150,8 @@ func TestTopDownMoves(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- root.hub.Close() }()
 	wait.Until(t, "the slice to take no more requests", func() bool {
-		root.hub.doors.mu.Lock()
-		defer root.hub.doors.mu.Unlock()
+		root.hub.siteConns.mu.Lock()
+		defer root.hub.siteConns.mu.Unlock()
 		return owner.subs == nil
 	})
 	reply := hubclient.Reply{N: uint32(p.n), Seq: p.seq, Copies: []byte{0b101}}

@@ -168,7 +168,7 @@ func BenchmarkFlood(b *testing.B) {
 
 func benchmarkFlood(b *testing.B, slices, connections, n int) {
 	l := newLab(b, func(s *Settings) { s.Slices = slices })
-	l.cuts.Store(true)
+	l.bans.Store(true)
 	honest, attacker := l.token("honest"), l.token("attacker")
 	link, unreached, err := natslink.Dial(honest, func(error) {})
 	if err != nil || unreached != nil {

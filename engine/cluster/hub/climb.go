@@ -226,7 +226,7 @@ func (o *owner) answerLater(c *climber, status hubclient.Status) {
 		reply.Remaining = c.remaining
 	}
 	o.out = reply.Append(o.out[:0])
-	o.publish(c.to)
+	o.publish(c.site, c.to)
 }
 
 // settle sets held digests that are not copies, and in a dense tree copies, too. The owner is

@@ -4,8 +4,6 @@ package hub
 
 import (
 	"encoding/hex"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -52,7 +50,7 @@ func (h *Hub) takeCounts(site string, m *nats.Msg) {
 		h.noteBad(site, badBody)
 		return
 	}
-	h.doors.publish(m.Reply, answer)
+	h.siteConns.publish(site, m.Reply, answer)
 }
 
 // CountsStatus describes the distinct counts of all sites.
@@ -102,19 +100,6 @@ func (h *Hub) countsPart() *countsPart {
 	if h.counts == nil {
 		return nil
 	}
-	return &countsPart{h.counts.Totals(), h.counts.Rows(shownWindows, h.folder.siteNames())}
-}
-
-// siteNames returns the sites that have keys, none if the folder cannot be read.
-func (f *Folder) siteNames() (names []string) {
-	entries, err := os.ReadDir(f.at(sitesFolder))
-	if err != nil {
-		return nil // without a list none is missing
-	}
-	for _, e := range entries {
-		if site, ok := strings.CutSuffix(e.Name(), keySuffix); ok {
-			names = append(names, site)
-		}
-	}
-	return names
+	names, _ := h.folder.siteNames() // without a list none is missing
+	return &countsPart{h.counts.Totals(), h.counts.Rows(shownWindows, names)}
 }

@@ -45,7 +45,7 @@ func (a *asker) request(seq uint64) (reply string, msg []byte) {
 	return fmt.Sprintf("%s.%s.0.%d", hubclient.Inbox("a"), a.name, seq), r.Append(nil)
 }
 
-// ask returns the answer to a request. A hub that has just begun may not hear it yet.
+// ask returns the answer to a request. A hub that has just begun may not get it yet.
 func (a *asker) ask(seq uint64) (answer hubclient.Reply) {
 	a.t.Helper()
 	reply, msg := a.request(seq)

@@ -10,15 +10,20 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // rawConn connects a site by nothing but a socket, which is as fast as an attacker can be.
@@ -124,12 +129,12 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(site string) *nats.Subscription {
-		l.hub.doors.mu.Lock()
-		defer l.hub.doors.mu.Unlock()
+		l.hub.siteConns.mu.Lock()
+		defer l.hub.siteConns.mu.Unlock()
 		return o.subs[site]
 	}
 	o.mu.Lock() // it takes nothing
-	for range 2*overloadAt + 10 {
+	for range mostWaiting + 10 {
 		if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
 			t.Fatal(err)
 		}
@@ -171,8 +176,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestConnections has a site connect again and again: the server admits a limited number, and
-// others all the same.
+// TestConnections has a site connect again and again: the server takes a limited number, and
+// other sites all the same.
 func TestConnections(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	var all []*nats.Conn
@@ -199,15 +204,15 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestCut has a site send without end on all of its connections. It is cut off, and is admitted
-// again after a while; another site notices nothing.
-func TestCut(t *testing.T) {
+// TestBan has a site send without end on all of its connections. It is banned, and may
+// connect again after a while; another site notices nothing.
+func TestBan(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	clock := time.Now()
-	l.server.gate.mu.Lock()
-	l.server.gate.now = func() time.Time { return clock }
-	l.server.gate.mu.Unlock()
-	l.cuts.Store(true)
+	l.server.auth.mu.Lock()
+	l.server.auth.now = func() time.Time { return clock }
+	l.server.auth.mu.Unlock()
+	l.bans.Store(true)
 	b, token := l.sensor("b"), l.token("a")
 	o := l.hub.all()[0]
 	o.mu.Lock() // it takes nothing
@@ -219,10 +224,16 @@ func TestCut(t *testing.T) {
 	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
 		t.Errorf("after the flood: %v", err)
 	}
+	at := slices.IndexFunc(l.hub.Status().Sites, func(s SiteStatus) bool {
+		return s.Site == "a" && s.Bans == 1 && s.BannedUntil.Equal(clock.Add(shortestBan))
+	})
+	if at < 0 {
+		t.Errorf("the status shows no ban: %+v", l.hub.Status().Sites)
+	}
 	b.ask([]uint64{1}, []int64{time.Now().UnixNano()})
-	l.server.gate.mu.Lock()
-	clock = clock.Add(cutTime)
-	l.server.gate.mu.Unlock()
+	l.server.auth.mu.Lock()
+	clock = clock.Add(shortestBan)
+	l.server.auth.mu.Unlock()
 	if _, err := l.member("a"); err != nil {
 		t.Errorf("after the time: %v", err)
 	}
@@ -233,28 +244,165 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutSpan cuts a site off at various times: for longer if it goes on soon.
-func TestCutSpan(t *testing.T) {
+// TestBanOfOthers has a hub without a server get more of a site than it takes: the hub with the server
+// bans the site. The site itself cannot have another one banned.
+func TestBanOfOthers(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 2 })
+	l.bans.Store(true)
+	l.sensor("b")
+	a, err := l.member("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := l.another("other")
+	defer func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	awaitSlices(t, map[*Hub]int{l.hub: 1, other: 1})
+	if err := errors.Join(a.Publish(l.settings.banSubject("b"), nil), a.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	other.siteConns.failed(nil, &nats.Subscription{Subject: goodSubject}, nats.ErrSlowConsumer)
+	wait.Until(t, "a ban", func() bool { return len(l.server.Bans()) > 0 })
+	if bans := l.server.Bans(); len(bans) != 1 || bans["a"].Count != 1 {
+		t.Errorf("bans %v", bans)
+	}
+}
+
+// TestStall has a slice take nothing for a while, as while it is saved, and as many sensors as a token
+// serves wait for their answers meanwhile: the site has done nothing wrong, and is not banned.
+func TestStall(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	l.bans.Store(true)
+	token, o := l.token("a"), l.hub.all()[0]
+	const n = 8 * 1024 // all that a sensor has under way at a slice
+	digests, times := make([]digest.Digest, n), make([]int64, n)
+	for i := range digests {
+		digests[i][0], times[i] = uint64(i)*0x9e3779b97f4a7c15, time.Now().UnixNano()
+	}
+	var clients []*hubclient.Client
+	for i := range maxConnections {
+		link, unreached, err := natslink.Dial(token, func(error) {})
+		if err = errors.Join(unreached, err); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(link.Close)
+		c := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: 20 * time.Millisecond}, link, fmt.Sprintf("run%d", i))
+		t.Cleanup(c.Close)
+		if err := link.Listen(c.Inbox(), c.Receive); err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, c)
+	}
+	o.mu.Lock()
+	var group sync.WaitGroup
+	for _, c := range clients {
+		group.Go(func() {
+			for range 3 {
+				var a hubclient.Answers
+				c.Ask(&a, digests, times, make([]uint64, n/64))
+				c.Wait(&a)
+				if a.Unchecked != n {
+					t.Errorf("%d unchecked, want %d", a.Unchecked, n)
+				}
+			}
+		})
+	}
+	group.Wait()
+	l.hub.siteConns.mu.Lock()
+	dropped, err := o.subs["a"].Dropped()
+	most, bytes, _ := o.subs["a"].MaxPending()
+	l.hub.siteConns.mu.Unlock()
+	o.mu.Unlock()
+	if dropped != 0 || err != nil {
+		t.Errorf("%d requests were dropped: %v", dropped, err)
+	}
+	t.Logf("%d requests of %d bytes have waited", most, bytes)
+	if bans := l.server.Bans(); len(bans) > 0 {
+		t.Errorf("bans %v", bans)
+	}
+}
+
+// TestBanSpan bans a site at various times: for longer if it goes on soon.
+func TestBanSpan(t *testing.T) {
 	clock := time.Now()
-	g := gate{now: func() time.Time { return clock }}
-	g.take([]user{{who: "hub", key: "H"}, {who: "site a", key: "A", site: "a"}})
+	a := authenticator{now: func() time.Time { return clock }}
+	a.setUsers([]user{{who: "hub", key: "H"}, {who: "site a", key: "A", site: "a"}})
 	for _, c := range []struct{ after, want time.Duration }{
-		{0, cutTime}, {cutTime / 2, 0}, {cutTime / 2, 2 * cutTime}, {3 * cutTime, 4 * cutTime}, {12*cutTime + 1, cutTime},
+		{0, shortestBan}, {shortestBan / 2, 0}, {shortestBan / 2, 2 * shortestBan}, {3 * shortestBan, 4 * shortestBan}, {12*shortestBan + 1, shortestBan},
 	} {
 		clock = clock.Add(c.after)
-		if _, got := g.cut("a"); got != c.want {
-			t.Errorf("after %v: cut off for %v, want %v", c.after, got, c.want)
+		if _, got := a.ban("a"); got != c.want {
+			t.Errorf("after %v: banned for %v, want %v", c.after, got, c.want)
 		}
 	}
 	for range 20 {
-		clock = g.users["A"].until
-		if _, got := g.cut("a"); got > longestCut {
-			t.Errorf("cut off for %v", got)
+		clock = a.accounts["A"].until
+		if _, got := a.ban("a"); got > longestBan {
+			t.Errorf("banned for %v", got)
 		}
 	}
+	if got := a.bans(); len(got) != 1 || got["a"].Count != 24 || !got["a"].Until.Equal(clock.Add(longestBan)) {
+		t.Errorf("bans %v", got)
+	}
 	for _, site := range []string{"", "b"} {
-		if _, got := g.cut(site); got != 0 {
-			t.Errorf("site %q is cut off for %v", site, got)
+		if _, got := a.ban(site); got != 0 {
+			t.Errorf("site %q is banned for %v", site, got)
+		}
+	}
+}
+
+// numberedClient is a client of which the server knows a number.
+type numberedClient struct {
+	server.ClientAuthentication
+	id uint64
+}
+
+func (c numberedClient) GetID() uint64 { return c.id }
+
+// TestSetUsers replaces the users: sites without a key, and ones with another name, have to go.
+func TestSetUsers(t *testing.T) {
+	a := authenticator{now: time.Now}
+	a.setUsers([]user{{who: "hub", key: "H"}, {key: "A", site: "a"}, {key: "B", site: "b"}, {key: "C", site: "c"}})
+	for key, id := range map[string]uint64{"A": 1, "B": 2, "C": 3} {
+		a.accounts[key].conns = []server.ClientAuthentication{numberedClient{id: id}}
+	}
+	a.ban("a")
+	gone := a.setUsers([]user{{who: "hub", key: "H"}, {key: "A", site: "a"}, {key: "B", site: "renamed"}})
+	if slices.Sort(gone); !slices.Equal(gone, []uint64{2, 3}) {
+		t.Errorf("connections %d have to go", gone)
+	}
+	if a.bans()["a"].Count != 1 || len(a.accounts["A"].conns) != 1 || a.siteOf("B") != "renamed" || a.siteOf("C") != "" {
+		t.Errorf("accounts %+v", a.accounts)
+	}
+}
+
+// TestDrainClosed ends subscriptions of a connection that is closed before or meanwhile: drain
+// returns at once, and no end counts twice.
+func TestDrainClosed(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	for round := range 50 {
+		conn, err := l.member("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var subs []*nats.Subscription
+		for i := range 20 {
+			sub, err := conn.Subscribe(fmt.Sprintf("%s.%d", hubclient.Inbox("a"), i), func(*nats.Msg) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			subs = append(subs, sub)
+		}
+		if round == 0 {
+			conn.Close()
+		} else {
+			go conn.Close()
+		}
+		if err := drain(subs); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

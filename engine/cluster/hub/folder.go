@@ -19,6 +19,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -27,6 +28,8 @@ import (
 var (
 	// ErrFolder is wrapped by the errors about a folder's content.
 	ErrFolder = errors.New("state folder")
+	// ErrSites says that there are as many sites as a hub serves.
+	ErrSites = errors.New("too many sites")
 	// ErrNoFolder says that there is no hub in a folder.
 	ErrNoFolder = fmt.Errorf("%w: no hub has been started with it", ErrFolder)
 	// ErrName is about names that cannot be words of subjects.
@@ -242,13 +245,21 @@ func (f *Folder) HubSeed() ([]byte, error) { return f.seed(hubKeyFile, false) }
 // siteFile returns the file of a site's key.
 func siteFile(site string) string { return filepath.Join(sitesFolder, site+keySuffix) }
 
-// Join returns the token of a site, and makes its key at the first call.
+// Join returns the token of a site, and makes its key at the first call. Errors wrap ErrName,
+// ErrJoined, ErrSites or ErrFolder, or are of the system.
 func (f *Folder) Join(s Settings, site string) (hubclient.Token, error) {
 	if !hubclient.ValidName(site) {
 		return hubclient.Token{}, fmt.Errorf("%w: %q", ErrName, site)
 	}
 	if s.Joined {
 		return hubclient.Token{}, ErrJoined
+	}
+	names, err := f.siteNames()
+	if err != nil {
+		return hubclient.Token{}, err
+	}
+	if len(names) >= slice.MaxSites && !slices.Contains(names, site) {
+		return hubclient.Token{}, fmt.Errorf("%w: %d have tokens: remove one", ErrSites, len(names))
 	}
 	seed, err := f.seed(siteFile(site), true)
 	return s.token(site, string(seed)), err
@@ -287,6 +298,21 @@ func (f *Folder) Sites() (map[string]string, error) {
 		}
 	}
 	return keys, nil
+}
+
+// siteNames returns the names of Sites without their keys, sorted.
+func (f *Folder) siteNames() (names []string, err error) {
+	entries, err := os.ReadDir(f.at(sitesFolder))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if site, ok := strings.CutSuffix(e.Name(), keySuffix); ok && hubclient.ValidName(site) {
+			names = append(names, site)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // token returns a site's token.

@@ -30,42 +30,45 @@ type Config struct {
 	Reload func() error
 	// Repair, if not nil, is called when JetStream has taken nothing for some seconds.
 	Repair func() error
-	// Cut, if not nil, is called when a site sends far more than the hub takes.
-	Cut  func(site string)
+	// Ban, if not nil, is called when a site sends far more than the hub takes. Bans, if not nil,
+	// returns the bans of sites, by their names.
+	Ban  func(site string)
+	Bans func() map[string]Ban
 	Dial []nats.Option // in addition to the options of every hub
 }
 
 // Hub answers for slices until Close.
 type Hub struct {
-	name     string
-	id       string
-	settings Settings
-	folder   *Folder
-	counts   *counts.Store // nil where another hub has it
-	log      Logger
-	conn     *nats.Conn // connection for what hubs share, and for administrators
-	sites    *nats.Conn // may what doors may, and shows other hubs that this one lives
-	doors    *doors     // hear sites
-	memory   int
-	limit    int
-	reload   func() error
-	repair   func() error
-	cut      func(site string)
-	started  time.Time
-	layout   *layout
-	parent   *parent      // hub above, which is asked about new elements; nil for none
-	below    *below       // hubs that confirm copies; nil for none
-	renewed  atomic.Int64 // time of the last renewal of the lease, after started
-	cuts     atomic.Int64 // of the connection
-	known    atomic.Int64 // cuts before the last reading of the layout
-	unnoted  atomic.Bool  // the last write to a journal failed
-	keyCheck uint64       // check value of the sites' key
-	reports  reports
-	bad      badRequests
-	rates    rates
-	ctx      context.Context
-	cancel   context.CancelFunc
-	group    sync.WaitGroup
+	name      string
+	id        string
+	settings  Settings
+	folder    *Folder
+	counts    *counts.Store // nil where another hub has it
+	log       Logger
+	conn      *nats.Conn // connection for what hubs share, and for administrators
+	sites     *nats.Conn // has the permissions of siteConns, and shows other hubs that this one lives
+	siteConns *siteConns // serve sites
+	memory    int
+	limit     int
+	reload    func() error
+	repair    func() error
+	ban       func(site string)
+	bans      func() map[string]Ban
+	started   time.Time
+	layout    *layout
+	parent    *parent      // hub above, which is asked about new elements; nil for none
+	below     *below       // hubs that confirm copies; nil for none
+	renewed   atomic.Int64 // time of the last renewal of the lease, after started
+	cuts      atomic.Int64 // of the connection
+	known     atomic.Int64 // cuts before the last reading of the layout
+	unnoted   atomic.Bool  // the last write to a journal failed
+	keyCheck  uint64       // check value of the sites' key
+	reports   reports
+	bad       badRequests
+	rates     rates
+	ctx       context.Context
+	cancel    context.CancelFunc
+	group     sync.WaitGroup
 
 	mu     sync.Mutex
 	owners map[int]*owner
@@ -80,7 +83,7 @@ func Start(cfg Config) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{
-		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, cut: cfg.Cut,
+		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, ban: cfg.Ban, bans: cfg.Bans,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 		reports: reports{site: map[string]siteReport{}},
@@ -119,7 +122,7 @@ func (h *Hub) connect(url string, seed []byte, dial []nats.Option) error {
 		h.conn.Close()
 		return err
 	}
-	h.doors = newDoors(h, func(more ...nats.Option) (*nats.Conn, error) {
+	h.siteConns = newSiteConns(h, func(more ...nats.Option) (*nats.Conn, error) {
 		return connect(url, name+", sites", answers, h.log, slices.Concat(dial, more)...)
 	})
 	return nil
@@ -134,10 +137,13 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	if err := h.subscribeAlive(); err != nil {
 		return err
 	}
+	if err := h.subscribeBans(); err != nil {
+		return err
+	}
 	if err := h.openCounts(h.folder, countsBytes); err != nil {
 		return err
 	}
-	if err := h.admit(); err != nil {
+	if err := h.updateSites(); err != nil {
 		return err
 	}
 	if err := h.share(); err != nil {
@@ -151,7 +157,7 @@ func (h *Hub) begin(seed []byte, countsBytes int64) error {
 	}
 	h.group.Go(h.follow)
 	h.group.Go(h.keepShare)
-	return errors.Join(h.doors.flush(), h.conn.Flush())
+	return errors.Join(h.siteConns.flush(), h.conn.Flush())
 }
 
 // mayAnswer reports whether no other hub can own this hub's slices: the lease was renewed
@@ -173,7 +179,7 @@ func (h *Hub) Close() error {
 		err = errors.Join(err, h.layout.leave(h.id))
 	}
 	h.parent.close()
-	h.doors.close()
+	h.siteConns.close()
 	h.sites.Close()
 	h.conn.Close()
 	if h.counts != nil {

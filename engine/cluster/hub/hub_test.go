@@ -56,7 +56,7 @@ type lab struct {
 	server   *Server
 	hub      *Hub
 	counts   int64       // bytes that the hub keeps
-	cuts     atomic.Bool // sites that send without end are cut off
+	bans     atomic.Bool // sites that send without end are banned
 }
 
 // newLab starts a hub with a folder that change may change.
@@ -92,10 +92,10 @@ func (l *lab) start() {
 	l.begin()
 }
 
-// cut cuts a site off, if the test wants that.
-func (l *lab) cut(site string) {
-	if l.cuts.Load() {
-		l.server.Cut(site)
+// ban bans a site, if the test wants that.
+func (l *lab) ban(site string) {
+	if l.bans.Load() {
+		l.server.Ban(site)
 	}
 }
 
@@ -105,7 +105,7 @@ func (l *lab) begin() {
 	var err error
 	l.hub, err = Start(Config{
 		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26, Counts: l.counts,
-		Reload: l.server.Reload, Cut: l.cut, Dial: l.server.Dial(),
+		Reload: l.server.Reload, Ban: l.ban, Bans: l.server.Bans, Dial: l.server.Dial(),
 	})
 	if err != nil {
 		l.t.Fatal(err)

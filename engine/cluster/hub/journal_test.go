@@ -22,7 +22,7 @@ func crash(t *testing.T, h *Hub) {
 	t.Helper()
 	h.cancel()
 	h.conn.Close()
-	h.doors.close()
+	h.siteConns.close()
 	h.sites.Close()
 	h.group.Wait()
 	for _, o := range h.all() {

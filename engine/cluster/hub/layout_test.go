@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
@@ -105,6 +107,48 @@ func TestMoves(t *testing.T) {
 	}
 	awaitSlices(t, map[*Hub]int{many.hub: 12})
 	ask()
+}
+
+// TestSlowGift has a hub give away slices that take long to end, together longer than its lease: it
+// keeps its other slices.
+func TestSlowGift(t *testing.T) {
+	const given = int(leaseTime/stopTime) + 1
+	l := newLab(t, func(s *Settings) { s.Slices = 2 * given })
+	kept := l.hub.all()[:given]
+	released := make(chan struct{})
+	defer close(released)
+	for i, o := range l.hub.all()[given:] {
+		subject := fmt.Sprintf("%s.%d", controlInbox, i)
+		sub, err := l.hub.conn.Subscribe(subject, func(*nats.Msg) { <-released })
+		if err == nil {
+			err = l.hub.conn.Publish(subject, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.hub.siteConns.mu.Lock()
+		o.subs["slow"] = sub
+		l.hub.siteConns.mu.Unlock()
+	}
+	other := l.another("other")
+	defer func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	wait.Until(t, "the slices to move", func() bool {
+		for number := given; number < 2*given; number++ {
+			if other.layout.owner(number).Hub != other.id {
+				return false
+			}
+		}
+		return true
+	})
+	for _, o := range kept {
+		if owner := other.layout.owner(o.number); owner.Hub != l.hub.id || owner.revision != o.fence {
+			t.Errorf("slice %d has another owner", o.number)
+		}
+	}
 }
 
 // TestTwoOwners has a hub that was silent for too long while another took its slices: it

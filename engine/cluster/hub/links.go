@@ -83,7 +83,7 @@ func (o *owner) pass(m *nats.Msg) {
 		Unchecked: uint32(a.Unchecked), Copies: a.Copies, Remaining: a.Remaining,
 	}
 	o.out = reply.Append(o.out[:0])
-	o.publish(a.Reply)
+	o.publish(a.Site, a.Reply)
 }
 
 // begin has the first link take a request that is good. Without an answer, the last one answers.

@@ -22,8 +22,11 @@ const (
 	// overloadAt is the number of waiting requests of a site at which a slice refuses more of it.
 	// A sensor has eight under way, and a site few connections.
 	overloadAt = 8 * maxConnections
-	// pendingBytes bounds the memory of a site's requests that wait for a slice.
-	pendingBytes = 4 << 20
+	// mostWaiting and pendingBytes bound the requests of a site that wait for a slice: a site with
+	// more is banned. While a slice takes nothing, sensors send each request up to four times, and
+	// then probes. That makes so many in four seconds, after which a hub has lost its lease.
+	mostWaiting  = 8 * overloadAt
+	pendingBytes = 8 << 20
 )
 
 // owner answers requests for a slice. NATS calls answer from one goroutine for each site, one
@@ -33,7 +36,7 @@ type owner struct {
 	hub    *Hub
 	number int
 	fence  uint64
-	subs   map[string]*nats.Subscription // by site; of doors.mu, nil once the slice takes no more
+	subs   map[string]*nats.Subscription // by site; of siteConns.mu, nil once the slice takes no more
 	linked *nats.Subscription            // to messages of other links, nil without
 
 	mu      sync.Mutex
@@ -70,34 +73,35 @@ func (r *Refusals) add(o Refusals) {
 // Sum returns the number of all of them.
 func (r Refusals) Sum() uint64 { return r.WrongEpoch + r.NotOwner + r.Stale + r.Overloaded + r.Bad }
 
-// hear begins to answer a site, on the connection of its door. Of doors.mu.
-func (o *owner) hear(conn *nats.Conn, site string) error {
+// subscribe begins to answer a site, on its connection. siteConns is locked.
+func (o *owner) subscribe(conn *nats.Conn, site string) error {
 	subject := fmt.Sprintf("fd.%s.%s.*.s%03d.*.%s", o.hub.settings.Namespace, o.hub.settings.Filter, o.number, site)
 	sub, err := conn.Subscribe(subject, o.answer)
 	if err != nil {
 		return err
 	}
 	o.subs[site] = sub
-	return sub.SetPendingLimits(2*overloadAt, pendingBytes)
+	return sub.SetPendingLimits(mostWaiting, pendingBytes)
 }
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
 func (o *owner) answer(m *nats.Msg) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if site := lastWord(m.Subject); !hubclient.InInbox(site, m.Reply) {
+	site := lastWord(m.Subject)
+	if !hubclient.InInbox(site, m.Reply) {
 		o.bad(site, badReply)
 		return
 	}
 	waiting, _, err := m.Sub.Pending()
 	o.reply = m.Reply
 	if o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now()); !o.silent {
-		o.publish(m.Reply)
+		o.publish(site, m.Reply)
 	}
 }
 
 // publish sends the content of out.
-func (o *owner) publish(to string) { o.hub.doors.publish(to, o.out) }
+func (o *owner) publish(site, inbox string) { o.hub.siteConns.publish(site, inbox, o.out) }
 
 // respond puts the answer to a message into out, unless another link answers.
 func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
@@ -228,11 +232,11 @@ func (o *owner) lagOf(site string) *lag {
 // stop takes no more requests. It answers those that have arrived, unless that takes too
 // long.
 func (o *owner) stop() error {
-	d := o.hub.doors
-	d.mu.Lock()
+	c := o.hub.siteConns
+	c.mu.Lock()
 	subs := slices.Collect(maps.Values(o.subs))
 	o.subs = nil
-	d.mu.Unlock()
+	c.mu.Unlock()
 	err := drain(subs)
 	if o.linked != nil {
 		err = errors.Join(err, drain([]*nats.Subscription{o.linked}))
@@ -242,26 +246,28 @@ func (o *owner) stop() error {
 }
 
 // drain ends subscriptions once what has arrived is taken, or that takes too long.
-func drain(subs []*nats.Subscription) error {
-	var group sync.WaitGroup
+func drain(subs []*nats.Subscription) (err error) {
+	ended := make(chan struct{}, len(subs))
 	for _, sub := range subs {
-		group.Add(1)
-		sub.SetClosedHandler(func(string) { group.Done() })
-		switch err := sub.Drain(); {
-		case err == nil:
-		case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrBadSubscription):
-			group.Done()
-		default:
+		end := sync.OnceFunc(func() { ended <- struct{}{} }) // the connection may close meanwhile
+		sub.SetClosedHandler(func(string) { end() })
+		if e := sub.Drain(); e != nil {
+			end()
+			if !errors.Is(e, nats.ErrConnectionClosed) && !errors.Is(e, nats.ErrBadSubscription) {
+				err = errors.Join(err, e)
+			}
+		}
+	}
+	timer := time.NewTimer(stopTime)
+	defer timer.Stop()
+	for range subs {
+		select {
+		case <-ended:
+		case <-timer.C:
 			return err
 		}
 	}
-	drained := make(chan struct{})
-	go func() {
-		group.Wait()
-		close(drained)
-	}()
-	waitFor(drained)
-	return nil
+	return err
 }
 
 // stopTime bounds each of the waits of an owner that stops.

@@ -29,7 +29,7 @@ func newOwner(t testing.TB) *owner {
 		}
 	})
 	h := &Hub{settings: settings, keyCheck: settings.token("x", "").KeyCheck(), started: time.UnixMicro(int64(goodRequest().Time))}
-	h.doors = newDoors(h, nil)
+	h.siteConns = newSiteConns(h, nil)
 	return &owner{hub: h, slice: s, fence: 7, lags: map[string]*lag{}}
 }
 

@@ -61,7 +61,7 @@ type Server struct {
 	settings Settings
 	options  *server.Options
 	server   *server.Server
-	gate     gate
+	auth     authenticator
 	log      Logger
 	closed   chan struct{}
 	sweeps   sync.WaitGroup
@@ -88,12 +88,12 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	one := &Server{folder: f, settings: s, gate: gate{now: time.Now}, log: log, closed: make(chan struct{})}
-	one.gate.take(all)
+	one := &Server{folder: f, settings: s, auth: authenticator{now: time.Now}, log: log, closed: make(chan struct{})}
+	one.auth.setUsers(all)
 	one.options = &server.Options{
 		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
 		PingInterval: pingEvery, MaxPingsOut: maxPings, WriteDeadline: 2 * time.Second, MaxSubs: hubSubscriptions, MaxConn: maxClients,
-		CustomClientAuthentication: &one.gate, AlwaysEnableNonce: true,
+		CustomClientAuthentication: &one.auth, AlwaysEnableNonce: true,
 		JetStream: true, StoreDir: f.at("jetstream"), JetStreamMaxMemory: -1, JetStreamMaxStore: -1,
 		DisableJetStreamBanner: true,
 	}
@@ -118,7 +118,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	return one, nil
 }
 
-// watch cuts off sites with too many subscriptions, until Close. The server has one limit for
+// watch bans sites with too many subscriptions, until Close. The server has one limit for
 // all connections, and the hub needs more.
 func (s *Server) watch() {
 	ticker := time.NewTicker(sweepEvery)
@@ -133,15 +133,15 @@ func (s *Server) watch() {
 	}
 }
 
-// sweep cuts off the sites that have too many subscriptions now.
+// sweep bans the sites that have too many subscriptions now.
 func (s *Server) sweep() {
 	list, err := s.server.Connz(&server.ConnzOptions{Username: true, Limit: maxClients})
 	if err != nil {
 		return // the server has ended
 	}
 	for _, c := range list.Conns {
-		if site := s.gate.siteOf(c.AuthorizedUser); site != "" && c.NumSubs > maxSubscriptions {
-			s.Cut(site)
+		if site := s.auth.siteOf(c.AuthorizedUser); site != "" && c.NumSubs > maxSubscriptions {
+			s.Ban(site)
 		}
 	}
 }
@@ -156,20 +156,23 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return err
 	}
-	s.disconnect(s.gate.take(all))
+	s.disconnect(s.auth.setUsers(all))
 	return nil
 }
 
-// Cut disconnects a site that sends without end, or subscribes to more than it can use, and does
-// not admit it for a while.
-func (s *Server) Cut(site string) {
-	ids, span := s.gate.cut(site)
+// Ban disconnects a site that sends without end, or subscribes to more than it can use, and refuses
+// its connections for a while.
+func (s *Server) Ban(site string) {
+	ids, span := s.auth.ban(site)
 	if span == 0 {
 		return
 	}
-	s.log.Warn(fmt.Sprintf("site %s is cut off for %v, as it does far more than sensors do", site, span))
+	s.log.Warn(fmt.Sprintf("site %s is banned for %v, as it does far more than sensors do", site, span))
 	s.disconnect(ids)
 }
+
+// Bans returns the bans of sites, by their names.
+func (s *Server) Bans() map[string]Ban { return s.auth.bans() }
 
 // disconnect disconnects clients.
 func (s *Server) disconnect(ids []uint64) {
@@ -241,7 +244,7 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	messages := newServerLog(log)
 	opts := append([]nats.Option{
 		nats.Name(name), nats.Nkey(public, keys.Sign), nats.Timeout(startTime), nats.PingInterval(pingEvery),
-		nats.MaxPingsOutstanding(maxPings), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.MaxPingsOutstanding(maxPings), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { messages.warn(err.Error()) }),
 	}, more...)
 	conn, err := nats.Connect(url, opts...)

@@ -23,7 +23,8 @@ type part struct {
 	Elsewhere []int                 `json:"elsewhere,omitempty"`
 	Reports   map[string]siteReport `json:"reports"`
 	Rates     map[string]rate       `json:"rates"`
-	Bad       map[string]uint64     `json:"bad"` // requests by site
+	Bad       map[string]uint64     `json:"bad"`            // requests by site
+	Bans      map[string]Ban        `json:"bans,omitempty"` // by site
 	Counts    *countsPart           `json:"counts,omitempty"`
 	Tree      *TreeStatus           `json:"tree,omitempty"`
 	TopDown   *TopDownStatus        `json:"top_down,omitempty"`
@@ -39,6 +40,9 @@ type slicePart struct {
 // part describes the hub.
 func (h *Hub) part() part {
 	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsPart(), Tree: h.tree(), TopDown: h.below.status()}
+	if h.bans != nil {
+		p.Bans = h.bans()
+	}
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}
@@ -86,6 +90,9 @@ type SiteStatus struct {
 	Bad        uint64         `json:"bad"`      // requests that no sensor of flowdedup sends
 	Offset     *time.Duration `json:"offset_ns,omitempty"`
 	OffsetOf   string         `json:"offset_of,omitempty"` // the site that the offset is relative to
+
+	Bans        uint64     `json:"bans"`                   // by the embedded server
+	BannedUntil *time.Time `json:"banned_until,omitempty"` // end of the last ban
 
 	Reported    *time.Time    `json:"reported,omitempty"` // time of its last report
 	Packets     uint64        `json:"packets_in"`
@@ -263,7 +270,7 @@ func addSlice(sites map[string]*SiteStatus, pairs map[[2]string]*slice.PairStats
 	}
 }
 
-// addHub adds the sites' reports, which all hubs hear, and rates.
+// addHub adds the sites' reports, which all hubs get, and rates.
 func addHub(sites map[string]*SiteStatus, p part) {
 	for name, r := range p.Rates {
 		s := siteNamed(sites, name)
@@ -272,6 +279,11 @@ func addHub(sites map[string]*SiteStatus, p part) {
 	}
 	for name, n := range p.Bad {
 		siteNamed(sites, name).Bad += n
+	}
+	for name, b := range p.Bans {
+		s := siteNamed(sites, name)
+		s.Bans += b.Count
+		s.BannedUntil = &b.Until
 	}
 	for name, r := range p.Reports {
 		s := siteNamed(sites, name)

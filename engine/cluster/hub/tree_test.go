@@ -35,7 +35,7 @@ func (l *lab) under(site string, change func(*Settings)) *lab {
 }
 
 // TestTreeVersion has a site of --below that is a hub of another version, or a sensor: it is
-// refused, as it would not hear probes. The same client is served where it need not hear any.
+// refused, as it would not get probes. The same client is served where it needs none.
 func TestTreeVersion(t *testing.T) {
 	shape := vertical(1, chain.Bloom)
 	l := newLab(t, func(s *Settings) {

@@ -112,7 +112,7 @@ func sitesSection(st *hub.Status) page.Section {
 			unchecked, p99, offset, dash(s.OffsetOf)})
 	}
 	return page.Section{
-		Heading: "Sites", Table: &t, Pictures: []page.Picture{delays},
+		Heading: "Sites", Text: bans(st.Sites), Table: &t, Pictures: []page.Picture{delays},
 		Caption: "As sites say of the last seconds: the way there and back, the wait for other digests and for the slice. A packet waits at most as long as --verdict-wait.",
 	}
 }

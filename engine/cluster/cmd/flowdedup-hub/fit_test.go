@@ -36,7 +36,7 @@ func TestStatusFits(t *testing.T) {
 	st := hub.Status{Filter: "packets", Window: "1ms", Slices: 64, Owned: 64, Counts: &hub.CountsStatus{}, Hubs: []hub.HubStatus{{Hub: "a-hub-with-a-long-name", Slices: 64, MemoryBytes: 1 << 30, Started: now}}}
 	names := []string{"berlin-spree", "frankfurt", "hamburg", "munich-isar", "vienna"}
 	for _, name := range names {
-		st.Sites = append(st.Sites, hub.SiteStatus{Site: name, Digests: 1e12, DigestRate: 1e6, Copies: 1e11, Bad: 3, Offset: &offset, OffsetOf: names[0], Reported: &now, AnswerP99: 1234 * time.Microsecond})
+		st.Sites = append(st.Sites, hub.SiteStatus{Site: name, Digests: 1e12, DigestRate: 1e6, Copies: 1e11, Bad: 3, Bans: 4, BannedUntil: &now, Offset: &offset, OffsetOf: names[0], Reported: &now, AnswerP99: 1234 * time.Microsecond})
 		for _, other := range names {
 			st.Matrix = append(st.Matrix, hub.PairStatus{First: name, Copy: other, Copies: 1e9, Delay: hub.PairDelay{P50: 31 * time.Microsecond}})
 		}

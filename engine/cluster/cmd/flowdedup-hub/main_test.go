@@ -284,11 +284,12 @@ func TestIgnoredSignals(t *testing.T) {
 // TestShown writes a status as tables, page and metrics.
 func TestShown(t *testing.T) {
 	offset, now := 1500*time.Microsecond, time.Unix(1_700_000_000, 0)
+	banned := now.Add(30 * time.Second)
 	st := hub.Status{
 		Filter: "packets", Window: "1ms", Slices: 2, Owned: 1, Unowned: []int{1},
 		Hubs: []hub.HubStatus{{Hub: "h", Slices: 1, MemoryBytes: 1 << 20, Started: now}},
 		Sites: []hub.SiteStatus{
-			{Site: "a", Digests: 1000, DigestRate: 10, Bad: 12},
+			{Site: "a", Digests: 1000, DigestRate: 10, Bad: 12, Bans: 2, BannedUntil: &banned},
 			{Site: "b", Digests: 2000, Copies: 500, Offset: &offset, OffsetOf: "a", Reported: &now, Unchecked: 7, AnswerP99: 1234 * time.Microsecond},
 		},
 		Matrix:   []hub.PairStatus{{First: "a", Copy: "b", Copies: 500, Delay: hub.PairDelay{P50: 31 * time.Microsecond}}},
@@ -326,14 +327,14 @@ func TestShown(t *testing.T) {
 		text string
 		want []string
 	}{
-		"table":  {table.String(), []string{"2 slices, 1 with a hub", "warning: 1 slices without a hub", "site a has sent 12 bad requests", "8 files of old windows", `"\x1b[2Jflow"`, `"\u202eipv4"`, "18,446,744,073,709,551,615", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago", "12,345", "1/3", "a c", "no time", "1 windows are being united"}},
-		"page":   {get("/"), []string{"<td>1.5ms</td><td class=\"left\">a", "<td>500</td><td>31µs", "1 of 2 slices have no hub", "50.0 %", "<td>12,345", "<td>1/3</td><td class=\"left\">a c", "Digests from each site", "Copies between sites"}},
-		"json":   {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_ns":1500000`, `"sensors":"1/3","missing":["a","c"]`}},
+		"table":  {table.String(), []string{"2 slices, 1 with a hub", "warning: 1 slices without a hub", "site a has sent 12 bad requests", "site a does far more than sensors do: 2 bans, the last until 2023-11-14 22:13:50 UTC", "8 files of old windows", `"\x1b[2Jflow"`, `"\u202eipv4"`, "18,446,744,073,709,551,615", "1.5ms", "500 (31µs)", "1.234ms", "3 bad", "1s ago", "12,345", "1/3", "a c", "no time", "1 windows are being united"}},
+		"page":   {get("/"), []string{"<td>1.5ms</td><td class=\"left\">a", "<td>500</td><td>31µs", "1 of 2 slices have no hub", "site a does far more than sensors do: 2 bans, the last until 2023-11-14 22:13:50 UTC", "50.0 %", "<td>12,345", "<td>1/3</td><td class=\"left\">a c", "Digests from each site", "Copies between sites"}},
+		"json":   {get("/status.json"), []string{`"slices_unowned":[1]`, `"offset_ns":1500000`, `"bans":2,"banned_until":"2023-11-14T22:13:50Z"`, `"sensors":"1/3","missing":["a","c"]`}},
 		"health": {get("/healthz"), []string{`{"status":"failing","age_ns":0,"reasons":["1 of 2 slices have no hub"]}`}},
 		"metrics": {get("/metrics"), []string{"process_start_time_seconds ", "go_goroutines ",
 			`flowdedup_hub_copies_total{copy="b",first="a"} 500` + "\n", `flowdedup_hub_site_clock_offset_seconds{of="a",site="b"} 0.0015` + "\n", "# TYPE flowdedup_hub_slice_fill_ratio gauge\n",
 			`flowdedup_hub_distinct{family="ipv4",of="src"} 12345` + "\n", `flowdedup_hub_distinct_missing_sites{family="ipv4",of="src"} 2` + "\n", "flowdedup_hub_counts_bytes 4096\n",
-			"flowdedup_hub_slices 2\n", "flowdedup_hub_slices_owned 1\n", `flowdedup_hub_site_bad_requests_total{site="a"} 12` + "\n", "flowdedup_hub_counts_evicted_files_total 8\n"}},
+			"flowdedup_hub_slices 2\n", "flowdedup_hub_slices_owned 1\n", `flowdedup_hub_site_bad_requests_total{site="a"} 12` + "\n", `flowdedup_hub_site_bans_total{site="a"} 2` + "\n", `flowdedup_hub_site_banned_until_seconds{site="a"} 1.70000003e+09` + "\n", "flowdedup_hub_counts_evicted_files_total 8\n"}},
 	} {
 		for _, want := range c.want {
 			if !strings.Contains(c.text, want) {

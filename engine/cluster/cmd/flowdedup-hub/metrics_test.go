@@ -29,7 +29,7 @@ func whole() *hub.Status {
 	return &hub.Status{
 		Slices: 4, Owned: 3, Refused: hub.Refusals{WrongEpoch: 1, NotOwner: 2, Stale: 3, Overloaded: 4, Bad: 5},
 		Sites: []hub.SiteStatus{
-			{Site: "berlin", Digests: 1000, Copies: 10, Unchecked: 1, Bad: 2, AnswerP99: 2 * time.Millisecond},
+			{Site: "berlin", Digests: 1000, Copies: 10, Unchecked: 1, Bad: 2, Bans: 3, BannedUntil: &at, AnswerP99: 2 * time.Millisecond},
 			{Site: "hamburg", Digests: 2000, Copies: 20, AnswerP99: 3 * time.Millisecond, Offset: &offset, OffsetOf: "berlin"},
 		},
 		Matrix:   []hub.PairStatus{{First: "berlin", Copy: "hamburg", Copies: 20}},
@@ -161,7 +161,7 @@ func TestAlerts(t *testing.T) {
 	}
 	exists(t, "the rules", names, metricName.FindAllString(rules, -1))
 	for _, want := range []string{
-		"slices_owned", "slices_lost", "refused_requests_total", "site_unchecked_total", "site_bad_requests_total",
+		"slices_owned", "slices_lost", "refused_requests_total", "site_unchecked_total", "site_bad_requests_total", "site_bans_total",
 		"slice_evicted_live_total", "tree_parent_up", "counts_evicted_files_total",
 	} {
 		if !strings.Contains(rules, "flowdedup_hub_"+want) {

@@ -140,6 +140,14 @@ var metrics = []metric{
 	{"site_copies_total", "Digests that were taken for copies of other sites' packets.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
 	{"site_unchecked_total", "Packets that a site passed without an answer, as it reports.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Unchecked) })},
 	{"site_bad_requests_total", "Requests of a site that no sensor sends.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Bad) })},
+	{"site_bans_total", "Bans of a site that did far more than sensors do.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Bans) })},
+	{"site_banned_until_seconds", "End of the last ban of a site.", web.Gauge, siteLabel, func(st *hub.Status, give func(float64, ...string)) {
+		for _, s := range st.Sites {
+			if s.BannedUntil != nil {
+				give(float64(s.BannedUntil.UnixNano())/1e9, s.Site)
+			}
+		}
+	}},
 	{"site_answer_p99_seconds", "99 % of a site's recent answers came within this time, as it reports.", web.Gauge, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return s.AnswerP99.Seconds() })},
 	{"site_clock_offset_seconds", "Time by which a site's clock is ahead.", web.Gauge, []string{"site", "of"}, func(st *hub.Status, give func(float64, ...string)) {
 		for _, s := range st.Sites {

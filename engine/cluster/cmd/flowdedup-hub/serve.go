@@ -278,7 +278,8 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 			return err
 		}
 		defer server.Close()
-		cfg.Reload, cfg.Repair, cfg.Cut, cfg.Dial = server.Reload, server.Repair, server.Cut, server.Dial()
+		cfg.Reload, cfg.Repair, cfg.Dial = server.Reload, server.Repair, server.Dial()
+		cfg.Ban, cfg.Bans = server.Ban, server.Bans
 	}
 	h, err := hub.Start(cfg)
 	if err != nil {

@@ -170,6 +170,19 @@ func writeHubs(t io.Writer, st hub.Status, now time.Time) {
 			comma(r.WrongEpoch), comma(r.NotOwner), comma(r.Stale), comma(r.Overloaded), comma(r.Bad))
 	}
 	writeBad(t, st.Sites)
+	for _, line := range bans(st.Sites) {
+		fmt.Fprintf(t, "\nwarning: %s\n", line)
+	}
+}
+
+// bans says which sites are or were banned.
+func bans(sites []hub.SiteStatus) (lines []string) {
+	for i := range sites {
+		if s := &sites[i]; s.BannedUntil != nil {
+			lines = append(lines, fmt.Sprintf("site %s does far more than sensors do: %s bans, the last until %s", s.Site, comma(s.Bans), s.BannedUntil.UTC().Format(time.DateTime+" UTC")))
+		}
+	}
+	return lines
 }
 
 // writeBad lists the sites that send bad requests.

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"encoding/base64"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+)
+
+const (
+	// maxConnections bounds the connections of a site: it has one for each process with its token.
+	maxConnections = 16
+	// maxClients bounds the connections of the server.
+	maxClients = 4096
+	// shortestBan is how long the first ban of a site lasts. Each further one takes twice as long, up
+	// to longestBan, until the site has kept to the rules for twice the last one.
+	shortestBan = time.Second
+	longestBan  = time.Minute
+)
+
+// authenticator lets clients use a server: the hub, and each site on a bounded number of
+// connections.
+type authenticator struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	accounts map[string]*account // by public key
+}
+
+// account is a user of the server, with its connections and bans if it is a site.
+type account struct {
+	user
+	conns []server.ClientAuthentication
+	bans  uint64
+	until time.Time     // end of the last ban
+	last  time.Duration // of the last ban
+}
+
+// Ban describes the bans of a site, since the server has started.
+type Ban struct {
+	Count uint64    `json:"count"`
+	Until time.Time `json:"until"` // end of the last one
+}
+
+// setUsers replaces the users, and returns the connections of sites that are no users any more, or
+// have another name.
+func (a *authenticator) setUsers(all []user) (gone []uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.accounts
+	a.accounts = map[string]*account{}
+	for _, u := range all {
+		one := before[u.key]
+		if one == nil || one.site != u.site {
+			one = &account{}
+		} else {
+			delete(before, u.key)
+		}
+		one.user = u
+		a.accounts[u.key] = one
+	}
+	for _, one := range before {
+		gone = append(gone, one.ids()...)
+	}
+	return gone
+}
+
+// siteOf returns the site of a key, empty for none.
+func (a *authenticator) siteOf(key string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if one := a.accounts[key]; one != nil {
+		return one.site
+	}
+	return ""
+}
+
+// ids returns the server's numbers of the connections.
+func (u *account) ids() (ids []uint64) {
+	for _, c := range u.conns {
+		ids = append(ids, c.GetID())
+	}
+	return ids
+}
+
+// Check implements server.Authentication.
+func (a *authenticator) Check(c server.ClientAuthentication) bool {
+	if c.Kind() != server.CLIENT {
+		return false
+	}
+	opts := c.GetOpts()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.accounts[opts.Nkey]
+	if one == nil || !one.mayConnect(a.now()) || !signed(c.GetNonce(), opts) {
+		return false
+	}
+	if one.site != "" {
+		one.conns = append(one.conns, c)
+	}
+	c.RegisterUser(&server.User{Username: opts.Nkey, Permissions: one.permissions()})
+	return true
+}
+
+// signed reports whether a client has the seed of its key.
+func signed(nonce []byte, opts *server.ClientOpts) bool {
+	sig, err := base64.RawURLEncoding.DecodeString(opts.Sig)
+	if err != nil {
+		return false
+	}
+	key, err := nkeys.FromPublicKey(opts.Nkey)
+	return err == nil && key.Verify(nonce, sig) == nil
+}
+
+// mayConnect reports whether the user may have one more connection now.
+func (u *account) mayConnect(now time.Time) bool {
+	u.conns = slices.DeleteFunc(u.conns, func(c server.ClientAuthentication) bool {
+		return c.RemoteAddress() == nil // it is closed
+	})
+	return len(u.conns) < maxConnections && !now.Before(u.until)
+}
+
+// ban refuses connections of a site for a while. It returns the site's connections, and for how
+// long: not at all if a ban lasts already.
+func (a *authenticator) ban(site string) (ids []uint64, span time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	for _, u := range a.accounts {
+		if u.site != site || site == "" || now.Before(u.until) {
+			continue
+		}
+		if now.Sub(u.until) > 2*u.last {
+			u.last = 0
+		}
+		u.last = min(max(shortestBan, 2*u.last), longestBan)
+		u.until, span = now.Add(u.last), u.last
+		u.bans++
+		ids = u.ids()
+	}
+	return ids, span
+}
+
+// bans returns the bans of sites that had any, by their names.
+func (a *authenticator) bans() map[string]Ban {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	bans := map[string]Ban{}
+	for _, u := range a.accounts {
+		if u.bans > 0 {
+			bans[u.site] = Ban{u.bans, u.until}
+		}
+	}
+	return bans
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+)
+
+// TestSitesUnreadable takes the list of sites away: the hub serves the ones that it knows, and says
+// what is wrong.
+func TestSitesUnreadable(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	a := l.sensor("a")
+	sites := l.folder.at(sitesFolder)
+	if err := os.Rename(sites, sites+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.hub.updateSites(); !errors.Is(err, ErrFolder) {
+		t.Errorf("%v", err)
+	}
+	a.ask([]uint64{1}, []int64{time.Now().UnixNano()})
+	if names := l.hub.layout.siteNames(); len(names) != 1 {
+		t.Errorf("sites %q are announced", names)
+	}
+	if err := os.Rename(sites+".away", sites); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.hub.updateSites(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMostSites gives tokens to as many sites as a hub serves, and to one more.
+func TestMostSites(t *testing.T) {
+	folder, settings, err := MakeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range slice.MaxSites - 1 {
+		if err := os.WriteFile(folder.at(siteFile(fmt.Sprint(i))), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	join := func(site string, want error) {
+		t.Helper()
+		if _, err := folder.Join(settings, site); !errors.Is(err, want) {
+			t.Errorf("site %s: %v, want %v", site, err, want)
+		}
+	}
+	join("last", nil)
+	join("more", ErrSites)
+	join("last", nil)
+	if err := folder.Remove("7"); err != nil {
+		t.Fatal(err)
+	}
+	join("more", nil)
+}
+
+// TestTooManySites has more sites than a hub serves, as of another version: it serves the first
+// ones, and takes another one when there is room.
+func TestTooManySites(t *testing.T) {
+	h := &Hub{owners: map[int]*owner{}, log: newTestLog(t), settings: defaults()}
+	l := newLab(t, nil)
+	h.siteConns = newSiteConns(h, nil)
+	h.siteConns.open = func() (*nats.Conn, error) { return l.hub.sites, nil }
+	var names []string
+	for i := range slice.MaxSites + 5 {
+		names = append(names, fmt.Sprintf("s%03d", i))
+	}
+	serves := func(want int, last string) {
+		t.Helper()
+		if n := len(*h.siteConns.bySite.Load()); n != want || h.siteConns.sites[last] == nil {
+			t.Errorf("%d sites, want %d up to %s", n, want, last)
+		}
+	}
+	for _, c := range []struct {
+		names []string
+		want  int
+		last  string
+	}{{names, slice.MaxSites, "s254"}, {names[5:], slice.MaxSites, "s259"}, {names[5:9], 4, "s008"}, {names[:9], 9, "s000"}} {
+		if err := h.siteConns.set(c.names); err != nil {
+			t.Fatal(err)
+		}
+		serves(c.want, c.last)
+	}
+	n := 0
+	for _, one := range h.siteConns.all {
+		n += one.sites
+	}
+	if n != 9 {
+		t.Errorf("%d sites on the connections", n)
+	}
+}
+
+// TestRefusedForAWhile has the server refuse the hub's keys several times, as one does while its users
+// are replaced: the hub connects again once it may.
+func TestRefusedForAWhile(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 2 })
+	l.sensor("a")
+	hub := l.another("other") // over TCP
+	defer func() {
+		if err := hub.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var tries atomic.Int64
+	set := func(until time.Time) {
+		auth := &l.server.auth
+		auth.mu.Lock()
+		defer auth.mu.Unlock()
+		auth.now = func() time.Time {
+			tries.Add(1)
+			return time.Now()
+		}
+		for _, one := range auth.accounts {
+			if one.site == "" {
+				one.until = until
+			}
+		}
+	}
+	hub.siteConns.mu.Lock()
+	conns := []*nats.Conn{hub.conn, hub.sites, hub.siteConns.all[0].conn}
+	hub.siteConns.mu.Unlock()
+	set(time.Now().Add(time.Hour))
+	for _, conn := range conns {
+		id, err := conn.GetClientID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.server.disconnect([]uint64{id})
+	}
+	wait.Until(t, "refusals", func() bool { return tries.Load() >= int64(4*len(conns)) })
+	set(time.Time{})
+	wait.Until(t, "connections, and a lease", func() bool {
+		ok := hub.mayAnswer(time.Now())
+		for _, conn := range conns {
+			ok = ok && conn.IsConnected()
+		}
+		return ok
+	})
+}
