@@ -125,14 +125,15 @@ func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 	}
 	var inside [64]digest.Message
 	for ; n > 0; deep-- {
-		some := list[:n]
+		some, left := list[:n], uint64(0)
 		n = 0
 		for _, i := range some {
 			m, is := t.open(&msgs[i], numbers[i], buf)
 			inside[n%64], list[n%64] = m, i
 			n += int(is & 1)
-			*others |= uint64(is>>1) << (i % 64)
+			left |= uint64(is>>1) << (i % 64)
 		}
+		*others |= left
 		if deep <= 0 {
 			for _, i := range list[:n] {
 				*others |= 1 << (i % 64)
@@ -177,20 +178,25 @@ const (
 	otherShape  = 2
 )
 
+// outerIP says, by the first four bits of a tweak, how far behind the start of a message the header
+// above IP begins, and which bits of the tweak only fragments have. Datagrams that are neither whole
+// nor fragments have zeros.
+var outerIP = [16]struct {
+	upper    int64
+	fragment uint64
+}{4: {20 - datagramSkip, 0x3fff}, 6: {40 - datagramSkip, 0}}
+
 // open does one tunnel. inside begins 14 bytes before its IP header, and ends with the last byte
 // that the datagram may have.
 func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte) (inside digest.Message, is uint) {
-	const protocolUDP, fragment = 17, 0x3fff
-	at, ends := int64(m.Off)+20-datagramSkip, int64(m.Off)+int64(m.Len)
-	switch m.Tweak >> 60 {
-	case 4:
-		if m.Tweak&fragment != 0 {
-			return inside, noTunnel
-		}
-	case 6:
-		at += 20
-	default:
+	const protocolUDP = 17
+	outer := &outerIP[m.Tweak>>60]
+	at, ends := int64(m.Off)+outer.upper, int64(m.Off)+int64(m.Len)
+	if outer.upper == 0 {
 		return inside, otherShape
+	}
+	if m.Tweak&outer.fragment != 0 {
+		return inside, noTunnel
 	}
 	if protocol != protocolUDP {
 		return openWithoutUDP(protocol, at, ends, buf)
