@@ -128,8 +128,8 @@ func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 		some, left := list[:n], uint64(0)
 		n = 0
 		for _, i := range some {
-			m, is := t.open(&msgs[i], numbers[i], buf)
-			inside[n%64], list[n%64] = m, i
+			is := t.open(&msgs[i], numbers[i], buf, &inside[n%64])
+			list[n%64] = i
 			n += int(is & 1)
 			left |= uint64(is>>1) << (i % 64)
 		}
@@ -186,71 +186,72 @@ var outerIP = [16]struct {
 	fragment uint64
 }{4: {20 - datagramSkip, 0x3fff}, 6: {40 - datagramSkip, 0}}
 
-// open does one tunnel. inside begins 14 bytes before its IP header, and ends with the last byte
-// that the datagram may have.
-func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte) (inside digest.Message, is uint) {
+// open does one tunnel. If it is plain, inside gets the place of its datagram, from 14 bytes before
+// the IP header to the last byte that the datagram may have.
+func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte, inside *digest.Message) uint {
 	const protocolUDP = 17
 	outer := &outerIP[m.Tweak>>60]
 	at, ends := int64(m.Off)+outer.upper, int64(m.Off)+int64(m.Len)
 	if outer.upper == 0 {
-		return inside, otherShape
+		return otherShape
 	}
 	if m.Tweak&outer.fragment != 0 {
-		return inside, noTunnel
+		return noTunnel
 	}
 	if protocol != protocolUDP {
-		return openWithoutUDP(protocol, at, ends, buf)
+		return openWithoutUDP(protocol, at, ends, buf, inside)
 	}
 	if ends-at < udpHeader || at+tunnelHeaders > int64(len(buf)) {
-		return inside, otherShape
+		return otherShape
 	}
 	upper := (*[tunnelHeaders]byte)(buf[at:])
 	port := binary.BigEndian.Uint16(upper[2:])
 	if t.tunnel[port%256] != port || port == 0 {
 		if uint64(binary.LittleEndian.Uint16(upper[:])) == t.from {
-			return inside, otherShape
+			return otherShape
 		}
-		return inside, noTunnel
+		return noTunnel
 	}
 	number := t.shapes[port%256]
 	if ends-at < tunnelLeast || number == 0 {
-		return inside, otherShape
+		return otherShape
 	}
 	ends = min(ends, at+int64(binary.BigEndian.Uint16(upper[4:])))
 	bits, ip := binary.LittleEndian.Uint64(upper[udpHeader:]), at+tunnelHeaders
 	if number == tunnelIP+1 {
 		ends = min(ends, ip+int64(binary.BigEndian.Uint16(upper[udpHeader+2:])))
 		if bits&t.ip.mask != t.ip.value || ends-ip < ipLeast || buf[ip]>>4&^2 != 4 {
-			return inside, otherShape
+			return otherShape
 		}
-		return beforeIP(ip, ends), plainTunnel
+		return plainAt(ip, ends, inside)
 	}
 	shape := &t.frames[(number-1)%tunnelIP]
 	if bits&shape.mask != shape.value {
-		return inside, otherShape
+		return otherShape
 	}
-	return frameAt(ip+int64(bits&shape.words)*4, ends, buf)
+	return frameAt(ip+int64(bits&shape.words)*4, ends, buf, inside)
 }
 
-// beforeIP is the message of IP that begins at offset ip.
-func beforeIP(ip, ends int64) digest.Message {
-	return digest.Message{Off: uint32(ip) - datagramStart, Len: uint32(ends-ip) + datagramStart}
+// plainAt places the datagram whose IP header begins at offset ip.
+func plainAt(ip, ends int64, inside *digest.Message) uint {
+	inside.Off, inside.Len = uint32(ip)-datagramStart, uint32(ends-ip)+datagramStart
+	return plainTunnel
 }
 
 // frameAt does a frame that begins at offset at of buf, with up to two tags.
-func frameAt(at, ends int64, buf []byte) (inside digest.Message, is uint) {
+func frameAt(at, ends int64, buf []byte, inside *digest.Message) uint {
 	ip := at + datagramStart
 	for tags := 0; ends-ip >= ipLeast; tags++ {
 		word := binary.LittleEndian.Uint32(buf[ip-2:])
 		if leads(word) {
-			return beforeIP(ip, ends), plainTunnel
+			return plainAt(ip, ends, inside)
 		}
 		if typ := word & 0xffff; tags == datagramTags || typ != 0x0081 && typ != 0xa888 && typ != 0x0091 {
 			break
 		}
 		ip += 4
 	}
-	return inside, otherShape
+	return otherShape
 }
 
 // leads reports whether an ethertype and the two bytes behind it, little-endian, lead to IP of the
@@ -261,9 +262,9 @@ func leads(word uint32) bool {
 }
 
 // openWithoutUDP does one that is not over UDP, with the header above IP at offset at.
-func openWithoutUDP(protocol uint16, at, ends int64, buf []byte) (inside digest.Message, is uint) {
+func openWithoutUDP(protocol uint16, at, ends int64, buf []byte, inside *digest.Message) uint {
 	if ends-at < ipLeast {
-		return inside, otherShape
+		return otherShape
 	}
 	n, typ := int64(0), uint16(0)
 	switch protocol {
@@ -276,12 +277,12 @@ func openWithoutUDP(protocol uint16, at, ends int64, buf []byte) (inside digest.
 	}
 	ip := at + n
 	if typ == bridging {
-		return frameAt(ip, ends, buf)
+		return frameAt(ip, ends, buf, inside)
 	}
 	if ends-ip < ipLeast || !leads(uint32(swap16(typ))|uint32(buf[ip])<<16) {
-		return inside, otherShape
+		return otherShape
 	}
-	return beforeIP(ip, ends), plainTunnel
+	return plainAt(ip, ends, inside)
 }
 
 const bridging = 0x6558 // the ethertype of an Ethernet frame
