@@ -229,7 +229,11 @@ func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte, inside *d
 	if bits&shape.mask != shape.value {
 		return otherShape
 	}
-	return frameAt(ip+int64(bits&shape.words)*4, ends, buf, inside)
+	ip += datagramStart + int64(bits&shape.words)*4
+	if ends-ip >= ipLeast && leads(binary.LittleEndian.Uint32(buf[ip-2:])) {
+		return plainAt(ip, ends, inside)
+	}
+	return frameAt(ip, ends, buf, inside)
 }
 
 // plainAt places the datagram whose IP header begins at offset ip.
@@ -238,9 +242,8 @@ func plainAt(ip, ends int64, inside *digest.Message) uint {
 	return plainTunnel
 }
 
-// frameAt does a frame that begins at offset at of buf, with up to two tags.
-func frameAt(at, ends int64, buf []byte, inside *digest.Message) uint {
-	ip := at + datagramStart
+// frameAt does a frame whose header without tags ends at offset ip of buf.
+func frameAt(ip, ends int64, buf []byte, inside *digest.Message) uint {
 	for tags := 0; ends-ip >= ipLeast; tags++ {
 		word := binary.LittleEndian.Uint32(buf[ip-2:])
 		if leads(word) {
@@ -277,7 +280,7 @@ func openWithoutUDP(protocol uint16, at, ends int64, buf []byte, inside *digest.
 	}
 	ip := at + n
 	if typ == bridging {
-		return frameAt(ip, ends, buf, inside)
+		return frameAt(ip+datagramStart, ends, buf, inside)
 	}
 	if ends-ip < ipLeast || !leads(uint32(swap16(typ))|uint32(buf[ip])<<16) {
 		return otherShape
