@@ -125,15 +125,15 @@ func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 	}
 	var inside [64]digest.Message
 	for ; n > 0; deep-- {
-		some, left := list[:n], uint64(0)
+		some, other := list[:n], uint64(0)
 		n = 0
 		for _, i := range some {
 			is := t.open(&msgs[i], numbers[i], buf, &inside[n%64])
 			list[n%64] = i
 			n += int(is & 1)
-			left |= uint64(is>>1) << (i % 64)
+			other |= uint64(is>>1) << (i % 64)
 		}
-		*others |= left
+		*others |= other
 		if deep <= 0 {
 			for _, i := range list[:n] {
 				*others |= 1 << (i % 64)
@@ -217,23 +217,30 @@ func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte, inside *d
 		return otherShape
 	}
 	ends = min(ends, at+int64(binary.BigEndian.Uint16(upper[4:])))
-	bits, ip := binary.LittleEndian.Uint64(upper[udpHeader:]), at+tunnelHeaders
 	if number == tunnelIP+1 {
-		ends = min(ends, ip+int64(binary.BigEndian.Uint16(upper[udpHeader+2:])))
-		if bits&t.ip.mask != t.ip.value || ends-ip < ipLeast || buf[ip]>>4&^2 != 4 {
-			return otherShape
-		}
-		return plainAt(ip, ends, inside)
+		return t.openIP(at+tunnelHeaders, ends, buf, inside)
 	}
-	shape := &t.frames[(number-1)%tunnelIP]
+	bits, shape := binary.LittleEndian.Uint64(upper[udpHeader:]), &t.frames[(number-1)%tunnelIP]
 	if bits&shape.mask != shape.value {
 		return otherShape
 	}
-	ip += datagramStart + int64(bits&shape.words)*4
+	ip := at + tunnelHeaders + datagramStart + int64(bits&shape.words)*4
+	// Most frames have no tags, so they take no further call.
 	if ends-ip >= ipLeast && leads(binary.LittleEndian.Uint32(buf[ip-2:])) {
 		return plainAt(ip, ends, inside)
 	}
 	return frameAt(ip, ends, buf, inside)
+}
+
+// openIP does one of the shape with IP, which begins at offset ip of buf.
+func (t *Tunnels) openIP(ip, ends int64, buf []byte, inside *digest.Message) uint {
+	header := buf[ip-8 : ip+1]
+	ends = min(ends, ip+int64(binary.BigEndian.Uint16(header[2:])))
+	version := header[8] >> 4
+	if binary.LittleEndian.Uint64(header)&t.ip.mask != t.ip.value || ends-ip < ipLeast || version != 4 && version != 6 {
+		return otherShape
+	}
+	return plainAt(ip, ends, inside)
 }
 
 // plainAt places the datagram whose IP header begins at offset ip.
