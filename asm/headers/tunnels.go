@@ -125,16 +125,20 @@ func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 	}
 	var inside [64]digest.Message
 	for ; n > 0; deep-- {
-		some := list[:n]
+		some, other := list[:n], uint64(0)
 		n = 0
 		for _, i := range some {
-			m, is := t.open(&msgs[i], numbers[i], buf)
-			if deep <= 0 && is == plainTunnel {
-				is = otherShape
-			}
-			inside[n], list[n] = m, i
+			is := t.open(&msgs[i], numbers[i], buf, &inside[n%64])
+			list[n%64] = i
 			n += int(is & 1)
-			*others |= uint64(is>>1) << i
+			other |= uint64(is>>1) << (i % 64)
+		}
+		*others |= other
+		if deep <= 0 {
+			for _, i := range list[:n] {
+				*others |= 1 << (i % 64)
+			}
+			break
 		}
 		cut = t.readGeneric(d, msgs, numbers, rest, buf, list[:n], inside[:n]) || cut
 		n = t.carrying(list[:n], numbers)
@@ -148,8 +152,8 @@ func (t *Tunnels) readGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 	var slow [1]uint64
 	cut = FindDatagrams(d, inside, protocols[:len(inside)], slow[:(len(inside)+63)/64], buf)
 	for j, i := range list {
-		left := slow[0] >> j & 1
-		*rest |= left << i
+		left := slow[0] >> (j % 64) & 1
+		*rest |= left << (i % 64)
 		numbers[i] = protocols[j]
 		if left == 0 {
 			msgs[i] = inside[j]
@@ -174,124 +178,139 @@ const (
 	otherShape  = 2
 )
 
-// open does one tunnel. inside begins 14 bytes before its IP header, and ends with the last byte
-// that the datagram may have.
-func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte) (inside digest.Message, is uint) {
-	const protocolUDP, fragment = 17, 0x3fff
-	at, ends := int64(m.Off)+20-datagramSkip, int64(m.Off)+int64(m.Len)
-	switch m.Tweak >> 60 {
-	case 4:
-		if m.Tweak&fragment != 0 {
-			return inside, noTunnel
-		}
-	case 6:
-		at += 20
-	default:
-		return inside, otherShape
+// outerIP says, by the first four bits of a tweak, how far behind the start of a message the header
+// above IP begins, and which bits of the tweak only fragments have. Datagrams that are neither whole
+// nor fragments have zeros.
+var outerIP = [16]struct {
+	upper    int64
+	fragment uint64
+}{4: {20 - datagramSkip, 0x3fff}, 6: {40 - datagramSkip, 0}}
+
+// open does one tunnel. If it is plain, inside gets the place of its datagram, from 14 bytes before
+// the IP header to the last byte that the datagram may have.
+func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte, inside *digest.Message) uint {
+	const protocolUDP = 17
+	outer := &outerIP[m.Tweak>>60]
+	at, ends := int64(m.Off)+outer.upper, int64(m.Off)+int64(m.Len)
+	if outer.upper == 0 {
+		return otherShape
+	}
+	if m.Tweak&outer.fragment != 0 {
+		return noTunnel
 	}
 	if protocol != protocolUDP {
-		return openWithoutUDP(protocol, at, ends, buf)
+		return openWithoutUDP(protocol, at, ends, buf, inside)
 	}
 	if ends-at < udpHeader || at+tunnelHeaders > int64(len(buf)) {
-		return inside, otherShape
+		return otherShape
 	}
-	upper := (*[udpHeader]byte)(buf[at:])
+	upper := (*[tunnelHeaders]byte)(buf[at:])
 	port := binary.BigEndian.Uint16(upper[2:])
 	if t.tunnel[port%256] != port || port == 0 {
 		if uint64(binary.LittleEndian.Uint16(upper[:])) == t.from {
-			return inside, otherShape
+			return otherShape
 		}
-		return inside, noTunnel
+		return noTunnel
 	}
 	number := t.shapes[port%256]
 	if ends-at < tunnelLeast || number == 0 {
-		return inside, otherShape
+		return otherShape
 	}
 	ends = min(ends, at+int64(binary.BigEndian.Uint16(upper[4:])))
-	header, shape, ip := buf[at+udpHeader:], &t.ip, at+tunnelHeaders
-	if number != tunnelIP+1 {
-		shape = &t.frames[number-1]
-		ip += datagramStart
-	} else {
-		ends = min(ends, at+tunnelHeaders+int64(binary.BigEndian.Uint16(header[2:])))
-	}
-	bits := binary.LittleEndian.Uint64(header)
-	if ip += int64(bits&shape.words) * 4; bits&shape.mask != shape.value {
-		return inside, otherShape
-	}
 	if number == tunnelIP+1 {
-		return ipAt(&versions, ip, ends, buf)
+		return t.openIP(at+tunnelHeaders, ends, buf, inside)
 	}
-	return frameAt(ip, ends, buf)
+	bits, shape := binary.LittleEndian.Uint64(upper[udpHeader:]), &t.frames[(number-1)%tunnelIP]
+	if bits&shape.mask != shape.value {
+		return otherShape
+	}
+	ip := at + tunnelHeaders + datagramStart + int64(bits&shape.words)*4
+	// Most frames have no tags, so they take no further call.
+	if ends-ip >= ipLeast && leads(binary.LittleEndian.Uint32(buf[ip-2:])) {
+		return plainAt(ip, ends, inside)
+	}
+	return frameAt(ip, ends, buf, inside)
 }
 
-// frameAt returns the message of IP in a frame whose header ends at offset ip of buf, without its
-// tags.
-func frameAt(ip, ends int64, buf []byte) (inside digest.Message, is uint) {
-	for range datagramTags {
-		if ends-ip < ipLeast {
-			break
+// openIP does one of the shape with IP, which begins at offset ip of buf.
+func (t *Tunnels) openIP(ip, ends int64, buf []byte, inside *digest.Message) uint {
+	header := buf[ip-8 : ip+1]
+	ends = min(ends, ip+int64(binary.BigEndian.Uint16(header[2:])))
+	version := header[8] >> 4
+	if binary.LittleEndian.Uint64(header)&t.ip.mask != t.ip.value || ends-ip < ipLeast || version != 4 && version != 6 {
+		return otherShape
+	}
+	return plainAt(ip, ends, inside)
+}
+
+// plainAt places the datagram whose IP header begins at offset ip.
+func plainAt(ip, ends int64, inside *digest.Message) uint {
+	inside.Off, inside.Len = uint32(ip)-datagramStart, uint32(ends-ip)+datagramStart
+	return plainTunnel
+}
+
+// frameAt does a frame whose header without tags ends at offset ip of buf.
+func frameAt(ip, ends int64, buf []byte, inside *digest.Message) uint {
+	for tags := 0; ends-ip >= ipLeast; tags++ {
+		word := binary.LittleEndian.Uint32(buf[ip-2:])
+		if leads(word) {
+			return plainAt(ip, ends, inside)
 		}
-		if typ := binary.BigEndian.Uint16(buf[ip-2:]); typ != 0x8100 && typ != 0x88a8 && typ != 0x9100 {
+		if typ := word & 0xffff; tags == datagramTags || typ != 0x0081 && typ != 0xa888 && typ != 0x0091 {
 			break
 		}
 		ip += 4
 	}
-	return ipAt(&ethertypes, ip, ends, buf)
+	return otherShape
 }
 
-// ipAt returns the message of IP that begins at offset ip of buf, if it is IP by its types.
-func ipAt(kind *types, ip, ends int64, buf []byte) (inside digest.Message, is uint) {
-	if ends-ip < ipLeast || !kind.leads(uint64(binary.LittleEndian.Uint32(buf[ip-2:]))) {
-		return inside, otherShape
-	}
-	return digest.Message{Off: uint32(ip) - datagramStart, Len: uint32(ends-ip) + datagramStart}, plainTunnel
+// leads reports whether an ethertype and the two bytes behind it, little-endian, lead to IP of the
+// version that both name. A CPU cannot predict which version that is, so no branch depends on it.
+func leads(word uint32) bool {
+	both := uint64(word & 0xf0ffff)
+	return (both^0x400008)*(both^0x60dd86) == 0
 }
 
 // openWithoutUDP does one that is not over UDP, with the header above IP at offset at.
-func openWithoutUDP(protocol uint16, at, ends int64, buf []byte) (inside digest.Message, is uint) {
+func openWithoutUDP(protocol uint16, at, ends int64, buf []byte, inside *digest.Message) uint {
+	if ends-at < ipLeast {
+		return otherShape
+	}
 	n, typ := int64(0), uint16(0)
-	switch {
-	case ends-at < ipLeast:
-	case protocol == 4:
+	switch protocol {
+	case 4:
 		typ = 0x0800
-	case protocol == 41:
+	case 41:
 		typ = 0x86dd
-	case protocol == 47:
-		n, typ = behindGRE(buf[at:])
+	case 47:
+		n, typ = behindGRE((*[4]byte)(buf[at:]))
 	}
+	ip := at + n
 	if typ == bridging {
-		return frameAt(at+n, ends, buf)
+		return frameAt(ip+datagramStart, ends, buf, inside)
 	}
-	if inside, is = ipAt(&versions, at+n, ends, buf); is != plainTunnel || typ == 0 || buf[at+n]>>4 == 4 != (typ == 0x0800) {
-		return digest.Message{}, otherShape
+	if ends-ip < ipLeast || !leads(uint32(swap16(typ))|uint32(buf[ip])<<16) {
+		return otherShape
 	}
-	return inside, is
+	return plainAt(ip, ends, inside)
 }
 
 const bridging = 0x6558 // the ethertype of an Ethernet frame
 
-// behindGRE returns how far behind the start of a header IP begins if all is plain, and the
-// ethertype of what the header carries, or 0.
-func behindGRE(header []byte) (n int64, typ uint16) {
+// behindGRE returns how far behind the start of a header of version 0 without routes begins what it
+// carries, and the ethertype of that. For other headers the ethertype is 0.
+func behindGRE(header *[4]byte) (n int64, typ uint16) {
 	const routesOrVersion, sequence, erspan = 0x4007, 0x1000, 0x88be
-	flags, typ := binary.BigEndian.Uint16(header), binary.BigEndian.Uint16(header[2:])
-	n = 4 + 4*int64(flags>>15+flags>>13&1+flags>>12&1)
-	switch {
-	case flags&routesOrVersion != 0:
+	flags, typ := binary.BigEndian.Uint16(header[:]), binary.BigEndian.Uint16(header[2:])
+	if flags&routesOrVersion != 0 {
 		return 0, 0
-	case typ == 0x0800 || typ == 0x86dd:
-		return n, typ
-	case typ == erspan && flags&sequence != 0:
-		return n + 8 + datagramStart, bridging
-	case typ == erspan || typ == bridging:
-		return n + datagramStart, bridging
 	}
-	return 0, 0
-}
-
-// leads reports whether bytes 12 to 15 of a frame lead to IP of the version that they name.
-func (t *types) leads(word uint64) bool {
-	bits := word & (t.mask[0] | 0xf00000)
-	return bits == t.ip[0]&0xffff|0x400000 || bits == t.ip[1]&0xffff|0x600000
+	n = 4 + 4*int64(flags>>15+flags>>13&1+flags>>12&1)
+	if typ != erspan {
+		return n, typ
+	}
+	if flags&sequence != 0 {
+		n += 8
+	}
+	return n, bridging
 }
