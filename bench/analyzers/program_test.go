@@ -31,7 +31,7 @@ func withProgram(run func() int) int {
 	if err := os.Mkdir(known, 0o700); err != nil {
 		panic(err)
 	}
-	if text, err := exec.Command("go", "build", "-o", flowdedup, "../../cmd/flowdedup").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "build", "-ldflags=-s", "-o", flowdedup, "../../cmd/flowdedup").CombinedOutput(); err != nil {
 		panic(string(text))
 	}
 	defer python.end()
