@@ -39,7 +39,7 @@ faults) FLOWDEDUP_FAULTS=all go test -count=1 -timeout 2h ./bench/faults ;;
 bounds) FLOWDEDUP_BOUNDS=all go test -count=1 -timeout 4h -v ./bench/bounds ;;
 batches) FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd/flowdedup/internal/... ;;
 exporters) FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/... ;;
-readers) FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run TestReaders -v ./bench/analyzers ;;
+readers) FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run 'TestReaders|TestWiresharkRouter' -v ./bench/analyzers ;;
 intervals) FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/... ;;
 references) FLOWDEDUP_EVENTS=${EVENTS:-10000000} go -C engine/cluster test -run '^(TestReferences|TestGrowth)$' -count 1 -timeout 12h -v ./chain ;;
 figures) FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go -C engine/cluster test -run TestRedone -count 1 -timeout 3h ./paper ;;

@@ -16,10 +16,11 @@ part of its records. --strip names what was taken off the kept packets.
 thin writes a capture without the home copy of every Nth packet of each conversation. Home
 is where the first packet of a conversation was seen first.
 
-All print JSON.
+All print JSON. --known FOLDER before the command keeps what tshark printed, for the next run.
 """
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -32,11 +33,11 @@ FAMILIES = {4: "ipv4", 6: "ipv6"}
 PROTOCOLS = {6: "tcp", 17: "udp"}
 
 
-def flows(path, key, inner, reader):
+def flows(path, key, inner, reader, known):
     """Counts conversations and the flows that they are taken for."""
     directions, parts = defaultdict(set), defaultdict(set)
     packets = 0
-    for seen in readers.sightings(path, inner, reader):
+    for seen in readers.sightings(path, inner, reader, known):
         packets += 1
         if seen.protocol not in PROTOCOLS:
             continue
@@ -54,6 +55,11 @@ def flows(path, key, inner, reader):
                 "two_sided": sum(len(sources) == 2 for sources in counted),
                 "one_sided": sum(len(sources) == 1 for sources in counted)}
     return answer
+
+
+@functools.cache
+def truth_of(path):
+    return Truth(path)
 
 
 class Truth:
@@ -147,7 +153,8 @@ def thin(truth, path, every):
     return {"packets": len(truth.records) - len(removed), "removed": len(removed)}
 
 
-def main():
+@functools.cache
+def command_line():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     count = commands.add_parser("flows")
@@ -164,15 +171,19 @@ def main():
     less.add_argument("truth")
     less.add_argument("file")
     less.add_argument("--every", type=int, default=10)
-    args = parser.parse_args()
+    parser.add_argument("--known", metavar="FOLDER")
+    return parser
+
+
+def answered(line):
+    """Returns the answer to a command line."""
+    args = command_line().parse_args(line)
     if args.command == "flows":
-        answer = flows(args.file, [part for part in args.key.split(",") if part], args.inner, args.reader)
-    elif args.command == "kept":
-        answer = kept(Truth(args.truth), args.file, args.input, args.strip)
-    else:
-        answer = thin(Truth(args.truth), args.file, args.every)
-    print(json.dumps(answer))
+        return flows(args.file, [part for part in args.key.split(",") if part], args.inner, args.reader, args.known)
+    if args.command == "kept":
+        return kept(truth_of(args.truth), args.file, args.input, args.strip)
+    return thin(truth_of(args.truth), args.file, args.every)
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(answered(sys.argv[1:])))

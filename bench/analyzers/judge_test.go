@@ -67,35 +67,37 @@ var scenes = []scene{
 func (s *scene) capture() string { return filepath.Join(capturesDir, s.file) }
 func (s *scene) truth() string   { return filepath.Join(capturesDir, s.name+".truth.json") }
 
-// counted are the flows of captures of the project, which several tests ask for.
-var counted = map[[2]string]flowCounts{}
+// counting is what flows are counted of.
+type counting struct {
+	content, key string
+	inner        bool
+}
+
+// counted are flows of captures: several tests ask for the same, or write the same.
+var counted answers[counting, flowCounts]
 
 // flows counts the flows of a file with each reader that is there. They must agree.
 func (s *scene) flows(t *testing.T, file, key string) flowCounts {
 	t.Helper()
-	known, ok := counted[[2]string{file, key}]
-	if !ok {
-		known = s.count(t, file, key)
-	}
-	if file == s.capture() {
-		counted[[2]string{file, key}] = known
-	}
-	return known
+	return counted.get(counting{contentOf(t, file), key, s.inner()}, func() flowCounts { return s.count(t, file, key) })
 }
+
+// inner reports whether the flows are in tunnels.
+func (s *scene) inner() bool { return s.key == "vni" }
 
 func (s *scene) count(t *testing.T, file, key string) (answer flowCounts) {
 	t.Helper()
 	args := []string{"flows", file, "--key", key}
-	if s.key == "vni" {
+	if s.inner() {
 		args = append(args, "--inner")
 	}
-	ask(t, &answer, args...)
+	askPython(t, &answer, "judge", args...)
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Log("skipped: the reader that is tshark: ", err)
 		return answer
 	}
 	var again flowCounts
-	ask(t, &again, append(args, "--reader", "tshark")...)
+	askPython(t, &again, "judge", append(args, "--reader", "tshark")...)
 	if answer != again {
 		t.Errorf("%s: tshark reads %+v, the other reader %+v", file, again, answer)
 	}
@@ -105,7 +107,7 @@ func (s *scene) count(t *testing.T, file, key string) (answer flowCounts) {
 // kept looks up the packets of an output.
 func (s *scene) kept(t *testing.T, file string, args ...string) (answer keptPackets) {
 	t.Helper()
-	ask(t, &answer, append([]string{"kept", s.truth(), file}, args...)...)
+	askPython(t, &answer, "judge", append([]string{"kept", s.truth(), file}, args...)...)
 	if !s.ordered {
 		answer.Torn = 0 // fragments come before the first of their datagram
 	}
@@ -129,8 +131,10 @@ func (s *scene) dedup(t *testing.T, file string, args ...string) (output string,
 // TestFirst shows the problem: an analyzer with the capture point in its flow key sees
 // whole flows in the capture, and half flows in the deduplicated one.
 func TestFirst(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			whole, before := s.flows(t, s.capture(), ""), s.flows(t, s.capture(), s.key)
 			connections := whole.tcp().Conversations
 			if want := (counts{connections, connections, s.twoSided, 0}); before.tcp() != want {
@@ -155,8 +159,10 @@ func TestFirst(t *testing.T) {
 // TestKeep takes the copies of a conversation from one point, or makes them alike. The
 // analyzer then has the flows of a key of only five-tuples. Nothing is lost.
 func TestKeep(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			first, _ := s.dedup(t, s.capture(), "--keep", "first")
 			want, n := s.flows(t, s.capture(), ""), s.kept(t, first).Packets
 			want.Packets = n
@@ -185,11 +191,13 @@ func TestKeep(t *testing.T) {
 // TestKeepLossy removes the home copy of every tenth packet of each conversation first.
 // Packets missing from home come from elsewhere, and no other packets do.
 func TestKeepLossy(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			var thin struct{ Removed int }
 			lossy := filepath.Join(t.TempDir(), "lossy"+filepath.Ext(s.file))
-			ask(t, &thin, "thin", s.truth(), lossy)
+			askPython(t, &thin, "judge", "thin", s.truth(), lossy)
 			if thin.Removed < 5 {
 				t.Fatalf("%d copies are removed", thin.Removed)
 			}
@@ -206,6 +214,7 @@ func TestKeepLossy(t *testing.T) {
 // TestKeepAll keeps as many packets of all captures as without these flags, also where
 // copies are too far away in the file to choose between them.
 func TestKeepAll(t *testing.T) {
+	t.Parallel()
 	names, err := filepath.Glob(filepath.Join(capturesDir, "*.truth.json"))
 	if err != nil || len(names) < 10 {
 		t.Fatal(names, err)
@@ -239,6 +248,7 @@ func TestKeepAll(t *testing.T) {
 // TestWithin keeps each packet once for each VLAN or VNI, so that the analyzer has all the
 // flows that were captured.
 func TestWithin(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes {
 		output, split := s.dedup(t, s.capture(), "--keep", "first", "--within", s.key)
 		before, after := s.flows(t, s.capture(), s.key), s.flows(t, output, s.key)
@@ -256,6 +266,7 @@ func TestWithin(t *testing.T) {
 
 // TestPrefer takes all packets from VLAN 20, where none of the conversations began.
 func TestPrefer(t *testing.T) {
+	t.Parallel()
 	need(t, "tcpdump")
 	s := scenes[0]
 	truth, ported := readTruth(t, s.name), 0
@@ -275,6 +286,7 @@ func TestPrefer(t *testing.T) {
 
 // TestStripNames finds the VNI of packets from a tunnel in the names of interfaces.
 func TestStripNames(t *testing.T) {
+	t.Parallel()
 	need(t, "tshark")
 	for _, s := range scenes[1:] {
 		output, _ := s.dedup(t, s.capture(), "--keep", "first", "--strip", s.strip)

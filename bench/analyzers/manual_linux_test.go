@@ -38,7 +38,7 @@ func TestManual(t *testing.T) {
 		t.Skip("skipped: needs root, for a network of its own")
 	}
 	k := newKitchen(t, "unshare", "ip", "tcpdump", "tcpreplay", "tshark", "jq", "openssl")
-	hub := exec.Command("go", "build", "-o", k.path("programs/hub"), "./cmd/flowdedup-hub")
+	hub := exec.Command("go", "build", "-ldflags=-s", "-o", k.path("programs/hub"), "./cmd/flowdedup-hub")
 	hub.Dir = "../../engine/cluster"
 	if out, err := hub.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

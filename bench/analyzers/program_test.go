@@ -3,7 +3,6 @@
 package analyzers_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,9 +31,10 @@ func withProgram(run func() int) int {
 	if err := os.Mkdir(known, 0o700); err != nil {
 		panic(err)
 	}
-	if text, err := exec.Command("go", "build", "-o", flowdedup, "../../cmd/flowdedup").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "build", "-ldflags=-s", "-o", flowdedup, "../../cmd/flowdedup").CombinedOutput(); err != nil {
 		panic(string(text))
 	}
+	defer python.end()
 	return run()
 }
 
@@ -59,27 +59,6 @@ func command(t *testing.T, name string, args ...string) []byte {
 		t.Fatalf("%s %s: %v\n%s", filepath.Base(name), strings.Join(args, " "), err, stderr.String())
 	}
 	return out
-}
-
-// ask runs judge.py and decodes its answer.
-func ask(t *testing.T, answer any, args ...string) {
-	t.Helper()
-	askScript(t, answer, "judge.py", args...)
-}
-
-// askSensor runs sensor.py and decodes its answer.
-func askSensor(t *testing.T, answer any, args ...string) {
-	t.Helper()
-	askScript(t, answer, "sensor.py", append([]string{"--known", known}, args...)...)
-}
-
-func askScript(t *testing.T, answer any, script string, args ...string) {
-	t.Helper()
-	need(t, "python3")
-	out := command(t, "python3", append([]string{"-B", script}, args...)...)
-	if err := json.Unmarshal(out, answer); err != nil {
-		t.Fatalf("%v in %s", err, out)
-	}
 }
 
 // absolute returns a path that holds in every folder.

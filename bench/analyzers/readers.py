@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two readers of captures: tshark's fields, and a reader of a few headers."""
 
+import hashlib
 import ipaddress
 import os
 import struct
@@ -34,21 +35,40 @@ def records(path):
     return captures.read(path)
 
 
-def sightings(path, inner, reader):
+def sightings(path, inner, reader, known=None):
     """Yields a sighting for each record of a capture."""
-    return by_tshark(path, inner) if reader == "tshark" else by_python(path, inner)
+    return by_tshark(path, inner, known) if reader == "tshark" else by_python(path, inner)
 
 
 # tshark
 
 
-def by_tshark(path, inner):
-    command = ["tshark", "-n", "-r", path, "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE",
+def printed(command, path, known):
+    """Returns what a command prints about a capture, kept in the folder known unless that is
+    None. Many outputs have the same packets, and tshark starts slowly."""
+    digest = hashlib.sha256(repr(command).encode())
+    with open(path, "rb") as file:
+        digest.update(file.read())
+    place = known and os.path.join(known, digest.hexdigest())
+    if place and os.path.exists(place):
+        with open(place, encoding="utf-8") as file:
+            return file.read()
+    output = subprocess.run([*command, "-r", path], check=True, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL).stdout
+    if place:
+        own = f"{place}-{os.getpid()}"
+        with open(own, "w", encoding="utf-8") as file:
+            file.write(output)
+        os.rename(own, place)
+    return output
+
+
+def by_tshark(path, inner, known):
+    command = ["tshark", "-n", "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE",
                "-T", "fields", "-E", "occurrence=a", "-E", "aggregator=,", "-E", "separator=/t"]
     for field in FIELDS:
         command += ["-e", field]
-    output = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-    for line in output.splitlines():
+    for line in printed(command, path, known).splitlines():
         values = [value.split(",") if value else [] for value in line.split("\t")]
         yield from_fields(dict(zip(FIELDS, values)), inner)
 

@@ -164,6 +164,7 @@ var comment = regexp.MustCompile(`^(\d+)\tcopy of packet (\d+)`)
 // TestWireshark runs the recipe, and looks up each mark: all sightings of a packet except
 // one are marked, and name that one.
 func TestWireshark(t *testing.T) {
+	t.Parallel()
 	k, recipe, truth := newKitchen(t, "tshark"), blocks(t, "## Wireshark"), readTruth(t, "router-ordered")
 	marked := map[string]string{}
 	for line := range strings.Lines(k.cook(recipe[0])) {
@@ -214,17 +215,25 @@ func flagged(printed string) (n int) {
 // captureOf counts the flows of a capture without regard to points.
 func captureOf(t *testing.T, file string) (answer flowCounts) {
 	t.Helper()
-	ask(t, &answer, "flows", file)
+	askPython(t, &answer, "judge", "flows", file)
 	return answer
 }
 
-// TestWiresharkRouter reads all captures of the router, before and after. Copies look
-// like faults of TCP, and none of these remain.
+// TestWiresharkRouter reads captures of the router, before and after: every one with
+// FLOWDEDUP_READERS=all, else one of each kind. Copies look like faults of TCP, and none of
+// these remain.
 func TestWiresharkRouter(t *testing.T) {
+	t.Parallel()
 	k := newKitchen(t, "tshark")
 	names, err := filepath.Glob(filepath.Join(capturesDir, "router-*.pcap*"))
 	if err != nil || len(names) < 8 {
 		t.Fatal(names, err)
+	}
+	if !allReaders() {
+		names = nil
+		for _, name := range []string{"router-in.pcap", "router-any-sll2.pcap", "router-plain.pcapng"} {
+			names = append(names, filepath.Join(capturesDir, name))
+		}
 	}
 	const faults = " -Y 'tcp.analysis.retransmission || tcp.analysis.duplicate_ack || tcp.analysis.out_of_order || tcp.analysis.lost_segment'"
 	for _, name := range names {
@@ -244,6 +253,7 @@ var expired = regexp.MustCompile(`EXPIRED: \S+ \[(\S+)\]:(\d+) <> \[(\S+)\]:(\d+
 
 // TestSoftflowd counts the packets of each connection in the flows of softflowd.
 func TestSoftflowd(t *testing.T) {
+	t.Parallel()
 	k := newKitchen(t, "softflowd")
 	got := map[string]int{}
 	for line := range strings.Lines(k.cook(blocks(t, "## Flow exporters")[0])) {
@@ -268,6 +278,7 @@ func number(t *testing.T, text string) int {
 
 // TestNfpcapd counts them in the flows of nfpcapd, one for each direction.
 func TestNfpcapd(t *testing.T) {
+	t.Parallel()
 	k := newKitchen(t, "nfpcapd", "nfdump")
 	if both := k.cook(blocks(t, "## Flow exporters")[1]); !strings.Contains(both, "<->") {
 		t.Errorf("no flows of both directions:\n%s", both)
@@ -287,6 +298,7 @@ func TestNfpcapd(t *testing.T) {
 // TestClouds counts the flows of mirrored conversations: whole ones in one tunnel, and
 // whole ones without a tunnel.
 func TestClouds(t *testing.T) {
+	t.Parallel()
 	k, s := newKitchen(t, "python3"), scenes[1]
 	k.cook(blocks(t, "## Mirrors of clouds")[0])
 	whole := s.flows(t, s.capture(), "")
@@ -334,6 +346,7 @@ func (k *kitchen) classic(name string) (times []uint64) {
 // TestVoIP runs the recipe on a capture of all interfaces. A stand-in for sngrep reads the
 // file that the recipe gives it: each packet is there once.
 func TestVoIP(t *testing.T) {
+	t.Parallel()
 	k, truth := newKitchen(t), readTruth(t, "router-any-sll")
 	k.cook("gzip -dc " + absolute(t, capturesDir+"/router-any-sll.pcap.gz") + " > calls.pcap")
 	lines := strings.Split(blocks(t, "## VoIP")[0], "\n")
@@ -346,6 +359,7 @@ func TestVoIP(t *testing.T) {
 // TestCICFlowMeter runs the recipe on a capture whose interfaces come one after another. A
 // stand-in reads the file that the recipe gives it: a classic pcap in the order of time.
 func TestCICFlowMeter(t *testing.T) {
+	t.Parallel()
 	k := newKitchen(t)
 	k.cook("cp " + absolute(t, capturesDir+"/router-vlan.pcapng") + " capture.pcapng")
 	k.cook("cicflowmeter() { [ \"$1$3\" = -f-c ] && cp \"$2\" read.pcap; }\n" + blocks(t, "## CICFlowMeter")[0])
@@ -357,6 +371,7 @@ func TestCICFlowMeter(t *testing.T) {
 // TestDatabases runs the recipe with sqlite3, and with DuckDB and ClickHouse where they are.
 // Without these, stand-ins look for the tables that the queries name, and for their columns.
 func TestDatabases(t *testing.T) {
+	t.Parallel()
 	k := newKitchen(t, "sqlite3")
 	k.cook("cp span.pcapng capture.pcapng")
 	const record = `{"src_addr":"192.0.2.1","dst_addr":"198.51.100.7","src_port":4000,"dst_port":443,"proto":"TCP","bytes":960,"packets":6,` +
@@ -382,6 +397,7 @@ func TestDatabases(t *testing.T) {
 
 // TestFigures looks up the numbers of the page on copies.
 func TestFigures(t *testing.T) {
+	t.Parallel()
 	s, text := scenes[0], page(t, "keep.md")
 	for _, row := range []struct {
 		written string

@@ -19,11 +19,11 @@ point that saw most packets saw alone.
 """
 
 import argparse
-import hashlib
+import functools
 import json
 import os
 import struct
-import subprocess
+import sys
 import tempfile
 from collections import Counter, defaultdict
 
@@ -57,22 +57,14 @@ def original(record):
 
 
 def dissected(records, folder):
-    """Returns the fields of each record; of each field the innermost value. The folder keeps
-    what tshark printed: many outputs have the same packets, and it starts slowly."""
-    path = os.path.join(folder, "part.pcap")
+    """Returns the fields of each record; of each field the innermost value."""
+    path = os.path.join(folder, f"part-{os.getpid()}.pcap")
     write(path, records)
-    with open(path, "rb") as file:
-        known = os.path.join(folder, hashlib.sha256(file.read()).hexdigest())
-    if not os.path.exists(known):
-        command = ["tshark", "-n", "-r", path, "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
-                   "-T", "fields", "-E", "occurrence=l", "-E", "separator=/t"]
-        for field in FIELDS:
-            command += ["-e", field]
-        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-        with open(known, "wb") as file:
-            file.write(output)
-    with open(known, encoding="utf-8") as file:
-        return [dict(zip(FIELDS, line.rstrip("\n").split("\t"))) for line in file]
+    command = ["tshark", "-n", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+               "-T", "fields", "-E", "occurrence=l", "-E", "separator=/t"]
+    for field in FIELDS:
+        command += ["-e", field]
+    return [dict(zip(FIELDS, line.split("\t"))) for line in readers.printed(command, path, folder).splitlines()]
 
 
 def checksum(fields):
@@ -143,6 +135,11 @@ def established(sides):
     return len(sides) == 2 and any({SYN, ACK} <= client and SYN | ACK in server for client, server in (sides, sides[::-1]))
 
 
+@functools.cache
+def truth_of(path):
+    return Truth(path)
+
+
 class Truth:
     """Captures and their answer."""
 
@@ -172,7 +169,8 @@ class Truth:
         return max(points.values(), key=len)
 
 
-def main():
+@functools.cache
+def command_line():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     look = commands.add_parser("sees")
@@ -184,20 +182,24 @@ def main():
         reference.add_argument("truth")
         reference.add_argument("output")
     parser.add_argument("--known", metavar="FOLDER")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as own:
-        print(json.dumps(answered(args, args.known or own)))
+    return parser
 
 
-def answered(args, folder):
+def answered(line):
     """Returns the answer to a command line."""
+    args = command_line().parse_args(line)
+    with tempfile.TemporaryDirectory() as own:
+        return answer(args, args.known or own)
+
+
+def answer(args, folder):
     if args.command == "sees":
         return sees(args.file, args, folder)
-    truth = Truth(args.truth)
+    truth = truth_of(args.truth)
     records = sorted(getattr(truth, args.command)(folder), key=lambda record: record.time)
     write(args.output, records)
     return {"packets": len(records)}
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(answered(sys.argv[1:])))

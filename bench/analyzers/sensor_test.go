@@ -72,11 +72,14 @@ var feeds = []feed{
 // quickFeeds is how many of them a run without FLOWDEDUP_READERS=all takes.
 const quickFeeds = 3
 
+// allReaders reports whether a run is to read all captures.
+func allReaders() bool { return os.Getenv("FLOWDEDUP_READERS") == "all" }
+
 // seen are answers of sensor.py, and heardOf those of other programs, by what is in a file:
 // several readers' outputs are the same.
 var (
-	seen    = map[string]sight{}
-	heardOf = map[string]heard{}
+	seen    answers[string, sight]
+	heardOf answers[string, heard]
 )
 
 // contentOf stands for what is in a file.
@@ -92,21 +95,19 @@ func contentOf(t *testing.T, file string) string {
 // sees returns a sensor's findings, by sensor.py.
 func sees(t *testing.T, file string, reads []string) sight {
 	t.Helper()
-	key := contentOf(t, file) + strings.Join(reads, " ")
-	answer, known := seen[key]
-	if !known {
-		askSensor(t, &answer, append([]string{"sees", file}, reads...)...)
-		seen[key] = answer
-	}
-	return answer
+	return seen.get(contentOf(t, file)+strings.Join(reads, " "), func() (found sight) {
+		askPython(t, &found, "sensor", append([]string{"sees", file}, reads...)...)
+		return found
+	})
 }
 
 // TestReaders judges the outputs for each reader. A sensor must find the same in an
 // output as in a capture that has each packet once.
 func TestReaders(t *testing.T) {
+	t.Parallel()
 	need(t, "tshark", "python3")
 	taken := feeds
-	if os.Getenv("FLOWDEDUP_READERS") != "all" {
+	if !allReaders() {
 		taken = feeds[:quickFeeds]
 	}
 	for _, program := range []string{"tcptrace", "argus", "ra", "ndpiReader"} {
@@ -115,9 +116,16 @@ func TestReaders(t *testing.T) {
 		}
 	}
 	rows := []string{row("capture", "written", "packets", "wrong checksums", "two-sided", "one-sided", "HTTP", "TLS", "tcptrace copies", "argus loss", "nDPI HTTP/TLS"), "|" + strings.Repeat("---|", 11)}
-	for i := range taken {
-		t.Run(taken[i].name, func(t *testing.T) { rows = append(rows, taken[i].judge(t)...) })
-	}
+	judged := make([][]string, len(taken))
+	t.Run("feeds", func(t *testing.T) { // which ends when all of them have
+		for i := range taken {
+			t.Run(taken[i].name, func(t *testing.T) {
+				t.Parallel()
+				judged[i] = taken[i].judge(t)
+			})
+		}
+	})
+	rows = append(rows, slices.Concat(judged...)...)
 	t.Log("\n" + strings.Join(rows, "\n"))
 	checkRows(t, rows)
 }
@@ -153,14 +161,14 @@ func (f *feed) judge(t *testing.T) (rows []string) {
 	dir := t.TempDir()
 	once := filepath.Join(dir, "once.pcap")
 	var n struct{ Packets int }
-	askSensor(t, &n, "once", filepath.Join(capturesDir, f.name+".truth.json"), once)
+	askPython(t, &n, "sensor", "once", filepath.Join(capturesDir, f.name+".truth.json"), once)
 	tools := f.heard(t, once)
 	print := func(written string, s sight, h heard) {
 		rows = append(rows, row(f.name, written, s.Packets, s.Wrong, s.TwoSided, s.OneSided, s.HTTP, s.TLS, h.copies, h.loss, h.flows))
 	}
 	print("each packet once", sees(t, once, asSuricata6), tools)
 	alone := filepath.Join(dir, "alone.pcap")
-	askSensor(t, &n, "alone", filepath.Join(capturesDir, f.name+".truth.json"), alone)
+	askPython(t, &n, "sensor", "alone", filepath.Join(capturesDir, f.name+".truth.json"), alone)
 	print("one point alone", sees(t, alone, asSuricata6), f.heard(t, alone))
 	for _, file := range f.files {
 		written := "as captured"
@@ -216,14 +224,16 @@ type heard struct{ copies, loss, flows string }
 // heard asks the other programs.
 func (f *feed) heard(t *testing.T, file string) heard {
 	t.Helper()
-	h := heard{"-", "-", "-"}
 	if !f.tools {
-		return h
+		return heard{"-", "-", "-"}
 	}
-	content := contentOf(t, file)
-	if known, ok := heardOf[content]; ok {
-		return known
-	}
+	return heardOf.get(contentOf(t, file), func() heard { return askTools(t, file) })
+}
+
+// askTools asks the programs that are there.
+func askTools(t *testing.T, file string) heard {
+	t.Helper()
+	h := heard{"-", "-", "-"}
 	if has("tcptrace") {
 		h.copies = sumOf(t, duplicates, command(t, "tcptrace", "-nl", file))
 	}
@@ -235,7 +245,6 @@ func (f *feed) heard(t *testing.T, file string) heard {
 	if has("ndpiReader") {
 		h.flows = protocols(t, command(t, "ndpiReader", "-i", file))
 	}
-	heardOf[content] = h
 	return h
 }
 

@@ -147,7 +147,7 @@ type Counts struct {
 	// sets that passed without one.
 	Waiting, Untemplated uint64
 	// Lost counts gaps in sequence numbers: records, or messages where the exporter counts
-	// these.
+	// these. While an exporter may count something else, gaps which that explains are not in.
 	Lost     uint64
 	Replayed uint64 // messages that came again, byte for byte
 	// Remembered is the shortest time that messages of a source were remembered to recognize

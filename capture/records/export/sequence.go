@@ -33,10 +33,14 @@ type sequence struct {
 	life, before life
 
 	// Exporters that count something else are known by several messages in a row. Doubtful is
-	// the number counted as lost by then, although nothing was.
+	// the number of units that are missing by then, although nothing was lost. They count as
+	// lost at once if the unit is sure: a message fitted it, and no other unit. Else they count
+	// once the doubt is over.
 	other    unit
 	fits     int
 	doubtful uint32
+	settled  uint32 // of a doubt that this message ended: to be counted with it
+	sure     bool
 }
 
 const (
@@ -65,7 +69,14 @@ type outcome struct {
 // and from late messages: the time at which the exporter started by its uptime, a number that
 // came already in another message, and a number that is lower though the exporter's clock is
 // later.
-func (q *sequence) enter(a arrival, usual unit) (o outcome) {
+func (q *sequence) enter(a arrival, usual unit) outcome {
+	o := q.take(a, usual)
+	o.lost += q.settled
+	q.settled = 0
+	return o
+}
+
+func (q *sequence) take(a arrival, usual unit) (o outcome) {
 	l := &q.life
 	if !l.began {
 		q.unit = usual
@@ -74,12 +85,12 @@ func (q *sequence) enter(a arrival, usual unit) (o outcome) {
 	}
 	if l.isBefore(&a) {
 		if o, ok := q.before.place(&a, q.unit); ok {
+			o.found = q.came(o.found)
 			return o
 		}
 	}
 	if found, ok := l.fill(&a, q.unit); ok {
-		q.doubtful -= min(q.doubtful, found)
-		return outcome{found: found}
+		return outcome{found: q.came(found)}
 	}
 	if l.rebooted(&a) {
 		return q.restart(&a)
@@ -96,20 +107,20 @@ func (q *sequence) enter(a arrival, usual unit) (o outcome) {
 	case gap < 0:
 		return q.back(&a)
 	default:
-		o = l.ahead(&a, q.unit)
-		if q.fits > 0 {
-			q.doubtful += o.lost
-		}
+		o = q.missed(l.ahead(&a, q.unit))
 	}
 	l.last = a
 	return o
 }
 
-// restart begins another life.
+// restart begins another life. The exporter still counts what it counted, so that a doubt
+// about it goes on.
 func (q *sequence) restart(a *arrival) outcome {
 	q.before, q.life = q.life, life{gaps: q.before.gaps[:0]}
 	q.life.start(a)
-	q.fits, q.doubtful = 0, 0
+	if q.sure {
+		q.fits, q.doubtful = 0, 0
+	}
 	return outcome{restarted: true}
 }
 
@@ -121,7 +132,7 @@ func (q *sequence) back(a *arrival) outcome {
 	}
 	if q.before.began {
 		if found, ok := q.before.fill(a, q.unit); ok {
-			return outcome{found: found}
+			return outcome{found: q.came(found)}
 		}
 	}
 	from, to := q.unit.span(a)
@@ -145,11 +156,49 @@ func (q *sequence) step(u unit, a *arrival) (step uint32, known bool) {
 	return 1, true
 }
 
-// agree forgets another unit that does not fit.
-func (q *sequence) agree(step uint32, a *arrival) {
-	if other, known := q.step(q.other, a); known && other != step {
-		q.fits, q.doubtful = 0, 0
+// missed counts the units missing before a message, at once or when the doubt is over.
+func (q *sequence) missed(o outcome) outcome {
+	if q.fits > 0 {
+		q.doubtful += o.lost
+		if !q.sure {
+			o.lost = 0
+		}
 	}
+	return o
+}
+
+// came takes units that were missing, and returns how many of them had counted as lost.
+func (q *sequence) came(found uint32) uint32 {
+	doubtful := min(q.doubtful, found)
+	q.doubtful -= doubtful
+	if !q.sure {
+		found -= doubtful
+	}
+	return found
+}
+
+// settle ends the doubt about the unit: what is missing by it was lost.
+func (q *sequence) settle() {
+	if !q.sure {
+		q.settled += q.doubtful
+	}
+	q.fits, q.doubtful = 0, 0
+}
+
+// agree forgets another unit that does not fit. The unit is sure if no other one fits.
+func (q *sequence) agree(step uint32, a *arrival) {
+	differs := func(u unit) bool {
+		other, known := q.step(u, a)
+		return known && other != step
+	}
+	if differs(q.other) {
+		q.settle()
+	}
+	alone := true
+	for u := range units {
+		alone = alone && (u == q.unit || differs(u))
+	}
+	q.sure = q.sure || alone
 }
 
 // differ looks whether a message fits another unit. One may fit by chance, as others before
@@ -161,7 +210,7 @@ func (q *sequence) differ(step uint32, gap int32, a *arrival, o *outcome) bool {
 		return u != q.unit && known && other == step
 	}
 	if q.fits == 0 || !fits(q.other) {
-		q.fits, q.doubtful = 0, 0
+		q.settle()
 		for q.other = 0; q.other < units && !fits(q.other); q.other++ {
 		}
 		if q.other == units {
@@ -175,8 +224,10 @@ func (q *sequence) differ(step uint32, gap int32, a *arrival, o *outcome) bool {
 	if q.fits++; q.fits < enough {
 		return gap < 0
 	}
-	o.found = q.doubtful
-	q.unit, q.other, q.fits, q.doubtful = q.other, q.unit, 0, 0
-	q.life.gaps = q.life.gaps[:0]
+	if q.sure {
+		o.found = q.doubtful
+	}
+	q.unit, q.other, q.fits, q.doubtful, q.sure = q.other, q.unit, 0, 0, true
+	q.life.gaps, q.before.gaps = q.life.gaps[:0], q.before.gaps[:0]
 	return true
 }

@@ -35,10 +35,9 @@ func shown(t *testing.T, args ...string) (string, error) {
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetErr(&out)
-	root.SetArgs(args)
-	err := root.Execute()
+	err := Run(t.Context(), root, args)
 	for line := range strings.Lines(out.String()) {
-		if len(strings.TrimSuffix(line, "\n")) > Columns {
+		if len(strings.TrimSuffix(line, "\n")) > Columns && args[0] != cobra.ShellCompRequestCmd {
 			t.Errorf("%q: a line of %d columns: %s", args, len(line)-1, line)
 		}
 	}
@@ -80,5 +79,10 @@ func TestSet(t *testing.T) {
 	}
 	if out, err := shown(t, cobra.ShellCompNoDescRequestCmd, "help", "be"); err != nil || !strings.HasPrefix(out, "below\n") {
 		t.Errorf("completion of help: %q, %v", out, err)
+	}
+	for name, want := range map[string]string{"--ra": "--rare\ta value for experts\n", "--every": "--everywhere\ta folder of which "} {
+		if out, err := shown(t, cobra.ShellCompRequestCmd, name); err != nil || !strings.HasPrefix(out, want) {
+			t.Errorf("completion of %s: %q, %v", name, out, err)
+		}
 	}
 }

@@ -123,14 +123,16 @@ func HintOutput(err error, inputs []string, output string) error {
 	return fmt.Errorf("%w: %s %s", err, habitOf(nil, habitOutput), last)
 }
 
-// checkNumber rejects a number as the name of an output.
+// checkNumber rejects a number as the name of an output. "." and ".." are folders.
 func checkNumber(flags *pflag.FlagSet) error {
 	f := flags.Lookup("write")
 	if f == nil || !f.Changed {
 		return nil
 	}
 	names := namesOf(f)
-	i := slices.IndexFunc(names, func(name string) bool { return name != "" && strings.Trim(name, "0123456789.") == "" })
+	i := slices.IndexFunc(names, func(name string) bool {
+		return name != "" && strings.Trim(name, "0123456789.") == "" && strings.Trim(name, ".") != ""
+	})
 	if i < 0 {
 		return nil
 	}

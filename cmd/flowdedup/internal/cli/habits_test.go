@@ -217,3 +217,12 @@ func TestInputOfStdin(t *testing.T) {
 		t.Errorf("another file: exit code %d, %q", code, errs)
 	}
 }
+
+// TestFolderAsOutput names folders that look like numbers of editcap.
+func TestFolderAsOutput(t *testing.T) {
+	for _, name := range []string{".", ".."} {
+		if out, errs, code := run("dedup", bundled("router-plain.pcapng"), "-w", name); code != exitFailed || out != "" || errs != "flowdedup: create "+name+": is a directory\n" {
+			t.Errorf("-w %s: exit code %d, stdout %q, stderr %q", name, code, out, errs)
+		}
+	}
+}

@@ -227,17 +227,22 @@ func TestClosedPipeCutsOthers(t *testing.T) {
 	}
 }
 
-// TestFullStdout checks for one message about a full standard output.
+// TestFullStdout checks for one message about a full standard output, also where it is to get
+// help.
 func TestFullStdout(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("no /dev/full")
 	}
 	defer full.Close()
-	cmd := program(t, "distinct", "--list", "--every", "1s", bundled("router-plain.pcapng"))
-	var stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = full, &stderr
-	if code := exitCodeOf(t, cmd.Run()); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 {
-		t.Errorf("exit code %d, stderr %q", code, &stderr)
+	for _, args := range [][]string{
+		{"distinct", "--list", "--every", "1s", bundled("router-plain.pcapng")}, {"--help"}, {"dedup", "-h"}, {"help", "dedup"}, {"--version"}, {"completion", "bash"},
+	} {
+		cmd := program(t, args...)
+		var stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		if code := exitCodeOf(t, cmd.Run()); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%q: exit code %d, stderr %q", args, code, &stderr)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/asm"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
@@ -35,9 +36,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 				return err
 			}
 		}
-		root := New(e)
-		root.SetArgs(args)
-		return root.ExecuteContext(ctx)
+		return help.Run(ctx, New(e), args)
 	})
 }
 

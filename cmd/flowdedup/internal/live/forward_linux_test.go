@@ -131,7 +131,8 @@ func TestLiveForwardOutage(t *testing.T) {
 		if s.PacketsOut != 2*uint64(id) || s.forwarded("sent", "lost", "refused") != s.PacketsOut || s.forwarded("lost") < 2 || s.forwarded("sent") == 0 {
 			t.Errorf("%d packets: %+v", id, s)
 		}
-		if stderr := r.Stderr.String(); strings.Count(stderr, "works again") != 1 || strings.Count(stderr, "output failed output=out") != 1 {
+		if stderr := r.Stderr.String(); strings.Count(stderr, "works again") != 1 || strings.Count(stderr, "output failed output=out") != 1 ||
+			!strings.Contains(stderr, " until the output worked again, after: out: "+c.why) || strings.Contains(stderr, "available: ") {
 			t.Errorf("told:\n%s", stderr)
 		}
 	})

@@ -72,7 +72,11 @@ func (s *Set) endError(o *output, err error) error {
 	var kept *KeptError
 	switch {
 	case s.cfg.Live && o.reason != nil:
-		loss := fmt.Errorf("%w (%d %s lost)", o.reason, o.missing(), english.PluralWord(int(o.missing()), "packet", ""))
+		lost := fmt.Sprintf("%d %s lost", o.missing(), english.PluralWord(int(o.missing()), "packet", ""))
+		loss := fmt.Errorf("%w (%s)", o.reason, lost)
+		if o.failed == nil { // the reason holds no more, so the error does not wrap it
+			loss = fmt.Errorf("%s until the output worked again, after: %v", lost, o.reason) //nolint:errorlint // see above
+		}
 		if err != nil && err.Error() != o.reason.Error() {
 			return errors.Join(failure(loss), failure(err))
 		}

@@ -149,7 +149,8 @@ func TestWorksAgain(t *testing.T) {
 	if got := logged.String(); strings.Count(got, "output failed") != 2 || strings.Count(got, "works again") != 2 {
 		t.Errorf("logged %s", got)
 	}
-	if err := s.Commit(); !errors.Is(err, ErrOutput) || !errors.Is(err, errFull) || !slices.Equal(b.events, []string{"commit"}) {
+	const want = "0 packets lost until the output worked again, after: full"
+	if err := s.Commit(); !errors.Is(err, ErrOutput) || errors.Is(err, errFull) || err.Error() != want || !slices.Equal(b.events, []string{"commit"}) {
 		t.Errorf("%v, %q", err, b.events)
 	}
 }

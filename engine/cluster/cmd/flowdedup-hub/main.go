@@ -62,10 +62,9 @@ func run(args []string, out, errOut io.Writer, signals <-chan os.Signal) int {
 		}
 	})
 	root := rootCommand(&logger{out: errOut})
-	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	err := help.Run(ctx, root, args)
 	close(done)
 	group.Wait()
 	if err != nil {
