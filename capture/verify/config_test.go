@@ -23,7 +23,7 @@ func newVerifier(cfg Config, output, duplicates capture.Source) *Verifier {
 func TestConfigErrors(t *testing.T) {
 	for _, cfg := range []Config{
 		{Identity: identity.Config{Kind: identity.Inner + 1}},
-		{Within: traits.PointLAN << 1},
+		{Within: traits.PointOrigin << 1},
 		{Window: -1},
 		{Tolerance: -1},
 		{Sort: Sort{Span: -1}},
