@@ -126,3 +126,28 @@
 	VPERMQ Z31, Z8, Z8                                \
 	VPRORVQ Z13, Z8, Z8                               \
 	VPTESTNMQ.BCST ·datagramWords+0x78(SB), Z8, K5, K5
+
+// TWEAKS sets Z14 to the tweaks of the datagrams of K5, and Z8 to the offset of messages behind the
+// beginning of IP headers. K0 collects datagrams that were captured in part. It goes to CUT, which
+// jumps back behind it, if some of IPv6 are.
+#define TWEAKS(CUT) \
+	VPCMPUQ $4, Z12, Z11, K5, K2                      \
+	KORB K2, K0, K0                                   \
+	VPANDQ Z18, Z9, Z14                               \
+	VPANDQ Z17, Z9, K6, Z14                           \
+	VPANDQ.BCST ·datagramWords+0x80(SB), Z10, Z8      \
+	VPSRLQ $32, Z10, K6, Z8                           \
+	VPANDQ.BCST ·datagramWords+0x88(SB), Z9, Z15      \
+	VPSLLQ.Z $44, Z15, K6, Z15                        \
+	VPTERNLOGQ $0xfe, Z15, Z8, Z14                    \
+	VMOVDQA64 Z16, Z8                                 \
+	VPCMPUQ $4, Z12, Z11, K6, K7                      \
+	KORTESTB K7, K7                                   \
+	JNZ  CUT
+
+// CUTTWEAKS is for the datagrams of K7, whose payload lengths differ from the captured bytes.
+#define CUTTWEAKS \
+	VPORQ.BCST ·datagramWords+0xa0(SB), Z17, Z15      \
+	VPANDQ Z15, Z9, K7, Z14                           \
+	VPORQ.BCST ·datagramWords+0xa8(SB), Z14, K7, Z14  \
+	VPBROADCASTQ ·datagramWords+0x98(SB), K7, Z8

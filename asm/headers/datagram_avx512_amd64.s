@@ -37,23 +37,7 @@ types:
 
 read:
 	DATAGRAMS(0x38)
-	VPCMPUQ $4, Z12, Z11, K5, K2
-	KORB K2, K0, K0
-
-	// Tweaks.
-	VPANDQ Z18, Z9, Z14
-	VPANDQ Z17, Z9, K6, Z14
-	VPANDQ.BCST ·datagramWords+0x80(SB), Z10, Z8
-	VPSRLQ $32, Z10, K6, Z8
-	VPANDQ.BCST ·datagramWords+0x88(SB), Z9, Z15
-	VPSLLQ.Z $44, Z15, K6, Z15
-	VPTERNLOGQ $0xfe, Z15, Z8, Z14
-
-	// Messages.
-	VMOVDQA64 Z16, Z8
-	VPCMPUQ $4, Z12, Z11, K6, K7
-	KORTESTB K7, K7
-	JNZ  cut
+	TWEAKS(cut)
 
 place:
 	VMOVDQU64 (DI), Z3
@@ -87,12 +71,8 @@ beyond:
 	SOMEFRAMES
 	JMP  types
 
-	// Payload lengths differ from the captured bytes.
 cut:
-	VPORQ.BCST ·datagramWords+0xa0(SB), Z17, Z15
-	VPANDQ Z15, Z9, K7, Z14
-	VPORQ.BCST ·datagramWords+0xa8(SB), Z14, K7, Z14
-	VPBROADCASTQ ·datagramWords+0x98(SB), K7, Z8
+	CUTTWEAKS
 	JMP  place
 
 	// Some frames do not start with IP: up to two tags are removed from them.

@@ -141,8 +141,7 @@ func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uin
 	var places tunnelPlaces
 	done = len(msgs) &^ 7
 	for i := 0; i < done; i += 64 {
-		some := t.openWord(d, msgs[i:min(i+64, done)], numbers[i:], &rest[i/64], &others[i/64], buf, places.aligned(), deep)
-		cut = cut || some
+		cut = t.openWord(d, msgs[i:min(i+64, done)], numbers[i:], &rest[i/64], &others[i/64], buf, places.aligned(), deep) || cut
 	}
 	return done, cut
 }
@@ -158,8 +157,7 @@ func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16
 			}
 			break
 		}
-		some := readTunnelsAVX512(&msgs[0], &numbers[0], left, other, groups, &buf[0], d, &places[0])
-		cut = cut || some != 0
+		cut = readTunnelsAVX512(&msgs[0], &numbers[0], left, other, groups, &buf[0], d, &places[0]) != 0 || cut
 	}
 	return cut
 }

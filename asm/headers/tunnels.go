@@ -102,8 +102,7 @@ func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, pro
 	done, cut := t.openVectors(d, msgs, numbers, rest, others, buf, deep)
 	for i := done &^ 63; i < len(msgs); i += 64 {
 		end := min(i+64, len(msgs))
-		some := t.openGeneric(d, msgs[i:end], numbers[i:end], &rest[i/64], &others[i/64], buf, max(done-i, 0), deep)
-		cut = cut || some
+		cut = t.openGeneric(d, msgs[i:end], numbers[i:end], &rest[i/64], &others[i/64], buf, max(done-i, 0), deep) || cut
 	}
 	return cut
 }

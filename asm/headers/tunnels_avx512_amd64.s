@@ -358,23 +358,7 @@ typed:
 	KMOVB K5, R11
 	ANDNL R10, R11, R10
 	ORB  R10, (R8)
-	VPCMPUQ $4, Z12, Z11, K5, K2
-	KORB K2, K0, K0
-
-	// Tweaks.
-	VPANDQ Z18, Z9, Z14
-	VPANDQ Z17, Z9, K6, Z14
-	VPANDQ.BCST ·datagramWords+0x80(SB), Z10, Z8
-	VPSRLQ $32, Z10, K6, Z8
-	VPANDQ.BCST ·datagramWords+0x88(SB), Z9, Z15
-	VPSLLQ.Z $44, Z15, K6, Z15
-	VPTERNLOGQ $0xfe, Z15, Z8, Z14
-
-	// Messages.
-	VMOVDQA64 Z16, Z8
-	VPCMPUQ $4, Z12, Z11, K6, K7
-	KORTESTB K7, K7
-	JNZ  cut
+	TWEAKS(cut)
 
 place:
 	VMOVDQU64 (DI), Z2
@@ -414,12 +398,8 @@ next:
 	VZEROUPPER
 	RET
 
-	// Payload lengths differ from the captured bytes.
 cut:
-	VPORQ.BCST ·datagramWords+0xa0(SB), Z17, Z15
-	VPANDQ Z15, Z9, K7, Z14
-	VPORQ.BCST ·datagramWords+0xa8(SB), Z14, K7, Z14
-	VPBROADCASTQ ·datagramWords+0x98(SB), K7, Z8
+	CUTTWEAKS
 	JMP  place
 
 	// The frames of K2 have a type, and up to two tags before it.

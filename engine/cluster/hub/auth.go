@@ -141,7 +141,7 @@ func (a *authenticator) ban(site string) (ids []uint64, span time.Duration) {
 		u.last = min(max(shortestBan, 2*u.last), longestBan)
 		u.until, span = now.Add(u.last), u.last
 		u.bans++
-		ids = u.ids()
+		ids = append(ids, u.ids()...)
 	}
 	return ids, span
 }

@@ -94,15 +94,15 @@ func (h *Hub) subscribeBans() error {
 
 // set serves exactly the given sites, up to slice.MaxSites.
 func (c *siteConns) set(names []string) (err error) {
-	names = slices.Sorted(slices.Values(names))
+	all := slices.Sorted(slices.Values(names))
+	names = all[:min(len(all), slice.MaxSites)]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.names != nil && slices.Equal(c.names, names) {
 		return nil
 	}
-	if len(names) > slice.MaxSites {
-		c.log.warn(fmt.Sprintf("there are %d sites: the ones after %s are not served", len(names), names[slice.MaxSites-1]))
-		names = names[:slice.MaxSites]
+	if len(all) > len(names) {
+		c.log.warn(fmt.Sprintf("there are %d sites: the ones after %s are not served", len(all), names[len(names)-1]))
 	}
 	for name, s := range c.sites {
 		if _, stays := slices.BinarySearch(names, name); !stays {

@@ -34,8 +34,9 @@ const (
 	queued = 1024
 )
 
-// ErrToken means that the hub does not know the site, or no longer.
-var ErrToken = errors.New("the hub does not take the token, or 16 processes use it already: make a new one with flowdedup-hub join-token")
+// ErrToken means that the hub does not know the site, or no longer, or that the site is banned or
+// has as many connections as it may.
+var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token, unless 16 processes use it or the hub's log says that the site is banned")
 
 // errNobody means that no subscriber of the server takes a request.
 var errNobody = errors.New("no hub takes them")
