@@ -75,7 +75,7 @@ func (s *Set) endError(o *output, err error) error {
 		lost := fmt.Sprintf("%d %s lost", o.missing(), english.PluralWord(int(o.missing()), "packet", ""))
 		loss := fmt.Errorf("%w (%s)", o.reason, lost)
 		if o.failed == nil { // the reason holds no more, so the error does not wrap it
-			loss = fmt.Errorf("%s until the output worked again, after: %v", lost, o.reason) //nolint:errorlint // see above
+			loss = fmt.Errorf("%s until the output worked again, after: %v", lost, o.reason)
 		}
 		if err != nil && err.Error() != o.reason.Error() {
 			return errors.Join(failure(loss), failure(err))
