@@ -52,7 +52,7 @@ func ExampleDetector_Stats() {
 			fmt.Println(copies, headers.Protocol(p))
 		}
 	}
-	fmt.Printf("filter: %s, %d KiB, %d forgotten too early\n", s.Method, s.MemoryBytes>>10, s.EvictedLive)
+	fmt.Printf("filter: %s, %d forgotten too early\n", s.Method, s.EvictedLive)
 	fmt.Println(s.NonIP, "without IP,", s.OutOfOrder, "out of order,", s.Undecidable, "undecidable")
 	fmt.Println(s.Held.Early, "settled early for want of memory")
 	// Output:
@@ -62,7 +62,7 @@ func ExampleDetector_Stats() {
 	// 120 udp
 	// 62 icmpv6
 	// 4 non_ip
-	// filter: timed, 1024 KiB, 0 forgotten too early
+	// filter: timed, 0 forgotten too early
 	// 8 without IP, 32 out of order, 0 undecidable
 	// 0 settled early for want of memory
 }
