@@ -58,15 +58,14 @@ func vectorGroups(elements int) int {
 func topVictims() bool { return cpu.Best != cpu.AVX512 }
 
 // fingerprintVectors does the work of fingerprint, if the CPU can, for eight or four
-// elements at a time. It may change places after the last element.
+// elements at a time. It may change places after the last element. The kernel for AVX-512
+// makes no top bits (see topVictims), so the one for AVX2 makes them at that level, too.
 func (b *batch) fingerprintVectors(n int, g *rowGeometry, victims bool) bool {
-	switch cpu.Best {
-	case cpu.Generic:
+	tops := victims && g.spacing != 0
+	switch {
+	case cpu.Best == cpu.Generic:
 		return false
-	case cpu.AVX512:
-		if victims && g.spacing != 0 {
-			return false // it makes no top bits, see topVictims
-		}
+	case cpu.Best == cpu.AVX512 && !tops:
 		fingerprintAVX512(b, (n+7)/8, g, victims)
 	default:
 		fingerprintAVX2(b, (n+3)/4, g, victims)

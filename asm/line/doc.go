@@ -40,25 +40,33 @@
 // build tag purego builds only the twins.
 //
 // bench/levels.sh measures the gain of each kernel level in a whole command. CPU time for
-// six million packets of 60 bytes in one worker, medians of seven rounds in turns on a busy
-// Intel Xeon of family 6, model 207 (AVX-512), on 27 November 2026:
+// six million packets of 60 bytes in one worker, medians of rounds in turns on busy machines
+// with AVX-512, on 27 November 2026: seven rounds on an Intel Xeon of family 6, model 207,
+// and nine on an AMD EPYC of family 25, model 17 (Zen 4):
 //
-//	command                                 AVX-512  AVX2    generic
-//	dedup                                   306 ms   x 1.07  x 1.76
-//	dedup --method fine                     331 ms   x 1.01  x 1.70
-//	dedup --method coarse                   343 ms   x 1.10  x 1.75
-//	dedup --method apbf --memory 8MiB       856 ms   x 1.00  x 1.11
-//	dedup --window none --method lru        287 ms   x 0.99  x 1.62
-//	dedup --window none --method sbf        283 ms   x 1.07  x 1.74
-//	dedup --window none --method rlbsbf     400 ms   x 1.12  x 1.83
-//	distinct --of flow                      426 ms   x 1.08  x 1.46
-//	distinct --of flow --method bloom       641 ms   x 1.20  x 1.79
+//	                                        Intel Xeon               AMD EPYC
+//	command                                 AVX-512  AVX2    generic AVX-512  AVX2    generic
+//	dedup                                   306 ms   x 1.07  x 1.76  227 ms   x 1.06  x 1.67
+//	dedup --method fine                     331 ms   x 1.01  x 1.70  241 ms   x 1.01  x 1.71
+//	dedup --method coarse                   343 ms   x 1.10  x 1.75  236 ms   x 1.03  x 1.86
+//	dedup --method apbf --memory 8MiB       856 ms   x 1.00  x 1.11  649 ms   x 0.99  x 1.01
+//	dedup --window none --method lru        287 ms   x 0.99  x 1.62  247 ms   x 1.01  x 1.54
+//	dedup --window none --method sbf        283 ms   x 1.07  x 1.74  260 ms   x 1.05  x 1.60
+//	dedup --window none --method rlbsbf     400 ms   x 1.12  x 1.83  255 ms   x 1.04  x 1.57
+//	distinct --of flow                      426 ms   x 1.08  x 1.46  261 ms   x 1.01  x 1.49
+//	distinct --of flow --method bloom       641 ms   x 1.20  x 1.79  414 ms   x 1.23  x 2.03
 //
-// A packet takes some 50 ns, of which the kernel is 6 to 13. Differences of 0.03 are noise.
-// In the benchmarks of the kernels, with 16 MiB, AVX2 takes 1.07 to 1.3 of the time of
-// AVX-512 for rows, coarse rows, cells and timers, 1.2 to 1.6 for filters of bits and timed
-// rows, and 2 and more for sliding rows and timed rows with spare lines: 1 to 9 ns an
-// element. It is faster nowhere.
+// On the Xeon a packet takes some 50 ns, of which the kernel is 6 to 13. Differences of 0.03
+// are noise. In the benchmarks of the kernels, with 16 MiB, AVX2 takes 1.07 to 1.3 of the
+// time of AVX-512 for rows, coarse rows, cells and timers, 1.2 to 1.6 for filters of bits
+// and timed rows, and 2 and more for sliding rows and timed rows with spare lines: 1 to 9 ns
+// an element. It is faster nowhere.
+//
+// On Zen 4, which halves vectors of 512 bits, AVX2 is faster nowhere, either. With 128 KiB
+// it takes 1.0 to 1.1 of the time for coarse and exact rows, 1.2 to 1.6 for rows, sliding
+// rows, filters of bits that decay, and timers, 1.7 to 1.8 for cells, and 1.9 to 2.8 for
+// Bloom filters and timed rows. With 16 MiB memory is the limit on the busy machine: no
+// kernel takes less than 5.7 ns, and AVX2 1.0 to 1.5 of the time, for timed rows 1.2 to 1.9.
 //
 // So vectors take four tenths off the time of the default command. Age-partitioned bits
 // have no kernel.
