@@ -188,16 +188,26 @@ func (s *Stream[T]) add(start, end int64) {
 
 // leastNeeded returns the index of the window that makes room for another.
 func (s *Stream[T]) leastNeeded() int {
-	byPackets := make([]int, len(s.open))
-	for i := range byPackets {
-		byPackets[i] = i
+	least := -1
+	for i := range s.open {
+		if (least < 0 || s.open[i].touched < s.open[least].touched) && !s.sheltered(i) {
+			least = i
+		}
 	}
-	slices.SortFunc(byPackets, func(a, b int) int {
-		return cmp.Or(cmp.Compare(s.open[b].packets, s.open[a].packets), cmp.Compare(s.open[b].touched, s.open[a].touched))
-	})
-	return slices.MinFunc(byPackets[shelteredWindows:], func(a, b int) int {
-		return cmp.Compare(s.open[a].touched, s.open[b].touched)
-	})
+	return least
+}
+
+// sheltered reports whether open window i is one of the shelteredWindows with the most
+// packets. Of windows with as many packets, the latest are.
+func (s *Stream[T]) sheltered(i int) bool {
+	before := 0
+	for j := range s.open {
+		a, b := &s.open[j], &s.open[i]
+		if cmp.Or(cmp.Compare(b.packets, a.packets), cmp.Compare(b.touched, a.touched), cmp.Compare(j, i)) < 0 {
+			before++
+		}
+	}
+	return before < shelteredWindows
 }
 
 // sweep closes idle windows, oldest first.

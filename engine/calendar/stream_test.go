@@ -220,6 +220,31 @@ func TestStreamSurviveWildStamps(t *testing.T) {
 	}
 }
 
+// Among windows of random numbers, many of them equal, the one that makes room is the one
+// without a packet for longest behind the eight with the most packets.
+func TestLeastNeeded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(85, 86))
+	for round := range int64(1000) {
+		span := 1 + round%20 // 1: all as Resume leaves them
+		var w Stream[bin]
+		byPackets := make([]int, maxOpenWindows)
+		for i := range byPackets {
+			w.open = append(w.open, openWindow[bin]{packets: rng.Int64N(3), touched: rng.Int64N(span)})
+			byPackets[i] = i
+		}
+		slices.SortStableFunc(byPackets, func(i, j int) int {
+			a, b := w.open[i], w.open[j]
+			return cmp.Or(cmp.Compare(b.packets, a.packets), cmp.Compare(b.touched, a.touched))
+		})
+		others := byPackets[shelteredWindows:]
+		slices.Sort(others)
+		want := slices.MinFunc(others, func(i, j int) int { return cmp.Compare(w.open[i].touched, w.open[j].touched) })
+		if got := w.leastNeeded(); got != want {
+			t.Fatalf("window %d makes room, want %d: %v", got, want, w.open)
+		}
+	}
+}
+
 // A sparse capture of many hours closes them in order.
 func TestStreamOfALongCapture(t *testing.T) {
 	r := &recorder{t: t}
