@@ -2,7 +2,13 @@
 
 package layout
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
 
 // mapMemory returns size bytes of zeros, page-aligned unless the arena is small. It
 // refuses a size that the machine cannot back. Memory too small for huge pages is
@@ -15,6 +21,10 @@ func mapMemory(size int) ([]byte, error) {
 	}
 	flags := unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
 	if size < hugePage {
+		if b := unused.take(size); b != nil {
+			clear(b)
+			return b, nil
+		}
 		flags |= unix.MAP_POPULATE
 	}
 	return unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, flags)
@@ -37,8 +47,61 @@ func release(b []byte) {
 }
 
 func unmapMemory(b []byte) error {
-	if len(b) <= smallArena {
+	switch {
+	case len(b) <= smallArena:
 		return nil // the collector frees it
+	case len(b) >= hugePage:
+		return unix.Munmap(b)
 	}
-	return unix.Munmap(b)
+	var errs []error
+	for _, old := range unused.put(b) {
+		errs = append(errs, unix.Munmap(old))
+	}
+	return errors.Join(errs...)
+}
+
+// unused is the memory of closed arenas, for new ones of the same size. Counters of short
+// windows come and go by the thousand. To clear their memory takes a fraction of the time
+// in which the system maps, clears and unmaps it.
+var unused mappings
+
+// maxUnused bounds the bytes of unused memory. A few counters of all sizes below a huge
+// page have room there.
+const maxUnused = 2 * hugePage
+
+// mappings is populated memory of any content, the latest last. It is safe for concurrent
+// use.
+type mappings struct {
+	mu    sync.Mutex
+	all   [][]byte
+	bytes int
+}
+
+// take removes size bytes, and returns them, or nil if there is no memory of that size.
+func (m *mappings) take(size int) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, b := range slices.Backward(m.all) {
+		if len(b) == size {
+			m.all = slices.Delete(m.all, i, i+1)
+			m.bytes -= size
+			return b
+		}
+	}
+	return nil
+}
+
+// put adds b. It removes the oldest memory beyond maxUnused, and returns it.
+func (m *mappings) put(b []byte) (old [][]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, b)
+	m.bytes += len(b)
+	n := 0
+	for ; m.bytes > maxUnused; n++ {
+		m.bytes -= len(m.all[n])
+	}
+	old = slices.Clone(m.all[:n])
+	m.all = slices.Delete(m.all, 0, n)
+	return old
 }

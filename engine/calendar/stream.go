@@ -20,10 +20,6 @@ const (
 	idlePackets = 1 << 20
 	// sweepPackets is the number of packets between two searches for idle windows.
 	sweepPackets = 1 << 12
-	// shelteredWindows is the number of windows, those with the most packets, that never
-	// make room for others. A burst of wrong stamps, each in another window, must not
-	// close the window that all good packets belong to.
-	shelteredWindows = 8
 )
 
 // StreamConfig configures NewStream.
@@ -45,8 +41,9 @@ type StreamConfig[T any] struct {
 //   - when 2^20 packets came without one of this window, and one of them belonged to a
 //     newer window. So the window of a wrong stamp from the future stays to the end,
 //     where it does no harm, and the window of one from the past closes in its turn;
-//   - when 64 are open and another is needed: the one without a packet for longest, among
-//     all but the eight with the most packets;
+//   - when 64 are open and another is needed: the one without a packet for longest. Where
+//     stamps jump, the eight with the most packets stay; otherwise those of wrong stamps
+//     from the future do;
 //   - when the caller calls EvictOldest, for want of memory;
 //   - at the end, oldest first.
 //
@@ -161,17 +158,28 @@ func (s *Stream[T]) find(t int64) bool {
 	if s.current >= 0 && within(t, s.open[s.current].start, s.open[s.current].end) {
 		return true
 	}
+	i, found := s.indexOf(t)
+	if found {
+		s.current = i
+	}
+	return found
+}
+
+// indexOf returns the index of the open window that holds t, if there is one.
+func (s *Stream[T]) indexOf(t int64) (i int, ok bool) {
 	i, found := slices.BinarySearchFunc(s.open, t, func(o openWindow[T], t int64) int {
 		return cmp.Compare(o.start, t)
 	})
 	if !found {
 		i-- // the last window that starts before t
 	}
-	if i < 0 || !within(t, s.open[i].start, s.open[i].end) {
-		return false
-	}
-	s.current = i
-	return true
+	return i, i >= 0 && within(t, s.open[i].start, s.open[i].end)
+}
+
+// IsOpen reports whether an open window holds t.
+func (s *Stream[T]) IsOpen(t int64) bool {
+	_, ok := s.indexOf(t)
+	return ok
 }
 
 // add opens a window and makes it the current one.
@@ -184,20 +192,6 @@ func (s *Stream[T]) add(start, end int64) {
 	})
 	s.open = slices.Insert(s.open, i, openWindow[T]{start: start, end: end, content: s.config.Open(start, end)})
 	s.current = i
-}
-
-// leastNeeded returns the index of the window that makes room for another.
-func (s *Stream[T]) leastNeeded() int {
-	byPackets := make([]int, len(s.open))
-	for i := range byPackets {
-		byPackets[i] = i
-	}
-	slices.SortFunc(byPackets, func(a, b int) int {
-		return cmp.Or(cmp.Compare(s.open[b].packets, s.open[a].packets), cmp.Compare(s.open[b].touched, s.open[a].touched))
-	})
-	return slices.MinFunc(byPackets[shelteredWindows:], func(a, b int) int {
-		return cmp.Compare(s.open[a].touched, s.open[b].touched)
-	})
 }
 
 // sweep closes idle windows, oldest first.
@@ -229,23 +223,6 @@ func (s *Stream[T]) close(i int) {
 		s.current--
 	}
 	s.config.Close(o.start, o.end, o.content)
-}
-
-// EvictOldest closes the window that has been without a packet for longest, except the
-// window of the last packet. It reports whether there was one. Callers that watch their
-// memory call it between runs.
-func (s *Stream[T]) EvictOldest() bool {
-	oldest := -1
-	for i := range s.open {
-		if i != s.current && (oldest < 0 || s.open[i].touched < s.open[oldest].touched) {
-			oldest = i
-		}
-	}
-	if oldest < 0 {
-		return false
-	}
-	s.close(oldest)
-	return true
 }
 
 // Close closes all windows, oldest first, and the window of packets without a timestamp

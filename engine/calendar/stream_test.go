@@ -188,38 +188,6 @@ func TestStreamCloseWhenIdle(t *testing.T) {
 	}
 }
 
-// A burst of a thousand wrong stamps between good ones: the window of the good ones
-// stays, memory is bounded, and no window comes back.
-func TestStreamSurviveWildStamps(t *testing.T) {
-	rng := rand.New(rand.NewPCG(83, 84))
-	r := &recorder{t: t}
-	w := r.windows(time.Hour)
-	feedTimes(t, w, repeat(1000*hour, 100), 100)
-	wild := make([]int64, 1000)
-	for i := range wild {
-		wild[i] = max(int64(rng.Uint64()), beginOfTime)
-	}
-	feedTimes(t, w, wild, 100)
-	feedTimes(t, w, repeat(1000*hour, 100), 100)
-	feedTimes(t, w, repeat(1001*hour, 100), 100)
-	w.Close()
-	if r.most > maxOpenWindows {
-		t.Errorf("%d windows were open at once", r.most)
-	}
-	for _, want := range []bin{{1000 * hour, 1001 * hour, 200}, {1001 * hour, 1002 * hour, 100}} {
-		if !slices.Contains(r.closed, want) {
-			t.Errorf("window %v is not among the closed ones", want)
-		}
-	}
-	total := int(w.Late())
-	for _, b := range r.closed {
-		total += b.packets
-	}
-	if total != 1300 {
-		t.Errorf("%d packets are accounted for, of 1300", total)
-	}
-}
-
 // A sparse capture of many hours closes them in order.
 func TestStreamOfALongCapture(t *testing.T) {
 	r := &recorder{t: t}
@@ -261,37 +229,6 @@ func TestStreamBatches(t *testing.T) {
 	}
 	if late == 0 {
 		t.Error("the stream is too tame for this test")
-	}
-}
-
-func TestEvictOldest(t *testing.T) {
-	r := &recorder{t: t}
-	w := r.windows(time.Hour)
-	if w.EvictOldest() {
-		t.Error("nothing was open")
-	}
-	feedTimes(t, w, []int64{NoTime, 5 * hour, 3 * hour, 4 * hour, 5 * hour}, 2)
-	var open []int64
-	for b := range w.All() {
-		open = append(open, b.start)
-	}
-	if want := []int64{3 * hour, 4 * hour, 5 * hour, NoTime}; !slices.Equal(open, want) {
-		t.Errorf("open are %v", open)
-	}
-	for _, want := range []int64{3 * hour, 4 * hour} {
-		if !w.EvictOldest() || r.closed[len(r.closed)-1].start != want {
-			t.Errorf("closed %v, want window %d last", r.closed, want)
-		}
-	}
-	if w.EvictOldest() {
-		t.Error("the window in use was closed")
-	}
-	if windowAt(w, 3*hour) != nil || windowAt(w, 5*hour) == nil || windowAt(w, NoTime) == nil {
-		t.Error("the wrong windows are closed")
-	}
-	w.Close()
-	if windowAt(w, 5*hour) != nil || w.Late() != 2 {
-		t.Errorf("after Close: %d late", w.Late())
 	}
 }
 

@@ -23,11 +23,12 @@ func (c *Changes) plus(other *Changes) *Changes {
 	return &Changes{c.New.Plus(other.New), c.Returning.Plus(other.Returning), c.Gone.Plus(other.Gone)}
 }
 
-// changes remembers the last window. Its sets are packed, in 2 to 6 bytes a word.
+// changes remembers the last window that closed. Its sets are packed, in 2 to 6 bytes a
+// word.
 type changes struct {
-	known bool
-	end   int64
-	kept  []kept
+	kept   []kept
+	end    int64 // of the last window
+	latest int64 // end of the latest window so far, noTime before the first one
 }
 
 // kept is the remembered state of a family.
@@ -36,11 +37,13 @@ type kept struct {
 	estimate sketch.Estimate
 }
 
-// add sets the changes of the counts of a window, and keeps the window's contents. A
-// window that does not follow the last one follows one without packets. Changes are
-// unknown for a window that goes back in time.
-func (c *changes) add(counts []Count, w *window, cfg *Config) {
-	known, follows := c.known && w.start >= c.end, w.start == c.end
+// add sets the changes of the counts of a window, and keeps the window's contents. The
+// window before it is the last one that closed, or had no packets. The latter is certain
+// only where all windows so far are earlier ones. Otherwise changes are unknown. afterOpen
+// means that the window before is open.
+func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
+	first, follows := c.latest == noTime, w.start == c.end
+	known := !first && (follows || w.start > c.latest && !afterOpen)
 	var now []kept
 	var sum *Changes // sum of the key's families so far
 	series := w.contents(cfg)
@@ -68,7 +71,7 @@ func (c *changes) add(counts []Count, w *window, cfg *Config) {
 		}
 		now = append(now, one.pack())
 	}
-	c.known, c.end, c.kept = true, w.end, now
+	c.kept, c.end, c.latest = now, w.end, max(c.latest, w.end)
 }
 
 // emptySet is the contents of a counter without an element.

@@ -201,6 +201,74 @@ func checkReports(t *testing.T, all []reported, packets []packet, windows calend
 	}
 }
 
+// TestChangesOfAnyOrder compares changes with sets where windows close in the order of
+// time, and where they do not: with stragglers, wrong stamps, and two clocks. Whatever is
+// said is right. At least the given number of windows have changes.
+func TestChangesOfAnyOrder(t *testing.T) {
+	const n = 300
+	for name, c := range map[string]struct {
+		times func(second int64) []int64 // of more packets
+		least int
+	}{
+		"in order":    {func(int64) []int64 { return nil }, n - n/17 - 1},
+		"a straggler": {func(s int64) []int64 { return []int64{max(0, s-s%10/9)} }, n / 2},
+		"wrong":       {func(s int64) []int64 { return []int64{s, s * 7919 % n * 1000} }, 10},
+		"two clocks":  {func(s int64) []int64 { return []int64{s + 9999} }, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(9, 10))
+			var packets []packet
+			for second := range int64(n) {
+				if second%17 == 16 {
+					continue // no packets
+				}
+				packets = append(packets, packet{second * 1e9, rng.Uint32N(8)})
+				for range rng.IntN(20) {
+					packets = append(packets, packet{second * 1e9, rng.Uint32N(40)})
+				}
+				for _, s := range c.times(second) {
+					packets = append(packets, packet{s * 1e9, rng.Uint32N(40)})
+				}
+			}
+			checkChanges(t, packets, c.least)
+		})
+	}
+}
+
+// checkChanges compares the changes of flows in windows of a second with sets.
+func checkChanges(t *testing.T, packets []packet, least int) {
+	t.Helper()
+	flows := map[int64]map[uint32]bool{}
+	for _, p := range packets {
+		if flows[p.time] == nil {
+			flows[p.time] = map[uint32]bool{}
+		}
+		flows[p.time][p.flow] = true
+	}
+	cfg := Config{Calendar: calendar.Calendar{Every: time.Second}, Changes: true}
+	known := 0
+	for _, r := range reportsOf(t, cfg, packets, 3) {
+		if r.count.Key != "flow" || r.count.Changes == nil {
+			continue
+		}
+		known++
+		now, before := flows[r.start], flows[r.start-1e9]
+		both := uint64(0)
+		for f := range now {
+			if before[f] {
+				both++
+			}
+		}
+		c := r.count.Changes
+		if c.Returning.Distinct != both || c.New.Distinct != uint64(len(now))-both || c.Gone.Distinct != uint64(len(before))-both {
+			t.Errorf("second %d: %+v, want %d new, %d returning, %d gone", r.start/1e9, c, len(now)-int(both), both, len(before)-int(both))
+		}
+	}
+	if known < least {
+		t.Errorf("%d windows have changes, want at least %d", known, least)
+	}
+}
+
 // TestSlidingSketch compares windows that slide, estimated with sketches, with exact ones.
 func TestSlidingSketch(t *testing.T) {
 	packets := newPackets(40_000, 1e18, 100*time.Millisecond)

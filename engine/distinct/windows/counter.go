@@ -45,7 +45,7 @@ type Count struct {
 	Packets uint64 // packets with such an element
 	engine.Counts
 	// Changes are the changes since the window before, if Config.Changes requests them.
-	// They are nil for the first window.
+	// They are nil for the first window, and where windows close in another order.
 	Changes *Changes
 }
 
@@ -71,7 +71,7 @@ func New(cfg *Config) *Counter {
 		c.total = newWindow(noTime, noTime, cfg)
 	}
 	if cfg.Changes {
-		c.changes = new(changes)
+		c.changes = &changes{latest: noTime}
 	}
 	if cfg.Past > 0 {
 		c.past = newPast(cfg, c.budget.share())
@@ -96,6 +96,10 @@ func (c *Counter) Seen() (first, last int64) {
 	}
 	return c.seen.first, c.seen.last
 }
+
+// IsOpen reports whether an open window of the calendar holds t. A window is no longer
+// open when Config.Emit takes its counts.
+func (c *Counter) IsOpen(t int64) bool { return c.windows.IsOpen(t) }
 
 // Late returns how many packets came after their window had closed. With Config.Slide it
 // returns how many came after the counts of their slide were emitted, had no time, or had
@@ -178,7 +182,7 @@ func (c *Counter) closeWindow(_, _ int64, w *window) {
 		start, end := w.bounds()
 		counts := c.counts(w)
 		if c.changes != nil && start != noTime {
-			c.changes.add(counts, w, c.cfg)
+			c.changes.add(counts, w, c.IsOpen(start-1), c.cfg)
 		}
 		c.err = c.emit(start, end, counts)
 	}

@@ -12,11 +12,13 @@ import (
 
 // rowMaker makes the rows of a run, including windows without packets.
 type rowMaker struct {
-	cfg  *Config
-	last []Row // of the window before; nil for none
-	end  int64 // of that window
-	gaps int   // windows without packets so far
+	cfg    *Config
+	last   []Row // of the last window; nil for none
+	end    int64 // of that window
+	latest int64 // end of the latest window so far
+	gaps   int   // windows without packets so far
 
+	isOpen       func(t int64) bool         // a window that holds t is open
 	seen         func() (first, last int64) // of the packets so far
 	began, ended int64                      // of the run where that is known, else math.MinInt64
 	ending       bool                       // the run is over: windows that close now may be cut
@@ -28,7 +30,7 @@ type rowMaker struct {
 const MaxGaps = 100_000
 
 // window emits the rows of a window. Before them it emits rows of windows without packets
-// since the last one.
+// since the latest one. Windows in between that are still open have their rows later.
 func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	span := r.span(start, end)
@@ -45,6 +47,10 @@ func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 		from, to := r.next()
 		if to >= end {
 			break
+		}
+		if r.isOpen(from) {
+			r.latest = to
+			continue
 		}
 		r.gaps++
 		if err := r.emit(from, to, r.empty(from, to)); err != nil {
@@ -88,21 +94,25 @@ func (r *rowMaker) total(start, end int64, counts []windows.Count) error {
 }
 
 func (r *rowMaker) emit(_, end int64, rows []Row) error {
+	if r.last == nil || end > r.latest {
+		r.latest = end
+	}
 	r.last, r.end = rows, end
 	return r.cfg.Rows(rows)
 }
 
-// next returns the bounds of the window after the last one.
+// next returns the bounds of the window after the latest one.
 func (r *rowMaker) next() (start, end int64) {
 	if r.cfg.Slide > 0 {
-		end = r.end + int64(r.cfg.Slide)
+		end = r.latest + int64(r.cfg.Slide)
 		return end - int64(r.cfg.Window), end
 	}
 	windows := r.cfg.Calendar
-	return windows.Window(r.end)
+	return windows.Window(r.latest)
 }
 
-// empty returns the rows of a window without packets. All of the window before are gone.
+// empty returns the rows of a window without packets. All of the window before are gone,
+// if its row is the last one.
 func (r *rowMaker) empty(start, end int64) []Row {
 	counts := make([]windows.Count, len(r.last))
 	for i := range r.last {
@@ -110,7 +120,7 @@ func (r *rowMaker) empty(start, end int64) []Row {
 	}
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
 	for i := range rows {
-		if last := &r.last[i]; r.cfg.Changes {
+		if last := &r.last[i]; r.cfg.Changes && start == r.end {
 			rows[i].RowChanges = &RowChanges{Gone: last.Distinct, GoneLow: last.Low, GoneHigh: last.High}
 		}
 	}

@@ -32,7 +32,7 @@ type Counter struct {
 func NewCounter(cfg *Config) *Counter {
 	rows := &rowMaker{cfg: cfg, began: math.MinInt64, ended: math.MinInt64}
 	c := &Counter{Counter: windows.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
-	rows.seen = c.Seen
+	rows.seen, rows.isOpen = c.Seen, c.IsOpen
 	return c
 }
 

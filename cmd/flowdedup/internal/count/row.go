@@ -3,6 +3,7 @@
 package count
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"time"
@@ -159,13 +160,10 @@ type Line struct {
 }
 
 // NewLine returns the line of a row.
-func NewLine(h version.Heading, r *Row) Line {
-	kind := r.Kind
-	if kind == "" {
-		kind = "window"
-	}
-	return Line{h, kind, r}
-}
+func NewLine(h version.Heading, r *Row) Line { return Line{h, r.KindName(), r} }
+
+// KindName returns the kind as lines and CSV files name it.
+func (r *Row) KindName() string { return cmp.Or(r.Kind, "window") }
 
 // NewLines returns a writer of the lines of a command.
 func NewLines(w io.Writer, command string) *Lines {

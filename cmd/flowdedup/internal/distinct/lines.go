@@ -133,7 +133,7 @@ func (d *csvLines) record(r *count.Row) []string {
 		number(r.Packets), r.Method, strconv.Itoa(r.MemoryBytes), strconv.FormatFloat(r.FPR, 'g', -1, 64),
 	}
 	if d.more.Total {
-		cells = append(cells, r.Kind)
+		cells = append(cells, r.KindName())
 	}
 	switch c := r.RowChanges; {
 	case d.more.Changes && c != nil:

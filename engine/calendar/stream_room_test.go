@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calendar
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A burst of a thousand wrong stamps between good ones: the window of the good ones
+// stays, memory is bounded, and no window comes back.
+func TestStreamSurviveWildStamps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(83, 84))
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	feedTimes(t, w, repeat(1000*hour, 100), 100)
+	wild := make([]int64, 1000)
+	for i := range wild {
+		wild[i] = max(int64(rng.Uint64()), beginOfTime)
+	}
+	feedTimes(t, w, wild, 100)
+	feedTimes(t, w, repeat(1000*hour, 100), 100)
+	feedTimes(t, w, repeat(1001*hour, 100), 100)
+	w.Close()
+	if r.most > maxOpenWindows {
+		t.Errorf("%d windows were open at once", r.most)
+	}
+	for _, want := range []bin{{1000 * hour, 1001 * hour, 200}, {1001 * hour, 1002 * hour, 100}} {
+		if !slices.Contains(r.closed, want) {
+			t.Errorf("window %v is not among the closed ones", want)
+		}
+	}
+	total := int(w.Late())
+	for _, b := range r.closed {
+		total += b.packets
+	}
+	if total != 1300 {
+		t.Errorf("%d packets are accounted for, of 1300", total)
+	}
+}
+
+// Among windows of random numbers, many of them equal, the one that makes room is the one
+// without a packet for longest behind the eight with the most packets.
+func TestUnsheltered(t *testing.T) {
+	rng := rand.New(rand.NewPCG(85, 86))
+	for round := range int64(1000) {
+		span := 1 + round%20 // 1: all as Resume leaves them
+		var w Stream[bin]
+		byPackets := make([]int, maxOpenWindows)
+		for i := range byPackets {
+			w.open = append(w.open, openWindow[bin]{packets: rng.Int64N(3), touched: rng.Int64N(span)})
+			byPackets[i] = i
+		}
+		slices.SortStableFunc(byPackets, func(i, j int) int {
+			a, b := w.open[i], w.open[j]
+			return cmp.Or(cmp.Compare(b.packets, a.packets), cmp.Compare(b.touched, a.touched))
+		})
+		others := byPackets[shelteredWindows:]
+		slices.Sort(others)
+		want := slices.MinFunc(others, func(i, j int) int { return cmp.Compare(w.open[i].touched, w.open[j].touched) })
+		if got := w.unsheltered(); got != want {
+			t.Fatalf("window %d makes room, want %d: %v", got, want, w.open)
+		}
+	}
+}
+
+// Windows of a stream that goes on in time close in order, whatever their packets. Now and
+// then the last packet of a window comes after those of the next one. Windows of a few
+// wrong stamps from the future close last.
+func TestStreamGoesOn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(87, 88))
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	for i := range int64(1000) {
+		times := repeat(i*hour, 1+rng.IntN(20))
+		if i%50 == 20 {
+			times = append(times, repeat((i-1)*hour, 1)...)
+		}
+		if i%100 == 30 {
+			times = append(times, (5000-i)*hour)
+		}
+		feedTimes(t, w, append(times, i*hour), 100)
+	}
+	w.Close()
+	if w.Late() > 0 {
+		t.Errorf("%d packets are late", w.Late())
+	}
+	for i, b := range r.closed[1:] {
+		if b.start < r.closed[i].start {
+			t.Errorf("window %v closes after %v", b, r.closed[i])
+		}
+	}
+}
+
+func TestEvictOldest(t *testing.T) {
+	r := &recorder{t: t}
+	w := r.windows(time.Hour)
+	if w.EvictOldest() {
+		t.Error("nothing was open")
+	}
+	feedTimes(t, w, []int64{NoTime, 5 * hour, 3 * hour, 4 * hour, 5 * hour}, 2)
+	var open []int64
+	for b := range w.All() {
+		open = append(open, b.start)
+		if b.start != NoTime && (!w.IsOpen(b.start) || !w.IsOpen(b.end-1)) {
+			t.Errorf("window %v is not open", b)
+		}
+	}
+	if w.IsOpen(3*hour-1) || w.IsOpen(6*hour) || w.IsOpen(NoTime) {
+		t.Error("a window without packets is open")
+	}
+	if want := []int64{3 * hour, 4 * hour, 5 * hour, NoTime}; !slices.Equal(open, want) {
+		t.Errorf("open are %v", open)
+	}
+	for _, want := range []int64{3 * hour, 4 * hour} {
+		if !w.EvictOldest() || r.closed[len(r.closed)-1].start != want {
+			t.Errorf("closed %v, want window %d last", r.closed, want)
+		}
+	}
+	if w.EvictOldest() {
+		t.Error("the window in use was closed")
+	}
+	if w.IsOpen(3 * hour) {
+		t.Error("a closed window is open")
+	}
+	if windowAt(w, 3*hour) != nil || windowAt(w, 5*hour) == nil || windowAt(w, NoTime) == nil {
+		t.Error("the wrong windows are closed")
+	}
+	w.Close()
+	if windowAt(w, 5*hour) != nil || w.Late() != 2 {
+		t.Errorf("after Close: %d late", w.Late())
+	}
+}
