@@ -39,9 +39,9 @@ type Arena struct {
 	pins    atomic.Int32 // one for the owner until Close, and one for each Pin
 }
 
-// NewArena returns an arena of n lines of zeros. Only Close gives the memory back; some of
-// it waits for further arenas of the size. The error wraps ErrArenaSize if n is below 1 or more than can be addressed, else the
-// refusal of the system.
+// NewArena returns an arena of n lines of zeros. Only Close gives the memory back; a few
+// MiB wait for further arenas of the same size. The error wraps ErrArenaSize if n is below 1
+// or more than can be addressed, else the refusal of the system.
 func NewArena(n int) (*Arena, error) {
 	if n < 1 || n > maxLines {
 		return nil, fmt.Errorf("%w: %d lines", ErrArenaSize, n)
