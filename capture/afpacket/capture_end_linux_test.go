@@ -172,6 +172,12 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 	works("made anew")
 	ip(t, "link set right name renamed")
 	works("renamed")
+	ip(t, "link set renamed down")
+	ip(t, "link set renamed name other up")
+	works("renamed while it was down")
+	if src.Stats()[0].Down {
+		t.Error("an interface whose packets come counts as down")
+	}
 	if s := sum(src); s.Outages < 2 || s.Received < 4 || s.Dropped != 0 {
 		t.Errorf("%+v", s)
 	}

@@ -106,13 +106,22 @@ func downReason(p Port) error {
 	return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 }
 
+// current describes the interface that the sockets are bound to, which may have another name
+// by now, or where it was removed the one of its name.
+func current(p Port) (Device, error) {
+	if bound, err := net.InterfaceByIndex(p.At().Index); err == nil && !removed(p) {
+		return LookUp(bound.Name)
+	}
+	return p.LookUp()
+}
+
 // resume captures from an interface again once it is back. Sockets follow an interface
-// that comes up again, but not a new one of the same name. If the link type has changed,
+// that comes up again, also under another name, but not a new one of the same name. If the link type has changed,
 // the capture ends with ErrLinkChanged, since the section names one link type for each
 // interface. Config.DrainTime bounds how long packets of a removed interface may take.
 func (c *Capture) resume(p Port) error {
 	i := p.At()
-	now, err := p.LookUp()
+	now, err := current(p)
 	if err != nil || !now.Up {
 		return nil // it may still come back
 	}
