@@ -106,13 +106,17 @@ func downReason(p Port) error {
 	return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 }
 
-// current describes the interface that the sockets are bound to, which may have another name
-// by now, or where it was removed the one of its name.
+// current describes the interface to capture from: one of the port's name, or the one that the
+// sockets are bound to, which may have another name by now.
 func current(p Port) (Device, error) {
-	if bound, err := net.InterfaceByIndex(p.At().Index); err == nil && !removed(p) {
+	named, err := p.LookUp()
+	if err == nil && named.Up {
+		return named, nil
+	}
+	if bound, failed := net.InterfaceByIndex(p.At().Index); failed == nil && !removed(p) {
 		return LookUp(bound.Name)
 	}
-	return p.LookUp()
+	return named, err
 }
 
 // resume captures from an interface again once it is back. Sockets follow an interface
