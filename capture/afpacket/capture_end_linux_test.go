@@ -172,6 +172,16 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 	works("made anew")
 	ip(t, "link set right name renamed")
 	works("renamed")
+	ip(t, "link set renamed down")
+	ip(t, "link set renamed name other up")
+	works("renamed while it was down")
+	if src.Stats()[0].Down {
+		t.Error("an interface whose packets come counts as down")
+	}
+	ip(t, "link set other down")
+	ip(t, "link set left name its-peer")
+	makePair(t, "left", "right")
+	works("another one has its name")
 	if s := sum(src); s.Outages < 2 || s.Received < 4 || s.Dropped != 0 {
 		t.Errorf("%+v", s)
 	}

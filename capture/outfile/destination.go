@@ -220,7 +220,8 @@ func openDirect(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// checkInPlace returns ErrMoved if a name no longer belongs to the file.
+// checkInPlace returns ErrMoved if a name no longer belongs to the file. The error says where the
+// file is if it moved with its folder.
 func (d *folder) checkInPlace(base string, file *os.File) error {
 	want, err := file.Stat()
 	if err != nil {
@@ -230,10 +231,11 @@ func (d *folder) checkInPlace(base string, file *os.File) error {
 	if err == nil && os.SameFile(has, want) {
 		return nil
 	}
-	if where := d.currentPath(); where != "" {
-		return fmt.Errorf("%w: the file is complete in %s", ErrMoved, where)
+	where := d.currentPath()
+	if has, err = os.Stat(filepath.Join(where, base)); where == "" || err != nil || !os.SameFile(has, want) {
+		return ErrMoved
 	}
-	return ErrMoved
+	return fmt.Errorf("%w: the file is complete in %s", ErrMoved, where)
 }
 
 // join returns the path of a name in the folder, as the folder was named.

@@ -186,3 +186,25 @@ func TestBrokenPipe(t *testing.T) {
 		t.Errorf("standard output was closed: %v", err)
 	}
 }
+
+// TestRemovedVisible removes a file with a name during the run, by itself or with its folder. The
+// error does not say where it is complete.
+func TestRemovedVisible(t *testing.T) {
+	for _, removed := range []string{"out", ""} {
+		dir := filepath.Join(t.TempDir(), "folder")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f, err := CreateVisible(t.Context(), filepath.Join(dir, "out"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeTo(t, f, "content")
+		if err := os.RemoveAll(filepath.Join(dir, removed)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Commit(); !errors.Is(err, ErrMoved) || strings.Contains(err.Error(), "complete") {
+			t.Errorf("%q removed: %v", removed, err)
+		}
+	}
+}

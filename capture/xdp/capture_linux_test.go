@@ -265,6 +265,20 @@ func TestStalledReader(t *testing.T) {
 	capturetest.CompareFrames(t, rest(t, src).frames, all[:room/2])
 }
 
+// TestUnread closes a capture with packets that wait. They still count as received.
+func TestUnread(t *testing.T) {
+	enterLab(t, "1")
+	src := open(t, Config{})
+	send(t, "left", frames(100)...)
+	lab.Settle()
+	if err := src.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := sum(src); s.Received != 100 || s.Delivered != 0 || s.Dropped != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestStartPaused checks that the host has its packets before the start and after a stop.
 func TestStartPaused(t *testing.T) {
 	enterLab(t, "1")

@@ -21,7 +21,8 @@ type queue struct {
 	reader reader
 
 	mu sync.Mutex // guards the fields below, and socket against close
-	// stats has the counts up to the last Next, and of closed sockets.
+	// stats has the counts up to the last Next, and of closed sockets. Received has only packets
+	// that were never read.
 	stats afpacket.Stats
 	read  uint32 // next as of the last Next
 }
@@ -40,6 +41,7 @@ func (q *queue) close() {
 		return
 	}
 	q.addKernel(&q.stats)
+	q.stats.Received += uint64(q.socket.received() - q.read)
 	q.socket.close()
 	q.socket = nil
 }

@@ -106,13 +106,26 @@ func downReason(p Port) error {
 	return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 }
 
+// current describes the interface to capture from: one of the port's name, or the one that the
+// sockets are bound to, which may have another name by now.
+func current(p Port) (Device, error) {
+	named, err := p.LookUp()
+	if err == nil && named.Up {
+		return named, nil
+	}
+	if bound, failed := net.InterfaceByIndex(p.At().Index); failed == nil && !removed(p) {
+		return LookUp(bound.Name)
+	}
+	return named, err
+}
+
 // resume captures from an interface again once it is back. Sockets follow an interface
-// that comes up again, but not a new one of the same name. If the link type has changed,
+// that comes up again, also under another name, but not a new one of the same name. If the link type has changed,
 // the capture ends with ErrLinkChanged, since the section names one link type for each
 // interface. Config.DrainTime bounds how long packets of a removed interface may take.
 func (c *Capture) resume(p Port) error {
 	i := p.At()
-	now, err := p.LookUp()
+	now, err := current(p)
 	if err != nil || !now.Up {
 		return nil // it may still come back
 	}

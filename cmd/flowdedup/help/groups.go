@@ -76,16 +76,13 @@ func (g Group) heading() string {
 	return string(g) + " flags"
 }
 
-// Columns is the width of help: a terminal of 80 columns.
-const Columns = 79
-
 // usages returns the help of flags under the headings of their groups.
-func usages(fs *pflag.FlagSet, groups []Group) string {
-	return underHeadings(fs, groups, func(some *pflag.FlagSet) string { return some.FlagUsagesWrapped(Columns) })
+func usages(fs *pflag.FlagSet, groups []Group, columns int) string {
+	return underHeadings(fs, groups, func(some *pflag.FlagSet) string { return some.FlagUsagesWrapped(columns) })
 }
 
 // lines returns one line for each flag that is not advanced.
-func lines(fs *pflag.FlagSet, groups []Group) string {
+func lines(fs *pflag.FlagSet, groups []Group, columns int) string {
 	var main []Group
 	for _, g := range groups {
 		if g != Advanced {
@@ -95,19 +92,19 @@ func lines(fs *pflag.FlagSet, groups []Group) string {
 	return underHeadings(fs, main, func(some *pflag.FlagSet) string {
 		var text strings.Builder
 		for line := range strings.Lines(some.FlagUsages()) {
-			text.WriteString(shorten(strings.TrimSuffix(line, "\n")) + "\n")
+			text.WriteString(shorten(strings.TrimSuffix(line, "\n"), columns) + "\n")
 		}
 		return text.String()
 	})
 }
 
 // shorten cuts a long line between words.
-func shorten(line string) string {
+func shorten(line string, columns int) string {
 	const more = " ..."
-	if len(line) <= Columns {
+	if len(line) <= columns {
 		return line
 	}
-	line = line[:strings.LastIndexByte(line[:Columns-len(more)+1], ' ')]
+	line = line[:strings.LastIndexByte(line[:columns-len(more)+1], ' ')]
 	return strings.TrimRight(line, " ,;:(") + more
 }
 

@@ -3,7 +3,9 @@
 package help
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -12,18 +14,22 @@ import (
 
 // Set makes -h print one line for each main flag of a command, and --help all flags, a
 // description and examples. It does so for the command and all below it, with the flags
-// under these headings, in their order.
-func Set(root *cobra.Command, groups []Group) {
+// under these headings, in their order. terminal returns the width of the terminal that a
+// writer is, 0 for none. Help fits it, but for examples, which stay whole.
+func Set(root *cobra.Command, groups []Group, terminal func(io.Writer) int) {
 	root.PersistentFlags().BoolP("help", "h", false, "-h: main flags; --help: all flags, with examples")
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd, groups) })
+	columns := Columns
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd, groups, columns) })
 	long := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		columns = width(terminal(below(cmd.OutOrStdout())))
 		if !wantsShort(args) || !Grouped(cmd.LocalFlags()) {
+			cmd.Long = fill(cmp.Or(cmd.Long, cmd.Short), columns)
 			long(cmd, args)
 			return
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s.\n\nUsage:\n  %s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
-			cmd.Short, cmd.UseLine(), lines(cmd.LocalFlags(), groups), cmd.CommandPath())
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n\nUsage:\n  %s\n\n%s\n\nAdvanced flags and examples: %s --help\n",
+			fill(cmd.Short+".", columns), cmd.UseLine(), lines(cmd.LocalFlags(), groups, columns), cmd.CommandPath())
 	})
 }
 
@@ -35,7 +41,7 @@ func wantsShort(args []string) bool {
 
 // usage writes the help of a command below its description. cobra's template would do, but
 // calls methods by names that it computes, so that the linker keeps every method: 3 MB.
-func usage(cmd *cobra.Command, groups []Group) error {
+func usage(cmd *cobra.Command, groups []Group, columns int) error {
 	local, inherited := cmd.LocalFlags(), cmd.InheritedFlags()
 	var text strings.Builder
 	text.WriteString("Usage:")
@@ -52,18 +58,19 @@ func usage(cmd *cobra.Command, groups []Group) error {
 		text.WriteString("\n\nCommands:")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() || c.Name() == "help" {
-				fmt.Fprintf(&text, "\n  %-*s %s", c.NamePadding(), c.Name(), c.Short)
+				head := fmt.Sprintf("  %-*s ", c.NamePadding(), c.Name())
+				text.WriteString("\n" + head + fold(strings.Fields(c.Short), len(head), columns))
 			}
 		}
 	}
 	if local.HasAvailableFlags() {
-		text.WriteString("\n\n" + usages(local, groups))
+		text.WriteString("\n\n" + usages(local, groups, columns))
 	}
 	if inherited.HasAvailableFlags() {
-		text.WriteString("\n\nGlobal flags:\n" + strings.TrimRight(inherited.FlagUsagesWrapped(Columns), "\n"))
+		text.WriteString("\n\nGlobal flags:\n" + strings.TrimRight(inherited.FlagUsagesWrapped(columns), "\n"))
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&text, "\n\nUse \"%s [command] --help\" for more information about a command.", cmd.CommandPath())
+		text.WriteString("\n\n" + fill(fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath()), columns))
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStderr(), text.String())
 	return err

@@ -48,3 +48,11 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// below returns the writer that an output writes to, which may be a terminal.
+func below(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		return o.to
+	}
+	return w
+}

@@ -14,8 +14,8 @@ import (
 
 // SetHelp makes -h print one line per main flag, and --help all flags, a description and
 // examples.
-func SetHelp(root *cobra.Command) {
-	help.Set(root, flagGroups)
+func SetHelp(root *cobra.Command, e *Env) {
+	help.Set(root, flagGroups, e.Columns)
 	root.Flags().BoolP("version", "v", false, "print the version")
 }
 

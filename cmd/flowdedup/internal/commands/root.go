@@ -73,7 +73,7 @@ everything readable was processed, 4 compare or verify found a difference,
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
 	root.SetFlagErrorFunc(cli.SuggestFlag)
-	cli.SetHelp(root)
+	cli.SetHelp(root, e)
 	root.SetHelpCommand(cli.NewHelp())
 	root.AddCommand(dedup.Command(e), distinct.Command(e), live.Command(e), inspect.Command(e), compare.Command(e), verify.Command(e), flows.Command(e), plan.Command(e), extcap.Command(e), newVersion(e))
 	addCompletion(root)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -155,6 +156,30 @@ func TestLiveForwardEnds(t *testing.T) {
 	r.signal(syscall.SIGTERM)
 	if s := r.end(1); s.PacketsOut != n+1 || s.forwarded("lost") != n+1 || s.forwarded("sent", "refused", "truncated", "too_long") != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestLiveForwardEndsAll takes the only output down. Packets that wait in the ring when the run
+// ends are counted, in text too.
+func TestLiveForwardEndsAll(t *testing.T) {
+	t.Parallel()
+	lab(t, "left right", "out sensor")
+	for _, format := range []string{"--json", "--json=false"} {
+		r := startLive(t, "-i", "left", "--forward", "out", "--window", "1ms", format)
+		r.signal(syscall.SIGSTOP)
+		ip(t, "link set out down")
+		flood(t, "right", 1<<14)
+		benchlab.Settle()
+		r.signal(syscall.SIGCONT)
+		if format != "--json" {
+			if code := r.Wait(); code != exitFailed || !regexp.MustCompile(`\n  unprocessed [0-9,]+ packets, `).MatchString(r.Stdout.String()) {
+				t.Errorf("exit code %d: %s", code, r.Stdout.String())
+			}
+		} else if s := r.end(exitFailed); s.Unprocessed == 0 || s.PacketsIn+s.Unprocessed+s.dropped() != 1<<14 || s.forwarded("lost") != s.PacketsOut {
+			t.Errorf("%+v", s)
+		}
+		ip(t, "link set out up")
+		awaitLink(t, "out")
 	}
 }
 

@@ -83,10 +83,11 @@ func (r *liveRun) end(code int) liveSummary {
 
 // liveSummary is the part of a summary that tests look at.
 type liveSummary struct {
-	PacketsIn  uint64 `json:"packets_in"`
-	PacketsOut uint64 `json:"packets_out"`
-	Duplicates uint64 `json:"duplicates"`
-	Interfaces []struct {
+	PacketsIn   uint64 `json:"packets_in"`
+	PacketsOut  uint64 `json:"packets_out"`
+	Duplicates  uint64 `json:"duplicates"`
+	Unprocessed uint64 `json:"unprocessed"`
+	Interfaces  []struct {
 		Interface  string `json:"interface"`
 		Received   uint64 `json:"received"`
 		Dropped    uint64 `json:"dropped"`

@@ -68,7 +68,11 @@ func runLive(ctx context.Context, cfg config) (summary, error) {
 	err = packets.Run(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
 	r.capture.Stop() // a worker may still wait for packets
 	err = errors.Join(err, r.end(), packets.Close())
-	return r.summary(), err
+	sum := r.summary()
+	if !cfg.network() {
+		sum.setUnprocessed(r.resumed)
+	}
+	return sum, err
 }
 
 // hubIdle is idle where packets wait for a hub: answers take about a millisecond, and come
@@ -80,6 +84,7 @@ type runner struct {
 	cfg      *config
 	log      *slog.Logger
 	begin    time.Time
+	resumed  uint64 // packets of the runs before
 	capture  liveCapture
 	phase    atomic.Pointer[phase]
 	learner  *learner       // nil without
@@ -153,6 +158,7 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err = r.resume(ctx); err != nil {
 		return r, err
 	}
+	r.resumed = r.detector().Counts().Packets
 	if err = r.detector().Populate(ctx); err != nil {
 		return r, err
 	}

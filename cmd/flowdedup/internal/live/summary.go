@@ -25,6 +25,9 @@ type summary struct {
 	Matrix []traits.Cell `json:"matrix"`
 	// Late counts packets that came too long after their window to be in any row.
 	Late uint64 `json:"late"`
+	// Unprocessed counts packets of interfaces that were captured when the run ended and that it
+	// did not process, since all outputs failed or it had as many as it wanted.
+	Unprocessed uint64 `json:"unprocessed,omitempty"`
 	// WithoutPorts counts packets in flows whose ports were not captured.
 	WithoutPorts uint64 `json:"without_ports,omitempty"`
 	// Forwards are the interfaces of --forward, Outputs the files, pipes and addresses of -w
@@ -74,6 +77,16 @@ func ofName(all []monitor.Network, name string) *monitor.Network {
 		return &all[i]
 	}
 	return nil
+}
+
+// setUnprocessed counts the packets that were left when the capture was closed. resumed are the
+// packets of the runs before.
+func (s *summary) setUnprocessed(resumed uint64) {
+	captured := resumed
+	for i := range s.Interfaces {
+		captured += s.Interfaces[i].Received - s.Interfaces[i].Dropped
+	}
+	s.Unprocessed = captured - min(captured, s.PacketsIn)
 }
 
 // networks returns the counts of inputs on networks.

@@ -51,6 +51,9 @@ func writeText(w io.Writer, columns int, s *summary, written bool) error {
 			show.Also(show.Note{Count: f.Lost, What: "lost while it was away"}, show.Note{Count: f.Refused, What: "refused"}, show.Note{Count: f.Truncated, What: "truncated"}, show.Note{Count: f.TooLong, What: "too long"},
 				show.Note{Count: f.NotEthernet, What: "without Ethernet"}))
 	}
+	if s.Unprocessed > 0 {
+		fmt.Fprintf(t, "  unprocessed %s, captured when the run ended\n", show.Some(s.Unprocessed, "packet"))
+	}
 	if s.Late > 0 {
 		fmt.Fprintf(t, "  late        %s window had closed\n", show.Some(s.Late, "packet came after its", "packets came after their"))
 	}

@@ -24,13 +24,19 @@ type tables struct {
 
 // newTables returns tables for out. Where out is no terminal, tables are the same everywhere.
 func newTables(out io.Writer) *tables {
-	t := &tables{out: out}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		if t.columns, _, _ = term.GetSize(int(file.Fd())); t.columns <= 0 {
-			t.columns = 80
-		}
+	return &tables{out: out, columns: terminalColumns(out)}
+}
+
+// terminalColumns returns the width of the terminal that out is, 0 if it is none.
+func terminalColumns(out io.Writer) int {
+	file, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0
 	}
-	return t
+	if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+		return columns
+	}
+	return 80
 }
 
 // columnGap is the width of the gap between columns.

@@ -89,7 +89,7 @@ func rootCommand(log *logger) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{once.Error(err)} })
 	root.PersistentFlags().String("state", defaultState(), "`folder` of settings, keys and saved slices")
 	root.Flags().BoolP("version", "v", false, "print the version")
-	help.Set(root, flagGroups)
+	help.Set(root, flagGroups, terminalColumns)
 	root.SetHelpCommand(help.Command(noArgs))
 	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand(), manCommand())
 	settings.Define(root, "FLOWDEDUP_HUB_", func(err error) error { return usageError{err} },
