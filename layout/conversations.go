@@ -2,7 +2,7 @@
 
 package layout
 
-// A line of affinity rows is one row of four cells. A cell holds the capture point that
+// A line of homes is one row of four cells. A cell holds the capture point that
 // the packets of a conversation are taken from. Fields that are compared lie together:
 // tags and homes of two cells share a word.
 //
@@ -24,19 +24,19 @@ package layout
 // hash are the number of the line, and its top 32 bits are the tag. A line remembers four
 // conversations.
 const (
-	// AffinityCells is the number of cells of an affinity row.
-	AffinityCells = 4
-	// AffinityHomes and AffinityStates are where the homes and the states begin.
-	AffinityHomes  = 2
-	AffinityStates = 4
-	// AffinityPresent is the bit of a state that says that the cell is in use.
-	AffinityPresent = 1 << 63
-	// AffinityMissShift is where the misses are in a state.
-	AffinityMissShift = 58
-	// AffinityMisses is the largest number of misses.
-	AffinityMisses = 1<<5 - 1
-	// AffinityTimeShift is how many low bits of a time are left out.
-	AffinityTimeShift = 64 - AffinityMissShift
+	// HomeCells is the number of cells of a line of homes.
+	HomeCells = 4
+	// HomePoints and HomeStates are the words at which the homes and the states begin.
+	HomePoints = 2
+	HomeStates = 4
+	// HomePresent is the bit of a state that says that the cell is in use.
+	HomePresent = 1 << 63
+	// HomeMissShift is where the misses are in a state.
+	HomeMissShift = 58
+	// HomeMisses is the largest number of misses.
+	HomeMisses = 1<<5 - 1
+	// HomeTimeShift is how many low bits of a time are left out.
+	HomeTimeShift = 64 - HomeMissShift
 )
 
 // A line of ownership rows is one row of six cells. A cell holds which point reported a

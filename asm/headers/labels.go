@@ -32,9 +32,9 @@ var noLabels = labels{types: [3]uint64{^uint64(0), ^uint64(0), ^uint64(0)}}
 // up to two VLAN tags. Messages need the length of the frame on the wire in the lower half of the
 // tweak, and take the slow path if they do not lie in the buffer.
 //
-// A stack does not say what it carries. The rule takes what is IP without doubt: IPv4 whose
-// checksum is right, or IPv6 with a hop limit and with values that next, src and dst mark as usual:
-// its next header, and the first bytes of its addresses. The datagram must not be longer than the
+// A stack does not name the protocol below it. The rule takes packets that are IP without doubt:
+// IPv4 whose checksum is right, or IPv6 with a hop limit and with values that next, src and dst mark
+// as usual: its next header, and the first bytes of its addresses. The datagram must not be longer than the
 // frame, and no ethertype of IP or of a tag may stand where an Ethernet frame below the labels
 // would have one.
 func (d *Datagrams) Labelled(next, src, dst *[256]bool) *Datagrams {

@@ -296,8 +296,8 @@ func openWithoutUDP(protocol uint16, at, ends int64, buf []byte, inside *digest.
 
 const bridging = 0x6558 // the ethertype of an Ethernet frame
 
-// behindGRE returns how far behind the start of a header of version 0 without routes begins what it
-// carries, and the ethertype of that. For other headers the ethertype is 0.
+// behindGRE returns the length of a header of version 0 without routes, with an ERSPAN header behind
+// it, and the ethertype of the packet inside. For other headers the ethertype is 0.
 func behindGRE(header *[4]byte) (n int64, typ uint16) {
 	const routesOrVersion, sequence, erspan = 0x4007, 0x1000, 0x88be
 	flags, typ := binary.BigEndian.Uint16(header[:]), binary.BigEndian.Uint16(header[2:])

@@ -36,8 +36,7 @@ func (e Eviction) InsertsCopies() bool { return e == EvictQueue || e == EvictRan
 // random reports whether the cell of a full row is drawn.
 func (e Eviction) random() bool { return e == EvictRandom || e == EvictRandomCopies }
 
-// plain reports whether there is only the kernel in Go, as nothing but measurements has
-// the eviction.
+// plain reports whether only the Go twin has the eviction: no command uses it, only measurements.
 func (e Eviction) plain() bool { return e > EvictQueue }
 
 // RowParams gives the shape and the eviction of rows. All calls for the same lines must

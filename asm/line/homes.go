@@ -15,7 +15,7 @@ type HomeRule struct {
 	// A row of misses moves the home that has lasted for Silence, or that has Misses and has
 	// lasted for longer than Hold. Both are nanoseconds, not negative.
 	Silence, Hold int64
-	Misses        uint64 // 1 to layout.AffinityMisses
+	Misses        uint64 // 1 to layout.HomeMisses
 }
 
 // Sightings are at most 64 packets. Element i of each slice, and bit i of Copies, belong to
@@ -28,7 +28,7 @@ type Sightings struct {
 	Copies       uint64   // packets that are no misses when they are not at home
 }
 
-// AtHome handles packets in their order, on lines of layout.AffinityCells. It stops
+// AtHome handles packets in their order, on lines of layout.HomeCells. It stops
 // before a packet that it cannot handle: one without a conversation or a time, one that
 // decides about others, one whose conversation has no cell, and one that moves a home. It
 // returns the number of packets it handled, and a bit for each one at home. It panics if
@@ -61,11 +61,11 @@ func atHomeGeneric(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64,
 		cells := matchHome(line, conversation>>32)
 		at := uint(bits.TrailingZeros64(cells))
 		at = at&1 | at>>4&2
-		state := &line[layout.AffinityStates+at]
+		state := &line[layout.HomeStates+at]
 		if cells == 0 || int64(*state) >= 0 || fragments[i] != 0 || conversation == 0 || now == math.MinInt64 {
 			return home, i
 		}
-		differ := uint64(uint32(line[layout.AffinityHomes+at&1]>>(at<<4&32)) ^ uint32(points[i]))
+		differ := uint64(uint32(line[layout.HomePoints+at&1]>>(at<<4&32)) ^ uint32(points[i]))
 		atHome := (differ - 1) >> 63
 		row, move := r.miss(*state, now)
 		miss := -(^(copies | atHome) & 1)
@@ -92,7 +92,7 @@ func matchHome(line *layout.Line, tag uint64) (cells uint64) {
 
 // miss returns the state of a cell after a miss, and bits if its home is to move instead.
 func (r *HomeRule) miss(state uint64, now int64) (after, move uint64) {
-	misses, since := state>>layout.AffinityMissShift&layout.AffinityMisses, int64(state<<layout.AffinityTimeShift)
+	misses, since := state>>layout.HomeMissShift&layout.HomeMisses, int64(state<<layout.HomeTimeShift)
 	if misses == 0 || now < since {
 		misses, since = 0, now
 	}
@@ -108,5 +108,5 @@ func (r *HomeRule) miss(state uint64, now int64) (after, move uint64) {
 }
 
 func newHomeState(misses uint64, time int64) uint64 {
-	return layout.AffinityPresent | misses<<layout.AffinityMissShift | uint64(time)>>layout.AffinityTimeShift
+	return layout.HomePresent | misses<<layout.HomeMissShift | uint64(time)>>layout.HomeTimeShift
 }

@@ -21,21 +21,21 @@ type homeModel struct {
 }
 
 func homeCell(l *layout.Line, at int) homeModel {
-	state := l[layout.AffinityStates+at]
+	state := l[layout.HomeStates+at]
 	return homeModel{
-		uint32(l[at&1] >> (at / 2 * 32)), uint32(l[layout.AffinityHomes+at&1] >> (at / 2 * 32)), state>>63 == 1,
+		uint32(l[at&1] >> (at / 2 * 32)), uint32(l[layout.HomePoints+at&1] >> (at / 2 * 32)), state>>63 == 1,
 		state >> 58 & 31, state << 6,
 	}
 }
 
 func setHomeCell(l *layout.Line, at int, c homeModel) {
 	shift := at / 2 * 32
-	for word, half := range map[int]uint32{at & 1: c.tag, layout.AffinityHomes + at&1: c.home} {
+	for word, half := range map[int]uint32{at & 1: c.tag, layout.HomePoints + at&1: c.home} {
 		l[word] = l[word]&^(math.MaxUint32<<shift) | uint64(half)<<shift
 	}
-	l[layout.AffinityStates+at] = c.misses<<58 | c.time>>6
+	l[layout.HomeStates+at] = c.misses<<58 | c.time>>6
 	if c.present {
-		l[layout.AffinityStates+at] |= 1 << 63
+		l[layout.HomeStates+at] |= 1 << 63
 	}
 }
 
@@ -44,10 +44,10 @@ func atHomeModel(lines []layout.Line, s *Sightings, i int, r *HomeRule) (home, s
 	conversation, now := s.Conversation[i], s.Times[i]
 	line := &lines[conversation%uint64(len(lines))]
 	at := 0
-	for at < layout.AffinityCells && homeCell(line, at).tag != uint32(conversation>>32) {
+	for at < layout.HomeCells && homeCell(line, at).tag != uint32(conversation>>32) {
 		at++
 	}
-	if conversation == 0 || now == math.MinInt64 || s.Fragment[i] != 0 || at == layout.AffinityCells || !homeCell(line, at).present {
+	if conversation == 0 || now == math.MinInt64 || s.Fragment[i] != 0 || at == layout.HomeCells || !homeCell(line, at).present {
 		return false, true
 	}
 	c := homeCell(line, at)
@@ -75,7 +75,7 @@ func randomHomes(rng *rand.Rand, lines []layout.Line, s *Sightings, r *HomeRule)
 	span := r.Silence / 4
 	for i := range lines {
 		first := rng.IntN(5)
-		for at := range layout.AffinityCells {
+		for at := range layout.HomeCells {
 			setHomeCell(&lines[i], at, homeModel{
 				tag: uint32(first+at+rng.IntN(20)/19) % 5, home: rng.Uint32N(2) << 30, present: rng.IntN(30) > 0,
 				misses: rng.Uint64N(r.Misses + 1), time: uint64(rng.Int64N(span)),

@@ -29,4 +29,13 @@
 // Errors wrap [ErrNoInterface], [ErrDown], [ErrRemoved], [ErrLinkChanged],
 // [ErrNotPermitted], [ErrLinkType] or one of the reasons why a filter does not fit.
 // [Open] and [OpenSender] need CAP_NET_RAW and no other privilege.
+//
+//	question                                      file
+//	configuration, statistics, errors             config.go
+//	filters that the kernel runs                  filter.go
+//	a capture, and its interfaces                 capture_linux.go, port_linux.go
+//	sockets and rings                             socket_linux.go, ring_linux.go
+//	a ring block; a batch that stays in the ring  block.go, block_plain.go; mapping_linux.go
+//	names, link types, states of interfaces       device_linux.go
+//	sending; where sent frames show up            sender_linux.go; reach_linux.go
 package afpacket

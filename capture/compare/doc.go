@@ -10,4 +10,11 @@
 // packets one to one, in their order. A [Report] has the results. Nothing in it depends on how
 // the streams are cut into batches. Memory is bounded, and a report says when the bound was
 // hit.
+//
+//	question                           file
+//	configuration; the two sides       comparer.go
+//	the offset of the clocks; drift    search.go; clock.go
+//	batches; both sides in step        batch.go; run.go
+//	equal packets, one to one          match.go, settle.go
+//	delays; conversations; the result  delays.go; talks.go; report.go
 package compare

@@ -58,8 +58,8 @@ type Config struct {
 	// Intact makes packets wait, too: see HoldConfig. It chooses only where equal packets may be
 	// of different quality: see identity.Config.Uneven.
 	Intact bool
-	// Prefer makes packets wait, too. Of equal packets it keeps, before all else, one that the
-	// first Chooser chooses, then one that the second chooses, and so on: see MaxPreferences.
+	// Prefer makes packets wait, too. Of equal packets it keeps one that the first Chooser chooses,
+	// else one that the second chooses, and so on: see MaxPreferences. It counts before all else.
 	Prefer []Chooser
 }
 

@@ -187,7 +187,7 @@ func (h *hold) recycle(k *heldBatch) {
 	h.memory.Put(k, &k.batch)
 }
 
-// isSet returns a bit of a bitmap, which is nil if it has none.
+// isSet returns a bit of a bitmap. A bitmap without bits may be nil.
 func isSet(bitmap []uint64, i int) bool {
 	return bitmap != nil && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
 }

@@ -11,8 +11,8 @@ import (
 type marks struct {
 	digests []digest.Digest
 	later   []uint32
-	// before says of each packet how many packets before it the one was in whose place it
-	// is kept; 0 for none.
+	// before has for each packet the distance, in packets, back to the one in whose place it is
+	// kept; 0 for none.
 	before []uint32
 }
 

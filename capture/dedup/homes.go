@@ -43,7 +43,7 @@ type homes struct {
 // newHomes makes a table of 2^18 conversations. hold is how long packets wait for copies of
 // them from home. Errors come from layout.NewArena.
 func newHomes(hold time.Duration) (*homes, error) {
-	return newHomesOf(conversations/layout.AffinityCells, hold)
+	return newHomesOf(conversations/layout.HomeCells, hold)
 }
 
 // newHomesOf makes a table with this number of lines, a power of two.
@@ -183,7 +183,7 @@ func (t *homes) miss(c homeCell, now int64) bool {
 // one whose time is the farthest from now.
 func (t *homes) cell(conversation uint64, now int64) (c homeCell, known bool) {
 	line, farthest := &t.arena.Lines()[conversation&t.mask], uint64(0)
-	for at := range uint(layout.AffinityCells) {
+	for at := range uint(layout.HomeCells) {
 		switch one := (homeCell{line, at}); {
 		case *one.state() == 0:
 			return one, false
@@ -204,10 +204,10 @@ func (t *homes) Close() error { return t.arena.Close() }
 // homeCell is one cell of a line.
 type homeCell struct {
 	line *layout.Line
-	at   uint // 0 to layout.AffinityCells - 1
+	at   uint // 0 to layout.HomeCells - 1
 }
 
-// half returns the word of a cell's tag, or after layout.AffinityHomes the word of its home,
+// half returns the word of a cell's tag, or after layout.HomePoints the word of its home,
 // and the first bit in the word.
 func (c homeCell) half() (word, shift uint) { return c.at & 1, c.at << 4 & 32 }
 
@@ -219,25 +219,25 @@ func (c homeCell) tag() uint32 {
 // home returns the home point.
 func (c homeCell) home() uint32 {
 	word, shift := c.half()
-	return uint32(c.line[layout.AffinityHomes+word] >> shift)
+	return uint32(c.line[layout.HomePoints+word] >> shift)
 }
 
 // state returns the word that belongs to this cell only.
-func (c homeCell) state() *uint64 { return &c.line[layout.AffinityStates+c.at&3] }
+func (c homeCell) state() *uint64 { return &c.line[layout.HomeStates+c.at&3] }
 
 // misses returns the misses in a row.
 func (c homeCell) misses() int {
-	return int(*c.state() >> layout.AffinityMissShift & layout.AffinityMisses)
+	return int(*c.state() >> layout.HomeMissShift & layout.HomeMisses)
 }
 
 // time returns the time without its low bits.
-func (c homeCell) time() int64 { return int64(*c.state() << layout.AffinityTimeShift) }
+func (c homeCell) time() int64 { return int64(*c.state() << layout.HomeTimeShift) }
 
 // fill makes a point the home of a conversation that was seen there.
 func (c homeCell) fill(conversation uint64, home uint32, now int64) {
 	word, shift := c.half()
 	setHalf(&c.line[word], shift, uint32(conversation>>32))
-	setHalf(&c.line[layout.AffinityHomes+word], shift, home)
+	setHalf(&c.line[layout.HomePoints+word], shift, home)
 	c.setRow(0, now)
 }
 
@@ -250,5 +250,5 @@ func (c homeCell) setRow(misses int, time int64) { *c.state() = newRow(misses, t
 
 // newRow returns a state.
 func newRow(misses int, time int64) uint64 {
-	return layout.AffinityPresent | uint64(misses)<<layout.AffinityMissShift | uint64(time)>>layout.AffinityTimeShift
+	return layout.HomePresent | uint64(misses)<<layout.HomeMissShift | uint64(time)>>layout.HomeTimeShift
 }

@@ -123,10 +123,10 @@ func TestEviction(t *testing.T) {
 			for c := range uint64(1000) {
 				ask(table, at(1, (c+5000)<<32, 7, old, 0))
 			}
-			for c := range uint64(layout.AffinityCells) {
+			for c := range uint64(layout.HomeCells) {
 				ask(table, at(1, (c+1)<<32, 7, now+time.Duration(c), 0))
 			}
-			for c := range uint64(layout.AffinityCells) {
+			for c := range uint64(layout.HomeCells) {
 				if ask(table, at(1, (c+1)<<32, 8, now, 0))[0] {
 					t.Errorf("conversation %d was forgotten", c)
 				}

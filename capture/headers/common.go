@@ -47,8 +47,8 @@ func (h *Header) common(d []byte, typ uint16, o int, end uint32) bool {
 	return false
 }
 
-// common is run for the step behind the header of a tunnel, without notes, as far as
-// Header.common goes. If it returns false, the walk is still to be run.
+// common takes the place of run behind the header of a tunnel, for the headers that
+// Header.common knows and without notes. If it returns false, the caller calls run.
 func (w *walk) common(s step) bool {
 	typ, o := w.typ, w.o
 	switch {

@@ -16,8 +16,8 @@ type Inside struct {
 	ID   uint32           // as in Layer
 	At   int              // where the frame begins in the payload
 	Link capture.LinkType // the first header of the frame
-	// Wire is the length of the frame on the wire: more than there is of it if its datagram
-	// says so.
+	// Wire is the length of the frame on the wire. It exceeds the captured length if the
+	// datagram in the frame states more.
 	Wire uint32
 }
 

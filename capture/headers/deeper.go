@@ -32,9 +32,9 @@ const (
 	_           = uint(maxTunnels - plainDeep - otherShapes*(1+plainDeep))
 )
 
-// Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them, and
-// are so afterwards; msgs lie in buf. untyped is its rule that is Untyped. A message whose tunnel is
-// of another shape, or one too many, has its bit in rest set, and protocol 0. Into reports whether
+// Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them,
+// before and after; msgs lie in buf. untyped is an Untyped rule of FindDatagrams. A message whose
+// tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into reports whether
 // datagrams in tunnels were captured in part. It takes constant time for each frame, and for each
 // tunnel and each extension header of a tunnel in it.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
@@ -91,9 +91,9 @@ var typeOfNibble = func() (types [16]uint16) {
 // message the header above IP begins, without options and extension headers.
 var upperAt = [16]uint32{4: 20 - 12, 6: 40 - 12, 7: 40 - 8}
 
-// open opens a tunnel of each frame that is listed, and keeps those listed that have IP in it, with
-// its place in msgs. Frames whose tunnel is of another shape get a bit in rest, and protocol 0, and
-// with more unset all that have one.
+// open opens a tunnel of each listed frame. Frames with IP in it stay listed, with the place of the
+// IP header in msgs. Frames whose tunnel is of another shape get a bit in rest, and protocol 0.
+// Without more all frames with a tunnel do.
 func (p *Deeper) open(msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte, more bool) {
 	n := 0
 	p.msgs = p.msgs[:0]

@@ -9,9 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// The usual shapes of tunnels, without a walk. Functions return the ethertype of what the tunnel
-// carries and its offset, both from the start of the header above the outer IP header. For other
-// shapes the ethertype is 0, so that a walk reads them.
+// The functions of this file read tunnels of the usual shapes without a walk. They return the
+// ethertype of the packet inside and its offset, which counts from the header above the outer IP
+// header. For other shapes the ethertype is 0, and a walk reads them.
 
 // plainTunnels has the shapes over UDP that most datagrams have, with headers of 8 bytes and
 // options, GRE and IP in IP.
@@ -99,8 +99,8 @@ func PlainTunnel(frame []byte, start uint32) (kind LayerKind, id uint32, ok bool
 	return kind, id, at == int(start) && typ == typeOfNibble[frame[start]>>4]
 }
 
-// plainGRE returns the kind and the identifier of a header that behindGRE has read, and behind
-// which what it carries begins at offset o.
+// plainGRE returns the kind and the identifier of a header that behindGRE has read. The packet
+// inside begins at offset o.
 func plainGRE(d []byte, o int) (LayerKind, uint32) {
 	const erspan = 8
 	flags, typ := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:])

@@ -65,7 +65,7 @@ func isControlWord(d []byte, o int, frame framing, end int64) bool {
 	return word>>16 == 0
 }
 
-// sum4 says of the checksum of an IPv4 header whether it agrees.
+// sum4 is the result of checking the checksum of an IPv4 header.
 type sum4 uint8
 
 const (
@@ -165,7 +165,7 @@ var usualDestination = func() (usual [256]bool) {
 	return usual
 }()
 
-// usualSource has these but for multicast.
+// usualSource is usualDestination without multicast.
 var usualSource = func() [256]bool {
 	usual := usualDestination
 	usual[0xff] = false

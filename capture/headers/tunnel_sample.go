@@ -55,16 +55,16 @@ func (s *TunnelSample) Share() (share float64, kinds []Tunnel) {
 	for _, k := range s.kinds[:s.n] {
 		counts[k]++
 	}
-	if s.n == 0 || counts[NoTunnel] == s.n {
+	if s.n == 0 || counts[noTunnel] == s.n {
 		return 0, nil
 	}
-	for k := NoTunnel + 1; int(k) < tunnelKinds; k++ {
+	for k := noTunnel + 1; int(k) < tunnelKinds; k++ {
 		if counts[k] > 0 {
 			kinds = append(kinds, k)
 		}
 	}
 	slices.SortStableFunc(kinds, func(a, b Tunnel) int { return counts[b] - counts[a] })
-	return 1 - float64(counts[NoTunnel])/float64(s.n), kinds
+	return 1 - float64(counts[noTunnel])/float64(s.n), kinds
 }
 
 // Tunnel is a kind of tunnel that a packet travels in.
@@ -72,21 +72,21 @@ type Tunnel uint8
 
 // The tunnels that identity Inner opens.
 const (
-	NoTunnel Tunnel = iota
-	IPinIP
-	GRE
-	ERSPAN
-	VXLAN
-	GENEVE
-	GTPU
-	L2TP
-	LISP
-	MPLSinIP
-	EthernetInIP
-	EtherIP
-	EoIP
-	TZSP
-	JMirror
+	noTunnel Tunnel = iota
+	tunnelIPinIP
+	tunnelGRE
+	tunnelERSPAN
+	tunnelVXLAN
+	tunnelGENEVE
+	tunnelGTPU
+	tunnelL2TP
+	tunnelLISP
+	tunnelMPLSinIP
+	tunnelEthernetInIP
+	tunnelEtherIP
+	tunnelEoIP
+	tunnelTZSP
+	tunnelJMirror
 	// tunnelKinds is how many kinds there are.
 	tunnelKinds int = iota
 )
@@ -106,16 +106,17 @@ func tunnelOf(b *capture.Batch, i int) Tunnel {
 	outer, data := h, b.Data(i)
 	openTunnels(&h, data, b.Frames[i].WireLen, nil)
 	if h.Flags&FlagInner == 0 {
-		return NoTunnel
+		return noTunnel
 	}
 	return outer.tunnel(data)
 }
 
 // tunnelsByKind has the tunnels that the protocol and the ports of a header announce.
 var tunnelsByKind = [layerKinds]Tunnel{
-	LayerIPinIP: IPinIP, LayerGRE: GRE, LayerVXLAN: VXLAN, LayerGENEVE: GENEVE, LayerGTPU: GTPU, LayerL2TP: L2TP,
-	LayerLISP: LISP, LayerMPLSinIP: MPLSinIP, LayerEthernetInIP: EthernetInIP, LayerEtherIP: EtherIP, LayerTZSP: TZSP,
-	LayerJMirror: JMirror,
+	LayerIPinIP: tunnelIPinIP, LayerGRE: tunnelGRE, LayerVXLAN: tunnelVXLAN, LayerGENEVE: tunnelGENEVE,
+	LayerGTPU: tunnelGTPU, LayerL2TP: tunnelL2TP, LayerLISP: tunnelLISP, LayerMPLSinIP: tunnelMPLSinIP,
+	LayerEthernetInIP: tunnelEthernetInIP, LayerEtherIP: tunnelEtherIP, LayerTZSP: tunnelTZSP,
+	LayerJMirror: tunnelJMirror,
 }
 
 // tunnel returns the kind of the tunnel that was opened behind h.
@@ -123,9 +124,9 @@ func (h *Header) tunnel(frame []byte) Tunnel {
 	if h.Proto == iana.ProtoGRE {
 		switch binary.BigEndian.Uint16(frame[h.L4+2:]) {
 		case iana.TypeERSPAN2, iana.TypeERSPAN3:
-			return ERSPAN
+			return tunnelERSPAN
 		case iana.TypeEoIP:
-			return EoIP
+			return tunnelEoIP
 		}
 	}
 	return tunnelsByKind[h.Announces()]

@@ -129,12 +129,12 @@ func TestTunnelDepth(t *testing.T) {
 // TestTunnelOf names exactly the tunnels that identity Inner opens.
 func TestTunnelOf(t *testing.T) {
 	names := map[string]Tunnel{
-		"gre": GRE, "pptp": GRE, "erspan": ERSPAN, "vxlan": VXLAN, "vxlan-gpe": VXLAN, "geneve": GENEVE, "gtp": GTPU,
-		"ip": IPinIP, "6": IPinIP, "4": IPinIP, "three": IPinIP, "ah": IPinIP, "wccp": GRE, "eoip": EoIP, "etherip": EtherIP,
-		"mpls": MPLSinIP, "srv6": EthernetInIP, "l2tp": L2TP, "lisp": LISP, "jmirror": JMirror, "tzsp": TZSP,
+		"gre": tunnelGRE, "pptp": tunnelGRE, "erspan": tunnelERSPAN, "vxlan": tunnelVXLAN, "vxlan-gpe": tunnelVXLAN, "geneve": tunnelGENEVE, "gtp": tunnelGTPU,
+		"ip": tunnelIPinIP, "6": tunnelIPinIP, "4": tunnelIPinIP, "three": tunnelIPinIP, "ah": tunnelIPinIP, "wccp": tunnelGRE, "eoip": tunnelEoIP, "etherip": tunnelEtherIP,
+		"mpls": tunnelMPLSinIP, "srv6": tunnelEthernetInIP, "l2tp": tunnelL2TP, "lisp": tunnelLISP, "jmirror": tunnelJMirror, "tzsp": tunnelTZSP,
 	}
 	for _, c := range tunnelCases {
-		want := NoTunnel
+		want := noTunnel
 		if c.Carried != nil {
 			first, _, _ := strings.Cut(c.Name, " ")
 			want = names[strings.TrimSuffix(first, ",")]
@@ -203,11 +203,11 @@ func TestTunnelSample(t *testing.T) {
 		if n < 4096 {
 			continue
 		}
-		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{GRE, IPinIP}) { // five standard errors
+		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{tunnelGRE, tunnelIPinIP}) { // five standard errors
 			t.Errorf("%d packets: share %v, %v", n, share, kinds)
 		}
 		for i := range first.n {
-			if got, want := first.kinds[i] == NoTunnel, packets[i<<first.shift] == plainUDP; got != want {
+			if got, want := first.kinds[i] == noTunnel, packets[i<<first.shift] == plainUDP; got != want {
 				t.Fatalf("%d packets: sample %d is of another packet", n, i)
 			}
 		}

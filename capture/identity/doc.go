@@ -13,4 +13,10 @@
 //
 // A [Doubt] is a truncated packet whose bytes may also be those of another packet.
 // [IntegrityOf] verifies the checksum of a packet.
+//
+//	question                         file
+//	which bytes count                config.go, fields.go
+//	frames to messages               identity.go, zerocopy.go, masks.go
+//	link headers; frames without IP  link.go, carried.go; nonip.go
+//	truncated packets; checksums     evidence.go; integrity.go
 package identity

@@ -9,4 +9,13 @@
 // and may do so in any worker. [Inspector.Report] returns the results so far. Nothing in a
 // report depends on how the stream is cut into batches. Memory is bounded, and a report says
 // when the bound was hit.
+//
+//	question                                     file
+//	a batch; the stream                          batch.go; inspector.go
+//	remembered packets; what filters would keep  pool.go, table.go; measure.go
+//	how a copy differs                           sighting.go, kind.go, hops.go, checksums.go
+//	where copies come from, and how late         matrix.go, path.go
+//	equal packets that are no copies             repeats.go, doubts.go
+//	conversations that an analyzer sees in part  sides.go
+//	the result; the recommended flags            report.go; recommend.go
 package inspect

@@ -123,7 +123,7 @@ func (n *Inspector) manyStacked() bool {
 	return n.stream.stacked > 0 && float64(n.stream.stacked) >= fewCopies*float64(n.stream.packets)
 }
 
-// reasons explains the choices.
+// reasons explains the recommendation.
 func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	all := []string{}
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -139,30 +139,31 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	switch {
 	case r.Packets == 0:
 		return all
+	case c.Dedup:
+		return append(all, n.reasonsOfFlags(c, m, r)...)
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable+r.ChecksumOnly > 0:
 		add("no other packet equals another one within %v", r.Window)
-		return all
 	case r.Copies == 0 && r.Equal == 0:
 		add("no packet equals another one within %v", r.Window)
-		return all
 	case r.Copies == 0:
 		add("all equal packets were sent again at one point: removing them would remove packets that their senders repeated")
-		return all
-	case !c.Dedup && c.Removes <= 2*c.Wrong:
+	case c.Removes <= 2*c.Wrong:
 		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
-		return all
-	case !c.Dedup:
-		copies := "copies in %d packets are"
-		if r.Copies == 1 {
-			copies = "copy in %d packets is"
-		}
-		add("%d "+copies+" too few to matter", r.Copies, r.Packets)
-		return all
-	}
-	switch {
-	case c.Identity == identity.Inner:
-		add("--identity inner: %d copies differ in what their tunnels add", m.unmatched)
+	case r.Copies == 1:
+		add("1 copy in %d packets is too few to matter", r.Packets)
 	default:
+		add("%d copies in %d packets are too few to matter", r.Copies, r.Packets)
+	}
+	return all
+}
+
+// reasonsOfFlags explains the flags of the recommended command.
+func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, r *Report) []string {
+	all := []string{}
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if c.Identity == identity.Inner {
+		add("--identity inner: %d copies differ in what their tunnels add", m.unmatched)
+	} else {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}
 	if len(c.Ignore) > 0 {

@@ -40,13 +40,12 @@ type Report struct {
 	// NotCopies are the equal packets that were sent again, by protocol.
 	NotCopies map[string]NotCopies
 	// Conversations are sampled from the first 2^18 packets. Of the SampledConversations, removing
-	// copies would tear SplitConversations apart. TaggedConversations counts the split ones that
-	// differ in VLAN tags or tunnels.
-	SplitConversations, TaggedConversations, SampledConversations uint64
-	Sides                                                         OneSided
-	Recommendation                                                Recommendation
-	Window                                                        time.Duration
-	NoTime, Truncated, NonIP                                      uint64
+	// copies would tear SplitConversations apart.
+	SplitConversations, SampledConversations uint64
+	Sides                                    OneSided
+	Recommendation                           Recommendation
+	Window                                   time.Duration
+	NoTime, Truncated, NonIP                 uint64
 	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
@@ -93,7 +92,7 @@ func (n *Inspector) Report() *Report {
 		r.Copies += same
 	}
 	c := n.split.Counts()
-	r.SplitConversations, r.TaggedConversations, r.SampledConversations = c.Split, c.Tagged, c.Sampled
+	r.SplitConversations, r.SampledConversations = c.Split, c.Sampled
 	r.Recommendation = n.recommend(m, j, r)
 	return r
 }

@@ -35,4 +35,12 @@
 // the next run in that folder recognizes stale ones and removes them.
 //
 // Standard output, devices and pipes are written to directly.
+//
+//	question                              file
+//	a file and its end; how it is opened  file.go; create.go
+//	an existing file; a new name          destination.go
+//	the file while it has no name         temp.go, folder_*.go
+//	names; compression by name            names.go; compress.go
+//	logs; locks                           append.go; lock.go
+//	calls of the system                   os_*.go
 package outfile

@@ -13,9 +13,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Arrivals is the Source of captures that begin while others are read already, and of which
-// each may be silent for long, as over a network. It merges them in the order of their times,
-// as Merge does, but waits for none longer than its wait.
+// Arrivals is the Source of captures that come over a network: each begins at any time, and may be
+// silent for long. It merges them in the order of their times, as Merge does, but waits for none
+// longer than its wait.
 //
 // Each capture is read on a goroutine of its own, at most one batch ahead. So a capture
 // whose packets cannot be delivered yet is not read on, and memory is two batches each.

@@ -43,4 +43,17 @@
 // copies records byte for byte if the format of the input can stay, and converts them
 // otherwise. [NewSplitter] writes several files, each of which can be read without the
 // others. Package rotate builds on it.
+//
+//	question                                    file
+//	an input and its compression                open.go, input.go, ahead.go
+//	records of pcap; blocks of pcapng           reader.go; pcap_reader.go; pcapng_*.go
+//	times that cannot be right                  times.go
+//	several inputs as one                       join.go, merge.go, merge_heap.go, rotation.go
+//	inputs that begin while others are read     arrivals.go, arrivals_read.go, arrivals_tables.go
+//	packets sorted by time                      sort.go, sort_store.go
+//	the format of an output                     layout.go
+//	outputs: a stream; in parts; encoded ahead  writer.go; encoder.go; writer_records.go
+//	records copied as they were read            writer_copy.go
+//	records converted                           writer_pcap.go, writer_pcapng*.go
+//	the calls of Write                          buffer.go, writer_ranges.go
 package pcapfile

@@ -31,8 +31,8 @@ type encoder interface {
 	skippedBlocks() uint64
 }
 
-// Part is some of a batch: frames From..To-1 and blocks FromBlock..ToBlock-1, none
-// of which is before frame From or after frame To.
+// Part is a part of a batch: frames From..To-1 and blocks FromBlock..ToBlock-1. No block is before
+// frame From or after frame To.
 type Part struct {
 	From, To           int
 	FromBlock, ToBlock int

@@ -49,11 +49,11 @@ type mergeInput struct {
 // Sources that are parked when Merge is called open at the time of their first packet: see
 // Park.
 //
-// A source continues another one, as the files of a rotated capture do, if that has ended, at the
-// time of the first packet here or before, and began with the same interfaces: format, link
-// types and names. So capture.Interface.Origin is the same. Of several the one of the nearest
-// name is continued (the longest common prefix), then the one that ended last, and each by one
-// source only.
+// A source continues an earlier one, as the files of a rotated capture do, if the earlier one has
+// ended, not after the first packet of the later one, and began with the same interfaces: format,
+// link types and names. Then both have the same capture.Interface.Origin. One source continues each
+// at most. Of several it continues the one of the nearest name (the longest common prefix), then
+// the one that ended last.
 //
 // A source that fails does not stop the others: warn, if not nil, gets the error at once.
 // The error then takes the place of io.EOF at the end, or errors.Join of several. The

@@ -200,7 +200,7 @@ func (p *pcap) walk(frames []capture.Frame, buf []byte, pos uint32) (found int, 
 	return found, end
 }
 
-// distrust takes the times of frames whose fraction of a second is none.
+// distrust removes the times of frames whose fraction of a second is a second or more.
 func (p *pcap) distrust(frames []capture.Frame, buf []byte) {
 	for i := range frames {
 		if f := &frames[i]; p.u32(buf[f.Record+4:]) >= p.second() {

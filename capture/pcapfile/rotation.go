@@ -49,8 +49,8 @@ func (p *part) pass(frames []capture.Frame) {
 	}
 }
 
-// continues reports whether p can be what follows a source that has ended. More interfaces
-// may be described later.
+// continues reports whether p may continue a source that has ended. More interfaces may be
+// described later.
 func (p *part) continues(old *part, first int64) bool {
 	n := len(p.points)
 	return old.last <= first && n <= len(old.points) &&

@@ -34,8 +34,8 @@ type SortStats struct {
 	Full  bool   // Memory let packets leave early
 }
 
-// Sorter is the Source of another one whose packets come in the order of their times, as far as
-// SortConfig allows. Packets of one time stay in their order. A packet without a time follows
+// Sorter is a Source that sorts the packets of another one by their times, within the bounds of
+// SortConfig. Packets of one time stay in their order. A packet without a time follows
 // its predecessor in the source.
 //
 // The order depends only on the packets, not on how the source delivers them. Blocks overtake

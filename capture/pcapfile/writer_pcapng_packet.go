@@ -158,7 +158,7 @@ func (w *sectionWriter) timedList(b *capture.Batch, i int, taken bool) []byte {
 	return w.scratch
 }
 
-// commentList returns the options of a packet that has none but a comment, if any.
+// commentList returns the options of a packet that has at most a comment.
 func (w *sectionWriter) commentList(comment []byte) []byte {
 	w.scratch = w.scratch[:0]
 	if len(comment) > 0 {

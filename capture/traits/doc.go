@@ -51,4 +51,13 @@
 // kept; a copy that comes later is "copy of a packet no longer remembered".
 //
 // All types take constant memory. None returns errors.
+//
+//	question                                   file
+//	the headers before a packet, their hashes  stack.go, traits.go
+//	conversation and point of each frame       sighting.go, sighting_*.go
+//	capture points; names of points            capture_points.go; names.go
+//	differences of copies, counted             sample.go, counts.go, delays.go
+//	the same as comments on copies             marker.go, marker_text.go
+//	conversations from more than one point     split.go
+//	packets shared out by conversation         pairs.go
 package traits

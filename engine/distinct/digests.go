@@ -103,19 +103,17 @@ func (r *DigestRows) Snapshot(w io.Writer, secret secret.Secret, label string) e
 // its growth.
 func RestoreDigestRows(r io.Reader, c snapshot.RestoreConfig) (*DigestRows, error) {
 	var s savedExact
-	in, err := snapshot.NewReader(r, snapshot.DigestRows, c, s.fields())
-	if err != nil {
-		return nil, err
-	}
+	load := func(d *DigestRows, in *snapshot.Reader) error { return d.load(in, &s) }
+	return snapshot.Restore(r, snapshot.DigestRows, c, s.fields(), s.digestRows, load)
+}
+
+// digestRows makes the counter that was saved, without elements.
+func (s *savedExact) digestRows(c snapshot.RestoreConfig) (*DigestRows, error) {
 	if err := s.check(minDigestLines, rowtable.MaxLines, 0); err != nil {
 		return nil, err
 	}
 	if err := s.rows.Allow(c); err != nil {
 		return nil, err
 	}
-	d, err := NewDigestRows(0)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Load(in, d, func() error { return d.load(in, &s) })
+	return NewDigestRows(0)
 }

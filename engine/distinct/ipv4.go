@@ -161,10 +161,12 @@ func (e *IPv4Rows) permutationCheck() uint64 {
 // the counter's present size, not its growth.
 func RestoreIPv4Rows(r io.Reader, c snapshot.RestoreConfig) (*IPv4Rows, error) {
 	var s savedIPv4
-	in, err := snapshot.NewReader(r, snapshot.IPv4Rows, c, s.fields())
-	if err != nil {
-		return nil, err
-	}
+	load := func(e *IPv4Rows, in *snapshot.Reader) error { return e.load(in, &s.savedExact) }
+	return snapshot.Restore(r, snapshot.IPv4Rows, c, s.fields(), s.counter, load)
+}
+
+// counter makes the counter that was saved, without elements.
+func (s *savedIPv4) counter(c snapshot.RestoreConfig) (*IPv4Rows, error) {
 	if err := s.savedExact.check(minIPv4Lines, layout.BitmapLines, layout.BitmapLines); err != nil {
 		return nil, err
 	}
@@ -186,5 +188,5 @@ func RestoreIPv4Rows(r io.Reader, c snapshot.RestoreConfig) (*IPv4Rows, error) {
 		return nil, fmt.Errorf("%w: the counter's permutation is not of this key", snapshot.ErrInvalid)
 	}
 	e.maxLines = int(most)
-	return snapshot.Load(in, e, func() error { return e.load(in, &s.savedExact) })
+	return e, nil
 }

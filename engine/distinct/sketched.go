@@ -113,14 +113,13 @@ func (s *Sketched[K]) Snapshot(w io.Writer, secret secret.Secret, label string) 
 // errors of RestoreIPv4Rows.
 func (s *Sketched[K]) Restore(r io.Reader, c snapshot.RestoreConfig) error {
 	var size uint64
-	in, err := snapshot.NewReader(r, snapshot.Sketch, c, snapshot.Fields{&size})
-	if err != nil {
-		return err
+	empty := func(snapshot.RestoreConfig) (*Sketched[K], error) {
+		if size > sketch.Size {
+			return nil, snapshot.ErrInconsistent
+		}
+		return s, nil
 	}
-	if size > sketch.Size {
-		return snapshot.ErrInconsistent
-	}
-	_, err = snapshot.Load(in, s, func() error {
+	load := func(_ *Sketched[K], in *snapshot.Reader) error {
 		registers := make([]byte, size+7)
 		put := func(i int, word uint64) { binary.LittleEndian.PutUint64(registers[8*i:], word) }
 		if err := in.Words(int(size+7)/8, "registers", put); err != nil {
@@ -130,6 +129,7 @@ func (s *Sketched[K]) Restore(r io.Reader, c snapshot.RestoreConfig) error {
 			return snapshot.ErrInconsistent
 		}
 		return nil
-	})
+	}
+	_, err := snapshot.Restore(r, snapshot.Sketch, c, snapshot.Fields{&size}, empty, load)
 	return err
 }

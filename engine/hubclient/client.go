@@ -37,8 +37,8 @@ const (
 	// lateLeeway is the time after the last wait during which a slice may still take a
 	// request: clocks of sites and slices differ.
 	lateLeeway = time.Second
-	// patience is the wait that is long enough for another connection to come about.
-	patience = 2 * time.Second
+	// reconnectWait is a wait that is long enough for another connection.
+	reconnectWait = 2 * time.Second
 	// maxBehind bounds how much a busy capture may lag behind its packets. Times further
 	// back are not from a live capture.
 	maxBehind = 10 * time.Second
@@ -120,7 +120,6 @@ type ClientStats struct {
 	Copies    uint64 // packets that another site has sent before
 	Unchecked uint64 // packets without an answer
 	Late      uint64 // answers that came too late
-	Invalid   uint64 // messages that are no answer to a request, or of a former owner
 	Refused   uint64 // requests that the hub refused
 	Retries   uint64 // requests that were sent again
 	// DelayP50 and DelayP99 are times that 50 % and 99 % of answers took at most.
@@ -220,7 +219,7 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 		clear(a.Remaining)
 	}
 	now := c.now()
-	closed := !c.cfg.Block && !(c.cfg.Anytime && c.cfg.Wait >= patience) && !c.to.Connected()
+	closed := !c.cfg.Block && !(c.cfg.Anytime && c.cfg.Wait >= reconnectWait) && !c.to.Connected()
 	for w := range a.Copies {
 		todo := ^skip[w]
 		if rest := n - 64*w; rest < 64 {

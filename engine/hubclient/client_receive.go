@@ -27,7 +27,6 @@ func (c *Client) receive(subject string, msg []byte, refused bool, now time.Dura
 	}
 	s, seq := c.parseReply(subject)
 	if s == nil {
-		c.stats.Invalid++
 		return
 	}
 	r := s.find(seq)
@@ -42,14 +41,12 @@ func (c *Client) receive(subject string, msg []byte, refused bool, now time.Dura
 	}
 	var reply Reply
 	if err := reply.Decode(msg); err != nil || reply.Seq != seq || reply.N != uint32(r.count) {
-		c.stats.Invalid++
 		if errors.Is(err, ErrVersion) {
 			c.reason = otherVersion
 		}
 		return
 	}
-	if reply.Fencing < s.fencing {
-		c.stats.Invalid++ // from an owner that was replaced
+	if reply.Fencing < s.fencing { // from an owner that was replaced
 		return
 	}
 	s.fencing = reply.Fencing

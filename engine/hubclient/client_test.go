@@ -87,7 +87,7 @@ func TestFailingHub(t *testing.T) {
 		{"nobody there", func(n *network) { n.nobody = true }, "nobody has its slices"},
 		{"all is lost", func(n *network) { n.lossy = 1000 }, "its answers do not come in time"},
 		{"too slow", func(n *network) { n.delay = time.Second }, "its answers do not come in time"},
-		{"another version", func(n *network) { n.hub.version = Version + 1 }, "it is of another version"},
+		{"another version", func(n *network) { n.hub.version = version + 1 }, "it is of another version"},
 		{"new layout", func(n *network) { n.hub.status = WrongEpoch }, refusals[WrongEpoch]},
 		{"overloaded", func(n *network) { n.hub.status = Overloaded }, refusals[Overloaded]},
 		{"not the owner", func(n *network) { n.hub.status = NotOwner }, "its answers do not come in time"},
@@ -366,7 +366,7 @@ func TestPingAndReports(t *testing.T) {
 		t.Error(err)
 	}
 	n.hub.key--
-	n.hub.version = Version - 1
+	n.hub.version = version - 1
 	if err := ping(); !errors.Is(err, ErrOther) {
 		t.Error(err)
 	}

@@ -61,7 +61,7 @@ type Reply struct {
 // is ignored, and none are sent.
 func (r *Reply) Append(dst []byte) []byte {
 	le := binary.LittleEndian
-	dst = append(dst, 'F', 'D', Version, byte(r.Status))
+	dst = append(dst, 'F', 'D', version, byte(r.Status))
 	dst = le.AppendUint32(dst, r.N)
 	dst = le.AppendUint64(dst, r.Seq)
 	dst = le.AppendUint32(dst, r.Epoch)

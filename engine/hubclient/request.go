@@ -11,9 +11,9 @@ import (
 	"slices"
 )
 
-// Version is the version of the messages. In version 1 digests had 64 bits, and times two
+// version is the version of the messages. In version 1 digests had 64 bits, and times two
 // bytes each. In version 2 packets had another digest (digest.AES).
-const Version = 3
+const version = 3
 
 // MaxDigests bounds the digests of a request. It keeps messages far below the megabyte
 // that servers accept.
@@ -130,7 +130,7 @@ func (r *Request) Append(dst []byte) []byte {
 	}
 	dst = slices.Grow(dst, requestHeader+n*(digestBytes+width)+1) // one more, see below
 	le := binary.LittleEndian
-	dst = append(dst, 'F', 'D', Version, byte(r.Op))
+	dst = append(dst, 'F', 'D', version, byte(r.Op))
 	dst = le.AppendUint16(dst, uint16(flags))
 	dst = append(dst, r.K, 0)
 	dst = le.AppendUint32(dst, r.Epoch)
@@ -257,7 +257,7 @@ func checkMagic(msg []byte) error {
 	switch {
 	case msg[0] != 'F' || msg[1] != 'D':
 		return ErrMessage
-	case msg[2] != Version:
+	case msg[2] != version:
 		return ErrVersion
 	}
 	return nil

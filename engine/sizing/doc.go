@@ -76,4 +76,14 @@
 // The first one is recommended if it meets the request. LRU rows come in the shapes that
 // the engine has. Rows of any width, and the published forms of methods that the engine
 // has in lines, are candidates only if they are better.
+//
+//	question                             file
+//	a question; its answer; the reasons  question.go; plan.go; reason.go
+//	methods; designs of one              method.go; design.go
+//	the load, measured or described      tracker.go, gaps.go; load.go, different.go
+//	windows that copies do not extend    anchored.go
+//	streams with an end                  finite.go
+//	rates of fingerprints in rows        rows.go, quotient.go, quotient_queued.go, lines.go
+//	rates of bits, cells and timers      bloom.go, cell.go, window.go
+//	buffers and exact methods            buffer.go
 package sizing

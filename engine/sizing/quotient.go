@@ -142,8 +142,8 @@ func (l *load) clustersIn(rows int, i int) clusters {
 // anyOf returns the probability of at least one success, if each sighting succeeds with
 // the given chance.
 func (c clusters) anyOf(chance float64) float64 {
-	spared := (1 - c.again) * (1 - chance) / (1 - c.again*(1-chance)) // by one element
-	return -math.Expm1(-c.different * (1 - spared))
+	missed := (1 - c.again) * (1 - chance) / (1 - c.again*(1-chance)) // by one element
+	return -math.Expm1(-c.different * (1 - missed))
 }
 
 // atLeast returns the probability of k sightings or more, by Panjer's recursion.

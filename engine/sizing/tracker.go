@@ -106,8 +106,8 @@ func (t *Tracker) halveSample(now occurrence) {
 // Gaps returns the distances of repeats from the occurrence before, in elements.
 func (t *Tracker) Gaps() Gaps { return t.gaps.result() }
 
-// TimeGaps returns the distances of repeats from the occurrence before, in nanoseconds,
-// as far as both have a time.
+// TimeGaps returns the distances of repeats from the occurrence before, in nanoseconds. Both need
+// a time.
 func (t *Tracker) TimeGaps() Gaps { return t.times.result() }
 
 // Elements returns the number of elements, without the ones that the window ignores.

@@ -67,39 +67,32 @@ func (s *Rows) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 // meanwhile.
 func Restore(r io.Reader, c snapshot.RestoreConfig) (*Rows, error) {
 	var saved savedRows
-	in, err := snapshot.NewReader(r, snapshot.SlidingRows, c, saved.fields())
-	if err != nil {
-		return nil, err
-	}
-	if err := saved.rows.Check(layout.SlidingLines, rowtable.MaxLines, 0); err != nil {
-		return nil, err
-	}
-	if err := saved.rows.Allow(c); err != nil {
-		return nil, err
-	}
-	s, err := saved.counter()
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Load(in, s, func() error { return s.load(in, &saved) })
+	load := func(s *Rows, in *snapshot.Reader) error { return s.load(in, &saved) }
+	return snapshot.Restore(r, snapshot.SlidingRows, c, saved.fields(), saved.counter, load)
 }
 
 // counter makes the counter that was saved, without elements.
-func (s *savedRows) counter() (*Rows, error) {
+func (s *savedRows) counter(c snapshot.RestoreConfig) (*Rows, error) {
+	if err := s.rows.Check(layout.SlidingLines, rowtable.MaxLines, 0); err != nil {
+		return nil, err
+	}
+	if err := s.rows.Allow(c); err != nil {
+		return nil, err
+	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	c, err := newRows(s.window, s.step)
+	counter, err := newRows(s.window, s.step)
 	if err != nil {
 		return nil, err
 	}
-	if s.ring != len(c.levels) {
-		c.Close()
+	if s.ring != len(counter.levels) {
+		counter.Close()
 		return nil, snapshot.ErrInconsistent
 	}
-	c.rowsState, c.pending.position = s.rowsState, s.position
-	c.currentStart = s.current * s.step
-	return c, nil
+	counter.rowsState, counter.pending.position = s.rowsState, s.position
+	counter.currentStart = s.current * s.step
+	return counter, nil
 }
 
 // check returns an error unless all fields are consistent.

@@ -45,16 +45,40 @@ func (c RestoreConfig) Allow(lines uint64) error {
 	return nil
 }
 
-// Reader reads a snapshot, and no byte beyond its end.
+// Reader reads the contents of a filter from a snapshot.
 type Reader struct {
 	from io.Reader
 	seal hash.Hash
 	buf  []byte
 }
 
-// NewReader reads everything before the lines, and sets the fields. Errors wrap
+// Restore reads a snapshot into a filter, and no byte beyond the snapshot's end. It sets the
+// fields, calls makeEmpty, which checks them and makes a filter without contents, and calls
+// load, which reads the contents into the filter. Errors wrap ErrInvalid, or come from r,
+// makeEmpty and load.
+func Restore[F io.Closer](r io.Reader, kind Kind, c RestoreConfig, fields Fields, makeEmpty func(RestoreConfig) (F, error), load func(F, *Reader) error) (F, error) {
+	var none F
+	in, err := newReader(r, kind, c, fields)
+	if err != nil {
+		return none, err
+	}
+	f, err := makeEmpty(c)
+	if err != nil {
+		return none, err
+	}
+	if err = load(f, in); err == nil {
+		err = in.checkSeal("lines")
+	}
+	if err != nil {
+		f.Close()
+		return none, err
+	}
+	return f, nil
+}
+
+// newReader reads everything before the lines, and sets the fields. Errors wrap
 // ErrInvalid, or come from r.
-func NewReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader, error) {
+func newReader(r io.Reader, kind Kind, c RestoreConfig, fields Fields) (*Reader, error) {
 	if err := checkLabel(c.Label); err != nil {
 		return nil, err
 	}
@@ -143,20 +167,6 @@ func (s *Reader) Lines(lines []layout.Line) error {
 		}
 	}
 	return nil
-}
-
-// Load calls read, which reads the rest of a snapshot into f, and then checks the last
-// seal. It returns f, or closes f and returns the error.
-func Load[F io.Closer](in *Reader, f F, read func() error) (F, error) {
-	err := read()
-	if err == nil {
-		err = in.checkSeal("lines")
-	}
-	if err != nil {
-		f.Close()
-		return *new(F), err
-	}
-	return f, nil
 }
 
 // checkSeal reads a seal, and compares it with the seal of everything read.

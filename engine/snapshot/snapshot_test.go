@@ -59,17 +59,21 @@ type closer int
 
 func (c *closer) Close() error { *c++; return nil }
 
+func newCloser(RestoreConfig) (*closer, error) { return new(closer), nil }
+
+// linesInto reads the lines of a snapshot.
+func linesInto(lines []layout.Line) func(*closer, *Reader) error {
+	return func(_ *closer, in *Reader) error { return in.Lines(lines) }
+}
+
 func TestRoundTrip(t *testing.T) {
 	for _, size := range []int{1, 64, partLines, partLines + 1, 3*partLines - 1} {
 		arena := lines(t, size)
 		n := numbers{math.MinInt64, 200, true, [3]uint64{1, math.MaxUint64, 3}, []int64{-1, 5}}
 		data := append(saved(t, &n, arena), "behind"...)
 		from, got, all := bytes.NewReader(data), numbers{other: make([]int64, 2)}, make([]layout.Line, size)
-		in, err := NewReader(from, Timed, RestoreConfig{Secret: testSecret, Label: "label"}, got.fields())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Load(in, new(closer), func() error { return in.Lines(all) }); err != nil {
+		c := RestoreConfig{Secret: testSecret, Label: "label"}
+		if _, err := Restore(from, Timed, c, got.fields(), newCloser, linesInto(all)); err != nil {
 			t.Fatal(err)
 		}
 		if got.i != n.i || got.small != n.small || got.flag != n.flag || got.fixed != n.fixed || !slices.Equal(got.other, n.other) {
@@ -114,14 +118,14 @@ func TestHeaderErrors(t *testing.T) {
 			Fields{&small.small, &small.small, &small.flag, small.fixed[:]}, "do not belong together",
 		},
 	} {
-		_, err := NewReader(bytes.NewReader(c.data), Timed, c.config, c.fields)
+		_, err := newReader(bytes.NewReader(c.data), Timed, c.config, c.fields)
 		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
 }
 
-func TestLoadErrors(t *testing.T) {
+func TestRestoreErrors(t *testing.T) {
 	arena := lines(t, 10)
 	data := saved(t, new(numbers), arena)
 	for _, c := range []struct {
@@ -134,12 +138,10 @@ func TestLoadErrors(t *testing.T) {
 		{"no seal", 16, 10, "ends in its seal of the lines"},
 		{"no lines", 100, 10, "ends in its lines"},
 	} {
-		in, err := NewReader(bytes.NewReader(data[:len(data)-c.cut]), Timed, RestoreConfig{Secret: testSecret, Label: "label"}, new(numbers).fields())
-		if err != nil {
-			t.Fatal(err)
-		}
 		filter := new(closer)
-		_, err = Load(in, filter, func() error { return in.Lines(make([]layout.Line, c.lines)) })
+		same := func(RestoreConfig) (*closer, error) { return filter, nil }
+		from, config := bytes.NewReader(data[:len(data)-c.cut]), RestoreConfig{Secret: testSecret, Label: "label"}
+		_, err := Restore(from, Timed, config, new(numbers).fields(), same, linesInto(make([]layout.Line, c.lines)))
 		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.says) || *filter != 1 {
 			t.Errorf("%s: %v, closed %d times; want %q, once", c.name, err, *filter, c.says)
 		}

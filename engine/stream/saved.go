@@ -44,20 +44,23 @@ func (s *Filter) Snapshot(w io.Writer, secret secret.Secret, label string) error
 // than c allows. Other errors come from r and layout.NewArena.
 func Restore(r io.Reader, c snapshot.RestoreConfig) (*Filter, error) {
 	var saved savedState
-	in, err := snapshot.NewReader(r, snapshot.Stream, c, saved.fields())
+	return snapshot.Restore(r, snapshot.Stream, c, saved.fields(), saved.filter, (*Filter).load)
+}
+
+func (s *Filter) load(in *snapshot.Reader) error { return in.Lines(s.arena.Lines()) }
+
+// filter makes the filter that was saved, with empty lines.
+func (s *savedState) filter(c snapshot.RestoreConfig) (*Filter, error) {
+	if err := s.check(c); err != nil {
+		return nil, err
+	}
+	f, err := newFilter(s.parameters)
 	if err != nil {
 		return nil, err
 	}
-	if err := saved.check(c); err != nil {
-		return nil, err
-	}
-	s, err := newFilter(saved.parameters)
-	if err != nil {
-		return nil, err
-	}
-	s.elements, s.seen = saved.elements, saved.seen
-	s.kernel.restore(saved.kernelCounts)
-	return snapshot.Load(in, s, func() error { return in.Lines(s.arena.Lines()) })
+	f.elements, f.seen = s.elements, s.seen
+	f.kernel.restore(s.kernelCounts)
+	return f, nil
 }
 
 // check returns an error unless New could have made a filter with such fields, and c

@@ -45,13 +45,13 @@ func (s Sliced) SplitFPR(k1, n int) (float64, error) {
 	if err := requireWithin("n k1", n, 0, maxTrials/k1); err != nil {
 		return 0, err
 	}
-	// The logarithm of the chance that an element of a slice leaves a bit clear.
-	spared := float64(k2) * math.Log1p(-float64(s.Slices)/float64(s.Bits))
+	// logClear is the logarithm of the chance that an element of a slice leaves a bit clear.
+	logClear := float64(k2) * math.Log1p(-float64(s.Slices)/float64(s.Bits))
 	if s.Slices == s.Bits {
-		spared = -math.MaxFloat64 // not infinite, as it is multiplied by 0
+		logClear = -math.MaxFloat64 // not infinite, as it is multiplied by 0
 	}
 	rate := meanOverBinomial(n*k1, 1/float64(s.Slices), func(elements int) float64 {
-		return math.Pow(-math.Expm1(spared*float64(elements)), float64(k2))
+		return math.Pow(-math.Expm1(logClear*float64(elements)), float64(k2))
 	})
 	return math.Pow(rate, float64(k1)), nil
 }

@@ -98,8 +98,8 @@ func (c *Coarse) grow() {
 	}
 }
 
-// past reports whether the stream is so far from a time, before or after it, that no
-// element of that time can have a copy, even if some elements are late by the slack.
+// past reports whether the stream is too far from a time, before or after it, for copies of an
+// element of that time, even if some elements are late by the slack.
 func (c *Coarse) past(since int64) bool {
 	size := uint64(sizeOf(c.kind))
 	now, least := c.workingSet.clock.now, size+2*(size/slackPart)

@@ -74,20 +74,15 @@ func RestoreFine(r io.Reader, c snapshot.RestoreConfig) (*Coarse, error) {
 
 func restoreCoarse(r io.Reader, c snapshot.RestoreConfig, fine bool) (*Coarse, error) {
 	var s coarseState
-	in, err := snapshot.NewReader(r, kindOfCoarse(fine), c, s.fields())
-	if err != nil {
-		return nil, err
+	makeFilter := func(c snapshot.RestoreConfig) (*Coarse, error) { return s.filter(c, fine) }
+	return snapshot.Restore(r, kindOfCoarse(fine), c, s.fields(), makeFilter, (*Coarse).load)
+}
+
+func (c *Coarse) load(in *snapshot.Reader) error {
+	if err := in.Lines(c.rows.arena.Lines()); err != nil {
+		return err
 	}
-	f, err := s.filter(c, fine)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Load(in, f, func() error {
-		if err := in.Lines(f.rows.arena.Lines()); err != nil {
-			return err
-		}
-		return f.growth.read(in)
-	})
+	return c.growth.read(in)
 }
 
 // filter makes the filter that was saved, with empty lines.

@@ -60,8 +60,8 @@ func (g *growth[R]) read(in *snapshot.Reader) error {
 	return nil
 }
 
-// resume makes the older rows, which have rest lines together. The filter may grow, or
-// has none.
+// resume makes the older rows, which have rest lines together. Only a filter that grows has older
+// rows.
 func (g *growth[R]) resume(s *growthState, rest uint64, grows bool) error {
 	for _, older := range s.rows[:min(s.older, maxOlder)] {
 		if older.lines == 0 || older.lines > rest {

@@ -12,9 +12,8 @@ const (
 	horizonMarks = 2 * horizonParts
 )
 
-// horizon finds how far back a filter remembers with hardly any evictions: to the time
-// since when it has kept as many elements as it has lines. Of as many elements, one line in
-// 1,700 gets six.
+// horizon finds the time since which a filter has kept as many elements as it has lines. Back to
+// this time it remembers with hardly any evictions: one line in 1,700 gets six elements.
 type horizon struct {
 	lines uint64 // lines of the filter
 	kept  uint64 // elements kept in total

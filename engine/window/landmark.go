@@ -63,10 +63,9 @@ func (l *Landmarks) Span() Window {
 	return Window{Duration: l.calendar.Longest()}
 }
 
-// Part changes the digests of the next elements. times has their times, and windows of
-// packets do not read it. counted has a bit for each element, of which set ones count in
-// windows of packets; nil counts all. The elements that do not count must not reach the
-// filter. Part allocates nothing. It panics if times or counted is too short.
+// Part changes the digests of the next elements. times has their times; windows of packets do not
+// read it. counted has a set bit for each element that counts in windows of packets; nil counts
+// all. The elements that do not count must not reach the filter. Part allocates nothing. It panics if times or counted is too short.
 func (l *Landmarks) Part(d []digest.Digest, times []int64, counted []uint64) {
 	if l.packets > 0 {
 		l.partPositions(d, counted)

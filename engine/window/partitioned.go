@@ -201,16 +201,10 @@ func (f *Partitioned) Snapshot(w io.Writer, secret secret.Secret, label string) 
 // it. It returns the errors of RestoreTimed.
 func RestorePartitioned(r io.Reader, c snapshot.RestoreConfig) (*Partitioned, error) {
 	var s partitionedState
-	in, err := snapshot.NewReader(r, snapshot.Partitioned, c, s.fields())
-	if err != nil {
-		return nil, err
-	}
-	f, err := s.filter(c)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Load(in, f, func() error { return in.Lines(f.arena.Lines()) })
+	return snapshot.Restore(r, snapshot.Partitioned, c, s.fields(), s.filter, (*Partitioned).load)
 }
+
+func (f *Partitioned) load(in *snapshot.Reader) error { return in.Lines(f.arena.Lines()) }
 
 // filter makes the filter that was saved, with empty lines.
 func (s *partitionedState) filter(c snapshot.RestoreConfig) (*Partitioned, error) {

@@ -210,8 +210,8 @@ func (r *olderRows) date(c *medianClock) {
 	}
 }
 
-// oldestEnds reports whether all elements of the oldest rows are older than a window, or
-// the current rows took so many that one table would have pushed them out.
+// oldestEnds reports whether all elements of the oldest rows are older than a window, or the
+// current rows took enough elements to push them out of a single table.
 func (t *Timed) oldestEnds() bool {
 	g, m := &t.growth, &t.workingSet
 	if len(g.older) == 0 {

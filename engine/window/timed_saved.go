@@ -119,25 +119,19 @@ func (c *timedCopy) keep(d []digest.Digest) {
 // memory than c allows. Other errors come from r and layout.NewArena.
 func RestoreTimed(r io.Reader, c snapshot.RestoreConfig) (*Timed, error) {
 	var s timedState
-	in, err := snapshot.NewReader(r, snapshot.Timed, c, s.fields())
-	if err != nil {
-		return nil, err
+	return snapshot.Restore(r, snapshot.Timed, c, s.fields(), s.filter, (*Timed).load)
+}
+
+func (t *Timed) load(in *snapshot.Reader) error {
+	rows := t.rows.rows()
+	err := in.Lines(rows.Lines)
+	if err == nil {
+		err = in.Lines(rows.Spare)
 	}
-	t, err := s.filter(c)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = t.growth.read(in)
 	}
-	return snapshot.Load(in, t, func() error {
-		rows := t.rows.rows()
-		err := in.Lines(rows.Lines)
-		if err == nil {
-			err = in.Lines(rows.Spare)
-		}
-		if err == nil {
-			err = t.growth.read(in)
-		}
-		return err
-	})
+	return err
 }
 
 // filter makes the filter that was saved, with empty lines.

@@ -181,8 +181,8 @@ func (f *Timers) countLate() {
 	b.late = b.late[:0]
 }
 
-// hold takes an element into quarantine. In the past it is late if it is no copy, as it
-// is not looked up.
+// hold takes an element into quarantine. An element of the past counts as late unless it is a
+// copy: it is not looked up.
 func (f *Timers) hold(h *heldElement, latest int64, at int) {
 	if !h.isCopy && (h.time < latest || h.time <= f.forgotten) {
 		h.late = true

@@ -52,16 +52,10 @@ func (f *Timers) Snapshot(w io.Writer, secret secret.Secret, label string) error
 // returns the errors of RestoreTimed.
 func RestoreTimers(r io.Reader, c snapshot.RestoreConfig) (*Timers, error) {
 	var s timersState
-	in, err := snapshot.NewReader(r, snapshot.Timers, c, s.fields())
-	if err != nil {
-		return nil, err
-	}
-	f, err := s.filter(c)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Load(in, f, func() error { return in.Lines(f.arena.Lines()) })
+	return snapshot.Restore(r, snapshot.Timers, c, s.fields(), s.filter, (*Timers).load)
 }
+
+func (f *Timers) load(in *snapshot.Reader) error { return in.Lines(f.arena.Lines()) }
 
 // filter makes the filter that was saved, with empty lines.
 func (s *timersState) filter(c snapshot.RestoreConfig) (*Timers, error) {

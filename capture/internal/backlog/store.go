@@ -18,7 +18,7 @@ const exchangeBelow = 32 << 20
 type Batch struct {
 	capture.Batch       // of no meaning before Take, unless it is a copy
 	Copied        bool  // Keep has made a copy
-	exchanged     int64 // what it adds to Store.exchanged
+	exchanged     int64 // its part of Store.exchanged
 }
 
 // Memory returns about how many bytes it takes.

@@ -13,4 +13,13 @@
 // name templates that nobody has seen. Memory is bounded whatever comes.
 // Messages whose template is missing are kept until it comes; those kept for too long, or
 // beyond the bound, are returned without the records that cannot be read.
+//
+//	question                                file
+//	from packets or streams to messages     packet.go, stream.go, header.go
+//	records of a message                    netflow.go, old.go, sflow.go; reader.go calls these
+//	templates; messages that wait for them  template.go; hold.go
+//	fields of a record                      fields.go, values.go, finish.go
+//	exporters; what is known of each        sources.go; source.go
+//	lost, repeated and reordered messages   sequence.go, life.go, seen.go
+//	saved state                             state.go
 package export

@@ -85,19 +85,15 @@ func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
 	var lines uint64
-	in, err := snapshot.NewReader(r, snapshot.Owners, c, snapshot.Fields{&lines})
-	if err != nil {
-		return nil, err
+	makeEmpty := func(c snapshot.RestoreConfig) (*owners, error) {
+		if err := c.Allow(lines); err != nil {
+			return nil, err
+		}
+		if lines < 2 || lines%2 != 0 {
+			return nil, fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
+		}
+		return newOwnersOf(int(lines))
 	}
-	if err := c.Allow(lines); err != nil {
-		return nil, err
-	}
-	if lines < 2 || lines%2 != 0 {
-		return nil, fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
-	}
-	o, err := newOwnersOf(int(lines))
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Load(in, o, func() error { return in.Lines(o.arena.Lines()) })
+	load := func(o *owners, in *snapshot.Reader) error { return in.Lines(o.arena.Lines()) }
+	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&lines}, makeEmpty, load)
 }

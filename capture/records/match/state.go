@@ -103,21 +103,18 @@ func (p *pairs) snapshot(w io.Writer, secret secret.Secret, label string) error 
 // restore reads the output of snapshot, and replaces the remembered records.
 func (p *pairs) restore(r io.Reader, c snapshot.RestoreConfig, points int) error {
 	var lines uint64
-	in, err := snapshot.NewReader(r, snapshot.Pairs, c, snapshot.Fields{&lines})
+	makeArena := func(c snapshot.RestoreConfig) (*layout.Arena, error) {
+		if err := c.Allow(lines); err != nil {
+			return nil, err
+		}
+		if lines < pairReach {
+			return nil, fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
+		}
+		return layout.NewArena(int(lines))
+	}
+	load := func(a *layout.Arena, in *snapshot.Reader) error { return in.Lines(a.Lines()) }
+	arena, err := snapshot.Restore(r, snapshot.Pairs, c, snapshot.Fields{&lines}, makeArena, load)
 	if err != nil {
-		return err
-	}
-	if err := c.Allow(lines); err != nil {
-		return err
-	}
-	if lines < pairReach {
-		return fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
-	}
-	arena, err := layout.NewArena(int(lines))
-	if err != nil {
-		return err
-	}
-	if _, err := snapshot.Load(in, arena, func() error { return in.Lines(arena.Lines()) }); err != nil {
 		return err
 	}
 	for i := range arena.Lines() {

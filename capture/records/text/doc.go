@@ -8,4 +8,12 @@
 //
 // Text is not trusted. Unreadable values and records are counted, and the next record is read.
 // A record of more than 1 MiB is not one. Nothing is allocated for a record.
+//
+//	question                             file
+//	which format a text has              reader.go, format.go, ahead.go
+//	lines of JSON; of fields; of Zeek    json.go; csv.go; zeek.go
+//	the fields that a name may mean      target.go
+//	a batch; a record                    batch.go; record.go
+//	numbers and addresses; names; times  value.go; names.go; time.go, date.go
+//	values that cannot be read           unread.go
 package text

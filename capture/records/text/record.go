@@ -69,8 +69,7 @@ func (r *Reader) setRare(t target, v []byte) (ok bool) {
 	rec, x, n := r.rec, &r.values, uint64(0)
 	switch t {
 	case tos:
-		n, ok = number(v, math.MaxUint8)
-		rec.TOS = uint8(n)
+		return setNumber(&rec.TOS, v)
 	case dscp:
 		n, ok = number(v, 63)
 		rec.TOS = uint8(n) << 2
@@ -84,20 +83,15 @@ func (r *Reader) setRare(t target, v []byte) (ok bool) {
 			rec.VLAN = uint16(n) & 0xfff
 		}
 	case vrf:
-		n, ok = number(v, math.MaxUint32)
-		rec.VRF = uint32(n)
+		return setNumber(&rec.VRF, v)
 	case ingress:
-		n, ok = number(v, math.MaxUint32)
-		rec.Ingress = uint32(n)
+		return setNumber(&rec.Ingress, v)
 	case egress:
-		n, ok = number(v, math.MaxUint32)
-		rec.Egress = uint32(n)
+		return setNumber(&rec.Egress, v)
 	case sampling:
-		n, ok = number(v, math.MaxUint32)
-		rec.Sampling = uint32(n)
+		return setNumber(&rec.Sampling, v)
 	case domain:
-		n, ok = number(v, math.MaxUint32)
-		rec.Point.Domain = uint32(n)
+		return setNumber(&rec.Point.Domain, v)
 	case direction:
 		var d records.Direction
 		if d, ok = directionOf(v); rec.Direction == records.DirectionUnknown {
@@ -121,6 +115,13 @@ func (r *Reader) setRare(t target, v []byte) (ok bool) {
 	case natDestinationPort:
 		rec.NATDestinationPort, ok = x.port(t, v)
 	}
+	return ok
+}
+
+// setNumber stores a number, or 0 if it does not fit.
+func setNumber[N uint8 | uint32](to *N, v []byte) bool {
+	n, ok := number(v, uint64(^N(0)))
+	*to = N(n)
 	return ok
 }
 
@@ -193,27 +194,40 @@ const (
 
 // finish completes a record whose values were read.
 func (t *Reader) finish(r *records.Record, x *values) {
-	f := t.format
-	switch icmp := r.Protocol == icmp4 || r.Protocol == icmp6; {
-	case icmp:
-		switch {
-		case x.swapped || f.icmpArgus:
-			code := r.SourcePort >> 8
-			if r.Protocol == icmp6 {
-				code = r.DestinationPort & 0xff
-			}
-			r.DestinationPort = r.SourcePort<<8 | code
-		case x.hasType:
-			r.DestinationPort = x.icmpType<<8 | x.icmpCode&0xff
-		case f.icmpPorts:
-			r.DestinationPort = r.SourcePort<<8 | r.DestinationPort&0xff
-		case r.DestinationPort == 0:
-			r.DestinationPort = r.SourcePort
-		}
-		r.SourcePort = 0
+	switch {
+	case r.Protocol == icmp4 || r.Protocol == icmp6:
+		x.setICMP(r, t.format)
 	case x.dotted != 0:
 		t.cannot(x.dotted, dottedPort)
 	}
+	x.setTimes(r)
+	if !r.Point.Exporter.IsValid() {
+		r.Point.Input = t.config.Input
+	}
+	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
+}
+
+// setICMP stores type and code as the destination port, from whatever the format writes them as.
+func (x *values) setICMP(r *records.Record, f *format) {
+	switch {
+	case x.swapped || f.icmpArgus:
+		code := r.SourcePort >> 8
+		if r.Protocol == icmp6 {
+			code = r.DestinationPort & 0xff
+		}
+		r.DestinationPort = r.SourcePort<<8 | code
+	case x.hasType:
+		r.DestinationPort = x.icmpType<<8 | x.icmpCode&0xff
+	case f.icmpPorts:
+		r.DestinationPort = r.SourcePort<<8 | r.DestinationPort&0xff
+	case r.DestinationPort == 0:
+		r.DestinationPort = r.SourcePort
+	}
+	r.SourcePort = 0
+}
+
+// setTimes stores the times that follow from the ones read.
+func (x *values) setTimes(r *records.Record) {
 	if x.duration != 0 && r.End == 0 && r.Start != 0 {
 		r.End = calendar.Shift(r.Start, x.duration)
 	}
@@ -229,13 +243,9 @@ func (t *Reader) finish(r *records.Record, x *values) {
 	if r.Received == 0 {
 		r.Received = r.End
 	}
-	if !r.Point.Exporter.IsValid() {
-		r.Point.Input = t.config.Input
-	}
 	if r.End == 0 && x.lost&(1<<received) != 0 {
 		r.Unread |= records.PartTime
 	}
-	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
 }
 
 // dottedPort is an example of a port that is none.

@@ -27,28 +27,28 @@ const (
 	barHeight = 12
 )
 
-// HTML returns the bars as an element for a page. The error wraps [ErrEmpty] if there are
+// html returns the bars as an element for a page. The error wraps [errEmpty] if there are
 // none.
-func (b Bars) HTML() (Markup, error) {
+func (b Bars) html() (markup, error) {
 	most := 0.0
 	for _, bar := range b.List {
 		most = max(most, bar.Value)
 	}
 	if most <= 0 {
-		return "", fmt.Errorf("chart %q: %w", b.Title, ErrEmpty)
+		return "", fmt.Errorf("chart %q: %w", b.Title, errEmpty)
 	}
-	var out Builder
+	var out builder
 	base := top + barStep*len(b.List)
-	out.Addf(chartStart, chartWidth, base+4, b.Title)
-	out.Addf(chartTitle, 0, b.Title)
+	out.addf(chartStart, chartWidth, base+4, b.Title)
+	out.addf(chartTitle, 0, b.Title)
 	for i, bar := range b.List {
 		down := top + barStep*i
 		room := chartWidth/letter - utf8.RuneCountInString(bar.Text) - 2
-		out.Addf(`<text x="6" y="%v">%s: <tspan class="strong">%s</tspan></text>`, down+10, shorten(bar.Name, room), bar.Text)
-		out.Addf(`<rect class="bar" x="1" y="%v" width="%v" height="%v"/>`+"\n", down+16, round((chartWidth-2)*bar.Value/most), barHeight)
+		out.addf(`<text x="6" y="%v">%s: <tspan class="strong">%s</tspan></text>`, down+10, shorten(bar.Name, room), bar.Text)
+		out.addf(`<rect class="bar" x="1" y="%v" width="%v" height="%v"/>`+"\n", down+16, round((chartWidth-2)*bar.Value/most), barHeight)
 	}
-	out.Addf(`<path class="axis" d="M1 %vV%v"/>`+"\n</svg>\n", top-4, base)
-	return out.Markup(), nil
+	out.addf(`<path class="axis" d="M1 %vV%v"/>`+"\n</svg>\n", top-4, base)
+	return out.markup(), nil
 }
 
 // shorten cuts a name that has more letters than there is room for, at least one.

@@ -107,52 +107,52 @@ type drawn struct {
 	Key                 string // the name there
 }
 
-// HTML returns the chart as an element for a page. The error wraps [ErrEmpty] if no series
+// html returns the chart as an element for a page. The error wraps [errEmpty] if no series
 // has a point to draw.
-func (c Chart) HTML() (Markup, error) {
+func (c Chart) html() (markup, error) {
 	all := c.drawable()
 	if len(all) == 0 {
-		return "", fmt.Errorf("chart %q: %w", c.Title, ErrEmpty)
+		return "", fmt.Errorf("chart %q: %w", c.Title, errEmpty)
 	}
 	return c.layOut(all).markup(), nil
 }
 
-func (l *layout) markup() Markup {
-	var b Builder
-	b.Addf(chartStart, l.Width, l.Height, l.Title)
-	b.Addf(chartTitle, 0, l.Title)
+func (l *layout) markup() markup {
+	var b builder
+	b.addf(chartStart, l.Width, l.Height, l.Title)
+	b.addf(chartTitle, 0, l.Title)
 	for _, t := range l.XTicks {
-		b.Addf(`<path class="grid" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
-		b.Addf(`<text class="x" x="%v" y="%v" dy="18">%s</text>`+"\n", t.At, l.Bottom, t.Label)
+		b.addf(`<path class="grid" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
+		b.addf(`<text class="x" x="%v" y="%v" dy="18">%s</text>`+"\n", t.At, l.Bottom, t.Label)
 	}
 	for _, t := range l.YTicks {
-		b.Addf(`<path class="grid" d="M%v %vH%v"/>`, l.Left, t.At, l.Right)
-		b.Addf(`<text class="y" x="%v" y="%v" dx="-7" dy="4">%s</text>`+"\n", l.Left, t.At, t.Label)
+		b.addf(`<path class="grid" d="M%v %vH%v"/>`, l.Left, t.At, l.Right)
+		b.addf(`<text class="y" x="%v" y="%v" dx="-7" dy="4">%s</text>`+"\n", l.Left, t.At, t.Label)
 	}
 	for _, t := range l.Changes {
-		b.Addf(`<path class="grid" stroke-dasharray="6 4" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
-		b.Addf(`<text class="x" x="%v" y="%v" dy="-4">%s</text>`+"\n", t.At, l.Top, t.Label)
+		b.addf(`<path class="grid" stroke-dasharray="6 4" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
+		b.addf(`<text class="x" x="%v" y="%v" dy="-4">%s</text>`+"\n", t.At, l.Top, t.Label)
 	}
-	b.Addf(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", l.Left, l.Top, l.Bottom, l.Right)
-	b.Addf(`<text class="label end" x="%v" y="%v" dy="-8">%s</text>`+"\n", l.Right, l.Height, l.XLabel)
-	b.Addf(`<text class="label end" transform="translate(15 %v) rotate(-90)">%s</text>`+"\n", l.Top, l.YLabel)
+	b.addf(`<path class="axis" d="M%v %vV%vH%v"/>`+"\n", l.Left, l.Top, l.Bottom, l.Right)
+	b.addf(`<text class="label end" x="%v" y="%v" dy="-8">%s</text>`+"\n", l.Right, l.Height, l.XLabel)
+	b.addf(`<text class="label end" transform="translate(15 %v) rotate(-90)">%s</text>`+"\n", l.Top, l.YLabel)
 	for i := range l.Series {
 		l.Series[i].addTo(&b, l.Legend)
 	}
 	if l.Zero < l.Bottom {
-		b.Addf(`<path class="zero" d="M%v %vH%v"/>`+"\n", l.Left, l.Zero, l.Right)
+		b.addf(`<path class="zero" d="M%v %vH%v"/>`+"\n", l.Left, l.Zero, l.Right)
 	}
-	b.Addf("</svg>\n")
-	return b.Markup()
+	b.addf("</svg>\n")
+	return b.markup()
 }
 
-func (d *drawn) addTo(b *Builder, legend bool) {
+func (d *drawn) addTo(b *builder, legend bool) {
 	path := func(class, data string) {
 		if data != "" {
-			b.Addf(`<path class="%s" d="%s"/>`, class, data)
+			b.addf(`<path class="%s" d="%s"/>`, class, data)
 		}
 	}
-	b.Addf(`<g class="series color%v"><title>%s</title>`, d.Index, d.Name)
+	b.addf(`<g class="series color%v"><title>%s</title>`, d.Index, d.Name)
 	path("area", d.Area)
 	path("line", d.Path)
 	path("marks", d.Marks)
@@ -160,9 +160,9 @@ func (d *drawn) addTo(b *Builder, legend bool) {
 		path("area", d.Block)
 		path("line", d.Sample)
 		path("marks", d.Mark)
-		b.Addf(`<text x="%v" y="%v" dy="4">%s</text>`, d.KeyX, d.KeyY, d.Key)
+		b.addf(`<text x="%v" y="%v" dy="4">%s</text>`, d.KeyX, d.KeyY, d.Key)
 	}
-	b.Addf("</g>\n")
+	b.addf("</g>\n")
 }
 
 // drawable returns the columns, and the series with the points that the axes can show, in

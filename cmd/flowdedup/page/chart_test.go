@@ -37,7 +37,7 @@ func (e *element) all(class string) []element {
 // draw draws the chart and reads it as XML.
 func draw(t *testing.T, c Chart) *element {
 	t.Helper()
-	text, err := c.HTML()
+	text, err := c.html()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestChart(t *testing.T) {
 // TestChartEmpty checks that the error names the empty chart.
 func TestChartEmpty(t *testing.T) {
 	c := Chart{Title: "Rates", Y: Axis{Scale: Log}, Series: []Series{{Name: "zeros", Points: []Point{{1, 0}, {2, math.Inf(1)}}}}}
-	if _, err := c.HTML(); !errors.Is(err, ErrEmpty) || !strings.Contains(err.Error(), "Rates") {
+	if _, err := c.html(); !errors.Is(err, errEmpty) || !strings.Contains(err.Error(), "Rates") {
 		t.Errorf("no point to draw: %v", err)
 	}
 }

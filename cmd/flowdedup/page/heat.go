@@ -43,11 +43,11 @@ const palest, fullest = 0.06, 0.5
 // MostHeat is how many rows, and columns, a heat map has room for.
 const MostHeat = 8
 
-// HTML returns the map as an element for a page. The error wraps [ErrEmpty] if there are
+// html returns the map as an element for a page. The error wraps [errEmpty] if there are
 // no cells. A map that is wider than other pictures scrolls on narrow screens.
-func (h HeatMap) HTML() (Markup, error) {
+func (h HeatMap) html() (markup, error) {
 	if len(h.Cells) == 0 || len(h.Rows) == 0 || len(h.Across) == 0 {
-		return "", fmt.Errorf("chart %q: %w", h.Title, ErrEmpty)
+		return "", fmt.Errorf("chart %q: %w", h.Title, errEmpty)
 	}
 	names := utf8.RuneCountInString(h.Row)
 	for _, name := range h.Rows {
@@ -57,19 +57,19 @@ func (h HeatMap) HTML() (Markup, error) {
 	l.cell = max(leastCell, min(widestCell, (chartWidth-l.left)/len(h.Across)))
 	l.top = top + entry*(1+l.lines(h.Across))
 	width := max(chartWidth, l.left+l.cell*len(h.Across))
-	var b Builder
+	var b builder
 	if width > chartWidth {
-		addScroll(&b, "Picture: "+h.Title, Markup(fmt.Sprintf("<div style=\"min-width:%.0fpx;max-width:%dpx\">", leastScale*float64(width), 3*width/2)))
+		addScroll(&b, "Picture: "+h.Title, markup(fmt.Sprintf("<div style=\"min-width:%.0fpx;max-width:%dpx\">", leastScale*float64(width), 3*width/2)))
 	}
-	b.Addf(chartStart, width, l.top+cellHeight*len(h.Rows)+4, h.Title)
-	b.Addf(chartTitle, 0, h.Title)
+	b.addf(chartStart, width, l.top+cellHeight*len(h.Rows)+4, h.Title)
+	b.addf(chartTitle, 0, h.Title)
 	l.addNames(&b, &h)
 	l.addCells(&b, h.Cells)
-	b.Addf("</svg>\n")
+	b.addf("</svg>\n")
 	if width > chartWidth {
-		b.Addf("</div></div>\n")
+		b.addf("</div></div>\n")
 	}
-	return b.Markup(), nil
+	return b.markup(), nil
 }
 
 // laidHeat is where everything stands.
@@ -86,19 +86,19 @@ func (l *laidHeat) lines(names []string) int {
 	return 1
 }
 
-func (l *laidHeat) addNames(b *Builder, h *HeatMap) {
-	b.Addf(`<text class="label end" x="%v" y="%v" dx="-8" dy="-6">%s</text>`, l.left, l.top, h.Row)
-	b.Addf(`<text class="label" x="%v" y="%v" dx="4">%s</text>`+"\n", l.left, top+12, h.Column)
+func (l *laidHeat) addNames(b *builder, h *HeatMap) {
+	b.addf(`<text class="label end" x="%v" y="%v" dx="-8" dy="-6">%s</text>`, l.left, l.top, h.Row)
+	b.addf(`<text class="label" x="%v" y="%v" dx="4">%s</text>`+"\n", l.left, top+12, h.Column)
 	lines := l.lines(h.Across)
 	for i, name := range h.Across {
-		b.Addf(`<text x="%v" y="%v">%s</text>`+"\n", l.left+l.cell*i+4, top+entry*(1+i%lines)+14, shorten(name, mostName))
+		b.addf(`<text x="%v" y="%v">%s</text>`+"\n", l.left+l.cell*i+4, top+entry*(1+i%lines)+14, shorten(name, mostName))
 	}
 	for i, name := range h.Rows {
-		b.Addf(`<text class="end" x="%v" y="%v">%s</text>`+"\n", l.left-8, l.top+cellHeight*i+cellHeight/2+4, shorten(name, mostName))
+		b.addf(`<text class="end" x="%v" y="%v">%s</text>`+"\n", l.left-8, l.top+cellHeight*i+cellHeight/2+4, shorten(name, mostName))
 	}
 }
 
-func (l *laidHeat) addCells(b *Builder, cells []HeatCell) {
+func (l *laidHeat) addCells(b *builder, cells []HeatCell) {
 	most := 0.0
 	for _, c := range cells {
 		most = max(most, c.Value)
@@ -106,11 +106,11 @@ func (l *laidHeat) addCells(b *Builder, cells []HeatCell) {
 	for _, c := range cells {
 		x, y, middle := l.left+l.cell*c.Column, l.top+cellHeight*c.Row, l.left+l.cell*c.Column+l.cell/2
 		shade := palest + (fullest-palest)*math.Log1p(c.Value)/math.Log1p(most)
-		b.Addf(`<g class="cell"><rect x="%v" y="%v" width="%v" height="%v" fill-opacity="%v"/>`, x+1, y+1, l.cell-4, cellHeight-4, math.Round(100*shade)/100)
-		b.Addf(`<text class="middle strong" x="%v" y="%v">%s</text>`, middle-1, y+17, c.Text)
+		b.addf(`<g class="cell"><rect x="%v" y="%v" width="%v" height="%v" fill-opacity="%v"/>`, x+1, y+1, l.cell-4, cellHeight-4, math.Round(100*shade)/100)
+		b.addf(`<text class="middle strong" x="%v" y="%v">%s</text>`, middle-1, y+17, c.Text)
 		for i, line := range c.More {
-			b.Addf(`<text class="middle small" x="%v" y="%v">%s</text>`, middle-1, y+31+12*i, line)
+			b.addf(`<text class="middle small" x="%v" y="%v">%s</text>`, middle-1, y+31+12*i, line)
 		}
-		b.Addf("</g>\n")
+		b.addf("</g>\n")
 	}
 }

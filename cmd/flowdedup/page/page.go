@@ -62,22 +62,22 @@ type Section struct {
 }
 
 // Picture is a Chart, Bars or a HeatMap.
-type Picture interface{ HTML() (Markup, error) }
+type Picture interface{ html() (markup, error) }
 
-// ErrEmpty is returned for a picture without anything to draw.
-var ErrEmpty = errors.New("nothing to draw")
+// errEmpty is returned for a picture without anything to draw.
+var errEmpty = errors.New("nothing to draw")
 
 //go:embed page.css
-var pageStyle Markup
+var pageStyle markup
 
 // Write writes the page. Errors come from w.
 func (p *Page) Write(w io.Writer) error {
-	var b Builder
+	var b builder
 	title := p.Title
 	if inputs := listed(p.Origin.Inputs, mostTitled); inputs != "" {
 		title += ": " + inputs
 	}
-	b.Addf(`<!DOCTYPE html>
+	b.addf(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -92,7 +92,7 @@ func (p *Page) Write(w io.Writer) error {
 `, title, pageStyle)
 	p.live(&b)
 	for _, line := range p.Lead {
-		b.Addf("<p class=\"lead\">%s</p>\n", line)
+		b.addf("<p class=\"lead\">%s</p>\n", line)
 	}
 	p.alerts(&b)
 	p.facts(&b)
@@ -102,79 +102,79 @@ func (p *Page) Write(w io.Writer) error {
 			return err
 		}
 	}
-	b.Addf("</main>\n")
+	b.addf("</main>\n")
 	p.Origin.addTo(&b)
-	b.Addf("</body>\n</html>\n")
-	_, err := io.WriteString(w, string(b.Markup()))
+	b.addf("</body>\n</html>\n")
+	_, err := io.WriteString(w, string(b.markup()))
 	return err
 }
 
 // live says how the page is loaded again, with the link that stops or resumes it.
-func (p *Page) live(b *Builder) {
+func (p *Page) live(b *builder) {
 	if p.Live == nil {
 		return
 	}
-	b.Addf("<nav class=\"faint\" aria-label=\"Updates\">")
+	b.addf("<nav class=\"faint\" aria-label=\"Updates\">")
 	if p.Live.Paused {
-		b.Addf("Paused at %s. <a href=\"/?paused\">Load again</a> <a href=\"/\">Resume</a>", p.Origin.Made.Format(clock))
+		b.addf("Paused at %s. <a href=\"/?paused\">Load again</a> <a href=\"/\">Resume</a>", p.Origin.Made.Format(clock))
 	} else {
-		b.Addf("Loaded again every %s. <a href=\"/?paused\">Pause</a>", p.Live.Every)
+		b.addf("Loaded again every %s. <a href=\"/?paused\">Pause</a>", p.Live.Every)
 	}
 	for _, path := range p.Live.Paths {
-		b.Addf(" <a href=\"%s\">%s</a>", path, strings.TrimPrefix(path, "/"))
+		b.addf(" <a href=\"%s\">%s</a>", path, strings.TrimPrefix(path, "/"))
 	}
-	b.Addf("</nav>\n")
+	b.addf("</nav>\n")
 }
 
-func (p *Page) alerts(b *Builder) {
+func (p *Page) alerts(b *builder) {
 	if len(p.Alerts) == 0 {
 		return
 	}
-	b.Addf("<ul class=\"alerts\">\n")
+	b.addf("<ul class=\"alerts\">\n")
 	for _, line := range p.Alerts {
-		b.Addf("<li class=\"bad\">%s</li>\n", line)
+		b.addf("<li class=\"bad\">%s</li>\n", line)
 	}
-	b.Addf("</ul>\n")
+	b.addf("</ul>\n")
 }
 
-func (p *Page) facts(b *Builder) {
+func (p *Page) facts(b *builder) {
 	if len(p.Facts) == 0 {
 		return
 	}
-	b.Addf("<dl>\n")
+	b.addf("<dl>\n")
 	for _, f := range p.Facts {
-		b.Addf("<div%s><dt>%s</dt><dd>%s</dd></div>\n", class("wide", f.wide()), f.Name, f.Value)
+		b.addf("<div%s><dt>%s</dt><dd>%s</dd></div>\n", class("wide", f.wide()), f.Name, f.Value)
 	}
-	b.Addf("</dl>\n")
+	b.addf("</dl>\n")
 }
 
-func (p *Page) advice(b *Builder) {
+func (p *Page) advice(b *builder) {
 	if len(p.Because) == 0 {
 		return
 	}
-	b.Addf("<section class=\"advice\">\n")
+	b.addf("<section class=\"advice\">\n")
 	if p.Command != "" {
-		b.Addf("<pre>%s</pre>\n", p.Command)
+		b.addf("<pre>%s</pre>\n", p.Command)
 	}
-	b.Addf("<ul>\n")
+	b.addf("<ul>\n")
 	for _, reason := range p.Because {
-		b.Addf("<li>%s</li>\n", reason)
+		b.addf("<li>%s</li>\n", reason)
 	}
-	b.Addf("</ul>\n</section>\n")
+	b.addf("</ul>\n</section>\n")
 }
 
 // class returns the attribute of an element that has, or has not, a style.
-func class(name string, has bool) Markup {
+func class(name string, has bool) markup {
 	if !has {
 		return ""
 	}
-	return Markup(` class="` + name + `"`)
+	return markup(` class="` + name + `"`)
 }
 
-func (s *Section) addTo(b *Builder) error {
-	b.Addf("<section>\n")
+func (s *Section) addTo(b *builder) error {
+	b.addf("<section>\n")
 	if s.Heading != "" {
-		b.Addf("<h2>%s</h2>\n", s.Heading)
+		b.addf("<h2>%s</h2>\n", s.Heading)
 	}
 	drawn, err := s.figure(b)
 	if err != nil {
@@ -185,27 +185,27 @@ func (s *Section) addTo(b *Builder) error {
 		s.Table.addTo(b, s.Heading)
 	}
 	if s.Heading != "" && !drawn && !listed && len(s.Text) == 0 {
-		b.Addf("<p>Nothing so far.</p>\n")
+		b.addf("<p>Nothing so far.</p>\n")
 	}
 	if s.Numbers != nil && len(s.Numbers.Rows) > 0 {
-		b.Addf("<details><summary>%s</summary>\n", s.Numbers.Name)
+		b.addf("<details><summary>%s</summary>\n", s.Numbers.Name)
 		s.Numbers.addTo(b, "")
-		b.Addf("</details>\n")
+		b.addf("</details>\n")
 	}
 	for _, line := range s.Text {
-		b.Addf("<p>%s</p>\n", line)
+		b.addf("<p>%s</p>\n", line)
 	}
-	b.Addf("</section>\n")
+	b.addf("</section>\n")
 	return nil
 }
 
 // figure adds the pictures that have anything to draw, with their caption, and reports whether
 // there are any.
-func (s *Section) figure(b *Builder) (bool, error) {
-	var drawn []Markup
+func (s *Section) figure(b *builder) (bool, error) {
+	var drawn []markup
 	for _, picture := range s.Pictures {
-		svg, err := picture.HTML()
-		if errors.Is(err, ErrEmpty) {
+		svg, err := picture.html()
+		if errors.Is(err, errEmpty) {
 			continue
 		}
 		if err != nil {
@@ -216,31 +216,31 @@ func (s *Section) figure(b *Builder) (bool, error) {
 	if len(drawn) == 0 {
 		return false, nil
 	}
-	b.Addf("<figure>\n")
+	b.addf("<figure>\n")
 	for _, svg := range drawn {
-		b.Addf("%s", svg)
+		b.addf("%s", svg)
 	}
 	if s.Caption != "" {
-		b.Addf("<figcaption>%s</figcaption>\n", s.Caption)
+		b.addf("<figcaption>%s</figcaption>\n", s.Caption)
 	}
-	b.Addf("</figure>\n")
+	b.addf("</figure>\n")
 	return true, nil
 }
 
-// Markup is HTML, or SVG within it.
-type Markup string
+// markup is HTML, or SVG within it.
+type markup string
 
-// Builder makes markup. It stands in for html/template, which calls methods by their names:
+// builder makes markup. It stands in for html/template, which calls methods by their names:
 // a linker has to keep all methods of all types then, which are 3 MB of the command.
-type Builder struct{ text strings.Builder }
+type builder struct{ text strings.Builder }
 
-// Addf adds markup with arguments in it, as fmt.Printf does. HTML syntax in an argument shows
-// as text, so that no name of a file or interface changes a page: only Markup is added as it
+// addf adds markup with arguments in it, as fmt.Printf does. HTML syntax in an argument shows
+// as text, so that no name of a file or interface changes a page: only markup is added as it
 // is. An argument may stand between tags, or between double quotes.
-func (b *Builder) Addf(format string, args ...any) {
+func (b *builder) addf(format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) {
-		case Markup, int, float64:
+		case markup, int, float64:
 		case string:
 			args[i] = html.EscapeString(arg)
 		default:
@@ -250,8 +250,8 @@ func (b *Builder) Addf(format string, args ...any) {
 	fmt.Fprintf(&b.text, format, args...)
 }
 
-// Markup returns the added markup.
-func (b *Builder) Markup() Markup { return Markup(b.text.String()) }
+// markup returns the added markup.
+func (b *builder) markup() markup { return markup(b.text.String()) }
 
 // Style returns the style of all pages, in CSS, for pages that are made elsewhere.
 func Style() string { return string(pageStyle) }
@@ -271,16 +271,16 @@ func listed(names []string, most int) string {
 }
 
 // addTo adds the end of the page.
-func (o *Origin) addTo(b *Builder) {
+func (o *Origin) addTo(b *builder) {
 	if o.Made.IsZero() {
 		return
 	}
-	b.Addf("<footer class=\"faint\">\n")
+	b.addf("<footer class=\"faint\">\n")
 	if o.Command != "" {
-		b.Addf("<p>Command: <code>%s</code></p>\n", o.Command)
+		b.addf("<p>Command: <code>%s</code></p>\n", o.Command)
 	}
 	if len(o.Inputs) > 0 {
-		b.Addf("<p>Input: %s</p>\n", listed(o.Inputs, mostListed))
+		b.addf("<p>Input: %s</p>\n", listed(o.Inputs, mostListed))
 	}
-	b.Addf("<p>Made %s by flowdedup, version %s</p>\n</footer>\n", o.Made.Format(clock), o.Version)
+	b.addf("<p>Made %s by flowdedup, version %s</p>\n</footer>\n", o.Made.Format(clock), o.Version)
 }

@@ -58,9 +58,9 @@ func TestEscapes(t *testing.T) {
 	const nasty = `"><script>&'`
 	const escaped = `&#34;&gt;&lt;script&gt;&amp;&#39;`
 	type named string
-	var b Builder
-	b.Addf(`<a b="%s">%v %v %v %v</a>`, nasty, named(nasty), 1.5, 7, Markup("<br>"))
-	if got, want := b.Markup(), Markup(`<a b="`+escaped+`">`+escaped+` 1.5 7 <br></a>`); got != want {
+	var b builder
+	b.addf(`<a b="%s">%v %v %v %v</a>`, nasty, named(nasty), 1.5, 7, markup("<br>"))
+	if got, want := b.markup(), markup(`<a b="`+escaped+`">`+escaped+` 1.5 7 <br></a>`); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -34,52 +34,52 @@ type Look struct {
 // MostRows is how many rows of a table keep a page small.
 const MostRows = 400
 
-func (t *Table) addTo(b *Builder, heading string) {
+func (t *Table) addTo(b *builder, heading string) {
 	name := t.Name
 	if name == "" {
 		name = heading
 	}
 	addScroll(b, "Table: "+name, "")
-	b.Addf("<table>\n")
+	b.addf("<table>\n")
 	if name != "" {
-		b.Addf("<caption>%s</caption>\n", name)
+		b.addf("<caption>%s</caption>\n", name)
 	}
 	t.heads(b)
 	for i := range t.Rows {
 		t.row(b, i)
 	}
-	b.Addf("</tbody>\n</table></div>\n")
+	b.addf("</tbody>\n</table></div>\n")
 	if t.More != "" {
-		b.Addf("<p class=\"faint\">%s</p>\n", t.More)
+		b.addf("<p class=\"faint\">%s</p>\n", t.More)
 	}
 }
 
 // addScroll begins a box that scrolls what is wider than the screen. The keyboard reaches it, and
 // programs that read a page aloud say its name.
-func addScroll(b *Builder, name string, content Markup) {
-	b.Addf("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">%s", name, content)
+func addScroll(b *builder, name string, content markup) {
+	b.addf("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">%s", name, content)
 }
 
 // heads adds the names of columns, and begins the body. A column without a name has no head.
-func (t *Table) heads(b *Builder) {
-	b.Addf("<thead><tr>")
+func (t *Table) heads(b *builder) {
+	b.addf("<thead><tr>")
 	for _, c := range t.Columns {
 		if c.Name == "" {
-			b.Addf("<td></td>")
+			b.addf("<td></td>")
 			continue
 		}
-		b.Addf("<th scope=\"col\"%s>%s</th>", class("left", c.Left), c.Name)
+		b.addf("<th scope=\"col\"%s>%s</th>", class("left", c.Left), c.Name)
 	}
-	b.Addf("</tr></thead>\n<tbody>\n")
+	b.addf("</tr></thead>\n<tbody>\n")
 }
 
 // row adds a row. A first cell of text names it.
-func (t *Table) row(b *Builder, row int) {
+func (t *Table) row(b *builder, row int) {
 	style := ""
 	if t.Class != nil {
 		style = t.Class(row)
 	}
-	b.Addf("<tr%s>", class(style, style != ""))
+	b.addf("<tr%s>", class(style, style != ""))
 	for j, text := range t.Rows[row] {
 		var look Look
 		if t.Look != nil {
@@ -93,11 +93,11 @@ func (t *Table) row(b *Builder, row int) {
 		if j == 0 && t.Columns[j].Left && text != "" {
 			element = "th scope=\"row\""
 		}
-		b.Addf("<%s%s>", Markup(element), class(of, of != ""))
+		b.addf("<%s%s>", markup(element), class(of, of != ""))
 		if look.Meter {
-			b.Addf(`<meter min="0" max="1" value="%v" aria-label="%s"></meter>`, look.Share, t.Columns[j].Name)
+			b.addf(`<meter min="0" max="1" value="%v" aria-label="%s"></meter>`, look.Share, t.Columns[j].Name)
 		}
-		b.Addf("%s</%s>", text, Markup(element[:2]))
+		b.addf("%s</%s>", text, markup(element[:2]))
 	}
-	b.Addf("</tr>\n")
+	b.addf("</tr>\n")
 }

@@ -19,4 +19,13 @@
 //
 // A Link is a deterministic function of the messages that it receives. It uses no network
 // and no clock.
+//
+//	question                                    file
+//	the shape of a chain; its predicted errors  shape.go; predict.go
+//	a link and its messages                     link.go, message.go
+//	bits and timers; where an element has them  store.go, running.go; places.go
+//	growth                                      grow.go
+//	the last link: what is a copy               decider.go, finish.go
+//	elements that wait for a hub above; probes  hold.go; probe.go
+//	saved state; counts                         snapshot.go; stats.go
 package chain

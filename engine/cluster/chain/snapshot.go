@@ -36,7 +36,7 @@ type saved struct {
 	Older   []savedOlder `json:",omitempty"` // the others, of timers
 }
 
-// savedOlder is what a filter of timers has that is not the newest, except its lines.
+// savedOlder is the state of an older filter of timers, except its lines.
 type savedOlder struct{ Base, Placed uint64 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

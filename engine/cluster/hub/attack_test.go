@@ -280,7 +280,7 @@ func newCountingLab(t *testing.T, change func(*Settings)) *lab {
 func TestReplySubjects(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	a := newAttacker(t, l)
-	seed, err := l.folder.HubSeed()
+	seed, err := l.folder.hubSeed()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestSubscriptions(t *testing.T) {
 // only inboxes of sites.
 func TestWall(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
-	seed, err := l.folder.HubSeed()
+	seed, err := l.folder.hubSeed()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,8 +125,8 @@ func (u *account) mayConnect(now time.Time) bool {
 	return len(u.conns) < maxConnections && !now.Before(u.until)
 }
 
-// ban refuses connections of a site for a while. It returns the site's connections, and for how
-// long: not at all if a ban lasts already.
+// ban refuses connections of a site for a while. It returns the site's connections and the length
+// of the ban, which is 0 if an earlier one still lasts.
 func (a *authenticator) ban(site string) (ids []uint64, span time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

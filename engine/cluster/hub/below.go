@@ -36,8 +36,8 @@ const (
 	maxTries = 4
 )
 
-// below asks the hubs below whether they hold what is known here: the top-down testing of
-// KNPS, section 6. A copy that none of them confirms is a false positive, and new.
+// below asks the hubs below whether they hold the elements that are copies here: the top-down
+// testing of KNPS, section 6. A copy that none of them confirms is a false positive, and new.
 type below struct {
 	hub   *Hub
 	names []string
@@ -98,9 +98,8 @@ func newBelow(h *Hub) *below {
 	return &below{hub: h, names: h.settings.Below, wait: wait, word: "h" + newID(), pending: map[uint64]*descent{}}
 }
 
-// confirms reports whether the hubs below have to confirm what a site asks about. If a site is no
-// hub of the list, they do not have all elements that are here, so nothing needs to be confirmed
-// any more.
+// confirms reports whether the hubs below have to confirm the copies of a site. Once a site that is
+// not in the list of hubs has asked, the hubs below lack some elements, and confirm nothing more.
 func (b *below) confirms(site string) bool {
 	if b == nil || b.hub.settings.TopDown == 0 {
 		return false

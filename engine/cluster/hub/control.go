@@ -53,7 +53,7 @@ const controlTime = 2 * time.Second
 
 // Dial connects to the hubs of a folder.
 func Dial(f *Folder, s Settings, log Logger) (*Admin, error) {
-	seed, err := f.HubSeed()
+	seed, err := f.hubSeed()
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func TestFirstJournal(t *testing.T) {
 // firstJournals replaces the journals of a stopped hub by journals of the first version.
 func (l *lab) firstJournals(t *testing.T) {
 	t.Helper()
-	seed, err := l.folder.HubSeed()
+	seed, err := l.folder.hubSeed()
 	if err != nil {
 		t.Fatal(err)
 	}

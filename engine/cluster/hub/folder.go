@@ -66,8 +66,8 @@ type Settings struct {
 	// for none. ParentWaitUS is how long it waits for the answer, in microseconds.
 	Parent       string `json:"parent,omitempty"`
 	ParentWaitUS int64  `json:"parent_wait_us,omitempty"`
-	// Dense makes a tree of timers dense, which would be sparse: elements that the hub above knows
-	// are set here, too, for as long.
+	// Dense makes a tree of timers dense instead of sparse: elements that the hub above knows are
+	// set here, too, for the same time.
 	Dense bool `json:"dense,omitempty"`
 	// Below has the names of the hubs that ask this one, and TopDown is how many levels of
 	// them have to hold a copy. With 0 none has to.
@@ -239,8 +239,8 @@ func publicKey(seed []byte) (string, error) {
 	return keys.PublicKey()
 }
 
-// HubSeed returns the seed of the hub's own key.
-func (f *Folder) HubSeed() ([]byte, error) { return f.seed(hubKeyFile, false) }
+// hubSeed returns the seed of the hub's own key.
+func (f *Folder) hubSeed() ([]byte, error) { return f.seed(hubKeyFile, false) }
 
 // siteFile returns the file of a site's key.
 func siteFile(site string) string { return filepath.Join(sitesFolder, site+keySuffix) }

@@ -78,7 +78,7 @@ type Hub struct {
 // live. Errors wrap ErrServer,
 // ErrFolder or slice.ErrConfig.
 func Start(cfg Config) (*Hub, error) {
-	seed, err := cfg.Folder.HubSeed()
+	seed, err := cfg.Folder.hubSeed()
 	if err != nil {
 		return nil, err
 	}

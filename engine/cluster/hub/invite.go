@@ -33,7 +33,7 @@ type invitation struct {
 // Invite returns a line with which another hub joins the hubs of the folder. It is a
 // secret.
 func (f *Folder) Invite(s Settings) (string, error) {
-	seed, err := f.HubSeed()
+	seed, err := f.hubSeed()
 	if err != nil {
 		return "", err
 	}

@@ -245,8 +245,8 @@ func (l *layout) waitForAll(now time.Time) {
 	}
 }
 
-// silent returns the hubs that were not heard of for so long that they do not answer any
-// more, and the time when the next one will be silent if nothing is heard of it.
+// silent returns the hubs that have been silent too long to answer, and the time at which the
+// next one will be silent too long.
 func (l *layout) silent(now time.Time) (ids []string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

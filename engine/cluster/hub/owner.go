@@ -24,7 +24,7 @@ const (
 	overloadAt = 8 * maxConnections
 	// mostWaiting and pendingBytes bound the requests of a site that wait for a slice: a site with
 	// more is banned. While a slice takes nothing, sensors send each request up to four times, and
-	// then probes. That makes so many in four seconds, after which a hub has lost its lease.
+	// then probes. They reach this number in four seconds, after which a hub has lost its lease.
 	mostWaiting  = 8 * overloadAt
 	pendingBytes = 8 << 20
 )

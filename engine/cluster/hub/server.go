@@ -36,7 +36,7 @@ const (
 	// NATS take six minutes.
 	pingEvery = time.Second
 	maxPings  = 2
-	// startTime is how long a server may take to start, and a connection to come about.
+	// startTime bounds the start of a server, and the making of a connection.
 	startTime = 10 * time.Second
 	// maxSubscriptions bounds the subscriptions of a site's connection, which has a few: the server
 	// sends an answer once for each that matches. A hub has some for each site and slice, at most

@@ -27,15 +27,15 @@ func TestServerLog(t *testing.T) {
 	}
 	clock := time.Now()
 	l.now = func() time.Time { return clock }
-	for i := range 10 * maxTold {
+	for i := range 10 * maxLogged {
 		l.Warnf("%d", i)
 	}
-	if len(l.told) > maxTold || len(k.lines) != maxTold {
-		t.Errorf("%d remembered, %d lines", len(l.told), len(k.lines))
+	if len(l.logged) > maxLogged || len(k.lines) != maxLogged {
+		t.Errorf("%d remembered, %d lines", len(l.logged), len(k.lines))
 	}
 	clock = clock.Add(time.Minute)
 	l.Warnf("a subject with \x1b[2J\n")
-	if want := []string{"NATS: 578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxTold:], want) {
-		t.Errorf("%q, want %q", k.lines[maxTold:], want)
+	if want := []string{"NATS: 578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxLogged:], want) {
+		t.Errorf("%q, want %q", k.lines[maxLogged:], want)
 	}
 }

@@ -10,23 +10,23 @@ import (
 	"unicode"
 )
 
-// maxTold bounds the warnings of a serverLog in a minute.
-const maxTold = 64
+// maxLogged bounds the warnings of a serverLog in a minute.
+const maxLogged = 64
 
-// serverLog passes on the warnings of a server, or of a connection to it: the same text once a
-// minute, and few different ones. A site can choose the texts, and cause them without end.
+// serverLog logs the warnings of a server, or of a connection to it: each text once a minute, and
+// at most maxLogged texts. A site can choose the texts, and cause them without end.
 type serverLog struct {
 	log Logger
 	now func() time.Time
 
-	mu     sync.Mutex
-	begin  time.Time // of the minute
-	told   map[string]bool
-	untold int
+	mu      sync.Mutex
+	begin   time.Time // of the minute
+	logged  map[string]bool
+	omitted int
 }
 
 func newServerLog(log Logger) *serverLog {
-	return &serverLog{log: log, now: time.Now, told: map[string]bool{}}
+	return &serverLog{log: log, now: time.Now, logged: map[string]bool{}}
 }
 
 func (l *serverLog) Noticef(string, ...any)         {}
@@ -47,18 +47,18 @@ func (l *serverLog) lines(text string, now time.Time) (lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.begin) >= time.Minute {
-		if l.untold > 0 {
-			lines = append(lines, fmt.Sprintf("%d more warnings", l.untold))
+		if l.omitted > 0 {
+			lines = append(lines, fmt.Sprintf("%d more warnings", l.omitted))
 		}
-		l.begin, l.untold = now, 0
-		clear(l.told)
+		l.begin, l.omitted = now, 0
+		clear(l.logged)
 	}
 	switch {
-	case l.told[text]:
-	case len(l.told) == maxTold:
-		l.untold++
+	case l.logged[text]:
+	case len(l.logged) == maxLogged:
+		l.omitted++
 	default:
-		l.told[text] = true
+		l.logged[text] = true
 		lines = append(lines, strings.Map(harmless, text))
 	}
 	return lines

@@ -25,11 +25,11 @@ const (
 	countsBytes    = 4 << 20
 )
 
-// siteConns are the connections on which a hub serves its sites. The server queues by connection
-// what a hub has not read yet, and cuts a connection that falls behind too far. So a site that sends
-// without end delays the others on its own connection at most. Each site has subscriptions of its
-// own, with queues of their own: slices take the sites' requests in turns. NATS has a goroutine for
-// each subscription: 255 sites, the most there can be, and 64 slices take 16,000 of them, and 60 MB
+// siteConns are the connections on which a hub serves its sites. The server has a queue of unread
+// messages for each connection, and cuts a connection that falls behind too far. So a site that
+// sends without end delays only the others on its connection. Each site has its own subscriptions
+// with their own queues: slices take the sites' requests in turns. NATS has a goroutine for each
+// subscription. At most there are 255 sites: with 64 slices they take 16,000 goroutines, and 60 MB
 // with the embedded server.
 type siteConns struct {
 	hub    *Hub
@@ -215,8 +215,8 @@ func (c *siteConns) close() {
 	}
 }
 
-// subscribe subscribes to what a site sends to the hub itself: reports, files of counts, and what it
-// has found below.
+// subscribe subscribes to a site's messages to the hub itself: reports, files of counts, and answers
+// to probes of the hubs below.
 func (h *Hub) subscribe(conn *nats.Conn, site string) (subs []*nats.Subscription, err error) {
 	all := fmt.Sprintf("fd.%s.%s.*.", h.settings.Namespace, h.settings.Filter)
 	on := func(word string, messages, bytes int, take nats.MsgHandler) {

@@ -29,7 +29,7 @@ type user struct {
 // one receives the sites' requests, and may only answer into inboxes of sites: whatever a
 // site requests, the hub's answer can reach nothing but such an inbox.
 func (f *Folder) access(s Settings) ([]user, error) {
-	seed, err := f.HubSeed()
+	seed, err := f.hubSeed()
 	if err != nil {
 		return nil, err
 	}

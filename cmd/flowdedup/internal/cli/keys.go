@@ -96,7 +96,7 @@ func parseKeys(s string) ([]keys.Kind, error) {
 	return out, nil
 }
 
-// ZoneFlag returns the flag --tz, the time zone of what.
+// ZoneFlag returns the flag --tz. what is the thing that has the time zone.
 func ZoneFlag(to **time.Location, group help.Group, what string) Flag {
 	return Flag{Name: "tz", Group: group, To: NewParsed(to, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of " + what + ": Europe/Berlin"}
 }
@@ -123,8 +123,7 @@ type SaveFlags struct {
 	SetLimit   float64 // 0 for none
 }
 
-// Flags returns the flags. what is the value name of --save, and needs are further rules for
-// it.
+// Flags returns the flags. what is the name of --save's value, needs are further rules for it.
 func (s *SaveFlags) Flags(what string, needs ...string) []Flag {
 	needs = append(needs, "key hub merge: all sensors need the same key: --key $(openssl rand -hex 32), once")
 	return []Flag{

@@ -140,7 +140,7 @@ func (c *Config) span() window.Window {
 	return c.Window
 }
 
-// landmarks returns what parts packets by landmark windows, nil for other windows.
+// landmarks returns the landmark windows that separate packets, nil for other windows.
 func (c *Config) landmarks() *window.Landmarks {
 	if !c.Window.Landmark {
 		return nil

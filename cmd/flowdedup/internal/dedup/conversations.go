@@ -52,8 +52,8 @@ func (c *Config) conversations(counts traits.SplitCounts) show.Conversations {
 	return n
 }
 
-// oneHome returns the flags with which all packets of a conversation are from its home, as far
-// as it has them; "" if no flag is left.
+// oneHome returns the flags with which packets of a conversation are from its home wherever that
+// has them; "" if no flag is left.
 func (c *Choice) oneHome() string {
 	switch {
 	case c.Flow && c.Intact:

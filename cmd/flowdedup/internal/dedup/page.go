@@ -49,7 +49,7 @@ func newPage(s *Summary, of cli.Origin, written bool) *page.Page {
 	return p
 }
 
-// lead says in a sentence what became of duplicates.
+// lead is a sentence about the duplicates.
 func lead(s *Summary, verb string) string {
 	switch {
 	case s.PacketsIn == 0:

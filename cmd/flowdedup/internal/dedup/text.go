@@ -45,6 +45,15 @@ func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) 
 		fmt.Fprintf(t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
 	t.WriteString(inputs(s.Inputs))
+	writeVerdicts(t, s)
+	writeOutputs(t, s)
+	writeMethod(t, s)
+	fmt.Fprintf(t, "  %s\n", rate)
+	return t.Flush(w)
+}
+
+// writeVerdicts writes which packets were judged, and by what.
+func writeVerdicts(t *show.Text, s *Summary) {
 	if s.Filtered > 0 {
 		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
@@ -64,6 +73,10 @@ func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) 
 		fmt.Fprintf(t, "  hub         %s found by the hub%s%s\n", show.Some(*s.HubCopies, "duplicate"),
 			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
 	}
+}
+
+// writeOutputs writes what happened to the packets that stay.
+func writeOutputs(t *show.Text, s *Summary) {
 	if s.HeldBytes != nil && *s.HeldBytes > 0 {
 		fmt.Fprintf(t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
 	}
@@ -79,6 +92,10 @@ func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) 
 	if s.SortedLate != nil {
 		fmt.Fprintf(t, "  sorted      by time; %s came too late\n", show.Some(*s.SortedLate, "packet"))
 	}
+}
+
+// writeMethod writes how packets were compared, and what was noticed in them.
+func writeMethod(t *show.Text, s *Summary) {
 	fmt.Fprintf(t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
 	if notes := anomalies(s); notes != "" {
@@ -96,8 +113,6 @@ func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) 
 	if s.FirstTimestamp != nil {
 		fmt.Fprintf(t, "  time        %s to %s\n", *s.FirstTimestamp, *s.LastTimestamp)
 	}
-	fmt.Fprintf(t, "  %s\n", rate)
-	return t.Flush(w)
 }
 
 // answers describes how long answers of a hub took, if there were any.

@@ -24,7 +24,7 @@ const (
 	maxBins = 400
 	// leastBin is the width of the first bins.
 	leastBin = time.Millisecond
-	// widestBin ends the widening: of times that lie farther apart, some are wrong.
+	// widestBin ends the widening: times that lie farther apart cannot all be right.
 	widestBin = 1 << 55
 )
 

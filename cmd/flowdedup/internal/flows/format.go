@@ -126,7 +126,7 @@ var fields = []field{
 
 const communityField = "community_id"
 
-// communityID appends the Community ID of a flow, if all is known that it is made of.
+// communityID appends the Community ID of a flow, if all parts of it are known.
 func communityID(dst []byte, r *records.Record) []byte {
 	if r.Unread&records.PartFlow != 0 {
 		return dst

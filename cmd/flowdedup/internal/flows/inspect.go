@@ -31,7 +31,7 @@ type inspection struct {
 // inspector has judges in addition to the run's own.
 type inspector struct{ pairs, biflow, same *match.Judge }
 
-// newInspector makes judges that take so much memory together.
+// newInspector makes judges that take this memory together.
 func newInspector(cfg match.Config, memory int) (*inspector, error) {
 	cfg.Memory = memory / 3
 	pairs, biflow, same := cfg, cfg, cfg

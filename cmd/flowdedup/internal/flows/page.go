@@ -55,7 +55,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	return p
 }
 
-// flowLead says in a sentence what points report twice.
+// flowLead is a sentence about the records that points report twice.
 func flowLead(s *summary) string {
 	if s.RecordsIn == 0 {
 		return "No record has come."

@@ -31,7 +31,7 @@ import (
 //	version, 1, and the length of the header, in 64 bits each, little-endian
 //	SHA-256 of the header
 //	the header, a JSON object
-//	what is remembered of flows, which is sealed under the secret
+//	the remembered flows, sealed under the secret
 const (
 	stateMagic   = "FLOWRECS"
 	stateVersion = 1

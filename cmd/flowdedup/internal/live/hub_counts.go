@@ -67,8 +67,7 @@ func (s *countsSender) work(ctx context.Context) {
 	}
 }
 
-// finish sends the files that the end of the run has made, for as long as that takes no
-// time.
+// finish sends the files that the end of the run has made, for lastCounts at most.
 func (s *countsSender) finish() {
 	if s == nil {
 		return

@@ -57,8 +57,8 @@ type learner struct {
 	inspector atomic.Pointer[measure.Inspector]
 	until     time.Time // the end of the inspection
 	next      time.Time // the begin of the next one
-	// decided holds a decision that is ready to take effect. While deciding is set, one is
-	// still to come: there is no other inspection, which would decide by what has changed.
+	// decided holds a decision that is ready to take effect. deciding is set while a decision is
+	// being made. Meanwhile no other inspection begins.
 	decided  chan *decision
 	deciding bool
 	last     choice

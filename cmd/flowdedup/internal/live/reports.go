@@ -38,8 +38,8 @@ type reports struct {
 	closed closings
 }
 
-// closings says which windows have closed. Times of packets close them, so whoever sends these
-// chooses how many there are: mostClosings lines a minute, then how many were not said.
+// closings prints which windows have closed: mostClosings lines a minute, then the number of the
+// others. Times of packets close windows, so the senders of packets choose how many there are.
 type closings struct {
 	until        time.Time // the end of the minute
 	said, unsaid int
@@ -47,7 +47,8 @@ type closings struct {
 
 const mostClosings = 20
 
-// say calls log, with how many windows before were not said, unless enough was said.
+// say calls log with the number of earlier windows that were not logged, unless this minute has
+// mostClosings lines already.
 func (c *closings) say(now time.Time, log func(unsaid int)) {
 	if now.After(c.until) {
 		c.until, c.said = now.Add(time.Minute), 0

@@ -31,8 +31,8 @@ const idle = 100 * time.Millisecond
 // copies.
 const learning = 2 * time.Millisecond
 
-// shared is idle where one of several workers may wait for packets already, while another
-// finds that one has to wait for a better copy.
+// shared is idle with several workers: one may already wait for packets when another finds a
+// packet that has to wait for a better copy.
 const shared = 20 * time.Millisecond
 
 // idleNow is the shorter idle while packets wait for better copies.
@@ -50,7 +50,7 @@ func (r *runner) idleNow() time.Duration {
 // is valid with every error; its Method is empty if the run ended before everything was open.
 //
 // The error is nil if ctx, config.Packets or config.Duration ended the run. Otherwise it
-// comes from the ring package, from a pipe whose reader left, or from outputs. An output
+// comes from the capture, from a pipe whose reader left, or from outputs. An output
 // that failed while others went on is reported at the end.
 func runLive(ctx context.Context, cfg config) (summary, error) {
 	r, err := open(ctx, &cfg)
@@ -111,42 +111,13 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 			err = errors.Join(err, r.abort())
 		}
 	}()
-	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
 	cfg.Dedup.Live = true
 	cfg.Rotate.Commented = cfg.Dedup.Choice.Mark
-	hold := &cfg.Dedup.Choice
-	if hold.Hold > 0 {
-		hold.Delay = cfg.Ring.BlockTimeout
-		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
-	}
-	if cfg.Dedup.Hub != nil {
-		cfg.Ring.Idle = hubIdle
-	}
-	if cfg.Learn.For > 0 { // packets may wait later
-		cfg.Ring.Idle = min(cfg.Ring.Idle, learning)
-	}
-	if cfg.Dedup.Hub == nil && cfg.Ring.Idle < idle {
-		cfg.Ring.IdleNow = r.idleNow
-	}
+	r.setWaiting()
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
-	headers, err := strip.ParseHeaders(cfg.Dedup.Choice.Strip)
-	if err != nil {
-		return r, err
-	}
-	outputs := sink.Config{
-		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
-		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
-	}
-	// A run that waits for a hub would hold batches for long. Packets that wait for better
-	// copies are copied anyway.
-	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
-	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
-		return r, err
-	}
-	r.outputs = sink.New(ctx, outputs)
-	if err = r.outputs.OpenForward(); err != nil {
+	if err = r.openInterfaces(ctx); err != nil {
 		return r, err
 	}
 	if err = become(cfg.User); err != nil {
@@ -177,6 +148,47 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	}
 	r.ticker = newTicker(r)
 	return r, nil
+}
+
+// setWaiting sets how the capture begins, and how long it waits for packets.
+func (r *runner) setWaiting() {
+	cfg := r.cfg
+	cfg.Ring.Idle, cfg.Ring.StartPaused = idle, true
+	hold := &cfg.Dedup.Choice
+	if hold.Hold > 0 {
+		hold.Delay = cfg.Ring.BlockTimeout
+		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
+	}
+	if cfg.Dedup.Hub != nil {
+		cfg.Ring.Idle = hubIdle
+	}
+	if cfg.Learn.For > 0 { // packets may wait later
+		cfg.Ring.Idle = min(cfg.Ring.Idle, learning)
+	}
+	if cfg.Dedup.Hub == nil && cfg.Ring.Idle < idle {
+		cfg.Ring.IdleNow = r.idleNow
+	}
+}
+
+// openInterfaces opens the capture, and the interfaces that packets are forwarded to.
+func (r *runner) openInterfaces(ctx context.Context) error {
+	cfg := r.cfg
+	headers, err := strip.ParseHeaders(cfg.Dedup.Choice.Strip)
+	if err != nil {
+		return err
+	}
+	outputs := sink.Config{
+		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
+		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
+	}
+	// A run that waits for a hub would hold batches for long. Packets that wait for better
+	// copies are copied anyway.
+	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil
+	if r.capture, err = openCapture(ctx, cfg, r.log); err != nil {
+		return err
+	}
+	r.outputs = sink.New(ctx, outputs)
+	return r.outputs.OpenForward()
 }
 
 // compile compiles the conditions for the interfaces. The compiler is a program, which

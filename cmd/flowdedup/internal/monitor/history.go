@@ -100,7 +100,7 @@ func age(since, now time.Time) time.Duration {
 // Loss is a number of packets or messages that an output or an interface did not get.
 type Loss struct {
 	Where string
-	What  string // of what the count is, and why
+	What  string // the lost things, and why
 	Count uint64
 }
 
