@@ -138,6 +138,8 @@ type Detector struct {
 	hub     *hub           // nil without
 	counts  Counts
 	tunnels headers.TunnelSample
+
+	captured identity.Captured
 }
 
 // New makes a Detector. Errors come from window.NewTimed, window.NewLandmarks, secret.Random and

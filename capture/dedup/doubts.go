@@ -19,6 +19,8 @@ type doubts struct {
 	checksum    []uint64 // a bit for each packet that is known only by a checksum; likewise for weak
 	decidables  []uint64
 
+	captured identity.Captured
+
 	undecided, checksums uint64 // packets of the batch: not judged, and removed only by a checksum
 }
 

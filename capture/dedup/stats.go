@@ -56,6 +56,8 @@ type Stats struct {
 	// for other identities.
 	InTunnels float64
 	Tunnels   []headers.Tunnel
+	// Captured describes the datagrams that were cut. Copies may differ if these do.
+	Captured identity.Captured
 	// Unverified counts packets that stay as stream.Verified did not know them; 0 with other
 	// filters.
 	Unverified uint64
@@ -68,7 +70,7 @@ type Stats struct {
 
 // Stats returns the counts. It must not be called while a batch is judged.
 func (d *Detector) Stats() Stats {
-	s := Stats{PacketStats: d.parts.Filter.Stats(), Counts: d.Counts(), SharedPoints: d.parts.Points.Shared()}
+	s := Stats{PacketStats: d.parts.Filter.Stats(), Counts: d.Counts(), SharedPoints: d.parts.Points.Shared(), Captured: d.captured}
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
 	if d.parts.Landmarks != nil {
 		s.EdgeError = 0 // the digests say where a window ends
@@ -125,6 +127,7 @@ func (d *Detector) count(p *BatchDetector, b *capture.Batch) {
 	c.Protected += p.protectedCopies
 	c.Undecidable += p.doubts.undecided
 	c.ChecksumOnly += p.doubts.checksums
+	d.captured.Merge(p.doubts.captured)
 	if d.parts.Identity.Kind == identity.L3 {
 		d.tunnels.Add(b)
 	}

@@ -35,6 +35,29 @@ func (m *Messages) doubt(i int, e evidence) {
 	}
 }
 
+// Captured is how many bytes were captured of datagrams that were cut, from the IP header on: the
+// least and the most of any, 0 without one. If they differ, equal packets may have been cut in
+// different places, and then have different identities.
+type Captured struct{ Least, Most uint32 }
+
+// Merge adds others.
+func (c *Captured) Merge(others Captured) {
+	if others.Most > 0 && (c.Most == 0 || others.Least < c.Least) {
+		c.Least = others.Least
+	}
+	c.Most = max(c.Most, others.Most)
+}
+
+// Captured describes the datagrams that were cut; it is empty for kind Frame.
+func (m *Messages) Captured() Captured { return m.captured }
+
+// cut notes that n bytes of the datagram in frame f count, and that there are more.
+func (g *Identity) cut(f *capture.Frame, n uint32) {
+	if g.kind != Frame && f.CapLen < f.WireLen {
+		g.out.captured.Merge(Captured{n, n})
+	}
+}
+
 // doubtFound looks at datagrams that a kernel has found in frames, which are messages from number
 // first on.
 func (g *Identity) doubtFound(msgs []digest.Message, frames []capture.Frame, buf []byte, first int) {
@@ -49,6 +72,7 @@ func (g *Identity) doubtFound(msgs []digest.Message, frames []capture.Frame, buf
 		} else if (m.Tweak>>60 == 6 || uint32(uint16(m.Tweak>>32)) == m.Len+MessageStart) && (g.kind != Frame || f.CapLen >= f.WireLen) {
 			continue
 		}
+		g.cut(f, m.Len+skipped)
 		g.out.doubt(first+i, g.evidence(buf[m.Off-skipped:][:m.Len+skipped], 0))
 	}
 }
@@ -88,6 +112,7 @@ func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header)
 		}
 	}
 	if full > uint64(end) || !whole {
+		g.cut(&b.Frames[from+i], end-min(h.Start, end))
 		g.out.doubt(i, g.evidence(d[min(h.Start, end):end], int(full)-int(h.Start)))
 	}
 }

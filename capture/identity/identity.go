@@ -237,6 +237,7 @@ type Messages struct {
 	copiedAs  []uint32         // the numbers of these frames
 	digests   []digest.Digest
 	doubts    []Doubt
+	captured  Captured
 }
 
 // Datagrams returns the messages, one for each frame, if they lie in the batch: see
@@ -254,6 +255,7 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 		m.which = capture.Resize(m.which, n)
 		clear(m.which)
 	}
+	m.captured = Captured{}
 	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
 	m.copied.reset()
 }

@@ -96,6 +96,11 @@ func TestEqualPackets(t *testing.T) {
 		{"l3: another option", sack(1, 8), sack(2, 8), L3, "tcp-seq", false},
 		{"l3: sack of no length", with(sack(1, 5), 34+20+13, "\x01"), with(sack(2, 5), 34+20+13, "\x01"), L3, "tcp-seq", false},
 		{"inner: tcp seq ignored", v6, vxlan(with(v6, 54+4, "numbers!")), Inner, "tcp-seq", true},
+		{"l3: no length, same", with(v4, 14+2, "\x00\x00"), with(v4, 14+2, "\x00\x00"), L3, "", true},
+		{"l3: no length, trailer", with(v4, 14+2, "\x00\x00"), join(with(v4, 14+2, "\x00\x00"), "\x00"), L3, "", false},
+		{"l3: v6 no length, same", with(v6, 14+4, "\x00\x00"), with(v6, 14+4, "\x00\x00"), L3, "", true},
+		{"l3: v6 no length, trailer", with(v6, 14+4, "\x00\x00"), join(with(v6, 14+4, "\x00\x00"), "\x00"), L3, "", false},
+		{"inner: v6 no length, trailer", vxlan(with(v6, 14+4, "\x00\x00")), vxlan(join(with(v6, 14+4, "\x00\x00"), "\x00")), Inner, "", false},
 		{"l3: arp", arp, arp, L3, "", true},
 		{"l3: arp trailer", arp, join(arp, "\x00"), L3, "", true},
 		{"l3: arp tag", arp, arpTagged, L3, "", true},
@@ -120,6 +125,7 @@ func TestEqualPackets(t *testing.T) {
 				}
 			}
 			cfg := Config{Kind: c.kind, Ignore: mask}
+			checkFromFrames(t, cfg, newBatch(capture.LinkEthernet, c.a, c.b, v4, v6), 0)
 			a, b := identityOf(cfg, capture.LinkEthernet, c.a), identityOf(cfg, capture.LinkEthernet, c.b)
 			if (a == b) != c.equal {
 				t.Errorf("equal is %v, want %v\n%x %x\n%x %x", a == b, c.equal, a.text, a.tweak, b.text, b.tweak)

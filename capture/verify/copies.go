@@ -33,6 +33,11 @@ const (
 	copied               // was pending, and is a copy
 )
 
+// moved is a packet that was removed for a later one: the first of those that the kept one
+// settled. dedup finds copies by this first packet. Where times go back, it may lie between a
+// copy and the kept one, which then are further apart than the window.
+type moved struct{ first, kept uint64 } // places, plus 1
+
 // sightingBytes is the memory of a sighting, with its share of the map.
 const sightingBytes = 128
 
@@ -43,6 +48,7 @@ type copies struct {
 	ring    []inputPacket            // place p is at p % most
 	last    map[digest.Digest]uint64 // the place of the latest sighting of an identity, plus 1
 	waiting map[digest.Digest]int    // how many of an identity are pending
+	moved   map[digest.Digest]moved  // the latest of an identity; nil where times do not matter
 	first   uint64                   // the oldest place that is remembered
 	next    uint64                   // the place of the next sighting
 	windows calendar.Calendar        // of a landmark window of time
@@ -65,6 +71,9 @@ func newCopies(cfg *Config, unfinished func(s *inputPacket, forgotten bool)) *co
 		c.windows = calendar.Calendar{Every: cfg.Window, Location: cfg.Zone}
 		c.reach = uint64(c.windows.Longest())
 	}
+	if cfg.Window > 0 && !cfg.Landmark && !cfg.Refresh {
+		c.moved = map[digest.Digest]moved{}
+	}
 	return c
 }
 
@@ -85,7 +94,7 @@ func (c *copies) add(s inputPacket) {
 	c.date(&s)
 	switch {
 	case s.state == kept:
-	case !c.isCopy(&s):
+	case !c.isCopy(&s) && !c.isCopyOfMoved(&s):
 		c.waiting[s.identity]++
 	case c.cfg.Refresh:
 		s.state = kept
@@ -140,6 +149,7 @@ func (c *copies) forget() {
 	}
 	if c.last[s.identity] == c.first {
 		delete(c.last, s.identity)
+		delete(c.moved, s.identity)
 	}
 }
 
@@ -222,8 +232,36 @@ func (c *copies) nextOf(k, s *inputPacket) uint64 {
 	}
 }
 
-// settle marks the pending packets that are copies of a kept one.
+// isCopyOfMoved reports whether a removed packet is a copy of one before it that was removed for a
+// later one, and whose time lies between both.
+func (c *copies) isCopyOfMoved(s *inputPacket) bool {
+	m := c.moved[s.identity]
+	if m.first <= c.first || m.kept <= c.first {
+		return false
+	}
+	first, kept := c.at(m.first-1), c.at(m.kept-1)
+	between := min(s.time, kept.time) < first.time && first.time < max(s.time, kept.time)
+	return between && first.number < s.number && c.copies(s, first)
+}
+
+// settle marks the pending packets that are copies of a kept one, or of the first of these.
 func (c *copies) settle(place uint64) {
+	if first := c.settleCopies(place); first > 0 && c.moved != nil {
+		k := c.at(place)
+		c.moved[k.identity] = moved{first, place + 1}
+		for at := c.last[k.identity]; at >= first && c.waiting[k.identity] > 0; {
+			s := c.at(at - 1)
+			if s.state == pending && c.isCopyOfMoved(s) {
+				c.done(s, copied)
+			}
+			at = s.before
+		}
+	}
+}
+
+// settleCopies marks the pending packets that are copies of a kept one. It returns the place of the
+// first of them, plus 1, or 0.
+func (c *copies) settleCopies(place uint64) (first uint64) {
 	for todo := []uint64{place}; len(todo) > 0; {
 		k := c.at(todo[0])
 		todo = todo[1:]
@@ -236,6 +274,7 @@ func (c *copies) settle(place uint64) {
 					todo = append(todo, at-1)
 				}
 				c.done(s, to)
+				first = at
 			}
 			if c.isPast(s, k) {
 				break
@@ -243,6 +282,7 @@ func (c *copies) settle(place uint64) {
 			at = s.before
 		}
 	}
+	return first
 }
 
 // copies reports whether s is a copy of k, which has the same identity.

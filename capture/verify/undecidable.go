@@ -85,8 +85,10 @@ func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame) bool {
 	return p.isKnown()
 }
 
+const typeLLDP = 0x88cc
+
 // finalTypes are ethertypes of frames that do not state how long they are.
-var finalTypes = map[uint16]bool{0x88cc: true, 0x8809: true, 0x888e: true, 0x8892: true, 0x8902: true, 0x9000: true}
+var finalTypes = map[uint16]bool{0x8809: true, 0x888e: true, 0x8892: true, 0x8902: true, 0x9000: true}
 
 // isFrame is for frames without IP. It knows plain Ethernet frames of few types, and leaves
 // all others to the code that it checks.
@@ -95,7 +97,22 @@ func (u *undecidable) isFrame(b *capture.Batch, i int, h *headers.Header) bool {
 	if h.Flags&headers.FlagInner != 0 || b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(d) < 14 {
 		return false
 	}
-	return finalTypes[binary.BigEndian.Uint16(d[12:])] && f.CapLen+uint32(b.FCSLen(i)) < f.WireLen
+	typ := binary.BigEndian.Uint16(d[12:])
+	open := finalTypes[typ] || typ == typeLLDP && (u.kind == identity.Frame || !endsLLDP(d[14:]))
+	return open && f.CapLen+uint32(b.FCSLen(i)) < f.WireLen
+}
+
+// endsLLDP reports whether elements of LLDP (IEEE 802.1AB, 8.1) come to the last one: what follows
+// is padding.
+func endsLLDP(elements []byte) bool {
+	for len(elements) >= 2 {
+		element := binary.BigEndian.Uint16(elements)
+		if element == 0 {
+			return true
+		}
+		elements = elements[min(2+int(element&0x1ff), len(elements)):]
+	}
+	return false
 }
 
 // datagramLen returns the length that an IP header states, 0 for none.

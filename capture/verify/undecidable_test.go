@@ -52,6 +52,27 @@ func testUndecidable(t *testing.T, name string) {
 	const most = 500 // packets, of each capture
 	b, _ := capturetest.SomeBatch(t, src)
 	b.Frames = b.Frames[:min(len(b.Frames), most)]
+	cutEach(t, b)
+}
+
+// TestUndecidableLLDP does so for LLDP, whose last element comes before padding.
+func TestUndecidableLLDP(t *testing.T) {
+	frame := []byte("\x01\x80\xc2\x00\x00\x0e\x02\x00\x00\x00\x00\x01\x88\xcc\x02\x07\x04\x02\x00\x00\x00\x00\x01\x04\x03\x05et\x06\x02\x00\x78\x00\x00")
+	end, plain := uint32(len(frame)), newUndecidable(&identities[0])
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	b.Append(capture.Frame{WireLen: 60}, append(frame, make([]byte, 60-len(frame))...))
+	cutEach(t, &b)
+	for size := uint32(14); size <= 60; size++ {
+		b.Frames[0].CapLen = size
+		if got, want := plain.is(&b, 0, &headers.Header{End: size, Wire: 60}), size < end; got != want {
+			t.Errorf("%d bytes: undecidable is %v, want %v", size, got, want)
+		}
+	}
+}
+
+// cutEach cuts the packets of a batch to each length.
+func cutEach(t *testing.T, b *capture.Batch) {
 	frames := b.Frames
 	for _, cfg := range identities {
 		t.Run(fmt.Sprintf("%v %v", cfg.Kind, cfg), func(t *testing.T) {

@@ -115,12 +115,81 @@ func model(cfg *Config, in []packet) (lost []uint64) {
 			}
 		}
 	}
+	if cfg.Window > 0 && !cfg.Landmark && !cfg.Refresh {
+		copied = modelMoved(in, near)
+	}
 	for i := range in {
 		if in[i].removed && !copied[i] {
 			lost = append(lost, uint64(i+1))
 		}
 	}
 	return lost
+}
+
+// modelMoved says of removed packets whether they are copies of a kept packet, or of one that was
+// removed for a later one and lies between both in time. The latest such packet counts.
+func modelMoved(in []packet, near func(i, k int) bool) (copied []bool) {
+	copied = make([]bool, len(in))
+	moved := map[byte][2]int{} // the first packet that waited for a kept one, and this one
+	isMoved := func(i int) bool {
+		m, ok := moved[in[i].content]
+		if !ok || m[0] > i || !near(i, m[0]) {
+			return false
+		}
+		before, after := in[i].time-in[m[0]].time, in[m[1]].time-in[m[0]].time
+		return before < 0 && after > 0 || before > 0 && after < 0
+	}
+	for k := range in {
+		if in[k].removed {
+			for i := range k {
+				copied[k] = copied[k] || !in[i].removed && near(i, k)
+			}
+			copied[k] = copied[k] || isMoved(k)
+			continue
+		}
+		first := -1
+		for i := range k {
+			if in[i].removed && !copied[i] && near(i, k) {
+				if copied[i] = true; first < 0 {
+					first = i
+				}
+			}
+		}
+		if first < 0 {
+			continue
+		}
+		moved[in[k].content] = [2]int{first, k}
+		for i := range k {
+			copied[i] = copied[i] || in[i].removed && isMoved(i)
+		}
+	}
+	return copied
+}
+
+// TestMoved accepts an output of --keep flow where the first of three equal packets lies between the
+// others in time, and nothing else that is as far from the kept one.
+func TestMoved(t *testing.T) {
+	cfg := Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 20}
+	for name, c := range map[string]struct {
+		in   []packet
+		lost uint64
+	}{
+		"after":           {[]packet{{time: 100, removed: true}, {time: 108}, {time: 91, removed: true}}, 0},
+		"before":          {[]packet{{time: 100, removed: true}, {time: 91, removed: true}, {time: 108}}, 0},
+		"kept is earlier": {[]packet{{time: 100, removed: true}, {time: 92}, {time: 109, removed: true}}, 0},
+		"too far":         {[]packet{{time: 100, removed: true}, {time: 108}, {time: 89, removed: true}}, 1},
+		"in order":        {[]packet{{time: 100, removed: true}, {time: 108}, {time: 119, removed: true}}, 1},
+		"window slides":   {[]packet{{time: 100}, {time: 108, removed: true}, {time: 116, removed: true}}, 1},
+		"none was moved":  {[]packet{{time: 108}, {time: 100, removed: true}, {time: 91, removed: true}}, 1},
+		"another content": {[]packet{{time: 100, removed: true}, {time: 108}, {time: 91, content: 1, removed: true}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, dup := split(c.in)
+			if r := verify(t, cfg, c.in, out, dup); r.Lost != c.lost || r.Unknown != 0 {
+				t.Errorf("%+v, want lost %d", r, c.lost)
+			}
+		})
+	}
 }
 
 var configs = []Config{

@@ -153,3 +153,43 @@ func object(t *testing.T, args ...string) (got map[string]any, errs string) {
 	}
 	return got, errs
 }
+
+// tagged writes a capture of 50 datagrams with and then without a VLAN tag, cut after some bytes.
+// Every second one is short.
+func tagged(t *testing.T, cut int) string {
+	t.Helper()
+	b := new(capture.Batch)
+	n := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet, SnapLen: uint32(cut)})
+	for i := range 50 {
+		size := []int{20, 200}[i%2]
+		ip := append([]byte{0x45, 0, 0, byte(20 + size), 0, byte(1 + i), 0, 0, 64, 17, 0, 0}, make([]byte, 8+size)...)
+		for _, link := range []string{"\x81\x00\x00\x0a\x08\x00", "\x08\x00"} {
+			frame := append(append(make([]byte, 12), link...), ip...)
+			b.Append(capture.Frame{Time: 1e18 + int64(i)*1000, Interface: n, WireLen: uint32(len(frame))}, frame[:min(cut, len(frame))])
+		}
+	}
+	return writeInput(t, filepath.Join(t.TempDir(), "tagged.pcapng"), clitest.Encoded(t, b))
+}
+
+// TestCutBehindTags says that copies remain whose truncated packets begin behind other headers.
+func TestCutBehindTags(t *testing.T) {
+	for _, c := range []struct {
+		cut        int
+		flags      []string
+		duplicates float64
+		warns      string
+	}{
+		{1000, nil, 50, ""},
+		{96, nil, 25, "truncated packets have 78 to 82 bytes from their IP header on, and copies that were cut in different places remain"},
+		{96, []string{"--identity", "frame", "--ignore", "vlan"}, 25, ""},
+		{96, []string{"--identity-bytes", "78"}, 50, ""},
+	} {
+		got, errs := object(t, append(append([]string{"dedup"}, c.flags...), tagged(t, c.cut))...)
+		if got["duplicates"] != c.duplicates {
+			t.Errorf("cut to %d, %v: %v duplicates, want %v", c.cut, c.flags, got["duplicates"], c.duplicates)
+		}
+		if strings.Contains(errs, "warning") != (c.warns != "") || !strings.Contains(errs, c.warns) {
+			t.Errorf("cut to %d, %v: %q, want %q", c.cut, c.flags, errs, c.warns)
+		}
+	}
+}

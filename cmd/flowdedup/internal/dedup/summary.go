@@ -115,6 +115,8 @@ type Summary struct {
 	// SharedPoints counts packets whose capture point shares its number with others,
 	// because there are too many points.
 	SharedPoints uint64 `json:"-"`
+	// Captured describes the datagrams that were cut.
+	Captured identity.Captured `json:"-"`
 	// SkippedBlocks counts pcapng blocks that could not be converted for a file of merged
 	// inputs, or of marked packets.
 	SkippedBlocks uint64 `json:"-"`
@@ -164,7 +166,7 @@ func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
 	}
 	s.EvictedLive, s.SuggestedMemory = stats.EvictedLive, stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
-	s.SharedPoints = stats.SharedPoints
+	s.SharedPoints, s.Captured = stats.SharedPoints, stats.Captured
 	s.Conversations = cfg.conversations(stats.Conversations)
 	s.SplitConversations, s.SampledConversations = s.Conversations.Split, s.Conversations.Sampled
 	cfg.conditions.summarize(&s, stats.Unjudged, stats.Protected)
