@@ -33,7 +33,7 @@ const (
 
 // TestChaos runs a hub and four sensors for as long as FLOWDEDUP_CHAOS says, with a fault
 // each 20 s: once with rows, and once with a chain of slices. No packet may be missing in
-// all outputs, except packets that a killed sensor had not yet written.
+// all outputs, except packets that a killed sensor had not yet written. No site is banned.
 func TestChaos(t *testing.T) {
 	d, err := time.ParseDuration(os.Getenv("FLOWDEDUP_CHAOS"))
 	if err != nil {
@@ -127,6 +127,11 @@ func (c *chaos) killSensor() {
 // check counts in how many outputs each packet is.
 func (c *chaos) check(packets int) {
 	time.Sleep(time.Second)
+	for _, s := range c.status().Sites {
+		if s.Bans > 0 {
+			c.t.Errorf("site %s was banned %d times", s.Site, s.Bans)
+		}
+	}
 	for _, s := range sites {
 		var sum summary
 		if err := json.Unmarshal([]byte(c.sensors[s.name].stop()), &sum); err != nil {

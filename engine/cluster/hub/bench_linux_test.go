@@ -155,7 +155,9 @@ func benchmarkAnswers(b *testing.B, rate int, change func(*Settings)) {
 }
 
 // BenchmarkFlood has a site send a million digests a second, every 4 ms, while another one sends
-// all that its token lets it send. lost-% are the digests without an answer within 20 ms.
+// all that its token lets it send, until it is banned. ban-ms is the time until then, 0 without a
+// ban. lost-% are the digests without an answer within 20 ms: before the ban, in the second
+// after it, and later. Run it for some seconds (-benchtime 1500x).
 func BenchmarkFlood(b *testing.B) {
 	for _, slices := range []int{1, 64} {
 		for _, c := range []struct{ connections, digests int }{{0, 0}, {maxConnections, 1}, {maxConnections, 1024}, {maxConnections, hubclient.MaxDigests}} {
@@ -164,6 +166,12 @@ func BenchmarkFlood(b *testing.B) {
 			})
 		}
 	}
+}
+
+// phase counts the digests of a time, and the ones without an answer.
+type phase struct {
+	name      string
+	lost, all int
 }
 
 func benchmarkFlood(b *testing.B, slices, connections, n int) {
@@ -184,7 +192,8 @@ func benchmarkFlood(b *testing.B, slices, connections, n int) {
 	const every, batch = 4 * time.Millisecond, 4000
 	digests, times, skip := make([]digest.Digest, batch), make([]int64, batch), make([]uint64, (batch+63)/64)
 	delays := hdrhistogram.New(1, int64(time.Minute), 3)
-	lost, all := 0, 0
+	phases := []phase{{name: "before"}, {name: "second"}, {name: "later"}}
+	start, ban := time.Now(), time.Time{}
 	for i := 0; b.Loop(); i++ {
 		begin := time.Now()
 		fill(digests, times, i, begin.UnixNano())
@@ -194,14 +203,26 @@ func benchmarkFlood(b *testing.B, slices, connections, n int) {
 		if err := delays.RecordValue(int64(time.Since(begin))); err != nil {
 			b.Fatal(err)
 		}
-		lost, all = lost+a.Unchecked, all+batch
+		at := &phases[0]
+		if ban.IsZero() {
+			ban = l.server.Bans()["attacker"].Until
+		} else if at = &phases[1]; begin.After(ban) { // a first ban lasts a second
+			at = &phases[2]
+		}
+		at.lost, at.all = at.lost+a.Unchecked, at.all+batch
 		time.Sleep(every - time.Since(begin))
 	}
-	st := client.Stats()
-	b.ReportMetric(100*float64(lost)/float64(all), "lost-%")
+	for _, p := range phases {
+		if p.all > 0 {
+			b.ReportMetric(100*float64(p.lost)/float64(p.all), "lost-%-"+p.name)
+		}
+	}
+	if !ban.IsZero() {
+		b.ReportMetric(float64(ban.Add(-shortestBan).Sub(start))/1e6, "ban-ms")
+	}
 	b.ReportMetric(float64(delays.ValueAtQuantile(50))/1e6, "p50-ms")
 	b.ReportMetric(float64(delays.ValueAtQuantile(99))/1e6, "p99-ms")
-	b.ReportMetric(float64(st.Refused), "refused")
+	b.ReportMetric(float64(client.Stats().Refused), "refused")
 	for _, s := range l.hub.Status().Sites {
 		if s.Site == "attacker" {
 			b.ReportMetric(float64(s.Digests)/b.Elapsed().Seconds(), "attacker/s")

@@ -86,16 +86,20 @@ func (o *owner) subscribe(conn *nats.Conn, site string) error {
 
 // answer answers a request into the inbox of its site: the site has chosen the subject.
 func (o *owner) answer(m *nats.Msg) {
+	site := lastWord(m.Subject)
+	waiting, _, err := m.Sub.Pending()
+	overloaded := err == nil && waiting > overloadAt
+	if overloaded {
+		o.hub.siteConns.overloaded(site, time.Now())
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	site := lastWord(m.Subject)
 	if !hubclient.InInbox(site, m.Reply) {
 		o.bad(site, badReply)
 		return
 	}
-	waiting, _, err := m.Sub.Pending()
 	o.reply = m.Reply
-	if o.respond(m.Subject, m.Data, err == nil && waiting > overloadAt, time.Now()); !o.silent {
+	if o.respond(m.Subject, m.Data, overloaded, time.Now()); !o.silent {
 		o.publish(site, m.Reply)
 	}
 }

@@ -38,13 +38,6 @@ const (
 	maxPings  = 2
 	// startTime bounds the start of a server, and the making of a connection.
 	startTime = 10 * time.Second
-	// maxSubscriptions bounds the subscriptions of a site's connection, which has a few: the server
-	// sends an answer once for each that matches. A hub has some for each site and slice, at most
-	// hubSubscriptions on a connection.
-	maxSubscriptions = 64
-	hubSubscriptions = 1 << 16
-	// sweepEvery is the time between two counts of subscriptions.
-	sweepEvery = time.Second
 )
 
 // Logger takes warnings and news worth logging. Its methods may be called from any
@@ -65,6 +58,8 @@ type Server struct {
 	log      Logger
 	closed   chan struct{}
 	sweeps   sync.WaitGroup
+	answers  string // key with which hubs answer sites
+	swept    swept
 }
 
 // StartServer starts a server with the keys of a folder, and TLS if certificates is not
@@ -88,7 +83,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	one := &Server{folder: f, settings: s, auth: authenticator{now: time.Now}, log: log, closed: make(chan struct{})}
+	one := &Server{folder: f, settings: s, auth: authenticator{now: time.Now}, log: log, answers: all[1].key, closed: make(chan struct{})}
 	one.auth.setUsers(all)
 	one.options = &server.Options{
 		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
@@ -116,34 +111,6 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	}
 	one.sweeps.Go(one.watch)
 	return one, nil
-}
-
-// watch bans sites with too many subscriptions, until Close. The server has one limit for
-// all connections, and the hub needs more.
-func (s *Server) watch() {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.closed:
-			return
-		case <-ticker.C:
-			s.sweep()
-		}
-	}
-}
-
-// sweep bans the sites that have too many subscriptions now.
-func (s *Server) sweep() {
-	list, err := s.server.Connz(&server.ConnzOptions{Username: true, Limit: maxClients})
-	if err != nil {
-		return // the server has ended
-	}
-	for _, c := range list.Conns {
-		if site := s.auth.siteOf(c.AuthorizedUser); site != "" && c.NumSubs > maxSubscriptions {
-			s.Ban(site)
-		}
-	}
 }
 
 // URL returns an address of the server for this machine.

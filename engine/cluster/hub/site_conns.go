@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -23,6 +25,11 @@ const (
 	// wait. It has one of each under way.
 	reportsWaiting = 64
 	countsBytes    = 4 << 20
+	// overloadTime is how long a site may go on with more waiting requests than a slice takes,
+	// without a pause of overloadPause. Refused sensors send less, and after three refusals in a row
+	// a probe each half second.
+	overloadTime  = time.Second
+	overloadPause = time.Second / 4
 )
 
 // siteConns are the connections on which a hub serves its sites. The server has a queue of unread
@@ -34,7 +41,7 @@ const (
 type siteConns struct {
 	hub    *Hub
 	open   func() (*nats.Conn, error)
-	bySite atomic.Pointer[map[string]*nats.Conn]
+	bySite atomic.Pointer[map[string]*servedSite]
 	log    *serverLog
 
 	mu    sync.Mutex // before Hub.mu, if both are locked
@@ -53,11 +60,14 @@ type siteConn struct {
 type servedSite struct {
 	at   *siteConn
 	subs []*nats.Subscription
+
+	mu          sync.Mutex
+	since, last time.Time // first and last of its requests that overloaded a slice, without a pause
 }
 
 func newSiteConns(h *Hub, open func(more ...nats.Option) (*nats.Conn, error)) *siteConns {
 	c := &siteConns{hub: h, sites: map[string]*servedSite{}, log: newServerLog(h.log)}
-	c.bySite.Store(&map[string]*nats.Conn{})
+	c.bySite.Store(&map[string]*servedSite{})
 	c.open = func() (*nats.Conn, error) { return open(nats.ErrorHandler(c.failed), nats.ReconnectBufSize(-1)) }
 	return c
 }
@@ -68,7 +78,35 @@ func (c *siteConns) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 		c.log.warn(err.Error())
 		return
 	}
-	site := lastWord(sub.Subject)
+	c.flooded(lastWord(sub.Subject))
+}
+
+// overloaded notes a request of a site that overloads a slice, and has the site banned once it goes
+// on with that: so a site cannot flood many slices without ever filling the queue of one.
+func (c *siteConns) overloaded(site string, now time.Time) {
+	if s := (*c.bySite.Load())[site]; s != nil && s.overloads(now) {
+		c.flooded(site)
+	}
+}
+
+// overloads notes an overload, and reports whether the site has gone on for overloadTime. If so, the
+// time begins anew.
+func (s *servedSite) overloads(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.last) > overloadPause {
+		s.since = now
+	}
+	s.last = now
+	if now.Sub(s.since) < overloadTime {
+		return false
+	}
+	s.since = now
+	return true
+}
+
+// flooded has a site banned.
+func (c *siteConns) flooded(site string) {
 	c.log.warn(fmt.Sprintf("site %s sends more than sensors of flowdedup do, and than the hub takes: the rest is dropped", site))
 	if c.hub.ban != nil {
 		c.hub.ban(site)
@@ -114,10 +152,7 @@ func (c *siteConns) set(names []string) (err error) {
 			err = errors.Join(err, c.add(name))
 		}
 	}
-	bySite := map[string]*nats.Conn{}
-	for name, s := range c.sites {
-		bySite[name] = s.at.conn
-	}
+	bySite := maps.Clone(c.sites)
 	c.bySite.Store(&bySite)
 	if c.names = nil; err == nil {
 		c.names = append([]string{}, names...) // not nil
@@ -197,11 +232,11 @@ func (c *siteConns) least() (*siteConn, error) {
 // publish sends a message to an inbox of a site. Where its connection is cut, or the site is
 // removed, the message is lost, as sites expect.
 func (c *siteConns) publish(site, inbox string, msg []byte) {
-	conn := (*c.bySite.Load())[site]
-	if conn == nil {
+	s := (*c.bySite.Load())[site]
+	if s == nil {
 		return
 	}
-	if err := conn.Publish(inbox, msg); err != nil && conn.IsConnected() {
+	if err := s.at.conn.Publish(inbox, msg); err != nil && s.at.conn.IsConnected() {
 		c.log.warn(fmt.Sprintf("a message to site %s was not sent: %v", site, err))
 	}
 }

@@ -149,3 +149,50 @@ func TestRefusedForAWhile(t *testing.T) {
 		return ok
 	})
 }
+
+// TestOverloads has a site overload a slice at various times: it is banned once it has gone on for long
+// enough, without a pause.
+func TestOverloads(t *testing.T) {
+	var s servedSite
+	begin := time.Now()
+	for _, c := range []struct {
+		at   time.Duration
+		want bool
+	}{
+		{0, false}, {overloadPause, false}, {2 * overloadPause, false}, {3 * overloadPause, false}, {overloadTime - 1, false}, {overloadTime, true}, // goes on
+		{overloadTime + overloadPause, false},                    // a new time
+		{2*overloadTime + 1, false}, {3*overloadTime + 1, false}, // pauses
+		{3*overloadTime + 2, false},
+	} {
+		if got := s.overloads(begin.Add(c.at)); got != c.want {
+			t.Errorf("after %v: %v", c.at, got)
+		}
+	}
+}
+
+// TestLongOverload has a site that has overloaded slices for a while do so once more, without filling a
+// queue: it is banned.
+func TestLongOverload(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	l.bans.Store(true)
+	a, o := newAttacker(t, l), l.hub.all()[0]
+	s := (*l.hub.siteConns.bySite.Load())["a"]
+	s.mu.Lock()
+	s.since, s.last = time.Now().Add(-overloadTime), time.Now().Add(time.Hour) // no pause
+	s.mu.Unlock()
+	o.mu.Lock() // it takes nothing
+	for range overloadAt + 2 {
+		if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Until(t, "the requests", func() bool {
+		n, _, err := o.subs["a"].Pending()
+		return err == nil && n > overloadAt
+	})
+	if bans := l.server.Bans(); len(bans) > 0 {
+		t.Errorf("bans %v before a request is refused", bans)
+	}
+	o.mu.Unlock()
+	wait.Until(t, "a ban", func() bool { return l.server.Bans()["a"].Count == 1 })
+}
