@@ -26,7 +26,7 @@ func TestBanOfCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.sensor("b").ask([]uint64{1}, []int64{time.Now().UnixNano()})
-	seed, err := l.folder.HubSeed()
+	seed, err := l.folder.hubSeed()
 	if err != nil {
 		t.Fatal(err)
 	}
