@@ -32,6 +32,8 @@ type request struct {
 	// anchored is the stream for windows that begin at the last sighting that was no
 	// copy. It is nil if repeats renew the memory of their element.
 	anchored *anchored
+	// lifeBegun is computed once, when a method asks for it.
+	lifeBegun []float64
 	// window is the number of different elements that a window holds: all of a
 	// landmark window, those within it at an instant of the others.
 	window float64

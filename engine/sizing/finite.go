@@ -58,9 +58,13 @@ type outcome struct {
 
 // outcome of a steady state.
 func (r rates) outcome(l *load) outcome {
-	m := r.misses()
-	return outcome{fpr: r.fpr, fnr: l.fnr(m), misses: m}
+	o := l.outcome(r.misses())
+	o.fpr = r.fpr
+	return o
 }
+
+// outcome of misses in the steady state.
+func (l *load) outcome(m misses) outcome { return outcome{fnr: l.fnr(m), misses: m} }
 
 // finiteRun is a filter of bits along a finite stream.
 type finiteRun struct {

@@ -126,7 +126,7 @@ func unevenFPR(rate float64, k int) float64 {
 
 // quotientLines is a quotient hash table whose rows have one of the shapes that fit a
 // line. missed returns the misses of a table with the given number of rows.
-func quotientLines(missed func(r *request, rows int, s stream.Shape) misses) model {
+func quotientLines(missed func(r *request, rows int, s stream.Shape) outcome) model {
 	return func(r *request, bits int) (design, error) {
 		b := best{request: r}
 		for _, s := range stream.Shapes() {
@@ -138,12 +138,12 @@ func quotientLines(missed func(r *request, rows int, s stream.Shape) misses) mod
 				return design{}, tooSmall(bits, lineBits, "a cache line")
 			}
 			rows := lines * s.RowsPerLine()
-			b.add(r.finish(design{
+			b.add(missed(r, rows, s).finish(r, design{
 				parameters: []Parameter{{"rows", rows}, {"cells", s.Cells()}, {"cell bits", s.CellBits()}},
 				bits:       lines * lineBits,
 				fpr:        s.FPR(),
 				lines:      1,
-			}, missed(r, rows, s)), nil)
+			}), nil)
 		}
 		if !b.found && b.err == nil {
 			return design{}, impossible("rows of %d cells of %d bits are none of the engine's; the published form, such as qht-paper, takes others", r.Fixed.Cells, r.Fixed.CellBits)
@@ -152,29 +152,20 @@ func quotientLines(missed func(r *request, rows int, s stream.Shape) misses) mod
 	}
 }
 
-func randomLines(r *request, rows int, s stream.Shape) misses {
-	return randomMisses(r.load, float64(rows), s.Cells(), math.Exp2(float64(s.CellBits()))-1)
+func randomLines(r *request, rows int, s stream.Shape) outcome {
+	return r.load.outcome(randomMisses(r.load, float64(rows), s.Cells(), math.Exp2(float64(s.CellBits()))-1))
 }
 
-func queuedLines(r *request, rows int, s stream.Shape) misses {
-	return copiesLines(r, rows, s, clusters.atLeast)
+func queuedLines(r *request, rows int, s stream.Shape) outcome {
+	return r.load.outcome(latestMisses(r.load, rows, s.Cells(), s.FPR()))
 }
 
-func randomCopiesLines(r *request, rows int, s stream.Shape) misses {
-	return copiesLines(r, rows, s, randomEviction)
+func randomCopiesLines(r *request, rows int, s stream.Shape) outcome {
+	return r.load.outcome(copiesMisses(r.load, rows, s.Cells(), s.FPR()))
 }
 
-// copiesLines is a table that inserts every element: see withDuplicates.
-func copiesLines(r *request, rows int, s stream.Shape, evicted func(c clusters, k int) float64) misses {
-	m := make(misses, len(r.load.between))
-	for i := range m {
-		m[i] = evicted(r.load.clustersIn(rows, i), s.Cells()) * (1 - s.FPR())
-	}
-	return m
-}
-
-func queuedOnceLines(r *request, rows int, s stream.Shape) misses {
-	return queuedMisses(r.load, float64(rows), s.Cells(), s.FPR())
+func queuedOnceLines(r *request, rows int, s stream.Shape) outcome {
+	return queuedMisses(r, float64(rows), s.Cells(), s.FPR())
 }
 
 // partitionedLines is window.Partitioned.

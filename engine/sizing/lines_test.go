@@ -32,7 +32,7 @@ func lineFilter(t *testing.T, c *Candidate) *stream.Filter {
 
 // TestLines compares predictions with runs of the engine's filters. Rates of bits and
 // cells are bounds, and streams with many repeats stay below them. off is the allowed
-// relative error of misses, which are a bound for qhtd.
+// relative error of misses.
 func TestLines(t *testing.T) {
 	const elements, from, longest = 110_000, 40_000, 1 << 12
 	for _, fresh := range []float64{0.4, 0.9} {
@@ -48,7 +48,7 @@ func TestLines(t *testing.T) {
 			{"bsbf", Parameters{K: 4}, 0.05}, {"rlbsbf", Parameters{K: 3}, 0.05},
 			{"qht", Parameters{Cells: 8}, 0.1}, {"qht", Parameters{Cells: 4, CellBits: 16}, 0.1}, {"qht", Parameters{Cells: 32}, 0.1},
 			{"qqhtd", Parameters{Cells: 8, CellBits: 8}, 0.05}, {"qqhtd", Parameters{Cells: 16}, 0.05},
-			{"qhtd", Parameters{Cells: 8}, 0.05}, {"qqht", Parameters{Cells: 8}, 0.1}, {"qqht", Parameters{Cells: 32}, 0.1},
+			{"qhtd", Parameters{Cells: 8}, 0.2}, {"qqht", Parameters{Cells: 8}, 0.1}, {"qqht", Parameters{Cells: 32}, 0.1},
 		} {
 			plan := planned(t, Question{
 				Method: c.method, Fixed: c.fixed, Key: Other, MemoryBits: 16 * lineBits, FPR: 0.1, Distinct: distinct, Gaps: gaps,
@@ -60,8 +60,43 @@ func TestLines(t *testing.T) {
 			fpr, fnr := s.rates(oneByOne{filter}, from)
 			n := float64(elements - from)
 			near(t, fmt.Sprintf("%s %+v FPR", c.method, c.fixed), plan.FPR, fpr, 0.05, n*distinct, true)
-			near(t, fmt.Sprintf("%s %+v FNR", c.method, c.fixed), plan.FNR, fnr, c.off, n*(1-distinct), c.method == "qhtd")
+			near(t, fmt.Sprintf("%s %+v FNR", c.method, c.fixed), plan.FNR, fnr, c.off, n*(1-distinct), false)
 		}
+	}
+}
+
+// TestMeasuredLives compares misses of some 10, 1 and 0.1 % where elements that come often go
+// on to come often: of queues by measured lives, within 15 %, and within 30 % below 1 %; of
+// random evictions by gaps, where such elements have more copies.
+func TestMeasuredLives(t *testing.T) {
+	const elements = 400_000
+	s := newTestStream(elements, 0.3, 1<<13, 3)
+	track := NewTracker(window.Window{None: true}, false, MaxTracked)
+	for _, d := range s.elements {
+		track.Add(d, 0)
+	}
+	distinct, gaps := s.load(0)
+	for _, c := range []struct {
+		method string
+		lines  int
+		off    float64
+	}{{"qqht", 32, 0.15}, {"qqht", 96, 0.15}, {"qqht", 192, 0.3}, {"qhtd", 32, 0.3}, {"qhtd", 192, 0.35}} {
+		p := planned(t, Question{
+			Method: c.method, Fixed: Parameters{Cells: 8, CellBits: 8}, Key: Other, MemoryBits: c.lines * lineBits, FPR: 0.1,
+			Distinct: distinct, Gaps: gaps, Lives: track.Lives(),
+		}, c.method)
+		_, fnr := s.rates(oneByOne{lineFilter(t, &p)}, 0)
+		near(t, fmt.Sprintf("%s of %d lines", c.method, c.lines), p.FNR, fnr, c.off, elements*(1-distinct), false)
+	}
+}
+
+// TestQueuesOfNewElements expects memory for repeats even where hardly any come.
+func TestQueuesOfNewElements(t *testing.T) {
+	of := func(method string) int {
+		return planned(t, Question{FPR: 0.1, Elements: 1e5, FNR: 0.01, Method: method}, method).NeededBits
+	}
+	if queue, latest := of("qqht"), of("qqhtd"); queue < latest*8/10 || queue > latest*12/10 {
+		t.Errorf("%d bits of a queue, %d of one of all sightings", queue, latest)
 	}
 }
 

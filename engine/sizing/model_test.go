@@ -143,7 +143,7 @@ func TestReferences(t *testing.T) {
 			{"rsbf-paper", 0, 0.05, 0.05, false},
 			{"qht-paper", 1, 0.02, 0.03, false},
 			{"qht-paper", 4, 0.02, 0.08, false},
-			{"qhtd-paper", 4, 0.02, 0.02, true},
+			{"qhtd-paper", 4, 0.02, 0.15, false},
 			{"qqht-paper", 1, 0.02, 0.03, false},
 			{"qqht-paper", 4, 0.02, 0.08, false},
 			{"qht-sorted", 4, 0.02, 0.08, false},

@@ -86,6 +86,9 @@ type Question struct {
 	// uniform gaps over a window, and for log-uniform gaps over an unbounded stream (nearly
 	// the gaps of the web crawl in Deng, Rafiei, SIGMOD 2006).
 	Gaps Gaps
+	// Lives are measured along with Gaps in an unbounded stream, for the methods in which an
+	// element lives for a time. nil stands for gaps that are independent of each other.
+	Lives Lives
 	// Length is the number of elements of the stream in which Distinct and Gaps were
 	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands
 	// for no end, and the rates of the steady state. The rates of windows assume
@@ -143,7 +146,7 @@ func (q Question) complete() (Question, error) {
 			q.Gaps = logGaps(q.Elements)
 		}
 	}
-	return q, q.Gaps.check(q)
+	return q, errors.Join(q.Gaps.check(q), q.Lives.check())
 }
 
 func (q *Question) fill() {

@@ -108,19 +108,23 @@ func linesOfRow(rowBits int) float64 {
 }
 
 // qhtd is the quotient hash table with duplicates: every element evicts a random cell.
-// Its FPR is the rate of rows without copies, which is a bound. Its FNR is a bound too,
-// because older copies of an element are not counted.
+// Its FPR is the rate of rows without copies, which is a bound.
 func qhtd(r *request, memory int) (design, error) {
-	return withDuplicates(r, memory, randomEviction)
+	return withDuplicates(r, memory, copiesMisses)
 }
-
-// randomEviction returns the probability that sightings of others evict an element from
-// its row of k cells.
-func randomEviction(sightings clusters, k int) float64 { return sightings.anyOf(1 / float64(k)) }
 
 // qqhtd is the queued variant: a row holds its k latest elements.
 func qqhtd(r *request, memory int) (design, error) {
-	return withDuplicates(r, memory, clusters.atLeast)
+	return withDuplicates(r, memory, latestMisses)
+}
+
+// latestMisses are those of queues of the k latest sightings.
+func latestMisses(l *load, rows, k int, fpr float64) misses {
+	m := make(misses, len(l.between))
+	for i := range m {
+		m[i] = l.clustersIn(rows, i).atLeast(k) * (1 - fpr)
+	}
+	return m
 }
 
 // clusters is the number of sightings of other elements in a row: there is a Poisson
@@ -165,10 +169,9 @@ func (c clusters) atLeast(k int) float64 {
 	return math.Max(0, 1-less)
 }
 
-// withDuplicates is a table that inserts every element. evicted returns the probability
-// that an element's own fingerprint has left its row of k cells; another element's equal
-// fingerprint may still be there.
-func withDuplicates(r *request, memory int, evicted func(c clusters, k int) float64) (design, error) {
+// withDuplicates is a table that inserts every element. An element that has left its row of
+// k cells is reported if another's equal fingerprint is there, by the rate of new elements.
+func withDuplicates(r *request, memory int, missed func(l *load, rows, k int, fpr float64) misses) (design, error) {
 	b := best{request: r}
 	fpr := func(k, width int) float64 {
 		rate, _, err := theory.Quotient{Rows: 1, K: k, S: max(2, 1<<width-1)}.SaturatedWithDuplicates()
@@ -184,16 +187,12 @@ func withDuplicates(r *request, memory int, evicted func(c clusters, k int) floa
 			return
 		}
 		rate := fpr(k, width)
-		m := make(misses, len(r.load.between))
-		for i := range m {
-			m[i] = evicted(r.load.clustersIn(rows, i), k) * (1 - rate)
-		}
 		b.add(r.finish(design{
 			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
 			bits:       rows * k * width,
 			fpr:        rate,
 			lines:      linesOfRow(k * width),
-		}, m), nil)
+		}, missed(r.load, rows, k, rate)), nil)
 	})
 	return b.result()
 }

@@ -5,7 +5,6 @@ package sizing
 import (
 	"math"
 	"math/big"
-	"slices"
 
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -52,73 +51,56 @@ func qqht(r *request, memory int) (design, error) {
 			return
 		}
 		fpr := quotientFPR(k, width)
-		missed := queuedMisses(r.load, float64(rows), k, fpr)
-		if k == 1 { // the next distinct element always evicts: elements do not come at a constant rate
-			missed = randomMisses(r.load, float64(rows), k, float64(int(1)<<width-1))
-		}
-		b.add(r.finish(design{
+		d := design{
 			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
 			bits:       rows * k * width,
 			fpr:        math.Min(1, fpr),
 			lines:      linesOfRow(k * width),
-		}, missed), nil)
+		}
+		if k == 1 { // the next distinct element always evicts: elements do not come at a constant rate
+			b.add(r.finish(d, randomMisses(r.load, float64(rows), k, float64(int(1)<<width-1))), nil)
+			return
+		}
+		b.add(queuedMisses(r, float64(rows), k, d.fpr).finish(r, d), nil)
 	})
 	return b.result()
 }
 
-// queuedMisses follows an element through its sightings. place[j], for j below k, is the
-// probability that it has been pushed j places down its queue at a sighting with a next one, and
-// place[k] that it is not there. Between sightings a Poisson number of other elements is reported
-// distinct in its row, at a rate that depends on the misses themselves: fixed point.
-func queuedMisses(l *load, rows float64, k int, fpr float64) misses {
-	m, place := make(misses, len(l.between)), make([]float64, k+1)
-	full := l.fullRows(rows, k)
-	between := make([]pushes, len(l.between))
-	for i := range between {
-		between[i] = newPushes(k)
-	}
-	before := math.NaN()
-	for range 60 {
-		rate := full * (l.fresh*(1-fpr) + (1-l.fresh)*l.fnr(m)) / rows
-		next := make([]float64, k+1)
-		arrive(next, l.fresh, fpr)
-		if rate != before {
-			for i, t := range l.between {
-				between[i].set(rate * t)
+// queuedMisses returns the misses of queues of k elements that were reported distinct. An
+// element that comes in lives until k others have come in after it: for the sum of k
+// exponential times, whatever comes in the meantime. The stream gives how many repeats come
+// in a life, and they give the share of elements that begin one, which is the rate at which
+// queues advance: a fixed point. An element that is reported by the fingerprint of another
+// begins a life too, in any place of the queue, and pushes nothing.
+//
+// Rows are taken as independent of their elements. In rows of few cells elements that come
+// often push out each other, so that more are missed.
+func queuedMisses(r *request, rows float64, k int, fpr float64) outcome {
+	l := r.load
+	begun, full := r.begun(), l.fullRows(rows, k)
+	fresh := begun[len(begun)-1]
+	pushed := newPushes(k)
+	begin, before := 1.0, 2.0
+	for round := 0; round < 100 && before-begin > 1e-5*begin; round++ {
+		before = begin
+		found := 0.0
+		for i := 1; i < len(begun); i++ {
+			if more := 1/begun[i] - 1/begun[i-1]; more > 0 {
+				pushed.set(full * begin * (1 - fpr) / rows * l.between[i])
+				found += more * (1 - (1-fpr)*pushed.least[k] - fpr*pushed.anywhere())
 			}
 		}
-		for _, w := range l.bins {
-			push := between[w.at]
-			for j, p := range place {
-				p *= w.share * (1 - l.fresh)
-				arrive(next, p*push.least[k-j], fpr)
-				for n := 0; j+n < k; n++ {
-					next[j+n] += p * push.exactly[n]
-				}
-			}
-		}
-		if rate == before && slices.Equal(place, next) {
-			break // nothing changes any more
-		}
-		place, before = next, rate
-		for i := range m {
-			m[i] = 0
-			for j, p := range place {
-				m[i] += p * between[i].least[k-j] * (1 - fpr)
-			}
-		}
+		begin = math.Min(begin, 1/(1+found))
 	}
-	return m
-}
-
-// arrive adds the probability of an element that is not in its row: it comes in, unless it is
-// reported by the fingerprint of another, in any place. Then it is as if that were its own.
-func arrive(place []float64, p, fpr float64) {
-	place[0] += p * (1 - fpr)
-	k := len(place) - 1
-	for j := range place[:k] {
-		place[j] += p * fpr / float64(k)
+	o := outcome{fpr: fpr, misses: make(misses, len(l.between))}
+	for i, t := range l.between {
+		pushed.set(full * begin * (1 - fpr) / rows * t)
+		o.misses[i] = pushed.anywhere() * (1 - fpr)
 	}
+	if fresh < 1 {
+		o.fnr = math.Min(1, math.Max(0, begin-fresh)*(1-fpr)/(1-fresh))
+	}
+	return o
 }
 
 // pushes holds the probabilities of the Poisson number of elements that are pushed into a queue
@@ -140,4 +122,14 @@ func (p pushes) set(mean float64) {
 		p.least[n] = math.Min(1, p.least[n+1]+p.exactly[n])
 	}
 	p.least[0] = 1
+}
+
+// anywhere returns the probability that an element is pushed out that is in any place of the
+// queue.
+func (p pushes) anywhere() float64 {
+	sum := 0.0
+	for _, least := range p.least[1:] {
+		sum += least
+	}
+	return sum / float64(len(p.exactly))
 }

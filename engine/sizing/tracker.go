@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// MaxTracked is a good limit for a Tracker: it takes about 64 MiB.
+// MaxTracked is a good limit for a Tracker: it takes about 72 MiB.
 const MaxTracked = 1 << 20
 
 // Tracker measures a stream for a plan, in bounded memory: the share of distinct
@@ -31,6 +31,7 @@ type Tracker struct {
 	distinct, repeats float64
 	// Distances of repeats from the occurrence before, in elements and in nanoseconds.
 	gaps, times histogram
+	lives       *liveMeter // nil in windows
 	peak        peak
 }
 
@@ -43,11 +44,18 @@ type occurrence struct {
 // NewTracker makes a Tracker of elements within a window, or since a landmark. It tracks at
 // most limit distinct elements at a time.
 func NewTracker(window window.Window, landmark bool, limit int) *Tracker {
-	return &Tracker{
+	t := &Tracker{
 		window: window, landmark: landmark, limit: limit,
 		seen: make(map[digest.Digest]occurrence), peak: newPeak(window, landmark),
 	}
+	if window.None && !landmark {
+		t.lives = &liveMeter{limit: max(1, limit/livesPart), began: make(map[digest.Digest]*[len(lifetimes)]uint64)}
+	}
+	return t
 }
+
+// livesPart is the part of the tracked elements whose lives are counted, which take more memory.
+const livesPart = 64
 
 // Add takes the next element of the stream. A window of time ignores elements without a
 // time.
@@ -57,6 +65,9 @@ func (t *Tracker) Add(d digest.Digest, at int64) {
 	}
 	t.position++
 	t.peak.add(at)
+	if t.lives != nil {
+		t.lives.add(d, t.position)
+	}
 	if d[0]&(1<<t.shift-1) != 0 {
 		return
 	}
@@ -109,6 +120,14 @@ func (t *Tracker) Gaps() Gaps { return t.gaps.result() }
 // TimeGaps returns the distances of repeats from the occurrence before, in nanoseconds. Both need
 // a time.
 func (t *Tracker) TimeGaps() Gaps { return t.times.result() }
+
+// Lives returns how the stream uses lives of its elements, nil for windows.
+func (t *Tracker) Lives() Lives {
+	if t.lives == nil {
+		return nil
+	}
+	return t.lives.result()
+}
 
 // Elements returns the number of elements, without the ones that the window ignores.
 func (t *Tracker) Elements() uint64 { return t.position }

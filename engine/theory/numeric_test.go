@@ -199,7 +199,7 @@ func TestErrorsOutOfTheDomain(t *testing.T) {
 	requireDomain(t, Quotient.FNR, append(rows, atLeast1)...)
 	requireDomain(t, Quotient.PrintedFN, from(9, 2), rows[1], rows[2], atLeast1, atLeast0)
 	requireDomain(t, Quotient.SaturatedWithDuplicates, atLeast1, from(5, 1), from(3, 2))
-	requireDomain(t, Quotient.StreamRates, append(rows, within(0, 0, 2), from(9, 2), from(9, 2))...)
+	requireDomain(t, Quotient.StreamRates, append(rows, within(0, 0, 3), from(9, 2), from(9, 2))...)
 	requireDomain(t, Quotient.StreamRates, atLeast1, within(5, 1, 1<<16), from(3, 2), QQHTD, from(9, 2), from(9, 2))
 	requireDomain(t, UniformStream.Duplicates, from(9, 2), from(9, 2))
 	remainder, kept := within(3, 2, 30), within(2, 0, 3)

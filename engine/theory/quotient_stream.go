@@ -19,7 +19,12 @@ const (
 	QHTD
 	// QQHTD inserts every element, and evicts the oldest (Algorithm 2).
 	QQHTD
+	// QQHT inserts elements that it reports as new, and evicts the oldest (section 5.2).
+	QQHT
 )
+
+// duplicates reports whether the variant inserts every element.
+func (v QuotientVariant) duplicates() bool { return v == QHTD || v == QQHTD }
 
 // UniformStream is a stream of independent draws, all elements being equally likely:
 // the artificial streams of GLN19.
@@ -56,21 +61,31 @@ func (s UniformStream) Duplicates() (float64, error) {
 // is there. The model averages the time since then, at most since T, over the draws. It
 // averages the number n of other elements that can come to the row over a Poisson
 // distribution. For n much larger than K the share of duplicates missed is
-// (1-K/S)(1-e^(-t/(NK))) after a time t. QHTD is the same with (1-1/S)^K for 1-K/S and
-// with rows that are full after K draws. In QQHTD the row loses the fingerprint after K
+// (1-K/S)(1-e^(-t/(NK))) after a time t. In QQHTD the row loses the fingerprint after K
 // draws.
 //
+// Over such a stream a queue has the rates of the table that evicts at random. A row of
+// QHTD holds K earlier draws, and their choice does not depend on which elements they are:
+// the oldest or a random one leaves. So its K cells are independent draws in both, and the
+// rates of QHTD and QQHTD are equal. A row of QHT or of QQHT holds different fingerprints
+// until it is full, and K of them from then on. All are equally likely, so its number
+// gives the rates. Where several elements share a fingerprint, it is likelier than others;
+// then the limits are equal (Gelenbe, A Unified Approach to the Evaluation of a Class of
+// Replacement Algorithms, IEEE Transactions on Computers, 1973). For n much smaller than S
+// this limit is 1 - K/(n+1), or 0 if K > n.
+//
 // For K = 1 the rates are exact up to terms of order 1/Elements and 1/Rows. For larger K
-// they are within 3 % of simulated ones if n is 20 or more on average. The work grows
-// with K, not with the stream. Domain: 1 <= K <= 65536, K <= S for QHT, Elements >= 2,
-// Universe >= 2.
+// they are within 3 % of simulated ones if n is much larger than K and 20 or more on
+// average. If it is less, misses are within 3 % from rates of 3 % on, and within 7 % down to
+// 0.1 %; then the FPR is a bound, up to twice the true one. The work grows with K, not with the stream. Domain: 1 <= K <= 65536, K <= S
+// for QHT and QQHT, Elements >= 2, Universe >= 2.
 func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fnr float64, err error) {
 	most := 1 << 16 // as many as fingerprints of 16 bits, which bounds the work
-	if variant == QHT {
+	if !variant.duplicates() {
 		most = min(most, q.S)
 	}
 	if err := cmp.Or(
-		requireWithin("variant", int(variant), int(QHT), int(QQHTD)),
+		requireWithin("variant", int(variant), int(QHT), int(QQHT)),
 		q.validate(most),
 		s.validate(),
 	); err != nil {
@@ -80,14 +95,16 @@ func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fn
 	n, rate := float64(s.Elements), -math.Log1p(-1/float64(s.Universe))
 	fresh := -math.Expm1(-rate*n) / rate
 	duplicates := integral(n, func(t float64) float64 { return -math.Expm1(-rate * t) }, scales/rate)
-	for _, p := range populations(float64(s.Universe-1) / float64(q.Rows)) {
+	mean := float64(s.Universe-1) / float64(q.Rows)
+	smooth := variant.duplicates() || mean > float64(q.K)+4*math.Sqrt(mean) // all rows get full
+	for _, p := range populations(mean, smooth) {
 		row := sharedRow{k: q.K, s: float64(q.S), others: p.others, rate: rate, elements: n}
-		if variant != QHT {
+		if variant.duplicates() {
 			fpr += p.weight * row.positives() / fresh
 		}
 		fnr += p.weight * row.misses(variant) / duplicates
 	}
-	if variant == QHT { // the number of others makes no difference to it
+	if !variant.duplicates() { // the number of others makes no difference to it
 		fpr = q.fpr(float64(s.Universe) * powMinus(1/float64(s.Universe), n))
 	}
 	return min(1, fpr), min(1, fnr), nil
@@ -97,18 +114,19 @@ func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fn
 type population struct{ others, weight float64 }
 
 // populations returns the Poisson distribution without 0, which causes no errors. Up to a
-// mean of 20 it is complete; from there on it is the three points of Gauss-Hermite
-// quadrature.
-func populations(mean float64) []population {
-	if mean > 20 {
-		wide := math.Sqrt(3 * mean)
+// mean of 20 it is complete. From there on it is the three points of Gauss-Hermite
+// quadrature if what is averaged is smooth, and else every so many points that eight of them
+// are a standard deviation: rows that are not full miss nothing.
+func populations(mean float64, smooth bool) []population {
+	wide := math.Sqrt(mean)
+	if mean > 20 && smooth {
+		wide *= math.Sqrt(3)
 		return []population{{mean - wide, 1. / 6}, {mean, 2. / 3}, {mean + wide, 1. / 6}}
 	}
 	var all []population
-	weight := math.Exp(-mean)
-	for others := 1.0; others < mean+10*math.Sqrt(mean)+10; others++ {
-		weight *= mean / others
-		all = append(all, population{others, weight})
+	step := math.Max(1, math.Floor(wide/8))
+	for others := math.Max(1, math.Floor(mean-10*wide)); others < mean+10*wide+10; others += step {
+		all = append(all, population{others, step * poisson(others, mean)})
 	}
 	return all
 }
@@ -124,21 +142,18 @@ type sharedRow struct {
 // misses returns the expected number of an element's draws, times the universe, that
 // are not reported though the element came before.
 func (r sharedRow) misses(variant QuotientVariant) float64 {
-	if variant == QQHTD {
+	if variant.duplicates() {
 		return r.fresh() * integral(r.elements, func(gap float64) float64 {
 			return r.rate * math.Exp(-r.rate*gap) * (r.elements - gap) * r.pushedOut(gap)
 		}, r.end(r.pushedOut), scales/r.rate)
 	}
-	full, lost, back := r.filledByDraws, r.others*r.fresh()/float64(r.k), r.others*(1-r.fresh())/float64(r.k)
-	if variant == QHT {
-		full, lost, back = r.filledByFingerprints, r.others*r.evicting()/float64(r.k), r.others/r.s
-	}
+	lost, back := r.others*r.evicting()/float64(r.k), r.others/r.s
 	// In time units of 1/rate: after a draw the fingerprint is missing with probability
 	// lost/(lost+back) (1-e^(-(lost+back) t)), and the next draw comes at rate 1.
 	forget := r.rate * (1 + lost + back)
 	sum := integral(r.elements, func(t float64) float64 {
-		return full(t) * -math.Expm1(-r.rate*t) * -math.Expm1(-forget*(r.elements-t))
-	}, r.end(full), scales/r.rate, r.elements-scales/forget)
+		return r.filled(t) * -math.Expm1(-r.rate*t) * -math.Expm1(-forget*(r.elements-t))
+	}, r.end(r.filled), scales/r.rate, r.elements-scales/forget)
 	return lost / (1 + lost + back) * sum
 }
 
@@ -146,22 +161,24 @@ func (r sharedRow) misses(variant QuotientVariant) float64 {
 // element's fingerprint.
 func (r sharedRow) fresh() float64 { return math.Exp(float64(r.k) * math.Log1p(-1/r.s)) }
 
+// different returns the mean number of different fingerprints, without the element's, among
+// others that have come each with the given probability.
+func (r sharedRow) different(came float64) float64 {
+	return (r.s - 1) * powMinus(came/r.s, r.others)
+}
+
 // evicting returns the share of the others whose fingerprint is not in a full row that
 // holds the element's.
 func (r sharedRow) evicting() float64 {
-	different := (r.s - 1) * powMinus(1/r.s, r.others) // fingerprints that others have
-	return (1 - 1/r.s) * max(0, 1-float64(r.k-1)/different)
+	return (1 - 1/r.s) * max(0, 1-float64(r.k-1)/r.different(1))
 }
 
-// filledByFingerprints returns the probability that others with k-1 different
-// fingerprints, none of them the element's, came by a time.
-func (r sharedRow) filledByFingerprints(t float64) float64 {
-	came := powMinus(-math.Expm1(-r.rate*t)/r.s, r.others)
-	return 1 - binomialUpTo(r.k-2, r.s-1, came)
+// filled returns the probability that others with k-1 different fingerprints, none of them
+// the element's, came by a time.
+func (r sharedRow) filled(t float64) float64 {
+	all := r.different(1)
+	return 1 - binomialUpTo(r.k-2, all, min(1, r.different(-math.Expm1(-r.rate*t))/all))
 }
-
-// filledByDraws returns the probability that others came k-1 times by a time.
-func (r sharedRow) filledByDraws(t float64) float64 { return 1 - binomialUpTo(r.k-2, t, r.share()) }
 
 // pushedOut returns the probability that others came k times in a gap.
 func (r sharedRow) pushedOut(gap float64) float64 { return 1 - binomialUpTo(r.k-1, gap, r.share()) }

@@ -159,6 +159,9 @@ func (c *config) question(m *measurement) (sizing.Question, error) {
 	if m != nil {
 		q.Distinct = m.DistinctShare
 		q.Gaps = m.scaledGaps(q.Elements)
+		if c.Distinct == (distinct{}) && m.gaps != nil {
+			q.Lives = m.lives
+		}
 		q.Length = float64(m.Elements) * q.Elements / m.WindowElements
 	}
 	switch {

@@ -44,7 +44,8 @@ type measurement struct {
 
 	Damaged bool `json:"-"`
 
-	gaps sizing.Gaps
+	gaps  sizing.Gaps
+	lives sizing.Lives
 }
 
 // gapBin is the share of repeats whose gap is at most Upto and above the bin before.
@@ -126,7 +127,7 @@ func (m *meter) result() *measurement {
 	r := &measurement{
 		Packets: m.packets, Elements: t.Elements(),
 		DistinctShare: t.DistinctShare(), SampledShare: t.SampledShare(),
-		gaps: t.Gaps(),
+		gaps: t.Gaps(), lives: t.Lives(),
 	}
 	r.Gaps = bins(r.gaps)
 	r.TimeGaps = bins(t.TimeGaps())

@@ -193,14 +193,17 @@ func TestPlanRates(t *testing.T) {
 					off = 1
 				}
 				within(t, p.Method+" FPR", *p.FPR, m.fpr, off, m.news, p.FPRKind == "bound")
-				if p.Method == "qqht" { // seen packets grow old in it, and busy ones are seen
-					off = 2.5
+				switch {
+				case p.Method == "qqht": // small rates are those of few lives
+					off = 0.25
+				case p.Method == "qhtd" && m.fnr < *p.FNR: // busy packets have more copies
+					off = 0.35
 				}
 				trials := m.repeats
 				if c.name == "population" { // its packets stay in their lines, 20 in each at most
 					trials = math.Min(trials, 20**p.MemoryBytes/64)
 				}
-				within(t, p.Method+" FNR", *p.FNR, m.fnr, off, trials, p.Method == "qhtd")
+				within(t, p.Method+" FNR", *p.FNR, m.fnr, off, trials, false)
 			}
 			if ran == 0 || r.Command == nil {
 				t.Error("nothing to run")
