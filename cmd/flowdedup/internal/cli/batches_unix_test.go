@@ -124,7 +124,7 @@ var cutCommands = []string{
 func cutOutputs(t *testing.T, in *clitest.CutInput, command string, seed uint64, workers int) string {
 	t.Helper()
 	dir := t.TempDir()
-	args := append(strings.Fields(strings.ReplaceAll(command, "OUT", filepath.Join(dir, "out"))), in.Names...)
+	args := append(clitest.WordsOf(command, "OUT", filepath.Join(dir, "out")), in.Names...)
 	in.Feed(t, seed)
 	stdout, stderr, code := clitest.RunCut(seed, append(args, "--key", strings.Repeat("5a", 32), "--workers", fmt.Sprint(workers))...)
 	text := fmt.Sprintf("exit code %d\n%s\n%s", code, clitest.SpentTime.ReplaceAllString(stdout, ""), stderr)
