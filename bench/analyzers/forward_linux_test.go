@@ -97,7 +97,7 @@ func (k *kitchen) start(script, ready string) *exec.Cmd {
 		}
 		k.t.Log(lines.Text())
 	}
-	k.t.Fatalf("%s ended", script)
+	k.t.Fatalf("%s ended: %v", script, lines.Err())
 	return nil
 }
 

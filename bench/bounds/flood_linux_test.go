@@ -121,6 +121,9 @@ func TestFloods(t *testing.T) {
 			t.Error(said.Text())
 		}
 	}
+	if err := said.Err(); err != nil {
+		t.Error(err)
+	}
 	_ = cmd.Wait() // the exit code says how it ended
 	if code := cmd.ProcessState.ExitCode(); code != 130 {
 		t.Fatalf("%v: %s", cmd.ProcessState, &stdout)

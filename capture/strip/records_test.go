@@ -88,22 +88,28 @@ func pcapngFile(headers Headers, order capturetest.Order) (file []byte, wants []
 	return g.Bytes(), wants, comments
 }
 
-// stripFile strips a capture and returns what a writer makes of it. It checks that no byte
-// changes outside of the records.
+// stripFile strips a capture and returns what a writer makes of it.
 func stripFile(t *testing.T, headers Headers, file []byte) []byte {
+	t.Helper()
+	s := New(Config{headers})
+	return rewrite(t, file, pcapfile.WriterOptions{Derived: headers&Tunnel != 0}, func(b *capture.Batch) *capture.Batch { return s.Strip(b, nil) })
+}
+
+// rewrite has change change each batch of a capture, and returns what a writer makes of the
+// results. It checks that no byte changes outside of the records.
+func rewrite(t *testing.T, file []byte, o pcapfile.WriterOptions, change func(*capture.Batch) *capture.Batch) []byte {
 	t.Helper()
 	src, err := pcapfile.NewReader(bytes.NewReader(file), "in", pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	s := New(Config{headers})
-	w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Derived: headers&Tunnel != 0})
+	w := pcapfile.NewWriter(&out, o)
 	if err := capturetest.Each(t, src, func(b *capture.Batch) {
 		before, frames := bytes.Clone(b.Buf), slices.Clone(b.Frames)
-		stripped := s.Strip(b, nil)
-		checkRecords(t, before, frames, stripped)
-		if err := w.Write(stripped, nil); err != nil {
+		changed := change(b)
+		checkRecords(t, before, frames, changed)
+		if err := w.Write(changed, nil); err != nil {
 			t.Fatal(err)
 		}
 	}); err != nil {

@@ -84,16 +84,22 @@ func TestFragments(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := NewReader(&packets{all: c.packets})
-			for _, b := range exporttest.ReadAll(t, r) {
-				checkBatch(t, &b)
-			}
-			got := r.Counts()
-			got.Templates = 0
-			if got != c.want {
-				t.Errorf("%+v, want %+v", got, c.want)
-			}
+			checkCounts(t, c.packets, c.want)
 		})
+	}
+}
+
+// checkCounts reads packets, and compares the counts of all but templates.
+func checkCounts(t *testing.T, all [][]byte, want records.Counts) {
+	t.Helper()
+	r := NewReader(&packets{all: all})
+	for _, b := range exporttest.ReadAll(t, r) {
+		checkBatch(t, &b)
+	}
+	got := r.Counts()
+	got.Templates = 0
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
@@ -119,15 +125,7 @@ func TestCutMessages(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := NewReader(&packets{all: [][]byte{c.packet}})
-			for _, b := range exporttest.ReadAll(t, r) {
-				checkBatch(t, &b)
-			}
-			got := r.Counts()
-			got.Templates = 0
-			if got != c.want {
-				t.Errorf("%+v, want %+v", got, c.want)
-			}
+			checkCounts(t, [][]byte{c.packet}, c.want)
 		})
 	}
 }

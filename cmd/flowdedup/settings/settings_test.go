@@ -78,7 +78,11 @@ func TestPrecedence(t *testing.T) {
 				name, value, _ := strings.Cut(strings.ReplaceAll(v, "FILE", file), "=")
 				t.Setenv("SETTINGS_TEST_"+name, value)
 			}
-			got, err := execute(t, strings.Fields(strings.ReplaceAll(c.args, "FILE", file))...)
+			args := strings.Fields(c.args)
+			for i, arg := range args {
+				args[i] = strings.ReplaceAll(arg, "FILE", file)
+			}
+			got, err := execute(t, args...)
 			if err != nil || got != c.want {
 				t.Errorf("%v, %s, want %s", err, got, c.want)
 			}

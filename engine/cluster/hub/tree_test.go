@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -254,30 +253,7 @@ func TestTreeRace(t *testing.T) {
 				l := root.under(region, change(3))
 				sensors = append(sensors, l.sensor("a"), l.sensor("b"))
 			}
-			rng := rand.New(rand.NewPCG(3, 1))
-			for range 20 {
-				digests, times := make([]uint64, 1000), make([]int64, 1000)
-				for i := range digests {
-					digests[i], times[i] = rng.Uint64(), time.Now().UnixNano()
-				}
-				var copies [4][]bool
-				var all sync.WaitGroup
-				for i, s := range sensors {
-					all.Go(func() { copies[i] = s.ask(digests, times) })
-				}
-				all.Wait()
-				for i := range digests {
-					news := 0
-					for k := range copies {
-						if !copies[k][i] {
-							news++
-						}
-					}
-					if news != 1 {
-						t.Fatalf("element %d is new at %d of 4 sites", i, news)
-					}
-				}
-			}
+			oneIsNew(t, rand.New(rand.NewPCG(3, 1)), sensors)
 		})
 	}
 }

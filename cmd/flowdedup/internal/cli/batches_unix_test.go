@@ -23,24 +23,25 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/flowdedup/flowdedup/bench/workload"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // cutInputs are inputs of every kind.
-func cutInputs(t *testing.T) map[string]*cutInput {
+func cutInputs(t *testing.T) map[string]*clitest.CutInput {
 	t.Helper()
 	dir := t.TempDir()
-	all := map[string]*cutInput{}
+	all := map[string]*clitest.CutInput{}
 	put := func(name string, data []byte) {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		all[name] = &cutInput{Names: []string{path}}
+		all[name] = &clitest.CutInput{Names: []string{path}}
 	}
 	pcap, pcapng := cutStream(t, workload.Pcap, 21), cutStream(t, workload.PcapNG, 22)
 	put("in.pcap", pcap)
 	put("in.pcapng", pcapng)
-	one, err := os.ReadFile(bundled("router-plain.pcapng"))
+	one, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +60,8 @@ func cutInputs(t *testing.T) map[string]*cutInput {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all["pipe"] = &cutInput{Names: []string{fifo}, Fed: map[string][]byte{fifo: pcap}}
-	all["merged"] = &cutInput{
+	all["pipe"] = &clitest.CutInput{Names: []string{fifo}, Fed: map[string][]byte{fifo: pcap}}
+	all["merged"] = &clitest.CutInput{
 		Names: []string{filepath.Join(dir, "in.pcap"), fifo, filepath.Join(dir, "in.pcap.gz"), filepath.Join(dir, "in.pcapng.lz4")},
 		Fed:   map[string][]byte{fifo: pcapng},
 	}
@@ -120,13 +121,13 @@ var cutCommands = []string{
 }
 
 // cutOutputs runs a command and returns all of its output.
-func cutOutputs(t *testing.T, in *cutInput, command string, seed uint64, workers int) string {
+func cutOutputs(t *testing.T, in *clitest.CutInput, command string, seed uint64, workers int) string {
 	t.Helper()
 	dir := t.TempDir()
-	args := append(strings.Fields(strings.ReplaceAll(command, "OUT", filepath.Join(dir, "out"))), in.Names...)
+	args := append(clitest.WordsOf(command, "OUT", filepath.Join(dir, "out")), in.Names...)
 	in.Feed(t, seed)
-	stdout, stderr, code := runCut(seed, append(args, "--key", strings.Repeat("5a", 32), "--workers", fmt.Sprint(workers))...)
-	text := fmt.Sprintf("exit code %d\n%s\n%s", code, spentTime.ReplaceAllString(stdout, ""), stderr)
+	stdout, stderr, code := clitest.RunCut(seed, append(args, "--key", strings.Repeat("5a", 32), "--workers", fmt.Sprint(workers))...)
+	text := fmt.Sprintf("exit code %d\n%s\n%s", code, clitest.SpentTime.ReplaceAllString(stdout, ""), stderr)
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -159,7 +160,7 @@ func TestBatchEnds(t *testing.T) {
 			}
 			t.Run(kind+"/"+command, func(t *testing.T) {
 				if strings.Contains(command, "--only") {
-					needTcpdump(t)
+					clitest.NeedTcpdump(t)
 				}
 				want := cutOutputs(t, in, command, 0, 1)
 				if code := want[:len("exit code N")]; code != "exit code 0" && (kind != "damaged.pcapng" || code != "exit code 3") {

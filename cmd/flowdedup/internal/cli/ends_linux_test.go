@@ -17,10 +17,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // dedupOf returns the arguments of a run that reads the input and a pipe.
-func dedupOf(s *stage) []string {
+func dedupOf(s *clitest.Stage) []string {
 	args := []string{"dedup", "--json", "--window", "n:1", s.In, "-", "-w", s.Out}
 	if s.In == s.Out {
 		args = append(args, "--in-place")
@@ -38,7 +42,7 @@ type heldRun struct {
 // hold starts a program and waits until it has read its input so far.
 func hold(t *testing.T, content []byte, args ...string) *heldRun {
 	t.Helper()
-	r := &heldRun{Cmd: program(t, args...)}
+	r := &heldRun{Cmd: clitest.Program(t, args...)}
 	stdin, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +62,7 @@ func hold(t *testing.T, content []byte, args ...string) *heldRun {
 // drained waits until the pipe to the program is empty, and the program wants more.
 func (r *heldRun) drained(t *testing.T) {
 	t.Helper()
-	waitFor(t, "the program to read", func() bool {
+	wait.Until(t, "the program to read", func() bool {
 		n, err := unix.IoctlGetInt(int(r.stdin.Fd()), unix.TIOCINQ)
 		return err == nil && n == 0
 	})
@@ -69,7 +73,7 @@ func (r *heldRun) drained(t *testing.T) {
 func awaitSleep(t *testing.T, pid int) {
 	t.Helper()
 	before := ""
-	waitFor(t, "the program to sleep", func() bool {
+	wait.Until(t, "the program to sleep", func() bool {
 		last := before
 		before = asleep(pid)
 		return before != "" && before == last
@@ -91,7 +95,7 @@ func asleep(pid int) (text string) {
 }
 
 // end ends the run, and checks its exit code.
-func (r *heldRun) end(t *testing.T, how badEnd) {
+func (r *heldRun) end(t *testing.T, how clitest.BadEnd) {
 	t.Helper()
 	if how.Signal != 0 {
 		if err := r.Process.Signal(how.Signal); err != nil {
@@ -102,16 +106,16 @@ func (r *heldRun) end(t *testing.T, how badEnd) {
 	} else if err := r.stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code := exitCodeOf(t, r.Wait()); code != how.Code {
+	if code := clitest.ExitCode(t, r.Wait()); code != how.Code {
 		t.Errorf("exit code %d, want %d: %s", code, how.Code, &r.stderr)
 	}
 }
 
 // endAt ends the run when it has read what it was given, or waits for a reader.
-func (r *heldRun) endAt(t *testing.T, where place, how badEnd) {
+func (r *heldRun) endAt(t *testing.T, where clitest.Place, how clitest.BadEnd) {
 	t.Helper()
-	if where == noReader {
-		awaitOpen(t, r.Process)
+	if where == clitest.NoReader {
+		clitest.AwaitOpen(t, r.Process)
 	} else {
 		r.drained(t)
 	}
@@ -119,10 +123,10 @@ func (r *heldRun) endAt(t *testing.T, where place, how badEnd) {
 }
 
 // sweptBy runs another command in the folder, which removes what a killed run has left.
-func sweptBy(t *testing.T, s *stage, args ...string) {
+func sweptBy(t *testing.T, s *clitest.Stage, args ...string) {
 	t.Helper()
 	other := filepath.Join(s.Dir, "other")
-	if text, err := program(t, append(args, other)...).CombinedOutput(); err != nil {
+	if text, err := clitest.Program(t, append(args, other)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if err := os.Remove(other); err != nil {
@@ -134,35 +138,35 @@ func sweptBy(t *testing.T, s *stage, args ...string) {
 // stays intact, and every processed packet is in a visible file.
 func TestBadEndsDedup(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
+	content, err := os.ReadFile(clitest.Bundled("router-vlan.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, where := range []place{newName, olderFile, inPlace, bindMount, noReader} {
-		for _, how := range sample(2, badEnds) {
-			if where == noReader && how.Signal == 0 {
+	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.InPlace, clitest.BindMount, clitest.NoReader} {
+		for _, how := range clitest.Sample(2, clitest.BadEnds) {
+			if where == clitest.NoReader && how.Signal == 0 {
 				continue // nothing is read before there is a reader
 			}
 			t.Run(fmt.Sprintf("%s/%s", where, how.Name), func(t *testing.T) {
-				privateMounts(t)
-				s := setStage(t, where, ".pcapng")
+				clitest.PrivateMounts(t)
+				s := clitest.SetStage(t, where, ".pcapng")
 				r := hold(t, content, dedupOf(s)...)
 				r.endAt(t, where, how)
 				if how.Signal == syscall.SIGKILL {
 					sweptBy(t, s, "dedup", s.In, "-w")
 				}
 				file := s.Visible()
-				if where == noReader || how.Signal == syscall.SIGKILL {
+				if where == clitest.NoReader || how.Signal == syscall.SIGKILL {
 					if file != "" && file != s.Out {
 						t.Errorf("left behind: %s", file)
 					}
 					return
 				}
-				var sum dedupResult
+				var sum clitest.DedupResult
 				if err := json.Unmarshal(r.stdout.Bytes(), &sum); err != nil || sum.PacketsOut == 0 {
 					t.Fatalf("no summary: %v in %q, %q", err, &r.stdout, &r.stderr)
 				}
-				if got := len(readAll(t, file)); uint64(got) != sum.PacketsOut {
+				if got := len(clitest.ReadAll(t, file)); uint64(got) != sum.PacketsOut {
 					t.Errorf("%d packets in %s, want %d", got, file, sum.PacketsOut)
 				}
 				if named := strings.Contains(r.stderr.String(), file); named != (s.Older != nil) {
@@ -176,20 +180,20 @@ func TestBadEndsDedup(t *testing.T) {
 // TestBadEndsDistinct does the same with the file of counts.
 func TestBadEndsDistinct(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
+	content, err := os.ReadFile(clitest.Bundled("router-vlan.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, where := range []place{newName, olderFile, bindMount, noReader} {
-		for _, how := range sample(2, badEnds) {
-			if where == noReader && how.Signal == 0 {
+	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.BindMount, clitest.NoReader} {
+		for _, how := range clitest.Sample(2, clitest.BadEnds) {
+			if where == clitest.NoReader && how.Signal == 0 {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s", where, how.Name), func(t *testing.T) {
-				privateMounts(t)
-				s := setStage(t, where, ".csv")
+				clitest.PrivateMounts(t)
+				s := clitest.SetStage(t, where, ".csv")
 				given := content
-				if where == noReader {
+				if where == clitest.NoReader {
 					given = nil
 				}
 				r := hold(t, given, "distinct", "--json", "--every", "1s", s.In, "-", "--csv", s.Out)
@@ -198,7 +202,7 @@ func TestBadEndsDistinct(t *testing.T) {
 					sweptBy(t, s, "distinct", s.In, "--csv")
 				}
 				file := s.Visible()
-				if where == noReader || how.Signal == syscall.SIGKILL {
+				if where == clitest.NoReader || how.Signal == syscall.SIGKILL {
 					if file != "" && file != s.Out {
 						t.Errorf("left behind: %s", file)
 					}
@@ -218,14 +222,14 @@ func TestBadEndsDistinct(t *testing.T) {
 
 // TestRenameRefused ends a good run in a folder where nothing can be renamed any more.
 func TestRenameRefused(t *testing.T) {
-	content, err := os.ReadFile(bundled("router-vlan.pcapng"))
+	content, err := os.ReadFile(clitest.Bundled("router-vlan.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, where := range []place{newName, olderFile, inPlace, bindMount} {
+	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.InPlace, clitest.BindMount} {
 		t.Run(string(where), func(t *testing.T) {
-			privateMounts(t)
-			s := setStage(t, where, ".pcapng")
+			clitest.PrivateMounts(t)
+			s := clitest.SetStage(t, where, ".pcapng")
 			elsewhere := t.TempDir()
 			t.Setenv("TMPDIR", elsewhere)
 			r := hold(t, content, dedupOf(s)...)
@@ -234,26 +238,26 @@ func TestRenameRefused(t *testing.T) {
 			if err := r.stdin.Close(); err != nil {
 				t.Fatal(err)
 			}
-			file, want := s.Out, exitDone
-			if where == newName {
-				want = exitFailed
+			file, want := s.Out, cli.ExitDone
+			if where == clitest.NewName {
+				want = cli.ExitFailed
 			}
-			if code := exitCodeOf(t, r.Wait()); code != want {
+			if code := clitest.ExitCode(t, r.Wait()); code != want {
 				t.Errorf("exit code %d, want %d: %s", code, want, &r.stderr)
 			}
-			if where == newName {
-				if names := entries(t, elsewhere); len(names) == 1 {
+			if where == clitest.NewName {
+				if names := clitest.Entries(t, elsewhere); len(names) == 1 {
 					file = filepath.Join(elsewhere, names[0])
 				}
 				if !strings.Contains(r.stderr.String(), file) {
 					t.Errorf("stderr does not name %s: %s", file, &r.stderr)
 				}
 			}
-			records := len(readAll(t, file))
-			if want == exitFailed {
+			records := len(clitest.ReadAll(t, file))
+			if want == cli.ExitFailed {
 				return // no summary is printed
 			}
-			var sum dedupResult
+			var sum clitest.DedupResult
 			if err := json.Unmarshal(r.stdout.Bytes(), &sum); err != nil || uint64(records) != sum.PacketsOut {
 				t.Errorf("%d packets in %s, want %d, %v", records, file, sum.PacketsOut, err)
 			}
@@ -288,22 +292,22 @@ func TestFullDiskEnds(t *testing.T) {
 
 func fullDiskEnds(t *testing.T, args []string) {
 	runtime.LockOSThread()
-	dir := smallDisk(t)
-	in, older := bundled("router-plain.pcapng"), filepath.Join(dir, "older")
+	dir := clitest.SmallDisk(t)
+	in, older := clitest.Bundled("router-plain.pcapng"), filepath.Join(dir, "older")
 	if err := os.WriteFile(older, []byte("older"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, dir)
+	clitest.Fill(t, dir)
 	for _, out := range []string{older, filepath.Join(dir, "new")} {
-		text, err := program(t, append(slices.Clone(args), out, in)...).CombinedOutput()
-		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), out) {
+		text, err := clitest.Program(t, append(slices.Clone(args), out, in)...).CombinedOutput()
+		if code := clitest.ExitCode(t, err); code != cli.ExitFailed || !strings.Contains(string(text), out) {
 			t.Errorf("%q to %s: exit code %d, %s", args, out, code, text)
 		}
 	}
 	if now, err := os.ReadFile(older); err != nil || string(now) != "older" {
 		t.Errorf("%q: the older file holds %.20q, %v", args, now, err)
 	}
-	if names := entries(t, dir); !slices.Equal(names, []string{"filler", "older"}) {
+	if names := clitest.Entries(t, dir); !slices.Equal(names, []string{"filler", "older"}) {
 		t.Errorf("%q: left behind: %q", args, names)
 	}
 }
@@ -321,7 +325,7 @@ func TestBlockedOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := program(t, append(args, other)...)
+		cmd := clitest.Program(t, append(args, other)...)
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = w, &stderr
 		if err := cmd.Start(); err != nil {
@@ -335,7 +339,7 @@ func TestBlockedOutput(t *testing.T) {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		if code := exitCodeOf(t, cmd.Wait()); code != 143 || !strings.Contains(stderr.String(), "blocked") {
+		if code := clitest.ExitCode(t, cmd.Wait()); code != 143 || !strings.Contains(stderr.String(), "blocked") {
 			t.Errorf("%q: exit code %d, %s", args, code, &stderr)
 		}
 		if _, err := os.Stat(filepath.Join(dir, kept)); err != nil {

@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestFilterLikeTcpdump compares the output of a filtered run with that for a capture
 // that tcpdump filtered, for several numbers of workers.
 func TestFilterLikeTcpdump(t *testing.T) {
-	path := needTcpdump(t)
+	path := clitest.NeedTcpdump(t)
 	for _, c := range []struct{ in, expr string }{
 		{"router-in.pcap", "tcp and not port 22"},
 		{"router-out.pcap", "ip6"},
@@ -24,14 +27,14 @@ func TestFilterLikeTcpdump(t *testing.T) {
 		dir := t.TempDir()
 		theirs, want := filepath.Join(dir, "theirs.pcap"), filepath.Join(dir, "want.pcap")
 		// Times of pcap files with nanoseconds are kept as they are.
-		if out, err := exec.Command(path, "-r", bundled(c.in), "--time-stamp-precision=nano", "-w", theirs, "--", c.expr).CombinedOutput(); err != nil {
+		if out, err := exec.Command(path, "-r", clitest.Bundled(c.in), "--time-stamp-precision=nano", "-w", theirs, "--", c.expr).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		all := runDedup(t, exitDone, bundled(c.in))
-		ref := runDedup(t, exitDone, theirs, "-w", want)
+		all := clitest.RunDedup(t, cli.ExitDone, clitest.Bundled(c.in))
+		ref := clitest.RunDedup(t, cli.ExitDone, theirs, "-w", want)
 		for _, workers := range []string{"1", "3"} {
 			got := filepath.Join(dir, "got.pcap")
-			r := runDedup(t, exitDone, bundled(c.in), "--filter", c.expr, "--workers", workers, "-w", got)
+			r := clitest.RunDedup(t, cli.ExitDone, clitest.Bundled(c.in), "--filter", c.expr, "--workers", workers, "-w", got)
 			if r.PacketsIn != ref.PacketsIn || r.Duplicates != ref.Duplicates || r.BytesIn != ref.BytesIn ||
 				r.Filtered != all.PacketsIn-ref.PacketsIn || r.PacketsIn == 0 || r.Filtered == 0 {
 				t.Errorf("%s %q: %+v, want %+v of %d", c.in, c.expr, r, ref, all.PacketsIn)
@@ -56,8 +59,8 @@ func packetsOf(t *testing.T, path, name string) string {
 // TestFilterErrors checks that errors are one line that names the flag, without an output
 // file.
 func TestFilterErrors(t *testing.T) {
-	needTcpdump(t)
-	in, dir := bundled("router-plain.pcapng"), t.TempDir()
+	clitest.NeedTcpdump(t)
+	in, dir := clitest.Bundled("router-plain.pcapng"), t.TempDir()
 	broken := filepath.Join(dir, "broken")
 	if err := os.WriteFile(broken, []byte("2\n40 0 0 12\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,18 +71,18 @@ func TestFilterErrors(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"dedup", in, "-w", out, "--filter", "tcp prot 80"}, "--filter: ", exitUsage},
-		{[]string{"dedup", in, "-w", out, "--duplicates", out + "2", "--filter", "wlan type mgt"}, "802.11", exitUsage},
-		{[]string{"dedup", in, "--json", "--filter", "ip and arp"}, "rejects all packets", exitUsage},
-		{[]string{"distinct", in, "--csv", out, "--filter", "port"}, "--filter: ", exitUsage},
-		{[]string{"plan", "--from", in, "--filter", "(ip"}, "--filter: ", exitUsage},
-		{[]string{"plan", "--filter", "ip"}, "--from", exitUsage},
-		{[]string{"dedup", in, "--filter", "ip", "--bpf-file", broken}, "exclude each other", exitUsage},
-		{[]string{"dedup", in, "-w", out, "--bpf-file", broken}, "--bpf-file " + broken + ": not a BPF program", exitUsage},
-		{[]string{"distinct", in, "--bpf-file", "no-such-file"}, "no-such-file", exitFailed},
-		{[]string{"dedup", in, "--bpf-file", dir}, dir, exitFailed},
+		{[]string{"dedup", in, "-w", out, "--filter", "tcp prot 80"}, "--filter: ", cli.ExitUsage},
+		{[]string{"dedup", in, "-w", out, "--duplicates", out + "2", "--filter", "wlan type mgt"}, "802.11", cli.ExitUsage},
+		{[]string{"dedup", in, "--json", "--filter", "ip and arp"}, "rejects all packets", cli.ExitUsage},
+		{[]string{"distinct", in, "--csv", out, "--filter", "port"}, "--filter: ", cli.ExitUsage},
+		{[]string{"plan", "--from", in, "--filter", "(ip"}, "--filter: ", cli.ExitUsage},
+		{[]string{"plan", "--filter", "ip"}, "--from", cli.ExitUsage},
+		{[]string{"dedup", in, "--filter", "ip", "--bpf-file", broken}, "exclude each other", cli.ExitUsage},
+		{[]string{"dedup", in, "-w", out, "--bpf-file", broken}, "--bpf-file " + broken + ": not a BPF program", cli.ExitUsage},
+		{[]string{"distinct", in, "--bpf-file", "no-such-file"}, "no-such-file", cli.ExitFailed},
+		{[]string{"dedup", in, "--bpf-file", dir}, dir, cli.ExitFailed},
 	} {
-		stdout, errs, code := run(c.args...)
+		stdout, errs, code := clitest.Run(c.args...)
 		if code != c.code || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, stdout, errs, c.want)
 		}
@@ -103,7 +106,7 @@ func nothing(t *testing.T) string {
 // damaged.
 func TestFilterNothing(t *testing.T) {
 	program := nothing(t)
-	whole, err := os.ReadFile(bundled("router-in.pcap"))
+	whole, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,20 +114,20 @@ func TestFilterNothing(t *testing.T) {
 	if err := os.WriteFile(cut, whole[:len(whole)-5], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for in, code := range map[string]int{bundled("router-in.pcap"): exitDone, cut: exitDamaged} {
+	for in, code := range map[string]int{clitest.Bundled("router-in.pcap"): cli.ExitDone, cut: cli.ExitDamaged} {
 		out := filepath.Join(t.TempDir(), "out.pcap")
-		r := runDedup(t, code, in, "--bpf-file", program, "-w", out)
+		r := clitest.RunDedup(t, code, in, "--bpf-file", program, "-w", out)
 		if r.PacketsIn != 0 || r.Filtered == 0 {
 			t.Errorf("%s: %+v", in, r)
 		}
 		if header, err := os.ReadFile(out); err != nil || len(header) != 24 {
 			t.Errorf("%s: %d bytes written, %v", in, len(header), err)
 		}
-		text, _, got := run("distinct", in, "--bpf-file", program)
+		text, _, got := clitest.Run("distinct", in, "--bpf-file", program)
 		if got != code || !strings.HasPrefix(text, "no packets\n") || !strings.HasSuffix(text, " packets filtered out\n") {
 			t.Errorf("%s: exit code %d, %q", in, got, text)
 		}
-		if text, _, _ := run("dedup", in, "--bpf-file", program); !strings.Contains(text, "  filtered ") {
+		if text, _, _ := clitest.Run("dedup", in, "--bpf-file", program); !strings.Contains(text, "  filtered ") {
 			t.Errorf("%s: %q", in, text)
 		}
 	}
@@ -133,14 +136,14 @@ func TestFilterNothing(t *testing.T) {
 // TestFilterLinkTypes checks for one warning about a link type for which the expression
 // has no meaning.
 func TestFilterLinkTypes(t *testing.T) {
-	needTcpdump(t)
-	in := []string{bundled("router-vlan.pcapng"), bundled("tunnel-raw.pcap")}
-	alone := runDedup(t, exitDone, in[0], "--filter", "vlan 10")
-	both := runDedup(t, exitDone, append(in, "--no-merge", "--filter", "vlan 10")...)
+	clitest.NeedTcpdump(t)
+	in := []string{clitest.Bundled("router-vlan.pcapng"), clitest.Bundled("tunnel-raw.pcap")}
+	alone := clitest.RunDedup(t, cli.ExitDone, in[0], "--filter", "vlan 10")
+	both := clitest.RunDedup(t, cli.ExitDone, append(in, "--no-merge", "--filter", "vlan 10")...)
 	if alone.PacketsIn == 0 || both.PacketsIn != alone.PacketsIn || both.Filtered <= alone.Filtered {
 		t.Errorf("%+v, alone %+v", both, alone)
 	}
-	_, errs, _ := run(append([]string{"dedup", "--no-merge", "--filter", "vlan 10"}, in...)...)
+	_, errs, _ := clitest.Run(append([]string{"dedup", "--no-merge", "--filter", "vlan 10"}, in...)...)
 	if !strings.Contains(errs, "warning: no packet of link type RAW matches") || strings.Count(errs, "\n") != 1 {
 		t.Errorf("stderr %q", errs)
 	}
@@ -168,15 +171,15 @@ func TestExpressionForInput(t *testing.T) {
 		{[]string{"host-10.pcap", "portal"}, ""},
 	} {
 		for _, command := range [][]string{{"dedup", "-w", "out.pcap"}, {"distinct", "--csv", "out.csv"}} {
-			out, errs, code := run(append(command, c.args...)...)
+			out, errs, code := clitest.Run(append(command, c.args...)...)
 			if c.want == "" {
-				if code == exitUsage || strings.Contains(errs, "--filter") {
+				if code == cli.ExitUsage || strings.Contains(errs, "--filter") {
 					t.Errorf("%q: exit code %d, stderr %q", c.args, code, errs)
 				}
 				continue
 			}
 			left, _ := filepath.Glob("out*")
-			if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || len(left) > 0 {
+			if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || len(left) > 0 {
 				t.Errorf("%q: exit code %d, stdout %q, stderr %q, files %q", c.args, code, out, errs, left)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 // TestRules breaks each rule of each command's flags, and checks for exit code 2 and a line
 // that names both flags and says why.
 func TestRules(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	begin := map[string][]string{
 		"dedup": {in}, "distinct": {in}, "live": {"-i", "lo"}, "inspect": {in}, "compare": {in, in}, "verify": {in, in}, "flows": {in}, "plan": nil,
 	}
@@ -48,8 +48,8 @@ func TestRules(t *testing.T) {
 					continue // no value of this command
 				}
 				broken[text] = true
-				out, errs, code := run(slices.Concat([]string{cmd.Name()}, args, line)...)
-				if code != exitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, r.Why) ||
+				out, errs, code := clitest.Run(slices.Concat([]string{cmd.Name()}, args, line)...)
+				if code != cli.ExitUsage || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, r.Why) ||
 					!names(errs, cmd, r.Flag) || !names(errs, cmd, other) {
 					t.Errorf("%s %q: exit code %d, stdout %q, stderr %q", cmd.Name(), line, code, out, errs)
 				}

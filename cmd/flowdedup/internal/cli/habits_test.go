@@ -14,13 +14,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 )
 
 // TestHabits checks that command lines for other programs are answered with exit code 2, in
 // one line, by the table.
 func TestHabits(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, c := range []struct {
 		args string
 		want string
@@ -56,8 +57,8 @@ func TestHabits(t *testing.T) {
 		{"dedup --decap -w a " + in, "--strip tunnel"},
 		{"verify --edge 1ms " + in + " " + in, "--tolerance"},
 	} {
-		out, errs, code := run(strings.Fields(c.args)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		out, errs, code := clitest.Run(strings.Fields(c.args)...)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -102,7 +103,7 @@ func commandOf(t *testing.T, root *cobra.Command, name string) *cobra.Command {
 // TestInputsAreLookedUp checks that a missing input ends each command before another one is
 // read or anything is written, and that a pipe is not opened for that.
 func TestInputsAreLookedUp(t *testing.T) {
-	in, dir := bundled("router-plain.pcapng"), t.TempDir()
+	in, dir := clitest.Bundled("router-plain.pcapng"), t.TempDir()
 	missing, out := filepath.Join(dir, "no-such-file"), filepath.Join(dir, "out")
 	for _, c := range []struct {
 		args []string
@@ -122,22 +123,22 @@ func TestInputsAreLookedUp(t *testing.T) {
 		{[]string{"plan", "--html", out, "--from", in, "--from", missing}, missing},
 		{[]string{"flows", "-w", out, in, missing}, missing},
 	} {
-		stdout, errs, code := run(c.args...)
-		if code != exitFailed || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		stdout, errs, code := clitest.Run(c.args...)
+		if code != cli.ExitFailed || stdout != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, stdout, errs)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Fatalf("%q left %v, %v", c.args, left, err)
 		}
 	}
-	if _, errs, code := run("dedup", missing, in); code != exitFailed || strings.Contains(errs, "use -w") {
+	if _, errs, code := clitest.Run("dedup", missing, in); code != cli.ExitFailed || strings.Contains(errs, "use -w") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 }
 
 // TestInPlace checks that an input is replaced only with --in-place, whatever its name is.
 func TestInPlace(t *testing.T) {
-	content, err := os.ReadFile(bundled("router-plain.pcapng"))
+	content, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,22 +161,22 @@ func TestInPlace(t *testing.T) {
 		return info.Size()
 	}
 	for _, name := range []string{in, filepath.Join(dir, ".", "..", filepath.Base(dir), "in.pcapng"), symbolic, hard} {
-		out, errs, code := run("dedup", in, "-w", name)
-		if code != exitUsage || out != "" || !strings.Contains(errs, "--in-place") || size() != int64(len(content)) {
+		out, errs, code := clitest.Run("dedup", in, "-w", name)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, "--in-place") || size() != int64(len(content)) {
 			t.Errorf("%s: exit code %d, %q, %q, %d bytes", name, code, out, errs, size())
 		}
 	}
 	other := filepath.Join(dir, "other.pcapng")
 	for _, args := range [][]string{{"-w", other, "--in-place"}, {"--in-place"}} {
-		if _, errs, code := run(append([]string{"dedup", in}, args...)...); code != exitUsage || !strings.Contains(errs, "names no input") {
+		if _, errs, code := clitest.Run(append([]string{"dedup", in}, args...)...); code != cli.ExitUsage || !strings.Contains(errs, "names no input") {
 			t.Errorf("%q: exit code %d, %q", args, code, errs)
 		}
 	}
-	if _, errs, code := run("dedup", in, "--duplicates", in, "--in-place"); code != exitUsage || !strings.Contains(errs, "--duplicates would replace") {
+	if _, errs, code := clitest.Run("dedup", in, "--duplicates", in, "--in-place"); code != cli.ExitUsage || !strings.Contains(errs, "--duplicates would replace") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 	for _, name := range []string{hard, symbolic} { // the hard link gets a file of its own
-		if _, errs, code := run("dedup", in, "-w", name, "--in-place"); code != exitDone || errs != "" {
+		if _, errs, code := clitest.Run("dedup", in, "-w", name, "--in-place"); code != cli.ExitDone || errs != "" {
 			t.Fatalf("exit code %d, %q", code, errs)
 		}
 	}
@@ -187,7 +188,7 @@ func TestInPlace(t *testing.T) {
 // TestInputOfStdin checks that an output is not the file that the shell gave as standard
 // input: it would be replaced without a word, or grow for ever.
 func TestInputOfStdin(t *testing.T) {
-	content, err := os.ReadFile(bundled("router-plain.pcapng"))
+	content, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,14 +207,14 @@ func TestInputOfStdin(t *testing.T) {
 	for _, args := range [][]string{
 		{"dedup", "-", "-w", in}, {"dedup", "-", "-w", in, "--in-place"}, {"dedup", "-", "--duplicates", in}, {"inspect", "-", "--html", in},
 	} {
-		if _, errs, code := run(args...); code != exitUsage || !strings.Contains(errs, "would replace the input -") {
+		if _, errs, code := clitest.Run(args...); code != cli.ExitUsage || !strings.Contains(errs, "would replace the input -") {
 			t.Errorf("%q: exit code %d, %q", args, code, errs)
 		}
 	}
 	if after, err := os.ReadFile(in); err != nil || !bytes.Equal(after, content) {
 		t.Errorf("the input has changed, %v", err)
 	}
-	if _, errs, code := run("dedup", "-", "-w", in+".new"); strings.Contains(errs, "would replace") {
+	if _, errs, code := clitest.Run("dedup", "-", "-w", in+".new"); strings.Contains(errs, "would replace") {
 		t.Errorf("another file: exit code %d, %q", code, errs)
 	}
 }
@@ -221,7 +222,7 @@ func TestInputOfStdin(t *testing.T) {
 // TestFolderAsOutput names folders that look like numbers of editcap.
 func TestFolderAsOutput(t *testing.T) {
 	for _, name := range []string{".", ".."} {
-		if out, errs, code := run("dedup", bundled("router-plain.pcapng"), "-w", name); code != exitFailed || out != "" || errs != "flowdedup: create "+name+": is a directory\n" {
+		if out, errs, code := clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), "-w", name); code != cli.ExitFailed || out != "" || errs != "flowdedup: create "+name+": is a directory\n" {
 			t.Errorf("-w %s: exit code %d, stdout %q, stderr %q", name, code, out, errs)
 		}
 	}

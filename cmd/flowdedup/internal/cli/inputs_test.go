@@ -13,18 +13,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // TestCountsByInput checks that the counts of inputs add up to the total, for several
 // numbers of workers.
 func TestCountsByInput(t *testing.T) {
-	in, out := bundled("router-in.pcap"), bundled("router-out.pcap")
+	in, out := clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")
 	var first string
 	for _, workers := range []string{"1", "3"} {
-		text, errs, code := run("dedup", "--json", "--window", "50ms", "--workers", workers, in, out)
+		text, errs, code := clitest.Run("dedup", "--json", "--window", "50ms", "--workers", workers, in, out)
 		var s dedup.Summary
-		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone {
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone {
 			t.Fatal(err, code, errs)
 		}
 		var packets, duplicates uint64
@@ -41,7 +43,7 @@ func TestCountsByInput(t *testing.T) {
 			t.Errorf("%s with %s workers, %s with one", got, workers, first)
 		}
 	}
-	if text, _, _ := run("dedup", "--json", in); strings.Contains(text, `"inputs"`) {
+	if text, _, _ := clitest.Run("dedup", "--json", in); strings.Contains(text, `"inputs"`) {
 		t.Error("one input is listed: " + text)
 	}
 	odd := filepath.Join(t.TempDir(), "odd\x1b[2J.pcap")
@@ -49,8 +51,8 @@ func TestCountsByInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeInput(t, odd, data)
-	text, _, _ := run("dedup", in, odd)
+	clitest.WriteInput(t, odd, data)
+	text, _, _ := clitest.Run("dedup", in, odd)
 	if strings.Contains(text, "\x1b") || !strings.Contains(text, "328 packets, 6 duplicates (1.83 %): "+in) {
 		t.Errorf("%q", text)
 	}
@@ -60,8 +62,8 @@ func TestCountsByInput(t *testing.T) {
 // whole capture, in any order.
 func TestManyInputs(t *testing.T) {
 	dir := t.TempDir()
-	want := runDedup(t, exitDone, bundled("router-plain.pcapng"), "--window", "none", "--rotate-size", "1KiB", "-w", filepath.Join(dir, "part.pcapng"))
-	parts := rotatedFiles(t, dir, "part")
+	want := clitest.RunDedup(t, cli.ExitDone, clitest.Bundled("router-plain.pcapng"), "--window", "none", "--rotate-size", "1KiB", "-w", filepath.Join(dir, "part.pcapng"))
+	parts := clitest.RotatedFiles(t, dir, "part")
 	if len(parts) < 40 {
 		t.Fatalf("%d files", len(parts))
 	}
@@ -69,11 +71,11 @@ func TestManyInputs(t *testing.T) {
 		parts[i], parts[len(parts)-1-i] = parts[len(parts)-1-i], parts[i]
 	}
 	whole := filepath.Join(dir, "whole.pcapng")
-	got := runDedup(t, exitDone, append(parts, "--window", "none", "-w", whole)...)
+	got := clitest.RunDedup(t, cli.ExitDone, append(parts, "--window", "none", "-w", whole)...)
 	if got.PacketsIn != want.PacketsOut || got.PacketsOut != want.PacketsOut {
 		t.Errorf("%d packets in, %d out, want %d", got.PacketsIn, got.PacketsOut, want.PacketsOut)
 	}
-	if n := len(readAll(t, whole)); n != int(want.PacketsOut) {
+	if n := len(clitest.ReadAll(t, whole)); n != int(want.PacketsOut) {
 		t.Errorf("%d packets in the output", n)
 	}
 }
@@ -81,20 +83,20 @@ func TestManyInputs(t *testing.T) {
 // TestZeroFilled reads zeros in place of records, which are neither packets of 1970 nor
 // copies.
 func TestZeroFilled(t *testing.T) {
-	data, err := os.ReadFile(bundled("router-in.pcap"))
+	data, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	sound := runDedup(t, exitDone, writeInput(t, filepath.Join(dir, "sound.pcap"), data))
+	sound := clitest.RunDedup(t, cli.ExitDone, clitest.WriteInput(t, filepath.Join(dir, "sound.pcap"), data))
 	for name, zeros := range map[string][]byte{"tail": make([]byte, 1<<20), "hole": append(make([]byte, 4096), data[24:]...)} {
-		path := writeInput(t, filepath.Join(dir, name), append(bytes.Clone(data), zeros...))
+		path := clitest.WriteInput(t, filepath.Join(dir, name), append(bytes.Clone(data), zeros...))
 		for _, workers := range []string{"1", "3"} {
-			got := runDedup(t, exitDamaged, path, "--workers", workers, "-w", filepath.Join(dir, name+workers))
+			got := clitest.RunDedup(t, cli.ExitDamaged, path, "--workers", workers, "-w", filepath.Join(dir, name+workers))
 			if got.PacketsIn != sound.PacketsIn || got.Duplicates != sound.Duplicates || !got.Damaged {
 				t.Errorf("%s: %+v, want %+v", name, got, sound)
 			}
-			_, errs, _ := run("dedup", path, "--workers", workers)
+			_, errs, _ := clitest.Run("dedup", path, "--workers", workers)
 			if want := fmt.Sprintf("offset %d: damaged: zeros in place of records", len(data)); !strings.Contains(errs, want) {
 				t.Errorf("%s: %q, want %q", name, errs, want)
 			}
@@ -127,11 +129,11 @@ func TestFormatByName(t *testing.T) {
 		out := filepath.Join(t.TempDir(), c.name)
 		args := []string{"dedup", "-w", out}
 		for _, in := range c.inputs {
-			args = append(args, bundled(in))
+			args = append(args, clitest.Bundled(in))
 		}
-		_, errs, code := run(args...)
+		_, errs, code := clitest.Run(args...)
 		data, err := os.ReadFile(out)
-		if err != nil || code != exitDone {
+		if err != nil || code != cli.ExitDone {
 			t.Fatal(err, code, errs)
 		}
 		if got := isPcap(binary.LittleEndian.Uint32(data)); got != c.pcap {
@@ -141,15 +143,15 @@ func TestFormatByName(t *testing.T) {
 			t.Errorf("%v into %s: %q", c.inputs, c.name, errs)
 		}
 		args[2] = filepath.Join(t.TempDir(), "whole")
-		if _, _, code := run(args...); code != exitDone {
+		if _, _, code := clitest.Run(args...); code != cli.ExitDone {
 			t.Fatal(code)
 		}
-		checkSamePackets(t, readAll(t, out), readAll(t, args[2]))
+		checkSamePackets(t, clitest.ReadAll(t, out), clitest.ReadAll(t, args[2]))
 	}
 }
 
 // checkSamePackets compares packets with their times.
-func checkSamePackets(t *testing.T, got, want []record) {
+func checkSamePackets(t *testing.T, got, want []clitest.Record) {
 	t.Helper()
 	if len(got) != len(want) || len(got) == 0 {
 		t.Fatalf("%d packets, want %d", len(got), len(want))
@@ -163,17 +165,17 @@ func checkSamePackets(t *testing.T, got, want []record) {
 
 // TestReadFlag checks that -r reads like an argument, and that files of flags come first.
 func TestReadFlag(t *testing.T) {
-	first, second := bundled("router-in.pcap"), bundled("router-out.pcap")
+	first, second := clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")
 	args := []string{"--no-merge", "--key", strings.Repeat("5a", 32)}
-	wantDedup := runDedup(t, exitDone, append(args, first, second)...)
+	wantDedup := clitest.RunDedup(t, cli.ExitDone, append(args, first, second)...)
 	args = append([]string{"distinct", "--list"}, args...)
-	wantList, _, _ := run(append(args, first, second)...)
+	wantList, _, _ := clitest.Run(append(args, first, second)...)
 	for _, c := range [][]string{{"-r", first, second}, {second, "-r", first}, {"-r", first, "--read", second}} {
-		if got := runDedup(t, exitDone, append(args[2:], c...)...); got != wantDedup {
+		if got := clitest.RunDedup(t, cli.ExitDone, append(args[2:], c...)...); got != wantDedup {
 			t.Errorf("dedup %q: %+v, want %+v", c, got, wantDedup)
 		}
-		got, errs, code := run(append(args, c...)...)
-		if code != exitDone || wantList == "" || got != wantList {
+		got, errs, code := clitest.Run(append(args, c...)...)
+		if code != cli.ExitDone || wantList == "" || got != wantList {
 			t.Errorf("distinct %q: exit code %d, %s%s, want %s", c, code, got, errs, wantList)
 		}
 	}
@@ -186,44 +188,44 @@ var hostile = []struct {
 	packets uint64
 	code    int
 }{
-	{"01-truncated-file-header.pcap", 0, exitFailed},
-	{"02-truncated-last-packet.pcap", 5, exitDamaged},
-	{"03-truncated-record-header.pcap", 5, exitDamaged},
-	{"04-caplen-4GB.pcap", 2, exitDamaged},
-	{"05-zero-and-negative-lengths.pcap", 7, exitDone},
-	{"06-caplen-negative.pcap", 1, exitDamaged},
-	{"07-block-length-0.pcapng", 1, exitDamaged},
-	{"08-block-length-unaligned.pcapng", 1, exitDamaged},
-	{"09-total-length-mismatch.pcapng", 1, exitDamaged},
-	{"10-interface-out-of-range.pcapng", 1, exitDamaged},
-	{"11-option-overrun.pcapng", 3, exitDamaged}, // the packets are sound, the options are not
-	{"12-idb-option-overrun.pcapng", 0, exitFailed},
-	{"13-gzip-wrong-name.pcap", 6, exitDone},
-	{"14-gzip-cut.pcap.gz", 4, exitDamaged},
-	{"15-empty-file.pcap", 0, exitFailed},
-	{"16-text-file.pcap", 0, exitFailed},
-	{"17-snaplen-2^31.pcap", 6, exitDone},
-	{"18-snaplen-0.pcap", 6, exitDone},
-	{"19-epb-caplen-beyond-block.pcapng", 1, exitDamaged},
-	{"20-block-length-4GB.pcapng", 1, exitDamaged},
-	{"21-tsresol-extreme.pcapng", 3, exitDone},
-	{"22-ipv6-ext-header-chain.pcap", 1, exitDone},
-	{"23-vlan-stack-1000.pcap", 1, exitDone},
-	{"24-time-backwards-year.pcap", 5, exitDone},
+	{"01-truncated-file-header.pcap", 0, cli.ExitFailed},
+	{"02-truncated-last-packet.pcap", 5, cli.ExitDamaged},
+	{"03-truncated-record-header.pcap", 5, cli.ExitDamaged},
+	{"04-caplen-4GB.pcap", 2, cli.ExitDamaged},
+	{"05-zero-and-negative-lengths.pcap", 7, cli.ExitDone},
+	{"06-caplen-negative.pcap", 1, cli.ExitDamaged},
+	{"07-block-length-0.pcapng", 1, cli.ExitDamaged},
+	{"08-block-length-unaligned.pcapng", 1, cli.ExitDamaged},
+	{"09-total-length-mismatch.pcapng", 1, cli.ExitDamaged},
+	{"10-interface-out-of-range.pcapng", 1, cli.ExitDamaged},
+	{"11-option-overrun.pcapng", 3, cli.ExitDamaged}, // the packets are sound, the options are not
+	{"12-idb-option-overrun.pcapng", 0, cli.ExitFailed},
+	{"13-gzip-wrong-name.pcap", 6, cli.ExitDone},
+	{"14-gzip-cut.pcap.gz", 4, cli.ExitDamaged},
+	{"15-empty-file.pcap", 0, cli.ExitFailed},
+	{"16-text-file.pcap", 0, cli.ExitFailed},
+	{"17-snaplen-2^31.pcap", 6, cli.ExitDone},
+	{"18-snaplen-0.pcap", 6, cli.ExitDone},
+	{"19-epb-caplen-beyond-block.pcapng", 1, cli.ExitDamaged},
+	{"20-block-length-4GB.pcapng", 1, cli.ExitDamaged},
+	{"21-tsresol-extreme.pcapng", 3, cli.ExitDone},
+	{"22-ipv6-ext-header-chain.pcap", 1, cli.ExitDone},
+	{"23-vlan-stack-1000.pcap", 1, cli.ExitDone},
+	{"24-time-backwards-year.pcap", 5, cli.ExitDone},
 }
 
 func TestHostile(t *testing.T) {
-	dir := filepath.Join(sharedDir(t), "hostile")
+	dir := filepath.Join(clitest.SharedDir(t), "hostile")
 	for _, h := range hostile {
 		t.Run(h.name, func(t *testing.T) {
 			path := filepath.Join(dir, h.name)
 			out := filepath.Join(t.TempDir(), "out")
-			r := runDedup(t, h.code, path, "--identity", "frame", "-w", out)
-			if r.PacketsIn != h.packets || r.Damaged != (h.code == exitDamaged) {
+			r := clitest.RunDedup(t, h.code, path, "--identity", "frame", "-w", out)
+			if r.PacketsIn != h.packets || r.Damaged != (h.code == cli.ExitDamaged) {
 				t.Errorf("%d packets, damaged %v; want %d", r.PacketsIn, r.Damaged, h.packets)
 			}
 			checkHostileOutput(t, out, h.code, r.PacketsOut)
-			_, errs, _ := run("dedup", "--method", "exact", path)
+			_, errs, _ := clitest.Run("dedup", "--method", "exact", path)
 			checkHostileMessage(t, errs, h.name, h.code)
 		})
 	}
@@ -233,13 +235,13 @@ func TestHostile(t *testing.T) {
 // there is none.
 func checkHostileOutput(t *testing.T, out string, code int, survivors uint64) {
 	t.Helper()
-	if code == exitFailed {
+	if code == cli.ExitFailed {
 		if _, err := os.Stat(out); !os.IsNotExist(err) {
 			t.Errorf("an output was left: %v", err)
 		}
 		return
 	}
-	again := runDedup(t, exitDone, out, "--identity", "frame", "--window", "n:1")
+	again := clitest.RunDedup(t, cli.ExitDone, out, "--identity", "frame", "--window", "n:1")
 	if again.PacketsIn != survivors {
 		t.Errorf("%d packets in the output, want %d", again.PacketsIn, survivors)
 	}
@@ -248,7 +250,7 @@ func checkHostileOutput(t *testing.T, out string, code int, survivors uint64) {
 // checkHostileMessage checks for one line that names the file and the offset.
 func checkHostileMessage(t *testing.T, errs, name string, code int) {
 	t.Helper()
-	if code == exitDone {
+	if code == cli.ExitDone {
 		strange := map[string]string{"05-zero-and-negative-lengths.pcap": "truncated too short", "24-time-backwards-year.pcap": "fractions of a second"}[name]
 		if strange == "" && errs != "" || !strings.Contains(errs, strange) {
 			t.Errorf("complaint about a readable file: %s", errs)

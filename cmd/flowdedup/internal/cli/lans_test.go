@@ -12,13 +12,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // redundantStream is the traffic of a bundled capture on a network with two paths, and what
 // each path lost.
 type redundantStream struct {
-	stream []seen
-	only   [2][]record // packets that came on only one path
+	stream []clitest.Seen
+	only   [2][]clitest.Record // packets that came on only one path
 	both   int
 }
 
@@ -41,14 +44,14 @@ func onRing(frame []byte, second, sequence int) []byte {
 func redundant(t *testing.T, send func(frame []byte, second, sequence int) []byte, where func(second int) int) (r redundantStream) {
 	t.Helper()
 	number := 0
-	for _, p := range readStream(t, bundled("router-plain.pcapng")) {
+	for _, p := range clitest.ReadStream(t, clitest.Bundled("router-plain.pcapng")) {
 		if p.Iface != 0 {
 			continue
 		}
 		lost := [2]bool{number%50 == 7, number%11 == 3}
 		for second := range 2 {
 			frame := string(send([]byte(p.Data), second, number))
-			one := seen{Record: record{Time: p.Time + int64(second)*30_000, Wire: uint32(len(frame)), Data: frame}, Iface: where(second)}
+			one := clitest.Seen{Record: clitest.Record{Time: p.Time + int64(second)*30_000, Wire: uint32(len(frame)), Data: frame}, Iface: where(second)}
 			if !lost[second] {
 				r.stream = append(r.stream, one)
 			}
@@ -61,7 +64,7 @@ func redundant(t *testing.T, send func(frame []byte, second, sequence int) []byt
 		}
 		number++
 	}
-	slices.SortStableFunc(r.stream, func(a, b seen) int { return int(a.Time - b.Time) })
+	slices.SortStableFunc(r.stream, func(a, b clitest.Seen) int { return int(a.Time - b.Time) })
 	return r
 }
 
@@ -70,9 +73,9 @@ func oneInterface(int) int { return 0 }
 // pathsOf returns what inspect says of paths.
 func pathsOf(t *testing.T, name string) (paths []map[string]any) {
 	t.Helper()
-	out, errs, code := run("inspect", "--json", name)
+	out, errs, code := clitest.Run("inspect", "--json", name)
 	var s struct{ Paths []map[string]any }
-	if err := json.Unmarshal([]byte(out), &s); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != cli.ExitDone {
 		t.Fatal(err, code, errs)
 	}
 	return s.Paths
@@ -81,11 +84,11 @@ func pathsOf(t *testing.T, name string) (paths []map[string]any) {
 // TestLANsLikeTshark checks that the frames of these tests are what tshark takes for PRP
 // and HSR.
 func TestLANsLikeTshark(t *testing.T) {
-	tshark := needTshark(t)
+	tshark := clitest.NeedTshark(t)
 	for field, r := range map[string]redundantStream{
 		"prp.trailer.prp_lan": redundant(t, onLAN, oneInterface), "hsr.laneid": redundant(t, onRing, oneInterface),
 	} {
-		out, err := exec.Command(tshark, "-n", "-r", writeStream(t, r.stream, 1), "-o", "prp.enable:TRUE", "-T", "fields", "-e", field).Output()
+		out, err := exec.Command(tshark, "-n", "-r", clitest.WriteStream(t, r.stream, 1), "-o", "prp.enable:TRUE", "-T", "fields", "-e", field).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +110,7 @@ func TestLANsLikeTshark(t *testing.T) {
 // TestInspectLANs shows the loss of each path, and names the points after them.
 func TestInspectLANs(t *testing.T) {
 	r := redundant(t, onLAN, oneInterface)
-	name := writeStream(t, r.stream, 1)
+	name := clitest.WriteStream(t, r.stream, 1)
 	a, b := len(r.only[0]), len(r.only[1])
 	want := []map[string]any{
 		{"path": "LAN A", "frames": float64(r.both + a), "missed": float64(b)}, {"path": "LAN B", "frames": float64(r.both + b), "missed": float64(a)},
@@ -115,28 +118,28 @@ func TestInspectLANs(t *testing.T) {
 	if got := pathsOf(t, name); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	s := runInspect(t, exitDone, name)
+	s := clitest.RunInspect(t, cli.ExitDone, name)
 	if m := s.Matrix[0]; m.First != "point0 LAN A" || m.Copy != "point0 LAN B" || m.Count != uint64(r.both) || s.Kinds["lan"] != uint64(r.both) {
 		t.Errorf("matrix %+v, kinds %v", s.Matrix, s.Kinds)
 	}
-	text, _, _ := run("inspect", name)
+	text, _, _ := clitest.Run("inspect", name)
 	for _, part := range []string{"another LAN; mostly point0 LAN A -> point0 LAN B.", fmt.Sprintf("LAN A     %d       %d", r.both+a, b)} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in %s", part, text)
 		}
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
-	if _, errs, code := run("inspect", "-q", "--html", page, name); code != exitDone {
+	if _, errs, code := clitest.Run("inspect", "-q", "--html", page, name); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "What each path missed") {
 		t.Error("the page has no paths", err)
 	}
 	// All frames are to one station, so none has to come on both ways round a ring.
-	if got := pathsOf(t, writeStream(t, redundant(t, unicastOnRing, oneInterface).stream, 1)); len(got) != 0 {
+	if got := pathsOf(t, clitest.WriteStream(t, redundant(t, unicastOnRing, oneInterface).stream, 1)); len(got) != 0 {
 		t.Errorf("paths of unicast: %v", got)
 	}
-	if got := pathsOf(t, bundled("router-plain.pcapng")); len(got) != 0 {
+	if got := pathsOf(t, clitest.Bundled("router-plain.pcapng")); len(got) != 0 {
 		t.Errorf("paths without a network: %v", got)
 	}
 }
@@ -152,24 +155,24 @@ func unicastOnRing(frame []byte, second, sequence int) []byte {
 func TestAcrossLANs(t *testing.T) {
 	for what, send := range map[string]func(frame []byte, second, sequence int) []byte{"PRP": onLAN, "HSR": onRing} {
 		r := redundant(t, send, oneInterface)
-		name := writeStream(t, r.stream, 1)
+		name := clitest.WriteStream(t, r.stream, 1)
 		dir := t.TempDir()
 		for flags, copies := range map[string]int{"--across --window 1ms": r.both, "--within lan --window 1ms": 0, "--window 1ms": r.both} {
 			out, dup := filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "dup.pcapng")
 			args := append(strings.Fields(flags), name)
-			if s := runDedup(t, exitDone, append(args, "-w", out, "--duplicates", dup)...); s.Duplicates != uint64(copies) {
+			if s := clitest.RunDedup(t, cli.ExitDone, append(args, "-w", out, "--duplicates", dup)...); s.Duplicates != uint64(copies) {
 				t.Errorf("%s, %s: %d copies, want %d", what, flags, s.Duplicates, copies)
 			}
-			if text, errs, code := run(append([]string{"verify", name, out, dup}, strings.Fields(flags)...)...); code != exitDone {
+			if text, errs, code := clitest.Run(append([]string{"verify", name, out, dup}, strings.Fields(flags)...)...); code != cli.ExitDone {
 				t.Errorf("%s, verify %s: %s%s", what, flags, text, errs)
 			}
 		}
 		// Each packet has its copy on the other path, so the rest of both must go.
 		out := filepath.Join(dir, "one.pcapng")
-		if _, _, code := run("dedup", "-q", name, "-w", out); code != exitDone {
+		if _, _, code := clitest.Run("dedup", "-q", name, "-w", out); code != cli.ExitDone {
 			t.Fatal(code)
 		}
-		if text, _, code := run("verify", name, out, "--within", "lan"); code != exitDifferent {
+		if text, _, code := clitest.Run("verify", name, out, "--within", "lan"); code != cli.ExitDifferent {
 			t.Errorf("%s: verify --within lan takes copies of the other path: %d, %s", what, code, text)
 		}
 	}
@@ -179,37 +182,37 @@ func TestAcrossLANs(t *testing.T) {
 func TestCompareLANs(t *testing.T) {
 	for what, send := range map[string]func(frame []byte, second, sequence int) []byte{"PRP": onLAN, "HSR": onRing} {
 		r := redundant(t, send, oneInterface)
-		name := writeStream(t, append(r.stream, readStream(t, bundled("router-plain.pcapng"))[:5]...), 2)
+		name := clitest.WriteStream(t, append(r.stream, clitest.ReadStream(t, clitest.Bundled("router-plain.pcapng"))[:5]...), 2)
 		onlyA, onlyB := filepath.Join(t.TempDir(), "a.pcapng"), filepath.Join(t.TempDir(), "b.pcapng")
 		for _, args := range [][]string{{name}, {name, name}, {name, "--workers", "1"}} {
 			args = append([]string{"--lans", "--only-a", onlyA, "--only-b", onlyB}, args...)
-			c, errs := runCompare(t, exitDifferent, args...)
+			c, errs := clitest.RunCompare(t, cli.ExitDifferent, args...)
 			if c.Both != uint64(r.both) || c.OnlyA != uint64(len(r.only[0])) || c.OnlyB != uint64(len(r.only[1])) || c.Filtered != 0 || c.Unpathed != 5 || errs != "" {
 				t.Errorf("%s: %+v, want %d, %d and %d, %s", what, c, r.both, len(r.only[0]), len(r.only[1]), errs)
 			}
 			if c.A.LAN != "A" || c.B.LAN != "B" || c.Delay.Max > 2000 {
 				t.Errorf("%s: %+v", what, c)
 			}
-			compareRecords(t, what+" only in A", readAll(t, onlyA), r.only[0])
-			compareRecords(t, what+" only in B", readAll(t, onlyB), r.only[1])
+			clitest.CompareRecords(t, what+" only in A", clitest.ReadAll(t, onlyA), r.only[0])
+			clitest.CompareRecords(t, what+" only in B", clitest.ReadAll(t, onlyB), r.only[1])
 		}
-		text, _, _ := run("compare", "--lans", name)
+		text, _, _ := clitest.Run("compare", "--lans", name)
 		if want := name + ", LAN A: "; !strings.Contains(text, want) || !strings.Contains(text, "no LAN      5 packets") {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
 	// Two captures, of which each has all of both LANs.
 	r := redundant(t, onLAN, func(second int) int { return second })
-	a, b := writeStream(t, r.stream, 2), writeStream(t, r.stream, 2)
-	isIP := func(p record) bool { return p.Data[12:14] == "\x08\x00" }
+	a, b := clitest.WriteStream(t, r.stream, 2), clitest.WriteStream(t, r.stream, 2)
+	isIP := func(p clitest.Record) bool { return p.Data[12:14] == "\x08\x00" }
 	ip := 0
 	for _, p := range r.stream {
 		if isIP(p.Record) {
 			ip++
 		}
 	}
-	c, _ := runCompare(t, exitDifferent, "--lans", "--filter", "ip", a, b)
-	if want := ip - len(slices.DeleteFunc(slices.Concat(r.only[0], r.only[1]), func(p record) bool { return !isIP(p) })); c.Both != uint64(want/2) {
+	c, _ := clitest.RunCompare(t, cli.ExitDifferent, "--lans", "--filter", "ip", a, b)
+	if want := ip - len(slices.DeleteFunc(slices.Concat(r.only[0], r.only[1]), func(p clitest.Record) bool { return !isIP(p) })); c.Both != uint64(want/2) {
 		t.Errorf("two files: %d in both, want %d", c.Both, want/2)
 	}
 	if c.Filtered != 2*uint64(len(r.stream)-ip) || c.Unpathed != uint64(ip) || c.A.Packets+c.B.Packets != uint64(ip) {
@@ -219,16 +222,16 @@ func TestCompareLANs(t *testing.T) {
 
 // TestCompareLANsUsage says what --lans needs.
 func TestCompareLANsUsage(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, args := range [][]string{{"-"}, {"tcp-listen://127.0.0.1:0"}, {}, {in, in, in}, {t.TempDir()}} {
-		if _, errs, code := run(append([]string{"compare", "--lans"}, args...)...); code != exitUsage || errs == "" {
+		if _, errs, code := clitest.Run(append([]string{"compare", "--lans"}, args...)...); code != cli.ExitUsage || errs == "" {
 			t.Errorf("%v: exit code %d, %s", args, code, errs)
 		}
 	}
-	if out, errs, code := run("compare", "--lans", in); code != exitFailed || out != "" || !strings.Contains(errs, "no packet is of a PRP LAN") {
+	if out, errs, code := clitest.Run("compare", "--lans", in); code != cli.ExitFailed || out != "" || !strings.Contains(errs, "no packet is of a PRP LAN") {
 		t.Errorf("no LAN: exit code %d, %s%s", code, out, errs)
 	}
-	if _, errs, code := run("compare", "--lans", "missing.pcap"); code != exitFailed || !strings.Contains(errs, "missing.pcap") {
+	if _, errs, code := clitest.Run("compare", "--lans", "missing.pcap"); code != cli.ExitFailed || !strings.Contains(errs, "missing.pcap") {
 		t.Errorf("no file: exit code %d, %s", code, errs)
 	}
 }

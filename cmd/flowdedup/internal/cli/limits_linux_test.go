@@ -16,7 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/bench/workload"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 const (
@@ -69,44 +72,44 @@ func generated(t *testing.T, packets int64) string {
 // TestFileLimit limits the size of files: an older file stays, and the part that fitted is
 // next to it.
 func TestFileLimit(t *testing.T) {
-	in := bundled("router-plain.pcapng")
-	for _, ending := range sample(2, []string{"", ".gz", ".zst", ".lz4"}) {
+	in := clitest.Bundled("router-plain.pcapng")
+	for _, ending := range clitest.Sample(2, []string{"", ".gz", ".zst", ".lz4"}) {
 		dir := t.TempDir()
 		out := filepath.Join(dir, "out.pcapng"+ending)
-		runDedup(t, exitDone, in, "-w", out)
-		size := fileSize(t, out)
+		clitest.RunDedup(t, cli.ExitDone, in, "-w", out)
+		size := clitest.FileSize(t, out)
 		if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for _, limit := range []int64{0, 1, size / 2, size - 1, size} {
-			cmd := program(t, "dedup", in, "-w", out)
+			cmd := clitest.Program(t, "dedup", in, "-w", out)
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileLimit, limit))
 			text, err := cmd.CombinedOutput()
-			code := exitCodeOf(t, err)
+			code := clitest.ExitCode(t, err)
 			if limit == size {
-				if code != exitDone || fileSize(t, out) != size {
+				if code != cli.ExitDone || clitest.FileSize(t, out) != size {
 					t.Errorf("%s: exit code %d with room for all: %s", ending, code, text)
 				}
 				continue
 			}
 			want := "flowdedup: write " + out + ": file too large\n"
-			if partial := filepath.Join(dir, "out.partial.pcapng"+ending); len(entries(t, dir)) > 1 {
+			if partial := filepath.Join(dir, "out.partial.pcapng"+ending); len(clitest.Entries(t, dir)) > 1 {
 				want += "flowdedup: " + out + " was not written; what was processed is in " + partial + "\n"
-				if ending == "" && readAll(t, partial) == nil {
+				if ending == "" && clitest.ReadAll(t, partial) == nil {
 					t.Errorf("room for %d of %d bytes: nothing to read", limit, size)
 				}
 				if err := os.Remove(partial); err != nil {
 					t.Error(err)
 				}
 			}
-			if code != exitFailed || string(text) != want {
+			if code != cli.ExitFailed || string(text) != want {
 				t.Errorf("%s: room for %d of %d bytes: exit code %d, %q", ending, limit, size, code, text)
 			}
 			if old, err := os.ReadFile(out); err != nil || string(old) != "old" {
 				t.Errorf("%s: room for %d of %d bytes: the old file holds %.20q, %v", ending, limit, size, old, err)
 			}
 		}
-		if names := entries(t, dir); len(names) != 1 {
+		if names := clitest.Entries(t, dir); len(names) != 1 {
 			t.Errorf("%s: left behind: %q", ending, names)
 		}
 	}
@@ -119,7 +122,7 @@ func TestFileLimitWithin(t *testing.T) {
 	in := generated(t, 50_000)
 	dir := t.TempDir()
 	out, partial := filepath.Join(dir, "out.pcap"), filepath.Join(dir, "out.partial.pcap")
-	runDedup(t, exitDone, in, "-w", out)
+	clitest.RunDedup(t, cli.ExitDone, in, "-w", out)
 	want, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -127,11 +130,11 @@ func TestFileLimitWithin(t *testing.T) {
 	for _, workers := range []string{"1", "2", "8"} {
 		for range 4 {
 			limit := 1<<20 + rand.Int64N(int64(len(want))-1<<20)
-			cmd := program(t, "dedup", in, "-w", out, "--workers", workers)
+			cmd := clitest.Program(t, "dedup", in, "-w", out, "--workers", workers)
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileLimit, limit))
 			text, err := cmd.CombinedOutput()
 			message := "flowdedup: write " + out + ": file too large\nflowdedup: " + out + " was not written; what was processed is in " + partial + "\n"
-			if code := exitCodeOf(t, err); code != exitFailed || string(text) != message {
+			if code := clitest.ExitCode(t, err); code != cli.ExitFailed || string(text) != message {
 				t.Errorf("%s workers, room for %d bytes: exit code %d, %q", workers, limit, code, text)
 			}
 			got, err := os.ReadFile(partial)
@@ -141,7 +144,7 @@ func TestFileLimitWithin(t *testing.T) {
 			if len(got) == 0 || int64(len(got)) > limit || !bytes.Equal(got, want[:len(got)]) {
 				t.Errorf("%s workers, room for %d bytes: %d bytes that are no prefix", workers, limit, len(got))
 			}
-			readAll(t, partial)
+			clitest.ReadAll(t, partial)
 			if err := os.Remove(partial); err != nil {
 				t.Error(err)
 			}
@@ -151,11 +154,11 @@ func TestFileLimitWithin(t *testing.T) {
 
 // TestFewFiles checks for an error of ours before the Go runtime would end the process.
 func TestFewFiles(t *testing.T) {
-	cmd := program(t, "dedup", bundled("router-plain.pcapng"))
+	cmd := clitest.Program(t, "dedup", clitest.Bundled("router-plain.pcapng"))
 	cmd.Args = append([]string{"sh", "-c", `ulimit -n 8; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"
 	text, err := cmd.CombinedOutput()
-	if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(string(text), "only 8 files may be open") {
+	if code := clitest.ExitCode(t, err); code != cli.ExitFailed || !strings.Contains(string(text), "only 8 files may be open") {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 }
@@ -180,7 +183,7 @@ func TestKilledAnyTime(t *testing.T) {
 	in := generated(t, 100_000)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.pcap")
-	if text, err := program(t, "dedup", in, "-w", out).CombinedOutput(); err != nil {
+	if text, err := clitest.Program(t, "dedup", in, "-w", out).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	want, err := os.ReadFile(out)
@@ -195,12 +198,12 @@ func TestKilledAnyTime(t *testing.T) {
 		if err := os.Remove(out); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		cmd := program(t, "dedup", in, "-w", out)
+		cmd := clitest.Program(t, "dedup", in, "-w", out)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		enough := rand.N(int64(len(want)) * 5 / 4) // more than all: it is killed when the file has its name
-		waitFor(t, "output", func() bool {
+		wait.Until(t, "output", func() bool {
 			_, err := os.Stat(out)
 			return err == nil || outputSize(cmd.Process, dir) >= enough
 		})
@@ -240,13 +243,13 @@ func TestOddInputs(t *testing.T) {
 		{"-", r, "stdin: offset 0: empty file"},
 		{"-", writeOnly, "stdin: offset 0: read error: bad file descriptor"},
 	} {
-		cmd := program(t, "dedup", c.name, "-w", filepath.Join(t.TempDir(), "out"))
+		cmd := clitest.Program(t, "dedup", c.name, "-w", filepath.Join(t.TempDir(), "out"))
 		if c.stdin != nil {
 			cmd.Stdin = c.stdin
 		}
 		text, err := cmd.CombinedOutput()
 		line := string(text)
-		if code := exitCodeOf(t, err); code != exitFailed || !strings.Contains(line, c.want) || strings.Count(line, "\n") != 1 {
+		if code := clitest.ExitCode(t, err); code != cli.ExitFailed || !strings.Contains(line, c.want) || strings.Count(line, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %q, want %q", c.name, code, line, c.want)
 		}
 	}
@@ -255,36 +258,36 @@ func TestOddInputs(t *testing.T) {
 // TestRotateFull fills the disk within a file: earlier files stay, and nothing of this
 // one is left.
 func TestRotateFull(t *testing.T) {
-	in := bundled("router-vlan.pcapng")
+	in := clitest.Bundled("router-vlan.pcapng")
 	args := []string{"dedup", in, "--window", "n:1", "--rotate-every", "1s"}
 	dir := t.TempDir()
-	runDedup(t, exitDone, append(args[1:], "-w", filepath.Join(dir, "out.pcapng"))...)
-	whole := rotatedFiles(t, dir, "out")
+	clitest.RunDedup(t, cli.ExitDone, append(args[1:], "-w", filepath.Join(dir, "out.pcapng"))...)
+	whole := clitest.RotatedFiles(t, dir, "out")
 	full := 1
-	for fileSize(t, whole[full]) <= fileSize(t, whole[full-1]) {
+	for clitest.FileSize(t, whole[full]) <= clitest.FileSize(t, whole[full-1]) {
 		full++
 	}
 	dir = t.TempDir()
 	out := filepath.Join(dir, "out.pcapng")
-	cmd := program(t, append(args, "-w", out)...)
-	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileLimit, fileSize(t, whole[full])-1))
+	cmd := clitest.Program(t, append(args, "-w", out)...)
+	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileLimit, clitest.FileSize(t, whole[full])-1))
 	text, err := cmd.CombinedOutput()
-	if code := exitCodeOf(t, err); code != exitFailed || !strings.HasPrefix(string(text), "flowdedup: write "+out) || strings.Count(string(text), "\n") != 1 {
+	if code := clitest.ExitCode(t, err); code != cli.ExitFailed || !strings.HasPrefix(string(text), "flowdedup: write "+out) || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("exit code %d, %q", code, text)
 	}
-	names := rotatedFiles(t, dir, "out")
+	names := clitest.RotatedFiles(t, dir, "out")
 	if len(names) < full || len(names) > len(whole) {
 		t.Fatalf("left behind: %q", names)
 	}
 	for i, name := range names {
-		got, want := readAll(t, name), readAll(t, whole[i])
+		got, want := clitest.ReadAll(t, name), clitest.ReadAll(t, whole[i])
 		if i >= full { // the file that failed, and one that was begun meanwhile
 			want = want[:min(len(got), len(want))]
 		}
 		if strings.Contains(name, ".partial.") != (i == full) {
 			t.Errorf("left behind: %q", names)
 		}
-		compareRecords(t, name, got, want)
+		clitest.CompareRecords(t, name, got, want)
 	}
 }
 
@@ -297,8 +300,8 @@ type lateResult struct {
 
 func runLate(t *testing.T, args ...string) (r lateResult, stderr string) {
 	t.Helper()
-	out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+	out, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitDone {
 		t.Fatalf("%q: exit code %d, %v, stdout %q, stderr %q", args, code, err, out, errs)
 	}
 	return r, errs
@@ -313,7 +316,7 @@ func TestCapturesBehindEachOther(t *testing.T) {
 	for _, c := range []struct {
 		in, small string
 		header    int
-	}{{bundled("router-vlan.pcapng"), "", 0}, {generated(t, 30_000), "64KiB", header}} {
+	}{{clitest.Bundled("router-vlan.pcapng"), "", 0}, {generated(t, 30_000), "64KiB", header}} {
 		one, err := os.ReadFile(c.in)
 		if err != nil {
 			t.Fatal(err)
@@ -351,15 +354,15 @@ func checkWarned(t *testing.T, in, memory string, packets, duplicates uint64) {
 			t.Errorf("no %q in %q", part, errs)
 		}
 	}
-	if out, _, _ := run("dedup", in, "--memory", memory); !strings.Contains(out, "older than the filter remembers") {
+	if out, _, _ := clitest.Run("dedup", in, "--memory", memory); !strings.Contains(out, "older than the filter remembers") {
 		t.Errorf("the summary tells nothing of it: %s", out)
 	}
 }
 
 // TestMemoryThatIsNotThere asks for more memory than any machine has.
 func TestMemoryThatIsNotThere(t *testing.T) {
-	out, errs, code := run("dedup", "--memory", "60TiB", bundled("loopback.pcap"))
-	if code != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "60 TiB does not fit") {
+	out, errs, code := clitest.Run("dedup", "--memory", "60TiB", clitest.Bundled("loopback.pcap"))
+	if code != cli.ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "60 TiB does not fit") {
 		t.Errorf("exit code %d, %q, %q", code, out, errs)
 	}
 }
@@ -392,21 +395,21 @@ func newTerminal(t *testing.T) *os.File {
 func TestPacketsToTerminal(t *testing.T) {
 	t.Parallel()
 	terminal := newTerminal(t)
-	in, out := bundled("router-plain.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
+	in, out := clitest.Bundled("router-plain.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"dedup", in, "-w", "-"}, exitUsage, "-w - | tcpdump -r -"},
-		{[]string{"dedup", in, "--duplicates", "/dev/stdout"}, exitUsage, "-w - | tcpdump -r -"},
-		{[]string{"live", "-i", "lo", "-w", "-"}, exitUsage, "-w - | tcpdump -r -"},
-		{[]string{"dedup", in, "-w", out}, exitDone, ""},
+		{[]string{"dedup", in, "-w", "-"}, cli.ExitUsage, "-w - | tcpdump -r -"},
+		{[]string{"dedup", in, "--duplicates", "/dev/stdout"}, cli.ExitUsage, "-w - | tcpdump -r -"},
+		{[]string{"live", "-i", "lo", "-w", "-"}, cli.ExitUsage, "-w - | tcpdump -r -"},
+		{[]string{"dedup", in, "-w", out}, cli.ExitDone, ""},
 	} {
 		var stderr strings.Builder
-		cmd := program(t, c.args...)
+		cmd := clitest.Program(t, c.args...)
 		cmd.Stdout, cmd.Stderr = terminal, &stderr
-		if code := exitCodeOf(t, cmd.Run()); code != c.code || !strings.Contains(stderr.String(), c.want) {
+		if code := clitest.ExitCode(t, cmd.Run()); code != c.code || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%q: exit code %d, stderr %q", c.args, code, &stderr)
 		}
 	}

@@ -21,7 +21,7 @@ func TestLargeBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a capture of 200 MB")
 	}
-	dir, folder := memoryCgroup(t, 128<<20), t.TempDir()
+	dir, folder := clitest.MemoryCgroup(t, 128<<20), t.TempDir()
 	in, out := filepath.Join(folder, "in.pcapng"), filepath.Join(folder, "out.pcapng")
 	writeLargeBlocks(t, in, 200)
 	for _, args := range [][]string{
@@ -35,7 +35,7 @@ func TestLargeBlocks(t *testing.T) {
 		{"distinct", in},
 		{"verify", in, in},
 	} {
-		cmd := program(t, args...)
+		cmd := clitest.Program(t, args...)
 		cmd.Args = append([]string{"sh", "-c", `echo $$ > "$0"/cgroup.procs && exec "$@"`, dir, cmd.Path}, cmd.Args[1:]...)
 		cmd.Path = "/bin/sh"
 		if text, err := cmd.CombinedOutput(); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // ownMemory is the memory that a run may use besides its filter and up to 16 MiB of its
@@ -40,13 +42,13 @@ func TestPeakMemory(t *testing.T) {
 func checkPeak(t *testing.T, args ...string) {
 	t.Helper()
 	peak := filepath.Join(t.TempDir(), "status")
-	cmd := program(t, append(args, "--json")...)
+	cmd := clitest.Program(t, append(args, "--json")...)
 	cmd.Env = append(cmd.Env, "GOMAXPROCS=8", peakFile+"="+peak)
 	stdout, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	var r dedupResult
+	var r clitest.DedupResult
 	if err := json.Unmarshal(stdout, &r); err != nil {
 		t.Fatalf("%q: %v in %q", args, err, stdout)
 	}

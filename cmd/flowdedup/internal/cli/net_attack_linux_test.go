@@ -17,6 +17,7 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -177,8 +178,8 @@ func TestNetworkAttacker(t *testing.T) {
 // attackPeer runs dedup with an honest and a hostile peer.
 func attackPeer(t *testing.T, wild []int64, flags ...string) {
 	dir := t.TempDir()
-	in, out, ref := bundled("router-plain.pcapng"), filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "ref.pcapng")
-	want := runDedup(t, exitDone, append([]string{in, "-w", ref}, flags...)...)
+	in, out, ref := clitest.Bundled("router-plain.pcapng"), filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "ref.pcapng")
+	want := clitest.RunDedup(t, cli.ExitDone, append([]string{in, "-w", ref}, flags...)...)
 	kept, _ := honestFrames(t, ref)
 	data, err := os.ReadFile(in)
 	if err != nil {
@@ -187,12 +188,12 @@ func attackPeer(t *testing.T, wild []int64, flags ...string) {
 	first := captureStart(t, in)
 	port := benchlab.FreePort(t)
 	run := startNet(t, append([]string{"dedup", "--json", "tcp-listen://127.0.0.1:" + port, "-w", out}, flags...)...)
-	awaitSocket(t, port, listening)
+	clitest.AwaitSocket(t, port, clitest.Listening)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	a := &attacker{t: t, to: "127.0.0.1:" + port, rng: rand.New(rand.NewPCG(seed, 0)), wild: wild}
 	a.round(first)
-	honest := dialled(t, port)
+	honest := clitest.Dialled(t, port)
 	defer honest.Close()
 	const pieces = 8
 	for i := range pieces {
@@ -203,7 +204,7 @@ func attackPeer(t *testing.T, wild []int64, flags ...string) {
 	}
 	honest.Close()
 	a.end()
-	got := run.result(t, exitDamaged)
+	got := run.result(t, cli.ExitDamaged)
 	frames, hostile := honestFrames(t, out)
 	if !slices.Equal(frames, kept) {
 		t.Errorf("%d packets of the honest peer are kept, want %d", len(frames), len(kept))

@@ -16,6 +16,9 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // netRun is a run of flowdedup as a process.
@@ -26,7 +29,7 @@ type netRun struct {
 
 func startNet(t *testing.T, args ...string) *netRun {
 	t.Helper()
-	r := &netRun{Cmd: program(t, args...)}
+	r := &netRun{Cmd: clitest.Program(t, args...)}
 	r.Stdout, r.Stderr = &r.stdout, &r.stderr
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
@@ -36,9 +39,9 @@ func startNet(t *testing.T, args ...string) *netRun {
 }
 
 // result waits for the end, and returns the summary.
-func (r *netRun) result(t *testing.T, code int) (sum dedupResult) {
+func (r *netRun) result(t *testing.T, code int) (sum clitest.DedupResult) {
 	t.Helper()
-	if got := exitCodeOf(t, r.Wait()); got != code {
+	if got := clitest.ExitCode(t, r.Wait()); got != code {
 		t.Fatalf("exit code %d, want %d: %s", got, code, &r.stderr)
 	}
 	if r.stdout.Len() > 0 {
@@ -52,19 +55,19 @@ func (r *netRun) result(t *testing.T, code int) (sum dedupResult) {
 // TestNetworkPeers takes packets from tcpdump, as nc would carry them, through two runs of
 // our own to tshark and dumpcap: all have what a file would have.
 func TestNetworkPeers(t *testing.T) {
-	tcpdump := tool(t, "tcpdump")
-	in := bundled("router-in.pcap")
-	want := runDedup(t, exitDone, in)
+	tcpdump := clitest.Tool(t, "tcpdump")
+	in := clitest.Bundled("router-in.pcap")
+	want := clitest.RunDedup(t, cli.ExitDone, in)
 	for _, reader := range []string{"tshark", "dumpcap"} {
 		t.Run(reader, func(t *testing.T) {
-			reader := tool(t, reader)
+			reader := clitest.Tool(t, reader)
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			from, between, to := benchlab.FreePort(t), benchlab.FreePort(t), benchlab.FreePort(t)
 			first := startNet(t, "dedup", "--json", "tcp-listen://:"+from, "-w", "tcp-listen://:"+between)
-			awaitSocket(t, from, listening)
-			awaitSocket(t, between, listening)
+			clitest.AwaitSocket(t, from, clitest.Listening)
+			clitest.AwaitSocket(t, between, clitest.Listening)
 			peer := startNet(t, "dedup", "--json", "--window", "n:1", "tcp://127.0.0.1:"+between, "-w", "tcp-listen://:"+to)
-			awaitSocket(t, to, listening)
+			clitest.AwaitSocket(t, to, clitest.Listening)
 			last := exec.Command(reader, "-q", "-i", "TCP@127.0.0.1:"+to, "-w", out)
 			var said bytes.Buffer
 			last.Stderr = &said
@@ -72,9 +75,9 @@ func TestNetworkPeers(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer last.Process.Kill()
-			awaitSocket(t, to, established)
+			clitest.AwaitSocket(t, to, clitest.Established)
 			// Peers that connect before there are packets get all of them.
-			sensor := dialled(t, from)
+			sensor := clitest.Dialled(t, from)
 			defer sensor.Close()
 			send := exec.Command(tcpdump, "-r", in, "-w", "-")
 			send.Stdout = sensor
@@ -82,14 +85,14 @@ func TestNetworkPeers(t *testing.T) {
 				t.Fatal(err)
 			}
 			sensor.Close()
-			got, second := first.result(t, exitDone), peer.result(t, exitDone)
+			got, second := first.result(t, cli.ExitDone), peer.result(t, cli.ExitDone)
 			if err := last.Wait(); err != nil {
 				t.Fatal(err, said.String())
 			}
 			if got.PacketsIn != want.PacketsIn || got.PacketsOut != want.PacketsOut || second.PacketsIn != want.PacketsOut {
 				t.Errorf("%d and %d packets, then %d; want %d and %d", got.PacketsIn, got.PacketsOut, second.PacketsIn, want.PacketsIn, want.PacketsOut)
 			}
-			if n := runDedup(t, exitDone, "--window", "n:1", out).PacketsIn; n != second.PacketsOut {
+			if n := clitest.RunDedup(t, cli.ExitDone, "--window", "n:1", out).PacketsIn; n != second.PacketsOut {
 				t.Errorf("the last program has %d packets, want %d", n, second.PacketsOut)
 			}
 		})
@@ -98,16 +101,16 @@ func TestNetworkPeers(t *testing.T) {
 
 // TestNetworkJoins joins the two sides of a router by --across, as two files would be.
 func TestNetworkJoins(t *testing.T) {
-	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
-	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
+	names := []string{clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")}
+	want := clitest.RunDedup(t, cli.ExitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
 	port := benchlab.FreePort(t)
 	run := startNet(t, "dedup", "--json", "--across", "--window", "50ms", "--merge-wait", "10s", "tcp-listen://:"+port)
 	var conns []net.Conn
 	for range names {
-		conns = append(conns, dialled(t, port))
+		conns = append(conns, clitest.Dialled(t, port))
 	}
 	// A peer that is accepted when the other has sent all comes too late to be joined.
-	awaitSockets(t, port, established, len(names))
+	clitest.AwaitSockets(t, port, clitest.Established, len(names))
 	for i, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -118,7 +121,7 @@ func TestNetworkJoins(t *testing.T) {
 			conns[i].Close()
 		}()
 	}
-	got := run.result(t, exitDone)
+	got := run.result(t, cli.ExitDone)
 	if got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || want.Duplicates == 0 {
 		t.Errorf("%d duplicates of %d packets, want %d of %d", got.Duplicates, got.PacketsIn, want.Duplicates, want.PacketsIn)
 	}
@@ -126,11 +129,11 @@ func TestNetworkJoins(t *testing.T) {
 
 // TestNetworkDistinct counts the same as from a file.
 func TestNetworkDistinct(t *testing.T) {
-	in := bundled("router-in.pcap")
-	want, _, _ := run("distinct", "--json", in)
+	in := clitest.Bundled("router-in.pcap")
+	want, _, _ := clitest.Run("distinct", "--json", in)
 	port := benchlab.FreePort(t)
 	counting := startNet(t, "distinct", "--json", "tcp-listen://:"+port)
-	conn := dialled(t, port)
+	conn := clitest.Dialled(t, port)
 	data, err := os.ReadFile(in)
 	if err != nil {
 		t.Fatal(err)
@@ -139,14 +142,14 @@ func TestNetworkDistinct(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if code := exitCodeOf(t, counting.Wait()); code != exitDone || counting.stdout.String() != want {
+	if code := clitest.ExitCode(t, counting.Wait()); code != cli.ExitDone || counting.stdout.String() != want {
 		t.Errorf("exit code %d:\n%s\nwant\n%s\n%s", code, &counting.stdout, want, &counting.stderr)
 	}
 }
 
 // TestNetworkBad checks the exit code, and one line with the address, of what goes wrong.
 func TestNetworkBad(t *testing.T) {
-	data, err := os.ReadFile(bundled("router-in.pcap"))
+	data, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,9 +159,9 @@ func TestNetworkBad(t *testing.T) {
 		code int
 		want string
 	}{
-		{"garbage", []byte("SSH-2.0-OpenSSH_9.2\r\n"), exitFailed, "offset 0: not a pcap or pcapng capture"},
-		{"nothing", nil, exitFailed, "offset 0: empty file"},
-		{"cut", data[:len(data)-1], exitDamaged, "cut short"},
+		{"garbage", []byte("SSH-2.0-OpenSSH_9.2\r\n"), cli.ExitFailed, "offset 0: not a pcap or pcapng capture"},
+		{"nothing", nil, cli.ExitFailed, "offset 0: empty file"},
+		{"cut", data[:len(data)-1], cli.ExitDamaged, "cut short"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -181,9 +184,9 @@ func TestNetworkBad(t *testing.T) {
 		})
 	}
 	closed := "127.0.0.1:" + benchlab.FreePort(t)
-	for _, args := range [][]string{{"tcp://" + closed}, {bundled("router-in.pcap"), "-w", "tcp://" + closed}} {
+	for _, args := range [][]string{{"tcp://" + closed}, {clitest.Bundled("router-in.pcap"), "-w", "tcp://" + closed}} {
 		run := startNet(t, append([]string{"dedup"}, args...)...)
-		if code := exitCodeOf(t, run.Wait()); code != exitFailed || run.stderr.String() != "flowdedup: tcp://"+closed+": connection refused\n" {
+		if code := clitest.ExitCode(t, run.Wait()); code != cli.ExitFailed || run.stderr.String() != "flowdedup: tcp://"+closed+": connection refused\n" {
 			t.Error(code, run.stderr.String())
 		}
 	}
@@ -193,7 +196,7 @@ func TestNetworkBad(t *testing.T) {
 // lock.
 func awaitPackets(t *testing.T, r *netRun, dir string) {
 	t.Helper()
-	waitFor(t, "packets in "+dir, func() bool { return outputSize(r.Process, dir) > 10_000 })
+	wait.Until(t, "packets in "+dir, func() bool { return outputSize(r.Process, dir) > 10_000 })
 }
 
 // TestNetworkSignal ends a run whose peers are silent. What came is written.
@@ -201,7 +204,7 @@ func TestNetworkSignal(t *testing.T) {
 	port := benchlab.FreePort(t)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	run := startNet(t, "dedup", "--json", "--window", "n:1", "tcp-listen://:"+port, "-w", out)
-	silent, busy := dialled(t, port), dialled(t, port)
+	silent, busy := clitest.Dialled(t, port), clitest.Dialled(t, port)
 	defer silent.Close()
 	defer busy.Close()
 	if _, err := busy.Write(longCapture(t)); err != nil {
@@ -212,7 +215,7 @@ func TestNetworkSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := run.result(t, 143)
-	if n := runDedup(t, exitDone, "--window", "n:1", out).PacketsIn; n != sum.PacketsOut || n == 0 {
+	if n := clitest.RunDedup(t, cli.ExitDone, "--window", "n:1", out).PacketsIn; n != sum.PacketsOut || n == 0 {
 		t.Errorf("%d packets in the output, summary says %d", n, sum.PacketsOut)
 	}
 }
@@ -224,7 +227,7 @@ func TestMergeWaitPipe(t *testing.T) {
 	if err := syscall.Mkfifo(idle, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	long, other := filepath.Join(dir, "long.pcapng"), bundled("router-plain.pcapng")
+	long, other := filepath.Join(dir, "long.pcapng"), clitest.Bundled("router-plain.pcapng")
 	if err := errors.Join(os.Mkdir(filepath.Dir(out), 0o700), os.WriteFile(long, longCapture(t), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -243,8 +246,8 @@ func TestMergeWaitPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	want := runDedup(t, exitDone, "--window", "n:1", long, other)
-	sum := run.result(t, exitDone)
+	want := clitest.RunDedup(t, cli.ExitDone, "--window", "n:1", long, other)
+	sum := run.result(t, cli.ExitDone)
 	if sum.PacketsIn != want.PacketsIn {
 		t.Errorf("%d packets, want %d", sum.PacketsIn, want.PacketsIn)
 	}

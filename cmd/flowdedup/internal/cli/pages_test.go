@@ -13,25 +13,28 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // pageCommands write a page to the name that follows. Each is run on captures that fill
 // the page.
 func pageCommands() map[string][]string {
-	ordered, vlan := bundled("router-ordered.pcapng"), bundled("router-vlan.pcapng")
+	ordered, vlan := clitest.Bundled("router-ordered.pcapng"), clitest.Bundled("router-vlan.pcapng")
 	return map[string][]string{
-		"compare":       {"compare", "--quiet", bundled("router-in.pcap"), bundled("router-out.pcap"), "--html"},
-		"compare apart": {"compare", "--quiet", ordered, bundled("tunnel-raw.pcap"), "--html"},
+		"compare":       {"compare", "--quiet", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"), "--html"},
+		"compare apart": {"compare", "--quiet", ordered, clitest.Bundled("tunnel-raw.pcap"), "--html"},
 		"compare same":  {"compare", "--quiet", ordered, ordered, "--html"},
 		"dedup":         {"dedup", "--quiet", ordered, vlan, "--html"},
 		"dedup nothing": {"dedup", "--quiet", "--filter", "tcp port 9", ordered, "--html"},
 		"inspect":       {"inspect", "--quiet", ordered, "--html"},
-		"inspect one":   {"inspect", "--quiet", bundled("router-plain.pcapng"), "--html"},
+		"inspect one":   {"inspect", "--quiet", clitest.Bundled("router-plain.pcapng"), "--html"},
 		"distinct":      {"distinct", "--quiet", "--every", "1s", "--changes", "--total", "--of", "src,flow", ordered, "--html"},
 		"distinct one":  {"distinct", "--quiet", "--every", "none", "--method", "sketch", vlan, "--html"},
 		"flows":         {"flows", "--quiet", "--inspect", "../flows/testdata/unread-a.csv", "../flows/testdata/unread-b.csv", "--html"},
 		"verify":        {"verify", "--quiet", ordered, ordered, "--html"},
-		"verify other":  {"verify", "--quiet", bundled("router-in.pcap"), bundled("router-out.pcap"), "--html"},
+		"verify other":  {"verify", "--quiet", clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"), "--html"},
 		"plan":          {"plan", "--quiet", "--rate", "1.5M", "--window", "10ms", "--html"},
 	}
 }
@@ -46,11 +49,11 @@ func TestPages(t *testing.T) {
 	pages := map[string]string{}
 	for name, args := range pageCommands() {
 		if strings.Contains(name, "nothing") {
-			needTcpdump(t)
+			clitest.NeedTcpdump(t)
 		}
 		file := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".html")
-		out, errs, code := run(append(args, file)...)
-		if code != exitDone && (code != exitDifferent || args[0] != "compare" && name != "verify other") || out != "" {
+		out, errs, code := clitest.Run(append(args, file)...)
+		if code != cli.ExitDone && (code != cli.ExitDifferent || args[0] != "compare" && name != "verify other") || out != "" {
 			t.Fatalf("%s: exit code %d, %s%s", name, code, out, errs)
 		}
 		text, err := os.ReadFile(file)
@@ -63,7 +66,7 @@ func TestPages(t *testing.T) {
 		if found := outside.FindString(string(text)); found != "" {
 			t.Errorf("%s refers to something with %q", name, found)
 		}
-		wellFormed(t, string(text))
+		clitest.WellFormed(t, string(text))
 		pages[name] = string(text)
 	}
 	if !testing.Short() {

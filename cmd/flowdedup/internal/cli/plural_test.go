@@ -29,8 +29,7 @@ func TestOnePacket(t *testing.T) {
 		"dedup TWO --slice 20 -w OUT.pcap", "dedup TWO --strip vlan -w OUT.pcap", "distinct ONE", "distinct TWO --filter tcp", "inspect ONE", "inspect TWO", "inspect ONE --html PAGE",
 		"compare ONE ONE", "compare ONE TWO", "compare TWO ONE", "compare TWO ONE --html PAGE", "verify ONE ONE", "verify TWO ONE", "verify TWO ONE --html PAGE", "flows ONE",
 	} {
-		line := strings.NewReplacer("ONE", one, "TWO", two, "OUT", filepath.Join(dir, "out"), "PAGE", filepath.Join(dir, "page.html")).Replace(args)
-		out, errs, code := clitest.Run(strings.Fields(line)...)
+		out, errs, code := clitest.Run(clitest.WordsOf(args, "ONE", one, "TWO", two, "OUT", filepath.Join(dir, "out"), "PAGE", filepath.Join(dir, "page.html"))...)
 		page, _ := os.ReadFile(filepath.Join(dir, "page.html"))
 		if strings.Contains(args, "PAGE") && len(page) == 0 {
 			t.Errorf("%s: no page", args)

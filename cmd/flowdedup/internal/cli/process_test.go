@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) { clitest.Main(m, asLimited) }
 // outputs.
 func longCapture(t *testing.T) []byte {
 	t.Helper()
-	one, err := os.ReadFile(bundled("router-plain.pcapng"))
+	one, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestSignals(t *testing.T) {
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
 		t.Run(s.signal.String(), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.pcapng")
-			cmd := program(t, "dedup", "-", "-w", out, "--json", "--window", "n:1")
+			cmd := clitest.Program(t, "dedup", "-", "-w", out, "--json", "--window", "n:1")
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -61,14 +63,14 @@ func TestSignals(t *testing.T) {
 			if err := cmd.Process.Signal(s.signal); err != nil {
 				t.Fatal(err)
 			}
-			if code := exitCodeOf(t, cmd.Wait()); code != s.code {
+			if code := clitest.ExitCode(t, cmd.Wait()); code != s.code {
 				t.Errorf("exit code %d, want %d: %s", code, s.code, &stderr)
 			}
-			var r dedupResult
+			var r clitest.DedupResult
 			if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 				t.Fatalf("no summary: %v in %q", err, &stdout)
 			}
-			again := runDedup(t, exitDone, "--window", "n:1", out)
+			again := clitest.RunDedup(t, cli.ExitDone, "--window", "n:1", out)
 			if again.PacketsIn != r.PacketsOut {
 				t.Errorf("%d packets in the output, summary says %d", again.PacketsIn, r.PacketsOut)
 			}
@@ -80,7 +82,7 @@ func TestSignals(t *testing.T) {
 // gone through.
 func waitForTemporary(t *testing.T, dir string) {
 	t.Helper()
-	waitFor(t, "packets in "+dir, func() bool {
+	wait.Until(t, "packets in "+dir, func() bool {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +98,7 @@ func waitForTemporary(t *testing.T, dir string) {
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.pcapng")
-	cmd := program(t, "dedup", "-", "-w", out, "--window", "n:1")
+	cmd := clitest.Program(t, "dedup", "-", "-w", out, "--window", "n:1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -122,23 +124,23 @@ func TestKilled(t *testing.T) {
 // TestPipes reads from and writes to pipes. A reader that leaves early ends the run
 // without a message.
 func TestPipes(t *testing.T) {
-	in, err := os.ReadFile(bundled("router-plain.pcapng"))
+	in, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := program(t, "dedup", "-", "-w", "-", "--json")
+	cmd := clitest.Program(t, "dedup", "-", "-w", "-", "--json")
 	cmd.Stdin = bytes.NewReader(in)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	var r dedupResult
+	var r clitest.DedupResult
 	if err := json.Unmarshal(stderr.Bytes(), &r); err != nil {
 		t.Fatalf("no summary on stderr: %v in %q", err, &stderr)
 	}
 	file := filepath.Join(t.TempDir(), "out.pcapng")
-	direct := runDedup(t, exitDone, bundled("router-plain.pcapng"), "-w", file)
+	direct := clitest.RunDedup(t, cli.ExitDone, clitest.Bundled("router-plain.pcapng"), "-w", file)
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +151,7 @@ func TestPipes(t *testing.T) {
 }
 
 func TestClosedPipe(t *testing.T) {
-	cmd := program(t, "dedup", bundled("router-plain.pcapng"), "-w", "-")
+	cmd := clitest.Program(t, "dedup", clitest.Bundled("router-plain.pcapng"), "-w", "-")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +165,7 @@ func TestClosedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout.Close()
-	if code := exitCodeOf(t, cmd.Wait()); code != 0 {
+	if code := clitest.ExitCode(t, cmd.Wait()); code != 0 {
 		t.Errorf("exit code %d: %s", code, &stderr)
 	}
 	if strings.Contains(stderr.String(), "flowdedup:") {
@@ -177,11 +179,11 @@ func TestStdoutByPath(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no /dev/stdout")
 	}
-	want, err := program(t, "dedup", bundled("router-plain.pcapng"), "-w", "-").Output()
+	want, err := clitest.Program(t, "dedup", clitest.Bundled("router-plain.pcapng"), "-w", "-").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := program(t, "dedup", "--json", bundled("router-plain.pcapng"), "-w", "/dev/stdout")
+	cmd := clitest.Program(t, "dedup", "--json", clitest.Bundled("router-plain.pcapng"), "-w", "/dev/stdout")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	got, err := cmd.Output()
@@ -201,7 +203,7 @@ func intoClosedPipe(t *testing.T, cmd *exec.Cmd) (stderr string, code int) {
 	defer w.Close()
 	var errs strings.Builder
 	cmd.Stdout, cmd.Stderr = w, &errs
-	code = exitCodeOf(t, cmd.Run())
+	code = clitest.ExitCode(t, cmd.Run())
 	return errs.String(), code
 }
 
@@ -217,8 +219,8 @@ func TestClosedPipeCutsOthers(t *testing.T) {
 		{[]string{"dedup", "-w", "-", "--duplicates", other}, other + ".partial", 2},
 		{[]string{"distinct", "--json", "--list", "--every", "1s", "--csv", other}, other, 1},
 	} {
-		stderr, code := intoClosedPipe(t, program(t, append(c.args, bundled("router-plain.pcapng"))...))
-		if code != exitFailed || !strings.Contains(stderr, c.kept) || strings.Count(stderr, "\n") != c.says {
+		stderr, code := intoClosedPipe(t, clitest.Program(t, append(c.args, clitest.Bundled("router-plain.pcapng"))...))
+		if code != cli.ExitFailed || !strings.Contains(stderr, c.kept) || strings.Count(stderr, "\n") != c.says {
 			t.Errorf("%s: exit code %d, stderr %q", c.args, code, stderr)
 		}
 		if err := os.Remove(c.kept); err != nil {
@@ -236,12 +238,12 @@ func TestFullStdout(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{
-		{"distinct", "--list", "--every", "1s", bundled("router-plain.pcapng")}, {"--help"}, {"dedup", "-h"}, {"help", "dedup"}, {"--version"}, {"completion", "bash"},
+		{"distinct", "--list", "--every", "1s", clitest.Bundled("router-plain.pcapng")}, {"--help"}, {"dedup", "-h"}, {"help", "dedup"}, {"--version"}, {"completion", "bash"},
 	} {
-		cmd := program(t, args...)
+		cmd := clitest.Program(t, args...)
 		var stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = full, &stderr
-		if code := exitCodeOf(t, cmd.Run()); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 {
+		if code := clitest.ExitCode(t, cmd.Run()); code != cli.ExitFailed || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%q: exit code %d, stderr %q", args, code, &stderr)
 		}
 	}

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestSharedDedup compares the counts and duplicates of every shared capture with those
 // of the independent parser.
 func TestSharedDedup(t *testing.T) {
-	dir := sharedDir(t)
-	files, names := sharedFiles(t, dir)
+	dir := clitest.SharedDir(t)
+	files, names := clitest.SharedFiles(t, dir)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			a, path := files[name], filepath.Join(dir, name)
@@ -24,26 +26,26 @@ func TestSharedDedup(t *testing.T) {
 					// against tshark's addresses.
 					continue
 				}
-				want, more := a.Duplicates[identity], moreCopies[name]
+				want, more := a.Duplicates[identity], clitest.MoreCopies[name]
 				if identity == "frame" {
-					more = moreCopies[""]
+					more = clitest.MoreCopies[""]
 				}
 				for w, dups := range want.AnchoredLast {
 					d, err := time.ParseDuration(w + "s")
 					if err != nil {
 						t.Fatal(err)
 					}
-					r := runDedup(t, exitOf(a), "--identity", identity, "--window", d.String(), path)
+					r := clitest.RunDedup(t, clitest.ExitOf(a), "--identity", identity, "--window", d.String(), path)
 					check(t, fmt.Sprintf("%s within %s", identity, d), r, a, dups+more.AnchoredLast[w])
 				}
-				r := runDedup(t, exitOf(a), "--identity", identity, "--window", "none", path)
+				r := clitest.RunDedup(t, clitest.ExitOf(a), "--identity", identity, "--window", "none", path)
 				check(t, identity+" without a window", r, a, want.Inf+more.Inf)
 			}
 		})
 	}
 }
 
-func check(t *testing.T, what string, r dedupResult, a answers, dups uint64) {
+func check(t *testing.T, what string, r clitest.DedupResult, a clitest.Answers, dups uint64) {
 	t.Helper()
 	if !r.Found(dups) {
 		t.Errorf("%s: %d duplicates, want %d (%d undecidable, %d forgotten)", what, r.Duplicates, dups, r.Undecidable, r.EvictedLive)
@@ -57,8 +59,8 @@ func check(t *testing.T, what string, r dedupResult, a answers, dups uint64) {
 
 // TestSharedRefresh compares windows that slide (--refresh).
 func TestSharedRefresh(t *testing.T) {
-	dir := sharedDir(t)
-	files, names := sharedFiles(t, dir)
+	dir := clitest.SharedDir(t)
+	files, names := clitest.SharedFiles(t, dir)
 	for _, name := range names {
 		a := files[name]
 		if len(a.NotDecoded) > 0 {
@@ -69,8 +71,8 @@ func TestSharedRefresh(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := runDedup(t, exitOf(a), "--refresh", "--window", d.String(), filepath.Join(dir, name))
-			if dups += moreCopies[name].SlidingAbs[w]; !r.Found(dups) {
+			r := clitest.RunDedup(t, clitest.ExitOf(a), "--refresh", "--window", d.String(), filepath.Join(dir, name))
+			if dups += clitest.MoreCopies[name].SlidingAbs[w]; !r.Found(dups) {
 				t.Errorf("%s within %s: %d duplicates, want %d (%d undecidable)", name, d, r.Duplicates, dups, r.Undecidable)
 			}
 		}

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestIgnoredSignals starts a run as a shell without job control starts one in the
@@ -18,10 +21,10 @@ func TestIgnoredSignals(t *testing.T) {
 	for _, s := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGINT, 130}, {syscall.SIGQUIT, 131}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, exitDone}} {
+	}{{syscall.SIGINT, 130}, {syscall.SIGQUIT, 131}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, cli.ExitDone}} {
 		t.Run(s.signal.String(), func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.pcapng")
-			cmd := program(t, "dedup", "-", "-w", out, "--quiet", "--window", "n:1")
+			cmd := clitest.Program(t, "dedup", "-", "-w", out, "--quiet", "--window", "n:1")
 			shell := exec.Command("sh", append([]string{"-c", `trap "" INT QUIT TERM HUP; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)...)
 			shell.Env = cmd.Env
 			stdin, err := shell.StdinPipe()
@@ -41,12 +44,12 @@ func TestIgnoredSignals(t *testing.T) {
 			if err := shell.Process.Signal(s.signal); err != nil {
 				t.Fatal(err)
 			}
-			if s.code == exitDone {
+			if s.code == cli.ExitDone {
 				if err := stdin.Close(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if code := exitCodeOf(t, shell.Wait()); code != s.code {
+			if code := clitest.ExitCode(t, shell.Wait()); code != s.code {
 				t.Errorf("exit code %d, want %d: %s", code, s.code, &stderr)
 			}
 		})

@@ -19,6 +19,9 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // carriedPackets is how many packets each of the tests below sends.
@@ -132,29 +135,29 @@ func TestInnerOfTunnels(t *testing.T) {
 			in := writeEvery(t, name+".pcap", 1, 200*time.Microsecond, 10*time.Millisecond, frames...)
 			out := filepath.Join(t.TempDir(), "out.pcapng")
 			both := writeEvery(t, "both.pcap", 1, 0, 200*time.Microsecond, alternate(plain, frames)...)
-			if r := runDedup(t, exitDone, both, "--identity", "inner", "-w", out); r.Duplicates != carriedPackets || r.PacketsIn != 2*carriedPackets {
+			if r := clitest.RunDedup(t, cli.ExitDone, both, "--identity", "inner", "-w", out); r.Duplicates != carriedPackets || r.PacketsIn != 2*carriedPackets {
 				t.Errorf("dedup: %+v", r)
 			}
-			if text, errs, code := run("verify", "--identity", "inner", both, out); code != exitDone {
+			if text, errs, code := clitest.Run("verify", "--identity", "inner", both, out); code != cli.ExitDone {
 				t.Errorf("verify: exit code %d: %s%s", code, text, errs)
 			}
-			if r := runDedup(t, exitDone, without, in); r.Duplicates != 0 {
+			if r := clitest.RunDedup(t, cli.ExitDone, without, in); r.Duplicates != 0 {
 				t.Errorf("dedup without opening: %+v", r)
 			}
-			if r, _ := runCompare(t, exitDone, "--identity", "inner", without, in); r.Both != carriedPackets {
+			if r, _ := clitest.RunCompare(t, cli.ExitDone, "--identity", "inner", without, in); r.Both != carriedPackets {
 				t.Errorf("compare: %+v", r)
 			}
 			for args, want := range map[string]string{"--inner": `"distinct":1,`, "": `"distinct":2,`} {
-				text, errs, code := run(append([]string{"distinct", "--json", "--of", "src", without, in}, strings.Fields(args)...)...)
-				if code != exitDone || !strings.Contains(text[strings.LastIndex(text, `"all"`):], want) {
+				text, errs, code := clitest.Run(append([]string{"distinct", "--json", "--of", "src", without, in}, strings.Fields(args)...)...)
+				if code != cli.ExitDone || !strings.Contains(text[strings.LastIndex(text, `"all"`):], want) {
 					t.Errorf("distinct %s: exit code %d, %s%s", args, code, text, errs)
 				}
 			}
-			if text, errs, code := run("inspect", "--json", without, in); code != exitDone || !strings.Contains(text, `"identity":"inner"`) {
+			if text, errs, code := clitest.Run("inspect", "--json", without, in); code != cli.ExitDone || !strings.Contains(text, `"identity":"inner"`) {
 				t.Errorf("inspect: exit code %d, %s%s", code, text, errs)
 			}
-			runDedup(t, exitDone, in, "--identity", "inner", "--strip", "tunnel", "-w", out)
-			if r, _ := runCompare(t, exitDone, without, out); r.Both != carriedPackets {
+			clitest.RunDedup(t, cli.ExitDone, in, "--identity", "inner", "--strip", "tunnel", "-w", out)
+			if r, _ := clitest.RunCompare(t, cli.ExitDone, without, out); r.Both != carriedPackets {
 				t.Errorf("stripped: %+v", r)
 			}
 		})
@@ -221,20 +224,20 @@ func TestRadios(t *testing.T) {
 			single := writeEvery(t, "both.pcap", 127, 0, 200*time.Microsecond, alternate(one[1:10], other[:9])...)
 			out := filepath.Join(t.TempDir(), "out.pcap")
 			for _, identity := range []string{"l3", "frame", "inner"} {
-				if r := runDedup(t, exitDone, single, "--identity", identity, "-w", out); r.Duplicates != 9 {
+				if r := clitest.RunDedup(t, cli.ExitDone, single, "--identity", identity, "-w", out); r.Duplicates != 9 {
 					t.Errorf("dedup by %s: %+v", identity, r)
 				}
-				if text, errs, code := run("verify", "--identity", identity, single, out); code != exitDone {
+				if text, errs, code := clitest.Run("verify", "--identity", identity, single, out); code != cli.ExitDone {
 					t.Errorf("verify: exit code %d: %s%s", code, text, errs)
 				}
 			}
-			if r, _ := runCompare(t, exitDifferent, first, second); r.Both != 9 || r.OnlyA != carriedPackets-9 || r.OnlyB != 0 {
+			if r, _ := clitest.RunCompare(t, cli.ExitDifferent, first, second); r.Both != 9 || r.OnlyA != carriedPackets-9 || r.OnlyB != 0 {
 				t.Errorf("compare: %+v", r)
 			}
-			if r := runDedup(t, exitDone, first, second, "--across"); r.Duplicates != 9 {
+			if r := clitest.RunDedup(t, cli.ExitDone, first, second, "--across"); r.Duplicates != 9 {
 				t.Errorf("dedup --across: %+v", r)
 			}
-			if text, errs, code := run("inspect", "--json", first, second); code != exitDone || !strings.Contains(text, `"dedup":true`) {
+			if text, errs, code := clitest.Run("inspect", "--json", first, second); code != cli.ExitDone || !strings.Contains(text, `"dedup":true`) {
 				t.Errorf("inspect: exit code %d, %s%s", code, text, errs)
 			}
 		})

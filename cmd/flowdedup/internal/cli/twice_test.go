@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
@@ -46,7 +48,7 @@ func TestFlagsTwice(t *testing.T) {
 
 // TestTwice checks the exit code and the output of flags that are given twice.
 func TestTwice(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, c := range []struct{ args, want string }{
 		{"dedup -w a -w b", "-w (--write) is given twice"},
 		{"dedup -w a --write b", "-w (--write) is given twice"},
@@ -59,14 +61,14 @@ func TestTwice(t *testing.T) {
 		{"distinct --every 1h --every 1m", "--every is given twice"},
 		{"plan --of src --of dst", "--of is given twice"},
 	} {
-		out, errs, code := run(append(strings.Fields(c.args), in)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		out, errs, code := clitest.Run(append(strings.Fields(c.args), in)...)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
-	once, _, _ := run("distinct", "--json", "--of", "src,flow", in)
-	twice, errs, code := run("distinct", "--json", "--json", "--of", "src", "--of", "flow", in)
-	if code != exitDone || once != twice || !strings.Contains(once, `"flow"`) {
+	once, _, _ := clitest.Run("distinct", "--json", "--of", "src,flow", in)
+	twice, errs, code := clitest.Run("distinct", "--json", "--json", "--of", "src", "--of", "flow", in)
+	if code != cli.ExitDone || once != twice || !strings.Contains(once, `"flow"`) {
 		t.Errorf("exit code %d, %s%s, want %s", code, twice, errs, once)
 	}
 }
@@ -92,8 +94,8 @@ func TestConditionsTwice(t *testing.T) {
 		{[]string{"--only", "interface c", "--only", "interface d"}, 0, 5, 0},
 	} {
 		var r struct{ Duplicates, Unjudged, Protected uint64 }
-		out, errs, code := run(append([]string{"dedup", "--json", "--window", "10s", "--no-merge", a, b}, c.flags...)...)
-		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+		out, errs, code := clitest.Run(append([]string{"dedup", "--json", "--window", "10s", "--no-merge", a, b}, c.flags...)...)
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitDone {
 			t.Fatalf("%q: %v, exit code %d, %s", c.flags, err, code, errs)
 		}
 		if r.Duplicates != c.duplicates || r.Unjudged != c.unjudged || r.Protected != c.protected {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -31,7 +32,7 @@ func headersOnly(t *testing.T, cut int, ports bool, sum byte) string {
 		frame = append(frame, append(make([]byte, 99), byte(i))...)
 		b.Append(capture.Frame{Time: 1e18 + int64(i)*1000, Interface: n, WireLen: uint32(len(frame))}, frame[:min(cut, len(frame))])
 	}
-	return writeInput(t, filepath.Join(t.TempDir(), "headers.pcapng"), clitest.Encoded(t, b))
+	return clitest.WriteInput(t, filepath.Join(t.TempDir(), "headers.pcapng"), clitest.Encoded(t, b))
 }
 
 // TestHeadersOnly runs commands on captures in which packets are not distinguishable.
@@ -58,15 +59,15 @@ func TestHeadersOnly(t *testing.T) {
 		if strings.Contains(errs, "warning") != (c.warns != "") || !strings.Contains(errs, c.warns) {
 			t.Errorf("cut to %d: %q, want %q", c.cut, errs, c.warns)
 		}
-		text, _, _ := run("dedup", in)
+		text, _, _ := clitest.Run("dedup", in)
 		if strings.Contains(text, "undecidable 100 packets") != (c.undecidable > 0) || strings.Contains(text, "checksum    99 duplicates") != (c.bySum > 0) {
 			t.Errorf("cut to %d: %s", c.cut, text)
 		}
 		out := filepath.Join(t.TempDir(), "out.pcapng")
-		if _, errs, code := run("dedup", "-q", in, "-w", out); code != exitDone {
+		if _, errs, code := clitest.Run("dedup", "-q", in, "-w", out); code != cli.ExitDone {
 			t.Fatal(errs)
 		}
-		if text, errs, code := run("verify", in, out); code != exitDone {
+		if text, errs, code := clitest.Run("verify", in, out); code != cli.ExitDone {
 			t.Errorf("verify: %s%s", text, errs)
 		}
 		seen, _ := object(t, "inspect", in)
@@ -80,13 +81,13 @@ func TestHeadersOnly(t *testing.T) {
 func TestHeadersOnlyVerify(t *testing.T) {
 	in := headersOnly(t, 62, false, 0)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
-	writePart(t, out, in, func(number int, _ *capture.Batch, _ int) bool { return number != 7 })
-	text, _, code := run("verify", in, out, "--json")
-	if code != exitDifferent || !strings.Contains(text, `"lost":1`) {
+	clitest.WritePart(t, out, in, func(number int, _ *capture.Batch, _ int) bool { return number != 7 })
+	text, _, code := clitest.Run("verify", in, out, "--json")
+	if code != cli.ExitDifferent || !strings.Contains(text, `"lost":1`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	// Of two points, one may have copies of the other's.
-	if text, errs, code := run("compare", "--json", in, headersOnly(t, 62, false, 0)); code != exitDone || !strings.Contains(text, `"undecidable":100`) || !strings.Contains(errs, "match in order") {
+	if text, errs, code := clitest.Run("compare", "--json", in, headersOnly(t, 62, false, 0)); code != cli.ExitDone || !strings.Contains(text, `"undecidable":100`) || !strings.Contains(errs, "match in order") {
 		t.Errorf("exit code %d: %s%s", code, text, errs)
 	}
 }
@@ -98,8 +99,8 @@ func TestHeadersOnlyDistinct(t *testing.T) {
 		of    string
 		apart bool
 	}{{1000, "flow", false}, {58, "flow", false}, {57, "flow", true}, {57, "src", false}, {57, "src,biflow", true}} {
-		text, errs, code := run("distinct", "--json", "--of", c.of, headersOnly(t, c.cut, true, 0))
-		if code != exitDone || strings.Contains(text, `"kind":"without_ports","without_ports":100}`) != c.apart || strings.Contains(errs, "truncated before their ports") != c.apart {
+		text, errs, code := clitest.Run("distinct", "--json", "--of", c.of, headersOnly(t, c.cut, true, 0))
+		if code != cli.ExitDone || strings.Contains(text, `"kind":"without_ports","without_ports":100}`) != c.apart || strings.Contains(errs, "truncated before their ports") != c.apart {
 			t.Errorf("%s cut to %d: exit code %d: %s%s", c.of, c.cut, code, text, errs)
 		}
 	}
@@ -131,7 +132,7 @@ func TestTimesThatSayNothing(t *testing.T) {
 			if command == "compare" {
 				args = append(args, pcap("other.pcap", [2]uint32{100, 0}))
 			}
-			if _, errs, _ := run(args...); strings.Count(errs, "warning: "+in+": "+want) != 1 {
+			if _, errs, _ := clitest.Run(args...); strings.Count(errs, "warning: "+in+": "+want) != 1 {
 				t.Errorf("%s %s: %q", command, filepath.Base(in), errs)
 			}
 		}
@@ -147,8 +148,8 @@ func TestTimesThatSayNothing(t *testing.T) {
 // object returns the JSON of a command, and what it says besides.
 func object(t *testing.T, args ...string) (got map[string]any, errs string) {
 	t.Helper()
-	text, errs, code := run(append(args, "--json")...)
-	if err := json.Unmarshal([]byte(text), &got); err != nil || code != exitDone {
+	text, errs, code := clitest.Run(append(args, "--json")...)
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != cli.ExitDone {
 		t.Fatalf("%v: exit code %d, %v: %s%s", args, code, err, text, errs)
 	}
 	return got, errs

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -42,14 +43,14 @@ func framesIn(t *testing.T, link capture.LinkType, frames ...[]byte) string {
 	for n, frame := range frames {
 		b.Append(capture.Frame{Interface: at, Time: 1_700_000_000_000_000_000 + int64(n)*100_000}, frame)
 	}
-	return writeInput(t, filepath.Join(t.TempDir(), "frames.pcapng"), clitest.Encoded(t, &b))
+	return clitest.WriteInput(t, filepath.Join(t.TempDir(), "frames.pcapng"), clitest.Encoded(t, &b))
 }
 
 // lastAnswer runs a command with --json, and returns its last line and what it warned of.
 func lastAnswer(t *testing.T, into any, args ...string) (warned string) {
 	t.Helper()
-	out, errs, code := run(append(args, "--json")...)
-	if code != exitDone && code != exitDifferent {
+	out, errs, code := clitest.Run(append(args, "--json")...)
+	if code != cli.ExitDone && code != cli.ExitDifferent {
 		t.Fatalf("%v: exit code %d: %s", args, code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -124,14 +125,14 @@ func TestUnopened(t *testing.T) {
 			warned := lastAnswer(t, &got, "compare", file, other)
 			check(got.A.Unopened, warned)
 			check(got.B.Unopened, warned)
-			if _, warned, _ := run("distinct", "--of", "src", file); strings.Contains(warned, "were not opened") != c.most {
+			if _, warned, _ := clitest.Run("distinct", "--of", "src", file); strings.Contains(warned, "were not opened") != c.most {
 				t.Errorf("distinct: %q", warned)
 			}
-			text, _, _ := run("dedup", file)
+			text, _, _ := clitest.Run("dedup", file)
 			if strings.Contains(text, "not opened") != (c.count > 0) {
 				t.Errorf("%s", text)
 			}
-			if text, _, _ := run("inspect", file); c.most && strings.Contains(text, "do not de-duplicate") {
+			if text, _, _ := clitest.Run("inspect", file); c.most && strings.Contains(text, "do not de-duplicate") {
 				t.Errorf("%s", text)
 			}
 		})
@@ -165,7 +166,7 @@ func TestArista(t *testing.T) {
 	if got.Duplicates != 200 || got.NonIP != 0 || got.Unopened != nil {
 		t.Errorf("%+v", got)
 	}
-	if left := packetBytes(t, out); !slices.EqualFunc(left, plain, slices.Equal[[]byte]) {
+	if left := clitest.PacketBytes(t, out); !slices.EqualFunc(left, plain, slices.Equal[[]byte]) {
 		t.Errorf("%d packets left, want the %d without times", len(left), len(plain))
 	}
 	lastAnswer(t, &got, "inspect", file)
@@ -177,7 +178,7 @@ func TestArista(t *testing.T) {
 	if got.Distinct != 10 || got.Both != 200 || got.OnlyA+got.OnlyB != 0 {
 		t.Errorf("%+v", got)
 	}
-	if tshark := needTshark(t); len(fieldsOf(t, tshark, out, "ip.src")) != len(plain) {
+	if tshark := clitest.NeedTshark(t); len(clitest.FieldsOf(t, tshark, out, "ip.src")) != len(plain) {
 		t.Error("tshark reads another number of packets")
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
@@ -23,7 +24,7 @@ import (
 // TestUsageErrors checks for exit code 2, one line that helps, and nothing on standard
 // output.
 func TestUsageErrors(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -116,8 +117,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"distinct", in, "--csv", "-"}, "--quiet"},
 		{[]string{"distinct", in, "--csv", "-", "--quiet", "--json"}, "--quiet"},
 	} {
-		out, errs, code := run(c.args...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		out, errs, code := clitest.Run(c.args...)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -133,11 +134,11 @@ func TestFailures(t *testing.T) {
 		{[]string{"dedup", "no-such-file"}, "no-such-file"},
 		{[]string{"distinct", "no-such-file"}, "no-such-file"},
 		{[]string{"dedup", dir}, dir},
-		{[]string{"dedup", bundled("router-plain.pcapng"), "-w", dir + "/no/such/folder"}, dir + "/no/such/folder"},
-		{[]string{"distinct", bundled("router-plain.pcapng"), "--csv", dir + "/no/such/folder"}, dir + "/no/such/folder"},
+		{[]string{"dedup", clitest.Bundled("router-plain.pcapng"), "-w", dir + "/no/such/folder"}, dir + "/no/such/folder"},
+		{[]string{"distinct", clitest.Bundled("router-plain.pcapng"), "--csv", dir + "/no/such/folder"}, dir + "/no/such/folder"},
 	} {
-		_, errs, code := run(c.args...)
-		if code != exitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
+		_, errs, code := clitest.Run(c.args...)
+		if code != cli.ExitFailed || !strings.Contains(errs, c.want) || !strings.HasPrefix(errs, "flowdedup: ") {
 			t.Errorf("%q: exit code %d, stderr %q", c.args, code, errs)
 		}
 	}
@@ -149,8 +150,8 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no /dev/full")
 	}
 	for _, flag := range []string{"-w", "--duplicates"} {
-		out, errs, code := run("dedup", bundled("router-plain.pcapng"), flag, "/dev/full")
-		if code != exitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
+		out, errs, code := clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), flag, "/dev/full")
+		if code != cli.ExitFailed || out != "" || !strings.HasPrefix(errs, "flowdedup: write /dev/full: ") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", flag, code, out, errs)
 		}
 	}
@@ -160,9 +161,9 @@ func TestFullDisk(t *testing.T) {
 // an example, every flag a line.
 func TestHelpFits(t *testing.T) {
 	for _, command := range []string{"dedup", "distinct", "live", "inspect", "compare", "plan", "version"} {
-		short, _, shortCode := run(command, "-h")
-		out, _, code := run(command, "--help")
-		if code != exitDone || shortCode != exitDone {
+		short, _, shortCode := clitest.Run(command, "-h")
+		out, _, code := clitest.Run(command, "--help")
+		if code != cli.ExitDone || shortCode != cli.ExitDone {
 			t.Fatalf("%s --help: exit code %d, %d with -h", command, code, shortCode)
 		}
 		if command != "version" && !strings.Contains(out, "Examples:") {
@@ -179,20 +180,20 @@ func TestHelpFits(t *testing.T) {
 // TestHelpCommand prints what --help prints.
 func TestHelpCommand(t *testing.T) {
 	for _, command := range []string{"", "dedup", "distinct", "completion bash"} {
-		want, _, _ := run(append(strings.Fields(command), "--help")...)
-		out, errs, code := run(append([]string{"help"}, strings.Fields(command)...)...)
-		if code != exitDone || errs != "" || out != want {
+		want, _, _ := clitest.Run(append(strings.Fields(command), "--help")...)
+		out, errs, code := clitest.Run(append([]string{"help"}, strings.Fields(command)...)...)
+		if code != cli.ExitDone || errs != "" || out != want {
 			t.Errorf("help %s: exit code %d, stderr %q, %q, want %q", command, code, errs, out, want)
 		}
 	}
 }
 
 func TestVersionAndCompletion(t *testing.T) {
-	if out, _, code := run("version"); code != exitDone || !strings.HasPrefix(out, "flowdedup ") {
+	if out, _, code := clitest.Run("version"); code != cli.ExitDone || !strings.HasPrefix(out, "flowdedup ") {
 		t.Errorf("version: %d, %q", code, out)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out, _, code := run("completion", shell); code != exitDone || !strings.Contains(out, "flowdedup") {
+		if out, _, code := clitest.Run("completion", shell); code != cli.ExitDone || !strings.Contains(out, "flowdedup") {
 			t.Errorf("completion %s: %d", shell, code)
 		}
 	}
@@ -219,9 +220,9 @@ func TestDaysEverywhere(t *testing.T) {
 
 // TestDays counts in the same windows with 1d as with 24h.
 func TestDays(t *testing.T) {
-	in := bundled("router-plain.pcapng")
-	want, _, _ := run("distinct", "--json", "--every", "24h", in)
-	if got, errs, code := run("distinct", "--json", "--every", "1d", in); code != exitDone || got != want || !strings.Contains(want, "T00:00:00") {
+	in := clitest.Bundled("router-plain.pcapng")
+	want, _, _ := clitest.Run("distinct", "--json", "--every", "24h", in)
+	if got, errs, code := clitest.Run("distinct", "--json", "--every", "1d", in); code != cli.ExitDone || got != want || !strings.Contains(want, "T00:00:00") {
 		t.Errorf("exit code %d, %s%s, want %s", code, got, errs, want)
 	}
 }
@@ -229,15 +230,15 @@ func TestDays(t *testing.T) {
 // TestCSVKeepsInput checks that a CSV file cannot replace a capture.
 func TestCSVKeepsInput(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.pcapng")
-	data, err := os.ReadFile(bundled("router-plain.pcapng"))
+	data, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(in, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, errs, code := run("distinct", "--csv", in, in)
-	if code != exitUsage || !strings.Contains(errs, in) {
+	_, errs, code := clitest.Run("distinct", "--csv", in, in)
+	if code != cli.ExitUsage || !strings.Contains(errs, in) {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 	if now, err := os.ReadFile(in); err != nil || string(now) != string(data) {
@@ -247,8 +248,8 @@ func TestCSVKeepsInput(t *testing.T) {
 
 // TestNoMemoryForWindow checks for an error if a counter cannot be made.
 func TestNoMemoryForWindow(t *testing.T) {
-	_, errs, code := run("distinct", "--method", "bloom", "--memory", "64TiB", bundled("router-plain.pcapng"))
-	if code != exitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
+	_, errs, code := clitest.Run("distinct", "--method", "bloom", "--memory", "64TiB", clitest.Bundled("router-plain.pcapng"))
+	if code != cli.ExitFailed || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "memory") {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
 }
@@ -260,8 +261,8 @@ func TestGroups(t *testing.T) {
 		if !help.Grouped(cmd.LocalFlags()) {
 			continue
 		}
-		long, _, _ := run(cmd.Name(), "--help")
-		short, _, _ := run(cmd.Name(), "-h")
+		long, _, _ := clitest.Run(cmd.Name(), "--help")
+		short, _, _ := clitest.Run(cmd.Name(), "-h")
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			name := "--" + f.Name + " "
 			lines := func(text string) int {
@@ -280,8 +281,8 @@ func TestGroups(t *testing.T) {
 
 // TestShortHelp checks that -h shows the main flags, whatever other flags are given.
 func TestShortHelp(t *testing.T) {
-	want, errs, code := run("dedup", "-h")
-	if code != exitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
+	want, errs, code := clitest.Run("dedup", "-h")
+	if code != cli.ExitDone || errs != "" || !strings.Contains(want, "Comparing flags:\n      --window window") || strings.Contains(want, "Examples:") {
 		t.Errorf("exit code %d, stderr %q: %s", code, errs, want)
 	}
 	for line := range strings.Lines(want) {
@@ -294,10 +295,10 @@ func TestShortHelp(t *testing.T) {
 			t.Errorf("-h names the method %s", method)
 		}
 	}
-	if got, _, code := run("dedup", "-qh", "in.pcap"); code != exitDone || got != want {
+	if got, _, code := clitest.Run("dedup", "-qh", "in.pcap"); code != cli.ExitDone || got != want {
 		t.Errorf("-qh: exit code %d: %s", code, got)
 	}
-	if long, _, _ := run("dedup", "-h", "--help"); !strings.Contains(long, "Examples:") {
+	if long, _, _ := clitest.Run("dedup", "-h", "--help"); !strings.Contains(long, "Examples:") {
 		t.Errorf("--help beside -h: %s", long)
 	}
 }
@@ -331,8 +332,8 @@ func TestTunnelsNoticed(t *testing.T) {
 		{[]string{"--identity", "frame", most}, ""},
 		{[]string{half}, ""},
 	} {
-		out, errs, code := run(append([]string{"dedup"}, c.args...)...)
-		if code != exitDone || errs != c.want || strings.Contains(out, "noticed: ") {
+		out, errs, code := clitest.Run(append([]string{"dedup"}, c.args...)...)
+		if code != cli.ExitDone || errs != c.want || strings.Contains(out, "noticed: ") {
 			t.Errorf("%v: exit code %d, %q", c.args, code, errs)
 		}
 	}

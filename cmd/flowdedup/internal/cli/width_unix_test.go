@@ -19,6 +19,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -34,7 +35,7 @@ func onTerminal(t *testing.T, columns uint16, dir string, more []string, args ..
 	if err := pty.Setsize(tty, &pty.Winsize{Cols: columns, Rows: 50}); err != nil {
 		t.Fatal(err)
 	}
-	cmd := program(t, args...)
+	cmd := clitest.Program(t, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, tty, tty
 	cmd.Env = append(cmd.Env, more...)
 	if err := cmd.Start(); err != nil {
@@ -45,8 +46,8 @@ func onTerminal(t *testing.T, columns uint16, dir string, more []string, args ..
 	if err != nil && !errors.Is(err, syscall.EIO) {
 		t.Fatal(err)
 	}
-	switch code := exitCodeOf(t, cmd.Wait()); code {
-	case exitDone, exitDamaged, exitDifferent:
+	switch code := clitest.ExitCode(t, cmd.Wait()); code {
+	case cli.ExitDone, cli.ExitDamaged, cli.ExitDifferent:
 	default:
 		t.Fatalf("%q: exit code %d: %s", args, code, shown)
 	}
@@ -85,12 +86,12 @@ func tooWide(shown string, columns int) (wide []string) {
 func TestFitsTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	captures, err := filepath.Glob(bundled("router*.pcap*"))
+	captures, err := filepath.Glob(clitest.Bundled("router*.pcap*"))
 	if err != nil || len(captures) == 0 {
 		t.Fatal(captures, err)
 	}
 	for _, other := range []string{"loopback.pcap", "loopback-twice.pcap", "mirror-vxlan.pcap", "mirror-geneve.pcap", "tunnel-raw.pcap"} {
-		captures = append(captures, bundled(other))
+		captures = append(captures, clitest.Bundled(other))
 	}
 	for _, path := range captures {
 		content, err := os.ReadFile(path)
@@ -136,9 +137,9 @@ func TestFitsTerminal(t *testing.T) {
 
 // TestTextOfPipes checks that text is the same everywhere but on terminals.
 func TestTextOfPipes(t *testing.T) {
-	in := bundled("router-plain.pcapng")
-	want, _, _ := run("distinct", in)
-	cmd := program(t, "distinct", in)
+	in := clitest.Bundled("router-plain.pcapng")
+	want, _, _ := clitest.Run("distinct", in)
+	cmd := clitest.Program(t, "distinct", in)
 	cmd.Env = append(cmd.Env, "COLUMNS=40")
 	if got, err := cmd.Output(); err != nil || string(got) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)

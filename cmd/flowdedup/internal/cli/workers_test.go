@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/workload"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/keys"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
@@ -52,14 +53,14 @@ func workersInputs(t *testing.T) (all []workersInput) {
 	if testing.Short() {
 		return all
 	}
-	dir := sharedDir(t)
+	dir := clitest.SharedDir(t)
 	for _, pattern := range []string{"*.pcap*", "hostile/*.pcap*"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(names) == 0 {
 			t.Fatalf("no captures in %s: %v", dir, err)
 		}
 		for i, name := range names {
-			chunk := max(4096, int(fileSize(t, name)/100))
+			chunk := max(4096, int(clitest.FileSize(t, name)/100))
 			all = append(all, workersInput{[]string{name}, chunk})
 			if i > 0 && i%10 == 0 {
 				all = append(all, workersInput{[]string{name, names[i-1]}, chunk})
@@ -77,7 +78,7 @@ func TestWorkers(t *testing.T) {
 				"dedup": dedupText, "conditions": conditionText, "distinct": distinctText, "sliding": slidingText,
 			} {
 				want := run(t, in, 1)
-				for _, workers := range sample(3, []int{2, 3, 8, 40}) {
+				for _, workers := range clitest.Sample(3, []int{2, 3, 8, 40}) {
 					if got := run(t, in, workers); got != want {
 						t.Errorf("%s: %d workers: %.600s\nwant %.600s", what, workers, got, want)
 					}

@@ -159,11 +159,12 @@ func NeedTcpdump(t *testing.T) string {
 	return path
 }
 
-// WordsOf splits a command line. A tilde stands for a space within a word.
-func WordsOf(line string) []string {
-	words := strings.Fields(line)
+// WordsOf splits a command line. Within a word a tilde stands for a space, and the first of each
+// pair of names for the second, which may have spaces.
+func WordsOf(line string, names ...string) []string {
+	words, replacer := strings.Fields(line), strings.NewReplacer(append([]string{"~", " "}, names...)...)
 	for i, word := range words {
-		words[i] = strings.ReplaceAll(word, "~", " ")
+		words[i] = replacer.Replace(word)
 	}
 	return words
 }

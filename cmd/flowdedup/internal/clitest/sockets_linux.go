@@ -30,7 +30,7 @@ func AwaitSockets(t *testing.T, port, state string, count int) {
 	t.Helper()
 	wait.Until(t, fmt.Sprintf("%d sockets of port %s in state %s", count, port, state), func() bool {
 		found := 0
-		for _, f := range sockets(t, "tcp", port) {
+		for _, f := range sockets(t, port) {
 			// The kernel's end of a connection has no inode until the program accepts it.
 			if f[3] == state && f[9] != "0" {
 				found++
@@ -40,23 +40,16 @@ func AwaitSockets(t *testing.T, port, state string, count int) {
 	})
 }
 
-// AwaitDatagrams waits for a UDP socket of IPv4 at a local port. It binds none to find out, as
-// that could take the port from the program.
-func AwaitDatagrams(t *testing.T, port string) {
-	t.Helper()
-	wait.Until(t, "a UDP socket of port "+port, func() bool { return len(sockets(t, "udp", port)) > 0 })
-}
-
-// sockets returns the sockets of a protocol at a local port, each with the fields of its line
-// in the kernel's table.
-func sockets(t *testing.T, protocol, port string) (found [][]string) {
+// sockets returns the TCP sockets at a local port, each with the fields of its line in the
+// kernel's table.
+func sockets(t *testing.T, port string) (found [][]string) {
 	t.Helper()
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Not /proc/net: the first thread of the process may be in the namespace of another test.
-	all, err := os.ReadFile("/proc/thread-self/net/" + protocol)
+	all, err := os.ReadFile("/proc/thread-self/net/tcp")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
@@ -24,7 +26,7 @@ func aToken(change func(*hubclient.Token)) string {
 
 // TestHubRefused checks for one line that says what to do, and exit code 2.
 func TestHubRefused(t *testing.T) {
-	in, token := bundled("router-plain.pcapng"), aToken(nil)
+	in, token := clitest.Bundled("router-plain.pcapng"), aToken(nil)
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -60,8 +62,8 @@ func TestHubRefused(t *testing.T) {
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Identity = "l9" })}, "does not know"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Seed = "SUxx" })}, "flowdedup-hub join-token"},
 	} {
-		stdout, stderr, code := run(append([]string{"dedup", in}, c.args...)...)
-		if code != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
+		stdout, stderr, code := clitest.Run(append([]string{"dedup", in}, c.args...)...)
+		if code != cli.ExitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit code %d, %q, want %q", c.args, code, stderr, c.want)
 		}
 		if strings.Contains(stderr, token[4:]) {
@@ -72,15 +74,15 @@ func TestHubRefused(t *testing.T) {
 
 // TestHubAway runs without the hub that it names: all packets stay that would without it.
 func TestHubAway(t *testing.T) {
-	dir, in := t.TempDir(), bundled("router-plain.pcapng")
+	dir, in := t.TempDir(), clitest.Bundled("router-plain.pcapng")
 	alone, away := filepath.Join(dir, "alone.pcapng"), filepath.Join(dir, "away.pcapng")
 	file := filepath.Join(dir, "token")
 	if err := os.WriteFile(file, []byte(aToken(nil)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := runDedup(t, exitDone, in, "-w", alone, "--keep", "first")
-	stdout, stderr, code := run("dedup", in, "-w", away, "--hub", file, "--site", "paris", "--verdict-wait", "20ms")
-	if code != exitDone || !sameFiles(t, alone, away) {
+	want := clitest.RunDedup(t, cli.ExitDone, in, "-w", alone, "--keep", "first")
+	stdout, stderr, code := clitest.Run("dedup", in, "-w", away, "--hub", file, "--site", "paris", "--verdict-wait", "20ms")
+	if code != cli.ExitDone || !sameFiles(t, alone, away) {
 		t.Errorf("exit code %d, or another output: %s", code, stderr)
 	}
 	for _, word := range []string{"cannot be reached", "319 packets stayed unchecked"} {
@@ -92,7 +94,7 @@ func TestHubAway(t *testing.T) {
 		t.Error(stdout)
 	}
 	t.Setenv("FLOWDEDUP_TOKEN", aToken(func(t *hubclient.Token) { t.URL = "nats://192.0.2.1" }))
-	got := runDedup(t, exitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
+	got := clitest.RunDedup(t, cli.ExitDone, in, "--hub", "nats://127.0.0.1:1", "--verdict-wait", "20ms")
 	if got.PacketsOut != want.PacketsOut || got.Duplicates != want.Duplicates {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestKeepUsage checks that flags which contradict each other are refused before any work.
 func TestKeepUsage(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, c := range []struct{ line, want string }{
 		{"--keep last", "must be one of flow, first"},
 		{"--keep flwo", "did you mean flow?"},
@@ -41,23 +42,23 @@ func TestKeepUsage(t *testing.T) {
 		{"--mark -w a.pcapng --strip vlan", "--strip"},
 		{"--mark -w a.pcapng --duplicates b", "--duplicates"},
 	} {
-		out, errs, code := run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		out, errs, code := clitest.Run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.line, code, out, errs, c.want)
 		}
 	}
-	if _, errs, code := run("dedup", in, "--prefer", "input "+in[1:]); code != exitUsage || !strings.Contains(errs, "did you mean input "+in+"?") {
+	if _, errs, code := clitest.Run("dedup", in, "--prefer", "input "+in[1:]); code != cli.ExitUsage || !strings.Contains(errs, "did you mean input "+in+"?") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }
 
 // TestKeepDefaultWritten writes with each default what the flag writes, byte by byte.
 func TestKeepDefaultWritten(t *testing.T) {
-	in := bundled("router-ordered.pcapng")
+	in := clitest.Bundled("router-ordered.pcapng")
 	write := func(flags ...string) (kept, removed string) {
 		dir := t.TempDir()
 		kept, removed = filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
-		if _, errs, code := run(slices.Concat([]string{"dedup", in, "-w", kept, "--duplicates", removed, "--quiet"}, flags)...); code != exitDone {
+		if _, errs, code := clitest.Run(slices.Concat([]string{"dedup", in, "-w", kept, "--duplicates", removed, "--quiet"}, flags)...); code != cli.ExitDone {
 			t.Fatalf("%v: exit code %d: %s", flags, code, errs)
 		}
 		var text [2]string
@@ -88,7 +89,7 @@ func TestKeepCompletion(t *testing.T) {
 		"--only": "interface\ninput\narp\n", "--protect": "interface\ninput\narp\n", "--prefer": "first\ninterface\ninput\narp\n",
 	} {
 		for _, command := range []string{"dedup", "live"} {
-			if out, _, code := run("__complete", command, flag, ""); code != exitDone || !strings.HasPrefix(out, want) {
+			if out, _, code := clitest.Run("__complete", command, flag, ""); code != cli.ExitDone || !strings.HasPrefix(out, want) {
 				t.Errorf("%s %s: %q", command, flag, out)
 			}
 		}
@@ -98,9 +99,9 @@ func TestKeepCompletion(t *testing.T) {
 // TestForwardCompletion offers interfaces to send to: "any" is none of them.
 func TestForwardCompletion(t *testing.T) {
 	for flag, want := range map[string]bool{"--forward": false, "--interface": true} {
-		out, _, code := run("__complete", "live", flag, "")
+		out, _, code := clitest.Run("__complete", "live", flag, "")
 		names := strings.Split(out, "\n")
-		if code != exitDone || slices.Contains(names, "any") != want {
+		if code != cli.ExitDone || slices.Contains(names, "any") != want {
 			t.Errorf("live %s: %q", flag, out)
 		}
 	}
@@ -114,7 +115,7 @@ func TestListCompletion(t *testing.T) {
 		{"live", "--strip", "pppoe,vlan,t", "pppoe,vlan,mpls\npppoe,vlan,tunnel\npppoe,vlan,arista\n:4\n"},
 		{"distinct", "--of", "src,dst,ip,pair,", "src,dst,ip,pair,flow\nsrc,dst,ip,pair,biflow\nsrc,dst,ip,pair,mac\n:4\n"},
 	} {
-		if out, _, code := run("__complete", c.command, c.flag, c.begun); code != exitDone || out != c.want {
+		if out, _, code := clitest.Run("__complete", c.command, c.flag, c.begun); code != cli.ExitDone || out != c.want {
 			t.Errorf("%s %s %s: %q", c.command, c.flag, c.begun, out)
 		}
 	}
@@ -122,8 +123,8 @@ func TestListCompletion(t *testing.T) {
 
 // TestHoldTooLong checks the warning about a part of --hold that is of no use.
 func TestHoldTooLong(t *testing.T) {
-	_, errs, code := run("dedup", bundled("router-plain.pcapng"), "--keep", "flow", "--window", "1ms", "--hold", "2ms")
-	if code != exitDone || !strings.Contains(errs, "--hold 2ms is longer than --window 1ms") {
+	_, errs, code := clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), "--keep", "flow", "--window", "1ms", "--hold", "2ms")
+	if code != cli.ExitDone || !strings.Contains(errs, "--hold 2ms is longer than --window 1ms") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }
@@ -131,7 +132,7 @@ func TestHoldTooLong(t *testing.T) {
 // TestProfileRefused checks that flags which would make a reader blind are wrong usage, and
 // that the error names the flag and the reader.
 func TestProfileRefused(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, c := range []struct{ line, want string }{
 		{"--for snort -w a", "must be one of suricata, zeek, arkime, wireshark, none"},
 		{"--for zek -w a", "did you mean zeek?"},
@@ -143,8 +144,8 @@ func TestProfileRefused(t *testing.T) {
 		{"--for zeek --refresh -w a", "--for zeek: --refresh"},
 		{"--for zeek --ignore l4-checksum --prefer first -w a", "--for zeek: --prefer first"},
 	} {
-		out, errs, code := run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		out, errs, code := clitest.Run(append([]string{"dedup", in}, clitest.WordsOf(c.line)...)...)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.line, code, out, errs, c.want)
 		}
 	}

@@ -13,11 +13,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // heldResult is what a summary says of a run whose packets wait.
 type heldResult struct {
-	dedupResult
+	clitest.DedupResult
 	BytesOut  uint64 `json:"bytes_out"`
 	HeldBytes *int   `json:"held_bytes"`
 	HeldEarly *int   `json:"held_early"`
@@ -56,7 +58,7 @@ func written(t *testing.T, name string) (packets map[string]uint64, bytes uint64
 // inputs, for each way to choose.
 func TestHeldCounts(t *testing.T) {
 	t.Parallel()
-	in, out := bundled("router-in.pcap"), bundled("router-out.pcap")
+	in, out := clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")
 	for name, c := range map[string]struct{ choice, filter []string }{
 		"flow":            {[]string{"--keep", "flow"}, nil},
 		"prefer":          {[]string{"--prefer", "input " + out}, nil},
@@ -67,15 +69,15 @@ func TestHeldCounts(t *testing.T) {
 		"across":          {[]string{"--keep", "flow"}, []string{"--across"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first := runDedup(t, exitDone, append([]string{in, out}, c.filter...)...)
+			first := clitest.RunDedup(t, cli.ExitDone, append([]string{in, out}, c.filter...)...)
 			var before []byte
 			for workers := 1; workers <= 3; workers++ {
 				dir := t.TempDir()
 				kept, removed := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
 				args := append([]string{"dedup", "--json", in, out, "-w", kept, "--duplicates", removed, "--workers", strconv.Itoa(workers)}, slices.Concat(c.choice, c.filter)...)
-				text, errs, code := run(args...)
+				text, errs, code := clitest.Run(args...)
 				var r heldResult
-				if err := json.Unmarshal([]byte(text), &r); err != nil || code != exitDone {
+				if err := json.Unmarshal([]byte(text), &r); err != nil || code != cli.ExitDone {
 					t.Fatalf("%v, exit code %d: %s", err, code, errs)
 				}
 				packets, size := written(t, kept)

@@ -17,12 +17,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-func runPreferred(t *testing.T, args ...string) (s preferredCounts) {
+func runPreferred(t *testing.T, args ...string) (s clitest.PreferredCounts) {
 	t.Helper()
-	text, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone {
+	text, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone {
 		t.Fatalf("%v, exit code %d: %s", err, code, errs)
 	}
 	return s
@@ -71,7 +73,7 @@ func statusByTshark(t *testing.T, name string) map[string]int {
 // all that are whole. The mirror has cut 16 others.
 func TestIntactMirror(t *testing.T) {
 	t.Parallel()
-	mirror := bundled("mirror-vxlan.pcap")
+	mirror := clitest.Bundled("mirror-vxlan.pcap")
 	for _, keep := range []string{"first", "flow"} {
 		for _, prefer := range []bool{true, false} {
 			var before []byte
@@ -91,7 +93,7 @@ func TestIntactMirror(t *testing.T) {
 				case !prefer && (wrong < 236/2 || valid+wrong != 236 || s.ChecksumPreferred != nil || (s.HeldBytes != nil) != (keep == "flow")):
 					t.Errorf("--keep %s --prefer first: %v, %+v", keep, transport, s)
 				}
-				if _, errs, code := run("verify", "--identity", "inner", "--ignore", "l4-checksum", mirror, kept, removed); code != exitDone {
+				if _, errs, code := clitest.Run("verify", "--identity", "inner", "--ignore", "l4-checksum", mirror, kept, removed); code != cli.ExitDone {
 					t.Errorf("verify: exit code %d: %s", code, errs)
 				}
 				now, err := os.ReadFile(kept)
@@ -116,7 +118,7 @@ func TestIntactByTshark(t *testing.T) {
 	}
 	for _, keep := range []string{"first", "flow"} {
 		kept := filepath.Join(t.TempDir(), "kept.pcap")
-		runPreferred(t, "--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--strip", "tunnel", "-w", kept, bundled("mirror-vxlan.pcap"))
+		runPreferred(t, "--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--strip", "tunnel", "-w", kept, clitest.Bundled("mirror-vxlan.pcap"))
 		transport, _ := soundness(t, kept)
 		status := statusByTshark(t, kept)
 		if status["1"] != 236 || status["0"]+status["2"] != transport[identity.Truncated] {
@@ -127,8 +129,8 @@ func TestIntactByTshark(t *testing.T) {
 
 // cutTwins returns the packets of one point of a router, twice: as they are, and cut. Which
 // one comes first alternates.
-func cutTwins(t *testing.T, length int) (stream []seen, cut int) {
-	for _, p := range readStream(t, bundled("router-plain.pcapng")) {
+func cutTwins(t *testing.T, length int) (stream []clitest.Seen, cut int) {
+	for _, p := range clitest.ReadStream(t, clitest.Bundled("router-plain.pcapng")) {
 		if p.Iface != 0 {
 			continue
 		}
@@ -138,14 +140,14 @@ func cutTwins(t *testing.T, length int) (stream []seen, cut int) {
 			cut++
 		}
 		short.Iface = 1
-		twins := []seen{p, short}
+		twins := []clitest.Seen{p, short}
 		if len(stream)%4 == 0 {
 			slices.Reverse(twins)
 		}
 		twins[1].Time += 1000
 		stream = append(stream, twins...)
 	}
-	slices.SortStableFunc(stream, func(a, b seen) int { return int(max(min(a.Time-b.Time, 1), -1)) })
+	slices.SortStableFunc(stream, func(a, b clitest.Seen) int { return int(max(min(a.Time-b.Time, 1), -1)) })
 	return stream, cut
 }
 
@@ -153,14 +155,14 @@ func cutTwins(t *testing.T, length int) (stream []seen, cut int) {
 func TestIntactWhole(t *testing.T) {
 	t.Parallel()
 	stream, cut := cutTwins(t, 96)
-	name, kept := writeStream(t, stream, 2), filepath.Join(t.TempDir(), "kept.pcapng")
+	name, kept := clitest.WriteStream(t, stream, 2), filepath.Join(t.TempDir(), "kept.pcapng")
 	for _, keep := range []string{"first", "flow"} {
 		s := runPreferred(t, "--identity-bytes", "60", "--keep", keep, "-w", kept, name)
 		transport, others := soundness(t, kept)
 		if s.PacketsOut != uint64(len(stream)/2) || transport[identity.Truncated]+others[identity.Truncated] != 0 || s.WholePreferred == nil || *s.WholePreferred < cut/3 || *s.ChecksumPreferred != 0 {
 			t.Errorf("--keep %s: %v, %v, %+v", keep, transport, others, s)
 		}
-		if _, errs, code := run("verify", "--identity-bytes", "60", name, kept); code != exitDone {
+		if _, errs, code := clitest.Run("verify", "--identity-bytes", "60", name, kept); code != cli.ExitDone {
 			t.Errorf("verify: exit code %d: %s", code, errs)
 		}
 		s = runPreferred(t, "--identity-bytes", "60", "--keep", keep, "--prefer", "first", "-w", kept, name)
@@ -174,12 +176,12 @@ func TestIntactWhole(t *testing.T) {
 // TestIntactText says in the summary what was preferred. Without an output nothing waits.
 func TestIntactText(t *testing.T) {
 	t.Parallel()
-	args := []string{"dedup", "--identity", "inner", "--ignore", "l4-checksum", bundled("mirror-vxlan.pcap")}
+	args := []string{"dedup", "--identity", "inner", "--ignore", "l4-checksum", clitest.Bundled("mirror-vxlan.pcap")}
 	const line = "preferred   236 packets to equal ones with a wrong checksum, 0 to truncated ones"
-	if out, _, _ := run(append(args, "-w", filepath.Join(t.TempDir(), "kept.pcap"))...); !strings.Contains(out, line) {
+	if out, _, _ := clitest.Run(append(args, "-w", filepath.Join(t.TempDir(), "kept.pcap"))...); !strings.Contains(out, line) {
 		t.Errorf("%s", out)
 	}
-	if out, _, _ := run(args...); strings.Contains(out, "preferred") || strings.Contains(out, "held") {
+	if out, _, _ := clitest.Run(args...); strings.Contains(out, "preferred") || strings.Contains(out, "held") {
 		t.Errorf("%s", out)
 	}
 }

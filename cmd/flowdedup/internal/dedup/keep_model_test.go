@@ -15,19 +15,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // meanings are conditions and what they mean for the frames of the model.
-var meanings = map[string]func(*seen) bool{
-	"ether[5] = 2":         func(p *seen) bool { return p.Data[5] == 2 },
-	"ether[12:2] = 0x8100": func(p *seen) bool { return p.Data[12:14] == "\x81\x00" },
-	"greater 62":           func(p *seen) bool { return p.Wire >= 62 },
-	"ip":                   func(p *seen) bool { return p.Data[12:14] == "\x08\x00" },
-	"udp and ether[0] = 2": func(p *seen) bool { return isPlainUDP(p.Data) },
-	"interface point1":     func(p *seen) bool { return p.Iface == 1 },
-	"not (ip or ip6)":      func(p *seen) bool { return p.Data[12:14] != "\x08\x00" && p.Data[12:14] != "\x86\xdd" },
-	"ether[6] != 2":        func(*seen) bool { return false },
+var meanings = map[string]func(*clitest.Seen) bool{
+	"ether[5] = 2":         func(p *clitest.Seen) bool { return p.Data[5] == 2 },
+	"ether[12:2] = 0x8100": func(p *clitest.Seen) bool { return p.Data[12:14] == "\x81\x00" },
+	"greater 62":           func(p *clitest.Seen) bool { return p.Wire >= 62 },
+	"ip":                   func(p *clitest.Seen) bool { return p.Data[12:14] == "\x08\x00" },
+	"udp and ether[0] = 2": func(p *clitest.Seen) bool { return isPlainUDP(p.Data) },
+	"interface point1":     func(p *clitest.Seen) bool { return p.Iface == 1 },
+	"not (ip or ip6)":      func(p *clitest.Seen) bool { return p.Data[12:14] != "\x08\x00" && p.Data[12:14] != "\x86\xdd" },
+	"ether[6] != 2":        func(*clitest.Seen) bool { return false },
 }
 
 func isPlainUDP(f string) bool {
@@ -38,14 +39,14 @@ func isPlainUDP(f string) bool {
 // random streams, several numbers of workers, and small batches.
 func TestConditionModel(t *testing.T) {
 	t.Parallel()
-	needTcpdump(t)
+	clitest.NeedTcpdump(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	var texts []string
 	for text := range meanings {
 		texts = append(texts, text)
 	}
 	slices.Sort(texts)
-	for range sample(4, make([]int, 40)) {
+	for range clitest.Sample(4, make([]int, 40)) {
 		m := dedupModel{identity: "l3", across: rng.IntN(4) == 0, refresh: rng.IntN(4) == 0}
 		if rng.IntN(2) == 0 {
 			m.packets = 1 + rng.IntN(40)
@@ -60,15 +61,15 @@ func TestConditionModel(t *testing.T) {
 			m.protect, m.flags = meanings[text], append(m.flags, "--protect", text)
 		}
 		m.flags = append(m.flags, "--workers", fmt.Sprint(1+rng.IntN(3)))
-		stream := randomStream(rng, 300, 3, 100*time.Microsecond)
-		checkModel(t, &m, writeStream(t, stream, 3), stream)
+		stream := clitest.RandomStream(rng, 300, 3, 100*time.Microsecond)
+		checkModel(t, &m, clitest.WriteStream(t, stream, 3), stream)
 	}
 }
 
 // TestConditionCounts checks what summaries say about --only and --protect.
 func TestConditionCounts(t *testing.T) {
-	needTcpdump(t)
-	name := bundled("router-plain.pcapng")
+	clitest.NeedTcpdump(t)
+	name := clitest.Bundled("router-plain.pcapng")
 	type counts struct {
 		PacketsIn           uint64 `json:"packets_in"`
 		PacketsOut          uint64 `json:"packets_out"`
@@ -77,8 +78,8 @@ func TestConditionCounts(t *testing.T) {
 	}
 	summary := func(args ...string) (c counts) {
 		t.Helper()
-		out, errs, code := run(append([]string{"dedup", "--json", name}, args...)...)
-		if err := json.Unmarshal([]byte(out), &c); err != nil || code != exitDone || errs != "" {
+		out, errs, code := clitest.Run(append([]string{"dedup", "--json", name}, args...)...)
+		if err := json.Unmarshal([]byte(out), &c); err != nil || code != cli.ExitDone || errs != "" {
 			t.Fatalf("%v: %v, %s", args, err, errs)
 		}
 		return c
@@ -99,7 +100,7 @@ func TestConditionCounts(t *testing.T) {
 	if *both.Protected+*one.Protected != tcp.Duplicates || *both.Unjudged != *tcp.Unjudged {
 		t.Errorf("both flags: %+v and %+v, want %+v", both, one, tcp)
 	}
-	text, _, _ := run("dedup", name, "--only", "tcp", "--protect", "interface eth1")
+	text, _, _ := clitest.Run("dedup", name, "--only", "tcp", "--protect", "interface eth1")
 	for _, want := range []string{
 		fmt.Sprintf("unjudged    %d packets", *both.Unjudged), fmt.Sprintf("protected   %d duplicates", *both.Protected),
 	} {
@@ -112,23 +113,23 @@ func TestConditionCounts(t *testing.T) {
 // TestConditionWarnings checks the messages about conditions that match nothing or are
 // invalid.
 func TestConditionWarnings(t *testing.T) {
-	needTcpdump(t)
-	plain, tunnel := bundled("router-plain.pcapng"), bundled("tunnel-raw.pcap")
+	clitest.NeedTcpdump(t)
+	plain, tunnel := clitest.Bundled("router-plain.pcapng"), clitest.Bundled("tunnel-raw.pcap")
 	for _, c := range []struct {
 		args []string
 		code int
 		want []string
 	}{
-		{[]string{plain, "--only", "port 9", "--protect", "interface eth7", "--prefer", "tcp", "--prefer", "vlan 77"}, exitDone,
+		{[]string{plain, "--only", "port 9", "--protect", "interface eth7", "--prefer", "tcp", "--prefer", "vlan 77"}, cli.ExitDone,
 			[]string{"no packet matched --only port 9", "no packet matched --protect interface eth7", "no packet matched --prefer vlan 77"}},
-		{[]string{plain, "--only", "no such word"}, exitUsage, []string{"--only: wrong filter expression: tcpdump: "}},
-		{[]string{tunnel, "--protect", "ether host 2:0:0:0:0:1"}, exitUsage, []string{"--protect: wrong filter expression: tcpdump: "}},
-		{[]string{"--no-merge", plain, tunnel, "--prefer", "ether host 2:0:0:0:0:1 or tcp"}, exitDone,
+		{[]string{plain, "--only", "no such word"}, cli.ExitUsage, []string{"--only: wrong filter expression: tcpdump: "}},
+		{[]string{tunnel, "--protect", "ether host 2:0:0:0:0:1"}, cli.ExitUsage, []string{"--protect: wrong filter expression: tcpdump: "}},
+		{[]string{"--no-merge", plain, tunnel, "--prefer", "ether host 2:0:0:0:0:1 or tcp"}, cli.ExitDone,
 			[]string{"no packet of link type RAW matches: --prefer: wrong filter expression"}},
-		{[]string{plain, tunnel, "--only", "input " + tunnel, "--protect", "input " + plain}, exitDone, nil},
+		{[]string{plain, tunnel, "--only", "input " + tunnel, "--protect", "input " + plain}, cli.ExitDone, nil},
 	} {
-		out, errs, code := run(append([]string{"dedup"}, c.args...)...)
-		if code != c.code || (code == exitUsage) != (out == "") || strings.Count(errs, "\n") != len(c.want) {
+		out, errs, code := clitest.Run(append([]string{"dedup"}, c.args...)...)
+		if code != c.code || (code == cli.ExitUsage) != (out == "") || strings.Count(errs, "\n") != len(c.want) {
 			t.Errorf("%v: exit code %d, %q, %q", c.args, code, out, errs)
 		}
 		for _, want := range c.want {
@@ -142,11 +143,11 @@ func TestConditionWarnings(t *testing.T) {
 // TestOnlyInput judges one of two inputs: the other passes whole, and the first loses the same
 // as by itself.
 func TestOnlyInput(t *testing.T) {
-	a, b := bundled("loopback-twice.pcap"), bundled("router-plain.pcapng")
-	alone, whole := runDedup(t, exitDone, a), runDedup(t, exitDone, b)
+	a, b := clitest.Bundled("loopback-twice.pcap"), clitest.Bundled("router-plain.pcapng")
+	alone, whole := clitest.RunDedup(t, cli.ExitDone, a), clitest.RunDedup(t, cli.ExitDone, b)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	for _, flags := range [][]string{{"--only", "input " + a}, {"--protect", "input " + b}} {
-		got := runDedup(t, exitDone, append([]string{a, b, "-w", out}, flags...)...)
+		got := clitest.RunDedup(t, cli.ExitDone, append([]string{a, b, "-w", out}, flags...)...)
 		if got.Duplicates != alone.Duplicates || got.PacketsOut != alone.PacketsOut+whole.PacketsIn || alone.Duplicates == 0 {
 			t.Errorf("%v: %+v, want %+v", flags, got, alone)
 		}
@@ -154,21 +155,21 @@ func TestOnlyInput(t *testing.T) {
 }
 
 // vlansOf returns the VLAN stack of a frame of the model.
-func vlansOf(p *seen) string {
+func vlansOf(p *clitest.Seen) string {
 	var words []string
-	for i := range tagsOf([]byte(p.Data)) {
+	for i := range clitest.TagsOf([]byte(p.Data)) {
 		words = append(words, fmt.Sprint(binary.BigEndian.Uint16([]byte(p.Data)[14+4*i:])&0xfff))
 	}
 	return strings.Join(words, ".")
 }
 
 // groups are fields of --within and what they mean for the frames of the model.
-var groups = map[string]func(*seen) string{
+var groups = map[string]func(*clitest.Seen) string{
 	"vlan":           vlansOf,
-	"interface":      func(p *seen) string { return fmt.Sprint(p.Iface) },
-	"input":          func(*seen) string { return "" },
+	"interface":      func(p *clitest.Seen) string { return fmt.Sprint(p.Iface) },
+	"input":          func(*clitest.Seen) string { return "" },
 	"lan":            pathOf,
-	"vlan,interface": func(p *seen) string { return fmt.Sprint(p.Iface, " ", vlansOf(p)) },
+	"vlan,interface": func(p *clitest.Seen) string { return fmt.Sprint(p.Iface, " ", vlansOf(p)) },
 }
 
 // TestWithinModel compares --within with the model. Another input holds nothing but one
@@ -177,7 +178,7 @@ func TestWithinModel(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
 	for within, group := range groups {
-		for range sample(4, make([]int, 12)) {
+		for range clitest.Sample(4, make([]int, 12)) {
 			m := dedupModel{identity: []string{"l3", "frame"}[rng.IntN(2)], ignore: "vlan", group: group, flags: []string{"--within", within}}
 			if m.across = rng.IntN(3) == 0 && !strings.Contains(within, "interface"); rng.IntN(2) == 0 {
 				m.packets = 1 + rng.IntN(40)
@@ -185,10 +186,10 @@ func TestWithinModel(t *testing.T) {
 				m.duration = time.Duration(1+rng.IntN(1000)) * time.Microsecond
 			}
 			m.flags = append(m.flags, "--workers", fmt.Sprint(1+rng.IntN(3)))
-			stream := randomStream(rng, 300, 3, 100*time.Microsecond)
-			name := writeStream(t, stream, 3)
+			stream := clitest.RandomStream(rng, 300, 3, 100*time.Microsecond)
+			name := clitest.WriteStream(t, stream, 3)
 			if within == "input" { // only several have any
-				m.flags = append(m.flags, "--no-merge", bundled("router-out.pcap"))
+				m.flags = append(m.flags, "--no-merge", clitest.Bundled("router-out.pcap"))
 				checkInputModel(t, &m, name, stream)
 				continue
 			}
@@ -198,12 +199,12 @@ func TestWithinModel(t *testing.T) {
 }
 
 // checkInputModel counts the copies in the second of two inputs.
-func checkInputModel(t *testing.T, m *dedupModel, name string, stream []seen) {
+func checkInputModel(t *testing.T, m *dedupModel, name string, stream []clitest.Seen) {
 	t.Helper()
 	_, copies := m.split(stream)
 	var s struct{ Inputs []struct{ Duplicates uint64 } }
-	out, errs, code := run(append(append([]string{"dedup", "--json"}, m.args()...), name)...)
-	if err := json.Unmarshal([]byte(out), &s); err != nil || code != exitDone {
+	out, errs, code := clitest.Run(append(append([]string{"dedup", "--json"}, m.args()...), name)...)
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != cli.ExitDone {
 		t.Fatal(err, errs)
 	}
 	if got := s.Inputs[1].Duplicates; got != uint64(len(copies)) {
@@ -216,16 +217,16 @@ func checkInputModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 func TestWithinBundled(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-plain.pcapng"} {
-		name := bundled(file)
-		all := runDedup(t, exitDone, name)
-		across := runDedup(t, exitDone, name, "--across")
-		same := runDedup(t, exitDone, name, "--within", "interface")
+		name := clitest.Bundled(file)
+		all := clitest.RunDedup(t, cli.ExitDone, name)
+		across := clitest.RunDedup(t, cli.ExitDone, name, "--across")
+		same := clitest.RunDedup(t, cli.ExitDone, name, "--within", "interface")
 		// The router's interfaces get no packet twice within a millisecond, so all copies
 		// come from other interfaces.
 		if same.Duplicates != 0 || across.Duplicates != all.Duplicates || all.Duplicates == 0 {
 			t.Errorf("%s: %d copies within an interface, %d across, %d in all", file, same.Duplicates, across.Duplicates, all.Duplicates)
 		}
-		stream := readStream(t, name)
+		stream := clitest.ReadStream(t, name)
 		m := dedupModel{identity: "l3", duration: time.Millisecond, group: vlansOf, flags: []string{"--within", "vlan"}}
 		checkModel(t, &m, name, stream)
 		_, copies := m.split(stream)
@@ -247,7 +248,7 @@ func vxlan(vni byte, id byte, inner []byte) []byte {
 func TestWithinTenants(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	at := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC).UnixNano()
-	var stream []seen
+	var stream []clitest.Seen
 	type sent struct {
 		vni   byte
 		inner string
@@ -268,16 +269,16 @@ func TestWithinTenants(t *testing.T) {
 		}
 		inAll[string(inner)] = true
 		data := vxlan(vni, byte(i), inner)
-		stream = append(stream, seen{Record: record{Time: at + int64(i), Wire: uint32(len(data)), Data: string(data)}})
+		stream = append(stream, clitest.Seen{Record: clitest.Record{Time: at + int64(i), Wire: uint32(len(data)), Data: string(data)}})
 	}
-	name := writeStream(t, stream, 1)
+	name := clitest.WriteStream(t, stream, 1)
 	for _, workers := range []string{"1", "3"} {
 		for _, digest := range []string{"aes", "highway"} {
 			flags := []string{name, "--identity", "inner", "--workers", workers, "--digest", digest, "--window", "1s"}
-			all := runDedup(t, exitDone, flags...)
-			within := runDedup(t, exitDone, append(flags, "--within", "vni")...)
-			both := runDedup(t, exitDone, append(flags, "--within", "vni,vlan,interface")...)
-			text, _, _ := run(append([]string{"dedup", "--within", "vni,vlan"}, flags...)...)
+			all := clitest.RunDedup(t, cli.ExitDone, flags...)
+			within := clitest.RunDedup(t, cli.ExitDone, append(flags, "--within", "vni")...)
+			both := clitest.RunDedup(t, cli.ExitDone, append(flags, "--within", "vni,vlan,interface")...)
+			text, _, _ := clitest.Run(append([]string{"dedup", "--within", "vni,vlan"}, flags...)...)
 			if !strings.Contains(text, "inner identity within 1s, with the same vlan, vni\n") {
 				t.Error(text)
 			}
@@ -290,7 +291,7 @@ func TestWithinTenants(t *testing.T) {
 
 // TestWithinInput gives a capture twice: each of the two has only its own copies.
 func TestWithinInput(t *testing.T) {
-	name := bundled("loopback-twice.pcap")
+	name := clitest.Bundled("loopback-twice.pcap")
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -299,9 +300,9 @@ func TestWithinInput(t *testing.T) {
 	if err := os.WriteFile(again, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	alone, all := runDedup(t, exitDone, name), runDedup(t, exitDone, name, again)
+	alone, all := clitest.RunDedup(t, cli.ExitDone, name), clitest.RunDedup(t, cli.ExitDone, name, again)
 	for _, within := range []string{"input", "interface"} {
-		if got := runDedup(t, exitDone, name, again, "--within", within); got.Duplicates != 2*alone.Duplicates || all.Duplicates <= got.Duplicates {
+		if got := clitest.RunDedup(t, cli.ExitDone, name, again, "--within", within); got.Duplicates != 2*alone.Duplicates || all.Duplicates <= got.Duplicates {
 			t.Errorf("%s: %d copies, want 2 x %d; %d in all", within, got.Duplicates, alone.Duplicates, all.Duplicates)
 		}
 	}
@@ -310,7 +311,7 @@ func TestWithinInput(t *testing.T) {
 // preferred returns what stays if each first sighting is exchanged for the copy of the
 // lowest rank, of several the first. All copies come within the hold. Protected packets
 // are not exchanged.
-func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []record) {
+func (m *dedupModel) preferred(stream []clitest.Seen, rank func(*clitest.Seen) int) (kept []clitest.Record) {
 	stays := make([]bool, len(stream))
 	for i := range stays {
 		stays[i] = true
@@ -320,7 +321,7 @@ func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []reco
 	for i, isCopy := range m.verdicts(stream, judged) {
 		at := judged[i]
 		p := &stream[at]
-		id := m.of(&seen{Record: p.Record, Iface: p.Iface})
+		id := m.of(&clitest.Seen{Record: p.Record, Iface: p.Iface})
 		switch old := best[id]; {
 		case !isCopy:
 			best[id] = at
@@ -342,12 +343,12 @@ func (m *dedupModel) preferred(stream []seen, rank func(*seen) int) (kept []reco
 // TestPreferModel compares --prefer with the model, also with --only and --protect.
 func TestPreferModel(t *testing.T) {
 	t.Parallel()
-	needTcpdump(t)
+	clitest.NeedTcpdump(t)
 	rng := rand.New(rand.NewPCG(11, 12))
 	texts := slices.Sorted(maps.Keys(meanings))
 	dir := t.TempDir()
 	exchanged := 0
-	rounds := len(sample(5, make([]int, 50)))
+	rounds := len(clitest.Sample(5, make([]int, 50)))
 	for round := range rounds {
 		m := dedupModel{identity: "l3", duration: time.Duration(100+rng.IntN(2000)) * time.Microsecond}
 		var wanted []string
@@ -363,14 +364,14 @@ func TestPreferModel(t *testing.T) {
 			text := texts[rng.IntN(len(texts))]
 			m.protect, m.flags = meanings[text], append(m.flags, "--protect", text)
 		}
-		rank := func(p *seen) int {
+		rank := func(p *clitest.Seen) int {
 			at := slices.IndexFunc(wanted, func(text string) bool { return meanings[text](p) })
 			if at < 0 {
 				at = len(wanted)
 			}
 			return at
 		}
-		stream := randomStream(rng, 400, 3, 100*time.Microsecond)
+		stream := clitest.RandomStream(rng, 400, 3, 100*time.Microsecond)
 		want := m.preferred(stream, rank)
 		first, _ := m.split(stream)
 		for i := range want {
@@ -378,13 +379,13 @@ func TestPreferModel(t *testing.T) {
 				exchanged++
 			}
 		}
-		name, out := writeStream(t, stream, 3), filepath.Join(dir, fmt.Sprint(round))
+		name, out := clitest.WriteStream(t, stream, 3), filepath.Join(dir, fmt.Sprint(round))
 		for _, workers := range []string{"1", "3"} {
-			r := runDedup(t, exitDone, append(m.args(), "--hold", m.duration.String(), "--workers", workers, "-w", out, name)...)
+			r := clitest.RunDedup(t, cli.ExitDone, append(m.args(), "--hold", m.duration.String(), "--workers", workers, "-w", out, name)...)
 			if r.PacketsOut != uint64(len(want)) {
 				t.Errorf("%v: %+v, want %d kept", m.flags, r, len(want))
 			}
-			compareRecords(t, strings.Join(m.args(), " "), readAll(t, out), want)
+			clitest.CompareRecords(t, strings.Join(m.args(), " "), clitest.ReadAll(t, out), want)
 		}
 	}
 	if exchanged < 10*rounds {
@@ -395,18 +396,18 @@ func TestPreferModel(t *testing.T) {
 // TestPreferBundled asks for one side of a router, then for the other: all packets that
 // were seen there are from there.
 func TestPreferBundled(t *testing.T) {
-	name, out := bundled("router-plain.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
-	stream := readStream(t, name)
+	name, out := clitest.Bundled("router-plain.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
+	stream := clitest.ReadStream(t, name)
 	m := dedupModel{identity: "l3", duration: time.Millisecond}
 	for side, iface := range []string{"eth0", "eth1"} {
-		want := m.preferred(stream, func(p *seen) int { return (p.Iface + side) % 2 })
-		r := runDedup(t, exitDone, "--prefer", "interface "+iface, "-w", out, name)
+		want := m.preferred(stream, func(p *clitest.Seen) int { return (p.Iface + side) % 2 })
+		r := clitest.RunDedup(t, cli.ExitDone, "--prefer", "interface "+iface, "-w", out, name)
 		if r.PacketsOut != uint64(len(want)) {
 			t.Errorf("%s: %+v, want %d kept", iface, r, len(want))
 		}
-		compareRecords(t, iface, readAll(t, out), want)
+		clitest.CompareRecords(t, iface, clitest.ReadAll(t, out), want)
 	}
-	in, other := bundled("router-in.pcap"), bundled("router-out.pcap")
+	in, other := clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")
 	for _, prefer := range []string{in, other} {
 		var s struct {
 			Inputs []struct {
@@ -414,8 +415,8 @@ func TestPreferBundled(t *testing.T) {
 				Duplicates uint64
 			}
 		}
-		text, errs, code := run("dedup", "--json", "--across", "--prefer", "input "+prefer, in, other)
-		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || errs != "" {
+		text, errs, code := clitest.Run("dedup", "--json", "--across", "--prefer", "input "+prefer, in, other)
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone || errs != "" {
 			t.Fatal(err, errs)
 		}
 		at := slices.Index([]string{in, other}, prefer)

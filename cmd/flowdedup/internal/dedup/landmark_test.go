@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // zones are needed on machines without them, too
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestLandmarkDays compares with the model over days of which one has 23 or 25 hours. The date
@@ -23,15 +26,15 @@ func TestLandmarkDays(t *testing.T) {
 			t.Fatal(err)
 		}
 		rng := rand.New(rand.NewPCG(7, 7))
-		packets, stream := randomStream(rng, 60, 2, time.Microsecond), []seen(nil)
+		packets, stream := clitest.RandomStream(rng, 60, 2, time.Microsecond), []clitest.Seen(nil)
 		for i := range 600 { // ten minutes apart, and out of order by up to an hour
 			p := packets[rng.IntN(len(packets))]
 			p.Time = from.UnixNano() + int64(i)*int64(10*time.Minute) - rng.Int64N(int64(time.Hour))
 			stream = append(stream, p)
 		}
-		date := func(p *seen) string { return time.Unix(0, p.Time).In(berlin).Format(time.DateOnly) }
+		date := func(p *clitest.Seen) string { return time.Unix(0, p.Time).In(berlin).Format(time.DateOnly) }
 		m := dedupModel{identity: "l3", duration: 24 * time.Hour, landmark: true, zone: "Europe/Berlin", group: date}
-		name := writeStream(t, stream, 2)
+		name := clitest.WriteStream(t, stream, 2)
 		checkModel(t, &m, name, stream)
 		days := map[string]bool{}
 		for i := range stream {
@@ -42,10 +45,10 @@ func TestLandmarkDays(t *testing.T) {
 		}
 		kept, _ := m.split(stream)
 		m.zone = "UTC"
-		if out, errs, code := run(append([]string{"dedup"}, append(m.args(), name)...)...); code != exitDone || !strings.Contains(out, "in landmark windows of 24h\n") || strings.Contains(out, " 0 duplicates") {
+		if out, errs, code := clitest.Run(append([]string{"dedup"}, append(m.args(), name)...)...); code != cli.ExitDone || !strings.Contains(out, "in landmark windows of 24h\n") || strings.Contains(out, " 0 duplicates") {
 			t.Errorf("%d, %s%s", code, out, errs)
 		}
-		if r := runDedup(t, exitDone, append(m.args(), name)...); r.PacketsOut == uint64(len(kept)) {
+		if r := clitest.RunDedup(t, cli.ExitDone, append(m.args(), name)...); r.PacketsOut == uint64(len(kept)) {
 			t.Errorf("days of UTC keep %d packets, and those of Berlin as many", len(kept))
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/workload"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestMark marks captures whose copies are known. The output has all packets, and comments on
@@ -21,13 +23,13 @@ import (
 // depend on the workers.
 func TestMark(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(bundled("*.truth.json"))
+	names, err := filepath.Glob(clitest.Bundled("*.truth.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no truth: %v", err)
 	}
-	for i, name := range sample(3, names) {
+	for i, name := range clitest.Sample(3, names) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			var want truth
+			var want clitest.Truth
 			data, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
@@ -46,15 +48,15 @@ func TestMark(t *testing.T) {
 }
 
 // checkMark returns the marked file, and its comments.
-func checkMark(t *testing.T, want *truth, args, inputs []string) (file string, comments []string) {
+func checkMark(t *testing.T, want *clitest.Truth, args, inputs []string) (file string, comments []string) {
 	t.Helper()
 	args = append(slices.Clip(args), inputs...)
 	file, clean := filepath.Join(t.TempDir(), "marked"), filepath.Join(t.TempDir(), "clean")
-	runDedup(t, exitDone, append(args, "-w", clean)...)
+	clitest.RunDedup(t, cli.ExitDone, append(args, "-w", clean)...)
 	args = append(args, "--mark")
 	var first []byte
 	for _, workers := range []string{"1", "3"} {
-		if r := runDedup(t, exitDone, append(args, "-w", file, "--workers", workers)...); r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates {
+		if r := clitest.RunDedup(t, cli.ExitDone, append(args, "-w", file, "--workers", workers)...); r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates {
 			t.Errorf("%d packets, %d duplicates", r.PacketsIn, r.Duplicates)
 		}
 		written, err := os.ReadFile(file)
@@ -66,10 +68,10 @@ func checkMark(t *testing.T, want *truth, args, inputs []string) (file string, c
 		}
 		first = written
 	}
-	all := readAll(t, file)
-	compareRecords(t, "marked", all, readAll(t, inputs...))
-	comments = commentsOf(t, file)
-	var kept []record
+	all := clitest.ReadAll(t, file)
+	clitest.CompareRecords(t, "marked", all, clitest.ReadAll(t, inputs...))
+	comments = clitest.CommentsOf(t, file)
+	var kept []clitest.Record
 	for i, c := range comments {
 		var of int
 		if c == "" {
@@ -78,7 +80,7 @@ func checkMark(t *testing.T, want *truth, args, inputs []string) (file string, c
 			t.Errorf("packet %d: %q", i+1, c)
 		}
 	}
-	compareRecords(t, "without comments", kept, readAll(t, clean))
+	clitest.CompareRecords(t, "without comments", kept, clitest.ReadAll(t, clean))
 	checkRotatedMarks(t, args, comments)
 	return file, comments
 }
@@ -107,12 +109,12 @@ func checkByTshark(t *testing.T, file string, comments []string) {
 func checkRotatedMarks(t *testing.T, args, comments []string) {
 	t.Helper()
 	dir := t.TempDir()
-	runDedup(t, exitDone, append(args, "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "16KiB")...)
+	clitest.RunDedup(t, cli.ExitDone, append(args, "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "16KiB")...)
 	var got []string
-	files := rotatedFiles(t, dir, "out")
+	files := clitest.RotatedFiles(t, dir, "out")
 	for _, name := range files {
-		got = append(got, commentsOf(t, name)...)
-		if size := fileSize(t, name); size > 16<<10 {
+		got = append(got, clitest.CommentsOf(t, name)...)
+		if size := clitest.FileSize(t, name); size > 16<<10 {
 			t.Errorf("%s has %d bytes", name, size)
 		}
 	}
@@ -135,8 +137,8 @@ func TestMarkGenerated(t *testing.T) {
 	if err := os.WriteFile(in, stream.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runDedup(t, exitDone, in, "--mark", "--window", c.Window.String(), "-w", out)
-	comments := commentsOf(t, out)
+	clitest.RunDedup(t, cli.ExitDone, in, "--mark", "--window", c.Window.String(), "-w", out)
+	comments := clitest.CommentsOf(t, out)
 	lines := strings.Split(strings.TrimSpace(copies.String()), "\n")[1:]
 	for _, line := range lines {
 		var number, of int

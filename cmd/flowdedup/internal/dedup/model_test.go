@@ -17,6 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // dedupModel is the contract of dedup, implemented as plainly as possible.
@@ -31,8 +33,8 @@ type dedupModel struct {
 	landmark bool // a copy lies in the same window, all of which begin at a multiple of it
 	zone     string
 	// What these flags mean, and the flags. Nil is no flag.
-	only, protect func(*seen) bool
-	group         func(*seen) string // of packets that can be copies of each other
+	only, protect func(*clitest.Seen) bool
+	group         func(*clitest.Seen) string // of packets that can be copies of each other
 	flags         []string
 }
 
@@ -75,7 +77,7 @@ func (m *dedupModel) ignores(field string) bool {
 }
 
 // split says which packets stay and which go.
-func (m *dedupModel) split(stream []seen) (kept, copies []record) {
+func (m *dedupModel) split(stream []clitest.Seen) (kept, copies []clitest.Record) {
 	judged := m.judged(stream)
 	isCopy := make([]bool, len(stream))
 	for i, verdict := range m.verdicts(stream, judged) {
@@ -92,7 +94,7 @@ func (m *dedupModel) split(stream []seen) (kept, copies []record) {
 }
 
 // judged returns the numbers of the packets that are judged.
-func (m *dedupModel) judged(stream []seen) (numbers []int) {
+func (m *dedupModel) judged(stream []clitest.Seen) (numbers []int) {
 	for i := range stream {
 		if (m.only == nil || m.only(&stream[i])) && (m.across || !m.undecidable(&stream[i])) {
 			numbers = append(numbers, i)
@@ -103,7 +105,7 @@ func (m *dedupModel) judged(stream []seen) (numbers []int) {
 
 // undecidable reports whether too little of a packet is compared to know it: package verify
 // checks that rule.
-func (m *dedupModel) undecidable(p *seen) bool {
+func (m *dedupModel) undecidable(p *clitest.Seen) bool {
 	cfg := identity.Config{Bytes: m.bytes}
 	if m.identity == "frame" {
 		cfg.Kind = identity.Frame
@@ -119,10 +121,10 @@ func (m *dedupModel) undecidable(p *seen) bool {
 	return false
 }
 
-func (m *dedupModel) protects(p *seen) bool { return m.protect != nil && m.protect(p) }
+func (m *dedupModel) protects(p *clitest.Seen) bool { return m.protect != nil && m.protect(p) }
 
 // verdicts says which of the packets with these numbers are copies of others of them.
-func (m *dedupModel) verdicts(stream []seen, numbers []int) []bool {
+func (m *dedupModel) verdicts(stream []clitest.Seen, numbers []int) []bool {
 	type last struct {
 		position int
 		time     int64
@@ -172,9 +174,9 @@ func (m *dedupModel) landmarkOf(position int, time int64) string {
 }
 
 // of returns the identity of a packet: equal for two packets that are the same.
-func (m *dedupModel) of(p *seen) string {
+func (m *dedupModel) of(p *clitest.Seen) string {
 	f := []byte(p.Data)
-	tags, at := tagsOf(f), payloadAt(f)
+	tags, at := clitest.TagsOf(f), clitest.PayloadAt(f)
 	kind := binary.BigEndian.Uint16(f[at-2:])
 	isIP := kind == 0x0800 || kind == 0x86dd
 	if isIP {
@@ -242,12 +244,12 @@ func (m *dedupModel) start(b []byte) string {
 }
 
 // pointOf says where a frame was seen: at which interface, and on which path.
-func pointOf(p *seen) string { return fmt.Sprint(p.Iface, " ", pathOf(p)) }
+func pointOf(p *clitest.Seen) string { return fmt.Sprint(p.Iface, " ", pathOf(p)) }
 
 // pathOf returns the LAN, or the direction of the ring, that a frame came from.
-func pathOf(p *seen) string {
+func pathOf(p *clitest.Seen) string {
 	f := []byte(p.Data)
-	tag := 14 + 4*tagsOf(f)
+	tag := 14 + 4*clitest.TagsOf(f)
 	switch n := len(f) - 6; {
 	case binary.BigEndian.Uint16(f[tag-2:]) == 0x892f:
 		return fmt.Sprint("ring ", f[tag]>>4)
@@ -296,20 +298,20 @@ func (m *dedupModel) clearIP(ip []byte) {
 }
 
 // checkModel compares kept packets and copies, packet by packet.
-func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
+func checkModel(t *testing.T, m *dedupModel, name string, stream []clitest.Seen) {
 	t.Helper()
 	kept, copies := m.split(stream)
 	dir := t.TempDir()
 	for _, method := range []string{"timed", "exact"} {
 		a, b := filepath.Join(dir, "kept"), filepath.Join(dir, "copies")
 		args := append(m.args(), "--method", method, "-w", a, "--duplicates", b, name)
-		r := runDedup(t, exitDone, args...)
+		r := clitest.RunDedup(t, cli.ExitDone, args...)
 		what := strings.Join(args[:len(args)-5], " ")
 		if r.Duplicates != uint64(len(copies)) || r.PacketsOut != uint64(len(kept)) || r.EvictedLive != 0 {
 			t.Errorf("%s: %+v, want %d kept and %d removed", what, r, len(kept), len(copies))
 		}
-		compareRecords(t, what+": kept", readAll(t, a), kept)
-		compareRecords(t, what+": copies", readAll(t, b), copies)
+		clitest.CompareRecords(t, what+": kept", clitest.ReadAll(t, a), kept)
+		clitest.CompareRecords(t, what+": copies", clitest.ReadAll(t, b), copies)
 	}
 }
 
@@ -318,7 +320,7 @@ func checkModel(t *testing.T, m *dedupModel, name string, stream []seen) {
 func TestDedupModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
-	for range sample(4, make([]int, 60)) {
+	for range clitest.Sample(4, make([]int, 60)) {
 		m := dedupModel{
 			identity: pick("l3", "frame"),
 			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum", "tcp-seq",
@@ -337,17 +339,17 @@ func TestDedupModel(t *testing.T) {
 			m.refresh = false // it has no meaning there
 		}
 		ifaces := 1 + rng.IntN(3)
-		stream := randomStream(rng, 300, ifaces, 100*time.Microsecond)
-		checkModel(t, &m, writeStream(t, stream, ifaces), stream)
+		stream := clitest.RandomStream(rng, 300, ifaces, 100*time.Microsecond)
+		checkModel(t, &m, clitest.WriteStream(t, stream, ifaces), stream)
 	}
 }
 
 // TestDedupModelBundled does the same with the bundled captures of several interfaces.
 // They contain fragments, so layer 4 is not masked.
 func TestDedupModelBundled(t *testing.T) {
-	for _, file := range sample(3, []string{"router-plain.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-vlan.pcapng"}) {
-		name := bundled(file)
-		stream := readStream(t, name)
+	for _, file := range clitest.Sample(3, []string{"router-plain.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-vlan.pcapng"}) {
+		name := clitest.Bundled(file)
+		stream := clitest.ReadStream(t, name)
 		for _, m := range []dedupModel{
 			{identity: "l3", packets: 1},
 			{identity: "l3", packets: 6, across: true},

@@ -15,13 +15,15 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // readInTurn reads the packets of all files, one after the other.
-func readInTurn(t *testing.T, names []string) (all []record) {
+func readInTurn(t *testing.T, names []string) (all []clitest.Record) {
 	t.Helper()
 	for _, name := range names {
-		all = append(all, readAll(t, name)...)
+		all = append(all, clitest.ReadAll(t, name)...)
 	}
 	return all
 }
@@ -45,25 +47,25 @@ func TestRotate(t *testing.T) {
 			dir := t.TempDir()
 			var args []string
 			for _, in := range c.inputs {
-				args = append(args, bundled(in))
+				args = append(args, clitest.Bundled(in))
 			}
 			whole := filepath.Join(dir, "whole")
-			want := runDedup(t, exitDone, append(args, "-w", whole+c.ending, "--duplicates", whole+"-copies"+c.ending)...)
+			want := clitest.RunDedup(t, cli.ExitDone, append(args, "-w", whole+c.ending, "--duplicates", whole+"-copies"+c.ending)...)
 			args = append(append(args, "-w", filepath.Join(dir, "kept"+c.ending), "--duplicates", filepath.Join(dir, "copies"+c.ending)), flags...)
-			out, errs, code := run(append([]string{"dedup", "--json"}, args...)...)
+			out, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
 			var got struct {
 				PacketsOut uint64 `json:"packets_out"`
 				Files      int
 			}
-			if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitDone || got.PacketsOut != want.PacketsOut {
+			if err := json.Unmarshal([]byte(out), &got); err != nil || code != cli.ExitDone || got.PacketsOut != want.PacketsOut {
 				t.Fatalf("%s %q: exit code %d, %s%s", c.name, flags, code, out, errs)
 			}
-			kept, copies := rotatedFiles(t, dir, "kept"), rotatedFiles(t, dir, "copies")
+			kept, copies := clitest.RotatedFiles(t, dir, "kept"), clitest.RotatedFiles(t, dir, "copies")
 			if got.Files != len(kept)+len(copies) || len(kept) < 2 {
 				t.Errorf("%s %q: %d files and %d, summary says %d", c.name, flags, len(kept), len(copies), got.Files)
 			}
-			compareRecords(t, c.name+": kept", readInTurn(t, kept), readAll(t, whole+c.ending))
-			compareRecords(t, c.name+": copies", readInTurn(t, copies), readAll(t, whole+"-copies"+c.ending))
+			clitest.CompareRecords(t, c.name+": kept", readInTurn(t, kept), clitest.ReadAll(t, whole+c.ending))
+			clitest.CompareRecords(t, c.name+": copies", readInTurn(t, copies), clitest.ReadAll(t, whole+"-copies"+c.ending))
 			readByOthers(t, kept)
 		}
 	}
@@ -110,37 +112,37 @@ func plainCapture(name string) bool {
 // runs, and nothing else.
 func TestRotateKeeps(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"--window", "n:1", bundled("router-plain.pcapng"), "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "20KiB"}
-	runDedup(t, exitDone, args...)
-	all := rotatedFiles(t, dir, "out")
+	args := []string{"--window", "n:1", clitest.Bundled("router-plain.pcapng"), "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "20KiB"}
+	clitest.RunDedup(t, cli.ExitDone, args...)
+	all := clitest.RotatedFiles(t, dir, "out")
 	last := all[len(all)-1]
-	want := readAll(t, last)
+	want := clitest.ReadAll(t, last)
 	other := filepath.Join(dir, "out-x.pcapng")
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runDedup(t, exitDone, append(args, "--rotate-keep", "3")...)
+	clitest.RunDedup(t, cli.ExitDone, append(args, "--rotate-keep", "3")...)
 	second := last[:len(last)-len(".pcapng")] + "_002.pcapng"
-	left := rotatedFiles(t, dir, "out")
+	left := clitest.RotatedFiles(t, dir, "out")
 	if len(left) != 3 || !slices.Contains(left, last) || !slices.Contains(left, second) {
 		t.Errorf("%q, want three, with %s and %s", left, last, second)
 	}
 	if _, err := os.Stat(other); err != nil {
 		t.Error(err)
 	}
-	compareRecords(t, "the last file of the first run", readAll(t, last), want)
-	compareRecords(t, "the last file of the second run", readAll(t, second), want)
+	clitest.CompareRecords(t, "the last file of the first run", clitest.ReadAll(t, last), want)
+	clitest.CompareRecords(t, "the last file of the second run", clitest.ReadAll(t, second), want)
 }
 
 // TestRotateKilled checks that only complete files have final names.
 func TestRotateKilled(t *testing.T) {
-	one, err := os.ReadFile(bundled("router-plain.pcapng"))
+	one, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, enough := range []int{1, 3, 9} {
 		dir := t.TempDir()
-		cmd := program(t, "dedup", "-", "-w", filepath.Join(dir, "out.pcapng"), "--window", "n:1", "--rotate-size", "40KiB")
+		cmd := clitest.Program(t, "dedup", "-", "-w", filepath.Join(dir, "out.pcapng"), "--window", "n:1", "--rotate-size", "40KiB")
 		stdin, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -152,13 +154,13 @@ func TestRotateKilled(t *testing.T) {
 			if _, err := stdin.Write(one); err != nil {
 				t.Fatal(err)
 			}
-			return len(rotatedFiles(t, dir, "out")) >= enough
+			return len(clitest.RotatedFiles(t, dir, "out")) >= enough
 		})
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // it was killed
-		names := rotatedFiles(t, dir, "out")
+		names := clitest.RotatedFiles(t, dir, "out")
 		if len(names) < enough {
 			t.Fatalf("%d files", len(names))
 		}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestSliceAndSort checks what dedup writes of each bundled capture, cut and sorted, by the
@@ -33,21 +35,21 @@ func TestSliceAndSort(t *testing.T) {
 		{"--sort 1ms", "", ""},
 		{"--sort 10s --sort-memory 20KiB --slice l4+40", "--keep first", ""},
 	} {
-		for _, in := range sample(3, captures) {
+		for _, in := range clitest.Sample(3, captures) {
 			dir := t.TempDir()
 			extension := strings.TrimSuffix(filepath.Ext(strings.TrimSuffix(in, ".gz")), ".gz")
 			out, dup := filepath.Join(dir, "out"+extension), filepath.Join(dir, "dup"+extension)
 			flags := strings.Fields(c.flags)
-			if _, errs, code := run(slices.Concat([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags, strings.Fields(c.dedup))...); code != exitDone {
+			if _, errs, code := clitest.Run(slices.Concat([]string{"dedup", "-q", in, "-w", out, "--duplicates", dup}, flags, strings.Fields(c.dedup))...); code != cli.ExitDone {
 				t.Fatalf("dedup %s %s: %s", c.flags, in, errs)
 			}
-			if text, errs, code := run(append([]string{"verify", in, out, dup}, flags...)...); code != exitDone {
+			if text, errs, code := clitest.Run(append([]string{"verify", in, out, dup}, flags...)...); code != cli.ExitDone {
 				t.Errorf("verify %v %s: exit code %d: %s%s", flags, in, code, text, errs)
 			}
 			if c.wrong == "" {
 				continue
 			}
-			if text, _, code := run(append([]string{"verify", in, out, dup}, strings.Fields(c.wrong)...)...); code != exitDifferent {
+			if text, _, code := clitest.Run(append([]string{"verify", in, out, dup}, strings.Fields(c.wrong)...)...); code != cli.ExitDifferent {
 				t.Errorf("verify %s %s: exit code %d, as with %v: %s", c.wrong, in, code, flags, text)
 			}
 		}
@@ -81,7 +83,7 @@ func writeTimes(t *testing.T, times ...int) string {
 // numbersOf returns the last byte of each packet of a capture.
 func numbersOf(t *testing.T, name string) (all string) {
 	t.Helper()
-	writePart(t, filepath.Join(t.TempDir(), "again.pcap"), name, func(_ int, b *capture.Batch, i int) bool {
+	clitest.WritePart(t, filepath.Join(t.TempDir(), "again.pcap"), name, func(_ int, b *capture.Batch, i int) bool {
 		d := b.Data(i)
 		all += string(d[len(d)-1:])
 		return true
@@ -135,32 +137,32 @@ func TestSort(t *testing.T) {
 		{"--sort 1ms --quiet", "acdbegfh", 1, ""},
 	} {
 		out := filepath.Join(t.TempDir(), "out.pcap")
-		text, errs, code := run(append([]string{"dedup", "--json", in, "-w", out}, strings.Fields(c.flags)...)...)
+		text, errs, code := clitest.Run(append([]string{"dedup", "--json", in, "-w", out}, strings.Fields(c.flags)...)...)
 		var s struct {
 			SortedLate *uint64 `json:"sorted_late"`
 		}
-		if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || s.SortedLate == nil {
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone || s.SortedLate == nil {
 			t.Fatalf("%s: exit code %d, %v, %s%s", c.flags, code, err, text, errs)
 		}
 		if got := numbersOf(t, out); got != c.order || *s.SortedLate != c.late || !strings.Contains(errs, c.warns) || c.warns == "" && errs != "" {
 			t.Errorf("%s: %s, %d late, %q; want %+v", c.flags, got, *s.SortedLate, errs, c)
 		}
-		if text, errs, code := run(slices.Concat([]string{"verify", in, out}, strings.Fields(c.flags))...); code != exitDone && !strings.Contains(c.flags, "--workers") {
+		if text, errs, code := clitest.Run(slices.Concat([]string{"verify", in, out}, strings.Fields(c.flags))...); code != cli.ExitDone && !strings.Contains(c.flags, "--workers") {
 			t.Errorf("verify %s: exit code %d, %s%s", c.flags, code, text, errs)
 		}
 	}
 	wrong, right := writeTimes(t, 10, 30, 20, 1e8, 25, 90, 70), filepath.Join(t.TempDir(), "out.pcap")
-	if text, errs, code := run("dedup", wrong, "-w", right, "--sort", "20ms"); code != exitDone || errs != "" || numbersOf(t, right) != "acebgfd" {
+	if text, errs, code := clitest.Run("dedup", wrong, "-w", right, "--sort", "20ms"); code != cli.ExitDone || errs != "" || numbersOf(t, right) != "acebgfd" {
 		t.Errorf("a false time: %s, exit code %d, %s%s", numbersOf(t, right), code, text, errs)
 	}
-	if text, errs, code := run("verify", wrong, right, "--sort", "20ms"); code != exitDone {
+	if text, errs, code := clitest.Run("verify", wrong, right, "--sort", "20ms"); code != cli.ExitDone {
 		t.Errorf("exit code %d, %s%s", code, text, errs)
 	}
 	other := filepath.Join(t.TempDir(), "out.pcap")
-	if _, errs, code := run("dedup", "--quiet", in, "-w", other); code != exitDone || numbersOf(t, other) != "abcdefgh" {
+	if _, errs, code := clitest.Run("dedup", "--quiet", in, "-w", other); code != cli.ExitDone || numbersOf(t, other) != "abcdefgh" {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
-	if _, _, code := run("verify", "--quiet", "--sort", "1s", in, other); code != exitDifferent {
+	if _, _, code := clitest.Run("verify", "--quiet", "--sort", "1s", in, other); code != cli.ExitDifferent {
 		t.Errorf("an output that is not sorted is right: exit code %d", code)
 	}
 }
@@ -168,15 +170,15 @@ func TestSort(t *testing.T) {
 // TestSortFirst checks that windows see the order of times: a copy that lies within the window
 // is found behind many others, and the earlier packet is kept.
 func TestSortFirst(t *testing.T) {
-	in := bundled("router-ordered.pcapng")
+	in := clitest.Bundled("router-ordered.pcapng")
 	disordered := filepath.Join(t.TempDir(), "disordered.pcapng")
 	backwards(t, disordered, in)
-	want := runDedup(t, exitDone, in)
-	got := runDedup(t, exitDone, "--sort", "1h", disordered)
+	want := clitest.RunDedup(t, cli.ExitDone, in)
+	got := clitest.RunDedup(t, cli.ExitDone, "--sort", "1h", disordered)
 	if got.Duplicates != want.Duplicates || got.PacketsIn != want.PacketsIn || got.OutOfOrder != want.OutOfOrder {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := runDedup(t, exitDone, disordered); got.OutOfOrder == 0 {
+	if got := clitest.RunDedup(t, cli.ExitDone, disordered); got.OutOfOrder == 0 {
 		t.Error("the input is in order")
 	}
 }
@@ -185,7 +187,7 @@ func TestSortFirst(t *testing.T) {
 func TestSortRepeats(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.pcapng")
-	backwards(t, in, bundled("router-vlan.pcapng"))
+	backwards(t, in, clitest.Bundled("router-vlan.pcapng"))
 	content, err := os.ReadFile(in)
 	if err != nil {
 		t.Fatal(err)
@@ -199,11 +201,11 @@ func TestSortRepeats(t *testing.T) {
 	}
 	flags := []string{"dedup", "--quiet", "--sort", "2ms", "--sort-memory", "8KiB", "--slice", "l4", "-w"}
 	for _, workers := range []string{"1", "4"} {
-		if _, errs, code := run(append(flags, filepath.Join(dir, workers), "--workers", workers, in)...); code != exitDone {
+		if _, errs, code := clitest.Run(append(flags, filepath.Join(dir, workers), "--workers", workers, in)...); code != cli.ExitDone {
 			t.Fatalf("exit code %d, %s", code, errs)
 		}
 	}
-	cmd := program(t, append(flags, filepath.Join(dir, "pipe"), "-")...)
+	cmd := clitest.Program(t, append(flags, filepath.Join(dir, "pipe"), "-")...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +221,7 @@ func TestSortRepeats(t *testing.T) {
 	if err := stdin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code := exitCodeOf(t, cmd.Wait()); code != exitDone {
+	if code := clitest.ExitCode(t, cmd.Wait()); code != cli.ExitDone {
 		t.Errorf("exit code %d", code)
 	}
 	if one := written("1"); one != written("4") || one != written("pipe") || len(one) < 1000 {
@@ -229,7 +231,7 @@ func TestSortRepeats(t *testing.T) {
 
 // TestSortUsage checks what --sort and --slice do not go with.
 func TestSortUsage(t *testing.T) {
-	in := bundled("router-plain.pcapng")
+	in := clitest.Bundled("router-plain.pcapng")
 	for _, c := range []struct{ args, want string }{
 		{"dedup --sort 1s --no-merge " + in, "--no-merge"},
 		{"dedup --sort 1s tcp-listen://:1", "--merge-wait"},
@@ -243,8 +245,8 @@ func TestSortUsage(t *testing.T) {
 		{"live -i lo --slice 60", "-w"},
 		{"live -i lo --slice 60 -w out.pcapng --forward lo", "--forward"},
 	} {
-		out, errs, code := run(strings.Fields(c.args)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		out, errs, code := clitest.Run(strings.Fields(c.args)...)
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
 		}
 	}
@@ -252,19 +254,19 @@ func TestSortUsage(t *testing.T) {
 
 // TestSliceCounts checks the counts of cut packets, with headers removed first.
 func TestSliceCounts(t *testing.T) {
-	in, out := bundled("router-ordered.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
-	text, errs, code := run("dedup", "--json", in, "-w", out, "--strip", "vlan", "--slice", "54")
+	in, out := clitest.Bundled("router-ordered.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
+	text, errs, code := clitest.Run("dedup", "--json", in, "-w", out, "--strip", "vlan", "--slice", "54")
 	var s struct {
 		PacketsOut uint64 `json:"packets_out"`
 		Stripped   uint64
 		Sliced     *uint64
 		Unsliced   *uint64
 	}
-	if err := json.Unmarshal([]byte(text), &s); err != nil || code != exitDone || s.Sliced == nil || s.Unsliced == nil {
+	if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone || s.Sliced == nil || s.Unsliced == nil {
 		t.Fatalf("exit code %d, %v, %s%s", code, err, text, errs)
 	}
 	cut, packets, tagged := uint64(0), uint64(0), 0
-	writePart(t, filepath.Join(t.TempDir(), "again.pcapng"), out, func(_ int, b *capture.Batch, i int) bool {
+	clitest.WritePart(t, filepath.Join(t.TempDir(), "again.pcapng"), out, func(_ int, b *capture.Batch, i int) bool {
 		f := &b.Frames[i]
 		packets++
 		if f.CapLen < f.WireLen {
@@ -281,7 +283,7 @@ func TestSliceCounts(t *testing.T) {
 	if *s.Sliced != cut || packets != s.PacketsOut || *s.Unsliced != 0 || s.Stripped == 0 || tagged > 0 || cut == 0 {
 		t.Errorf("%d of %d packets are cut, %d tagged, and %+v, %d sliced, %d unsliced", cut, packets, tagged, s, *s.Sliced, *s.Unsliced)
 	}
-	if text, _, _ := run("dedup", in, "-w", out, "--slice", "54"); !strings.Contains(text, "sliced") {
+	if text, _, _ := clitest.Run("dedup", in, "-w", out, "--slice", "54"); !strings.Contains(text, "sliced") {
 		t.Errorf("no word of it: %s", text)
 	}
 }

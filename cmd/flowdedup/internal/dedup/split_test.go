@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestSplitConversations checks who is warned of conversations that are kept in parts, and the
@@ -28,16 +31,16 @@ func TestSplitConversations(t *testing.T) {
 			[]string{"flows by VLAN or tunnel sees"}},
 		{"one home", "router-plain.pcapng", nil, true, nil, nil},
 		{"one home, late", "mirror-geneve.pcap", []string{"--identity", "inner"}, true, []string{"VLAN, tunnel or interface: use --strip vlan,tunnel\n"}, nil},
-		{"two taps", "router-in.pcap", []string{bundled("router-out.pcap"), "--across", "--window", "50ms"}, true, nil, nil},
+		{"two taps", "router-in.pcap", []string{clitest.Bundled("router-out.pcap"), "--across", "--window", "50ms"}, true, nil, nil},
 		{"nothing removed", "router-vlan.pcapng", []string{"--window", "n:1"}, true, nil, nil},
 		{"one point", "loopback-twice.pcap", nil, true, nil, nil},
 	} {
-		args := append([]string{"dedup", bundled(c.capture)}, c.args...)
+		args := append([]string{"dedup", clitest.Bundled(c.capture)}, c.args...)
 		if c.written {
 			args = append(args, "-w", filepath.Join(t.TempDir(), "out"))
 		}
-		out, errs, code := run(args...)
-		if code != exitDone {
+		out, errs, code := clitest.Run(args...)
+		if code != cli.ExitDone {
 			t.Fatalf("%s: exit code %d: %s", c.name, code, errs)
 		}
 		for _, text := range []struct {
@@ -65,9 +68,9 @@ func TestSplitConversationsWorkers(t *testing.T) {
 	}
 	var first counts
 	for _, workers := range []string{"1", "2", "5"} {
-		out, errs, code := run("dedup", "--json", "--workers", workers, bundled("router-plain.pcapng"))
+		out, errs, code := clitest.Run("dedup", "--json", "--workers", workers, clitest.Bundled("router-plain.pcapng"))
 		var got counts
-		if err := json.Unmarshal([]byte(out), &got); code != exitDone || err != nil {
+		if err := json.Unmarshal([]byte(out), &got); code != cli.ExitDone || err != nil {
 			t.Fatalf("exit code %d, %v: %s", code, err, errs)
 		}
 		if workers == "1" {

@@ -15,6 +15,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // untagged returns an Ethernet frame, or one with a cooked header of version 2, without its
@@ -51,17 +53,17 @@ func TestStripTags(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-snap96.pcapng", "router-any-sll2.pcap", "router-plain.pcapng", "router-in.pcap"} {
 		plain, stripped, ending := filepath.Join(dir, "plain-"+name), filepath.Join(dir, "stripped-"+name), filepath.Ext(name)
-		args := []string{bundled(name), "--window", "1ms"}
-		runDedup(t, exitDone, append(args, "-w", plain, "--duplicates", plain+".dup"+ending)...)
-		runDedup(t, exitDone, append(args, "-w", stripped, "--duplicates", stripped+".dup"+ending, "--strip", "vlan")...)
-		want, got := packetBytes(t, plain), packetBytes(t, stripped)
+		args := []string{clitest.Bundled(name), "--window", "1ms"}
+		clitest.RunDedup(t, cli.ExitDone, append(args, "-w", plain, "--duplicates", plain+".dup"+ending)...)
+		clitest.RunDedup(t, cli.ExitDone, append(args, "-w", stripped, "--duplicates", stripped+".dup"+ending, "--strip", "vlan")...)
+		want, got := clitest.PacketBytes(t, plain), clitest.PacketBytes(t, stripped)
 		for i := range want {
 			want[i] = untagged(want[i], strings.Contains(name, "sll2"))
 		}
 		if !slices.EqualFunc(got, want, bytes.Equal) {
 			t.Errorf("%s: other packets than without --strip", name)
 		}
-		if a, b := readAll(t, plain+".dup"+ending), readAll(t, stripped+".dup"+ending); !slices.Equal(a, b) {
+		if a, b := clitest.ReadAll(t, plain+".dup"+ending), clitest.ReadAll(t, stripped+".dup"+ending); !slices.Equal(a, b) {
 			t.Errorf("%s: copies differ", name)
 		}
 		readByOthers(t, []string{stripped})
@@ -70,14 +72,14 @@ func TestStripTags(t *testing.T) {
 
 // TestStripFlows counts flows as an analyzer does whose key has the VLAN.
 func TestStripFlows(t *testing.T) {
-	tshark := needTshark(t)
+	tshark := clitest.NeedTshark(t)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
-	runDedup(t, exitDone, bundled("router-vlan.pcapng"), "--strip", "vlan", "-w", out)
+	clitest.RunDedup(t, cli.ExitDone, clitest.Bundled("router-vlan.pcapng"), "--strip", "vlan", "-w", out)
 	two, one := flowsByVLAN(t, tshark, out)
 	if two == 0 || one != 0 {
 		t.Errorf("%d flows with two sides, %d with one", two, one)
 	}
-	if before, _ := flowsByVLAN(t, tshark, bundled("router-vlan.pcapng")); before <= two {
+	if before, _ := flowsByVLAN(t, tshark, clitest.Bundled("router-vlan.pcapng")); before <= two {
 		t.Errorf("%d flows in all VLANs, %d without", before, two)
 	}
 }
@@ -86,7 +88,7 @@ func TestStripFlows(t *testing.T) {
 func flowsByVLAN(t *testing.T, tshark, name string) (two, one int) {
 	t.Helper()
 	sides := map[string]map[string]bool{}
-	for _, line := range fieldsOf(t, tshark, name, "vlan.id", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport") {
+	for _, line := range clitest.FieldsOf(t, tshark, name, "vlan.id", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport") {
 		f := strings.Split(line, "\t")
 		if f[5] == "" {
 			continue
@@ -110,33 +112,33 @@ func flowsByVLAN(t *testing.T, tshark, name string) (two, one int) {
 
 // TestStripShared strips all shared captures, and has tcpdump read the output.
 func TestStripShared(t *testing.T) {
-	dir := sharedDir(t)
-	files, names := sharedFiles(t, dir)
+	dir := clitest.SharedDir(t)
+	files, names := clitest.SharedFiles(t, dir)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			input, code := filepath.Join(dir, name), exitOf(files[name])
+			input, code := filepath.Join(dir, name), clitest.ExitOf(files[name])
 			if _, err := os.Stat(input); err != nil {
 				t.Skip(err)
 			}
 			outs := t.TempDir()
 			plain := filepath.Join(outs, "plain.pcapng")
 			copies := filepath.Join(outs, "copies.pcapng")
-			want := runDedup(t, code, input, "-w", plain, "--duplicates", copies)
-			if code != exitDone {
+			want := clitest.RunDedup(t, code, input, "-w", plain, "--duplicates", copies)
+			if code != cli.ExitDone {
 				return // no output, or one with a name of its own
 			}
 			readable := tcpdumpReads(plain)
 			for _, headers := range []string{"vlan,mpls,pppoe", "vlan,mpls,pppoe,tunnel"} {
 				out := filepath.Join(outs, headers+".pcapng")
-				got := runDedup(t, code, input, "-w", out, "--strip", headers, "--duplicates", out+".copies.pcapng")
+				got := clitest.RunDedup(t, code, input, "-w", out, "--strip", headers, "--duplicates", out+".copies.pcapng")
 				if !sameFiles(t, copies, out+".copies.pcapng") {
 					t.Errorf("--strip %s: other copies", headers)
 				}
 				if want.PacketsOut == 0 {
 					continue
 				}
-				if got != want || uint64(len(packetBytes(t, out))) != want.PacketsOut {
-					t.Errorf("--strip %s: %+v, want %+v, and %d packets", headers, got, want, len(packetBytes(t, out)))
+				if got != want || uint64(len(clitest.PacketBytes(t, out))) != want.PacketsOut {
+					t.Errorf("--strip %s: %+v, want %+v, and %d packets", headers, got, want, len(clitest.PacketBytes(t, out)))
 				}
 				if readable && plainCapture(out) && !tcpdumpReads(out) {
 					t.Errorf("--strip %s: tcpdump does not read it", headers)
@@ -154,18 +156,18 @@ func tcpdumpReads(name string) bool {
 // TestStripTunnels compares the rest of packets in tunnels with the innermost headers that
 // tshark finds.
 func TestStripTunnels(t *testing.T) {
-	tshark, dir := needTshark(t), sharedDir(t)
+	tshark, dir := clitest.NeedTshark(t), clitest.SharedDir(t)
 	last := func(list string) string { return list[strings.LastIndex(list, ",")+1:] }
 	for _, name := range []string{"suricatave__vxlan.pcap", "zeek__gre-within-gre.pcap", "largepcapa__ipv4_gtpu_fragmented.pcap", "zeek__pppoe-over-qinq.pcap", "pcappluspl__MplsPackets.pcap"} {
 		out := filepath.Join(t.TempDir(), "out.pcapng")
-		got, errs, code := run("dedup", filepath.Join(dir, name), "--window", "none", "--identity", "frame", "--strip", "vlan,mpls,pppoe,tunnel", "-w", out)
-		if code != exitDone {
+		got, errs, code := clitest.Run("dedup", filepath.Join(dir, name), "--window", "none", "--identity", "frame", "--strip", "vlan,mpls,pppoe,tunnel", "-w", out)
+		if code != cli.ExitDone {
 			t.Fatalf("%s: %s%s", name, got, errs)
 		}
 		fields := []string{"ip.src", "ip.dst", "ipv6.src", "ip.id", "tcp.seq_raw"}
 		plain := filepath.Join(t.TempDir(), "plain.pcapng")
-		runDedup(t, exitDone, filepath.Join(dir, name), "--window", "none", "--identity", "frame", "-w", plain)
-		before, after := fieldsOf(t, tshark, plain, fields...), fieldsOf(t, tshark, out, fields...)
+		clitest.RunDedup(t, cli.ExitDone, filepath.Join(dir, name), "--window", "none", "--identity", "frame", "-w", plain)
+		before, after := clitest.FieldsOf(t, tshark, plain, fields...), clitest.FieldsOf(t, tshark, out, fields...)
 		if len(before) != len(after) {
 			t.Fatalf("%s: %d packets, %d without headers", name, len(before), len(after))
 		}
@@ -182,20 +184,20 @@ func TestStripTunnels(t *testing.T) {
 
 // TestStripPcap names a pcap file for what it cannot hold.
 func TestStripPcap(t *testing.T) {
-	dir := sharedDir(t)
+	dir := clitest.SharedDir(t)
 	input := filepath.Join(dir, "largepcapa__ipv4_gtpu_fragmented.pcap")
 	out := filepath.Join(t.TempDir(), "out.pcap")
-	_, errs, code := run("dedup", input, "--strip", "tunnel", "-w", out)
-	if code != exitFailed || !strings.Contains(errs, "pcapng holds both") {
+	_, errs, code := clitest.Run("dedup", input, "--strip", "tunnel", "-w", out)
+	if code != cli.ExitFailed || !strings.Contains(errs, "pcapng holds both") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 }
 
 // TestStripNames reads the names of interfaces of tunnels.
 func TestStripNames(t *testing.T) {
-	dir := sharedDir(t)
+	dir := clitest.SharedDir(t)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
-	runDedup(t, exitDone, filepath.Join(dir, "suricatave__vxlan.pcap"), "--strip", "tunnel", "-w", out)
+	clitest.RunDedup(t, cli.ExitDone, filepath.Join(dir, "suricatave__vxlan.pcap"), "--strip", "tunnel", "-w", out)
 	src, err := pcapfile.Open(out, pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)

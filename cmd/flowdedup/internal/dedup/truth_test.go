@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
@@ -18,13 +20,13 @@ import (
 // captures, and keeps everything else unchanged.
 func TestTruth(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(bundled("*.truth.json"))
+	names, err := filepath.Glob(clitest.Bundled("*.truth.json"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no truth: %v", err)
 	}
 	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			var want truth
+			var want clitest.Truth
 			data, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
@@ -39,22 +41,22 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-func checkTruth(t *testing.T, want *truth, method string) {
+func checkTruth(t *testing.T, want *clitest.Truth, method string) {
 	t.Helper()
 	kept, copies := filepath.Join(t.TempDir(), "kept"), filepath.Join(t.TempDir(), "copies")
 	args := []string{"--method", method, "--keep", "first", "--prefer", "first", "-w", kept, "--duplicates", copies}
 	inputs := want.Inputs()
-	r := runDedup(t, exitDone, slices.Concat(args, want.Flags(), inputs)...)
+	r := clitest.RunDedup(t, cli.ExitDone, slices.Concat(args, want.Flags(), inputs)...)
 	if r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates || r.EvictedLive != 0 {
 		t.Errorf("%s: %d packets, %d duplicates, %d forgotten; want %d and %d",
 			method, r.PacketsIn, r.Duplicates, r.EvictedLive, want.Packets, want.Duplicates)
 	}
-	all := readAll(t, inputs...)
+	all := clitest.ReadAll(t, inputs...)
 	removed := map[int]bool{}
 	for _, i := range want.Removed {
 		removed[i] = true
 	}
-	var wantKept, wantCopies []record
+	var wantKept, wantCopies []clitest.Record
 	for i, p := range all {
 		if removed[i] {
 			wantCopies = append(wantCopies, p)
@@ -62,15 +64,15 @@ func checkTruth(t *testing.T, want *truth, method string) {
 			wantKept = append(wantKept, p)
 		}
 	}
-	compareRecords(t, method+": kept", readAll(t, kept), wantKept)
-	compareRecords(t, method+": copies", readAll(t, copies), wantCopies)
+	clitest.CompareRecords(t, method+": kept", clitest.ReadAll(t, kept), wantKept)
+	clitest.CompareRecords(t, method+": copies", clitest.ReadAll(t, copies), wantCopies)
 }
 
 // TestFrameIdentityKeepsCopies checks that identity frame removes no copy with another
 // VLAN tag or TTL.
 func TestFrameIdentityKeepsCopies(t *testing.T) {
 	for _, name := range []string{"router-vlan.pcapng", "router-plain.pcapng", "router-qinq.pcapng"} {
-		if r := runDedup(t, exitDone, "--identity", "frame", bundled(name)); r.Duplicates != 0 {
+		if r := clitest.RunDedup(t, cli.ExitDone, "--identity", "frame", clitest.Bundled(name)); r.Duplicates != 0 {
 			t.Errorf("%s: %d duplicates", name, r.Duplicates)
 		}
 	}
@@ -126,7 +128,7 @@ func TestTapsWithoutIP(t *testing.T) {
 		{[]string{files[0], writeFrames(t, sll2, cooked[0])}, 0},
 		{[]string{"--ignore", "mac", files[0], writeFrames(t, sll2, cooked[0])}, 1},
 	} {
-		if r := runDedup(t, exitDone, c.args...); r.Duplicates != c.want || r.NonIP != r.PacketsIn {
+		if r := clitest.RunDedup(t, cli.ExitDone, c.args...); r.Duplicates != c.want || r.NonIP != r.PacketsIn {
 			t.Errorf("%v: %+v, want %d copies", c.args, r, c.want)
 		}
 	}
@@ -186,12 +188,12 @@ func TestTimersWarn(t *testing.T) {
 		{"router-vlan.pcapng", "1ms", true}, {"router-vlan.pcapng", "10ms", true}, {"router-vlan.pcapng", "100ms", true},
 		{"router-vlan.pcapng", "1h", false}, {"router-in.pcap", "1ms", false}, {"loopback-twice.pcap", "1ms", false},
 	} {
-		want := runDedup(t, exitDone, "--window", c.window, bundled(c.name))
+		want := clitest.RunDedup(t, cli.ExitDone, "--window", c.window, clitest.Bundled(c.name))
 		var got struct {
 			Duplicates uint64
 			Late       uint64 `json:"late_forgotten"`
 		}
-		out, errs, _ := run("dedup", "--json", "--method", "timers", "--window", c.window, bundled(c.name))
+		out, errs, _ := clitest.Run("dedup", "--json", "--method", "timers", "--window", c.window, clitest.Bundled(c.name))
 		if err := json.Unmarshal([]byte(out), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -236,8 +238,8 @@ func TestMethodParamsRefused(t *testing.T) {
 		{"--window 1h --tz Europe/Berlin", "--tz is the time zone of landmark windows"},
 		{"--window landmark:1h --tz Europe/Atlantis", "must be a time zone"},
 	} {
-		_, errs, code := run(append([]string{"dedup", bundled("router-vlan.pcapng")}, strings.Fields(c.args)...)...)
-		if code != exitUsage || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		_, errs, code := clitest.Run(append([]string{"dedup", clitest.Bundled("router-vlan.pcapng")}, strings.Fields(c.args)...)...)
+		if code != cli.ExitUsage || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", c.args, code, errs, c.want)
 		}
 	}
@@ -247,8 +249,8 @@ func TestMethodParamsRefused(t *testing.T) {
 func duplicatesFound(t *testing.T, method string, more ...string) int {
 	t.Helper()
 	const key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
-	args := overrule([]string{"--key", key, "--window", "none", "--method", method}, more)
-	out, errs, code := run(append([]string{"dedup", bundled("router-vlan.pcapng"), "--json"}, args...)...)
+	args := clitest.Overrule([]string{"--key", key, "--window", "none", "--method", method}, more)
+	out, errs, code := clitest.Run(append([]string{"dedup", clitest.Bundled("router-vlan.pcapng"), "--json"}, args...)...)
 	var s struct {
 		Method     string
 		Duplicates int

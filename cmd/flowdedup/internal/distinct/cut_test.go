@@ -144,15 +144,16 @@ func TestCutMerged(t *testing.T) {
 	short := save("short", "gate", "17:00:00", "19:20:00")
 	union := filepath.Join(dir, "union")
 	for _, c := range []struct{ args, want string }{
-		{whole, "window 17:00|window 18:00|window 19:00"},
-		{whole + " " + late, "window 17:00 start 17:40|window 18:00|window 19:00"},
-		{early, "window 17:00 end  17:40"},
-		{early + " " + late, "window 17:00|window 18:00|window 19:00"},
-		{"--save " + union + " " + late + " " + short, "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20"},
-		{union, "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20"},
-		{"--total " + late + " " + short, "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20|total 17:00"},
+		{"WHOLE", "window 17:00|window 18:00|window 19:00"},
+		{"WHOLE LATE", "window 17:00 start 17:40|window 18:00|window 19:00"},
+		{"EARLY", "window 17:00 end  17:40"},
+		{"EARLY LATE", "window 17:00|window 18:00|window 19:00"},
+		{"--save UNION LATE SHORT", "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20"},
+		{"UNION", "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20"},
+		{"--total LATE SHORT", "window 17:00 start 17:40|window 18:00|window 19:00 end  19:20|total 17:00"},
 	} {
-		if got := cutsOf(t, append([]string{"--merge"}, strings.Fields(c.args)...)...); got != c.want {
+		args := clitest.WordsOf(c.args, "WHOLE", whole, "LATE", late, "EARLY", early, "SHORT", short, "UNION", union)
+		if got := cutsOf(t, append([]string{"--merge"}, args...)...); got != c.want {
 			t.Errorf("%s: %s, want %s", c.args, got, c.want)
 		}
 	}

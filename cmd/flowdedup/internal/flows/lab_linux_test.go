@@ -202,16 +202,20 @@ func startNfcapd(t *testing.T, dir, address string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	lines, up := bufio.NewScanner(out), make(chan struct{})
+	lines, started := bufio.NewScanner(out), make(chan bool, 1)
 	go func() {
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), "Startup") {
-				close(up)
-			}
+		up := false
+		for !up && lines.Scan() {
+			up = strings.Contains(lines.Text(), "Startup")
 		}
+		started <- up
+		_, _ = io.Copy(io.Discard, out)
 	}()
 	select {
-	case <-up:
+	case up := <-started:
+		if !up {
+			t.Fatalf("nfcapd ended: %v", lines.Err())
+		}
 	case <-time.After(wait.Timeout):
 		t.Fatal("nfcapd does not start")
 	}

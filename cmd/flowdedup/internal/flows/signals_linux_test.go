@@ -41,7 +41,8 @@ func TestSecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := benchlab.FreePort(t)
-	cmd := clitest.Program(t, "flows", "--listen", "127.0.0.1:"+port)
+	// TCP: users whose UDP buffers are limited get a warning, and that waits for standard error, too.
+	cmd := clitest.Program(t, "flows", "--listen", "tcp-listen://127.0.0.1:"+port)
 	cmd.Stderr = full
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -49,7 +50,7 @@ func TestSecondSignal(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	clitest.AwaitDatagrams(t, port)                                // signals are watched before
+	clitest.AwaitSocket(t, port, clitest.Listening)                // signals are watched before
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} { // different ones are never one
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // talk returns packets of conversations between two hosts each, in both directions, from the
@@ -18,7 +21,7 @@ import (
 func talk(id uint16, hosts int) (all [][]byte) {
 	for h := range hosts {
 		for turn := range 4 {
-			f := liveFrame{ID: id, Src: byte(h), TTL: 64}.Bytes()
+			f := clitest.Frame{ID: id, Src: byte(h), TTL: 64}.Bytes()
 			if id++; turn%2 == 1 {
 				var from [4]byte
 				copy(from[:], f[26:30])
@@ -77,7 +80,7 @@ func checkShares(t *testing.T, packets int, files ...string) {
 	t.Helper()
 	at, seen := map[byte]int{}, map[uint16]bool{}
 	for i, file := range files {
-		got := framesOf(t, file)
+		got := clitest.FramesOf(t, file)
 		if len(got) == 0 {
 			t.Errorf("output %d got nothing", i)
 		}
@@ -101,7 +104,7 @@ func checkShares(t *testing.T, packets int, files ...string) {
 func sensors(t *testing.T, n int) (runs []*liveRun, files []string) {
 	t.Helper()
 	for i := range n {
-		pair(t, fmt.Sprint("out", i), fmt.Sprint("sensor", i))
+		clitest.Pair(t, fmt.Sprint("out", i), fmt.Sprint("sensor", i))
 		files = append(files, filepath.Join(t.TempDir(), "sensor.pcapng"))
 		runs = append(runs, startLive(t, "-i", fmt.Sprint("sensor", i), "-w", files[i], "--method", "exact", "--window", "n:1", "--json"))
 	}
@@ -111,16 +114,16 @@ func sensors(t *testing.T, n int) (runs []*liveRun, files []string) {
 // TestLiveForwardAll sends everything to each of several interfaces.
 func TestLiveForwardAll(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	clitest.Lab(t)
+	clitest.Pair(t, "left", "right")
 	behind, files := sensors(t, 2)
 	r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--json", "--window", "5s")
 	frames := talk(1, 20)
-	sendBytes(t, "right", frames...)
+	clitest.SendBytes(t, "right", frames...)
 	s := r.stop()
 	for i := range behind {
 		behind[i].stop()
-		if got := framesOf(t, files[i]); len(got) != len(frames)/2 || s.Forwards[i]["sent"] != float64(len(got)) {
+		if got := clitest.FramesOf(t, files[i]); len(got) != len(frames)/2 || s.Forwards[i]["sent"] != float64(len(got)) {
 			t.Errorf("output %d: %d packets of %d, %v", i, len(got), len(frames)/2, s.Forwards)
 		}
 	}
@@ -129,12 +132,12 @@ func TestLiveForwardAll(t *testing.T) {
 // TestLiveBalance gives each conversation to one of three interfaces.
 func TestLiveBalance(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	pair(t, "left", "right")
+	clitest.Lab(t)
+	clitest.Pair(t, "left", "right")
 	behind, files := sensors(t, 3)
 	r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--forward", "out2", "--balance", "conversation", "--json", "--window", "5s")
 	frames := append(talk(1, 60), talk6(1001, 60)...)
-	sendBytes(t, "right", frames...)
+	clitest.SendBytes(t, "right", frames...)
 	s := r.stop()
 	total := 0.0
 	for i := range behind {
@@ -151,15 +154,15 @@ func TestLiveBalance(t *testing.T) {
 // for each.
 func TestLiveBalanceStreams(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	ip(t, "link set lo up")
-	pair(t, "left", "right")
+	clitest.Lab(t)
+	clitest.IP(t, "link set lo up")
+	clitest.Pair(t, "left", "right")
 	addresses := []string{"127.0.0.1:57012", "127.0.0.1:57013"}
 	r := startLive(t, "-i", "left", "-w", "tcp-listen://"+addresses[0], "-w", "tcp-listen://"+addresses[1], "--balance", "conversation", "--json", "--window", "5s")
 	var conns []net.Conn
 	var got []*bytes.Buffer
 	for _, address := range addresses {
-		c, err := net.DialTimeout("tcp4", address, testTimeout)
+		c, err := net.DialTimeout("tcp4", address, wait.Timeout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +174,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 		conns, got = append(conns, c), append(got, head)
 	}
 	frames := talk(1, 40)
-	sendBytes(t, "right", frames...)
+	clitest.SendBytes(t, "right", frames...)
 	s := r.stop()
 	var files []string
 	for i, c := range conns {
@@ -185,7 +188,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 	}
 	checkShares(t, len(frames)/2, files...)
 	for i, file := range files {
-		if o := s.Outputs[i]; o.Output != "tcp-listen://"+addresses[i] || o.Packets != uint64(len(framesOf(t, file))) || o.Lost != 0 {
+		if o := s.Outputs[i]; o.Output != "tcp-listen://"+addresses[i] || o.Packets != uint64(len(clitest.FramesOf(t, file))) || o.Lost != 0 {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -194,7 +197,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 // peer connects to an output, and copies what comes to a file.
 func peer(t *testing.T, address, file string) net.Conn {
 	t.Helper()
-	c, err := net.DialTimeout("tcp4", address, testTimeout)
+	c, err := net.DialTimeout("tcp4", address, wait.Timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +218,9 @@ func peer(t *testing.T, address, file string) net.Conn {
 // until it is back.
 func TestLiveBalanceStreamLeaves(t *testing.T) {
 	t.Parallel()
-	lab(t)
-	ip(t, "link set lo up")
-	pair(t, "left", "right")
+	clitest.Lab(t)
+	clitest.IP(t, "link set lo up")
+	clitest.Pair(t, "left", "right")
 	addresses := []string{"127.0.0.1:57014", "127.0.0.1:57015"}
 	r := startLive(t, "-i", "left", "-w", "tcp-listen://"+addresses[0], "-w", "tcp-listen://"+addresses[1], "--balance", "conversation", "--on-failure", "spread", "--json", "--window", "5s")
 	dir := t.TempDir()
@@ -225,24 +228,24 @@ func TestLiveBalanceStreamLeaves(t *testing.T) {
 	first := peer(t, addresses[0], file("first"))
 	peer(t, addresses[1], file("second"))
 	frames := talk(1, 40)
-	sendBytes(t, "right", frames...)
+	clitest.SendBytes(t, "right", frames...)
 	all := len(frames) / 2
-	waitFor(t, "the first packets", func() bool { return packetsIn(file("first"))+packetsIn(file("second")) == all })
+	wait.Until(t, "the first packets", func() bool { return packetsIn(file("first"))+packetsIn(file("second")) == all })
 	share := packetsIn(file("second"))
 	if share == 0 || share == all {
 		t.Fatalf("the second peer got %d packets of %d", share, all)
 	}
 	first.Close()
 	id, rounds := uint16(1001), 0
-	waitFor(t, "a round whose packets all go to the second peer", func() bool {
-		sendBytes(t, "right", talk(id, 40)...)
+	wait.Until(t, "a round whose packets all go to the second peer", func() bool {
+		clitest.SendBytes(t, "right", talk(id, 40)...)
 		id += uint16(all)
 		rounds++
 		return packetsIn(file("second")) >= share*rounds+all
 	})
 	peer(t, addresses[0], file("again"))
-	waitFor(t, "the share of the first peer again", func() bool {
-		sendBytes(t, "right", talk(id, 40)...)
+	wait.Until(t, "the share of the first peer again", func() bool {
+		clitest.SendBytes(t, "right", talk(id, 40)...)
 		id += uint16(all)
 		return packetsIn(file("again")) > 0
 	})
@@ -258,33 +261,33 @@ func TestLiveBalanceFails(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"drop", "spread"} {
 		t.Run(what, func(t *testing.T) {
-			lab(t)
-			pair(t, "left", "right")
+			clitest.Lab(t)
+			clitest.Pair(t, "left", "right")
 			behind, files := sensors(t, 2)
 			r := startLive(t, "-i", "left", "--forward", "out0", "--forward", "out1", "--balance", "conversation", "--on-failure", what, "--wait", "--json", "--window", "5s")
-			sendBytes(t, "right", talk(1, 40)...)
-			waitFor(t, "the first packets", func() bool { return packetsIn(files[0])+packetsIn(files[1]) == 160 })
+			clitest.SendBytes(t, "right", talk(1, 40)...)
+			wait.Until(t, "the first packets", func() bool { return packetsIn(files[0])+packetsIn(files[1]) == 160 })
 			before := packetsIn(files[1])
-			ip(t, "link set out0 down")
-			sendBytes(t, "right", talk(1001, 40)...) // which finds out
+			clitest.IP(t, "link set out0 down")
+			clitest.SendBytes(t, "right", talk(1001, 40)...) // which finds out
 			r.Event("output failed")
 			mayLose := uint64(160)
 			if what == "spread" {
-				sendBytes(t, "right", talk(2001, 40)...)
-				waitFor(t, "the share of the other", func() bool { return packetsIn(files[1]) >= 2*before+160 })
-				ip(t, "link set out0 up")
-				ip(t, "link set sensor0 up")
+				clitest.SendBytes(t, "right", talk(2001, 40)...)
+				wait.Until(t, "the share of the other", func() bool { return packetsIn(files[1]) >= 2*before+160 })
+				clitest.IP(t, "link set out0 up")
+				clitest.IP(t, "link set sensor0 up")
 				awaitLink(t, "out0")
 				had := packetsIn(files[0])
 				id := uint16(3001)
-				waitFor(t, "the share of the first again", func() bool {
-					sendBytes(t, "right", talk(id, 40)...)
+				wait.Until(t, "the share of the first again", func() bool {
+					clitest.SendBytes(t, "right", talk(id, 40)...)
 					id += 160
 					return packetsIn(files[0]) > had
 				})
 			} else {
-				sendBytes(t, "right", talk(2001, 40)...)
-				waitFor(t, "what is left", func() bool { return packetsIn(files[1]) == 3*before })
+				clitest.SendBytes(t, "right", talk(2001, 40)...)
+				wait.Until(t, "what is left", func() bool { return packetsIn(files[1]) == 3*before })
 				mayLose += 160
 			}
 			r.signal(syscall.SIGTERM)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -17,15 +19,15 @@ import (
 // get the same packets. With -i any
 // the interface of a packet is in its header.
 func TestLiveConditions(t *testing.T) {
-	needTcpdump(t)
+	clitest.NeedTcpdump(t)
 	all := map[string][]string{"any": {"-i", "any", "--ignore-outgoing"}, "named": {"-i", "left1", "-i", "left2"}}
 	clitest.AtOnce(t, all, func(t *testing.T, interfaces []string) {
-		lab(t, "left1 right1", "left2 right2")
+		clitest.Lab(t, "left1 right1", "left2 right2")
 		dir := t.TempDir()
 		const n = 30
-		var frames []liveFrame
+		var frames []clitest.Frame
 		for i := range 3 * n {
-			frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 3), TTL: 64})
+			frames = append(frames, clitest.Frame{ID: uint16(i), Src: byte(i % 3), TTL: 64})
 		}
 		type conditioned struct {
 			only, protect             string
@@ -52,11 +54,11 @@ func TestLiveConditions(t *testing.T) {
 			}
 			c.run = startLive(t, args...)
 		}
-		sendTo(t, "right1", frames...)
+		clitest.SendTo(t, "right1", frames...)
 		for _, c := range cases {
-			waitFor(t, "packets of the first interface", func() bool { return packetsIn(c.out) == 3*n })
+			wait.Until(t, "packets of the first interface", func() bool { return packetsIn(c.out) == 3*n })
 		}
-		sendTo(t, "right2", frames...)
+		clitest.SendTo(t, "right2", frames...)
 		benchlab.Settle()
 		for _, c := range cases {
 			s := c.run.stop()
@@ -77,8 +79,8 @@ func TestLiveConditions(t *testing.T) {
 // it captures, and that a condition which no packet matched is reported at the end.
 func TestLiveConditionRefusals(t *testing.T) {
 	t.Parallel()
-	needTcpdump(t)
-	lab(t, "left right")
+	clitest.NeedTcpdump(t)
+	clitest.Lab(t, "left right")
 	tun(t)
 	endsAs(t, "-i left --duration 1ms -q", []refusal{
 		{"-i tun0 --only 'ether host 02:00:00:00:00:01'", 2, "--only: wrong filter expression: "},
@@ -87,7 +89,7 @@ func TestLiveConditionRefusals(t *testing.T) {
 		{"--prefer 'interface lefd'", 2, "did you mean interface left?"},
 	})
 	r := startLive(t, "-i", "left", "--only", "udp", "--prefer", "tcp port 9", "--json")
-	sendTo(t, "right", liveFrame{ID: 1, TTL: 64})
+	clitest.SendTo(t, "right", clitest.Frame{ID: 1, TTL: 64})
 	r.finish()
 	if text := r.Stderr.String(); !strings.Contains(text, "no packet matched --prefer tcp port 9") || strings.Contains(text, "--only") {
 		t.Error(text)
@@ -98,20 +100,20 @@ func TestLiveConditionRefusals(t *testing.T) {
 // with other groups, whose digests would never match.
 func TestLiveWithin(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	args := []string{"-i", "left", "--state", filepath.Join(t.TempDir(), "state"), "--window", "1h", "--memory", "1MiB", "--json"}
 	const n = 40
-	var frames []liveFrame
+	var frames []clitest.Frame
 	for i := range n {
-		frames = append(frames, liveFrame{ID: uint16(i / 2), TTL: 64, VLAN: 10 + uint16(i%2)})
+		frames = append(frames, clitest.Frame{ID: uint16(i / 2), TTL: 64, VLAN: 10 + uint16(i%2)})
 	}
 	r := startLive(t, append(args, "--within", "vlan,interface")...)
-	sendTo(t, "right", frames...)
+	clitest.SendTo(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != 0 {
 		t.Errorf("the first run: %+v", s)
 	}
 	r = startLive(t, append(args, "--within", "interface,vlan")...)
-	sendTo(t, "right", frames...)
+	clitest.SendTo(t, "right", frames...)
 	if s := r.finish(); s.PacketsIn != 2*n || s.Duplicates != n {
 		t.Errorf("the second run: %+v", s)
 	}
@@ -120,8 +122,8 @@ func TestLiveWithin(t *testing.T) {
 		if flag != "" {
 			all = append(all, "--within", flag)
 		}
-		text, err := program(t, all...).CombinedOutput()
-		if code := exitCodeOf(t, err); code != exitUsage || !strings.Contains(string(text), "it was saved with --within interface,vlan, "+was) {
+		text, err := clitest.Program(t, all...).CombinedOutput()
+		if code := clitest.ExitCode(t, err); code != cli.ExitUsage || !strings.Contains(string(text), "it was saved with --within interface,vlan, "+was) {
 			t.Errorf("%v: exit code %d: %s", all, code, text)
 		}
 	}
@@ -131,23 +133,23 @@ func TestLiveWithin(t *testing.T) {
 // in which they came from there.
 func TestLivePrefer(t *testing.T) {
 	t.Parallel()
-	lab(t, "left1 right1", "left2 right2")
+	clitest.Lab(t, "left1 right1", "left2 right2")
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	const n = 50
-	var first, last []liveFrame
+	var first, last []clitest.Frame
 	for i := range n {
-		first = append(first, liveFrame{ID: uint16(i), TTL: 64})
-		last = append(last, liveFrame{ID: uint16(i), TTL: 63})
+		first = append(first, clitest.Frame{ID: uint16(i), TTL: 64})
+		last = append(last, clitest.Frame{ID: uint16(i), TTL: 63})
 	}
 	r := startLive(t, "-i", "left1", "-i", "left2", "--prefer", "interface left2", "--hold", "1h", "--window", "1h", "--memory", "1MiB", "-w", out, "--json")
-	sendTo(t, "right1", first...)
-	sendTo(t, "right2", last...)
-	alone := liveFrame{ID: n, TTL: 64}
-	sendTo(t, "right1", alone)
+	clitest.SendTo(t, "right1", first...)
+	clitest.SendTo(t, "right2", last...)
+	alone := clitest.Frame{ID: n, TTL: 64}
+	clitest.SendTo(t, "right1", alone)
 	if s := r.finish(); s.Duplicates != n || s.PacketsOut != n+1 {
 		t.Errorf("%+v", s)
 	}
-	got, want := framesOf(t, out), []string{string(alone.Bytes())}
+	got, want := clitest.FramesOf(t, out), []string{string(alone.Bytes())}
 	for _, f := range last {
 		want = append(want, string(f.Bytes()))
 	}

@@ -16,9 +16,9 @@ import (
 )
 
 // burst returns n packets, each followed by a copy that change has modified.
-func burst(n int, change func(f *liveFrame)) (frames []liveFrame) {
+func burst(n int, change func(f *clitest.Frame)) (frames []clitest.Frame) {
 	for i := range n {
-		f := liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64}
+		f := clitest.Frame{ID: uint16(i), Src: byte(i % 5), TTL: 64}
 		frames = append(frames, f)
 		change(&f)
 		frames = append(frames, f)
@@ -31,17 +31,17 @@ func TestLiveCopies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		reason string
-		change func(f *liveFrame)
+		change func(f *clitest.Frame)
 	}{
-		{"exact", func(*liveFrame) {}},
-		{"vlan", func(f *liveFrame) { f.VLAN = 100 }},
-		{"ttl", func(f *liveFrame) { f.TTL-- }},
+		{"exact", func(*clitest.Frame) {}},
+		{"vlan", func(f *clitest.Frame) { f.VLAN = 100 }},
+		{"ttl", func(f *clitest.Frame) { f.TTL-- }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			lab(t, "left right")
+			clitest.Lab(t, "left right")
 			const n = 500
 			r := startLive(t, "-i", "left", "--json", "--window", "1m", "--memory", "1MiB")
-			sendTo(t, "right", burst(n, c.change)...)
+			clitest.SendTo(t, "right", burst(n, c.change)...)
 			s := r.finish()
 			if s.PacketsIn != 2*n || s.Duplicates != n || s.Interfaces[0].Received != 2*n || s.Interfaces[0].Dropped != 0 {
 				t.Errorf("%+v", s)
@@ -65,12 +65,12 @@ func (r *liveRun) finish() liveSummary {
 // TestLiveAcross checks that only packets of the other interface count as copies.
 func TestLiveAcross(t *testing.T) {
 	t.Parallel()
-	lab(t, "left1 right1", "left2 right2")
+	clitest.Lab(t, "left1 right1", "left2 right2")
 	const n = 300
 	r := startLive(t, "-i", "left1", "-i", "left2", "--across", "--json", "--window", "10s")
-	frames := burst(n, func(*liveFrame) {})
-	sendTo(t, "right1", frames...)
-	sendTo(t, "right2", frames...)
+	frames := burst(n, func(*clitest.Frame) {})
+	clitest.SendTo(t, "right1", frames...)
+	clitest.SendTo(t, "right2", frames...)
 	s := r.finish()
 	if s.PacketsIn != 4*n || s.Duplicates != 2*n || s.Reasons["interface"] == 0 {
 		t.Errorf("%+v", s)
@@ -80,12 +80,12 @@ func TestLiveAcross(t *testing.T) {
 // TestLiveFile compares the files of kept and removed packets with those of dedup.
 func TestLiveFile(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
 	const n = 400
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.VLAN = 7 })
-	sendTo(t, "right", frames...)
+	frames := burst(n, func(f *clitest.Frame) { f.VLAN = 7 })
+	clitest.SendTo(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != n {
 		t.Errorf("%+v", s)
 	}
@@ -97,10 +97,10 @@ func TestLiveFile(t *testing.T) {
 			copies = append(copies, string(f.Bytes()))
 		}
 	}
-	if got := framesOf(t, kept); !slices.Equal(got, want) {
+	if got := clitest.FramesOf(t, kept); !slices.Equal(got, want) {
 		t.Errorf("%d packets kept, want %d", len(got), len(want))
 	}
-	if got := framesOf(t, removed); !slices.Equal(got, copies) {
+	if got := clitest.FramesOf(t, removed); !slices.Equal(got, copies) {
 		t.Errorf("%d packets removed, want %d", len(got), len(copies))
 	}
 }
@@ -108,7 +108,7 @@ func TestLiveFile(t *testing.T) {
 // TestLivePipe feeds another flowdedup.
 func TestLivePipe(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	const n = 200
 	r := &liveRun{clitest.NewProcess(t, "live", "-i", "left", "-w", "-", "--count", "400")}
 	from, to, err := os.Pipe()
@@ -122,9 +122,9 @@ func TestLivePipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Event(" started ")
-	next := program(t, "dedup", "-", "--json", "--window", "5s")
+	next := clitest.Program(t, "dedup", "-", "--json", "--window", "5s")
 	next.Stdin = from
-	sendTo(t, "right", burst(n, func(f *liveFrame) { f.ID += 1000 })...)
+	clitest.SendTo(t, "right", burst(n, func(f *clitest.Frame) { f.ID += 1000 })...)
 	out, err := next.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -140,19 +140,19 @@ func TestLivePipe(t *testing.T) {
 // TestLiveForward checks that each kept packet is forwarded once and in order.
 func TestLiveForward(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right", "out sensor")
+	clitest.Lab(t, "left right", "out sensor")
 	seen := filepath.Join(t.TempDir(), "sensor.pcapng")
 	const n = 400
 	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
 	r := startLive(t, "-i", "left", "--forward", "out", "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.TTL -= 2 })
-	sendTo(t, "right", frames...)
+	frames := burst(n, func(f *clitest.Frame) { f.TTL -= 2 })
+	clitest.SendTo(t, "right", frames...)
 	s := r.finish()
 	if s.Duplicates != n || s.Forwards[0]["sent"] != float64(n) {
 		t.Errorf("%+v", s)
 	}
 	sensor.finish()
-	got := framesOf(t, seen)
+	got := clitest.FramesOf(t, seen)
 	if len(got) != n {
 		t.Fatalf("%d packets at the sensor, want %d", len(got), n)
 	}
@@ -166,7 +166,7 @@ func TestLiveForward(t *testing.T) {
 // TestLiveLoops refuses to forward in a circle.
 func TestLiveLoops(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right", "out sensor")
+	clitest.Lab(t, "left right", "out sensor")
 	vlans := canIP("link add link left name left.7 type vlan id 7")
 	macvlans := canIP("link add link out name mac1 type macvlan mode bridge") && canIP("link add link out name mac2 type macvlan mode bridge") &&
 		canIP("link set mac1 up") && canIP("link set mac2 up")
@@ -184,9 +184,9 @@ func TestLiveLoops(t *testing.T) {
 		if !c.possible {
 			continue
 		}
-		cmd := program(t, "live", "-i", c.captured, "--forward", c.forward, "--duration", "1ms", "-q")
+		cmd := clitest.Program(t, "live", "-i", c.captured, "--forward", c.forward, "--duration", "1ms", "-q")
 		out, err := cmd.CombinedOutput()
-		code := exitCodeOf(t, err)
+		code := clitest.ExitCode(t, err)
 		if refused := code == 1 && strings.Contains(string(out), "--forward "+c.forward+": would capture again"); refused != c.refused {
 			t.Errorf("-i %s --forward %s: exit code %d, %s", c.captured, c.forward, code, out)
 		}
@@ -199,11 +199,11 @@ func TestLiveLoops(t *testing.T) {
 // TestLiveForwardLinkTypes checks that packets that the interface cannot carry are
 // rejected.
 func TestLiveForwardLinkTypes(t *testing.T) {
-	lab(t, "out sensor")
+	clitest.Lab(t, "out sensor")
 	tun(t)
-	out, err := program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
+	out, err := clitest.Program(t, "live", "-i", "tun0", "--forward", "out", "--wait").CombinedOutput()
 	want := "--forward out: the interface cannot carry frames of this link type: -i tun0 has link type "
-	if code := exitCodeOf(t, err); code != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
+	if code := clitest.ExitCode(t, err); code != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -211,18 +211,18 @@ func TestLiveForwardLinkTypes(t *testing.T) {
 // TestLiveReports checks that counts appear soon after the end of their window.
 func TestLiveReports(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	name := filepath.Join(t.TempDir(), "counts.jsonl")
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "1s", "--reports", name, "--json", "--window", "5s")
 	const n = 100
-	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+	clitest.SendTo(t, "right", burst(n, func(*clitest.Frame) {})...)
 	r.Event("window closed")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// It may lie in one window with a part of the burst, so it has one of its addresses.
-	sendTo(t, "right", liveFrame{ID: 5000, Src: 4, TTL: 64})
+	clitest.SendTo(t, "right", clitest.Frame{ID: 5000, Src: 4, TTL: 64})
 	r.finish()
 	all, err := os.ReadFile(name)
 	if err != nil || !strings.HasPrefix(string(all), string(text)) || len(all) == len(text) {
@@ -248,24 +248,24 @@ func TestLiveReports(t *testing.T) {
 // TestLiveOutage ends with an interface, or with --wait outlives it.
 func TestLiveOutage(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	r := startLive(t, "-i", "left", "--json")
-	ip(t, "link set left down")
+	clitest.IP(t, "link set left down")
 	if code := r.Wait(); code != 1 || !strings.Contains(r.Stderr.String(), "left: the interface is down") {
 		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 	}
-	ip(t, "link set left up")
+	clitest.IP(t, "link set left up")
 
 	r = startLive(t, "-i", "left", "--json", "--wait")
-	ip(t, "link set left down")
+	clitest.IP(t, "link set left down")
 	r.Event("down or gone")
-	ip(t, "link set left up")
+	clitest.IP(t, "link set left up")
 	r.Event("is back")
-	ip(t, "link del left")
+	clitest.IP(t, "link del left")
 	r.Event("down or gone")
-	pair(t, "left", "right")
+	clitest.Pair(t, "left", "right")
 	r.Event("is back")
-	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	clitest.SendTo(t, "right", burst(10, func(*clitest.Frame) {})...)
 	if s := r.finish(); s.PacketsIn != 20 || s.Interfaces[0].Outages != 2 {
 		t.Errorf("%+v", s)
 	}
@@ -274,8 +274,8 @@ func TestLiveOutage(t *testing.T) {
 // TestLiveRefusals checks that impossible requests give one line.
 func TestLiveRefusals(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
-	ip(t, "link set right down")
+	clitest.Lab(t, "left right")
+	clitest.IP(t, "link set right down")
 	endsAs(t, "", []refusal{
 		{"", 2, "name an interface with -i; available: lo, "},
 		{"-i nope", 1, "nope: no such interface; available: lo, "},
@@ -307,18 +307,18 @@ func TestLiveRefusals(t *testing.T) {
 // capability.
 func TestLivePrivileges(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	const nobody = 65534
-	cmd := program(t, "live", "-i", "left", "--duration", "1ms")
-	cmd.Path = copyProgram(t)
+	cmd := clitest.Program(t, "live", "-i", "left", "--duration", "1ms")
+	cmd.Path = clitest.CopyProgram(t)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); exitCodeOf(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: needs CAP_NET_RAW") {
+	if out, err := cmd.CombinedOutput(); clitest.ExitCode(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: needs CAP_NET_RAW") {
 		t.Errorf("as nobody: %v: %s", err, out)
 	}
 	for name, gid := range map[string]string{"nobody": "", "65534": "", "65534:1234": "1234"} {
 		r := startLive(t, "-i", "left", "--user", name, "--json")
-		sendTo(t, "right", burst(5, func(*liveFrame) {})...)
+		clitest.SendTo(t, "right", burst(5, func(*clitest.Frame) {})...)
 		requireUnprivileged(t, r, gid)
 		if s := r.finish(); s.PacketsIn != 10 {
 			t.Errorf("%+v", s)
@@ -354,19 +354,19 @@ func requireUnprivileged(t *testing.T, r *liveRun, gid string) {
 // TestLiveMark writes all packets, and comments on the copies.
 func TestLiveMark(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	file := filepath.Join(t.TempDir(), "marked.pcapng")
 	const n = 300
 	r := startLive(t, "-i", "left", "-w", file, "--mark", "--json", "--window", "5s")
-	frames := burst(n, func(f *liveFrame) { f.VLAN = 7 })
-	sendTo(t, "right", frames...)
+	frames := burst(n, func(f *clitest.Frame) { f.VLAN = 7 })
+	clitest.SendTo(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != n {
 		t.Errorf("%+v", s)
 	}
-	if got := framesOf(t, file); len(got) != len(frames) {
+	if got := clitest.FramesOf(t, file); len(got) != len(frames) {
 		t.Errorf("%d packets, want %d", len(got), len(frames))
 	}
-	for i, c := range commentsOf(t, file) {
+	for i, c := range clitest.CommentsOf(t, file) {
 		begin := fmt.Sprintf("copy of packet %d, ", i)
 		if i%2 == 0 && c != "" || i%2 == 1 && !(strings.HasPrefix(c, begin) && strings.HasSuffix(c, " later, VLAN none -> 7")) {
 			t.Errorf("packet %d: %q", i+1, c)

@@ -10,8 +10,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -21,19 +23,19 @@ func TestBadEndsLive(t *testing.T) {
 	t.Parallel()
 	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.BindMount, clitest.NoReader} {
 		t.Run(string(where), func(t *testing.T) {
-			lab(t, "left right")
+			clitest.Lab(t, "left right")
 			clitest.PrivateMounts(t)
 			var runs []badRun
-			for _, how := range sample(2, clitest.BadEnds) {
+			for _, how := range clitest.Sample(2, clitest.BadEnds) {
 				if how.Signal != 0 {
 					runs = append(runs, newBadRun(t, where, how))
 				}
 			}
 			const n = 100
-			sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+			clitest.SendTo(t, "right", burst(n, func(*clitest.Frame) {})...)
 			for _, r := range runs {
 				if where != clitest.NoReader {
-					waitFor(t, "packets in the file", func() bool { return packetsIn(r.file) == n })
+					wait.Until(t, "packets in the file", func() bool { return packetsIn(r.file) == n })
 				}
 				r.endBy(r.how)
 				if got := r.Visible(); where != clitest.NoReader && (got != r.file || packetsIn(r.file) != n) {
@@ -126,7 +128,7 @@ func leaveAfter(t *testing.T, from *os.File, packets int) {
 // endsQuietly checks that a run whose reader left ends without a message.
 func (r *liveRun) endsQuietly() {
 	r.T.Helper()
-	if code, stderr := r.Wait(), r.Stderr.String(); code != exitDone || strings.Contains(stderr, "flowdedup:") || strings.Contains(stderr, "ERROR") {
+	if code, stderr := r.Wait(), r.Stderr.String(); code != cli.ExitDone || strings.Contains(stderr, "flowdedup:") || strings.Contains(stderr, "ERROR") {
 		r.T.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
@@ -136,12 +138,12 @@ func TestLiveReaderLeaves(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"-w -", "--duplicates -", "--of src --every 1h --slide 1s"} {
 		t.Run(args, func(t *testing.T) {
-			lab(t, "left right")
+			clitest.Lab(t, "left right")
 			r, from := startPiped(t, append(strings.Fields(args), "--window", "1m", "--memory", "1MiB")...)
-			frames := burst(40, func(*liveFrame) {})
-			sendTo(t, "right", frames[:40]...)
+			frames := burst(40, func(*clitest.Frame) {})
+			clitest.SendTo(t, "right", frames[:40]...)
 			leave(t, from)
-			sendTo(t, "right", frames[40:]...)
+			clitest.SendTo(t, "right", frames[40:]...)
 			r.endsQuietly()
 		})
 	}
@@ -152,19 +154,19 @@ func TestLiveReaderLeaves(t *testing.T) {
 // before, so that these are later packets.
 func TestLiveReaderLeavesOthers(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	const n = 80
 	dir := t.TempDir()
 	removed, state := filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "state")
 	r, from := startPiped(t, "-w", "-", "--duplicates", removed, "--state", state, "--window", "1m", "--memory", "1MiB", "--json")
-	frames := burst(n, func(f *liveFrame) { f.TTL-- })
-	sendTo(t, "right", frames[:n]...)
+	frames := burst(n, func(f *clitest.Frame) { f.TTL-- })
+	clitest.SendTo(t, "right", frames[:n]...)
 	leaveAfter(t, from, n/2)
 	// The first of these is a copy, which only the others get.
-	sendTo(t, "right", append([]liveFrame{frames[1]}, frames[n:]...)...)
+	clitest.SendTo(t, "right", append([]clitest.Frame{frames[1]}, frames[n:]...)...)
 	r.endsQuietly()
 	s := r.summary(r.Stderr.Bytes())
-	if got := framesOf(t, removed); uint64(len(got)) != s.Duplicates || len(got) <= n/2 || s.PacketsIn <= n {
+	if got := clitest.FramesOf(t, removed); uint64(len(got)) != s.Duplicates || len(got) <= n/2 || s.PacketsIn <= n {
 		t.Errorf("%d packets removed: %+v", len(got), s)
 	}
 	if got := savedPackets(t, state); got != s.PacketsIn {
@@ -176,18 +178,18 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 // terminal, and that SIGTERM still ends the run.
 func TestLiveHangup(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	dir := t.TempDir()
 	name := filepath.Join(dir, "counts.jsonl")
 	r := startLive(t, "-i", "left", "--of", "src", "--slide", "100ms", "--reports", name)
-	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
-	waitFor(t, "counts", func() bool { return size(name) > 0 })
+	clitest.SendTo(t, "right", burst(10, func(*clitest.Frame) {})...)
+	wait.Until(t, "counts", func() bool { return size(name) > 0 })
 	if err := os.Rename(name, name+".1"); err != nil {
 		t.Fatal(err)
 	}
 	r.signal(syscall.SIGHUP)
-	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
-	waitFor(t, "counts in a new file", func() bool { return size(name) > 0 })
+	clitest.SendTo(t, "right", burst(10, func(*clitest.Frame) {})...)
+	wait.Until(t, "counts in a new file", func() bool { return size(name) > 0 })
 	before := size(name + ".1")
 	r.signal(syscall.SIGTERM)
 	if code := r.Wait(); code != 143 || size(name+".1") != before {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // tun makes tun0, an interface without a link header, and returns what takes its packets.
@@ -22,23 +23,23 @@ func tun(t *testing.T) *os.File {
 	return file
 }
 
-// etherHead is the size of the link header of a liveFrame without a tag, which tun
+// etherHead is the size of the link header of a clitest.Frame without a tag, which tun
 // interfaces lack.
 const etherHead = 14
 
 // TestLiveFilterOfEachLink filters interfaces of two link types by one expression, and
 // finds copies between them.
 func TestLiveFilterOfEachLink(t *testing.T) {
-	needTcpdump(t)
-	lab(t, "left right")
+	clitest.NeedTcpdump(t)
+	clitest.Lab(t, "left right")
 	other := tun(t)
 	r := startLive(t, "-i", "left", "-i", "tun0", "--filter", "udp port 6789 and src host 10.0.0.3", "--across", "--window", "10s", "--json")
 	const n = 20
-	var frames []liveFrame
+	var frames []clitest.Frame
 	for i := range 5 * n {
-		frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64})
+		frames = append(frames, clitest.Frame{ID: uint16(i), Src: byte(i % 5), TTL: 64})
 	}
-	sendTo(t, "right", frames...)
+	clitest.SendTo(t, "right", frames...)
 	for _, f := range frames {
 		if _, err := other.Write(f.Bytes()[etherHead:]); err != nil {
 			t.Fatal(err)
@@ -54,8 +55,8 @@ func TestLiveFilterOfEachLink(t *testing.T) {
 // fit.
 func TestLiveFilterRefusals(t *testing.T) {
 	t.Parallel()
-	needTcpdump(t)
-	lab(t, "left right")
+	clitest.NeedTcpdump(t)
+	clitest.Lab(t, "left right")
 	tun(t)
 	all := filepath.Join(t.TempDir(), "all.bpf")
 	if err := os.WriteFile(all, []byte("1\n6 0 0 262144\n"), 0o600); err != nil {
@@ -76,14 +77,14 @@ func TestLiveFilterRefusals(t *testing.T) {
 // type.
 func TestLiveLinkChanges(t *testing.T) {
 	t.Parallel()
-	lab(t)
+	clitest.Lab(t)
 	file := tun(t)
 	r := startLive(t, "-i", "tun0", "--wait")
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	r.Event("down or gone")
-	pair(t, "tun0", "peer")
+	clitest.Pair(t, "tun0", "peer")
 	const want = "tun0: the interface came back with another link type: ETHERNET instead of RAW"
 	if code := r.Wait(); code != 1 || !strings.Contains(r.Stderr.String(), want) {
 		t.Errorf("exit code %d\n%s", code, r.Stderr.String())

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -34,7 +35,7 @@ func (r *liveRun) address() string {
 // ask sends a request to a run from the test's own thread, which is in its namespace.
 func ask(t *testing.T, address, host, path string) (code int, body string) {
 	t.Helper()
-	c, err := net.DialTimeout("tcp4", address, testTimeout)
+	c, err := net.DialTimeout("tcp4", address, wait.Timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func statusTime(t *testing.T, address string) string {
 // awaitHealth waits until a run is healthy, or fails for a reason.
 func awaitHealth(t *testing.T, address, reason string) {
 	t.Helper()
-	waitFor(t, "health: "+reason, func() bool {
+	wait.Until(t, "health: "+reason, func() bool {
 		code, body := ask(t, address, "localhost", "/healthz")
 		return (code == http.StatusOK) == (reason == "") && strings.Contains(body, reason)
 	})
@@ -92,33 +93,33 @@ func TestLiveForwardOutage(t *testing.T) {
 		"down":    {"link set out down", "link set out up", "the interface is down"},
 		"removed": {"link del out", "link add out type veth peer name sensor", "no such interface"},
 	}, func(t *testing.T, c outage) {
-		lab(t, "left right", "out sensor")
-		ip(t, "link set lo up")
+		clitest.Lab(t, "left right", "out sensor")
+		clitest.IP(t, "link set lo up")
 		r := startProgram(t, "-i", "left", "--forward", "out", "--wait", "--user", "65534", "--http", "0", "--json", "--window", "1ms")
 		address := r.address()
 		r.Event(" started ")
 		id := uint16(0)
-		next := func() []liveFrame {
+		next := func() []clitest.Frame {
 			id++
-			return []liveFrame{{ID: id, TTL: 64}, {ID: id, Src: 1, TTL: 64}}
+			return []clitest.Frame{{ID: id, TTL: 64}, {ID: id, Src: 1, TTL: 64}}
 		}
-		sendTo(t, "right", next()...)
+		clitest.SendTo(t, "right", next()...)
 		awaitHealth(t, address, "")
-		ip(t, c.away)
-		sendTo(t, "right", next()...)
+		clitest.IP(t, c.away)
+		clitest.SendTo(t, "right", next()...)
 		r.Event("output failed")
 		awaitHealth(t, address, c.why)
-		ip(t, c.back)
-		ip(t, "link set out up")
-		ip(t, "link set sensor up")
+		clitest.IP(t, c.back)
+		clitest.IP(t, "link set out up")
+		clitest.IP(t, "link set sensor up")
 		// The run looks at the clock ten times between two states, and nothing is to be sent.
 		for last := range 2 {
 			before := statusTime(t, address)
-			waitFor(t, fmt.Sprint("state ", last), func() bool { return statusTime(t, address) != before })
+			wait.Until(t, fmt.Sprint("state ", last), func() bool { return statusTime(t, address) != before })
 		}
 		awaitHealth(t, address, c.why)
-		waitFor(t, "the output to work again", func() bool {
-			sendTo(t, "right", next()...)
+		wait.Until(t, "the output to work again", func() bool {
+			clitest.SendTo(t, "right", next()...)
 			select {
 			case line := <-r.Lines:
 				return strings.Contains(line, "output works again")
@@ -143,14 +144,14 @@ func TestLiveForwardOutage(t *testing.T) {
 // and later packets for the interface count as lost.
 func TestLiveForwardEnds(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right", "out sensor")
+	clitest.Lab(t, "left right", "out sensor")
 	r := startLive(t, "-i", "left", "--forward", "out", "-w", t.TempDir()+"/kept.pcapng", "--json", "--window", "1ms")
-	ip(t, "link set out down")
-	sendTo(t, "right", liveFrame{ID: 1, TTL: 64})
+	clitest.IP(t, "link set out down")
+	clitest.SendTo(t, "right", clitest.Frame{ID: 1, TTL: 64})
 	r.Event("output failed")
 	const n = 20
 	for id := range uint16(n) {
-		sendTo(t, "right", liveFrame{ID: 2 + id, TTL: 64})
+		clitest.SendTo(t, "right", clitest.Frame{ID: 2 + id, TTL: 64})
 	}
 	benchlab.Settle()
 	r.signal(syscall.SIGTERM)
@@ -186,16 +187,16 @@ func TestLiveForwardEndsAll(t *testing.T) {
 // TestLiveForwardMTU forwards packets that are too long for the interface.
 func TestLiveForwardMTU(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right", "out sensor")
-	ip(t, "link set lo up")
-	ip(t, "link set out mtu 1400")
+	clitest.Lab(t, "left right", "out sensor")
+	clitest.IP(t, "link set lo up")
+	clitest.IP(t, "link set out mtu 1400")
 	r := startProgram(t, "-i", "left", "--forward", "out", "--http", "0", "--json", "--window", "1ms")
 	address := r.address()
 	r.Event(" started ")
 	const n = 50
 	for i := range n {
-		long := append(liveFrame{ID: uint16(i), Src: 1, TTL: 64}.Bytes(), make([]byte, 1454)...)
-		sendBytes(t, "right", liveFrame{ID: uint16(i), TTL: 64}.Bytes(), long)
+		long := append(clitest.Frame{ID: uint16(i), Src: 1, TTL: 64}.Bytes(), make([]byte, 1454)...)
+		clitest.SendBytes(t, "right", clitest.Frame{ID: uint16(i), TTL: 64}.Bytes(), long)
 	}
 	r.Event("longer than the interface can carry")
 	awaitHealth(t, address, "packets longer than the interface can carry")
@@ -215,8 +216,8 @@ func TestLiveForwardMTU(t *testing.T) {
 // name.
 func TestLiveListens(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
-	ip(t, "link set lo up")
+	clitest.Lab(t, "left right")
+	clitest.IP(t, "link set lo up")
 	r := startProgram(t, "-i", "left", "--http", ":0", "--json")
 	address := r.address()
 	r.Event(" started ")
@@ -234,7 +235,7 @@ func TestLiveListens(t *testing.T) {
 // TestLiveNotifies checks that the service manager learns, also from another user, that
 // the run is ready, alive and ending.
 func TestLiveNotifies(t *testing.T) {
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	name := t.TempDir() + "/notify"
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {
@@ -245,7 +246,7 @@ func TestLiveNotifies(t *testing.T) {
 	hear := func(want string) {
 		t.Helper()
 		for buf := make([]byte, 4096); ; {
-			if err := manager.SetReadDeadline(time.Now().Add(testTimeout)); err != nil {
+			if err := manager.SetReadDeadline(time.Now().Add(wait.Timeout)); err != nil {
 				t.Fatal(err)
 			}
 			n, err := manager.Read(buf)

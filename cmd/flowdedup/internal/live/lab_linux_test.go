@@ -16,6 +16,7 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -53,7 +54,7 @@ func startProgram(t *testing.T, args ...string) *liveRun {
 	if !slices.Contains(args, "exact") && !slices.Contains(args, "--learn") {
 		defaults = append(defaults, "--memory", "1MiB") // long windows would fill hundreds
 	}
-	r := &liveRun{clitest.NewProcess(t, slices.Concat([]string{"live"}, captureArgs(t), overrule(defaults, args))...)}
+	r := &liveRun{clitest.NewProcess(t, slices.Concat([]string{"live"}, captureArgs(t), clitest.Overrule(defaults, args))...)}
 	r.Start()
 	return r
 }
@@ -183,9 +184,9 @@ func endsAs(t *testing.T, base string, cases []refusal) {
 		for _, word := range shellWord.FindAllString(base+" "+c.args, -1) {
 			args = append(args, strings.Trim(word, "'"))
 		}
-		text, err := program(t, args...).CombinedOutput()
-		out, code := string(text), exitCodeOf(t, err)
-		if code != c.code || !strings.Contains(out, c.text) || code != exitDone && strings.Count(out, "\n") != 1 {
+		text, err := clitest.Program(t, args...).CombinedOutput()
+		out, code := string(text), clitest.ExitCode(t, err)
+		if code != c.code || !strings.Contains(out, c.text) || code != cli.ExitDone && strings.Count(out, "\n") != 1 {
 			t.Errorf("live %s %s: exit code %d: %s", base, c.args, code, out)
 		}
 	}

@@ -9,23 +9,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestLiveLandmark sends the same few packets until several windows have begun. Each window
 // keeps each packet once, and removes only packets that it has kept.
 func TestLiveLandmark(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--json", "--window", "landmark:100ms")
 	const n, rounds = 20, 4
-	frames := burst(n, func(*liveFrame) {})
+	frames := burst(n, func(*clitest.Frame) {})
 	for range rounds {
-		sendTo(t, "right", frames...)
+		clitest.SendTo(t, "right", frames...)
 		of := windowOf(time.Now().UnixNano())
-		waitFor(t, "the next window", func() bool { return windowOf(time.Now().UnixNano()) > of })
+		wait.Until(t, "the next window", func() bool { return windowOf(time.Now().UnixNano()) > of })
 	}
 	if s := r.finish(); s.PacketsIn != rounds*2*n || s.PacketsOut < rounds*n || s.Duplicates == 0 || s.PacketsIn != s.PacketsOut+s.Duplicates {
 		t.Errorf("%+v", s)
@@ -84,11 +86,11 @@ func timedFrames(t *testing.T, name string) (all []timedFrame) {
 // ends it where one run would. The table that verifies copies goes on, too.
 func TestLiveLandmarkState(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	args := []string{"-i", "left", "--state", filepath.Join(t.TempDir(), "state"), "--window", "landmark:n:100", "--memory", "1MiB", "--verify-copies", "64KiB", "--json"}
-	var frames []liveFrame
+	var frames []clitest.Frame
 	for i := range 60 {
-		frames = append(frames, liveFrame{ID: uint16(i), TTL: 64})
+		frames = append(frames, clitest.Frame{ID: uint16(i), TTL: 64})
 	}
 	for _, want := range []struct{ kept, copies uint64 }{
 		{60, 0},
@@ -98,7 +100,7 @@ func TestLiveLandmarkState(t *testing.T) {
 		{180, 120}, // 40 copies, 20 new
 	} {
 		r := startLive(t, args...)
-		sendTo(t, "right", frames...)
+		clitest.SendTo(t, "right", frames...)
 		if s := r.finish(); s.PacketsOut != want.kept || s.Duplicates != want.copies {
 			t.Errorf("kept %d, copies %d, want %+v", s.PacketsOut, s.Duplicates, want)
 		}

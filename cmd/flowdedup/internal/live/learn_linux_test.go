@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // learnRun is a run that learns, and the packets that were sent to it.
@@ -38,7 +42,7 @@ func (r *learnRun) send(n int, copied bool, copies fate) {
 	r.T.Helper()
 	var frames [][]byte
 	for range n {
-		f := liveFrame{ID: r.next, Src: byte(r.next % 7), TTL: 64, VLAN: 10}
+		f := clitest.Frame{ID: r.next, Src: byte(r.next % 7), TTL: 64, VLAN: 10}
 		r.next++
 		frames = append(frames, f.Bytes())
 		p := learnPacket{[2]string{string(f.Bytes())}, copies}
@@ -50,14 +54,14 @@ func (r *learnRun) send(n int, copied bool, copies fate) {
 		r.sent = append(r.sent, p)
 	}
 	r.frames += uint64(len(frames))
-	sendBytes(r.T, "right", frames...)
+	clitest.SendBytes(r.T, "right", frames...)
 }
 
 // learn sends packets until a run has learned what they are. A busy machine may not let it see
 // enough of them in one inspection: it has others.
 func (r *learnRun) learn(copied bool, verdict string) {
 	r.T.Helper()
-	for timeout := time.After(testTimeout); ; {
+	for timeout := time.After(wait.Timeout); ; {
 		r.send(20, copied, mayGo)
 		select {
 		case line, ok := <-r.Lines:
@@ -78,7 +82,7 @@ func (r *learnRun) learn(copied bool, verdict string) {
 // nothing, and copies again. No packet is lost when it changes its mind.
 func TestLiveLearn(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	kept := filepath.Join(t.TempDir(), "kept.pcapng")
 	const n, span = 200, "1s"
 	r := &learnRun{liveRun: startLive(t, "-i", "left", "-w", kept, "--json", "--learn", span, "--learn-every", "2s", "--ring-size", "64MiB")}
@@ -92,7 +96,7 @@ func TestLiveLearn(t *testing.T) {
 		r.send(n, true, copies)
 	}
 	s := r.finish()
-	got := framesOf(t, kept)
+	got := clitest.FramesOf(t, kept)
 	left, late := uint64(len(got)), 0
 	for i, p := range r.sent {
 		kept := 0
@@ -132,7 +136,7 @@ func TestLearnUsage(t *testing.T) {
 		{"--learn", "1m", "--window", "1ms"}, {"--learn", "1m", "--identity", "l3"}, {"--learn", "1m", "--across"},
 		{"--learn", "1m", "--state", "x"}, {"--learn-every", "1h"}, {"--learn", "0"}, {"--learn", "1m", "--method", "exact"},
 	} {
-		if _, errs, code := run(append([]string{"live", "-i", "lo"}, args...)...); code != exitUsage || errs == "" {
+		if _, errs, code := clitest.Run(append([]string{"live", "-i", "lo"}, args...)...); code != cli.ExitUsage || errs == "" {
 			t.Errorf("%q: exit code %d, %s", args, code, errs)
 		}
 	}

@@ -16,8 +16,10 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -25,9 +27,9 @@ import (
 // packets and the copies, when the kernel has delivered them.
 func sendMany(t *testing.T) (first, copies []string) {
 	t.Helper()
-	frames := burst(12_000, func(f *liveFrame) { f.VLAN = 5 })
+	frames := burst(12_000, func(f *clitest.Frame) { f.VLAN = 5 })
 	for part := range slices.Chunk(frames, 1000) {
-		sendTo(t, "right", part...)
+		clitest.SendTo(t, "right", part...)
 	}
 	benchlab.Settle()
 	for i, f := range frames {
@@ -50,7 +52,7 @@ func (r *liveRun) endsFull(lost string) {
 	want := "\nflowdedup: " + lost + ": no space left on device"
 	code := r.Wait()
 	stderr := packetsLost.ReplaceAllString(strings.ReplaceAll(r.Stderr.String(), "flowdedup: terminated:", ""), "")
-	if code != exitFailed || strings.Count(stderr, "flowdedup: ") != 1 || !strings.Contains(stderr, want) {
+	if code != cli.ExitFailed || strings.Count(stderr, "flowdedup: ") != 1 || !strings.Contains(stderr, want) {
 		r.T.Errorf("exit code %d, want %q in\n%s", code, want, stderr)
 	}
 }
@@ -59,13 +61,13 @@ func (r *liveRun) endsFull(lost string) {
 // read.
 func TestLiveFull(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
-	dir := smallDisk(t)
+	clitest.Lab(t, "left right")
+	dir := clitest.SmallDisk(t)
 	name := filepath.Join(dir, "kept.pcapng")
 	r := startLive(t, "-i", "left", "-w", name, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB")
 	first, _ := sendMany(t)
 	r.endsFull("write " + name)
-	if got := framesOf(t, name); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
+	if got := clitest.FramesOf(t, name); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
 		t.Errorf("%d packets, or others", len(got))
 	}
 }
@@ -73,8 +75,8 @@ func TestLiveFull(t *testing.T) {
 // TestLiveFullBesides fills the disk of one output, which keeps what it has. The others
 // go on.
 func TestLiveFullBesides(t *testing.T) {
-	lab(t, "left right")
-	small, dir := smallDisk(t), t.TempDir()
+	clitest.Lab(t, "left right")
+	small, dir := clitest.SmallDisk(t), t.TempDir()
 	kept, removed, counts := filepath.Join(small, "kept.pcapng"), filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "counts.jsonl")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", removed, "--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB",
 		"--of", "src", "--every", "8760h", "--slide", "0", "--reports", counts, "--json")
@@ -82,7 +84,7 @@ func TestLiveFullBesides(t *testing.T) {
 	r.Event("output failed")
 	r.signal(syscall.SIGTERM)
 	r.endsFull("write " + kept)
-	if got := framesOf(t, kept); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
+	if got := clitest.FramesOf(t, kept); len(got) < 1000 || !slices.Equal(got, first[:len(got)]) {
 		t.Errorf("%d packets kept, or others", len(got))
 	} else if want := fmt.Sprintf("(%d packets lost)", len(first)-len(got)); !strings.Contains(r.Stderr.String(), want) {
 		t.Errorf("want %s in\n%s", want, r.Stderr.String())
@@ -90,7 +92,7 @@ func TestLiveFullBesides(t *testing.T) {
 	if s := r.summary(r.Stdout.Bytes()); s.Duplicates != uint64(len(copies)) || s.dropped() != 0 {
 		t.Errorf("%+v", s)
 	}
-	if got := framesOf(t, removed); !slices.Equal(got, copies) {
+	if got := clitest.FramesOf(t, removed); !slices.Equal(got, copies) {
 		t.Errorf("%d packets removed, want %d", len(got), len(copies))
 	}
 	text, err := os.ReadFile(counts)
@@ -102,8 +104,8 @@ func TestLiveFullBesides(t *testing.T) {
 // TestLiveFullRotates fills the disk after some files, which stay.
 func TestLiveFullRotates(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
-	small, dir := smallDisk(t), t.TempDir()
+	clitest.Lab(t, "left right")
+	small, dir := clitest.SmallDisk(t), t.TempDir()
 	kept := filepath.Join(small, "kept.pcapng")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", filepath.Join(dir, "removed.pcapng"), "--rotate-size", "100KiB",
 		"--window", "1m", "--memory", "4MiB", "--ring-size", "64MiB", "--json")
@@ -111,12 +113,12 @@ func TestLiveFullRotates(t *testing.T) {
 	r.Event("output failed")
 	r.signal(syscall.SIGTERM)
 	r.endsFull("write " + kept)
-	files := rotatedFiles(t, small, "kept")
+	files := clitest.RotatedFiles(t, small, "kept")
 	if len(files) < 4 || len(files) != len(clitest.Entries(t, small)) {
 		t.Errorf("%d files of %q", len(files), clitest.Entries(t, small))
 	}
 	for i, name := range files {
-		got := framesOf(t, name)
+		got := clitest.FramesOf(t, name)
 		lost := slices.Index(first, got[0])
 		if lost < 0 || lost > 0 && i < 4 || !slices.Equal(got, first[lost:][:len(got)]) {
 			t.Fatalf("%s has %d other packets, %d behind those before", name, len(got), lost)
@@ -124,8 +126,8 @@ func TestLiveFullRotates(t *testing.T) {
 		first = first[lost+len(got):]
 	}
 	var gone []string
-	for _, name := range rotatedFiles(t, dir, "removed") {
-		gone = append(gone, framesOf(t, name)...)
+	for _, name := range clitest.RotatedFiles(t, dir, "removed") {
+		gone = append(gone, clitest.FramesOf(t, name)...)
 	}
 	if s := r.summary(r.Stdout.Bytes()); !slices.Equal(gone, copies) || s.dropped() != 0 {
 		t.Errorf("%d packets removed, want %d: %+v", len(gone), len(copies), s)
@@ -136,16 +138,16 @@ func TestLiveFullRotates(t *testing.T) {
 // run resumes from it.
 func TestLiveFullState(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
-	dir := smallDisk(t)
+	clitest.Lab(t, "left right")
+	dir := clitest.SmallDisk(t)
 	state := filepath.Join(dir, "state")
 	args := []string{"-i", "left", "--state", state, "--state-every", "1h", "--memory", "64KiB", "--window", "1h", "--json"}
 	const n = 100
 	r := startLive(t, args...)
-	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+	clitest.SendTo(t, "right", burst(n, func(*clitest.Frame) {})...)
 	r.finish()
 
-	filler := fill(t, dir)
+	filler := clitest.Fill(t, dir)
 	r = startLive(t, args...)
 	r.Event("state not saved")
 	r.signal(syscall.SIGTERM)
@@ -158,8 +160,8 @@ func TestLiveFullState(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = startLive(t, args...)
-	fill(t, dir)
-	sendTo(t, "right", burst(n, func(*liveFrame) {})...)
+	clitest.Fill(t, dir)
+	clitest.SendTo(t, "right", burst(n, func(*clitest.Frame) {})...)
 	benchlab.Settle()
 	r.signal(syscall.SIGTERM)
 	r.endsFull("--state: output failed: write " + state)
@@ -193,12 +195,12 @@ func startInCgroup(t *testing.T, dir string, args ...string) *liveRun {
 // flood sends packets that each have a flow and a source of their own.
 func flood(t *testing.T, name string, flows int) {
 	t.Helper()
-	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true, RetryTimeout: testTimeout})
+	s, err := afpacket.OpenSender(afpacket.SenderConfig{Interface: name, Queue: true, RetryTimeout: wait.Timeout})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	frame := liveFrame{TTL: 64}.Bytes()
+	frame := clitest.Frame{TTL: 64}.Bytes()
 	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
 	for sent := 0; sent < flows; {
 		b.Buf, b.Frames = b.Buf[:0], b.Frames[:0]
@@ -221,13 +223,13 @@ func TestLiveFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and the race detector takes memory of its own")
 	}
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	dir := clitest.MemoryCgroup(t, floodLimit)
 	reports := filepath.Join(t.TempDir(), "counts.jsonl")
 	r := startInCgroup(t, dir, "-i", "right", "--ring-size", "16MiB", "--of", "src,flow", "--every", "8760h", "--slide", "1s",
 		"--reports", reports, "--json")
 	flood(t, "left", floodFlows)
-	waitFor(t, "a report of the past that has all", func() bool {
+	wait.Until(t, "a report of the past that has all", func() bool {
 		last := pastFlows(t, reports)
 		return len(last) > 1 && last[len(last)-1] == last[len(last)-2]
 	})

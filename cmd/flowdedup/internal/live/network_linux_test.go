@@ -14,6 +14,8 @@ import (
 	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -30,8 +32,8 @@ func mustRead(t *testing.T, name string) []byte {
 // writes. It needs no privileges.
 func TestLiveListen(t *testing.T) {
 	t.Parallel()
-	names := []string{bundled("router-in.pcap"), bundled("router-out.pcap")}
-	want := runDedup(t, exitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
+	names := []string{clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")}
+	want := clitest.RunDedup(t, cli.ExitDone, append([]string{"--across", "--window", "50ms"}, names...)...)
 	port, out := benchlab.FreePort(t), filepath.Join(t.TempDir(), "out.pcapng")
 	run := &liveRun{clitest.NewProcess(t, "live", "--json", "-i", "tcp-listen://:"+port, "--across", "--window", "50ms",
 		"--merge-wait", "10s", "-w", out, "--count", fmt.Sprint(want.PacketsIn))}
@@ -39,7 +41,7 @@ func TestLiveListen(t *testing.T) {
 	run.Event(" started ")
 	var conns []net.Conn
 	for range names {
-		conns = append(conns, dialled(t, port))
+		conns = append(conns, clitest.Dialled(t, port))
 	}
 	// A peer that is accepted when the other has sent all comes too late to be joined.
 	clitest.AwaitSockets(t, port, clitest.Established, len(names))
@@ -50,11 +52,11 @@ func TestLiveListen(t *testing.T) {
 			conns[i].Close()
 		}()
 	}
-	got := run.end(exitDone)
+	got := run.end(cli.ExitDone)
 	if got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || want.Duplicates == 0 {
 		t.Errorf("%d duplicates of %d packets, want %d of %d", got.Duplicates, got.PacketsIn, want.Duplicates, want.PacketsIn)
 	}
-	if n := len(framesOf(t, out)); n != int(got.PacketsOut) {
+	if n := len(clitest.FramesOf(t, out)); n != int(got.PacketsOut) {
 		t.Errorf("%d packets were written, the summary says %d", n, got.PacketsOut)
 	}
 	if len(got.Interfaces) != 1 || got.Interfaces[0].Received != want.PacketsIn || got.Interfaces[0].Peers != 2 || got.Interfaces[0].DroppedPeers != 0 {
@@ -66,9 +68,9 @@ func TestLiveListen(t *testing.T) {
 // then. The filter is applied here.
 func TestLiveConnect(t *testing.T) {
 	t.Parallel()
-	tool(t, "tcpdump")
-	port, data := benchlab.FreePort(t), mustRead(t, bundled("router-in.pcap"))
-	wanted := runDedup(t, exitDone, "--filter", "tcp", bundled("router-in.pcap")).PacketsIn
+	clitest.Tool(t, "tcpdump")
+	port, data := benchlab.FreePort(t), mustRead(t, clitest.Bundled("router-in.pcap"))
+	wanted := clitest.RunDedup(t, cli.ExitDone, "--filter", "tcp", clitest.Bundled("router-in.pcap")).PacketsIn
 	const rounds = 3
 	run := &liveRun{clitest.NewProcess(t, "live", "--json", "-i", "tcp://127.0.0.1:"+port, "--window", "none", "--count", fmt.Sprint(rounds*wanted), "tcp")}
 	run.Start()
@@ -88,7 +90,7 @@ func TestLiveConnect(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	got := run.end(exitDone)
+	got := run.end(cli.ExitDone)
 	// The same packets come again, each time as those of one capture point.
 	if got.PacketsIn != rounds*wanted || got.Interfaces[0].Peers < rounds || got.PacketsOut > wanted {
 		t.Errorf("%+v", got)
@@ -103,11 +105,11 @@ func TestLiveSilent(t *testing.T) {
 		"--merge-wait", "50ms", "--reports", reports)}
 	run.Start()
 	run.Event(" started ")
-	conn := dialled(t, port)
+	conn := clitest.Dialled(t, port)
 	defer conn.Close()
 	p := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
 	p = append(p, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0)
-	frame := liveFrame{ID: 1, Src: 9, TTL: 64}.Bytes()
+	frame := clitest.Frame{ID: 1, Src: 9, TTL: 64}.Bytes()
 	now := time.Now()
 	for _, v := range []uint32{uint32(now.Unix()), uint32(now.Nanosecond() / 1000), uint32(len(frame)), uint32(len(frame))} {
 		p = binary.LittleEndian.AppendUint32(p, v)
@@ -115,7 +117,7 @@ func TestLiveSilent(t *testing.T) {
 	if _, err := conn.Write(append(p, frame...)); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the row of a window", func() bool {
+	wait.Until(t, "the row of a window", func() bool {
 		rows, _ := os.ReadFile(reports)
 		return strings.Contains(string(rows), `"distinct":1`)
 	})
@@ -128,8 +130,8 @@ func TestLiveSilent(t *testing.T) {
 // and a peer, and resumes.
 func TestLiveMirror(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
-	ip(t, "link set lo up")
+	clitest.Lab(t, "left right")
+	clitest.IP(t, "link set lo up")
 	dir := t.TempDir()
 	out, state := filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "state")
 	args := []string{"--json", "-i", "vxlan://127.0.0.1?vni=1,2", "-i", "right", "-i", "tcp-listen://:57012", "--rings", "2", "--across", "--window", "10s",
@@ -137,16 +139,16 @@ func TestLiveMirror(t *testing.T) {
 	run := startLive(t, args...)
 	var frames [][]byte
 	for i := range 50 {
-		frames = append(frames, liveFrame{ID: uint16(i), Src: 1, TTL: 64}.Bytes())
+		frames = append(frames, clitest.Frame{ID: uint16(i), Src: 1, TTL: 64}.Bytes())
 	}
 	clitest.SendVXLAN(t, 1, frames...)
-	waitFor(t, "the packets that stay", func() bool { return packetsIn(out) == len(frames) })
+	wait.Until(t, "the packets that stay", func() bool { return packetsIn(out) == len(frames) })
 	clitest.SendVXLAN(t, 2, frames...)      // copies
 	clitest.SendVXLAN(t, 1, frames[:10]...) // sent again: none, by --across
 	clitest.SendVXLAN(t, 3, frames...)      // unwanted
 	clitest.SendVXLAN(t, 1, []byte{})
-	sendBytes(t, "left", frames...) // copies
-	awaitRead(t, clitest.MirrorPort)
+	clitest.SendBytes(t, "left", frames...) // copies
+	clitest.AwaitRead(t, clitest.MirrorPort)
 	run.signal(syscall.SIGINT)
 	got := run.end(130)
 	if got.PacketsIn != 160 || got.Duplicates != 100 {
@@ -157,7 +159,7 @@ func TestLiveMirror(t *testing.T) {
 			t.Errorf("%+v", in)
 		}
 	}
-	if n := len(framesOf(t, out)); n != 60 {
+	if n := len(clitest.FramesOf(t, out)); n != 60 {
 		t.Errorf("%d packets were written", n)
 	}
 	again := startLive(t, args...)
@@ -176,16 +178,16 @@ func TestLiveNetworkRefusals(t *testing.T) {
 	defer taken.Close()
 	at := "tcp-listen://" + taken.Addr().String()
 	endsAs(t, "", []refusal{
-		{"-i tcp://host", exitUsage, "write it as tcp://HOST:57012"},
-		{"-i foo://", exitUsage, "-i foo://: name an interface, tcp://HOST:PORT"},
-		{"-i vxlan://:x", exitUsage, "not a target of mirrored traffic"},
-		{"-i vxlan:// -i vxlan://", exitUsage, "named twice"},
-		{"-i vxlan:// --fanout cpu", exitUsage, "--fanout needs an interface"},
-		{"-i vxlan:// --merge-wait 1s", exitUsage, "--merge-wait needs"},
-		{"-i lo --merge-wait 1s", exitUsage, "--merge-wait needs"},
-		{"-i tcp-listen://:1 --snaplen 64", exitUsage, "--snaplen needs an interface"},
-		{"-i tcp-listen://:1 --tls-ca x", exitUsage, "needs --tls-cert and --tls-key"},
-		{"-i vxlan:// --tls-ca x", exitUsage, "need tcp:// or tcp-listen://"},
-		{"-i " + at, exitFailed, at + ": address already in use"},
+		{"-i tcp://host", cli.ExitUsage, "write it as tcp://HOST:57012"},
+		{"-i foo://", cli.ExitUsage, "-i foo://: name an interface, tcp://HOST:PORT"},
+		{"-i vxlan://:x", cli.ExitUsage, "not a target of mirrored traffic"},
+		{"-i vxlan:// -i vxlan://", cli.ExitUsage, "named twice"},
+		{"-i vxlan:// --fanout cpu", cli.ExitUsage, "--fanout needs an interface"},
+		{"-i vxlan:// --merge-wait 1s", cli.ExitUsage, "--merge-wait needs"},
+		{"-i lo --merge-wait 1s", cli.ExitUsage, "--merge-wait needs"},
+		{"-i tcp-listen://:1 --snaplen 64", cli.ExitUsage, "--snaplen needs an interface"},
+		{"-i tcp-listen://:1 --tls-ca x", cli.ExitUsage, "needs --tls-cert and --tls-key"},
+		{"-i vxlan:// --tls-ca x", cli.ExitUsage, "need tcp:// or tcp-listen://"},
+		{"-i " + at, cli.ExitFailed, at + ": address already in use"},
 	})
 }

@@ -14,6 +14,8 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // TestLivePointsGoOn checks that a resumed run recognizes interfaces, whatever the order
@@ -24,13 +26,13 @@ func TestLivePointsGoOn(t *testing.T) {
 		"any": {"-i", "any"}, "named": {"-i", "spare", "-i", "left1", "-i", "left2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lab(t, "spare other", "left1 right1", "left2 right2")
+			clitest.Lab(t, "spare other", "left1 right1", "left2 right2")
 			args := append(interfaces, "--ignore-outgoing", "--across", "--window", "1h", "--memory", "1MiB", "--json",
 				"--state", filepath.Join(t.TempDir(), "state"))
 			run := func(to ...string) liveSummary {
 				r := startLive(t, args...)
 				for _, name := range to {
-					sendTo(t, name, liveFrame{ID: uint16(name[len(name)-1]), TTL: 64})
+					clitest.SendTo(t, name, clitest.Frame{ID: uint16(name[len(name)-1]), TTL: 64})
 				}
 				return r.finish()
 			}
@@ -41,13 +43,13 @@ func TestLivePointsGoOn(t *testing.T) {
 			if s := run("right2", "right1"); s.PacketsIn != 4 || s.Duplicates != 0 {
 				t.Errorf("in another order: %+v", s)
 			}
-			ip(t, "link del left2")
-			pair(t, "left2", "right2")
+			clitest.IP(t, "link del left2")
+			clitest.Pair(t, "left2", "right2")
 			if s := run("right2", "right1"); s.PacketsIn != 6 || s.Duplicates != 0 {
 				t.Errorf("with another index: %+v", s)
 			}
 			r := startLive(t, args...)
-			sendTo(t, "right1", liveFrame{ID: '2', TTL: 64})
+			clitest.SendTo(t, "right1", clitest.Frame{ID: '2', TTL: 64})
 			if s := r.finish(); s.PacketsIn != 7 || s.Duplicates != 1 {
 				t.Errorf("at another interface: %+v", s)
 			}
@@ -59,14 +61,14 @@ func TestLivePointsGoOn(t *testing.T) {
 // another order, is not resumed: the filter knows them by number.
 func TestLiveAcrossRefusesOthers(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	state := filepath.Join(t.TempDir(), "state")
 	endsAs(t, "--across --duration 1ms -q --memory 1MiB --state "+state, []refusal{
-		{"-i left -i right", exitDone, ""},
-		{"-i left -i right", exitDone, ""},
-		{"-i right -i left", exitUsage, "it was saved with -i left, right, and this run has right, left; "},
-		{"-i left", exitUsage, "it was saved with -i left, right, and this run has left; "},
-		{"-i any", exitUsage, "it was saved with -i left, right, and this run has any; "},
+		{"-i left -i right", cli.ExitDone, ""},
+		{"-i left -i right", cli.ExitDone, ""},
+		{"-i right -i left", cli.ExitUsage, "it was saved with -i left, right, and this run has right, left; "},
+		{"-i left", cli.ExitUsage, "it was saved with -i left, right, and this run has left; "},
+		{"-i any", cli.ExitUsage, "it was saved with -i left, right, and this run has any; "},
 	})
 }
 
@@ -192,7 +194,7 @@ var vlanEnds = []string{"10.0.0.2:7", "10.1.0.2:7", "[fd00:1::2]:7"}
 // both have a VLAN, here called access.
 func trunk(t *testing.T, tags []benchlab.Tag) {
 	t.Helper()
-	lab(t)
+	clitest.Lab(t)
 	h := newHost(t)
 	h.plug("trunk", "eth0")
 	ends := func(parent, vlan, last string) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -88,14 +89,14 @@ func TestLiveReplay(t *testing.T) {
 	if _, err := exec.LookPath("tcpreplay"); err != nil {
 		t.Skip("no tcpreplay(1): ", err)
 	}
-	t.Run("bundled", func(t *testing.T) { replay(t, bundled("*.pcap*")) })
+	t.Run("bundled", func(t *testing.T) { replay(t, clitest.Bundled("*.pcap*")) })
 	t.Run("shared", func(t *testing.T) { replay(t, filepath.Join(clitest.SharedDir(t), "*.pcap*")) })
 }
 
 func replay(t *testing.T, captures string) {
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	for _, name := range []string{"left", "right"} {
-		ip(t, "link set "+name+" mtu 65535")
+		clitest.IP(t, "link set "+name+" mtu 65535")
 	}
 	names, err := filepath.Glob(captures)
 	if err != nil {
@@ -163,14 +164,14 @@ func (r *replayRun) begin(t *testing.T, args []string, packets int) {
 func (r *replayRun) check(file string) {
 	t := r.T
 	t.Helper()
-	got := r.end(exitDone)
+	got := r.end(cli.ExitDone)
 	kept, removed := filepath.Join(t.TempDir(), "kept.pcapng"), filepath.Join(t.TempDir(), "removed.pcapng")
-	want := runDedup(t, exitDone, "--identity", r.identity, "--keep", "first", "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
+	want := clitest.RunDedup(t, cli.ExitDone, "--identity", r.identity, "--keep", "first", "--method", "exact", "--window", "none", "-w", kept, "--duplicates", removed, file)
 	if want.Duplicates == 0 || got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || got.dropped() != 0 {
 		t.Errorf("%s: %+v, want %+v", r.identity, got, want)
 	}
 	for name, other := range map[string]string{"kept.pcapng": kept, "removed.pcapng": removed} {
-		if r.files && !slices.Equal(framesOf(t, filepath.Join(r.dir, name)), framesOf(t, other)) {
+		if r.files && !slices.Equal(clitest.FramesOf(t, filepath.Join(r.dir, name)), clitest.FramesOf(t, other)) {
 			t.Errorf("%s: other packets in %s", r.identity, name)
 		}
 	}

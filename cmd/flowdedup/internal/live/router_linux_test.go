@@ -19,13 +19,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // router makes this host a router between host a behind interface in and host b behind
 // out. Both run echo servers.
 func router(t *testing.T) (a, b *host) {
 	t.Helper()
-	lab(t)
+	clitest.Lab(t)
 	a, b = newHost(t), newHost(t)
 	for _, side := range []struct {
 		*host
@@ -36,8 +38,8 @@ func router(t *testing.T) (a, b *host) {
 		assign(t, side.here, four+"1/24", six+"1/64")
 		side.at(func() {
 			assign(t, "eth0", four+"2/24", six+"2/64")
-			ip(t, "route add default via "+four+"1")
-			ip(t, "-6 route add default via "+six+"1")
+			clitest.IP(t, "route add default via "+four+"1")
+			clitest.IP(t, "-6 route add default via "+six+"1")
 		})
 	}
 	for _, name := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding"} {
@@ -196,7 +198,7 @@ func newHost(t *testing.T) *host {
 	if err := benchlab.Prepare(); err != nil {
 		t.Skip(err)
 	}
-	ip(t, "link set lo up")
+	clitest.IP(t, "link set lo up")
 	return presentHost(t)
 }
 
@@ -232,10 +234,10 @@ func (h *host) at(do func()) {
 func (h *host) plug(here, there string) {
 	h.t.Helper()
 	name := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), h.file.Fd())
-	ip(h.t, "link add "+here+" type veth peer name "+there+" netns "+name)
-	ip(h.t, "link set "+here+" up")
+	clitest.IP(h.t, "link add "+here+" type veth peer name "+there+" netns "+name)
+	clitest.IP(h.t, "link set "+here+" up")
 	h.at(func() {
-		ip(h.t, "link set "+there+" up")
+		clitest.IP(h.t, "link set "+there+" up")
 		awaitLink(h.t, there)
 	})
 	awaitLink(h.t, here)
@@ -253,7 +255,7 @@ func assign(t *testing.T, name string, addresses ...string) {
 		if strings.Contains(address, ":") {
 			address += " nodad"
 		}
-		ip(t, "address add dev "+name+" "+address)
+		clitest.IP(t, "address add dev "+name+" "+address)
 	}
 }
 
@@ -323,7 +325,7 @@ func echo(t *testing.T, network, address string, messages ...int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(wait.Timeout)); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range messages {
@@ -360,7 +362,7 @@ func (h *host) ping(arguments string) {
 	}
 	h.at(func() {
 		// No answer is an answer too: exit code 1.
-		if out, err := exec.Command("ping", strings.Fields(arguments)...).CombinedOutput(); err != nil && exitCodeOf(h.t, err) != 1 {
+		if out, err := exec.Command("ping", strings.Fields(arguments)...).CombinedOutput(); err != nil && clitest.ExitCode(h.t, err) != 1 {
 			h.t.Fatalf("ping %s: %v: %s", arguments, err, out)
 		}
 	})

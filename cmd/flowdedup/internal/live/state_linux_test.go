@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -17,34 +19,34 @@ import (
 // and the counts of the window include earlier packets.
 func TestLiveState(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	dir := t.TempDir()
 	state, counts := filepath.Join(dir, "state"), filepath.Join(dir, "counts.jsonl")
 	args := []string{"-i", "left", "--state", state, "--state-every", "10ms", "--window", "1h", "--memory", "1MiB", "--json",
 		"--of", "src,flow", "--every", "8760h", "--reports", counts}
 	const n = 100
-	frames := burst(n, func(*liveFrame) {})
+	frames := burst(n, func(*clitest.Frame) {})
 
 	r := startLive(t, args...)
-	waitFor(t, "the first save", func() bool {
+	wait.Until(t, "the first save", func() bool {
 		info, err := os.Stat(state)
 		return err == nil && info.Mode().Perm() == 0o600
 	})
-	sendTo(t, "right", frames[:n]...)
+	clitest.SendTo(t, "right", frames[:n]...)
 	if s := r.finish(); s.PacketsIn != n || s.Duplicates != n/2 {
 		t.Fatalf("the first run: %+v", s)
 	}
 
 	r = startLive(t, args...)
-	sendTo(t, "right", frames...)
-	waitFor(t, "a saved state", func() bool { return savedPackets(t, state) == 3*n })
+	clitest.SendTo(t, "right", frames...)
+	wait.Until(t, "a saved state", func() bool { return savedPackets(t, state) == 3*n })
 	if err := r.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	r.Wait()
 
 	r = startLive(t, args...)
-	sendTo(t, "right", frames...)
+	clitest.SendTo(t, "right", frames...)
 	if s := r.finish(); s.PacketsIn != 5*n || s.PacketsOut != n {
 		t.Errorf("the third run: %+v", s)
 	}
@@ -58,17 +60,17 @@ func TestLiveState(t *testing.T) {
 // are copied while packets come in. The states have names of compressed files.
 func TestLiveStateParts(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	const n, batch = 30_000, 250
-	var frames []liveFrame
+	var frames []clitest.Frame
 	for i := range n { // every third one is a copy of an earlier one
 		id := i
 		if i%3 == 2 {
 			id = i / 2
 		}
-		frames = append(frames, liveFrame{ID: uint16(id), Src: byte(id >> 16), TTL: 64})
+		frames = append(frames, clitest.Frame{ID: uint16(id), Src: byte(id >> 16), TTL: 64})
 	}
-	want := map[liveFrame]bool{}
+	want := map[clitest.Frame]bool{}
 	for _, f := range frames {
 		want[f] = true
 	}
@@ -81,9 +83,9 @@ func TestLiveStateParts(t *testing.T) {
 			r := startLive(t, args...)
 			first := sent
 			for ; sent < first+n/4; sent += batch {
-				sendTo(t, "right", frames[sent:sent+batch]...)
+				clitest.SendTo(t, "right", frames[sent:sent+batch]...)
 			}
-			waitFor(t, "a saved state", func() bool { return savedPackets(t, state) > uint64(first+n/8) })
+			wait.Until(t, "a saved state", func() bool { return savedPackets(t, state) > uint64(first+n/8) })
 			if err := r.Cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -94,8 +96,8 @@ func TestLiveStateParts(t *testing.T) {
 			sent = int(savedPackets(t, state))
 		}
 		r := startLive(t, args...)
-		sendTo(t, "right", frames[sent:]...)
-		waitFor(t, "the last packets", func() bool { return savedPackets(t, state) == n })
+		clitest.SendTo(t, "right", frames[sent:]...)
+		wait.Until(t, "the last packets", func() bool { return savedPackets(t, state) == n })
 		if s := r.stop(); s.PacketsIn != n || s.PacketsOut != uint64(len(want)) {
 			t.Errorf("%s: %+v, want %d packets out of %d", method, s, len(want), n)
 		}
@@ -106,19 +108,19 @@ func TestLiveStateParts(t *testing.T) {
 // reports the failure and the recovery once.
 func TestLiveStateFails(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	dir := filepath.Join(t.TempDir(), "dir")
 	state := filepath.Join(dir, "state")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r := startLive(t, "-i", "left", "--state", state, "--state-every", "1ms", "--json", "--window", "1s")
-	waitFor(t, "the first save", func() bool { _, err := os.Stat(state); return err == nil })
+	wait.Until(t, "the first save", func() bool { _, err := os.Stat(state); return err == nil })
 	if err := os.Rename(dir, dir+"-away"); err != nil {
 		t.Fatal(err)
 	}
 	r.Event("state not saved")
-	sendTo(t, "right", burst(10, func(*liveFrame) {})...)
+	clitest.SendTo(t, "right", burst(10, func(*clitest.Frame) {})...)
 	if err := os.Rename(dir+"-away", dir); err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +134,8 @@ func TestLiveStateFails(t *testing.T) {
 	for _, c := range []struct{ state, text string }{
 		{filepath.Join(dir, "none", "state"), "no such file"}, {dir, "is a directory"},
 	} {
-		out, err := program(t, "live", "-i", "left", "-q", "--state", c.state).CombinedOutput()
-		if code := exitCodeOf(t, err); code != 1 || !strings.Contains(string(out), c.text) || strings.Count(string(out), "\n") != 1 {
+		out, err := clitest.Program(t, "live", "-i", "left", "-q", "--state", c.state).CombinedOutput()
+		if code := clitest.ExitCode(t, err); code != 1 || !strings.Contains(string(out), c.text) || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: exit code %d: %s", c.state, code, out)
 		}
 	}
@@ -161,11 +163,11 @@ func savedPackets(t *testing.T, name string) uint64 {
 // replaced.
 func TestLiveStateRefusals(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	state := filepath.Join(t.TempDir(), "state")
 	run := func(args ...string) (int, string) {
-		out, err := program(t, append([]string{"live", "-i", "left", "--duration", "1ms", "-q", "--reports", "/dev/null", "--state", state}, args...)...).CombinedOutput()
-		return exitCodeOf(t, err), string(out)
+		out, err := clitest.Program(t, append([]string{"live", "-i", "left", "--duration", "1ms", "-q", "--reports", "/dev/null", "--state", state}, args...)...).CombinedOutput()
+		return clitest.ExitCode(t, err), string(out)
 	}
 	if code, out := run("--of", "src"); code != 0 {
 		t.Fatal(out)
@@ -180,7 +182,7 @@ func TestLiveStateRefusals(t *testing.T) {
 		return b
 	}
 	key := strings.Repeat("42", 32)
-	pair(t, "other", "end")
+	clitest.Pair(t, "other", "end")
 	programs := t.TempDir()
 	all, none := filepath.Join(programs, "all"), filepath.Join(programs, "none")
 	if err := errors.Join(os.WriteFile(all, []byte("1\n6 0 0 262144\n"), 0o600), os.WriteFile(none, []byte("1\n6 0 0 0\n"), 0o600)); err != nil {
@@ -218,14 +220,14 @@ func TestLiveStateRefusals(t *testing.T) {
 			}
 			continue
 		}
-		if code != exitUsage || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 || !strings.Contains(out, "--state "+state) {
+		if code != cli.ExitUsage || !strings.Contains(out, c.text) || strings.Count(out, "\n") != 1 || !strings.Contains(out, "--state "+state) {
 			t.Errorf("%s: exit code %d: %s", c.name, code, out)
 		}
 		if now, err := os.ReadFile(state); err != nil || string(now) != string(c.content) {
 			t.Errorf("%s: the file was changed, %v", c.name, err)
 		}
 		aside := state + ".mismatch_001"
-		if code, out := run(append(c.args, "--state-mismatch", "begin")...); code != exitDone {
+		if code, out := run(append(c.args, "--state-mismatch", "begin")...); code != cli.ExitDone {
 			t.Errorf("%s: begun anew: exit code %d: %s", c.name, code, out)
 		}
 		if kept, err := os.ReadFile(aside); err != nil || string(kept) != string(c.content) {
@@ -234,7 +236,7 @@ func TestLiveStateRefusals(t *testing.T) {
 		if err := os.Remove(aside); err != nil {
 			t.Error(err)
 		}
-		if code, out := run(c.args...); code != exitDone {
+		if code, out := run(c.args...); code != cli.ExitDone {
 			t.Errorf("%s: what was begun anew is not resumed: %s", c.name, out)
 		}
 	}
@@ -244,7 +246,7 @@ func TestLiveStateRefusals(t *testing.T) {
 	if code, out := run("--of", "src", "--bpf-file", all); code != 0 {
 		t.Fatal(out)
 	}
-	if code, out := run("--of", "src", "--bpf-file", none); code != exitUsage || !strings.Contains(out, "with --bpf-file sha256:") {
+	if code, out := run("--of", "src", "--bpf-file", none); code != cli.ExitUsage || !strings.Contains(out, "with --bpf-file sha256:") {
 		t.Errorf("another program: exit code %d: %s", code, out)
 	}
 	if err := os.Remove(state); err != nil {
@@ -253,7 +255,7 @@ func TestLiveStateRefusals(t *testing.T) {
 	if code, out := run("--of", "src", "--key", key); code != 0 {
 		t.Fatal(out)
 	}
-	if code, out := run("--of", "src"); code != exitUsage || !strings.Contains(out, "give the same key") {
+	if code, out := run("--of", "src"); code != cli.ExitUsage || !strings.Contains(out, "give the same key") {
 		t.Errorf("without the key: exit code %d: %s", code, out)
 	}
 }
@@ -261,13 +263,13 @@ func TestLiveStateRefusals(t *testing.T) {
 // TestLiveSave merges the files of a run, and compares them with its reports.
 func TestLiveSave(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	reports, folder := filepath.Join(t.TempDir(), "counts.jsonl"), t.TempDir()
 	r := startLive(t, "-i", "left", "--of", "src,flow", "--every", "1s", "--slide", "0", "--reports", reports,
 		"--save", folder, "--sensor", "roof", "--key", clitest.Key, "--json", "--window", "5s")
-	sendTo(t, "right", burst(100, func(*liveFrame) {})...)
+	clitest.SendTo(t, "right", burst(100, func(*clitest.Frame) {})...)
 	r.Event("window closed")
-	sendTo(t, "right", liveFrame{ID: 5000, Src: 9, TTL: 64})
+	clitest.SendTo(t, "right", clitest.Frame{ID: 5000, Src: 9, TTL: 64})
 	r.finish()
 	want := map[string]clitest.DistinctRow{}
 	for _, row := range rowsOf[clitest.DistinctRow](t, reports) {

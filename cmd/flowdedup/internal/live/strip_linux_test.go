@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // inUDP returns an Ethernet frame with a UDP packet that carries content.
@@ -24,7 +26,7 @@ func inUDP(port uint16, content string) []byte {
 // are written.
 func TestLiveStrip(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right", "out sensor")
+	clitest.Lab(t, "left right", "out sensor")
 	dir := t.TempDir()
 	seen, kept := filepath.Join(dir, "sensor.pcapng"), filepath.Join(dir, "kept.pcapng")
 	const n = 50
@@ -33,17 +35,17 @@ func TestLiveStrip(t *testing.T) {
 	var want, forwarded []string
 	var frames [][]byte
 	for id := range uint16(n) {
-		plain := string(liveFrame{ID: id, TTL: 64}.Bytes())
-		tagged := liveFrame{ID: n + id, TTL: 64, VLAN: 9}
+		plain := string(clitest.Frame{ID: id, TTL: 64}.Bytes())
+		tagged := clitest.Frame{ID: n + id, TTL: 64, VLAN: 9}
 		untagged := tagged
 		untagged.VLAN = 0
-		user := string(liveFrame{ID: 2*n + id, TTL: 64}.Bytes()[14:])
+		user := string(clitest.Frame{ID: 2*n + id, TTL: 64}.Bytes()[14:])
 		frames = append(frames, inUDP(4789, "\x08\x00\x00\x00\x00\x00\x05\x00"+plain), tagged.Bytes(),
 			inUDP(2152, "\x30\xff"+string(binary.BigEndian.AppendUint16(nil, uint16(len(user))))+"\x00\x00\x00\x07"+user))
 		want = append(want, plain, string(untagged.Bytes()), user)
 		forwarded = append(forwarded, plain, string(untagged.Bytes()))
 	}
-	sendBytes(t, "right", frames...)
+	clitest.SendBytes(t, "right", frames...)
 	s := r.finish()
 	if s.forwarded("sent") != 2*n || s.forwarded("not_ethernet") != n || s.forwarded("lost") != 0 {
 		t.Errorf("%+v", s)
@@ -56,7 +58,7 @@ func TestLiveStrip(t *testing.T) {
 	}
 	sensor.finish()
 	for name, want := range map[string][]string{kept: want, seen: forwarded} {
-		got := framesOf(t, name)
+		got := clitest.FramesOf(t, name)
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d packets, want %d", name, len(got), len(want))
 		}
@@ -72,7 +74,7 @@ func TestLiveStrip(t *testing.T) {
 // whole.
 func TestLiveSlice(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	dir := t.TempDir()
 	kept, copies := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "copies.pcap")
 	r := startLive(t, "-i", "left", "-w", kept, "--duplicates", copies, "--slice", "l4+2", "--json", "--window", "5s")
@@ -82,12 +84,12 @@ func TestLiveSlice(t *testing.T) {
 		content := "ab differ here only: " + string([]byte{id})
 		frames = append(frames, inUDP(53, content), inUDP(53, content))
 	}
-	sendBytes(t, "right", frames...)
+	clitest.SendBytes(t, "right", frames...)
 	if s := r.finish(); s.Duplicates != n || !strings.Contains(r.Stdout.String(), `"sliced":80,"unsliced":0`) {
 		t.Errorf("%+v: %s", s, &r.Stdout)
 	}
 	for _, name := range []string{kept, copies} {
-		got := framesOf(t, name)
+		got := clitest.FramesOf(t, name)
 		if len(got) != n {
 			t.Fatalf("%s: %d packets", name, len(got))
 		}

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
 // needXDP skips a test where AF_XDP does not capture from a pair of interfaces.
 func needXDP(t *testing.T) {
 	t.Helper()
-	lab(t, "left right")
+	clitest.Lab(t, "left right")
 	g, err := benchlab.NewGenerator("left", benchlab.MinFrame) // tries in a process of its own
 	if err != nil {
 		t.Skip(err)
@@ -22,8 +23,8 @@ func needXDP(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms").CombinedOutput()
-	if code := exitCodeOf(t, err); code != 0 {
+	out, err := clitest.Program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms").CombinedOutput()
+	if code := clitest.ExitCode(t, err); code != 0 {
 		t.Skipf("exit code %d: %s", code, out)
 	}
 }
@@ -50,9 +51,9 @@ func TestLiveXDPReplay(t *testing.T) {
 	t.Parallel()
 	needXDP(t)
 	for _, name := range []string{"left", "right"} {
-		ip(t, "link set "+name+" mtu 9000")
+		clitest.IP(t, "link set "+name+" mtu 9000")
 	}
-	names, err := filepath.Glob(bundled("*.pcap*"))
+	names, err := filepath.Glob(clitest.Bundled("*.pcap*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +76,8 @@ func TestLiveXDPReplay(t *testing.T) {
 func TestLiveXDPUsage(t *testing.T) {
 	t.Parallel()
 	needXDP(t)
-	pair(t, "used", "peer")
-	ip(t, "addr add 10.9.9.1/24 dev used")
+	clitest.Pair(t, "used", "peer")
+	clitest.IP(t, "addr add 10.9.9.1/24 dev used")
 	endsAs(t, "--capture xdp --duration 1ms", []refusal{
 		{"-i used", 2, "used: the host uses the interface and would lose its packets: it has address 10.9.9.1/24: use --capture afpacket, or --take-interface"},
 		{"-i used --take-interface", 0, "packets"},
@@ -87,14 +88,14 @@ func TestLiveXDPUsage(t *testing.T) {
 		{"-i left --capture nope", 2, "--capture"},
 	})
 	const nobody = 65534
-	cmd := program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms")
-	cmd.Path, cmd.Dir = copyProgram(t), "/"
+	cmd := clitest.Program(t, "live", "-i", "left", "--capture", "xdp", "--duration", "1ms")
+	cmd.Path, cmd.Dir = clitest.CopyProgram(t), "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if out, err := cmd.CombinedOutput(); exitCodeOf(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: AF_XDP needs CAP_NET_RAW") {
+	if out, err := cmd.CombinedOutput(); clitest.ExitCode(t, err) != 1 || !strings.Contains(string(out), "left: not permitted: AF_XDP needs CAP_NET_RAW") {
 		t.Errorf("as nobody: %v: %s", err, out)
 	}
-	out, err := program(t, "live", "-i", "left", "--take-interface").CombinedOutput()
-	if code := exitCodeOf(t, err); code != 2 || !strings.Contains(string(out), "--take-interface needs --capture xdp") {
+	out, err := clitest.Program(t, "live", "-i", "left", "--take-interface").CombinedOutput()
+	if code := clitest.ExitCode(t, err); code != 2 || !strings.Contains(string(out), "--take-interface needs --capture xdp") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -103,23 +104,23 @@ func TestLiveXDPUsage(t *testing.T) {
 // are in the frames that it sees.
 func TestLiveXDPFilter(t *testing.T) {
 	t.Parallel()
-	needTcpdump(t)
+	clitest.NeedTcpdump(t)
 	needXDP(t)
 	const n = 20
-	var frames []liveFrame
+	var frames []clitest.Frame
 	for i := range 5 * n {
-		frames = append(frames, liveFrame{ID: uint16(i), Src: byte(i % 5), TTL: 64, VLAN: uint16(i % 2)})
+		frames = append(frames, clitest.Frame{ID: uint16(i), Src: byte(i % 5), TTL: 64, VLAN: uint16(i % 2)})
 	}
 	for filter, want := range map[string]uint64{"src host 10.0.0.3": n / 2, "vlan 1 and src host 10.0.0.3": n / 2, "not udp": 5 * n / 2} {
 		r := startLive(t, "-i", "left", "--filter", filter, "--json")
-		sendTo(t, "right", frames...)
+		clitest.SendTo(t, "right", frames...)
 		s := r.finish()
 		if s.PacketsIn != want || s.Interfaces[0].Received != want || s.dropped() != 0 {
 			t.Errorf("%s: %+v", filter, s)
 		}
 	}
 	r := startLive(t, "-i", "left", "--filter", "src host 10.0.0.3", "--count", "3", "--json")
-	sendTo(t, "right", frames...)
+	clitest.SendTo(t, "right", frames...)
 	if code := r.Wait(); code != 0 || r.summary(r.Stdout.Bytes()).PacketsIn != 3 {
 		t.Errorf("exit code %d, %s", code, r.Stdout.Bytes())
 	}

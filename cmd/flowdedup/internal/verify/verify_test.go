@@ -105,7 +105,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"--window landmark:1h --tolerance 1us IN OUT", cli.ExitUsage, ""},
 		{"--window 1h --tz UTC IN OUT", cli.ExitUsage, ""},
 	} {
-		args := strings.Fields(strings.NewReplacer("IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng")).Replace(c.args))
+		args := clitest.WordsOf(c.args, "IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng"))
 		text, errs, code := clitest.Run(append([]string{"verify", "--json"}, args...)...)
 		if code != c.code {
 			t.Errorf("verify %s: exit code %d, want %d: %s%s", c.args, code, c.code, text, errs)

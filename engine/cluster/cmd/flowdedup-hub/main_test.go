@@ -283,7 +283,7 @@ func TestIgnoredSignals(t *testing.T) {
 
 // TestShown writes a status as tables, page and metrics.
 func TestShown(t *testing.T) {
-	offset, now := 1500*time.Microsecond, time.Unix(1_700_000_000, 0)
+	offset, now := 1500*time.Microsecond, time.Unix(1_700_000_000, 0).UTC()
 	banned := now.Add(30 * time.Second)
 	st := hub.Status{
 		Filter: "packets", Window: "1ms", Slices: 2, Owned: 1, Unowned: []int{1},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestParentFlags(t *testing.T) {
 		{"--parent nowhere.token", "is no token", false, 0},
 		{"--parent fd1:x", "bad token", false, 0},
 		{"--parent nats://192.0.2.2:4222", "has no token for it", false, 0},
-		{"--parent " + file, "", true, 10_000},
+		{"--parent FILE", "", true, 10_000},
 		{"", "", false, 10_000},
 		{"--parent " + token.Encode() + " --parent-wait 2s", "", false, 2_000_000},
 		{"--window 1s", "comes with --parent", false, 0},
@@ -65,7 +66,11 @@ func TestParentFlags(t *testing.T) {
 		var f serveFlags
 		command := &cobra.Command{}
 		f.define(command)
-		if err := command.ParseFlags(strings.Fields(c.args)); err != nil {
+		args := strings.Fields(c.args)
+		if at := slices.Index(args, "FILE"); at >= 0 {
+			args[at] = file
+		}
+		if err := command.ParseFlags(args); err != nil {
 			t.Fatal(err)
 		}
 		f.changed = command.Flags().Changed

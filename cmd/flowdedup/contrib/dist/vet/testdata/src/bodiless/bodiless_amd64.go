@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bodiless
+
+func double(x uint64) uint64
+
+func renamed(x uint64) uint64 // want "renamed has neither a body nor assembly"
