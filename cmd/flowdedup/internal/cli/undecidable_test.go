@@ -169,7 +169,7 @@ func tagged(t *testing.T, cut int) string {
 			b.Append(capture.Frame{Time: 1e18 + int64(i)*1000, Interface: n, WireLen: uint32(len(frame))}, frame[:min(cut, len(frame))])
 		}
 	}
-	return writeInput(t, filepath.Join(t.TempDir(), "tagged.pcapng"), clitest.Encoded(t, b))
+	return clitest.WriteInput(t, filepath.Join(t.TempDir(), "tagged.pcapng"), clitest.Encoded(t, b))
 }
 
 // TestCutBehindTags says that copies remain whose truncated packets begin behind other headers.

@@ -17,6 +17,7 @@ import (
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -164,22 +165,22 @@ func TestLiveForwardEnds(t *testing.T) {
 // ends are counted, in text too.
 func TestLiveForwardEndsAll(t *testing.T) {
 	t.Parallel()
-	lab(t, "left right", "out sensor")
+	clitest.Lab(t, "left right", "out sensor")
 	for _, format := range []string{"--json", "--json=false"} {
 		r := startLive(t, "-i", "left", "--forward", "out", "--window", "1ms", format)
 		r.signal(syscall.SIGSTOP)
-		ip(t, "link set out down")
+		clitest.IP(t, "link set out down")
 		flood(t, "right", 1<<14)
 		benchlab.Settle()
 		r.signal(syscall.SIGCONT)
 		if format != "--json" {
-			if code := r.Wait(); code != exitFailed || !regexp.MustCompile(`\n  unprocessed [0-9,]+ packets, `).MatchString(r.Stdout.String()) {
+			if code := r.Wait(); code != cli.ExitFailed || !regexp.MustCompile(`\n  unprocessed [0-9,]+ packets, `).MatchString(r.Stdout.String()) {
 				t.Errorf("exit code %d: %s", code, r.Stdout.String())
 			}
-		} else if s := r.end(exitFailed); s.Unprocessed == 0 || s.PacketsIn+s.Unprocessed+s.dropped() != 1<<14 || s.forwarded("lost") != s.PacketsOut {
+		} else if s := r.end(cli.ExitFailed); s.Unprocessed == 0 || s.PacketsIn+s.Unprocessed+s.dropped() != 1<<14 || s.forwarded("lost") != s.PacketsOut {
 			t.Errorf("%+v", s)
 		}
-		ip(t, "link set out up")
+		clitest.IP(t, "link set out up")
 		awaitLink(t, "out")
 	}
 }
