@@ -15,16 +15,26 @@ const (
 	// hubSubscriptions on a connection.
 	maxSubscriptions = 64
 	hubSubscriptions = 1 << 16
-	// sweepEvery is the time between two sweeps.
-	sweepEvery = time.Second / 4
+	// sweepEvery is the time between two sweeps, of which there are sweeps in a second.
+	sweepEvery = time.Second / sweeps
+	sweeps     = 4
+	// A site may leave minUnanswered messages without an answer in a second, or four
+	// transmissions of all requests that its sensors have under way at a time. requestBytes is
+	// the size of a request of half a batch.
+	minUnanswered = 1 << 16
+	requestBytes  = 4 << 10
 )
 
-// swept is what the last sweep has found.
+// swept is what the last sweep has found, by the server's numbers of connections.
 type swept struct {
-	mu   sync.Mutex
-	sent map[string]int64 // bytes by site, on its connections at that time
-	cut  map[uint64]bool  // former connections of hubs, by the server's numbers
+	mu         sync.Mutex
+	all        map[uint64]traffic // totals of sites' connections
+	unanswered map[string]traffic // by site, less what a site may leave so
+	cut        map[uint64]bool    // former connections of hubs
 }
+
+// traffic counts messages that sites sent, their bytes, and the messages that went to sites.
+type traffic struct{ in, out, bytes int64 }
 
 // watch sweeps until Close.
 func (s *Server) watch() {
@@ -41,7 +51,8 @@ func (s *Server) watch() {
 }
 
 // sweep bans the sites that have too many subscriptions now, where the server has one limit for all
-// connections and the hub needs more, and the sites that send more than a hub can receive.
+// connections and the hub needs more, and the sites that send more than a hub can receive, or much
+// that it does not answer.
 func (s *Server) sweep() {
 	s.swept.mu.Lock()
 	defer s.swept.mu.Unlock()
@@ -49,25 +60,54 @@ func (s *Server) sweep() {
 	if err != nil {
 		return // the server has ended
 	}
-	sent := map[string]int64{}
+	all, sites := map[uint64]traffic{}, map[string]traffic{}
 	for _, c := range list.Conns {
 		site := s.auth.siteOf(c.AuthorizedUser)
 		if site == "" {
 			continue
 		}
-		sent[site] += c.InBytes
+		last, t := s.swept.all[c.Cid], sites[site]
+		all[c.Cid] = traffic{c.InMsgs, c.OutMsgs, c.InBytes}
+		sites[site] = traffic{t.in + c.InMsgs - last.in, t.out + c.OutMsgs - last.out, t.bytes + c.InBytes - last.bytes}
 		if c.NumSubs > maxSubscriptions {
 			s.Ban(site)
 		}
 	}
-	s.banFlooders(sent)
-	s.swept.sent = sent
+	s.swept.all = all
+	s.banFlooders(sites)
+	s.banUnanswered(sites)
+}
+
+// banUnanswered bans the sites of which many messages got no answer, as no hub takes their subjects
+// or can read them. Sensors that get no answers soon send a probe each half second.
+func (s *Server) banUnanswered(sites map[string]traffic) {
+	limit := max(minUnanswered, int64(s.settings.Slices)*overloadAt*4)
+	unanswered := map[string]traffic{}
+	for site, t := range sites {
+		u := s.swept.unanswered[site].plus(t, limit)
+		if u.in > limit || u.bytes > limit*requestBytes {
+			s.Ban(site)
+			continue
+		}
+		unanswered[site] = u
+	}
+	s.swept.unanswered = unanswered
+}
+
+// plus adds the messages of t that got no answer, and takes off those that a site may have of them in
+// the time of a sweep. Bytes are counted as if all messages were alike.
+func (u traffic) plus(t traffic, limit int64) traffic {
+	without := max(t.in-t.out, 0)
+	return traffic{
+		in:    max(u.in+without-limit/sweeps, 0),
+		bytes: max(u.bytes+int64(float64(t.bytes)*float64(without)/float64(max(t.in, 1)))-limit*requestBytes/sweeps, 0),
+	}
 }
 
 // banFlooders bans the sites for which connections of hubs were cut since the last sweep, as more
 // bytes waited for the hub than all sensors of a site have under way. Of several sites on a connection
 // it bans the one that has sent most since then.
-func (s *Server) banFlooders(sent map[string]int64) {
+func (s *Server) banFlooders(sites map[string]traffic) {
 	list, err := s.server.Connz(&server.ConnzOptions{State: server.ConnClosed, User: s.answers, Username: true, Subscriptions: true, Limit: server.DEFAULT_MAX_CLOSED_CLIENTS})
 	if err != nil {
 		return // the server has ended
@@ -80,7 +120,7 @@ func (s *Server) banFlooders(sent map[string]int64) {
 		flooder, most := "", int64(0)
 		for _, subject := range c.Subs {
 			site := lastWord(subject)
-			if n := sent[site] - s.swept.sent[site]; n > most {
+			if n := sites[site].bytes; n > most {
 				flooder, most = site, n
 			}
 		}

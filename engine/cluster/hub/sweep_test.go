@@ -60,3 +60,56 @@ func TestBanOfCut(t *testing.T) {
 		t.Errorf("bans %v", bans)
 	}
 }
+
+// TestBanUnanswered has a site send what no hub answers: many messages, or much. The messages are to
+// slices that do not exist, or to another site's subjects.
+func TestBanUnanswered(t *testing.T) {
+	for _, c := range []struct {
+		subject, site string
+		bytes, count  int
+	}{
+		{"fd.%s.%s.900.none.0.%s", "a", 16, 4 * minUnanswered},
+		{"fd.%s.%s.0.none.0.%s", "b", 16, 4 * minUnanswered},
+		{"fd.%s.%s.900.none.0.%s", "a", 1 << 19, 4 * minUnanswered * requestBytes >> 19},
+	} {
+		l := newLab(t, func(s *Settings) { s.Slices = 1 })
+		a, err := l.member("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		subject := fmt.Sprintf(c.subject, l.settings.Namespace, l.settings.Filter, c.site)
+		for range c.count {
+			if a.Publish(subject, make([]byte, c.bytes)) != nil {
+				break // it is banned
+			}
+		}
+		wait.Until(t, "a ban", func() bool { return len(l.server.Bans()) > 0 })
+		if bans := l.server.Bans(); len(bans) != 1 || bans["a"].Count == 0 {
+			t.Errorf("%s of %s: bans %v", c.subject, c.site, bans)
+		}
+	}
+}
+
+// TestUnanswered counts the messages of sites that have all answers, lose some, or get none.
+func TestUnanswered(t *testing.T) {
+	const limit = 4000
+	for _, c := range []struct {
+		name       string
+		each, want traffic
+	}{
+		{"all answered", traffic{1 << 20, 1 << 20, 1 << 32}, traffic{}},
+		{"several answers each", traffic{1000, 8000, 1 << 20}, traffic{}},
+		{"as many lost as a site may", traffic{5000, 4000, 5000 * requestBytes}, traffic{}},
+		{"more lost", traffic{5000, 2000, 5000 * requestBytes}, traffic{in: 8000, bytes: 8000 * requestBytes}},
+		{"large ones lost", traffic{10, 0, 1 << 24}, traffic{bytes: 4<<24 - 4000*requestBytes}},
+		{"nothing sent", traffic{}, traffic{}},
+	} {
+		var u traffic
+		for range sweeps {
+			u = u.plus(c.each, limit)
+		}
+		if u != c.want {
+			t.Errorf("%s: %+v after a second, want %+v", c.name, u, c.want)
+		}
+	}
+}
