@@ -165,7 +165,7 @@ func (h *Hub) Failures() []string {
 	return all
 }
 
-// merge puts the parts of all hubs together.
+// merge puts the parts of all hubs together. Times are in UTC.
 func merge(s Settings, parts []part) Status {
 	st := Status{
 		Heading:   version.HeadingOf("hub"),
@@ -177,7 +177,7 @@ func merge(s Settings, parts []part) Status {
 	var elsewhere []int
 	for _, p := range parts {
 		elsewhere = append(elsewhere, p.Elsewhere...)
-		hub := HubStatus{Hub: p.Hub, Started: p.Started, Slices: len(p.Slices)}
+		hub := HubStatus{Hub: p.Hub, Started: p.Started.UTC(), Slices: len(p.Slices)}
 		for _, one := range p.Slices {
 			hub.MemoryBytes += one.Stats.MemoryBytes
 			owned = append(owned, one)
@@ -283,14 +283,16 @@ func addHub(sites map[string]*SiteStatus, p part) {
 	for name, b := range p.Bans {
 		s := siteNamed(sites, name)
 		s.Bans += b.Count
-		s.BannedUntil = &b.Until
+		if until := b.Until.UTC(); s.BannedUntil == nil || until.After(*s.BannedUntil) {
+			s.BannedUntil = &until
+		}
 	}
 	for name, r := range p.Reports {
 		s := siteNamed(sites, name)
 		if r.Total.Packets < s.Packets {
 			continue // the other hub has heard more
 		}
-		at := r.At
+		at := r.At.UTC()
 		s.Reported, s.Packets, s.CopiesLocal, s.CopiesHub = &at, r.Total.Packets, r.Total.CopiesLocal, r.Total.CopiesHub
 		s.Unchecked, s.AnswerP99 = r.Total.Unchecked, microseconds(r.Last.RTTP99US)
 	}

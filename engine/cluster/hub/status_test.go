@@ -5,6 +5,7 @@ package hub
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
@@ -48,5 +49,25 @@ func TestFailuresCut(t *testing.T) {
 	l.stop()
 	if got, want := h.Failures(), []string{"there is no connection to the NATS server"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestMergeTimes puts hubs in several time zones together: times are in UTC, and the ban that ends
+// last counts.
+func TestMergeTimes(t *testing.T) {
+	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.FixedZone("", -3*3600-1800))
+	hub := func(after time.Duration) part {
+		return part{Started: at, Reports: map[string]siteReport{"a": {At: at}}, Bans: map[string]Ban{"a": {Until: at.Add(after), Count: 1}}}
+	}
+	st := merge(Settings{}, []part{hub(time.Second), hub(time.Minute), hub(0)})
+	site := st.Sites[0]
+	for name, times := range map[string][2]time.Time{
+		"started":      {st.Hubs[0].Started, at},
+		"reported":     {*site.Reported, at},
+		"banned until": {*site.BannedUntil, at.Add(time.Minute)},
+	} {
+		if got := times[0]; got.Location() != time.UTC || !got.Equal(times[1]) {
+			t.Errorf("%s %v, want %v in UTC", name, got, times[1].UTC())
+		}
 	}
 }
