@@ -20,7 +20,11 @@ func writeJSON(w io.Writer, s *Summary) error {
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
 func writeText(w io.Writer, columns int, s *Summary, written bool) error {
-	return WriteText(w, columns, s, written, fmt.Sprintf("speed       %s, %.2f million packets/s", s.Elapsed(), s.PacketsPerSecond/1e6))
+	kept := ""
+	if written {
+		kept = "written"
+	}
+	return WriteText(w, columns, s, kept, fmt.Sprintf("speed       %s, %.2f million packets/s", s.Elapsed(), s.PacketsPerSecond/1e6))
 }
 
 // Elapsed returns how long the run took, in milliseconds.
@@ -28,16 +32,17 @@ func (s *Summary) Elapsed() time.Duration {
 	return s.Took.Round(time.Millisecond)
 }
 
-// WriteText writes the summary as text for a terminal of this width: see show.NewText. rate is its
+// WriteText writes the summary as text for a terminal of this width: see show.NewText. kept says what
+// became of the kept packets, such as "written"; it is empty if nothing was to be written. rate is the
 // last line.
-func WriteText(w io.Writer, columns int, s *Summary, written bool, rate string) error {
+func WriteText(w io.Writer, columns int, s *Summary, kept, rate string) error {
 	t := show.NewText(columns)
-	verb, place := "found", "left"
+	verb, place := "removed", kept
 	switch {
 	case s.Marked:
-		verb = "marked"
-	case written:
-		verb, place = "removed", "written"
+		verb, place = "marked", "left"
+	case kept == "":
+		verb, place = "found", "left"
 	}
 	fmt.Fprintf(t, "%s in, %s %s (%s), %s %s\n",
 		show.Some(s.PacketsIn, "packet"), show.Some(s.Duplicates, "duplicate"), verb, show.Share(s.Duplicates, s.PacketsIn), show.Some(s.PacketsOut, "packet"), place)

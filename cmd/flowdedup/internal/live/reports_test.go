@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -157,5 +158,32 @@ func TestTextEscapes(t *testing.T) {
 	}
 	if strings.ContainsAny(out.String(), "\x1b\u009b") {
 		t.Errorf("escape sequences: %q", out.String())
+	}
+}
+
+// TestTextKept says "written" only if all kept packets were.
+func TestTextKept(t *testing.T) {
+	for _, c := range []struct {
+		written bool
+		s       summary
+		want    []string
+	}{
+		{false, summary{}, []string{"9 packets left"}},
+		{true, summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 9}}}, []string{"9 packets written"}},
+		{true, summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 7, Lost: 2}}}, []string{"9 packets kept", "7 packets to a.pcap, 2 lost"}},
+		{true, summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 9}}}}, []string{"9 packets written", "9 packets to mon0"}},
+		{true, summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Lost: 9}}}}, []string{"9 packets kept", "0 packets to mon0, 9 lost"}},
+		{true, summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 8, Refused: 1}}}}, []string{"9 packets kept", "8 packets to mon0, 1 refused"}},
+	} {
+		var out strings.Builder
+		c.s.PacketsOut = 9
+		if err := writeText(&out, 0, &c.s, c.written); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in\n%s", want, out.String())
+			}
+		}
 	}
 }

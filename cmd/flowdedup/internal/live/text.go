@@ -27,7 +27,7 @@ func writeJSON(w io.Writer, s *summary) error {
 func writeText(w io.Writer, columns int, s *summary, written bool) error {
 	// The possible speed is unknown: a live run is as fast as its packets.
 	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
-	if err := dedup.WriteText(w, columns, &s.Summary, written, rate); err != nil {
+	if err := dedup.WriteText(w, columns, &s.Summary, s.kept(written), rate); err != nil {
 		return err
 	}
 	t := show.NewText(columns)
@@ -41,7 +41,7 @@ func writeText(w io.Writer, columns int, s *summary, written bool) error {
 		n := &s.Interfaces[i]
 		fmt.Fprintf(t, "  %-11s %s\n", show.Printable(n.Name), ofInterface(n))
 	}
-	if len(s.Outputs) > 1 { // the counts of a single one stand above
+	if len(s.Outputs) > 1 || len(s.Outputs) == 1 && s.Outputs[0].Lost > 0 { // else the counts stand above
 		for _, o := range s.Outputs {
 			fmt.Fprintf(t, "  written     %s to %s%s\n", show.Some(o.Packets, "packet"), show.Printable(o.Name), show.Also(show.Note{Count: o.Lost, What: "lost"}))
 		}
@@ -61,6 +61,24 @@ func writeText(w io.Writer, columns int, s *summary, written bool) error {
 		fmt.Fprintf(t, "  ports       of %s were not captured: their flows count as one for each pair of addresses\n", show.Some(s.WithoutPorts, "packet"))
 	}
 	return t.Flush(w)
+}
+
+// kept says what became of the kept packets: "written" only if all were.
+func (s *summary) kept(written bool) string {
+	if !written {
+		return ""
+	}
+	for _, o := range s.Outputs {
+		if o.Lost > 0 {
+			return "kept"
+		}
+	}
+	for _, f := range s.Forwards {
+		if f.Lost > 0 || f.Skipped() > 0 {
+			return "kept"
+		}
+	}
+	return "written"
 }
 
 // learned describes the result of learning.
