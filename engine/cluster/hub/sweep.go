@@ -15,9 +15,9 @@ const (
 	// hubSubscriptions on a connection.
 	maxSubscriptions = 64
 	hubSubscriptions = 1 << 16
-	// sweepEvery is the time between two sweeps, of which there are sweeps in a second.
-	sweepEvery = time.Second / sweeps
-	sweeps     = 4
+	// sweepEvery is the time between two sweeps.
+	sweepEvery      = time.Second / sweepsPerSecond
+	sweepsPerSecond = 4
 	// A site may leave minUnanswered messages without an answer in a second, or four
 	// transmissions of all requests that its sensors have under way at a time. requestBytes is
 	// the size of a request of half a batch.
@@ -94,13 +94,13 @@ func (s *Server) banUnanswered(sites map[string]traffic) {
 	s.swept.unanswered = unanswered
 }
 
-// plus adds the messages of t that got no answer, and takes off those that a site may have of them in
-// the time of a sweep. Bytes are counted as if all messages were alike.
+// plus adds the messages of t that got no answer, less those that a site may leave so between two
+// sweeps. Their bytes are a share of all bytes, as if all messages had one length.
 func (u traffic) plus(t traffic, limit int64) traffic {
 	without := max(t.in-t.out, 0)
 	return traffic{
-		in:    max(u.in+without-limit/sweeps, 0),
-		bytes: max(u.bytes+int64(float64(t.bytes)*float64(without)/float64(max(t.in, 1)))-limit*requestBytes/sweeps, 0),
+		in:    max(u.in+without-limit/sweepsPerSecond, 0),
+		bytes: max(u.bytes+int64(float64(t.bytes)*float64(without)/float64(max(t.in, 1)))-limit*requestBytes/sweepsPerSecond, 0),
 	}
 }
 

@@ -105,7 +105,7 @@ func TestUnanswered(t *testing.T) {
 		{"nothing sent", traffic{}, traffic{}},
 	} {
 		var u traffic
-		for range sweeps {
+		for range sweepsPerSecond {
 			u = u.plus(c.each, limit)
 		}
 		if u != c.want {
