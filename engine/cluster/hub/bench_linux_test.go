@@ -5,6 +5,7 @@ package hub
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"testing"
@@ -114,8 +115,9 @@ func fill(digests []digest.Digest, times []int64, round int, now int64) {
 
 // BenchmarkAnswers sends the given number of digests a second, every 4 ms from one of two
 // sites, and measures the time until all of them are answered: by rows, and by a chain of four
-// slices. cpu-% is its use of two cores.
+// slices. Collections are as rare as in flowdedup-hub. cpu-% is its use of two cores.
 func BenchmarkAnswers(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	shape := vertical(4, chain.Bloom)
 	shape.Bytes, shape.Primitive = 64<<20, chain.TestAndSet
 	for _, c := range []struct {

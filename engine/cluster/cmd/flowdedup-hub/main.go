@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // The exit codes. A run that a signal ends exits with 128 plus its number.
@@ -39,12 +41,29 @@ type usageError struct{ error }
 func (u usageError) Unwrap() error { return u.error }
 
 func main() {
+	tuneCollector()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals))
+}
+
+// collectAt is by how many percent the heap grows between two collections. Slices lie outside the
+// heap. The rest is small, but requests fill it fast: by Go's default there were ten collections a
+// second at half load, and the slowest answers waited for them.
+const collectAt = 400
+
+// tuneCollector makes collections rare while memory is there, and keeps the heap below half of the
+// process's limit. GOGC and GOMEMLIMIT take precedence.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(layout.MemoryLimit() / 2)
+	}
 }
 
 // run runs a command line until it is done, or a signal comes. It returns the exit code.
