@@ -26,7 +26,7 @@ const siteRate = 10e9 / 8 / 800
 //   - answer-p50-ms and answer-p99-ms are how long answers take, and unchecked-% is the share
 //     of packets that got none within 2 s.
 func BenchmarkSite(b *testing.B) {
-	for _, rate := range []float64{4*siteRate, siteRate, siteRate / 10} {
+	for _, rate := range []float64{4 * siteRate, siteRate, siteRate / 10} {
 		b.Run(fmt.Sprintf("rate=%.0f", rate), func(b *testing.B) { benchmarkSite(b, rate) })
 	}
 }
