@@ -297,6 +297,8 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --http nonsense", 2, "--http"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
 		{"-i left -w - --of src", 2, "name a file for counts with --reports"},
+		{"-i right --wait --user nobody", 1, "right is down or not there, and user nobody could not open it later"},
+		{"-i nope --wait --user nobody", 1, "nope is down or not there, and user nobody could not open it later"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
 		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
 		{"left", 2, "name an interface with -i; available: lo, "},

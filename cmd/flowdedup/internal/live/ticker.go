@@ -125,7 +125,7 @@ func (w *ticker) logRings() {
 				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
 		}
 		switch {
-		case s.Down && s.Outages > before.Outages:
+		case s.Down && (s.Outages > before.Outages || !before.Down):
 			log.Warn("interface is down or gone")
 		case !s.Down && s.Outages > before.Outages:
 			log.Warn("interface was down or gone for a moment")
