@@ -119,6 +119,11 @@ func TestOthersGoOn(t *testing.T) {
 	if got := s.List(); got[0].Packets != 2 || got[0].Failed != "" || got[1].Packets != 0 || got[1].Lost != 2 || got[1].Failed != "full" {
 		t.Errorf("%+v", got)
 	}
+	for _, removed := range []bool{true, false} {
+		if s.outputs[1].removed = removed; s.Complete() != removed {
+			t.Errorf("complete %v, though the other one lost removed packets: %v", s.Complete(), removed)
+		}
+	}
 	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="output failed" output=b error=full`) || *stops != 0 {
 		t.Errorf("%d stops, logged %s", *stops, got)
 	}
