@@ -189,6 +189,30 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 	rest(t, src)
 }
 
+// TestNamesSwapped captures each of two interfaces once after they have swapped names.
+func TestNamesSwapped(t *testing.T) {
+	enterLab(t)
+	makePair(t, "other", "its-peer")
+	src := open(t, Config{Interfaces: []string{"right", "other"}, Wait: true, IgnoreOutgoing: true, Idle: time.Millisecond})
+	for _, change := range []string{
+		"right down", "right name free", "other down", "other name right", "right up", "free name other", "other up",
+	} {
+		ip(t, "link set "+change)
+		wait.Until(t, "the capture to follow: "+change, func() bool {
+			if err := src.Next(&capture.Batch{}); err != nil {
+				t.Fatal(err)
+			}
+			s := src.Stats()
+			return s[0].Down == (change != "other up") && s[1].Down == (change == "other down" || change == "other name right")
+		})
+	}
+	want := [][]byte{numbered(0, 60), numbered(1, 60)}
+	send(t, openSender(t, "left"), want[0])
+	lab.Settle()
+	send(t, openSender(t, "its-peer"), want[1])
+	capturetest.CompareFrames(t, rest(t, src).frames, want)
+}
+
 // TestNotThereYet captures from an interface, and sends to another one, that appear later.
 func TestNotThereYet(t *testing.T) {
 	enterEmptyLab(t)

@@ -5,6 +5,7 @@ package sockets
 import (
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -104,6 +105,15 @@ func downReason(p Port) error {
 	return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 }
 
+// hasOther reports whether the sockets of another port than p are bound to an interface, which two
+// ports would capture twice after their interfaces have swapped names.
+func (c *Capture) hasOther(p Port, index int) bool {
+	return slices.ContainsFunc(c.ports, func(other Port) bool {
+		at, ok := boundTo(firstSocket(other))
+		return other != p && ok && at == index
+	})
+}
+
 // resume captures from an interface again once it is back. Sockets follow an interface that comes
 // up again, also under another name, but not a new one of the same name. If it has another link
 // type, the capture ends with ErrLinkChanged, since the section names one link type for each
@@ -111,6 +121,7 @@ func downReason(p Port) error {
 func (c *Capture) resume(p Port) error {
 	i := p.At()
 	named, err := p.LookUp()
+	named.Up = named.Up && !c.hasOther(p, named.Index)
 	now, err := Current(named, err, firstSocket(p))
 	if err != nil || !now.Up {
 		return nil // it may still come back
