@@ -55,7 +55,9 @@ func (d *noted) commit() error   { return d.note("commit", d.end) }
 func (d *noted) keep(bool) error { return d.note("keep", nil) }
 func (d *noted) discard() error  { return d.note("discard", nil) }
 func (d *noted) retries() bool   { return d.again }
-func (d *noted) counts() outcome { return outcome{written: d.out, lost: d.lost, files: uint64(len(d.taken))} }
+func (d *noted) counts() outcome {
+	return outcome{written: d.out, lost: d.lost, files: uint64(len(d.taken))}
+}
 
 var errFull = errors.New("full")
 
