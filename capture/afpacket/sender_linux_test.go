@@ -197,6 +197,38 @@ func TestSendOutage(t *testing.T) {
 	}
 }
 
+// TestSendRenamed renames the interface, and gives its name to another one. A sender follows it as
+// a capture does.
+func TestSendRenamed(t *testing.T) {
+	enterLab(t)
+	s := openSender(t, "left")
+	b := batchOf(numbered(0, 60))
+	works := func(at, when string) {
+		t.Helper()
+		if err := lab.AwaitLink(at); err != nil {
+			t.Fatal(err)
+		}
+		wait.Until(t, when, func() bool { return s.Send(b, nil) == nil })
+		src := open(t, Config{Interfaces: []string{at}})
+		send(t, s, numbered(1, 60))
+		capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(1, 60)})
+	}
+	ip(t, "link set left name renamed")
+	works("right", "renamed")
+	ip(t, "link set renamed down")
+	if err := s.Send(b, nil); !errors.Is(err, ErrDown) {
+		t.Error(err)
+	}
+	ip(t, "link set renamed name other up")
+	works("right", "renamed while it was down")
+	ip(t, "link set other down")
+	if err := s.Send(b, nil); !errors.Is(err, ErrDown) {
+		t.Error(err)
+	}
+	makePair(t, "left", "another")
+	works("another", "another one has its name")
+}
+
 // requireIdleError passes batches without a frame to send.
 func requireIdleError(t *testing.T, s *Sender, b *capture.Batch, want error) {
 	t.Helper()

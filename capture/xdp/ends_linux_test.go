@@ -42,9 +42,10 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestWait captures over outages.
+// TestWait captures from an interface that is not there yet, and over outages.
 func TestWait(t *testing.T) {
 	enterLab(t, "1")
+	ip(t, "link del left")
 	src := open(t, Config{Wait: true, Idle: 10 * time.Millisecond})
 	want := frames(100)
 	both := func(change string) {
@@ -73,15 +74,20 @@ func TestWait(t *testing.T) {
 		}
 		capturetest.CompareFrames(t, got.frames, want)
 	}
+	made := func() {
+		t.Helper()
+		if err := lab.Pair("left", "right"); err != nil {
+			t.Fatal(err)
+		}
+		back()
+	}
+	made()
 	both("link set right down")
 	ip(t, "link set right up")
 	back()
 	both("link del left")
-	if err := lab.Pair("left", "right"); err != nil {
-		t.Fatal(err)
-	}
-	back()
-	if s := sum(src); s.Outages != 2 || s.Received != 200 || s.Delivered != 200 {
+	made()
+	if s := sum(src); s.Outages != 2 || s.Received != 300 || s.Delivered != 300 {
 		t.Errorf("%+v", s)
 	}
 }
