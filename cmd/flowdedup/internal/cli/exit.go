@@ -68,10 +68,10 @@ func (e *Env) ExitCode(err error) int {
 	return worst
 }
 
-// moreSevere returns the exit code that wins: a missing input is worse than a damaged
-// one, and that worse than a difference.
+// moreSevere returns the exit code that wins: a missing input is worse than a difference, and that
+// worse than a damaged input.
 func moreSevere(a, b int) int {
-	for _, code := range []int{ExitUsage, ExitFailed, ExitDamaged, ExitDifferent} {
+	for _, code := range []int{ExitUsage, ExitFailed, ExitDifferent, ExitDamaged} {
 		if a == code || b == code {
 			return code
 		}

@@ -92,6 +92,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"IN OUT OUT", cli.ExitDifferent, "unlisted"},
 		{"--memory 256 --window 1s IN OUT", cli.ExitDifferent, ""},
 		{"CUT OUT", cli.ExitDamaged, ""},
+		{"CUT SHORT", cli.ExitDifferent, "lost"}, // damage excuses nothing else
 		{"IN", cli.ExitUsage, ""},
 		{"IN OUT DUP DUP", cli.ExitUsage, ""},
 		{"- - OUT", cli.ExitUsage, ""},
