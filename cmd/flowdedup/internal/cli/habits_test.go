@@ -219,6 +219,20 @@ func TestInputOfStdin(t *testing.T) {
 	}
 }
 
+// TestOutputOfAnotherCompression checks that no plain file gets the name of a compressed one.
+func TestOutputOfAnotherCompression(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "clean.pcap.xz")
+	for _, flag := range []string{"-w", "--duplicates"} {
+		_, errs, code := clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), flag, out)
+		if want := "flowdedup: " + flag + " " + out + ": .xz is not written: name a file in .gz, .zst or .lz4\n"; code != cli.ExitUsage || errs != want {
+			t.Errorf("exit code %d, %q, want %q", code, errs, want)
+		}
+	}
+	if _, err := os.Stat(out); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
 // TestFolderAsOutput names folders that look like numbers of editcap.
 func TestFolderAsOutput(t *testing.T) {
 	for _, name := range []string{".", ".."} {

@@ -132,7 +132,7 @@ func TestTimesThatSayNothing(t *testing.T) {
 			if command == "compare" {
 				args = append(args, pcap("other.pcap", [2]uint32{100, 0}))
 			}
-			if _, errs, _ := clitest.Run(args...); strings.Count(errs, "warning: "+in+": "+want) != 1 {
+			if _, errs, _ := clitest.Run(args...); strings.Count(errs, "warning: "+in+": "+want) != 1 || !strings.Contains(errs, " (the manual, windows.md)\n") {
 				t.Errorf("%s %s: %q", command, filepath.Base(in), errs)
 			}
 		}
