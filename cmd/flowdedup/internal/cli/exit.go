@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"syscall"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -152,7 +153,7 @@ func MarkDamage(err error, packets uint64, damaged bool) error {
 		}
 		out = append(out, one)
 	}
-	if damaged && len(out) == 0 {
+	if damaged && !slices.ContainsFunc(out, func(one error) bool { return !isNote(one) }) {
 		out = append(out, &damagedError{errDamageReported})
 	}
 	return errors.Join(out...)
