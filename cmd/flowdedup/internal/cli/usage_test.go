@@ -160,7 +160,7 @@ func TestFullDisk(t *testing.T) {
 // TestHelpFits checks that help fits into 79 columns and is complete: every command has
 // an example, every flag a line.
 func TestHelpFits(t *testing.T) {
-	for _, command := range []string{"dedup", "distinct", "live", "inspect", "compare", "plan", "version"} {
+	for _, command := range []string{"dedup", "distinct", "live", "inspect", "compare", "verify", "flows", "plan", "version"} {
 		short, _, shortCode := clitest.Run(command, "-h")
 		out, _, code := clitest.Run(command, "--help")
 		if code != cli.ExitDone || shortCode != cli.ExitDone {

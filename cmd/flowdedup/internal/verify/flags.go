@@ -63,7 +63,7 @@ decide; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
   flowdedup verify span.pcapng clean.pcapng copies.pcapng
 
   # with the flags of the run that made it
-  flowdedup verify --across --window 50ms -r tap-a.pcap -r tap-b.pcap link.pcapng
+  flowdedup verify --across --window 50ms -r a.pcap -r b.pcap link.pcapng
 
   # in a script
   flowdedup verify --quiet in.pcap out.pcap && rm in.pcap`,
