@@ -4,6 +4,7 @@ package verify
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -220,6 +221,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	bar.Close()
 	if s.Window == "" {
 		return errors.Join(err, file.Discard()) // nothing was checked
+	}
+	if s.Foreign > s.Kept {
+		e.Warn(fmt.Errorf("hardly any packet of %s is in the input: outputs of --strip, of --for suricata and of --mark cannot be verified", cfg.Output))
 	}
 	written := file.Write(func(of cli.Origin) *page.Page { return newPage(&s, of) })
 	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s), written)
