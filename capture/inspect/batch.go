@@ -10,18 +10,30 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// identityBytes is how many bytes of packets are compared where some were captured in
-// part: all headers of most packets, and less than any usual snap length.
-const identityBytes = 64
+// Where packets were captured in part, as many bytes of them are compared as the first such
+// packet has, less the headers that others may have before IP. These bounds hold all headers of
+// most packets, and those of TCP over IPv4.
+const (
+	identityBytes      = 64
+	leastIdentityBytes = 40
+	headersBeforeIP    = 8 // two VLAN tags
+)
+
+// prefixOf returns how many bytes are compared if the first packet that was captured in part has
+// some.
+func prefixOf(captured uint32) int {
+	return min(max(int(captured)-headersBeforeIP, leastIdentityBytes), identityBytes)
+}
 
 // Batch prepares one batch at a time. It keeps its memory from batch to batch, and is for
 // one goroutine at a time.
 type Batch struct {
-	inspector     *Inspector
-	decoder       *headers.Decoder
+	inspector *Inspector
+	decoder   *headers.Decoder
+	// Of whole packets, and of their first bytes: nil before one was captured in part.
 	whole, prefix *identity.Identity
 	digester      *digest.AES
-	// The doubts of whole packets, and of their first bytes.
+	// The doubts of both.
 	ofWhole, ofPrefix *doubtReader
 	describe          describer
 	headers           []headers.Header
@@ -53,14 +65,16 @@ type Batch struct {
 // NewBatch makes a Batch for batches of the stream of an Inspector.
 func (n *Inspector) NewBatch() *Batch {
 	d := headers.NewDecoder(headers.DecoderConfig{Inner: true})
-	identity := func(bytes int) *identity.Identity {
-		return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum), Bytes: bytes})
-	}
 	return &Batch{
 		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
-		whole: identity(0), prefix: identity(identityBytes), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
-		ofWhole: newDoubtReader(0), ofPrefix: newDoubtReader(identityBytes),
+		whole: identityOf(0), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
+		ofWhole: newDoubtReader(0),
 	}
+}
+
+// identityOf returns the identity of the first bytes of packets, or of whole ones.
+func identityOf(bytes int) *identity.Identity {
+	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum), Bytes: bytes})
 }
 
 // Prepare decodes and digests the packets of b, and describes the packets of the sample. It
@@ -150,6 +164,9 @@ func (p *Batch) move(to, from int) {
 func (p *Batch) readPrefixes(b *capture.Batch) {
 	if p.prefixed {
 		return
+	}
+	if p.prefix == nil {
+		p.prefix, p.ofPrefix = identityOf(p.inspector.prefixBytes), newDoubtReader(p.inspector.prefixBytes)
 	}
 	p.prefixed, p.prefixes, p.prefixDoubts = true, p.prefixes[:0], p.prefixDoubts[:0]
 	next := 0

@@ -95,53 +95,39 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestSnapLengths looks at two taps with different snap lengths.
-func TestSnapLengths(t *testing.T) {
+// TestRepeatsAtTheWindow looks at packets that are sent again a window apart, where a filter keeps
+// some of the copies.
+func TestRepeatsAtTheWindow(t *testing.T) {
 	var packets []packet
-	for i := range 200 {
-		p := packet{id: uint16(i + 1), flow: uint32(i % 9), payload: uint32(i), time: int64(i) * ms}
-		packets = append(packets, p)
-		p.device, p.snap, p.time = 1, 96, p.time+4*us
-		packets = append(packets, p)
+	for i := range 50 {
+		at := int64(i) * 1000 * ms
+		packets = append(packets, packet{arp: true, time: at}, packet{arp: true, time: at + 3*us, device: 1})
 	}
-	packets[0], packets[1] = packets[1], packets[0] // the first is captured in part
-	r := inspected(packets, 50)
-	if r.Copies != 200 || r.Kinds["interface+truncated"] != 200 || r.Recommendation.IdentityBytes != identityBytes || r.Recommendation.Removes != 200 {
+	r := inspected(packets, 7)
+	if r.Copies != 50 || r.NotCopies["arp"].Count != 49 || r.Equal != 99 || r.Matrix[0].Delay.Max > 3100 {
 		t.Errorf("%+v", r)
+	}
+	if c := &r.Recommendation; c.Window != time.Millisecond || c.Removes != 50 || c.Wrong != 0 || c.Left != 0 {
+		t.Errorf("%+v", c)
 	}
 }
 
-// TestTooLittleCaptured compares no undecidable packets, and concludes nothing from only a
-// checksum.
-func TestTooLittleCaptured(t *testing.T) {
-	for _, c := range []struct {
-		name                      string
-		id                        uint16
-		snap                      int
-		offload                   bool
-		undecidable, checksumOnly uint64
-		dedup                     bool
-	}{
-		{"whole", 0, 0, false, 0, 0, true},
-		{"numbered", 1, 42, true, 0, 0, true},
-		{"checksum left to the card", 0, 42, true, 400, 0, false},
-		{"checksum", 0, 42, false, 0, 200, false},
-		{"part of a checksum", 0, 41, false, 400, 0, false},
-	} {
-		var packets []packet
-		for i := range 200 {
-			p := packet{flow: uint32(i % 9), payload: uint32(i), time: int64(i) * ms, snap: c.snap, offload: c.offload}
-			if c.id != 0 {
-				p.id = uint16(i + 1)
-			}
-			again := p
-			again.time += 4 * us
-			packets = append(packets, p, again)
-		}
-		r := inspected(packets, 50)
-		if r.Undecidable != c.undecidable || r.ChecksumOnly != c.checksumOnly || r.Recommendation.Dedup != c.dedup || !c.dedup && r.Equal+r.Copies != 0 {
-			t.Errorf("%s: %+v", c.name, r)
-		}
+// TestTunneledTwice looks at packets that one tunnel delivers twice, each time in a packet of
+// its own.
+func TestTunneledTwice(t *testing.T) {
+	var packets []packet
+	for i := range 50 {
+		p := packet{id: uint16(i + 1), flow: uint32(i % 9), payload: uint32(i), vni: 7, time: int64(i) * ms}
+		packets = append(packets, p)
+		p.time += 4 * us
+		packets = append(packets, p)
+	}
+	r := inspected(packets, 7)
+	if !maps.Equal(r.Kinds, map[string]uint64{"outer": 50}) || r.Copies != 50 {
+		t.Errorf("%+v", r)
+	}
+	if c := &r.Recommendation; c.Identity != identity.Inner || c.Removes != 50 || c.Reasons[0] != "--identity inner: 50 copies differ in what their tunnels add" {
+		t.Errorf("%+v", c)
 	}
 }
 

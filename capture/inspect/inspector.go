@@ -51,10 +51,11 @@ type Inspector struct {
 	whole  *measure
 	// prefix compares the first bytes of packets, from the first packet on that was
 	// captured in part; nil before.
-	prefix *measure
-	split  *traits.SplitCounter
-	sides  sides
-	head   capture.Batch // the packets of a batch whose conversations are counted
+	prefix      *measure
+	prefixBytes int
+	split       *traits.SplitCounter
+	sides       sides
+	head        capture.Batch // the packets of a batch whose conversations are counted
 	// level is levelOf the packets so far. Workers read it ahead of their turn.
 	level atomic.Uint32
 }
@@ -103,7 +104,7 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 	from := 0
 	if n.prefix == nil && cut < len(p.seen) {
 		n.whole.add(p, p.digests, p.doubts, 0, cut, true, b)
-		n.prefix, from = n.whole.fork(), cut
+		n.prefix, n.prefixBytes, from = n.whole.fork(), prefixOf(p.seen[cut].bytes), cut
 	}
 	n.whole.add(p, p.digests, p.doubts, from, len(p.seen), true, b)
 	if n.prefix != nil {

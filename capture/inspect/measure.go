@@ -18,6 +18,7 @@ type measure struct {
 	owner *Inspector
 	table *packetTable
 
+	equal                     uint64             // packets that equal one within the widest window
 	removed                   [windows][2]uint64 // packets that a filter removes, anywhere and across
 	delayed                   [windows]uint64    // copies by delay: up to each window, and above the one before
 	foreign                   uint64             // copies at another capture point
@@ -69,7 +70,7 @@ func (m *measure) add(p *Batch, digests []digest.Digest, doubts []doubt, from, e
 	}
 }
 
-// one measures one packet, and reports whether it equals one within the widest window.
+// one measures one packet, and reports whether a filter with the widest window removes it.
 func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch, frame int) bool {
 	if is == unknown {
 		m.undecidable += s.weight()
@@ -91,14 +92,14 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 	}
 	v := m.table.judge(e, s, &m.owner.windows)
 	v.count(&m.removed, s.weight())
-	if v.anywhere>>(windows-1)&1 == 0 {
+	// The sighting that a filter keeps may be an earlier one than that of the entry.
+	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
+		m.pair(e, s, v, b, frame)
+	} else {
 		m.table.restart(e, s)
-		m.paths.add(e, s)
-		return false
 	}
-	m.pair(e, s, v, b, frame)
 	m.paths.add(e, s)
-	return true
+	return v.anywhere>>(windows-1)&1 != 0
 }
 
 // restart makes s the first sighting of its packet.
@@ -133,6 +134,7 @@ func (e *entry) isSeen(manner uint16) bool {
 
 // pair counts a packet that equals an earlier one.
 func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, frame int) {
+	m.equal += s.weight()
 	first, delay := &e.sighting, distance(s.time, e.time)
 	span := m.span(delay)
 	if first.full != s.full && !first.isPart(s) {
@@ -169,7 +171,7 @@ func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint
 	if first.device != copied.device {
 		m.foreign += weight
 	}
-	if first.outer != copied.outer || (first.flags^copied.flags)&tunneled != 0 {
+	if first.isRewrapped(copied) {
 		m.unmatched += weight
 	}
 	if k&checksumKind != 0 {

@@ -42,14 +42,16 @@ const (
 // recommend chooses. r has all but the recommendation.
 func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendation {
 	c := Recommendation{Keep: "first", Window: time.Duration(n.windows[0]), Ignore: []string{}, Strip: []string{}}
-	if m.unmatched > 0 {
+	_, rewrapped := j.copies()
+	unmatched := m.unmatched + rewrapped
+	if unmatched > 0 {
 		c.Identity = identity.Inner
 	}
 	if m.checksums > 0 {
 		c.Ignore = append(c.Ignore, "l4-checksum")
 	}
 	if m == n.prefix {
-		c.IdentityBytes = identityBytes
+		c.IdentityBytes = n.prefixBytes
 	}
 	w := n.window(m, j, r)
 	across := 0
@@ -74,7 +76,7 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if c.Keep == "flow" && c.Identity == identity.Inner && m.checksums > 0 {
 		c.Strip = append(c.Strip, "tunnel")
 	}
-	c.Reasons = n.reasons(&c, m, r)
+	c.Reasons = n.reasons(&c, m, unmatched, r)
 	return c
 }
 
@@ -124,7 +126,7 @@ func (n *Inspector) manyStacked() bool {
 }
 
 // reasons explains the recommendation.
-func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
+func (n *Inspector) reasons(c *Recommendation, m *measure, unmatched uint64, r *Report) []string {
 	all := []string{}
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if len(r.Unopened) > 0 && !c.Dedup {
@@ -140,7 +142,7 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 	case r.Packets == 0:
 		return all
 	case c.Dedup:
-		return append(all, n.reasonsOfFlags(c, m, r)...)
+		return append(all, n.reasonsOfFlags(c, m, unmatched, r)...)
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable+r.ChecksumOnly > 0:
 		add("no other packet equals another one within %v", r.Window)
 	case r.Copies == 0 && r.Equal == 0:
@@ -158,11 +160,11 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, r *Report) []string {
 }
 
 // reasonsOfFlags explains the flags of the recommended command.
-func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, r *Report) []string {
+func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint64, r *Report) []string {
 	all := []string{}
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if c.Identity == identity.Inner {
-		add("--identity inner: %d copies differ in what their tunnels add", m.unmatched)
+		add("--identity inner: %d copies differ in what their tunnels add", unmatched)
 	} else {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}

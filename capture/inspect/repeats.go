@@ -21,8 +21,9 @@ type repeats struct {
 
 // sameCounts count such packets.
 type sameCounts struct {
-	all     uint64
-	removed [windows][2]uint64 // packets that a filter removes, anywhere and across
+	all       uint64
+	rewrapped uint64             // those that only identity inner finds
+	removed   [windows][2]uint64 // packets that a filter removes, anywhere and across
 }
 
 // The sorts of packets. A packet that its sender numbers comes again only as a copy, or if a
@@ -82,6 +83,9 @@ func (r *repeats) add(sort int, first, s *sighting, span int, removed verdicts, 
 	weight := s.weight()
 	c := &r.counts[sort][span]
 	c.all += weight
+	if first.isRewrapped(s) {
+		c.rewrapped += weight
+	}
 	removed.count(&c.removed, weight)
 	key := protocolKey{proto: s.proto}
 	if s.proto == headers.NonIP {

@@ -21,7 +21,8 @@ type Report struct {
 	Equal  uint64
 	Copies uint64
 	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
-	// tunnel, truncated, checksum, padding and link, joined by plus signs, or identical.
+	// tunnel, truncated, checksum, padding and link, joined by plus signs; outer for nothing but
+	// the headers around a tunnel's packet, or identical.
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
 	Hops   map[int]uint64
@@ -72,7 +73,7 @@ func (n *Inspector) Report() *Report {
 	m := n.measured()
 	j := n.judge(m)
 	r := &Report{
-		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.removed[windows-1][0], Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
+		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
 		Routers: m.matrix.routers(), Paths: m.paths.report(), Checksums: m.sums.report(n.points.Name),
 		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
@@ -87,10 +88,14 @@ func (n *Inspector) Report() *Report {
 		r.Kinds[k.String()] += count
 		r.Copies += count
 	}
-	if same := j.copies(); same > 0 {
-		r.Kinds[difference(0).String()] = same
-		r.Copies += same
+	same, rewrapped := j.copies()
+	if same > rewrapped {
+		r.Kinds[difference(0).String()] = same - rewrapped
 	}
+	if rewrapped > 0 {
+		r.Kinds["outer"] = rewrapped
+	}
+	r.Copies += same
 	c := n.split.Counts()
 	r.SplitConversations, r.SampledConversations = c.Split, c.Sampled
 	r.Recommendation = n.recommend(m, j, r)
@@ -112,7 +117,7 @@ func (n *Inspector) measured() *measure {
 			parts += count
 		}
 	}
-	if float64(parts) <= fewParts*float64(n.prefix.removed[windows-1][0]) {
+	if float64(parts) <= fewParts*float64(n.prefix.equal) {
 		return n.whole
 	}
 	return n.prefix
@@ -192,16 +197,18 @@ func (n *Inspector) judge(m *measure) *judgement {
 
 func (j *judgement) isCopy(sort, span int) bool { return span < j.reach[sort] }
 
-// copies counts the copies among packets that differ in nothing.
-func (j *judgement) copies() (sum uint64) {
+// copies counts the copies among packets that differ in nothing, and those of them that only
+// identity inner finds.
+func (j *judgement) copies() (all, rewrapped uint64) {
 	for sort := range j.same {
 		for span := range j.same[sort] {
 			if j.isCopy(sort, span) {
-				sum += j.same[sort][span].all
+				all += j.same[sort][span].all
+				rewrapped += j.same[sort][span].rewrapped
 			}
 		}
 	}
-	return sum
+	return all, rewrapped
 }
 
 // wrong counts the packets that a filter with a window removes although they are no copies.

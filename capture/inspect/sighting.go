@@ -44,6 +44,12 @@ type sighting struct {
 	payload     uint16 // captured bytes behind the header of TCP, at most 65535
 }
 
+// isRewrapped reports whether two sightings of one packet differ in what tunnels add, so that only
+// identity inner finds them equal.
+func (s *sighting) isRewrapped(o *sighting) bool {
+	return s.outer != o.outer || (s.flags^o.flags)&tunneled != 0
+}
+
 // Bits of sighting.flags.
 const (
 	unfilled  = 1 << iota // the checksum was left to a network card

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"syscall"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -68,10 +69,10 @@ func (e *Env) ExitCode(err error) int {
 	return worst
 }
 
-// moreSevere returns the exit code that wins: a missing input is worse than a damaged
-// one, and that worse than a difference.
+// moreSevere returns the exit code that wins: a missing input is worse than a difference, and that
+// worse than a damaged input.
 func moreSevere(a, b int) int {
-	for _, code := range []int{ExitUsage, ExitFailed, ExitDamaged, ExitDifferent} {
+	for _, code := range []int{ExitUsage, ExitFailed, ExitDifferent, ExitDamaged} {
 		if a == code || b == code {
 			return code
 		}
@@ -152,7 +153,7 @@ func MarkDamage(err error, packets uint64, damaged bool) error {
 		}
 		out = append(out, one)
 	}
-	if damaged && len(out) == 0 {
+	if damaged && !slices.ContainsFunc(out, func(one error) bool { return !isNote(one) }) {
 		out = append(out, &damagedError{errDamageReported})
 	}
 	return errors.Join(out...)

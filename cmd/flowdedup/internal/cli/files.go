@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,11 +34,17 @@ type Files struct {
 // NamedFile is a flag and the file that it names, "" for none.
 type NamedFile struct{ Flag, Name string }
 
+// notWritten are the endings of files whose compressions are not written.
+var notWritten = []string{".xz", ".bz2", ".br"}
+
 // Check rejects two names of one file, because one output would replace the other, or an
-// input.
+// input. It rejects names of compressed files that would not be compressed.
 func (f *Files) Check() error {
 	replaced := false
 	for i, a := range f.Outputs {
+		if ending := strings.ToLower(filepath.Ext(a.Name)); slices.Contains(notWritten, ending) {
+			return &usageError{fmt.Errorf("%s %s: %s is not written: name a file in .gz, .zst or .lz4", a.Flag, a.Name, ending)}
+		}
 		for _, b := range f.Outputs[:i] {
 			if outfile.Same(a.Name, b.Name) {
 				return &usageError{fmt.Errorf("%s and %s name the same file", b.Flag, a.Flag)}

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -216,6 +217,42 @@ func TestInputOfStdin(t *testing.T) {
 	}
 	if _, errs, code := clitest.Run("dedup", "-", "-w", in+".new"); strings.Contains(errs, "would replace") {
 		t.Errorf("another file: exit code %d, %q", code, errs)
+	}
+}
+
+// TestDamageKeepsOutput runs twice with damage that warnings report: the second run does not replace
+// the output of the first, and does not end as if it did.
+func TestDamageKeepsOutput(t *testing.T) {
+	content, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []uint32{6, 40, 0, 0, 0, 4, 4, 0, 5000<<16 | 1, 40} { // an option runs past its block
+		content = binary.LittleEndian.AppendUint32(content, word)
+	}
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.pcapng"), filepath.Join(dir, "out.pcapng")
+	if err := os.WriteFile(in, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kept := range []bool{false, true} {
+		if _, errs, code := clitest.Run("dedup", in, "-w", out); code != cli.ExitDamaged || strings.Contains(errs, "was not written") != kept {
+			t.Errorf("exit code %d, %q", code, errs)
+		}
+	}
+}
+
+// TestOutputOfAnotherCompression checks that no plain file gets the name of a compressed one.
+func TestOutputOfAnotherCompression(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "clean.pcap.xz")
+	for _, flag := range []string{"-w", "--duplicates"} {
+		_, errs, code := clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), flag, out)
+		if want := "flowdedup: " + flag + " " + out + ": .xz is not written: name a file in .gz, .zst or .lz4\n"; code != cli.ExitUsage || errs != want {
+			t.Errorf("exit code %d, %q, want %q", code, errs, want)
+		}
+	}
+	if _, err := os.Stat(out); !os.IsNotExist(err) {
+		t.Error(err)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestTimesThatSayNothing(t *testing.T) {
 			if command == "compare" {
 				args = append(args, pcap("other.pcap", [2]uint32{100, 0}))
 			}
-			if _, errs, _ := clitest.Run(args...); strings.Count(errs, "warning: "+in+": "+want) != 1 {
+			if _, errs, _ := clitest.Run(args...); strings.Count(errs, "warning: "+in+": "+want) != 1 || !strings.Contains(errs, " (the manual, windows.md)\n") {
 				t.Errorf("%s %s: %q", command, filepath.Base(in), errs)
 			}
 		}
@@ -181,7 +181,7 @@ func TestCutBehindTags(t *testing.T) {
 		warns      string
 	}{
 		{1000, nil, 50, ""},
-		{96, nil, 25, "truncated packets have 78 to 82 bytes from their IP header on, and copies that were cut in different places remain"},
+		{96, nil, 25, "truncated packets have 78 to 82 bytes from their IP header on, and copies that were cut in different places would remain: use --identity-bytes if inspect recommends it"},
 		{96, []string{"--identity", "frame", "--ignore", "vlan"}, 25, ""},
 		{96, []string{"--identity-bytes", "78"}, 50, ""},
 	} {

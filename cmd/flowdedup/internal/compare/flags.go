@@ -186,7 +186,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	bar.Close()
 	warnSides(e, &s)
 	err = errors.Join(cli.MarkDamage(err, s.A.Packets+s.B.Packets+s.Filtered, s.Damaged), f.print(e, &s, err), f.write(file, &s, err))
-	if s.Verdict != "" && !s.Same {
+	if s.Verdict != "" && !s.Same && !s.Damaged { // what is missing from a damaged capture is no loss
 		err = errors.Join(err, cli.ErrDifferent)
 	}
 	return err
@@ -218,7 +218,7 @@ func warnSides(e *cli.Env, s *summary) {
 					"packets of %s were truncated so short that they equal others of their flow"), side.name)))
 		}
 		if !s.Same && float64(side.Repeats) > float64(side.Undecidable)+muchRepeated*float64(side.Packets) {
-			how := "flowdedup dedup "
+			how := "flowdedup dedup -w OUT "
 			if side.LAN != "" {
 				how += "--within lan "
 			}

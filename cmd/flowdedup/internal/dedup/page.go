@@ -42,7 +42,7 @@ func newPage(s *Summary, of cli.Origin, written bool) *page.Page {
 	if text := show.NotOpened(s.Unopened, s.PacketsIn); text != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "not opened", Value: text})
 	}
-	if n := s.Conversations.String(); n != "" {
+	if n := s.Conversations.String(); written && n != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "split conversations", Value: n})
 	}
 	p.Sections = []page.Section{timeSection(s), protocolSection(s), inputSection(s, of), filterSection(s)}

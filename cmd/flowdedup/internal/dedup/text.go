@@ -52,7 +52,7 @@ func WriteText(w io.Writer, columns int, s *Summary, kept, rate string) error {
 	t.WriteString(inputs(s.Inputs))
 	writeVerdicts(t, s)
 	writeOutputs(t, s)
-	writeMethod(t, s)
+	writeMethod(t, s, kept != "")
 	fmt.Fprintf(t, "  %s\n", rate)
 	return t.Flush(w)
 }
@@ -99,8 +99,9 @@ func writeOutputs(t *show.Text, s *Summary) {
 	}
 }
 
-// writeMethod writes how packets were compared, and what was noticed in them.
-func writeMethod(t *show.Text, s *Summary) {
+// writeMethod writes how packets were compared, and what was noticed in them. Conversations are
+// kept in another way where packets are only counted.
+func writeMethod(t *show.Text, s *Summary, written bool) {
 	fmt.Fprintf(t, "  compared    by %s identity %s%s\n", s.Identity, within(s.Window), groups(s.Within))
 	fmt.Fprintf(t, "  method      %s in %s, %s\n", s.Method, show.Bytes(s.MemoryBytes), risk(s.PredictedFPR)+edge(s.EdgeError))
 	if notes := anomalies(s); notes != "" {
@@ -109,7 +110,7 @@ func writeMethod(t *show.Text, s *Summary) {
 	if text := show.NotOpened(s.Unopened, s.PacketsIn); text != "" {
 		fmt.Fprintf(t, "  not opened  %s\n", text)
 	}
-	if n := s.Conversations.String(); n != "" {
+	if n := s.Conversations.String(); written && n != "" {
 		fmt.Fprintf(t, "  split       %s\n", n)
 	}
 	if s.Files != nil {

@@ -109,8 +109,8 @@ func CutWarning(s *Summary) error {
 	if s.Duplicates == 0 || c.Least == c.Most {
 		return nil
 	}
-	return fmt.Errorf("truncated packets have %d to %d bytes from their IP header on, and copies that were cut in different places remain: "+
-		"use the --identity-bytes that inspect recommends", c.Least, c.Most)
+	return fmt.Errorf("truncated packets have %d to %d bytes from their IP header on, and copies that were cut in different places would remain: "+
+		"use --identity-bytes if inspect recommends it", c.Least, c.Most)
 }
 
 // WarnUnmatched reports conditions that no packet matched.
@@ -130,9 +130,13 @@ func WarnUnchecked(e *cli.Env, s *Summary) {
 	}
 }
 
-// NoticeTunnels suggests --identity inner if most packets travel in tunnels.
+// manyTunnels is the share of packets in tunnels that is worth a word. Of packets that are seen
+// inside and outside of a tunnel, half are in it, and fewer if some are seen more often outside.
+const manyTunnels = 0.25
+
+// NoticeTunnels suggests --identity inner if many packets travel in tunnels.
 func NoticeTunnels(e *cli.Env, s *Summary) {
-	if s.InTunnels <= 0.5 {
+	if s.InTunnels < manyTunnels {
 		return
 	}
 	names := make([]string, len(s.Tunnels))

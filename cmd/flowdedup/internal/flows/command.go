@@ -114,10 +114,12 @@ was processed, 130 and 143 ended by a signal.`,
   flowdedup flows --listen :2055 --to udp://collector:2055 --spoof
 
   # a file for each hour, the last day of them
-  flowdedup flows --listen :2055 -w flows.csv.zst --rotate-every 1h --rotate-keep 24
+  flowdedup flows --listen :2055 -w flows.csv.zst --rotate-every 1h \
+    --rotate-keep 24
 
   # distinct addresses and flows of each hour
-  flowdedup flows --listen :2055 --of src,dst,flow --every 1h --reports hours.jsonl
+  flowdedup flows --listen :2055 --of src,dst,flow --every 1h \
+    --reports hours.jsonl
 
   # what an exporter sent to two collectors
   flowdedup flows --point same a.json b.json -w once.ndjson

@@ -4,6 +4,7 @@ package input
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -224,8 +225,12 @@ func (w *warnings) warn(err error) {
 	w.emit(err)
 }
 
-// note passes on a warning about something other than damage.
+// note passes on a warning about something other than damage. The manual has a remedy for wrong
+// times.
 func (w *warnings) note(err error) {
+	if times := (*pcapfile.TimesError)(nil); errors.As(err, &times) {
+		err = fmt.Errorf("%w (the manual, windows.md)", err)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.ended && w.emit != nil {

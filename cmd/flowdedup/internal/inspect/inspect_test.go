@@ -171,9 +171,11 @@ func TestInspectShared(t *testing.T) {
 		r := clitest.RunInspect(t, cli.ExitDone, path)
 		c := &r.Recommendation
 		if c.Identity == "l3" && len(c.Ignore) == 0 && c.IdentityBytes == 0 && len(a.NotDecoded) == 0 {
-			want := a.Duplicates["l3"].AnchoredLast["1"] + clitest.MoreCopies[name].AnchoredLast["1"]
-			if compared++; r.Equal > want || r.Equal+r.Undecidable+r.ChecksumOnly < want {
-				t.Errorf("%s: %d equal packets, want %d", name, r.Equal, want)
+			// A filter keeps some of the packets that equal another one within the window.
+			more := clitest.MoreCopies[name]
+			least, most := a.Duplicates["l3"].AnchoredLast["1"]+more.AnchoredLast["1"], a.Duplicates["l3"].SlidingAbs["1"]+more.SlidingAbs["1"]
+			if compared++; r.Equal > most || r.Equal+r.Undecidable+r.ChecksumOnly < least {
+				t.Errorf("%s: %d equal packets, want %d to %d", name, r.Equal, least, most)
 			}
 		}
 		if c.Dedup {

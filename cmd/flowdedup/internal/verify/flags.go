@@ -4,6 +4,7 @@ package verify
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ decide; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
   flowdedup verify span.pcapng clean.pcapng copies.pcapng
 
   # with the flags of the run that made it
-  flowdedup verify --across --window 50ms -r tap-a.pcap -r tap-b.pcap link.pcapng
+  flowdedup verify --across --window 50ms -r a.pcap -r b.pcap link.pcapng
 
   # in a script
   flowdedup verify --quiet in.pcap out.pcap && rm in.pcap`,
@@ -220,6 +221,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	bar.Close()
 	if s.Window == "" {
 		return errors.Join(err, file.Discard()) // nothing was checked
+	}
+	if s.Foreign > s.Kept {
+		e.Warn(fmt.Errorf("hardly any packet of %s is in the input: outputs of --strip, of --for suricata and of --mark cannot be verified", cfg.Output))
 	}
 	written := file.Write(func(of cli.Origin) *page.Page { return newPage(&s, of) })
 	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s), written)

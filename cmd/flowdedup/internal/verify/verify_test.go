@@ -61,6 +61,22 @@ func withoutKeep(flags []string) (out []string) {
 	return out
 }
 
+// TestVerifyChangedOutput warns of outputs that cannot be verified, and of no other.
+func TestVerifyChangedOutput(t *testing.T) {
+	const in = "../../../../testdata/pcaps/router-vlan.pcapng"
+	for flags, warns := range map[string]bool{"--strip vlan": true, "--for suricata": true, "--window n:9": false} {
+		out := filepath.Join(t.TempDir(), "out.pcapng")
+		if _, errs, code := clitest.Run(append([]string{"dedup", "-q", in, "-w", out}, strings.Fields(flags)...)...); code != cli.ExitDone {
+			t.Fatal(errs)
+		}
+		_, errs, code := clitest.Run("verify", "--window", "1us", in, out)
+		want := "flowdedup: warning: hardly any packet of " + out + " is in the input: outputs of --strip, of --for suricata and of --mark cannot be verified\n"
+		if code != cli.ExitDifferent || (errs == want) != warns || !warns && errs != "" {
+			t.Errorf("%s: exit code %d, %q", flags, code, errs)
+		}
+	}
+}
+
 // TestVerifyFinds shows what the command says, and its exit codes.
 func TestVerifyFinds(t *testing.T) {
 	const in = "../../../../testdata/pcaps/router-ordered.pcapng"
@@ -92,6 +108,7 @@ func TestVerifyFinds(t *testing.T) {
 		{"IN OUT OUT", cli.ExitDifferent, "unlisted"},
 		{"--memory 256 --window 1s IN OUT", cli.ExitDifferent, ""},
 		{"CUT OUT", cli.ExitDamaged, ""},
+		{"CUT SHORT", cli.ExitDifferent, "lost"}, // damage excuses nothing else
 		{"IN", cli.ExitUsage, ""},
 		{"IN OUT DUP DUP", cli.ExitUsage, ""},
 		{"- - OUT", cli.ExitUsage, ""},
