@@ -113,6 +113,7 @@ var layers = map[string][]string{
 	"bench/papers/chart":             {},
 	"bench/workload":                 {"bench"},
 	"bench/lab":                      {"bench/lab/wait"},
+	"bench/lab/labtest":              {"bench/lab", "capture.", "capture/pcapfile"},
 	"bench/zipf":                     {},
 }
 

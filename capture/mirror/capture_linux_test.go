@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
@@ -29,17 +30,8 @@ import (
 // interface.
 func enter(t testing.TB) {
 	t.Helper()
-	if err := lab.Enter(); err != nil {
-		t.Skip(err)
-	}
-	ip(t, "link set lo up")
-}
-
-func ip(t testing.TB, arguments string) {
-	t.Helper()
-	if err := lab.IP(arguments); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Enter(t)
+	labtest.IP(t, "link set lo up")
 }
 
 // capturing opens a capture.
@@ -236,7 +228,7 @@ func TestCoalesced(t *testing.T) {
 // TestTZSP numbers senders.
 func TestTZSP(t *testing.T) {
 	enter(t)
-	ip(t, "addr add 192.0.2.7/32 dev lo")
+	labtest.IP(t, "addr add 192.0.2.7/32 dev lo")
 	m := capturing(t, Config{Idle: time.Second}, "tzsp://")
 	for _, from := range []string{"127.0.0.1", "192.0.2.7"} {
 		conn, err := net.DialUDP("udp", &net.UDPAddr{IP: net.ParseIP(from)}, &net.UDPAddr{IP: net.ParseIP("192.0.2.7"), Port: 37008})
@@ -364,7 +356,7 @@ func TestPortInUse(t *testing.T) {
 	if err := lab.IP("link add vx0 type vxlan id 77 dstport 4790"); err != nil {
 		t.Skip("no VXLAN interfaces: ", err)
 	}
-	ip(t, "link set vx0 up")
+	labtest.IP(t, "link set vx0 up")
 	if _, err := Open(Config{Targets: []Target{target(t, "vxlan://:4790")}}); !errors.Is(err, ErrInUse) {
 		t.Error(err)
 	}

@@ -181,7 +181,7 @@ func TestLiveForwardEndsAll(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		clitest.IP(t, "link set out up")
-		awaitLink(t, "out")
+		clitest.AwaitLink(t, "out")
 	}
 }
 

@@ -13,20 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// awaitLink waits until an interface carries packets.
-func awaitLink(t *testing.T, name string) {
-	t.Helper()
-	if err := benchlab.AwaitLink(name); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // liveRun is a running "flowdedup live".
 type liveRun struct{ *clitest.Process }
