@@ -123,10 +123,7 @@ func TestFileLimitWithin(t *testing.T) {
 	dir := t.TempDir()
 	out, partial := filepath.Join(dir, "out.pcap"), filepath.Join(dir, "out.partial.pcap")
 	clitest.RunDedup(t, cli.ExitDone, in, "-w", out)
-	want, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := clitest.ReadFile(t, out)
 	for _, workers := range []string{"1", "2", "8"} {
 		for range 4 {
 			limit := 1<<20 + rand.Int64N(int64(len(want))-1<<20)
@@ -137,10 +134,7 @@ func TestFileLimitWithin(t *testing.T) {
 			if code := clitest.ExitCode(t, err); code != cli.ExitFailed || string(text) != message {
 				t.Errorf("%s workers, room for %d bytes: exit code %d, %q", workers, limit, code, text)
 			}
-			got, err := os.ReadFile(partial)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := clitest.ReadFile(t, partial)
 			if len(got) == 0 || int64(len(got)) > limit || !bytes.Equal(got, want[:len(got)]) {
 				t.Errorf("%s workers, room for %d bytes: %d bytes that are no prefix", workers, limit, len(got))
 			}
@@ -186,10 +180,7 @@ func TestKilledAnyTime(t *testing.T) {
 	if text, err := clitest.Program(t, "dedup", in, "-w", out).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	want, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := clitest.ReadFile(t, out)
 	kills := 20
 	if testing.Short() {
 		kills = 6
@@ -317,10 +308,7 @@ func TestCapturesBehindEachOther(t *testing.T) {
 		in, small string
 		header    int
 	}{{clitest.Bundled("router-vlan.pcapng"), "", 0}, {generated(t, 30_000), "64KiB", header}} {
-		one, err := os.ReadFile(c.in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := clitest.ReadFile(t, c.in)
 		both := filepath.Join(t.TempDir(), "both"+filepath.Ext(c.in))
 		if err := os.WriteFile(both, append(one, one[c.header:]...), 0o600); err != nil {
 			t.Fatal(err)

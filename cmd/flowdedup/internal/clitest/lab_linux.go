@@ -66,10 +66,7 @@ func CopyProgram(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := ReadFile(t, exe)
 	dir, err := os.MkdirTemp("/tmp", "flowdedup-live-")
 	if err != nil {
 		t.Fatal(err)

@@ -292,10 +292,7 @@ func TestWithinTenants(t *testing.T) {
 // TestWithinInput gives a capture twice: each of the two has only its own copies.
 func TestWithinInput(t *testing.T) {
 	name := clitest.Bundled("loopback-twice.pcap")
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, name)
 	again := filepath.Join(t.TempDir(), "again.pcap")
 	if err := os.WriteFile(again, data, 0o600); err != nil {
 		t.Fatal(err)

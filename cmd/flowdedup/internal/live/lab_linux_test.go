@@ -150,7 +150,7 @@ func (r *liveRun) summary(text []byte) (s liveSummary) {
 // rowsOf returns the JSON lines of a file.
 func rowsOf[T any](t *testing.T, name string) (rows []T) {
 	t.Helper()
-	for line := range bytes.Lines(mustRead(t, name)) {
+	for line := range bytes.Lines(clitest.ReadFile(t, name)) {
 		var row T
 		if err := json.Unmarshal(line, &row); err != nil {
 			t.Fatalf("%v: %s", err, line)
