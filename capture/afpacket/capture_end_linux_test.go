@@ -19,8 +19,10 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/labtest"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // TestDrained stops a capture whose only packets lie in a block that is far from full and
@@ -189,6 +191,62 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 	rest(t, src)
 }
 
+// TestNamesSwapped captures each of two interfaces once after they have swapped names.
+func TestNamesSwapped(t *testing.T) {
+	enterLab(t)
+	labtest.Pair(t, "other", "its-peer")
+	src := open(t, Config{Interfaces: []string{"right", "other"}, Wait: true, IgnoreOutgoing: true, Idle: time.Millisecond})
+	for _, change := range []string{
+		"right down", "right name free", "other down", "other name right", "right up", "free name other", "other up",
+	} {
+		labtest.IP(t, "link set "+change)
+		wait.Until(t, "the capture to follow: "+change, func() bool {
+			if err := src.Next(&capture.Batch{}); err != nil {
+				t.Fatal(err)
+			}
+			s := src.Stats()
+			return s[0].Down == (change != "other up") && s[1].Down == (change == "other down" || change == "other name right")
+		})
+	}
+	want := [][]byte{numbered(0, 60), numbered(1, 60)}
+	send(t, openSender(t, "left"), want[0])
+	lab.Settle()
+	send(t, openSender(t, "its-peer"), want[1])
+	capturetest.CompareFrames(t, rest(t, src).Data, want)
+}
+
+// TestNotThereYet captures from an interface, and sends to another one, that appear later.
+func TestNotThereYet(t *testing.T) {
+	labtest.Enter(t)
+	src := open(t, Config{Interfaces: []string{"right"}, Wait: true, Idle: time.Millisecond})
+	s, err := OpenSender(SenderConfig{Interface: "left", Wait: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60))
+	if err := s.Send(b, nil); !errors.Is(err, ErrNoInterface) || s.Stats().Lost != 1 {
+		t.Errorf("%v, %+v", err, s.Stats())
+	}
+	labtest.Pair(t, "left", "right")
+	for src.Stats()[0].Down { // it lets packets in when it has noticed
+		if err := src.Next(&capture.Batch{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Until(t, "the interface to work", func() bool { return s.Send(b, nil) == nil })
+	capturetest.CompareFrames(t, rest(t, src).Data, [][]byte{numbered(0, 60)})
+	if n := sum(src); n.Outages != 0 {
+		t.Errorf("%+v", n)
+	}
+	for _, c := range []SenderConfig{{Interface: "a-name-that-is-too-long", Wait: true}, {Interface: Any, Wait: true}} {
+		if s, err := OpenSender(c); err == nil {
+			t.Errorf("it waits for %s", c.Interface)
+			_ = s.Close()
+		}
+	}
+}
+
 func TestIdle(t *testing.T) {
 	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, Idle: 20 * time.Millisecond})
@@ -255,6 +313,7 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{Config{Interfaces: []string{"none"}}, ErrNoInterface},
 		{Config{Interfaces: []string{"a-name-that-is-too-long"}}, ErrNoInterface},
+		{Config{Interfaces: []string{"a-name-that-is-too-long"}, Wait: true}, ErrNoInterface},
 		{Config{Interfaces: []string{"right", "left"}}, ErrDown},
 		{Config{Interfaces: []string{Any}, Filters: filters(capture.LinkLinuxSLL2, bpf.RawInstruction{Op: 0x30, K: 12}, bpf.RawInstruction{Op: 6})}, ErrFilter},
 		{Config{Interfaces: []string{"right"}, Filters: filters(capture.LinkEthernet, bpf.RawInstruction{Op: 0xFFFF})}, ErrKernelFilter},

@@ -31,8 +31,8 @@ var (
 // another interface, and none that the filter rejects, is among them. The rings take
 // Config.RingBytes of memory each.
 //
-// The error is ErrNotPermitted without CAP_NET_RAW, ErrNoInterface for a name that does
-// not exist, and ErrDown for an interface that is down, unless Config.Wait is set.
+// The error is ErrNotPermitted without CAP_NET_RAW, and without Config.Wait ErrNoInterface for a
+// name that does not exist and ErrDown for an interface that is down.
 func Open(conf Config) (*Capture, error) {
 	conf, err := conf.withDefaults()
 	if err != nil {
@@ -57,7 +57,7 @@ func drainTime(c *Config) time.Duration {
 
 func (c *Capture) open() error {
 	for i, name := range c.conf.Interfaces {
-		d, err := lookUp(name)
+		d, err := expect(name, c.conf.Wait)
 		if err != nil {
 			return err
 		}

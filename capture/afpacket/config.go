@@ -95,9 +95,10 @@ type Config struct {
 	// not part of the frame: the compiler must test for it as libpcap does in live
 	// captures.
 	Filters map[capture.LinkType][]bpf.RawInstruction
-	// Wait continues the capture while an interface is down or removed, and captures from
-	// it again when an interface of its name is up. Without Wait, either event ends the
-	// capture.
+	// Wait continues the capture while an interface is down, removed or not there yet, and
+	// captures from it once it is up: from one of its name, or else from the one that it had,
+	// under another name. One that was not there has to be Ethernet. Without Wait, any of these
+	// ends the capture.
 	Wait bool
 	// StartPaused lets no packets in until Capture.Start is called.
 	StartPaused bool
@@ -176,6 +177,9 @@ func repeated(names []string) string {
 // SenderConfig says where and how a Sender sends. Only Interface is required.
 type SenderConfig struct {
 	Interface string
+	// Wait lets OpenSender succeed while the interface is down or not there: frames are lost until
+	// it is up.
+	Wait bool
 	// Queue sends through the queueing discipline of the interface: frames take turns
 	// with other traffic, and tc and local captures see them. Without it, frames go
 	// directly to the driver.

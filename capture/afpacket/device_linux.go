@@ -21,10 +21,19 @@ func lookUp(name string) (sockets.Device, error) {
 	return sockets.LookUp(name)
 }
 
-// LinkTypeOf returns the link type of the frames that a capture of this interface
-// delivers. The error is ErrNoInterface.
-func LinkTypeOf(name string) (capture.LinkType, error) {
-	d, err := lookUp(name)
+// expect describes the interface of a name, or all of them. With wait it need not exist.
+func expect(name string, wait bool) (sockets.Device, error) {
+	if name == Any {
+		return lookUp(name)
+	}
+	return sockets.Expect(name, wait)
+}
+
+// LinkTypeOf returns the link type of the frames that a capture of this interface delivers. With
+// wait, which is Config.Wait, one that does not exist has Ethernet frames. The error is
+// ErrNoInterface.
+func LinkTypeOf(name string, wait bool) (capture.LinkType, error) {
+	d, err := expect(name, wait)
 	return d.Link, err
 }
 

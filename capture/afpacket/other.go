@@ -35,7 +35,7 @@ func (*Capture) Stats() []Stats { return nil }
 func (*Capture) Stop() {}
 
 // LinkTypeOf returns an error that wraps errors.ErrUnsupported.
-func LinkTypeOf(string) (capture.LinkType, error) { return 0, errLinux }
+func LinkTypeOf(string, bool) (capture.LinkType, error) { return 0, errLinux }
 
 // StampsInHardware reports false.
 func StampsInHardware(string) bool { return false }

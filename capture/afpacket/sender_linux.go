@@ -3,6 +3,7 @@
 package afpacket
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -52,24 +53,23 @@ type Sender struct {
 	sent, bytes, truncated, tooLong, refused, notEthernet, lost, retries atomic.Uint64
 }
 
-// OpenSender opens an interface to send to. The error is ErrNotPermitted without
-// CAP_NET_RAW, else ErrNoInterface, ErrDown, or ErrLinkType if the interface is not
-// Ethernet.
+// OpenSender opens an interface to send to. The error is ErrNotPermitted without CAP_NET_RAW,
+// ErrLinkType if the interface is not Ethernet, and without SenderConfig.Wait ErrNoInterface or
+// ErrDown.
 func OpenSender(conf SenderConfig) (*Sender, error) {
-	d, err := lookUpSendable(conf.Interface)
-	if err != nil {
+	if _, err := sockets.Expect(conf.Interface, conf.Wait); err != nil {
 		return nil, err
 	}
 	conf.RetryTimeout = positive(conf.RetryTimeout, defaultRetryTimeout)
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
-		return nil, kernelError(d.Name, "socket", err)
+		return nil, kernelError(conf.Interface, "socket", err)
 	}
-	if err := prepareSender(fd, &d, &conf); err != nil {
+	s := &Sender{fd: fd, conf: conf, outage: outage{unbound: true}}
+	if err := s.prepare(); err != nil {
 		_ = unix.Close(fd) // the first error is the one to report
 		return nil, err
 	}
-	s := &Sender{fd: fd, conf: conf}
 	for i := range s.messages {
 		s.messages[i].header.Iov = &s.iovecs[i]
 		s.messages[i].header.SetIovlen(1)
@@ -77,16 +77,20 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	return s, nil
 }
 
-func prepareSender(fd int, d *sockets.Device, conf *SenderConfig) error {
-	if !conf.Queue {
-		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1); err != nil {
-			return kernelError(d.Name, "PACKET_QDISC_BYPASS", err)
+// prepare sets up a new socket for OpenSender.
+func (s *Sender) prepare() error {
+	if !s.conf.Queue {
+		if err := unix.SetsockoptInt(s.fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1); err != nil {
+			return kernelError(s.conf.Interface, "PACKET_QDISC_BYPASS", err)
 		}
 	}
-	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer); err != nil {
-		return kernelError(d.Name, "SO_SNDBUF", err)
+	if err := unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer); err != nil {
+		return kernelError(s.conf.Interface, "SO_SNDBUF", err)
 	}
-	return bindSender(fd, d)
+	if s.reconnect() || s.conf.Wait && !errors.Is(s.outage.reason, ErrLinkType) {
+		return nil
+	}
+	return s.outage.reason
 }
 
 // Send sends, in order, each frame i of b whose bit in drop (bit i%64 of word i/64) is 0;
@@ -96,9 +100,9 @@ func prepareSender(fd int, d *sockets.Device, conf *SenderConfig) error {
 // An error says why the interface cannot be sent to, and wraps ErrDown or ErrNoInterface.
 // Send returns it again, also for batches without a frame to send, until a frame was
 // sent: nil after an error means that the interface works again. Until then frames are
-// lost and counted, and Send looks for an interface of that name at intervals that grow
-// to a tenth of a second. Frames that are not Ethernet are lost too; the error then wraps
-// ErrLinkType.
+// lost and counted, and Send looks at intervals that grow to a tenth of a second for an interface of
+// that name that is up, or else for the one that it sent to, under another name. Frames that are
+// not Ethernet are lost too; the error then wraps ErrLinkType.
 func (s *Sender) Send(b *capture.Batch, drop []uint64) error {
 	var foreign error
 	for i := range b.Frames {
@@ -255,9 +259,9 @@ func (o *outage) due(now time.Time) bool {
 	return true
 }
 
-// reconnect reports whether there is, as far as is known, an interface to send to. It
-// binds the socket to the interface that has the name now. It does not open another
-// socket: binding needs no capability, so it works in a process that has dropped its own.
+// reconnect reports whether there is, as far as is known, an interface to send to. It binds the
+// socket to one, as sockets.Current has it. It does not open another socket: binding needs no
+// capability, so it works in a process that has dropped its own.
 func (s *Sender) reconnect() bool {
 	o := &s.outage
 	if !o.unbound {
@@ -266,7 +270,11 @@ func (s *Sender) reconnect() bool {
 	if !o.due(time.Now()) {
 		return false
 	}
-	d, err := lookUpSendable(s.conf.Interface)
+	named, err := lookUp(s.conf.Interface)
+	d, err := sockets.Current(named, err, s.fd)
+	if err == nil {
+		err = checkSendable(&d)
+	}
 	if err == nil {
 		err = bindSender(s.fd, &d)
 	}
@@ -282,18 +290,15 @@ func (s *Sender) reconnect() bool {
 // for one as Send does.
 func (s *Sender) Reachable() bool { return s.reconnect() }
 
-// lookUpSendable describes an interface, or says why it cannot be sent to.
-func lookUpSendable(name string) (sockets.Device, error) {
-	d, err := lookUp(name)
+// checkSendable returns why frames cannot be sent to an interface.
+func checkSendable(d *sockets.Device) error {
 	switch {
-	case err != nil:
-		return d, err
 	case d.Link != capture.LinkEthernet:
-		return d, fmt.Errorf("%s: %w: frames are sent to Ethernet only", name, ErrLinkType)
+		return fmt.Errorf("%s: %w: frames are sent to Ethernet only", d.Name, ErrLinkType)
 	case !d.Up:
-		return d, fmt.Errorf("%s: %w: ip link set %s up", name, ErrDown, name)
+		return fmt.Errorf("%s: %w: ip link set %s up", d.Name, ErrDown, d.Name)
 	}
-	return d, nil
+	return nil
 }
 
 func bindSender(fd int, d *sockets.Device) error {

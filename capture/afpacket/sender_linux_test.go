@@ -199,6 +199,38 @@ func TestSendOutage(t *testing.T) {
 	}
 }
 
+// TestSendRenamed renames the interface, and gives its name to another one. A sender follows it as
+// a capture does.
+func TestSendRenamed(t *testing.T) {
+	enterLab(t)
+	s := openSender(t, "left")
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60))
+	works := func(at, when string) {
+		t.Helper()
+		if err := lab.AwaitLink(at); err != nil {
+			t.Fatal(err)
+		}
+		wait.Until(t, when, func() bool { return s.Send(b, nil) == nil })
+		src := open(t, Config{Interfaces: []string{at}})
+		send(t, s, numbered(1, 60))
+		capturetest.CompareFrames(t, rest(t, src).Data, [][]byte{numbered(1, 60)})
+	}
+	labtest.IP(t, "link set left name renamed")
+	works("right", "renamed")
+	labtest.IP(t, "link set renamed down")
+	if err := s.Send(b, nil); !errors.Is(err, ErrDown) {
+		t.Error(err)
+	}
+	labtest.IP(t, "link set renamed name other up")
+	works("right", "renamed while it was down")
+	labtest.IP(t, "link set other down")
+	if err := s.Send(b, nil); !errors.Is(err, ErrDown) {
+		t.Error(err)
+	}
+	labtest.Pair(t, "left", "another")
+	works("another", "another one has its name")
+}
+
 // requireIdleError passes batches without a frame to send.
 func requireIdleError(t *testing.T, s *Sender, b *capture.Batch, want error) {
 	t.Helper()

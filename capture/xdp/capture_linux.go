@@ -69,7 +69,7 @@ func (c *Capture) open() (err error) {
 				return err
 			}
 		}
-		if p.Device, err = lookUp(name); err != nil {
+		if p.Device, err = expect(name, c.conf.Wait); err != nil {
 			return err
 		}
 		c.ports = append(c.ports, p)

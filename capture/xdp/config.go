@@ -35,8 +35,8 @@ type Config struct {
 	// HardwareTime prefers timestamps of the network card, as afpacket.Config.HardwareTime. The
 	// driver must report them to XDP programs (bpf_xdp_metadata_rx_timestamp, Linux 6.3).
 	HardwareTime bool
-	// Wait continues the capture while an interface is down or removed. Without Wait,
-	// either event ends the capture.
+	// Wait continues the capture while an interface is down, removed or not there yet: see
+	// afpacket.Config.
 	Wait bool
 	// StartPaused leaves packets to the host until Capture.Start is called.
 	StartPaused bool

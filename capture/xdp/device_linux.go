@@ -17,9 +17,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/sockets"
 )
 
-// lookUp describes an interface that AF_XDP can capture from.
-func lookUp(name string) (sockets.Device, error) {
-	dev, err := sockets.LookUp(name)
+// expect describes an interface that AF_XDP can capture from. With wait it need not exist.
+func expect(name string, wait bool) (sockets.Device, error) {
+	dev, err := sockets.Expect(name, wait)
 	switch {
 	case err != nil:
 		return dev, err

@@ -43,9 +43,10 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestWait captures over outages.
+// TestWait captures from an interface that is not there yet, and over outages.
 func TestWait(t *testing.T) {
 	enterLab(t, "1")
+	labtest.IP(t, "link del left")
 	src := open(t, Config{Wait: true, Idle: 10 * time.Millisecond})
 	want := frames(100)
 	both := func(change string) {
@@ -74,13 +75,18 @@ func TestWait(t *testing.T) {
 		}
 		capturetest.CompareFrames(t, got.Data, want)
 	}
+	made := func() {
+		t.Helper()
+		labtest.Pair(t, "left", "right")
+		back()
+	}
+	made()
 	both("link set right down")
 	labtest.IP(t, "link set right up")
 	back()
 	both("link del left")
-	labtest.Pair(t, "left", "right")
-	back()
-	if s := sum(src); s.Outages != 2 || s.Received != 200 || s.Delivered != 200 {
+	made()
+	if s := sum(src); s.Outages != 2 || s.Received != 300 || s.Delivered != 300 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -18,9 +18,8 @@ import (
 
 // Config says how a Capture waits.
 type Config struct {
-	// Wait continues the capture while an interface is down or removed, and captures from
-	// it again when an interface of its name is up. Without Wait, either event ends the
-	// capture.
+	// Wait continues the capture while an interface is down or removed, and captures from it
+	// once it is up, or one of its name: see Current. Without Wait, either event ends the capture.
 	Wait bool
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.
@@ -86,8 +85,8 @@ func New(conf Config) (*Capture, error) {
 	return c, nil
 }
 
-// Add opens a port, whose device is known. With Config.Wait the interface may be down.
-// Packets are cut to snapLen bytes.
+// Add opens a port, whose device is known. With Config.Wait the interface may be down. Packets are
+// cut to snapLen bytes.
 func (c *Capture) Add(p Port, snapLen int) error {
 	i := p.At()
 	i.Number = c.tables.AppendInterface(capture.Interface{Name: i.Name, LinkType: i.Link, SnapLen: uint32(snapLen)})

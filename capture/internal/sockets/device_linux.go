@@ -5,6 +5,7 @@ package sockets
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -57,6 +58,41 @@ func LookUp(name string) (Device, error) {
 		return d, fmt.Errorf("%s: %w", name, os.NewSyscallError("ioctl", err))
 	}
 	return d, nil
+}
+
+// Expect is LookUp. With wait, an interface that does not exist counts as one that is down, and that
+// carries Ethernet, as most do: its link type must be known before it is there.
+func Expect(name string, wait bool) (Device, error) {
+	d, err := LookUp(name)
+	if wait && errors.Is(err, ErrNoInterface) && len(name) < unix.IFNAMSIZ {
+		return Device{Name: name, Index: -1, Link: capture.LinkEthernet}, nil
+	}
+	return d, err
+}
+
+// Current describes the interface to go on with: one of a name, if it is up, or else the one that a
+// packet socket is bound to, which may have another name by now. named and err come from LookUp.
+func Current(named Device, err error, fd int) (Device, error) {
+	if err == nil && named.Up {
+		return named, nil
+	}
+	if index, ok := boundTo(fd); ok {
+		if bound, failed := net.InterfaceByIndex(index); failed == nil {
+			return LookUp(bound.Name)
+		}
+	}
+	return named, err
+}
+
+// boundTo returns the index of the interface that a packet socket is bound to: -1 once that was
+// removed. It returns false for a socket that is closed.
+func boundTo(fd int) (index int, ok bool) {
+	address, err := unix.Getsockname(fd)
+	link, ok := address.(*unix.SockaddrLinklayer)
+	if err != nil || !ok {
+		return 0, false
+	}
+	return link.Ifindex, true
 }
 
 // linkTypeOf returns the link type of a raw socket's frames for an ARPHRD_ hardware

@@ -13,5 +13,5 @@ var (
 	ErrNoInterface = errors.New("no such interface")
 	ErrDown        = errors.New("the interface is down")
 	ErrRemoved     = errors.New("the interface was removed")
-	ErrLinkChanged = errors.New("the interface came back with another link type")
+	ErrLinkChanged = errors.New("the interface came up with another link type")
 )

@@ -5,6 +5,7 @@ package sockets
 import (
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,16 +84,14 @@ func isDown(p Port) bool {
 	return down
 }
 
+// firstSocket returns the packet socket that is bound to the interface, -1 while it is closed.
+func firstSocket(p Port) int { return int(p.Sockets(nil)[0].Fd) }
+
 // removed reports whether the interface that the sockets were bound to no longer exists.
 // Such sockets never see packets again.
 func removed(p Port) bool {
-	fd := p.Sockets(nil)[0].Fd
-	if fd < 0 {
-		return true
-	}
-	address, err := unix.Getsockname(int(fd))
-	link, ok := address.(*unix.SockaddrLinklayer)
-	return err != nil || !ok || link.Ifindex != p.At().Index
+	index, ok := boundTo(firstSocket(p))
+	return !ok || index != p.At().Index
 }
 
 // downReason returns why an interface is down.
@@ -106,26 +105,24 @@ func downReason(p Port) error {
 	return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 }
 
-// current describes the interface to capture from: one of the port's name, or the one that the
-// sockets are bound to, which may have another name by now.
-func current(p Port) (Device, error) {
-	named, err := p.LookUp()
-	if err == nil && named.Up {
-		return named, nil
-	}
-	if bound, failed := net.InterfaceByIndex(p.At().Index); failed == nil && !removed(p) {
-		return LookUp(bound.Name)
-	}
-	return named, err
+// hasOther reports whether the sockets of another port than p are bound to an interface, which two
+// ports would capture twice after their interfaces have swapped names.
+func (c *Capture) hasOther(p Port, index int) bool {
+	return slices.ContainsFunc(c.ports, func(other Port) bool {
+		at, ok := boundTo(firstSocket(other))
+		return other != p && ok && at == index
+	})
 }
 
-// resume captures from an interface again once it is back. Sockets follow an interface
-// that comes up again, also under another name, but not a new one of the same name. If the link type has changed,
-// the capture ends with ErrLinkChanged, since the section names one link type for each
+// resume captures from an interface again once it is back. Sockets follow an interface that comes
+// up again, also under another name, but not a new one of the same name. If it has another link
+// type, the capture ends with ErrLinkChanged, since the section names one link type for each
 // interface. Config.DrainTime bounds how long packets of a removed interface may take.
 func (c *Capture) resume(p Port) error {
 	i := p.At()
-	now, err := current(p)
+	named, err := p.LookUp()
+	named.Up = named.Up && !c.hasOther(p, named.Index)
+	now, err := Current(named, err, firstSocket(p))
 	if err != nil || !now.Up {
 		return nil // it may still come back
 	}

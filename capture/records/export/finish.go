@@ -59,7 +59,7 @@ func (x *values) finishUptime(r *records.Record, m *message, s *source) {
 	}
 	at := func(up uint32) int64 {
 		if m.hasUptime {
-			return m.exported - ago(m.uptime, up)
+			return m.sent - ago(m.uptime, up)
 		}
 		return wrapped(calendar.Shift(x.boot, int64(up)*int64(time.Millisecond)), m.exported)
 	}

@@ -79,7 +79,7 @@ func (m *message) common(rec *records.Record, p []byte) {
 	address(&rec.Destination, p[4:8])
 	rec.Ingress, rec.Egress = uint32(binary.BigEndian.Uint16(p[12:])), uint32(binary.BigEndian.Uint16(p[14:]))
 	rec.Packets, rec.Bytes = uint64(binary.BigEndian.Uint32(p[16:])), uint64(binary.BigEndian.Uint32(p[20:]))
-	rec.Start = m.exported - ago(m.uptime, binary.BigEndian.Uint32(p[24:]))
-	rec.End = m.exported - ago(m.uptime, binary.BigEndian.Uint32(p[28:]))
+	rec.Start = m.sent - ago(m.uptime, binary.BigEndian.Uint32(p[24:]))
+	rec.End = m.sent - ago(m.uptime, binary.BigEndian.Uint32(p[28:]))
 	rec.SourcePort, rec.DestinationPort = binary.BigEndian.Uint16(p[32:]), binary.BigEndian.Uint16(p[34:])
 }

@@ -179,6 +179,7 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 		b.Replayed, b.PerRecord = true, s.sequence.unit != messages
 		return true
 	}
+	m.sent = s.sent(&m)
 	d := r.decode(b, &m, s, first)
 	if d.missing != 0 && s.templates[d.missing] != nil { // it came behind its data
 		d = r.decode(b, &m, s, again)

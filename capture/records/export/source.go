@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // sourceKey is whose templates and sequence numbers belong together.
@@ -30,6 +31,8 @@ type source struct {
 	samplers  []sampler
 	interval  uint32 // of sampling, where no sampler is named
 	boot      int64  // from options, 0 if unknown
+	uptime    uint32 // of the last message
+	burst     int64  // when the first message of that uptime was exported, 0 if unknown
 
 	waiting   []*kept
 	keptBytes int
@@ -50,6 +53,25 @@ const (
 	maxTemplates = 1024
 	maxSamplers  = 256
 )
+
+// longestBurst is how long an exporter may take to send the messages that it made at one time. An
+// uptime that stands for longer is none.
+const longestBurst = int64(10 * time.Second)
+
+// sent returns when a message was made. softflowd and pmacctd give all messages of a burst the
+// uptime of its begin, and each its own second, which under load is a later one: the first counts.
+func (s *source) sent(m *message) int64 {
+	if !m.hasUptime {
+		return m.exported
+	}
+	if s.burst == 0 || m.uptime != s.uptime {
+		s.uptime, s.burst = m.uptime, m.exported
+	}
+	if late := calendar.Since(m.exported, s.burst); late > 0 && late <= longestBurst {
+		return s.burst
+	}
+	return m.exported
+}
 
 // withdraw forgets a template, or all of a kind for identifier 0.
 func (s *source) withdraw(id uint16, options bool) {
@@ -144,6 +166,7 @@ type message struct {
 	agent     netip.Addr
 	received  int64
 	exported  int64 // 0 if unknown
+	sent      int64 // when it was made: see source.sent
 	uptime    uint32
 	hasUptime bool
 	precision time.Duration // of times since the exporter's start

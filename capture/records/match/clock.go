@@ -50,7 +50,8 @@ func (c *clock) see(r *records.Record) {
 	slices.Sort(used)
 	outliers := len(used) / 8 // at each end
 	c.median = used[len(used)/2]
-	c.low, c.high = used[len(used)-1-outliers]-int64(time.Second), used[outliers]
+	c.high = used[outliers]
+	c.low = min(used[len(used)-1-outliers]-int64(time.Second), c.high) // above it messages were delayed
 }
 
 // offset returns the correction of a record's times. Times in whole seconds, of a message or

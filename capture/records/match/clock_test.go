@@ -51,6 +51,23 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// TestClockDelayed has one of a few messages come seconds late: the others say that the clock of
+// their exporter, in whole seconds, may be right, or is as far behind as they were.
+func TestClockDelayed(t *testing.T) {
+	const ms = time.Millisecond
+	for _, behind := range []time.Duration{0, 9 * time.Second} {
+		var clock clock
+		for n, delay := range []time.Duration{100 * ms, 4200 * ms, 200 * ms, 700 * ms} {
+			exported := 1e18 + int64(n)*int64(5*time.Second)
+			r := records.Record{Exported: exported, Received: exported + int64(behind+delay), Precision: ms}
+			clock.see(&r)
+			if off := (time.Duration(clock.offset(&r)) - behind).Abs(); off > 500*ms {
+				t.Errorf("behind by %v: after %d messages the offset is off by %v", behind, n+1, off)
+			}
+		}
+	}
+}
+
 // TestLately forgets the longest duration after two periods, and not before one.
 func TestLately(t *testing.T) {
 	var l lately

@@ -69,3 +69,35 @@ func TestTemplateLate(t *testing.T) {
 		}
 	}
 }
+
+// TestBurst has two exporters send the same flows in a burst of four messages. One is descheduled
+// before the last, which has the uptime of all, and a second two seconds later, as softflowd
+// stamped them: its records are copies nevertheless.
+func TestBurst(t *testing.T) {
+	const begin, second = 1795831011, int64(time.Second)
+	template := exporttest.Set(0, exporttest.Template(256, exporttest.UsualTemplate...))
+	var all []exporttest.Datagram
+	for n := range 4 {
+		one := exporttest.Flows[1] // of a moment
+		one.SourcePort = uint16(1000 + n)
+		for router, from := range []string{"192.0.2.1:1", "192.0.2.2:1"} {
+			seconds, at := uint32(begin), begin*second+int64(115*time.Millisecond)
+			if router == 0 && n == 3 {
+				seconds, at = begin+2, begin*second+int64(2414*time.Millisecond)
+			}
+			all = append(all, exporttest.Datagram{From: from, At: at,
+				Data: append(append(exporttest.Head9(2, 6000, seconds, uint32(n), 1), template...), exporttest.Set(256, exporttest.UsualRecord(one))...)})
+		}
+	}
+	j, err := match.New(match.Config{Memory: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for _, b := range exporttest.ReadAll(t, export.NewReader(&exporttest.Wire{Datagrams: all, AtOnce: 3})) {
+		j.Judge(&b)
+	}
+	if c := j.Counts(); c.Records != 8 || c.Copies != 4 {
+		t.Errorf("%+v", c)
+	}
+}

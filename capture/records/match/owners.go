@@ -32,8 +32,8 @@ type ownerReport struct {
 	Point uint32 // 1 to maxPoint
 	// Start and End are nanoseconds since 1970 on one clock for all points.
 	Start, End int64
-	// Now is the time at which the report came. A flow is alive until Alive after the end
-	// of its reported time.
+	// Now is the time at which the report came. A flow is alive until both Now and End are
+	// more than Alive after the end of its reported time: reports may come long after it.
 	Now   int64
 	Alive time.Duration
 	// Within is the largest difference between the times of two points.
@@ -161,11 +161,8 @@ func (o *owners) find(r ownerReport, end uint32) (c ownerCell, known, room bool)
 					c, room = one, true
 				}
 			case one.tag() == uint32(r.Flow):
-				if dead(one, now, alive) && dead(one, end, alive) {
-					return one, false, true
-				}
-				return one, true, true
-			case !room && dead(one, now, alive):
+				return one, !dead(one, now, end, alive), true
+			case !room && dead(one, now, end, alive):
 				c, room = one, true
 			}
 		}
@@ -176,11 +173,15 @@ func (o *owners) find(r ownerReport, end uint32) (c ownerCell, known, room bool)
 	return c, false, room
 }
 
-// dead reports whether a flow is no longer alive, or lies so far ahead that its clock was
-// wrong.
-func dead(c ownerCell, now uint32, alive int32) bool {
-	d := int32(now - c.end())
-	return d > alive || d < -alive
+// dead reports whether a flow is alive neither now nor at the end of a report. One that lies
+// so far ahead that its clock was wrong is dead, too.
+func dead(c ownerCell, now, end uint32, alive int32) bool {
+	for _, at := range [...]uint32{now, end} {
+		if d := int32(at - c.end()); -alive <= d && d <= alive {
+			return false
+		}
+	}
+	return true
 }
 
 // units returns 32 bits of a time, above its OwnerUnitShift lowest bits.

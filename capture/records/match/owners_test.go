@@ -81,6 +81,21 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// TestLateReports has three points report a few flows an hour late, as exporters do that read a
+// capture: no flow takes the place of another.
+func TestLateReports(t *testing.T) {
+	o := ownersOf(t, 128)
+	for i, want := range []ownerAnswer{ownerNew, ownerCopy, ownerCopy} {
+		for flow := range uint64(5) {
+			r := tell(flow, uint32(1+i), 0, 1)
+			r.Now += int64(time.Hour)
+			if _, got := o.report(r); got != want {
+				t.Errorf("flow %d of point %d: %d, want %d", flow, 1+i, got, want)
+			}
+		}
+	}
+}
+
 // TestCrowd floods a table: flows that it knows stay, and others find no room until these
 // are no longer alive.
 func TestCrowd(t *testing.T) {

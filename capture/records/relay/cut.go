@@ -145,6 +145,9 @@ const (
 	headSample = 8
 )
 
+// firstData is the smallest identifier of a set of data.
+const firstData = 256
+
 // domain returns the number that distinguishes streams of an exporter.
 func domain(b *records.Batch) uint32 {
 	switch b.Kind {
@@ -217,10 +220,11 @@ func (m *cut) sets(head, end int) {
 	m.dst = append(m.dst, m.raw[:head]...)
 	at := head
 	for at+headSet <= end {
-		size := min(int(binary.BigEndian.Uint16(m.raw[at+2:])), end-at) // it may have been cut
-		if size < headSet {
+		id, size := binary.BigEndian.Uint16(m.raw[at:]), int(binary.BigEndian.Uint16(m.raw[at+2:]))
+		if size < headSet || size > end-at && id < firstData {
 			break
 		}
+		size = min(size, end-at) // data may have been cut
 		m.set(at, at+size)
 		at += size
 	}

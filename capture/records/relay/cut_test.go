@@ -117,6 +117,7 @@ func seeds() map[string][][]byte {
 		"v9 that counts sets":    {slices.Concat(head9(1), exporttest.Set(0, usual)), slices.Concat(head9(2), data, data)},
 		"v9 with options":        {slices.Concat(head9(2), exporttest.Set(0, usual), exporttest.Set(1, options)), slices.Concat(head9(5), data, exporttest.Set(260, make([]byte, 7)), data[:4], data[4:])},
 		"v9 with zeros behind":   {slices.Concat(head9(1), exporttest.Set(0, usual)), slices.Concat(head9(3), data, make([]byte, 100))},
+		"v9 with rubbish behind": {slices.Concat(head9(1), exporttest.Set(0, usual)), slices.Concat(head9(3), data, []byte("\x000rubbish"))},
 		"v9 of tiny records":     {slices.Concat(head9(1), exporttest.Set(0, tiny)), slices.Concat(head9(4), exporttest.Set(258, []byte{6, 17, 1, 0}))},
 		"v9 without template":    {slices.Concat(head9(1), exporttest.Set(0, usual)), slices.Concat(head9(4), data, exporttest.Set(999, []byte("abcd")))},
 		"IPFIX":                  {exporttest.IPFIX(900, 0, 1, exporttest.Set(2, usual, variable)), exporttest.IPFIX(901, 0, 1, data, texts)},

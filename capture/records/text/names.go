@@ -57,6 +57,16 @@ var protocols = map[string]uint8{
 	"isis over ipv4": 124, "fire": 125, "crtp": 126, "crudp": 127, "sscopmce": 128, "iplt": 129, "sps": 130, "pipe": 131, "sctp": 132, "fc": 133,
 	"rsvp-e2e-ignore": 134, "mobility header": 135, "mobility-header": 135, "udplite": 136, "mpls-in-ip": 137, "manet": 138, "hip": 139, "shim6": 140,
 	"wesp": 141, "rohc": 142, "ethernet": 143, "aggfrag": 144, "nsh": 145,
+
+	// Only nfdump has these.
+	"bbn": 10, "nvpii": 11, "encom": 14, "dcn": 19, "xns": 22, "trnk1": 23, "trnk2": 24, "leaf1": 25, "leaf2": 26, "iso-4": 29, "netbk": 30, "mfesp": 31,
+	"meinp": 32, "rte6": 43, "frag6": 44, "mhrp": 48, "inlsp": 52, "mobil": 55, "nohe6": 59, "opts6": 60, "host": 61, "net": 63, "satnt": 64, "klan": 65,
+	"fs": 68, "satm": 69, "bsatm": 76, "sunnd": 77, "wbmon": 78, "wbexp": 79, "isoip": 80, "svmtp": 82, "ttp": 84, "nsigp": 85, "s-rpc": 90, "os": 94,
+	"sccsp": 96, "ethip": 97, "ipcmp": 108, "cpqpp": 110, "ipxip": 111, "0hop": 114, "isis4": 124, "mhead": 135, "udp-l": 136, "mpls": 137,
+
+	// Only Argus has these.
+	"ipnip": 4, "st2": 5, "bbn-rcc": 10, "nvp": 11, "sep": 33, "mobile": 55, "ipv6-no": 59, "aes-sp3-d": 96, "pri-enc": 99, "ipx-n-ip": 111, "zero": 114,
+	"sccopmce": 128,
 }
 
 // services are names of well-known ports, in lower case (IANA, Service Name and Transport

@@ -74,13 +74,18 @@ func TestRead(t *testing.T) {
 	port := func(n uint16) func(*records.Record) bool {
 		return func(r *records.Record) bool { return r.DestinationPort == n }
 	}
+	protocol := func(n uint8) func(*records.Record) bool {
+		return func(r *records.Record) bool { return r.Protocol == n }
+	}
 	for _, c := range []struct {
 		field, value string
 		is           func(*records.Record) bool
 	}{
 		{"dport", "http", port(80)}, {"dport", "HTTPS", port(443)}, {"dport", "domain", port(53)}, {"dport", "443.0", port(443)}, {"dport", "0x01bb", port(443)},
-		{"proto", "TCP", func(r *records.Record) bool { return r.Protocol == 6 }}, {"proto", "ipv6-icmp", func(r *records.Record) bool { return r.Protocol == 58 }},
-		{"proto", "6.0", func(r *records.Record) bool { return r.Protocol == 6 }}, {"tos", "0x10", func(r *records.Record) bool { return r.TOS == 16 }},
+		{"proto", "TCP", protocol(6)}, {"proto", "ipv6-icmp", protocol(58)}, {"proto", "6.0", protocol(6)}, {"proto", "138  ", protocol(138)},
+		{"proto", "Frag6", protocol(44)}, {"proto", "IPcmp", protocol(108)}, // nfdump's
+		{"proto", "ipnip", protocol(4)}, {"proto", "ipv6-no", protocol(59)}, // Argus's
+		{"tos", "0x10", func(r *records.Record) bool { return r.TOS == 16 }},
 		{"bytes", "7e3", func(r *records.Record) bool { return r.Bytes == 7000 }}, {"direction", "2", func(r *records.Record) bool { return r.Direction == 0 }},
 		{"sport", "-", func(r *records.Record) bool { return r.SourcePort == 0 }}, {"sport", "", func(r *records.Record) bool { return r.SourcePort == 0 }},
 	} {

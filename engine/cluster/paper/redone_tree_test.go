@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
-	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
 )
@@ -25,7 +24,7 @@ const (
 	leafHubs  = 64
 )
 
-// hubTree is hubs at one server, each with a filter of its own name, and a sensor at each leaf.
+// hubTree is hubs, each with a server of its own, and a sensor at each leaf.
 type hubTree struct {
 	t       *testing.T
 	sensors []*hubclient.Client
@@ -41,16 +40,17 @@ func newHubTree(t *testing.T, bits, level int, dense bool) *hubTree {
 	if !dense {
 		shape.Primitive = chain.FirstTestThenSet
 	}
-	c := newCluster(t)
-	tree, above := &hubTree{t: t}, []hub.Settings(nil)
+	tree, above := &hubTree{t: t}, []*cluster(nil)
 	for l := range lastLevel + 1 {
-		var here []hub.Settings
+		var here []*cluster
 		for i := range 1 << (2 * l) {
-			s := c.settings
+			c := newCluster(t)
+			s := &c.settings
 			s.Filter, s.Shape, s.Slices = node(l, i), shape, 1
 			s.ID, s.ParentWaitUS = s.Filter, time.Minute.Microseconds()
 			if l > 0 {
-				s.SetParent(c.token(above[i/fanOut], s.Filter))
+				parent := above[i/fanOut]
+				s.SetParent(parent.token(parent.settings, s.Filter))
 			}
 			if l < lastLevel {
 				for child := i * fanOut; child < (i+1)*fanOut; child++ {
@@ -58,10 +58,10 @@ func newHubTree(t *testing.T, bits, level int, dense bool) *hubTree {
 				}
 				s.TopDown = max(level-l, 0)
 			}
-			c.start(s)
-			here = append(here, s)
+			c.start(*s)
+			here = append(here, c)
 			if l == lastLevel {
-				tree.sensors = append(tree.sensors, c.client(s, fmt.Sprint("sensor", i), hubclient.ClientConfig{Wait: time.Minute, Block: true}, nil))
+				tree.sensors = append(tree.sensors, c.client(*s, fmt.Sprint("sensor", i), hubclient.ClientConfig{Wait: time.Minute, Block: true}, nil))
 			}
 		}
 		above = here

@@ -87,7 +87,7 @@ func (f *FilterFlags) Programs(ctx context.Context, c *afpacket.Config) (map[cap
 	}
 	all := map[capture.LinkType][]xbpf.RawInstruction{}
 	for _, name := range c.Interfaces {
-		link, err := afpacket.LinkTypeOf(name)
+		link, err := afpacket.LinkTypeOf(name, c.Wait)
 		if err != nil {
 			return nil, err
 		}

@@ -67,7 +67,7 @@ func (f *RingFlags) Flags() []Flag {
 		{Name: "promiscuous", Group: GroupInput, To: &c.Promiscuous, Needs: []string{"interface"}, Help: "capture in promiscuous mode"},
 		{Name: "ignore-outgoing", Group: GroupInput, To: &c.IgnoreOutgoing, Needs: []string{"interface"}, Help: "ignore packets that this host sends"},
 		{Name: "hardware-time", Group: GroupAdvanced, To: &c.HardwareTime, Needs: []string{"interface"}, Help: "use timestamps of the network card, where it makes any"},
-		{Name: "wait", Group: GroupInput, To: &c.Wait, Needs: []string{"interface"}, Help: "keep running while an interface is down or gone"},
+		{Name: "wait", Group: GroupInput, To: &c.Wait, Needs: []string{"interface"}, Help: "keep running while an interface is down, gone or not there"},
 	}
 }
 

@@ -228,7 +228,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	warnUnsorted(e, &summary, f.sort.Span)
 	WarnUnmatched(e, &summary)
 	warnUndecidable(e, &summary)
-	warnCut(e, &summary)
+	if err := CutWarning(&summary); err != nil {
+		e.Warn(err)
+	}
 	WarnForgotten(e, &summary, "give captures that were concatenated as separate inputs, which are merged by time")
 	WarnUnchecked(e, &summary)
 	WarnSplit(e, &summary.Conversations, f.output != "", cfg.Choice.Flow)

@@ -101,13 +101,16 @@ func warnUndecidable(e *cli.Env, s *Summary) {
 	}
 }
 
-// warnCut gives advice if packets were cut in different places, as behind a VLAN tag or by another
-// snap length, and some have copies: those of others may differ in length.
-func warnCut(e *cli.Env, s *Summary) {
-	if c := s.Captured; s.Duplicates > 0 && c.Least < c.Most {
-		e.Warn(fmt.Errorf("truncated packets have %d to %d bytes from their IP header on, and copies that were cut in different places remain: "+
-			"use the --identity-bytes that inspect recommends", c.Least, c.Most))
+// CutWarning returns advice if packets were cut in different places, as behind a VLAN tag or by
+// another snap length, and some have copies: those of others may differ in length. Else it returns
+// nil.
+func CutWarning(s *Summary) error {
+	c := s.Captured
+	if s.Duplicates == 0 || c.Least == c.Most {
+		return nil
 	}
+	return fmt.Errorf("truncated packets have %d to %d bytes from their IP header on, and copies that were cut in different places remain: "+
+		"use the --identity-bytes that inspect recommends", c.Least, c.Most)
 }
 
 // WarnUnmatched reports conditions that no packet matched.

@@ -215,7 +215,7 @@ func capturable() (all []offer) {
 		names = append(names, i.Name)
 	}
 	for _, name := range names {
-		link, err := afpacket.LinkTypeOf(name)
+		link, err := afpacket.LinkTypeOf(name, false)
 		if name == afpacket.Any {
 			link = capture.LinkLinuxSLL2
 		}

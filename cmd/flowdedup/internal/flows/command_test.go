@@ -175,35 +175,6 @@ func TestFlowsCommunityID(t *testing.T) {
 	}
 }
 
-// TestFlowsInspect recommends what fits.
-func TestFlowsInspect(t *testing.T) {
-	in := tempFile(t, "in.json", goflowLines)
-	sampled := tempFile(t, "sampled.json", strings.ReplaceAll(goflowLines, `"type"`, `"sampling_rate":1000,"type"`))
-	alone := tempFile(t, "alone.json", strings.ReplaceAll(goflowLines, "192.0.2.2", "192.0.2.1"))
-	reversed := tempFile(t, "reversed.json", strings.Replace(goflowLines, `2000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443`,
-		`2000,"packets":10,"src_addr":"10.0.0.2","dst_addr":"10.0.0.1","proto":6,"src_port":443,"dst_port":1234`, 1))
-	for name, c := range map[string]struct {
-		policy string
-		says   string
-	}{
-		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--flow-key biflow"},
-	} {
-		out, stderr, code := clitest.Run("flows", "--inspect", "--json", name)
-		var r struct {
-			Inspection struct {
-				Policy string `json:"recommended_policy"`
-			}
-		}
-		if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitDone {
-			t.Fatal(err, code, stderr)
-		}
-		text, _, _ := clitest.Run("flows", "--inspect", name)
-		if r.Inspection.Policy != c.policy || !strings.Contains(text, c.says) {
-			t.Errorf("%s: policy %q\n%s", filepath.Base(name), r.Inspection.Policy, text)
-		}
-	}
-}
-
 // TestFlowsDistinct counts the keys of records in each window that they touch, against a
 // count by maps.
 func TestFlowsDistinct(t *testing.T) {

@@ -72,6 +72,9 @@ type config struct {
 	Distinct distinct
 	// Inspect has summary.Inspection say which policy fits.
 	Inspect bool
+	// Flags are the flags of the command line that decide what is a copy: the recommended command
+	// repeats them.
+	Flags []string
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string
 	StateEvery time.Duration

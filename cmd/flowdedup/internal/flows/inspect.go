@@ -5,8 +5,11 @@ package flows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/match"
@@ -79,7 +82,7 @@ func (i *inspector) answer(cfg *config, s *summary) *inspection {
 		return a
 	case len(cfg.Inputs) > 1 && float64(a.Same) > fewCopies*float64(s.RecordsIn):
 		a.Verdict = fmt.Sprintf("%.1f %% of the records are of an exporter that is in another input, too: several collectors stored it", 100*float64(a.Same)/float64(s.RecordsIn))
-		a.Policy, a.Command = byOwner, command(cfg, " --point same")
+		a.Policy, a.Command = byOwner, command(cfg, without(cfg.Flags, "point"), "--point", "same")
 		because("--point same makes each input a point of its own: what an exporter sent to several collectors counts once")
 		return a
 	case len(s.Points) == 1:
@@ -91,14 +94,14 @@ func (i *inspector) answer(cfg *config, s *summary) *inspection {
 	default:
 		a.Verdict = fmt.Sprintf("%.1f %% of the records report what another point reported before: traffic counts %.2f times",
 			100*float64(s.Copies)/float64(s.RecordsIn), float64(s.BytesIn)/max(1, float64(s.BytesIn-s.CopiedBytes)))
-		a.Policy, a.Command = byOwner, command(cfg, "")
+		a.Policy, a.Command = byOwner, command(cfg, cfg.Flags)
 		because("owner needs no equal records, and follows flows that change their path")
 		if float64(a.OneToOne) >= mostOneToOne*float64(s.Copies) {
 			because("record would do as well: copies have the packets and bytes of their originals")
 		}
 	}
 	if s.Sampled > 0 {
-		a.Policy, a.Command = "", command(cfg, " --boundary edges.txt")
+		a.Policy, a.Command = "", command(cfg, cfg.Flags, "--boundary", "edges.txt")
 		because("%d %s of sampled packets: matching is wrong for these, so list the external interfaces in a file for --boundary", s.Sampled, show.Word(s.Sampled, "record is", "records are"))
 	}
 	if float64(a.Reversed) > fewCopies*float64(s.RecordsIn) {
@@ -107,11 +110,46 @@ func (i *inspector) answer(cfg *config, s *summary) *inspection {
 	return a
 }
 
-// command returns the command to run: on the same inputs, or between exporters and a
-// collector.
-func command(cfg *config, flags string) string {
-	if len(cfg.Inputs) == 0 {
-		return "flowdedup flows --listen :2055" + flags + " --to udp://COLLECTOR:2055"
+// repeated returns the flags that the recommended command needs, too.
+func repeated(fs *pflag.FlagSet) (words []string) {
+	fs.Visit(func(g *pflag.Flag) {
+		switch g.Name {
+		case "format", "map", "time-format", "inner", "flow-key", "point", "nat", "prefer", "owner-timeout", "memory":
+			words = append(words, "--"+g.Name+"="+g.Value.String())
+		}
+	})
+	return words
+}
+
+// command returns the command to run, with flags of this run and others: on the same inputs, or
+// between exporters and a collector.
+func command(cfg *config, flags []string, others ...string) string {
+	words := []string{"flowdedup", "flows"}
+	for _, at := range cfg.Listen {
+		words = append(words, "--listen", strings.TrimPrefix(at.String(), "[::]"))
 	}
-	return "flowdedup flows " + strings.Join(cfg.Inputs, " ") + flags + " -w once.ndjson"
+	for _, at := range cfg.Streams {
+		words = append(words, "--listen", at.String())
+	}
+	for _, name := range cfg.Inputs {
+		if strings.HasPrefix(name, "-") && name != "-" {
+			words = append(words, "-r")
+		}
+		words = append(words, name)
+	}
+	words = append(append(words, flags...), others...)
+	if cfg.live() {
+		words = append(words, "--to", "udp://COLLECTOR:2055")
+	} else {
+		words = append(words, "-w", "once.ndjson")
+	}
+	for i, word := range words {
+		words[i] = show.Quote(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// without returns the flags with another name.
+func without(flags []string, name string) []string {
+	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return strings.HasPrefix(flag, "--"+name+"=") })
 }

@@ -208,6 +208,24 @@ func TestLiveForwardLinkTypes(t *testing.T) {
 	}
 }
 
+// TestLiveCut says once that copies remain whose truncated packets begin behind other headers.
+func TestLiveCut(t *testing.T) {
+	t.Parallel()
+	clitest.Lab(t, "left right")
+	r := startLive(t, "-i", "left", "--snaplen", "50", "--window", "1m", "--json")
+	const n = 20
+	tagged := func(f *clitest.Frame) { f.VLAN = 100 }
+	for range 2 {
+		clitest.SendTo(t, "right", burst(n, tagged)...)
+	}
+	const text = "truncated packets have 32 to 36 bytes from their IP header on, and copies that were cut in different places remain"
+	r.Event(text)
+	const numbered = n - 1 // ID 0 is no number
+	if s := r.finish(); s.PacketsIn != 4*n || s.Duplicates != 2*numbered || strings.Count(r.Stderr.String(), text) != 1 {
+		t.Errorf("%+v\n%s", s, r.Stderr.String())
+	}
+}
+
 // TestLiveReports checks that counts appear soon after the end of their window.
 func TestLiveReports(t *testing.T) {
 	t.Parallel()
@@ -297,6 +315,8 @@ func TestLiveRefusals(t *testing.T) {
 		{"-i left --http nonsense", 2, "--http"},
 		{"-i left --reports x.jsonl", 2, "--reports needs --of"},
 		{"-i left -w - --of src", 2, "name a file for counts with --reports"},
+		{"-i right --wait --user nobody", 1, "right is down or not there, and user nobody could not open it later"},
+		{"-i nope --wait --user nobody", 1, "nope is down or not there, and user nobody could not open it later"},
 		{"-i left --user nobody-at-all", 1, "--user nobody-at-all: there is no such user"},
 		{"-i left --user 0:nobody-at-all", 1, "--user 0:nobody-at-all: there is no such group"},
 		{"left", 2, "name an interface with -i; available: lo, "},

@@ -85,7 +85,7 @@ func TestLiveLinkChanges(t *testing.T) {
 	}
 	r.Event("down or gone")
 	clitest.Pair(t, "tun0", "peer")
-	const want = "tun0: the interface came back with another link type: ETHERNET instead of RAW"
+	const want = "tun0: the interface came up with another link type: ETHERNET instead of RAW"
 	if code := r.Wait(); code != 1 || !strings.Contains(r.Stderr.String(), want) {
 		t.Errorf("exit code %d\n%s", code, r.Stderr.String())
 	}

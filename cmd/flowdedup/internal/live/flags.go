@@ -82,8 +82,8 @@ bursts.
 
 SIGINT and SIGTERM end a run with exit code 130 or 143: packets captured until
 then are written, files are completed and the summary is printed. --count and
---duration end it with 0. Without --wait an interface that goes down ends it
-with 1.
+--duration end it with 0. Without --wait an interface that is down, gone or not
+there ends it with 1.
 
 If packets are written or forwarded, all packets of a conversation are taken
 from one capture point, for analyzers that key flows by VLAN or interface.

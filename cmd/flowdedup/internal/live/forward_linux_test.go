@@ -141,6 +141,45 @@ func TestLiveForwardOutage(t *testing.T) {
 	})
 }
 
+// TestLiveNotThereYet starts before its interfaces are there. A filter and conditions work on them
+// later.
+func TestLiveNotThereYet(t *testing.T) {
+	t.Parallel()
+	clitest.Lab(t)
+	file := t.TempDir() + "/kept.pcapng"
+	r := startLive(t, "-i", "left", "--forward", "out", "-w", file, "--wait", "--only", "udp", "--json", "--window", "1m", "udp")
+	r.Event("down or gone")
+	r.Event("output failed")
+	clitest.Pair(t, "left", "right")
+	r.Event("is back")
+	id := uint16(0)
+	sendTwice := func() {
+		id++
+		clitest.SendTo(t, "right", clitest.Frame{ID: id, TTL: 64}, clitest.Frame{ID: id, TTL: 64})
+	}
+	sendTwice()
+	wait.Until(t, "a packet in the file", func() bool { return packetsIn(file) == 1 })
+	clitest.Pair(t, "out", "sensor")
+	wait.Until(t, "the output to work", func() bool {
+		sendTwice()
+		select {
+		case line := <-r.Lines:
+			return strings.Contains(line, "output works again")
+		default:
+			return false
+		}
+	})
+	benchlab.Settle()
+	r.signal(syscall.SIGTERM)
+	s := r.end(cli.ExitFailed)
+	if n := uint64(id); s.PacketsIn != 2*n || s.Duplicates != n || s.forwarded("sent", "lost", "refused") != n || s.forwarded("sent") == 0 || s.forwarded("lost") == 0 || packetsIn(file) != int(n) || s.Interfaces[0].Outages != 0 {
+		t.Errorf("%d packets: %+v", id, s)
+	}
+	if stderr := r.Stderr.String(); !strings.Contains(stderr, "until the output worked again, after: out: no such interface") {
+		t.Error(stderr)
+	}
+}
+
 // TestLiveForwardEnds takes the interface down without --wait. Another output goes on,
 // and later packets for the interface count as lost.
 func TestLiveForwardEnds(t *testing.T) {

@@ -170,10 +170,11 @@ func TestTextKept(t *testing.T) {
 	}{
 		{false, summary{}, []string{"9 packets left"}},
 		{true, summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 9}}}, []string{"9 packets written"}},
-		{true, summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 7, Lost: 2}}}, []string{"9 packets kept", "7 packets to a.pcap, 2 lost"}},
+		{true, summary{incomplete: true, Outputs: []sink.Output{{Name: "a.pcap", Packets: 7, Lost: 2}}}, []string{"9 packets kept", "7 packets to a.pcap, 2 lost"}},
 		{true, summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 9}}}}, []string{"9 packets written", "9 packets to mon0"}},
-		{true, summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Lost: 9}}}}, []string{"9 packets kept", "0 packets to mon0, 9 lost"}},
-		{true, summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 8, Refused: 1}}}}, []string{"9 packets kept", "8 packets to mon0, 1 refused"}},
+		{true, summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 9}, {Name: "copies.pcap", Packets: 1, Lost: 2}}}, []string{"9 packets written", "1 packet to copies.pcap, 2 lost"}},
+		{true, summary{incomplete: true, Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Lost: 9}}}}, []string{"9 packets kept", "0 packets to mon0, 9 lost"}},
+		{true, summary{incomplete: true, Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 8, Refused: 1}}}}, []string{"9 packets kept", "8 packets to mon0, 1 refused"}},
 	} {
 		var out strings.Builder
 		c.s.PacketsOut = 9

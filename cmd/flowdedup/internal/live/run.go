@@ -5,6 +5,7 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -120,6 +121,9 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err = r.openInterfaces(ctx); err != nil {
 		return r, err
 	}
+	if err = r.refuseLater(); err != nil {
+		return r, err
+	}
 	if err = become(cfg.User); err != nil {
 		return r, err
 	}
@@ -191,6 +195,16 @@ func (r *runner) openInterfaces(ctx context.Context) error {
 	return r.outputs.OpenForward()
 }
 
+// refuseLater returns an error if an interface is to be opened later, when the run is another user.
+func (r *runner) refuseLater() error {
+	for _, s := range r.capture.Stats() {
+		if r.cfg.User != "" && s.Down {
+			return fmt.Errorf("%s is down or not there, and user %s could not open it later: leave --user out", s.Interface, r.cfg.User)
+		}
+	}
+	return nil
+}
+
 // compile compiles the conditions for the interfaces. The compiler is a program, which
 // another user may not be able to start.
 func (r *runner) compile(ctx context.Context) error {
@@ -205,7 +219,7 @@ func (r *runner) compile(ctx context.Context) error {
 		links = append(links, capture.LinkEthernet)
 	}
 	for _, name := range r.cfg.Ring.Interfaces {
-		link, err := afpacket.LinkTypeOf(name)
+		link, err := afpacket.LinkTypeOf(name, r.cfg.Ring.Wait)
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ type summary struct {
 	// and --duplicates. Both are empty lists without any.
 	Forwards []sink.Forward `json:"forwards"`
 	Outputs  []sink.Output  `json:"outputs"`
+	// incomplete says that some of these lost kept packets.
+	incomplete bool
 	// Learned is the result of --learn, nil without it.
 	Learned *monitor.Learned `json:"learned,omitempty"`
 }
@@ -107,16 +109,16 @@ func (r *runner) summary() summary {
 	}
 	s.Heading = version.HeadingOf("live")
 	s.SetStripped(r.outputs)
-	s.Forwards, s.Outputs = r.outputs.Forwarded(), r.outputs.List()
+	s.Forwards, s.Outputs, s.incomplete = r.outputs.Forwarded(), r.outputs.List(), !r.outputs.Complete()
 	if r.counter != nil {
 		s.Late, s.WithoutPorts = r.counter.Late(), r.counter.WithoutPorts()
 	}
 	return s
 }
 
-// status returns the state of the run. It must not be called while a batch is processed.
-func (r *runner) status(now time.Time) monitor.Status {
-	sum := r.summary()
+// status returns the state of the run, with its summary. It must not be called while a batch is
+// processed.
+func (r *runner) status(now time.Time, sum *summary) monitor.Status {
 	// A packet may be kept in the place of a longer one. Counters only grow.
 	r.bytesOut = max(r.bytesOut, sum.BytesOut)
 	s := monitor.Status{

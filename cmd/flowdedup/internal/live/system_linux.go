@@ -163,7 +163,7 @@ func refuseForward(captured []string, to string) error {
 		case reached[name]:
 			return fmt.Errorf("--forward %s: %w: it is connected with -i %s", to, errLoop, name)
 		}
-		if link, err := afpacket.LinkTypeOf(name); err == nil && link != capture.LinkEthernet {
+		if link, err := afpacket.LinkTypeOf(name, false); err == nil && link != capture.LinkEthernet {
 			return fmt.Errorf("--forward %s: %w: -i %s has link type %v, and only Ethernet can be sent", to, afpacket.ErrLinkType, name, link)
 		}
 	}

@@ -65,18 +65,11 @@ func writeText(w io.Writer, columns int, s *summary, written bool) error {
 
 // kept says what became of the kept packets: "written" only if all were.
 func (s *summary) kept(written bool) string {
-	if !written {
+	switch {
+	case !written:
 		return ""
-	}
-	for _, o := range s.Outputs {
-		if o.Lost > 0 {
-			return "kept"
-		}
-	}
-	for _, f := range s.Forwards {
-		if f.Lost > 0 || f.Skipped() > 0 {
-			return "kept"
-		}
+	case s.incomplete:
+		return "kept"
 	}
 	return "written"
 }

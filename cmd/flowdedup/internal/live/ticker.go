@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
@@ -32,8 +33,9 @@ type ticker struct {
 	// slides is when the next counts over the past span are due.
 	slides time.Time
 	last   map[ringName]afpacket.Stats // as of the last look
-	// undecidable says that undecidable packets were reported.
-	undecidable bool
+	// undecidable says that undecidable packets were reported, cut that packets were cut in
+	// different places.
+	undecidable, cut bool
 
 	status    chan monitor.Status // holds one at the most
 	published chan struct{}       // closed after the last one
@@ -73,8 +75,7 @@ func (w *ticker) tick(now time.Time) error {
 	if err := w.slide(now); err != nil {
 		return err
 	}
-	s := w.run.status(now)
-	w.logUndecidable(&s)
+	s := w.statusAt(now)
 	select {
 	case w.status <- s:
 	default:
@@ -82,12 +83,23 @@ func (w *ticker) tick(now time.Time) error {
 	return nil
 }
 
-// logUndecidable says once that packets could not be judged.
-func (w *ticker) logUndecidable(s *monitor.Status) {
+// statusAt returns the state of the run. It says once what truncated packets make impossible.
+func (w *ticker) statusAt(now time.Time) monitor.Status {
+	sum := w.run.summary()
+	w.logTruncated(&sum)
+	return w.run.status(now, &sum)
+}
+
+// logTruncated says once that packets could not be judged, and that copies may remain.
+func (w *ticker) logTruncated(s *summary) {
 	if s.Undecidable > 0 && !w.undecidable {
 		w.undecidable = true
 		w.run.log.Warn("packets were truncated too short to distinguish copies from other packets of their flow, and stay: "+
 			"use a larger --snaplen, or --across where copies come from another interface", "packets", s.Undecidable)
+	}
+	if err := dedup.CutWarning(&s.Summary); err != nil && !w.cut {
+		w.cut = true
+		w.run.log.Warn(err.Error())
 	}
 }
 
@@ -125,7 +137,7 @@ func (w *ticker) logRings() {
 				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
 		}
 		switch {
-		case s.Down && s.Outages > before.Outages:
+		case s.Down && (s.Outages > before.Outages || !before.Down):
 			log.Warn("interface is down or gone")
 		case !s.Down && s.Outages > before.Outages:
 			log.Warn("interface was down or gone for a moment")
@@ -138,8 +150,7 @@ func (w *ticker) logRings() {
 // end publishes the last status.
 func (w *ticker) end() {
 	w.logRings()
-	s := w.run.status(time.Now())
-	w.logUndecidable(&s)
+	s := w.statusAt(time.Now())
 	s.Stopping = true
 	w.status <- s
 	close(w.status)

@@ -71,7 +71,7 @@ func (s *Set) end(how func(*output) error) error {
 func (s *Set) endError(o *output, err error) error {
 	var kept *KeptError
 	switch {
-	case s.cfg.Live && o.reason != nil:
+	case s.cfg.Live && o.reason != nil && (o.failed != nil || o.missing() > 0):
 		lost := fmt.Sprintf("%d %s lost", o.missing(), english.PluralWord(int(o.missing()), "packet", ""))
 		loss := fmt.Errorf("%w (%s)", o.reason, lost)
 		if o.failed == nil { // the reason holds no more, so the error does not wrap it

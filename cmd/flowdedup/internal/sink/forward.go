@@ -35,8 +35,8 @@ func (f *forwarding) usable() bool { return f.Reachable() }
 func (s *Set) OpenForward() error {
 	for _, name := range s.cfg.Forward {
 		sender, err := afpacket.OpenSender(afpacket.SenderConfig{
-			Interface: name,
-			Warn:      func(err error) { s.cfg.Log.Warn("packets are not forwarded", "error", err) },
+			Interface: name, Wait: s.cfg.Retry,
+			Warn: func(err error) { s.cfg.Log.Warn("packets are not forwarded", "error", err) },
 		})
 		if err != nil {
 			return err

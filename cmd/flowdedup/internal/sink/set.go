@@ -39,7 +39,7 @@ type Config struct {
 	// BeginsLate says that inputs may describe interfaces after packets of others.
 	BeginsLate bool
 	// Forward are interfaces that kept packets are sent to. With Retry the set retries
-	// while an interface is down or gone.
+	// while an interface is down, gone or not there yet.
 	Forward []string
 	Retry   bool
 	// Strip are headers that kept packets lose.

@@ -29,16 +29,19 @@ type noted struct {
 	again  bool  // it can be tried again
 	taken  []uint64
 	out    uint64
+	lost   uint64
 	events []string
 }
 
 func (d *noted) Write(b *capture.Batch, drop []uint64) error {
+	n := trafficOf(b, capture.Complement(nil, drop, len(b.Frames))).packets
 	if d.fail != nil {
+		d.lost += n
 		return d.fail
 	}
 	d.taken = append(d.taken, drop...)
 	if !d.lazy {
-		d.out += trafficOf(b, capture.Complement(nil, drop, len(b.Frames))).packets
+		d.out += n
 	}
 	return nil
 }
@@ -52,7 +55,9 @@ func (d *noted) commit() error   { return d.note("commit", d.end) }
 func (d *noted) keep(bool) error { return d.note("keep", nil) }
 func (d *noted) discard() error  { return d.note("discard", nil) }
 func (d *noted) retries() bool   { return d.again }
-func (d *noted) counts() outcome { return outcome{written: d.out, files: uint64(len(d.taken))} }
+func (d *noted) counts() outcome {
+	return outcome{written: d.out, lost: d.lost, files: uint64(len(d.taken))}
+}
 
 var errFull = errors.New("full")
 
@@ -119,6 +124,11 @@ func TestOthersGoOn(t *testing.T) {
 	if got := s.List(); got[0].Packets != 2 || got[0].Failed != "" || got[1].Packets != 0 || got[1].Lost != 2 || got[1].Failed != "full" {
 		t.Errorf("%+v", got)
 	}
+	for _, removed := range []bool{true, false} {
+		if s.outputs[1].removed = removed; s.Complete() != removed {
+			t.Errorf("complete %v, though the other one lost removed packets: %v", s.Complete(), removed)
+		}
+	}
 	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="output failed" output=b error=full`) || *stops != 0 {
 		t.Errorf("%d stops, logged %s", *stops, got)
 	}
@@ -149,9 +159,31 @@ func TestWorksAgain(t *testing.T) {
 	if got := logged.String(); strings.Count(got, "output failed") != 2 || strings.Count(got, "works again") != 2 {
 		t.Errorf("logged %s", got)
 	}
-	const want = "0 packets lost until the output worked again, after: full"
+	const want = "3 packets lost until the output worked again, after: full"
 	if err := s.Commit(); !errors.Is(err, ErrOutput) || errors.Is(err, errFull) || err.Error() != want || !slices.Equal(b.events, []string{"commit"}) {
 		t.Errorf("%v, %q", err, b.events)
+	}
+}
+
+// TestNothingLost checks that an output which failed while nothing was to be written, and works
+// again, does not fail the run. One that still fails does.
+func TestNothingLost(t *testing.T) {
+	for _, works := range []bool{true, false} {
+		a, b := &noted{}, &noted{again: true, fail: errFull}
+		s, logged, _ := newSet(true, a, b)
+		two, _ := twoPackets()
+		if err := s.Write(two, []uint64{0b11}); err != nil {
+			t.Fatal(err)
+		}
+		if works {
+			b.fail = nil
+			if err := s.Write(twoPackets()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Commit(); (err == nil) != works || strings.Count(logged.String(), "output failed") != 1 {
+			t.Errorf("works %v: %v; logged %s", works, err, logged)
+		}
 	}
 }
 

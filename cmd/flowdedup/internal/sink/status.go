@@ -3,6 +3,8 @@
 package sink
 
 import (
+	"slices"
+
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/strip"
 )
@@ -56,6 +58,13 @@ func (s *Set) Forwarded() []Forward {
 		}
 	}
 	return all
+}
+
+// Complete reports whether no output for kept packets has lost any.
+func (s *Set) Complete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !slices.ContainsFunc(s.outputs, func(o *output) bool { return !o.removed && o.missing() > 0 })
 }
 
 // displayName returns the name of an output, or of its file if that has another name.
