@@ -87,13 +87,14 @@ var layers = map[string][]string{
 	"capture/xdp":       {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
 	"cmd":               {"capture", "engine", "layout", "asm", "cmd"},
 	// Packages that the command and the hub, a separate module, share.
-	"cmd/flowdedup/page":         {"engine/calendar"}, // its axes have round times as windows do
-	"cmd/flowdedup/once":         {},
-	"cmd/flowdedup/help":         {},
-	"cmd/flowdedup/settings":     {},
-	"cmd/flowdedup/web":          {},
-	"cmd/flowdedup/version":      {},
-	"cmd/flowdedup/doc/man/roff": {"cmd/flowdedup/help"},
+	"cmd/flowdedup/page":            {"engine/calendar"}, // its axes have round times as windows do
+	"cmd/flowdedup/once":            {},
+	"cmd/flowdedup/help":            {},
+	"cmd/flowdedup/settings":        {},
+	"cmd/flowdedup/web":             {},
+	"cmd/flowdedup/web/metricstest": {"cmd/flowdedup/web"},
+	"cmd/flowdedup/version":         {},
+	"cmd/flowdedup/doc/man/roff":    {"cmd/flowdedup/help"},
 	// A command's folder imports no other one, nor the root.
 	"cmd/flowdedup/internal/compare":  room,
 	"cmd/flowdedup/internal/dedup":    room,
@@ -113,6 +114,7 @@ var layers = map[string][]string{
 	"bench/papers/chart":             {},
 	"bench/workload":                 {"bench"},
 	"bench/lab":                      {"bench/lab/wait"},
+	"bench/lab/labtest":              {"bench/lab", "capture.", "capture/pcapfile"},
 	"bench/zipf":                     {},
 }
 

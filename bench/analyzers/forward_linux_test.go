@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
@@ -36,12 +36,8 @@ func TestForward(t *testing.T) {
 	} {
 		t.Run(c.scene.name, func(t *testing.T) {
 			k := newKitchen(t, "python3", "ip", "ethtool", "sysctl", "tcpdump", "tcpreplay")
-			if err := lab.Enter(); err != nil {
-				t.Skip("skipped: ", err)
-			}
-			if err := lab.Pair("wire", c.iface); err != nil {
-				t.Fatal(err)
-			}
+			labtest.Enter(t)
+			labtest.Pair(t, "wire", c.iface)
 			k.cook(c.setup)
 			sensor := k.start("exec tcpdump -i mon1 --immediate-mode -U -w sensor.pcap", "listening on")
 			const patient = " --window 1s --hold 1s "

@@ -13,7 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // BenchmarkTake walks ring blocks that lie in the cache, and copies packets unless they stay
@@ -152,7 +154,7 @@ func BenchmarkSend(b *testing.B) {
 			for i := range 1 << 12 {
 				frames = append(frames, numbered(i, size))
 			}
-			batch := batchOf(frames...)
+			batch := frametest.NewBatch(capture.LinkEthernet, frames...)
 			start := processorTime()
 			for b.Loop() {
 				if err := s.Send(batch, nil); err != nil {
@@ -169,7 +171,7 @@ func BenchmarkSend(b *testing.B) {
 // a second in bursts of 100.
 func BenchmarkForward(b *testing.B) {
 	enterLab(b)
-	makePair(b, "out", "tool")
+	labtest.Pair(b, "out", "tool")
 	in := open(b, Config{Interfaces: []string{"right"}, BlockTimeout: time.Millisecond, BlockBytes: 1 << 16})
 	// This ring is read only at the end, and every timeout uses up a block.
 	tool := open(b, Config{Interfaces: []string{"tool"}, RingBytes: DefaultRingBytes, BlockTimeout: time.Second})
@@ -187,7 +189,7 @@ func BenchmarkForward(b *testing.B) {
 		}
 		came <- times
 	}()
-	burst := batchOf(flows(100)...)
+	burst := frametest.NewBatch(capture.LinkEthernet, flows(100)...)
 	for b.Loop() {
 		if err := source.Send(burst, nil); err != nil {
 			b.Fatal(err)
@@ -196,7 +198,7 @@ func BenchmarkForward(b *testing.B) {
 	}
 	in.Stop()
 	times := <-came
-	left := rest(b, tool).all
+	left := rest(b, tool).Frames
 	if len(left) != len(times) {
 		b.Fatalf("%d packets left, of %d", len(left), len(times))
 	}

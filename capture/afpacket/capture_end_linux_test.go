@@ -18,9 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // TestDrained stops a capture whose only packets lie in a block that is far from full and
@@ -36,11 +38,11 @@ func testDrained(t *testing.T, inPlace bool) {
 	src.Stop()
 	send(t, openSender(t, "left"), numbered(3, 60)) // may come or not
 	got := take(t, src, -1)
-	if n := len(got.frames); got.err != nil || n < 3 || n > 4 {
-		t.Fatalf("%d frames, %v", n, got.err)
+	if n := len(got.Data); got.Err != nil || n < 3 || n > 4 {
+		t.Fatalf("%d frames, %v", n, got.Err)
 	}
 	interfaces := [2]int{}
-	for _, f := range got.all {
+	for _, f := range got.Frames {
 		interfaces[f.Interface]++
 	}
 	if interfaces[0] < 2 || interfaces[1] != 1 {
@@ -89,7 +91,7 @@ func testOverload(t *testing.T, inPlace bool) {
 	for round := range 3 {
 		send(t, s, frames...)
 		lab.Settle()
-		got = append(got, take(t, src, 1).frames...)
+		got = append(got, take(t, src, 1).Data...)
 		b := capture.Batch{}
 		if err := src.Next(&b); err != nil || len(b.Frames) > 0 {
 			t.Fatal(len(b.Frames), err)
@@ -98,7 +100,7 @@ func testOverload(t *testing.T, inPlace bool) {
 			t.Errorf("round %d: %+v", round, n)
 		}
 	}
-	got = append(got, rest(t, src).frames...)
+	got = append(got, rest(t, src).Data...)
 	n := sum(src)
 	if n.Received != 15000 || n.Delivered+n.Dropped != n.Received || n.Freezes == 0 || uint64(len(got)) != n.Delivered {
 		t.Errorf("%d frames, %+v", len(got), n)
@@ -126,12 +128,12 @@ func TestInterfaceGoes(t *testing.T) {
 		src := open(t, Config{Interfaces: []string{"right"}, Rings: 2, BlockTimeout: 100 * time.Millisecond})
 		send(t, openSender(t, "left"), numbered(0, 60))
 		lab.Settle()
-		ended := make(chan *taken)
+		ended := make(chan *labtest.Taken)
 		go func() { ended <- take(t, src, -1) }()
-		ip(t, tt.command)
+		labtest.IP(t, tt.command)
 		got := <-ended
-		if !errors.Is(got.err, tt.want) || len(got.frames) != 1 {
-			t.Errorf("%s: %v after %d frames", tt.command, got.err, len(got.frames))
+		if !errors.Is(got.Err, tt.want) || len(got.Data) != 1 {
+			t.Errorf("%s: %v after %d frames", tt.command, got.Err, len(got.Data))
 		}
 		if err := src.Next(&capture.Batch{}); !errors.Is(err, tt.want) {
 			t.Errorf("%s: then %v", tt.command, err)
@@ -143,7 +145,7 @@ func TestInterfaceComesBack(t *testing.T) { bothPlaces(t, testInterfaceComesBack
 
 func testInterfaceComesBack(t *testing.T, inPlace bool) {
 	enterLab(t)
-	ip(t, "link set right down")
+	labtest.IP(t, "link set right down")
 	src := open(t, Config{InPlace: inPlace, Interfaces: []string{"right"}, Rings: 2, Wait: true})
 	// Only this thread is in the namespace, so it opens all sockets.
 	phase := 0
@@ -154,7 +156,7 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 		stop := traffic(t, "left", time.Millisecond, want) // a ring has room for seconds of it
 		defer stop()
 		for {
-			got := take(t, src, 1).frames
+			got := take(t, src, 1).Data
 			if len(got) == 0 {
 				t.Fatal(when, ": nothing came")
 			}
@@ -163,25 +165,25 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 			}
 		}
 	}
-	ip(t, "link set right up")
+	labtest.IP(t, "link set right up")
 	works("up")
-	ip(t, "link set right down")
-	ip(t, "link set right up")
+	labtest.IP(t, "link set right down")
+	labtest.IP(t, "link set right up")
 	works("down and up")
-	ip(t, "link del right")
-	makePair(t, "left", "right")
+	labtest.IP(t, "link del right")
+	labtest.Pair(t, "left", "right")
 	works("made anew")
-	ip(t, "link set right name renamed")
+	labtest.IP(t, "link set right name renamed")
 	works("renamed")
-	ip(t, "link set renamed down")
-	ip(t, "link set renamed name other up")
+	labtest.IP(t, "link set renamed down")
+	labtest.IP(t, "link set renamed name other up")
 	works("renamed while it was down")
 	if src.Stats()[0].Down {
 		t.Error("an interface whose packets come counts as down")
 	}
-	ip(t, "link set other down")
-	ip(t, "link set left name its-peer")
-	makePair(t, "left", "right")
+	labtest.IP(t, "link set other down")
+	labtest.IP(t, "link set left name its-peer")
+	labtest.Pair(t, "left", "right")
 	works("another one has its name")
 	if s := sum(src); s.Outages < 2 || s.Received < 4 || s.Dropped != 0 {
 		t.Errorf("%+v", s)
@@ -192,12 +194,12 @@ func testInterfaceComesBack(t *testing.T, inPlace bool) {
 // TestNamesSwapped captures each of two interfaces once after they have swapped names.
 func TestNamesSwapped(t *testing.T) {
 	enterLab(t)
-	makePair(t, "other", "its-peer")
+	labtest.Pair(t, "other", "its-peer")
 	src := open(t, Config{Interfaces: []string{"right", "other"}, Wait: true, IgnoreOutgoing: true, Idle: time.Millisecond})
 	for _, change := range []string{
 		"right down", "right name free", "other down", "other name right", "right up", "free name other", "other up",
 	} {
-		ip(t, "link set "+change)
+		labtest.IP(t, "link set "+change)
 		wait.Until(t, "the capture to follow: "+change, func() bool {
 			if err := src.Next(&capture.Batch{}); err != nil {
 				t.Fatal(err)
@@ -210,30 +212,30 @@ func TestNamesSwapped(t *testing.T) {
 	send(t, openSender(t, "left"), want[0])
 	lab.Settle()
 	send(t, openSender(t, "its-peer"), want[1])
-	capturetest.CompareFrames(t, rest(t, src).frames, want)
+	capturetest.CompareFrames(t, rest(t, src).Data, want)
 }
 
 // TestNotThereYet captures from an interface, and sends to another one, that appear later.
 func TestNotThereYet(t *testing.T) {
-	enterEmptyLab(t)
+	labtest.Enter(t)
 	src := open(t, Config{Interfaces: []string{"right"}, Wait: true, Idle: time.Millisecond})
 	s, err := OpenSender(SenderConfig{Interface: "left", Wait: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	b := batchOf(numbered(0, 60))
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60))
 	if err := s.Send(b, nil); !errors.Is(err, ErrNoInterface) || s.Stats().Lost != 1 {
 		t.Errorf("%v, %+v", err, s.Stats())
 	}
-	makePair(t, "left", "right")
+	labtest.Pair(t, "left", "right")
 	for src.Stats()[0].Down { // it lets packets in when it has noticed
 		if err := src.Next(&capture.Batch{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wait.Until(t, "the interface to work", func() bool { return s.Send(b, nil) == nil })
-	capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(0, 60)})
+	capturetest.CompareFrames(t, rest(t, src).Data, [][]byte{numbered(0, 60)})
 	if n := sum(src); n.Outages != 0 {
 		t.Errorf("%+v", n)
 	}
@@ -259,7 +261,7 @@ func TestIdle(t *testing.T) {
 func TestStatsMeanwhile(t *testing.T) {
 	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}, Rings: 2})
-	ended := make(chan *taken)
+	ended := make(chan *labtest.Taken)
 	go func() { ended <- take(t, src, -1) }()
 	s := openSender(t, "left")
 	last := uint64(0)
@@ -271,8 +273,8 @@ func TestStatsMeanwhile(t *testing.T) {
 	}
 	lab.Settle()
 	src.Stop()
-	if got := <-ended; got.err != nil || len(got.frames) != 5000 || sum(src).Delivered != 5000 {
-		t.Errorf("%d frames, %v, %+v", len(got.frames), got.err, sum(src))
+	if got := <-ended; got.Err != nil || len(got.Data) != 5000 || sum(src).Delivered != 5000 {
+		t.Errorf("%d frames, %v, %+v", len(got.Data), got.Err, sum(src))
 	}
 }
 
@@ -304,7 +306,7 @@ func testClose(t *testing.T, inPlace bool) {
 
 func TestOpenErrors(t *testing.T) {
 	enterLab(t)
-	ip(t, "link set left down")
+	labtest.IP(t, "link set left down")
 	for _, tt := range []struct {
 		conf Config
 		want error
@@ -362,7 +364,7 @@ func TestPrivileges(t *testing.T) {
 			t.Fatal(err)
 		}
 		send(t, s, numbered(0, 60))
-		capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(0, 60)})
+		capturetest.CompareFrames(t, rest(t, src).Data, [][]byte{numbered(0, 60)})
 		return
 	}
 	enterLab(t)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -30,9 +31,9 @@ func testCapturedIsSent(t *testing.T, inPlace bool) {
 	before := time.Now()
 	send(t, openSender(t, "left"), sent...)
 	got := rest(t, src)
-	capturetest.CompareFrames(t, got.frames, sent)
+	capturetest.CompareFrames(t, got.Data, sent)
 	last := before.UnixNano()
-	for i, f := range got.all {
+	for i, f := range got.Frames {
 		if f.Time < last || f.Time > time.Now().UnixNano() {
 			t.Fatalf("frame %d has time %d, not between %d and now", i, f.Time, last)
 		}
@@ -63,15 +64,15 @@ func TestStartPaused(t *testing.T) {
 				t.Fatal(err)
 			}
 			send(t, sender, numbered(3, 60))
-			capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(3, 60)})
+			capturetest.CompareFrames(t, rest(t, src).Data, [][]byte{numbered(3, 60)})
 		})
 	}
 }
 
 // checkFile reads back the file of a capture of one interface.
-func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
+func checkFile(t *testing.T, got *labtest.Taken, name string, link capture.LinkType) {
 	t.Helper()
-	src, err := pcapfile.NewReader(bytes.NewReader(got.file.Bytes()), "file", pcapfile.Options{})
+	src, err := pcapfile.NewReader(bytes.NewReader(got.File.Bytes()), "file", pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 			t.Fatal(err)
 		}
 		for i := range b.Frames {
-			if b.Frames[i].Time != got.all[n].Time || !bytes.Equal(b.Data(i), got.frames[n]) {
+			if b.Frames[i].Time != got.Frames[n].Time || !bytes.Equal(b.Data(i), got.Data[n]) {
 				t.Fatalf("frame %d differs in the file", n)
 			}
 			n++
@@ -98,8 +99,8 @@ func checkFile(t *testing.T, got *taken, name string, link capture.LinkType) {
 			t.Fatalf("interface %+v", f[0])
 		}
 	}
-	if n != len(got.frames) || statistics != 1 {
-		t.Errorf("%d frames in the file, of %d, and %d statistics", n, len(got.frames), statistics)
+	if n != len(got.Data) || statistics != 1 {
+		t.Errorf("%d frames in the file, of %d, and %d statistics", n, len(got.Data), statistics)
 	}
 }
 
@@ -110,9 +111,9 @@ func TestSnapLen(t *testing.T) {
 		src := open(t, conf)
 		send(t, openSender(t, "left"), numbered(0, 95), numbered(1, 96), numbered(2, 97), numbered(3, 1514))
 		got := rest(t, src)
-		capturetest.CompareFrames(t, got.frames, [][]byte{numbered(0, 95), numbered(1, 96), numbered(2, 97)[:96], numbered(3, 1514)[:96]})
-		if got.all[3].WireLen != 1514 || sum(src).Truncated != 2 {
-			t.Errorf("%+v, %+v", got.all[3], sum(src))
+		capturetest.CompareFrames(t, got.Data, [][]byte{numbered(0, 95), numbered(1, 96), numbered(2, 97)[:96], numbered(3, 1514)[:96]})
+		if got.Frames[3].WireLen != 1514 || sum(src).Truncated != 2 {
+			t.Errorf("%+v, %+v", got.Frames[3], sum(src))
 		}
 	}
 }
@@ -128,9 +129,9 @@ func TestTun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := rest(t, named)
-	capturetest.CompareFrames(t, got.frames, [][]byte{packet})
+	capturetest.CompareFrames(t, got.Data, [][]byte{packet})
 	checkFile(t, got, "tun0", capture.LinkRaw)
-	cooked := rest(t, all).frames
+	cooked := rest(t, all).Data
 	if len(cooked) != 1 || !bytes.Equal(cooked[0][20:], packet) || !bytes.Equal(cooked[0][:2], []byte{8, 0}) {
 		t.Errorf("%x", cooked)
 	}
@@ -178,20 +179,20 @@ func TestHardwareTime(t *testing.T) {
 	before := time.Now()
 	send(t, openSender(t, "left"), numbered(0, 60))
 	got := rest(t, src)
-	if len(got.all) != 1 || got.all[0].Time < before.UnixNano() || got.all[0].Time > time.Now().UnixNano() || src.Stats()[0].Hardware != 0 {
-		t.Errorf("%+v, %+v", got.all, src.Stats())
+	if len(got.Frames) != 1 || got.Frames[0].Time < before.UnixNano() || got.Frames[0].Time > time.Now().UnixNano() || src.Stats()[0].Hardware != 0 {
+		t.Errorf("%+v, %+v", got.Frames, src.Stats())
 	}
 }
 
 func TestLoopbackOnce(t *testing.T) {
 	for _, name := range []string{"lo", Any} {
 		enterLab(t)
-		ip(t, "link set lo up")
+		labtest.IP(t, "link set lo up")
 		src := open(t, Config{Interfaces: []string{name}, Rings: 2})
 		talkUDP(t, 1000)
 		got := rest(t, src)
-		if len(got.frames) != 1000 {
-			t.Errorf("%s: %d packets of 1000", name, len(got.frames))
+		if len(got.Data) != 1000 {
+			t.Errorf("%s: %d packets of 1000", name, len(got.Data))
 		}
 	}
 }
@@ -228,8 +229,8 @@ func TestIgnoreOutgoing(t *testing.T) {
 				want = want[1:]
 			}
 			got := rest(t, src)
-			if len(got.frames) != len(want) {
-				t.Errorf("%d rings, ignore outgoing %v: %d frames", rings, ignore, len(got.frames))
+			if len(got.Data) != len(want) {
+				t.Errorf("%d rings, ignore outgoing %v: %d frames", rings, ignore, len(got.Data))
 			}
 		}
 	}
@@ -239,16 +240,16 @@ func TestIgnoreOutgoing(t *testing.T) {
 // checksums stay empty.
 func TestSuperPackets(t *testing.T) {
 	enterLab(t)
-	ip(t, "link set lo up")
+	labtest.IP(t, "link set lo up")
 	src := open(t, Config{Interfaces: []string{"lo"}, RingBytes: 1 << 20, BlockBytes: 32 << 10})
 	talkTCP(t, 4<<20)
 	got := rest(t, src)
 	s := sum(src)
-	if s.ChecksumOffloaded == 0 || s.Truncated == 0 || s.Received != s.Delivered+s.Dropped || uint64(len(got.frames)) != s.Delivered {
-		t.Errorf("%d frames, %+v", len(got.frames), s)
+	if s.ChecksumOffloaded == 0 || s.Truncated == 0 || s.Received != s.Delivered+s.Dropped || uint64(len(got.Data)) != s.Delivered {
+		t.Errorf("%d frames, %+v", len(got.Data), s)
 	}
 	largest := uint32(0)
-	for _, f := range got.all {
+	for _, f := range got.Frames {
 		largest = max(largest, f.WireLen)
 		if f.CapLen > f.WireLen || f.CapLen > 32<<10 {
 			t.Fatalf("%+v", f)

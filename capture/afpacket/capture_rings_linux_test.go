@@ -16,8 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // flows makes UDP packets of many connections, each with its number.
@@ -51,7 +53,7 @@ func testFanout(t *testing.T, inPlace bool) {
 		sent := flows(20000)
 		send(t, openSender(t, "left"), sent...)
 		got := rest(t, src)
-		capturetest.CompareFrames(t, sorted(t, got.frames, len(sent)), sent)
+		capturetest.CompareFrames(t, sorted(t, got.Data, len(sent)), sent)
 		stats := src.Stats()
 		if len(stats) != 3 {
 			t.Fatalf("%+v", stats)
@@ -88,8 +90,8 @@ func TestFanoutStartsApart(t *testing.T) {
 		got := take(t, src, 3000)
 		// Sending every number once takes longer than a tenth of a millisecond.
 		last := map[uint32]int64{}
-		for i, f := range got.frames {
-			number, time := binary.BigEndian.Uint32(f[42:]), got.all[i].Time
+		for i, f := range got.Data {
+			number, time := binary.BigEndian.Uint32(f[42:]), got.Frames[i].Time
 			if gap := time - last[number]; gap > -1e5 && gap < 1e5 {
 				t.Fatalf("packet %d was seen twice in %d ns", number, gap)
 			}
@@ -106,7 +108,7 @@ func TestFanoutStartsApart(t *testing.T) {
 // ends.
 func traffic(t *testing.T, name string, pause time.Duration, frames ...[]byte) (stop func()) {
 	s := openSender(t, name)
-	b := batchOf(frames...)
+	b := frametest.NewBatch(capture.LinkEthernet, frames...)
 	end, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for {
@@ -148,14 +150,14 @@ func typeFilter(kind uint32) map[capture.LinkType][]bpf.RawInstruction {
 // filter rejects. Not one of these packets may come in.
 func TestFilterFromTheFirst(t *testing.T) {
 	enterLab(t)
-	makePair(t, "other", "otherpeer")
+	labtest.Pair(t, "other", "otherpeer")
 	wanted := numbered(1, 60)
 	wanted[13]++
 	traffic(t, "left", 0, numbered(0, 60), wanted)
 	traffic(t, "other", 0, wanted[:59])
 	for range 20 {
 		src := open(t, Config{Interfaces: []string{"right"}, Filters: typeFilter(testType + 1)})
-		for i, f := range take(t, src, 1000).frames {
+		for i, f := range take(t, src, 1000).Data {
 			if !bytes.Equal(f, wanted) {
 				t.Fatalf("frame %d is %x", i, f)
 			}
@@ -179,8 +181,8 @@ func TestFilterCooked(t *testing.T) {
 	other[13]++
 	send(t, openSender(t, "left"), numbered(0, 60), other, numbered(2, 60))
 	got := rest(t, src)
-	if len(got.frames) != 2 || !bytes.Equal(got.frames[1][20:], numbered(2, 60)[14:]) {
-		t.Errorf("%x", got.frames)
+	if len(got.Data) != 2 || !bytes.Equal(got.Data[1][20:], numbered(2, 60)[14:]) {
+		t.Errorf("%x", got.Data)
 	}
 }
 
@@ -221,8 +223,8 @@ func testTagsPutBack(t *testing.T, inPlace bool) {
 	sent := taggedFrames()
 	send(t, openSender(t, "left"), sent...)
 	got := rest(t, src)
-	capturetest.CompareFrames(t, got.frames, sent)
-	for i, f := range got.all {
+	capturetest.CompareFrames(t, got.Data, sent)
+	for i, f := range got.Frames {
 		if int(f.WireLen) != len(sent[i]) {
 			t.Errorf("frame %d has wire length %d, want %d", i, f.WireLen, len(sent[i]))
 		}
@@ -248,7 +250,7 @@ func testTagsAny(t *testing.T, inPlace bool) {
 			t.Fatal(err)
 		}
 		var bodies [][]byte
-		for _, f := range got.frames {
+		for _, f := range got.Data {
 			if binary.BigEndian.Uint32(f[4:]) == uint32(iface.Index) {
 				// Protocol and body are the bytes behind the addresses.
 				bodies = append(bodies, append(append([]byte{}, sent[0][:6]...), append(f[12:18:18], append(f[:2:2], f[20:]...)...)...))
@@ -292,8 +294,8 @@ func TestFilterOfEachLink(t *testing.T) {
 	}
 	got := rest(t, src)
 	var frames [2][][]byte
-	for i, f := range got.all {
-		frames[f.Interface] = append(frames[f.Interface], got.frames[i])
+	for i, f := range got.Frames {
+		frames[f.Interface] = append(frames[f.Interface], got.Data[i])
 	}
 	capturetest.CompareFrames(t, frames[0], [][]byte{wanted})
 	capturetest.CompareFrames(t, frames[1], [][]byte{wanted[etherLen:]})
@@ -305,11 +307,11 @@ func TestLinkChanges(t *testing.T) {
 	packet := flows(1)[0]
 	for what, change := range map[string]func(tun *os.File){
 		"the same": func(tun *os.File) {
-			ip(t, "link set tun0 down")
+			labtest.IP(t, "link set tun0 down")
 			if err := unix.IoctlSetInt(int(tun.Fd()), unix.TUNSETLINK, unix.ARPHRD_IEEE80211_RADIOTAP); err != nil {
 				t.Fatal(err)
 			}
-			ip(t, "link set tun0 up")
+			labtest.IP(t, "link set tun0 up")
 			if _, err := tun.Write(packet[etherLen:]); err != nil {
 				t.Fatal(err)
 			}
@@ -318,22 +320,22 @@ func TestLinkChanges(t *testing.T) {
 			if err := tun.Close(); err != nil {
 				t.Fatal(err)
 			}
-			makePair(t, "left", "tun0")
+			labtest.Pair(t, "left", "tun0")
 			send(t, openSender(t, "left"), packet)
 		},
 	} {
-		enterEmptyLab(t)
+		labtest.Enter(t)
 		tun := openTun(t, "tun0")
 		src := open(t, Config{Interfaces: []string{"tun0"}, Wait: true})
 		if _, err := tun.Write(packet[etherLen:]); err != nil {
 			t.Fatal(err)
 		}
-		capturetest.CompareFrames(t, take(t, src, 1).frames, [][]byte{packet[etherLen:]})
+		capturetest.CompareFrames(t, take(t, src, 1).Data, [][]byte{packet[etherLen:]})
 		change(tun)
 		lab.Settle()
 		got := take(t, src, -1)
-		if !errors.Is(got.err, ErrLinkChanged) || len(got.frames) != 0 {
-			t.Errorf("%s: %v after %d frames", what, got.err, len(got.frames))
+		if !errors.Is(got.Err, ErrLinkChanged) || len(got.Data) != 0 {
+			t.Errorf("%s: %v after %d frames", what, got.Err, len(got.Data))
 		}
 	}
 }

@@ -3,9 +3,7 @@
 package afpacket
 
 import (
-	"bytes"
 	"encoding/binary"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -15,41 +13,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // enterLab moves the test's thread into a new network namespace with a pair of
 // interfaces, left and right: what goes into one comes out of the other.
 func enterLab(t testing.TB) {
 	t.Helper()
-	enterEmptyLab(t)
-	makePair(t, "left", "right")
-}
-
-// enterEmptyLab is enterLab without the pair.
-func enterEmptyLab(t testing.TB) {
-	t.Helper()
-	if err := lab.Enter(); err != nil {
-		t.Skip(err)
-	}
-}
-
-func makePair(t testing.TB, left, right string) {
-	t.Helper()
-	if err := lab.Pair(left, right); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// ip runs ip(8) in the test's namespace.
-func ip(t testing.TB, arguments string) {
-	t.Helper()
-	if err := lab.IP(arguments); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Enter(t)
+	labtest.Pair(t, "left", "right")
 }
 
 // bothPlaces runs a test with packets that are copied, and with packets in place.
@@ -87,16 +62,6 @@ func openSender(t testing.TB, name string) *Sender {
 	return s
 }
 
-// batchOf returns a batch of Ethernet frames.
-func batchOf(frames ...[]byte) *capture.Batch {
-	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
-	for _, f := range frames {
-		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(f)), WireLen: uint32(len(f))})
-		b.Buf = append(b.Buf, f...)
-	}
-	return b
-}
-
 // testType is an ethertype for experiments, which no other traffic in a namespace has.
 const testType = 0x88B5
 
@@ -117,75 +82,36 @@ func send(t testing.TB, s *Sender, frames ...[]byte) {
 	const most = 1 << 12
 	for len(frames) > 0 {
 		n := min(len(frames), most)
-		if err := s.Send(batchOf(frames[:n]...), nil); err != nil {
+		if err := s.Send(frametest.NewBatch(capture.LinkEthernet, frames[:n]...), nil); err != nil {
 			t.Fatal(err)
 		}
 		frames = frames[n:]
 	}
 }
 
-// taken is everything that a capture has delivered.
-type taken struct {
-	frames [][]byte
-	all    []capture.Frame
-	file   bytes.Buffer // unless they are in place
-	err    error        // what ended the capture, if not io.EOF
-}
-
-// take reads until n frames have come, or to the end if n is negative.
-func take(t testing.TB, src *Capture, n int) *taken {
+// take reads until n packets have come, or to the end if n is negative.
+func take(t testing.TB, src *Capture, n int) *labtest.Taken {
 	t.Helper()
-	got := &taken{}
-	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
-	watch := time.AfterFunc(wait.Timeout, src.Stop)
-	defer watch.Stop()
-	var b capture.Batch
-	defer src.GiveBack(&b)
-	for n < 0 || len(got.frames) < n {
-		if got.err = src.Next(&b); got.err != nil {
-			break
-		}
-		if src.conf.InPlace {
-			checkInPlace(t, src, &b)
-		} else if err := w.Write(&b, nil); err != nil {
-			t.Fatal(err)
-		}
-		for i := range b.Frames {
-			got.frames = append(got.frames, bytes.Clone(b.Data(i)))
-			got.all = append(got.all, b.Frames[i])
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got.err == io.EOF {
-		got.err = nil
-	}
-	return got
+	return labtest.Take(t, src, n, func(b *capture.Batch) { checkInPlace(t, src, b) })
 }
 
-// checkInPlace checks that packets lie in the ring itself, without records.
+// rest stops the capture when all sent packets have come, and reads the rest.
+func rest(t testing.TB, src *Capture) *labtest.Taken {
+	t.Helper()
+	return labtest.Rest(t, src, func(b *capture.Batch) { checkInPlace(t, src, b) })
+}
+
+// checkInPlace checks that packets of a capture in place lie in the ring itself, without
+// records.
 func checkInPlace(t testing.TB, src *Capture, b *capture.Batch) {
 	t.Helper()
-	if len(b.Frames) == 0 {
+	if !src.conf.InPlace || len(b.Frames) == 0 {
 		return
 	}
 	there := slices.ContainsFunc(src.rings, func(r *ring) bool { return r.mapping != nil && &b.Buf[0] == &r.mapping.memory[0] })
 	if !there || b.Frames[0].RecordLen != 0 {
 		t.Fatalf("in a ring: %v; %+v", there, b.Frames[0])
 	}
-}
-
-// rest stops the capture when all sent packets have come, and reads the rest.
-func rest(t testing.TB, src *Capture) *taken {
-	t.Helper()
-	lab.Settle()
-	src.Stop()
-	got := take(t, src, -1)
-	if got.err != nil {
-		t.Fatal(got.err)
-	}
-	return got
 }
 
 // sum adds up the statistics of all rings.

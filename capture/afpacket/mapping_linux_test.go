@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
@@ -92,8 +93,8 @@ func TestBatchesInFlight(t *testing.T) {
 	f.check("the next one held")
 
 	before := src.rings[0].mapping
-	ip(t, "link del right")
-	makePair(t, "left", "right")
+	labtest.IP(t, "link del right")
+	labtest.Pair(t, "left", "right")
 	s = openSender(t, "left")
 	var last *capture.Batch
 	for last = f.next(s); len(last.Frames) == 0; last = f.next(s) { // until it is noticed

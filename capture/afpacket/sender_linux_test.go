@@ -12,9 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // TestSendKept sends the frames that a bitmap keeps, in order, and skips frames that cannot be
@@ -31,7 +33,7 @@ func TestSendKept(t *testing.T) {
 		for i := range 300 {
 			frames = append(frames, numbered(i, 60+i))
 		}
-		b := batchOf(frames...)
+		b := frametest.NewBatch(capture.LinkEthernet, frames...)
 		drop := make([]uint64, 5)
 		drop[0], drop[1], drop[4] = 1|1<<63, 0xFF, 1<<(299-256)
 		b.Frames[100].WireLen++ // captured in part
@@ -45,7 +47,7 @@ func TestSendKept(t *testing.T) {
 		if err := s.Send(b, drop); err != nil {
 			t.Fatal(err)
 		}
-		capturetest.CompareFrames(t, rest(t, src).frames, want)
+		capturetest.CompareFrames(t, rest(t, src).Data, want)
 		bytes := 0
 		for _, f := range want {
 			bytes += len(f)
@@ -64,7 +66,7 @@ func TestSendKept(t *testing.T) {
 // TestForward sends captured frames on, and finds them behind the second link.
 func TestForward(t *testing.T) {
 	enterLab(t)
-	makePair(t, "out", "tool")
+	labtest.Pair(t, "out", "tool")
 	in := open(t, Config{Interfaces: []string{"right"}, BlockTimeout: time.Millisecond})
 	tool := open(t, Config{Interfaces: []string{"tool"}})
 	forward := openSender(t, "out")
@@ -77,20 +79,20 @@ func TestForward(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	capturetest.CompareFrames(t, rest(t, tool).frames, sent)
+	capturetest.CompareFrames(t, rest(t, tool).Data, sent)
 }
 
 // TestSendRefused removes the other end.
 func TestSendRefused(t *testing.T) {
 	enterLab(t)
-	ip(t, "link set right down")
+	labtest.IP(t, "link set right down")
 	const retryTimeout = 20 * time.Millisecond
 	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: retryTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	b := batchOf(numbered(0, 60), numbered(1, 60), numbered(2, 60))
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60), numbered(1, 60), numbered(2, 60))
 	start := time.Now()
 	for range 100 {
 		if err := s.Send(b, nil); err != nil {
@@ -103,7 +105,7 @@ func TestSendRefused(t *testing.T) {
 	if took := time.Since(start); took < retryTimeout {
 		t.Errorf("gave up after %v", took)
 	}
-	ip(t, "link set right up")
+	labtest.IP(t, "link set right up")
 	for deadline := time.Now().Add(wait.Timeout); s.Stats().Sent == 0; {
 		if err := s.Send(b, nil); err != nil || time.Now().After(deadline) {
 			t.Fatalf("%+v, %v", s.Stats(), err)
@@ -115,7 +117,7 @@ func TestSendRefused(t *testing.T) {
 func TestSendLinkType(t *testing.T) {
 	enterLab(t)
 	src := open(t, Config{Interfaces: []string{"right"}})
-	b := batchOf(numbered(0, 60), numbered(1, 60), numbered(2, 60))
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60), numbered(1, 60), numbered(2, 60))
 	b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkLinuxSLL2})
 	b.Frames[1].Interface = 1
 	s := openSender(t, "left")
@@ -123,13 +125,13 @@ func TestSendLinkType(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	clear(b.Buf) // the owner of a batch may do so
-	if err := s.Send(batchOf(), nil); !errors.Is(err, ErrLinkType) {
+	if err := s.Send(frametest.NewBatch(capture.LinkEthernet), nil); !errors.Is(err, ErrLinkType) {
 		t.Errorf("%v, and nothing was sent since", err)
 	}
-	if err := s.Send(batchOf(numbered(3, 60)), nil); err != nil {
+	if err := s.Send(frametest.NewBatch(capture.LinkEthernet, numbered(3, 60)), nil); err != nil {
 		t.Error(err)
 	}
-	capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(0, 60), numbered(2, 60), numbered(3, 60)})
+	capturetest.CompareFrames(t, rest(t, src).Data, [][]byte{numbered(0, 60), numbered(2, 60), numbered(3, 60)})
 	if n := s.Stats(); n.Sent != 3 || n.Lost != 1 {
 		t.Errorf("%+v", n)
 	}
@@ -159,7 +161,7 @@ func TestSendOutage(t *testing.T) {
 	}
 	defer s.Close()
 	dropCapabilities(t)
-	b := batchOf(numbered(0, 60), numbered(1, 60), numbered(2, 60))
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60), numbered(1, 60), numbered(2, 60))
 	offered := uint64(0)
 	for _, c := range []struct {
 		away, back string
@@ -171,15 +173,15 @@ func TestSendOutage(t *testing.T) {
 		if err := s.Send(b, nil); err != nil {
 			t.Fatal(err)
 		}
-		ip(t, c.away)
+		labtest.IP(t, c.away)
 		lost := s.Stats().Lost
 		if err := s.Send(b, nil); !errors.Is(err, c.want) || s.Stats().Lost != lost+3 {
 			t.Errorf("%s: %v, %+v", c.away, err, s.Stats())
 		}
 		requireIdleError(t, s, b, c.want)
-		ip(t, c.back)
-		ip(t, "link set left up")
-		ip(t, "link set right up")
+		labtest.IP(t, c.back)
+		labtest.IP(t, "link set left up")
+		labtest.IP(t, "link set right up")
 		requireIdleError(t, s, b, c.want)
 		offered += 6
 		wait.Until(t, "the interface to work again", func() bool {
@@ -202,7 +204,7 @@ func TestSendOutage(t *testing.T) {
 func TestSendRenamed(t *testing.T) {
 	enterLab(t)
 	s := openSender(t, "left")
-	b := batchOf(numbered(0, 60))
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60))
 	works := func(at, when string) {
 		t.Helper()
 		if err := lab.AwaitLink(at); err != nil {
@@ -211,21 +213,21 @@ func TestSendRenamed(t *testing.T) {
 		wait.Until(t, when, func() bool { return s.Send(b, nil) == nil })
 		src := open(t, Config{Interfaces: []string{at}})
 		send(t, s, numbered(1, 60))
-		capturetest.CompareFrames(t, rest(t, src).frames, [][]byte{numbered(1, 60)})
+		capturetest.CompareFrames(t, rest(t, src).Data, [][]byte{numbered(1, 60)})
 	}
-	ip(t, "link set left name renamed")
+	labtest.IP(t, "link set left name renamed")
 	works("right", "renamed")
-	ip(t, "link set renamed down")
+	labtest.IP(t, "link set renamed down")
 	if err := s.Send(b, nil); !errors.Is(err, ErrDown) {
 		t.Error(err)
 	}
-	ip(t, "link set renamed name other up")
+	labtest.IP(t, "link set renamed name other up")
 	works("right", "renamed while it was down")
-	ip(t, "link set other down")
+	labtest.IP(t, "link set other down")
 	if err := s.Send(b, nil); !errors.Is(err, ErrDown) {
 		t.Error(err)
 	}
-	makePair(t, "left", "another")
+	labtest.Pair(t, "left", "another")
 	works("another", "another one has its name")
 }
 
@@ -236,7 +238,7 @@ func requireIdleError(t *testing.T, s *Sender, b *capture.Batch, want error) {
 	for _, idle := range []struct {
 		b    *capture.Batch
 		drop []uint64
-	}{{batchOf(), nil}, {b, []uint64{7}}} {
+	}{{frametest.NewBatch(capture.LinkEthernet), nil}, {b, []uint64{7}}} {
 		if err := s.Send(idle.b, idle.drop); !errors.Is(err, want) {
 			t.Errorf("nothing to be sent: %v, want %v", err, want)
 		}
@@ -255,7 +257,7 @@ func TestSendAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	b := batchOf(numbered(0, 60), numbered(1, 60))
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60), numbered(1, 60))
 	// The program starts from the test's thread, so it runs in its namespace.
 	script := strings.Join([]string{
 		"set -e", "ip link del left", "ip link add left type veth peer name right", "ip link set right up", "ip link set left up",
@@ -292,7 +294,7 @@ func TestSendAnew(t *testing.T) {
 	if err := s.Send(b, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := rest(t, src).frames; len(got) != 2 {
+	if got := rest(t, src).Data; len(got) != 2 {
 		t.Errorf("%d frames at the other end", len(got))
 	}
 }
@@ -301,14 +303,14 @@ func TestSendAnew(t *testing.T) {
 // to do.
 func TestSendWarns(t *testing.T) {
 	enterLab(t)
-	ip(t, "link set left mtu 1400")
+	labtest.IP(t, "link set left mtu 1400")
 	var warned []error
 	s, err := OpenSender(SenderConfig{Interface: "left", RetryTimeout: time.Millisecond, Warn: func(err error) { warned = append(warned, err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	b := batchOf(numbered(0, 60), numbered(1, 1514), numbered(2, 1414), numbered(3, 60), numbered(4, 60_000))
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60), numbered(1, 1514), numbered(2, 1414), numbered(3, 60), numbered(4, 60_000))
 	b.Frames[3].WireLen = 90
 	send := func() {
 		t.Helper()
@@ -318,7 +320,7 @@ func TestSendWarns(t *testing.T) {
 	}
 	send()
 	send()
-	ip(t, "link set right down")
+	labtest.IP(t, "link set right down")
 	send()
 	send()
 	if n := s.Stats(); n.Sent != 4 || n.Truncated != 4 || n.TooLong < 4 || n.Refused == 0 || n.Lost != 0 {
@@ -355,7 +357,7 @@ func TestSendMerged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Send(batchOf(numbered(0, 40_000)), nil); err != nil {
+	if err := s.Send(frametest.NewBatch(capture.LinkEthernet, numbered(0, 40_000)), nil); err != nil {
 		t.Fatal(err)
 	}
 	if text := warned.Error(); !strings.Contains(text, "ethtool -K IFACE gro off lro off") || strings.Contains(text, "ip link") {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/gopacket/pcapgo"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
@@ -44,12 +45,8 @@ func (l *limited) ZeroCopyReadPacketData() ([]byte, gopacket.CaptureInfo, error)
 // a handle of pcapgo at the other that ends after this number of packets.
 func wire(t *testing.T, packets int) (*afpacket.Sender, *limited) {
 	t.Helper()
-	if err := lab.Enter(); err != nil {
-		t.Skip(err)
-	}
-	if err := lab.Pair("left", "right"); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Enter(t)
+	labtest.Pair(t, "left", "right")
 	handle, err := pcapgo.NewEthernetHandle("right")
 	if err != nil {
 		t.Fatal(err)

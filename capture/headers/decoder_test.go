@@ -184,7 +184,7 @@ func TestMixedLinks(t *testing.T) {
 	for i, n := range ifaces {
 		b.Frames[i].Interface = n
 	}
-	for i, got := range decode(DecoderConfig{}, b) {
+	for i, got := range decode(NewDecoder(DecoderConfig{}), b) {
 		if want := decodeOne(DecoderConfig{}, links[ifaces[i]], data[i]); got != want {
 			t.Errorf("frame %d of link type %d: got %+v, want %+v", i, links[ifaces[i]], got, want)
 		}
@@ -236,7 +236,7 @@ func TestHostileCaptures(t *testing.T) {
 	for name, proto := range map[string]uint8{"22-ipv6-ext-header-chain.pcap": iana.ProtoTCP, "23-vlan-stack-1000.pcap": 0} {
 		frames := 0
 		eachBatch(t, filepath.Join(dir, name), func(b *capture.Batch) {
-			for i, h := range decode(DecoderConfig{Inner: true}, b) {
+			for i, h := range decode(NewDecoder(DecoderConfig{Inner: true}), b) {
 				frames++
 				checkHeader(t, h, len(b.Data(i)))
 				if h.Proto != proto {

@@ -2,7 +2,12 @@
 
 package headers
 
-import "github.com/flowdedup/flowdedup/capture/internal/frametest"
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
+)
 
 type (
 	linkCase = frametest.LinkCase
@@ -19,6 +24,7 @@ var (
 	benchBatch     = frametest.BenchBatch
 	broken4        = frametest.Broken4
 	deviceCases    = frametest.DeviceCases
+	decode         = frametest.Decode[Header]
 	eachBatch      = frametest.EachBatch
 	erf            = frametest.ERF
 	ether          = frametest.Ether
@@ -52,3 +58,13 @@ var (
 	vlan           = frametest.VLAN
 	wifiFrame      = frametest.WifiFrame
 )
+
+// decodeOne decodes a single frame.
+func decodeOne(cfg DecoderConfig, link capture.LinkType, data []byte) Header {
+	return decode(NewDecoder(cfg), newBatch(link, data))[0]
+}
+
+// tail reports whether h delimits the datagram at the end of data.
+func tail(h Header, data, datagram []byte) bool {
+	return int(h.End) == len(data) && slices.Equal(data[h.Start:h.End], datagram)
+}

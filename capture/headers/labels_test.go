@@ -71,7 +71,7 @@ func TestEthernetInMPLS(t *testing.T) {
 		start := len(data) - len(frame)
 		b := newBatch(capture.LinkEthernet, data)
 		checkCommon(t, b, 0)
-		h := decode(DecoderConfig{}, b)[0]
+		h := decode(NewDecoder(DecoderConfig{}), b)[0]
 		if at == 0 && h.Version != 0 {
 			t.Fatalf("frame %d, %x: IP at %d of a frame at %d without IP", n, data, h.Start, start)
 		}
@@ -82,7 +82,7 @@ func TestEthernetInMPLS(t *testing.T) {
 		for _, cut := range []int{start + 20, start + at + 20, start + at + 40, start + at + 48, len(data) - 1} {
 			b := cutBatch(data, min(cut, len(data)))
 			checkCommon(t, b, 0)
-			if h := decode(DecoderConfig{}, b)[0]; h.Version != 0 && int(h.Start) != start+at {
+			if h := decode(NewDecoder(DecoderConfig{}), b)[0]; h.Version != 0 && int(h.Start) != start+at {
 				t.Fatalf("frame %d, %x cut at %d: got %+v, want IP at %d", n, data, cut, h, start+at)
 			}
 		}
@@ -121,7 +121,7 @@ func TestIPInMPLS(t *testing.T) {
 		data = append(data, make([]byte, r.IntN(40))...)
 		for _, b := range []*capture.Batch{newBatch(capture.LinkEthernet, data), cutBatch(data, start+least+r.IntN(len(data)-start-least))} {
 			checkCommon(t, b, 0)
-			if h := decode(DecoderConfig{}, b)[0]; h.Version != datagram[0]>>4 || int(h.Start) != start {
+			if h := decode(NewDecoder(DecoderConfig{}), b)[0]; h.Version != datagram[0]>>4 || int(h.Start) != start {
 				t.Fatalf("frame %d, %x of %x: got %+v, want IP at %d", n, b.Data(0), data, h, start)
 			}
 		}
@@ -130,7 +130,7 @@ func TestIPInMPLS(t *testing.T) {
 		b := newBatch(capture.LinkEthernet, data[:start+least])
 		if datagram[10]|datagram[11] != 0 && frameAt(b.Data(0), start, int64(start+least)) == noFrame {
 			checkCommon(t, b, 0)
-			if h := decode(DecoderConfig{}, b)[0]; h.Version != datagram[0]>>4 || int(h.Start) != start {
+			if h := decode(NewDecoder(DecoderConfig{}), b)[0]; h.Version != datagram[0]>>4 || int(h.Start) != start {
 				t.Fatalf("frame %d, %x: got %+v, want IP at %d", n, b.Data(0), h, start)
 			}
 		}
@@ -161,7 +161,7 @@ func TestBelowLabels(t *testing.T) {
 	} {
 		b := newBatch(capture.LinkEthernet, ether(iana.TypeMPLS, join("\x00\x01\x01\x40", c.rest)))
 		checkCommon(t, b, 0)
-		if h := decode(DecoderConfig{}, b)[0]; uint16(h.Version) != c.want {
+		if h := decode(NewDecoder(DecoderConfig{}), b)[0]; uint16(h.Version) != c.want {
 			t.Errorf("%s: got %+v, want version %d", c.name, h, c.want)
 		}
 	}

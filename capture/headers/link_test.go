@@ -45,7 +45,7 @@ func TestNFLogByteOrder(t *testing.T) {
 	data := join("\x0a\x00\x00\x00", be16(4+len(packet6)), be16(9), packet6)
 	b := newBatch(capture.LinkNFLog, data)
 	b.Sections[0].BigEndian = true
-	if h := decode(DecoderConfig{}, b)[0]; !tail(h, data, packet6) {
+	if h := decode(NewDecoder(DecoderConfig{}), b)[0]; !tail(h, data, packet6) {
 		t.Errorf("got %+v", h)
 	}
 }

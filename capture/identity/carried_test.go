@@ -116,7 +116,7 @@ func TestCapturesOfRadios(t *testing.T) {
 	}
 	b := batchOf(all)
 	for _, cfg := range []Config{{Kind: L3}, {Kind: Inner}, {Kind: L3, Ignore: IgnoreOnly(0)}, {Kind: L3, Bytes: 300}, {Kind: L3, Ignore: IgnoreAlso(VLAN)}} {
-		got := New(cfg).FromHeaders(b, 0, decode(headers.DecoderConfig{Inner: cfg.Kind == Inner}, b)).all()
+		got := New(cfg).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner}), b)).all()
 		for i := range got {
 			for j := range i {
 				if equal := got[i] == got[j]; equal != (group[i] == group[j]) {
@@ -168,7 +168,7 @@ func TestFrameBehindCaptureHeader(t *testing.T) {
 	}
 	for _, cfg := range []Config{{Kind: Frame}, {Kind: Frame, Ignore: IgnoreAlso(VLAN)}, {Kind: Frame, Bytes: 400}} {
 		b := batchOf(append(slices.Clone(same), others...))
-		all := New(cfg).FromHeaders(b, 0, decode(headers.DecoderConfig{}, b)).all()
+		all := New(cfg).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b)).all()
 		for i, m := range all {
 			if (m == all[0]) != (i < len(same)) {
 				t.Errorf("%+v, frame %d: %x", cfg, i, m)
@@ -198,7 +198,7 @@ func FuzzCarried(f *testing.F) {
 			return tap{Link: capture.LinkPKTAP, Cut: int(missing), Data: join(le32(108), le32(1), le32(int(link)), []byte{n}, make([]byte, 95), data)}
 		}
 		b := batchOf([]tap{at(1), at(2)})
-		h := decode(headers.DecoderConfig{}, b)
+		h := decode(headers.NewDecoder(headers.DecoderConfig{}), b)
 		if start := headers.CaptureHeader(b, 0); start < 108 || start > uint32(len(data)+108) {
 			t.Fatalf("header of %d bytes", start)
 		}

@@ -126,7 +126,7 @@ func TestDeeperBelowLabels(t *testing.T) {
 	arp := sized4(7, iana.ProtoUDP, make([]byte, 60))
 	copy(arp[12:], be16(iana.TypeARP))
 	b := newBatch(capture.LinkEthernet, repeat(ether(iana.TypeMPLS, join("\x00\x01\x01\x40", frametest.Summed(arp)))[:70], 9)...)
-	if h := decode(headers.DecoderConfig{}, b); h[0].Version != 0 {
+	if h := decode(headers.NewDecoder(headers.DecoderConfig{}), b); h[0].Version != 0 {
 		t.Fatalf("a walk finds %+v", h[0])
 	}
 	checkDeeper(t, b)
@@ -172,7 +172,7 @@ func checkDoubts(t *testing.T, cfg Config, b *capture.Batch) {
 	for _, one := range New(cfg).FromFrames(make([]headers.Protocol, len(b.Frames)), b, 0).Doubts() {
 		found[one]++
 	}
-	for _, one := range New(cfg).FromHeaders(b, 0, decode(headers.DecoderConfig{Inner: cfg.Kind == Inner}, b)).Doubts() {
+	for _, one := range New(cfg).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner}), b)).Doubts() {
 		found[one]--
 	}
 	for one, n := range found {

@@ -114,7 +114,7 @@ func TestEvidence(t *testing.T) {
 			f.CapLen = min(f.CapLen, uint32(c.cut))
 			for _, m := range []*Messages{
 				New(c.cfg).FromFrames(make([]headers.Protocol, len(b.Frames)), b, 0),
-				New(c.cfg).FromHeaders(b, 0, decode(headers.DecoderConfig{Inner: c.cfg.Kind == Inner}, b)),
+				New(c.cfg).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{Inner: c.cfg.Kind == Inner}), b)),
 			} {
 				got := conclusive
 				for _, d := range m.Doubts() {

@@ -18,6 +18,7 @@ var (
 	be32         = frametest.BE32
 	benchBatch   = frametest.BenchBatch
 	body         = frametest.Body
+	decode       = frametest.Decode[headers.Header]
 	deviceCases  = frametest.DeviceCases
 	eachBatch    = frametest.EachBatch
 	eachCapture  = frametest.EachCapture
@@ -63,18 +64,6 @@ var (
 	wifiFrame    = frametest.WifiFrame
 	with         = frametest.With
 )
-
-// decode decodes all frames of a batch.
-func decode(cfg headers.DecoderConfig, b *capture.Batch) []headers.Header {
-	h := make([]headers.Header, len(b.Frames))
-	headers.NewDecoder(cfg).Decode(h, b, 0)
-	return h
-}
-
-// decodeOne decodes a single frame.
-func decodeOne(cfg headers.DecoderConfig, link capture.LinkType, data []byte) headers.Header {
-	return decode(cfg, newBatch(link, data))[0]
-}
 
 // tap is a frame as one tap has captured it.
 type tap frametest.Tap

@@ -30,7 +30,7 @@ func FuzzIdentity(f *testing.F) {
 	f.Fuzz(func(t *testing.T, link uint32, data []byte, wireLen uint32) {
 		b := twice(capture.LinkType(link), data, wireLen)
 		for _, inner := range []bool{false, true} {
-			h := decode(headers.DecoderConfig{Inner: inner}, b)
+			h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: inner}), b)
 			for _, g := range identities {
 				m := g.FromHeaders(b, 0, h)
 				if all := m.all(); all[0] != all[1] {
@@ -58,7 +58,7 @@ func TestIdentitySteadyState(t *testing.T) {
 	protocols := make([]headers.Protocol, len(b.Frames))
 	all := everyIdentity()
 	for _, inner := range []bool{false, true} {
-		h := decode(headers.DecoderConfig{Inner: inner}, b)
+		h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: inner}), b)
 		if n := testing.AllocsPerRun(10, func() {
 			for _, g := range all {
 				g.FromHeaders(b, 0, h)

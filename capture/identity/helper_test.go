@@ -43,6 +43,6 @@ func (m *Messages) all() []message {
 // identityOf returns the identity of a single frame.
 func identityOf(cfg Config, link capture.LinkType, data []byte) message {
 	b := newBatch(link, data)
-	h := decode(headers.DecoderConfig{Inner: cfg.Kind == Inner}, b)
+	h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner}), b)
 	return New(cfg).FromHeaders(b, 0, h).all()[0]
 }

@@ -166,7 +166,7 @@ func TestWireLength(t *testing.T) {
 	b.Frames[1].WireLen = 1500
 	b.Frames[2].WireLen = 2 // false: without IP the captured bytes count
 	for _, kind := range []Kind{Frame, L3, Inner} {
-		all := New(Config{Kind: kind, Ignore: IgnoreOnly(VLAN)}).FromHeaders(b, 0, decode(headers.DecoderConfig{}, b)).all()
+		all := New(Config{Kind: kind, Ignore: IgnoreOnly(VLAN)}).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b)).all()
 		a, other, tiny := all[0], all[1], all[2]
 		if a.text != other.text || a == other || (a == tiny) != (kind != Frame) || other == tiny {
 			t.Errorf("%v: %v %v %v", kind, a, other, tiny)
@@ -180,7 +180,7 @@ func TestInnerWireLength(t *testing.T) {
 	data := udp4(iana.PortVXLAN, join("\x08\x00\x00\x00\x00\x00\x64\x00", arpFrame))
 	b := newBatch(capture.LinkRaw, data[:len(data)-5])
 	b.Frames[0].WireLen = uint32(len(data) + 9) // a trailer
-	h := decode(headers.DecoderConfig{Inner: true}, b)[0]
+	h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: true}), b)[0]
 	if int(h.Wire) != len(arpFrame) || int(h.End-h.Start) != len(arpFrame)-5 {
 		t.Errorf("got %+v, want %d bytes on the wire", h, len(arpFrame))
 	}
@@ -191,7 +191,7 @@ func TestInnerWireLength(t *testing.T) {
 func TestIdentityBytes(t *testing.T) {
 	frames := [][]byte{ether(iana.TypeIPv4, packet4), ether(iana.TypeIPv6, packet6), arpFrame, nil, {1}}
 	b := newBatch(capture.LinkEthernet, frames...)
-	h := decode(headers.DecoderConfig{}, b)
+	h := decode(headers.NewDecoder(headers.DecoderConfig{}), b)
 	for _, kind := range []Kind{Frame, L3} {
 		for n := range 100 {
 			g := New(Config{Kind: kind, Bytes: n, Ignore: IgnoreOnly(TTL | L4Checksum | MAC)})
@@ -284,7 +284,7 @@ func someFields() []Ignore {
 func checkCopies(t *testing.T, g *Identity, b *capture.Batch) {
 	t.Helper()
 	before := slices.Clone(b.Buf)
-	h := decode(headers.DecoderConfig{Inner: g.kind == Inner}, b)
+	h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: g.kind == Inner}), b)
 	m := g.FromHeaders(b, 0, h)
 	for i, got := range m.all() {
 		if h[i].Version == 0 && g.kind != Frame && slices.ContainsFunc(m.nonIP, func(f nonIPFrame) bool { return int(f.number) == i }) {
@@ -318,7 +318,7 @@ func checkFromFrames(t *testing.T, cfg Config, b *capture.Batch, from int) {
 	g := New(cfg)
 	protocols := make([]headers.Protocol, len(b.Frames)-from)
 	read := g.FromFrames(protocols, b, from).all()
-	h := decode(headers.DecoderConfig{Inner: cfg.Kind == Inner}, b)[from:]
+	h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner}), b)[from:]
 	if want := New(cfg).FromHeaders(b, from, h).all(); !slices.Equal(read, want) {
 		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, want)
 	}

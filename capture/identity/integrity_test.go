@@ -22,7 +22,7 @@ import (
 func integrityOf(cfg headers.DecoderConfig, link capture.LinkType, data []byte, wire int) Integrity {
 	b := newBatch(link, data)
 	b.Frames[0].WireLen = uint32(wire)
-	return IntegrityOf(&decode(cfg, b)[0], b, 0)
+	return IntegrityOf(&decode(headers.NewDecoder(cfg), b)[0], b, 0)
 }
 
 // plainSum is the sum of RFC 1071, section 4.1, word by word.
@@ -271,7 +271,7 @@ func FuzzIntegrity(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, wire uint32, flip uint16) {
 		for _, inner := range []bool{false, true} {
 			cfg := headers.DecoderConfig{Inner: inner}
-			got, h := integrityOf(cfg, capture.LinkRaw, data, int(wire)), decodeOne(cfg, capture.LinkRaw, data)
+			got, h := integrityOf(cfg, capture.LinkRaw, data, int(wire)), decode(headers.NewDecoder(cfg), newBatch(capture.LinkRaw, data))[0]
 			if got != ValidChecksum && got != WrongChecksum {
 				continue
 			}

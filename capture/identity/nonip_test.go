@@ -181,7 +181,7 @@ func TestFramesWithoutIPAndAddresses(t *testing.T) {
 		onEthernet("other", arp(3)),
 	})
 	for _, kind := range []Kind{L3, Inner} {
-		all := New(Config{Kind: kind, Ignore: IgnoreAlso(MAC)}).FromHeaders(b, 0, decode(headers.DecoderConfig{}, b)).all()
+		all := New(Config{Kind: kind, Ignore: IgnoreAlso(MAC)}).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b)).all()
 		if all[0] != all[1] || all[0] == all[2] {
 			t.Errorf("%v: %x", kind, all)
 		}
@@ -193,7 +193,7 @@ func TestFramesWithoutIPBytes(t *testing.T) {
 	b := batchOf([]tap{
 		onEthernet("", goose(1)), {"", capture.LinkEthernet, 0, len(goose(1)) - 40, vlan(goose(1))[:44]}, onEthernet("", goose(2)),
 	})
-	same := New(Config{Kind: L3, Bytes: 40}).FromHeaders(b, 0, decode(headers.DecoderConfig{}, b)).all()
+	same := New(Config{Kind: L3, Bytes: 40}).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b)).all()
 	if same[0] != same[1] || same[0] != same[2] || len(same[0].text) != 40 {
 		t.Errorf("%x", same)
 	}
@@ -216,7 +216,7 @@ func TestIPBehindTags(t *testing.T) {
 		for _, kind := range []Kind{L3, Inner} {
 			cfg := Config{Kind: kind}
 			a, b := identityOf(cfg, capture.LinkEthernet, pair[0]), identityOf(cfg, capture.LinkEthernet, pair[1])
-			if h := decodeOne(headers.DecoderConfig{}, capture.LinkEthernet, pair[1]); a != b || h.Version == 0 || h.Flags&headers.FlagSrc == 0 {
+			if h := decode(headers.NewDecoder(headers.DecoderConfig{}), newBatch(capture.LinkEthernet, pair[1]))[0]; a != b || h.Version == 0 || h.Flags&headers.FlagSrc == 0 {
 				t.Errorf("%s, %v: %+v, %x and %x", name, kind, h, a, b)
 			}
 		}
@@ -277,14 +277,14 @@ func FuzzFramesWithoutIP(f *testing.F) {
 			taps = append(taps, onEthernet("padded", padded60(frame)))
 		}
 		b := batchOf(taps)
-		all := g.FromHeaders(b, 0, decode(headers.DecoderConfig{}, b)).all()
+		all := g.FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b)).all()
 		for i, m := range all {
 			if m != all[0] {
 				t.Errorf("%s:\n%x\n%x", taps[i].Name, all[0], m)
 			}
 		}
 		b.Buf = append(b.Buf, payload...) // belongs to the next frame
-		if again := g.FromHeaders(b, 0, decode(headers.DecoderConfig{}, b)).all(); !slices.Equal(again, all) {
+		if again := g.FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b)).all(); !slices.Equal(again, all) {
 			t.Errorf("%x\n%x", all, again)
 		}
 	})

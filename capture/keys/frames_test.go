@@ -3,7 +3,6 @@
 package keys
 
 import (
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
@@ -15,6 +14,7 @@ var (
 	be16           = frametest.BE16
 	benchBatch     = frametest.BenchBatch
 	body           = frametest.Body
+	decode         = frametest.Decode[headers.Header]
 	eachBatch      = frametest.EachBatch
 	ether          = frametest.Ether
 	ether4         = frametest.Ether4
@@ -41,10 +41,3 @@ var (
 	udpSum         = frametest.UDPSum
 	with           = frametest.With
 )
-
-// decode decodes all frames of a batch.
-func decode(cfg headers.DecoderConfig, b *capture.Batch) []headers.Header {
-	h := make([]headers.Header, len(b.Frames))
-	headers.NewDecoder(cfg).Decode(h, b, 0)
-	return h
-}

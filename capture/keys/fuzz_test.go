@@ -19,7 +19,7 @@ func FuzzKeyer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, link uint32, data []byte, wireLen uint32) {
 		b := twice(capture.LinkType(link), data, wireLen)
 		for _, inner := range []bool{false, true} {
-			for i, made := range keyer.FromHeaders(b, 0, decode(headers.DecoderConfig{Inner: inner}, b)) {
+			for i, made := range keyer.FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{Inner: inner}), b)) {
 				checkKeys(t, cfgs[i], made)
 			}
 		}
@@ -51,7 +51,7 @@ func checkKeys(t *testing.T, cfg Config, made *Keys) {
 // TestKeyerSteadyState checks that nothing is allocated once buffers have grown.
 func TestKeyerSteadyState(t *testing.T) {
 	b := tunnelBatch()
-	h := decode(headers.DecoderConfig{Inner: true}, b)
+	h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: true}), b)
 	ip := NewKeyer([]Config{{Kind: IP}, {Kind: Flow}}, headers.DecoderConfig{}) // no hardware addresses
 	all := NewKeyer(allKeys(), headers.DecoderConfig{})
 	if n := testing.AllocsPerRun(10, func() {

@@ -21,7 +21,7 @@ import (
 // IPv4 first, then IPv6, then hardware addresses.
 func texts(t *testing.T, cfg Config, b *capture.Batch) (out []string, frames []uint32) {
 	t.Helper()
-	keys := NewKeyer([]Config{cfg}, headers.DecoderConfig{}).FromHeaders(b, 0, decode(headers.DecoderConfig{}, b))[0]
+	keys := NewKeyer([]Config{cfg}, headers.DecoderConfig{}).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b))[0]
 	for _, a := range keys.Addr4 {
 		out = append(out, cfg.FormatAddr4(a))
 	}
@@ -104,7 +104,7 @@ func TestKeyer(t *testing.T) {
 
 func checkKeyer(t *testing.T, cfgs []Config, how headers.DecoderConfig, b *capture.Batch, from int) {
 	t.Helper()
-	h := decode(how, b)[from:]
+	h := decode(headers.NewDecoder(how), b)[from:]
 	slow, fast := NewKeyer(cfgs, how), NewKeyer(cfgs, how)
 	ways := [][]*Keys{slow.FromHeaders(b, from, h), fast.FromFrames(b, from, len(h))}
 	if len(cfgs) > 0 && (slow.WithoutIP() != fast.WithoutIP() || slow.WithoutPorts() != fast.WithoutPorts() || slow.unopened != fast.unopened) {
@@ -265,7 +265,7 @@ func TestMasks(t *testing.T) {
 	b := newBatch(capture.LinkRaw, with(packet4, 12, "\xff\xff\xff\xff"), with(packet6, 8, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	for bits := 1; bits <= 128; bits++ {
 		cfg := Config{Kind: Src, Mask4: min(bits, 32), Mask6: bits}
-		keys := NewKeyer([]Config{cfg}, headers.DecoderConfig{}).FromHeaders(b, 0, decode(headers.DecoderConfig{}, b))[0]
+		keys := NewKeyer([]Config{cfg}, headers.DecoderConfig{}).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b))[0]
 		want6, _ := netip.AddrFrom16([16]byte(b.Data(1)[8:24])).Prefix(cfg.Mask6)
 		if got := netip.AddrFrom16([16]byte(keys.V6[0][:16])); got != want6.Addr() {
 			t.Errorf("/%d: got %v, want %v", bits, got, want6)

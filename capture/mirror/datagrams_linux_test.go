@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture"
 )
 
@@ -19,7 +20,7 @@ import (
 // sockets.
 func TestDatagrams(t *testing.T) {
 	enter(t)
-	ip(t, "addr add 192.0.2.7/32 dev lo")
+	labtest.IP(t, "addr add 192.0.2.7/32 dev lo")
 	for _, sockets := range []int{1, 3} {
 		m, err := Open(Config{Targets: []Target{Datagrams(netip.MustParseAddrPort("[::]:2055"))}, Sockets: sockets, Idle: time.Second})
 		if err != nil {

@@ -4,7 +4,6 @@ package mirror
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
@@ -77,9 +77,9 @@ func elsewhere(t *testing.T) func(func() error) {
 	}()
 	thread := <-threads
 	t.Cleanup(func() { close(jobs) })
-	ip(t, "link add left type veth peer name right")
-	ip(t, fmt.Sprintf("link set right netns %d", thread))
-	ip(t, "link set left up")
+	labtest.IP(t, "link add left type veth peer name right")
+	labtest.IP(t, fmt.Sprintf("link set right netns %d", thread))
+	labtest.IP(t, "link set left up")
 	return func(do func() error) {
 		t.Helper()
 		jobs <- do
@@ -102,11 +102,8 @@ func bringUp(name, address string) error {
 	if err := allowIPv6(name); err != nil {
 		return err
 	}
-	if !wait.For(func() bool { // an address of IPv6 is of use on a link that runs
-		it, err := net.InterfaceByName(name)
-		return err == nil && it.Flags&net.FlagRunning != 0
-	}) {
-		return errors.New(name + " does not run")
+	if err := lab.AwaitLink(name); err != nil { // an address of IPv6 is of use on a link that runs
+		return err
 	}
 	return lab.IP("addr add " + address + " dev " + name)
 }

@@ -291,14 +291,6 @@ func (a *Arrivals) deliverUntil(now time.Time) (until int64, deadline time.Time)
 	return until, deadline
 }
 
-// lastTime returns the time of the last frame of the batch.
-func (in *mergeInput) lastTime() int64 {
-	if n := len(in.batch.Frames); n > 0 {
-		return in.batch.Frames[n-1].Time
-	}
-	return capture.NoTime
-}
-
 // deliver delivers from the capture on top of the heap, up to a time. It reports whether its
 // batch was delivered whole.
 func (a *Arrivals) deliver(b *capture.Batch, until int64, now time.Time) (drained bool) {

@@ -80,3 +80,11 @@ func (h mergeHeap) siftDown(i int) {
 		i = child
 	}
 }
+
+// lastTime returns the time of the last frame of the batch.
+func (in *mergeInput) lastTime() int64 {
+	if n := len(in.batch.Frames); n > 0 {
+		return in.batch.Frames[n-1].Time
+	}
+	return capture.NoTime
+}

@@ -3,7 +3,6 @@
 package traits
 
 import (
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
@@ -15,6 +14,7 @@ var (
 	arpFrame     = frametest.ARPFrame
 	be16         = frametest.BE16
 	be32         = frametest.BE32
+	decode       = frametest.Decode[headers.Header]
 	eoip         = frametest.Eoip
 	ether        = frametest.Ether
 	generate     = frametest.Generate
@@ -44,10 +44,3 @@ var (
 	vlan         = frametest.VLAN
 	with         = frametest.With
 )
-
-// decode decodes all frames of a batch.
-func decode(cfg headers.DecoderConfig, b *capture.Batch) []headers.Header {
-	h := make([]headers.Header, len(b.Frames))
-	headers.NewDecoder(cfg).Decode(h, b, 0)
-	return h
-}

@@ -190,7 +190,7 @@ func TestConversationsModel(t *testing.T) {
 		}
 	}
 	b := newBatch(capture.LinkEthernet, frames...)
-	decoded := decode(headers.DecoderConfig{}, b)
+	decoded := decode(headers.NewDecoder(headers.DecoderConfig{}), b)
 	names, hashes := map[uint64]string{0: ""}, map[string]uint64{"": 0}
 	for i, s := range sightingsOf(SightingConfig{Seed: 3}, b) {
 		name := conversationModel(&decoded[i], frames[i], laterModel(&decoded[i], frames[i]))

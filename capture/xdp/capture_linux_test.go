@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
@@ -29,15 +30,15 @@ func TestEveryFrame(t *testing.T) {
 	send(t, "left", want...)
 	lab.Settle()
 	end := time.Now().UnixNano()
-	got := rest(t, src)
-	capturetest.CompareFrames(t, got.frames, want)
+	got := labtest.Rest(t, src, nil)
+	capturetest.CompareFrames(t, got.Data, want)
 	if p := src.ports[0].program; !p.stamps {
 		end = time.Now().UnixNano()
 		t.Log("the kernel makes no times")
 	}
 	const unit = 2 << stampShift
-	for i, f := range got.all {
-		if f.Time < begin-unit || f.Time > end+unit || i > 0 && f.Time < got.all[i-1].Time-unit || f.WireLen != uint32(len(want[i])) {
+	for i, f := range got.Frames {
+		if f.Time < begin-unit || f.Time > end+unit || i > 0 && f.Time < got.Frames[i-1].Time-unit || f.WireLen != uint32(len(want[i])) {
 			t.Fatalf("frame %d: %+v", i, f)
 		}
 	}
@@ -48,9 +49,9 @@ func TestEveryFrame(t *testing.T) {
 }
 
 // written returns the frames of the file that a capture was written to.
-func written(t *testing.T, got *taken) (frames [][]byte) {
+func written(t *testing.T, got *labtest.Taken) (frames [][]byte) {
 	t.Helper()
-	src, err := pcapfile.NewReader(&got.file, "file", pcapfile.Options{Warn: func(err error) { t.Error(err) }})
+	src, err := pcapfile.NewReader(&got.File, "file", pcapfile.Options{Warn: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +70,11 @@ func TestManyRounds(t *testing.T) {
 	want := frames(400)
 	for range 12 {
 		send(t, "left", want...)
-		got, err := take(t, src, len(want))
-		if err != nil {
-			t.Fatal(err)
+		got := labtest.Take(t, src, len(want), nil)
+		if got.Err != nil {
+			t.Fatal(got.Err)
 		}
-		capturetest.CompareFrames(t, got.frames, want)
+		capturetest.CompareFrames(t, got.Data, want)
 	}
 }
 
@@ -86,7 +87,7 @@ func TestTwoQueues(t *testing.T) {
 	}
 	want := frames(2000)
 	send(t, "left", want...)
-	got := rest(t, src).frames
+	got := labtest.Rest(t, src, nil).Data
 	last := map[byte]int{} // by flow
 	for _, f := range got {
 		n := numberOf(f)
@@ -116,7 +117,7 @@ func TestGeneric(t *testing.T) {
 	}
 	want := [][]byte{tagged(frame(1, 1, 200), 7), frame(2, 2, 60), frame(3, 3, 1514)}
 	send(t, "left", want...)
-	capturetest.CompareFrames(t, rest(t, src).frames, want)
+	capturetest.CompareFrames(t, labtest.Rest(t, src, nil).Data, want)
 }
 
 // TestTags checks that tags are where they were on the wire.
@@ -125,7 +126,7 @@ func TestTags(t *testing.T) {
 	src := open(t, Config{})
 	want := [][]byte{tagged(frame(1, 1, 200), 7), tagged(tagged(frame(2, 2, 1506), 8), 9), frame(3, 3, 60)}
 	send(t, "left", want...)
-	capturetest.CompareFrames(t, rest(t, src).frames, want)
+	capturetest.CompareFrames(t, labtest.Rest(t, src, nil).Data, want)
 }
 
 // TestOffloadedTags checks what the package says about tags that the driver takes off, also
@@ -147,20 +148,20 @@ func testOffloadedTags(t *testing.T, cards bool) {
 	want := frame(1, 1, 100)
 	begin := time.Now()
 	send(t, "inside", want)
-	got, err := take(t, src, 1)
-	if err != nil {
-		t.Fatal(err)
+	got := labtest.Take(t, src, 1, nil)
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	if p := src.ports[0].program; p.cards != cards && p.tags {
 		t.Error("the program does not ask for times of the network card")
 	}
-	if at := time.Unix(0, got.all[0].Time); at.Before(begin.Add(-time.Microsecond)) || at.After(time.Now()) || src.Stats()[0].Hardware != 0 {
+	if at := time.Unix(0, got.Frames[0].Time); at.Before(begin.Add(-time.Microsecond)) || at.After(time.Now()) || src.Stats()[0].Hardware != 0 {
 		t.Errorf("time %v, %+v", at, src.Stats())
 	}
 	whole := tagged(want, 7)
 	switch hasTags := src.ports[0].program.tags; {
 	case hasTags || warnings == 0:
-		capturetest.CompareFrames(t, got.frames, [][]byte{whole})
+		capturetest.CompareFrames(t, got.Data, [][]byte{whole})
 	case !hasTags:
 		t.Log("the kernel tells no tags")
 	}
@@ -172,10 +173,10 @@ func TestSnapLen(t *testing.T) {
 	src := open(t, Config{SnapLen: 100})
 	long, short := frame(1, 1, 1000), frame(2, 2, 100)
 	send(t, "left", long, short)
-	got := rest(t, src)
-	capturetest.CompareFrames(t, got.frames, [][]byte{long[:100], short})
-	if got.all[0].WireLen != 1000 || sum(src).Truncated != 1 {
-		t.Errorf("%+v %+v", got.all[0], sum(src))
+	got := labtest.Rest(t, src, nil)
+	capturetest.CompareFrames(t, got.Data, [][]byte{long[:100], short})
+	if got.Frames[0].WireLen != 1000 || sum(src).Truncated != 1 {
+		t.Errorf("%+v %+v", got.Frames[0], sum(src))
 	}
 }
 
@@ -183,16 +184,16 @@ func TestSnapLen(t *testing.T) {
 func TestLong(t *testing.T) {
 	enterLab(t, "1")
 	for _, name := range []string{"left", "right"} {
-		ip(t, "link set "+name+" mtu 9000")
+		labtest.IP(t, "link set "+name+" mtu 9000")
 	}
 	src := open(t, Config{})
 	want := [][]byte{frame(1, 1, 9000), frame(2, 2, 60), frame(3, 3, 3500), frame(4, 4, 3837), frame(5, 5, 9014)}
 	send(t, "left", want...)
-	got := rest(t, src)
+	got := labtest.Rest(t, src, nil)
 	if s := sum(src); s.Dropped > 0 && s.Received == uint64(len(want)) {
 		t.Skipf("the kernel splits no frames: %+v", s)
 	}
-	capturetest.CompareFrames(t, got.frames, want)
+	capturetest.CompareFrames(t, got.Data, want)
 }
 
 // TestMTU takes frames of all sizes of memory.
@@ -200,7 +201,7 @@ func TestMTU(t *testing.T) {
 	for _, mtu := range []string{"1500", "1766", "1767", "3498"} {
 		enterLab(t, "1")
 		for _, name := range []string{"left", "right"} {
-			ip(t, "link set "+name+" mtu "+mtu)
+			labtest.IP(t, "link set "+name+" mtu "+mtu)
 		}
 		src := open(t, Config{})
 		n := 0
@@ -209,7 +210,7 @@ func TestMTU(t *testing.T) {
 		}
 		want := [][]byte{frame(1, 1, n+14), frame(2, 2, 60)}
 		send(t, "left", want...)
-		capturetest.CompareFrames(t, rest(t, src).frames, want)
+		capturetest.CompareFrames(t, labtest.Rest(t, src, nil).Data, want)
 	}
 }
 
@@ -227,14 +228,14 @@ func TestFilter(t *testing.T) {
 	var want, got [][]byte
 	for range 5 { // more than the memory holds
 		send(t, "left", all...)
-		some, err := take(t, src, 2)
-		if err != nil {
-			t.Fatal(err)
+		some := labtest.Take(t, src, 2, nil)
+		if some.Err != nil {
+			t.Fatal(some.Err)
 		}
-		got = append(got, some.frames...)
+		got = append(got, some.Data...)
 		want = append(want, all[7], all[107])
 	}
-	capturetest.CompareFrames(t, append(got, rest(t, src).frames...), want)
+	capturetest.CompareFrames(t, append(got, labtest.Rest(t, src, nil).Data...), want)
 	if s := sum(src); s.Received != 10 || s.Delivered != 10 {
 		t.Errorf("%+v", s)
 	}
@@ -252,17 +253,17 @@ func TestStalledReader(t *testing.T) {
 	if s.Received != 1000 || s.Dropped != 1000-room || s.Freezes == 0 {
 		t.Fatalf("%+v", s)
 	}
-	got, err := take(t, src, room)
-	if err != nil {
-		t.Fatal(err)
+	got := labtest.Take(t, src, room, nil)
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
-	capturetest.CompareFrames(t, got.frames, all[:room])
+	capturetest.CompareFrames(t, got.Data, all[:room])
 	var b capture.Batch
 	if err := src.Next(&b); err != nil || len(b.Frames) != 0 {
 		t.Fatal(err, b.Frames)
 	}
 	send(t, "left", all[:room/2]...)
-	capturetest.CompareFrames(t, rest(t, src).frames, all[:room/2])
+	capturetest.CompareFrames(t, labtest.Rest(t, src, nil).Data, all[:room/2])
 }
 
 // TestUnread closes a capture with packets that wait. They still count as received.
@@ -295,7 +296,7 @@ func TestStartPaused(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, "left", all[100:200]...)
-	capturetest.CompareFrames(t, rest(t, src).frames, all[100:200])
+	capturetest.CompareFrames(t, labtest.Rest(t, src, nil).Data, all[100:200])
 	send(t, "left", all[200:]...)
 	lab.Settle()
 	other.Stop()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
@@ -30,12 +31,12 @@ func TestEnds(t *testing.T) {
 		want := frames(50)
 		send(t, "left", want...)
 		lab.Settle()
-		ip(t, test.what)
-		got, err := take(t, src, -1)
-		if !errors.Is(err, test.want) {
-			t.Errorf("%s: %v", test.what, err)
+		labtest.IP(t, test.what)
+		got := labtest.Take(t, src, -1, nil)
+		if !errors.Is(got.Err, test.want) {
+			t.Errorf("%s: %v", test.what, got.Err)
 		}
-		capturetest.CompareFrames(t, got.frames, want)
+		capturetest.CompareFrames(t, got.Data, want)
 		if s := sum(src); s.Outages != 1 || !src.Stats()[0].Down {
 			t.Errorf("%+v", s)
 		}
@@ -45,12 +46,12 @@ func TestEnds(t *testing.T) {
 // TestWait captures from an interface that is not there yet, and over outages.
 func TestWait(t *testing.T) {
 	enterLab(t, "1")
-	ip(t, "link del left")
+	labtest.IP(t, "link del left")
 	src := open(t, Config{Wait: true, Idle: 10 * time.Millisecond})
 	want := frames(100)
 	both := func(change string) {
 		t.Helper()
-		ip(t, change)
+		labtest.IP(t, change)
 		var b capture.Batch
 		for deadline := time.Now().Add(wait.Timeout); !src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
@@ -60,7 +61,7 @@ func TestWait(t *testing.T) {
 	}
 	back := func() {
 		t.Helper()
-		awaitLink(t, "right")
+		labtest.AwaitLink(t, "right")
 		var b capture.Batch
 		for deadline := time.Now().Add(wait.Timeout); src.Stats()[0].Down && time.Now().Before(deadline); {
 			if err := src.Next(&b); err != nil {
@@ -68,22 +69,20 @@ func TestWait(t *testing.T) {
 			}
 		}
 		send(t, "left", want...)
-		got, err := take(t, src, len(want))
-		if err != nil {
-			t.Fatal(err)
+		got := labtest.Take(t, src, len(want), nil)
+		if got.Err != nil {
+			t.Fatal(got.Err)
 		}
-		capturetest.CompareFrames(t, got.frames, want)
+		capturetest.CompareFrames(t, got.Data, want)
 	}
 	made := func() {
 		t.Helper()
-		if err := lab.Pair("left", "right"); err != nil {
-			t.Fatal(err)
-		}
+		labtest.Pair(t, "left", "right")
 		back()
 	}
 	made()
 	both("link set right down")
-	ip(t, "link set right up")
+	labtest.IP(t, "link set right up")
 	back()
 	both("link del left")
 	made()
@@ -156,8 +155,8 @@ func TestStopWakes(t *testing.T) {
 // TestRefusals checks which interfaces are refused, and why.
 func TestRefusals(t *testing.T) {
 	enterLab(t, "1")
-	ip(t, "link set lo up")
-	ip(t, "link set right down")
+	labtest.IP(t, "link set lo up")
+	labtest.IP(t, "link set right down")
 	for _, test := range []struct {
 		name  string
 		setup []string
@@ -220,8 +219,8 @@ func TestZeroCopyRefused(t *testing.T) {
 	src := open(t, Config{})
 	want := frames(100)
 	send(t, "left", want...)
-	if got, err := take(t, src, len(want)); err != nil || len(got.frames) != len(want) {
-		t.Fatalf("%d frames (%v)", len(got.frames), err)
+	if got := labtest.Take(t, src, len(want), nil); got.Err != nil || len(got.Data) != len(want) {
+		t.Fatalf("%d frames (%v)", len(got.Data), got.Err)
 	}
 	if n := len(src.Stats()); refused != 1 || n != 2 {
 		t.Errorf("%d sockets refused, %d opened", refused, n)

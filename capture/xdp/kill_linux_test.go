@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
@@ -56,5 +57,5 @@ func TestKill(t *testing.T) {
 	src := open(t, Config{})
 	want := frames(10)
 	send(t, "left", want...)
-	capturetest.CompareFrames(t, rest(t, src).frames, want)
+	capturetest.CompareFrames(t, labtest.Rest(t, src, nil).Data, want)
 }

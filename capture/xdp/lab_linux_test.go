@@ -5,28 +5,22 @@ package xdp
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"io"
 	"testing"
-	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
-	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 )
 
 // enterLab moves the test's thread into a new network namespace with a pair of interfaces,
 // left and right, with a number of queues. It skips the test where capturing is not possible.
 func enterLab(t testing.TB, queues string) {
 	t.Helper()
-	if err := lab.Enter(); err != nil {
-		t.Skip(err)
-	}
-	if err := lab.Pair("left", "right"); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Enter(t)
+	labtest.Pair(t, "left", "right")
 	if queues != "1" {
 		remakePair(t, queues, queues)
 	}
@@ -45,26 +39,12 @@ func enterLab(t testing.TB, queues string) {
 // remakePair replaces the pair by one with the given numbers of queues.
 func remakePair(t testing.TB, left, right string) {
 	t.Helper()
-	ip(t, "link del left")
-	ip(t, "link add left numrxqueues "+left+" numtxqueues "+left+" type veth peer name right numrxqueues "+right+" numtxqueues "+right)
-	ip(t, "link set left up")
-	ip(t, "link set right up")
-	awaitLink(t, "left")
-	ip(t, "link set left up") // waits for its queue
-}
-
-func ip(t testing.TB, arguments string) {
-	t.Helper()
-	if err := lab.IP(arguments); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func awaitLink(t testing.TB, name string) {
-	t.Helper()
-	if err := lab.AwaitLink(name); err != nil {
-		t.Fatal(err)
-	}
+	labtest.IP(t, "link del left")
+	labtest.IP(t, "link add left numrxqueues "+left+" numtxqueues "+left+" type veth peer name right numrxqueues "+right+" numtxqueues "+right)
+	labtest.IP(t, "link set left up")
+	labtest.IP(t, "link set right up")
+	labtest.AwaitLink(t, "left")
+	labtest.IP(t, "link set left up") // waits for its queue
 }
 
 func open(t testing.TB, c Config) *Capture {
@@ -130,61 +110,12 @@ func send(t testing.TB, name string, frames ...[]byte) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
-	for _, f := range frames {
-		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(f)), WireLen: uint32(len(f))})
-		b.Buf = append(b.Buf, f...)
-	}
-	if err := s.Send(b, nil); err != nil {
+	if err := s.Send(frametest.NewBatch(capture.LinkEthernet, frames...), nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.Stats(); n.Sent != uint64(len(frames)) {
 		t.Fatalf("%+v", n)
 	}
-}
-
-// taken is everything that a capture has delivered.
-type taken struct {
-	frames [][]byte
-	all    []capture.Frame
-	file   bytes.Buffer
-}
-
-// take reads until n frames have come, or to the end if n is negative. It returns what
-// ended the capture, nil for io.EOF.
-func take(t testing.TB, src *Capture, n int) (*taken, error) {
-	t.Helper()
-	got := &taken{}
-	w := pcapfile.NewWriter(&got.file, pcapfile.WriterOptions{})
-	watch := time.AfterFunc(wait.Timeout, src.Stop)
-	defer watch.Stop()
-	for b := (capture.Batch{}); n < 0 || len(got.frames) < n; {
-		if err := src.Next(&b); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return got, err
-		}
-		if err := w.Write(&b, nil); err != nil {
-			t.Fatal(err)
-		}
-		for i := range b.Frames {
-			got.frames = append(got.frames, bytes.Clone(b.Data(i)))
-			got.all = append(got.all, b.Frames[i])
-		}
-	}
-	return got, w.Close()
-}
-
-// rest stops the capture when all sent packets have come, and reads the rest.
-func rest(t testing.TB, src *Capture) *taken {
-	t.Helper()
-	lab.Settle()
-	src.Stop()
-	got, err := take(t, src, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
 }
 
 // sum adds up the statistics of all queues.

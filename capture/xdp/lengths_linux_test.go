@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 )
 
@@ -51,7 +52,7 @@ func TestEveryLength(t *testing.T) {
 			}
 			if c.mtu != 1500 {
 				for _, name := range []string{"left", "right"} {
-					ip(t, "link set "+name+" mtu 9000")
+					labtest.IP(t, "link set "+name+" mtu 9000")
 				}
 			}
 			generic := false
@@ -63,12 +64,12 @@ func TestEveryLength(t *testing.T) {
 				if s := sum(src); s.Dropped > 0 && c.mtu > 1500 {
 					t.Skipf("the kernel splits no frames: %+v", s)
 				}
-				got, err := take(t, src, len(want))
-				if err != nil {
-					t.Fatal(err)
+				got := labtest.Take(t, src, len(want), nil)
+				if got.Err != nil {
+					t.Fatal(got.Err)
 				}
-				capturetest.CompareFrames(t, got.frames, want)
-				for i, f := range got.all {
+				capturetest.CompareFrames(t, got.Data, want)
+				for i, f := range got.Frames {
 					if int(f.WireLen) != len(want[i]) {
 						t.Fatalf("a frame of %d bytes is said to have %d", len(want[i]), f.WireLen)
 					}

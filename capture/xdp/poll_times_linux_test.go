@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 )
 
 // TestPollTimes checks that the packets of a poll share a time, and that each poll has its
@@ -32,13 +33,13 @@ func TestPollTimes(t *testing.T) {
 		}
 	}
 	times := map[int64]bool{}
-	got := rest(t, src)
-	for i := range got.all {
-		times[got.all[i].Time] = true
+	got := labtest.Rest(t, src, nil)
+	for i := range got.Frames {
+		times[got.Frames[i].Time] = true
 	}
 	// Ticks, and signals that end a batch of the generator, make some more.
-	if polls := packets / ofPoll; len(got.all) != packets || len(times) < polls/2 || len(times) > 4*polls {
-		t.Errorf("%d packets with %d times", len(got.all), len(times))
+	if polls := packets / ofPoll; len(got.Frames) != packets || len(times) < polls/2 || len(times) > 4*polls {
+		t.Errorf("%d packets with %d times", len(got.Frames), len(times))
 	}
 }
 

@@ -12,6 +12,15 @@
 // gets the answer "new". A packet without an answer is passed on: a failing hub loses no
 // packet.
 //
+//	question                                  file
+//	a packet and its answer                   client.go
+//	what goes to a slice; one that is silent  slice.go
+//	what comes from the hub                   client_receive.go
+//	timers, probes, reports                   work.go
+//	messages and their address                request.go, reply.go, subject.go
+//	counts and reports for the hub            counts.go
+//	the token of a site                       token.go
+//
 // A site asks through a Client. The Client relies on these properties of a hub:
 //
 //   - One request is one step: the slice tests and sets each digest in turn. Only packets of

@@ -26,6 +26,15 @@ func NewBatch(link capture.LinkType, frames ...[]byte) *capture.Batch {
 	return b
 }
 
+// Decode decodes all frames of a batch. H is headers.Header.
+func Decode[H any](d interface {
+	Decode(h []H, b *capture.Batch, from int)
+}, b *capture.Batch) []H {
+	h := make([]H, len(b.Frames))
+	d.Decode(h, b, 0)
+	return h
+}
+
 func BE16(v int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(v)) }
 
 func BE32(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }

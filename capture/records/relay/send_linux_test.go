@@ -11,16 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
 )
 
 // TestSend sends messages with the own address, and with those of exporters.
 func TestSend(t *testing.T) {
-	if err := lab.Enter(); err != nil {
-		t.Skip(err)
-	}
+	labtest.Enter(t)
 	if err := os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("0"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -28,9 +26,7 @@ func TestSend(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, arguments := range []string{"link set lo up", "addr add 192.0.2.1/32 dev lo", "route add default dev lo"} {
-		if err := lab.IP(arguments); err != nil {
-			t.Fatal(err)
-		}
+		labtest.IP(t, arguments)
 	}
 	long := bytes.Repeat([]byte("long"), 5000) // more than a packet holds
 	for _, c := range []struct {

@@ -102,11 +102,6 @@ type SiteStatus struct {
 	AnswerP99   time.Duration `json:"answer_p99_ns"`
 }
 
-// Silent reports whether a site that has reported has stopped doing so.
-func (s *SiteStatus) Silent(now time.Time) bool {
-	return s.Reported != nil && now.Sub(*s.Reported) > 10*time.Second
-}
-
 // PairStatus describes the copies of one site's packets that another site has sent.
 type PairStatus struct {
 	First  string    `json:"first"`

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,8 +29,6 @@ func (p packet) host() uint32 { return p.flow / 8 }
 
 // hostAndFlow are the keys of packets: bare addresses and digests.
 var hostAndFlow = []Key{{Name: "host", PerPacket: 1}, {Name: "flow", PerPacket: 1}}
-
-func flowImplies(i, j int) bool { return i == 1 || i == j }
 
 // newPackets makes packets of ever more flows, from a time on, out of order by up to a
 // minute. Each ninth has no time.
@@ -160,29 +156,6 @@ func moved(t *testing.T, c *Counter, cfg Config) *Counter {
 	return next
 }
 
-// TestImpliedAlike emits the same counts of windows and of the past whether keys imply
-// each other or not, and whether a Counter went on from another one.
-func TestImpliedAlike(t *testing.T) {
-	for _, each := range []time.Duration{time.Second, time.Millisecond, 20 * time.Second} {
-		packets := newPackets(3000, int64(100*time.Hour), each)
-		cfg := Config{
-			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC}, Past: time.Hour,
-			Method: methodAuto, FPR: 1e-6,
-		}
-		want, wantPast := run(t, cfg, packets, false)
-		cfg.Implies = flowImplies
-		// The window of packets without a time is not saved: these are left out.
-		timed := slices.DeleteFunc(slices.Clone(packets), func(p packet) bool { return p.time == noTime })
-		if got, past := run(t, cfg, packets, false); !slices.Equal(got, want) || !samePast(past, wantPast) {
-			t.Errorf("%v: emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
-		}
-		want, wantPast = run(t, cfg, timed, false)
-		if got, past := run(t, cfg, timed, true); !slices.Equal(got, want) || !samePast(past, wantPast) {
-			t.Errorf("%v: saved, then emitted %q, want %q; past %+v, want %+v", each, got, want, past, wantPast)
-		}
-	}
-}
-
 // TestRatesOfPast checks the rates of the filters that windows' elements come through:
 // with a past, digests have its rate and addresses none, unless flows imply them.
 func TestRatesOfPast(t *testing.T) {
@@ -220,51 +193,6 @@ func TestRatesOfPast(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestImpliedByWindow emits the same counts of windows whether keys imply each other or
-// not, and the same counts of samples however batches are cut.
-func TestImpliedByWindow(t *testing.T) {
-	packets := newPackets(8000, int64(100*time.Hour), time.Millisecond)
-	for _, method := range []string{methodAuto, methodExact, methodBloom, methodSketch, methodLRU} {
-		cfg := Config{
-			Keys: hostAndFlow, Calendar: calendar.Calendar{Every: 30 * time.Second, Location: time.UTC},
-			Method: method, FPR: 1e-6,
-		}
-		want, _ := run(t, cfg, packets, false)
-		cfg.Implies = flowImplies
-		got, _ := run(t, cfg, packets, false)
-		if !slices.EqualFunc(got, want, func(a, b string) bool { return withoutMemory(a) == withoutMemory(b) }) {
-			t.Errorf("%s: emitted %q, want %q", method, got, want)
-		}
-	}
-	cfg := Config{
-		Keys: hostAndFlow, Calendar: calendar.Calendar{Every: time.Hour, Location: time.UTC},
-		Method: methodAuto, FPR: 1e-6, Budget: 256 << 10, Implies: flowImplies,
-	}
-	packets = newPackets(60_000, int64(100*time.Hour), time.Millisecond)
-	want, _ := runCut(t, cfg, packets, false, 1)
-	if !strings.Contains(strings.Join(want, ""), "sampled-rows") {
-		t.Error("no sample")
-	}
-	for _, longest := range []int{10, 700, 5000} {
-		if got, _ := runCut(t, cfg, packets, false, longest); !slices.Equal(got, want) {
-			t.Errorf("batches of up to %d: %q, want %q", longest, got, want)
-		}
-	}
-}
-
-// withoutMemory cuts the memory out of a count. Lines grow a little later where elements
-// were left out.
-func withoutMemory(count string) string {
-	return regexp.MustCompile(`MemoryBytes:\d+`).ReplaceAllString(count, "")
-}
-
-// samePast compares all but rates and memory.
-func samePast(a, b []Count) bool {
-	return slices.EqualFunc(a, b, func(a, b Count) bool {
-		return a.Key == b.Key && a.Family == b.Family && a.Distinct == b.Distinct && a.Low == b.Low && a.High == b.High
-	})
 }
 
 // TestCounts compares counts, first sightings and packets with maps.
@@ -345,38 +273,6 @@ func TestEmitFails(t *testing.T) {
 		err := c.Count(b, nil)
 		if end := c.Close(); !errors.Is(end, full) || name == "slides" && !errors.Is(err, full) || calls != 1 {
 			t.Errorf("%s: %v, then %v, after %d calls", name, err, end, calls)
-		}
-	}
-}
-
-// TestImpliedBy chooses for each key the one that implies most, and none that has several
-// elements a packet.
-func TestImpliedBy(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		implies [][]int // the keys that each one implies, itself among them
-		double  []int   // keys of two elements a packet
-		want    impliedBy
-		direct  []int
-	}{
-		{"one implies all", [][]int{{0}, {1}, {0, 1, 2}}, nil, impliedBy{2, 2, 2}, []int{2}},
-		{"each implies itself", [][]int{{0}, {1}}, nil, impliedBy{0, 1}, []int{0, 1}},
-		{"two elements", [][]int{{0}, {1}}, []int{0, 1}, impliedBy{-1, -1}, []int{0, 1}},
-		{"some imply some", [][]int{{0}, {0, 1}, {2}}, []int{0}, impliedBy{1, 1, 2}, []int{1, 2}},
-		{"the one of most", [][]int{{0}, {0, 1, 2}, {0, 2}}, nil, impliedBy{1, 1, 1}, []int{1}},
-	} {
-		cfg := &Config{
-			Keys:    make([]Key, len(c.implies)),
-			Implies: func(i, j int) bool { return slices.Contains(c.implies[i], j) },
-		}
-		for i := range cfg.Keys {
-			cfg.Keys[i].PerPacket = 1
-			if slices.Contains(c.double, i) {
-				cfg.Keys[i].PerPacket = 2
-			}
-		}
-		if got := newImpliedBy(cfg); !slices.Equal(got, c.want) || !slices.Equal(got.direct(), c.direct) {
-			t.Errorf("%s: %v, direct %v, want %v, direct %v", c.name, got, got.direct(), c.want, c.direct)
 		}
 	}
 }

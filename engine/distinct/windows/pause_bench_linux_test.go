@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
 const (
@@ -30,16 +29,6 @@ func (p *pauses) report(b *testing.B, name string) {
 	n := len(p.times)
 	b.ReportMetric(float64(p.times[n-1].Microseconds()), name+"-max-µs")
 	b.ReportMetric(float64(p.times[n-1-n/100].Microseconds()), name+"-p99-µs")
-}
-
-// threadTime returns the CPU time of the calling thread: it excludes other work on the
-// machine, and waiting.
-func threadTime(b *testing.B) time.Duration {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		b.Skip(err)
-	}
-	return time.Duration(t.Nano())
 }
 
 // BenchmarkPause counts sources, destinations and flows in windows of 2 million packets,
@@ -73,11 +62,11 @@ func measurePause(b *testing.B, over time.Duration, budget int) {
 				made++
 			}
 			randomBatch(batch, rng, times)
-			begin := threadTime(b)
+			begin := check.ThreadTime()
 			if err := c.Count(batch, nil); err != nil {
 				b.Fatal(err)
 			}
-			took := threadTime(b) - begin
+			took := check.ThreadTime() - begin
 			sum += took
 			if made <= pauseWindow {
 				first.add(took)

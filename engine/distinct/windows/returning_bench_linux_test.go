@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/internal/check"
 )
 
 // BenchmarkReturning counts sources, destinations and flows, of which each flow returns in no
@@ -45,12 +46,12 @@ func measureReturning(b *testing.B, flows uint32, over time.Duration) {
 		}
 		one.Reset(times)
 		addFlows(one, one.Direct(), packets, upTo(batch))
-		begin := threadTime(b)
+		begin := check.ThreadTime()
 		if err := c.Count(one, nil); err != nil {
 			b.Fatal(err)
 		}
 		if made >= 4*int(flows) { // the counters have grown
-			took += threadTime(b) - begin
+			took += check.ThreadTime() - begin
 		}
 	}
 	if err := c.Close(); err != nil {

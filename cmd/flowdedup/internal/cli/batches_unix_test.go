@@ -41,10 +41,7 @@ func cutInputs(t *testing.T) map[string]*clitest.CutInput {
 	pcap, pcapng := cutStream(t, workload.Pcap, 21), cutStream(t, workload.PcapNG, 22)
 	put("in.pcap", pcap)
 	put("in.pcapng", pcapng)
-	one, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
 	put("sections.pcapng", slices.Concat(one, pcapng, one))
 	put("damaged.pcapng", slices.Concat(pcapng[:len(pcapng)/2], one))
 	put("in.pcap.gz", packed(t, pcap, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }))

@@ -138,10 +138,7 @@ func sweptBy(t *testing.T, s *clitest.Stage, args ...string) {
 // stays intact, and every processed packet is in a visible file.
 func TestBadEndsDedup(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(clitest.Bundled("router-vlan.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := clitest.ReadFile(t, clitest.Bundled("router-vlan.pcapng"))
 	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.InPlace, clitest.BindMount, clitest.NoReader} {
 		for _, how := range clitest.Sample(2, clitest.BadEnds) {
 			if where == clitest.NoReader && how.Signal == 0 {
@@ -180,10 +177,7 @@ func TestBadEndsDedup(t *testing.T) {
 // TestBadEndsDistinct does the same with the file of counts.
 func TestBadEndsDistinct(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(clitest.Bundled("router-vlan.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := clitest.ReadFile(t, clitest.Bundled("router-vlan.pcapng"))
 	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.BindMount, clitest.NoReader} {
 		for _, how := range clitest.Sample(2, clitest.BadEnds) {
 			if where == clitest.NoReader && how.Signal == 0 {
@@ -208,10 +202,7 @@ func TestBadEndsDistinct(t *testing.T) {
 					}
 					return
 				}
-				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := clitest.ReadFile(t, file)
 				if rows, want := bytes.Count(text, []byte("\n"))-1, strings.Count(r.stdout.String(), "\n"); rows != want || rows < 1 {
 					t.Errorf("%d rows in %s, want %d", rows, file, want)
 				}
@@ -222,10 +213,7 @@ func TestBadEndsDistinct(t *testing.T) {
 
 // TestRenameRefused ends a good run in a folder where nothing can be renamed any more.
 func TestRenameRefused(t *testing.T) {
-	content, err := os.ReadFile(clitest.Bundled("router-vlan.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := clitest.ReadFile(t, clitest.Bundled("router-vlan.pcapng"))
 	for _, where := range []clitest.Place{clitest.NewName, clitest.OlderFile, clitest.InPlace, clitest.BindMount} {
 		t.Run(string(where), func(t *testing.T) {
 			clitest.PrivateMounts(t)

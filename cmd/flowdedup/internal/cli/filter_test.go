@@ -106,10 +106,7 @@ func nothing(t *testing.T) string {
 // damaged.
 func TestFilterNothing(t *testing.T) {
 	program := nothing(t)
-	whole, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := clitest.ReadFile(t, clitest.Bundled("router-in.pcap"))
 	cut := filepath.Join(t.TempDir(), "cut.pcap")
 	if err := os.WriteFile(cut, whole[:len(whole)-5], 0o600); err != nil {
 		t.Fatal(err)

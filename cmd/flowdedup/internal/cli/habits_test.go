@@ -139,10 +139,7 @@ func TestInputsAreLookedUp(t *testing.T) {
 
 // TestInPlace checks that an input is replaced only with --in-place, whatever its name is.
 func TestInPlace(t *testing.T) {
-	content, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
 	dir := t.TempDir()
 	in, symbolic, hard := filepath.Join(dir, "in.pcapng"), filepath.Join(dir, "symbolic.pcapng"), filepath.Join(dir, "hard.pcapng")
 	if err := os.WriteFile(in, content, 0o600); err != nil {
@@ -189,10 +186,7 @@ func TestInPlace(t *testing.T) {
 // TestInputOfStdin checks that an output is not the file that the shell gave as standard
 // input: it would be replaced without a word, or grow for ever.
 func TestInputOfStdin(t *testing.T) {
-	content, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
 	in := filepath.Join(t.TempDir(), "in.pcapng")
 	if err := os.WriteFile(in, content, 0o600); err != nil {
 		t.Fatal(err)

@@ -47,10 +47,7 @@ func TestCountsByInput(t *testing.T) {
 		t.Error("one input is listed: " + text)
 	}
 	odd := filepath.Join(t.TempDir(), "odd\x1b[2J.pcap")
-	data, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, in)
 	clitest.WriteInput(t, odd, data)
 	text, _, _ := clitest.Run("dedup", in, odd)
 	if strings.Contains(text, "\x1b") || !strings.Contains(text, "328 packets, 6 duplicates (1.83 %): "+in) {
@@ -83,10 +80,7 @@ func TestManyInputs(t *testing.T) {
 // TestZeroFilled reads zeros in place of records, which are neither packets of 1970 nor
 // copies.
 func TestZeroFilled(t *testing.T) {
-	data, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, clitest.Bundled("router-in.pcap"))
 	dir := t.TempDir()
 	sound := clitest.RunDedup(t, cli.ExitDone, clitest.WriteInput(t, filepath.Join(dir, "sound.pcap"), data))
 	for name, zeros := range map[string][]byte{"tail": make([]byte, 1<<20), "hole": append(make([]byte, 4096), data[24:]...)} {

@@ -6,7 +6,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -52,10 +51,7 @@ func checkPeak(t *testing.T, args ...string) {
 	if err := json.Unmarshal(stdout, &r); err != nil {
 		t.Fatalf("%q: %v in %q", args, err, stdout)
 	}
-	status, err := os.ReadFile(peak)
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := clitest.ReadFile(t, peak)
 	// The test program is larger than the program.
 	own := statusBytes(t, string(status), "VmHWM:") - statusBytes(t, string(status), "RssFile:") - r.MemoryBytes - tablesOfTests
 	t.Logf("%d MiB: %q", own>>20, args)

@@ -181,10 +181,7 @@ func attackPeer(t *testing.T, wild []int64, flags ...string) {
 	in, out, ref := clitest.Bundled("router-plain.pcapng"), filepath.Join(dir, "out.pcapng"), filepath.Join(dir, "ref.pcapng")
 	want := clitest.RunDedup(t, cli.ExitDone, append([]string{in, "-w", ref}, flags...)...)
 	kept, _ := honestFrames(t, ref)
-	data, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, in)
 	first := captureStart(t, in)
 	port := benchlab.FreePort(t)
 	run := startNet(t, append([]string{"dedup", "--json", "tcp-listen://127.0.0.1:" + port, "-w", out}, flags...)...)

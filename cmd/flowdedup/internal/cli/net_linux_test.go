@@ -112,10 +112,7 @@ func TestNetworkJoins(t *testing.T) {
 	// A peer that is accepted when the other has sent all comes too late to be joined.
 	clitest.AwaitSockets(t, port, clitest.Established, len(names))
 	for i, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := clitest.ReadFile(t, name)
 		go func() {
 			_, _ = conns[i].Write(data)
 			conns[i].Close()
@@ -134,10 +131,7 @@ func TestNetworkDistinct(t *testing.T) {
 	port := benchlab.FreePort(t)
 	counting := startNet(t, "distinct", "--json", "tcp-listen://:"+port)
 	conn := clitest.Dialled(t, port)
-	data, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, in)
 	if _, err := conn.Write(data); err != nil {
 		t.Fatal(err)
 	}
@@ -149,10 +143,7 @@ func TestNetworkDistinct(t *testing.T) {
 
 // TestNetworkBad checks the exit code, and one line with the address, of what goes wrong.
 func TestNetworkBad(t *testing.T) {
-	data, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, clitest.Bundled("router-in.pcap"))
 	for _, c := range []struct {
 		name string
 		sent []byte
@@ -238,10 +229,7 @@ func TestMergeWaitPipe(t *testing.T) {
 	}
 	defer w.Close()
 	awaitPackets(t, run, filepath.Dir(out))
-	data, err := os.ReadFile(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, other)
 	if _, err := io.Copy(w, bytes.NewReader(data)); err != nil {
 		t.Fatal(err)
 	}

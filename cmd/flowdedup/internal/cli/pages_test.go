@@ -56,10 +56,7 @@ func TestPages(t *testing.T) {
 		if code != cli.ExitDone && (code != cli.ExitDifferent || args[0] != "compare" && name != "verify other") || out != "" {
 			t.Fatalf("%s: exit code %d, %s%s", name, code, out, errs)
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := clitest.ReadFile(t, file)
 		if len(text) > mostPage {
 			t.Errorf("%s: %d bytes", name, len(text))
 		}

@@ -29,10 +29,7 @@ func TestMain(m *testing.M) { clitest.Main(m, asLimited) }
 // outputs.
 func longCapture(t *testing.T) []byte {
 	t.Helper()
-	one, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
 	return bytes.Repeat(one, 2<<20/len(one))
 }
 
@@ -124,10 +121,7 @@ func TestKilled(t *testing.T) {
 // TestPipes reads from and writes to pipes. A reader that leaves early ends the run
 // without a message.
 func TestPipes(t *testing.T) {
-	in, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
 	cmd := clitest.Program(t, "dedup", "-", "-w", "-", "--json")
 	cmd.Stdin = bytes.NewReader(in)
 	var stdout, stderr bytes.Buffer
@@ -141,10 +135,7 @@ func TestPipes(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "out.pcapng")
 	direct := clitest.RunDedup(t, cli.ExitDone, clitest.Bundled("router-plain.pcapng"), "-w", file)
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := clitest.ReadFile(t, file)
 	if !bytes.Equal(stdout.Bytes(), want) || direct.PacketsOut != r.PacketsOut {
 		t.Errorf("the pipe got %d bytes, the file %d", stdout.Len(), len(want))
 	}

@@ -230,10 +230,7 @@ func TestDays(t *testing.T) {
 // TestCSVKeepsInput checks that a CSV file cannot replace a capture.
 func TestCSVKeepsInput(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.pcapng")
-	data, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
 	if err := os.WriteFile(in, data, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -94,10 +94,7 @@ func TestFitsTerminal(t *testing.T) {
 		captures = append(captures, clitest.Bundled(other))
 	}
 	for _, path := range captures {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := clitest.ReadFile(t, path)
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), content, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -124,6 +124,16 @@ func RotatedFiles(t *testing.T, dir, stem string) []string {
 	return names
 }
 
+// ReadFile returns the content of a file.
+func ReadFile(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // WriteInput makes a file.
 func WriteInput(t *testing.T, name string, data []byte) string {
 	t.Helper()

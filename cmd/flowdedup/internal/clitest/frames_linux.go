@@ -59,12 +59,12 @@ func SendBytes(t *testing.T, name string, frames ...[]byte) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	b := &capture.Batch{Interfaces: []capture.Interface{{LinkType: capture.LinkEthernet}}, Sections: make([]capture.Section, 1)}
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	for _, data := range frames {
-		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(data)), WireLen: uint32(len(data))})
-		b.Buf = append(b.Buf, data...)
+		b.Append(capture.Frame{}, data)
 	}
-	if err := s.Send(b, nil); err != nil {
+	if err := s.Send(&b, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -6,42 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+)
+
+// What tests do to the interfaces of a lab.
+var (
+	Pair      = labtest.Pair
+	IP        = labtest.IP
+	AwaitLink = labtest.AwaitLink
 )
 
 // Lab moves the test's thread into a network namespace of its own, which programs that
 // it starts share. Each of pairs names two interfaces that Pair makes there, "left right".
 func Lab(t *testing.T, pairs ...string) {
 	t.Helper()
-	if err := benchlab.Enter(); err != nil {
-		t.Skip(err)
-	}
+	labtest.Enter(t)
 	for _, p := range pairs {
 		left, right, _ := strings.Cut(p, " ")
 		Pair(t, left, right)
-	}
-}
-
-// Pair makes two interfaces: what goes into one comes out of the other.
-func Pair(t *testing.T, left, right string) {
-	t.Helper()
-	if err := benchlab.Pair(left, right); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// IP runs ip(8).
-func IP(t *testing.T, arguments string) {
-	t.Helper()
-	if out, err := exec.Command("ip", strings.Fields(arguments)...).CombinedOutput(); err != nil {
-		t.Fatalf("ip %s: %v: %s", arguments, err, out)
 	}
 }
 
@@ -77,10 +66,7 @@ func CopyProgram(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := ReadFile(t, exe)
 	dir, err := os.MkdirTemp("/tmp", "flowdedup-live-")
 	if err != nil {
 		t.Fatal(err)

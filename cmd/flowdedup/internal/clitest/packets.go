@@ -65,10 +65,7 @@ func FieldsOf(t *testing.T, tshark, name string, fields ...string) []string {
 // none.
 func CommentsOf(t *testing.T, name string) (all []string) {
 	t.Helper()
-	file, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := ReadFile(t, name)
 	le := binary.LittleEndian
 	for len(file) > 0 {
 		n := le.Uint32(file[4:])

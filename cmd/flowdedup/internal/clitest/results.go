@@ -21,17 +21,15 @@ type CompareResult struct {
 	OnlyA     uint64 `json:"only_a"`
 	OnlyB     uint64 `json:"only_b"`
 	Reordered uint64
-	OffsetNS  *int64                                         `json:"offset_ns"`
-	DriftPPM  *float64                                       `json:"drift_ppm"`
-	Delay     *struct{ Min, P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
+	OffsetNS  *int64                    `json:"offset_ns"`
+	DriftPPM  *float64                  `json:"drift_ppm"`
+	Delay     *struct{ P50, Max int64 } `json:"delay_ns"`
 	A, B      struct {
-		Packets          uint64 `json:"packets_in"`
-		Snapped          uint64 `json:"truncated"`
-		Outside, Repeats uint64
-		NonIP            uint64 `json:"non_ip"`
-		LAN              string
+		Packets uint64 `json:"packets_in"`
+		Snapped uint64 `json:"truncated"`
+		Outside uint64
+		LAN     string
 	}
-	Protocols     map[string]struct{ Both uint64 }
 	Conversations []struct{ Name string }
 	IdentityBytes int `json:"identity_bytes"`
 	Filtered      uint64
@@ -63,7 +61,6 @@ type InspectResult struct {
 	Packets      uint64 `json:"packets_in"`
 	Copies       uint64 `json:"duplicates"`
 	Equal        uint64
-	Share        float64 `json:"duplicate_share"`
 	Kinds        map[string]uint64
 	TTLSteps     map[string]uint64 `json:"ttl_steps"`
 	Matrix       []struct {
@@ -71,16 +68,14 @@ type InspectResult struct {
 		Count       uint64                                   `json:"duplicates"`
 		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
 	}
-	NotCopies          map[string]uint64 `json:"not_copies"`
-	SplitConversations uint64            `json:"split_conversations"`
-	Damaged            bool
-	EvictedLive        uint64 `json:"evicted_live"`
-	Recommendation     struct {
-		Dedup, Across        bool
+	NotCopies      map[string]uint64 `json:"not_copies"`
+	Damaged        bool
+	Recommendation struct {
+		Dedup                bool
 		Identity, Window     string
 		IdentityBytes        int `json:"identity_bytes"`
-		Ignore, Strip        []string
-		Keep, Command        string
+		Ignore               []string
+		Command              string
 		Removes, Wrong, Left uint64
 		Reasons              []string
 	}
@@ -127,7 +122,6 @@ func WellFormed(t *testing.T, page string) {
 type DistinctRow struct {
 	Kind                              string
 	WindowStart                       string `json:"window_start"`
-	WindowEnd                         string `json:"window_end"`
 	Of, Family, Sensor, Other, Method string
 	Distinct, Low, High               uint64
 	Packets                           uint64 `json:"packets_in"`

@@ -61,10 +61,7 @@ type Answers struct {
 func ReadAnswers(t *testing.T, path string) map[string]Answers {
 	t.Helper()
 	var doc struct{ Files map[string]Answers }
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := ReadFile(t, path)
 	if err := json.Unmarshal(data, &doc); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package clitest
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,10 +48,7 @@ func sockets(t *testing.T, port string) (found [][]string) {
 		t.Fatal(err)
 	}
 	// Not /proc/net: the first thread of the process may be in the namespace of another test.
-	all, err := os.ReadFile("/proc/thread-self/net/tcp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := ReadFile(t, "/proc/thread-self/net/tcp")
 	local := fmt.Sprintf(":%04X", number)
 	for line := range strings.Lines(string(all)) {
 		if f := strings.Fields(line); len(f) > 9 && strings.HasSuffix(f[1], local) {

@@ -57,10 +57,7 @@ func SetStage(t *testing.T, where Place, ending string) *Stage {
 	t.Helper()
 	s := &Stage{t: t, Dir: t.TempDir()}
 	s.In, s.Out = filepath.Join(s.Dir, "in.pcapng"), filepath.Join(s.Dir, "out"+ending)
-	capture, err := os.ReadFile(Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	capture := ReadFile(t, Bundled("router-plain.pcapng"))
 	s.write(s.In, capture)
 	switch where {
 	case OlderFile:

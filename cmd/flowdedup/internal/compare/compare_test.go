@@ -146,10 +146,7 @@ func TestCompareEnds(t *testing.T) {
 		}
 		return name
 	}
-	router, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	router := clitest.ReadFile(t, clitest.Bundled("router-in.pcap"))
 	in, empty := clitest.Bundled("router-in.pcap"), file("empty.pcap", router[:24])
 	for _, c := range []struct {
 		code    int
@@ -251,10 +248,7 @@ func TestCompareSnapped(t *testing.T) {
 
 // TestCompareNAT compares both sides of an address translation.
 func TestCompareNAT(t *testing.T) {
-	router, err := os.ReadFile(clitest.Bundled("router-out.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	router := clitest.ReadFile(t, clitest.Bundled("router-out.pcap"))
 	translated := filepath.Join(t.TempDir(), "translated.pcap")
 	data := bytes.ReplaceAll(router, []byte{10, 10, 0, 2}, []byte{192, 0, 2, 7})
 	if err := os.WriteFile(translated, data, 0o600); err != nil {

@@ -32,10 +32,7 @@ func TestComparePipes(t *testing.T) {
 	if code != cli.ExitDifferent {
 		t.Fatalf("exit code %d: %s", code, want)
 	}
-	first, err := os.ReadFile(filepath.Join(dir, "a.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := clitest.ReadFile(t, filepath.Join(dir, "a.pcap"))
 	in := &clitest.CutInput{Fed: map[string][]byte{}}
 	for i, name := range []string{a, b} {
 		data, err := os.ReadFile(name)

@@ -3,7 +3,6 @@
 package dedup_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,10 +62,7 @@ func TestKeepDefaultWritten(t *testing.T) {
 		}
 		var text [2]string
 		for i, name := range []string{kept, removed} {
-			content, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			content := clitest.ReadFile(t, name)
 			text[i] = string(content)
 		}
 		return text[0], text[1]

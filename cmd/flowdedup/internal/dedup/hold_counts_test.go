@@ -5,7 +5,6 @@ package dedup_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -96,10 +95,7 @@ func TestHeldCounts(t *testing.T) {
 				if slices.Contains(c.choice, "--prefer") && r.Inputs[1].Duplicates > 10 {
 					t.Errorf("%d packets of the preferred input were removed", r.Inputs[1].Duplicates)
 				}
-				now, err := os.ReadFile(kept)
-				if err != nil {
-					t.Fatal(err)
-				}
+				now := clitest.ReadFile(t, kept)
 				if before != nil && !bytes.Equal(now, before) {
 					t.Errorf("%d workers write another file", workers)
 				}

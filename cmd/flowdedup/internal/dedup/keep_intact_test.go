@@ -5,7 +5,6 @@ package dedup_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -96,10 +95,7 @@ func TestIntactMirror(t *testing.T) {
 				if _, errs, code := clitest.Run("verify", "--identity", "inner", "--ignore", "l4-checksum", mirror, kept, removed); code != cli.ExitDone {
 					t.Errorf("verify: exit code %d: %s", code, errs)
 				}
-				now, err := os.ReadFile(kept)
-				if err != nil {
-					t.Fatal(err)
-				}
+				now := clitest.ReadFile(t, kept)
 				if before != nil && !bytes.Equal(now, before) {
 					t.Errorf("%d workers write another file", workers)
 				}

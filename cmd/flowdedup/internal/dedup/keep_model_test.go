@@ -3,12 +3,10 @@
 package dedup_test
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -154,50 +152,6 @@ func TestOnlyInput(t *testing.T) {
 	}
 }
 
-// vlansOf returns the VLAN stack of a frame of the model.
-func vlansOf(p *clitest.Seen) string {
-	var words []string
-	for i := range clitest.TagsOf([]byte(p.Data)) {
-		words = append(words, fmt.Sprint(binary.BigEndian.Uint16([]byte(p.Data)[14+4*i:])&0xfff))
-	}
-	return strings.Join(words, ".")
-}
-
-// groups are fields of --within and what they mean for the frames of the model.
-var groups = map[string]func(*clitest.Seen) string{
-	"vlan":           vlansOf,
-	"interface":      func(p *clitest.Seen) string { return fmt.Sprint(p.Iface) },
-	"input":          func(*clitest.Seen) string { return "" },
-	"lan":            pathOf,
-	"vlan,interface": func(p *clitest.Seen) string { return fmt.Sprint(p.Iface, " ", vlansOf(p)) },
-}
-
-// TestWithinModel compares --within with the model. Another input holds nothing but one
-// more packet.
-func TestWithinModel(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(7, 8))
-	for within, group := range groups {
-		for range clitest.Sample(4, make([]int, 12)) {
-			m := dedupModel{identity: []string{"l3", "frame"}[rng.IntN(2)], ignore: "vlan", group: group, flags: []string{"--within", within}}
-			if m.across = rng.IntN(3) == 0 && !strings.Contains(within, "interface"); rng.IntN(2) == 0 {
-				m.packets = 1 + rng.IntN(40)
-			} else {
-				m.duration = time.Duration(1+rng.IntN(1000)) * time.Microsecond
-			}
-			m.flags = append(m.flags, "--workers", fmt.Sprint(1+rng.IntN(3)))
-			stream := clitest.RandomStream(rng, 300, 3, 100*time.Microsecond)
-			name := clitest.WriteStream(t, stream, 3)
-			if within == "input" { // only several have any
-				m.flags = append(m.flags, "--no-merge", clitest.Bundled("router-out.pcap"))
-				checkInputModel(t, &m, name, stream)
-				continue
-			}
-			checkModel(t, &m, name, stream)
-		}
-	}
-}
-
 // checkInputModel counts the copies in the second of two inputs.
 func checkInputModel(t *testing.T, m *dedupModel, name string, stream []clitest.Seen) {
 	t.Helper()
@@ -209,102 +163,6 @@ func checkInputModel(t *testing.T, m *dedupModel, name string, stream []clitest.
 	}
 	if got := s.Inputs[1].Duplicates; got != uint64(len(copies)) {
 		t.Errorf("%v: %d copies, want %d", m.args(), got, len(copies))
-	}
-}
-
-// TestWithinBundled counts the copies in captures of a router with the same frames on
-// trunks and VLAN interfaces, without the model: by the bytes of the frames.
-func TestWithinBundled(t *testing.T) {
-	t.Parallel()
-	for _, file := range []string{"router-vlan.pcapng", "router-qinq.pcapng", "router-plain.pcapng"} {
-		name := clitest.Bundled(file)
-		all := clitest.RunDedup(t, cli.ExitDone, name)
-		across := clitest.RunDedup(t, cli.ExitDone, name, "--across")
-		same := clitest.RunDedup(t, cli.ExitDone, name, "--within", "interface")
-		// The router's interfaces get no packet twice within a millisecond, so all copies
-		// come from other interfaces.
-		if same.Duplicates != 0 || across.Duplicates != all.Duplicates || all.Duplicates == 0 {
-			t.Errorf("%s: %d copies within an interface, %d across, %d in all", file, same.Duplicates, across.Duplicates, all.Duplicates)
-		}
-		stream := clitest.ReadStream(t, name)
-		m := dedupModel{identity: "l3", duration: time.Millisecond, group: vlansOf, flags: []string{"--within", "vlan"}}
-		checkModel(t, &m, name, stream)
-		_, copies := m.split(stream)
-		if tagged := strings.Contains(file, "plain"); tagged != (uint64(len(copies)) == all.Duplicates) {
-			t.Errorf("%s: %d of %d copies on one VLAN", file, len(copies), all.Duplicates)
-		}
-	}
-}
-
-// vxlan returns an Ethernet frame with a frame in VXLAN (RFC 7348).
-func vxlan(vni byte, id byte, inner []byte) []byte {
-	udp := append([]byte{0x30, 0x39, 0x12, 0xb5, 0, byte(16 + len(inner)), 0, 0, 8, 0, 0, 0, 0, 0, vni, 0}, inner...)
-	ip := append([]byte{0x45, 0, 0, byte(20 + len(udp)), id, id, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2}, udp...)
-	return append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0}, ip...)
-}
-
-// TestWithinTenants checks two tenants with equal addresses: equal packets of both are
-// copies only without --within vni.
-func TestWithinTenants(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
-	at := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC).UnixNano()
-	var stream []clitest.Seen
-	type sent struct {
-		vni   byte
-		inner string
-	}
-	perTenant, inAll := map[sent]bool{}, map[string]bool{}
-	wantWithin, wantAll := 0, 0
-	for i := range 500 {
-		load, port := uint8(rng.IntN(60)), uint8(rng.IntN(3))
-		inner := clitest.UDPFrame(port, load)
-		vni := byte(1 + rng.IntN(2))
-		if inAll[string(inner)] {
-			wantAll++
-		}
-		if key := (sent{vni, string(inner)}); perTenant[key] {
-			wantWithin++
-		} else {
-			perTenant[key] = true
-		}
-		inAll[string(inner)] = true
-		data := vxlan(vni, byte(i), inner)
-		stream = append(stream, clitest.Seen{Record: clitest.Record{Time: at + int64(i), Wire: uint32(len(data)), Data: string(data)}})
-	}
-	name := clitest.WriteStream(t, stream, 1)
-	for _, workers := range []string{"1", "3"} {
-		for _, digest := range []string{"aes", "highway"} {
-			flags := []string{name, "--identity", "inner", "--workers", workers, "--digest", digest, "--window", "1s"}
-			all := clitest.RunDedup(t, cli.ExitDone, flags...)
-			within := clitest.RunDedup(t, cli.ExitDone, append(flags, "--within", "vni")...)
-			both := clitest.RunDedup(t, cli.ExitDone, append(flags, "--within", "vni,vlan,interface")...)
-			text, _, _ := clitest.Run(append([]string{"dedup", "--within", "vni,vlan"}, flags...)...)
-			if !strings.Contains(text, "inner identity within 1s, with the same vlan, vni\n") {
-				t.Error(text)
-			}
-			if all.Duplicates != uint64(wantAll) || within.Duplicates != uint64(wantWithin) || both != within || wantAll == wantWithin {
-				t.Errorf("%d and %d copies within a tenant, want %d; %d in all, want %d", within.Duplicates, both.Duplicates, wantWithin, all.Duplicates, wantAll)
-			}
-		}
-	}
-}
-
-// TestWithinInput gives a capture twice: each of the two has only its own copies.
-func TestWithinInput(t *testing.T) {
-	name := clitest.Bundled("loopback-twice.pcap")
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := filepath.Join(t.TempDir(), "again.pcap")
-	if err := os.WriteFile(again, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	alone, all := clitest.RunDedup(t, cli.ExitDone, name), clitest.RunDedup(t, cli.ExitDone, name, again)
-	for _, within := range []string{"input", "interface"} {
-		if got := clitest.RunDedup(t, cli.ExitDone, name, again, "--within", within); got.Duplicates != 2*alone.Duplicates || all.Duplicates <= got.Duplicates {
-			t.Errorf("%s: %d copies, want 2 x %d; %d in all", within, got.Duplicates, alone.Duplicates, all.Duplicates)
-		}
 	}
 }
 

@@ -30,10 +30,7 @@ func TestMark(t *testing.T) {
 	for i, name := range clitest.Sample(3, names) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			var want clitest.Truth
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := clitest.ReadFile(t, name)
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
 			}
@@ -59,10 +56,7 @@ func checkMark(t *testing.T, want *clitest.Truth, args, inputs []string) (file s
 		if r := clitest.RunDedup(t, cli.ExitDone, append(args, "-w", file, "--workers", workers)...); r.PacketsIn != want.Packets || r.Duplicates != want.Duplicates {
 			t.Errorf("%d packets, %d duplicates", r.PacketsIn, r.Duplicates)
 		}
-		written, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := clitest.ReadFile(t, file)
 		if first != nil && !bytes.Equal(first, written) {
 			t.Errorf("%s workers write something else", workers)
 		}

@@ -136,10 +136,7 @@ func TestRotateKeeps(t *testing.T) {
 
 // TestRotateKilled checks that only complete files have final names.
 func TestRotateKilled(t *testing.T) {
-	one, err := os.ReadFile(clitest.Bundled("router-plain.pcapng"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
 	for _, enough := range []int{1, 3, 9} {
 		dir := t.TempDir()
 		cmd := clitest.Program(t, "dedup", "-", "-w", filepath.Join(dir, "out.pcapng"), "--window", "n:1", "--rotate-size", "40KiB")

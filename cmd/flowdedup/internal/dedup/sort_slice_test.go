@@ -188,15 +188,9 @@ func TestSortRepeats(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.pcapng")
 	backwards(t, in, clitest.Bundled("router-vlan.pcapng"))
-	content, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := clitest.ReadFile(t, in)
 	written := func(name string) string {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := clitest.ReadFile(t, filepath.Join(dir, name))
 		return string(data)
 	}
 	flags := []string{"dedup", "--quiet", "--sort", "2ms", "--sort-memory", "8KiB", "--slice", "l4", "-w"}

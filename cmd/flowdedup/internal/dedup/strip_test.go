@@ -37,14 +37,8 @@ func untagged(frame []byte, cooked bool) []byte {
 // sameFiles reports whether two files have the same content.
 func sameFiles(t *testing.T, one, other string) bool {
 	t.Helper()
-	a, err := os.ReadFile(one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := clitest.ReadFile(t, one)
+	b := clitest.ReadFile(t, other)
 	return bytes.Equal(a, b)
 }
 

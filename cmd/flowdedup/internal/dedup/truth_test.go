@@ -27,10 +27,7 @@ func TestTruth(t *testing.T) {
 	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			var want clitest.Truth
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := clitest.ReadFile(t, name)
 			if err := json.Unmarshal(data, &want); err != nil {
 				t.Fatal(err)
 			}

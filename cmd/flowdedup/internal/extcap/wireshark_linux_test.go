@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/labtest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -29,9 +29,7 @@ func TestWireshark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tshark takes seconds to list interfaces")
 	}
-	if err := lab.Enter(); err != nil {
-		t.Skip(err)
-	}
+	labtest.Enter(t)
 	for _, tool := range []string{"tshark", "unshare", "ping", "tcpdump"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("needs " + tool)

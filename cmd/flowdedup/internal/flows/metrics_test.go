@@ -3,7 +3,6 @@
 package flows
 
 import (
-	"bytes"
 	"flag"
 	"os"
 	"slices"
@@ -11,36 +10,12 @@ import (
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/metricstest"
 )
 
 var update = flag.Bool("update", false, "write the metrics of testdata instead of checking them")
-
-// written returns the metrics of a status.
-func written(t *testing.T, metrics []web.Metric[*flowStatus], s *flowStatus) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	if err := web.WriteMetrics(&out, metrics, s); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-// parsed parses metrics with the parser of Prometheus.
-func parsed(t *testing.T, text []byte) map[string]*dto.MetricFamily {
-	t.Helper()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return families
-}
 
 // wholeFlows is a sample of a run on flow records that does everything.
 func wholeFlows() *summary {
@@ -63,7 +38,7 @@ func wholeFlows() *summary {
 // names contrib/check checks, and checks their order.
 func TestFlowMetrics(t *testing.T) {
 	all := flowMetrics()
-	text := written(t, all, &flowStatus{wholeFlows(), time.Unix(1_700_000_100, 0)})
+	text := metricstest.Write(t, all, &flowStatus{wholeFlows(), time.Unix(1_700_000_100, 0)})
 	want, err := os.ReadFile("testdata/metrics.txt")
 	if *update {
 		err = os.WriteFile("testdata/metrics.txt", text, 0o644)
@@ -72,11 +47,11 @@ func TestFlowMetrics(t *testing.T) {
 	if err != nil || string(want) != string(text) {
 		t.Errorf("%v: metrics\n%s\nwant\n%s", err, text, want)
 	}
-	if families := parsed(t, text); len(families) != len(all) {
+	if families := metricstest.Parse(t, text); len(families) != len(all) {
 		t.Errorf("%d metrics of %d", len(families), len(all))
 	}
 	if !slices.IsSortedFunc(all, func(a, b web.Metric[*flowStatus]) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("they are not sorted")
 	}
-	parsed(t, written(t, all, &flowStatus{summary: new(summary)}))
+	metricstest.Parse(t, metricstest.Write(t, all, &flowStatus{summary: new(summary)}))
 }

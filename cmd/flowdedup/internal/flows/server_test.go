@@ -11,11 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/metricstest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/webtest"
 )
 
@@ -58,11 +56,7 @@ func TestFlowServer(t *testing.T) {
 		t.Errorf("%d %q", code, body)
 	}
 	_, body := get("/metrics")
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err, body)
-	}
+	families := metricstest.Parse(t, []byte(body))
 	if f := families["flowdedup_flows_records_total"]; f == nil || f.Metric[0].Counter.GetValue() != 77 {
 		t.Errorf("%v", f)
 	}

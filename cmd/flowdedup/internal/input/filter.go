@@ -112,9 +112,6 @@ func ParseCondition(text string) (Condition, error) {
 	return Condition{Input: name}, nil
 }
 
-// None reports whether the condition is the zero value.
-func (c *Condition) None() bool { return c.Interface == "" && c.Input == "" && c.Filter.All() }
-
 // String returns the condition as ParseCondition reads it, "" for none.
 func (c *Condition) String() string {
 	switch {

@@ -74,10 +74,7 @@ func TestInspectTruth(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := clitest.ReadFile(t, name)
 			var want clitest.Truth
 			var made struct{ Kinds map[string]uint64 }
 			if err := json.Unmarshal(data, &want); err != nil {
@@ -139,10 +136,7 @@ func TestInspectMatrix(t *testing.T) {
 // truthMatrix counts the copies of a truth by the interfaces of both records.
 func truthMatrix(t *testing.T, name string) map[string]uint64 {
 	t.Helper()
-	data, err := os.ReadFile(clitest.Bundled(name + ".truth.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, clitest.Bundled(name+".truth.json"))
 	var made struct{ Sightings [][]int }
 	if err := json.Unmarshal(data, &made); err != nil {
 		t.Fatal(err)
@@ -191,10 +185,7 @@ func TestInspectShared(t *testing.T) {
 // TestInspectInputs looks at damaged and empty inputs, and at several.
 func TestInspectInputs(t *testing.T) {
 	whole := clitest.Bundled("router-plain.pcapng")
-	data, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := clitest.ReadFile(t, whole)
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)

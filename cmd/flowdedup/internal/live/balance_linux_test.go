@@ -277,7 +277,7 @@ func TestLiveBalanceFails(t *testing.T) {
 				wait.Until(t, "the share of the other", func() bool { return packetsIn(files[1]) >= 2*before+160 })
 				clitest.IP(t, "link set out0 up")
 				clitest.IP(t, "link set sensor0 up")
-				awaitLink(t, "out0")
+				clitest.AwaitLink(t, "out0")
 				had := packetsIn(files[0])
 				id := uint16(3001)
 				wait.Until(t, "the share of the first again", func() bool {

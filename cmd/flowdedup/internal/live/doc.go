@@ -11,7 +11,9 @@
 //
 //	question                               file
 //	flags; rules of --forward, -w, -C, -G  flags.go, flags_outputs.go
+//	memory of the filter; of the counters  dedup/config.go; flags.go
 //	opening of interfaces; of networks     capture.go; network.go
+//	packets that stay in the ring          run.go
 //	the work on a batch                    task.go
 //	outputs, --forward among them          package sink
 //	everything between batches             ticker.go

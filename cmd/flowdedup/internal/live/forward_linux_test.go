@@ -220,7 +220,7 @@ func TestLiveForwardEndsAll(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		clitest.IP(t, "link set out up")
-		awaitLink(t, "out")
+		clitest.AwaitLink(t, "out")
 	}
 }
 

@@ -13,20 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// awaitLink waits until an interface carries packets.
-func awaitLink(t *testing.T, name string) {
-	t.Helper()
-	if err := benchlab.AwaitLink(name); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // liveRun is a running "flowdedup live".
 type liveRun struct{ *clitest.Process }
@@ -159,7 +150,7 @@ func (r *liveRun) summary(text []byte) (s liveSummary) {
 // rowsOf returns the JSON lines of a file.
 func rowsOf[T any](t *testing.T, name string) (rows []T) {
 	t.Helper()
-	for line := range bytes.Lines(mustRead(t, name)) {
+	for line := range bytes.Lines(clitest.ReadFile(t, name)) {
 		var row T
 		if err := json.Unmarshal(line, &row); err != nil {
 			t.Fatalf("%v: %s", err, line)

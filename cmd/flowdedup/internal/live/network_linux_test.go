@@ -19,15 +19,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-func mustRead(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 // TestLiveListen joins two peers by --across, as two files would be, and writes what dedup
 // writes. It needs no privileges.
 func TestLiveListen(t *testing.T) {
@@ -46,7 +37,7 @@ func TestLiveListen(t *testing.T) {
 	// A peer that is accepted when the other has sent all comes too late to be joined.
 	clitest.AwaitSockets(t, port, clitest.Established, len(names))
 	for i, name := range names {
-		data := mustRead(t, name)
+		data := clitest.ReadFile(t, name)
 		go func() {
 			_, _ = conns[i].Write(data)
 			conns[i].Close()
@@ -69,7 +60,7 @@ func TestLiveListen(t *testing.T) {
 func TestLiveConnect(t *testing.T) {
 	t.Parallel()
 	clitest.Tool(t, "tcpdump")
-	port, data := benchlab.FreePort(t), mustRead(t, clitest.Bundled("router-in.pcap"))
+	port, data := benchlab.FreePort(t), clitest.ReadFile(t, clitest.Bundled("router-in.pcap"))
 	wanted := clitest.RunDedup(t, cli.ExitDone, "--filter", "tcp", clitest.Bundled("router-in.pcap")).PacketsIn
 	const rounds = 3
 	run := &liveRun{clitest.NewProcess(t, "live", "--json", "-i", "tcp://127.0.0.1:"+port, "--window", "none", "--count", fmt.Sprint(rounds*wanted), "tcp")}

@@ -238,9 +238,9 @@ func (h *host) plug(here, there string) {
 	clitest.IP(h.t, "link set "+here+" up")
 	h.at(func() {
 		clitest.IP(h.t, "link set "+there+" up")
-		awaitLink(h.t, there)
+		clitest.AwaitLink(h.t, there)
 	})
-	awaitLink(h.t, here)
+	clitest.AwaitLink(h.t, here)
 }
 
 // assign adds addresses to an interface, usable at once.

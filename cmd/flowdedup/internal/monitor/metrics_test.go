@@ -14,45 +14,22 @@ import (
 	"strings"
 	"testing"
 
-	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/metricstest"
 )
-
-// parse parses metrics with the parser of Prometheus.
-func parse(t *testing.T, text []byte) map[string]*dto.MetricFamily {
-	t.Helper()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return families
-}
-
-// write returns the metrics of a status.
-func write[S any](t *testing.T, metrics []web.Metric[S], s S) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	if err := web.WriteMetrics(&out, metrics, s); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
 
 // TestMetrics compares the metrics with testdata, whose names contrib/check checks, and with
 // the output of the Prometheus library.
 func TestMetrics(t *testing.T) {
-	text := write(t, runMetrics(), wholeSample(3600))
+	text := metricstest.Write(t, runMetrics(), wholeSample(3600))
 	golden(t, "metrics.txt", string(text))
 	for _, s := range []*Status{wholeSample(3600), hostile()} {
-		text := write(t, runMetrics(), s)
-		families := parse(t, text)
+		text := metricstest.Write(t, runMetrics(), s)
+		families := metricstest.Parse(t, text)
 		var theirs bytes.Buffer
 		for _, m := range runMetrics() {
 			if family := families[m.Name]; family != nil {
@@ -70,7 +47,7 @@ func TestMetrics(t *testing.T) {
 // TestMetricsOfNothing writes metrics of a status that lacks parts.
 func TestMetricsOfNothing(t *testing.T) {
 	for _, s := range []Status{{}, {Distinct: make([]Distinct, 1)}} {
-		parse(t, write(t, runMetrics(), &s))
+		metricstest.Parse(t, metricstest.Write(t, runMetrics(), &s))
 	}
 	if w := get(new(Server), "/metrics"); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "flowdedup_packets") {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -146,7 +123,7 @@ func served(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range parse(t, flows) {
+	for name := range metricstest.Parse(t, flows) {
 		names[name] = true
 	}
 	return names

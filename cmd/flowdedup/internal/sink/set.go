@@ -59,8 +59,8 @@ type Config struct {
 	Log  *slog.Logger // nil discards
 }
 
-// InPlace reports whether packets may stay in the capture ring: files get whole records,
-// and headers are taken off records.
+// InPlace reports whether the outputs let packets stay in the capture ring: files get whole
+// records, and headers are taken off records.
 func (c *Config) InPlace() bool { return c.Kept == "" && c.Removed == "" && c.Strip == 0 }
 
 var (

@@ -87,10 +87,7 @@ func TestVerifyFinds(t *testing.T) {
 		t.Fatal(errs)
 	}
 	clitest.WritePart(t, name("short.pcapng"), out, func(number int, _ *capture.Batch, _ int) bool { return number != 99 })
-	content, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := clitest.ReadFile(t, in)
 	if err := os.WriteFile(name("cut.pcapng"), content[:len(content)-7], 0o600); err != nil {
 		t.Fatal(err)
 	}
