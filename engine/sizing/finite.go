@@ -40,9 +40,8 @@ func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
 func newFiniteLoad(fresh float64, gaps Gaps, length float64) *load {
 	endlessFresh, endlessGaps := endless(fresh, gaps, length)
 	l := newLoad(endlessFresh, endlessGaps)
-	l.length, l.repeatsAt = length, make([]float64, len(gaps))
+	l.length = length
 	for i := range gaps {
-		l.repeatsAt[i] = endlessGaps[i].Share * (1 - endlessFresh)
 		l.bins[i].share = gaps[i].Share
 	}
 	l.fresh = fresh
@@ -89,8 +88,7 @@ type finiteRun struct {
 func (f *finiteRun) rates() outcome {
 	l := f.load
 	for i := range f.at { // dense where everything begins
-		x := float64(i) / finiteSteps
-		f.at[i] = l.length * x * x
+		f.at[i] = l.stepAt(i)
 	}
 	f.reports[0] = 1
 	unset := 1.0
@@ -188,7 +186,7 @@ func (f *finiteRun) missed(i int, between, clear, unset float64) float64 {
 		return miss(clear)
 	}
 	position := f.at[i] - between
-	left := (1 - f.insertion(position)) * f.interpolate(&f.reports, position, i)
+	left := (1 - f.insertion(position)) * f.load.interpolate(&f.reports, position, i)
 	return (1-left)*miss(clear) + left*miss(unset)
 }
 
@@ -206,7 +204,7 @@ func (f *finiteRun) clear(i int) (m misses, unset float64) {
 			}
 			break
 		}
-		clearedBy := -math.Expm1(f.interpolate(&f.cleared, now-t, i) - f.cleared[i])
+		clearedBy := -math.Expm1(l.interpolate(&f.cleared, now-t, i) - f.cleared[i])
 		keptSince := math.Exp(-f.setting * f.insertedIn(i, l.different[j], t))
 		sum += (kept - keptSince) * (cleared + clearedBy) / 2
 		m[j] = math.Min(1, sum+keptSince*clearedBy)
@@ -225,11 +223,17 @@ func (f *finiteRun) insertedIn(i int, different, elements float64) float64 {
 	return different * chance * times / (1 + chance*(times-1))
 }
 
+// stepAt returns grid position i of the stream.
+func (l *load) stepAt(i int) float64 {
+	x := float64(i) / finiteSteps
+	return l.length * x * x
+}
+
 // interpolate returns a value at a position before grid position i.
-func (f *finiteRun) interpolate(values *[finiteSteps + 1]float64, position float64, i int) float64 {
-	j := int(math.Sqrt(math.Max(0, position)/f.load.length) * finiteSteps)
+func (l *load) interpolate(values *[finiteSteps + 1]float64, position float64, i int) float64 {
+	j := int(math.Sqrt(math.Max(0, position)/l.length) * finiteSteps)
 	j = min(j, i-1)
-	part := (position - f.at[j]) / (f.at[j+1] - f.at[j])
+	part := (position - l.stepAt(j)) / (l.stepAt(j+1) - l.stepAt(j))
 	return values[j] + part*(values[j+1]-values[j])
 }
 

@@ -15,11 +15,12 @@ type load struct {
 	between   []float64
 	different []float64
 	bins      []weight
-	// length is the number of elements of a finite stream, and repeatsAt the share of
-	// elements far from its begin that are repeats with the gaps of a bin. length is 0 for
-	// streams without an end.
-	length    float64
-	repeatsAt []float64
+	// length is the number of elements of a finite stream, 0 for streams without an end. Far
+	// from the begin of it steadyFresh is the share of new elements, and repeatsAt the share
+	// of repeats with the gaps of a bin.
+	length      float64
+	steadyFresh float64
+	repeatsAt   []float64
 }
 
 // weight is a bin of the gaps: its share and the grid position of its middle.
@@ -34,7 +35,7 @@ const (
 )
 
 func newLoad(fresh float64, gaps Gaps) *load {
-	l := &load{fresh: fresh, between: []float64{0}}
+	l := &load{fresh: fresh, steadyFresh: fresh, between: []float64{0}}
 	middles := make([]float64, len(gaps))
 	low := 0.0
 	for i, b := range gaps {
@@ -50,6 +51,7 @@ func newLoad(fresh float64, gaps Gaps) *load {
 	for i, m := range middles {
 		at, _ := slices.BinarySearch(l.between, m)
 		l.bins = append(l.bins, weight{share: gaps[i].Share, at: at})
+		l.repeatsAt = append(l.repeatsAt, gaps[i].Share*(1-fresh))
 	}
 	l.different = make([]float64, len(l.between))
 	for i, t := range l.between {
@@ -87,6 +89,12 @@ func (l *load) differentIn(elements float64) float64 {
 	}
 	part := (elements - l.between[at-1]) / (l.between[at] - l.between[at-1])
 	return l.different[at-1] + part*(l.different[at]-l.different[at-1])
+}
+
+// gridAt returns the first grid position with at least the given number of elements in between.
+func (l *load) gridAt(elements float64) int {
+	at, _ := slices.BinarySearch(l.between, elements)
+	return min(at, len(l.between)-1)
 }
 
 // misses are probabilities that a repeat is missed, by grid position.

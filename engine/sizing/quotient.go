@@ -78,29 +78,6 @@ func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) desi
 	}, randomMisses(r.load, float64(rows), k, fingerprints))
 }
 
-// randomMisses computes rows of 1 to k cells in turn. While an element is in its row, the
-// other elements share one cell less. It is evicted at the rate at which such a smaller
-// row reports them as distinct. In a row of one cell the next distinct element always
-// evicts it.
-//
-// Only full rows evict. In a finite stream they are full for a part of it.
-func randomMisses(l *load, rows float64, k int, fingerprints float64) misses {
-	m := make(misses, len(l.between))
-	full := l.fullRows(rows, k)
-	for cells := 1; cells <= k; cells++ {
-		kept := math.Max(0, 1-float64(cells)/fingerprints)
-		reports := l.fresh*math.Max(0, 1-float64(cells-1)/fingerprints) + (1-l.fresh)*l.fnr(m)
-		for i, t := range l.between {
-			evictions := reports * t / (rows * float64(cells))
-			if cells == 1 {
-				evictions = l.different[i] / rows
-			}
-			m[i] = -math.Expm1(-full*evictions) * kept
-		}
-	}
-	return m
-}
-
 // linesOfRow is the expected number of cache lines that a row of the given number of bits
 // touches. Rows are packed without gaps.
 func linesOfRow(rowBits int) float64 {

@@ -73,8 +73,10 @@ func qqht(r *request, memory int) (design, error) {
 // queues advance: a fixed point. An element that is reported by the fingerprint of another
 // begins a life too, in any place of the queue, and pushes nothing.
 //
-// Rows are taken as independent of their elements. In rows of few cells elements that come
-// often push out each other, so that more are missed.
+// Rows are taken as alike and of elements that come and go. But elements that come all through
+// a finite stream are missed where more of them share a row than it has cells, and as often as
+// if they pushed out a random one (Gelenbe: see crowdMisses). Elements last if they begin one
+// more life of a quarter of the stream on average.
 func queuedMisses(r *request, rows float64, k int, fpr float64) outcome {
 	l := r.load
 	begun, full := r.begun(), l.fullRows(rows, k)
@@ -100,7 +102,18 @@ func queuedMisses(r *request, rows float64, k int, fpr float64) outcome {
 	if fresh < 1 {
 		o.fnr = math.Min(1, math.Max(0, begin-fresh)*(1-fpr)/(1-fresh))
 	}
+	if l.length > 0 {
+		o.atLeast(l, math.Min(1, begun[l.gridAt(l.length/4)]/fresh-1), randomMisses(l, rows, k, float64(k)/fpr))
+	}
 	return o
+}
+
+// atLeast raises misses to the given ones times a share of the elements.
+func (o *outcome) atLeast(l *load, share float64, m misses) {
+	o.fnr = math.Max(o.fnr, share*l.fnr(m))
+	for i := range m {
+		o.misses[i] = math.Max(o.misses[i], share*m[i])
+	}
 }
 
 // pushes holds the probabilities of the Poisson number of elements that are pushed into a queue

@@ -123,6 +123,12 @@ func meanOverPoisson(mean float64, f func(x float64) float64) float64 {
 	}
 }
 
+// BinomialTail returns P(B >= k) for B binomial with the given trials and chance in [0,1], for
+// k >= 0.
+func BinomialTail(k int, trials, chance float64) float64 {
+	return 1 - binomialUpTo(k-1, trials, chance)
+}
+
 // binomialUpTo returns P(B <= count) for B binomial with the given trials and chance in
 // [0,1]. Its time grows with count only. It uses logarithms, so billions of trials
 // neither underflow nor lose digits.

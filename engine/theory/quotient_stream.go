@@ -177,11 +177,11 @@ func (r sharedRow) evicting() float64 {
 // the element's, came by a time.
 func (r sharedRow) filled(t float64) float64 {
 	all := r.different(1)
-	return 1 - binomialUpTo(r.k-2, all, min(1, r.different(-math.Expm1(-r.rate*t))/all))
+	return BinomialTail(r.k-1, all, min(1, r.different(-math.Expm1(-r.rate*t))/all))
 }
 
 // pushedOut returns the probability that others came k times in a gap.
-func (r sharedRow) pushedOut(gap float64) float64 { return 1 - binomialUpTo(r.k-1, gap, r.share()) }
+func (r sharedRow) pushedOut(gap float64) float64 { return BinomialTail(r.k, gap, r.share()) }
 
 // share returns the share of all draws that are for the row.
 func (r sharedRow) share() float64 { return min(1, r.others*r.rate) }
