@@ -182,6 +182,7 @@ func (c *Counter) closeWindow(_, _ int64, w *window) {
 		start, end := w.bounds()
 		counts := c.counts(w)
 		if c.changes != nil && start != noTime {
+			c.skipEmpty(start)
 			c.changes.add(counts, w, c.IsOpen(start-1), c.cfg)
 		}
 		c.err = c.emit(start, end, counts)
@@ -196,6 +197,18 @@ func (c *Counter) closeWindow(_, _ int64, w *window) {
 		c.err = err
 	}
 }
+
+// skipEmpty closes the windows between the latest one that closed and the one from start
+// on, as the changes of the latter count them as empty.
+func (c *Counter) skipEmpty(start int64) {
+	if latest := c.changes.latest; latest != noTime && latest < start {
+		c.Skip(latest, start)
+	}
+}
+
+// Skip has packets of windows from start to end count as late, except packets of windows
+// that are open. Callers that have said that the others are empty call it.
+func (c *Counter) Skip(start, end int64) { c.windows.Skip(start, end) }
 
 // counts returns the counts of a window, key by key.
 func (c *Counter) counts(w *window) []Count {
