@@ -39,11 +39,13 @@ type StreamConfig[T any] struct {
 // its packet belongs to. Gaps have no empty windows. A window closes
 //
 //   - when 2^20 packets came without one of this window, and one of them belonged to a
-//     newer window. So the window of a wrong stamp from the future stays to the end,
-//     where it does no harm, and the window of one from the past closes in its turn;
-//   - when 64 are open and another is needed: the one without a packet for longest. Where
-//     stamps jump, the eight with the most packets stay; otherwise those of wrong stamps
-//     from the future do;
+//     newer window, and no earlier window within 64 windows is open. So windows close in
+//     their order where packets of one capture point come later than those of another. The
+//     window of a wrong stamp from the future stays to the end, where it does no harm, and
+//     the window of one from the past closes in its turn;
+//   - when 64 are open and another is needed: the first that is not in use. Where stamps
+//     jump, the eight with the most packets stay; otherwise those of wrong stamps from the
+//     future do;
 //   - when the caller calls EvictOldest, for want of memory;
 //   - at the end, oldest first.
 //
@@ -102,7 +104,10 @@ func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 	}
 	if !s.find(times[0]) {
 		start, end := s.config.Calendar.Window(times[0])
-		if s.closed.holds(start) {
+		if len(s.open) == maxOpenWindows && !s.closed.holds(start) {
+			s.close(s.leastNeeded())
+		}
+		if s.closed.holds(start) { // maybe since Close called Skip
 			n = leading(times, start, end)
 			s.packets += int64(n)
 			s.late += uint64(n)
@@ -184,9 +189,6 @@ func (s *Stream[T]) IsOpen(t int64) bool {
 
 // add opens a window and makes it the current one.
 func (s *Stream[T]) add(start, end int64) {
-	if len(s.open) == maxOpenWindows {
-		s.close(s.leastNeeded())
-	}
 	i, _ := slices.BinarySearchFunc(s.open, start, func(o openWindow[T], start int64) int {
 		return cmp.Compare(o.start, start)
 	})
@@ -194,7 +196,7 @@ func (s *Stream[T]) add(start, end int64) {
 	s.current = i
 }
 
-// sweep closes idle windows, oldest first.
+// sweep closes idle windows, oldest first. Windows wait for earlier ones.
 func (s *Stream[T]) sweep() {
 	newest := len(s.open) - 1
 	for newest >= 0 && s.packets-s.open[newest].touched > idlePackets {
@@ -202,7 +204,7 @@ func (s *Stream[T]) sweep() {
 	}
 	// Windows after the newest one in use stay.
 	for i := 0; i < newest; {
-		if s.packets-s.open[i].touched > idlePackets {
+		if s.packets-s.open[i].touched > idlePackets && !s.waits(i) {
 			s.close(i)
 			newest--
 		} else {
@@ -271,6 +273,11 @@ func (s *Stream[T]) Expire(t int64) {
 	}
 	s.closed.add(beginOfTime, start)
 }
+
+// Skip closes all windows from start to end that have not opened yet. Packets of them are
+// late. Callers that have said that these windows are empty call it, also from
+// StreamConfig.Close.
+func (s *Stream[T]) Skip(start, end int64) { s.closed.add(start, end) }
 
 // Resume opens a window with the content and the packet count that it had in an earlier
 // Stream of the same calendar. It does nothing for a window that is open or closed

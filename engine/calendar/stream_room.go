@@ -14,12 +14,31 @@ const (
 	// windows in a stream that goes on in time: at stragglers, and from one clock to
 	// another.
 	maxStepsBack = 8
+	// sparsest is how many windows may lie between the first and the last open one, for each
+	// open one, in a stream that goes on in time although its packets are out of order.
+	sparsest = 16
+	// inUsePart is how many times longer than a window in use another one is silent.
+	inUsePart = 16
 )
+
+// waits reports whether the window before window i is open, and so near that the packets of
+// a capture point may still have to pass through both. A window further back belongs to a
+// wrong clock.
+func (s *Stream[T]) waits(i int) bool {
+	return i > 0 && s.near(maxOpenWindows, i-1, i)
+}
+
+// near reports whether the first of two open windows begins less than n lengths of the
+// second one before it.
+func (s *Stream[T]) near(n uint64, first, second int) bool {
+	o := &s.open[second]
+	return Distance(s.open[first].start, o.start)/n < Distance(o.start, o.end)
+}
 
 // leastNeeded returns the index of the window that makes room for another.
 func (s *Stream[T]) leastNeeded() int {
 	if newest := s.newestInUse(); s.goesOn(newest) {
-		return longestSilent(s.open[:newest])
+		return s.firstSilent(newest)
 	}
 	return s.unsheltered()
 }
@@ -44,8 +63,9 @@ func (s *Stream[T]) newestInUse() int {
 
 // goesOn reports whether the stream goes on in time: whether the windows up to the newest
 // in use are at least three quarters of all, and nearly all had their last packet in the
-// order of time. So many wrong stamps are in random order, and step back every second
-// time: they pass for a stream that goes on once in 10^15 cases.
+// order of time, or all lie near each other, where packets may come in any order. Wrong
+// stamps are in random order, and step back every second time: so many pass for a stream
+// that goes on once in 10^15 cases, unless they lie near each other.
 func (s *Stream[T]) goesOn(newest int) bool {
 	back := 0
 	for i := range newest {
@@ -53,16 +73,26 @@ func (s *Stream[T]) goesOn(newest int) bool {
 			back++
 		}
 	}
-	return newest >= maxOpenWindows/4*3 && back <= maxStepsBack
+	return newest >= maxOpenWindows/4*3 && (back <= maxStepsBack || s.near(sparsest*maxOpenWindows, 0, newest))
 }
 
-func longestSilent[T any](open []openWindow[T]) (least int) {
-	for i := range open {
-		if open[i].touched < open[least].touched {
-			least = i
+// firstSilent returns the index of the first of the first n open windows that is not in
+// use, or -1. A window in use was silent for less than a sixteenth of the longest silence.
+// The window of the last packet is in use. So windows close in the order of time where
+// packets come from two capture points, one behind the other.
+func (s *Stream[T]) firstSilent(n int) int {
+	longest := int64(0)
+	for i := range n {
+		if i != s.current {
+			longest = max(longest, s.packets-s.open[i].touched)
 		}
 	}
-	return least
+	for i := range n {
+		if i != s.current && (s.packets-s.open[i].touched)*inUsePart >= longest {
+			return i
+		}
+	}
+	return -1
 }
 
 // unsheltered returns the index of the window that has been without a packet for longest
@@ -90,19 +120,12 @@ func (s *Stream[T]) sheltered(i int) bool {
 	return before < shelteredWindows
 }
 
-// EvictOldest closes the window that has been without a packet for longest, except the
-// window of the last packet. It reports whether there was one. Callers that watch their
-// memory call it between runs.
+// EvictOldest closes the first window that is not in use. It reports whether there was
+// one. Callers that watch their memory call it between runs.
 func (s *Stream[T]) EvictOldest() bool {
-	oldest := -1
-	for i := range s.open {
-		if i != s.current && (oldest < 0 || s.open[i].touched < s.open[oldest].touched) {
-			oldest = i
-		}
+	oldest := s.firstSilent(len(s.open))
+	if oldest >= 0 {
+		s.close(oldest)
 	}
-	if oldest < 0 {
-		return false
-	}
-	s.close(oldest)
-	return true
+	return oldest >= 0
 }

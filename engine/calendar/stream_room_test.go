@@ -134,3 +134,74 @@ func TestEvictOldest(t *testing.T) {
 		t.Errorf("after Close: %d late", w.Late())
 	}
 }
+
+// Stamps are late by up to 60 windows, at random or as two capture points are: all windows
+// close once and in order, with all their packets, whether they have many or few.
+func TestStreamOfJitter(t *testing.T) {
+	for name, lag := range map[string]func(i int64, rng *rand.Rand) int64{
+		"random":     func(_ int64, rng *rand.Rand) int64 { return rng.Int64N(55 * hour) },
+		"two points": func(i int64, _ *rand.Rand) int64 { return i % 2 * 59 * hour },
+	} {
+		for _, every := range []int64{2, 40, 1000} { // packets a window
+			rng := rand.New(rand.NewPCG(89, uint64(every)))
+			r := &recorder{t: t}
+			w := r.windows(time.Hour)
+			times := make([]int64, 400*every)
+			for i := range int64(len(times)) {
+				times[i] = 1000*hour + i*hour/every - lag(i, rng)
+			}
+			feedTimes(t, w, times, 1000)
+			w.Close()
+			if w.Late() > 0 || !slices.Equal(r.closed, naive(times, hour)) {
+				t.Errorf("%s, %d packets a window: %d late; closed %v", name, every, w.Late(), r.closed)
+			}
+		}
+	}
+}
+
+// A capture point is three windows behind another, and there are more packets in between
+// than after which a window is idle. All are counted. One that is a hundred windows behind
+// has no effect on the windows of the other.
+func TestStreamOfTwoPoints(t *testing.T) {
+	for _, c := range []struct {
+		behind int64
+		closed int // before the end
+	}{{3, 2}, {100, 4}} {
+		r := &recorder{t: t}
+		w := r.windows(time.Hour)
+		for i := range int64(4) {
+			times := repeat((1000+i)*hour, idlePackets*2/3)
+			for n := 0; n < len(times); n += 2 {
+				times[n] -= c.behind * hour
+			}
+			feedTimes(t, w, times, 10_000)
+		}
+		if len(r.closed) != c.closed {
+			t.Errorf("%d windows behind: closed %v", c.behind, r.closed)
+		}
+		w.Close()
+		if w.Late() > 0 {
+			t.Errorf("%d windows behind: %d late", c.behind, w.Late())
+		}
+	}
+}
+
+// Packets of windows that the caller skips are late, also of the one that would open next.
+// Those of open windows are not.
+func TestSkip(t *testing.T) {
+	var w *Stream[bin]
+	w = NewStream(StreamConfig[bin]{
+		Calendar: Calendar{Every: time.Hour},
+		Open:     func(start, end int64) *bin { return &bin{start: start, end: end} },
+		Close:    func(start, _ int64, _ *bin) { w.Skip(start, 70*hour) },
+	})
+	for i := range int64(maxOpenWindows) {
+		windowAt(w, 2*i*hour)
+	}
+	if windowAt(w, 61*hour) != nil || w.Late() != 1 {
+		t.Errorf("a window opens that was skipped to make room for it; %d late", w.Late())
+	}
+	if windowAt(w, 2*hour) == nil || windowAt(w, 71*hour) == nil || w.Late() != 1 {
+		t.Errorf("a window does not open, or is not open any more; %d late", w.Late())
+	}
+}

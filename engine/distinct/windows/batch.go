@@ -225,7 +225,7 @@ func countSeries[E any](
 		return nil
 	}
 	if c.Counter == nil {
-		if err := c.begin(create); err != nil {
+		if err := c.begin(create, b.counter.budget.share()); err != nil {
 			return err
 		}
 	}

@@ -104,9 +104,9 @@ func TestCompare(t *testing.T) {
 		"exact":  {Config{Method: methodExact}, true, false},
 		"sketch": {Config{Method: methodSketch}, false, true},
 		"limit":  {Config{Method: methodAuto, SetLimit: 1500}, false, true},
-		"budget": {Config{Method: methodAuto, Budget: 1 << 20}, false, true},
+		"budget": {Config{Method: methodAuto, Budget: 6 << 20}, false, true},
 		"lru":    {Config{Method: methodLRU, Memory: 1 << 22}, false, false},
-		"sample": {Config{Method: methodAuto, Budget: 1 << 20}, false, false},
+		"sample": {Config{Method: methodAuto, Budget: 6 << 20}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := c.cfg

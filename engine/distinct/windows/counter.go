@@ -30,11 +30,13 @@ type Counter struct {
 	direct    []int // keys that no other key implies
 	budget    budget
 	bounded   []engine.Bounded // scratch
+	opened    bool             // a window has opened, and has no packet yet
 	packets   uint64
 	seen      extent // of the packets that are in windows
 
 	preallocated *preallocated  // for the window to come, or nil
-	background   errgroup.Group // makes those, and closes others
+	background   errgroup.Group // makes those, and closes such
+	closing      errgroup.Group // closes a large window, one at a time
 	err          error          // the first failure of counting or emitting, which ends the run
 }
 
@@ -133,6 +135,9 @@ func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 	for at := 0; at < len(b.times) && c.err == nil; {
 		n, w := c.windows.Run(b.times[at:])
 		at += n
+		if c.opened {
+			c.makeRoom()
+		}
 		if w == nil || c.err != nil {
 			b.skip(uint32(at))
 		} else {
@@ -172,6 +177,7 @@ func (c *Counter) countWindow(b *Batch, w *window, to uint32) error {
 func (c *Counter) openWindow(start, end int64) *window {
 	w := newWindow(start, end, c.cfg)
 	c.takePreallocated(w)
+	c.opened = true
 	return w
 }
 
@@ -182,6 +188,7 @@ func (c *Counter) closeWindow(_, _ int64, w *window) {
 		start, end := w.bounds()
 		counts := c.counts(w)
 		if c.changes != nil && start != noTime {
+			c.skipEmpty(start)
 			c.changes.add(counts, w, c.IsOpen(start-1), c.cfg)
 		}
 		c.err = c.emit(start, end, counts)
@@ -190,12 +197,25 @@ func (c *Counter) closeWindow(_, _ int64, w *window) {
 		c.saveWindow(w)
 		return
 	}
-	if w.memory(c.cfg) >= preallocateLeast {
-		c.background.Go(w.close)
-	} else if err := w.close(); c.err == nil {
-		c.err = err
+	if w.memory(c.cfg) < closeBehind {
+		c.keepError(w.close())
+		return
+	}
+	c.keepError(c.closing.Wait())
+	c.closing.Go(w.close)
+}
+
+// skipEmpty closes the windows between the latest one that closed and the one from start
+// on, as the changes of the latter count them as empty.
+func (c *Counter) skipEmpty(start int64) {
+	if latest := c.changes.latest; latest != noTime && latest < start {
+		c.Skip(latest, start)
 	}
 }
+
+// Skip has packets of windows from start to end count as late, except packets of windows
+// that are open. Callers that have said that the others are empty call it.
+func (c *Counter) Skip(start, end int64) { c.windows.Skip(start, end) }
 
 // counts returns the counts of a window, key by key.
 func (c *Counter) counts(w *window) []Count {
@@ -251,6 +271,7 @@ func (c *Counter) Close() error {
 	c.waitForSave()
 	c.dropPreallocated()
 	c.keepError(c.background.Wait())
+	c.keepError(c.closing.Wait())
 	if c.past != nil {
 		c.keepError(c.past.close())
 	}

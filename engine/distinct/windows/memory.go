@@ -20,9 +20,11 @@ const (
 	// The counters of the next window are preallocated when 1/preallocatePart of a
 	// window's time is left.
 	preallocatePart = 8
-	// preallocateLeast is the memory from which preallocating pays. From this size on
-	// closing takes so long that it is done in the background.
+	// preallocateLeast is the memory from which preallocating pays.
 	preallocateLeast = 256 << 10
+	// closeBehind is the memory from which closing a window takes so long that it is done in
+	// the background: smaller ones may close faster than the background returns memory.
+	closeBehind = 4 << 20
 
 	// budgetAhead bounds the elements that a counter may get within budgetCheck packets.
 	// A counter must not reach its bound while there is memory.
@@ -90,7 +92,7 @@ func (c *Counter) preallocate(w *window) {
 			successor(&k.v6, &next.v6, c.cfg.newDigests, &p.memory),
 			successor(&k.mac, &next.mac, c.cfg.newDigests, &p.memory))
 	}
-	if p.memory == 0 || p.memory > c.budget.othersLimit() {
+	if p.memory == 0 || p.memory > c.budget.othersLimit() || c.budget.total > 0 && c.budget.held+peak(p.memory) > c.budget.total {
 		return
 	}
 	c.dropPreallocated()
@@ -148,107 +150,4 @@ func (c *Counter) dropPreallocated() {
 		<-p.ready
 		return closeKeys(p.keys)
 	})
-}
-
-// budget is the memory that all counters have together. A quarter of it is reserved in
-// equal shares for all possible counters: of the current window, of the one before it,
-// which waits for late packets, of the whole stream, and of the past. So a new window
-// finds memory whatever the others hold. The rest goes to the counters that need it
-// first.
-type budget struct {
-	total int // bytes; 0 for no bound
-	slots int // number of possible counters
-}
-
-func newBudget(cfg *Config) budget {
-	windows, families := 2, 0
-	if cfg.Past > 0 {
-		windows++
-	}
-	if cfg.Total != nil {
-		windows++
-	}
-	for i := range cfg.Keys {
-		if families++; !cfg.Keys[i].MAC {
-			families++ // IPv4 and IPv6
-		}
-	}
-	return budget{cfg.Budget, windows * families}
-}
-
-// share is the guaranteed memory of each counter.
-func (b *budget) share() int { return b.total / 4 / max(1, b.slots) }
-
-// spread divides the budget among counters. Each keeps its present memory. reserved bytes
-// belong to none of them. Counters for which fallback returns true use a sketch instead
-// of sampling.
-func (b *budget) spread(counters []engine.Bounded, reserved int, fallback func(engine.Bounded) bool) {
-	share := b.share()
-	held := reserved + max(0, b.slots-len(counters))*share
-	for _, c := range counters {
-		held += max(c.Needs(0), share)
-	}
-	for _, c := range counters {
-		limit := max(c.Needs(0), share)
-		if more := c.Needs(budgetAhead) - limit; more > 0 && held+more <= b.total {
-			held += more
-			limit += more
-		} else if more > 0 && fallback(c) {
-			continue
-		}
-		c.Limit(limit)
-	}
-}
-
-// othersLimit bounds the memory of all windows except the current one. It is also the bound
-// for the counters of the next one.
-func (b *budget) othersLimit() int {
-	if b.total == 0 {
-		return othersLimit
-	}
-	return min(othersLimit, b.total/4)
-}
-
-// shareBudget sets the bounds of all counters. It is called at positions that do not
-// depend on batches, when all keys have counted the same packets.
-func (c *Counter) shareBudget() {
-	if c.budget.total == 0 {
-		return
-	}
-	reserved := 0
-	if c.preallocated != nil {
-		reserved = c.preallocated.memory
-	}
-	c.bounded = c.appendBounded(c.bounded[:0])
-	c.budget.spread(c.bounded, reserved, c.sketchInstead)
-}
-
-// appendBounded appends the counters that can be bounded: first the windows' counters in
-// the windows' order, then the past's.
-func (c *Counter) appendBounded(all []engine.Bounded) []engine.Bounded {
-	add := func(counter any) {
-		if b, ok := counter.(engine.Bounded); ok {
-			all = append(all, b)
-		}
-	}
-	c.allWindows(func(w *window) {
-		for i := range w.keys {
-			k := &w.keys[i]
-			add(k.addr4.Counter)
-			add(k.v4.Counter)
-			add(k.v6.Counter)
-			add(k.mac.Counter)
-		}
-	})
-	if c.past == nil {
-		return all
-	}
-	for i := range c.past.keys {
-		for _, s := range c.past.keys[i].families() {
-			if *s != nil {
-				add(*s)
-			}
-		}
-	}
-	return all
 }

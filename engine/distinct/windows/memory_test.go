@@ -25,7 +25,7 @@ func TestPreallocate(t *testing.T) {
 		for i := range addrs {
 			addrs[i] = uint32(i)
 		}
-		if err := w.keys[0].addr4.begin(c.cfg.newAddresses); err != nil {
+		if err := w.keys[0].addr4.begin(c.cfg.newAddresses, 0); err != nil {
 			t.Fatal(err)
 		}
 		w.keys[0].addr4.TestAndSet(seen, addrs)
@@ -79,12 +79,13 @@ func (g *greedy) Needs(more int) int {
 // is, the first that ask get most, and each that comes later gets its share.
 func TestBudgetSpread(t *testing.T) {
 	const total = 64 << 20
-	b := budget{total: total, slots: 8}
+	b := budget{total: total, families: 4, windows: 2}
+	slots := b.families * b.windows
 	var all []engine.Bounded
-	for range b.slots {
+	for range slots {
 		all = append(all, &greedy{has: 1 << 10})
 		for range 20 {
-			b.spread(all, total/16, func(engine.Bounded) bool { return false })
+			b.spread(all, b.windows, total/16, func(engine.Bounded) bool { return false })
 			sum := total / 16
 			for _, c := range all {
 				g := c.(*greedy)
@@ -98,7 +99,7 @@ func TestBudgetSpread(t *testing.T) {
 			}
 		}
 	}
-	if first, last := all[0].(*greedy).has, all[b.slots-1].(*greedy).has; first < total/4 || last*2 < b.share() {
+	if first, last := all[0].(*greedy).has, all[slots-1].(*greedy).has; first < total/4 || last*2 < b.share() {
 		t.Errorf("the first has %d, the last %d, each share is %d", first, last, b.share())
 	}
 }
@@ -191,6 +192,45 @@ func checkFlood(t *testing.T, counts []Count, packets uint64) {
 		}
 		if one.Key == "flow" && one.Low == one.High {
 			t.Errorf("%s is not a sample's: that tests nothing", one.Key)
+		}
+	}
+}
+
+// TestBudgetOfShortWindows counts windows of a few packets whose times jitter over many of
+// them, and floods: all counters together stay within the budget after each packet batch,
+// from the least budget on.
+func TestBudgetOfShortWindows(t *testing.T) {
+	for _, c := range []struct {
+		perWindow int64
+		times     int // the least budget
+		changes   bool
+	}{{50, 1, false}, {50, 4, true}, {5000, 1, true}, {5000, 4, false}, {1 << 20, 1, false}} {
+		cfg := &Config{
+			Keys:     []Key{{Name: "src", PerPacket: 1}, {Name: "flow", PerPacket: 1}},
+			Calendar: calendar.Calendar{Every: time.Second}, Changes: c.changes,
+			Emit: func(int64, int64, []Count) error { return nil },
+		}
+		cfg.Budget = c.times * cfg.LeastBudget()
+		counter := New(cfg)
+		rng, b, times := rand.New(rand.NewPCG(35, 36)), counter.NewBatch(), make([]int64, 500)
+		for sent := int64(0); sent < 200_000; sent += int64(len(times)) {
+			for i := range times {
+				times[i] = (sent+int64(i))*int64(time.Second)/c.perWindow + rng.Int64N(20*int64(time.Second))
+			}
+			randomBatch(b, rng, times)
+			if err := counter.Count(b, nil); err != nil {
+				t.Fatal(err)
+			}
+			sum := 0
+			for w := range counter.windows.All() {
+				sum += w.memory(counter.cfg)
+			}
+			if sum > cfg.Budget {
+				t.Fatalf("%d packets a window: counters hold %d bytes, may have %d", c.perWindow, sum, cfg.Budget)
+			}
+		}
+		if err := counter.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -92,8 +92,9 @@ type familyCounter[E any] struct {
 	packets      uint64            // packets that elements come from
 }
 
-// begin makes the counter for the first element.
-func (c *familyCounter[E]) begin(create func(memory int) (engine.Counter[E], error)) error {
+// begin makes the counter for the first element. Until the budget is shared it may grow to
+// limit bytes, 0 for no limit.
+func (c *familyCounter[E]) begin(create func(memory int) (engine.Counter[E], error), limit int) error {
 	c.Counter, c.preallocated = c.preallocated, nil
 	if c.Counter != nil {
 		return nil
@@ -101,6 +102,9 @@ func (c *familyCounter[E]) begin(create func(memory int) (engine.Counter[E], err
 	var err error
 	if c.Counter, err = create(0); err != nil {
 		return fmt.Errorf("memory for a window: %w", err)
+	}
+	if bounded, ok := c.Counter.(engine.Bounded); ok && limit > 0 {
+		bounded.Limit(limit)
 	}
 	return nil
 }

@@ -70,6 +70,9 @@ func (c *Config) counters(rows *rowMaker) *windows.Config {
 	return m
 }
 
+// LeastBudget returns the least Budget that can be kept.
+func (c *Config) LeastBudget() int { return c.counters(&rowMaker{}).LeastBudget() }
+
 // implies is windows.Config.Implies. Other keys are made from keys of two addresses.
 func (c *Config) implies(i, j int) bool {
 	return i == j || c.Keys[i].Kind >= keys.Pair && c.Keys[i].Determines(c.Keys[j])

@@ -19,6 +19,7 @@ type rowMaker struct {
 	gaps   int   // windows without packets so far
 
 	isOpen       func(t int64) bool         // a window that holds t is open
+	skip         func(start, end int64)     // packets of such windows are late from now on
 	seen         func() (first, last int64) // of the packets so far
 	began, ended int64                      // of the run where that is known, else math.MinInt64
 	ending       bool                       // the run is over: windows that close now may be cut
@@ -53,6 +54,7 @@ func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 			continue
 		}
 		r.gaps++
+		r.skip(from, to)
 		if err := r.emit(from, to, r.empty(from, to)); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ type Counter struct {
 func NewCounter(cfg *Config) *Counter {
 	rows := &rowMaker{cfg: cfg, began: math.MinInt64, ended: math.MinInt64}
 	c := &Counter{Counter: windows.New(cfg.counters(rows)), cfg: cfg, digest: newDigesters(cfg.Secret), rows: rows}
-	rows.seen, rows.isOpen = c.Seen, c.IsOpen
+	rows.seen, rows.isOpen, rows.skip = c.Seen, c.IsOpen, c.Skip
 	return c
 }
 

@@ -22,14 +22,8 @@ type Row struct {
 	Kind string `json:"-"`
 	// Zone is the time zone of the stamps; nil means UTC.
 	Zone *time.Location `json:"-"`
-	// WindowStart and WindowEnd bound the window, the end excluded. For one window of all
-	// inputs they are the times of the earliest and the latest packet. Both are nil for
-	// packets without a timestamp.
-	WindowStart *string `json:"window_start"`
-	WindowEnd   *string `json:"window_end"`
-	Of          string  `json:"of"`
-	Family      string  `json:"family"` // "ipv4", "ipv6" or "all"
-	Distinct    uint64  `json:"distinct"`
+	Counted
+	Distinct uint64 `json:"distinct"`
 	// Low and High bound the true count with 95 % confidence.
 	Low  uint64 `json:"low"`
 	High uint64 `json:"high"`
@@ -41,6 +35,24 @@ type Row struct {
 	Cut
 	*RowChanges
 	*RowSensors
+}
+
+// Counted says what a line counts, and in which window.
+type Counted struct {
+	// WindowStart and WindowEnd bound the window, the end excluded. For one window of all
+	// inputs they are the times of the earliest and the latest packet. Both are nil for
+	// packets without a timestamp.
+	WindowStart *string `json:"window_start"`
+	WindowEnd   *string `json:"window_end"`
+	Of          string  `json:"of"`
+	Family      string  `json:"family"` // "ipv4", "ipv6" or "all"
+}
+
+// Head is the head of a line.
+type Head struct {
+	version.Heading
+	Kind string `json:"kind"`
+	Counted
 }
 
 // KindTotal is the kind of the rows of the whole input.
@@ -137,7 +149,7 @@ func RowsOf(start, end int64, zone *time.Location, counts []windows.Count) []Row
 	for i := range counts {
 		c := &counts[i]
 		rows[i] = Row{
-			Zone: zone, WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family,
+			Zone: zone, Counted: Counted{from, to, c.Key, c.Family},
 			Distinct: c.Distinct, Low: c.Low, High: c.High,
 			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: c.FPR,
 			RowChanges: rowChanges(c.Changes),

@@ -168,6 +168,9 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 			return err
 		}
 	}
+	if cfg := f.config(inputs); f.bounded() && f.Memory < cfg.LeastBudget() {
+		return cli.Usagef("--memory must be at least %s for these keys, or --method sketch", show.FlagBytes(cfg.LeastBudget()))
+	}
 	if err := f.checkSave(); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (d *jsonLines) overlap(o *overlap) error {
 	for a, name := range o.Names {
 		own, only := o.Distinct[a], o.Only[a]
 		err := d.Encode(&sensorLine{
-			d.Heading, "sensor", o.WindowStart, o.WindowEnd, o.Of, o.Family, name,
+			count.Head{Heading: d.Heading, Kind: "sensor", Counted: o.Counted}, name,
 			own.Distinct, own.Low, own.High, only.Distinct, only.Low, only.High,
 		})
 		if err != nil {
@@ -42,7 +42,7 @@ func (d *jsonLines) overlap(o *overlap) error {
 		for b := a + 1; b < len(o.Names); b++ {
 			both := o.Both[a][b]
 			err := d.Encode(&overlapLine{
-				d.Heading, "overlap", o.WindowStart, o.WindowEnd, o.Of, o.Family, name, o.Names[b], both.Distinct, both.Low, both.High,
+				count.Head{Heading: d.Heading, Kind: "overlap", Counted: o.Counted}, name, o.Names[b], both.Distinct, both.Low, both.High,
 			})
 			if err != nil {
 				return err
@@ -61,34 +61,24 @@ type portsLine struct {
 
 // sensorLine says how many elements a sensor has, and how many only that one has.
 type sensorLine struct {
-	version.Heading
-	Kind        string  `json:"kind"`
-	WindowStart *string `json:"window_start"`
-	WindowEnd   *string `json:"window_end"`
-	Of          string  `json:"of"`
-	Family      string  `json:"family"`
-	Sensor      string  `json:"sensor"`
-	Distinct    uint64  `json:"distinct"`
-	Low         uint64  `json:"low"`
-	High        uint64  `json:"high"`
-	Only        uint64  `json:"only"`
-	OnlyLow     uint64  `json:"only_low"`
-	OnlyHigh    uint64  `json:"only_high"`
+	count.Head
+	Sensor   string `json:"sensor"`
+	Distinct uint64 `json:"distinct"`
+	Low      uint64 `json:"low"`
+	High     uint64 `json:"high"`
+	Only     uint64 `json:"only"`
+	OnlyLow  uint64 `json:"only_low"`
+	OnlyHigh uint64 `json:"only_high"`
 }
 
 // overlapLine says how many elements two sensors have.
 type overlapLine struct {
-	version.Heading
-	Kind        string  `json:"kind"`
-	WindowStart *string `json:"window_start"`
-	WindowEnd   *string `json:"window_end"`
-	Of          string  `json:"of"`
-	Family      string  `json:"family"`
-	Sensor      string  `json:"sensor"`
-	Other       string  `json:"other"`
-	Both        uint64  `json:"both"`
-	BothLow     uint64  `json:"both_low"`
-	BothHigh    uint64  `json:"both_high"`
+	count.Head
+	Sensor   string `json:"sensor"`
+	Other    string `json:"other"`
+	Both     uint64 `json:"both"`
+	BothLow  uint64 `json:"both_low"`
+	BothHigh uint64 `json:"both_high"`
 }
 
 // moreColumns says which optional columns rows have, and whether windows follow the packets.

@@ -34,9 +34,8 @@ type mergeConfig struct {
 
 // overlap says how the sensors of a window overlap in one key and family.
 type overlap struct {
-	WindowStart, WindowEnd *string
-	Of, Family             string
-	Names                  []string // of the sensors
+	count.Counted
+	Names []string // of the sensors
 	// Distinct has the counts of each sensor, Only the counts of elements that no other sensor
 	// has, and Both of elements that two have: Both[a][b] with a < b.
 	Distinct, Only []sketch.Estimate
@@ -231,7 +230,7 @@ func (m *merger) row(kind string, w *countfile.Joint, key, family string, one *c
 func (m *merger) overlap(w *countfile.Joint, key, family string, one *countfile.Merged) *overlap {
 	row := m.row("", w, key, family, one, nil)
 	return &overlap{
-		WindowStart: row.WindowStart, WindowEnd: row.WindowEnd, Of: key, Family: family, Names: m.sensors,
+		Counted: count.Counted{WindowStart: row.WindowStart, WindowEnd: row.WindowEnd, Of: key, Family: family}, Names: m.sensors,
 		Distinct: one.Sensors, Only: one.Only, Both: one.Both,
 	}
 }

@@ -236,6 +236,8 @@ func TestSaveUsage(t *testing.T) {
 		"--set-limit 10 --list":                         "--list and --set-limit",
 		"--method sketch --memory 1MiB":                 "16 KiB",
 		"--merge --of src":                              "--of has no meaning with --merge",
+		"--memory 863KiB":                               "at least 864KiB",
+		"--memory 1295KiB --total":                      "at least 1296KiB",
 		"--save x --csv ./x --key " + clitest.Key:       "same file",
 		"--merge --csv -":                               "needs --quiet",
 		"--save x --fpr 1e-12 --key " + clitest.Key:     "--fpr must be at least",

@@ -30,7 +30,7 @@ func TestDistinctPageLong(t *testing.T) {
 					number = most
 				}
 				rows = append(rows, count.Row{
-					WindowStart: stamp(i), WindowEnd: stamp(i + 1), Of: of, Family: family,
+					Counted:  count.Counted{WindowStart: stamp(i), WindowEnd: stamp(i + 1), Of: of, Family: family},
 					Distinct: number, Low: number - min(number, 3), High: number + 3, Packets: 1000,
 					RowChanges: &count.RowChanges{New: 5, Returning: 6, Gone: 7},
 				})
@@ -61,11 +61,11 @@ func TestLead(t *testing.T) {
 		return &s
 	}
 	row := func(hour int, n uint64) count.Row {
-		return count.Row{WindowStart: stamp(hour), WindowEnd: stamp(hour + 1), Of: "src", Family: "all", Distinct: n, Low: n, High: n, Packets: 10}
+		return count.Row{Counted: count.Counted{WindowStart: stamp(hour), WindowEnd: stamp(hour + 1), Of: "src", Family: "all"}, Distinct: n, Low: n, High: n, Packets: 10}
 	}
 	changed := row(0, 5)
 	changed.RowChanges = &count.RowChanges{New: 5}
-	total := count.Row{Kind: count.KindTotal, Of: "src", Family: "all", Distinct: 996, Low: 996, High: 996}
+	total := count.Row{Kind: count.KindTotal, Counted: count.Counted{Of: "src", Family: "all"}, Distinct: 996, Low: 996, High: 996}
 	for _, c := range []struct {
 		rows    []count.Row
 		want    string

@@ -25,10 +25,10 @@ func rowsOf(hour string, sources uint64) []count.Row {
 		start, end = &from, &to
 	}
 	return []count.Row{
-		{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv4", Distinct: sources, Low: sources, High: sources},
-		{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv6"},
-		{WindowStart: start, WindowEnd: end, Of: "src", Family: "all", Distinct: sources, Low: sources - 1, High: sources + 1, Packets: 12},
-		{WindowStart: start, WindowEnd: end, Of: "mac", Family: "all", Distinct: 2, Low: 2, High: 2, Packets: 13},
+		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv4"}, Distinct: sources, Low: sources, High: sources},
+		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "src", Family: "ipv6"}},
+		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "src", Family: "all"}, Distinct: sources, Low: sources - 1, High: sources + 1, Packets: 12},
+		{Counted: count.Counted{WindowStart: start, WindowEnd: end, Of: "mac", Family: "all"}, Distinct: 2, Low: 2, High: 2, Packets: 13},
 	}
 }
 

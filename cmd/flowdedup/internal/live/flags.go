@@ -213,7 +213,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	}
 	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
 		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
-		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.RingFlags.Check(),
+		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.checkBudget(), f.RingFlags.Check(),
 		f.HubFlags.Check(cmd.Flags(), &f.CompareFlags, &f.KeepFlags),
 		f.net.Check(f.sources.Names(), f.rotate.Rotates(), append(f.outputs, f.duplicates)...)); err != nil {
 		return err
@@ -302,10 +302,6 @@ func (f *flags) config(cmd *cobra.Command) config {
 	if f.reports == "" {
 		f.reports = "-"
 	}
-	past := time.Duration(0)
-	if f.slide > 0 && len(f.Of) > 0 {
-		past = f.Every
-	}
 	if len(f.forward) > 0 && !cmd.Flags().Changed("workers") {
 		f.Workers = 1 // one thread sends, and packets wait for it
 	}
@@ -320,7 +316,7 @@ func (f *flags) config(cmd *cobra.Command) config {
 		Mirror: f.sources.Mirror(&captured),
 		Ring:   captured, Filter: f.Filter.Wanted, Dedup: filter,
 		Distinct: count.Config{
-			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: past,
+			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: f.past(),
 			Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
 		},
 		Save: f.save.To, Sensor: cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor()),

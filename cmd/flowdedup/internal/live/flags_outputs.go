@@ -11,6 +11,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
 // checkOutputs sorts the values of -w, and rejects outputs that do not fit together.
@@ -102,4 +104,21 @@ func parseKibibytes(s string) (int, error) {
 		return 0, errors.New("must be a positive number of KiB")
 	}
 	return cli.ParseMemory(s + "KiB")
+}
+
+// past returns the span before any moment that is counted, 0 for none.
+func (f *flags) past() time.Duration {
+	if f.slide > 0 && len(f.Of) > 0 {
+		return f.Every
+	}
+	return 0
+}
+
+// checkBudget rejects too little memory of all counters.
+func (f *flags) checkBudget() error {
+	counts := count.Config{Keys: f.Counted(), Past: f.past()}
+	if least := counts.LeastBudget(); f.distinctMemory > 0 && f.distinctMemory < least {
+		return cli.Usagef("--distinct-memory must be at least %s for these keys", show.FlagBytes(least))
+	}
+	return nil
 }

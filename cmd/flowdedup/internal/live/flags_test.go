@@ -99,3 +99,17 @@ func TestLiveExpression(t *testing.T) {
 		}
 	}
 }
+
+// TestLeastBudget refuses less memory than the smallest counters of all keys take.
+func TestLeastBudget(t *testing.T) {
+	for line, want := range map[string]string{
+		"--of src --slide 0 --distinct-memory 431KiB": "--distinct-memory must be at least 432KiB",
+		"--of src --slide 0 --distinct-memory 432KiB": "",
+		"--of src --distinct-memory 647KiB":           "--distinct-memory must be at least 648KiB",
+	} {
+		_, _, err := parseLive(t, line)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}

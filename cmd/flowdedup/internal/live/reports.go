@@ -99,15 +99,10 @@ func (s *saver) close() error {
 
 // pastReport is the line of the span before a moment.
 type pastReport struct {
-	version.Heading
-	Kind        string  `json:"kind"` // "sliding"
-	WindowStart *string `json:"window_start"`
-	WindowEnd   *string `json:"window_end"`
-	Of          string  `json:"of"`
-	Family      string  `json:"family"`
-	Distinct    uint64  `json:"distinct"`
-	Low         uint64  `json:"low"`
-	High        uint64  `json:"high"`
+	count.Head        // of kind "sliding"
+	Distinct   uint64 `json:"distinct"`
+	Low        uint64 `json:"low"`
+	High       uint64 `json:"high"`
 }
 
 // rows writes the counts of a closed window.
@@ -147,7 +142,7 @@ func (r *reports) past(now time.Time, span time.Duration, counts []windows.Count
 	heading, lines := version.HeadingOf("live"), make([]any, len(counts))
 	for i := range counts {
 		c := &counts[i]
-		lines[i] = pastReport{heading, "sliding", from, to, c.Key, c.Family, c.Distinct, c.Low, c.High}
+		lines[i] = pastReport{count.Head{Heading: heading, Kind: "sliding", Counted: count.Counted{WindowStart: from, WindowEnd: to, Of: c.Key, Family: c.Family}}, c.Distinct, c.Low, c.High}
 	}
 	return r.write(lines)
 }

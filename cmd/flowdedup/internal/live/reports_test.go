@@ -32,8 +32,8 @@ func hour(n int) *string {
 
 func testRows(n int) []count.Row {
 	return []count.Row{
-		{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "ipv4", Distinct: 3, Low: 3, High: 3, Packets: 9, Method: "exact-rows"},
-		{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "all", Distinct: 3, Low: 3, High: 4, Packets: 9, Method: "digest-rows", MemoryBytes: 64, FPR: 0.5},
+		{Counted: count.Counted{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "ipv4"}, Distinct: 3, Low: 3, High: 3, Packets: 9, Method: "exact-rows"},
+		{Counted: count.Counted{WindowStart: hour(n), WindowEnd: hour(n + 1), Of: "src", Family: "all"}, Distinct: 3, Low: 3, High: 4, Packets: 9, Method: "digest-rows", MemoryBytes: 64, FPR: 0.5},
 	}
 }
 
