@@ -24,9 +24,9 @@ import (
 type server struct {
 	t        *testing.T
 	listener net.Listener
-	refuse   bool // all clients
 
-	mu    sync.Mutex
+	mu     sync.Mutex
+	refuse string // text that all clients get, empty for none
 	conns []net.Conn
 }
 
@@ -63,6 +63,28 @@ func (s *server) close() {
 	}
 }
 
+func (s *server) refusal() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refuse
+}
+
+// ban refuses clients as a hub does the ones of a banned site, and ends their connections.
+func (s *server) ban() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = "User Authentication Expired"
+	for _, c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+func (s *server) admit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = ""
+}
+
 func (s *server) serve(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -75,8 +97,8 @@ func (s *server) serve(conn net.Conn) {
 		words := strings.Fields(line)
 		switch words[0] {
 		case "CONNECT":
-			if s.refuse {
-				fmt.Fprint(conn, "-ERR 'Authorization Violation'\r\n")
+			if text := s.refusal(); text != "" {
+				fmt.Fprintf(conn, "-ERR '%s'\r\n", text)
 				return
 			}
 		case "PING":
@@ -195,9 +217,38 @@ func TestLinkWithoutServer(t *testing.T) {
 	}
 }
 
+// TestLinkBanned starts during a ban, and is banned again later: both times it says so once, and
+// connects when the ban is over.
+func TestLinkBanned(t *testing.T) {
+	s := newServer(t, "127.0.0.1:0")
+	s.ban()
+	warnings := make(chan error, 100)
+	link, unreached, err := Dial(hubclient.Token{URL: "nats://" + s.listener.Addr().String(), Site: "paris"}, func(err error) { warnings <- err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(link.Close)
+	if !errors.Is(unreached, ErrBanned) || link.Connected() {
+		t.Errorf("started in a ban: %v", unreached)
+	}
+	for range 2 {
+		s.admit()
+		wait.Until(t, "a connection", link.Connected)
+		s.ban()
+		if err := <-warnings; !errors.Is(err, ErrBanned) {
+			t.Errorf("banned: %v", err)
+		}
+	}
+	s.admit()
+	wait.Until(t, "a connection", link.Connected)
+	if len(warnings) > 0 {
+		t.Errorf("one more warning: %v", <-warnings)
+	}
+}
+
 func TestDialErrors(t *testing.T) {
 	s := newServer(t, "127.0.0.1:0")
-	s.refuse = true
+	s.refuse = "Authorization Violation"
 	url := "nats://" + s.listener.Addr().String()
 	for name, c := range map[string]struct {
 		token hubclient.Token
