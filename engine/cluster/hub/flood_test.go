@@ -238,7 +238,7 @@ func TestBanOfOthers(t *testing.T) {
 	if err := errors.Join(a.Publish(l.settings.banSubject("b"), nil), a.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	other.siteConns.failed(nil, &nats.Subscription{Subject: goodSubject}, nats.ErrSlowConsumer)
+	other.siteConns.flooded("a")
 	wait.Until(t, "a ban", func() bool { return len(l.server.Bans()) > 0 })
 	if bans := l.server.Bans(); len(bans) != 1 || bans["a"].Count != 1 {
 		t.Errorf("bans %v", bans)

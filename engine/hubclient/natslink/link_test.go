@@ -27,7 +27,7 @@ type server struct {
 
 	mu     sync.Mutex
 	refuse string // text that all clients get, empty for none
-	conns []net.Conn
+	conns  []net.Conn
 }
 
 func newServer(t *testing.T, address string) *server {
