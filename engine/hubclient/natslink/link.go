@@ -66,6 +66,7 @@ type Link struct {
 	up     atomic.Bool // as far as is known; conn may take seconds to report it
 	denied atomic.Bool // the server denies the site's subjects
 	banned atomic.Bool // since the last connection
+	barred atomic.Bool // the server does not take the token, since the last connection
 	closed atomic.Bool
 }
 
@@ -107,6 +108,7 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 // connected notes that there is a connection.
 func (l *Link) connected(*nats.Conn) {
 	l.banned.Store(false)
+	l.barred.Store(false)
 	l.up.Store(true)
 }
 
@@ -121,6 +123,10 @@ func (l *Link) failed(err error, warn func(error)) {
 	case errors.Is(err, nats.ErrAuthExpired):
 		if !l.banned.Swap(true) {
 			warn(ErrBanned)
+		}
+	case errors.Is(err, nats.ErrAuthorization):
+		if !l.barred.Swap(true) {
+			warn(ErrToken)
 		}
 	default:
 		warn(err)

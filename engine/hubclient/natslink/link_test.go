@@ -25,9 +25,10 @@ type server struct {
 	t        *testing.T
 	listener net.Listener
 
-	mu     sync.Mutex
-	refuse string // text that all clients get, empty for none
-	conns  []net.Conn
+	mu      sync.Mutex
+	refuse  string // text that all clients get, empty for none
+	refused int    // clients
+	conns   []net.Conn
 }
 
 func newServer(t *testing.T, address string) *server {
@@ -63,17 +64,34 @@ func (s *server) close() {
 	}
 }
 
+// refusal returns the text that a client gets, empty for none.
 func (s *server) refusal() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.refuse != "" {
+		s.refused++
+	}
 	return s.refuse
 }
 
-// ban refuses clients as a hub does the ones of a banned site, and ends their connections.
-func (s *server) ban() {
+// refusals returns how many clients were refused.
+func (s *server) refusals() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refuse = "User Authentication Expired"
+	return s.refused
+}
+
+// What hubs send to clients of a banned site, and to ones that they do not know.
+const (
+	bannedText  = "User Authentication Expired"
+	unknownText = "Authorization Violation"
+)
+
+// bar refuses clients, and ends their connections.
+func (s *server) bar(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = text
 	for _, c := range s.conns {
 		_ = c.Close()
 	}
@@ -217,11 +235,11 @@ func TestLinkWithoutServer(t *testing.T) {
 	}
 }
 
-// TestLinkBanned starts during a ban, and is banned again later: both times it says so once, and
-// connects when the ban is over.
-func TestLinkBanned(t *testing.T) {
+// TestLinkRefused starts during a ban, is banned again later, and then removed: it says so once each
+// time, and connects when it may.
+func TestLinkRefused(t *testing.T) {
 	s := newServer(t, "127.0.0.1:0")
-	s.ban()
+	s.bar(bannedText)
 	warnings := make(chan error, 100)
 	link, unreached, err := Dial(hubclient.Token{URL: "nats://" + s.listener.Addr().String(), Site: "paris"}, func(err error) { warnings <- err })
 	if err != nil {
@@ -231,13 +249,15 @@ func TestLinkBanned(t *testing.T) {
 	if !errors.Is(unreached, ErrBanned) || link.Connected() {
 		t.Errorf("started in a ban: %v", unreached)
 	}
-	for range 2 {
+	for text, want := range map[string]error{bannedText: ErrBanned, unknownText: ErrToken} {
 		s.admit()
 		wait.Until(t, "a connection", link.Connected)
-		s.ban()
-		if err := <-warnings; !errors.Is(err, ErrBanned) {
-			t.Errorf("banned: %v", err)
+		before := s.refusals()
+		s.bar(text)
+		if err := <-warnings; !errors.Is(err, want) {
+			t.Errorf("%s: %v", text, err)
 		}
+		wait.Until(t, "more attempts", func() bool { return s.refusals() >= before+3 })
 	}
 	s.admit()
 	wait.Until(t, "a connection", link.Connected)
@@ -248,7 +268,7 @@ func TestLinkBanned(t *testing.T) {
 
 func TestDialErrors(t *testing.T) {
 	s := newServer(t, "127.0.0.1:0")
-	s.refuse = "Authorization Violation"
+	s.refuse = unknownText
 	url := "nats://" + s.listener.Addr().String()
 	for name, c := range map[string]struct {
 		token hubclient.Token
