@@ -390,8 +390,8 @@ func TestSubscriptions(t *testing.T) {
 	}
 	subscribe(1)
 	l.server.sweep()
-	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
-		t.Errorf("with one more: %v", err)
+	if _, err := l.member("a"); err == nil || l.server.Bans()["a"].Count != 1 {
+		t.Errorf("with one more: %v, bans %v", err, l.server.Bans())
 	}
 	b.ask([]uint64{1, 1 << 40}, make([]int64, 2))
 	for _, one := range []*nats.Conn{l.hub.conn, l.hub.sites} {

@@ -93,18 +93,43 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	if c.Kind() != server.CLIENT {
 		return false
 	}
+	ok, banned := a.admit(c)
+	if banned {
+		refuse(c)
+	}
+	return ok
+}
+
+// admit registers a client as the user whose key it has, unless the user is banned or has too many
+// connections.
+func (a *authenticator) admit(c server.ClientAuthentication) (ok, banned bool) {
 	opts := c.GetOpts()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	one := a.accounts[opts.Nkey]
-	if one == nil || !one.mayConnect(a.now()) || !signed(c.GetNonce(), opts) {
-		return false
+	if one == nil || !signed(c.GetNonce(), opts) {
+		return false, false
+	}
+	if a.now().Before(one.until) {
+		return false, true
+	}
+	if !one.mayConnect() {
+		return false, false
 	}
 	if one.site != "" {
 		one.conns = append(one.conns, c)
 	}
 	c.RegisterUser(&server.User{Username: opts.Nkey, Permissions: one.permissions()})
-	return true
+	return true, false
+}
+
+// refuse ends the connection of a banned site. A server sends all clients that it does not admit one
+// text. It has another one for users whose time is over, which the site reads as a ban.
+func refuse(c server.ClientAuthentication) {
+	c.RegisterUser(&server.User{ConnectionDeadline: time.Now()})
+	for c.RemoteAddress() != nil { // the server closes it in a goroutine of its own
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // signed reports whether a client has the seed of its key.
@@ -117,12 +142,12 @@ func signed(nonce []byte, opts *server.ClientOpts) bool {
 	return err == nil && key.Verify(nonce, sig) == nil
 }
 
-// mayConnect reports whether the user may have one more connection now.
-func (u *account) mayConnect(now time.Time) bool {
+// mayConnect reports whether the user may have one more connection.
+func (u *account) mayConnect() bool {
 	u.conns = slices.DeleteFunc(u.conns, func(c server.ClientAuthentication) bool {
 		return c.RemoteAddress() == nil // it is closed
 	})
-	return len(u.conns) < maxConnections && !now.Before(u.until)
+	return len(u.conns) < maxConnections
 }
 
 // ban refuses connections of a site for a while. It returns the site's connections and the length

@@ -54,3 +54,24 @@ func TestWildReports(t *testing.T) {
 		t.Error("a run with a name of a megabyte is taken")
 	}
 }
+
+// TestReportsOfRuns has all processes with the token of a site report in turns, each time more, and
+// one that is started again.
+func TestReportsOfRuns(t *testing.T) {
+	r := reports{site: map[string]siteReport{}}
+	for round := range uint64(10) {
+		for run := range maxConnections {
+			n := (round + 1) * uint64(run+1)
+			r.take("a", hubclient.Report{Packets: 4 * n, CopiesLocal: 3 * n, CopiesHub: 2 * n, Unchecked: n, Run: fmt.Sprint(run)}, time.Unix(1, 0))
+		}
+	}
+	const n = 10 * maxConnections * (maxConnections + 1) / 2
+	want := hubclient.Report{Packets: 4 * n, CopiesLocal: 3 * n, CopiesHub: 2 * n, Unchecked: n}
+	if got := r.all()["a"].Total; got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	r.take("a", hubclient.Report{Packets: 4, Run: "new"}, time.Unix(2, 0))
+	if got := r.all()["a"].Total.Packets; got != want.Packets+4 {
+		t.Errorf("%d packets with another run", got)
+	}
+}

@@ -22,9 +22,9 @@ const (
 	// overloadAt is the number of waiting requests of a site at which a slice refuses more of it.
 	// A sensor has eight under way, and a site few connections.
 	overloadAt = 8 * maxConnections
-	// mostWaiting and pendingBytes bound the requests of a site that wait for a slice: a site with
-	// more is banned. While a slice takes nothing, sensors send each request up to four times, and
-	// then probes. They reach this number in four seconds, after which a hub has lost its lease.
+	// mostWaiting and pendingBytes bound the requests of a site that wait for a slice: more are
+	// dropped. While a slice takes nothing, sensors send each request up to four times, and then
+	// probes. They reach this number in four seconds, after which a hub has lost its lease.
 	mostWaiting  = 8 * overloadAt
 	pendingBytes = 8 << 20
 )

@@ -5,6 +5,7 @@ package hub
 import (
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,9 +21,10 @@ type reports struct {
 
 // siteReport is the sum of all runs of a site since the hub started.
 type siteReport struct {
-	Total hubclient.Report `json:"total"`
-	Last  hubclient.Report `json:"last"` // of the run, as it came
-	At    time.Time        `json:"at"`
+	Total hubclient.Report   `json:"total"`
+	Last  hubclient.Report   `json:"last"` // of any run, as it came
+	At    time.Time          `json:"at"`
+	runs  []hubclient.Report // last reports of the runs, the latest at the end
 }
 
 // takeReport takes a report of a site.
@@ -43,16 +45,28 @@ func (s *reports) take(site string, r hubclient.Report, now time.Time) {
 	if !known && len(s.site) == slice.MaxSites {
 		return
 	}
-	before := old.Last
-	if before.Run != r.Run || before.Packets > r.Packets {
+	before := old.take(r.Run)
+	if before.Packets > r.Packets {
 		before = hubclient.Report{}
 	}
 	advance(&old.Total.Packets, before.Packets, r.Packets)
 	advance(&old.Total.CopiesLocal, before.CopiesLocal, r.CopiesLocal)
 	advance(&old.Total.CopiesHub, before.CopiesHub, r.CopiesHub)
 	advance(&old.Total.Unchecked, before.Unchecked, r.Unchecked)
-	old.Last, old.At = r, now
+	old.Last, old.At, old.runs = r, now, append(old.runs, r)
 	s.site[site] = old
+}
+
+// take removes and returns the last report of a run, empty for none. A token serves maxConnections
+// runs at a time, so the run that was silent for longest makes room for another one.
+func (s *siteReport) take(run string) (last hubclient.Report) {
+	if i := slices.IndexFunc(s.runs, func(r hubclient.Report) bool { return r.Run == run }); i >= 0 {
+		last = s.runs[i]
+		s.runs = slices.Delete(s.runs, i, i+1)
+	} else if len(s.runs) == maxConnections {
+		s.runs = slices.Delete(s.runs, 0, 1)
+	}
+	return last
 }
 
 // advance adds the increase of a site's count since its last report. The site may report

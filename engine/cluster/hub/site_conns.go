@@ -25,11 +25,6 @@ const (
 	// wait. It has one of each under way.
 	reportsWaiting = 64
 	countsBytes    = 4 << 20
-	// overloadTime is how long a site may go on with more waiting requests than a slice takes,
-	// without a pause of overloadPause. Refused sensors send less, and after three refusals in a row
-	// a probe each half second.
-	overloadTime  = time.Second
-	overloadPause = time.Second / 4
 )
 
 // siteConns are the connections on which a hub serves its sites. The server has a queue of unread
@@ -61,8 +56,9 @@ type servedSite struct {
 	at   *siteConn
 	subs []*nats.Subscription
 
-	mu          sync.Mutex
-	since, last time.Time // first and last of its requests that overloaded a slice, without a pause
+	mu      sync.Mutex
+	refused float64   // requests that overloaded a slice, less the ones that a site may send
+	last    time.Time // of these requests
 }
 
 func newSiteConns(h *Hub, open func(more ...nats.Option) (*nats.Conn, error)) *siteConns {
@@ -78,36 +74,36 @@ func (c *siteConns) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 		c.log.warn(err.Error())
 		return
 	}
-	c.flooded(lastWord(sub.Subject))
+	// A stalled hub drops requests of honest sites, too. The server bans sites of which many get no
+	// answer.
+	c.log.warn(fmt.Sprintf("site %s sends more than the hub takes: the rest is dropped", lastWord(sub.Subject)))
 }
 
-// overloaded notes a request of a site that overloads a slice, and has the site banned once it goes
-// on with that: so a site cannot flood many slices without ever filling the queue of one.
+// overloaded notes a request of a site that overloads a slice, and has the site banned if sensors do
+// not send as many: so a site cannot flood many slices without ever filling the queue of one.
 func (c *siteConns) overloaded(site string, now time.Time) {
-	if s := (*c.bySite.Load())[site]; s != nil && s.overloads(now) {
+	if s := (*c.bySite.Load())[site]; s != nil && s.overloads(now, c.hub.settings.mostUnanswered()) {
 		c.flooded(site)
 	}
 }
 
-// overloads notes an overload, and reports whether the site has gone on for overloadTime. If so, the
-// time begins anew.
-func (s *servedSite) overloads(now time.Time) bool {
+// overloads notes an overload, and reports whether there were more than limit in a second. If so, it
+// begins anew. However slow the hub is, sensors cause fewer: refused ones send less, and after three
+// failures in a row a probe each half second.
+func (s *servedSite) overloads(now time.Time, limit int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now.Sub(s.last) > overloadPause {
-		s.since = now
-	}
+	s.refused = max(s.refused-float64(limit)*now.Sub(s.last).Seconds(), 0) + 1
 	s.last = now
-	if now.Sub(s.since) < overloadTime {
+	if s.refused <= float64(limit) {
 		return false
 	}
-	s.since = now
+	s.refused = 0
 	return true
 }
 
 // flooded has a site banned.
 func (c *siteConns) flooded(site string) {
-	c.log.warn(fmt.Sprintf("site %s sends more than sensors of flowdedup do, and than the hub takes: the rest is dropped", site))
 	if c.hub.ban != nil {
 		c.hub.ban(site)
 	} else if err := c.hub.conn.Publish(c.hub.settings.banSubject(site), nil); err != nil {

@@ -150,35 +150,46 @@ func TestRefusedForAWhile(t *testing.T) {
 	})
 }
 
-// TestOverloads has a site overload a slice at various times: it is banned once it has gone on for long
-// enough, without a pause.
+// TestOverloads has sites overload slices: as a hub that has stalled refuses all that has waited, and
+// then what sensors go on sending, and as a flood.
 func TestOverloads(t *testing.T) {
-	var s servedSite
-	begin := time.Now()
-	for _, c := range []struct {
-		at   time.Duration
-		want bool
-	}{
-		{0, false}, {overloadPause, false}, {2 * overloadPause, false}, {3 * overloadPause, false}, {overloadTime - 1, false}, {overloadTime, true}, // goes on
-		{overloadTime + overloadPause, false},                    // a new time
-		{2*overloadTime + 1, false}, {3*overloadTime + 1, false}, // pauses
-		{3*overloadTime + 2, false},
-	} {
-		if got := s.overloads(begin.Add(c.at)); got != c.want {
-			t.Errorf("after %v: %v", c.at, got)
+	settings := defaults()
+	for _, slices := range []int{1, 64, 200} {
+		settings.Slices = slices
+		var honest, flood servedSite
+		limit, now := settings.mostUnanswered(), time.Now()
+		for range slices * mostWaiting {
+			if honest.overloads(now, limit) {
+				t.Fatalf("%d slices: banned for a stall of the hub", slices)
+			}
+		}
+		rate := slices * maxConnections * 2 * 4 // four transmissions of two probes a second
+		for range 10 * rate {
+			if now = now.Add(time.Second / time.Duration(rate)); honest.overloads(now, limit) {
+				t.Fatalf("%d slices: banned for probes of a slow hub", slices)
+			}
+		}
+		begin, bans := now, 0
+		for range 8 * limit {
+			if now = now.Add(time.Second / time.Duration(2*limit)); flood.overloads(now, limit) {
+				bans++
+			}
+		}
+		if bans < 2 || bans > 4 {
+			t.Errorf("%d slices: %d bans within %v of a flood", slices, bans, now.Sub(begin))
 		}
 	}
 }
 
-// TestLongOverload has a site that has overloaded slices for a while do so once more, without filling a
+// TestManyOverloads has a site that has overloaded slices often do so once more, without filling a
 // queue: it is banned.
-func TestLongOverload(t *testing.T) {
+func TestManyOverloads(t *testing.T) {
 	l := newLab(t, func(s *Settings) { s.Slices = 1 })
 	l.bans.Store(true)
 	a, o := newAttacker(t, l), l.hub.all()[0]
 	s := (*l.hub.siteConns.bySite.Load())["a"]
 	s.mu.Lock()
-	s.since, s.last = time.Now().Add(-overloadTime), time.Now().Add(time.Hour) // no pause
+	s.refused, s.last = minUnanswered, time.Now().Add(time.Hour) // which it may not send yet
 	s.mu.Unlock()
 	o.mu.Lock() // it takes nothing
 	for range overloadAt + 2 {
@@ -195,4 +206,32 @@ func TestLongOverload(t *testing.T) {
 	}
 	o.mu.Unlock()
 	wait.Until(t, "a ban", func() bool { return l.server.Bans()["a"].Count == 1 })
+}
+
+// TestDropped stalls a slice until it drops requests of a site, as it does those of honest sensors
+// after some seconds: the site is not banned.
+func TestDropped(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	l.bans.Store(true)
+	a, o := newAttacker(t, l), l.hub.all()[0]
+	o.mu.Lock() // it takes nothing
+	for range mostWaiting + 10 {
+		if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Until(t, "a warning that requests are dropped", func() bool {
+		log := l.hub.siteConns.log
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		return len(log.logged) > 0
+	})
+	o.mu.Unlock()
+	wait.Until(t, "an empty queue", func() bool {
+		n, _, err := o.subs["a"].Pending()
+		return err == nil && n == 0
+	})
+	if bans := l.server.Bans(); len(bans) > 0 {
+		t.Errorf("bans %v", bans)
+	}
 }

@@ -16,18 +16,21 @@ const (
 	maxSubscriptions = 64
 	hubSubscriptions = 1 << 16
 	// sweepEvery is the time between two sweeps.
-	sweepEvery      = time.Second / sweepsPerSecond
-	sweepsPerSecond = 4
-	// A site may leave minUnanswered messages without an answer in a second, or four
-	// transmissions of all requests that its sensors have under way at a time. requestBytes is
-	// the size of a request of half a batch.
+	sweepEvery = time.Second / 4
+	// minUnanswered is the least of mostUnanswered. requestBytes is the size of a request of half a
+	// batch.
 	minUnanswered = 1 << 16
 	requestBytes  = 4 << 10
 )
 
+// mostUnanswered is how many messages a site may leave in a second without an answer, or refused as
+// they overload a slice: at least all that its sensors send while no slice takes anything.
+func (s *Settings) mostUnanswered() int64 { return max(minUnanswered, int64(s.Slices)*mostWaiting) }
+
 // swept is what the last sweep has found, by the server's numbers of connections.
 type swept struct {
 	mu         sync.Mutex
+	at         time.Time
 	all        map[uint64]traffic // totals of sites' connections
 	unanswered map[string]traffic // by site, less what a site may leave so
 	cut        map[uint64]bool    // former connections of hubs
@@ -56,6 +59,11 @@ func (s *Server) watch() {
 func (s *Server) sweep() {
 	s.swept.mu.Lock()
 	defer s.swept.mu.Unlock()
+	s.sweepAt(time.Now())
+}
+
+// sweepAt is sweep at a given time, with swept locked.
+func (s *Server) sweepAt(now time.Time) {
 	list, err := s.server.Connz(&server.ConnzOptions{Username: true, Limit: maxClients})
 	if err != nil {
 		return // the server has ended
@@ -73,18 +81,20 @@ func (s *Server) sweep() {
 			s.Ban(site)
 		}
 	}
-	s.swept.all = all
 	s.banFlooders(sites)
-	s.banUnanswered(sites)
+	s.banUnanswered(sites, now.Sub(s.swept.at).Seconds())
+	s.swept.all, s.swept.at = all, now
 }
 
-// banUnanswered bans the sites of which many messages got no answer, as no hub takes their subjects
-// or can read them. Sensors that get no answers soon send a probe each half second.
-func (s *Server) banUnanswered(sites map[string]traffic) {
-	limit := max(minUnanswered, int64(s.settings.Slices)*overloadAt*4)
+// banUnanswered bans the sites of which many messages got no answer in the seconds since the last
+// sweep, as no hub takes their subjects, can read them or has time for them. Sensors that get no
+// answers soon send a probe each half second.
+func (s *Server) banUnanswered(sites map[string]traffic, seconds float64) {
+	limit := s.settings.mostUnanswered()
+	may := float64(limit) * seconds
 	unanswered := map[string]traffic{}
 	for site, t := range sites {
-		u := s.swept.unanswered[site].plus(t, limit)
+		u := s.swept.unanswered[site].plus(t, may)
 		if u.in > limit || u.bytes > limit*requestBytes {
 			s.Ban(site)
 			continue
@@ -94,13 +104,13 @@ func (s *Server) banUnanswered(sites map[string]traffic) {
 	s.swept.unanswered = unanswered
 }
 
-// plus adds the messages of t that got no answer, less those that a site may leave so between two
-// sweeps. Their bytes are a share of all bytes, as if all messages had one length.
-func (u traffic) plus(t traffic, limit int64) traffic {
-	without := max(t.in-t.out, 0)
+// plus adds the messages of t that got no answer, less those that a site may leave so meanwhile.
+// Their bytes are a share of all bytes, as if all messages had one length.
+func (u traffic) plus(t traffic, may float64) traffic {
+	without := float64(max(t.in-t.out, 0))
 	return traffic{
-		in:    max(u.in+without-limit/sweepsPerSecond, 0),
-		bytes: max(u.bytes+int64(float64(t.bytes)*float64(without)/float64(max(t.in, 1)))-limit*requestBytes/sweepsPerSecond, 0),
+		in:    int64(max(float64(u.in)+without-may, 0)),
+		bytes: int64(max(float64(u.bytes)+float64(t.bytes)*without/float64(max(t.in, 1))-may*requestBytes, 0)),
 	}
 }
 

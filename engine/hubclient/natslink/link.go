@@ -34,9 +34,16 @@ const (
 	queued = 1024
 )
 
-// ErrToken means that the hub does not know the site, or no longer, or that the site is banned or
-// has as many connections as it may.
-var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token, unless 16 processes use it or the hub's log says that the site is banned")
+// ErrToken means that the hub does not know the site, or no longer, or that the site has as many
+// connections as it may.
+var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token, unless 16 processes use it")
+
+// ErrBanned means that the hub refuses the site for a while.
+var ErrBanned = errors.New("the hub has banned the site for up to a minute, as it sent far more than sensors do: who else has its token?")
+
+// errExpired is nats.ErrAuthExpired as the first attempt to connect returns it. A hub's server sends
+// it to banned sites.
+var errExpired = errors.New("nats: " + nats.AUTHENTICATION_EXPIRED_ERR)
 
 // errNobody means that no subscriber of the server takes a request.
 var errNobody = errors.New("no hub takes them")
@@ -58,13 +65,15 @@ type Link struct {
 	done   chan struct{}
 	up     atomic.Bool // as far as is known; conn may take seconds to report it
 	denied atomic.Bool // the server denies the site's subjects
+	banned atomic.Bool // since the last connection
+	barred atomic.Bool // the server does not take the token, since the last connection
 	closed atomic.Bool
 }
 
-// Dial connects to the hub of a token. If no server can be reached, the Link is valid,
-// goes on trying in the background, and the second result is the reason. Errors are about
-// the token, and wrap hubclient.ErrToken or ErrToken. warn gets later failures, from any
-// goroutine.
+// Dial connects to the hub of a token. If no server can be reached, or the site is banned, the
+// Link is valid, goes on trying in the background, and the second result is the reason. Errors
+// are about the token, and wrap hubclient.ErrToken or ErrToken. warn gets later failures, from
+// any goroutine.
 func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err error) {
 	opts, err := options(token)
 	if err != nil {
@@ -72,23 +81,21 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 	}
 	l := &Link{queue: make(chan message, queued), spare: make(chan []byte, queued), done: make(chan struct{})}
 	opts = append(opts,
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if denied := errors.Is(err, nats.ErrPermissionViolation); !denied || !l.denied.Swap(true) {
-				warn(err)
-			}
-		}),
-		nats.ConnectHandler(func(*nats.Conn) { l.up.Store(true) }),
-		nats.ReconnectHandler(func(*nats.Conn) { l.up.Store(true) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.failed(err, warn) }),
+		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
 	)
 	conn, err := nats.Connect(token.URL, opts...)
 	switch {
 	case err == nil:
 		l.up.Store(true)
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrNkeysNotSupported):
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
 		return nil, nil, ErrToken
 	default:
-		unreached = err
+		if unreached = err; errors.Is(err, errExpired) {
+			unreached = ErrBanned
+			l.banned.Store(true)
+		}
 		if conn, err = nats.Connect(token.URL, append(opts, nats.RetryOnFailedConnect(true))...); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", hubclient.ErrToken, err)
 		}
@@ -96,6 +103,34 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 	l.conn = conn
 	go l.publish(warn)
 	return l, unreached, nil
+}
+
+// connected notes that there is a connection.
+func (l *Link) connected(*nats.Conn) {
+	l.banned.Store(false)
+	l.barred.Store(false)
+	l.up.Store(true)
+}
+
+// failed passes on an error of the connection. Of those that repeat themselves it passes on the
+// first.
+func (l *Link) failed(err error, warn func(error)) {
+	switch {
+	case errors.Is(err, nats.ErrPermissionViolation):
+		if !l.denied.Swap(true) {
+			warn(err)
+		}
+	case errors.Is(err, nats.ErrAuthExpired):
+		if !l.banned.Swap(true) {
+			warn(ErrBanned)
+		}
+	case errors.Is(err, nats.ErrAuthorization):
+		if !l.barred.Swap(true) {
+			warn(ErrToken)
+		}
+	default:
+		warn(err)
+	}
 }
 
 // options returns how to connect.

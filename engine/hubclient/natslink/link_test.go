@@ -24,10 +24,11 @@ import (
 type server struct {
 	t        *testing.T
 	listener net.Listener
-	refuse   bool // all clients
 
-	mu    sync.Mutex
-	conns []net.Conn
+	mu      sync.Mutex
+	refuse  string // text that all clients get, empty for none
+	refused int    // clients
+	conns   []net.Conn
 }
 
 func newServer(t *testing.T, address string) *server {
@@ -63,6 +64,45 @@ func (s *server) close() {
 	}
 }
 
+// refusal returns the text that a client gets, empty for none.
+func (s *server) refusal() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse != "" {
+		s.refused++
+	}
+	return s.refuse
+}
+
+// refusals returns how many clients were refused.
+func (s *server) refusals() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+// What hubs send to clients of a banned site, and to ones that they do not know.
+const (
+	bannedText  = "User Authentication Expired"
+	unknownText = "Authorization Violation"
+)
+
+// bar refuses clients, and ends their connections.
+func (s *server) bar(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = text
+	for _, c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+func (s *server) admit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = ""
+}
+
 func (s *server) serve(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -75,8 +115,8 @@ func (s *server) serve(conn net.Conn) {
 		words := strings.Fields(line)
 		switch words[0] {
 		case "CONNECT":
-			if s.refuse {
-				fmt.Fprint(conn, "-ERR 'Authorization Violation'\r\n")
+			if text := s.refusal(); text != "" {
+				fmt.Fprintf(conn, "-ERR '%s'\r\n", text)
 				return
 			}
 		case "PING":
@@ -195,9 +235,40 @@ func TestLinkWithoutServer(t *testing.T) {
 	}
 }
 
+// TestLinkRefused starts during a ban, is banned again later, and then removed: it says so once each
+// time, and connects when it may.
+func TestLinkRefused(t *testing.T) {
+	s := newServer(t, "127.0.0.1:0")
+	s.bar(bannedText)
+	warnings := make(chan error, 100)
+	link, unreached, err := Dial(hubclient.Token{URL: "nats://" + s.listener.Addr().String(), Site: "paris"}, func(err error) { warnings <- err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(link.Close)
+	if !errors.Is(unreached, ErrBanned) || link.Connected() {
+		t.Errorf("started in a ban: %v", unreached)
+	}
+	for text, want := range map[string]error{bannedText: ErrBanned, unknownText: ErrToken} {
+		s.admit()
+		wait.Until(t, "a connection", link.Connected)
+		before := s.refusals()
+		s.bar(text)
+		if err := <-warnings; !errors.Is(err, want) {
+			t.Errorf("%s: %v", text, err)
+		}
+		wait.Until(t, "more attempts", func() bool { return s.refusals() >= before+3 })
+	}
+	s.admit()
+	wait.Until(t, "a connection", link.Connected)
+	if len(warnings) > 0 {
+		t.Errorf("one more warning: %v", <-warnings)
+	}
+}
+
 func TestDialErrors(t *testing.T) {
 	s := newServer(t, "127.0.0.1:0")
-	s.refuse = true
+	s.refuse = unknownText
 	url := "nats://" + s.listener.Addr().String()
 	for name, c := range map[string]struct {
 		token hubclient.Token
