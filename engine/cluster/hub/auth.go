@@ -127,7 +127,8 @@ func (a *authenticator) admit(c server.ClientAuthentication) (ok, banned bool) {
 // text. It has another one for users whose time is over, which the site reads as a ban.
 func refuse(c server.ClientAuthentication) {
 	c.RegisterUser(&server.User{ConnectionDeadline: time.Now()})
-	for c.RemoteAddress() != nil { // the server closes it in a goroutine of its own
+	// The server closes it in a goroutine of its own.
+	for end := time.Now().Add(time.Second); c.RemoteAddress() != nil && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 }
