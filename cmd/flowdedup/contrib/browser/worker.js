@@ -30,7 +30,11 @@ async function run({ module, args, inputs, outputs, handle }) {
   const go = new Go();
   let code = 0;
   go.argv = ["flowdedup", ...args];
-  go.exit = (status) => { code = status; };
+  go.exit = (status) => {
+    code = status;
+    // A timer that the program left would fail, and the run with it.
+    go._scheduledTimeouts.forEach((timer) => clearTimeout(timer));
+  };
   await go.run(await WebAssembly.instantiate(module, go.importObject));
   // A result is saved if there is all that could be read.
   const whole = code === 0 || code === 3;

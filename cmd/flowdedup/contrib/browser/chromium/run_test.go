@@ -223,3 +223,40 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%d other bytes with %q", len(got), options)
 	}
 }
+
+// slow makes the results of a run wait for all timers that the program left at its end.
+const slow = `
+const pending = new Set(), set = setTimeout, clear = clearTimeout, text = Blob.prototype.text;
+globalThis.setTimeout = (call, delay) => {
+	const id = set(() => { pending.delete(id); call(); }, delay);
+	pending.add(id);
+	return id;
+};
+globalThis.clearTimeout = (id) => { pending.delete(id); clear(id); };
+Blob.prototype.text = async function () {
+	while (pending.size > 0) await new Promise((done) => set(done, 10));
+	return text.call(this);
+};
+`
+
+// TestTimersLeft lets all timers that the program left at its end fire before there is a result:
+// none may reach the program, as it is over.
+func TestTimersLeft(t *testing.T) {
+	files := http.FileServer(http.Dir(site))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/worker.js" {
+			files.ServeHTTP(w, r)
+			return
+		}
+		text, err := os.ReadFile(filepath.Join(site, "worker.js"))
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(w, slow+string(text)) // without it the page says so
+	}))
+	t.Cleanup(server.Close)
+	p := open(t, server.URL)
+	if status, failure := p.choose(large(t, 60_000_000)); !strings.HasPrefix(status, "Done") {
+		t.Errorf("%s %s", status, failure)
+	}
+}
