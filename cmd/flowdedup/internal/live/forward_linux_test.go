@@ -119,15 +119,7 @@ func TestLiveForwardOutage(t *testing.T) {
 			wait.Until(t, fmt.Sprint("state ", last), func() bool { return statusTime(t, address) != before })
 		}
 		awaitHealth(t, address, c.why)
-		wait.Until(t, "the output to work again", func() bool {
-			clitest.SendTo(t, "right", next()...)
-			select {
-			case line := <-r.Lines:
-				return strings.Contains(line, "output works again")
-			default:
-				return false
-			}
-		})
+		awaitOutput(t, r, func() { clitest.SendTo(t, "right", next()...) })
 		benchlab.Settle()
 		r.signal(syscall.SIGTERM)
 		s := r.end(1)
@@ -160,15 +152,7 @@ func TestLiveNotThereYet(t *testing.T) {
 	sendTwice()
 	wait.Until(t, "a packet in the file", func() bool { return packetsIn(file) == 1 })
 	clitest.Pair(t, "out", "sensor")
-	wait.Until(t, "the output to work", func() bool {
-		sendTwice()
-		select {
-		case line := <-r.Lines:
-			return strings.Contains(line, "output works again")
-		default:
-			return false
-		}
-	})
+	awaitOutput(t, r, sendTwice)
 	benchlab.Settle()
 	r.signal(syscall.SIGTERM)
 	s := r.end(cli.ExitFailed)
@@ -305,4 +289,18 @@ func TestLiveNotifies(t *testing.T) {
 	hear("STATUS=0 packets")
 	r.stop()
 	hear("STOPPING=1")
+}
+
+// awaitOutput sends packets until a run says that its output works again.
+func awaitOutput(t *testing.T, r *liveRun, send func()) {
+	t.Helper()
+	wait.Until(t, "the output to work again", func() bool {
+		send()
+		select {
+		case line := <-r.Lines:
+			return strings.Contains(line, "output works again")
+		default:
+			return false
+		}
+	})
 }
