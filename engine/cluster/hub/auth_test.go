@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // TestConnections has a site connect again and again: the server takes a limited number, and
@@ -27,7 +28,7 @@ func TestConnections(t *testing.T) {
 		all = append(all, conn)
 	}
 	for range 3 {
-		if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+		if _, _, err := natslink.Dial(l.token("a"), func(error) {}); !errors.Is(err, natslink.ErrFull) {
 			t.Fatalf("one more: %v", err)
 		}
 	}
@@ -37,7 +38,7 @@ func TestConnections(t *testing.T) {
 		_, err := l.member("a")
 		return err == nil
 	})
-	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+	if _, _, err := natslink.Dial(l.token("a"), func(error) {}); !errors.Is(err, natslink.ErrFull) {
 		t.Errorf("one too many: %v", err)
 	}
 }

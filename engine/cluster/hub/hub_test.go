@@ -105,7 +105,7 @@ func (l *lab) begin() {
 	var err error
 	l.hub, err = Start(Config{
 		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26, Counts: l.counts,
-		Reload: l.server.Reload, Ban: l.ban, Bans: l.server.Bans, Dial: l.server.Dial(),
+		Reload: l.server.Reload, Ban: l.ban, Bans: l.server.Bans, Denied: l.server.Denied, Dial: l.server.Dial(),
 	})
 	if err != nil {
 		l.t.Fatal(err)

@@ -4,23 +4,39 @@ package hub
 
 import (
 	"slices"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
 
-// kept keeps the logged lines.
-type kept struct{ lines []string }
+// keptWarnings keeps warnings.
+type keptWarnings struct {
+	mu    sync.Mutex
+	lines []string
+}
 
-func (k *kept) Log(text string)  { k.lines = append(k.lines, text) }
-func (k *kept) Warn(text string) { k.lines = append(k.lines, text) }
+func (*keptWarnings) Log(string) {}
+
+func (k *keptWarnings) Warn(text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lines = append(k.lines, text)
+}
+
+func (k *keptWarnings) all() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.lines)
+}
 
 // TestServerLog has a server log the same again and again.
 func TestServerLog(t *testing.T) {
-	var k kept
+	var k keptWarnings
 	l := newServerLog(&k)
 	for range 3 {
-		l.Warnf("disk %d", 1)
-		l.Errorf("disk %d", 2)
+		l.warn("disk 1")
+		l.warn("disk 2")
 	}
 	if want := []string{"NATS: disk 1", "NATS: disk 2"}; !slices.Equal(k.lines, want) {
 		t.Errorf("%q, want %q", k.lines, want)
@@ -28,14 +44,14 @@ func TestServerLog(t *testing.T) {
 	clock := time.Now()
 	l.now = func() time.Time { return clock }
 	for i := range 10 * maxLogged {
-		l.Warnf("%d", i)
+		l.warn(strconv.Itoa(i))
 	}
 	if len(l.logged) > maxLogged || len(k.lines) != maxLogged {
 		t.Errorf("%d remembered, %d lines", len(l.logged), len(k.lines))
 	}
 	clock = clock.Add(time.Minute)
-	l.Warnf("a subject with \x1b[2J\n")
-	if want := []string{"NATS: 578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxLogged:], want) {
+	l.warn("a subject with \x1b[2J\n")
+	if want := []string{"578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxLogged:], want) {
 		t.Errorf("%q, want %q", k.lines[maxLogged:], want)
 	}
 }
