@@ -3,8 +3,13 @@
 package hub
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,5 +58,44 @@ func TestServerLog(t *testing.T) {
 	l.warn("a subject with \x1b[2J\n")
 	if want := []string{"578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxLogged:], want) {
 		t.Errorf("%q, want %q", k.lines[maxLogged:], want)
+	}
+}
+
+// TestOldServer refuses a NATS server that lacks features that hubs need.
+func TestOldServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		c, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		fmt.Fprint(c, "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"max_payload\":1048576,\"nonce\":\"abc\",\"headers\":true}\r\n")
+		for lines := bufio.NewScanner(c); lines.Scan(); {
+			if lines.Text() == "PING" {
+				fmt.Fprint(c, "PONG\r\n")
+			}
+		}
+	}()
+	folder, settings, err := MakeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Start(Config{Name: "x", URL: "nats://" + listener.Addr().String(), Folder: folder, Settings: settings, Log: newTestLog(t), Memory: 1 << 20, Limit: 1 << 20})
+	if !errors.Is(err, ErrVersion) || strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+}
+
+// TestPortTaken says so in one line.
+func TestPortTaken(t *testing.T) {
+	l := newLab(t, nil)
+	s := l.settings
+	s.Listen = strings.TrimPrefix(l.server.URL(), "nats://")
+	if _, err := StartServer(l.folder, s, nil, newTestLog(t)); !errors.Is(err, ErrServer) || !strings.Contains(err.Error(), "in use") {
+		t.Error(err)
 	}
 }
