@@ -4,6 +4,12 @@ package cluster_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -102,4 +108,96 @@ func (p *process) wait(text string) {
 	if !strings.Contains(p.stderr.String(), text) {
 		p.t.Fatalf("ended before %q: %v %s", text, p.err, p.stderr.String())
 	}
+}
+
+// programs builds the two programs once.
+var programs = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "flowdedup-e2e-"); err != nil {
+		return "", err
+	}
+	for _, b := range []struct{ from, what string }{{"../..", "./cmd/flowdedup"}, {".", "./cmd/flowdedup-hub"}} {
+		c := exec.Command("go", "build", "-o", dir, b.what)
+		c.Dir = b.from
+		if out, err := c.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("go build %s: %w: %s", b.what, err, out)
+		}
+	}
+	return dir, nil
+})
+
+// TestMain is the sender too, and reads pages: see lab.send and lab.numbers.
+func TestMain(m *testing.M) {
+	if from := os.Getenv("FLOWDEDUP_GET"); from != "" {
+		if err := get(from); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if to := os.Getenv("FLOWDEDUP_SEND"); to != "" {
+		if err := send(to, os.Getenv("FLOWDEDUP_NUMBERS"), os.Getenv("FLOWDEDUP_PORTS")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	if dir, _ := programs(); dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// port is where the traffic goes.
+const port = 7777
+
+// send sends datagrams with the numbers from,to,each-second, to the given number of ports
+// in turn.
+func send(to, numbers, ports string) error {
+	var first, last, rate, spread int
+	if _, err := fmt.Sscanf(numbers+","+ports, "%d,%d,%d,%d", &first, &last, &rate, &spread); err != nil {
+		return err
+	}
+	there, err := net.ResolveUDPAddr("udp", to)
+	if err != nil {
+		return err
+	}
+	conn, err := net.ListenUDP("udp", nil) // not connected: nobody listens there
+	if err != nil {
+		return err
+	}
+	begin, body := time.Now(), make([]byte, 100)
+	for i := first; i < last; i++ {
+		if wait := time.Until(begin.Add(time.Duration(i-first) * time.Second / time.Duration(rate))); wait > time.Millisecond {
+			time.Sleep(wait)
+		}
+		binary.BigEndian.PutUint32(body, uint32(i))
+		next := *there
+		next.Port += i % spread
+		if _, err := conn.WriteToUDP(body, &next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get prints a page.
+func get(url string) error {
+	answer, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(os.Stdout, answer.Body)
+	return err
+}
+
+// self is the program of the tests.
+func self(t *testing.T) string {
+	t.Helper()
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

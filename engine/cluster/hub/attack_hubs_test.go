@@ -27,6 +27,7 @@ func TestAttackerOfHubs(t *testing.T) {
 	}
 	awaitSlices(t, hubs)
 	a := newAttacker(t, l)
+	l.spare()
 	subjects := l.subjects()
 	for h := range hubs { // leases of each hub by name
 		subjects = append(subjects, "$KV.fd_lease_"+l.settings.Namespace+"_"+l.settings.Filter+"_1."+h.id)

@@ -4,6 +4,9 @@ package hub
 
 import (
 	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -27,9 +30,11 @@ const (
 // connections.
 type authenticator struct {
 	now func() time.Time
+	log *serverLog // of clients that are refused
 
 	mu       sync.Mutex
 	accounts map[string]*account // by public key
+	clients  map[uint64]*account // with conns, by the server's numbers of these
 }
 
 // account is a user of the server, with its connections and bans if it is a site.
@@ -53,7 +58,7 @@ func (a *authenticator) setUsers(all []user) (gone []uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.accounts
-	a.accounts = map[string]*account{}
+	a.accounts, a.clients = map[string]*account{}, map[uint64]*account{}
 	for _, u := range all {
 		one := before[u.key]
 		if one == nil || one.site != u.site {
@@ -63,11 +68,24 @@ func (a *authenticator) setUsers(all []user) (gone []uint64) {
 		}
 		one.user = u
 		a.accounts[u.key] = one
+		for _, id := range one.ids() {
+			a.clients[id] = one
+		}
 	}
 	for _, one := range before {
 		gone = append(gone, one.ids()...)
 	}
 	return gone
+}
+
+// siteOfClient returns the site with a connection, by its number at the server, empty for none.
+func (a *authenticator) siteOfClient(id uint64) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if one := a.clients[id]; one != nil {
+		return one.site
+	}
+	return ""
 }
 
 // siteOf returns the site of a key, empty for none.
@@ -93,34 +111,64 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	if c.Kind() != server.CLIENT {
 		return false
 	}
-	ok, banned := a.admit(c)
-	if banned {
+	site, err := a.admit(c)
+	switch {
+	case errors.Is(err, errBanned):
 		refuse(c)
+	case errors.Is(err, errFull):
+		a.log.say(fmt.Sprintf("site %s: %v, and another one at %s is refused", site, err, host(c)))
+		c.RegisterUser(&server.User{Account: server.NewAccount(site)}) // see errFull
+	case err != nil:
+		name := []rune(c.GetOpts().Name)
+		a.log.say(fmt.Sprintf("a client at %s named %q is refused: %v", host(c), string(name[:min(len(name), maxClientName)]), err))
 	}
-	return ok
+	return err == nil
 }
 
-// admit registers a client as the user whose key it has, unless the user is banned or has too many
-// connections.
-func (a *authenticator) admit(c server.ClientAuthentication) (ok, banned bool) {
+// host returns the host of a client.
+func host(c server.ClientAuthentication) string {
+	address := c.RemoteAddress()
+	if address == nil {
+		return "?" // it has gone
+	}
+	name, _, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return address.String()
+	}
+	return name
+}
+
+// maxClientName bounds the name of a client in the log, in characters.
+const maxClientName = 64
+
+// Why clients are not admitted. A server sends all of them one text. As it sends an earlier one to
+// clients that it cannot give an account, sites with too many connections get one that no server knows.
+var (
+	errUnknown = errors.New("its token is not valid, or not any more")
+	errBanned  = errors.New("it is banned")
+	errFull    = fmt.Errorf("%d processes use its token", maxConnections)
+)
+
+// admit registers a client as the user whose key it has, and returns its site, empty for a hub.
+func (a *authenticator) admit(c server.ClientAuthentication) (site string, err error) {
 	opts := c.GetOpts()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	one := a.accounts[opts.Nkey]
-	if one == nil || !signed(c.GetNonce(), opts) {
-		return false, false
-	}
-	if a.now().Before(one.until) {
-		return false, true
-	}
-	if !one.mayConnect() {
-		return false, false
+	switch {
+	case one == nil || !signed(c.GetNonce(), opts):
+		return "", errUnknown
+	case a.now().Before(one.until):
+		return one.site, errBanned
+	case !a.mayConnect(one):
+		return one.site, errFull
 	}
 	if one.site != "" {
 		one.conns = append(one.conns, c)
+		a.clients[c.GetID()] = one
 	}
 	c.RegisterUser(&server.User{Username: opts.Nkey, Permissions: one.permissions()})
-	return true, false
+	return one.site, nil
 }
 
 // refuse ends the connection of a banned site. A server sends all clients that it does not admit one
@@ -143,10 +191,14 @@ func signed(nonce []byte, opts *server.ClientOpts) bool {
 	return err == nil && key.Verify(nonce, sig) == nil
 }
 
-// mayConnect reports whether the user may have one more connection.
-func (u *account) mayConnect() bool {
+// mayConnect reports whether a user may have one more connection.
+func (a *authenticator) mayConnect(u *account) bool {
 	u.conns = slices.DeleteFunc(u.conns, func(c server.ClientAuthentication) bool {
-		return c.RemoteAddress() == nil // it is closed
+		closed := c.RemoteAddress() == nil
+		if closed {
+			delete(a.clients, c.GetID())
+		}
+		return closed
 	})
 	return len(u.conns) < maxConnections
 }

@@ -5,6 +5,7 @@ package hub
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // TestConnections has a site connect again and again: the server takes a limited number, and
@@ -27,7 +30,7 @@ func TestConnections(t *testing.T) {
 		all = append(all, conn)
 	}
 	for range 3 {
-		if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+		if _, _, err := natslink.Dial(l.token("a"), func(error) {}); !errors.Is(err, natslink.ErrFull) {
 			t.Fatalf("one more: %v", err)
 		}
 	}
@@ -37,7 +40,7 @@ func TestConnections(t *testing.T) {
 		_, err := l.member("a")
 		return err == nil
 	})
-	if _, err := l.member("a"); !errors.Is(err, ErrRefused) {
+	if _, _, err := natslink.Dial(l.token("a"), func(error) {}); !errors.Is(err, natslink.ErrFull) {
 		t.Errorf("one too many: %v", err)
 	}
 }
@@ -93,5 +96,98 @@ func TestSetUsers(t *testing.T) {
 	}
 	if a.bans()["a"].Count != 1 || len(a.accounts["A"].conns) != 1 || a.siteOf("B") != "renamed" || a.siteOf("C") != "" {
 		t.Errorf("accounts %+v", a.accounts)
+	}
+}
+
+// TestKeys refuses unknown users, and subjects that sites must not use.
+func TestKeys(t *testing.T) {
+	l := newLab(t, nil)
+	a, b := l.token("a"), l.token("b")
+	stranger := a
+	other, err := (&Folder{path: t.TempDir()}).seed("x.nk", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger.Seed = string(other)
+	if _, _, err := natslink.Dial(stranger, func(error) {}); !errors.Is(err, natslink.ErrToken) {
+		t.Errorf("a stranger: %v", err)
+	}
+	wrongKey := a
+	wrongKey.Key = make([]byte, 32)
+	wrongEpoch := a
+	wrongEpoch.Epoch++
+	for _, c := range []struct {
+		token hubclient.Token
+		want  error
+	}{{wrongKey, hubclient.ErrKey}, {wrongEpoch, hubclient.ErrRefused}, {a, nil}} {
+		link, _, err := natslink.Dial(c.token, func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := hubclient.NewClient(hubclient.ClientConfig{Token: c.token, Wait: time.Minute}, link, "run")
+		if err := link.Listen(client.Inbox(), client.Receive); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Ping(); !errors.Is(err, c.want) {
+			t.Errorf("got %v, want %v", err, c.want)
+		}
+		client.Close()
+		link.Close()
+	}
+
+	refused := make(chan string, 10)
+	conn, err := connect(a.URL, "test", []byte(a.Seed), newTestLog(t), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		refused <- err.Error()
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	asB := hubclient.Subject{Namespace: b.Namespace, Filter: b.Filter, Epoch: 1, Op: hubclient.TestAndSet, Site: "b"}
+	for _, subject := range []string{asB.String(), asB.Report(), statusSubject(&l.settings), hubclient.Inbox("b") + ".x", "$JS.API.INFO"} {
+		if err := conn.Publish(subject, nil); err != nil {
+			t.Fatal(err)
+		}
+		if text := <-refused; !strings.Contains(strings.ToLower(text), "permissions violation") {
+			t.Errorf("%s: %s", subject, text)
+		}
+	}
+	for _, subject := range []string{hubclient.Inbox("b") + ".>", "fd.>", ">"} {
+		if _, err := conn.Subscribe(subject, func(*nats.Msg) {}); err != nil {
+			t.Fatal(err)
+		}
+		if text := <-refused; !strings.Contains(strings.ToLower(text), "permissions violation") {
+			t.Errorf("%s: %s", subject, text)
+		}
+	}
+}
+
+// TestRemove disconnects a site, and does not touch the others.
+func TestRemove(t *testing.T) {
+	l := newLab(t, nil)
+	a, b := l.token("a"), l.sensor("b")
+	closed := make(chan struct{}, 1)
+	conn, err := connect(a.URL, "test", []byte(a.Seed), newTestLog(t), nats.MaxReconnects(0), nats.ClosedHandler(func(*nats.Conn) { closed <- struct{}{} }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	l.settings.NATS = l.settings.URL // as the port is another each time
+	admin, err := Dial(l.folder, l.settings, newTestLog(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := errors.Join(l.folder.Remove("a"), admin.Reload()); err != nil {
+		t.Fatal(err)
+	}
+	<-closed
+	b.ask([]uint64{1}, []int64{time.Now().UnixNano()})
+	st, err := admin.Status()
+	if err != nil || len(st.Sites) != 1 || st.Sites[0].Site != "b" || len(st.PerSlice) != 64 {
+		t.Errorf("%v, %+v", err, st.Sites)
+	}
+	if err := l.folder.Remove("a"); !errors.Is(err, ErrNoSite) {
+		t.Error(err)
 	}
 }

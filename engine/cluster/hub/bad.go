@@ -75,4 +75,6 @@ const (
 	badBody   = "a message that cannot be read"
 	badTime   = "a time that no packet has"
 	badDigest = "digests that are not of the hub's key"
+	// badSubject is what the server denies.
+	badSubject = "subjects that are not its own"
 )

@@ -34,7 +34,9 @@ type Config struct {
 	// returns the bans of sites, by their names.
 	Ban  func(site string)
 	Bans func() map[string]Ban
-	Dial []nats.Option // in addition to the options of every hub
+	// Denied, if not nil, returns how many messages of sites the server has denied, by their names.
+	Denied func() map[string]uint64
+	Dial   []nats.Option // in addition to the options of every hub
 }
 
 // Hub answers for slices until Close.
@@ -54,6 +56,7 @@ type Hub struct {
 	repair    func() error
 	ban       func(site string)
 	bans      func() map[string]Ban
+	denied    func() map[string]uint64
 	started   time.Time
 	layout    *layout
 	parent    *parent      // hub above, which is asked about new elements; nil for none
@@ -83,7 +86,7 @@ func Start(cfg Config) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{
-		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, ban: cfg.Ban, bans: cfg.Bans,
+		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, ban: cfg.Ban, bans: cfg.Bans, denied: cfg.Denied,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
 		reports: reports{site: map[string]siteReport{}},

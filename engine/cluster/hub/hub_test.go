@@ -3,19 +3,13 @@
 package hub
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -105,7 +99,7 @@ func (l *lab) begin() {
 	var err error
 	l.hub, err = Start(Config{
 		Name: "hub", Folder: l.folder, Settings: l.settings, Log: newTestLog(l.t), Memory: 1 << 22, Limit: 1 << 26, Counts: l.counts,
-		Reload: l.server.Reload, Ban: l.ban, Bans: l.server.Bans, Dial: l.server.Dial(),
+		Reload: l.server.Reload, Ban: l.ban, Bans: l.server.Bans, Denied: l.server.Denied, Dial: l.server.Dial(),
 	})
 	if err != nil {
 		l.t.Fatal(err)
@@ -284,128 +278,6 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestKeys refuses unknown users, and subjects that sites must not use.
-func TestKeys(t *testing.T) {
-	l := newLab(t, nil)
-	a, b := l.token("a"), l.token("b")
-	stranger := a
-	other, err := (&Folder{path: t.TempDir()}).seed("x.nk", true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stranger.Seed = string(other)
-	if _, _, err := natslink.Dial(stranger, func(error) {}); !errors.Is(err, natslink.ErrToken) {
-		t.Errorf("a stranger: %v", err)
-	}
-	wrongKey := a
-	wrongKey.Key = make([]byte, 32)
-	wrongEpoch := a
-	wrongEpoch.Epoch++
-	for _, c := range []struct {
-		token hubclient.Token
-		want  error
-	}{{wrongKey, hubclient.ErrKey}, {wrongEpoch, hubclient.ErrRefused}, {a, nil}} {
-		link, _, err := natslink.Dial(c.token, func(error) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		client := hubclient.NewClient(hubclient.ClientConfig{Token: c.token, Wait: time.Minute}, link, "run")
-		if err := link.Listen(client.Inbox(), client.Receive); err != nil {
-			t.Fatal(err)
-		}
-		if err := client.Ping(); !errors.Is(err, c.want) {
-			t.Errorf("got %v, want %v", err, c.want)
-		}
-		client.Close()
-		link.Close()
-	}
-
-	refused := make(chan string, 10)
-	conn, err := connect(a.URL, "test", []byte(a.Seed), newTestLog(t), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		refused <- err.Error()
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	asB := hubclient.Subject{Namespace: b.Namespace, Filter: b.Filter, Epoch: 1, Op: hubclient.TestAndSet, Site: "b"}
-	for _, subject := range []string{asB.String(), asB.Report(), statusSubject(&l.settings), hubclient.Inbox("b") + ".x", "$JS.API.INFO"} {
-		if err := conn.Publish(subject, nil); err != nil {
-			t.Fatal(err)
-		}
-		if text := <-refused; !strings.Contains(strings.ToLower(text), "permissions violation") {
-			t.Errorf("%s: %s", subject, text)
-		}
-	}
-	for _, subject := range []string{hubclient.Inbox("b") + ".>", "fd.>", ">"} {
-		if _, err := conn.Subscribe(subject, func(*nats.Msg) {}); err != nil {
-			t.Fatal(err)
-		}
-		if text := <-refused; !strings.Contains(strings.ToLower(text), "permissions violation") {
-			t.Errorf("%s: %s", subject, text)
-		}
-	}
-}
-
-// TestRemove disconnects a site, and does not touch the others.
-func TestRemove(t *testing.T) {
-	l := newLab(t, nil)
-	a, b := l.token("a"), l.sensor("b")
-	closed := make(chan struct{}, 1)
-	conn, err := connect(a.URL, "test", []byte(a.Seed), newTestLog(t), nats.MaxReconnects(0), nats.ClosedHandler(func(*nats.Conn) { closed <- struct{}{} }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	l.settings.NATS = l.settings.URL // as the port is another each time
-	admin, err := Dial(l.folder, l.settings, newTestLog(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	if err := errors.Join(l.folder.Remove("a"), admin.Reload()); err != nil {
-		t.Fatal(err)
-	}
-	<-closed
-	b.ask([]uint64{1}, []int64{time.Now().UnixNano()})
-	st, err := admin.Status()
-	if err != nil || len(st.Sites) != 1 || st.Sites[0].Site != "b" || len(st.PerSlice) != 64 {
-		t.Errorf("%v, %+v", err, st.Sites)
-	}
-	if err := l.folder.Remove("a"); !errors.Is(err, ErrNoSite) {
-		t.Error(err)
-	}
-}
-
-// TestOldServer refuses a NATS server that lacks features that hubs need.
-func TestOldServer(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() {
-		c, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		fmt.Fprint(c, "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"max_payload\":1048576,\"nonce\":\"abc\",\"headers\":true}\r\n")
-		for lines := bufio.NewScanner(c); lines.Scan(); {
-			if lines.Text() == "PING" {
-				fmt.Fprint(c, "PONG\r\n")
-			}
-		}
-	}()
-	folder, settings, err := MakeFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Start(Config{Name: "x", URL: "nats://" + listener.Addr().String(), Folder: folder, Settings: settings, Log: newTestLog(t), Memory: 1 << 20, Limit: 1 << 20})
-	if !errors.Is(err, ErrVersion) || strings.Contains(err.Error(), "\n") {
-		t.Error(err)
-	}
-}
-
 // TestLock keeps a second hub from a folder.
 func TestLock(t *testing.T) {
 	folder, _, err := MakeFolder(t.TempDir())
@@ -427,16 +299,6 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := again.Unlock(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestPortTaken says so in one line.
-func TestPortTaken(t *testing.T) {
-	l := newLab(t, nil)
-	s := l.settings
-	s.Listen = strings.TrimPrefix(l.server.URL(), "nats://")
-	if _, err := StartServer(l.folder, s, nil, newTestLog(t)); !errors.Is(err, ErrServer) || !strings.Contains(err.Error(), "in use") {
 		t.Error(err)
 	}
 }

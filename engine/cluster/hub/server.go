@@ -56,6 +56,7 @@ type Server struct {
 	server   *server.Server
 	auth     authenticator
 	log      Logger
+	bad      badRequests // that the server has denied
 	closed   chan struct{}
 	sweeps   sync.WaitGroup
 	answers  string // key with which hubs answer sites
@@ -83,7 +84,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	one := &Server{folder: f, settings: s, auth: authenticator{now: time.Now}, log: log, answers: all[1].key, closed: make(chan struct{})}
+	one := &Server{folder: f, settings: s, auth: authenticator{now: time.Now, log: newServerLog(log)}, log: log, answers: all[1].key, closed: make(chan struct{})}
 	one.auth.setUsers(all)
 	one.options = &server.Options{
 		ServerName: "flowdedup-hub", Host: host, Port: port, NoSigs: true, TLSConfig: certificates,
@@ -103,7 +104,7 @@ func StartServer(f *Folder, s Settings, certificates *tls.Config, log Logger) (*
 	if one.server, err = server.NewServer(one.options); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrServer, err)
 	}
-	one.server.SetLoggerV2(newServerLog(log), false, false, false)
+	one.server.SetLoggerV2(&clientLog{one, newServerLog(log), newServerLog(log)}, false, false, false)
 	one.server.Start()
 	if !one.server.ReadyForConnections(startTime) {
 		one.Close()

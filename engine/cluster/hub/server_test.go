@@ -3,24 +3,45 @@
 package hub
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// kept keeps the logged lines.
-type kept struct{ lines []string }
+// keptWarnings keeps warnings.
+type keptWarnings struct {
+	mu    sync.Mutex
+	lines []string
+}
 
-func (k *kept) Log(text string)  { k.lines = append(k.lines, text) }
-func (k *kept) Warn(text string) { k.lines = append(k.lines, text) }
+func (*keptWarnings) Log(string) {}
+
+func (k *keptWarnings) Warn(text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lines = append(k.lines, text)
+}
+
+func (k *keptWarnings) all() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.lines)
+}
 
 // TestServerLog has a server log the same again and again.
 func TestServerLog(t *testing.T) {
-	var k kept
+	var k keptWarnings
 	l := newServerLog(&k)
 	for range 3 {
-		l.Warnf("disk %d", 1)
-		l.Errorf("disk %d", 2)
+		l.warn("disk 1")
+		l.warn("disk 2")
 	}
 	if want := []string{"NATS: disk 1", "NATS: disk 2"}; !slices.Equal(k.lines, want) {
 		t.Errorf("%q, want %q", k.lines, want)
@@ -28,14 +49,53 @@ func TestServerLog(t *testing.T) {
 	clock := time.Now()
 	l.now = func() time.Time { return clock }
 	for i := range 10 * maxLogged {
-		l.Warnf("%d", i)
+		l.warn(strconv.Itoa(i))
 	}
 	if len(l.logged) > maxLogged || len(k.lines) != maxLogged {
 		t.Errorf("%d remembered, %d lines", len(l.logged), len(k.lines))
 	}
 	clock = clock.Add(time.Minute)
-	l.Warnf("a subject with \x1b[2J\n")
-	if want := []string{"NATS: 578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxLogged:], want) {
+	l.warn("a subject with \x1b[2J\n")
+	if want := []string{"578 more warnings", "NATS: a subject with ?[2J?"}; !slices.Equal(k.lines[maxLogged:], want) {
 		t.Errorf("%q, want %q", k.lines[maxLogged:], want)
+	}
+}
+
+// TestOldServer refuses a NATS server that lacks features that hubs need.
+func TestOldServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		c, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		fmt.Fprint(c, "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"max_payload\":1048576,\"nonce\":\"abc\",\"headers\":true}\r\n")
+		for lines := bufio.NewScanner(c); lines.Scan(); {
+			if lines.Text() == "PING" {
+				fmt.Fprint(c, "PONG\r\n")
+			}
+		}
+	}()
+	folder, settings, err := MakeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Start(Config{Name: "x", URL: "nats://" + listener.Addr().String(), Folder: folder, Settings: settings, Log: newTestLog(t), Memory: 1 << 20, Limit: 1 << 20})
+	if !errors.Is(err, ErrVersion) || strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+}
+
+// TestPortTaken says so in one line.
+func TestPortTaken(t *testing.T) {
+	l := newLab(t, nil)
+	s := l.settings
+	s.Listen = strings.TrimPrefix(l.server.URL(), "nats://")
+	if _, err := StartServer(l.folder, s, nil, newTestLog(t)); !errors.Is(err, ErrServer) || !strings.Contains(err.Error(), "in use") {
+		t.Error(err)
 	}
 }

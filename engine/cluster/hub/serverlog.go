@@ -29,16 +29,13 @@ func newServerLog(log Logger) *serverLog {
 	return &serverLog{log: log, now: time.Now, logged: map[string]bool{}}
 }
 
-func (l *serverLog) Noticef(string, ...any)         {}
-func (l *serverLog) Debugf(string, ...any)          {}
-func (l *serverLog) Tracef(string, ...any)          {}
-func (l *serverLog) Warnf(format string, v ...any)  { l.warn(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Errorf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
-func (l *serverLog) Fatalf(format string, v ...any) { l.warn(fmt.Sprintf(format, v...)) }
+// warn logs what NATS warns of.
+func (l *serverLog) warn(text string) { l.say("NATS: " + text) }
 
-func (l *serverLog) warn(text string) {
+// say logs a warning.
+func (l *serverLog) say(text string) {
 	for _, line := range l.lines(text, l.now()) {
-		l.log.Warn("NATS: " + line)
+		l.log.Warn(line)
 	}
 }
 

@@ -235,3 +235,39 @@ func TestDropped(t *testing.T) {
 		t.Errorf("bans %v", bans)
 	}
 }
+
+// TestFlood has a site send more requests than a slice takes, again and again: the hub drops the
+// rest, and warns once.
+func TestFlood(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 1 })
+	if err := l.hub.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log := &keptWarnings{}
+	var err error
+	if l.hub, err = Start(Config{Name: "hub", Folder: l.folder, Settings: l.settings, Log: log, Memory: 1 << 22, Limit: 1 << 26, Reload: l.server.Reload, Dial: l.server.Dial()}); err != nil {
+		t.Fatal(err)
+	}
+	a, o, dropped := newAttacker(t, l), l.hub.all()[0], 0
+	for round := range 4 {
+		o.mu.Lock() // it takes nothing
+		for range mostWaiting + 10 {
+			if err := a.conn.PublishRequest(a.mine[0], "_INBOX.a.run.0.7", a.bodies[5]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := dropped
+		wait.Until(t, "messages to be dropped", func() bool {
+			dropped, err = o.subs["a"].Dropped()
+			return err == nil && dropped > before
+		})
+		o.mu.Unlock()
+		wait.Until(t, "the rest to be taken", func() bool {
+			waiting, _, err := o.subs["a"].Pending()
+			return err == nil && waiting == 0
+		})
+		if n := len(log.all()); round > 0 && n != 1 {
+			t.Errorf("%d warnings", n)
+		}
+	}
+}

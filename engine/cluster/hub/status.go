@@ -43,6 +43,11 @@ func (h *Hub) part() part {
 	if h.bans != nil {
 		p.Bans = h.bans()
 	}
+	if h.denied != nil {
+		for site, n := range h.denied() {
+			p.Bad[site] += n
+		}
+	}
 	for _, o := range h.all() {
 		p.Slices = append(p.Slices, o.status())
 	}

@@ -21,6 +21,9 @@ const (
 	// batch.
 	minUnanswered = 1 << 16
 	requestBytes  = 4 << 10
+	// deniedCost is how many messages without an answer count as much as one that the server denies,
+	// which sensors do not send.
+	deniedCost = 64
 )
 
 // mostUnanswered is how many messages a site may leave in a second without an answer, or refused as
@@ -33,6 +36,7 @@ type swept struct {
 	at         time.Time
 	all        map[uint64]traffic // totals of sites' connections
 	unanswered map[string]traffic // by site, less what a site may leave so
+	denied     map[string]uint64  // totals of messages, by site
 	cut        map[uint64]bool    // former connections of hubs
 }
 
@@ -82,6 +86,12 @@ func (s *Server) sweepAt(now time.Time) {
 		}
 	}
 	s.banFlooders(sites)
+	denied := s.Denied()
+	for site, t := range sites {
+		t.in += deniedCost * int64(denied[site]-s.swept.denied[site])
+		sites[site] = t
+	}
+	s.swept.denied = denied
 	s.banUnanswered(sites, now.Sub(s.swept.at).Seconds())
 	s.swept.all, s.swept.at = all, now
 }

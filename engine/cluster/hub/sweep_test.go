@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
@@ -124,6 +126,44 @@ func TestUnanswered(t *testing.T) {
 		}
 		if u != c.want {
 			t.Errorf("%s: %+v after a second, want %+v", c.name, u, c.want)
+		}
+	}
+}
+
+// TestSubscriptions has a site subscribe to its inbox again and again, so that each answer is sent
+// as often: it is banned. The hub has more subscriptions than that, and stays.
+func TestSubscriptions(t *testing.T) {
+	l := newLab(t, func(s *Settings) { s.Slices = 2 * maxSubscriptions })
+	b := l.sensor("b")
+	conn, err := l.member("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	subscribe := func(n int) {
+		t.Helper()
+		for i := range n {
+			if _, err := conn.Subscribe(fmt.Sprintf("%s.%d.>", hubclient.Inbox("a"), i), func(*nats.Msg) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	subscribe(maxSubscriptions)
+	l.server.sweep()
+	if err := conn.Flush(); err != nil {
+		t.Fatalf("with %d: %v", maxSubscriptions, err)
+	}
+	subscribe(1)
+	l.server.sweep()
+	if _, err := l.member("a"); err == nil || l.server.Bans()["a"].Count != 1 {
+		t.Errorf("with one more: %v, bans %v", err, l.server.Bans())
+	}
+	b.ask([]uint64{1, 1 << 40}, make([]int64, 2))
+	for _, one := range []*nats.Conn{l.hub.conn, l.hub.sites} {
+		if one.Stats().Reconnects > 0 {
+			t.Error("a connection of the hub was cut")
 		}
 	}
 }

@@ -34,16 +34,21 @@ const (
 	queued = 1024
 )
 
-// ErrToken means that the hub does not know the site, or no longer, or that the site has as many
-// connections as it may.
-var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token, unless 16 processes use it")
+// ErrToken means that the hub does not know the site, or no longer.
+var ErrToken = errors.New("the hub does not take the token: make a new one with flowdedup-hub join-token")
+
+// ErrFull means that the site has as many connections as it may.
+var ErrFull = errors.New("the hub takes no more processes with this token, as 16 use it: make another one with flowdedup-hub join-token")
 
 // ErrBanned means that the hub refuses the site for a while.
 var ErrBanned = errors.New("the hub has banned the site for up to a minute, as it sent far more than sensors do: who else has its token?")
 
 // errExpired is nats.ErrAuthExpired as the first attempt to connect returns it. A hub's server sends
-// it to banned sites.
-var errExpired = errors.New("nats: " + nats.AUTHENTICATION_EXPIRED_ERR)
+// it to banned sites, and errUnregistered to sites that have as many connections as they may.
+var (
+	errExpired      = errors.New("nats: " + nats.AUTHENTICATION_EXPIRED_ERR)
+	errUnregistered = errors.New("nats: failed account registration")
+)
 
 // errNobody means that no subscriber of the server takes a request.
 var errNobody = errors.New("no hub takes them")
@@ -59,43 +64,53 @@ type message struct {
 
 // Link is a connection to a hub. It is a hubclient.Transport.
 type Link struct {
-	conn   *nats.Conn
-	queue  chan message
-	spare  chan []byte // memory of messages
-	done   chan struct{}
-	up     atomic.Bool // as far as is known; conn may take seconds to report it
-	denied atomic.Bool // the server denies the site's subjects
-	banned atomic.Bool // since the last connection
-	barred atomic.Bool // the server does not take the token, since the last connection
-	closed atomic.Bool
+	conn    *nats.Conn
+	queue   chan message
+	spare   chan []byte // memory of messages
+	done    chan struct{}
+	up      atomic.Bool           // as far as is known; conn may take seconds to report it
+	denied  atomic.Bool           // the server denies the site's subjects
+	refused atomic.Pointer[error] // why the server refuses the site, since the last connection
+	closed  atomic.Bool
 }
 
 // Dial connects to the hub of a token. If no server can be reached, or the site is banned, the
 // Link is valid, goes on trying in the background, and the second result is the reason. Errors
-// are about the token, and wrap hubclient.ErrToken or ErrToken. warn gets later failures, from
-// any goroutine.
+// are about the token, and wrap hubclient.ErrToken, ErrToken or ErrFull. warn gets later failures,
+// from any goroutine.
 func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err error) {
 	opts, err := options(token)
 	if err != nil {
 		return nil, nil, err
 	}
 	l := &Link{queue: make(chan message, queued), spare: make(chan []byte, queued), done: make(chan struct{})}
+	dialed := make(chan struct{})
+	defer close(dialed)
 	opts = append(opts,
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.failed(err, warn) }),
 		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
+		// NATS passes on no refusal of a connection that never was, and not each one of others.
+		nats.CustomReconnectDelay(func(int) time.Duration {
+			<-dialed
+			if why := refusal(l.conn.LastError()); why != nil {
+				l.refuse(why, warn)
+			}
+			return reconnectWait
+		}),
 	)
 	conn, err := nats.Connect(token.URL, opts...)
-	switch {
-	case err == nil:
+	if why := refusal(err); why == &ErrToken || why == &ErrFull {
+		return nil, nil, *why
+	} else if why != nil {
+		unreached = *why
+		l.refused.Store(why)
+	} else if err == nil {
 		l.up.Store(true)
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
-		return nil, nil, ErrToken
-	default:
-		if unreached = err; errors.Is(err, errExpired) {
-			unreached = ErrBanned
-			l.banned.Store(true)
-		}
+	} else {
+		unreached = err
+	}
+	if unreached != nil {
 		if conn, err = nats.Connect(token.URL, append(opts, nats.RetryOnFailedConnect(true))...); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", hubclient.ErrToken, err)
 		}
@@ -107,30 +122,39 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 
 // connected notes that there is a connection.
 func (l *Link) connected(*nats.Conn) {
-	l.banned.Store(false)
-	l.barred.Store(false)
+	l.refused.Store(nil)
 	l.up.Store(true)
 }
 
 // failed passes on an error of the connection. Of those that repeat themselves it passes on the
 // first.
 func (l *Link) failed(err error, warn func(error)) {
-	switch {
-	case errors.Is(err, nats.ErrPermissionViolation):
-		if !l.denied.Swap(true) {
-			warn(err)
-		}
-	case errors.Is(err, nats.ErrAuthExpired):
-		if !l.banned.Swap(true) {
-			warn(ErrBanned)
-		}
-	case errors.Is(err, nats.ErrAuthorization):
-		if !l.barred.Swap(true) {
-			warn(ErrToken)
-		}
-	default:
+	if why := refusal(err); why != nil {
+		l.refuse(why, warn)
+	} else if !errors.Is(err, nats.ErrPermissionViolation) || !l.denied.Swap(true) {
 		warn(err)
 	}
+}
+
+// refuse passes on why the server refuses the site, once.
+func (l *Link) refuse(why *error, warn func(error)) {
+	if l.refused.Swap(why) != why {
+		warn(*why)
+	}
+}
+
+// refusal returns the address of the error which says why the server refuses the site, nil for other
+// errors.
+func refusal(err error) *error {
+	switch {
+	case errors.Is(err, nats.ErrAuthExpired), errors.Is(err, errExpired):
+		return &ErrBanned
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrNkeysNotSupported):
+		return &ErrToken
+	case errors.Is(err, errUnregistered):
+		return &ErrFull
+	}
+	return nil
 }
 
 // options returns how to connect.
@@ -138,7 +162,7 @@ func options(token hubclient.Token) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name("flowdedup at " + token.Site), nats.CustomInboxPrefix(hubclient.Inbox(token.Site)), nats.NoEcho(),
 		nats.Timeout(connectTimeout), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(maxPings),
-		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.FlusherTimeout(writeTimeout), nats.ReconnectBufSize(-1),
+		nats.MaxReconnects(-1), nats.FlusherTimeout(writeTimeout), nats.ReconnectBufSize(-1),
 		nats.IgnoreAuthErrorAbort(),
 	}
 	if token.Seed != "" {

@@ -81,10 +81,12 @@ func (s *server) refusals() int {
 	return s.refused
 }
 
-// What hubs send to clients of a banned site, and to ones that they do not know.
+// What hubs send to clients of a banned site, to ones that they do not know, and to one process of a
+// site too many.
 const (
 	bannedText  = "User Authentication Expired"
 	unknownText = "Authorization Violation"
+	fullText    = "Failed Account Registration"
 )
 
 // bar refuses clients, and ends their connections.
@@ -249,7 +251,7 @@ func TestLinkRefused(t *testing.T) {
 	if !errors.Is(unreached, ErrBanned) || link.Connected() {
 		t.Errorf("started in a ban: %v", unreached)
 	}
-	for text, want := range map[string]error{bannedText: ErrBanned, unknownText: ErrToken} {
+	for text, want := range map[string]error{bannedText: ErrBanned, unknownText: ErrToken, fullText: ErrFull} {
 		s.admit()
 		wait.Until(t, "a connection", link.Connected)
 		before := s.refusals()
@@ -266,15 +268,46 @@ func TestLinkRefused(t *testing.T) {
 	}
 }
 
+// TestRefusedLater starts before the server, which then refuses the token: the site reads why, once.
+func TestRefusedLater(t *testing.T) {
+	for text, want := range map[string]error{bannedText: ErrBanned, unknownText: ErrToken, fullText: ErrFull} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := listener.Addr().String()
+		listener.Close()
+		warnings := make(chan error, 100)
+		link, unreached, err := Dial(hubclient.Token{URL: "nats://" + address, Site: "paris"}, func(err error) { warnings <- err })
+		if unreached == nil || err != nil {
+			t.Fatalf("connected to nothing: %v", err)
+		}
+		t.Cleanup(link.Close)
+		s := newServer(t, address)
+		s.bar(text)
+		wait.Until(t, "a warning: "+text, func() bool { return len(warnings) > 0 })
+		wait.Until(t, "attempts", func() bool { return s.refusals() >= 3 })
+		if err := <-warnings; !errors.Is(err, want) {
+			t.Errorf("%s: %v", text, err)
+		}
+		s.admit()
+		wait.Until(t, "a connection", link.Connected)
+		if len(warnings) > 0 {
+			t.Errorf("%s: one more warning: %v", text, <-warnings)
+		}
+	}
+}
+
 func TestDialErrors(t *testing.T) {
-	s := newServer(t, "127.0.0.1:0")
-	s.refuse = unknownText
+	s, full := newServer(t, "127.0.0.1:0"), newServer(t, "127.0.0.1:0")
+	s.refuse, full.refuse = unknownText, fullText
 	url := "nats://" + s.listener.Addr().String()
 	for name, c := range map[string]struct {
 		token hubclient.Token
 		want  error
 	}{
 		"an unknown site":   {hubclient.Token{URL: url, Site: "paris"}, ErrToken},
+		"a process more":    {hubclient.Token{URL: "nats://" + full.listener.Addr().String(), Site: "paris"}, ErrFull},
 		"no seed":           {hubclient.Token{URL: url, Site: "paris", Seed: "SUAB"}, hubclient.ErrToken},
 		"no certificates":   {hubclient.Token{URL: url, Site: "paris", CA: "PEM"}, hubclient.ErrToken},
 		"an impossible URL": {hubclient.Token{URL: "nats://[:1", Site: "paris"}, hubclient.ErrToken},

@@ -279,7 +279,7 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 		}
 		defer server.Close()
 		cfg.Reload, cfg.Repair, cfg.Dial = server.Reload, server.Repair, server.Dial()
-		cfg.Ban, cfg.Bans = server.Ban, server.Bans
+		cfg.Ban, cfg.Bans, cfg.Denied = server.Ban, server.Bans, server.Denied
 	}
 	h, err := hub.Start(cfg)
 	if err != nil {
