@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +29,10 @@ const (
 	maxPings  = 2
 	// writeTimeout ends a connection that accepts no more data.
 	writeTimeout = 2 * time.Second
-	// reconnectWait is the time between attempts.
-	reconnectWait = 250 * time.Millisecond
+	// reconnectWait is the time between attempts, with up to reconnectJitter, so that sites do not
+	// come all at once.
+	reconnectWait   = 250 * time.Millisecond
+	reconnectJitter = 100 * time.Millisecond
 	// queued bounds the messages that wait to be sent: all windows of 64 slices, twice.
 	queued = 1024
 )
@@ -96,7 +99,7 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 			if why := refusal(l.conn.LastError()); why != nil {
 				l.refuse(why, warn)
 			}
-			return reconnectWait
+			return reconnectWait + rand.N(reconnectJitter)
 		}),
 	)
 	conn, err := nats.Connect(token.URL, opts...)
