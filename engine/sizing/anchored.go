@@ -2,23 +2,45 @@
 
 package sizing
 
-import "math"
+import (
+	"errors"
+	"math"
+)
+
+// Ages say how sightings follow an insertion in windows that repeats do not extend, as measured.
+// Gaps do not give it where some elements come far more often than others, as one that came
+// often goes on to.
+type Ages struct {
+	Copies float64 // mean number of copies of an insertion
+	Copied float64 // share of the insertions with a copy
+	// All and Last have the distances of copies, and of last copies, from their insertion.
+	All, Last Gaps
+}
+
+// check returns an error unless the ages can be.
+func (a *Ages) check(q Question) error {
+	switch {
+	case a == nil:
+		return nil
+	case !(a.Copied > 0 && a.Copied <= 1 && a.Copies >= a.Copied):
+		return impossible("an insertion has %v copies, and %v of them have one", a.Copies, a.Copied)
+	}
+	return errors.Join(a.All.check(q), a.Last.check(q))
+}
 
 // anchored is a stream in windows that repeats do not extend: an element is inserted, its
 // repeats up to a window later are copies, and the first one after that is inserted
-// again. The sightings of an element are a renewal process: each is followed by another
-// one in the window with a probability equal to the share of repeats, after a gap of
-// their distribution.
+// again. Without measured ages, the sightings of an element are a renewal process (Cox, Renewal
+// Theory, 1962): each is followed by another one in the window with a probability equal to the
+// share of repeats, after a gap of their distribution.
 //
 // The age of an insertion runs from 0 to the window in anchoredSteps equal steps. Where a
 // gap lies between two steps, both take a part, so that the mean is right.
 type anchored struct {
 	window float64 // in elements
 	// sightings[i] is the mean number of sightings at age i of an insertion, itself
-	// included.
-	sightings []float64
-	// nextIn[i] is the probability that the next sighting comes within i steps.
-	nextIn []float64
+	// included, and last[i] the probability that the last one is there.
+	sightings, last []float64
 	// insertions is the share of elements that are inserted by a filter that misses
 	// nothing.
 	insertions float64
@@ -29,17 +51,38 @@ const anchoredSteps = 256
 // leastRepeats replaces a share of repeats of 0, so that their misses still have a mean.
 const leastRepeats = 1e-6
 
-func newAnchored(fresh float64, gaps Gaps, window float64) *anchored {
-	next := gapSteps(gaps, window/anchoredSteps)
-	repeats := math.Max(leastRepeats, 1-fresh)
+func newAnchored(q *Question) *anchored {
+	a := &anchored{window: q.Elements}
+	if step := q.Elements / anchoredSteps; q.Ages != nil {
+		a.measured(q.Ages, step)
+	} else {
+		a.renewed(gapSteps(q.Gaps, step), math.Max(leastRepeats, 1-q.Distinct))
+	}
+	found, _ := a.copies(func(float64) float64 { return 1 })
+	a.insertions = 1 / (1 + found)
+	return a
+}
+
+// measured takes the steps of measured ages.
+func (a *anchored) measured(ages *Ages, step float64) {
+	a.sightings, a.last = gapSteps(ages.All, step), gapSteps(ages.Last, step)
+	for i := range a.sightings {
+		a.sightings[i] *= ages.Copies
+		a.last[i] *= ages.Copied
+	}
+	a.sightings[0]++
+	a.last[0] += 1 - ages.Copied
+}
+
+// renewed computes the steps of a renewal process.
+func (a *anchored) renewed(next []float64, repeats float64) {
+	a.sightings, a.last = make([]float64, len(next)), make([]float64, len(next))
+	followed := make([]float64, len(next)) // probability that the next sighting comes within i steps
+	sum := 0.0
 	for i := range next {
 		next[i] *= repeats
-	}
-	a := &anchored{window: window, sightings: make([]float64, len(next)), nextIn: make([]float64, len(next))}
-	sum := 0.0
-	for i, p := range next {
-		sum += p
-		a.nextIn[i] = sum
+		sum += next[i]
+		followed[i] = sum
 		before := 0.0
 		if i == 0 {
 			before = 1
@@ -49,9 +92,9 @@ func newAnchored(fresh float64, gaps Gaps, window float64) *anchored {
 		}
 		a.sightings[i] = before / (1 - next[0])
 	}
-	found, _ := a.copies(func(float64) float64 { return 1 })
-	a.insertions = 1 / (1 + found)
-	return a
+	for i, n := range a.sightings {
+		a.last[i] = n * (1 - followed[len(followed)-1-i])
+	}
 }
 
 // gapSteps distributes gaps to steps 0 to anchoredSteps.
@@ -73,20 +116,16 @@ func gapSteps(gaps Gaps, step float64) []float64 {
 }
 
 // copies returns how many copies of an insertion a filter finds, and the probability that
-// it misses one. survival is the probability that the insertion is still remembered after
-// the given number of elements.
+// it misses one: it forgets the insertion before its last copy. survival is the probability that
+// the insertion is still remembered after the given number of elements.
 func (a *anchored) copies(survival func(elements float64) float64) (found, missed float64) {
-	reached := 0.0 // sightings after a found one, in the window
-	for i, n := range a.sightings {
-		if i == 0 {
-			found, reached = n-1, n*a.nextIn[anchoredSteps]
-			continue
-		}
-		n *= survival(float64(i) / anchoredSteps * a.window)
-		found += n
-		reached += n * a.nextIn[anchoredSteps-i]
+	found = a.sightings[0] - 1
+	for i := 1; i < len(a.sightings); i++ {
+		remembered := survival(float64(i) / anchoredSteps * a.window)
+		found += a.sightings[i] * remembered
+		missed += a.last[i] * (1 - remembered)
 	}
-	return found, math.Max(0, reached-found)
+	return found, missed
 }
 
 // rowMisses returns the share of the copies that rows of the given number of cells miss,

@@ -137,19 +137,12 @@ func splittingRows(r *request, memory int, elements, fpr float64) (design, error
 	}), nil
 }
 
-// exactMap is a Go map of digests, with times where the window needs them.
+// exactMap is the Go map of method exact.
 func exactMap(r *request, memory int) (design, error) {
-	const digest, nothing, times, pruned = len(digest.Digest{}) * 8, 8, 24, 1 << 18
-	entry, elements := digest, r.window
-	switch r.Kind {
-	case Unbounded:
+	if r.Kind == Unbounded {
 		return design{}, impossible("an exact map of an unbounded stream needs unbounded memory")
-	case Landmark:
-		entry += nothing // a value of no size takes the bytes that align the next key
-	default:
-		entry += times
-		elements = math.Max(2*elements, pruned) // when window.Exact prunes
 	}
+	elements, entry := r.exactEntries()
 	need := mapBytes(elements, entry) * 8
 	if need > float64(memory) {
 		return design{}, impossible("%.0f elements in a map: %d bits of memory are too few, about %.3g are needed", elements, memory, need)
@@ -158,6 +151,30 @@ func exactMap(r *request, memory int) (design, error) {
 		parameters: []Parameter{{"elements", int(elements)}},
 		bits:       int(need), lines: mapLines,
 	}), nil
+}
+
+// exactEntries returns the greatest number of entries of the map, and the bytes of one. In windows
+// of time window.Exact has more of them while they fit into layout.MemoryBudget.
+func (r *request) exactEntries() (entries float64, bytes int) {
+	const digest, word = 8 * len(digest.Digest{}), 8
+	switch {
+	case r.Kind == Landmark && r.Key == IPv4: // addresses that begin alike share an entry
+		return math.Min(r.window, ipv4Addresses/64), 2 * word
+	case r.Kind == Landmark: // a value of no size takes the bytes that align the next key
+		return r.window, digest + word
+	case r.Key != Packets: // sliding.Map has times
+		return r.window, digest + word
+	}
+	const sampled, pruned = 1 << 17, 1 << 18 // when window.Exact prunes, and what it samples
+	entries = r.window
+	if r.Kind == Sliding {
+		entries = r.distinctIn(2*r.Elements + sampled)
+	}
+	entries = math.Max(2*entries, pruned)
+	if r.Length > 0 {
+		entries = math.Min(entries, r.distinctIn(r.Length))
+	}
+	return entries, digest + 3*word // time, position and point
 }
 
 // mapBytes estimates the bytes of a Go map of n entries: each slot has a control byte,

@@ -51,7 +51,7 @@ func newRequest(q Question) *request {
 		r.window = r.capIPv4(math.Max(1, q.Distinct*q.Elements))
 	}
 	if !q.Refresh && q.Kind != Landmark {
-		r.anchored = newAnchored(q.Distinct, q.Gaps, q.Elements)
+		r.anchored = newAnchored(&q)
 	}
 	return r
 }

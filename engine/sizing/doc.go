@@ -49,8 +49,10 @@
 // variable. Rows with spare lines follow theory.SpareRows. Measurements with engine and
 // engine/paper show the accuracy of the FNR: within 5 %, for timed rows within 12 %, for
 // quotient tables with several cells in a row within 10 %. In windows that begin at an
-// insertion it is within 10 %, but up to a third too low if 30 % of the elements are new
-// and up to half if 10 % are, because then some elements come far more often than others.
+// insertion it is within 20 % with measured [Ages], above a tenth within a third. Without them gaps
+// are taken as independent. Of a fixed population, whose members share their lines all the time, it
+// is up to a third too low if 60 % of the elements of a window differ, and down to a quarter of the
+// true one if 30 % or less do: there misses are insertions into lines that stay full.
 // For reservoir sampling as published it is within 15 %, and over a stream of a length,
 // which depends on when an element was last inserted, within 25 %. In queues without
 // duplicates an element lives for a time; [Lives] give how often it comes again later, and

@@ -258,10 +258,43 @@ func TestLandmark(t *testing.T) {
 	if got := prints.Counts(); got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.05*float64(c.MemoryBits/8) || got.FPR != c.FPR {
 		t.Errorf("planned %d bytes of digest rows and a rate of %g, they say %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
 	}
-	set := distinct.NewDigestMap()
+}
+
+// TestExactMaps compares the memory of maps with what they report, over new elements.
+func TestExactMaps(t *testing.T) {
+	const elements, second = 600_000, int64(time.Second)
+	random := rand.New(rand.NewPCG(1, 2))
+	digests, times, addresses := make([]digest.Digest, elements), make([]int64, elements), make([]uint32, elements)
+	for i := range digests {
+		digests[i], times[i], addresses[i] = digest.Digest{random.Uint64(), random.Uint64()}, int64(i)*second/100_000, random.Uint32()
+	}
+	seen := make([]uint64, (elements+63)/64)
+	packets := func(w window.Window) int {
+		f, err := window.NewExact(window.ExactConfig{Window: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.TestAndSet(seen, digests, times, nil)
+		return f.Stats().MemoryBytes
+	}
+	slides, set, addrs := sliding.NewMap(time.Second), distinct.NewDigestMap(), distinct.NewIPv4Map()
+	slides.TestAndSet(nil, digests[:100_000], times)
 	set.TestAndSet(seen, digests)
-	if got, want := planned(t, Question{Kind: Landmark, Key: Other, Elements: n}, "exact").MemoryBits/8, set.Counts().MemoryBytes; got != want {
-		t.Errorf("planned %d bytes of a map, the engine says %d", got, want)
+	addrs.TestAndSet(seen, addresses)
+	for name, c := range map[string]struct {
+		question Question
+		got      int
+	}{
+		"a small window of packets":   {Question{Kind: Count, Elements: 20_000}, packets(window.Window{Packets: 20_000})},
+		"a large window of packets":   {Question{Kind: Count, Elements: 240_000}, packets(window.Window{Packets: 240_000})},
+		"a capture, a window of time": {Question{Kind: Sliding, Elements: 100_000, Length: elements}, packets(window.Window{Duration: time.Second})},
+		"keys, a window that slides":  {Question{Kind: Sliding, Key: Other, Elements: 100_000}, slides.Count(second - 1).MemoryBytes},
+		"keys, since a landmark":      {Question{Kind: Landmark, Key: Other, Elements: elements}, set.Counts().MemoryBytes},
+		"addresses since a landmark":  {Question{Kind: Landmark, Key: IPv4, Elements: elements}, addrs.Counts().MemoryBytes},
+	} {
+		if got := planned(t, c.question, "exact").MemoryBits / 8; got != c.got {
+			t.Errorf("%s: planned %d bytes, the map reports %d", name, got, c.got)
+		}
 	}
 }
 

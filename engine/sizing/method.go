@@ -34,6 +34,9 @@ type Method struct {
 	Certainty         Certainty
 	// Takes lists the fields of [Parameters] that the method takes.
 	Takes []string
+	// Evenly says that the FNR of measured streams is that of elements that come equally often,
+	// many times each.
+	Evenly bool
 
 	kinds     []Kind
 	ipv4Only  bool
@@ -67,12 +70,12 @@ var (
 // streamMethods are the methods of stream.New, with the models of its lines.
 var streamMethods = map[string]Method{
 	"lru":    {Title: "LRU rows", Source: "this project", Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: lruRows},
-	"qht":    {Title: "quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(randomLines)},
-	"qqhtd":  {Title: "queued quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(queuedLines)},
-	"qhtd":   {Title: "quotient hash table with duplicates", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(randomCopiesLines)},
-	"qqht":   {Title: "queued quotient hash table without duplicates", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, model: quotientLines(queuedOnceLines)},
-	"sbf":    {Title: "stable Bloom filter", Source: deng, Certainty: Bound, Takes: []string{"K", "P", "CellBits"}, model: stableLines},
-	"rsbf":   {Title: "reservoir sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rsbf", rsbf)},
+	"qht":    {Title: "quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, Evenly: true, model: quotientLines(randomLines)},
+	"qqhtd":  {Title: "queued quotient hash table", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, Evenly: true, model: quotientLines(queuedLines)},
+	"qhtd":   {Title: "quotient hash table with duplicates", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, Evenly: true, model: quotientLines(randomCopiesLines)},
+	"qqht":   {Title: "queued quotient hash table without duplicates", Source: geraud, Certainty: Bound, Takes: []string{"Cells", "CellBits"}, Evenly: true, model: quotientLines(queuedOnceLines)},
+	"sbf":    {Title: "stable Bloom filter", Source: deng, Certainty: Bound, Takes: []string{"K", "P", "CellBits"}, Evenly: true, model: stableLines},
+	"rsbf":   {Title: "reservoir sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, Evenly: true, model: biasedLines("rsbf", rsbf)},
 	"bsbf":   {Title: "biased sampling based Bloom filter", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("bsbf", biased(bsbf))},
 	"bsbfsd": {Title: "the same with single deletion", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("bsbfsd", biased(bsbfsd))},
 	"rlbsbf": {Title: "the same, load balanced", Source: bera, Certainty: Estimate, Takes: []string{"K"}, model: biasedLines("rlbsbf", biased(rlbsbf))},

@@ -89,6 +89,9 @@ type Question struct {
 	// Lives are measured along with Gaps in an unbounded stream, for the methods in which an
 	// element lives for a time. nil stands for gaps that are independent of each other.
 	Lives Lives
+	// Ages are measured along with Gaps in windows that begin at an insertion. nil stands for
+	// gaps that are independent of each other.
+	Ages *Ages
 	// Length is the number of elements of the stream in which Distinct and Gaps were
 	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands
 	// for no end, and the rates of the steady state. The rates of windows assume
@@ -146,7 +149,7 @@ func (q Question) complete() (Question, error) {
 			q.Gaps = logGaps(q.Elements)
 		}
 	}
-	return q, errors.Join(q.Gaps.check(q), q.Lives.check())
+	return q, errors.Join(q.Gaps.check(q), q.Lives.check(), q.Ages.check(q))
 }
 
 func (q *Question) fill() {

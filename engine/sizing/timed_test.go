@@ -53,7 +53,7 @@ func TestTimedModel(t *testing.T) {
 	}
 }
 
-// TestTimedNeeds measures misses in a tenth less and a tenth more memory than a plan's
+// TestTimedNeeds measures misses in an eighth less and a tenth more memory than a plan's
 // need.
 func TestTimedNeeds(t *testing.T) {
 	const elements, size = 300_000, 20_000
@@ -62,7 +62,7 @@ func TestTimedNeeds(t *testing.T) {
 		q := s.question
 		q.Kind, q.Elements, q.Method, q.FNR = Count, size, "timed", fnr
 		c := planned(t, q, "timed")
-		for _, part := range []float64{0.9, 1.1} {
+		for _, part := range []float64{0.875, 1.1} {
 			f, err := window.NewTimed(window.TimedConfig{Window: window.Window{Packets: size}, Memory: int(part * float64(c.NeededBits) / 8)})
 			if err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// MaxTracked is a good limit for a Tracker: it takes about 72 MiB, and 20 MiB more for the lives
+// MaxTracked is a good limit for a Tracker: it takes about 104 MiB, and 20 MiB more for the lives
 // of an unbounded stream.
 const MaxTracked = 1 << 20
 
@@ -32,14 +32,24 @@ type Tracker struct {
 	distinct, repeats float64
 	// Distances of repeats from the occurrence before, in elements and in nanoseconds.
 	gaps, times histogram
-	lives       *liveMeter // nil in windows
-	peak        peak
+	// Insertions of a window that repeats do not extend, and the distances of copies and of last
+	// copies from them.
+	inserted, single float64
+	ages, last       histogram
+	latest           occurrence // of all
+	lives            *liveMeter // nil in windows
+	peak             peak
 }
 
-// occurrence is the latest occurrence of an element.
+// occurrence is the latest occurrence of an element, and the insertion that it is a copy of.
 type occurrence struct {
-	position uint64
-	time     int64
+	position, inserted uint64
+	time, insertedAt   int64
+}
+
+// insertion returns the insertion.
+func (o *occurrence) insertion() occurrence {
+	return occurrence{position: o.inserted, time: o.insertedAt}
 }
 
 // NewTracker makes a Tracker of elements within a window, or since a landmark. It tracks at
@@ -72,9 +82,12 @@ func (t *Tracker) Add(d digest.Digest, at int64) {
 	if d[0]&(1<<t.shift-1) != 0 {
 		return
 	}
-	now := occurrence{position: t.position, time: at}
+	now := occurrence{position: t.position, inserted: t.position, time: at, insertedAt: at}
 	weight := float64(uint64(1) << t.shift)
-	if before, found := t.seen[d]; found && t.within(before, now) {
+	t.latest = now
+	before, found := t.seen[d]
+	t.age(before, &now, found, weight)
+	if found && t.within(before, now) {
 		t.repeats += weight
 		t.gaps.add(float64(now.position-before.position), weight)
 		if now.time != calendar.NoTime && before.time != calendar.NoTime {
@@ -87,6 +100,28 @@ func (t *Tracker) Add(d digest.Digest, at int64) {
 	if len(t.seen) > t.limit {
 		t.halveSample(now)
 	}
+}
+
+// age counts an occurrence as a copy of an insertion, or as the next insertion.
+func (t *Tracker) age(before occurrence, now *occurrence, found bool, weight float64) {
+	if found && t.within(before.insertion(), *now) {
+		now.inserted, now.insertedAt = before.inserted, before.insertedAt
+		t.ages.add(float64(now.position-now.inserted), weight)
+		return
+	}
+	t.inserted += weight
+	if found {
+		t.end(before, weight)
+	}
+}
+
+// end counts the last occurrence of a window.
+func (t *Tracker) end(last occurrence, weight float64) {
+	if last.position == last.inserted {
+		t.single += weight
+		return
+	}
+	t.last.add(float64(last.position-last.inserted), weight)
 }
 
 // within reports whether the second occurrence lies in the window of the first.
@@ -108,11 +143,42 @@ func (t *Tracker) within(before, now occurrence) bool {
 // halveSample forgets elements that can no longer be repeated. If that is not enough it
 // forgets half of the others.
 func (t *Tracker) halveSample(now occurrence) {
-	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
+	t.forget(now)
 	for len(t.seen) > t.limit/2 && t.shift < 63 {
 		t.shift++
 		maps.DeleteFunc(t.seen, func(d digest.Digest, _ occurrence) bool { return d[0]&(1<<t.shift-1) != 0 })
 	}
+}
+
+// forget forgets elements that can no longer be repeated.
+func (t *Tracker) forget(now occurrence) {
+	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool {
+		if t.within(s, now) {
+			return false
+		}
+		t.end(s, float64(uint64(1)<<t.shift))
+		return true
+	})
+}
+
+// Ages returns how sightings follow insertions, nil without copies. Insertions whose window has
+// not ended are left out of the last copies. Nothing may be added after it.
+func (t *Tracker) Ages() *Ages {
+	t.forget(t.latest)
+	for _, s := range t.seen {
+		if !t.within(s.insertion(), t.latest) {
+			t.end(s, float64(uint64(1)<<t.shift))
+		}
+	}
+	copies, copied := t.ages.sum(), t.last.sum()
+	if copied == 0 {
+		return nil
+	}
+	insertions := t.inserted / (t.inserted + copies)
+	steady, all := endless(insertions, t.ages.result(), float64(t.position))
+	a := Ages{Copied: copied / (copied + t.single), All: all, Last: t.last.result()}
+	a.Copies = max(a.Copied, (1-steady)/insertions)
+	return &a
 }
 
 // Gaps returns the distances of repeats from the occurrence before, in elements.

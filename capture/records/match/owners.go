@@ -3,6 +3,7 @@
 package match
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -98,7 +99,7 @@ func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 	o.arena.CheckOpen("Owners.Report")
 	start, end := units(r.Start), units(max(r.Start, r.End))
 	within := int32(min(r.Within>>layout.OwnerUnitShift, 1<<29))
-	c, known, room := o.find(r, end)
+	c, known, room := o.find(r, start, end)
 	if !known {
 		if !room {
 			return 0, ownerFull
@@ -146,43 +147,41 @@ func (c ownerCell) extend(r ownerReport, start, end uint32, within int32) {
 	c.set(uint32(r.Flow), until, until-from, r.Point)
 }
 
-// find returns the flow's cell, else a free one, else false.
-func (o *owners) find(r ownerReport, end uint32) (c ownerCell, known, room bool) {
+// find returns the flow's cell at a time, else a free one, else false. Records of a week ago may
+// come beside present ones, even of the same flow: each has a cell of its own. So an empty cell
+// goes before a dead one, and of dead ones the one nearest in time leaves.
+func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, room bool) {
 	lines, first := o.arena.Lines(), o.line(r.Flow)
 	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))
+	nearest := uint32(math.MaxUint32)
 	for i := range uint64(2) {
 		line := &lines[first^i]
-		full := true
 		for at := range uint(layout.OwnerCells) {
-			switch one := (ownerCell{line, at}); {
-			case one.owner() == 0:
-				full = false
-				if !room {
-					c, room = one, true
-				}
-			case one.tag() == uint32(r.Flow):
-				return one, !dead(one, now, end, alive), true
-			case !room && dead(one, now, end, alive):
-				c, room = one, true
+			one := ownerCell{line, at}
+			if one.owner() == 0 { // so are all behind it, and the line never was full
+				return one, false, true
 			}
-		}
-		if !full {
-			break // it never was
+			away := min(apart(now, one.end()), apart(end, one.end()))
+			switch {
+			case away > uint32(alive): // dead, or its clock was wrong and ahead
+				if away < nearest {
+					c, nearest, room = one, away, true
+				}
+			case one.tag() == uint32(r.Flow) && one.near(start, end, alive):
+				return one, true, true
+			}
 		}
 	}
 	return c, false, room
 }
 
-// dead reports whether a flow is alive neither now nor at the end of a report. One that lies
-// so far ahead that its clock was wrong is dead, too.
-func dead(c ownerCell, now, end uint32, alive int32) bool {
-	for _, at := range [...]uint32{now, end} {
-		if d := int32(at - c.end()); -alive <= d && d <= alive {
-			return false
-		}
-	}
-	return true
+// near reports whether the reported time and another one are at most a span apart.
+func (c ownerCell) near(start, end uint32, span int32) bool {
+	return int32(start-c.end()) <= span && int32(c.end()-c.length()-end) <= span
 }
+
+// apart returns the units between two times.
+func apart(a, b uint32) uint32 { return uint32(max(int32(a-b), int32(b-a))) }
 
 // units returns 32 bits of a time, above its OwnerUnitShift lowest bits.
 func units(time int64) uint32 { return uint32(time >> layout.OwnerUnitShift) }

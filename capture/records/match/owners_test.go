@@ -49,6 +49,7 @@ func TestTell(t *testing.T) {
 		"late, of what the owner told":    {{a, 0, 10, ownerNew}, {a, 10, 20, ownerNew}, {b, 0, 9, ownerCopy}},
 		"the owner is late":               {{a, 50, 60, ownerNew}, {a, 0, 10, ownerNew}, {b, 50, 60, ownerCopy}},
 		"long ago":                        {{a, 0, 10, ownerNew}, {b, 1000, 1010, ownerNew}, {a, 1000, 1010, ownerCopy}},
+		"the same a week ago":             {{a, 1e6, 1e6, ownerNew}, {a, 0, 1, ownerNew}, {b, 1e6, 1e6, ownerCopy}, {b, 0, 1, ownerCopy}},
 		"a clock that was years ahead":    {{a, 1e8, 1e8, ownerNew}, {b, 0, 1, ownerNew}, {a, 0, 1, ownerCopy}},
 		"a report that ends before start": {{a, 5, 3, ownerNew}, {b, 5, 5, ownerCopy}},
 	} {
@@ -93,6 +94,36 @@ func TestLateReports(t *testing.T) {
 				t.Errorf("flow %d of point %d: %d, want %d", flow, 1+i, got, want)
 			}
 		}
+	}
+}
+
+// TestWeekOld has two points report flows of now and of a week ago in turn, half of them the
+// same flows, until they filled the table 80 times. A quarter of its cells is alive, so now and
+// then all twelve places of a flow are taken by others that are.
+func TestWeekOld(t *testing.T) {
+	const week, seconds, delay = 7 * 86400, 40_000, 20
+	o, rng := ownersOf(t, 1<<14), rand.New(rand.NewPCG(11, 12))
+	var waiting []ownerReport
+	kept := 0
+	for i := range seconds {
+		at := float64(i)
+		flow := rng.Uint64()
+		for _, r := range []ownerReport{tell(flow, 1, at, at+1), tell(flow, 1, at-week, at+1-week), tell(rng.Uint64(), 1, at-week, at+1-week)} {
+			if _, got := o.report(r); got != ownerNew {
+				t.Fatalf("second %d: %d", i, got)
+			}
+			r.Point = 2
+			waiting = append(waiting, r)
+		}
+		for len(waiting) > 3*delay {
+			if _, got := o.report(waiting[0]); got != ownerCopy {
+				kept++
+			}
+			waiting = waiting[1:]
+		}
+	}
+	if copies := 3 * (seconds - delay); kept > copies/400 {
+		t.Errorf("%d of %d copies are kept", kept, copies)
 	}
 }
 

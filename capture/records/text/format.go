@@ -19,9 +19,9 @@ type format struct {
 	flows string
 	// others are the protocols of records that are not about a flow of IP.
 	others []string
-	// icmpArgus says that the source port of ICMP is code << 8 | type. ICMPv6 has its code
-	// in the destination port.
-	icmpArgus bool
+	// argus says that the source port of ICMP is code << 8 | type. ICMPv6 has its code in the
+	// destination port, and ESP its SPI.
+	argus bool
 	// icmpPorts says that the ports of ICMP are its type and its code.
 	icmpPorts bool
 	// both says that records report both directions. The counters from source to destination
@@ -98,7 +98,7 @@ var formats = []*format{
 		"duration": duration, "dur": duration, "sensor": exporter, "sen": exporter, "in": ingress, "out": egress, "iType": icmpType, "iCode": icmpCode,
 	}},
 	// Argus's ra(1) with -c, which writes a header by itself.
-	{name: "argus", both: true, icmpArgus: true, others: []string{"man", "arp", "rarp", "llc", "2054"}, names: map[string]target{
+	{name: "argus", both: true, argus: true, others: []string{"man", "arp", "rarp", "llc", "2054"}, names: map[string]target{
 		"StartTime": start, "LastTime": end, "Dur": duration, "Proto": protocol, "SrcAddr": source, "DstAddr": destination,
 		"Sport": sourcePort, "Dport": destinationPort, "TotPkts": packets, "TotBytes": octets, "sTos": tos, "sVlan": vlan, "SrcId": exporter,
 	}},

@@ -21,6 +21,9 @@ type values struct {
 	isFlow             bool   // its kind says that it is about a flow
 	swapped            bool   // the source port was code << 8 | type, in hexadecimal
 	dotted             target // a port that has a fraction that is not 0, or 0
+	wide               target // a port above 65,535, or 0
+	spi                uint32 // its value
+	wideText           []byte // and as it was written
 	isOther            bool   // its protocol says that it is not
 	lost               uint64 // bits of the targets of values that could not be read
 }
@@ -152,16 +155,16 @@ func (x *values) port(t target, v []byte) (uint16, bool) {
 	case !isDigit(v[0]):
 		return service(v)
 	case len(v) > 2 && v[1] == 'x':
-		n, ok := hexadecimal(v[2:], math.MaxUint16)
-		if t == sourcePort && ok {
+		n, ok := hexadecimal(v[2:], math.MaxUint32)
+		if t == sourcePort && n <= math.MaxUint16 && ok {
 			x.swapped = true
 		}
-		return uint16(n), ok
+		return x.narrow(t, n, v), ok
 	}
 	at := bytes.IndexByte(v, '.')
 	if at < 0 {
-		n, ok := number(v, math.MaxUint16)
-		return uint16(n), ok
+		n, ok := number(v, math.MaxUint32)
+		return x.narrow(t, n, v), ok
 	}
 	n, ok := digits(v[:at], math.MaxUint16)
 	code, fine := digits(v[at+1:], math.MaxUint8)
@@ -172,6 +175,15 @@ func (x *values) port(t target, v []byte) (uint16, bool) {
 		x.dotted = t
 	}
 	return uint16(n), ok
+}
+
+// narrow returns a port. It notes one that is none.
+func (x *values) narrow(t target, n uint64, v []byte) uint16 {
+	if n > math.MaxUint16 {
+		x.wide, x.spi, x.wideText = t, uint32(n), v
+		return 0
+	}
+	return uint16(n)
 }
 
 // directionOf reads a direction. There are numbers of others than these two.
@@ -190,10 +202,16 @@ func directionOf(v []byte) (records.Direction, bool) {
 const (
 	icmp4 = 1
 	icmp6 = 58
+	esp   = 50 // and a security parameters index (SPI)
 )
 
 // finish completes a record whose values were read.
 func (t *Reader) finish(r *records.Record, x *values) {
+	if r.Protocol == esp && t.format.argus {
+		x.setSPI(r)
+	} else if x.wide != 0 {
+		t.cannot(x.wide, x.wideText)
+	}
 	switch {
 	case r.Protocol == icmp4 || r.Protocol == icmp6:
 		x.setICMP(r, t.format)
@@ -210,7 +228,7 @@ func (t *Reader) finish(r *records.Record, x *values) {
 // setICMP stores type and code as the destination port, from whatever the format writes them as.
 func (x *values) setICMP(r *records.Record, f *format) {
 	switch {
-	case x.swapped || f.icmpArgus:
+	case x.swapped || f.argus:
 		code := r.SourcePort >> 8
 		if r.Protocol == icmp6 {
 			code = r.DestinationPort & 0xff
@@ -224,6 +242,14 @@ func (x *values) setICMP(r *records.Record, f *format) {
 		r.DestinationPort = r.SourcePort
 	}
 	r.SourcePort = 0
+}
+
+// setSPI stores the SPI as both ports, its upper half first: each direction has another.
+func (x *values) setSPI(r *records.Record) {
+	if x.wide == 0 {
+		x.spi = uint32(max(r.SourcePort, r.DestinationPort))
+	}
+	r.SourcePort, r.DestinationPort = uint16(x.spi>>16), uint16(x.spi)
 }
 
 // setTimes stores the times that follow from the ones read.

@@ -111,6 +111,25 @@ func TestArgusICMP(t *testing.T) {
 	}
 }
 
+// TestArgusSPI reads the SPI of ESP in either port of Argus: its halves are the ports of the key.
+// A port is never as large.
+func TestArgusSPI(t *testing.T) {
+	const header = "StartTime,Proto,SrcAddr,Sport,DstAddr,Dport,TotPkts,TotBytes\n"
+	for ports, want := range map[string][3]uint16{
+		"esp,,0x0c1d2e3f": {0x0c1d, 0x2e3f}, "esp,,203238975": {0x0c1d, 0x2e3f}, "esp,0x0c1d2e3f,": {0x0c1d, 0x2e3f}, "esp,,0x00001234": {0, 0x1234},
+		"50,0x1234,": {0, 0x1234}, "esp,,": {}, "esp,,0x10c1d2e3f": {0, 0, 1}, "udp,,65536": {0, 0, 1}, "udp,0x00010000,53": {0, 53, 1}, "icmp,0x00010000,": {0, 0, 1},
+	} {
+		w := strings.Split(ports, ",")
+		got, _, n, err := readAll(t, header+"1795241344.1,"+w[0]+",192.0.2.1,"+w[1]+",198.51.100.7,"+w[2]+",1,74\n", Config{})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %v %+v", ports, err, got)
+		}
+		if r := got[0]; [2]uint16{r.SourcePort, r.DestinationPort} != [2]uint16(want[:2]) || n.Unread != uint64(want[2]) || (r.Unread != 0) != (n.Unread != 0) {
+			t.Errorf("%s: %d to %d, %d unread: %+v", ports, r.SourcePort, r.DestinationPort, n.Unread, r)
+		}
+	}
+}
+
 // TestDates reads dates with AM and PM, with zones, and with the year behind.
 func TestDates(t *testing.T) {
 	at := time.Date(2026, 11, 21, 18, 9, 4, 0, time.UTC).UnixNano()

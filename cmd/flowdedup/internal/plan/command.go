@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/stream"
@@ -105,7 +104,7 @@ func (c *config) growthBound(from *sizing.Candidate) []string {
 	if c.MemoryBits < from.MemoryBits+from.MemoryBits/2 {
 		return nil
 	}
-	return []string{"--memory", show.FlagBytes(c.MemoryBits / 8)}
+	return []string{"--memory", flagMemory(c.MemoryBits / 8)}
 }
 
 // mostSlides is how many rows a window that slides has, or fewer if they do not divide it.
@@ -131,9 +130,21 @@ func (c *config) sliding(from *sizing.Candidate) []string {
 // bounds returns the arguments for the memory of a candidate and, if fpr is set, for its
 // false positive rate.
 func (c *config) bounds(from *sizing.Candidate, fpr bool) []string {
-	words := []string{"--memory", show.FlagBytes(from.MemoryBits / 8)}
+	words := []string{"--memory", flagMemory(from.MemoryBits / 8)}
 	if fpr {
 		words = append(words, "--fpr", fmt.Sprint(c.FPR))
 	}
 	return words
+}
+
+// flagMemory formats a size as --memory accepts it. It rounds up by less than 2 %, so that the
+// command has the memory that the prediction is for.
+func flagMemory(n int) string {
+	switch {
+	case n%(1<<20) == 0:
+		return fmt.Sprintf("%dMiB", n>>20)
+	case n%(1<<10) == 0 || n >= 1<<16:
+		return fmt.Sprintf("%dKiB", (n+1<<10-1)>>10)
+	}
+	return fmt.Sprint(n)
 }

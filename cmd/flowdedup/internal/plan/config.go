@@ -160,7 +160,7 @@ func (c *config) question(m *measurement) (sizing.Question, error) {
 		q.Distinct = m.DistinctShare
 		q.Gaps = m.scaledGaps(q.Elements)
 		if c.Distinct == (distinct{}) && m.gaps != nil {
-			q.Lives = m.lives
+			q.Lives, q.Ages = m.lives, m.scaledAges(q.Elements)
 		}
 		q.Length = float64(m.Elements) * q.Elements / m.WindowElements
 	}

@@ -46,6 +46,7 @@ type measurement struct {
 
 	gaps  sizing.Gaps
 	lives sizing.Lives
+	ages  *sizing.Ages // nil where the capture is shorter than the window
 }
 
 // gapBin is the share of repeats whose gap is at most Upto and above the bin before.
@@ -60,6 +61,17 @@ func (m *measurement) scaledGaps(elements float64) sizing.Gaps {
 		return m.gaps
 	}
 	return m.gaps.Times(elements / m.WindowElements)
+}
+
+// scaledAges returns the ages for a window of that many elements.
+func (m *measurement) scaledAges(elements float64) *sizing.Ages {
+	if m.ages == nil || elements == m.WindowElements {
+		return m.ages
+	}
+	scaled := *m.ages
+	scaled.All = scaled.All.Times(elements / m.WindowElements)
+	scaled.Last = scaled.Last.Times(elements / m.WindowElements)
+	return &scaled
 }
 
 // measure reads captures. The measurement is valid with every error. Errors come from
@@ -140,6 +152,8 @@ func (m *meter) result() *measurement {
 	r.WindowElements = t.WindowElements(r.gaps)
 	if w := m.window.Seconds(); w > seconds && r.Rate > 0 {
 		r.WindowElements, r.Extrapolated = math.Max(r.WindowElements, r.Rate*w), true
+	} else {
+		r.ages = t.Ages()
 	}
 	return r
 }

@@ -305,6 +305,57 @@ func TestPlanCounts(t *testing.T) {
 	}
 }
 
+// TestPlanCases expects text to say for what streams numbers hold, where they do not hold for all.
+func TestPlanCases(t *testing.T) {
+	in := newMadePopulation(20_000, 3000, 9).write(t)
+	const exact, comes, evenly = "exact: the least memory", "FNR of timed, fine: of elements that come and go", "that come equally often"
+	for args, want := range map[string]string{
+		"--window 10ms --rate 1M --distinct 30%":           exact + "|" + comes,
+		"--window 10ms --rate 1M --distinct 30% --refresh": exact,
+		"--window 10ms --rate 1M":                          exact,
+		"--window n:1000":                                  "",
+		"--of flow --window 1h --elements 1M":              "",
+		"--memory 8KiB --fpr 1% --from " + in:              evenly,
+	} {
+		out, errs, code := clitest.Run(append([]string{"plan"}, strings.Fields(args)...)...)
+		if code != cli.ExitDone {
+			t.Fatalf("%s: exit code %d, %s", args, code, errs)
+		}
+		out = strings.Join(strings.Fields(out), " ")
+		for _, sentence := range []string{exact, comes, evenly} {
+			if got := strings.Contains(out, sentence); got != slices.Contains(strings.Split(want, "|"), sentence) {
+				t.Errorf("%s: %q is there: %v\n%s", args, sentence, got, out)
+			}
+		}
+	}
+}
+
+// TestPlanSmallFilters runs commands of less than a MiB: each has the memory that its row states, but
+// for counters of the filter.
+func TestPlanSmallFilters(t *testing.T) {
+	in := newMadePopulation(5000, 3000, 9).write(t)
+	for _, args := range []string{"--window n:200 --memory 1800 --fpr 50%", "--window 300us --rate 1M", "--memory 1400 --fpr 50%"} {
+		for _, p := range runPlan(t, strings.Fields(args)...).Candidates {
+			if p.Command == nil || p.Method == "exact" || p.Method == "sbf" {
+				continue
+			}
+			out, errs, code := clitest.Run(append(strings.Fields(*p.Command)[1:], "--json", in)...)
+			if code != cli.ExitDone {
+				t.Fatalf("%s: exit code %d, %s", *p.Command, code, errs)
+			}
+			var ran struct {
+				MemoryBytes float64 `json:"memory_bytes"`
+			}
+			if err := json.Unmarshal([]byte(out), &ran); err != nil {
+				t.Fatal(err)
+			}
+			if more := ran.MemoryBytes - *p.MemoryBytes; more < 0 || more > math.Max(64, *p.MemoryBytes/50) {
+				t.Errorf("%s: planned %v bytes, it takes %v", *p.Command, *p.MemoryBytes, ran.MemoryBytes)
+			}
+		}
+	}
+}
+
 // TestPlanWidth expects lines of at most 100 columns, in which one column has one unit.
 func TestPlanWidth(t *testing.T) {
 	in := clitest.Bundled("router-plain.pcapng")

@@ -36,7 +36,8 @@ type result struct {
 	Command    *string     `json:"recommended_command"`
 	Candidates []candidate `json:"candidates"`
 
-	units units
+	units    units
+	anchored bool // windows begin at a packet that was kept
 }
 
 // candidate is a method with its parameters.
@@ -67,6 +68,7 @@ type candidate struct {
 
 	parameters []sizing.Parameter // in their order
 	certainty  sizing.Certainty
+	evenly     bool
 }
 
 // point is a point of a curve.
@@ -92,7 +94,8 @@ func run(c *config, m *measurement) (*result, error) {
 		Of:      c.Element.String(), Window: c.Window.String(), Kind: a.Question.Kind.String(),
 		Elements: a.Question.Elements, DistinctShare: a.Question.Distinct, WindowDistinct: a.Window,
 		FPR: a.Question.FPR, FNR: a.Question.FNR, Measured: m, Refresh: c.Refresh,
-		units: newUnits(a.Candidates),
+		units:    newUnits(a.Candidates),
+		anchored: !a.Question.Refresh && a.Question.Kind != sizing.Landmark,
 	}
 	r.Reason, r.Warning = a.Reason(r.units.ofSizing()), a.Warning(r.units.ofSizing())
 	if q.MemoryBits > 0 {
@@ -116,7 +119,7 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
 		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
 		Meets: from.Meets, Why: from.Why, Command: c.command(from), certainty: from.Method.Certainty,
-		parameters: from.Parameters,
+		parameters: from.Parameters, evenly: from.Method.Evenly,
 	}
 	for _, p := range from.Parameters {
 		out.Parameters[p.Name] = p.Value

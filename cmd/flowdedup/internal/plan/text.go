@@ -178,8 +178,36 @@ func (r *result) sentences() []string {
 		lines = append(lines, legend)
 	}
 	lines = append(lines, text)
+	lines = append(lines, r.cases()...)
 	if r.Warning != "" {
 		lines = append(lines, "warning: "+r.Warning)
+	}
+	return lines
+}
+
+// mostlyNew is the share of different elements from which on it does not matter how long one
+// goes on to come.
+const mostlyNew = 0.8
+
+// cases returns for what streams numbers hold that do not hold for all.
+func (r *result) cases() (lines []string) {
+	var even, crowded []string
+	for _, c := range r.Candidates {
+		switch {
+		case c.MemoryBytes == nil:
+		case r.anchored && r.Measured == nil && *c.FNR > 0 && r.WindowDistinct < mostlyNew*r.Elements:
+			crowded = append(crowded, c.Method)
+		case c.Method == "exact" && r.Kind == sizing.Sliding.String() && r.Of == elementKind{Packets: true}.String():
+			lines = append(lines, "exact: the least memory; it takes up to an eighth of the machine's before it forgets anything")
+		case c.evenly && *c.FNR > 0 && r.Measured != nil:
+			even = append(even, c.Method)
+		}
+	}
+	if len(crowded) > 0 {
+		lines = append(lines, "FNR of "+strings.Join(crowded, ", ")+": of elements that come and go; up to four times as many are missed if the same ones come all the time")
+	}
+	if len(even) > 0 {
+		lines = append(lines, "FNR of "+strings.Join(even, ", ")+": of elements that come equally often, many times each; else several times as many may be missed, or half")
 	}
 	return lines
 }
