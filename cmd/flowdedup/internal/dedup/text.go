@@ -3,7 +3,6 @@
 package dedup
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,11 +10,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
-
-// writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error {
-	return json.NewEncoder(w).Encode(s)
-}
 
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
