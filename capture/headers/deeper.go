@@ -12,9 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Deeper finds the datagrams in tunnels. A kernel of asm/headers opens plain ones. Other usual shapes
-// are read here one by one, in rounds over all frames that have them, and what is unusual is left
-// to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
+// Deeper finds the datagrams in tunnels. A kernel of asm/headers opens plain tunnels. Deeper opens
+// the other usual shapes one by one, in rounds over all frames that have them, and leaves unusual
+// ones to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
 type Deeper struct {
 	others  []uint64 // a bit for each message whose tunnel the kernel leaves
 	numbers []uint32 // of frames in their run whose tunnels are of other shapes

@@ -112,8 +112,7 @@ func (l *Link) connected(*nats.Conn) {
 	l.up.Store(true)
 }
 
-// failed passes on an error of the connection. Of those that repeat themselves it passes on the
-// first.
+// failed passes on an error of the connection. It passes on only the first of repeated errors.
 func (l *Link) failed(err error, warn func(error)) {
 	switch {
 	case errors.Is(err, nats.ErrPermissionViolation):
