@@ -35,7 +35,7 @@ const (
 // Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them,
 // before and after; msgs lie in buf. untyped is an Untyped rule of FindDatagrams. A message whose
 // tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into reports whether
-// datagrams in tunnels were captured in part. It takes constant time for each frame, and for each
+// datagrams in tunnels were truncated. It takes constant time for each frame, and for each
 // tunnel and each extension header of a tunnel in it.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
 	p.others = capture.Resize(p.others, len(rest))

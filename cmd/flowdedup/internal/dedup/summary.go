@@ -30,8 +30,8 @@ type Summary struct {
 	NonIP      uint64 `json:"non_ip"`
 	// Unopened counts, among NonIP, frames with an unknown or encrypted payload, by ethertype,
 	// link type and the like: see headers.Unopened. It is nil without any.
-	Unopened map[string]uint64 `json:"unopened,omitempty"`
-	Snapped  uint64            `json:"truncated"` // packets captured in part
+	Unopened  map[string]uint64 `json:"unopened,omitempty"`
+	Truncated uint64            `json:"truncated"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.
 	OutOfOrder  uint64 `json:"out_of_order"`
 	NoTimestamp uint64 `json:"no_timestamp"`
@@ -186,7 +186,7 @@ func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
 func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
 	s := Summary{
 		PacketsIn: c.Packets, PacketsOut: c.Packets - c.Copies, Duplicates: c.Copies, BytesIn: c.Bytes, BytesOut: c.Bytes - c.CopyBytes,
-		NonIP: c.NonIP, Unopened: c.Unopened.ByName(), Snapped: c.Snapped, OutOfOrder: c.OutOfOrder, NoTimestamp: c.Untimed,
+		NonIP: c.NonIP, Unopened: c.Unopened.ByName(), Truncated: c.Truncated, OutOfOrder: c.OutOfOrder, NoTimestamp: c.Untimed,
 		EqualTimes: c.EqualTimes(), FirstTimestamp: show.Timestamp(c.First, time.UTC), LastTimestamp: show.Timestamp(c.Last, time.UTC),
 		DuplicatesByProtocol: map[string]uint64{}, Undecidable: c.Undecidable, ChecksumOnly: c.ChecksumOnly, Took: elapsed,
 	}

@@ -209,7 +209,7 @@ func unverified(s *Summary) uint64 {
 func anomalies(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
-		show.Note{Count: s.Snapped, What: "truncated"},
+		show.Note{Count: s.Truncated, What: "truncated"},
 		show.Note{Count: s.OutOfOrder, What: "out of time order"},
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
