@@ -27,7 +27,7 @@ type Common struct {
 	NoProgress bool
 	NoMerge    bool
 	Workers    int
-	Filter     FilterFlags
+	Filter     filterFlags
 }
 
 // Flags returns the flags. The usual methods are for traffic, the measuring ones for

@@ -104,7 +104,7 @@ type Summary struct {
 	// SortedLate counts packets that came too late to be sorted; nil without --sort.
 	SortedLate *uint64 `json:"sorted_late,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
-	Inputs []InputCount `json:"inputs,omitempty"`
+	Inputs []inputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
 	Files *uint64 `json:"files,omitempty"`
 
@@ -224,17 +224,17 @@ type HubDelay struct {
 	P99 time.Duration `json:"p99"`
 }
 
-// InputCount counts the packets of one input. It does not say which packets no other
+// inputCount counts the packets of one input. It does not say which packets no other
 // input has: the filter remembers that a packet was kept, but not where its copies came
 // from, so constant memory allows this for copies only.
-type InputCount struct {
+type inputCount struct {
 	Input      string `json:"input"` // the name as the user gave it; "stdin" for "-"
 	Packets    uint64 `json:"packets_in"`
 	Duplicates uint64 `json:"duplicates"`
 }
 
 // byInput counts packets by input.
-type byInput []InputCount
+type byInput []inputCount
 
 // newByInput returns counts for inputs of these names, nil for fewer than two.
 func newByInput(names []string) byInput {

@@ -135,7 +135,7 @@ func heldEarly(s *Summary) uint64 {
 const maxInputs = 16
 
 // inputs describes the packets of each input.
-func inputs(all []InputCount) string {
+func inputs(all []inputCount) string {
 	if len(all) > maxInputs {
 		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
 	}
