@@ -24,7 +24,7 @@
 
 // func sumAVX2(times *int64, frames *Frame, groups int, last int64, s *Sums) (done int)
 //
-// Y15 and Y14 are the times to stop at, Y9 is 0. Y13, Y12 and Y11 count bytes, snapped
+// Y15 and Y14 are the times to stop at, Y9 is 0. Y13, Y12 and Y11 count bytes, truncated
 // and older frames. Y10 are the times of the group before.
 TEXT ·sumAVX2(SB), NOSPLIT, $0-48
 	MOVQ times+0(FP), DI
@@ -70,7 +70,7 @@ group:
 
 done:
 	ADD(Sums_Bytes, X13, Y13)
-	ADD(Sums_Snapped, X12, Y12)
+	ADD(Sums_Truncated, X12, Y12)
 	ADD(Sums_Older, X11, Y11)
 	MOVQ groups+16(FP), AX
 	SUBQ CX, AX

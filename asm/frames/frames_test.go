@@ -58,7 +58,7 @@ func TestSum(t *testing.T) {
 	}
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		times, s := make([]int64, len(frames)), Sums{}
-		if done := Sum(times, frames, 6, &s); done != 4 || s != (Sums{Bytes: 33, Snapped: 2, Older: 2}) {
+		if done := Sum(times, frames, 6, &s); done != 4 || s != (Sums{Bytes: 33, Truncated: 2, Older: 2}) {
 			t.Errorf("%d frames, %+v", done, s)
 		}
 		if !slices.Equal(times[:4], []int64{5, 7, 6, 6}) {

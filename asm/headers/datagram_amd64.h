@@ -128,7 +128,7 @@
 	VPTESTNMQ.BCST ·datagramWords+0x78(SB), Z8, K5, K5
 
 // TWEAKS sets Z14 to the tweaks of the datagrams of K5, and Z8 to the offset of messages behind the
-// beginning of IP headers. K0 collects datagrams that were captured in part. It goes to CUT, which
+// beginning of IP headers. K0 collects datagrams that were truncated. It goes to CUT, which
 // jumps back behind it, if some of IPv6 are.
 #define TWEAKS(CUT) \
 	VPCMPUQ $4, Z12, Z11, K5, K2                      \

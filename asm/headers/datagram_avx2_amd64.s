@@ -35,7 +35,7 @@ GLOBL ·plainWords(SB), RODATA|NOPTR, $56
 // another, so words of all four stand in the order 0, 2, 1, 3. Y4 marks frames of IPv6,
 // Y5 plain ones. Y7 is the end of datagrams, Y8 the beginning of messages, Y2 marks
 // datagrams that end as stated. BX collects the others, R14 is the bit of the next
-// message there. R15 collects datagrams that were captured in part.
+// message there. R15 collects datagrams that were truncated.
 TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-64
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX

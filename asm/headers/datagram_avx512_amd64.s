@@ -9,7 +9,7 @@
 // func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
 //
 // Z3 and Z14 are the tweaks, of the frame and of the datagram. K0 collects datagrams that
-// were captured in part.
+// were truncated.
 TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-64
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX

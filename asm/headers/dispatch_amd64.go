@@ -52,7 +52,7 @@ func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []ui
 
 // findDatagramsAVX512 does groups of eight messages, 1 or more. It reads frames from
 // offsets up to last. Each group has a byte of rest. cut is not 0 if some datagrams were
-// captured in part.
+// truncated.
 //
 //go:noescape
 func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
@@ -60,7 +60,7 @@ func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, gro
 // findDatagramsAVX2 does the frames without tags of 1 to 16 groups of four messages. It
 // returns a bit for each message that it leaves unchanged: other frames, frames whose
 // neighbors take the slow path or begin after the offset last, and frames that do so
-// themselves. cut is not 0 if some of the datagrams that it takes were captured in part.
+// themselves. cut is not 0 if some of the datagrams that it takes were truncated.
 //
 //go:noescape
 func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut uint64)
@@ -170,7 +170,7 @@ func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16
 func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, groups int, buf *byte, last int, t *Tunnels, places *tunnelPlace) (some uint64)
 
 // readTunnelsAVX512 reads the datagrams there. Each group has a byte of rest, too. cut is not 0 if
-// some datagrams were captured in part.
+// some datagrams were truncated.
 //
 //go:noescape
 func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut uint64)

@@ -74,7 +74,7 @@ func TestLabelled(t *testing.T) {
 			}
 			for i, m := range msgs {
 				off := c.at + datagramSkip
-				if m.Tweak>>60 == 7 { // IPv6, captured in part
+				if m.Tweak>>60 == 7 { // IPv6, truncated
 					off = c.at + 8
 				}
 				if c.at != 0 && m.Off != off {

@@ -90,7 +90,7 @@ const (
 //
 // Datagrams that FindDatagrams leaves to the slow path have their bit in rest set, and protocol 0;
 // other bits of rest stay as they are. Bits in others mark messages that may have a tunnel still:
-// of another shape, too short for a plain one or at the end of buf, captured in part over IPv6, or
+// of another shape, too short for a plain one or at the end of buf, truncated over IPv6, or
 // in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and
 // ports, are done. cut is as of FindDatagrams. OpenTunnels takes constant time for each message and
 // tunnel, and does not allocate. It panics if protocols, rest or others are too short.

@@ -177,8 +177,8 @@ type coarseSecondPass struct {
 	size  int
 }
 
-// run takes and returns the elements that are copies, and that find their fingerprint,
-// all in order. The full elements are those that ask the spare line.
+// run takes and returns the elements that are copies, and the elements that find their
+// fingerprint, all in order. full are the elements that ask the spare line.
 func (s *coarseSecondPass) run(copies, found, full uint64) (allCopies, allFound uint64) {
 	s.touchSpare(full)
 	again := uint64(0)

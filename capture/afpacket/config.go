@@ -222,7 +222,7 @@ type Stats struct {
 type SenderStats struct {
 	Sent  uint64 `json:"sent"`  // frames that the kernel took
 	Bytes uint64 `json:"bytes"` // of them
-	// Frames that were not sent: captured in part, longer than the interface can carry,
+	// Frames that were not sent: truncated, longer than the interface can carry,
 	// refused by a full queue until RetryTimeout, and lost while the interface was down
 	// or away. NotEthernet are packets that a tunnel carried without Ethernet, and that
 	// were taken out of it.

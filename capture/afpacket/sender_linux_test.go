@@ -36,7 +36,7 @@ func TestSendKept(t *testing.T) {
 		b := frametest.NewBatch(capture.LinkEthernet, frames...)
 		drop := make([]uint64, 5)
 		drop[0], drop[1], drop[4] = 1|1<<63, 0xFF, 1<<(299-256)
-		b.Frames[100].WireLen++ // captured in part
+		b.Frames[100].WireLen++ // truncated
 		b.Frames[101].CapLen, b.Frames[101].WireLen = 13, 13
 		b.Frames[102].CapLen, b.Frames[102].WireLen = 2000, 2000
 		for i := range frames {

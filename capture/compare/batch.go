@@ -27,7 +27,7 @@ type known struct {
 	bytes     int // how many bytes of identities the digests are of, 0 for all
 	digests   []digest.Digest
 	protocols []headers.Protocol
-	// undecidable counts packets of which too little is compared to know them from others of
+	// undecidable counts packets whose compared bytes do not distinguish them from others of
 	// their flow: see identity.Doubt.
 	undecidable uint64
 	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.

@@ -10,14 +10,31 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 )
 
-// fatStream is a Source of packets, each behind a large block that holds none, and of more such
-// blocks behind the last packet. It notes the most bytes that were out at a time.
-type fatStream struct {
+// weighed is the part of a Source that notes the most bytes that were out at a time.
+type weighed struct {
 	prepare   *Preparer
 	packets   []packet
-	block     []byte
-	tail      int // blocks behind the last packet
 	out, most int
+}
+
+// take returns the prepared batch.
+func (s *weighed) take(b *capture.Batch) *Batch {
+	to := new(Batch)
+	s.prepare.Prepare(b)
+	s.prepare.Take(to, b)
+	s.out += cap(to.packets.Buf)
+	s.most = max(s.most, s.out)
+	return to
+}
+
+func (s *weighed) Release(b *Batch) { s.out -= cap(b.packets.Buf) }
+
+// fatStream is a Source of packets, each behind a large block that holds none, and of more such
+// blocks behind the last packet.
+type fatStream struct {
+	weighed
+	block []byte
+	tail  int // blocks behind the last packet
 }
 
 func (s *fatStream) Next() *Batch {
@@ -35,15 +52,8 @@ func (s *fatStream) Next() *Batch {
 	} else {
 		s.tail--
 	}
-	to := new(Batch)
-	s.prepare.Prepare(b)
-	s.prepare.Take(to, b)
-	s.out += cap(to.packets.Buf)
-	s.most = max(s.most, s.out)
-	return to
+	return s.take(b)
 }
-
-func (s *fatStream) Release(b *Batch) { s.out -= cap(b.packets.Buf) }
 
 // TestBlocks bounds what blocks between packets take, whether they are written or not.
 func TestBlocks(t *testing.T) {
@@ -54,7 +64,7 @@ func TestBlocks(t *testing.T) {
 		c := newComparer(Config{Memory: memory, Blocks: writes})
 		var sides [2]*fatStream
 		for i := range sides {
-			sides[i] = &fatStream{prepare: c.NewPreparer(), packets: packets, block: make([]byte, 200_000), tail: tail}
+			sides[i] = &fatStream{weighed: weighed{prepare: c.NewPreparer(), packets: packets}, block: make([]byte, 200_000), tail: tail}
 		}
 		if _, err := c.Search(sides[0], sides[1]); err != nil {
 			t.Fatal(err)
@@ -83,13 +93,10 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// sparse is a Source of batches of which a filter left one packet in some, or none. It notes the
-// most bytes that were out at a time.
+// sparse is a Source of batches in which a filter left one packet or none.
 type sparse struct {
-	prepare   *Preparer
-	packets   []packet
-	batches   int
-	out, most int
+	weighed
+	batches int
 }
 
 func (s *sparse) Next() *Batch {
@@ -103,15 +110,8 @@ func (s *sparse) Next() *Batch {
 		b.Append(capture.Frame{Time: start + s.packets[0].time}, s.packets[0].bytes())
 		s.packets = s.packets[1:]
 	}
-	to := new(Batch)
-	s.prepare.Prepare(b)
-	s.prepare.Take(to, b)
-	s.out += cap(to.packets.Buf)
-	s.most = max(s.most, s.out)
-	return to
+	return s.take(b)
 }
-
-func (s *sparse) Release(b *Batch) { s.out -= cap(b.packets.Buf) }
 
 // TestFiltered bounds what packets take that a filter left out: batches without packets, and
 // those with few.
@@ -122,7 +122,7 @@ func TestFiltered(t *testing.T) {
 		c := newComparer(Config{Memory: memory, Blocks: writes})
 		var sides [2]*sparse
 		for i := range sides {
-			sides[i] = &sparse{prepare: c.NewPreparer(), packets: packets, batches: batches}
+			sides[i] = &sparse{weighed: weighed{prepare: c.NewPreparer(), packets: packets}, batches: batches}
 		}
 		if _, err := c.Search(sides[0], sides[1]); err != nil {
 			t.Fatal(err)

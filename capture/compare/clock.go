@@ -39,8 +39,8 @@ func (l *line) residual(p pair) float64 {
 	return float64(calendar.Since(p.delta, l.offset)) - l.slope*float64(calendar.Since(p.time, l.origin))
 }
 
-// medianOf returns the lower median of values, whose order it changes. It takes linear time where
-// pivots divide the values well, and sorts what is left where they do not (Hoare: Algorithm 65:
+// medianOf returns the lower median of values, whose order it changes. It takes linear time if
+// pivots divide the values well, and else sorts the values that are left (Hoare: Algorithm 65:
 // Find, 1961).
 func medianOf[T int64 | float64](values []T) T {
 	const few = 16

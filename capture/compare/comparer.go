@@ -30,8 +30,8 @@ const (
 
 // Config says how two sides are compared.
 type Config struct {
-	// Identity says which packets are equal. Without Bytes of it, as many bytes are
-	// compared as both sides have of all of the first packets.
+	// Identity says which packets are equal. If its Bytes is 0, the comparison takes as many
+	// bytes as both sides captured of each of their first packets.
 	Identity identity.Config
 	// Window is the largest distance of equal packets from the offset of the clocks.
 	Window time.Duration

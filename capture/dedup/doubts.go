@@ -50,7 +50,8 @@ func set(bitmap []uint64, i, words int, begun *bool) []uint64 {
 	return bitmap
 }
 
-// decidable returns the packets that can be judged, of those in only unless that is nil.
+// decidable returns the packets that can be judged: among those in only, or among all n if only
+// is nil.
 func (d *doubts) decidable(only []uint64, n int) []uint64 {
 	d.decidables = capture.Complement(d.decidables, d.undecidable, n)
 	for w, word := range only {

@@ -10,25 +10,25 @@ import (
 // no longer noted: more than come before each point of a capture has shown itself.
 const loneAfter = 1 << 16
 
-// loneHome is the state of homes for a stream whose first sightings come from one point. All
-// homes are there.
+// loneHome is the state of homes while all first sightings come from one point, so that all
+// homes are at that point.
 type loneHome struct {
 	point uint64
-	count int  // first sightings there, at most loneAfter
-	over  bool // there was one at another point
-	// since is the time at which it was, if homes were not noted before, or NoTime.
+	count int  // first sightings at the point, at most loneAfter
+	over  bool // another point had a first sighting
+	// since is the time of that sighting if homes were not noted before, else NoTime.
 	since int64
 }
 
-// lonePoint returns the point of all first sightings so far, if there are enough of them that homes
-// are not noted. Exactly the packets of that point are at home then. They need not be passed
+// lonePoint returns the point of all first sightings so far, and true if there were so many that
+// homes are not noted. Then exactly the packets of that point are at home. They need not be passed
 // to atHome before the next first sighting at another point.
 func (t *homes) lonePoint() (point uint64, ok bool) {
 	return t.lone.point, !t.lone.over && t.lone.count == loneAfter
 }
 
-// learn returns where the packets from number from on end that are noted before lone
-// changes: behind the last one that it counts, or before one of another point.
+// learn counts first sightings from packet number from on. It returns the number of the packet
+// before which l changed: after the last one that it counted, or the first one of another point.
 func (l *loneHome) learn(s *homeSightings, from int) int {
 	for i := from; i < len(s.Conversation); i++ {
 		if !counts(s, i) || isCopy(s, i) {

@@ -30,8 +30,8 @@ type Counts struct {
 	// different packets of one flow and length are then taken for copies at a rate of
 	// identity.ChecksumError.
 	Undecidable, ChecksumOnly uint64
-	// Whole and Checksum count the packets that are kept, for Config.Intact, in the place of
-	// one that was truncated, and of one with a wrong checksum.
+	// Whole and Checksum count the packets that Config.Intact kept instead of a truncated one, and
+	// instead of one with a wrong checksum.
 	Whole, Checksum uint64
 	Hub             HubCounts `json:",omitzero"`
 }

@@ -14,7 +14,7 @@ type Tally struct {
 	Packets, Bytes      uint64                 // captured bytes
 	NonIP               uint64                 // packets without an IP header
 	Unopened            headers.UnopenedCounts // packets without IP that were not opened
-	Snapped             uint64                 // packets captured in part
+	Truncated           uint64                 // packets captured in part
 	OutOfOrder, Untimed uint64                 // packets older than the one before, and without a time
 	// First and Last are the times of the first and the last packet that have one, or
 	// capture.NoTime.
@@ -42,7 +42,7 @@ func (t *Tally) add(times []int64, all []capture.Frame, protocols []headers.Prot
 		times, all = times[n:], all[n:]
 	}
 	t.Bytes += s.Bytes
-	t.Snapped += s.Snapped
+	t.Truncated += s.Truncated
 	t.OutOfOrder += s.Older
 }
 
@@ -73,7 +73,7 @@ func nonIP(protocols []headers.Protocol) (n uint64) {
 func (t *Tally) one(f *capture.Frame) {
 	t.Bytes += uint64(f.CapLen)
 	if f.CapLen < f.WireLen {
-		t.Snapped++
+		t.Truncated++
 	}
 	if f.Time == capture.NoTime {
 		t.Untimed++
@@ -102,7 +102,7 @@ func (t *Tally) merge(next *Tally) {
 	t.Bytes += next.Bytes
 	t.NonIP += next.NonIP
 	t.Unopened.Add(&next.Unopened)
-	t.Snapped += next.Snapped
+	t.Truncated += next.Truncated
 	t.Untimed += next.Untimed
 	t.OutOfOrder += next.OutOfOrder
 	if next.Last == capture.NoTime {

@@ -33,7 +33,7 @@ func plainTally(all []capture.Frame, protocols []headers.Protocol) (t Tally, tim
 		t.Packets++
 		t.Bytes += uint64(f.CapLen)
 		if f.CapLen < f.WireLen {
-			t.Snapped++
+			t.Truncated++
 		}
 		if protocols[i] == headers.NonIP {
 			t.NonIP++

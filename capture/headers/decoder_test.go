@@ -207,10 +207,10 @@ func TestIPLengths(t *testing.T) {
 	}{
 		{"no length v4", noLength4, 0, len(noLength4)},
 		{"no length v6", noLength6, 0, len(noLength6)},
-		{"snapped", packet4, 7, len(packet4) - 7},
-		{"snapped in the ports", packet4, len(packet4) - 22, 22},
-		{"snapped in the header", packet4, len(packet4) - 19, 0},
-		{"snapped in the header v6", packet6, len(packet6) - 39, 0},
+		{"truncated", packet4, 7, len(packet4) - 7},
+		{"truncated in the ports", packet4, len(packet4) - 22, 22},
+		{"truncated in the header", packet4, len(packet4) - 19, 0},
+		{"truncated in the header v6", packet6, len(packet6) - 39, 0},
 		{"length below the header", short, 0, 0},
 		{"header length 16", join("\x44", packet4[1:]), 0, 0},
 	} {

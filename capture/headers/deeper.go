@@ -12,9 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// Deeper finds the datagrams in tunnels. A kernel of asm/headers opens plain ones. Other usual shapes
-// are read here one by one, in rounds over all frames that have them, and what is unusual is left
-// to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
+// Deeper finds the datagrams in tunnels. A kernel of asm/headers opens plain tunnels. Deeper opens
+// the other usual shapes one by one, in rounds over all frames that have them, and leaves unusual
+// ones to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
 type Deeper struct {
 	others  []uint64 // a bit for each message whose tunnel the kernel leaves
 	numbers []uint32 // of frames in their run whose tunnels are of other shapes
@@ -35,7 +35,7 @@ const (
 // Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them,
 // before and after; msgs lie in buf. untyped is an Untyped rule of FindDatagrams. A message whose
 // tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into reports whether
-// datagrams in tunnels were captured in part. It takes constant time for each frame, and for each
+// datagrams in tunnels were truncated. It takes constant time for each frame, and for each
 // tunnel and each extension header of a tunnel in it.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
 	p.others = capture.Resize(p.others, len(rest))

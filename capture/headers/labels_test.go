@@ -78,7 +78,7 @@ func TestEthernetInMPLS(t *testing.T) {
 		if at > 0 && int(h.Start) != start+at {
 			t.Fatalf("frame %d, %x: got %+v, want IP at %d", n, data, h, start+at)
 		}
-		// Captured in part, it is read the same way or not at all.
+		// Truncated, it is read the same way or not at all.
 		for _, cut := range []int{start + 20, start + at + 20, start + at + 40, start + at + 48, len(data) - 1} {
 			b := cutBatch(data, min(cut, len(data)))
 			checkCommon(t, b, 0)
@@ -90,7 +90,7 @@ func TestEthernetInMPLS(t *testing.T) {
 }
 
 // TestIPInMPLS checks that datagrams in MPLS are found, whatever their addresses are: whole,
-// captured in part, with padding or a trailer, sliced, and with a checksum left to a card.
+// truncated, with padding or a trailer, sliced, and with a checksum left to a card.
 func TestIPInMPLS(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	for n := range 40000 {

@@ -154,7 +154,7 @@ func evidenceOf(ip []byte) evidence {
 	return r.evidence()
 }
 
-// remnant is the beginning of a datagram that was captured in part.
+// remnant is the beginning of a datagram that was truncated.
 type remnant struct {
 	ip     []byte
 	h      headers.Header // its offsets are those in ip

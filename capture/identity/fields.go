@@ -37,7 +37,7 @@ func (d *datagram) isEcho(buf []byte) bool {
 
 // eraser leaves out bits of one message: in a mask, or in a copy.
 type eraser struct {
-	off  uint32 // of the message in Batch.Buf; of its second part, if a copy lacks what is between
+	off  uint32 // of the message in Batch.Buf; if copy has two parts of it, of the second one
 	mask digest.Mask
 	copy []byte
 	far  bool // there is no copy, and some bits lie behind the mask

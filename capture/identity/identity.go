@@ -216,7 +216,7 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 	hasParts := g.decoder.DecodeSlow(&h[0], &p, b, from+i)
 	protocols[i] = h[0].Protocol()
 	if hasParts && g.kind != Frame {
-		// The message may still be the datagram around a tunnel, which is not what is compared.
+		// The message may still be the datagram around a tunnel, which is not compared.
 		zeroCopyFrames(g.out.msgs[i:i+1], b.Frames[from+i:][:1])
 		g.addParts(&p, b, from, i, &h[0])
 		return

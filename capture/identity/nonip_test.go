@@ -46,7 +46,7 @@ var conversations = func() [][]tap {
 		onEthernet("tagged, padded", padded60(vlan(arp(2)))), onEthernet("two tags", qinq(padded60(arp(2)))),
 		onEthernet("padded with what was there", join(arp(2), "secrets of others!")),
 		onEthernet("unknown checksum", join(padded60(arp(2)), fcs)),
-		{"checksum", eth, 4, 0, join(padded60(arp(2)), fcs)}, {"snapped checksum", eth, 4, 2, join(padded60(arp(2)), fcs[:2])},
+		{"checksum", eth, 4, 0, join(padded60(arp(2)), fcs)}, {"truncated checksum", eth, 4, 2, join(padded60(arp(2)), fcs[:2])},
 		{"cut in its padding", eth, 0, 10, padded60(arp(2))[:50]},
 		onEthernet("isl", isl(padded60(arp(2)), 100)), onEthernet("802.2", llc(snap(iana.TypeARP, arp(2)[14:]))),
 		{"wireless", capture.LinkIEEE80211, 0, 0, wifi(fromDS)},

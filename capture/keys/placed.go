@@ -50,7 +50,7 @@ func (p *placer) place(msgs []digest.Message, link capture.LinkType, buf []byte)
 }
 
 // needsHeader reports whether message i, which place has left, is to be decoded: it is no datagram,
-// a fragment, or was captured in part over IPv6.
+// a fragment, or was truncated over IPv6.
 func (p *placer) needsHeader(m *digest.Message, i int) bool {
 	const fragment, truncated6 = 0x3fff, 7
 	version := m.Tweak >> 60

@@ -191,17 +191,13 @@ func (direct) keep(*File) (string, error) { return "", nil }
 func (direct) discard() error             { return nil }
 func (direct) close() error               { return nil }
 
-// CheckStdout returns ErrStdoutClosed if the process was started without standard output. It
-// cannot distinguish this from the null device, opened for reading too.
-func CheckStdout() error { return stdoutOpen() }
-
 // openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
 // so this may wait until ctx is done. The call to open then lasts until the process ends.
 func openDirect(ctx context.Context, name string) (*os.File, error) {
 	if IsStdout(name) {
 		// Opened by its path, it would start at offset 0 of a file that a shell
 		// opened for appending.
-		return os.Stdout, stdoutOpen()
+		return os.Stdout, CheckStdout()
 	}
 	type opened struct {
 		file *os.File

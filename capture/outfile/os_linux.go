@@ -39,10 +39,9 @@ func reserve(f *os.File, n int64) error {
 	return os.NewSyscallError("fallocate", err)
 }
 
-// stdoutOpen returns ErrStdoutClosed if nothing was open as standard output when the program
-// began. The Go runtime opens the null device there, for reading and writing; a shell opens it
-// only for writing.
-func stdoutOpen() error {
+// CheckStdout returns ErrStdoutClosed if the process was started without standard output. The Go
+// runtime opens the null device there, for reading and writing; a shell opens it only for writing.
+func CheckStdout() error {
 	fd := int(os.Stdout.Fd())
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -178,8 +178,8 @@ func (a *Arrivals) fill(b *capture.Batch, now time.Time) (deadline time.Time) {
 // next.
 func (a *Arrivals) ask() {
 	for _, in := range a.pending {
-		if in.tells != nil {
-			in.quiet = in.tells.Silent()
+		if in.reports != nil {
+			in.quiet = in.reports.Silent()
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (a *Arrivals) deliverUntil(now time.Time) (until int64, deadline time.Time)
 		switch {
 		case in.Patient:
 			patient = min(patient, in.last)
-		case in.tells != nil && !in.quiet:
+		case in.reports != nil && !in.quiet:
 			patient, again = min(patient, in.last), now.Add(askAgain)
 		case in.Lag > 0 && (in.quiet || !end.After(now)):
 			until = min(until, now.Add(-in.Lag).UnixNano())

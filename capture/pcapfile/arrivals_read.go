@@ -23,15 +23,15 @@ type arrival struct {
 	free    chan *capture.Batch
 	err     error // why it ended; valid once full is closed
 
-	tells teller // Source if it is one
-	quiet bool   // it was when it was asked last
+	reports silenceReporter // Source if it is one
+	quiet   bool            // what reports returned last
 }
 
 // stoppable may be implemented by an Arrival.Source.
 type stoppable interface{ Stop() }
 
-// teller may be implemented by an Arrival.Source with a Lag.
-type teller interface{ Silent() bool }
+// silenceReporter may be implemented by an Arrival.Source with a Lag.
+type silenceReporter interface{ Silent() bool }
 
 type arrivedBatch struct {
 	batch *capture.Batch
@@ -44,7 +44,7 @@ func (a *Arrivals) Add(c Arrival) {
 	in := &arrival{Arrival: c, last: math.MinInt64, silent: time.Now()}
 	in.owner = in
 	if c.Lag > 0 {
-		in.tells, _ = c.Source.(teller)
+		in.reports, _ = c.Source.(silenceReporter)
 	}
 	in.full, in.free = make(chan arrivedBatch, 1), make(chan *capture.Batch, 2)
 	in.free <- new(capture.Batch)

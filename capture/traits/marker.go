@@ -17,8 +17,8 @@ type MarkerConfig struct {
 	Decoder *headers.Decoder
 	// Inputs are the names of the inputs, by capture.Section.Input.
 	Inputs []string
-	// Window is how far copies lie from their originals in time, 0 if the window is none of time.
-	// Then packets without a time have copies, too.
+	// Window is the largest distance in time of a copy from its original. It is 0 for windows of
+	// packets. Then packets without a time have copies, too.
 	Window time.Duration
 }
 

@@ -19,9 +19,9 @@ type inputPacket struct {
 	point    place  // where it was seen
 	state    state
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
-	// keptBefore is the same of the latest kept one, and elsewhere of the latest kept one that was
-	// seen at another place than that. They are not used with Config.Refresh, where a packet may
-	// become kept later.
+	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it.
+	// elsewhere is that of the latest kept one with another point than keptBefore. They are not
+	// used with Config.Refresh, where a packet may become kept later.
 	keptBefore, elsewhere uint64
 }
 
@@ -33,9 +33,9 @@ const (
 	copied               // was pending, and is a copy
 )
 
-// moved is a packet that was removed for a later one: the first of those that the kept one
-// settled. dedup finds copies by this first packet. Where times go back, it may lie between a
-// copy and the kept one, which then are further apart than the window.
+// moved is a packet that was removed for a later one. It is the first of the packets that the kept
+// one settled, and dedup finds copies by it. Where times go back, it may lie between a copy and
+// the kept one, so that these two are further apart than the window.
 type moved struct{ first, kept uint64 } // places, plus 1
 
 // sightingBytes is the memory of a sighting, with its share of the map.

@@ -219,7 +219,7 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 }
 
 // contentOf hashes the parts that [same] compares, without options. The output has n bytes of the
-// packet: those that differ only behind them are equal there.
+// packet, so packets that differ only in later bytes have the same hash.
 func contentOf(b *capture.Batch, i, n int) [sha256.Size]byte {
 	f := &b.Frames[i]
 	head := binary.LittleEndian.AppendUint64(nil, uint64(f.Time))

@@ -64,8 +64,8 @@ func (s *Stream[T]) newestInUse() int {
 // goesOn reports whether the stream goes on in time: whether the windows up to the newest
 // in use are at least three quarters of all, and nearly all had their last packet in the
 // order of time, or all lie near each other, where packets may come in any order. Wrong
-// stamps are in random order, and step back every second time: so many pass for a stream
-// that goes on once in 10^15 cases, unless they lie near each other.
+// stamps are in random order and step back every second time. Unless they lie near each other,
+// they pass for a stream that goes on in 1 of 10^15 cases.
 func (s *Stream[T]) goesOn(newest int) bool {
 	back := 0
 	for i := range newest {
@@ -95,8 +95,8 @@ func (s *Stream[T]) firstSilent(n int) int {
 	return -1
 }
 
-// unsheltered returns the index of the window that has been without a packet for longest
-// of those that are not sheltered.
+// unsheltered returns the index of the unsheltered window that has been without a packet for
+// longest.
 func (s *Stream[T]) unsheltered() int {
 	least := -1
 	for i := range s.open {

@@ -75,8 +75,8 @@ const cachedBits = 4 << 23
 
 // foreseer is a filter that knows which cells elements will probe.
 type foreseer interface {
-	// foresee appends the indexes of these cells. The first are those that the elements'
-	// hash functions select, as many for each.
+	// foresee appends the indexes of these cells. The ones that hash functions select come first,
+	// the same number for each element.
 	foresee(indexes []uint64, digests []digest.Digest) ([]uint64, *cells)
 }
 

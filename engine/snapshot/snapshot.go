@@ -51,8 +51,8 @@ const (
 	headSize = 5*8 + MaxLabel + 8
 	// partWords is how many words are encoded at a time.
 	partWords = 2048
-	// partLines is the number of lines that share one run of bits, which marks those that
-	// are not zero.
+	// partLines is the number of lines that share one bitmap, which marks the lines that are
+	// not zero.
 	partLines = 4096
 )
 

@@ -115,8 +115,8 @@ type population struct{ others, weight float64 }
 
 // populations returns the Poisson distribution without 0, which causes no errors. Up to a
 // mean of 20 it is complete. From there on it is the three points of Gauss-Hermite
-// quadrature if what is averaged is smooth, and else every so many points that eight of them
-// are a standard deviation: rows that are not full miss nothing.
+// quadrature if the averaged function is smooth, else eight points per standard deviation:
+// rows that are not full miss nothing.
 func populations(mean float64, smooth bool) []population {
 	wide := math.Sqrt(mean)
 	if mean > 20 && smooth {

@@ -177,7 +177,7 @@ func (q *sequence) came(found uint32) uint32 {
 	return found
 }
 
-// settle ends the doubt about the unit: what is missing by it was lost.
+// settle ends the doubt about the unit: the units that are missing were lost.
 func (q *sequence) settle() {
 	if !q.sure {
 		q.settled += q.doubtful

@@ -54,8 +54,8 @@ func (t *Table) addTo(b *builder, heading string) {
 	}
 }
 
-// addScroll begins a box that scrolls what is wider than the screen. The keyboard reaches it, and
-// programs that read a page aloud say its name.
+// addScroll begins a box that scrolls if its content is wider than the screen. The keyboard reaches
+// the box, and screen readers say its name.
 func addScroll(b *builder, name string, content markup) {
 	b.addf("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">%s", name, content)
 }

@@ -161,8 +161,8 @@ func (c *connections) begin(ctx context.Context, conn net.Conn) context.Context 
 	return context.WithValue(ctx, connectionKey{}, one)
 }
 
-// excess returns the connection that is to end: one that is not being answered, as the last
-// one is not.
+// excess returns the connection to end. It is one that is not being answered; the newest one is
+// always such a connection.
 func (c *connections) excess() *connection {
 	of := map[string]int{}
 	for _, one := range c.all {
@@ -203,7 +203,7 @@ func (c *connections) answering(h http.Handler) http.Handler {
 	})
 }
 
-// mark notes whether a connection is being answered, and that it is the latest one that was.
+// mark notes whether a connection is being answered, and moves it behind all others.
 func (c *connections) mark(one *connection, busy bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -117,7 +117,7 @@ func (c *Counter) shareBudget() {
 	c.budget.spread(c.bounded, c.windowsWithShares(), reserved, c.sketchInstead)
 }
 
-// makeRoom closes windows that have no place beside the one that has just opened.
+// makeRoom closes the oldest windows until the one that has just opened fits into the budget.
 func (c *Counter) makeRoom() {
 	c.opened = false
 	if c.budget.total == 0 {
@@ -132,7 +132,7 @@ func (c *Counter) makeRoom() {
 	c.shareBudget()
 }
 
-// windowsWithShares returns the number of open windows, and of those that stay.
+// windowsWithShares returns how many windows share the budget: the open ones, and the past.
 func (c *Counter) windowsWithShares() (n int) {
 	c.allWindows(func(*window) { n++ })
 	if c.past != nil {

@@ -129,8 +129,7 @@ func (l *Link) connected(*nats.Conn) {
 	l.up.Store(true)
 }
 
-// failed passes on an error of the connection. Of those that repeat themselves it passes on the
-// first.
+// failed passes on an error of the connection. It passes on only the first of repeated errors.
 func (l *Link) failed(err error, warn func(error)) {
 	if why := refusal(err); why != nil {
 		l.refuse(why, warn)

@@ -215,8 +215,8 @@ func (p *Rows[W]) Restart(lines int) {
 	p.Table.Overflow = p.overflowOf(p.Lines())
 }
 
-// Bytes returns the memory that is in use. While rows grow, it counts the lines that have
-// not moved, and the new lines of those that have.
+// Bytes returns the memory that is in use. While rows grow, a line counts until it has moved, and
+// then its new lines count.
 func (p *Rows[W]) Bytes() int {
 	lines := p.Lines()
 	if p.Growing() {

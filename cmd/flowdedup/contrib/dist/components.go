@@ -44,13 +44,9 @@ func (r *release) bom(p *product, platforms []platform, known *classifier.Classi
 	if err != nil {
 		return nil, err
 	}
-	standard, err := r.standard()
-	if err != nil {
-		return nil, err
-	}
 	var parts []cdx.Component
 	var refs []string
-	for _, m := range append([]module{standard}, modules...) {
+	for _, m := range modules {
 		part, err := component(known, m)
 		if err != nil {
 			return nil, err

@@ -30,8 +30,8 @@ type module struct {
 	Replace            *module // what go.work puts in its place
 }
 
-// modules returns the modules of a product, on any platform, by their paths. Its own is not
-// among them; the project's main module is, in other programs.
+// modules returns Go's standard library and the modules of a product, on any platform, by their
+// paths. Its own is not among them; the project's main module is, in other programs.
 func (r *release) modules(p *product) ([]module, error) {
 	list := map[string]bool{}
 	for _, on := range all {
@@ -68,7 +68,8 @@ func (r *release) modules(p *product) ([]module, error) {
 		found = append(found, m)
 	}
 	slices.SortFunc(found, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
-	return found, nil
+	standard, err := r.standard()
+	return append([]module{standard}, found...), err
 }
 
 // standard returns Go's standard library, as if it were a module.
@@ -88,16 +89,12 @@ func (r *release) licences(p *product) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	standard, err := r.standard()
-	if err != nil {
-		return nil, err
-	}
 	known, err := assets.DefaultClassifier()
 	if err != nil {
 		return nil, err
 	}
 	var all bytes.Buffer
-	for _, m := range append([]module{standard}, modules...) {
+	for _, m := range modules {
 		if m.Path == mainModule {
 			continue // no third party
 		}

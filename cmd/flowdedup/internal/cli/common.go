@@ -4,7 +4,9 @@ package cli
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -25,7 +27,7 @@ type Common struct {
 	NoProgress bool
 	NoMerge    bool
 	Workers    int
-	Filter     FilterFlags
+	Filter     filterFlags
 }
 
 // Flags returns the flags. The usual methods are for traffic, the measuring ones for
@@ -73,15 +75,27 @@ func (c *Common) RunFlags() []Flag {
 	c.Workers = defaultWorkers()
 	return append([]Flag{
 		{Name: "workers", Group: GroupAdvanced, To: NewParsed(&c.Workers, "0", "N", parseWorkers), Help: "number of threads; the result does not depend on it (0: one per processor)"},
-	}, c.printFlags()...)
+	}, c.PrintFlags()...)
 }
 
-// printFlags returns the flags for a command's output.
-func (c *Common) printFlags() []Flag {
+// PrintFlags returns the flags for a command's output.
+func (c *Common) PrintFlags() []Flag {
 	return []Flag{
 		{Name: "json", Group: GroupOutput, To: &c.JSON, Help: "print JSON"},
 		{Name: "quiet", Short: "q", Group: GroupOutput, To: &c.Quiet, Help: "print errors only"},
 	}
+}
+
+// Print prints a summary to w: with --json as one object on one line, with --quiet nothing, else
+// text writes it for a terminal of the given width.
+func (c *Common) Print(e *Env, w io.Writer, summary any, text func(w io.Writer, columns int) error) error {
+	switch {
+	case c.JSON:
+		return json.NewEncoder(w).Encode(summary)
+	case c.Quiet:
+		return nil
+	}
+	return text(w, e.Columns(w))
 }
 
 // DefaultFPR is the default of --fpr.

@@ -18,8 +18,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/bpf"
 )
 
-// FilterFlags define which packets are wanted.
-type FilterFlags struct {
+// filterFlags define which packets are wanted.
+type filterFlags struct {
 	file   string
 	Wanted bpf.Filter // complete once load was called
 }
@@ -32,7 +32,7 @@ var FilterWords = []string{
 }
 
 // Flags returns the flags.
-func (f *FilterFlags) Flags() []Flag {
+func (f *filterFlags) Flags() []Flag {
 	return []Flag{
 		{Name: "filter", Group: GroupInput, To: &f.Wanted.Expr, Words: FilterWords, Needs: []string{"from: captures to measure"}, Not: []string{"bpf-file"}, Help: "take only packets that match `EXPR`: 'tcp port 443'"},
 		{Name: "bpf-file", Group: GroupInput, To: &f.file, Needs: []string{"from: captures to measure"}, Help: "filter by the tcpdump -ddd program in `FILE`"},
@@ -40,7 +40,7 @@ func (f *FilterFlags) Flags() []Flag {
 }
 
 // Files returns the program file, if the user named one.
-func (f *FilterFlags) Files() []string {
+func (f *filterFlags) Files() []string {
 	if f.file == "" {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (f *FilterFlags) Files() []string {
 }
 
 // TakeExpression sets --filter from the arguments of live, as tcpdump does.
-func (f *FilterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
+func (f *filterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
 	expression := strings.TrimSpace(strings.Join(args, " "))
 	switch {
 	case expression == "":
@@ -60,7 +60,7 @@ func (f *FilterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
 }
 
 // Load reads the program file.
-func (f *FilterFlags) Load() error {
+func (f *filterFlags) Load() error {
 	if f.file == "" {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (f *FilterFlags) Load() error {
 
 // Programs returns the kernel's program for each link type of the interfaces, nil for all
 // packets.
-func (f *FilterFlags) Programs(ctx context.Context, c *afpacket.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
+func (f *filterFlags) Programs(ctx context.Context, c *afpacket.Config) (map[capture.LinkType][]xbpf.RawInstruction, error) {
 	if f.Wanted.All() {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (f *FilterFlags) Programs(ctx context.Context, c *afpacket.Config) (map[cap
 }
 
 // ForFrames returns the program for Ethernet frames as they are in files, nil for all.
-func (f *FilterFlags) ForFrames(ctx context.Context) ([]xbpf.RawInstruction, error) {
+func (f *filterFlags) ForFrames(ctx context.Context) ([]xbpf.RawInstruction, error) {
 	if f.Wanted.All() {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (f *FilterFlags) ForFrames(ctx context.Context) ([]xbpf.RawInstruction, err
 
 // program returns the program for the link type of an interface. A snapLen of 0 is
 // unlimited.
-func (f *FilterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
+func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLen int, iface string) ([]xbpf.RawInstruction, error) {
 	if snapLen == 0 {
 		snapLen = afpacket.MaxSnapLen
 	}

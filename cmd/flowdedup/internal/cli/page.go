@@ -121,8 +121,8 @@ func (o Origin) Shorten(line string) string {
 	return strings.TrimSuffix(line, " ")
 }
 
-// shortName returns the name of an input without its folder, or with as much of it as distinguishes
-// the input from others. Addresses and interfaces have no folder.
+// shortName returns the name of an input without its folder. If another input has the same name, it
+// keeps the part of the folder that distinguishes the two. Addresses and interfaces have no folder.
 func shortName(inputs []string, name string) string {
 	if strings.Contains(name, "://") {
 		return name

@@ -103,7 +103,7 @@ type DedupResult struct {
 	Duplicates   uint64
 	Filtered     uint64
 	BytesIn      uint64 `json:"bytes_in"`
-	Snapped      uint64 `json:"truncated"`
+	Truncated    uint64 `json:"truncated"`
 	OutOfOrder   uint64 `json:"out_of_order"`
 	NoTimestamp  uint64 `json:"no_timestamp"`
 	NonIP        uint64 `json:"non_ip"`

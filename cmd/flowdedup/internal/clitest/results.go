@@ -25,10 +25,10 @@ type CompareResult struct {
 	DriftPPM  *float64                  `json:"drift_ppm"`
 	Delay     *struct{ P50, Max int64 } `json:"delay_ns"`
 	A, B      struct {
-		Packets uint64 `json:"packets_in"`
-		Snapped uint64 `json:"truncated"`
-		Outside uint64
-		LAN     string
+		Packets   uint64 `json:"packets_in"`
+		Truncated uint64 `json:"truncated"`
+		Outside   uint64
+		LAN       string
 	}
 	Conversations []struct{ Name string }
 	IdentityBytes int `json:"identity_bytes"`

@@ -4,6 +4,7 @@ package clitest
 
 import (
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,6 +38,24 @@ func AwaitSockets(t *testing.T, port, state string, count int) {
 		}
 		return found >= count
 	})
+}
+
+// SendTogether sends captures to a program that listens, each over a connection of its own. It
+// connects all before it sends: a program may take a later peer for too late to be merged.
+func SendTogether(t *testing.T, port string, names []string) {
+	t.Helper()
+	var conns []net.Conn
+	for range names {
+		conns = append(conns, Dialled(t, port))
+	}
+	AwaitSockets(t, port, Established, len(names))
+	for i, name := range names {
+		data := ReadFile(t, name)
+		go func() {
+			_, _ = conns[i].Write(data)
+			conns[i].Close()
+		}()
+	}
 }
 
 // sockets returns the TCP sockets at a local port, each with the fields of its line in the

@@ -241,7 +241,7 @@ func TestCompareSnapped(t *testing.T) {
 	clitest.WritePart(t, whole, clitest.Bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 0 })
 	clitest.WritePart(t, cut, clitest.Bundled("router-snap96.pcapng"), func(_ int, b *capture.Batch, i int) bool { return b.Frames[i].Interface == 1 })
 	r, _ := clitest.RunCompare(t, cli.ExitDifferent, whole, cut)
-	if r.Both != 291 || r.IdentityBytes != 82 || r.A.Snapped == 0 {
+	if r.Both != 291 || r.IdentityBytes != 82 || r.A.Truncated == 0 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -250,11 +250,5 @@ func (f *flags) print(e *cli.Env, s *summary, err error) error {
 	if outfile.IsStdout(f.only[0]) || outfile.IsStdout(f.only[1]) {
 		w = e.Stderr
 	}
-	switch {
-	case f.JSON:
-		return writeJSON(w, s)
-	case f.Quiet:
-		return nil
-	}
-	return writeText(w, e.Columns(w), s)
+	return f.Print(e, w, s, func(w io.Writer, columns int) error { return writeText(w, columns, s) })
 }

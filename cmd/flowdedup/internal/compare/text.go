@@ -3,7 +3,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -11,9 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
-
-// writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
 func writeText(w io.Writer, columns int, s *summary) error {

@@ -69,11 +69,11 @@ type Cut struct {
 	SeenTo   *string `json:"seen_to,omitempty"`
 }
 
-// cutPart is the part of a window that may be missing from one that counts as whole. Captures
-// that begin and end at full hours have their first and last packets close to these.
+// A window counts as whole if at most 1/cutPart of it is missing: the first and last packets of
+// captures that begin and end at full hours come close to these hours.
 const cutPart = 100
 
-// SeenOf returns the part of the window from start to end that a run saw which lasted from first
+// SeenOf returns which part of the window from start to end was seen by a run that lasted from first
 // to last. math.MinInt64 and math.MaxInt64 stand for a run that began before, and ended after the
 // window.
 func SeenOf(start, end, first, last int64) countfile.Span {

@@ -271,18 +271,10 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
 		w = e.Stderr
 	}
-	if f.output != "" && !f.JSON {
-		return f.printTo(e.UnlessClosed(w), e.Columns(w), s)
-	}
-	return f.printTo(w, e.Columns(w), s)
-}
-
-func (f *flags) printTo(w io.Writer, columns int, s *Summary) error {
-	switch {
-	case f.JSON:
-		return writeJSON(w, s)
-	case f.Quiet:
-		return nil
-	}
-	return writeText(w, columns, s, f.output != "")
+	return f.Print(e, w, s, func(w io.Writer, columns int) error {
+		if f.output != "" {
+			w = e.UnlessClosed(w)
+		}
+		return writeText(w, columns, s, f.output != "")
+	})
 }

@@ -86,8 +86,8 @@ type namedCondition struct {
 // chooses reports whether packets wait for better copies.
 func (f *KeepFlags) chooses() bool { return f.keep == "flow" || len(f.prefer) > 0 }
 
-// chooseKeep sets which of equal packets is kept, unless that was said. Whoever counts does
-// not see which one it is, and a hub keeps the first.
+// chooseKeep sets --keep unless the user did. A run that writes no packets keeps the first, since its
+// counts are the same, and so does a hub.
 func (f *KeepFlags) chooseKeep(written, hub bool) {
 	switch {
 	case f.keep != "":

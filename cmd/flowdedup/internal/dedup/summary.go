@@ -30,8 +30,8 @@ type Summary struct {
 	NonIP      uint64 `json:"non_ip"`
 	// Unopened counts, among NonIP, frames with an unknown or encrypted payload, by ethertype,
 	// link type and the like: see headers.Unopened. It is nil without any.
-	Unopened map[string]uint64 `json:"unopened,omitempty"`
-	Snapped  uint64            `json:"truncated"` // packets captured in part
+	Unopened  map[string]uint64 `json:"unopened,omitempty"`
+	Truncated uint64            `json:"truncated"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.
 	OutOfOrder  uint64 `json:"out_of_order"`
 	NoTimestamp uint64 `json:"no_timestamp"`
@@ -104,7 +104,7 @@ type Summary struct {
 	// SortedLate counts packets that came too late to be sorted; nil without --sort.
 	SortedLate *uint64 `json:"sorted_late,omitempty"`
 	// Inputs are the opened inputs, in the order of the command line; nil for one input.
-	Inputs []InputCount `json:"inputs,omitempty"`
+	Inputs []inputCount `json:"inputs,omitempty"`
 	// Files counts the files of rotating outputs; nil without any.
 	Files *uint64 `json:"files,omitempty"`
 
@@ -186,7 +186,7 @@ func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
 func summaryOf(c *dedup.Counts, elapsed time.Duration) Summary {
 	s := Summary{
 		PacketsIn: c.Packets, PacketsOut: c.Packets - c.Copies, Duplicates: c.Copies, BytesIn: c.Bytes, BytesOut: c.Bytes - c.CopyBytes,
-		NonIP: c.NonIP, Unopened: c.Unopened.ByName(), Snapped: c.Snapped, OutOfOrder: c.OutOfOrder, NoTimestamp: c.Untimed,
+		NonIP: c.NonIP, Unopened: c.Unopened.ByName(), Truncated: c.Truncated, OutOfOrder: c.OutOfOrder, NoTimestamp: c.Untimed,
 		EqualTimes: c.EqualTimes(), FirstTimestamp: show.Timestamp(c.First, time.UTC), LastTimestamp: show.Timestamp(c.Last, time.UTC),
 		DuplicatesByProtocol: map[string]uint64{}, Undecidable: c.Undecidable, ChecksumOnly: c.ChecksumOnly, Took: elapsed,
 	}
@@ -224,17 +224,17 @@ type HubDelay struct {
 	P99 time.Duration `json:"p99"`
 }
 
-// InputCount counts the packets of one input. It does not say which packets no other
+// inputCount counts the packets of one input. It does not say which packets no other
 // input has: the filter remembers that a packet was kept, but not where its copies came
 // from, so constant memory allows this for copies only.
-type InputCount struct {
+type inputCount struct {
 	Input      string `json:"input"` // the name as the user gave it; "stdin" for "-"
 	Packets    uint64 `json:"packets_in"`
 	Duplicates uint64 `json:"duplicates"`
 }
 
 // byInput counts packets by input.
-type byInput []InputCount
+type byInput []inputCount
 
 // newByInput returns counts for inputs of these names, nil for fewer than two.
 func newByInput(names []string) byInput {

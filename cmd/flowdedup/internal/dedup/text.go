@@ -3,7 +3,6 @@
 package dedup
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,11 +10,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
-
-// writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *Summary) error {
-	return json.NewEncoder(w).Encode(s)
-}
 
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
@@ -141,7 +135,7 @@ func heldEarly(s *Summary) uint64 {
 const maxInputs = 16
 
 // inputs describes the packets of each input.
-func inputs(all []InputCount) string {
+func inputs(all []inputCount) string {
 	if len(all) > maxInputs {
 		return fmt.Sprintf("  inputs      %d, each of them in --json\n", len(all))
 	}
@@ -215,7 +209,7 @@ func unverified(s *Summary) uint64 {
 func anomalies(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
-		show.Note{Count: s.Snapped, What: "truncated"},
+		show.Note{Count: s.Truncated, What: "truncated"},
 		show.Note{Count: s.OutOfOrder, What: "out of time order"},
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},

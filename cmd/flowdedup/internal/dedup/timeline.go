@@ -14,11 +14,11 @@ import (
 type Timeline struct {
 	Start int64 // of the first bin, in nanoseconds since 1970 UTC
 	Width time.Duration
-	Bins  []Bin
+	Bins  []timelineBin
 }
 
-// Bin counts the packets of one bin, and how many of them are copies.
-type Bin struct{ Packets, Copies uint64 }
+// timelineBin counts the packets of one bin, and how many of them are copies.
+type timelineBin struct{ Packets, Copies uint64 }
 
 const (
 	maxBins = 400
@@ -44,7 +44,7 @@ func (t *Timeline) add(b *capture.Batch, drop []uint64) {
 
 // bin returns the bin of a time, or nil if it is too far from the others, or beyond
 // calendar.Farthest. Differences are unsigned, as such times need all 64 bits.
-func (t *Timeline) bin(at int64) *Bin {
+func (t *Timeline) bin(at int64) *timelineBin {
 	if at < -calendar.Farthest || at > calendar.Farthest {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (t *Timeline) bin(at int64) *Bin {
 	}
 	n := int((uint64(at) - uint64(t.Start)) / uint64(t.Width))
 	for len(t.Bins) <= n {
-		t.Bins = append(t.Bins, Bin{})
+		t.Bins = append(t.Bins, timelineBin{})
 	}
 	return &t.Bins[n]
 }
@@ -79,7 +79,7 @@ func (t *Timeline) widen() {
 	}
 	for i := range t.Bins {
 		n := t.Bins[i]
-		t.Bins[i] = Bin{}
+		t.Bins[i] = timelineBin{}
 		t.Bins[i/2].Packets += n.Packets
 		t.Bins[i/2].Copies += n.Copies
 	}
@@ -89,7 +89,7 @@ func (t *Timeline) widen() {
 
 // prepend adds empty bins before the first one.
 func (t *Timeline) prepend(n int) {
-	t.Bins = append(make([]Bin, n, n+len(t.Bins)), t.Bins...)
+	t.Bins = append(make([]timelineBin, n, n+len(t.Bins)), t.Bins...)
 	t.Start -= int64(n) * int64(t.Width)
 }
 

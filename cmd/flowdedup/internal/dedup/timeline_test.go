@@ -45,7 +45,7 @@ func TestTimeline(t *testing.T) {
 		if len(line.Bins) > maxBins {
 			t.Errorf("%s: %d bins", c.name, len(line.Bins))
 		}
-		want := make([]Bin, len(line.Bins))
+		want := make([]timelineBin, len(line.Bins))
 		for _, at := range times {
 			i := int((at - line.Start) / int64(line.Width))
 			want[i].Packets++

@@ -34,9 +34,7 @@ import (
 type flags struct {
 	cli.InputFlags
 	cli.KeyFlags
-	json, quiet  bool
-	memory       int
-	secret       secret.Secret
+	cli.Common
 	listen       listenFlag
 	format       string
 	mapping      text.Mapping
@@ -138,20 +136,20 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return err
 	}
 	var err error
-	if f.secret, err = secret.Random(); err != nil {
+	if f.Secret, err = secret.Random(); err != nil {
 		return fmt.Errorf("make a random key: %w", err)
 	}
-	e.Quiet.Store(f.quiet)
+	e.Quiet.Store(f.Quiet)
 	cfg := config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("flow-key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, Flags: repeated(cmd.Flags()), State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
-			PreferSampling: f.prefer.sampling, Secret: f.secret,
+			PreferSampling: f.prefer.sampling, Secret: f.Secret,
 		},
-		Memory: f.memory,
+		Memory: f.Memory,
 	}
-	if f.listen.any() && !f.quiet {
+	if f.listen.any() && !f.Quiet {
 		cfg.Log = slog.New(monitor.Lines(e.Stderr))
 	}
 	if f.policy == byRecord {
@@ -200,7 +198,7 @@ func (f *flags) countMemory(given bool) int {
 	if !given {
 		return layout.MemoryBudget()
 	}
-	return min(f.memory/2, layout.MemoryBudget())
+	return min(f.Memory/2, layout.MemoryBudget())
 }
 
 // openReports has keys counted, and the counts of each window appended to a file.
@@ -320,11 +318,7 @@ func (f *flags) print(e *cli.Env, s *summary, err error) error {
 	if outfile.IsStdout(f.output) || f.reportsToStdout() {
 		w = e.Stderr
 	}
-	switch {
-	case f.json:
-		return writeJSON(w, s)
-	case f.quiet:
-		return nil
-	}
-	return writeText(e.UnlessClosed(w), e.Columns(w), s) // a service may have none
+	return f.Print(e, w, s, func(w io.Writer, columns int) error {
+		return writeText(e.UnlessClosed(w), columns, s) // a service may have none
+	})
 }

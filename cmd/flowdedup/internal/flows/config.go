@@ -66,14 +66,14 @@ type config struct {
 	Output string // "" for none
 	CSV    bool
 	Rotate rotate.Options // Output is a series of files if it has a size or an interval
-	// Relay is where messages go that were cut, "" for nowhere.
+	// Relay is the address that messages without copies go to, "" for none.
 	Relay    string
 	Spoof    bool
 	Distinct distinct
 	// Inspect has summary.Inspection say which policy fits.
 	Inspect bool
-	// Flags are the flags of the command line that decide what is a copy: the recommended command
-	// repeats them.
+	// Flags are the flags of the command line that define copies. The recommended command repeats
+	// them.
 	Flags []string
 	// State is the file that the run is saved to, and resumed from, "" for none.
 	State      string

@@ -34,7 +34,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	f.policy = byOwner
 	f.window = defaultFlowWindow
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
-	f.memory = defaultFlowMemory
+	f.Memory = defaultFlowMemory
 	f.stateEvery = time.Minute
 	cli.Define(cmd,
 		[]cli.Flag{
@@ -66,14 +66,15 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
 			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "show which points report the same flows, and which policy fits"},
 			f.page.Flag("with the points and their copies"),
-			{Name: "json", Group: cli.GroupOutput, To: &f.json, Help: "print JSON"},
-			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.quiet, Help: "print errors only"},
+		},
+		f.PrintFlags(),
+		[]cli.Flag{
 			{Name: "owner-timeout", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), Words: []string{"2m", "10m"}, Help: "how long the owner of a flow may be silent before another owns it (default: 0; records without times: twice the longest record)"},
 			{Name: "start-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Start, "5s", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how far apart records may start"},
 			{Name: "duration-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Duration, "", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how much durations may differ (default: any)"},
 			{Name: "packets-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Packets, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many packets records may differ by (default: any)"},
 			{Name: "bytes-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Bytes, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many bytes records may differ by (default: any)"},
-			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.memory, "256MiB", "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for all that grows with the input: 256MiB hold five million flows"},
+			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, "256MiB", "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for all that grows with the input: 256MiB hold five million flows"},
 			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
 			f.stateMismatch.Flag(),
 		},
@@ -168,7 +169,7 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	if err := errors.Join(f.rotate.Check(), f.KeyFlags.Check()); err != nil {
 		return err
 	}
-	if err := f.page.Check(&cli.Common{JSON: f.json, Quiet: f.quiet}); err != nil {
+	if err := f.page.Check(&f.Common); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{

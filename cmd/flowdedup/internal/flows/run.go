@@ -90,7 +90,7 @@ func (r *runner) summary() summary {
 	return s
 }
 
-// addPeers adds the peers of all addresses, and which of these accept no peers.
+// addPeers adds the counts of peers of all addresses, and names the addresses that accept no peers.
 func (r *runner) addPeers(s *summary) {
 	for i, receiver := range r.receivers {
 		of := receiver.Stats()

@@ -3,16 +3,12 @@
 package flows
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
-
-// writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *summary) error { return json.NewEncoder(w).Encode(s) }
 
 // writeText writes the summary as text.
 func writeText(w io.Writer, columns int, s *summary) error {

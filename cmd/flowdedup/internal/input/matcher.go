@@ -88,8 +88,8 @@ func (m *Matcher) Compile(ctx context.Context, link capture.LinkType) error {
 // stream.
 //
 // Admit returns an error if the expression cannot be compiled, or has no meaning for the
-// link type of the very first packet: then it wraps bpf.ErrExpression. No later packet of
-// such a link type matches, which Warn gets to know once.
+// link type of the very first packet: then it wraps bpf.ErrExpression. A later packet of such a
+// link type does not match, and Warn is called once.
 func (m *Matcher) Admit(ctx context.Context, b *capture.Batch) error {
 	m.followIndex(b)
 	tests := *m.tests.Load()

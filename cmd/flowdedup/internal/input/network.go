@@ -44,7 +44,7 @@ type origin struct {
 	capture  pcapfile.Arrival
 }
 
-// openNetwork is Open for inputs some of which arrive.
+// openNetwork is Open if at least one input comes over a network.
 func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings) (*Stream, error) {
 	arrivals, receivers, failed := openArrivals(ctx, names, opt, w)
 	if ctx.Err() != nil {
@@ -61,7 +61,7 @@ func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings)
 	return s, nil
 }
 
-// openArrivals opens inputs some of which arrive. Its errors come from inputs.
+// openArrivals opens the inputs of openNetwork. failed are the errors of inputs.
 func openArrivals(ctx context.Context, names []string, opt *Options, w *warnings) (to *pcapfile.Arrivals, receivers []*pcapoverip.Receiver, failed []error) {
 	var origins []origin
 	var opened []string

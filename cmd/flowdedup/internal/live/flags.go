@@ -366,20 +366,9 @@ func (f *flags) print(e *cli.Env, s *summary) error {
 	if f.packetsToStdout() || len(f.Of) > 0 && outfile.IsStdout(f.reports) {
 		w = e.Stderr
 	}
-	if f.JSON {
-		return f.printTo(w, e.Columns(w), s)
-	}
-	return f.printTo(e.UnlessClosed(w), e.Columns(w), s) // a service may have none
-}
-
-func (f *flags) printTo(w io.Writer, columns int, s *summary) error {
-	switch {
-	case f.JSON:
-		return writeJSON(w, s)
-	case f.Quiet:
-		return nil
-	}
-	return writeText(w, columns, s, f.output != "" || len(f.forward) > 0)
+	return f.Print(e, w, s, func(w io.Writer, columns int) error {
+		return writeText(e.UnlessClosed(w), columns, s, f.output != "" || len(f.forward) > 0) // a service may have none
+	})
 }
 
 // completeExpression lets the shell complete the first words of expressions.

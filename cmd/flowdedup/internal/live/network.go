@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
-// networks is a capture that comes over a network, at least in part.
+// networks is a capture with at least one input from a network.
 type networks interface {
 	liveCapture
 	// Networks may be called by any goroutine, also after Close.

@@ -30,19 +30,7 @@ func TestLiveListen(t *testing.T) {
 		"--merge-wait", "10s", "-w", out, "--count", fmt.Sprint(want.PacketsIn))}
 	run.Start()
 	run.Event(" started ")
-	var conns []net.Conn
-	for range names {
-		conns = append(conns, clitest.Dialled(t, port))
-	}
-	// A peer that is accepted when the other has sent all comes too late to be joined.
-	clitest.AwaitSockets(t, port, clitest.Established, len(names))
-	for i, name := range names {
-		data := clitest.ReadFile(t, name)
-		go func() {
-			_, _ = conns[i].Write(data)
-			conns[i].Close()
-		}()
-	}
+	clitest.SendTogether(t, port, names)
 	got := run.end(cli.ExitDone)
 	if got.PacketsIn != want.PacketsIn || got.Duplicates != want.Duplicates || want.Duplicates == 0 {
 		t.Errorf("%d duplicates of %d packets, want %d of %d", got.Duplicates, got.PacketsIn, want.Duplicates, want.PacketsIn)

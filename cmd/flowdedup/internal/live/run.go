@@ -101,7 +101,7 @@ type runner struct {
 	ticker   *ticker
 }
 
-// open opens all resources of a run, first those that need privileges.
+// open opens all resources of a run. It opens the ones that need privileges first.
 func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@
 package live
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -16,11 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
-
-// writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *summary) error {
-	return json.NewEncoder(w).Encode(s)
-}
 
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.

@@ -138,7 +138,7 @@ var kernelMetrics = []metric{
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Freezes })},
 	{"ring_delivered_total", "Packets taken out of the ring.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Delivered })},
-	{"ring_cut_total", "Packets that were truncated.", counter, ringLabels,
+	{"ring_truncated_total", "Packets that were truncated.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Truncated })},
 	{"ring_merged_total", "Packets that the host had put together of several (GRO, GSO).", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Coalesced })},
@@ -363,7 +363,7 @@ var outputMetrics = []metric{
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Forwards {
 				f := &s.Forwards[i]
-				give(float64(f.Truncated), f.Interface, "cut")
+				give(float64(f.Truncated), f.Interface, "truncated")
 				give(float64(f.TooLong), f.Interface, "too_long")
 				give(float64(f.Refused), f.Interface, "refused")
 				if f.NotEthernet > 0 {

@@ -24,7 +24,7 @@ func (s *Server) writePage(w io.Writer, paused bool) error {
 	return p.Write(w)
 }
 
-// fill adds what is known of the run to its page.
+// fill adds the run's counts and history to its page.
 func (h *history) fill(p *page.Page) {
 	d := newDashboard(h)
 	p.Lead = []string{h.lead()}

@@ -27,9 +27,9 @@ type Config struct {
 	Kept, Removed string
 	// Others are further addresses for kept packets.
 	Others []string
-	// Balance shares kept packets among the interfaces of Forward and all addresses, each
-	// conversation to one of them. With Spread those for one that is away go to the others;
-	// else they are lost. Files and pipes get all packets.
+	// Balance shares kept packets among the interfaces of Forward and all addresses: each
+	// conversation goes to one of them. While one is away, its packets go to the others with
+	// Spread, and are lost without. Files and pipes get all packets.
 	Balance, Spread bool
 	// TLS is for addresses; nil for none.
 	TLS *pcapoverip.TLS
@@ -199,10 +199,9 @@ func inputAt(name string, inputs []string) os.FileInfo {
 	return nil
 }
 
-// Write hands a batch and its verdicts (a bit per packet that is a copy) to every output,
-// without the headers that kept packets lose, and cut. It may change the content of b.
-// Its error ends the run: it comes from the first output that fails, in live runs from
-// the last one that is left.
+// Write strips and slices the kept packets of a batch, and hands the batch with its verdicts (a bit
+// per packet that is a copy) to every output. It may change the content of b. Its error ends the
+// run. It comes from the first output that fails, in live runs from the last one.
 func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	if len(s.outputs) == 0 {
 		return nil

@@ -5,6 +5,7 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,8 +94,9 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "tolerance", Group: cli.GroupCompare, To: cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), Words: []string{"0", "256ns"}, Help: "by how much copies may lie outside of the window"},
 			{Name: "slice", Group: cli.GroupCompare, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
 			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory for packets: 4GiB"},
-			{Name: "quiet", Short: "q", Group: cli.GroupOutput, To: &f.Quiet, Help: "print errors only"},
-			{Name: "json", Group: cli.GroupOutput, To: &f.JSON, Help: "print JSON"},
+		},
+		f.PrintFlags(),
+		[]cli.Flag{
 			f.page.Flag("of what was found"),
 			f.ProgressFlag(),
 		},
@@ -226,19 +228,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		e.Warn(fmt.Errorf("hardly any packet of %s is in the input: outputs of --strip, of --for suricata and of --mark cannot be verified", cfg.Output))
 	}
 	written := file.Write(func(of cli.Origin) *page.Page { return newPage(&s, of) })
-	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.print(e, &s), written)
+	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.Print(e, e.Stdout, &s, func(w io.Writer, columns int) error { return writeText(w, columns, &s) }), written)
 	if !s.Same {
 		err = errors.Join(err, cli.ErrDifferent)
 	}
 	return err
-}
-
-func (f *flags) print(e *cli.Env, s *summary) error {
-	switch {
-	case f.JSON:
-		return writeJSON(e.Stdout, s)
-	case f.Quiet:
-		return nil
-	}
-	return writeText(e.Stdout, e.Columns(e.Stdout), s)
 }
