@@ -5,6 +5,7 @@ package inspect
 import (
 	"maps"
 	"math/bits"
+	"net/netip"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -17,6 +18,7 @@ import (
 type measure struct {
 	owner *Inspector
 	table *packetTable
+	bytes int // how many are compared, 0 for all
 
 	equal                     uint64             // packets that equal one within the widest window
 	removed                   [windows][2]uint64 // packets that a filter removes, anywhere and across
@@ -24,6 +26,8 @@ type measure struct {
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
 	checksums                 uint64             // copies with another checksum
+	translated                uint64             // copies with translated addresses
+	outer                     []netip.Addr       // of one side of the translations, if known
 	sums                      checksums
 	undecidable, checksumOnly uint64 // packets, and equal ones of them, in doubt
 	kinds                     map[difference]uint64
@@ -40,11 +44,18 @@ func newMeasure(n *Inspector) *measure {
 	}
 }
 
-// fork returns a measure that goes on with the counts, and compares in another way. It
+// fork returns a measure that goes on with the counts, and compares the first bytes. It
 // has nothing to compare with yet.
-func (m *measure) fork() *measure {
-	f := *m
+func (m *measure) fork(bytes int) *measure {
+	f := m.clone()
+	f.bytes = bytes
 	f.table = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window))
+	return f
+}
+
+// clone returns a measure with the counts and the same table.
+func (m *measure) clone() *measure {
+	f := *m
 	f.kinds, f.hops = maps.Clone(m.kinds), maps.Clone(m.hops)
 	f.sums = slices.Clone(m.sums)
 	f.matrix, f.same = m.matrix.clone(), m.same.clone()
