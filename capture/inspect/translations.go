@@ -35,8 +35,8 @@ type translations struct {
 
 const (
 	// firstBits is log2 of how many packets are looked at in any case.
-	firstBits   = 15
-	slotBits    = 15
+	firstBits   = 14
+	slotBits    = 13
 	maxMappings = 1 << 13
 	// fewAcked is how many segments of one direction prove a translation.
 	fewAcked = 3
