@@ -64,6 +64,7 @@ type Batch struct {
 	unopened                 headers.UnopenedCounts
 	stamped                  uint64   // packets of the sample with a time header
 	drop                     []uint64 // a bit for each frame
+	verdicts                 []verdicts
 }
 
 // NewBatch makes a Batch for batches of the stream of an Inspector.

@@ -107,6 +107,7 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 	cut := n.number(p, b)
 	p.drop = capture.Resize(p.drop, (len(b.Frames)+63)/64)
 	clear(p.drop)
+	p.verdicts = p.verdicts[:0]
 	from := 0
 	if n.prefix == nil && cut < len(p.seen) {
 		n.whole.add(p, p.digests, p.doubts, 0, cut, true, b)
@@ -118,7 +119,7 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 		n.prefix.add(p, p.prefixes, p.prefixDoubts, from, len(p.seen), false, b)
 	}
 	if n.translations != nil {
-		n.translations.add(p, b, int64(n.cfg.Window), n.cfg.Seed)
+		n.translations.add(n, p, b)
 	}
 	if before < 1<<allBits {
 		n.addConversations(p, b, before)

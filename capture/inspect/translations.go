@@ -60,6 +60,7 @@ type match struct {
 	kind            difference
 	proto           protocolKey
 	step            int8 // by how much the time to live of the copy is smaller
+	anyway          verdicts
 	foreign         bool // at another capture point
 	rewrapped       bool
 }
@@ -93,29 +94,32 @@ func translatedIdentity() *identity.Identity {
 	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT)})
 }
 
-// add looks at the packets of a batch that are all measured, unless a filter with the widest
-// window removes them anyway.
-func (t *translations) add(p *Batch, b *capture.Batch, window int64, seed uint64) {
+// add looks at the packets of a batch that are all measured, unless a filter removes them anyway,
+// however narrow its window is.
+func (t *translations) add(n *Inspector, p *Batch, b *capture.Batch) {
 	for i := range min(len(p.translated), len(p.seen)) {
 		s, frame := &p.seen[i], int(p.frames[i])
 		if t.isOver(s.number) {
 			return
 		}
-		if s.proto == headers.NonIP || p.doubts[i] != known || s.time == calendar.NoTime || p.drop[frame/64]>>(frame%64)&1 != 0 {
+		if s.proto == headers.NonIP || p.doubts[i] != known || s.time == calendar.NoTime || p.verdicts[i].anywhere&1 != 0 {
 			continue
 		}
 		ip := b.Data(frame)[p.origins[i].start:]
-		ends, ok := endsOf(ip, seed)
+		ends, ok := endsOf(ip, n.cfg.Seed)
 		if !ok {
 			continue
 		}
 		d := &p.translated[i]
 		e := &t.slots[d[0]>>(64-slotBits)]
-		if e.check != d[1] || distance(s.time, e.time) > uint64(window) {
-			*e = translated{d[1], ends, *s}
-			continue
+		delay := distance(s.time, e.time)
+		matches := e.check == d[1] && e.ends != ends && delay <= uint64(n.cfg.Window)
+		if matches {
+			t.match(e, s, ends, ip, p.verdicts[i])
 		}
-		t.match(e, s, ends, ip)
+		if !matches || delay > uint64(n.windows[0]) {
+			*e = translated{d[1], ends, *s}
+		}
 	}
 }
 
@@ -129,12 +133,9 @@ func (t *translations) isOver(number uint64) bool {
 	return number > 1<<allBits || t.over.Load()
 }
 
-// match counts a packet that equals e but for translation, if addresses differ.
-func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []byte) {
+// match counts a packet that equals e but for translation. Filters remove it anyway as v has it.
+func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []byte, v verdicts) {
 	src, dst := pairOf(e.ends[0], ends[0]), pairOf(e.ends[1], ends[1])
-	if src+dst == 0 {
-		return
-	}
 	number, ok := t.mappings[src+dst]
 	if !ok && len(t.list) < maxMappings {
 		number = uint32(len(t.list))
@@ -158,7 +159,7 @@ func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []by
 	t.matches = append(t.matches, match{
 		delay: distance(s.time, e.time), mapping: number, earlier: uint32(min(e.number, s.number)), number: uint32(max(e.number, s.number)),
 		first: first.point, copied: copied.point, kind: kindOf(first, copied)&^(checksumKind|truncatedKind) | natKind,
-		proto: protocolKey{proto: s.proto}, step: int8(step), foreign: first.device != copied.device, rewrapped: first.isRewrapped(copied),
+		proto: protocolKey{proto: s.proto}, step: int8(step), anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(copied),
 	})
 }
 
@@ -244,9 +245,13 @@ func (m *measure) addMatch(x *match, weight uint64, isCopy bool) {
 		}
 	}
 	if x.foreign {
-		v.across = v.anywhere
+		v.across = v.anywhere &^ x.anyway.across
 	}
+	v.anywhere &^= x.anyway.anywhere
 	v.count(&m.removed, weight)
+	if x.anyway.anywhere != 0 {
+		return // it has been counted
+	}
 	m.equal += weight
 	span := m.span(x.delay)
 	if !isCopy {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 )
 
 // translatedPackets returns packets of a hundred hosts and their answers, each also behind a
@@ -121,6 +122,24 @@ func TestTranslationsTwice(t *testing.T) {
 	}
 	r := inspected(packets, 50)
 	if !maps.Equal(r.Kinds, map[string]uint64{"ttl+nat": 400, "interface": 800}) || r.Recommendation.Removes != 1200 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTranslationsRepeated looks at translated packets that their senders repeat later than the
+// recommended window. It removes a copy of each.
+func TestTranslationsRepeated(t *testing.T) {
+	var packets []packet
+	for _, p := range translatedPackets(func(*packet, int, bool) {}) {
+		p.id = 0
+		again := p
+		again.time += 450 * ms
+		packets = append(packets, p, again)
+	}
+	slices.SortStableFunc(packets, func(a, b packet) int { return int(a.time - b.time) })
+	r := inspected(packets, 50)
+	c := &r.Recommendation
+	if r.Kinds["ttl+nat"] != 400 || r.NotCopies["udp"].Count != 800 || c.Window != time.Millisecond || c.Removes != 800 || c.Wrong != 0 {
 		t.Errorf("%+v", r)
 	}
 }
