@@ -48,6 +48,7 @@ const (
 type translated struct {
 	check uint64
 	ends  [2]uint64 // source and destination
+	plain bool      // see isPlain
 	sighting
 }
 
@@ -75,6 +76,8 @@ type mapping struct {
 	// outer is the address that the translation put in as a source. It is on the other side of
 	// the hosts behind it. It is not valid if both addresses change, or if it is unknown.
 	outer netip.Addr
+	// hidden is set if some packets are not plain, so that no condition may name the address.
+	hidden bool
 }
 
 // stands reports whether a translation made the matches. Routers lower times to live, and senders
@@ -112,13 +115,15 @@ func (t *translations) add(n *Inspector, p *Batch, b *capture.Batch) {
 		}
 		d := &p.translated[i]
 		e := &t.slots[d[0]>>(64-slotBits)]
+		plain := isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start)
 		delay := distance(s.time, e.time)
 		matches := e.check == d[1] && e.ends != ends && delay <= uint64(n.cfg.Window)
 		if matches {
-			t.match(e, s, ends, ip, p.verdicts[i])
+			m := t.match(e, s, ends, ip, p.verdicts[i])
+			m.hidden = m.hidden || !plain || !e.plain
 		}
 		if !matches || delay > uint64(n.windows[0]) {
-			*e = translated{d[1], ends, *s}
+			*e = translated{d[1], ends, plain, *s}
 		}
 	}
 }
@@ -133,8 +138,21 @@ func (t *translations) isOver(number uint64) bool {
 	return number > 1<<allBits || t.over.Load()
 }
 
-// match counts a packet that equals e but for translation. Filters remove it anyway as v has it.
-func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []byte, v verdicts) {
+// plainStarts has where packets begin that a condition on addresses finds: neither behind tags or
+// labels nor in tunnels.
+var plainStarts = map[capture.LinkType]uint32{
+	capture.LinkEthernet: 14, capture.LinkLinuxSLL: 16, capture.LinkLinuxSLL2: 20, capture.LinkRaw: 0,
+}
+
+// isPlain reports whether a condition on addresses finds those of a packet.
+func isPlain(link capture.LinkType, start uint32) bool {
+	at, ok := plainStarts[link]
+	return ok && at == start
+}
+
+// match counts a packet that equals e but for translation, and returns its mapping. Filters remove
+// the packet anyway as v has it.
+func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []byte, v verdicts) *mapping {
 	src, dst := pairOf(e.ends[0], ends[0]), pairOf(e.ends[1], ends[1])
 	number, ok := t.mappings[src+dst]
 	if !ok && len(t.list) < maxMappings {
@@ -161,6 +179,7 @@ func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []by
 		first: first.point, copied: copied.point, kind: kindOf(first, copied)&^(checksumKind|truncatedKind) | natKind,
 		proto: protocolKey{proto: s.proto}, step: int8(step), anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(copied),
 	})
+	return m
 }
 
 // acknowledges reports whether s is a segment of an open connection.
@@ -274,12 +293,15 @@ func (m *measure) addMatch(x *match, weight uint64, isCopy bool) {
 	m.matrix.add(&sighting{point: x.first, hops: uint8(max(x.step, 0))}, &sighting{point: x.copied, hops: uint8(max(-x.step, 0))}, x.delay, weight)
 }
 
-// outer returns the addresses of one side of all translations, or none if they are unknown or too
-// many.
+// outer returns the addresses of one side of all translations, or none if they are unknown, too
+// many, or hidden.
 func (t *translations) outer() []netip.Addr {
 	all := map[netip.Addr]bool{}
 	for i := range t.list {
 		if m := &t.list[i]; i > 0 && m.stands() {
+			if m.hidden {
+				return nil
+			}
 			all[m.outer] = true
 		}
 	}

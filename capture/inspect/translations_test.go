@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -74,6 +75,28 @@ func TestNoTranslations(t *testing.T) {
 		slices.SortStableFunc(packets, func(a, b packet) int { return int(a.time - b.time) })
 		if r := inspected(packets, 50); r.Copies != 0 || r.Recommendation.Dedup || len(r.NotCopies) != 0 {
 			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestHiddenTranslations looks at addresses behind tags and in tunnels, where a condition would not
+// find them.
+func TestHiddenTranslations(t *testing.T) {
+	for name, change := range map[string]func(p *packet){
+		"vlan":   func(p *packet) { p.vlan = 10 },
+		"tunnel": func(p *packet) { p.vni = 7 },
+	} {
+		for _, side := range []bool{false, true} {
+			packets := translatedPackets(func(p *packet, _ int, behind bool) {
+				if behind == side {
+					change(p)
+				}
+			})
+			c := &inspected(packets, 50).Recommendation
+			says := slices.ContainsFunc(c.Reasons, func(r string) bool { return strings.Contains(r, "give --prefer") })
+			if c.Removes != 400 || c.Prefer != "" || !says {
+				t.Errorf("%s: %+v", name, c)
+			}
 		}
 	}
 }

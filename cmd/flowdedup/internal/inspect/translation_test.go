@@ -110,6 +110,7 @@ func replace(ip []byte, at int, to uint16, sums ...int) {
 // TestInspectTranslation looks at both sides of address translation. The recommended command
 // removes the copies, and keeps both directions from the host's side.
 func TestInspectTranslation(t *testing.T) {
+	clitest.NeedTcpdump(t)
 	for _, one := range []bool{false, true} {
 		name, copies := translatedCapture(t, one)
 		r := clitest.RunInspect(t, cli.ExitDone, name)
