@@ -32,6 +32,7 @@ type Batch struct {
 	decoder   *headers.Decoder
 	// Of whole packets, and of their first bytes: nil before one was captured in part.
 	whole, prefix *identity.Identity
+	translation   *identity.Identity // of packets without addresses; nil if translations are not found
 	digester      *digest.AES
 	// The doubts of both.
 	ofWhole, ofPrefix *doubtReader
@@ -55,21 +56,29 @@ type Batch struct {
 	prefixed bool
 	// doubts are about whole packets, and prefixDoubts about prefixes.
 	doubts, prefixDoubts []doubt
+	// translated are digests without what translation changes, of the elements in batches of which
+	// all packets are measured.
+	translated []digest.Digest
 
 	noTime, nonIP, truncated uint64
 	unopened                 headers.UnopenedCounts
 	stamped                  uint64   // packets of the sample with a time header
 	drop                     []uint64 // a bit for each frame
+	verdicts                 []verdicts
 }
 
 // NewBatch makes a Batch for batches of the stream of an Inspector.
 func (n *Inspector) NewBatch() *Batch {
 	d := headers.NewDecoder(headers.DecoderConfig{Inner: true})
-	return &Batch{
+	p := &Batch{
 		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
 		whole: identityOf(0), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
 		ofWhole: newDoubtReader(0),
 	}
+	if n.translations != nil {
+		p.translation = translatedIdentity()
+	}
+	return p
 }
 
 // identityOf returns the identity of the first bytes of packets, or of whole ones.
@@ -81,7 +90,7 @@ func identityOf(bytes int) *identity.Identity {
 // allocates only when b is larger than all batches before.
 func (p *Batch) Prepare(b *capture.Batch) {
 	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]
-	p.prefixed, p.doubts = false, p.doubts[:0]
+	p.prefixed, p.doubts, p.translated = false, p.doubts[:0], p.translated[:0]
 	p.noTime, p.nonIP, p.truncated = 0, 0, 0
 	p.unopened, p.stamped = headers.UnopenedCounts{}, 0
 	// The sample at the place of b is at most as large as that at the place where others
@@ -131,6 +140,7 @@ func (p *Batch) addPicked() {
 	for i, d := range p.digests[len(p.digests)-len(h):] {
 		p.add(b, i, &h[i], &d)
 	}
+	p.translate(p.sums[:len(h)])
 }
 
 // countUnopened counts frame i of b, which has no IP, if it was not opened.
@@ -166,7 +176,7 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 		return
 	}
 	if p.prefix == nil {
-		p.prefix, p.ofPrefix = identityOf(p.inspector.prefixBytes), newDoubtReader(p.inspector.prefixBytes)
+		p.prefix, p.ofPrefix = identityOf(p.inspector.prefix.bytes), newDoubtReader(p.inspector.prefix.bytes)
 	}
 	p.prefixed, p.prefixes, p.prefixDoubts = true, p.prefixes[:0], p.prefixDoubts[:0]
 	next := 0

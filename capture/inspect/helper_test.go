@@ -14,6 +14,7 @@ type packet struct {
 	time    int64
 	id      uint16 // of IPv4; 0 for packets that are not numbered
 	flow    uint32
+	port    uint16 // of the host, less 1000
 	answer  bool
 	device  uint32
 	vlan    uint16
@@ -44,7 +45,7 @@ func (p *packet) ip() []byte {
 	b = be.AppendUint16(b, p.id)
 	b = append(b, 0, 0, 64-p.ttl, 17, 0, 0)
 	ends := [2]uint32{0x0a000000 | p.flow, 0xac100001}
-	ports := [2]uint16{1000, 53}
+	ports := [2]uint16{1000 + p.port, 53}
 	if p.answer {
 		ends[0], ends[1], ports[0], ports[1] = ends[1], ends[0], ports[1], ports[0]
 	}
@@ -158,7 +159,7 @@ func batchOf(packets []packet) *capture.Batch {
 
 // inspected measures packets, in batches of up to most of them.
 func inspected(packets []packet, most int) *Report {
-	n := New(Config{})
+	n := New(Config{Translations: true})
 	defer n.Close()
 	r := rand.New(rand.NewPCG(1, uint64(most)))
 	// Two batches are in flight at a time.

@@ -25,7 +25,7 @@ const tagFields = traits.PointVLAN | traits.PointVNI
 type Config struct {
 	// Window is the largest distance of equal packets that are compared, before or after.
 	Window time.Duration
-	// Memory bounds the bytes that remembered packets take. Counters take at most 20 MiB more.
+	// Memory bounds the bytes that remembered packets take. Counters take at most 32 MiB more.
 	Memory int
 	// Key and Seed key all digests and hashes. Whoever does not know them cannot choose
 	// packets that collide.
@@ -33,6 +33,8 @@ type Config struct {
 	Seed uint64
 	// Inputs are the names of several inputs, by capture.Section.Input.
 	Inputs []string
+	// Translations says whether copies are found whose addresses were translated.
+	Translations bool
 }
 
 // Inspector measures a stream. Batches must be added one after another, in the order of
@@ -51,11 +53,12 @@ type Inspector struct {
 	whole  *measure
 	// prefix compares the first bytes of packets, from the first packet on that was
 	// captured in part; nil before.
-	prefix      *measure
-	prefixBytes int
-	split       *traits.SplitCounter
-	sides       sides
-	head        capture.Batch // the packets of a batch whose conversations are counted
+	prefix *measure
+	// translations is nil unless they are found.
+	translations *translations
+	split        *traits.SplitCounter
+	sides        sides
+	head         capture.Batch // the packets of a batch whose conversations are counted
 	// level is levelOf the packets so far. Workers read it ahead of their turn.
 	level atomic.Uint32
 }
@@ -82,6 +85,9 @@ func New(cfg Config) *Inspector {
 	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs), devices: traits.NewCapturePoints(nil), interfaces: map[traits.CapturePoint]uint32{}, sides: newSides()}
 	n.whole = newMeasure(n)
 	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
+	if cfg.Translations {
+		n.translations = newTranslations()
+	}
 	return n
 }
 
@@ -101,15 +107,19 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 	cut := n.number(p, b)
 	p.drop = capture.Resize(p.drop, (len(b.Frames)+63)/64)
 	clear(p.drop)
+	p.verdicts = p.verdicts[:0]
 	from := 0
 	if n.prefix == nil && cut < len(p.seen) {
 		n.whole.add(p, p.digests, p.doubts, 0, cut, true, b)
-		n.prefix, n.prefixBytes, from = n.whole.fork(), prefixOf(p.seen[cut].bytes), cut
+		n.prefix, from = n.whole.fork(prefixOf(p.seen[cut].bytes)), cut
 	}
 	n.whole.add(p, p.digests, p.doubts, from, len(p.seen), true, b)
 	if n.prefix != nil {
 		p.readPrefixes(b)
 		n.prefix.add(p, p.prefixes, p.prefixDoubts, from, len(p.seen), false, b)
+	}
+	if n.translations != nil {
+		n.translations.add(n, p, b)
 	}
 	if before < 1<<allBits {
 		n.addConversations(p, b, before)

@@ -20,10 +20,11 @@ const (
 	paddingKind                          // bytes behind the packet in its frame
 	linkKind                             // other headers before the packet
 	lanKind                              // the path through a redundant network
+	natKind                              // addresses, or addresses and ports
 	allKinds      = iota
 )
 
-var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan"}
+var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan", "nat"}
 
 // String returns the names of the bits, joined by plus signs, or "identical".
 func (k difference) String() string {

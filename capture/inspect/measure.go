@@ -5,6 +5,7 @@ package inspect
 import (
 	"maps"
 	"math/bits"
+	"net/netip"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -17,6 +18,7 @@ import (
 type measure struct {
 	owner *Inspector
 	table *packetTable
+	bytes int // how many are compared, 0 for all
 
 	equal                     uint64             // packets that equal one within the widest window
 	removed                   [windows][2]uint64 // packets that a filter removes, anywhere and across
@@ -24,6 +26,8 @@ type measure struct {
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
 	checksums                 uint64             // copies with another checksum
+	translated                uint64             // copies with translated addresses
+	outer                     []netip.Addr       // of one side of the translations, if known
 	sums                      checksums
 	undecidable, checksumOnly uint64 // packets, and equal ones of them, in doubt
 	kinds                     map[difference]uint64
@@ -40,11 +44,18 @@ func newMeasure(n *Inspector) *measure {
 	}
 }
 
-// fork returns a measure that goes on with the counts, and compares in another way. It
+// fork returns a measure that goes on with the counts, and compares the first bytes. It
 // has nothing to compare with yet.
-func (m *measure) fork() *measure {
-	f := *m
+func (m *measure) fork(bytes int) *measure {
+	f := m.clone()
+	f.bytes = bytes
 	f.table = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window))
+	return f
+}
+
+// clone returns a measure with the counts and the same table.
+func (m *measure) clone() *measure {
+	f := *m
 	f.kinds, f.hops = maps.Clone(m.kinds), maps.Clone(m.hops)
 	f.sums = slices.Clone(m.sums)
 	f.matrix, f.same = m.matrix.clone(), m.same.clone()
@@ -55,28 +66,33 @@ func (m *measure) fork() *measure {
 const group = 32
 
 // add measures the elements of p from number from to end-1, which are frames of b. digests and
-// doubts have theirs. In drops, if not nil, it sets the bits of elements that a filter with the
-// widest window removes.
+// doubts have theirs. If drops is set, it notes the verdicts in p, and the elements that a filter
+// with the widest window removes.
 func (m *measure) add(p *Batch, digests []digest.Digest, doubts []doubt, from, end int, drops bool, b *capture.Batch) {
 	for ; from < end; from += group {
 		to := min(from+group, end)
 		m.table.warm(digests[from:to], p.seen[from:to])
 		for i := from; i < to; i++ {
 			frame := int(p.frames[i])
-			if m.one(&digests[i], &p.seen[i], doubts[i], b, frame) && drops {
+			v := m.one(&digests[i], &p.seen[i], doubts[i], b, frame)
+			if !drops {
+				continue
+			}
+			p.verdicts = append(p.verdicts, v)
+			if v.anywhere>>(windows-1) != 0 {
 				p.drop[frame/64] |= 1 << (frame % 64)
 			}
 		}
 	}
 }
 
-// one measures one packet, and reports whether a filter with the widest window removes it.
-func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch, frame int) bool {
+// one measures one packet, and returns which filters remove it.
+func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch, frame int) (v verdicts) {
 	if is == unknown {
 		m.undecidable += s.weight()
 	}
 	if s.time == calendar.NoTime || is == unknown {
-		return false
+		return v
 	}
 	m.table.several = m.table.several || s.device != 0
 	e := m.table.find(d, s)
@@ -84,13 +100,13 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 		e = m.table.add(d, s.time)
 		e.restart(s)
 		m.paths.add(e, s)
-		return false
+		return v
 	}
 	if is == checksumOnly {
 		m.alike(e, s)
-		return false
+		return v
 	}
-	v := m.table.judge(e, s, &m.owner.windows)
+	v = m.table.judge(e, s, &m.owner.windows)
 	v.count(&m.removed, s.weight())
 	// The sighting that a filter keeps may be an earlier one than that of the entry.
 	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
@@ -99,7 +115,7 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 		m.table.restart(e, s)
 	}
 	m.paths.add(e, s)
-	return v.anywhere>>(windows-1)&1 != 0
+	return v
 }
 
 // restart makes s the first sighting of its packet.

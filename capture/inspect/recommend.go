@@ -5,7 +5,9 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/identity"
@@ -22,6 +24,8 @@ type Recommendation struct {
 	Across        bool
 	Keep          string // "first" or "flow"
 	Strip         []string
+	// Prefer is an expression for the copies to keep, empty if it does not matter or is unknown.
+	Prefer string
 	// Removes is how many packets of the stream that removes. Wrong of them are no copies.
 	// Left counts copies that it leaves, since they come later than the window.
 	Removes, Wrong, Left uint64
@@ -50,9 +54,10 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if m.checksums > 0 {
 		c.Ignore = append(c.Ignore, "l4-checksum")
 	}
-	if m == n.prefix {
-		c.IdentityBytes = n.prefixBytes
+	if m.translated > 0 {
+		c.Ignore = append(c.Ignore, "nat")
 	}
+	c.IdentityBytes = m.bytes
 	w := n.window(m, j, r)
 	across := 0
 	if c.Across = n.across(m, j, r, w); c.Across {
@@ -75,6 +80,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	}
 	if c.Keep == "flow" && c.Identity == identity.Inner && m.checksums > 0 {
 		c.Strip = append(c.Strip, "tunnel")
+	}
+	if c.Dedup {
+		c.Prefer = preferred(m.outer)
 	}
 	c.Reasons = n.reasons(&c, m, unmatched, r)
 	return c
@@ -168,8 +176,12 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	} else {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}
-	if len(c.Ignore) > 0 {
+	if m.checksums > 0 {
 		add("--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
+	}
+	if m.translated > 0 {
+		add("--ignore nat: %d packets equal earlier ones but for addresses that a translation replaced", m.translated)
+		add("%s", sideOf(c.Prefer))
 	}
 	if c.IdentityBytes > 0 {
 		add("--identity-bytes %d: copies were captured in different lengths; packets that differ only behind these bytes count as equal", c.IdentityBytes)
@@ -194,6 +206,29 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
 	}
 	return all
+}
+
+// preferred returns an expression for the packets without any of these addresses.
+func preferred(outer []netip.Addr) string {
+	var hosts []string
+	for _, a := range outer {
+		hosts = append(hosts, "host "+a.String())
+	}
+	switch len(hosts) {
+	case 0:
+		return ""
+	case 1:
+		return "not " + hosts[0]
+	}
+	return "not (" + strings.Join(hosts, " or ") + ")"
+}
+
+// sideOf explains which side of a translation is kept.
+func sideOf(prefer string) string {
+	if prefer == "" {
+		return "each direction is first seen on its own side of the translation: give --prefer for one side, or conversations are kept in halves"
+	}
+	return fmt.Sprintf("--prefer '%s': it keeps both directions of each conversation from one side of the translation", prefer)
 }
 
 func lateness(left uint64) string {

@@ -37,6 +37,9 @@ const (
 	// renumberedPacket stands for frames of a redundant network that a sender repeated:
 	// each has a number of its own there.
 	renumberedPacket
+	// addressedPacket stands for packets that differ only in addresses, where those of translated
+	// packets do not count.
+	addressedPacket
 	sorts
 )
 
@@ -91,6 +94,12 @@ func (r *repeats) add(sort int, first, s *sighting, span int, removed verdicts, 
 	if s.proto == headers.NonIP {
 		key.ether = etherType(b.Data(i))
 	}
+	earlier, later := min(first.number, s.number), max(first.number, s.number)
+	r.note(key, sort, span, weight, Example{Packet: later, Earlier: earlier, Delay: int64(distance(first.time, s.time)), What: whatIs(sort, s)})
+}
+
+// note counts packets of a protocol. The first of them are the example.
+func (r *repeats) note(key protocolKey, sort, span int, weight uint64, e Example) {
 	p := r.protocols[key]
 	if p == nil {
 		if len(r.protocols) >= maxProtocols {
@@ -101,8 +110,7 @@ func (r *repeats) add(sort int, first, s *sighting, span int, removed verdicts, 
 		r.protocols[key] = p
 	}
 	if p.counts[sort][span] += weight; p.counts[sort][span] == weight {
-		earlier, later := min(first.number, s.number), max(first.number, s.number)
-		p.examples[sort][span] = Example{Packet: later, Earlier: earlier, Delay: int64(distance(first.time, s.time)), What: whatIs(sort, s)}
+		p.examples[sort][span] = e
 	}
 }
 

@@ -21,7 +21,7 @@ type Report struct {
 	Equal  uint64
 	Copies uint64
 	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
-	// tunnel, truncated, checksum, padding and link, joined by plus signs; outer for nothing but
+	// tunnel, truncated, checksum, padding, link, lan and nat, joined by plus signs; outer for nothing but
 	// the headers around a tunnel's packet, or identical.
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
@@ -68,9 +68,13 @@ type NotCopies struct {
 	Example Example
 }
 
-// Report returns the results so far. It takes time linear in the size of the report.
+// Report returns the results so far. It takes time linear in the size of the report, and in the number of
+// translated packets.
 func (n *Inspector) Report() *Report {
 	m := n.measured()
+	if n.translations != nil {
+		m = n.translations.addTo(m, n.stream.packets)
+	}
 	j := n.judge(m)
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),

@@ -68,6 +68,7 @@ type origin struct {
 	place        uint64 // all that makes a point
 	tags         uint64 // the part of it that is in the packet: VLANs and tunnels
 	conversation uint64 // both ends and the protocol, 0 for packets of none
+	start        uint32 // where the packet begins in its frame
 }
 
 // noKey leaves the hashes without a secret that sighting.manner is made of. Of its 16 bits
@@ -99,7 +100,7 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 		s.encap = uint16(traits.Mix(uint64(b.Interfaces[f.Interface].LinkType), 2))
 	}
 	end := s.readPath(b, i, int(h.End))
-	*o = origin{place: sums.Point(traits.CapturePointOf(b, i)), tags: sums.Tags}
+	*o = origin{place: sums.Point(traits.CapturePointOf(b, i)), tags: sums.Tags, start: h.Start}
 	if isStacked(data, h) {
 		s.flags |= stacked
 	}

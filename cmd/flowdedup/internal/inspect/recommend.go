@@ -40,6 +40,9 @@ func command(cfg *config, r *recommendation) string {
 	if strip := besides(r.Strip, cfg.Profile.Strip); len(strip) > 0 {
 		words = append(words, "--strip", strings.Join(strip, ","))
 	}
+	if r.Prefer != "" {
+		words = append(words, "--prefer", r.Prefer)
+	}
 	words = append(words, cfg.Flags...)
 	words = append(words, "-w", output(cfg.Inputs))
 	for _, name := range cfg.Inputs {

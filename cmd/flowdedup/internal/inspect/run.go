@@ -59,7 +59,7 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 
 func newInspector(cfg *config, inputs []string) *inspect.Inspector {
 	c := cfg.Config
-	c.Inputs = inputs
+	c.Inputs, c.Translations = inputs, true
 	return inspect.New(c)
 }
 

@@ -75,6 +75,7 @@ type recommendation struct {
 	Across        bool     `json:"across"`
 	Keep          string   `json:"keep"`
 	Strip         []string `json:"strip"`
+	Prefer        string   `json:"prefer"`  // an expression for the copies to keep, empty for none
 	For           string   `json:"for"`     // the reader, empty for none
 	Command       string   `json:"command"` // empty if nothing is to be removed
 	Removes       uint64   `json:"removes"`
@@ -103,7 +104,7 @@ func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 	c := &r.Recommendation
 	s.Recommendation = recommendation{
 		Dedup: c.Dedup, Identity: c.Identity.String(), IdentityBytes: c.IdentityBytes, Ignore: c.Ignore,
-		Window: window.Window{Duration: c.Window}.String(), Across: c.Across, Keep: c.Keep, Strip: c.Strip,
+		Window: window.Window{Duration: c.Window}.String(), Across: c.Across, Keep: c.Keep, Strip: c.Strip, Prefer: c.Prefer,
 		Removes: c.Removes, Wrong: c.Wrong, Left: c.Left, Reasons: c.Reasons,
 	}
 	if c.Dedup {

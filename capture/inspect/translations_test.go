@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// translatedPackets returns packets of a hundred hosts and their answers, each also behind a
+// translation, which change turns into something else.
+func translatedPackets(change func(p *packet, i int, behind bool)) (packets []packet) {
+	for i := range 400 {
+		p := packet{id: uint16(i + 1), flow: uint32(i / 4), payload: uint32(i), answer: i%2 == 1, time: int64(i) * ms}
+		behind := p
+		behind.flow, behind.ttl, behind.time = 200, 1, p.time+10*us
+		if p.answer {
+			p.ttl, behind.ttl = 1, 0
+			p.time, behind.time = behind.time, p.time
+		}
+		change(&p, i, false)
+		change(&behind, i, true)
+		if p.time > behind.time {
+			p, behind = behind, p
+		}
+		packets = append(packets, p, behind)
+	}
+	return packets
+}
+
+// TestTranslations looks at both sides of a translation.
+func TestTranslations(t *testing.T) {
+	packets := translatedPackets(func(*packet, int, bool) {})
+	r := inspected(packets, 1000)
+	c := &r.Recommendation
+	if !maps.Equal(r.Kinds, map[string]uint64{"ttl+nat": 400}) || r.Copies != 400 || r.Equal != 400 || r.Routers != 1 {
+		t.Errorf("%+v", r)
+	}
+	if !c.Dedup || c.Removes != 400 || c.Wrong != 0 || !slices.Equal(c.Ignore, []string{"nat"}) || c.Prefer != "not host 10.0.0.200" {
+		t.Errorf("%+v", c)
+	}
+	if other := inspected(packets, 7); !reflect.DeepEqual(r, other) {
+		t.Errorf("%+v\n%+v", r, other)
+	}
+}
+
+// TestNoTranslations looks at packets that differ in addresses, as no translation makes them.
+func TestNoTranslations(t *testing.T) {
+	for name, change := range map[string]func(p *packet, i int, behind bool){
+		"one sender, equal packets to several hosts": func(p *packet, _ int, _ bool) { p.ttl, p.answer = 0, true },
+		"a translation that keeps times to live":     func(p *packet, _ int, _ bool) { p.ttl = 0 },
+		"hosts at other distances, equal answers":    func(p *packet, _ int, behind bool) { p.answer, p.ttl = false, uint8(count(behind)) },
+		"no router lies so far away":                 func(p *packet, _ int, _ bool) { p.ttl *= 31 },
+		"too few translated ones": func(p *packet, i int, behind bool) {
+			if behind && i > 130 {
+				p.ttl, p.answer, p.flow = 0, true, 300
+			}
+		},
+		"most with one time to live": func(p *packet, i int, behind bool) {
+			if !behind {
+				p.flow = 5
+			}
+			if i >= 150 {
+				p.ttl = 0
+			}
+		},
+		"other payload": func(p *packet, i int, behind bool) { p.payload += uint32(1000 * count(behind)) },
+		"late":          func(p *packet, i int, behind bool) { p.time += int64(count(behind)) * 2000 * ms },
+	} {
+		packets := translatedPackets(change)
+		slices.SortStableFunc(packets, func(a, b packet) int { return int(a.time - b.time) })
+		if r := inspected(packets, 50); r.Copies != 0 || r.Recommendation.Dedup || len(r.NotCopies) != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestHiddenTranslations looks at addresses behind tags and in tunnels, where a condition would not
+// find them.
+func TestHiddenTranslations(t *testing.T) {
+	for name, change := range map[string]func(p *packet){
+		"vlan":   func(p *packet) { p.vlan = 10 },
+		"tunnel": func(p *packet) { p.vni = 7 },
+	} {
+		for _, side := range []bool{false, true} {
+			packets := translatedPackets(func(p *packet, _ int, behind bool) {
+				if behind == side {
+					change(p)
+				}
+			})
+			c := &inspected(packets, 50).Recommendation
+			says := slices.ContainsFunc(c.Reasons, func(r string) bool { return strings.Contains(r, "give --prefer") })
+			if c.Removes != 400 || c.Prefer != "" || !says {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+	}
+}
+
+// TestTranslatedSegments looks at one direction of TCP: three equal segments at least prove a
+// translation.
+func TestTranslatedSegments(t *testing.T) {
+	for segments := uint64(2); segments <= 4; segments++ {
+		packets := translatedPackets(func(p *packet, _ int, behind bool) { p.tcp, p.answer, p.ttl = true, false, uint8(count(behind)) })
+		want := segments
+		if segments < 3 {
+			want = 0
+		}
+		if r := inspected(packets[:2*segments], 50); r.Copies != want || r.Recommendation.Removes != want {
+			t.Errorf("%d segments: %+v", segments, r)
+		}
+	}
+}
+
+// TestTranslationsAmongOthers looks at translated packets, and at equal ones to several hosts,
+// which the recommended command removes, too.
+func TestTranslationsAmongOthers(t *testing.T) {
+	packets := translatedPackets(func(p *packet, i int, behind bool) {
+		if i%4 == 3 {
+			p.ttl, p.answer = 0, true
+			if behind {
+				p.flow = 300
+			}
+		}
+	})
+	r := inspected(packets, 50)
+	c := &r.Recommendation
+	if r.Kinds["ttl+nat"] != 300 || r.Copies != 300 || r.NotCopies["udp"].Count != 100 || c.Removes != 400 || c.Wrong != 100 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTranslationsTwice looks at packets that come twice on both sides. Only one copy of four has
+// other addresses than those that are found anyway.
+func TestTranslationsTwice(t *testing.T) {
+	var packets []packet
+	for _, p := range translatedPackets(func(*packet, int, bool) {}) {
+		again := p
+		again.device, again.time = 1, p.time+us
+		packets = append(packets, p, again)
+	}
+	r := inspected(packets, 50)
+	if !maps.Equal(r.Kinds, map[string]uint64{"ttl+nat": 400, "interface": 800}) || r.Recommendation.Removes != 1200 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTranslationsRepeated looks at translated packets that their senders repeat later than the
+// recommended window. It removes a copy of each.
+func TestTranslationsRepeated(t *testing.T) {
+	var packets []packet
+	for _, p := range translatedPackets(func(*packet, int, bool) {}) {
+		p.id = 0
+		again := p
+		again.time += 450 * ms
+		packets = append(packets, p, again)
+	}
+	slices.SortStableFunc(packets, func(a, b packet) int { return int(a.time - b.time) })
+	r := inspected(packets, 50)
+	c := &r.Recommendation
+	if r.Kinds["ttl+nat"] != 400 || r.NotCopies["udp"].Count != 800 || c.Window != time.Millisecond || c.Removes != 800 || c.Wrong != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestPortsAlone looks at hosts that send equal packets from several ports.
+func TestPortsAlone(t *testing.T) {
+	packets := translatedPackets(func(p *packet, _ int, behind bool) { p.tcp, p.flow, p.port = true, 5, uint16(count(behind)) })
+	if r := inspected(packets, 50); r.Copies != 0 || r.Recommendation.Dedup {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTranslationsSampled looks at more packets than are all measured: a translation at the
+// beginning counts for its part of them all, and a later one is not looked for.
+func TestTranslationsSampled(t *testing.T) {
+	one := translatedPackets(func(*packet, int, bool) {})
+	var packets []packet
+	for i := range 2 << allBits {
+		p := one[i%len(one)]
+		p.time += int64(i/len(one)) * 10_000 * ms
+		packets = append(packets, p)
+	}
+	r := inspected(packets, 5000)
+	if r.Kinds["ttl+nat"] != 1<<allBits || r.Recommendation.Removes != 1<<allBits {
+		t.Errorf("%v, %+v", r.Kinds, r.Recommendation)
+	}
+	plain := packets[:2<<firstBits]
+	for i := range plain[:1<<firstBits] {
+		plain[i].ttl = 0
+	}
+	if r := inspected(plain, 5000); r.Copies != 0 {
+		t.Errorf("%v", r.Kinds)
+	}
+}
+
+// TestEndsOf checks that packets to groups are left out.
+func TestEndsOf(t *testing.T) {
+	for _, c := range []struct {
+		version, at, to byte
+		want            bool
+	}{{0x45, 16, 223, true}, {0x45, 16, 224, false}, {0x45, 16, 255, false}, {0x60, 24, 0xfe, true}, {0x60, 24, 0xff, false}} {
+		ip := make([]byte, 40)
+		ip[0], ip[c.at] = c.version, c.to
+		if _, ok := endsOf(ip, 1); ok != c.want {
+			t.Errorf("%x, %x: %v", c.version, c.to, ok)
+		}
+	}
+}
