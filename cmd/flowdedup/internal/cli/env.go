@@ -26,8 +26,8 @@ type Env struct {
 	stdout io.Writer
 	// Wrap is input.Options.Wrap.
 	Wrap func(capture.Source) capture.Source
-	// signal is the signal that asked the command to end, 0 if none did.
-	signal atomic.Int32
+	// signal is the signal that asked the command to end, nil if none did.
+	signal atomic.Pointer[received]
 	// closed is nil if standard output is open.
 	closed *closedStdout
 	// Quiet drops warnings. Signals read it while a command sets it.

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
@@ -63,8 +64,8 @@ func (e *Env) ExitCode(err error) int {
 	for _, one := range flatten(err) {
 		worst = moreSevere(worst, e.codeOf(one))
 	}
-	if n := e.signal.Load(); n != 0 && worst == ExitDone {
-		return ExitSignal + int(n)
+	if first := e.signal.Load(); first != nil && worst == ExitDone {
+		return ExitSignal + int(first.number)
 	}
 	return worst
 }
@@ -174,7 +175,7 @@ func ending() []os.Signal {
 }
 
 // watchSignals returns a context that ends with the first such signal. A second one ends
-// the process at once. SIGPIPE is ignored, so that the write returns an error.
+// the process at once, unless it is the echo of the first. SIGPIPE is ignored, so that the write returns an error.
 func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
@@ -210,7 +211,7 @@ func (e *Env) endLate(ch <-chan os.Signal, cancel func()) {
 	for {
 		select {
 		case s := <-ch:
-			if e.signal.Load() != 0 {
+			if e.signal.Load() != nil {
 				e.end(s, cancel)
 			}
 		default:
@@ -227,21 +228,39 @@ func (e *Env) OnHangup(f func()) {
 // hungUp calls the function of OnHangup on SIGHUP, and reports whether it did.
 func (e *Env) hungUp(s os.Signal) bool {
 	call := e.hangup.Load()
-	if s != hangup || call == nil || e.signal.Load() != 0 {
+	if s != hangup || call == nil || e.signal.Load() != nil {
 		return false
 	}
 	(*call)()
 	return true
 }
 
-// end asks the command to end. The second call ends the process.
+// received is a signal that came.
+type received struct {
+	number syscall.Signal
+	at     time.Time
+}
+
+// echo is how long the same signal may come again without being a second one: timeout(1) sends
+// each of them to the process and to its group, so twice.
+const echo = 500 * time.Millisecond
+
+// echoes reports whether r is another delivery of the first signal.
+func (r *received) echoes(first *received) bool {
+	return r.number == first.number && r.at.Sub(first.at) < echo
+}
+
+// end asks the command to end. A second signal ends the process.
 func (e *Env) end(s os.Signal, cancel func()) {
-	number, ok := s.(syscall.Signal)
-	if !ok {
-		number = syscall.SIGINT
+	r := &received{number: syscall.SIGINT, at: time.Now()}
+	if number, ok := s.(syscall.Signal); ok {
+		r.number = number
 	}
-	if e.signal.Swap(int32(number)) != 0 {
-		os.Exit(ExitSignal + int(number))
+	if !e.signal.CompareAndSwap(nil, r) {
+		if !r.echoes(e.signal.Load()) {
+			os.Exit(ExitSignal + int(r.number))
+		}
+		return
 	}
 	cancel()
 	if !e.Quiet.Load() {

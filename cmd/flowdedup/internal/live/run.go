@@ -51,8 +51,8 @@ func (r *runner) idleNow() time.Duration {
 // is valid with every error; its Method is empty if the run ended before everything was open.
 //
 // The error is nil if ctx, config.Packets or config.Duration ended the run. Otherwise it
-// comes from the capture, from a pipe whose reader left, or from outputs. An output
-// that failed while others went on is reported at the end.
+// comes from the capture, from a pipe whose reader left, or from outputs, which are reported at
+// the end.
 func runLive(ctx context.Context, cfg config) (summary, error) {
 	r, err := open(ctx, &cfg)
 	if err != nil {

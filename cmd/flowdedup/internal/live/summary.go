@@ -26,7 +26,7 @@ type summary struct {
 	// Late counts packets that came too long after their window to be in any row.
 	Late uint64 `json:"late"`
 	// Unprocessed counts packets of interfaces that were captured when the run ended and that it
-	// did not process, since all outputs failed or it had as many as it wanted.
+	// did not process, since it had as many as it wanted.
 	Unprocessed uint64 `json:"unprocessed,omitempty"`
 	// WithoutPorts counts packets in flows whose ports were not captured.
 	WithoutPorts uint64 `json:"without_ports,omitempty"`

@@ -200,8 +200,8 @@ func inputAt(name string, inputs []string) os.FileInfo {
 }
 
 // Write strips and slices the kept packets of a batch, and hands the batch with its verdicts (a bit
-// per packet that is a copy) to every output. It may change the content of b. Its error ends the
-// run. It comes from the first output that fails, in live runs from the last one.
+// per packet that is a copy) to every output. It may change the content of b. Its error ends a run
+// that is not live: it comes from the first output that fails.
 func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	if len(s.outputs) == 0 {
 		return nil
@@ -333,7 +333,8 @@ func (s *Set) written(o *output, size traffic, err error) error {
 		s.cfg.Stop()
 		return nil
 	}
-	return s.failedLive(o, err)
+	s.failedLive(o, err)
+	return nil
 }
 
 // recovered records that a failed output works again. That is so once it has really
@@ -346,8 +347,9 @@ func (s *Set) recovered(o *output) {
 	s.cfg.Log.Info("output works again", "output", o.name, "lost", o.missing())
 }
 
-// failedLive records the failure of an output while others go on.
-func (s *Set) failedLive(o *output, err error) error {
+// failedLive records the failure of an output while others go on. After the last one it stops the
+// run: packets that were captured until then are still judged, and count as lost.
+func (s *Set) failedLive(o *output, err error) {
 	again := o.failed != nil
 	o.failed = err
 	if o.reason == nil {
@@ -355,14 +357,12 @@ func (s *Set) failedLive(o *output, err error) error {
 	}
 	o.writtenAtFailure = o.written
 	if again {
-		return nil
-	}
-	if !o.retries() && s.allEnded() {
-		o.reason = nil // the end of the run reports it
-		return failure(err)
+		return
 	}
 	s.cfg.Log.Error("output failed", "output", o.name, "error", err)
-	return nil
+	if s.allEnded() {
+		s.cfg.Stop()
+	}
 }
 
 func (s *Set) allEnded() bool {

@@ -112,7 +112,8 @@ func TestFirstFailure(t *testing.T) {
 	}
 }
 
-// TestOthersGoOn checks that a live run ends only with its last output.
+// TestOthersGoOn checks that a live run ends only with its last output, and that the packets
+// judged until then count as lost.
 func TestOthersGoOn(t *testing.T) {
 	a, b := &noted{}, &noted{fail: errFull}
 	s, logged, stops := newSet(true, a, b)
@@ -132,12 +133,13 @@ func TestOthersGoOn(t *testing.T) {
 	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="output failed" output=b error=full`) || *stops != 0 {
 		t.Errorf("%d stops, logged %s", *stops, got)
 	}
-	other := errors.New("gone")
-	a.fail = other
-	if err := s.Write(twoPackets()); !errors.Is(err, ErrOutput) || !errors.Is(err, other) {
-		t.Errorf("the last one failed: %v", err)
+	a.fail = errors.New("gone")
+	for range 2 {
+		if err := s.Write(twoPackets()); err != nil || *stops != 1 {
+			t.Errorf("the last one failed: %d stops, %v", *stops, err)
+		}
 	}
-	if err := s.Commit(); !errors.Is(err, ErrOutput) || err.Error() != "a: 1 packet lost\nfull (3 packets lost)" || fmt.Sprint(a.events, b.events) != "[keep] [keep]" {
+	if err := s.Commit(); !errors.Is(err, ErrOutput) || err.Error() != "gone (2 packets lost)\nfull (4 packets lost)" || fmt.Sprint(a.events, b.events) != "[keep] [keep]" {
 		t.Errorf("%v, %q, %q", err, a.events, b.events)
 	}
 }
