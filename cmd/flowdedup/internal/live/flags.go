@@ -315,14 +315,19 @@ func (f *flags) config(cmd *cobra.Command) config {
 		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses,
 		Mirror: f.sources.Mirror(&captured),
 		Ring:   captured, Filter: f.Filter.Wanted, Dedup: filter,
-		Distinct: count.Config{
-			Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: f.past(),
-			Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
-		},
-		Save: f.save.To, Sensor: cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor()),
+		Distinct: f.counters(),
+		Save:     f.save.To, Sensor: cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor()),
 		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Others: f.others(), Balance: f.balance != "", Spread: f.onFailure == "spread", Rotate: f.rotate.Options(),
 		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), KeyGiven: cmd.Flags().Changed("key") || f.Hub != "",
 		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
+	}
+}
+
+// counters returns the configuration of the counters.
+func (f *flags) counters() count.Config {
+	return count.Config{
+		Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: f.past(),
+		Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -116,7 +115,7 @@ func (f *flags) past() time.Duration {
 
 // checkBudget rejects too little memory of all counters.
 func (f *flags) checkBudget() error {
-	counts := count.Config{Keys: f.Counted(), Past: f.past()}
+	counts := f.counters()
 	if least := counts.LeastBudget(); f.distinctMemory > 0 && f.distinctMemory < least {
 		return cli.Usagef("--distinct-memory must be at least %s for these keys", show.FlagBytes(least))
 	}
