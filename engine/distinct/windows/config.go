@@ -149,9 +149,9 @@ func Methods() []string {
 	return []string{methodAuto, methodBloom, methodExact, methodLRU, methodSketch}
 }
 
-// digestRowsFPR is the lowest rate that rows of digests keep: for up to 1.8e9 of them,
-// which take 24 GB.
-const digestRowsFPR = 1e-10
+// MinBudgetFPR is the lowest rate that a Budget bounds. It is that of rows of digests: they keep
+// it for up to 1.8e9 of them, which take 24 GB. Below it a Bloom filter counts, without a bound.
+const MinBudgetFPR = 1e-10
 
 func (c *Config) whole() bool { return c.Calendar.Every <= 0 }
 
@@ -170,7 +170,7 @@ func (c *Config) newDigests(memory int) (engine.Counter[digest.Digest], error) {
 			return nil, err
 		}
 		return s, nil
-	case c.Method == methodAuto && c.FPR >= digestRowsFPR:
+	case c.Method == methodAuto && c.FPR >= MinBudgetFPR:
 		r, err := distinct.NewDigestRows(memory)
 		if err != nil {
 			return nil, err

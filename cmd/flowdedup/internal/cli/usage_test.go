@@ -111,6 +111,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"distinct", in, "--slide", "1m", "--method", "bloom"}, "exact"},
 		{[]string{"distinct", in, "--slide", "1m", "--fpr", "1e-12"}, "1e-09"},
 		{[]string{"distinct", in, "--fpr", "1e-20"}, "fpr"},
+		{[]string{"distinct", in, "--fpr", "1e-11", "--memory", "64MiB"}, "at least 1e-10 with --memory"},
 		{[]string{"distinct", in, "--fpr", "0.9"}, "fpr"},
 		{[]string{"dedup", in, "--fpr", "1e-30"}, "false positive rate"},
 		{[]string{"version", "x"}, "no arguments"},

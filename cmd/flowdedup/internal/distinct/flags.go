@@ -156,6 +156,8 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	switch {
 	case f.bounded() && f.list:
 		return cli.Usagef("--list excludes --memory, which keeps a sample of the keys; --method lru lists keys again that it forgot")
+	case f.bounded() && f.FPR >= minDistinctFPR && f.FPR < windows.MinBudgetFPR:
+		return cli.Usagef("--fpr must be at least %g with --memory, or --method bloom, whose memory has no limit", windows.MinBudgetFPR)
 	case f.Method != "exact" && (f.FPR < minDistinctFPR || f.FPR > maxDistinctFPR):
 		return cli.Usagef("--fpr must be from %g to %g", minDistinctFPR, maxDistinctFPR)
 	}
