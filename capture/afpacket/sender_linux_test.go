@@ -262,6 +262,11 @@ func TestSendNamesSwapped(t *testing.T) {
 		send(t, senders[1-i], numbered(9, 60))
 		capturetest.CompareFrames(t, rest(t, src).Data, want)
 	}
+	labtest.IP(t, "link del other") // the first one had it
+	wait.Until(t, "the error to say that the interface is in use", func() bool {
+		err := senders[0].Send(b, nil)
+		return errors.Is(err, ErrNoInterface) && strings.Contains(err.Error(), "in use already")
+	})
 }
 
 // requireIdleError passes batches without a frame to send.
