@@ -52,6 +52,9 @@ func (*Sender) Send(*capture.Batch, []uint64) error { return errLinux }
 // Stats returns nothing.
 func (*Sender) Stats() SenderStats { return SenderStats{} }
 
+// Avoid does nothing.
+func (*Sender) Avoid([]*Sender) {}
+
 // Reachable returns false.
 func (*Sender) Reachable() bool { return false }
 

@@ -44,6 +44,7 @@ type message struct {
 type Sender struct {
 	fd       int
 	conf     SenderConfig
+	others   []*Sender // of Avoid
 	messages [sendBatch]message
 	iovecs   [sendBatch]unix.Iovec
 	queued   int
@@ -271,7 +272,7 @@ func (s *Sender) reconnect() bool {
 		return false
 	}
 	named, err := lookUp(s.conf.Interface)
-	d, err := sockets.Current(named, err, s.fd)
+	d, err := sockets.Current(named, err, s.fd, s.otherSockets())
 	if err == nil {
 		err = checkSendable(&d)
 	}
@@ -284,6 +285,20 @@ func (s *Sender) reconnect() bool {
 	}
 	o.unbound = false
 	return true
+}
+
+// Avoid keeps s from sending, after an outage, to the interface of another sender: interfaces may
+// have swapped names. senders may contain s. One goroutine at a time may call the methods of all
+// of them.
+func (s *Sender) Avoid(senders []*Sender) { s.others = senders }
+
+func (s *Sender) otherSockets() (fds []int) {
+	for _, other := range s.others {
+		if other != s {
+			fds = append(fds, other.fd)
+		}
+	}
+	return fds
 }
 
 // Reachable reports whether there is, as far as is known, an interface to send to. It looks

@@ -231,6 +231,44 @@ func TestSendRenamed(t *testing.T) {
 	works("another", "another one has its name")
 }
 
+// TestSendNamesSwapped sends to each of two interfaces once after they have swapped names, and each
+// was down.
+func TestSendNamesSwapped(t *testing.T) {
+	enterLab(t)
+	labtest.Pair(t, "other", "its-peer")
+	senders := []*Sender{openSender(t, "left"), openSender(t, "other")}
+	b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 60))
+	for _, s := range senders {
+		s.Avoid(senders)
+	}
+	for _, change := range []string{"left name free", "other name left", "free name other"} {
+		labtest.IP(t, "link set "+change)
+	}
+	for i, now := range []string{"other", "left"} {
+		labtest.IP(t, "link set "+now+" down")
+		if err := senders[i].Send(b, nil); !errors.Is(err, ErrDown) {
+			t.Error(err)
+		}
+		labtest.IP(t, "link set "+now+" up")
+		wait.Until(t, now+" to work again", func() bool { return senders[i].Send(b, nil) == nil })
+	}
+	for i, peer := range []string{"right", "its-peer"} {
+		if err := lab.AwaitLink(peer); err != nil {
+			t.Fatal(err)
+		}
+		src := open(t, Config{Interfaces: []string{peer}})
+		want := [][]byte{numbered(1+i, 60)}
+		send(t, senders[i], want[0])
+		send(t, senders[1-i], numbered(9, 60))
+		capturetest.CompareFrames(t, rest(t, src).Data, want)
+	}
+	labtest.IP(t, "link del other") // the first one had it
+	wait.Until(t, "the error to say that the interface is in use", func() bool {
+		err := senders[0].Send(b, nil)
+		return errors.Is(err, ErrNoInterface) && strings.Contains(err.Error(), "in use already")
+	})
+}
+
 // requireIdleError passes batches without a frame to send.
 func requireIdleError(t *testing.T, s *Sender, b *capture.Batch, want error) {
 	t.Helper()

@@ -29,7 +29,7 @@ func OpenAppend(ctx context.Context, name string) (*Appender, error) {
 	}
 	info, err := os.Stat(name)
 	if IsStdout(name) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		a.file, err = openDirect(ctx, name)
+		a.file, err = openDirect(ctx, name, nil)
 	} else {
 		err = a.open()
 	}

@@ -101,7 +101,7 @@ func (f *File) open(ctx context.Context) error {
 	switch {
 	case IsStdout(f.name), err == nil && !info.Mode().IsRegular() && !info.IsDir():
 		f.dest = direct{}
-		if f.out, err = openDirect(ctx, f.name); err == nil {
+		if f.out, err = openDirect(ctx, f.name, f.opt.NoReader); err == nil {
 			WidenPipe(f.out)
 		}
 		return err

@@ -192,12 +192,21 @@ func (direct) discard() error             { return nil }
 func (direct) close() error               { return nil }
 
 // openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
-// so this may wait until ctx is done. The call to open then lasts until the process ends.
-func openDirect(ctx context.Context, name string) (*os.File, error) {
+// so this may wait until ctx is done. The call to open then lasts until the process ends. Before,
+// it calls noReader, unless that is nil.
+func openDirect(ctx context.Context, name string, noReader func()) (*os.File, error) {
 	if IsStdout(name) {
 		// Opened by its path, it would start at offset 0 of a file that a shell
 		// opened for appending.
 		return os.Stdout, CheckStdout()
+	}
+	if info, err := os.Stat(name); noReader != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		// It is not closed: a reader would take that for the end.
+		file, err := os.OpenFile(name, os.O_WRONLY|openAtOnce, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return file, err
+		}
+		noReader()
 	}
 	type opened struct {
 		file *os.File

@@ -10,6 +10,9 @@ import (
 	"os"
 )
 
+// openAtOnce is for systems whose pipes do not wait for a reader.
+const openAtOnce = 0
+
 // lockFile is for systems whose locks end with the process.
 func lockFile(*os.File) error { return errors.ErrUnsupported }
 

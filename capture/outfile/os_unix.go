@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// openAtOnce is a flag of open, which then fails with ENXIO if a named pipe has no reader.
+const openAtOnce = unix.O_NONBLOCK
+
 // lockFile locks an open file for as long as it is open, or returns ErrLocked if it is
 // locked already.
 func lockFile(f *os.File) error {

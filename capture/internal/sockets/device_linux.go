@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -71,10 +72,18 @@ func Expect(name string, wait bool) (Device, error) {
 }
 
 // Current describes the interface to go on with: one of a name, if it is up, or else the one that a
-// packet socket is bound to, which may have another name by now. named and err come from LookUp.
-func Current(named Device, err error, fd int) (Device, error) {
+// packet socket is bound to, which may have another name by now. named and err come from LookUp. An
+// interface that one of the sockets others is bound to does not count: after interfaces have
+// swapped names, two sockets would use the same one.
+func Current(named Device, err error, fd int, others []int) (Device, error) {
 	if err == nil && named.Up {
-		return named, nil
+		if !slices.ContainsFunc(others, func(other int) bool {
+			at, ok := boundTo(other)
+			return ok && at == named.Index
+		}) {
+			return named, nil
+		}
+		err = fmt.Errorf("%s: %w: the interface that got this name is in use already", named.Name, ErrNoInterface)
 	}
 	if index, ok := boundTo(fd); ok {
 		if bound, failed := net.InterfaceByIndex(index); failed == nil {

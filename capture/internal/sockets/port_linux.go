@@ -5,7 +5,6 @@ package sockets
 import (
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -105,13 +104,14 @@ func downReason(p Port) error {
 	return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 }
 
-// hasOther reports whether the sockets of another port than p are bound to an interface, which two
-// ports would capture twice after their interfaces have swapped names.
-func (c *Capture) hasOther(p Port, index int) bool {
-	return slices.ContainsFunc(c.ports, func(other Port) bool {
-		at, ok := boundTo(firstSocket(other))
-		return other != p && ok && at == index
-	})
+// others returns the packet sockets of all ports except p.
+func (c *Capture) others(p Port) (fds []int) {
+	for _, other := range c.ports {
+		if other != p {
+			fds = append(fds, firstSocket(other))
+		}
+	}
+	return fds
 }
 
 // resume captures from an interface again once it is back. Sockets follow an interface that comes
@@ -121,8 +121,7 @@ func (c *Capture) hasOther(p Port, index int) bool {
 func (c *Capture) resume(p Port) error {
 	i := p.At()
 	named, err := p.LookUp()
-	named.Up = named.Up && !c.hasOther(p, named.Index)
-	now, err := Current(named, err, firstSocket(p))
+	now, err := Current(named, err, firstSocket(p), c.others(p))
 	if err != nil || !now.Up {
 		return nil // it may still come back
 	}

@@ -139,7 +139,7 @@ func TestLiveNotThereYet(t *testing.T) {
 	clitest.Lab(t)
 	file := t.TempDir() + "/kept.pcapng"
 	r := startLive(t, "-i", "left", "--forward", "out", "-w", file, "--wait", "--only", "udp", "--json", "--window", "1m", "udp")
-	r.Event("down or gone")
+	r.Event(`interface is not there yet interface=left ring=0 error="left: no such interface; available: lo, `)
 	r.Event("output failed")
 	clitest.Pair(t, "left", "right")
 	r.Event("is back")

@@ -3,9 +3,12 @@
 package live
 
 import (
+	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
@@ -138,13 +141,23 @@ func (w *ticker) logRings() {
 		}
 		switch {
 		case s.Down && (s.Outages > before.Outages || !before.Down):
-			log.Warn("interface is down or gone")
+			logDown(log, s)
 		case !s.Down && s.Outages > before.Outages:
 			log.Warn("interface was down or gone for a moment")
 		case !s.Down && before.Down:
 			log.Info("interface is back")
 		}
 	}
+}
+
+// logDown logs that an interface is down or gone. If it never was there, its name may be mistyped.
+func logDown(log *slog.Logger, s *afpacket.Stats) {
+	_, err := afpacket.LinkTypeOf(s.Interface, false)
+	if s.Outages == 0 && errors.Is(err, afpacket.ErrNoInterface) {
+		log.Warn("interface is not there yet", "error", cli.NameInterfaces(err))
+		return
+	}
+	log.Warn("interface is down or gone")
 }
 
 // end publishes the last status.

@@ -3,6 +3,7 @@
 package sink
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,20 +52,39 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
-// TestPipeWithoutReader waits for a reader until the run is to end.
+// TestPipeWithoutReader waits for a reader until the run is to end, and logs that. A pipe with a
+// reader gets no such line.
 func TestPipeWithoutReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := mkfifo(name); err != nil {
 		t.Skip(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := New(ctx, Config{Kept: name, Log: slog.New(slog.DiscardHandler)})
+	logged := &bytes.Buffer{}
+	conf := Config{Kept: name, Live: true, Log: slog.New(slog.NewTextHandler(logged, nil))}
+	s := New(ctx, conf)
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if err := s.OpenFiles(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("OpenFiles: %v", err)
 	}
 	if err := s.Discard(); err != nil {
 		t.Error(err)
+	}
+	const line = "waits for a reader of the pipe"
+	if text := logged.String(); strings.Count(text, line) != 1 || !strings.Contains(text, name) {
+		t.Errorf("without a reader: %q", text)
+	}
+	reader, err := os.OpenFile(name, os.O_RDWR, 0) // opens at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	s = New(context.Background(), conf)
+	if err := s.OpenFiles(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Discard(); err != nil || strings.Count(logged.String(), line) != 1 {
+		t.Errorf("with a reader: %v, %q", err, logged)
 	}
 }
 

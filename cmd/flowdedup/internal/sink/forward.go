@@ -33,6 +33,7 @@ func (f *forwarding) usable() bool { return f.Reachable() }
 // OpenForward opens the interfaces to send to, if there are any. It comes before OpenFiles
 // if privileges are dropped in between.
 func (s *Set) OpenForward() error {
+	var senders []*afpacket.Sender
 	for _, name := range s.cfg.Forward {
 		sender, err := afpacket.OpenSender(afpacket.SenderConfig{
 			Interface: name, Wait: s.cfg.Retry,
@@ -41,8 +42,12 @@ func (s *Set) OpenForward() error {
 		if err != nil {
 			return err
 		}
+		senders = append(senders, sender)
 		d := &forwarding{Sender: sender, retry: s.cfg.Retry}
 		s.outputs = append(s.outputs, &output{destination: d, name: name})
+	}
+	for _, sender := range senders {
+		sender.Avoid(senders)
 	}
 	return nil
 }
