@@ -314,5 +314,9 @@ func (f *flags) lateText(n uint64) string {
 		text = show.Word(n, "%d packet is not counted: its time is far from all others or missing, or it came after the row of its slide was written",
 			"%d packets are not counted: their time is far from all others or missing, or they came after the row of their slide was written")
 	}
-	return fmt.Sprintf(text, n)
+	text = fmt.Sprintf(text, n)
+	if f.bounded() {
+		text += ". More --memory keeps more windows open"
+	}
+	return text
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
@@ -71,4 +72,21 @@ func checkJitter(t *testing.T, rows []clitest.DistinctRow, inOrder bool) (packet
 		}
 	}
 	return packets
+}
+
+// TestLateForMemory counts packets of four hours in turns. The least memory keeps two windows
+// open, and the warning says what keeps more.
+func TestLateForMemory(t *testing.T) {
+	stream := clitest.RandomStream(rand.New(rand.NewPCG(7, 8)), 20_000, 1, time.Millisecond)
+	for i := range stream {
+		stream[i].Time += int64(i/100%4) * int64(time.Hour)
+	}
+	name := clitest.WriteStream(t, stream, 1)
+	const advice = "More --memory keeps more windows open"
+	for memory, late := range map[string]bool{"432KiB": true, "8MiB": false} {
+		_, errs, code := clitest.Run("distinct", "--json", "--of", "src", "--memory", memory, name)
+		if code != cli.ExitDone || strings.Contains(errs, "not counted") != late || strings.Contains(errs, advice) != late {
+			t.Errorf("--memory %s: exit code %d: %s", memory, code, errs)
+		}
+	}
 }
