@@ -319,24 +319,25 @@ func TestSteadyState(t *testing.T) {
 }
 
 // FuzzInspect checks that no bytes under any link type lead to a panic, and that a packet
-// equals itself.
+// equals itself, unless too little of it was captured.
 func FuzzInspect(f *testing.F) {
 	for _, p := range stream(rand.New(rand.NewPCG(9, 10)), 40) {
 		f.Add(uint32(capture.LinkEthernet), p.bytes(), uint16(10))
 	}
 	f.Add(uint32(capture.LinkEthernet), (&packet{vni: 7, id: 3}).bytes(), uint16(3))
+	f.Add(uint32(24), []byte("0"), uint16(5))
 	f.Fuzz(func(t *testing.T, link uint32, data []byte, missing uint16) {
 		b := new(capture.Batch)
 		it := b.AppendInterface(capture.Interface{LinkType: capture.LinkType(link % 65536)})
 		for range 2 {
 			b.Append(capture.Frame{Interface: it, Time: 1e18, WireLen: uint32(len(data)) + uint32(missing)}, data)
 		}
-		n := New(Config{Memory: 1 << 20})
+		n := New(Config{Memory: 1 << 20, Translations: true})
 		defer n.Close()
 		p := n.NewBatch()
 		p.Prepare(b)
 		n.Add(p, b)
-		if r := n.Report(); r.Equal != 1 {
+		if r := n.Report(); r.Equal != 1 && r.Undecidable+r.ChecksumOnly == 0 {
 			t.Errorf("%d equal packets", r.Equal)
 		}
 	})

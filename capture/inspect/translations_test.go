@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
 )
 
 // translatedPackets returns packets of a hundred hosts and their answers, each also behind a
@@ -209,5 +211,40 @@ func TestEndsOf(t *testing.T) {
 		if _, ok := endsOf(ip, 1); ok != c.want {
 			t.Errorf("%x, %x: %v", c.version, c.to, ok)
 		}
+	}
+}
+
+// TestTranslationsCut looks at packets that end anywhere, in their IP headers too. The later ones
+// have other sources and times to live.
+func TestTranslationsCut(t *testing.T) {
+	six := append([]byte("............\x86\xdd\x60\x00\x00\x00\x00\x3c\x2c\x40"), make([]byte, 92)...)
+	matches := 0
+	for _, whole := range [][]byte{(&packet{id: 3}).bytes(), (&packet{id: 3, tcp: true}).bytes(), (&packet{vni: 7, id: 3}).bytes(), six} {
+		for _, link := range []capture.LinkType{capture.LinkEthernet, capture.LinkRaw} {
+			for size := 14; size <= len(whole); size++ {
+				b := new(capture.Batch)
+				it := b.AppendInterface(capture.Interface{LinkType: link})
+				for i := range byte(2) {
+					data := slices.Clone(whole[:size])
+					for _, at := range []int{21, 22, 29} { // time to live, source
+						data[min(at, size-1)] -= i
+					}
+					if link == capture.LinkRaw {
+						data = data[14:]
+					}
+					b.Append(capture.Frame{Interface: it, Time: 1e18 + int64(i), WireLen: uint32(len(whole))}, data)
+				}
+				n := New(Config{Memory: 1 << 16, Translations: true})
+				p := n.NewBatch()
+				p.Prepare(b)
+				n.Add(p, b)
+				n.Report()
+				matches += len(n.translations.matches)
+				n.Close()
+			}
+		}
+	}
+	if matches == 0 {
+		t.Error("none matches")
 	}
 }

@@ -99,8 +99,8 @@ func TestUnopened(t *testing.T) {
 	}{
 		{"an ethertype", capture.LinkEthernet, unknown, "ethertype-88b5", 200, true, "most packets were not opened (ethertype-88b5 100.0 %), so their copies are unknown"},
 		{"a link type", 290, link, "linktype-290", 100, true, "most packets were not opened (linktype-290 100.0 %), so their copies are unknown"},
-		{"one frame", capture.LinkEthernet, few, "ethertype-88b5", 1, false, "no copies among the packets that were opened (1 were not: ethertype-88b5 1.0 %): do not de-duplicate"},
-		{"none", capture.LinkEthernet, plain, "", 0, false, "no copies: do not de-duplicate"},
+		{"one frame", capture.LinkEthernet, few, "ethertype-88b5", 1, false, "no copies within 1s among the packets that were opened (1 were not: ethertype-88b5 1.0 %): do not de-duplicate"},
+		{"none", capture.LinkEthernet, plain, "", 0, false, "no copies within 1s: do not de-duplicate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file, other := framesIn(t, c.link, c.frames...), framesIn(t, c.link, c.frames...)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -245,13 +246,8 @@ func (f *flags) repeated(fs *pflag.FlagSet) (words []string) {
 }
 
 func (f *flags) print(e *cli.Env, s *summary, err error) error {
-	switch {
-	case nothingInspected(s, err):
-		return nil
-	case f.JSON:
-		return writeJSON(e.Stdout, s)
-	case f.Quiet:
+	if nothingInspected(s, err) {
 		return nil
 	}
-	return writeText(e.Stdout, e.Columns(e.Stdout), s)
+	return f.Print(e, e.Stdout, s, func(w io.Writer, columns int) error { return writeText(w, columns, s) })
 }

@@ -45,7 +45,7 @@ type summary struct {
 	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
 	NonIP       uint64            `json:"non_ip"`
 	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by their content
-	Snapped     uint64            `json:"truncated"`
+	Truncated   uint64            `json:"truncated"`
 	NoTimestamp uint64            `json:"no_timestamp"`
 	// Undecidable and ChecksumOnly are as in inspect.Report.
 	Undecidable  uint64 `json:"undecidable"`
@@ -90,7 +90,7 @@ func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 		Verdict: verdict.Of(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
 		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
-		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Snapped: r.Truncated, NoTimestamp: r.NoTime,
+		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Truncated: r.Truncated, NoTimestamp: r.NoTime,
 		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: traits.RelativeError,
 		Took: took, Rate: float64(r.Packets) / took.Seconds(),

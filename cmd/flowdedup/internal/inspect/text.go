@@ -3,7 +3,6 @@
 package inspect
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,10 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// writeJSON writes the summary as one object on one line.
-func writeJSON(w io.Writer, s *summary) error {
-	return json.NewEncoder(w).Encode(s)
-}
+// unseen says which copies may be there though none were found.
+const unseen = "address translation that keeps the time to live: try dedup --ignore nat"
 
 // writeText writes the summary as text.
 func writeText(w io.Writer, columns int, s *summary) error {
@@ -34,6 +31,9 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "  not opened  %s\n", text)
 	}
+	if s.Copies == 0 {
+		fmt.Fprintf(t, "  not seen    %s\n", unseen)
+	}
 	if s.SplitConversations > 0 {
 		fmt.Fprintf(t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
 			show.Count(s.SplitConversations), show.Count(s.SampledConversations))
@@ -48,7 +48,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	if s.Sampled < 1 {
 		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
-	fmt.Fprintf(t, "\n  compared    packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
+	fmt.Fprintf(t, "\n  compared    innermost packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
 	fmt.Fprintf(t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
 	return t.Flush(w)
 }
@@ -89,7 +89,7 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 func inspectNotes(s *summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
-		show.Note{Count: s.Snapped, What: "truncated"},
+		show.Note{Count: s.Truncated, What: "truncated"},
 		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
 		show.Note{Count: s.Undecidable, What: "truncated too short to find copies"},
 		show.Note{Count: s.ChecksumOnly, What: "known to be equal only by a checksum"},

@@ -139,3 +139,13 @@ func TestInspectTranslation(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCopiesSeen says within which time none were found, and which are not seen.
+func TestNoCopiesSeen(t *testing.T) {
+	for name, none := range map[string]bool{"router-in.pcap": true, "router-plain.pcapng": false} {
+		text, _, _ := clitest.Run("inspect", "--window", "2s", clitest.Bundled(name))
+		if strings.HasPrefix(text, "No copies within 2s, ") != none || strings.Contains(text, "not seen    address translation that keeps the time to live") != none {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

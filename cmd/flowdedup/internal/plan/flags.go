@@ -3,9 +3,9 @@
 package plan
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
@@ -195,14 +195,7 @@ func usageOf(err error) error {
 }
 
 func (f *flags) print(e *cli.Env, r *result) error {
-	switch {
-	case f.JSON:
-		out := bufio.NewWriter(e.Stdout)
-		return errors.Join(writeJSON(out, r), out.Flush())
-	case f.Quiet:
-		return nil
-	}
-	return writeText(e.Stdout, e.Columns(e.Stdout), r)
+	return f.Print(e, e.Stdout, r, func(w io.Writer, columns int) error { return writeText(w, columns, r) })
 }
 
 // parseLink reads the speed of a link in bits a second: 10Gb/s, 100Mbit/s, 10G.

@@ -4,7 +4,6 @@ package plan
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,13 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
-
-// writeJSON writes the result as one object on one line.
-func writeJSON(w io.Writer, r *result) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // reasons may hold an apostrophe or an ampersand
-	return enc.Encode(r)
-}
 
 // pipeColumns is the most columns that a sentence has where there is no terminal.
 const pipeColumns = 100

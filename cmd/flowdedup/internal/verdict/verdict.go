@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // Of says in one sentence how packets are duplicated.
@@ -25,11 +26,11 @@ func Of(r *inspect.Report) string {
 	case r.Copies == 0 && r.Equal == 0 && r.Undecidable > 0:
 		return fmt.Sprintf("%s of the packets were truncated too short to find copies: do not de-duplicate", show.Percent(float64(r.Undecidable), float64(r.Packets), 1))
 	case r.Copies == 0 && r.Equal == 0 && r.ChecksumOnly > 0:
-		return fmt.Sprintf("no copies, but packets that are known to be equal in part only (%s): do not de-duplicate", show.Count(r.ChecksumOnly))
+		return fmt.Sprintf("%s, but packets that are known to be equal in part only (%s): do not de-duplicate", noCopies(r), show.Count(r.ChecksumOnly))
 	case r.Copies == 0 && r.Equal == 0:
-		return "no copies" + amongOpened(r) + ": do not de-duplicate"
+		return noCopies(r) + ": do not de-duplicate"
 	case r.Copies == 0:
-		return fmt.Sprintf("no copies%s, but packets that were sent again (%s): do not de-duplicate", amongOpened(r), show.Count(r.Equal))
+		return fmt.Sprintf("%s, but packets that were sent again (%s): do not de-duplicate", noCopies(r), show.Count(r.Equal))
 	case !r.Recommendation.Dedup:
 		return fmt.Sprintf("hardly any copies%s (%s): do not de-duplicate", amongOpened(r), show.Percent(float64(r.Copies), float64(r.Packets), 2))
 	}
@@ -38,6 +39,11 @@ func Of(r *inspect.Report) string {
 		text += fmt.Sprintf("; mostly %s -> %s", show.Printable(r.Matrix[0].First), show.Printable(r.Matrix[0].Copy))
 	}
 	return text
+}
+
+// noCopies says that there are none, and where that is known.
+func noCopies(r *inspect.Report) string {
+	return "no copies within " + window.Window{Duration: r.Window}.String() + amongOpened(r)
 }
 
 // amongOpened says that some packets were not opened.
