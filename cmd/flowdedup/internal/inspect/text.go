@@ -16,6 +16,9 @@ import (
 // unseen says which copies may be there though none were found.
 const unseen = "address translation that keeps the time to live: try dedup --ignore nat"
 
+// mayMiss reports whether such copies may be there.
+func (s *summary) mayMiss() bool { return s.Copies == 0 && s.NonIP+s.NoTimestamp < s.Packets }
+
 // writeText writes the summary as text.
 func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
@@ -31,7 +34,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "  not opened  %s\n", text)
 	}
-	if s.Copies == 0 {
+	if s.mayMiss() {
 		fmt.Fprintf(t, "  not seen    %s\n", unseen)
 	}
 	if s.SplitConversations > 0 {
