@@ -156,3 +156,41 @@ func testHang(t *testing.T) {
 		t.Errorf("%d packets after the end, %q", works.out, works.events)
 	}
 }
+
+// slow is a destination that takes long to be complete.
+type slow struct {
+	noted
+	takes time.Duration
+}
+
+func (d *slow) commit() error {
+	time.Sleep(d.takes)
+	return d.noted.commit()
+}
+
+// TestSlowDisk ends a set by a signal. A file on a busy disk gets seconds to be complete, as
+// nothing of it is lost. Others do not.
+func TestSlowDisk(t *testing.T) {
+	for _, c := range []struct {
+		takes  time.Duration
+		direct bool
+		want   error
+	}{
+		{time.Second, true, nil},
+		{9 * time.Second, true, nil},
+		{time.Minute, true, ErrBlocked},
+		{time.Second, false, ErrBlocked},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			s := New(ctx, Config{Live: true})
+			s.outputs = []*output{{destination: &slow{takes: c.takes}, name: "out", calls: newCalls("out"), direct: c.direct}}
+			cancel()
+			<-s.GiveUp()
+			if err := s.Commit(); !errors.Is(err, c.want) {
+				t.Errorf("%v, direct %t: %v", c.takes, c.direct, err)
+			}
+			time.Sleep(c.takes) // so that the call ends
+		})
+	}
+}

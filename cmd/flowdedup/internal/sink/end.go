@@ -14,11 +14,11 @@ import (
 
 // Commit completes all outputs after a clean end.
 func (s *Set) Commit() error {
-	return s.end(func(o *output) error {
+	return s.end(func(o *output) func() error {
 		if o.ended() {
-			return o.keep(false)
+			return func() error { return o.keep(false) }
 		}
-		return o.commit()
+		return o.commit
 	})
 }
 
@@ -27,15 +27,17 @@ func (s *Set) Commit() error {
 // the failure of another one gets a partial name.
 func (s *Set) Keep() error {
 	cut := slices.ContainsFunc(s.outputs, (*output).ended)
-	return s.end(func(o *output) error { return o.keep(cut) })
+	return s.end(func(o *output) func() error { return func() error { return o.keep(cut) } })
 }
 
 // Discard ends all outputs of a run that read nothing.
-func (s *Set) Discard() error { return s.end(func(o *output) error { return o.discard() }) }
+func (s *Set) Discard() error {
+	return s.end(func(o *output) func() error { return o.discard })
+}
 
-// end ends all outputs side by side, so that a blocked one delays no other. It returns the
-// losses of each and their reasons.
-func (s *Set) end(how func(*output) error) error {
+// end ends all outputs side by side, so that a blocked one delays no other. how chooses the call
+// that ends one, which may go on after end. It returns the losses of each and their reasons.
+func (s *Set) end(how func(*output) func() error) error {
 	giveUp := s.giveUp
 	select {
 	case <-giveUp:
@@ -52,7 +54,12 @@ func (s *Set) end(how func(*output) error) error {
 			errs[i] = o.blockedError()
 			continue
 		}
-		ending.Go(func() { errs[i] = o.do(giveUp, func() error { return how(o) }) })
+		over := giveUp
+		if o.direct {
+			over = s.unsynced
+		}
+		call := how(o)
+		ending.Go(func() { errs[i] = o.do(over, call) })
 	}
 	ending.Wait()
 	s.mu.Lock()

@@ -78,6 +78,10 @@ const endTimeout = 300 * time.Millisecond
 // at times.
 const hangTimeout = 400 * time.Millisecond
 
+// syncTimeout is how long the end of such a file may take. A busy disk needs seconds for what the
+// system has not written yet.
+const syncTimeout = 10 * time.Second
+
 // Set is the outputs of a run. One goroutine calls Write and the methods that end the
 // set. If Write has not returned after GiveUp, another one may end the set.
 type Set struct {
@@ -88,6 +92,7 @@ type Set struct {
 	balancer *balancer       // nil if all outputs get all packets
 	plain    encoding        // of batches that were not encoded
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
+	unsynced <-chan struct{} // closed when files that are not complete are given up
 	leave    <-chan struct{} // closed when a caller of Write that hangs is left behind
 
 	mu       sync.Mutex // guards the counts of Write, for List
@@ -103,7 +108,7 @@ func New(ctx context.Context, cfg Config) *Set {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout), leave: closedAfter(ctx, endTimeout+hangTimeout)}
+	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout), unsynced: closedAfter(ctx, syncTimeout), leave: closedAfter(ctx, endTimeout+hangTimeout)}
 	if cfg.Strip != 0 {
 		s.stripper = strip.New(strip.Config{Headers: cfg.Strip})
 	}
