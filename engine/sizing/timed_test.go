@@ -93,3 +93,84 @@ func TestSuggestedMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestTimed compares timed rows with window.Timed, over a window of elements and over an
+// unbounded stream.
+func TestTimed(t *testing.T) {
+	const elements, size = 120_000, 2000
+	s := newTestStream(elements, 0.6, size, 9)
+	for _, c := range []struct {
+		kind   Kind
+		window window.Window
+	}{{Count, window.Window{Packets: size}}, {Unbounded, window.Window{None: true}}} {
+		distinct, gaps := s.load(size)
+		const memory = 300 * lineBits
+		a, err := Plan(Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed", Refresh: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter, err := window.NewTimed(window.TimedConfig{Window: c.window, Memory: memory / 8, Refresh: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer filter.Close()
+		seen := make([]uint64, (elements+63)/64)
+		filter.TestAndSet(seen, s.elements, make([]int64, elements), nil)
+		missed, repeats := 0.0, 0.0
+		for i, g := range s.gap {
+			if i >= size && g > 0 {
+				repeats++
+				if seen[i/64]>>(i%64)&1 == 0 {
+					missed++
+				}
+			}
+		}
+		near(t, c.kind.String()+" FNR", a.Candidates[0].FNR, missed/repeats, 0.03, repeats, false)
+		if got, want := a.Candidates[0].FPR, filter.Stats().PredictedFPR; got != want {
+			t.Errorf("%v FPR %g, the filter says %g", c.kind, got, want)
+		}
+	}
+}
+
+// TestCoarse compares rows of coarse and of fine cells with window.Coarse, over windows of
+// elements: all rates.
+func TestCoarse(t *testing.T) {
+	const elements, size = 150_000, 10_000
+	s := newTestStream(elements, 0.6, size, 9)
+	distinct, gaps := s.load(size)
+	for _, c := range []struct {
+		method  string
+		refresh bool
+		lines   int
+	}{
+		{"coarse", false, 450}, {"coarse", false, 550}, {"coarse", true, 450}, {"coarse", true, 550},
+		{"fine", false, 500}, {"fine", false, 700}, {"fine", true, 500}, {"fine", true, 700},
+	} {
+		p := planned(t, Question{
+			Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: c.lines * lineBits, FPR: 1e-5, Refresh: c.refresh,
+		}, c.method)
+		filter, err := window.NewCoarse(window.CoarseConfig{
+			Window: window.Window{Packets: size}, Fine: c.method == "fine", Memory: c.lines * lineBits / 8, Refresh: c.refresh,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer filter.Close()
+		name := fmt.Sprintf("%s of %d lines, refresh %v: ", c.method, c.lines, c.refresh)
+		if c.refresh {
+			fnr, repeats := s.refreshedMisses(filter, size)
+			near(t, name+"FNR", p.FNR, fnr, 0.25, repeats, false)
+		} else {
+			blur := size/64 + 1
+			if c.method == "fine" {
+				blur = size/31 + 1
+			}
+			_, fnr, _, copies := anchoredRates(t, filter, s.elements, size, blur, size)
+			near(t, name+"FNR", p.FNR, fnr, 0.1, copies, false)
+		}
+		st := filter.Stats()
+		if p.EdgeError != st.EdgeError || math.Abs(p.FPR/st.PredictedFPR-1) > 0.02 {
+			t.Errorf("%sFPR %g and edge error %g, the filter says %g and %g", name, p.FPR, p.EdgeError, st.PredictedFPR, st.EdgeError)
+		}
+	}
+}
