@@ -185,6 +185,10 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 		d = r.decode(b, &m, s, again)
 	}
 	r.follow(b, &m, s, &d)
+	if b.Restarted && m.sent != m.exported { // another process has the same uptime
+		s.burst, m.sent = m.exported, m.exported
+		d = r.decode(b, &m, s, again)
+	}
 	if d.missing != 0 {
 		r.keep(&m, s, d.missing)
 		return false

@@ -101,3 +101,51 @@ func TestBurst(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestBurstRestart has two exporters start again, each at another time, with the uptime that they had:
+// softflowd that reads a capture has none. What they send then has the time of the new process, so
+// that their records are copies.
+func TestBurstRestart(t *testing.T) {
+	const begin, second = 1795831011, int64(time.Second)
+	var all []exporttest.Datagram
+	for _, c := range []struct {
+		from     string
+		at       time.Duration
+		sequence uint32
+		ports    []uint16
+	}{
+		{"192.0.2.1:1", 0, 0, []uint16{1000, 1001}},
+		{"192.0.2.1:1", 0, 2, []uint16{1002}},
+		{"192.0.2.2:1", 300 * time.Millisecond, 0, []uint16{1000, 1001}},
+		{"192.0.2.2:1", 300 * time.Millisecond, 2, []uint16{1002}},
+		{"192.0.2.1:1", 4 * time.Second, 0, []uint16{1003}},
+		{"192.0.2.2:1", 4500 * time.Millisecond, 0, []uint16{1003}},
+	} {
+		var flows []exporttest.Flow
+		for _, port := range c.ports {
+			one := exporttest.Flows[1] // of a moment
+			one.SourcePort = port
+			flows = append(flows, one)
+		}
+		at := begin*second + int64(c.at)
+		all = append(all, exporttest.Datagram{From: c.from, At: at + int64(time.Millisecond), Data: exporttest.V5(6000, uint32(at/second), uint32(at%second), c.sequence, flows...)})
+	}
+	j, err := match.New(match.Config{Memory: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	var times []int64
+	for _, b := range exporttest.ReadAll(t, export.NewReader(&exporttest.Wire{Datagrams: all, AtOnce: 3})) {
+		for i := range b.Records {
+			times = append(times, b.Records[i].Start)
+		}
+		j.Judge(&b)
+	}
+	if c := j.Counts(); c.Records != 8 || c.Copies != 4 {
+		t.Errorf("%+v", c)
+	}
+	if got := times[6] - times[0]; got != 4*second {
+		t.Errorf("the new process sends records of %v later, want 4s", time.Duration(got))
+	}
+}
