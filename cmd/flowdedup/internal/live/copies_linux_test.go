@@ -110,7 +110,8 @@ func TestLivePipe(t *testing.T) {
 	t.Parallel()
 	clitest.Lab(t, "left right")
 	const n = 200
-	r := &liveRun{clitest.NewProcess(t, "live", "-i", "left", "-w", "-", "--count", "400")}
+	args := append([]string{"live", "-i", "left", "-w", "-", "--count", "400"}, captureArgs(t)...)
+	r := &liveRun{clitest.NewProcess(t, args...)}
 	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

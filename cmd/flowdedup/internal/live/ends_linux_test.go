@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -79,39 +81,59 @@ func (r *liveRun) endBy(how clitest.BadEnd) {
 	}
 }
 
+// pipe is the pipe that a run writes to.
+type pipe struct{ from, to *os.File }
+
 // startPiped starts a run that writes to a pipe.
-func startPiped(t *testing.T, args ...string) (*liveRun, *os.File) {
+func startPiped(t *testing.T, args ...string) (*liveRun, pipe) {
 	t.Helper()
-	r := &liveRun{clitest.NewProcess(t, append([]string{"live", "-i", "left", "--ring-size", "8MiB"}, args...)...)}
+	args = append([]string{"live", "-i", "left", "--ring-size", "8MiB"}, args...)
+	r := &liveRun{clitest.NewProcess(t, append(args, captureArgs(t)...)...)}
 	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = from.Close() }) // the test may have
+	t.Cleanup(func() { _, _ = from.Close(), to.Close() }) // the test may have
 	r.Cmd.Stdout = to
 	r.Start()
-	if err := to.Close(); err != nil { // the program has it
-		t.Fatal(err)
-	}
 	r.Event(" started ")
-	return r, from
+	return r, pipe{from, to}
 }
 
-// leave reads the first bytes of a pipe and closes it.
-func leave(t *testing.T, from *os.File) {
+// leave closes the reader's end, and waits until no process has it. Processes that other tests
+// start have it, too, between their fork and their exec.
+func (p pipe) leave(t *testing.T) {
 	t.Helper()
-	if _, err := io.ReadFull(from, make([]byte, 100)); err != nil {
+	if err := p.from.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := from.Close(); err != nil {
+	to, err := p.to.SyscallConn()
+	if err != nil {
 		t.Fatal(err)
 	}
+	wait.Until(t, "a pipe without reader", func() (left bool) {
+		err := to.Control(func(fd uintptr) {
+			set := []unix.PollFd{{Fd: int32(fd)}}
+			_, err := unix.Poll(set, 0)
+			left = err == nil && set[0].Revents&unix.POLLERR != 0
+		})
+		return err == nil && left
+	})
 }
 
-// leaveAfter reads packets from a pipe and closes it.
-func leaveAfter(t *testing.T, from *os.File, packets int) {
+// leaveEarly reads the first bytes and leaves.
+func (p pipe) leaveEarly(t *testing.T) {
 	t.Helper()
-	src, err := pcapfile.NewReader(from, "pipe", pcapfile.Options{})
+	if _, err := io.ReadFull(p.from, make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	p.leave(t)
+}
+
+// leaveAfter reads packets and leaves.
+func (p pipe) leaveAfter(t *testing.T, packets int) {
+	t.Helper()
+	src, err := pcapfile.NewReader(p.from, "pipe", pcapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +142,7 @@ func leaveAfter(t *testing.T, from *os.File, packets int) {
 			t.Fatal(err)
 		}
 	}
-	if err := from.Close(); err != nil {
-		t.Fatal(err)
-	}
+	p.leave(t)
 }
 
 // endsQuietly checks that a run whose reader left ends without a message.
@@ -139,10 +159,10 @@ func TestLiveReaderLeaves(t *testing.T) {
 	for _, args := range []string{"-w -", "--duplicates -", "--of src --every 1h --slide 1s"} {
 		t.Run(args, func(t *testing.T) {
 			clitest.Lab(t, "left right")
-			r, from := startPiped(t, append(strings.Fields(args), "--window", "1m", "--memory", "1MiB")...)
+			r, out := startPiped(t, append(strings.Fields(args), "--window", "1m", "--memory", "1MiB")...)
 			frames := burst(40, func(*clitest.Frame) {})
 			clitest.SendTo(t, "right", frames[:40]...)
-			leave(t, from)
+			out.leaveEarly(t)
 			clitest.SendTo(t, "right", frames[40:]...)
 			r.endsQuietly()
 		})
@@ -158,10 +178,10 @@ func TestLiveReaderLeavesOthers(t *testing.T) {
 	const n = 80
 	dir := t.TempDir()
 	removed, state := filepath.Join(dir, "removed.pcapng"), filepath.Join(dir, "state")
-	r, from := startPiped(t, "-w", "-", "--duplicates", removed, "--state", state, "--window", "1m", "--memory", "1MiB", "--json")
+	r, out := startPiped(t, "-w", "-", "--duplicates", removed, "--state", state, "--window", "1m", "--memory", "1MiB", "--json")
 	frames := burst(n, func(f *clitest.Frame) { f.TTL-- })
 	clitest.SendTo(t, "right", frames[:n]...)
-	leaveAfter(t, from, n/2)
+	out.leaveAfter(t, n/2)
 	// The first of these is a copy, which only the others get.
 	clitest.SendTo(t, "right", append([]clitest.Frame{frames[1]}, frames[n:]...)...)
 	r.endsQuietly()
