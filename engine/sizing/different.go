@@ -30,11 +30,11 @@ func (q *Question) fitDifferent() {
 	}
 	// The window holds (1-e^-turns)/turns of its elements, turns being how often a member
 	// comes in it.
-	turns := solveFalling(1e-9, 1/math.Max(share, 1e-15), func(turns float64) float64 {
+	q.turns = solveFalling(1e-9, 1/math.Max(share, 1e-15), func(turns float64) float64 {
 		return -math.Expm1(-turns)/turns - share
 	})
-	q.Distinct = math.Max(leastFresh, math.Exp(-turns))
-	q.Gaps = exponentialGaps(q.Elements, turns)
+	q.Distinct = math.Max(leastFresh, math.Exp(-q.turns))
+	q.Gaps = exponentialGaps(q.Elements, q.turns)
 	if !q.fitFresh() { // bins are coarse
 		mean := distinctAmong(0, q.Gaps, q.Elements)
 		q.Gaps = q.Gaps.scaled(q.Different / mean)

@@ -68,7 +68,7 @@ type Answer struct {
 
 // Plan answers a question. Errors wrap [ErrQuestion]. It is no error if no candidate
 // meets the request, but it is one if Method is set and no such filter fits the memory.
-// Plan takes up to about a second, with curves some seconds.
+// Plan takes up to about two seconds, with curves some more.
 func Plan(question Question) (Answer, error) {
 	q, err := question.complete()
 	if err != nil {

@@ -123,6 +123,8 @@ type Question struct {
 	Method string     // plan only this one; "" plans all
 	Fixed  Parameters // of Method, which must be named then
 	Curves bool       // add the rates over memory
+
+	turns float64 // how often a member of a fixed population comes in a window, 0 without one
 }
 
 const (

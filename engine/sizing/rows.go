@@ -125,7 +125,8 @@ func coarseRows(fine bool) model {
 		lines := memory / lineBits
 		d.parameters = []Parameter{{"lines", lines}, {"of them spare", spare}, {"cells", cells}, {"cell bits", bits}}
 		d.bits = lines * lineBits
-		d = r.spareRows(d, window.CoarseModel(w, fine), float64(lines-spare))
+		rows, own := window.CoarseModel(w, fine), float64(lines-spare)
+		d = r.crowded(r.spareRows(d, rows, own), rows, own)
 		d.fpr *= d.lines
 		return d, nil
 	}
@@ -154,6 +155,16 @@ func (r *request) spareRows(d design, rows theory.SpareRows, lines float64) desi
 		d.lines = 1 + rows.Full(share*elements/lines)*share
 		return d
 	}
+}
+
+// crowded raises the misses of a design to the ones of a fixed population, whose members crowd the
+// same lines all the time.
+func (r *request) crowded(d design, rows theory.SpareRows, lines float64) design {
+	p := theory.Population{Rows: rows, Members: r.Elements / math.Max(r.turns, 1) / lines, Turns: r.turns}
+	if r.anchored != nil && p.Crowds() {
+		d.fnr = math.Max(d.fnr, p.MissRate())
+	}
+	return d
 }
 
 // leastChange is the rise of the share of insertions from which on it is computed anew.
@@ -202,11 +213,12 @@ func timedRows(r *request, memory int) (design, error) {
 		parameters: []Parameter{{"lines", lines - spare}, {"spare lines", spare}, {"cells", layout.TimedCells}, {"cell bits", layout.TimedCellBits}},
 		bits:       lines * lineBits, fpr: fpr,
 	}
-	own := float64(lines - spare)
+	rows, own := window.TimedModel(), float64(lines-spare)
+	inOrder := own
 	if r.Kind != Count {
 		own /= lateness(r.window / own)
 	}
-	return r.spareRows(d, window.TimedModel(), own), nil
+	return r.crowded(r.spareRows(d, rows, own), rows, inOrder), nil
 }
 
 // lateness returns the factor by which elements for late ones raise the load of live elements

@@ -2,8 +2,9 @@
 
 // Package theory holds the closed forms and recurrences of the duplicate detection
 // literature: error rates, stable points and best parameters of filters. Package sizing
-// plans with them, and tests hold measured rates against them. It builds no filters:
-// these are in package engine, and the papers' own in engine/paper.
+// plans with them, and tests hold measured rates against them. [Population] has no closed
+// form, and is a simulation. The package builds no filters: these are in package engine, and the
+// papers' own in engine/paper.
 //
 // The papers are cited by their short names:
 //

@@ -308,7 +308,7 @@ func TestPlanCounts(t *testing.T) {
 // TestPlanCases expects text to say for what streams numbers hold, where they do not hold for all.
 func TestPlanCases(t *testing.T) {
 	in := newMadePopulation(20_000, 3000, 9).write(t)
-	const exact, comes, evenly = "exact: the least memory", "FNR of timed, fine: of elements that come and go", "that come equally often"
+	const exact, comes, evenly = "exact: the least memory", "FNR of timed, fine: of elements that come all the time", "that come equally often"
 	for args, want := range map[string]string{
 		"--window 10ms --rate 1M --distinct 30%":           exact + "|" + comes,
 		"--window 10ms --rate 1M --distinct 30% --refresh": exact,

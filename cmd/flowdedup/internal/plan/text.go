@@ -196,7 +196,7 @@ func (r *result) cases() (lines []string) {
 		}
 	}
 	if len(crowded) > 0 {
-		lines = append(lines, "FNR of "+strings.Join(crowded, ", ")+": of elements that come and go; up to four times as many are missed if the same ones come all the time")
+		lines = append(lines, "FNR of "+strings.Join(crowded, ", ")+": of elements that come all the time, equally often; of others a sixth to four times as many may be missed")
 	}
 	if len(even) > 0 {
 		lines = append(lines, "FNR of "+strings.Join(even, ", ")+": of elements that come equally often, many times each; else several times as many may be missed, or half")
