@@ -125,6 +125,7 @@ func (s *Stream[T]) sheltered(i int) bool {
 func (s *Stream[T]) EvictOldest() bool {
 	oldest := s.firstSilent(len(s.open))
 	if oldest >= 0 {
+		s.evicted.add(s.open[oldest].start, s.open[oldest].end)
 		s.close(oldest)
 	}
 	return oldest >= 0

@@ -130,8 +130,8 @@ func TestEvictOldest(t *testing.T) {
 		t.Error("the wrong windows are closed")
 	}
 	w.Close()
-	if windowAt(w, 5*hour) != nil || w.Late() != 2 {
-		t.Errorf("after Close: %d late", w.Late())
+	if windowAt(w, 5*hour) != nil || w.Late() != 2 || w.LateEvicted() != 1 {
+		t.Errorf("after Close: %d late, %d of them in windows that were evicted", w.Late(), w.LateEvicted())
 	}
 }
 
