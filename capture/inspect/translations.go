@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"encoding/binary"
 	"maps"
 	"net/netip"
 	"slices"
@@ -109,21 +110,23 @@ func (t *translations) add(n *Inspector, p *Batch, b *capture.Batch) {
 			continue
 		}
 		ip := b.Data(frame)[p.origins[i].start:]
-		ends, ok := endsOf(ip, n.cfg.Seed)
-		if !ok {
+		src, dst := addressesOf(ip)
+		if isGroup(dst) {
 			continue
 		}
 		d := &p.translated[i]
 		e := &t.slots[d[0]>>(64-slotBits)]
-		plain := isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start)
+		next := translated{
+			check: d[1], ends: [2]uint64{hashOf(src, n.cfg.Seed), hashOf(dst, n.cfg.Seed)},
+			plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), sighting: *s,
+		}
 		delay := distance(s.time, e.time)
-		matches := e.check == d[1] && e.ends != ends && delay <= uint64(n.cfg.Window)
+		matches := e.check == next.check && e.ends != next.ends && delay <= uint64(n.cfg.Window)
 		if matches {
-			m := t.match(e, s, ends, ip, p.verdicts[i])
-			m.hidden = m.hidden || !plain || !e.plain
+			t.match(e, &next, src, p.verdicts[i])
 		}
 		if !matches || delay > uint64(n.windows[0]) {
-			*e = translated{d[1], ends, plain, *s}
+			*e = next
 		}
 	}
 }
@@ -150,10 +153,10 @@ func isPlain(link capture.LinkType, start uint32) bool {
 	return ok && at == start
 }
 
-// match counts a packet that equals e but for translation, and returns its mapping. Filters remove
-// the packet anyway as v has it.
-func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []byte, v verdicts) *mapping {
-	src, dst := pairOf(e.ends[0], ends[0]), pairOf(e.ends[1], ends[1])
+// match counts a packet that equals e but for translation. source is its own. Filters remove the
+// packet anyway as v has it.
+func (t *translations) match(e, s *translated, source []byte, v verdicts) {
+	src, dst := pairOf(e.ends[0], s.ends[0]), pairOf(e.ends[1], s.ends[1])
 	number, ok := t.mappings[src+dst]
 	if !ok && len(t.list) < maxMappings {
 		number = uint32(len(t.list))
@@ -162,16 +165,17 @@ func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []by
 	}
 	m := &t.list[number]
 	m.all++
-	first, copied := &e.sighting, s
+	m.hidden = m.hidden || !s.plain || !e.plain
+	first, copied := &e.sighting, &s.sighting
 	if s.time < e.time {
-		first, copied = s, first
+		first, copied = copied, first
 	}
 	step := int(first.hops) - int(copied.hops)
 	if step != 0 && max(step, -step) <= mostRouters {
 		m.lowered[count(src > dst)]++
 		m.acked += uint32(count(s.acknowledges()))
 		if dst == 0 && s.hops < e.hops {
-			m.outer = sourceOf(ip)
+			m.outer, _ = netip.AddrFromSlice(source)
 		}
 	}
 	t.matches = append(t.matches, match{
@@ -179,7 +183,6 @@ func (t *translations) match(e *translated, s *sighting, ends [2]uint64, ip []by
 		first: first.point, copied: copied.point, kind: kindOf(first, copied)&^(checksumKind|truncatedKind) | natKind,
 		proto: protocolKey{proto: s.proto}, step: int8(step), anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(copied),
 	})
-	return m
 }
 
 // acknowledges reports whether s is a segment of an open connection.
@@ -196,46 +199,40 @@ func pairOf(a, b uint64) uint64 {
 	return max(traits.Mix(min(a, b), max(a, b)), 1)
 }
 
-// endsOf hashes the source and the destination of a packet. It returns false for a group, whose
-// address no translation changes.
-func endsOf(ip []byte, seed uint64) (ends [2]uint64, ok bool) {
-	n, at, group := 4, 12, ip[16] >= 224
+// addressesOf returns the source and the destination of a packet.
+func addressesOf(ip []byte) (src, dst []byte) {
 	if ip[0]>>4 == 6 {
-		n, at, group = 16, 8, ip[24] == 0xff
+		return ip[8:24], ip[24:40]
 	}
-	if group {
-		return ends, false
-	}
-	for i := range ends {
-		sum := seed
-		for end := ip[at+i*n:][:n]; len(end) > 0; end = end[4:] {
-			sum = traits.Mix(sum, uint64(end[0])|uint64(end[1])<<8|uint64(end[2])<<16|uint64(end[3])<<24)
-		}
-		ends[i] = sum
-	}
-	return ends, true
+	return ip[12:16], ip[16:20]
 }
 
-// sourceOf returns the source of a packet.
-func sourceOf(ip []byte) netip.Addr {
-	at, n := 12, 4
-	if ip[0]>>4 == 6 {
-		at, n = 8, 16
-	}
-	a, _ := netip.AddrFromSlice(ip[at : at+n])
-	return a
+// isGroup reports whether an address is of a group. No translation changes it.
+func isGroup(address []byte) bool {
+	return address[0] == 0xff || len(address) == 4 && address[0] >= 224
 }
+
+// hashOf hashes an address.
+func hashOf(address []byte, seed uint64) uint64 {
+	for ; len(address) > 0; address = address[4:] {
+		seed = traits.Mix(seed, uint64(binary.LittleEndian.Uint32(address)))
+	}
+	return seed
+}
+
+// isCopy reports whether the matches of mapping i are copies.
+func (t *translations) isCopy(i uint32) bool { return i > 0 && t.list[i].stands() }
 
 // count counts the copies, and the other matches.
 func (t *translations) count() (copies, others uint64) {
 	for i := range t.list {
-		if m := &t.list[i]; i > 0 && m.stands() {
-			copies += uint64(m.all)
-		} else {
-			others += uint64(m.all)
+		n := uint64(t.list[i].all)
+		others += n
+		if t.isCopy(uint32(i)) {
+			copies += n
 		}
 	}
-	return copies, others
+	return copies, others - copies
 }
 
 // addTo returns m with the matches, each for its part of all packets, or m if these are too few
@@ -249,7 +246,7 @@ func (t *translations) addTo(m *measure, packets uint64) *measure {
 	m = m.clone()
 	share := func(i int) uint64 { return uint64(float64(i) * float64(packets) / float64(measured)) }
 	for i := range t.matches {
-		m.addMatch(&t.matches[i], share(i+1)-share(i), t.matches[i].mapping > 0 && t.list[t.matches[i].mapping].stands())
+		m.addMatch(&t.matches[i], share(i+1)-share(i), t.isCopy(t.matches[i].mapping))
 	}
 	m.outer = t.outer()
 	return m
@@ -298,12 +295,13 @@ func (m *measure) addMatch(x *match, weight uint64, isCopy bool) {
 func (t *translations) outer() []netip.Addr {
 	all := map[netip.Addr]bool{}
 	for i := range t.list {
-		if m := &t.list[i]; i > 0 && m.stands() {
-			if m.hidden {
-				return nil
-			}
-			all[m.outer] = true
+		if !t.isCopy(uint32(i)) {
+			continue
 		}
+		if t.list[i].hidden {
+			return nil
+		}
+		all[t.list[i].outer] = true
 	}
 	if all[netip.Addr{}] || len(all) > maxOuter {
 		return nil

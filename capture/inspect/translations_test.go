@@ -200,16 +200,16 @@ func TestTranslationsSampled(t *testing.T) {
 	}
 }
 
-// TestEndsOf checks that packets to groups are left out.
-func TestEndsOf(t *testing.T) {
+// TestIsGroup checks which packets are to groups.
+func TestIsGroup(t *testing.T) {
 	for _, c := range []struct {
 		version, at, to byte
 		want            bool
-	}{{0x45, 16, 223, true}, {0x45, 16, 224, false}, {0x45, 16, 255, false}, {0x60, 24, 0xfe, true}, {0x60, 24, 0xff, false}} {
+	}{{0x45, 16, 223, false}, {0x45, 16, 224, true}, {0x45, 16, 255, true}, {0x60, 24, 0xfe, false}, {0x60, 24, 0xff, true}} {
 		ip := make([]byte, 40)
 		ip[0], ip[c.at] = c.version, c.to
-		if _, ok := endsOf(ip, 1); ok != c.want {
-			t.Errorf("%x, %x: %v", c.version, c.to, ok)
+		if _, dst := addressesOf(ip); isGroup(dst) != c.want {
+			t.Errorf("%x, %x: %v", c.version, c.to, !c.want)
 		}
 	}
 }

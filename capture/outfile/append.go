@@ -20,8 +20,8 @@ type Appender struct {
 }
 
 // OpenAppend opens a file to append to, and creates it if it does not exist. The name "-" is
-// standard output. Opening a pipe waits for its reader until ctx is done. Errors are
-// *fs.PathError with the name as given.
+// standard output. Opening a pipe waits for its reader until ctx is done, see [WithNoReader].
+// Errors are *fs.PathError with the name as given.
 func OpenAppend(ctx context.Context, name string) (*Appender, error) {
 	a := &Appender{name: name}
 	if name == "" {
@@ -29,7 +29,7 @@ func OpenAppend(ctx context.Context, name string) (*Appender, error) {
 	}
 	info, err := os.Stat(name)
 	if IsStdout(name) || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		a.file, err = openDirect(ctx, name, nil)
+		a.file, err = openDirect(ctx, name)
 	} else {
 		err = a.open()
 	}

@@ -27,7 +27,7 @@ var (
 
 // Create opens an output, which replaces an older file in Commit. The name "-" is standard
 // output. Devices, pipes and sockets are written directly; opening a pipe waits for its
-// reader until ctx is done. Commit follows a symbolic link, and replaces or creates its
+// reader until ctx is done, see [WithNoReader]. Commit follows a symbolic link, and replaces or creates its
 // target. Unless opt.Plain is set, the ending of the name selects a compression: .gz
 // (gzip), .zst (Zstandard) or .lz4 (LZ4 frame), each at its fastest level, since packets
 // come faster than any level.
@@ -101,7 +101,7 @@ func (f *File) open(ctx context.Context) error {
 	switch {
 	case IsStdout(f.name), err == nil && !info.Mode().IsRegular() && !info.IsDir():
 		f.dest = direct{}
-		if f.out, err = openDirect(ctx, f.name, f.opt.NoReader); err == nil {
+		if f.out, err = openDirect(ctx, f.name); err == nil {
 			WidenPipe(f.out)
 		}
 		return err

@@ -191,22 +191,31 @@ func (direct) keep(*File) (string, error) { return "", nil }
 func (direct) discard() error             { return nil }
 func (direct) close() error               { return nil }
 
+// noReaderKey is the key of a context's function for pipes without a reader.
+type noReaderKey struct{}
+
+// WithNoReader returns a context for opening outputs. It calls noReader with the name of a pipe
+// that has no reader, before the wait for one.
+func WithNoReader(ctx context.Context, noReader func(name string)) context.Context {
+	return context.WithValue(ctx, noReaderKey{}, noReader)
+}
+
 // openDirect opens an output that is not a regular file. A pipe opens when it has a reader,
-// so this may wait until ctx is done. The call to open then lasts until the process ends. Before,
-// it calls noReader, unless that is nil.
-func openDirect(ctx context.Context, name string, noReader func()) (*os.File, error) {
+// so this may wait until ctx is done. The call to open then lasts until the process ends.
+func openDirect(ctx context.Context, name string) (*os.File, error) {
 	if IsStdout(name) {
 		// Opened by its path, it would start at offset 0 of a file that a shell
 		// opened for appending.
 		return os.Stdout, CheckStdout()
 	}
+	noReader, _ := ctx.Value(noReaderKey{}).(func(string))
 	if info, err := os.Stat(name); noReader != nil && err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		// It is not closed: a reader would take that for the end.
 		file, err := os.OpenFile(name, os.O_WRONLY|openAtOnce, 0)
 		if !errors.Is(err, syscall.ENXIO) {
 			return file, err
 		}
-		noReader()
+		noReader(name)
 	}
 	type opened struct {
 		file *os.File

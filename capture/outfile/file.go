@@ -27,9 +27,6 @@ type Options struct {
 	// Input describes the regular file that this output replaces while it is read, as it
 	// was when it was opened; nil for none.
 	Input fs.FileInfo
-	// NoReader, if not nil, is called once if a named pipe has no reader, before the wait for
-	// one.
-	NoReader func()
 	// Workers is how many goroutines compress the output, at most 8; 0 stands for the
 	// number of processors. The output does not depend on it.
 	Workers int

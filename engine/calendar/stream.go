@@ -68,6 +68,9 @@ type Stream[T any] struct {
 	expired int64 // end of the time that Expire has closed; 0 before the first call
 	packets int64 // of the stream so far
 	late    uint64
+
+	evicted     timeSpans // the part of closed that EvictOldest closed
+	lateEvicted uint64    // the part of late that belonged to it
 }
 
 type openWindow[T any] struct {
@@ -111,6 +114,9 @@ func (s *Stream[T]) Run(times []int64) (n int, content *T) {
 			n = leading(times, start, end)
 			s.packets += int64(n)
 			s.late += uint64(n)
+			if s.evicted.holds(start) {
+				s.lateEvicted += uint64(n)
+			}
 			return n, nil
 		}
 		s.add(start, end)
@@ -256,6 +262,9 @@ func (s *Stream[T]) All() iter.Seq[*T] {
 
 // Late returns how many packets belonged to a window that had closed.
 func (s *Stream[T]) Late() uint64 { return s.late }
+
+// LateEvicted returns how many of them belonged to a window that EvictOldest had closed.
+func (s *Stream[T]) LateEvicted() uint64 { return s.lateEvicted }
 
 // Expire closes the windows that end at or before t, oldest first. Packets of windows
 // that have ended by then are late. Unlike everything else here it goes by the caller's

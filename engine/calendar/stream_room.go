@@ -38,9 +38,22 @@ func (s *Stream[T]) near(n uint64, first, second int) bool {
 // leastNeeded returns the index of the window that makes room for another.
 func (s *Stream[T]) leastNeeded() int {
 	if newest := s.newestInUse(); s.goesOn(newest) {
-		return s.firstSilent(newest)
+		if first := s.firstSilent(newest); !s.jumpsAfter(first) {
+			return first
+		}
 	}
 	return s.unsheltered()
+}
+
+// jumpsAfter reports whether the next window lies far from window i, and all later ones together
+// have fewer packets than it. Their stamps may be a run of wrong ones that ascend. Of a stream that
+// goes on after a pause, more packets come.
+func (s *Stream[T]) jumpsAfter(i int) bool {
+	later := int64(0)
+	for j := i + 1; j < len(s.open); j++ {
+		later += s.open[j].packets
+	}
+	return later < s.open[i].packets && !s.near(sparsest*maxOpenWindows, i, i+1)
 }
 
 // newestInUse returns the index of the newest window that had a packet after half of the
@@ -125,6 +138,7 @@ func (s *Stream[T]) sheltered(i int) bool {
 func (s *Stream[T]) EvictOldest() bool {
 	oldest := s.firstSilent(len(s.open))
 	if oldest >= 0 {
+		s.evicted.add(s.open[oldest].start, s.open[oldest].end)
 		s.close(oldest)
 	}
 	return oldest >= 0

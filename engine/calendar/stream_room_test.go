@@ -42,6 +42,36 @@ func TestStreamSurviveWildStamps(t *testing.T) {
 	}
 }
 
+// Runs of wrong stamps ascend, each in another window, and begin far ahead: no good packet is late.
+// The windows of good packets close in order before and behind a pause as long.
+func TestStreamJumps(t *testing.T) {
+	for _, step := range []int64{1, 1000} {
+		r := &recorder{t: t}
+		w := r.windows(time.Hour)
+		var good []int64
+		for i := range int64(20) {
+			good = append(good, repeat(i*hour, 1000)...)
+		}
+		feedTimes(t, w, good, 100)
+		for i := range int64(200) {
+			feedTimes(t, w, []int64{(9000 + i*step) * hour}, 100)
+		}
+		if feedTimes(t, w, repeat(19*hour, 10), 100); w.Late() > 0 || r.most > maxOpenWindows {
+			t.Errorf("wrong stamps, a step of %d: %d late, %d windows open at once", step, w.Late(), r.most)
+		}
+		r = &recorder{t: t}
+		w = r.windows(time.Hour)
+		for i := range int64(200) {
+			good = append(good, repeat((9000+i*step)*hour, 100)...)
+		}
+		feedTimes(t, w, good, 100)
+		w.Close()
+		if w.Late() > 0 || !slices.Equal(r.closed, naive(good, hour)) {
+			t.Errorf("a pause, steps of %d behind it: %d late; closed %v", step, w.Late(), r.closed)
+		}
+	}
+}
+
 // Among windows of random numbers, many of them equal, the one that makes room is the one
 // without a packet for longest behind the eight with the most packets.
 func TestUnsheltered(t *testing.T) {
@@ -130,8 +160,8 @@ func TestEvictOldest(t *testing.T) {
 		t.Error("the wrong windows are closed")
 	}
 	w.Close()
-	if windowAt(w, 5*hour) != nil || w.Late() != 2 {
-		t.Errorf("after Close: %d late", w.Late())
+	if windowAt(w, 5*hour) != nil || w.Late() != 2 || w.LateEvicted() != 1 {
+		t.Errorf("after Close: %d late, %d of them in windows that were evicted", w.Late(), w.LateEvicted())
 	}
 }
 

@@ -78,21 +78,11 @@ func (a *authenticator) setUsers(all []user) (gone []uint64) {
 	return gone
 }
 
-// siteOfClient returns the site with a connection, by its number at the server, empty for none.
-func (a *authenticator) siteOfClient(id uint64) string {
+// siteOf returns the site with a connection, by its number at the server, empty for none.
+func (a *authenticator) siteOf(id uint64) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if one := a.clients[id]; one != nil {
-		return one.site
-	}
-	return ""
-}
-
-// siteOf returns the site of a key, empty for none.
-func (a *authenticator) siteOf(key string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if one := a.accounts[key]; one != nil {
 		return one.site
 	}
 	return ""

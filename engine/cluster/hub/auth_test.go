@@ -94,7 +94,7 @@ func TestSetUsers(t *testing.T) {
 	if slices.Sort(gone); !slices.Equal(gone, []uint64{2, 3}) {
 		t.Errorf("connections %d have to go", gone)
 	}
-	if a.bans()["a"].Count != 1 || len(a.accounts["A"].conns) != 1 || a.siteOf("B") != "renamed" || a.siteOf("C") != "" {
+	if a.bans()["a"].Count != 1 || a.siteOf(1) != "a" || a.siteOf(2)+a.siteOf(3) != "" || a.accounts["B"].site != "renamed" || a.accounts["C"] != nil {
 		t.Errorf("accounts %+v", a.accounts)
 	}
 }

@@ -50,7 +50,7 @@ func (l *clientLog) warn(text string) {
 // denied counts a message or subscription of a client that the server has denied. It reports whether
 // a site has the client.
 func (s *Server) denied(client uint64) bool {
-	site := s.auth.siteOfClient(client)
+	site := s.auth.siteOf(client)
 	if site == "" {
 		return false
 	}

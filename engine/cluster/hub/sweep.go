@@ -68,13 +68,13 @@ func (s *Server) sweep() {
 
 // sweepAt is sweep at a given time, with swept locked.
 func (s *Server) sweepAt(now time.Time) {
-	list, err := s.server.Connz(&server.ConnzOptions{Username: true, Limit: maxClients})
+	list, err := s.server.Connz(&server.ConnzOptions{Limit: maxClients})
 	if err != nil {
 		return // the server has ended
 	}
 	all, sites := map[uint64]traffic{}, map[string]traffic{}
 	for _, c := range list.Conns {
-		site := s.auth.siteOf(c.AuthorizedUser)
+		site := s.auth.siteOf(c.Cid)
 		if site == "" {
 			continue
 		}

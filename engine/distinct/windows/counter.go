@@ -113,6 +113,9 @@ func (c *Counter) Late() uint64 {
 	return c.windows.Late()
 }
 
+// LateForMemory returns how many of them had a window that closed early, for want of memory.
+func (c *Counter) LateForMemory() uint64 { return c.windows.LateEvicted() }
+
 // Count counts the elements of a batch, window by window. Count.Packets leaves out
 // packets whose bit in uncounted is set, but their elements count: a copy shows just as
 // well that its addresses were there. A nil uncounted leaves out no packet. Batches must

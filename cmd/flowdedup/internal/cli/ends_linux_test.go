@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
@@ -208,6 +209,36 @@ func TestBadEndsDistinct(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestNoReader runs every command that writes a file with a named pipe as the file. While the pipe
+// has no reader, the run says that it waits for one.
+func TestNoReader(t *testing.T) {
+	t.Parallel()
+	in, records := clitest.Bundled("router-plain.pcapng"), "../flows/testdata/unread-a.csv"
+	address := "127.0.0.1:" + benchlab.FreePort(t)
+	for _, args := range [][]string{
+		{"dedup", in, "-w"}, {"dedup", in, "--duplicates"}, {"dedup", in, "--html"},
+		{"distinct", in, "--csv"}, {"distinct", in, "--html"}, {"distinct", in, "--key", strings.Repeat("5a", 32), "--save"},
+		{"compare", in, in, "--only-a"}, {"compare", in, in, "--html"}, {"verify", in, in, "--html"},
+		{"flows", records, "-w"}, {"flows", records, "--html"}, {"flows", records, "--of", "src", "--reports"},
+		{"flows", "--listen", address, "-w"}, {"flows", "--listen", address, "--of", "src", "--reports"},
+		{"inspect", in, "--html"}, {"plan", "--rate", "1M", "--window", "10ms", "--html"},
+	} {
+		t.Run(args[0]+args[len(args)-1], func(t *testing.T) {
+			s := clitest.SetStage(t, clitest.NoReader, "")
+			r := clitest.NewProcess(t, append(args, s.Out)...)
+			r.Start()
+			clitest.AwaitOpen(t, r.Cmd.Process)
+			if err := r.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			code := r.Wait()
+			if text := r.Stderr.String(); code != 143 || strings.Count(text, s.Out) != 1 || !strings.Contains(text, "reader") {
+				t.Errorf("exit code %d: %q", code, text)
+			}
+		})
 	}
 }
 

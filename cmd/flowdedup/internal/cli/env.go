@@ -105,7 +105,9 @@ func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	if IsTerminal(e.stdout) {
 		e.Stdout = &shared{e, out}
 	}
-	err := run(ctx, e)
+	err := run(outfile.WithNoReader(ctx, func(name string) {
+		e.Notice(name + " is a pipe without a reader: the run waits for one")
+	}), e)
 	if e.closed != nil && e.closed.lost.Load() {
 		e.Warn(errNotPrinted)
 	}

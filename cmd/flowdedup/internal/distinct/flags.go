@@ -236,7 +236,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
 	}
 	if result.Late > 0 {
-		e.Warn(errors.New(f.lateText(result.Late)))
+		e.Warn(errors.New(f.lateText(&result)))
 	}
 	out.withoutIP = result.WithoutIP
 	read := result.Packets + result.Filtered
@@ -306,17 +306,20 @@ func countsIPv4(c keys.Config) bool {
 	return !c.VLAN && (c.Kind == keys.Src || c.Kind == keys.Dst || c.Kind == keys.IP)
 }
 
-// lateText is the warning about a number of late packets.
-func (f *flags) lateText(n uint64) string {
-	text := show.Word(n, "%d packet is not counted: it came long after its window had closed",
-		"%d packets are not counted: they came long after their window had closed")
+// lateText is the warning about late packets.
+func (f *flags) lateText(r *Result) string {
+	n := r.Late
+	text := show.Word(n, "%d packet is not counted: its window had closed", "%d packets are not counted: their window had closed")
 	if f.slide > 0 {
 		text = show.Word(n, "%d packet is not counted: its time is far from all others or missing, or it came after the row of its slide was written",
 			"%d packets are not counted: their time is far from all others or missing, or they came after the row of their slide was written")
 	}
 	text = fmt.Sprintf(text, n)
-	if f.bounded() {
-		text += ". More --memory keeps more windows open"
+	if r.LateForMemory > 0 {
+		text += fmt.Sprintf(", for %d of them early, for want of memory", r.LateForMemory)
+		if f.bounded() {
+			text += ". Without --memory more windows stay open"
+		}
 	}
 	return text
 }

@@ -82,7 +82,7 @@ func TestLateForMemory(t *testing.T) {
 		stream[i].Time += int64(i/100%4) * int64(time.Hour)
 	}
 	name := clitest.WriteStream(t, stream, 1)
-	const advice = "More --memory keeps more windows open"
+	const advice = "for want of memory. Without --memory more windows stay open"
 	for memory, late := range map[string]bool{"432KiB": true, "8MiB": false} {
 		_, errs, code := clitest.Run("distinct", "--json", "--of", "src", "--memory", memory, name)
 		if code != cli.ExitDone || strings.Contains(errs, "not counted") != late || strings.Contains(errs, advice) != late {

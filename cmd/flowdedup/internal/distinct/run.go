@@ -29,6 +29,8 @@ type Result struct {
 	Packets  uint64
 	Filtered uint64 // packets that were not wanted
 	Late     uint64 // packets whose window had closed: not counted
+	// LateForMemory counts those of Late whose window closed early, for want of memory.
+	LateForMemory uint64
 	// Unopened counts frames that were not opened, and in which no address is counted: see
 	// headers.Unopened. It is nil without any.
 	Unopened map[string]uint64
@@ -54,7 +56,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := count.Failed(c.Close())
-	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Filtered: in.Filtered(), Late: c.Late(), WithoutPorts: c.WithoutPorts(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
+	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Filtered: in.Filtered(), Late: c.Late(), LateForMemory: c.LateForMemory(), WithoutPorts: c.WithoutPorts(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
 	var failed *count.OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

@@ -134,3 +134,23 @@ func TestCSVStreams(t *testing.T) {
 		err = csv.writeRows(rowsOf("06", 5))
 	}
 }
+
+// TestLateText says that memory closed windows only where it did, and what bounds the memory only
+// where a flag does.
+func TestLateText(t *testing.T) {
+	for _, c := range []struct {
+		late, forMemory uint64
+		memory          int
+		want            string
+	}{
+		{1, 0, 1 << 20, "1 packet is not counted: its window had closed"},
+		{5, 2, 0, "5 packets are not counted: their window had closed, for 2 of them early, for want of memory"},
+		{5, 2, 1 << 20, "5 packets are not counted: their window had closed, for 2 of them early, for want of memory. Without --memory more windows stay open"},
+	} {
+		f := &flags{}
+		f.Method, f.Memory = "auto", c.memory
+		if got := f.lateText(&Result{Late: c.late, LateForMemory: c.forMemory}); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

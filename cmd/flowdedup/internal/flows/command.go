@@ -151,6 +151,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	}
 	if f.listen.any() && !f.Quiet {
 		cfg.Log = slog.New(monitor.Lines(e.Stderr))
+		cmd.SetContext(sink.LogNoReader(cmd.Context(), cfg.Log))
 	}
 	if f.policy == byRecord {
 		cfg.Match.Pairs = &f.deltas

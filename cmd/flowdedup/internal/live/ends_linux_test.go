@@ -65,6 +65,7 @@ func newBadRun(t *testing.T, where clitest.Place, how clitest.BadEnd) badRun {
 	}
 	r.liveRun = startProgram(t, "-i", "left", "-w", r.Out, "--window", "5s")
 	if where == clitest.NoReader {
+		r.Event(" waits for a reader of the pipe ")
 		clitest.AwaitOpen(t, r.Cmd.Process)
 		return r
 	}

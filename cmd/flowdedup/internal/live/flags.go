@@ -17,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -282,7 +283,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if !outfile.IsStdout(cfg.Reports) && !cli.IsTerminal(show.stderr) {
 		cfg.Reopen = e.OnHangup
 	}
-	summary, err := runLive(cmd.Context(), cfg)
+	summary, err := runLive(sink.LogNoReader(cmd.Context(), cfg.Log), cfg)
 	err = cli.MarkUsage(err, errState)
 	counts.finish()
 	show.close()

@@ -6,8 +6,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
+
+// LogNoReader returns a context for opening outputs. It logs the name of a pipe that has no reader,
+// before the wait for one.
+func LogNoReader(ctx context.Context, log *slog.Logger) context.Context {
+	return outfile.WithNoReader(ctx, func(name string) { log.Info("waits for a reader of the pipe", "output", name) })
+}
 
 // calls runs calls that may block in its own goroutine, one at a time.
 type calls struct {

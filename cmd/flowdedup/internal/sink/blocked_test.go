@@ -59,9 +59,10 @@ func TestPipeWithoutReader(t *testing.T) {
 	if err := mkfifo(name); err != nil {
 		t.Skip(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	logged := &bytes.Buffer{}
-	conf := Config{Kept: name, Live: true, Log: slog.New(slog.NewTextHandler(logged, nil))}
+	logging := LogNoReader(context.Background(), slog.New(slog.NewTextHandler(logged, nil)))
+	ctx, cancel := context.WithCancel(logging)
+	conf := Config{Kept: name, Live: true}
 	s := New(ctx, conf)
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if err := s.OpenFiles(ctx); !errors.Is(err, context.Canceled) {
@@ -79,8 +80,8 @@ func TestPipeWithoutReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	s = New(context.Background(), conf)
-	if err := s.OpenFiles(context.Background()); err != nil {
+	s = New(logging, conf)
+	if err := s.OpenFiles(logging); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Discard(); err != nil || strings.Count(logged.String(), line) != 1 {

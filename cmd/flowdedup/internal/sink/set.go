@@ -170,7 +170,6 @@ func (s *Set) openFile(ctx context.Context, name string, kept bool) (destination
 		return s.openRotation(name, derived)
 	}
 	opt := s.cfg.Rotate.Output
-	opt.NoReader = func() { s.cfg.Log.Info("waits for a reader of the pipe", "output", name) }
 	open := outfile.Create
 	if s.cfg.Live {
 		open = outfile.CreateVisible

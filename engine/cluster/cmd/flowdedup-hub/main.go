@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
@@ -80,10 +81,13 @@ func run(args []string, out, errOut io.Writer, signals <-chan os.Signal) int {
 		case <-done:
 		}
 	})
-	root := rootCommand(&logger{out: errOut})
+	log := &logger{out: errOut}
+	root := rootCommand(log)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := help.Run(ctx, root, args)
+	err := help.Run(outfile.WithNoReader(ctx, func(name string) {
+		log.Log(name + " is a pipe without a reader: counts waits for one")
+	}), root, args)
 	close(done)
 	group.Wait()
 	if err != nil {
