@@ -263,8 +263,8 @@ func (s *Stream[T]) Late() uint64 { return s.late }
 // present time less the longest delay of packets. So the count of a window comes soon
 // after its end, however few packets come.
 //
-// If t has gone back by a whole window or more, that clock was set back. Then the windows from t
-// on may open again: their packets would be late until the clock has caught up.
+// If t has gone back past the window before, that clock was set back. Then the windows from t on
+// may open again: their packets would be late until the clock has caught up.
 func (s *Stream[T]) Expire(t int64) {
 	start, end := s.config.Calendar.Window(t)
 	if start == s.expired || start == beginOfTime {

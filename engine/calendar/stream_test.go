@@ -354,13 +354,13 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// TestExpireSetBack has the clock go back. The windows from then on open again, once it was set
-// back by a window, and windows before stay closed.
+// TestExpireSetBack has the clock go back. The windows from then on open again, unless it went
+// back to the window before only, and earlier windows stay closed.
 func TestExpireSetBack(t *testing.T) {
 	for _, c := range []struct{ ahead, now, open, late int64 }{
 		{9000 * hour, 5 * hour, 5 * hour, 4 * hour},     // after a wrong time far ahead
-		{9 * hour, 7*hour + 1, 7 * hour, 6 * hour},      // by more than a window
-		{9 * hour, 8*hour + 1, 9 * hour, 8 * hour},      // by less
+		{9 * hour, 7*hour + 1, 7 * hour, 6 * hour},      // past the window before
+		{9 * hour, 8*hour + 1, 9 * hour, 8 * hour},      // to the window before
 		{math.MaxInt64, 5 * hour, 5 * hour, 5*hour - 1}, // to the end of time
 	} {
 		r := &recorder{t: t, again: true}
