@@ -331,7 +331,11 @@ func (s *Sender) skip(count *atomic.Uint64, why func() error) {
 }
 
 func (s *Sender) truncatedError(f *capture.Frame) error {
-	return fmt.Errorf("%s: %w: one of %d bytes, of which %d were captured", s.conf.Interface, ErrFrameTruncated, f.WireLen, f.CapLen)
+	err := fmt.Errorf("%s: %w: one of %d bytes, of which %d were captured", s.conf.Interface, ErrFrameTruncated, f.WireLen, f.CapLen)
+	if f.WireLen > etherLen+longestMTU {
+		return fmt.Errorf("%w: receive offload has merged several: %s", err, notMerging)
+	}
+	return err
 }
 
 func (s *Sender) refusedError() error {
@@ -339,8 +343,11 @@ func (s *Sender) refusedError() error {
 }
 
 // longestMTU is the largest MTU that most interfaces support. A longer frame was merged
-// by the host.
-const longestMTU = 9000
+// by the host, which notMerging changes.
+const (
+	longestMTU = 9000
+	notMerging = "ethtool -K IFACE gro off lro off for each interface that is captured from"
+)
 
 func (s *Sender) tooLongError(length int) error {
 	name := s.conf.Interface
@@ -348,9 +355,9 @@ func (s *Sender) tooLongError(length int) error {
 	if d, failed := lookUp(name); failed == nil {
 		err = fmt.Errorf("%w, and its MTU is %d", err, d.MTU)
 	}
-	need, merged := length-etherLen, "ethtool -K IFACE gro off lro off for each interface that is captured from"
+	need := length - etherLen
 	if need > longestMTU {
-		return fmt.Errorf("%w: receive offload has merged several: %s", err, merged)
+		return fmt.Errorf("%w: receive offload has merged several: %s", err, notMerging)
 	}
-	return fmt.Errorf("%w: ip link set %s mtu %d; if receive offload has merged several, %s", err, name, need, merged)
+	return fmt.Errorf("%w: ip link set %s mtu %d; if receive offload has merged several, %s", err, name, need, notMerging)
 }

@@ -199,19 +199,24 @@ func TestSendWarns(t *testing.T) {
 	}
 }
 
-// TestSendMerged checks the advice about frames that are too long for any interface.
+// TestSendMerged checks the advice about frames that are too long for any interface, also if
+// they are too long for a ring block.
 func TestSendMerged(t *testing.T) {
 	enterLab(t)
-	var warned error
-	s, err := OpenSender(SenderConfig{Interface: "left", Warn: func(err error) { warned = err }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if err := s.Send(frametest.NewBatch(capture.LinkEthernet, numbered(0, 40_000)), nil); err != nil {
-		t.Fatal(err)
-	}
-	if text := warned.Error(); !strings.Contains(text, "ethtool -K IFACE gro off lro off") || strings.Contains(text, "ip link") {
-		t.Error(text)
+	for _, cut := range []uint32{0, 100} {
+		var warned error
+		s, err := OpenSender(SenderConfig{Interface: "left", Warn: func(err error) { warned = err }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		b := frametest.NewBatch(capture.LinkEthernet, numbered(0, 40_000))
+		b.Frames[0].CapLen -= cut
+		if err := s.Send(b, nil); err != nil {
+			t.Fatal(err)
+		}
+		if text := warned.Error(); !strings.Contains(text, "ethtool -K IFACE gro off lro off") || strings.Contains(text, "ip link") {
+			t.Error(text)
+		}
 	}
 }

@@ -25,7 +25,7 @@ type Arrivals struct {
 	idle      time.Duration // 0 for no end
 	heap      mergeHeap
 	pending   []*arrival // captures with nothing to deliver now
-	latest    int64      // the latest time that was delivered
+	latest    int64      // the latest time that was delivered, unless its capture went back: see count
 	slots     map[slot]*slotTables
 	described map[string]int  // sections or interfaces, by peer
 	ofPeers   int             // their sum
@@ -74,15 +74,6 @@ type slot struct {
 
 // expectation keeps the stream open while more may be added.
 type expectation struct{ stop func() }
-
-// ArrivalCounts are counts of one input.
-type ArrivalCounts struct {
-	Packets uint64 // that were delivered
-	Late    uint64 // of them, the ones that came too late to be in order
-}
-
-// arrivalCounts are ArrivalCounts that are being made.
-type arrivalCounts struct{ packets, late atomic.Uint64 }
 
 // NewArrivals returns a source of captures that belong to inputs of these names. A packet
 // waits at most wait for earlier ones of others, counted from its arrival. Captures that
@@ -305,47 +296,6 @@ func (a *Arrivals) deliver(b *capture.Batch, until int64, now time.Time) (draine
 	in.free <- in.held // it has room for both
 	a.pending = append(a.pending, in)
 	return true
-}
-
-// count counts frames. Late ones come after later frames of other captures, though in the order
-// of their own.
-func (a *Arrivals) count(in *arrival, frames []capture.Frame) {
-	late := uint64(0)
-	for i := range frames {
-		t := frames[i].Time
-		if t < in.last || t == capture.NoTime {
-			continue
-		}
-		in.last = t
-		if t < a.latest {
-			late++
-		}
-		a.latest = max(a.latest, t)
-	}
-	counts := &a.counts[in.Input]
-	counts.packets.Add(uint64(len(frames)))
-	if late > 0 {
-		counts.late.Add(late)
-	}
-}
-
-// Counts returns the counts of each input. It may be called on any goroutine.
-func (a *Arrivals) Counts() []ArrivalCounts {
-	all := make([]ArrivalCounts, len(a.counts))
-	for i := range all {
-		all[i] = ArrivalCounts{a.counts[i].packets.Load(), a.counts[i].late.Load()}
-	}
-	return all
-}
-
-// Late returns how many packets came too late to be in order. It may be called on any
-// goroutine.
-func (a *Arrivals) Late() uint64 {
-	late := uint64(0)
-	for _, c := range a.Counts() {
-		late += c.Late
-	}
-	return late
 }
 
 // Offset returns the bytes that were read of all captures. Their size is unknown.

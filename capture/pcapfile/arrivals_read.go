@@ -17,7 +17,7 @@ type arrival struct {
 	held    *capture.Batch // of which mergeInput.batch is a copy
 	arrived time.Time      // of that batch
 	silent  time.Time      // since when it has nothing to deliver
-	last    int64          // its latest time that was delivered
+	last    int64          // its last time that was delivered; its clock may go back
 	before  description    // the capture before it in its slot, as far as that described the same
 	full    chan arrivedBatch
 	free    chan *capture.Batch

@@ -159,6 +159,35 @@ func TestArrivalsIdle(t *testing.T) {
 	}
 }
 
+// TestArrivalsWrongTime has one time of a capture far ahead. Once that capture has right times
+// again, packets of others wait for it as before, and are not late.
+func TestArrivalsWrongTime(t *testing.T) {
+	const wrong = int64(time.Hour)
+	a := NewArrivals([]string{"in"}, 24*time.Hour)
+	x, y := fed(t, a, "x", pcapOf(wrong, 10)), fed(t, a, "y", pcapOf(20, wrong))
+	var got []int64
+	for written := false; len(got) < 5; {
+		more, err := nextPackets(t, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range more {
+			got = append(got, p.time)
+		}
+		if len(got) >= 3 && !written {
+			written = true
+			go func() {
+				_, _ = x.Write(pcapOf(30)[24:])
+				x.Close()
+				y.Close()
+			}()
+		}
+	}
+	if want := []int64{20, wrong, 10, 30, wrong}; !slices.Equal(got, want) || a.Late() != 0 {
+		t.Errorf("%d, %d late, want %d", got, a.Late(), want)
+	}
+}
+
 // TestArrivalsWaits keeps the order of captures that are both behind by less than the wait.
 func TestArrivalsWaits(t *testing.T) {
 	a := NewArrivals([]string{"in"}, time.Hour)

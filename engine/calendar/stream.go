@@ -49,7 +49,7 @@ type StreamConfig[T any] struct {
 //   - when the caller calls EvictOldest, for want of memory;
 //   - at the end, oldest first.
 //
-// Every window opens once at most. Packets of a closed window are late: Stream counts
+// Every window opens once at most, unless Expire opens it again. Packets of a closed window are late: Stream counts
 // them and leaves them to the caller. It remembers closed windows as up to 1024 spans of
 // time. If there are more, the two with the smallest gap become one, and packets in the
 // gap are late as well. That takes a thousand holes in the stream's time.
@@ -65,7 +65,7 @@ type Stream[T any] struct {
 	current int             // index of the window of the last timed packet, or -1
 	untimed openWindow[T]   // of packets without a timestamp; content is nil before the first
 	closed  timeSpans
-	expired int64 // end of the time that Expire has closed; 0 before the first call
+	expired int64 // end of the time that Expire has closed; beginOfTime before the first call
 	packets int64 // of the stream so far
 	late    uint64
 
@@ -82,7 +82,7 @@ type openWindow[T any] struct {
 
 // NewStream returns a Stream without open windows.
 func NewStream[T any](c StreamConfig[T]) *Stream[T] {
-	return &Stream[T]{config: c, current: -1}
+	return &Stream[T]{config: c, current: -1, expired: beginOfTime}
 }
 
 // Run takes the packets with the given times up to the first one of another window. times
@@ -271,10 +271,18 @@ func (s *Stream[T]) LateEvicted() uint64 { return s.lateEvicted }
 // clock and not by the stream. Counters of live traffic call it as time passes, with the
 // present time less the longest delay of packets. So the count of a window comes soon
 // after its end, however few packets come.
+//
+// If t has gone back past the window before, that clock was set back. Then the windows from t on
+// may open again: their packets would be late until the clock has caught up.
 func (s *Stream[T]) Expire(t int64) {
-	start, _ := s.config.Calendar.Window(t)
+	start, end := s.config.Calendar.Window(t)
 	if start == s.expired || start == beginOfTime {
 		return
+	}
+	if end < s.expired {
+		s.closed.cut(start)
+	} else if start < s.expired {
+		return // it will soon have caught up
 	}
 	s.expired = start
 	for len(s.open) > 0 && s.open[0].end <= start {
@@ -354,6 +362,14 @@ func (s *timeSpans) add(start, end int64) {
 	s.spans = slices.Replace(s.spans, from, to, timeSpan{start, end})
 	if len(s.spans) > maxTimeSpans {
 		s.bridge()
+	}
+}
+
+// cut removes the instants from t on.
+func (s *timeSpans) cut(t int64) {
+	s.spans = s.spans[:s.after(t-1)] // spans that start before t
+	if last := len(s.spans) - 1; last >= 0 {
+		s.spans[last].end = min(s.spans[last].end, t)
 	}
 }
 

@@ -3,14 +3,19 @@
 package live
 
 import (
+	"bytes"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
@@ -105,6 +110,57 @@ func TestSlideClockSet(t *testing.T) {
 	} {
 		if got := isDue(begin.Add(c.now), next, time.Minute); got != c.want {
 			t.Errorf("%v after the begin: %v, want %v", c.now, got, c.want)
+		}
+	}
+}
+
+// counting is a capture of one ring that has counts only.
+type counting struct {
+	liveCapture
+	stats afpacket.Stats
+}
+
+func (c *counting) Stats() []afpacket.Stats { return []afpacket.Stats{c.stats} }
+
+// TestOffloadsAreLogged says once of merged packets and of unfilled checksums what they cost.
+func TestOffloadsAreLogged(t *testing.T) {
+	const merged, unfilled = "gro off lro off", "--ignore l4-checksum"
+	for _, c := range []struct {
+		name   string
+		stats  afpacket.Stats
+		ignore identity.Fields
+		learn  time.Duration
+		want   []string
+	}{
+		{"neither", afpacket.Stats{Received: 9}, 0, 0, nil},
+		{"merged", afpacket.Stats{Coalesced: 1}, identity.L4Checksum, 0, []string{merged}},
+		{"unfilled", afpacket.Stats{ChecksumOffloaded: 1}, identity.TTL, 0, []string{unfilled}},
+		{"both", afpacket.Stats{Coalesced: 1, ChecksumOffloaded: 1}, 0, 0, []string{merged, unfilled}},
+		{"not compared", afpacket.Stats{ChecksumOffloaded: 1}, identity.L4Checksum, 0, nil},
+		{"translated", afpacket.Stats{ChecksumOffloaded: 1}, identity.NAT, 0, nil},
+		{"learned", afpacket.Stats{ChecksumOffloaded: 1}, 0, time.Minute, nil},
+	} {
+		var text bytes.Buffer
+		cfg := &config{Learn: learnConfig{For: c.learn}}
+		cfg.Dedup.Identity.Ignore = identity.IgnoreAlso(c.ignore)
+		source := &counting{}
+		w := &ticker{
+			run:  &runner{cfg: cfg, log: slog.New(slog.NewTextHandler(&text, nil)), capture: source},
+			last: map[ringName]afpacket.Stats{},
+		}
+		w.logRings()
+		source.stats = c.stats
+		w.logRings()
+		source.stats.Coalesced *= 2
+		w.logRings()
+		lines := strings.Count(text.String(), "\n")
+		for _, want := range c.want {
+			if strings.Count(text.String(), want) != 1 {
+				t.Errorf("%s: %q is not there once: %s", c.name, want, &text)
+			}
+		}
+		if lines != len(c.want) {
+			t.Errorf("%s: %d lines, want %d: %s", c.name, lines, len(c.want), &text)
 		}
 	}
 }

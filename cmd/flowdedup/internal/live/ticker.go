@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
@@ -39,6 +40,8 @@ type ticker struct {
 	// undecidable says that undecidable packets were reported, cut that packets were cut in
 	// different places.
 	undecidable, cut bool
+	// merged says that merged packets were reported, unfilled that unfilled checksums were.
+	merged, unfilled bool
 
 	status    chan monitor.Status // holds one at the most
 	published chan struct{}       // closed after the last one
@@ -147,6 +150,23 @@ func (w *ticker) logRings() {
 		case !s.Down && before.Down:
 			log.Info("interface is back")
 		}
+		w.logOffloads(log, s)
+	}
+}
+
+// logOffloads says once of each offload of the host that its packets are not those of the wire.
+func (w *ticker) logOffloads(log *slog.Logger, s *afpacket.Stats) {
+	if s.Coalesced > 0 && !w.merged {
+		w.merged = true
+		log.Warn("the host merges packets before they are captured (GRO), and copies that it merges otherwise stay: " +
+			"ethtool -K IFACE gro off lro off")
+	}
+	id := &w.run.cfg.Dedup.Identity
+	compared := id.Ignore.Apply(id.Kind)&(identity.L4Checksum|identity.NAT) == 0
+	if s.ChecksumOffloaded > 0 && !w.unfilled && compared && w.run.cfg.Learn.For == 0 {
+		w.unfilled = true
+		log.Warn("packets of this host were captured before their checksum was filled in, and copies with the right one stay: " +
+			"use --ignore l4-checksum where copies come from elsewhere")
 	}
 }
 
