@@ -141,7 +141,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	}
 	e.Quiet.Store(f.Quiet)
 	cfg := config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("flow-key"), Policy: f.policy, Window: f.window,
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("flow-key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, Flags: repeated(cmd.Flags()), State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
 		Match: match.Config{
 			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,

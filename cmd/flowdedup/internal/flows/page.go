@@ -13,7 +13,7 @@ import (
 
 // newPage returns the summary as a page.
 func newPage(s *summary, of cli.Origin) *page.Page {
-	p := &page.Page{Title: "flowdedup flows", Lead: []string{flowLead(s)}}
+	p := &page.Page{Title: "flowdedup flows", Lead: []string{lead(s)}}
 	if i := s.Inspection; i != nil {
 		p.Lead = []string{show.Sentence(i.Verdict), p.Lead[0]}
 		p.Command, p.Because = of.Shorten(i.Command), i.Because
@@ -23,7 +23,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn)))
 	fact("running for", s.Took.Round(time.Second).String())
 	fact("compared", fmt.Sprintf("by %s, policy %s, points by %s", s.Key, s.Policy, s.Point))
-	if notes := flowNotes(s); notes != "" {
+	if notes := notesOf(s); notes != "" {
 		fact("noticed", notes)
 	}
 	for _, u := range s.Unread {
@@ -40,14 +40,14 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	}
 	if len(s.Points) > 0 {
 		p.Sections = append(p.Sections, page.Section{
-			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: flowPointColumns, Rows: shortened(flowPointRows(s, page.MostRows), of, 1)},
+			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: pointColumns, Rows: shortened(pointRows(s, page.MostRows), of, 1)},
 			Caption: "A point is an exporter with its observation domain. Clock is how far its clock is behind ours, longest its longest record.",
 		})
 	}
 	switch {
 	case len(s.Matrix) > 0:
 		p.Sections = append(p.Sections, page.Section{
-			Heading: "Copies by exporter", Table: &page.Table{Columns: flowMatrixColumns, Rows: shortened(flowMatrixRows(s, page.MostRows), of, 2)},
+			Heading: "Copies by exporter", Table: &page.Table{Columns: matrixColumns, Rows: shortened(matrixRows(s, page.MostRows), of, 2)},
 		})
 	case len(s.Points) > 0:
 		p.Sections = append(p.Sections, page.Section{Heading: "Copies by exporter", Text: []string{"No point reports what another one had reported."}})
@@ -55,8 +55,8 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	return p
 }
 
-// flowLead is a sentence about the records that points report twice.
-func flowLead(s *summary) string {
+// lead is a sentence about the records that points report twice.
+func lead(s *summary) string {
 	if s.RecordsIn == 0 {
 		return "No record has come."
 	}

@@ -90,37 +90,25 @@ var learnedMetrics = []metric{
 	{"learned_info", "What the last decision chose; 0 if it keeps all packets.", gauge, []string{"identity", "window", "ignore", "across", "keep"},
 		func(s *Status, give func(float64, ...string)) {
 			if n := s.Learned; n != nil && n.Decisions > 0 {
-				value := 0.0
-				if n.Dedup {
-					value = 1
-				}
-				give(value, n.Identity, n.Window, strings.Join(n.Ignore, ","), strconv.FormatBool(n.Across), n.Keep)
+				give(web.Bool(n.Dedup), n.Identity, n.Window, strings.Join(n.Ignore, ","), strconv.FormatBool(n.Across), n.Keep)
 			}
 		}},
 }
 
 // learnedValue gives a value of runs that learn.
-func learnedValue(of func(*Learned) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.Learned != nil {
-			give(of(s.Learned))
-		}
-	}
+func learnedValue(of func(*Learned) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *Learned { return s.Learned }, of)
 }
 
 // optionalValue gives a value unless it is nil.
-func optionalValue(of func(s *Status) *uint64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if n := of(s); n != nil {
-			give(float64(*n))
-		}
-	}
+func optionalValue(of func(s *Status) *uint64) web.Values[*Status] {
+	return web.Part(of, func(n *uint64) float64 { return float64(*n) })
 }
 
 var ringLabels = []string{"interface", "ring"}
 
 // eachRing gives a value per ring.
-func eachRing(of func(r *afpacket.Stats) uint64) func(*Status, func(float64, ...string)) {
+func eachRing(of func(r *afpacket.Stats) uint64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Rings {
 			r := &s.Rings[i]
@@ -160,7 +148,7 @@ var kernelMetrics = []metric{
 }
 
 // eachAddress gives a value per address that peers are at.
-func eachAddress(of func(n *pcapoverip.ReceiverStats) float64) func(*Status, func(float64, ...string)) {
+func eachAddress(of func(n *pcapoverip.ReceiverStats) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Networks {
 			if n := &s.Networks[i]; n.ReceiverStats != nil {
@@ -171,7 +159,7 @@ func eachAddress(of func(n *pcapoverip.ReceiverStats) float64) func(*Status, fun
 }
 
 // eachTarget gives a value per target of mirrored traffic.
-func eachTarget(of func(m *Mirrored) float64) func(*Status, func(float64, ...string)) {
+func eachTarget(of func(m *Mirrored) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Networks {
 			if n := &s.Networks[i]; n.Mirrored != nil {
@@ -191,7 +179,7 @@ var networkMetrics = []metric{
 	{"input_peers_dropped_total", "Peers that were refused, sent no capture, or broke off.", counter, networkLabel,
 		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return float64(n.PeersDropped) })},
 	{"input_full", "1 while no further peer can be taken.", gauge, networkLabel,
-		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return failureGauge(n.Full) })},
+		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return web.Bool(n.Full != "") })},
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {
@@ -240,12 +228,7 @@ var filterMetrics = []metric{
 	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
 	{"hub_up", "1 while the hub answers.", gauge, nil,
-		atHub(func(h *Hub) float64 {
-			if h.Failing != "" {
-				return 0
-			}
-			return 1
-		})},
+		atHub(func(h *Hub) float64 { return web.Bool(h.Failing == "") })},
 	{"hub_duplicate_packets_total", "Duplicates that the hub found, among all duplicates.", counter, nil,
 		atHub(func(h *Hub) float64 { return float64(h.Copies) })},
 	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
@@ -260,25 +243,17 @@ var filterMetrics = []metric{
 }
 
 // atHub gives a value if there is a hub.
-func atHub(of func(h *Hub) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.Hub != nil {
-			give(of(s.Hub))
-		}
-	}
+func atHub(of func(h *Hub) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *Hub { return s.Hub }, of)
 }
 
 // whileHeld gives a value if packets wait for better copies.
-func whileHeld(of func(h *dedup.HoldStats) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.Held != nil {
-			give(of(s.Held))
-		}
-	}
+func whileHeld(of func(h *dedup.HoldStats) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *dedup.HoldStats { return s.Held }, of)
 }
 
 // eachDistinct gives a value per count, or per count that slides.
-func eachDistinct(sliding bool, of func(d *Distinct) float64) func(*Status, func(float64, ...string)) {
+func eachDistinct(sliding bool, of func(d *Distinct) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Distinct {
 			d := &s.Distinct[i]
@@ -313,7 +288,7 @@ var distinctMetrics = []metric{
 }
 
 // eachOutput gives a value per output.
-func eachOutput(of func(o *sink.Output) float64) func(*Status, func(float64, ...string)) {
+func eachOutput(of func(o *sink.Output) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Outputs {
 			give(of(&s.Outputs[i]), s.Outputs[i].Name)
@@ -322,7 +297,7 @@ func eachOutput(of func(o *sink.Output) float64) func(*Status, func(float64, ...
 }
 
 // forward gives a value of each interface that packets are sent to.
-func forward(of func(f *sink.Forward) uint64) func(*Status, func(float64, ...string)) {
+func forward(of func(f *sink.Forward) uint64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Forwards {
 			give(float64(of(&s.Forwards[i])), s.Forwards[i].Interface)
@@ -331,12 +306,8 @@ func forward(of func(f *sink.Forward) uint64) func(*Status, func(float64, ...str
 }
 
 // state gives a value of the state file, if there is one.
-func state(of func(f *State) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.State != nil {
-			give(of(s.State))
-		}
-	}
+func state(of func(f *State) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *State { return s.State }, of)
 }
 
 var (
@@ -354,7 +325,7 @@ var outputMetrics = []metric{
 	{"output_lost_packets_total", "Packets for an output that were lost.", counter, outputLabel,
 		eachOutput(func(o *sink.Output) float64 { return float64(o.Lost) })},
 	{"output_failed", "1 if the output has failed.", gauge, outputLabel,
-		eachOutput(func(o *sink.Output) float64 { return failureGauge(o.Failed) })},
+		eachOutput(func(o *sink.Output) float64 { return web.Bool(o.Failed != "") })},
 	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
 		forward(func(f *sink.Forward) uint64 { return f.Sent })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
@@ -377,8 +348,7 @@ var outputMetrics = []metric{
 	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Forwards {
-				f := &s.Forwards[i]
-				give(failureGauge(f.Failed), f.Interface)
+				give(web.Bool(s.Forwards[i].Failed != ""), s.Forwards[i].Interface)
 			}
 		}},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
@@ -386,5 +356,5 @@ var outputMetrics = []metric{
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,
 		state(func(f *State) float64 { return float64(f.Bytes) })},
 	{"state_failed", "1 if the state could not be saved the last time.", gauge, nil,
-		state(func(f *State) float64 { return failureGauge(f.Failed) })},
+		state(func(f *State) float64 { return web.Bool(f.Failed != "") })},
 }

@@ -41,6 +41,8 @@ func content(status func() hub.Status, failures func() []string, past *history) 
 // metric is a metric of the hub. Its name lacks "flowdedup_hub_".
 type metric web.Metric[*hub.Status]
 
+type values = web.Values[*hub.Status]
+
 func hubMetrics() []web.Metric[*hub.Status] {
 	var all []web.Metric[*hub.Status]
 	for _, m := range metrics {
@@ -50,8 +52,8 @@ func hubMetrics() []web.Metric[*hub.Status] {
 	return all
 }
 
-// eachSite is the values of a metric by site.
-func eachSite(value func(s *hub.SiteStatus) float64) func(*hub.Status, func(float64, ...string)) {
+// eachSite gives a value per site.
+func eachSite(value func(s *hub.SiteStatus) float64) values {
 	return func(st *hub.Status, give func(float64, ...string)) {
 		for i := range st.Sites {
 			give(value(&st.Sites[i]), st.Sites[i].Site)
@@ -59,8 +61,8 @@ func eachSite(value func(s *hub.SiteStatus) float64) func(*hub.Status, func(floa
 	}
 }
 
-// eachSlice is the values of a metric by slice.
-func eachSlice(value func(s *hub.SliceStatus) float64) func(*hub.Status, func(float64, ...string)) {
+// eachSlice gives a value per slice.
+func eachSlice(value func(s *hub.SliceStatus) float64) values {
 	return func(st *hub.Status, give func(float64, ...string)) {
 		for i := range st.PerSlice {
 			give(value(&st.PerSlice[i]), strconv.Itoa(st.PerSlice[i].Slice))
@@ -68,8 +70,8 @@ func eachSlice(value func(s *hub.SliceStatus) float64) func(*hub.Status, func(fl
 	}
 }
 
-// eachCount is the values of a metric by key and family, of the latest window.
-func eachCount(value func(r *hub.CountRow) float64) func(*hub.Status, func(float64, ...string)) {
+// eachCount gives a value per key and family, of the latest window.
+func eachCount(value func(r *hub.CountRow) float64) values {
 	return func(st *hub.Status, give func(float64, ...string)) {
 		if st.Counts == nil || len(st.Counts.Rows) == 0 {
 			return
@@ -84,48 +86,24 @@ func eachCount(value func(r *hub.CountRow) float64) func(*hub.Status, func(float
 	}
 }
 
-// ofChains is the value of a metric of a filter that is not rows.
-func ofChains(value func(c *hub.ChainStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.Chains != nil {
-			give(value(st.Chains))
-		}
-	}
+// ofChains gives a value of a filter that is not rows.
+func ofChains(value func(c *hub.ChainStatus) float64) values {
+	return web.Part(func(st *hub.Status) *hub.ChainStatus { return st.Chains }, value)
 }
 
-// ofTree is the value of a metric of a hub below another one.
-func ofTree(value func(t *hub.TreeStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.Tree != nil {
-			give(value(st.Tree))
-		}
-	}
+// ofTree gives a value of a hub below another one.
+func ofTree(value func(t *hub.TreeStatus) float64) values {
+	return web.Part(func(st *hub.Status) *hub.TreeStatus { return st.Tree }, value)
 }
 
-// ofTopDown is the value of a metric of a hub below another one.
-func ofTopDown(value func(t *hub.TopDownStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.TopDown != nil {
-			give(value(st.TopDown))
-		}
-	}
+// ofTopDown gives a value of a hub that asks the hubs below.
+func ofTopDown(value func(t *hub.TopDownStatus) float64) values {
+	return web.Part(func(st *hub.Status) *hub.TopDownStatus { return st.TopDown }, value)
 }
 
-// up is 1 if it is true.
-func up(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
-// ofCounts is the value of a metric of all counts.
-func ofCounts(value func(c *hub.CountsStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.Counts != nil {
-			give(value(st.Counts))
-		}
-	}
+// ofCounts gives a value of all distinct counts.
+func ofCounts(value func(c *hub.CountsStatus) float64) values {
+	return web.Part(func(st *hub.Status) *hub.CountsStatus { return st.Counts }, value)
 }
 
 var (
@@ -195,7 +173,7 @@ var metrics = []metric{
 	{"tree_theory_bits_per_digest", "The same with k log2(m) bits for each digest that is new here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.TheoryBits })},
 	{"tree_predicted_fpr", "Predicted share of new packets that are taken for copies at this level.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.FPR })},
 	{"tree_answer_p99_seconds", "99 % of the answers of the hub above came within this time.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.AnswerP99.Seconds() })},
-	{"tree_parent_up", "1 while the hub above answers.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return up(t.Failure == "") })},
+	{"tree_parent_up", "1 while the hub above answers.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return web.Bool(t.Failure == "") })},
 	{"topdown_probed_total", "Copies that the hubs below were asked to confirm.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Probed) })},
 	{"topdown_unconfirmed_total", "Copies that none of them holds: they are new.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unconfirmed) })},
 	{"topdown_unanswered_total", "Copies that stay copies as a hub below has not answered in time.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unanswered) })},
