@@ -44,7 +44,7 @@ func statusCommand() *cobra.Command {
 				e.SetIndent("", "  ")
 				return e.Encode(st)
 			}
-			return writeStatus(c.OutOrStdout(), st, time.Now())
+			return writeStatus(newTables(c.OutOrStdout()), st, time.Now())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object instead of tables")
@@ -52,11 +52,7 @@ func statusCommand() *cobra.Command {
 }
 
 // writeStatus writes the tables of a status.
-func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
-	return writeTables(newTables(out), st, now)
-}
-
-func writeTables(t *tables, st hub.Status, now time.Time) error {
+func writeStatus(t *tables, st hub.Status, now time.Time) error {
 	fmt.Fprintf(t, "filter %s, window %s, %d slices, %d with a hub\n", st.Filter, st.Window, st.Slices, st.Owned)
 	if n := len(st.Unowned); n > 0 {
 		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
