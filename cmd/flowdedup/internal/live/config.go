@@ -100,7 +100,7 @@ func (f *flags) chooseDefaults(fs *pflag.FlagSet) error {
 	if !fs.Changed("window") && f.cardTimes(afpacket.StampsInHardware) {
 		f.Window.Duration = window.Default
 	}
-	return f.ProfileFlags.Apply(fs, &f.CompareFlags, &f.KeepFlags, f.writes())
+	return f.ForFlag.Apply(fs, &f.CompareFlags, &f.KeepFlags, f.writes())
 }
 
 // cardTimes reports whether all times come from network cards. stamps says whether the card

@@ -29,7 +29,7 @@ type flags struct {
 	cli.Common
 	dedup.CompareFlags
 	dedup.KeepFlags
-	dedup.ProfileFlags
+	dedup.ForFlag
 	dedup.HubFlags
 	cli.KeyFlags
 	cli.RingFlags
@@ -159,7 +159,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.CompareFlags.Flags(),
 		f.KeepFlags.Flags(),
 		[]cli.Flag{
-			f.ProfileFlags.Flag(),
+			f.ForFlag.Flag(),
 		},
 		f.HubFlags.Flags(verdictWait),
 		f.MethodFlags(dedup.UsualMethods, dedup.MeasuringMethods()...),
