@@ -32,6 +32,12 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	if s.Relayed != nil {
 		fact("relayed", fmt.Sprintf("%s messages to %s", show.Count(s.Relayed.Messages), s.Relayed.To))
 	}
+	p.Sections = sections(s, of)
+	return p
+}
+
+// sections are the tables of points and of copies by exporter.
+func sections(s *summary, of cli.Origin) (all []page.Section) {
 	bars := page.Bars{Title: "Records and copies by point"}
 	for i := range s.Points[:min(len(s.Points), show.MaxRows)] {
 		one := &s.Points[i]
@@ -39,20 +45,20 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 			page.Bar{Name: show.Printable(of.Name(one.Name)) + ", copies", Value: float64(one.Copies), Text: show.Count(one.Copies)})
 	}
 	if len(s.Points) > 0 {
-		p.Sections = append(p.Sections, page.Section{
+		all = append(all, page.Section{
 			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: pointColumns, Rows: shortened(pointRows(s, page.MostRows), of, 1)},
 			Caption: "A point is an exporter with its observation domain. Clock is how far its clock is behind ours, longest its longest record.",
 		})
 	}
 	switch {
 	case len(s.Matrix) > 0:
-		p.Sections = append(p.Sections, page.Section{
+		all = append(all, page.Section{
 			Heading: "Copies by exporter", Table: &page.Table{Columns: matrixColumns, Rows: shortened(matrixRows(s, page.MostRows), of, 2)},
 		})
 	case len(s.Points) > 0:
-		p.Sections = append(p.Sections, page.Section{Heading: "Copies by exporter", Text: []string{"No point reports what another one had reported."}})
+		all = append(all, page.Section{Heading: "Copies by exporter", Text: []string{"No point reports what another one had reported."}})
 	}
-	return p
+	return all
 }
 
 // lead is a sentence about the records that points report twice.
