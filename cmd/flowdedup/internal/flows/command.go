@@ -142,6 +142,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	}
 	e.Quiet.Store(f.Quiet)
 	cfg := f.config(cmd.Flags(), e, inputs)
+	if f.listen.any() && !f.Quiet {
+		cfg.Log = slog.New(monitor.Lines(e.Stderr))
+	}
 	if f.boundary != "" {
 		if err := readBoundary(f.boundary, &cfg); err != nil {
 			return err
@@ -181,9 +184,6 @@ func (f *flags) config(fs *pflag.FlagSet, e *cli.Env, inputs []string) config {
 			PreferSampling: f.prefer.sampling, Secret: f.Secret,
 		},
 		Memory: f.Memory,
-	}
-	if f.listen.any() && !f.Quiet {
-		cfg.Log = slog.New(monitor.Lines(e.Stderr))
 	}
 	if f.policy == byRecord {
 		cfg.Match.Pairs = &f.deltas
