@@ -33,6 +33,16 @@ func Part[S, T any](part func(S) *T, value func(*T) float64) Values[S] {
 	}
 }
 
+// Each returns a value of each part of a status, with its labels.
+func Each[S, T any](parts func(S) []T, labels func(*T) []string, value func(*T) float64) Values[S] {
+	return func(s S, give func(float64, ...string)) {
+		all := parts(s)
+		for i := range all {
+			give(value(&all[i]), labels(&all[i])...)
+		}
+	}
+}
+
 // Bool returns 1 for true and 0 for false.
 func Bool(is bool) float64 {
 	if is {

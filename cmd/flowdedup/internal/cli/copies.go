@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -64,16 +63,8 @@ func (f *WithinFlag) Flag() Flag {
 
 // Check rejects words that other flags contradict.
 func (f *WithinFlag) Check(copies *CopyFlags) error {
-	if err := f.Contradicts(copies); err != nil {
-		return Usage(err)
-	}
-	return nil
-}
-
-// Contradicts returns an error for words that other flags contradict.
-func (f *WithinFlag) Contradicts(copies *CopyFlags) error {
 	if slices.Contains(f.Within, "vni") && copies.Identity != identity.Inner {
-		return errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
+		return Usagef("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	}
 	return nil
 }

@@ -34,11 +34,7 @@ func ofSummary(of func(s *summary) uint64) values {
 
 // eachPoint gives a value per point.
 func eachPoint(of func(p *pointSummary) float64) values {
-	return func(s *status, give func(float64, ...string)) {
-		for i := range s.Points {
-			give(of(&s.Points[i]), s.Points[i].Name)
-		}
-	}
+	return web.Each(func(s *status) []pointSummary { return s.Points }, func(p *pointSummary) []string { return []string{p.Name} }, of)
 }
 
 // ofPeers gives a value of runs that peers connect to.
@@ -87,11 +83,8 @@ var metrics = []metric{
 	{"unchecked_total", "Records that passed unchecked.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Unchecked })},
 	{"undecodable_total", "Records, sets and messages that could not be read.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Undecodable })},
 	{"unread_total", "Values of text that were there and could not be read.", web.Counter, []string{"field"},
-		func(s *status, give func(float64, ...string)) {
-			for _, u := range s.Unread {
-				give(float64(u.Values), u.Field)
-			}
-		}},
+		web.Each(func(s *status) []unreadSummary { return s.Unread }, func(u *unreadSummary) []string { return []string{u.Field} },
+			func(u *unreadSummary) float64 { return float64(u.Values) })},
 	{"untimed_total", "Records in no window for want of a time.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Untimed })},
 	{"written_early_total", "Records written before they had waited for their copies, for want of memory.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Early })},
 }

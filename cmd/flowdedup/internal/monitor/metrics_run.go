@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -70,11 +71,8 @@ var trafficMetrics = []metric{
 			}
 		}},
 	{"copies_between_points_sampled_total", "Sampled duplicates by the points where the packet was seen first and again; the first 64 pairs.", counter, []string{"first", "copy"},
-		func(s *Status, give func(float64, ...string)) {
-			for i := range s.Matrix {
-				give(float64(s.Matrix[i].Count), s.Matrix[i].First, s.Matrix[i].Copy)
-			}
-		}},
+		web.Each(func(s *Status) []traits.Cell { return s.Matrix }, func(c *traits.Cell) []string { return []string{c.First, c.Copy} },
+			func(c *traits.Cell) float64 { return float64(c.Count) })},
 	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
 		singleValue(func(s *Status) float64 { return float64(s.Conversations.Sampled) })},
 	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
@@ -109,12 +107,8 @@ var ringLabels = []string{"interface", "ring"}
 
 // eachRing gives a value per ring.
 func eachRing(of func(r *afpacket.Stats) uint64) web.Values[*Status] {
-	return func(s *Status, give func(float64, ...string)) {
-		for i := range s.Rings {
-			r := &s.Rings[i]
-			give(float64(of(r)), r.Interface, strconv.Itoa(r.Ring))
-		}
-	}
+	return web.Each(func(s *Status) []afpacket.Stats { return s.Rings }, func(r *afpacket.Stats) []string { return []string{r.Interface, strconv.Itoa(r.Ring)} },
+		func(r *afpacket.Stats) float64 { return float64(of(r)) })
 }
 
 var kernelMetrics = []metric{
@@ -181,11 +175,8 @@ var networkMetrics = []metric{
 	{"input_full", "1 while no further peer can be taken.", gauge, networkLabel,
 		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return web.Bool(n.Full != "") })},
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
-		func(s *Status, give func(float64, ...string)) {
-			for i := range s.Networks {
-				give(float64(s.Networks[i].LatePackets), s.Networks[i].Name)
-			}
-		}},
+		web.Each(func(s *Status) []Network { return s.Networks }, func(n *Network) []string { return []string{n.Name} },
+			func(n *Network) float64 { return float64(n.LatePackets) })},
 	{"mirror_malformed_total", "Datagrams to a mirror target without a packet, by reason.", counter, []string{"input", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {
@@ -289,20 +280,12 @@ var distinctMetrics = []metric{
 
 // eachOutput gives a value per output.
 func eachOutput(of func(o *sink.Output) float64) web.Values[*Status] {
-	return func(s *Status, give func(float64, ...string)) {
-		for i := range s.Outputs {
-			give(of(&s.Outputs[i]), s.Outputs[i].Name)
-		}
-	}
+	return web.Each(func(s *Status) []sink.Output { return s.Outputs }, func(o *sink.Output) []string { return []string{o.Name} }, of)
 }
 
-// forward gives a value of each interface that packets are sent to.
-func forward(of func(f *sink.Forward) uint64) web.Values[*Status] {
-	return func(s *Status, give func(float64, ...string)) {
-		for i := range s.Forwards {
-			give(float64(of(&s.Forwards[i])), s.Forwards[i].Interface)
-		}
-	}
+// eachForward gives a value per interface that packets are sent to.
+func eachForward(of func(f *sink.Forward) float64) web.Values[*Status] {
+	return web.Each(func(s *Status) []sink.Forward { return s.Forwards }, func(f *sink.Forward) []string { return []string{f.Interface} }, of)
 }
 
 // state gives a value of the state file, if there is one.
@@ -327,9 +310,9 @@ var outputMetrics = []metric{
 	{"output_failed", "1 if the output has failed.", gauge, outputLabel,
 		eachOutput(func(o *sink.Output) float64 { return web.Bool(o.Failed != "") })},
 	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
-		forward(func(f *sink.Forward) uint64 { return f.Sent })},
+		eachForward(func(f *sink.Forward) float64 { return float64(f.Sent) })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
-		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
+		eachForward(func(f *sink.Forward) float64 { return float64(f.Bytes) })},
 	{"forward_not_sent_total", "Packets that were not forwarded: truncated, too long for the interface, without Ethernet, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Forwards {
@@ -344,13 +327,9 @@ var outputMetrics = []metric{
 			}
 		}},
 	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
-		forward(func(f *sink.Forward) uint64 { return f.Retries })},
+		eachForward(func(f *sink.Forward) float64 { return float64(f.Retries) })},
 	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
-		func(s *Status, give func(float64, ...string)) {
-			for i := range s.Forwards {
-				give(web.Bool(s.Forwards[i].Failed != ""), s.Forwards[i].Interface)
-			}
-		}},
+		eachForward(func(f *sink.Forward) float64 { return web.Bool(f.Failed != "") })},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
 		state(func(f *State) float64 { return web.UnixSeconds(f.Saved) })},
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,

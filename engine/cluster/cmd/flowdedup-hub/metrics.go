@@ -25,20 +25,13 @@ func hubMetrics() []web.Metric[*hub.Status] {
 
 // eachSite gives a value per site.
 func eachSite(value func(s *hub.SiteStatus) float64) values {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		for i := range st.Sites {
-			give(value(&st.Sites[i]), st.Sites[i].Site)
-		}
-	}
+	return web.Each(func(st *hub.Status) []hub.SiteStatus { return st.Sites }, func(s *hub.SiteStatus) []string { return []string{s.Site} }, value)
 }
 
 // eachSlice gives a value per slice.
 func eachSlice(value func(s *hub.SliceStatus) float64) values {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		for i := range st.PerSlice {
-			give(value(&st.PerSlice[i]), strconv.Itoa(st.PerSlice[i].Slice))
-		}
-	}
+	return web.Each(func(st *hub.Status) []hub.SliceStatus { return st.PerSlice },
+		func(s *hub.SliceStatus) []string { return []string{strconv.Itoa(s.Slice)} }, value)
 }
 
 // eachCount gives a value per key and family, of the latest window.
@@ -105,11 +98,9 @@ var metrics = []metric{
 			}
 		}
 	}},
-	{"copies_total", "Packets of one site that were taken for copies of packets that another sent first.", web.Counter, []string{"first", "copy"}, func(st *hub.Status, give func(float64, ...string)) {
-		for _, p := range st.Matrix {
-			give(float64(p.Copies), p.First, p.Copy)
-		}
-	}},
+	{"copies_total", "Packets of one site that were taken for copies of packets that another sent first.", web.Counter, []string{"first", "copy"}, web.Each(
+		func(st *hub.Status) []hub.PairStatus { return st.Matrix }, func(p *hub.PairStatus) []string { return []string{p.First, p.Copy} },
+		func(p *hub.PairStatus) float64 { return float64(p.Copies) })},
 	{"slices", "Slices of the filter.", web.Gauge, nil, func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Slices)) }},
 	{"slices_owned", "Slices that a hub of this page answers for.", web.Gauge, nil, func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Owned)) }},
 	{"slice_digests_total", "Digests that a slice has taken.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.Digests) })},

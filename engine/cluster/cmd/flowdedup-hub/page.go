@@ -100,16 +100,10 @@ func sitesSection(st *hub.Status) page.Section {
 	delays := page.Bars{Title: "99 % of answers came within"}
 	for i := range st.Sites {
 		s := &st.Sites[i]
-		offset, p99, unchecked := "-", "-", "-"
-		if s.Offset != nil {
-			offset = s.Offset.String()
-		}
 		if s.Reported != nil {
-			p99, unchecked = s.AnswerP99.Truncate(time.Microsecond).String(), comma(s.Unchecked)
-			delays.List = append(delays.List, page.Bar{Name: s.Site, Value: float64(s.AnswerP99) / 1e3, Text: p99})
+			delays.List = append(delays.List, page.Bar{Name: s.Site, Value: float64(s.AnswerP99) / 1e3, Text: s.AnswerP99.Truncate(time.Microsecond).String()})
 		}
-		t.Rows = append(t.Rows, []string{s.Site, comma(s.Digests), perSecond(s.DigestRate), comma(s.Copies), perSecond(s.CopyRate),
-			unchecked, p99, offset, dash(s.OffsetOf)})
+		t.Rows = append(t.Rows, siteCells(s))
 	}
 	return page.Section{
 		Heading: "Sites", Text: bans(st.Sites), Table: &t, Pictures: []page.Picture{delays},
