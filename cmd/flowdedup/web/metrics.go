@@ -18,8 +18,37 @@ type Metric[S any] struct {
 	Name, Help string
 	Kind       string // Counter or Gauge
 	Labels     []string
-	// Values gives each value with the values of its labels.
-	Values func(s S, give func(v float64, labels ...string))
+	Values     Values[S]
+}
+
+// Values gives each value of a metric with the values of its labels.
+type Values[S any] = func(s S, give func(v float64, labels ...string))
+
+// Part returns the one value of a part of a status, and none if the part is nil.
+func Part[S, T any](part func(S) *T, value func(*T) float64) Values[S] {
+	return func(s S, give func(float64, ...string)) {
+		if p := part(s); p != nil {
+			give(value(p))
+		}
+	}
+}
+
+// Each returns a value of each part of a status, with its labels.
+func Each[S, T any](parts func(S) []T, labels func(*T) []string, value func(*T) float64) Values[S] {
+	return func(s S, give func(float64, ...string)) {
+		all := parts(s)
+		for i := range all {
+			give(value(&all[i]), labels(&all[i])...)
+		}
+	}
+}
+
+// Bool returns 1 for true and 0 for false.
+func Bool(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // The kinds of metrics.

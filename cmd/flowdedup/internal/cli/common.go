@@ -127,3 +127,19 @@ func (c *Common) Keys() (key [16]byte, seed uint64) {
 func (c *Common) Inputs(e *Env, bar *Progress) input.Options {
 	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.Wanted, Wrap: e.Wrap, Warn: e.Warn, Progress: bar.Update}
 }
+
+// MismatchFlag is the value of --state-mismatch.
+type MismatchFlag string
+
+// mismatches are the values of --state-mismatch.
+var mismatches = []string{"refuse", "begin"}
+
+// Flag returns the flag.
+func (m *MismatchFlag) Flag() Flag {
+	word := (*string)(m)
+	*word = mismatches[0]
+	return Flag{Name: "state-mismatch", Group: GroupAdvanced, To: NewParsed(word, *word, "what", OneOf(mismatches...)), Words: mismatches, Help: "if the saved state has other settings: refuse to run, or begin anew and rename the state"}
+}
+
+// Begins reports whether a run begins anew.
+func (m MismatchFlag) Begins() bool { return string(m) == mismatches[1] }

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -64,16 +63,8 @@ func (f *WithinFlag) Flag() Flag {
 
 // Check rejects words that other flags contradict.
 func (f *WithinFlag) Check(copies *CopyFlags) error {
-	if err := f.Contradicts(copies); err != nil {
-		return &usageError{err}
-	}
-	return nil
-}
-
-// Contradicts returns an error for words that other flags contradict.
-func (f *WithinFlag) Contradicts(copies *CopyFlags) error {
 	if slices.Contains(f.Within, "vni") && copies.Identity != identity.Inner {
-		return errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")
+		return Usagef("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	}
 	return nil
 }
@@ -81,10 +72,10 @@ func (f *WithinFlag) Contradicts(copies *CopyFlags) error {
 // CheckInputs rejects words that have no meaning for these captures.
 func (f *WithinFlag) CheckInputs(inputs []string) error {
 	if slices.Contains(f.Within, "input") && len(inputs) < 2 {
-		return &usageError{errors.New("--within input needs several captures: name more, or leave it out")}
+		return Usagef("--within input needs several captures: name more, or leave it out")
 	}
 	return nil
 }
 
-// SliceWords are values to complete.
+// SliceWords are values of --slice to complete.
 var SliceWords = []string{"l4", "l4+64", "96"}

@@ -59,6 +59,7 @@ var errDamageReported = errors.New("input damaged")
 // ErrDifferent is the error of a run that found a difference. The summary says which.
 var ErrDifferent = errors.New("different")
 
+// ExitCode returns the exit code of a command that returned err: the most severe one of its parts.
 func (e *Env) ExitCode(err error) int {
 	worst := ExitDone
 	for _, one := range flatten(err) {
@@ -137,7 +138,7 @@ func MarkUsage(err, kind error) error {
 	var out []error
 	for _, one := range flatten(err) {
 		if errors.Is(one, kind) {
-			one = &usageError{one}
+			one = Usage(one)
 		}
 		out = append(out, one)
 	}
@@ -174,8 +175,9 @@ func ending() []os.Signal {
 	return all
 }
 
-// watchSignals returns a context that ends with the first such signal. A second one ends
-// the process at once, unless it is the echo of the first. SIGPIPE is ignored, so that the write returns an error.
+// watchSignals returns a context that ends with the first signal. A second one ends the process
+// at once, unless it is the echo of the first. SIGPIPE is ignored, so that the write returns an
+// error.
 func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	over := make(chan struct{})
@@ -183,20 +185,7 @@ func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	signal.Notify(ch, ending()...)
 	ignoreSIGPIPE()
 	for range 2 { // the one for the first signal may wait for standard error
-		go func() {
-			for {
-				select {
-				case s := <-ch:
-					if !e.hungUp(s) {
-						e.end(s, cancel)
-					}
-				case <-over:
-					signal.Stop(ch)
-					e.endLate(ch, cancel)
-					return
-				}
-			}
-		}()
+		go e.takeSignals(ch, over, cancel)
 	}
 	return ctx, func() {
 		cancel()
@@ -204,7 +193,23 @@ func (e *Env) watchSignals(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// endLate takes the signals that came before a command was over, and that nobody has taken. A
+// takeSignals takes signals until the command is over.
+func (e *Env) takeSignals(ch chan os.Signal, over <-chan struct{}, cancel func()) {
+	for {
+		select {
+		case s := <-ch:
+			if !e.hungUp(s) {
+				e.end(s, cancel)
+			}
+		case <-over:
+			signal.Stop(ch)
+			e.endLate(ch, cancel)
+			return
+		}
+	}
+}
+
+// endLate takes the signals that came before the command was over, and that nobody has taken. A
 // second one ends the process, which may wait for whoever reads its results. A first one comes
 // too late to end the command.
 func (e *Env) endLate(ch <-chan os.Signal, cancel func()) {

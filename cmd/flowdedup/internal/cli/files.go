@@ -25,8 +25,8 @@ import (
 type Files struct {
 	Outputs []NamedFile
 	Inputs  []string
-	// InPlace is the flag of the output that may replace an input, or "". Replacing one
-	// takes the word of the user, which is in allowed.
+	// InPlace is the flag of the output that may replace an input, or "". Allowed says that the
+	// user wants that.
 	InPlace string
 	Allowed bool
 }
@@ -43,11 +43,11 @@ func (f *Files) Check() error {
 	replaced := false
 	for i, a := range f.Outputs {
 		if ending := strings.ToLower(filepath.Ext(a.Name)); slices.Contains(notWritten, ending) {
-			return &usageError{fmt.Errorf("%s %s: %s is not written: name a file in .gz, .zst or .lz4", a.Flag, a.Name, ending)}
+			return Usagef("%s %s: %s is not written: name a file in .gz, .zst or .lz4", a.Flag, a.Name, ending)
 		}
 		for _, b := range f.Outputs[:i] {
 			if outfile.Same(a.Name, b.Name) {
-				return &usageError{fmt.Errorf("%s and %s name the same file", b.Flag, a.Flag)}
+				return Usagef("%s and %s name the same file", b.Flag, a.Flag)
 			}
 		}
 		for _, input := range f.Inputs {
@@ -55,15 +55,15 @@ func (f *Files) Check() error {
 				continue
 			}
 			if a.Flag != f.InPlace || input == "-" {
-				return &usageError{fmt.Errorf("%s would replace the input %s", a.Flag, input)}
+				return Usagef("%s would replace the input %s", a.Flag, input)
 			}
 			if replaced = true; !f.Allowed {
-				return &usageError{fmt.Errorf("%s would replace the input %s: name another file, or give --in-place", a.Flag, input)}
+				return Usagef("%s would replace the input %s: name another file, or give --in-place", a.Flag, input)
 			}
 		}
 	}
 	if f.Allowed && !replaced {
-		return &usageError{fmt.Errorf("--in-place: %s names no input", f.InPlace)}
+		return Usagef("--in-place: %s names no input", f.InPlace)
 	}
 	return f.CheckInputs()
 }
@@ -95,7 +95,7 @@ func (f *Files) CheckInputs() error {
 		infos[i] = info
 		for j, other := range infos[:i] {
 			if other != nil && os.SameFile(info, other) {
-				return &usageError{fmt.Errorf("the inputs %s and %s are the same file", f.Inputs[j], name)}
+				return Usagef("the inputs %s and %s are the same file", f.Inputs[j], name)
 			}
 		}
 	}
@@ -148,9 +148,9 @@ func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
 	inputs := f.All(args)
 	switch {
 	case len(inputs) == 0:
-		return &usageError{errors.New("name a capture, or - for standard input")}
+		return Usagef("name a capture, or - for standard input")
 	case slices.Contains(inputs, ""):
-		return &usageError{errors.New("an input's name is empty")}
+		return Usagef("an input's name is empty")
 	}
 	return CheckExpression(args)
 }
@@ -159,7 +159,7 @@ func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
 // as commands. Empty names are ignored.
 func (e *Env) CheckTerminal(outputs ...string) error {
 	if IsTerminal(e.stdout) && slices.ContainsFunc(outputs, outfile.IsStdout) {
-		return &usageError{errors.New("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")}
+		return Usagef("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *RotateFlags) Flags() []Flag {
 // Check rejects a negative number of files.
 func (r *RotateFlags) Check() error {
 	if r.Keep < 0 {
-		return &usageError{errors.New("--rotate-keep must not be negative")}
+		return Usagef("--rotate-keep must not be negative")
 	}
 	return nil
 }

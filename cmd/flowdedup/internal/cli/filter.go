@@ -21,7 +21,7 @@ import (
 // filterFlags define which packets are wanted.
 type filterFlags struct {
 	file   string
-	Wanted bpf.Filter // complete once load was called
+	Wanted bpf.Filter // complete after Load
 }
 
 // FilterWords are the words of pcap-filter(7) that an expression can begin with.
@@ -54,7 +54,7 @@ func (f *filterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
 	case expression == "":
 		return nil
 	case cmd.Flags().Changed("filter") || f.file != "":
-		return &usageError{errors.New("an expression as arguments excludes --filter and --bpf-file")}
+		return Usagef("an expression as arguments excludes --filter and --bpf-file")
 	}
 	return cmd.Flags().Set("filter", expression)
 }
@@ -71,7 +71,7 @@ func (f *filterFlags) Load() error {
 	defer file.Close()
 	f.Wanted.Program, err = bpf.Parse(file)
 	if errors.Is(err, bpf.ErrProgram) {
-		return &usageError{fmt.Errorf("--bpf-file %s: %w", f.file, err)}
+		return Usagef("--bpf-file %s: %w", f.file, err)
 	}
 	if err != nil {
 		return fmt.Errorf("--bpf-file: %w", err)
@@ -95,8 +95,8 @@ func (f *filterFlags) Programs(ctx context.Context, c *afpacket.Config) (map[cap
 			continue
 		}
 		if len(all) > 0 && f.file != "" {
-			return nil, &usageError{fmt.Errorf("--bpf-file is a program for one link type, but %s has %v and %s another: use --filter",
-				name, link, c.Interfaces[0])}
+			return nil, Usagef("--bpf-file is a program for one link type, but %s has %v and %s another: use --filter",
+				name, link, c.Interfaces[0])
 		}
 		if all[link], err = f.program(ctx, link, c.SnapLen, name); err != nil {
 			return nil, err
@@ -112,7 +112,7 @@ func (f *filterFlags) ForFrames(ctx context.Context) ([]xbpf.RawInstruction, err
 	}
 	p, err := f.Wanted.For(ctx, capture.LinkEthernet, afpacket.MaxSnapLen, "")
 	if errors.Is(err, bpf.ErrExpression) {
-		return nil, &usageError{fmt.Errorf("--filter: %w", err)}
+		return nil, Usagef("--filter: %w", err)
 	}
 	return p, err
 }
@@ -129,7 +129,7 @@ func (f *filterFlags) program(ctx context.Context, link capture.LinkType, snapLe
 	}
 	err = fmt.Errorf("--filter for %s (%v): %w", iface, link, err)
 	if errors.Is(err, bpf.ErrExpression) {
-		return nil, &usageError{err}
+		return nil, Usage(err)
 	}
 	return nil, err
 }
@@ -158,5 +158,5 @@ func CheckExpression(args []string) error {
 	for to < len(args) && missing(args[to]) {
 		to++
 	}
-	return &usageError{fmt.Errorf("there is no file %s; did you mean --filter '%s'?", args[from], strings.Join(args[from:to], " "))}
+	return Usagef("there is no file %s; did you mean --filter '%s'?", args[from], strings.Join(args[from:to], " "))
 }

@@ -104,15 +104,20 @@ func Rules(fs *pflag.FlagSet) (all []Rule) {
 	for _, key := range []string{notKey, needsKey} {
 		fs.VisitAll(func(f *pflag.Flag) {
 			for _, text := range f.Annotations[key] {
-				names, why, _ := strings.Cut(text, ": ")
-				others := slices.DeleteFunc(strings.Fields(names), func(o string) bool { return lookup(fs, o) == nil })
-				if len(others) > 0 {
-					all = append(all, Rule{f.Name, key == needsKey, others, why})
+				if r := ruleOf(fs, f.Name, key == needsKey, text); len(r.Others) > 0 {
+					all = append(all, r)
 				}
 			}
 		})
 	}
 	return all
+}
+
+// ruleOf reads a rule of a flag. It leaves out flags that the command lacks.
+func ruleOf(fs *pflag.FlagSet, flag string, needs bool, text string) Rule {
+	names, why, _ := strings.Cut(text, ": ")
+	others := slices.DeleteFunc(strings.Fields(names), func(o string) bool { return lookup(fs, o) == nil })
+	return Rule{flag, needs, others, why}
 }
 
 // lookup returns the flag of a condition.
@@ -128,7 +133,7 @@ func CheckFlags(fs *pflag.FlagSet) error {
 	}
 	for _, r := range Rules(fs) {
 		if err := r.check(fs); err != nil {
-			return &usageError{err}
+			return Usage(err)
 		}
 	}
 	return nil
@@ -211,7 +216,7 @@ func checkNamed(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		kind, _ := pflag.UnquoteUsage(f)
 		if slices.Contains(namePlaceholders, kind) && slices.Contains(namesOf(f), "") && f.Name != "http" {
-			err = errors.Join(err, &usageError{errors.New("--" + f.Name + " has an empty name")})
+			err = errors.Join(err, Usagef("--%s has an empty name", f.Name))
 		}
 	})
 	return errors.Join(err, checkNumber(fs))

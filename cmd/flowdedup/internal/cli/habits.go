@@ -137,5 +137,5 @@ func checkNumber(flags *pflag.FlagSet) error {
 		return nil
 	}
 	name := names[i]
-	return &usageError{fmt.Errorf("-w %s %s; for a file of that name, -w ./%[1]s", name, habitOf(nil, habitNumber))}
+	return Usagef("-w %s %s; for a file of that name, -w ./%[1]s", name, habitOf(nil, habitNumber))
 }

@@ -28,7 +28,7 @@ func NewHelp() *cobra.Command {
 		if usage := (*usageError)(nil); err == nil || errors.As(err, &usage) {
 			return err
 		}
-		return &usageError{err}
+		return Usage(err)
 	}
 	return c
 }

@@ -58,9 +58,9 @@ func (f *KeyFlags) Flags(all []string, of ...keys.Kind) []Flag {
 func (f *KeyFlags) Check() error {
 	switch {
 	case f.mask4 < 1 || f.mask4 > 32:
-		return &usageError{errors.New("--mask4 must be from 1 to 32")}
+		return Usagef("--mask4 must be from 1 to 32")
 	case f.mask6 < 1 || f.mask6 > 128:
-		return &usageError{errors.New("--mask6 must be from 1 to 128")}
+		return Usagef("--mask6 must be from 1 to 128")
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func parseSensor(s string) (string, error) {
 // Check rejects outputs that cannot hold a file of counts.
 func (s *SaveFlags) Check() error {
 	if outfile.IsStdout(s.To) {
-		return &usageError{errors.New("--save needs a file, as --merge reads it in several places")}
+		return Usagef("--save needs a file, as --merge reads it in several places")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (s *SaveFlags) Check() error {
 // CheckFolder is Check for a folder that gets a file for each window. The run makes it.
 func (s *SaveFlags) CheckFolder() error {
 	if info, err := os.Stat(s.To); s.To != "" && err == nil && !info.IsDir() {
-		return &usageError{fmt.Errorf("--save: %s is no folder: name one, for one file a window", s.To)}
+		return Usagef("--save: %s is no folder: name one, for one file a window", s.To)
 	}
 	return s.Check()
 }

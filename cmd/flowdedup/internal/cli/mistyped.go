@@ -18,7 +18,7 @@ import (
 // TakesNoArguments rejects all arguments.
 func TakesNoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
+		return Usagef("%s takes no arguments", cmd.CommandPath())
 	}
 	return nil
 }
@@ -29,30 +29,30 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if _, err := os.Stat(args[0]); !cmd.HasParent() && (err == nil || strings.Contains(args[0], ".pcap")) {
-		return &usageError{fmt.Errorf("%s is no command: %s", args[0], habitOf(cmd, habitFile))}
+		return Usagef("%s is no command: %s", args[0], habitOf(cmd, habitFile))
 	}
 	msg := fmt.Sprintf("unknown command %q", args[0])
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		msg += fmt.Sprintf("; did you mean %q?", near[0])
 	}
-	return &usageError{errors.New(msg + " (see flowdedup help)")}
+	return Usagef("%s (see flowdedup help)", msg)
 }
 
 // SuggestFlag makes an unknown flag a usage error that names the nearest flag.
 func SuggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return &usageError{hintTwice(cmd, err)}
+		return Usage(hintTwice(cmd, err))
 	}
 	typed, dash := strings.TrimLeft(unknown.GetSpecifiedName(), "-"), "--"
 	if unknown.GetSpecifiedShortnames() != "" {
 		dash = "-"
 	}
 	if answer := habitOf(cmd, dash+typed); answer != "" {
-		return &usageError{fmt.Errorf("there is no %s%s: %s", dash, typed, answer)}
+		return Usagef("there is no %s%s: %s", dash, typed, answer)
 	}
 	if !cmd.HasParent() && slices.ContainsFunc(cmd.Commands(), func(c *cobra.Command) bool { return hasFlag(c, typed, dash) }) {
-		return &usageError{fmt.Errorf("%s%s goes behind a command: %s COMMAND %[1]s%[2]s", dash, typed, cmd.CommandPath())}
+		return Usagef("%s%s goes behind a command: %s COMMAND %[1]s%[2]s", dash, typed, cmd.CommandPath())
 	}
 	var names []string
 	if dash == "--" { // every short name would be near to a letter
@@ -60,9 +60,9 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 	}
 	best := nearest(typed, names)
 	if best == "" {
-		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+		return Usagef("%w (see %s --help)", err, cmd.CommandPath())
 	}
-	return &usageError{fmt.Errorf("%w; did you mean --%s?", err, best)}
+	return Usagef("%w; did you mean --%s?", err, best)
 }
 
 // hasFlag reports whether a command has a flag of such a name, short behind one dash.

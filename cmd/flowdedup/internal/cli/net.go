@@ -51,16 +51,16 @@ func (f *NetFlags) Check(inputs []string, rotates bool, outputs ...string) error
 			parse = pcapoverip.ParseInput
 		}
 		if _, err := parse(name); err != nil {
-			return &usageError{err}
+			return Usage(err)
 		}
 	}
 	switch {
 	case rotates && slices.ContainsFunc(outputs, pcapoverip.IsAddress):
-		return &usageError{errors.New("--rotate-size and --rotate-every write files: not to tcp:// and tcp-listen://")}
+		return Usagef("--rotate-size and --rotate-every write files: not to tcp:// and tcp-listen://")
 	case f.tls() && len(named) == 0:
-		return &usageError{errors.New("--tls-cert, --tls-key and --tls-ca need tcp:// or tcp-listen://")}
+		return Usagef("--tls-cert, --tls-key and --tls-ca need tcp:// or tcp-listen://")
 	case f.tls() && f.cert == "" && slices.ContainsFunc(named, pcapoverip.Listens):
-		return &usageError{errors.New("TLS at tcp-listen:// needs --tls-cert and --tls-key")}
+		return Usagef("TLS at tcp-listen:// needs --tls-cert and --tls-key")
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (f *NetFlags) tls() bool { return f.cert != "" || f.key != "" || f.ca != ""
 // CheckMerge rejects flags about the order of inputs that do not fit them.
 func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
 	if fs.Changed("no-merge") && slices.ContainsFunc(inputs, pcapoverip.IsAddress) {
-		return &usageError{errors.New("--no-merge reads inputs one after another: not tcp:// and tcp-listen://")}
+		return Usagef("--no-merge reads inputs one after another: not tcp:// and tcp-listen://")
 	}
 	return nil
 }
@@ -106,21 +106,21 @@ func ParseSources(names []string) (s Sources, err error) {
 		case !strings.Contains(name, "://"): // no interface's name has a slash
 			s.Interfaces = append(s.Interfaces, name)
 		case slices.Contains(names[:i], name):
-			return s, &usageError{fmt.Errorf("-i %s is named twice", name)}
+			return s, Usagef("-i %s is named twice", name)
 		case mirror.IsTarget(name):
 			target, err := mirror.ParseTarget(name)
 			if err != nil {
-				return s, &usageError{fmt.Errorf("-i %w", err)}
+				return s, Usagef("-i %w", err)
 			}
 			s.Targets = append(s.Targets, target)
 		case pcapoverip.IsAddress(name):
 			addr, err := pcapoverip.ParseInput(name)
 			if err != nil {
-				return s, &usageError{fmt.Errorf("-i %w", err)}
+				return s, Usagef("-i %w", err)
 			}
 			s.Addresses = append(s.Addresses, addr)
 		default:
-			return s, &usageError{fmt.Errorf("-i %s: name an interface, tcp://HOST:PORT, tcp-listen://:PORT, vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://", name)}
+			return s, Usagef("-i %s: name an interface, tcp://HOST:PORT, tcp-listen://:PORT, vxlan://:4789, geneve://:6081, tzsp://:37008 or erspan://", name)
 		}
 	}
 	return s, nil
@@ -138,11 +138,11 @@ var (
 func (s *Sources) Check(fs *pflag.FlagSet) error {
 	for _, name := range slices.Concat(interfaceFlags, targetFlags) {
 		if fs.Changed(name) && len(s.Interfaces) == 0 && (len(s.Targets) == 0 || slices.Contains(interfaceFlags, name)) {
-			return &usageError{fmt.Errorf("--%s needs an interface, and no -i names one", name)}
+			return Usagef("--%s needs an interface, and no -i names one", name)
 		}
 	}
 	if fs.Changed("merge-wait") && len(s.Addresses) == 0 && (len(s.Targets) == 0 || len(s.Interfaces) == 0) {
-		return &usageError{errors.New("--merge-wait needs -i tcp:// or tcp-listen://, or interfaces and mirror targets together")}
+		return Usagef("--merge-wait needs -i tcp:// or tcp-listen://, or interfaces and mirror targets together")
 	}
 	return nil
 }
@@ -158,9 +158,9 @@ func NameInterfaces(err error) error {
 	case errors.Is(err, afpacket.ErrNoInterface):
 		return fmt.Errorf("%w; available: %s", err, InterfaceNames())
 	case errors.Is(err, xdp.ErrInUse):
-		return &usageError{fmt.Errorf("%w: use --capture afpacket, or --take-interface", err)}
+		return Usagef("%w: use --capture afpacket, or --take-interface", err)
 	case errors.Is(err, xdp.ErrUnfit):
-		return &usageError{fmt.Errorf("%w: use --capture afpacket", err)}
+		return Usagef("%w: use --capture afpacket", err)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func (f *PageFlag) Flag(what string) Flag {
 // Check refuses a page between other things on standard output.
 func (f *PageFlag) Check(c *Common) error {
 	if outfile.IsStdout(f.name) && (c.JSON || !c.Quiet) {
-		return &usageError{errors.New("--html on standard output needs --quiet, without --json: they print there too")}
+		return Usagef("--html on standard output needs --quiet, without --json: they print there too")
 	}
 	return nil
 }

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -82,7 +81,7 @@ func (f *RingFlags) XDP() *xdp.Config {
 // Check rejects settings that no ring supports.
 func (f *RingFlags) Check() error {
 	if f.Conf.Rings < 1 {
-		return &usageError{errors.New("--rings must be at least 1")}
+		return Usagef("--rings must be at least 1")
 	}
 	return nil
 }

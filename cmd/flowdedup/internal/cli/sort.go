@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -33,7 +32,7 @@ func (f *SortFlags) Flags() []Flag {
 // Check rejects inputs that are not sorted.
 func (f *SortFlags) Check(inputs []string) error {
 	if f.Span > 0 && slices.ContainsFunc(inputs, pcapoverip.IsAddress) {
-		return &usageError{errors.New("--sort is for captures: for tcp:// and tcp-listen:// use --merge-wait")}
+		return Usagef("--sort is for captures: for tcp:// and tcp-listen:// use --merge-wait")
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type parsed[T any] struct {
 	given bool
 }
 
+// NewParsed returns a value of a flag. text is its default in help, kind its name there.
 func NewParsed[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind}
 }
@@ -267,19 +268,3 @@ func ParseWindow(s string) (window.Window, error) {
 	}
 	return window.Parse(s)
 }
-
-// MismatchFlag is the value of --state-mismatch.
-type MismatchFlag string
-
-// mismatches are the values of --state-mismatch.
-var mismatches = []string{"refuse", "begin"}
-
-// Flag returns the flag.
-func (m *MismatchFlag) Flag() Flag {
-	word := (*string)(m)
-	*word = mismatches[0]
-	return Flag{Name: "state-mismatch", Group: GroupAdvanced, To: NewParsed(word, *word, "what", OneOf(mismatches...)), Words: mismatches, Help: "if the saved state has other settings: refuse to run, or begin anew and rename the state"}
-}
-
-// Begins reports whether a run begins anew.
-func (m MismatchFlag) Begins() bool { return string(m) == mismatches[1] }

@@ -8,8 +8,8 @@
 //	the command, its flags and rules        flags.go
 //	--keep, --prefer, --only, --strip, ...  flags_keep.go; capture/dedup decides
 //	--window, --identity, --within, ...     cli/copies.go
-//	--method, --param                       flags_compare.go, params.go
-//	--hub; --for                            flags_hub.go; flags_for.go
+//	--method; --param                       cli/common.go; flags_compare.go, params.go
+//	--hub; --for                            flags_hub.go; flags_for.go, cli/reader.go
 //	the filter, and how much memory it has  config.go
 //	the Detector of a run                   detector.go, conditions.go
 //	the way of a batch                      run.go

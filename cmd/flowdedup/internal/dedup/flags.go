@@ -25,7 +25,7 @@ type flags struct {
 	sort  cli.SortFlags
 	CompareFlags
 	KeepFlags
-	ProfileFlags
+	ForFlag
 	HubFlags
 	zone               *time.Location
 	output, duplicates string
@@ -162,7 +162,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		},
 		f.KeepFlags.Flags(),
 		[]cli.Flag{
-			f.ProfileFlags.Flag(),
+			f.ForFlag.Flag(),
 		},
 		f.HubFlags.Flags(fileVerdictWait),
 		f.Common.Flags(UsualMethods, MeasuringMethods()...),
@@ -176,7 +176,7 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	if err := cli.CheckZone(cmd.Flags(), f.Window); err != nil {
 		return err
 	}
-	if err := f.ProfileFlags.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
+	if err := f.ForFlag.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
 		return err
 	}
 	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),

@@ -14,17 +14,17 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
-// ProfileFlags choose the settings for a reader.
-type ProfileFlags struct{ reader cli.Reader }
+// ForFlag chooses settings for the program that reads the packets.
+type ForFlag struct{ reader cli.Reader }
 
 // Flag returns the flag.
-func (f *ProfileFlags) Flag() cli.Flag {
+func (f *ForFlag) Flag() cli.Flag {
 	return cli.Flag{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", cli.ParseReader), Words: cli.ReaderNames(), Help: "keep, strip and compare as this reader needs it: " + strings.Join(cli.ReaderNames(), ", ")}
 }
 
 // Apply rejects flags that would make the reader blind, and sets flags that were not given.
 // written says that packets are written.
-func (f *ProfileFlags) Apply(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlags, written bool) error {
+func (f *ForFlag) Apply(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlags, written bool) error {
 	r := &f.reader
 	if !r.IsSet() {
 		return nil

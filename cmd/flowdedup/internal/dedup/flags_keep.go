@@ -112,8 +112,8 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 		err = errors.New("--hold needs --keep flow (the default where packets are written), --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
-	case f.Contradicts(&compare.CopyFlags) != nil:
-		err = f.Contradicts(&compare.CopyFlags)
+	case f.WithinFlag.Check(&compare.CopyFlags) != nil:
+		err = f.WithinFlag.Check(&compare.CopyFlags)
 	case f.mark && (pcapfile.FormatOf(output) == capture.FormatPcap || pcapoverip.Classic(output)):
 		err = fmt.Errorf("--mark writes comments, which pcap cannot hold: name the file .pcapng instead of %s", output)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
@@ -140,21 +141,10 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return fmt.Errorf("make a random key: %w", err)
 	}
 	e.Quiet.Store(f.Quiet)
-	cfg := config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxFlowSockets), Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, KeyGiven: cmd.Flags().Changed("flow-key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof, Inspect: f.inspect, Flags: repeated(cmd.Flags()), State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
-		Match: match.Config{
-			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
-			PreferSampling: f.prefer.sampling, Secret: f.Secret,
-		},
-		Memory: f.Memory,
-	}
+	cfg := f.config(cmd.Flags(), e, inputs)
 	if f.listen.any() && !f.Quiet {
 		cfg.Log = slog.New(monitor.Lines(e.Stderr))
 		cmd.SetContext(sink.LogNoReader(cmd.Context(), cfg.Log))
-	}
-	if f.policy == byRecord {
-		cfg.Match.Pairs = &f.deltas
 	}
 	if f.boundary != "" {
 		if err := readBoundary(f.boundary, &cfg); err != nil {
@@ -175,10 +165,31 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	defer end()
 	s, err := run(cmd.Context(), &cfg)
 	if errors.Is(err, relay.ErrAddress) {
-		err = cli.Usage(fmt.Errorf("--to: %w", err))
+		err = cli.Usagef("--to: %w", err)
 	}
 	f.warn(e, &s)
 	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(file, &s, err))
+}
+
+// config returns the configuration of the run, without what must be read or opened.
+func (f *flags) config(fs *pflag.FlagSet, e *cli.Env, inputs []string) config {
+	cfg := config{
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxSockets),
+		Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner,
+		KeyGiven: fs.Changed("flow-key"), Policy: f.policy, Window: f.window,
+		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof,
+		Inspect: f.inspect, Flags: repeated(fs),
+		State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
+		Match: match.Config{
+			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
+			PreferSampling: f.prefer.sampling, Secret: f.Secret,
+		},
+		Memory: f.Memory,
+	}
+	if f.policy == byRecord {
+		cfg.Match.Pairs = &f.deltas
+	}
+	return cfg
 }
 
 // writePage writes the page unless nothing was opened, or an output failed.

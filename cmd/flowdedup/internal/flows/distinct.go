@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -93,11 +94,8 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 		return nil
 	}
 	for range maxTouched {
-		if from < c.closed || calendar.Since(came, to) > int64(c.grace) {
-			c.late++
-			return nil
-		}
-		if from > came && !c.mayOpenAhead(from, came) {
+		late := from < c.closed || calendar.Since(came, to) > int64(c.grace)
+		if late || from > came && !c.mayOpenAhead(from, came) {
 			c.late++
 			return nil
 		}
@@ -106,12 +104,9 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 			c.late++
 			return err
 		}
-		w.put(r, max(start, from), isCopy)
 		c.first, c.last = min(c.first, came), max(c.last, came)
-		if len(w.times) == countedAtOnce {
-			if err := c.count(w); err != nil {
-				return err
-			}
+		if err := c.put(w, r, max(start, from), isCopy); err != nil {
+			return err
 		}
 		if start >= from {
 			return nil
@@ -175,6 +170,12 @@ func (c *keyCounts) window(start, end int64) (*window, error) {
 		}
 		at--
 	}
+	w := c.newWindow(start, end)
+	c.open = slices.Insert(c.open, at, w)
+	return w, nil
+}
+
+func (c *keyCounts) newWindow(start, end int64) *window {
 	w := &window{start: start, end: end, budget: c.budget(), copies: make([]uint64, countedAtOnce/64)}
 	cfg := &windows.Config{Method: "auto", FPR: 1e-9, Budget: w.budget, Secret: c.secret, Emit: func(_, _ int64, all []windows.Count) error {
 		rows := count.RowsOf(w.start, w.end, c.cfg.zone(), all)
@@ -193,10 +194,7 @@ func (c *keyCounts) window(start, end int64) (*window, error) {
 	}
 	w.counter = windows.New(cfg)
 	w.batch = w.counter.NewBatch()
-	c.open = append(c.open, nil)
-	copy(c.open[at+1:], c.open[at:])
-	c.open[at] = w
-	return w, nil
+	return w
 }
 
 // budget returns the memory for a new window: half of the rest that others leave of one half
@@ -231,12 +229,16 @@ func (d *distinct) zone() *time.Location {
 	return d.Calendar.Location
 }
 
-// put keeps a record until it is counted.
-func (w *window) put(r *records.Record, at int64, isCopy bool) {
+// put keeps a record until countedAtOnce are there, then counts them.
+func (c *keyCounts) put(w *window, r *records.Record, at int64, isCopy bool) error {
 	if n := len(w.times); isCopy {
 		w.copies[n/64] |= 1 << (n % 64)
 	}
 	w.records, w.times = append(w.records, *r), append(w.times, at)
+	if len(w.times) < countedAtOnce {
+		return nil
+	}
+	return c.count(w)
 }
 
 // count counts the waiting records.

@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	// maxFlowSockets bounds the sockets of an address: one for each processor, as long as one
+	// maxSockets bounds the sockets of an address: one for each processor, as long as one
 	// goroutine can judge their records.
-	maxFlowSockets    = 8
-	defaultFlowMemory = 256 << 20
-	defaultFlowWindow = 10 * time.Second
+	maxSockets    = 8
+	defaultMemory = 256 << 20
+	defaultWindow = 10 * time.Second
 )
 
 func (f *flags) register(cmd *cobra.Command) {
 	f.format = "auto"
 	f.policy = byOwner
-	f.window = defaultFlowWindow
+	f.window = defaultWindow
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
-	f.Memory = defaultFlowMemory
+	f.Memory = defaultMemory
 	f.stateEvery = time.Minute
 	cli.Define(cmd,
 		[]cli.Flag{

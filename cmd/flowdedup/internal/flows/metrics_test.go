@@ -37,8 +37,8 @@ func wholeFlows() *summary {
 // TestFlowMetrics compares the metrics of a run on flow records with testdata (-update writes it), whose
 // names contrib/check checks, and checks their order.
 func TestFlowMetrics(t *testing.T) {
-	all := flowMetrics()
-	text := metricstest.Write(t, all, &flowStatus{wholeFlows(), time.Unix(1_700_000_100, 0)})
+	all := allMetrics()
+	text := metricstest.Write(t, all, &status{wholeFlows(), time.Unix(1_700_000_100, 0)})
 	want, err := os.ReadFile("testdata/metrics.txt")
 	if *update {
 		err = os.WriteFile("testdata/metrics.txt", text, 0o644)
@@ -50,8 +50,8 @@ func TestFlowMetrics(t *testing.T) {
 	if families := metricstest.Parse(t, text); len(families) != len(all) {
 		t.Errorf("%d metrics of %d", len(families), len(all))
 	}
-	if !slices.IsSortedFunc(all, func(a, b web.Metric[*flowStatus]) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(all, func(a, b web.Metric[*status]) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("they are not sorted")
 	}
-	metricstest.Parse(t, metricstest.Write(t, all, &flowStatus{summary: new(summary)}))
+	metricstest.Parse(t, metricstest.Write(t, all, &status{summary: new(summary)}))
 }

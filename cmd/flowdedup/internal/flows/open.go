@@ -34,8 +34,8 @@ func (r *runner) openInputs(ctx context.Context) error {
 		return r.listen(ctx)
 	}
 	var binary []capture.Source
-	var binaryNames, textNames []string
 	var texts []io.Reader
+	var textNames []string
 	for _, name := range r.cfg.Inputs {
 		in, head, err := r.openFile(name)
 		if err != nil {
@@ -49,20 +49,19 @@ func (r *runner) openInputs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		binary, binaryNames = append(binary, src), append(binaryNames, name)
+		binary, r.names.inputs = append(binary, src), append(r.names.inputs, name)
 	}
 	var readers []records.Reader
 	if len(binary) > 0 {
 		r.messages = r.newReader(join(binary, r.warn))
 		readers = append(readers, r.messages)
 	}
-	r.names.inputs = append(binaryNames, textNames...)
 	for i, in := range texts {
 		reader, err := r.openText(in, textNames[i], uint32(len(binary)+i))
 		if err != nil {
 			return err
 		}
-		readers = append(readers, reader)
+		readers, r.names.inputs = append(readers, reader), append(r.names.inputs, textNames[i])
 	}
 	r.reader = readers[0]
 	if len(readers) > 1 {
@@ -157,10 +156,14 @@ func (r *runner) listen(ctx context.Context) error {
 		receiver.Start(src, i)
 	}
 	r.inputs = append(r.inputs, src)
-	r.live = true
 	context.AfterFunc(ctx, src.Stop)
 	r.messages = r.newReader(src)
 	r.reader = r.messages
+	r.logAddresses()
+	return nil
+}
+
+func (r *runner) logAddresses() {
 	for _, at := range r.cfg.Listen {
 		if at.Addr().IsUnspecified() {
 			r.cfg.Log.Info("listening", "address", at, "reachable", "at every address of this host")
@@ -171,7 +174,6 @@ func (r *runner) listen(ctx context.Context) error {
 	for _, at := range r.cfg.Streams {
 		r.cfg.Log.Info("listening", "address", at)
 	}
-	return nil
 }
 
 // openSockets opens sockets for datagrams.

@@ -13,7 +13,7 @@ import (
 
 // newPage returns the summary as a page.
 func newPage(s *summary, of cli.Origin) *page.Page {
-	p := &page.Page{Title: "flowdedup flows", Lead: []string{flowLead(s)}}
+	p := &page.Page{Title: "flowdedup flows", Lead: []string{lead(s)}}
 	if i := s.Inspection; i != nil {
 		p.Lead = []string{show.Sentence(i.Verdict), p.Lead[0]}
 		p.Command, p.Because = of.Shorten(i.Command), i.Because
@@ -23,7 +23,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	fact("copies", fmt.Sprintf("%s (%s)", show.Count(s.Copies), show.Share(s.Copies, s.RecordsIn)))
 	fact("running for", s.Took.Round(time.Second).String())
 	fact("compared", fmt.Sprintf("by %s, policy %s, points by %s", s.Key, s.Policy, s.Point))
-	if notes := flowNotes(s); notes != "" {
+	if notes := notesOf(s); notes != "" {
 		fact("noticed", notes)
 	}
 	for _, u := range s.Unread {
@@ -32,6 +32,12 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	if s.Relayed != nil {
 		fact("relayed", fmt.Sprintf("%s messages to %s", show.Count(s.Relayed.Messages), s.Relayed.To))
 	}
+	p.Sections = sections(s, of)
+	return p
+}
+
+// sections are the tables of points and of copies by exporter.
+func sections(s *summary, of cli.Origin) (all []page.Section) {
 	bars := page.Bars{Title: "Records and copies by point"}
 	for i := range s.Points[:min(len(s.Points), show.MaxRows)] {
 		one := &s.Points[i]
@@ -39,24 +45,24 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 			page.Bar{Name: show.Printable(of.Name(one.Name)) + ", copies", Value: float64(one.Copies), Text: show.Count(one.Copies)})
 	}
 	if len(s.Points) > 0 {
-		p.Sections = append(p.Sections, page.Section{
-			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: flowPointColumns, Rows: shortened(flowPointRows(s, page.MostRows), of, 1)},
+		all = append(all, page.Section{
+			Heading: "Points", Pictures: []page.Picture{bars}, Table: &page.Table{Columns: pointColumns, Rows: shortened(pointRows(s, page.MostRows), of, 1)},
 			Caption: "A point is an exporter with its observation domain. Clock is how far its clock is behind ours, longest its longest record.",
 		})
 	}
 	switch {
 	case len(s.Matrix) > 0:
-		p.Sections = append(p.Sections, page.Section{
-			Heading: "Copies by exporter", Table: &page.Table{Columns: flowMatrixColumns, Rows: shortened(flowMatrixRows(s, page.MostRows), of, 2)},
+		all = append(all, page.Section{
+			Heading: "Copies by exporter", Table: &page.Table{Columns: matrixColumns, Rows: shortened(matrixRows(s, page.MostRows), of, 2)},
 		})
 	case len(s.Points) > 0:
-		p.Sections = append(p.Sections, page.Section{Heading: "Copies by exporter", Text: []string{"No point reports what another one had reported."}})
+		all = append(all, page.Section{Heading: "Copies by exporter", Text: []string{"No point reports what another one had reported."}})
 	}
-	return p
+	return all
 }
 
-// flowLead is a sentence about the records that points report twice.
-func flowLead(s *summary) string {
+// lead is a sentence about the records that points report twice.
+func lead(s *summary) string {
 	if s.RecordsIn == 0 {
 		return "No record has come."
 	}

@@ -144,14 +144,13 @@ type runner struct {
 	values      []text.Unread  // of these that could not be read, as of the last batch
 	untimed     uint64         // records that are in no window, as they have no time
 	both        bool           // an input reports both directions in one record
-	live        bool
 	damaged     atomic.Bool
 	sockets     []*mirror.Capture      // none for inputs
 	receivers   []*pcapoverip.Receiver // of config.Streams
 	unread      uint64                 // messages that had come at the end, and were not read
-	lastReads   time.Duration          // see the constant
-	until       time.Time              // when they are over, zero before the run was asked to end
-	reads       int                    // how many there were
+	lastReads   time.Duration          // lastReads, and 0 in a test
+	until       time.Time              // end of lastReads; zero before the run was asked to end
+	reads       int                    // reads since then
 }
 
 func (r *runner) open(ctx context.Context) (err error) {
@@ -187,6 +186,11 @@ func (r *runner) open(ctx context.Context) (err error) {
 		r.distinct = newCounts(&r.cfg.Distinct, r.cfg.Match.Secret)
 		r.distinct.live = r.cfg.live()
 	}
+	return r.openHold(ctx)
+}
+
+// openHold opens the output, if there is one, and what holds its records.
+func (r *runner) openHold(ctx context.Context) (err error) {
 	if r.cfg.Output == "" {
 		return nil
 	}
@@ -246,7 +250,7 @@ func (r *runner) each(ctx context.Context) error {
 // for the messages in its sockets. The rest is counted.
 func (r *runner) isOver(now time.Time) bool {
 	switch {
-	case !r.live:
+	case !r.cfg.live():
 		return true
 	case r.until.IsZero():
 		r.until = now.Add(r.lastReads)

@@ -25,15 +25,15 @@ type server struct {
 	updated time.Time
 }
 
-// flowPageEvery is how often browsers load the page again. It is longer than for a run on
+// pageEvery is how often browsers load the page again. It is longer than for a run on
 // packets.
-const flowPageEvery = 5 * time.Second
+const pageEvery = 5 * time.Second
 
 // listen serves on addr, the value of a flag, as monitor.Listen does. The page names the
 // origin.
 func listen(addr string, of cli.Origin) (s *server, err error) {
 	s = new(server)
-	metrics := flowMetrics()
+	all := allMetrics()
 	s.Server, err = web.Listen(addr, web.Content{
 		Page: func(w io.Writer, paused bool) error {
 			last := s.status().summary
@@ -42,13 +42,13 @@ func listen(addr string, of cli.Origin) (s *server, err error) {
 			}
 			p := newPage(last, of)
 			p.Origin, p.Alerts = of.Now(), s.health().Reasons
-			p.Live = &page.Live{Every: flowPageEvery, Paused: paused, Paths: []string{"/metrics", "/healthz"}}
+			p.Live = &page.Live{Every: pageEvery, Paused: paused, Paths: []string{"/metrics", "/healthz"}}
 			return p.Write(w)
 		},
-		Refresh: flowPageEvery, Health: s.health,
+		Refresh: pageEvery, Health: s.health,
 		Metrics: func(w io.Writer) error {
 			if last := s.status(); last.summary != nil {
-				return web.WriteMetrics(w, metrics, last)
+				return web.WriteMetrics(w, all, last)
 			}
 			return nil
 		},
@@ -66,21 +66,21 @@ func (s *server) update(summary *summary) {
 	}
 }
 
-// flowStatus is a summary, nil before the first, and when it was given.
-type flowStatus struct {
+// status is a summary, nil before the first, and when it was given.
+type status struct {
 	*summary
 	now time.Time
 }
 
 // started is when the run began.
-func (s *flowStatus) started() time.Time {
+func (s *status) started() time.Time {
 	return s.now.Add(-s.Took)
 }
 
-func (s *server) status() *flowStatus {
+func (s *server) status() *status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &flowStatus{s.last, s.updated}
+	return &status{s.last, s.updated}
 }
 
 // health reports current failures and recent losses.

@@ -27,7 +27,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	fmt.Fprintf(t, "%s in, %s (%s), %s left\n",
 		show.Some(s.RecordsIn, "record"), show.Some(s.Copies, "copy", "copies"), show.Share(s.Copies, s.RecordsIn), show.Some(s.RecordsOut, "record"))
 	fmt.Fprintf(t, "  traffic     %s reported, %s of it more than once (%s)\n", show.Bytes(s.BytesIn), show.Bytes(s.CopiedBytes), show.Share(s.CopiedBytes, s.BytesIn))
-	if notes := flowNotes(s); notes != "" {
+	if notes := notesOf(s); notes != "" {
 		fmt.Fprintf(t, "  noticed     %s\n", notes)
 	}
 	for _, u := range s.Unread {
@@ -39,13 +39,13 @@ func writeText(w io.Writer, columns int, s *summary) error {
 			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
 	fmt.Fprintf(t, "  speed       %s, %s records/s\n", s.Took.Round(time.Millisecond), show.Count(uint64(s.Rate)))
-	flowPoints(t, s)
-	flowMatrix(t, s)
+	writePoints(t, s)
+	writeMatrix(t, s)
 	return t.Flush(w)
 }
 
-// flowNotes describes anomalies of the input.
-func flowNotes(s *summary) string {
+// notesOf describes anomalies of the input.
+func notesOf(s *summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
 		show.Note{Count: s.Undecodable, What: "undecodable"},
@@ -64,20 +64,20 @@ func flowNotes(s *summary) string {
 	)
 }
 
-// flowPoints is the table of points.
-func flowPoints(t *show.Text, s *summary) {
+// writePoints writes the table of points.
+func writePoints(t *show.Text, s *summary) {
 	if len(s.Points) > 0 {
-		t.Table(flowPointColumns, flowPointRows(s, show.MaxRows))
+		t.Table(pointColumns, pointRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Points)))
 	}
 }
 
-var flowPointColumns = []show.Column{
+var pointColumns = []show.Column{
 	{Name: "point", Left: true}, {Name: "records"}, {Name: "copies"}, {Name: "share"}, {Name: "traffic"}, {Name: "clock"}, {Name: "longest"},
 }
 
-// flowPointRows returns the first rows.
-func flowPointRows(s *summary, most int) (rows [][]string) {
+// pointRows returns the first rows.
+func pointRows(s *summary, most int) (rows [][]string) {
 	for i := range s.Points[:min(len(s.Points), most)] {
 		p := &s.Points[i]
 		rows = append(rows, []string{
@@ -88,18 +88,18 @@ func flowPointRows(s *summary, most int) (rows [][]string) {
 	return rows
 }
 
-// flowMatrix is the table of copies by exporter.
-func flowMatrix(t *show.Text, s *summary) {
+// writeMatrix writes the table of copies by exporter.
+func writeMatrix(t *show.Text, s *summary) {
 	if len(s.Matrix) > 0 {
-		t.Table(flowMatrixColumns, flowMatrixRows(s, show.MaxRows))
+		t.Table(matrixColumns, matrixRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Matrix)))
 	}
 }
 
-var flowMatrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
+var matrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
 
-// flowMatrixRows returns the first rows.
-func flowMatrixRows(s *summary, most int) (rows [][]string) {
+// matrixRows returns the first rows.
+func matrixRows(s *summary, most int) (rows [][]string) {
 	for i := range s.Matrix[:min(len(s.Matrix), most)] {
 		m := &s.Matrix[i]
 		rows = append(rows, []string{show.Printable(m.Copy), show.Printable(m.Original), show.Count(m.Copies)})

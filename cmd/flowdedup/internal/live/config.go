@@ -100,7 +100,7 @@ func (f *flags) chooseDefaults(fs *pflag.FlagSet) error {
 	if !fs.Changed("window") && f.cardTimes(afpacket.StampsInHardware) {
 		f.Window.Duration = window.Default
 	}
-	return f.ProfileFlags.Apply(fs, &f.CompareFlags, &f.KeepFlags, f.writes())
+	return f.ForFlag.Apply(fs, &f.CompareFlags, &f.KeepFlags, f.writes())
 }
 
 // cardTimes reports whether all times come from network cards. stamps says whether the card
@@ -110,5 +110,8 @@ func (f *flags) cardTimes(stamps func(string) bool) bool {
 	return f.Conf.HardwareTime && !slices.ContainsFunc(f.Conf.Interfaces, unstamped)
 }
 
-// writes reports whether packets are written or forwarded.
-func (f *flags) writes() bool { return f.output != "" || f.duplicates != "" || len(f.forward) > 0 }
+// keeps reports whether kept packets are written or forwarded.
+func (f *flags) keeps() bool { return f.output != "" || len(f.forward) > 0 }
+
+// writes reports whether kept or removed packets are.
+func (f *flags) writes() bool { return f.keeps() || f.duplicates != "" }

@@ -26,7 +26,7 @@ type display struct {
 	log      *slog.Logger
 }
 
-func (f *flags) newShow(e *cli.Env, of cli.Origin) (*display, error) {
+func (f *flags) newDisplay(e *cli.Env, of cli.Origin) (*display, error) {
 	s := &display{env: e, stderr: e.Stderr}
 	if f.http != "" {
 		var err error

@@ -4,6 +4,7 @@ package live
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ type flags struct {
 	cli.Common
 	dedup.CompareFlags
 	dedup.KeepFlags
-	dedup.ProfileFlags
+	dedup.ForFlag
 	dedup.HubFlags
 	cli.KeyFlags
 	cli.RingFlags
@@ -160,7 +161,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.CompareFlags.Flags(),
 		f.KeepFlags.Flags(),
 		[]cli.Flag{
-			f.ProfileFlags.Flag(),
+			f.ForFlag.Flag(),
 		},
 		f.HubFlags.Flags(verdictWait),
 		f.MethodFlags(dedup.UsualMethods, dedup.MeasuringMethods()...),
@@ -256,46 +257,47 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 		return err
 	}
 	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
-	switch {
-	case len(f.sources.Interfaces) == 0: // the filter is applied to arriving packets
-	case f.XDP() != nil:
-		cfg.XDP = f.XDP()
-		cfg.XDP.Filter, err = f.Filter.ForFrames(cmd.Context())
-	default:
-		cfg.Ring.Filters, err = f.Filter.Programs(cmd.Context(), &cfg.Ring)
-	}
-	if err != nil {
+	if err := f.compile(cmd.Context(), &cfg); err != nil {
 		return cli.NameInterfaces(err)
 	}
-	show, err := f.newShow(e, cli.NewOrigin(cmd, f.Conf.Interfaces))
+	display, err := f.newDisplay(e, cli.NewOrigin(cmd, f.Conf.Interfaces))
 	if err != nil {
 		return err
 	}
-	defer show.close()
-	cfg.Status, cfg.Log = show.update, show.log
-	hub, err := f.Join(false, func(err error) { show.log.Warn(err.Error()) })
+	defer display.close()
+	cfg.Status, cfg.Log = display.update, display.log
+	hub, err := f.Join(false, func(err error) { cfg.Log.Warn(err.Error()) })
 	if err != nil {
 		return err
 	}
 	defer hub.Close()
 	cfg.Dedup.Hub = hub.Client()
-	counts := sendCounts(hub, f.Token, f.save.To, func(err error) { show.log.Warn(err.Error()) })
-	if !outfile.IsStdout(cfg.Reports) && !cli.IsTerminal(show.stderr) {
+	counts := sendCounts(hub, f.Token, f.save.To, func(err error) { cfg.Log.Warn(err.Error()) })
+	if !outfile.IsStdout(cfg.Reports) && !cli.IsTerminal(display.stderr) {
 		cfg.Reopen = e.OnHangup
 	}
 	summary, err := runLive(sink.LogNoReader(cmd.Context(), cfg.Log), cfg)
 	err = cli.MarkUsage(err, errState)
 	counts.finish()
-	show.close()
+	display.close()
 	if summary.Method != "" {
-		dedup.WarnUnmatched(e, &summary.Summary)
-		dedup.WarnForgotten(e, &summary.Summary)
-		dedup.WarnUnchecked(e, &summary.Summary)
-		dedup.WarnSplit(e, &summary.Conversations, f.output != "" || len(f.forward) > 0, cfg.Dedup.Choice.Flow)
-		f.warnDropped(e, &summary)
+		f.warn(e, &summary, cfg.Dedup.Choice.Flow)
 		err = errors.Join(err, f.print(e, &summary))
 	}
 	return cli.NameInterfaces(err)
+}
+
+// compile compiles the filter for the kernel.
+func (f *flags) compile(ctx context.Context, cfg *config) (err error) {
+	switch {
+	case len(f.sources.Interfaces) == 0: // the filter is applied to arriving packets
+	case f.XDP() != nil:
+		cfg.XDP = f.XDP()
+		cfg.XDP.Filter, err = f.Filter.ForFrames(ctx)
+	default:
+		cfg.Ring.Filters, err = f.Filter.Programs(ctx, &cfg.Ring)
+	}
+	return err
 }
 
 // config returns the configuration of the run.
@@ -341,8 +343,13 @@ func (f *flags) budget() int {
 	return f.distinctMemory
 }
 
-// warnDropped reports packets that the kernel dropped or that were not forwarded.
-func (f *flags) warnDropped(e *cli.Env, s *summary) {
+// warn reports reasons to doubt the result, packets that the kernel dropped among them. keepFlow is
+// --keep flow.
+func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
+	dedup.WarnUnmatched(e, &s.Summary)
+	dedup.WarnForgotten(e, &s.Summary)
+	dedup.WarnUnchecked(e, &s.Summary)
+	dedup.WarnSplit(e, &s.Conversations, f.keeps(), keepFlow)
 	for i := range s.Interfaces {
 		if n := &s.Interfaces[i]; n.Dropped > 0 {
 			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
@@ -373,7 +380,7 @@ func (f *flags) print(e *cli.Env, s *summary) error {
 		w = e.Stderr
 	}
 	return f.Print(e, w, s, func(w io.Writer, columns int) error {
-		return writeText(e.UnlessClosed(w), columns, s, f.output != "" || len(f.forward) > 0) // a service may have none
+		return writeText(e.UnlessClosed(w), columns, s, f.keeps()) // a service may have none
 	})
 }
 

@@ -72,33 +72,7 @@ func (m mirrored) Networks() (all []monitor.Network) {
 // openArriving opens interfaces, targets, and all addresses.
 func openArriving(ctx context.Context, cfg *config, log *slog.Logger) (*arriving, error) {
 	a := &arriving{}
-	open := func() error {
-		if len(cfg.Ring.Interfaces) > 0 {
-			c, err := openInterfaces(cfg, log)
-			if err != nil {
-				return err
-			}
-			a.inputs = append(a.inputs, arrivingInput{name: c.Inputs()[0], capture: c})
-		}
-		if len(cfg.Mirror.Targets) > 0 {
-			c, err := openMirror(cfg, log)
-			if err != nil {
-				return err
-			}
-			a.inputs = append(a.inputs, arrivingInput{name: c.Inputs()[0], capture: c})
-		}
-		for _, addr := range cfg.Addresses {
-			r, err := pcapoverip.Open(ctx, addr, pcapoverip.ReceiverConfig{
-				TLS: cfg.TLS, Endless: true, Warn: func(err error) { log.Warn("input", "error", err) },
-			})
-			if err != nil {
-				return err
-			}
-			a.inputs = append(a.inputs, arrivingInput{name: addr.String(), receiver: r})
-		}
-		return nil
-	}
-	if err := open(); err != nil {
+	if err := a.open(ctx, cfg, log); err != nil {
 		_ = a.Close() // the first error is the one to report
 		return nil, err
 	}
@@ -109,6 +83,37 @@ func openArriving(ctx context.Context, cfg *config, log *slog.Logger) (*arriving
 	a.Arrivals = pcapfile.NewArrivals(names, cfg.MergeWait)
 	a.SetIdle(cfg.Ring.Idle)
 	return a, nil
+}
+
+func (a *arriving) open(ctx context.Context, cfg *config, log *slog.Logger) error {
+	if len(cfg.Ring.Interfaces) > 0 {
+		if err := a.add(openInterfaces(cfg, log)); err != nil {
+			return err
+		}
+	}
+	if len(cfg.Mirror.Targets) > 0 {
+		if err := a.add(openMirror(cfg, log)); err != nil {
+			return err
+		}
+	}
+	for _, addr := range cfg.Addresses {
+		r, err := pcapoverip.Open(ctx, addr, pcapoverip.ReceiverConfig{
+			TLS: cfg.TLS, Endless: true, Warn: func(err error) { log.Warn("input", "error", err) },
+		})
+		if err != nil {
+			return err
+		}
+		a.inputs = append(a.inputs, arrivingInput{name: addr.String(), receiver: r})
+	}
+	return nil
+}
+
+// add adds a capture that was opened without an error.
+func (a *arriving) add(c liveCapture, err error) error {
+	if err == nil {
+		a.inputs = append(a.inputs, arrivingInput{name: c.Inputs()[0], capture: c})
+	}
+	return err
 }
 
 // Start lets packets in.

@@ -25,16 +25,18 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
-// idle is how long the run waits for packets before it looks at the clock.
-const idle = 100 * time.Millisecond
-
-// learning is the same for runs that find out later whether packets wait for better
-// copies.
-const learning = 2 * time.Millisecond
-
-// shared is idle with several workers: one may already wait for packets when another finds a
-// packet that has to wait for a better copy.
-const shared = 20 * time.Millisecond
+const (
+	// idle is how long the run waits for packets before it looks at the clock.
+	idle = 100 * time.Millisecond
+	// idleLearning is idle with --learn, as packets may have to wait for better copies later.
+	idleLearning = 2 * time.Millisecond
+	// idleShared is idle with several workers: one may already wait for packets when another finds
+	// a packet that has to wait for a better copy.
+	idleShared = 20 * time.Millisecond
+	// idleHub is idle where packets wait for a hub: answers take about a millisecond, and come
+	// unasked.
+	idleHub = 2 * time.Millisecond
+)
 
 // idleNow is the shorter idle while packets wait for better copies.
 func (r *runner) idleNow() time.Duration {
@@ -42,7 +44,7 @@ func (r *runner) idleNow() time.Duration {
 	case p != nil && p.detector.Waits():
 		return r.cfg.Ring.Idle
 	case r.cfg.Dedup.Workers > 1:
-		return shared
+		return idleShared
 	}
 	return idle
 }
@@ -75,10 +77,6 @@ func runLive(ctx context.Context, cfg config) (summary, error) {
 	}
 	return sum, err
 }
-
-// hubIdle is idle where packets wait for a hub: answers take about a millisecond, and come
-// unasked.
-const hubIdle = 2 * time.Millisecond
 
 // runner is shared by the batches of a run.
 type runner struct {
@@ -121,14 +119,8 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err = r.openInterfaces(ctx); err != nil {
 		return r, err
 	}
-	if err = r.refuseLater(); err != nil {
+	if err = r.becomeUser(); err != nil {
 		return r, err
-	}
-	if err = become(cfg.User); err != nil {
-		return r, err
-	}
-	if cfg.User != "" && cfg.Ring.Wait {
-		r.log.Warn("as another user an interface that was removed cannot be opened again; one that was only down can")
 	}
 	if err = r.resume(ctx); err != nil {
 		return r, err
@@ -164,10 +156,10 @@ func (r *runner) setWaiting() {
 		cfg.Ring.Idle = min(max((hold.Hold+hold.Delay)/4, time.Millisecond), idle)
 	}
 	if cfg.Dedup.Hub != nil {
-		cfg.Ring.Idle = hubIdle
+		cfg.Ring.Idle = idleHub
 	}
-	if cfg.Learn.For > 0 { // packets may wait later
-		cfg.Ring.Idle = min(cfg.Ring.Idle, learning)
+	if cfg.Learn.For > 0 {
+		cfg.Ring.Idle = min(cfg.Ring.Idle, idleLearning)
 	}
 	if cfg.Dedup.Hub == nil && cfg.Ring.Idle < idle {
 		cfg.Ring.IdleNow = r.idleNow
@@ -195,12 +187,21 @@ func (r *runner) openInterfaces(ctx context.Context) error {
 	return r.outputs.OpenForward()
 }
 
-// refuseLater returns an error if an interface is to be opened later, when the run is another user.
-func (r *runner) refuseLater() error {
+// becomeUser becomes the user of --user, who could not open interfaces that are down or not there.
+func (r *runner) becomeUser() error {
+	if r.cfg.User == "" {
+		return nil
+	}
 	for _, s := range r.capture.Stats() {
-		if r.cfg.User != "" && s.Down {
+		if s.Down {
 			return fmt.Errorf("%s is down or not there, and user %s could not open it later: leave --user out", s.Interface, r.cfg.User)
 		}
+	}
+	if err := become(r.cfg.User); err != nil {
+		return err
+	}
+	if r.cfg.Ring.Wait {
+		r.log.Warn("as another user an interface that was removed cannot be opened again; one that was only down can")
 	}
 	return nil
 }

@@ -19,13 +19,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 )
 
-// become drops all privileges and becomes another user, unless the name is empty. Leaving
-// root removes every capability on all threads, and no program that they start can regain
-// any.
+// become drops all privileges and becomes another user. Leaving root removes every capability on
+// all threads, and no program that they start can regain any.
 func become(name string) error {
-	if name == "" {
-		return nil
-	}
 	to, err := lookupCredentials(name)
 	if err != nil {
 		return fmt.Errorf("--user %s: %w", name, err)

@@ -29,14 +29,6 @@ func runMetrics() []web.Metric[*Status] {
 }
 
 // singleValue makes the values function of a metric without labels.
-func singleValue(of func(s *Status) float64) func(*Status, func(float64, ...string)) {
+func singleValue(of func(s *Status) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) { give(of(s)) }
-}
-
-// failureGauge returns 1 if there is a failure.
-func failureGauge(failed string) float64 {
-	if failed != "" {
-		return 1
-	}
-	return 0
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
@@ -70,11 +71,8 @@ var trafficMetrics = []metric{
 			}
 		}},
 	{"copies_between_points_sampled_total", "Sampled duplicates by the points where the packet was seen first and again; the first 64 pairs.", counter, []string{"first", "copy"},
-		func(s *Status, give func(float64, ...string)) {
-			for i := range s.Matrix {
-				give(float64(s.Matrix[i].Count), s.Matrix[i].First, s.Matrix[i].Copy)
-			}
-		}},
+		web.Each(func(s *Status) []traits.Cell { return s.Matrix }, func(c *traits.Cell) []string { return []string{c.First, c.Copy} },
+			func(c *traits.Cell) float64 { return float64(c.Count) })},
 	{"conversations_sampled_total", "Conversations sampled; one that goes on counts again every 16,777,216 packets.", counter, nil,
 		singleValue(func(s *Status) float64 { return float64(s.Conversations.Sampled) })},
 	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
@@ -90,43 +88,27 @@ var learnedMetrics = []metric{
 	{"learned_info", "What the last decision chose; 0 if it keeps all packets.", gauge, []string{"identity", "window", "ignore", "across", "keep"},
 		func(s *Status, give func(float64, ...string)) {
 			if n := s.Learned; n != nil && n.Decisions > 0 {
-				value := 0.0
-				if n.Dedup {
-					value = 1
-				}
-				give(value, n.Identity, n.Window, strings.Join(n.Ignore, ","), strconv.FormatBool(n.Across), n.Keep)
+				give(web.Bool(n.Dedup), n.Identity, n.Window, strings.Join(n.Ignore, ","), strconv.FormatBool(n.Across), n.Keep)
 			}
 		}},
 }
 
 // learnedValue gives a value of runs that learn.
-func learnedValue(of func(*Learned) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.Learned != nil {
-			give(of(s.Learned))
-		}
-	}
+func learnedValue(of func(*Learned) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *Learned { return s.Learned }, of)
 }
 
 // optionalValue gives a value unless it is nil.
-func optionalValue(of func(s *Status) *uint64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if n := of(s); n != nil {
-			give(float64(*n))
-		}
-	}
+func optionalValue(of func(s *Status) *uint64) web.Values[*Status] {
+	return web.Part(of, func(n *uint64) float64 { return float64(*n) })
 }
 
 var ringLabels = []string{"interface", "ring"}
 
 // eachRing gives a value per ring.
-func eachRing(of func(r *afpacket.Stats) uint64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		for i := range s.Rings {
-			r := &s.Rings[i]
-			give(float64(of(r)), r.Interface, strconv.Itoa(r.Ring))
-		}
-	}
+func eachRing(of func(r *afpacket.Stats) uint64) web.Values[*Status] {
+	return web.Each(func(s *Status) []afpacket.Stats { return s.Rings }, func(r *afpacket.Stats) []string { return []string{r.Interface, strconv.Itoa(r.Ring)} },
+		func(r *afpacket.Stats) float64 { return float64(of(r)) })
 }
 
 var kernelMetrics = []metric{
@@ -160,7 +142,7 @@ var kernelMetrics = []metric{
 }
 
 // eachAddress gives a value per address that peers are at.
-func eachAddress(of func(n *pcapoverip.ReceiverStats) float64) func(*Status, func(float64, ...string)) {
+func eachAddress(of func(n *pcapoverip.ReceiverStats) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Networks {
 			if n := &s.Networks[i]; n.ReceiverStats != nil {
@@ -171,7 +153,7 @@ func eachAddress(of func(n *pcapoverip.ReceiverStats) float64) func(*Status, fun
 }
 
 // eachTarget gives a value per target of mirrored traffic.
-func eachTarget(of func(m *Mirrored) float64) func(*Status, func(float64, ...string)) {
+func eachTarget(of func(m *Mirrored) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Networks {
 			if n := &s.Networks[i]; n.Mirrored != nil {
@@ -191,13 +173,10 @@ var networkMetrics = []metric{
 	{"input_peers_dropped_total", "Peers that were refused, sent no capture, or broke off.", counter, networkLabel,
 		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return float64(n.PeersDropped) })},
 	{"input_full", "1 while no further peer can be taken.", gauge, networkLabel,
-		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return failureGauge(n.Full) })},
+		eachAddress(func(n *pcapoverip.ReceiverStats) float64 { return web.Bool(n.Full != "") })},
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
-		func(s *Status, give func(float64, ...string)) {
-			for i := range s.Networks {
-				give(float64(s.Networks[i].LatePackets), s.Networks[i].Name)
-			}
-		}},
+		web.Each(func(s *Status) []Network { return s.Networks }, func(n *Network) []string { return []string{n.Name} },
+			func(n *Network) float64 { return float64(n.LatePackets) })},
 	{"mirror_malformed_total", "Datagrams to a mirror target without a packet, by reason.", counter, []string{"input", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {
@@ -240,12 +219,7 @@ var filterMetrics = []metric{
 	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
 	{"hub_up", "1 while the hub answers.", gauge, nil,
-		atHub(func(h *Hub) float64 {
-			if h.Failing != "" {
-				return 0
-			}
-			return 1
-		})},
+		atHub(func(h *Hub) float64 { return web.Bool(h.Failing == "") })},
 	{"hub_duplicate_packets_total", "Duplicates that the hub found, among all duplicates.", counter, nil,
 		atHub(func(h *Hub) float64 { return float64(h.Copies) })},
 	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
@@ -260,25 +234,17 @@ var filterMetrics = []metric{
 }
 
 // atHub gives a value if there is a hub.
-func atHub(of func(h *Hub) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.Hub != nil {
-			give(of(s.Hub))
-		}
-	}
+func atHub(of func(h *Hub) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *Hub { return s.Hub }, of)
 }
 
 // whileHeld gives a value if packets wait for better copies.
-func whileHeld(of func(h *dedup.HoldStats) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.Held != nil {
-			give(of(s.Held))
-		}
-	}
+func whileHeld(of func(h *dedup.HoldStats) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *dedup.HoldStats { return s.Held }, of)
 }
 
 // eachDistinct gives a value per count, or per count that slides.
-func eachDistinct(sliding bool, of func(d *Distinct) float64) func(*Status, func(float64, ...string)) {
+func eachDistinct(sliding bool, of func(d *Distinct) float64) web.Values[*Status] {
 	return func(s *Status, give func(float64, ...string)) {
 		for i := range s.Distinct {
 			d := &s.Distinct[i]
@@ -313,30 +279,18 @@ var distinctMetrics = []metric{
 }
 
 // eachOutput gives a value per output.
-func eachOutput(of func(o *sink.Output) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		for i := range s.Outputs {
-			give(of(&s.Outputs[i]), s.Outputs[i].Name)
-		}
-	}
+func eachOutput(of func(o *sink.Output) float64) web.Values[*Status] {
+	return web.Each(func(s *Status) []sink.Output { return s.Outputs }, func(o *sink.Output) []string { return []string{o.Name} }, of)
 }
 
-// forward gives a value of each interface that packets are sent to.
-func forward(of func(f *sink.Forward) uint64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		for i := range s.Forwards {
-			give(float64(of(&s.Forwards[i])), s.Forwards[i].Interface)
-		}
-	}
+// eachForward gives a value per interface that packets are sent to.
+func eachForward(of func(f *sink.Forward) float64) web.Values[*Status] {
+	return web.Each(func(s *Status) []sink.Forward { return s.Forwards }, func(f *sink.Forward) []string { return []string{f.Interface} }, of)
 }
 
 // state gives a value of the state file, if there is one.
-func state(of func(f *State) float64) func(*Status, func(float64, ...string)) {
-	return func(s *Status, give func(float64, ...string)) {
-		if s.State != nil {
-			give(of(s.State))
-		}
-	}
+func state(of func(f *State) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *State { return s.State }, of)
 }
 
 var (
@@ -354,11 +308,11 @@ var outputMetrics = []metric{
 	{"output_lost_packets_total", "Packets for an output that were lost.", counter, outputLabel,
 		eachOutput(func(o *sink.Output) float64 { return float64(o.Lost) })},
 	{"output_failed", "1 if the output has failed.", gauge, outputLabel,
-		eachOutput(func(o *sink.Output) float64 { return failureGauge(o.Failed) })},
+		eachOutput(func(o *sink.Output) float64 { return web.Bool(o.Failed != "") })},
 	{"forward_sent_total", "Packets forwarded.", counter, forwardLabel,
-		forward(func(f *sink.Forward) uint64 { return f.Sent })},
+		eachForward(func(f *sink.Forward) float64 { return float64(f.Sent) })},
 	{"forward_sent_bytes_total", "Bytes of the packets forwarded.", counter, forwardLabel,
-		forward(func(f *sink.Forward) uint64 { return f.Bytes })},
+		eachForward(func(f *sink.Forward) float64 { return float64(f.Bytes) })},
 	{"forward_not_sent_total", "Packets that were not forwarded: truncated, too long for the interface, without Ethernet, refused by its queue, or lost while it was away.", counter, []string{"interface", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Forwards {
@@ -373,18 +327,13 @@ var outputMetrics = []metric{
 			}
 		}},
 	{"forward_retries_total", "How often packets had to wait for the queue to drain.", counter, forwardLabel,
-		forward(func(f *sink.Forward) uint64 { return f.Retries })},
+		eachForward(func(f *sink.Forward) float64 { return float64(f.Retries) })},
 	{"forward_failed", "1 if nothing can be forwarded now.", gauge, forwardLabel,
-		func(s *Status, give func(float64, ...string)) {
-			for i := range s.Forwards {
-				f := &s.Forwards[i]
-				give(failureGauge(f.Failed), f.Interface)
-			}
-		}},
+		eachForward(func(f *sink.Forward) float64 { return web.Bool(f.Failed != "") })},
 	{"state_saved_timestamp_seconds", "When the state was saved the last time, in seconds since the epoch; 0 before.", gauge, nil,
 		state(func(f *State) float64 { return web.UnixSeconds(f.Saved) })},
 	{"state_bytes", "Size of the state that was saved.", gauge, nil,
 		state(func(f *State) float64 { return float64(f.Bytes) })},
 	{"state_failed", "1 if the state could not be saved the last time.", gauge, nil,
-		state(func(f *State) float64 { return failureGauge(f.Failed) })},
+		state(func(f *State) float64 { return web.Bool(f.Failed != "") })},
 }

@@ -90,11 +90,9 @@ func failures(s *Status) []string {
 		}
 	}
 	for i := range s.Forwards {
-		f := &s.Forwards[i]
-		if f.Failed == "" {
-			continue
+		if f := &s.Forwards[i]; f.Failed != "" {
+			out = append(out, fmt.Sprintf("forward %s: %s", f.Interface, f.Failed))
 		}
-		out = append(out, fmt.Sprintf("forward %s: %s", f.Interface, f.Failed))
 	}
 	if s.State != nil && s.State.Failed != "" {
 		out = append(out, fmt.Sprintf("state %s: %s", s.State.Name, s.State.Failed))

@@ -96,7 +96,7 @@ func NewInterruptibleWriter(ctx context.Context, name string, w io.Writer) *Inte
 // Write writes b. After an error that wraps ErrBlocked it writes nothing any more.
 func (p *InterruptibleWriter) Write(b []byte) (n int, err error) {
 	if p.calls.blocked {
-		return 0, p.calls.do(p.giveUp, nil)
+		return 0, p.calls.blockedError()
 	}
 	p.copied = append(p.copied[:0], b...)
 	written := 0

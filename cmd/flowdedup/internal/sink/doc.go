@@ -3,10 +3,11 @@
 // Package sink writes the packets of a run, kept and removed ones: to files and pipes, over
 // networks, and out of interfaces.
 //
-// A [Set] holds the outputs of a run. Each file or pipe has a goroutine of its own for calls
-// that may block, so that a run can be ended while a reader sleeps or a disk stands still: 0.4
-// s after the context is done a call that blocks is given up, with [ErrBlocked]. An interface
-// needs none: sending never blocks for long.
+// A [Set] holds the outputs of a run. A run can be ended while a reader sleeps or a disk stands
+// still. A pipe or an address has a goroutine of its own for calls that may block: 0.4 s after
+// the context is done such a call is given up, with [ErrBlocked]. The caller of [Set.Write] writes
+// to a file on a disk of this machine itself, and [Set.GiveUp] says when that call hangs; the end
+// of such a file gets ten seconds. An interface needs neither: sending never blocks for long.
 //
 // A new kind of output implements destination and is opened by Set.OpenFiles or, if that needs
 // privileges, as OpenForward does.

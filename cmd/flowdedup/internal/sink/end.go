@@ -77,9 +77,9 @@ func (s *Set) end(how func(*output) func() error) error {
 // endError returns the final error of an output. err is the result of the call that ended it.
 func (s *Set) endError(o *output, err error) error {
 	var kept *KeptError
+	lost := fmt.Sprintf("%d %s lost", o.missing(), english.PluralWord(int(o.missing()), "packet", ""))
 	switch {
 	case s.cfg.Live && o.reason != nil && (o.failed != nil || o.missing() > 0):
-		lost := fmt.Sprintf("%d %s lost", o.missing(), english.PluralWord(int(o.missing()), "packet", ""))
 		loss := fmt.Errorf("%w (%s)", o.reason, lost)
 		if o.failed == nil { // the reason holds no more, so the error does not wrap it
 			loss = fmt.Errorf("%s until the output worked again, after: %v", lost, o.reason)
@@ -89,7 +89,7 @@ func (s *Set) endError(o *output, err error) error {
 		}
 		return failure(loss)
 	case s.cfg.Live && o.failed != nil && o.missing() > 0:
-		return errors.Join(failure(err), failure(fmt.Errorf("%s: %d %s lost", o.displayName(), o.missing(), english.PluralWord(int(o.missing()), "packet", ""))))
+		return errors.Join(failure(err), failure(fmt.Errorf("%s: %s", o.displayName(), lost)))
 	case errors.As(err, &kept) && kept.Err == nil:
 		return kept
 	}

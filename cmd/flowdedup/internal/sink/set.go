@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -365,18 +366,9 @@ func (s *Set) failedLive(o *output, err error) {
 		return
 	}
 	s.cfg.Log.Error("output failed", "output", o.name, "error", err)
-	if s.allEnded() {
+	if !slices.ContainsFunc(s.outputs, func(o *output) bool { return !o.ended() }) {
 		s.cfg.Stop()
 	}
-}
-
-func (s *Set) allEnded() bool {
-	for _, o := range s.outputs {
-		if !o.ended() {
-			return false
-		}
-	}
-	return true
 }
 
 // outputError is a failure of an output. Its text is the text of the cause, which names the

@@ -31,41 +31,44 @@ or not:
     flowdedup-hub counts --last 24h day.counts
     flowdedup distinct --merge --json day.counts`,
 		Args: oneArg("file"),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			folder, _, err := hub.OpenFolder(state(c))
-			if err != nil {
-				return err
-			}
-			after := time.Time{}
-			if last > 0 {
-				after = time.Now().Add(-last)
-			}
-			paths, err := counts.Files(folder.CountsFolder(), after)
-			if err != nil {
-				return err
-			}
-			if outfile.IsStdout(args[0]) {
-				return usageError{errors.New("want a file: flowdedup distinct --merge reads it in several places")}
-			}
-			out, err := outfile.Create(c.Context(), args[0], outfile.Options{Plain: true})
-			if err != nil {
-				return err
-			}
-			buf := bufio.NewWriterSize(out, 256<<10)
-			n, err := counts.Save(c.Context(), buf, sensor, paths)
-			if err = errors.Join(err, buf.Flush()); err != nil {
-				return errors.Join(err, out.Discard())
-			}
-			if err := out.Commit(); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d windows of %d files\n", args[0], n, len(paths))
-			return err
-		},
+		RunE: func(c *cobra.Command, args []string) error { return saveCounts(c, args[0], sensor, last) },
 	}
 	c.Flags().DurationVar(&last, "last", 0, "only windows of the last `time`, such as 24h (default all)")
 	c.Flags().StringVar(&sensor, "sensor", "hub", "`name` of the sensor in the file")
 	return c
+}
+
+// saveCounts unites the windows of the last time, or all for 0, in a file.
+func saveCounts(c *cobra.Command, name, sensor string, last time.Duration) error {
+	folder, _, err := hub.OpenFolder(state(c))
+	if err != nil {
+		return err
+	}
+	after := time.Time{}
+	if last > 0 {
+		after = time.Now().Add(-last)
+	}
+	paths, err := counts.Files(folder.CountsFolder(), after)
+	if err != nil {
+		return err
+	}
+	if outfile.IsStdout(name) {
+		return usageError{errors.New("want a file: flowdedup distinct --merge reads it in several places")}
+	}
+	out, err := outfile.Create(c.Context(), name, outfile.Options{Plain: true})
+	if err != nil {
+		return err
+	}
+	buf := bufio.NewWriterSize(out, 256<<10)
+	n, err := counts.Save(c.Context(), buf, sensor, paths)
+	if err = errors.Join(err, buf.Flush()); err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d windows of %d files\n", name, n, len(paths))
+	return err
 }
 
 // tableWindows is how many windows a table has: a screen of them.

@@ -45,7 +45,7 @@ func TestStatusFits(t *testing.T) {
 		var out bytes.Buffer
 		text := newTables(&out)
 		text.columns = columns
-		if err := writeTables(text, st, now); err != nil {
+		if err := writeStatus(text, st, now); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {

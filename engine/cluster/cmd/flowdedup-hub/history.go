@@ -31,8 +31,8 @@ type sample struct {
 
 // siteSample has a site's values for charts.
 type siteSample struct {
-	digests, copies float64 // a second
-	unchecked       uint64  // in all
+	digests   float64 // a second
+	unchecked uint64  // in all
 }
 
 // follow takes samples until the context ends.
@@ -53,7 +53,7 @@ func (h *history) add(now time.Time, st hub.Status) {
 	one := sample{now, map[string]siteSample{}}
 	for i := range st.Sites {
 		s := &st.Sites[i]
-		one.sites[s.Site] = siteSample{s.DigestRate, s.CopyRate, s.Unchecked}
+		one.sites[s.Site] = siteSample{s.DigestRate, s.Unchecked}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

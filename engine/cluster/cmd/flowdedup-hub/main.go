@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command flowdedup-hub reports to sensors which packets another site has sent before.
-// The page cmd/flowdedup/doc/hub.md of the manual describes it.
 package main
 
 import (
@@ -114,7 +112,7 @@ func rootCommand(log *logger) *cobra.Command {
 	root.Flags().BoolP("version", "v", false, "print the version")
 	help.Set(root, flagGroups, terminalColumns)
 	root.SetHelpCommand(help.Command(noArgs))
-	root.AddCommand(joinCommand(), inviteCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand(), manCommand())
+	root.AddCommand(joinTokenCommand(), hubTokenCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand(), manCommand())
 	settings.Define(root, "FLOWDEDUP_HUB_", func(err error) error { return usageError{err} },
 		func(_ *cobra.Command, err error) { log.Warn(err.Error()) })
 	once.Flags(root)

@@ -305,7 +305,7 @@ func TestShown(t *testing.T) {
 		},
 	}
 	var table bytes.Buffer
-	if err := writeStatus(&table, st, now.Add(time.Second)); err != nil {
+	if err := writeStatus(newTables(&table), st, now.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(table.String(), "\x1b\u202e") {

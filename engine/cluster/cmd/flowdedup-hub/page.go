@@ -3,213 +3,197 @@
 package main
 
 import (
-	"io"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
-// pageEvery is how often browsers load the page again.
-const pageEvery = 5 * time.Second
-
-// content is the hub's page over HTTP. Failures returns the present failures.
-func content(status func() hub.Status, failures func() []string, past *history) web.Content {
-	all := hubMetrics()
-	return web.Content{
-		Page: func(w io.Writer, paused bool) error {
-			st := status()
-			p := newPage(&st, past)
-			p.Origin = page.Origin{Command: "flowdedup-hub", Version: version.String(), Made: time.Now().UTC()}
-			p.Alerts = failures()
-			p.Live = &page.Live{Every: pageEvery, Paused: paused, Paths: []string{"/metrics", "/healthz", "/status.json"}}
-			return p.Write(w)
-		},
-		Refresh: pageEvery,
-		Health:  func() web.Health { return web.HealthAt(time.Now(), failures()) },
-		Metrics: func(w io.Writer) error {
-			st := status()
-			return web.WriteMetrics(w, all, &st)
-		},
-		Status: func() any { return status() },
+// newPage returns the page of a status.
+func newPage(st *hub.Status, past *history) *page.Page {
+	p := &page.Page{Title: "flowdedup-hub", Lead: []string{lead(st)}, Facts: facts(st)}
+	for _, section := range []page.Section{ratesSection(st, past), sitesSection(st), copiesSection(st), distinctSection(st), slicesSection(st)} {
+		if len(section.Pictures) > 0 || section.Table != nil || len(section.Text) > 0 {
+			p.Sections = append(p.Sections, section)
+		}
 	}
+	return p
 }
 
-// metric is a metric of the hub. Its name lacks "flowdedup_hub_".
-type metric web.Metric[*hub.Status]
+// lead summarizes the status in a sentence.
+func lead(st *hub.Status) string {
+	switch {
+	case len(st.Unowned) > 0:
+		return fmt.Sprintf("%d of %d slices have no hub: their packets pass unchecked.", len(st.Unowned), st.Slices)
+	case st.Tree != nil && st.Tree.Failure != "":
+		return fmt.Sprintf("The hub above does not answer (%s): packets that are new here stay unchecked.", st.Tree.Failure)
+	case len(st.Sites) == 0:
+		return "No site has sent anything yet. The line for one: flowdedup-hub join-token SITE."
+	}
+	return fmt.Sprintf("%d sites share the filter named %q, with a window of %v.", len(st.Sites), st.Filter, st.Window)
+}
 
-func hubMetrics() []web.Metric[*hub.Status] {
-	var all []web.Metric[*hub.Status]
-	for _, m := range metrics {
-		m.Name = "flowdedup_hub_" + m.Name
-		all = append(all, web.Metric[*hub.Status](m))
+func facts(st *hub.Status) []page.Fact {
+	digests, copies, memory, unchecked := uint64(0), uint64(0), 0, uint64(0)
+	for i := range st.Sites {
+		digests, copies, unchecked = digests+st.Sites[i].Digests, copies+st.Sites[i].Copies, unchecked+st.Sites[i].Unchecked
+	}
+	for i := range st.Hubs {
+		memory += st.Hubs[i].MemoryBytes
+	}
+	all := []page.Fact{
+		{Name: "digests", Value: comma(digests)}, {Name: "copies between sites", Value: comma(copies)},
+		{Name: "unchecked", Value: comma(unchecked)}, {Name: "slices", Value: strconv.Itoa(st.Slices)},
+		{Name: "memory", Value: humanize.IBytes(uint64(memory))},
+	}
+	if t := st.Tree; t != nil {
+		all = append(all, page.Fact{Name: "known here", Value: comma(t.Hits)}, page.Fact{Name: "known above", Value: comma(t.HitsAbove)},
+			page.Fact{Name: "unchecked above", Value: comma(t.Unchecked)})
+	}
+	if n := st.Refused.Sum(); n > 0 {
+		all = append(all, page.Fact{Name: "refused requests", Value: comma(n)})
 	}
 	return all
 }
 
-// eachSite is the values of a metric by site.
-func eachSite(value func(s *hub.SiteStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		for i := range st.Sites {
-			give(value(&st.Sites[i]), st.Sites[i].Site)
-		}
-	}
-}
-
-// eachSlice is the values of a metric by slice.
-func eachSlice(value func(s *hub.SliceStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		for i := range st.PerSlice {
-			give(value(&st.PerSlice[i]), strconv.Itoa(st.PerSlice[i].Slice))
-		}
-	}
-}
-
-// eachCount is the values of a metric by key and family, of the latest window.
-func eachCount(value func(r *hub.CountRow) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.Counts == nil || len(st.Counts.Rows) == 0 {
-			return
-		}
-		rows := st.Counts.Rows
-		last := rows[len(rows)-1].WindowStart
-		for i := range rows {
-			if r := &rows[i]; last != nil && r.WindowStart != nil && r.WindowStart.Equal(*last) {
-				give(value(r), r.Of, r.Family)
+// ratesSection shows the last minutes.
+func ratesSection(st *hub.Status, past *history) page.Section {
+	var rates, unchecked []page.Series
+	for i := range st.Sites[:min(len(st.Sites), page.MostSeries)] {
+		name := st.Sites[i].Site
+		rate, lost := page.Series{Name: name}, page.Series{Name: name}
+		past.each(func(before, now sample) {
+			one, ok := now.sites[name]
+			at := float64(now.at.UnixNano())
+			if !ok {
+				return
 			}
-		}
-	}
-}
-
-// ofChains is the value of a metric of a filter that is not rows.
-func ofChains(value func(c *hub.ChainStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.Chains != nil {
-			give(value(st.Chains))
-		}
-	}
-}
-
-// ofTree is the value of a metric of a hub below another one.
-func ofTree(value func(t *hub.TreeStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.Tree != nil {
-			give(value(st.Tree))
-		}
-	}
-}
-
-// ofTopDown is the value of a metric of a hub below another one.
-func ofTopDown(value func(t *hub.TopDownStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.TopDown != nil {
-			give(value(st.TopDown))
-		}
-	}
-}
-
-// up is 1 if it is true.
-func up(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
-// ofCounts is the value of a metric of all counts.
-func ofCounts(value func(c *hub.CountsStatus) float64) func(*hub.Status, func(float64, ...string)) {
-	return func(st *hub.Status, give func(float64, ...string)) {
-		if st.Counts != nil {
-			give(value(st.Counts))
-		}
-	}
-}
-
-var (
-	siteLabel   = []string{"site"}
-	sliceLabel  = []string{"slice"}
-	countLabels = []string{"of", "family"}
-)
-
-// metrics are the hub's metrics. Labels of keys hold names that come from sites.
-var metrics = []metric{
-	{"site_digests_total", "Digests that a site has sent.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Digests) })},
-	{"site_copies_total", "Digests that were taken for copies of other sites' packets.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Copies) })},
-	{"site_unchecked_total", "Packets that a site passed without an answer, as it reports.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Unchecked) })},
-	{"site_bad_requests_total", "Requests of a site that no sensor sends.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Bad) })},
-	{"site_bans_total", "Bans of a site that did far more than sensors do.", web.Counter, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return float64(s.Bans) })},
-	{"site_banned_until_seconds", "End of the last ban of a site.", web.Gauge, siteLabel, func(st *hub.Status, give func(float64, ...string)) {
-		for _, s := range st.Sites {
-			if s.BannedUntil != nil {
-				give(float64(s.BannedUntil.UnixNano())/1e9, s.Site)
+			rate.Points = append(rate.Points, page.Point{X: at, Y: one.digests})
+			if b := before.sites[name]; one.unchecked >= b.unchecked {
+				lost.Points = append(lost.Points, page.Point{X: at, Y: float64(one.unchecked-b.unchecked) / now.at.Sub(before.at).Seconds()})
 			}
+		})
+		rates, unchecked = append(rates, rate), append(unchecked, lost)
+	}
+	axis := page.Axis{Label: "time (UTC)", Scale: page.Times}
+	return page.Section{
+		Heading: "The last ten minutes",
+		Pictures: []page.Picture{
+			page.Chart{Title: "Digests from each site", X: axis, Y: page.Axis{Label: "digests a second", Scale: page.Linear}, Series: rates},
+			page.Chart{Title: "Packets that passed unchecked", X: axis, Y: page.Axis{Label: "packets a second", Scale: page.Linear}, Series: unchecked},
+		},
+		Caption: "Digests are packets that a site's own filter has left. A site whose line ends is cut off or stopped. Unchecked packets had no answer in time: copies of other sites may be among them.",
+	}
+}
+
+// sitesSection shows the state of each site.
+func sitesSection(st *hub.Status) page.Section {
+	t := page.Table{Columns: []page.TableColumn{
+		{Name: "site", Left: true}, {Name: "digests"}, {Name: "per second"}, {Name: "copies"}, {Name: "per second"}, {Name: "unchecked"},
+		{Name: "answers p99"}, {Name: "clock ahead"}, {Name: "of", Left: true},
+	}}
+	delays := page.Bars{Title: "99 % of answers came within"}
+	for i := range st.Sites {
+		s := &st.Sites[i]
+		if s.Reported != nil {
+			delays.List = append(delays.List, page.Bar{Name: s.Site, Value: float64(s.AnswerP99) / 1e3, Text: s.AnswerP99.Truncate(time.Microsecond).String()})
 		}
-	}},
-	{"site_answer_p99_seconds", "99 % of a site's recent answers came within this time, as it reports.", web.Gauge, siteLabel, eachSite(func(s *hub.SiteStatus) float64 { return s.AnswerP99.Seconds() })},
-	{"site_clock_offset_seconds", "Time by which a site's clock is ahead.", web.Gauge, []string{"site", "of"}, func(st *hub.Status, give func(float64, ...string)) {
-		for _, s := range st.Sites {
-			if s.Offset != nil {
-				give(s.Offset.Seconds(), s.Site, s.OffsetOf)
-			}
+		t.Rows = append(t.Rows, siteCells(s))
+	}
+	return page.Section{
+		Heading: "Sites", Text: bans(st.Sites), Table: &t, Pictures: []page.Picture{delays},
+		Caption: "As sites say of the last seconds: the way there and back, the wait for other digests and for the slice. A packet waits at most as long as --verdict-wait.",
+	}
+}
+
+// copiesSection shows the matrix.
+func copiesSection(st *hub.Status) page.Section {
+	if len(st.Matrix) == 0 {
+		return page.Section{Heading: "Copies", Text: []string{"No packet has come from two sites."}}
+	}
+	var names []string
+	for i := range st.Sites[:min(len(st.Sites), page.MostHeat)] {
+		names = append(names, st.Sites[i].Site)
+	}
+	heat := page.HeatMap{Title: "Copies between sites", Row: "first at", Column: "copy at", Rows: names, Across: names}
+	t := page.Table{Columns: []page.TableColumn{
+		{Name: "first at", Left: true}, {Name: "copy at", Left: true}, {Name: "copies"}, {Name: "half within"}, {Name: "99 % within"},
+	}}
+	for _, c := range st.Matrix {
+		p50 := c.Delay.P50.String()
+		row, column := slices.Index(names, c.First), slices.Index(names, c.Copy)
+		if c.Copies > 0 && row >= 0 && column >= 0 {
+			heat.Cells = append(heat.Cells, page.HeatCell{
+				Row: row, Column: column, Value: float64(c.Copies), Text: humanize.SIWithDigits(float64(c.Copies), 1, ""), More: []string{p50},
+			})
 		}
-	}},
-	{"copies_total", "Packets of one site that were taken for copies of packets that another sent first.", web.Counter, []string{"first", "copy"}, func(st *hub.Status, give func(float64, ...string)) {
-		for _, p := range st.Matrix {
-			give(float64(p.Copies), p.First, p.Copy)
+		if len(t.Rows) < page.MostRows {
+			t.Rows = append(t.Rows, []string{c.First, c.Copy, comma(c.Copies), p50, c.Delay.P99.String()})
 		}
-	}},
-	{"slices", "Slices of the filter.", web.Gauge, nil, func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Slices)) }},
-	{"slices_owned", "Slices that a hub of this page answers for.", web.Gauge, nil, func(st *hub.Status, give func(float64, ...string)) { give(float64(st.Owned)) }},
-	{"slice_digests_total", "Digests that a slice has taken.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.Digests) })},
-	{"slice_fill_ratio", "Share of a slice's cells that the window uses.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return s.Fill })},
-	{"slice_fpr", "Probability that a packet is wrongly taken for a copy.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return s.FPR })},
-	{"slice_evicted_live_total", "Digests that were evicted within the window.", web.Counter, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.EvictedLive) })},
-	{"slice_memory_bytes", "Memory of a slice.", web.Gauge, sliceLabel, eachSlice(func(s *hub.SliceStatus) float64 { return float64(s.MemoryBytes) })},
-	{"slice_filters", "Filters of a slice that grows.", web.Gauge, sliceLabel, func(st *hub.Status, give func(float64, ...string)) {
-		for i := range st.PerSlice {
-			if n := st.PerSlice[i].Filters; n > 0 {
-				give(float64(n), strconv.Itoa(st.PerSlice[i].Slice))
-			}
+	}
+	return page.Section{
+		Heading: "Copies", Pictures: []page.Picture{heat}, Table: &t,
+		Caption: "Packets that one site sent first and another sent too, and the time within which half of the copies came, by corrected clocks. Two sites without copies have no path in common, or their clocks differ by more than 10 seconds.",
+	}
+}
+
+// distinctSection shows the unions of the distinct counts of all sites.
+func distinctSection(st *hub.Status) page.Section {
+	if st.Counts == nil || len(st.Counts.Rows) == 0 {
+		return page.Section{}
+	}
+	chart := page.Chart{
+		Title: "Distinct keys of all sites", X: page.Axis{Label: "start of the window (UTC)", Scale: page.Times},
+		Y: page.Axis{Label: "distinct", Scale: page.Linear},
+	}
+	t := page.Table{Columns: []page.TableColumn{
+		{Name: "window", Left: true}, {Name: "of", Left: true}, {Name: "family", Left: true}, {Name: "distinct"}, {Name: "low"}, {Name: "high"},
+		{Name: "packets"}, {Name: "sensors"}, {Name: "missing", Left: true},
+	}}
+	for i := range st.Counts.Rows {
+		r := &st.Counts.Rows[i]
+		t.Rows = append(t.Rows, []string{windowInUTC(r), r.Of, r.Family, comma(r.Distinct), comma(r.Low), comma(r.High), comma(r.Packets),
+			r.Sensors, dash(missing(r))})
+		if r.WindowStart == nil || r.Family != "all" {
+			continue
 		}
-	}},
-	{"slices_lost", "Slices that do not answer: they have lost their state, or have no hub.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return float64(c.Lost) })},
-	{"predicted_fpr", "Predicted share of new packets that are taken for copies, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FPR })},
-	{"predicted_fnr", "Predicted share of copies that pass, with the slices that are lost.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.FNR })},
-	{"chain_messages_per_digest", "Messages from slice to slice for each digest.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.Hops })},
-	{"chain_bits_per_digest", "Bits of messages from slice to slice for each digest.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.HopBits })},
-	{"slices_fairness", "Jain's index of the tests of slices, 1 if all have as many.", web.Gauge, nil, ofChains(func(c *hub.ChainStatus) float64 { return c.Fairness })},
-	{"tree_digests_total", "Digests that were tested here, in a tree of hubs.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Digests) })},
-	{"tree_hits_total", "Copies that were known here.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Hits) })},
-	{"tree_asked_total", "Digests that the hub above was asked about.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Asked) })},
-	{"tree_parent_hits_total", "Copies that the hub above has found.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.HitsAbove) })},
-	{"tree_unchecked_total", "Digests that the hub above has not answered in time.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Unchecked) })},
-	{"tree_accesses_total", "Tests, and in a sparse tree sets, of this level.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Accesses) })},
-	{"tree_messages_total", "Requests to the hub above.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Messages) })},
-	{"tree_message_bytes_total", "Length of requests to the hub above.", web.Counter, nil, ofTree(func(t *hub.TreeStatus) float64 { return float64(t.Bytes) })},
-	{"tree_messages_per_digest", "Requests to the hub above for each digest that was tested here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.PerDigest })},
-	{"tree_theory_messages_per_digest", "The same with a message for each digest that is new here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.TheoryMsgs })},
-	{"tree_bits_per_digest", "Bits of requests to the hub above for each digest that was tested here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.Bits })},
-	{"tree_theory_bits_per_digest", "The same with k log2(m) bits for each digest that is new here.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.TheoryBits })},
-	{"tree_predicted_fpr", "Predicted share of new packets that are taken for copies at this level.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.FPR })},
-	{"tree_answer_p99_seconds", "99 % of the answers of the hub above came within this time.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return t.AnswerP99.Seconds() })},
-	{"tree_parent_up", "1 while the hub above answers.", web.Gauge, nil, ofTree(func(t *hub.TreeStatus) float64 { return up(t.Failure == "") })},
-	{"topdown_probed_total", "Copies that the hubs below were asked to confirm.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Probed) })},
-	{"topdown_unconfirmed_total", "Copies that none of them holds: they are new.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unconfirmed) })},
-	{"topdown_unanswered_total", "Copies that stay copies as a hub below has not answered in time.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unanswered) })},
-	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.Distinct) })},
-	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(len(r.Missing)) })},
-	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},
-	{"counts_bytes", "Files of counts that are kept.", web.Gauge, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Bytes) })},
-	{"counts_refused_total", "Messages with counts that were not taken.", web.Counter, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Refused) })},
-	{"counts_evicted_files_total", "Files of counts that made room for others.", web.Counter, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Evicted) })},
-	{"refused_requests_total", "Requests that were not taken.", web.Counter, []string{"reason"}, func(st *hub.Status, give func(float64, ...string)) {
-		give(float64(st.Refused.WrongEpoch), "wrong_epoch")
-		give(float64(st.Refused.NotOwner), "not_owner")
-		give(float64(st.Refused.Stale), "stale")
-		give(float64(st.Refused.Overloaded), "overloaded")
-		give(float64(st.Refused.Bad), "bad")
-	}},
+		at := slices.IndexFunc(chart.Series, func(s page.Series) bool { return s.Name == r.Of })
+		if at < 0 {
+			at = len(chart.Series)
+			chart.Series = append(chart.Series, page.Series{Name: r.Of})
+		}
+		s, x := &chart.Series[at], float64(r.WindowStart.UnixNano())
+		s.Points = append(s.Points, page.Point{X: x, Y: float64(r.Distinct)})
+		s.Bounds = append(s.Bounds, page.Bound{X: x, Low: float64(r.Low), High: float64(r.High)})
+	}
+	return page.Section{
+		Heading: "Distinct keys", Pictures: []page.Picture{chart}, Table: &t,
+		Caption: "Elements that several sites saw count once. A window that lacks sites is a lower bound: their counts may still come.",
+	}
+}
+
+// windowInUTC is when a window began, with the zone.
+func windowInUTC(r *hub.CountRow) string {
+	if r.WindowStart == nil {
+		return windowOf(r)
+	}
+	return r.WindowStart.UTC().Format("2006-01-02 15:04:05 MST")
+}
+
+// slicesSection shows the slices.
+func slicesSection(st *hub.Status) page.Section {
+	t := page.Table{Columns: []page.TableColumn{
+		{Name: "slice"}, {Name: "hub", Left: true}, {Name: "digests"}, {Name: "fill"}, {Name: "false copies"}, {Name: "evicted too early"}, {Name: "refused"},
+	}}
+	for i := range st.PerSlice[:min(len(st.PerSlice), page.MostRows)] {
+		s := &st.PerSlice[i]
+		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Slice), s.Hub, comma(s.Digests), fmt.Sprintf("%.1f %%", 100*s.Fill),
+			fmt.Sprintf("%.2g", s.FPR), comma(s.EvictedLive), comma(s.Refused.Sum())})
+	}
+	return page.Section{Heading: "Slices", Table: &t}
 }

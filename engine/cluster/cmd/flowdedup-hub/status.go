@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -44,7 +45,7 @@ func statusCommand() *cobra.Command {
 				e.SetIndent("", "  ")
 				return e.Encode(st)
 			}
-			return writeStatus(c.OutOrStdout(), st, time.Now())
+			return writeStatus(newTables(c.OutOrStdout()), st, time.Now())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object instead of tables")
@@ -52,11 +53,7 @@ func statusCommand() *cobra.Command {
 }
 
 // writeStatus writes the tables of a status.
-func writeStatus(out io.Writer, st hub.Status, now time.Time) error {
-	return writeTables(newTables(out), st, now)
-}
-
-func writeTables(t *tables, st hub.Status, now time.Time) error {
+func writeStatus(t *tables, st hub.Status, now time.Time) error {
 	fmt.Fprintf(t, "filter %s, window %s, %d slices, %d with a hub\n", st.Filter, st.Window, st.Slices, st.Owned)
 	if n := len(st.Unowned); n > 0 {
 		fmt.Fprintf(t, "warning: %d slices without a hub: packets whose digests belong to them pass unchecked\n", n)
@@ -108,19 +105,26 @@ func writeSites(t io.Writer, sites []hub.SiteStatus, now time.Time) {
 	fmt.Fprintln(t, "site\tdigests\tper second\tcopies\tper second\tunchecked\tanswers p99\tclock ahead\tof\tlast heard\t")
 	for i := range sites {
 		s := &sites[i]
-		offset, heard, p99, unchecked := "-", "-", "-", "-"
-		if s.Offset != nil {
-			offset = s.Offset.String()
-		}
+		heard := "-"
 		if s.Reported != nil {
 			heard = now.Sub(*s.Reported).Round(time.Second).String() + " ago"
-			p99 = s.AnswerP99.Truncate(time.Microsecond).String()
-			unchecked = comma(s.Unchecked)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.Site, comma(s.Digests), perSecond(s.DigestRate),
-			comma(s.Copies), perSecond(s.CopyRate), unchecked, p99, offset, dash(s.OffsetOf), heard)
+		fmt.Fprintf(t, "%s\t%s\t\n", strings.Join(siteCells(s), "\t"), heard)
 	}
 	fmt.Fprintln(t)
+}
+
+// siteCells returns the cells of a site in tables: its name, digests and copies, each with their
+// rate, unchecked packets, the time of answers, and its clock.
+func siteCells(s *hub.SiteStatus) []string {
+	offset, p99, unchecked := "-", "-", "-"
+	if s.Offset != nil {
+		offset = s.Offset.String()
+	}
+	if s.Reported != nil {
+		p99, unchecked = s.AnswerP99.Truncate(time.Microsecond).String(), comma(s.Unchecked)
+	}
+	return []string{s.Site, comma(s.Digests), perSecond(s.DigestRate), comma(s.Copies), perSecond(s.CopyRate), unchecked, p99, offset, dash(s.OffsetOf)}
 }
 
 // writeMatrix writes how many copies each site has sent of packets of each other.

@@ -17,7 +17,7 @@ func TestGrown(t *testing.T) {
 	st.Chains.Shape.Limit = 1 << 30
 	for _, grown := range []bool{true, false} {
 		var text strings.Builder
-		if err := writeStatus(&text, *st, time.Unix(1_800_000_000, 0)); err != nil {
+		if err := writeStatus(newTables(&text), *st, time.Unix(1_800_000_000, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(text.String(), "slices have grown to 2 to 3 filters each, 160 KiB of at most 1.0 GiB\n"); got != grown {

@@ -20,7 +20,7 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-func joinCommand() *cobra.Command {
+func joinTokenCommand() *cobra.Command {
 	var url string
 	c := &cobra.Command{
 		Use:   "join-token SITE",
@@ -55,7 +55,7 @@ same site gets the same token each time.`,
 	return c
 }
 
-func inviteCommand() *cobra.Command {
+func hubTokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "hub-token",
 		Short: "Print the line with which another hub shares the slices",

@@ -130,7 +130,7 @@ func dedupConfig(words []string) (d dedup.Config, err error) {
 		c       cli.Common
 		compare dedup.CompareFlags
 		keep    dedup.KeepFlags
-		reader  dedup.ProfileFlags
+		reader  dedup.ForFlag
 		output  string
 	)
 	cmd := &cobra.Command{}
