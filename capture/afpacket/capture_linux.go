@@ -3,6 +3,7 @@
 package afpacket
 
 import (
+	"math"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -137,9 +138,6 @@ func (c *Capture) fill(b *capture.Batch) (int, error) {
 
 // take appends packets of one ring block. The error is that the block is damaged.
 func (c *Capture) take(r *ring, b *capture.Batch) error {
-	if r.walker.left == 0 {
-		c.passOver(r)
-	}
 	err := r.take(b, &c.lent)
 	r.publish()
 	if c.blocks++; c.blocks%statsEvery == 0 {
@@ -151,32 +149,28 @@ func (c *Capture) take(r *ring, b *capture.Batch) error {
 }
 
 // oldest returns the ring whose next block began first, among those with a ready block, or nil.
-// Rings with turns come before others.
 func (c *Capture) oldest() *ring {
 	var best *ring
+	least, now := int64(0), time.Now().UnixNano()
 	for _, r := range c.rings {
-		if r.ready() && (best == nil || r.turns > best.turns || r.turns == best.turns && r.first() < best.first()) {
-			best = r
+		if !r.ready() {
+			continue
+		}
+		if began := beganBefore(r.first(), now); best == nil || began < least {
+			best, least = r, began
 		}
 	}
 	return best
 }
 
-// passOver notes that a block of a ring is taken before the next blocks of the others. Before a
-// block that waits, others take at most the blocks that all rings had when it began. If they take
-// more, the clock was set back: their new blocks would come before it for as long as that goes
-// on, and under load its ring would lose all packets. So it gets turns for all of its blocks.
-func (c *Capture) passOver(taken *ring) {
-	blocks := c.conf.RingBytes / c.conf.BlockBytes
-	taken.passed, taken.turns = 0, max(taken.turns-1, 0)
-	for _, r := range c.rings {
-		if r == taken || !r.ready() {
-			continue
-		}
-		if r.passed++; r.passed > blocks*len(c.rings) {
-			r.passed, r.turns = 0, blocks
-		}
+// beganBefore returns a time to order ring blocks by. A block of the future began before the
+// clock was set back: it is older than all others. Else, under load, its ring would lose all
+// packets until the clock has caught up. A block of the last moment may be a little ahead of now.
+func beganBefore(began, now int64) int64 {
+	if began > now+int64(time.Second) {
+		return began - math.MaxInt64
 	}
+	return began
 }
 
 // Start lets packets in after Config.StartPaused, before the first Next.

@@ -4,6 +4,7 @@ package afpacket
 
 import (
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -27,7 +28,7 @@ func newBusyRings(rings, blocks int) *busyRings {
 	return &busyRings{Capture: c, blocks: blocks}
 }
 
-// fill has the kernel's part of a ring block.
+// fill does what the kernel does to fill a ring block.
 func (s *busyRings) fill(r *ring, number int) {
 	s.now++
 	native.PutUint32(r.mapping.at(number)[blockTimeAt:], s.now)
@@ -56,9 +57,10 @@ func (s *busyRings) take(t *testing.T) int {
 // the order of time.
 func TestClockSetBack(t *testing.T) {
 	const blocks, rings = 8, 2
-	for _, step := range []int32{-7200, 7200} {
+	now := time.Now().Unix()
+	for _, step := range []int64{-7200, 7200} {
 		s := newBusyRings(rings, blocks)
-		s.now = 1_000_000
+		s.now = uint32(now - 1000 - step) // blocks after the step are of the last minutes
 		for _, r := range s.rings {
 			for i := range blocks {
 				s.fill(r, i)

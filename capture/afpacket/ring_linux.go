@@ -19,8 +19,6 @@ type ring struct {
 	mapping *mapping // nil while it is closed
 	next    int      // number of the next ring block, filled or being filled
 	taken   uint64
-	passed  int // blocks that other rings took while the next one was ready
-	turns   int // blocks that come before those of other rings: see Capture.passOver
 	walker  walker
 	port    *sockets.Interface
 

@@ -141,11 +141,18 @@ func (c *Capture) ReadReserved(b *capture.Batch) {
 	}
 	c.done.Add(int64(len(b.Buf)))
 	l.err = err
-	reached := before.UnixNano() // at least, as nothing is left
+	reached := before // at least, if nothing is left
 	if n := len(b.Frames); more && n > 0 {
-		reached = b.Frames[n-1].Time
+		reached = reachedBy(before, b.Frames[n-1].Time)
 	}
 	c.release(l.socket, more, reached, err)
+}
+
+// reachedBy returns when a packet of time last came, which a read that began at a time before has
+// returned. The result follows the monotonic clock. By times of packets, a socket whose packets came
+// before the clock of the host was set back would wait under load until that has caught up.
+func reachedBy(before time.Time, last int64) time.Time {
+	return before.Add(-max(0, before.Sub(time.Unix(0, last))))
 }
 
 // fewPackets is how many packets may wait for more, as in package xdp.
@@ -240,7 +247,7 @@ func (c *Capture) claim() (s *socket, over bool) {
 // reports whether any socket is still to be read.
 func (c *Capture) pick() (found *socket, left bool) {
 	for _, s := range c.sockets {
-		if s.ready && !s.claimed && !s.drained && (found == nil || s.reached < found.reached) {
+		if s.ready && !s.claimed && !s.drained && (found == nil || s.reached.Before(found.reached)) {
 			found = s
 		}
 		left = left || s.claimed || !s.drained
@@ -277,7 +284,7 @@ func (c *Capture) fail(err error) {
 }
 
 // release gives a socket back.
-func (c *Capture) release(s *socket, more bool, reached int64, err error) {
+func (c *Capture) release(s *socket, more bool, reached time.Time, err error) {
 	c.mu.Lock()
 	s.claimed, s.reached = false, reached
 	s.ready = s.ready || more

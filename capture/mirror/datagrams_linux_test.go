@@ -190,3 +190,29 @@ func TestSilent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPick reads the socket that is furthest behind, also after the clock of the host was set back
+// behind the packets of one.
+func TestPick(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name          string
+		first, second time.Duration // how long the last packets of two sockets had waited
+		want          int
+	}{
+		{"the first is behind", 5 * time.Millisecond, time.Millisecond, 0},
+		{"the second is behind", time.Millisecond, 5 * time.Millisecond, 1},
+		{"set back since a packet of the first", -2 * time.Hour, time.Millisecond, 0},
+		{"set forward since a packet of the second", time.Millisecond, 2 * time.Hour, 1},
+	} {
+		sockets := []*socket{{}, {}}
+		m := &Capture{sockets: sockets}
+		for i, read := range []struct{ at, lag time.Duration }{{0, c.first}, {2 * time.Millisecond, c.second}} {
+			before := now.Add(read.at)
+			m.release(sockets[i], true, reachedBy(before, before.Add(-read.lag).UnixNano()), nil)
+		}
+		if got, _ := m.pick(); got != sockets[c.want] {
+			t.Errorf("%s: not read", c.name)
+		}
+	}
+}

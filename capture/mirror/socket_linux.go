@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -30,10 +31,10 @@ type socket struct {
 	buffers  []byte
 
 	// Capture.mu guards them.
-	claimed bool  // somebody reads
-	ready   bool  // there may be something
-	drained bool  // nothing is left, after Stop
-	reached int64 // up to when datagrams were read, in nanoseconds since 1970
+	claimed bool      // somebody reads
+	ready   bool      // there may be something
+	drained bool      // nothing is left, after Stop
+	reached time.Time // up to when datagrams were read
 
 	mu      sync.Mutex // guards the fields below
 	last    uint32     // the kernel's count, which has 32 bits
