@@ -27,10 +27,10 @@ var (
 
 // Create opens an output, which replaces an older file in Commit. The name "-" is standard
 // output. Devices, pipes and sockets are written directly; opening a pipe waits for its
-// reader until ctx is done, see [WithNoReader]. Commit follows a symbolic link, and replaces or creates its
-// target. Unless opt.Plain is set, the ending of the name selects a compression: .gz
-// (gzip), .zst (Zstandard) or .lz4 (LZ4 frame), each at its fastest level, since packets
-// come faster than any level.
+// reader until ctx is done, see [WithNoReader]. Commit follows a symbolic link, and
+// replaces or creates its target. Unless opt.Plain is set, the ending of the name selects
+// a compression: .gz (gzip), .zst (Zstandard) or .lz4 (LZ4 frame), each at its fastest
+// level, since packets come faster than any level.
 //
 // Errors are *fs.PathError with the name as given. An existing file that the user may not
 // write is an error, and so is a folder.

@@ -45,14 +45,16 @@ type StreamConfig[T any] struct {
 //     the window of one from the past closes in its turn;
 //   - when 64 are open and another is needed: the first that is not in use. Where stamps
 //     jump, the eight with the most packets stay; otherwise those of wrong stamps from the
-//     future do;
+//     future do. Later windows far away, with fewer packets than it, may all be of wrong
+//     stamps: then it is as where stamps jump;
 //   - when the caller calls EvictOldest, for want of memory;
 //   - at the end, oldest first.
 //
-// Every window opens once at most, unless Expire opens it again. Packets of a closed window are late: Stream counts
-// them and leaves them to the caller. It remembers closed windows as up to 1024 spans of
-// time. If there are more, the two with the smallest gap become one, and packets in the
-// gap are late as well. That takes a thousand holes in the stream's time.
+// Every window opens once at most, unless Expire lets it open again. Packets of a closed
+// window are late: Stream counts them and leaves them to the caller. It remembers closed
+// windows as up to 1024 spans of time. If there are more, the two with the smallest gap
+// become one, and packets in the gap are late as well. That takes a thousand holes in the
+// stream's time.
 //
 // A Stream needs no Clock, as the window of a wrong stamp is its quarantine.
 //
