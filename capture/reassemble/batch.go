@@ -3,8 +3,6 @@
 package reassemble
 
 import (
-	"slices"
-
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
@@ -77,8 +75,8 @@ func (j *Joiner) settled() uint64 {
 			break
 		}
 	}
-	for _, d := range slices.Backward(j.done) {
-		if d.last >= to {
+	for i := len(j.done) - 1; i >= 0; i-- {
+		if d := j.done[i]; d.last >= to {
 			to = min(to, d.first)
 		}
 	}
@@ -100,38 +98,36 @@ func (j *Joiner) deliver(to uint64) {
 	out.Buf = make([]byte, 0, j.room())
 	next.Interfaces, next.Sections = j.in.Interfaces, j.in.Sections
 	number := j.number
+	target := out
 	for _, b := range [...]*capture.Batch{&j.waiting, j.in} {
 		block := 0
-		for i := range b.Frames {
-			for ; block < len(b.Blocks) && int(b.Blocks[block].Before) <= i; block++ {
-				addBlock(choose(number < to, out, next), b, block)
+		for i := range len(b.Frames) + 1 {
+			if i < len(b.Frames) && number >= to || number > to {
+				target = next
 			}
-			switch fate := j.fates[number-j.number]; {
-			case number >= to:
-				add(next, b, i)
-			case fate > 0:
+			for ; block < len(b.Blocks) && int(b.Blocks[block].Before) <= i; block++ {
+				addBlock(target, b, block)
+			}
+			if i == len(b.Frames) {
+				break
+			}
+			if fate := j.fates[number-j.number]; target == next || fate == stays {
+				add(target, b, i)
+			} else if fate > 0 {
 				j.addWhole(out, j.done[fate-1])
-			case fate == stays:
-				add(out, b, i)
 			}
 			number++
 		}
-		for ; block < len(b.Blocks); block++ {
-			addBlock(choose(number <= to, out, next), b, block)
-		}
 	}
-	j.done = slices.DeleteFunc(j.done, func(d *datagram) bool { return d.last < to })
+	n := 0
+	for n < len(j.done) && j.done[n].last < to {
+		n++
+	}
+	j.done = append(j.done[:0], j.done[n:]...)
 	j.number = to
 	b := j.in
 	b.Buf, b.Frames, b.Blocks = out.Buf, append(b.Frames[:0], out.Frames...), append(b.Blocks[:0], out.Blocks...)
 	j.waiting, j.next = j.next, j.waiting
-}
-
-func choose(first bool, a, b *capture.Batch) *capture.Batch {
-	if first {
-		return a
-	}
-	return b
 }
 
 // setFates says what becomes of each packet.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"container/list"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -259,8 +258,10 @@ func (j *Joiner) part(p *piece, from, to int) []byte {
 
 // enter enters a piece that fits, and notes when the datagram is whole.
 func (j *Joiner) enter(d *datagram, p piece, more bool) {
-	at, _ := slices.BinarySearchFunc(d.pieces, p.from, func(o piece, from int) int { return o.from - from })
-	d.pieces = slices.Insert(d.pieces, at, p)
+	d.pieces = append(d.pieces, p)
+	for i := len(d.pieces) - 1; i > 0 && d.pieces[i-1].from > p.from; i-- {
+		d.pieces[i], d.pieces[i-1] = d.pieces[i-1], d.pieces[i]
+	}
 	if !more {
 		d.size = p.to
 	}

@@ -32,9 +32,9 @@ func NewSource(src capture.Source, live bool) (capture.Source, *Source) {
 		s.joiner.wait = liveTimeout
 	}
 	if p, ok := src.(capture.Preloader); ok {
-		return preloader{s, p}, s
+		return &preloader{s, p}, s
 	}
-	return arriving{s}, s
+	return &arriving{s}, s
 }
 
 // Stats returns the counts so far. Any goroutine may call it.
@@ -68,23 +68,23 @@ type preloader struct {
 }
 
 // Reserve implements capture.Preloader.
-func (p preloader) Reserve(b *capture.Batch) { p.from.Reserve(b) }
+func (p *preloader) Reserve(b *capture.Batch) { p.from.Reserve(b) }
 
 // ReadReserved implements capture.Preloader.
-func (p preloader) ReadReserved(b *capture.Batch) { p.from.ReadReserved(b) }
+func (p *preloader) ReadReserved(b *capture.Batch) { p.from.ReadReserved(b) }
 
 // arriving is any other Source.
 type arriving struct{ *Source }
 
 // GiveBack passes a batch on to a capture.Lender.
-func (a arriving) GiveBack(b *capture.Batch) {
+func (a *arriving) GiveBack(b *capture.Batch) {
 	if lender, ok := a.Source.Source.(capture.Lender); ok {
 		lender.GiveBack(b)
 	}
 }
 
 // Behind passes the question on. A source that does not know is read at once.
-func (a arriving) Behind() bool {
+func (a *arriving) Behind() bool {
 	live, ok := a.Source.Source.(capture.LiveSource)
 	return !ok || live.Behind()
 }

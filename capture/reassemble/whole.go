@@ -44,10 +44,10 @@ func (j *Joiner) addWhole(to *capture.Batch, d *datagram) {
 	to.Buf = append(to.Buf, make([]byte, listHead+n*listEntry)...)
 	frames := len(to.Frames)
 	for number, i := d.first, 0; i < n; number++ {
+		b, at := j.at(number)
 		if !d.has(number) {
 			continue
 		}
-		b, at := j.at(number)
 		add(to, b, at)
 		f := to.Frames[frames]
 		to.Frames = to.Frames[:frames]
