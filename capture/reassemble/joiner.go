@@ -164,11 +164,8 @@ func (j *Joiner) take(f *headers.Fragment, number uint64) {
 		case !equal:
 			j.contradict(d)
 			return
-		case d.copy == nil:
-			d.copy = j.begin(k, number)
-			d.copy.tunnel = d.tunnel
 		}
-		d = d.copy
+		tunnel, d = d.tunnel, d.copy
 	}
 }
 
@@ -184,16 +181,22 @@ func wrongSum(ip []byte, head int) bool {
 	return ip[0]>>4 == 4 && ip[10]|ip[11] != 0 && fragments.Sum(ip[:head]) != 0xffff
 }
 
-// begin makes a datagram, the first of its key or a copy.
+// begin makes a datagram, the first of its key or the last copy.
 func (j *Joiner) begin(k key, number uint64) *datagram {
 	if j.order.Len() == mostDatagrams {
 		j.giveUp(j.order.Front().Value.(*datagram), true)
 	}
 	d := &datagram{key: k, first: number, begun: j.latest, pos: j.pos}
 	d.place = j.order.PushBack(d)
-	if j.byKey[k] == nil {
+	last := j.byKey[k]
+	if last == nil {
 		j.byKey[k] = d
+		return d
 	}
+	for last.copy != nil {
+		last = last.copy
+	}
+	last.copy = d
 	return d
 }
 
