@@ -74,9 +74,6 @@ func New() *Joiner {
 	}
 }
 
-// Stats returns the counts so far.
-func (j *Joiner) Stats() Stats { return j.stats }
-
 // key identifies the fragments of a datagram. Their frames have one link type, and records of one kind.
 type key struct {
 	fragments.Key

@@ -53,7 +53,7 @@ func (s *Source) Next(b *capture.Batch) error {
 		s.joiner.Pass(b, s.live && len(b.Frames) == 0)
 	}
 	s.mu.Lock()
-	s.stats = s.joiner.Stats()
+	s.stats = s.joiner.stats
 	s.mu.Unlock()
 	if err != nil && len(b.Frames)+len(b.Blocks) == 0 {
 		return err
