@@ -22,17 +22,41 @@ func AppendFragments(dst []Fragment, b *capture.Batch) []Fragment {
 	for i := 0; i < len(b.Frames); {
 		n, link := LinkRun(b.Frames[i:], b.Interfaces)
 		for end := i + n; i < end; i++ {
-			if f := &b.Frames[i]; !mayBeFragment(link, b.Buf[f.Data:f.Data+f.CapLen], f.WireLen) {
+			f := &b.Frames[i]
+			if link == capture.LinkEthernet && isPlain(b.Buf, f) || !mayBeFragment(link, b.Data(i), f.WireLen) {
 				continue
 			}
-			f := Fragment{Frame: i}
-			decodeSlow(&f.Header, b, i)
-			if f.Header.Flags&FlagFragment != 0 && mayTunnel[f.Header.Proto] {
-				dst = append(dst, f)
+			is := Fragment{Frame: i}
+			decodeSlow(&is.Header, b, i)
+			if is.Header.Flags&FlagFragment != 0 && mayTunnel[is.Header.Proto] {
+				dst = append(dst, is)
 			}
 		}
 	}
 	return dst
+}
+
+// isPlain reports whether an Ethernet frame is no fragment: IP behind at most fastTags tags, as in
+// nearly all frames.
+func isPlain(buf []byte, f *capture.Frame) bool {
+	const least, ip4, ip6, tag = 34 + 4*fastTags, iana.TypeIPv4 >> 8, iana.TypeIPv6&0xff<<8 | iana.TypeIPv6>>8, iana.TypeVLAN >> 8
+	if f.CapLen < least {
+		return false
+	}
+	d := buf[f.Data:][12:least]
+	for n := 0; n <= 4*fastTags; n += 4 {
+		field := binary.LittleEndian.Uint16(d[n+8:])
+		switch binary.LittleEndian.Uint16(d[n:]) {
+		case ip4:
+			return field&0xff3f == 0
+		case ip6:
+			return !iana.IsExtension[uint8(field)]
+		case tag:
+			continue
+		}
+		break
+	}
+	return false
 }
 
 // mayBeFragment reports whether a frame may be a fragment. On the wire it ends at end.
