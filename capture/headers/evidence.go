@@ -30,7 +30,7 @@ import (
 //	length equals; padded; fits                    15; 8; 1
 //	length exceeds by slicing; up to jumbo; more   2; -4; -8
 //	TCP, UDP, ICMP; another known protocol; none   6; 0; -7
-//	TTL or hop limit 0                             -7
+//	TTL or hop limit 0                             -3
 //	UDP: length agrees; 0; not                     15; 0; -4
 //	TCP: header sound; not                         3; -5
 //	ICMP: known type and code; not                 7; -4
@@ -44,13 +44,13 @@ import (
 //	802.3 length equals or is padded; fits         11; -1
 //	802.3 length exceeds; below 3                  -2; -6
 //	802.2 unnumbered with equal SAPs; known; not   14; 2; -3
-type weight int
+type weight int16
 
 const (
 	impossible weight = -1000 // of a reading against the rules
 	// leastBelowLabels and leastInTunnel are the least weights that are believed: below a label stack, and
 	// in a tunnel that its port does not make certain, together with the header of the tunnel.
-	leastBelowLabels weight = 6
+	leastBelowLabels weight = 3
 	leastInTunnel    weight = 16
 )
 
@@ -84,7 +84,7 @@ func weighIPv4(ip []byte, left int64) weight {
 		return impossible
 	}
 	fragment := binary.BigEndian.Uint16(ip[6:])
-	w += weighClass(ip[1]) + weighLength(total, left) + weighFragment(fragment) + weighTTL(ip[8]) + weighProtocol(ip[9])
+	w += weighClass(ip[1]) + weighLength(total, left) + weighFragment(fragment) + weighTTL(ip[8]) + weighProtocol(ip[9], 4)
 	if len(ip) >= header {
 		w += weighSum(ip[:header])
 	}
@@ -104,7 +104,7 @@ func weighIPv6(ip []byte, left int64) weight {
 	word := binary.BigEndian.Uint32(ip)
 	w := weightVersion + weighClass(uint8(word>>20)) + choose(word<<12 == 0, 6, -1)
 	length := int64(binary.BigEndian.Uint16(ip[4:]))
-	w += weighLength(length, left-header) + weighProtocol(ip[6]) + weighTTL(ip[7])
+	w += weighLength(length, left-header) + weighProtocol(ip[6], 6) + weighTTL(ip[7])
 	w += choose(usualSource[ip[8]], 2, -2) + choose(usualDestination[ip[24]], 2, -2)
 	return w + weighUpper(ip[6], ip[header:], length)
 }
@@ -118,7 +118,7 @@ func choose(is bool, then, otherwise weight) weight {
 
 func weighClass(class uint8) weight { return choose(class == 0, 6, -1) }
 
-func weighTTL(ttl uint8) weight { return choose(ttl == 0, -7, 0) }
+func weighTTL(ttl uint8) weight { return choose(ttl == 0, -3, 0) }
 
 // weighLength weighs the length that a packet states where left bytes lie on the wire. Without one
 // it is 0: segmentation is left to a network card.
@@ -148,14 +148,14 @@ func weighFragment(word uint16) weight {
 	return choose(word == more, 6, -4)
 }
 
-func weighProtocol(protocol uint8) weight {
+func weighProtocol(protocol, version uint8) weight {
 	switch protocol {
 	case iana.ProtoTCP, iana.ProtoUDP, iana.ProtoICMP, iana.ProtoICMPv6:
 		return 6
-	case iana.ProtoIGMP:
+	case iana.ProtoIGMP, iana.ProtoAH:
 		return 0
 	}
-	return choose(usualNext[protocol], 0, -7)
+	return choose(usualNext[protocol] && (version == 6 || !iana.IsExtension[protocol]), 0, -7)
 }
 
 func weighSum(header []byte) weight {

@@ -142,7 +142,7 @@ func TestBelowLabels(t *testing.T) {
 		{"ipv4", packet4, 4},
 		{"ipv6", packet6, 6},
 		{"wrong checksum", wrong, 4},
-		{"unusual ipv6, longer than the frame", join(long[:6], "\xaa\x40", long[8:]), 0},
+		{"unusual ipv6, longer than the frame", join("\x6a\x12\x34\x56", long[4:6], "\xaa\x40", long[8:]), 0},
 		{"unusual ipv6", join(packet6[:6], "\xaa\x40", packet6[8:]), 6},
 		{"associated channel", join("\x10\x00\x00\x21", packet4), 0},
 		{"control word before an unknown type", join("\x00\x00\x00\x00", ether(0x88b5, packet4)), 0},

@@ -123,8 +123,7 @@ func TestDeeperMixed(t *testing.T) {
 // TestDeeperBelowLabels has a frame below a label that begins as a datagram does, but is too short
 // for it.
 func TestDeeperBelowLabels(t *testing.T) {
-	arp := sized4(7, iana.ProtoUDP, make([]byte, 60))
-	copy(arp[12:], be16(iana.TypeARP))
+	arp := join("\x45\x00\xf0\x00\x01\x02\x02\x00\x00\x00\x00\x02", be16(iana.TypeARP), "\x00\x01\x08\x00\x06\x04\x00\x01", make([]byte, 60))
 	b := newBatch(capture.LinkEthernet, repeat(ether(iana.TypeMPLS, join("\x00\x01\x01\x40", frametest.Summed(arp)))[:70], 9)...)
 	if h := decode(headers.NewDecoder(headers.DecoderConfig{}), b); h[0].Version != 0 {
 		t.Fatalf("a walk finds %+v", h[0])

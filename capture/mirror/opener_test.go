@@ -66,7 +66,7 @@ var opens = []struct {
 }{
 	{"vxlan", "vxlan://:4789", vxlanHead, "vxlan:42", capture.LinkEthernet},
 	{"vxlan with policy bits", "vxlan://:4789", "\x88\x08\x12\x34\x00\x00\x2a\xff", "vxlan:42", capture.LinkEthernet},
-	{"vxlan without VNI", "vxlan://:4789", "\x00\x00\x00\x00\x00\x00\x2a\x00", "", 0},
+	{"vxlan without its bit", "vxlan://:4789", "\x00\x00\x00\x00\x00\x00\x2a\x00", "vxlan:42", capture.LinkEthernet},
 	{"geneve", "geneve://:6081", geneveHead, "geneve:42", capture.LinkEthernet},
 	{"geneve with options", "geneve://:6081", geneveLong, "geneve:42", capture.LinkEthernet},
 	{"geneve with IP", "geneve://:6081", geneveIP, "geneve:42", capture.LinkRaw},
