@@ -13,21 +13,21 @@ const (
 )
 
 // believed reports whether the header of a tunnel and the packet that a walk has found in it
-// weigh enough. The tunnel ends at end on the wire.
-func (w *walk) believed(end uint64) bool {
+// weigh enough.
+func (w *walk) believed() bool {
 	if w.doubt == certain || w.doubt == ofFrames && w.h.Version != 0 {
 		return true
 	}
-	inside, ip, start := weight(0), 0, int(w.h.Start)
+	inside, ip, start, end := weight(0), 0, int(w.h.Start), int64(w.end)
 	if w.frame >= 0 {
-		inside, ip = weighFrame(w.d, w.frame, int64(end))
+		inside, ip = weighFrame(w.d, w.frame, end)
 	}
 	switch {
 	case w.h.Version == 0 || ip == start:
 	case w.frame < 0:
-		inside = weighIP(w.d[start:], int64(end)-int64(start))
+		inside = weighIP(w.d[start:], end-int64(start))
 	default: // other headers than tags lie between
-		inside += weighIP(w.d[start:], int64(end)-int64(start))
+		inside += weighIP(w.d[start:], end-int64(start))
 	}
 	return weight(w.belief)+inside >= leastInTunnel
 }

@@ -22,7 +22,7 @@ import (
 //	fragment word 0 or DF; a first fragment        14; 6
 //	another fragment; the reserved bit             -4; -8
 //	checksum right; 0; wrong                       15; 4; -4
-//	source or destination of no host, each         -5
+//	source or destination of no host, each         -3
 //	IPv6: version                                  4
 //	flow label 0; another                          6; -1
 //	source or destination of a usual block, each   2; otherwise -2
@@ -88,8 +88,8 @@ func weighIPv4(ip []byte, left int64) weight {
 	if len(ip) >= header {
 		w += weighSum(ip[:header])
 	}
-	w += choose(ip[12] == 0 && ip[13]|ip[14]|ip[15] != 0 || ip[12] >= 224, -5, 0)
-	w += choose(ip[16] == 0 || ip[16] >= 240 && ip[16] != 255, -5, 0)
+	w += choose(ip[12] == 0 && ip[13]|ip[14]|ip[15] != 0 || ip[12] >= 224, -3, 0)
+	w += choose(ip[16] == 0 || ip[16] >= 240 && ip[16] != 255, -3, 0)
 	if fragment&0x3fff == 0 && len(ip) > header {
 		w += weighUpper(ip[9], ip[header:], total-int64(header))
 	}

@@ -33,13 +33,15 @@ var sums = []struct {
 // somePayload returns a header above IP, with random data, and its protocol.
 func somePayload(r *rand.Rand, version byte) (proto int, payload []byte) {
 	data := randomBytes(r, 8+r.IntN(400))
-	switch r.IntN(6) {
+	switch r.IntN(20) {
 	case 0:
+		return []int{iana.ProtoESP, iana.ProtoGRE, iana.ProtoSCTP, iana.ProtoOSPF, iana.ProtoAH}[r.IntN(5)], data
+	case 1, 2, 3:
 		if version == 6 {
 			return iana.ProtoICMPv6, join([]byte{128 + byte(r.IntN(10)), 0}, data)
 		}
 		return iana.ProtoICMP, join([]byte{byte(r.IntN(9)), 0}, data)
-	case 1, 2:
+	case 4, 5, 6, 7, 8:
 		return iana.ProtoUDP, udp(r.IntN(65536), r.IntN(65536), data)
 	}
 	segment := tcp(r.IntN(65536), r.IntN(65536), data)
@@ -61,8 +63,17 @@ func someDatagram(r *rand.Rand, version byte, sum int) []byte {
 		return ip
 	}
 	ip := ip4(1, proto, payload)
+	if r.IntN(20) == 0 {
+		ip = join("\x46\x00", be16(len(ip)+4), ip[4:20], "\x94\x04\x00\x00", payload) // router alert
+	}
 	copy(ip[4:6], randomBytes(r, 2))
 	ip[6], ip[8] = byte(r.IntN(2))<<6, 1+byte(r.IntN(255))
+	switch r.IntN(20) {
+	case 0:
+		ip[6] = 0x20
+	case 1:
+		ip[6], ip[7] = 0x20*byte(r.IntN(2))|byte(r.IntN(8)), byte(r.Uint32())
+	}
 	copy(ip[12:20], randomBytes(r, 8))
 	if r.IntN(2) == 0 {
 		ip[1] = byte(r.Uint32())
@@ -101,11 +112,14 @@ func (b *below) read(t *testing.T, r *rand.Rand, n int) (right, wrong bool) {
 	return right, !right && b.version == 0
 }
 
-// count reads many packets of a model, and fails if more than mostWrong of 10,000 are read as
-// something else, or more than mostClosed are not opened.
+// countReadings reads many packets of a model, and fails if more than mostWrong of 10,000 are read
+// as something else, or more than mostClosed are not opened.
 func countReadings(t *testing.T, name string, mostWrong, mostClosed float64, model func(r *rand.Rand) (b below, n int)) {
 	t.Helper()
-	const packets = 40000
+	packets := 10000
+	if !testing.Short() {
+		packets = 100000
+	}
 	r, wrong, closed := rand.New(rand.NewPCG(31, uint64(len(name)))), 0, 0
 	for range packets {
 		b, n := model(r)
@@ -116,9 +130,10 @@ func countReadings(t *testing.T, name string, mostWrong, mostClosed float64, mod
 			closed++
 		}
 	}
-	t.Logf("%s: of 10,000 %.2f wrong, %.2f closed", name, float64(wrong)/packets*10000, float64(closed)/packets*10000)
-	if float64(wrong)/packets*10000 > mostWrong || float64(closed)/packets*10000 > mostClosed {
-		t.Errorf("%s: more than %v wrong or %v closed", name, mostWrong, mostClosed)
+	each := 10000 / float64(packets)
+	t.Logf("%s: of 10,000 %.2f wrong, %.2f closed", name, float64(wrong)*each, float64(closed)*each)
+	if float64(wrong)*each > mostWrong || float64(closed)*each > mostClosed {
+		t.Errorf("%s: of 10,000 %.2f wrong, %.2f closed, want %v and %v at most", name, float64(wrong)*each, float64(closed)*each, mostWrong, mostClosed)
 	}
 }
 
@@ -129,7 +144,7 @@ func TestRandomIPBelowLabels(t *testing.T) {
 			name := string('0'+version) + sums[sum].name
 			model := func(r *rand.Rand) below { return below{someDatagram(r, version, sum), version, 0} }
 			countReadings(t, name+" whole", 1, 1, func(r *rand.Rand) (below, int) { return model(r), 9999 })
-			countReadings(t, name+" padded", 1, 1, func(r *rand.Rand) (below, int) {
+			countReadings(t, name+" padded", 1, 10, func(r *rand.Rand) (below, int) {
 				b := model(r)
 				b.data = append(b.data, make([]byte, r.IntN(20))...)
 				return b, 9999
@@ -169,6 +184,44 @@ func TestEverySourceBelowLabels(t *testing.T) {
 	t.Logf("%d wrong, %d closed of %d", wrong, closed, 1<<18)
 	if wrong > 1 || closed > 100 {
 		t.Errorf("%d wrong, %d closed of %d", wrong, closed, 1<<18)
+	}
+}
+
+// TestRandomIPInTunnels opens tunnels that are doubtful by their port around sound datagrams of any
+// addresses.
+func TestRandomIPInTunnels(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		port int
+		head func(version byte) string
+	}{
+		{"l2tp", iana.PortL2TP, func(v byte) string {
+			return "\x00\x02\x00\x07\x00\x09\xff\x03\x00" + map[byte]string{4: "\x21", 6: "\x57"}[v]
+		}},
+		{"lisp", iana.PortLISP, func(byte) string { return "\x88\x00\x00\x01\x00\x00\x00\x01" }},
+		{"mpls", iana.PortMPLS, func(byte) string { return "\x00\x01\x31\x40" }},
+		{"jmirror", iana.PortJMirror, func(byte) string { return "\x00\x00\x00\x01\x00\x00\x00\x02" }},
+		{"vxlan", iana.PortVXLAN, func(v byte) string {
+			return "\x00\x00\x00\x00\x00\x00\x07\x00" + string(mac(1)) + string(mac(2)) + map[byte]string{4: "\x08\x00", 6: "\x86\xdd"}[v]
+		}},
+	} {
+		for _, version := range []byte{4, 6} {
+			r, closed, closedSliced := rand.New(rand.NewPCG(37, 38)), 0, 0
+			for range 10000 {
+				head := c.head(version)
+				d := udp4(c.port, join(head, someDatagram(r, version, r.IntN(len(sums)))))
+				if h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, d); h.Version != version || int(h.Start) != 28+len(head) {
+					closed++
+				}
+				if h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, d[:min(28+len(head)+54, len(d))]); h.Version != version || int(h.Start) != 28+len(head) {
+					closedSliced++
+				}
+			}
+			t.Logf("%s, IPv%d: %d closed, sliced %d closed, of 10000", c.name, version, closed, closedSliced)
+			if closed > 30 || closedSliced > 30 {
+				t.Errorf("%s, IPv%d: %d closed, sliced %d closed, of 10000", c.name, version, closed, closedSliced)
+			}
+		}
 	}
 }
 

@@ -69,30 +69,35 @@ func (h *Header) OpenTunnels(d []byte, wireLen uint32) {
 // or of the frame in it.
 func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
+	stated := uint64(UnknownEnd)                // where the headers say that it ended before it was sliced
 	for range maxTunnels {
 		if h.Announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(h, d)
 			return what
 		}
-		end = min(end, h.WireEnd(d))
+		stated = min(stated, h.WireEnd(d))
+		end = min(end, stated)
 		in := Header{}
 		var w walk // filled field by field: a literal would be copied
 		w.d, w.o, w.h, w.frame, w.notes = d[:h.End:h.End], int(h.L4), &in, -1, n
 		n.begin()
 		s, length := w.tunnel(h)
 		if length >= 0 {
-			end = min(end, uint64(h.L4)+uint64(length))
+			stated = min(stated, uint64(h.L4)+uint64(length))
+			end = min(end, stated)
 			w.d = d[:min(end, uint64(h.End))]
 		}
-		w.end = uint32(min(end, math.MaxUint32))
+		if w.end = uint32(min(end, math.MaxUint32)); stated != UnknownEnd {
+			w.end = uint32(stated)
+		}
 		if n != nil || !w.common(s) {
 			w.run(s)
 		}
 		n.end(&w, end)
 		what = Unopened{}
 		switch {
-		case !w.believed(end):
+		case !w.believed():
 			n.disbelieved(h, d)
 			return h.close(d, &w, true)
 		case in.Version == 0 && (w.frame < 0 || w.noIP):
@@ -203,7 +208,7 @@ func (w *walk) udpTunnel(h *Header) (s step, length int) {
 	case LayerGENEVE:
 		return w.geneve(), length
 	case LayerGTPU:
-		s, gtp := w.gtp()
+		s, gtp := w.gtp(length - udpHeaderSize)
 		return s, shorter(length, udpHeaderSize+gtp)
 	case LayerL2TP:
 		s, l2tp := w.l2tp()

@@ -81,8 +81,9 @@ func (w *walk) geneve() step {
 
 // gtp reads a GTP-U header with its optional fields and extension headers (3GPP TS
 // 29.281, section 5). Only G-PDUs, which carry the packet of a user, lead on. The length
-// counts from the start of the header.
-func (w *walk) gtp() (s step, length int) {
+// counts from the start of the header. With optional fields, it has to be size, the payload of
+// UDP, or the packet is weighed.
+func (w *walk) gtp(size int) (s step, length int) {
 	const header, optional, userPacket = 8, 4, 255
 	const anyOptional, hasExtension = 0x07, 0x04
 	switch {
@@ -102,6 +103,9 @@ func (w *walk) gtp() (s step, length int) {
 	}
 	if w.left() < optional {
 		return stop, 0
+	}
+	if length != size {
+		w.doubt = ofAll
 	}
 	next := w.d[w.o+3]
 	w.o += optional

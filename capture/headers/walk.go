@@ -34,7 +34,7 @@ type walk struct {
 	o         int    // the offset reached; may lie beyond the end of d
 	h         *Header
 	link      capture.LinkType
-	end       uint32 // where d ends on the wire; less than its length if that is not known
+	end       uint32 // where d ended before it was truncated; less than its length if that is not known
 	unopened  Unopened
 	typ       uint16
 	bigEndian bool // byte order of the machine that wrote the capture
