@@ -2,6 +2,8 @@
 
 package headers
 
+import "github.com/flowdedup/flowdedup/capture/internal/iana"
+
 // doubt says which packets in a tunnel are weighed before they are believed. Any program may use
 // the port by which a tunnel is recognized, and encrypted data look like anything.
 type doubt uint8
@@ -81,4 +83,12 @@ func (w *walk) believeGPE() {
 	belief := choose(d[0] == validID|hasProtocol, 6, -2) + choose(d[1]|d[2] == 0, 14, -2)
 	belief += choose(d[3]-1 < protocols, 4, -4) + choose(d[7] == 0, 7, -2)
 	w.belief, w.doubt = int8(belief), ofAll
+}
+
+// believeGENEVE weighs a header of GENEVE by its reserved bits and options (RFC 8926, section 3.4).
+func (w *walk) believeGENEVE() {
+	d := w.d[w.o:]
+	belief := 3 + choose(w.typ == iana.TypeBridging, 13, 0) + choose(d[0] == 0, 5, 0)
+	belief += choose(d[1]&0x3f == 0, 6, -4) + choose(d[7] == 0, 7, -4)
+	w.belief, w.doubt = int8(belief), ofFrames
 }

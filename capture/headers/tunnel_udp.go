@@ -75,6 +75,7 @@ func (w *walk) geneve() step {
 	}
 	w.typ = w.be16(2)
 	length := header + 4*int(w.d[w.o]&0x3f)
+	w.believeGENEVE()
 	w.note(LayerGENEVE, 0, min(length, w.left()), w.id24())
 	return w.goTo(length, atType)
 }
