@@ -4,7 +4,6 @@ package headers
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -172,7 +171,7 @@ func TestHiddenTagOfAnyLength(t *testing.T) {
 			h := decode(NewDecoder(DecoderConfig{}), b)[0]
 			checkHeader(t, h, n)
 			if start := len(data) - len(packet4); h.Version != 0 && int(h.Start) != start {
-				t.Fatal(fmt.Sprint(link, " cut to ", n, ": ", h))
+				t.Fatalf("%v cut to %d: %+v", link, n, h)
 			}
 		}
 	}
