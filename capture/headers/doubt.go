@@ -41,7 +41,7 @@ func (h *Header) close(d []byte, w *walk, disbelieved bool) Unopened {
 	switch {
 	case what.Kind == unopenedControl:
 		return Unopened{}
-	case disbelieved || what.Kind == 0 && w.noIP:
+	case disbelieved || w.noIP:
 		what = Unopened{uint32(h.tunnelBehind(d)), unopenedTunnel}
 	case what.Kind == 0:
 		return Unopened{}

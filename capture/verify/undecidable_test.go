@@ -53,6 +53,12 @@ func testUndecidable(t *testing.T, name string) {
 	b, _ := capturetest.SomeBatch(t, src)
 	b.Frames = b.Frames[:min(len(b.Frames), most)]
 	cutEach(t, b)
+	for i := range b.Frames { // as an anonymizer leaves them
+		if d := b.Data(i); len(d) >= 26 {
+			d[25] ^= 0x5a // the checksum of IPv4 in plain Ethernet frames
+		}
+	}
+	cutEach(t, b)
 }
 
 // TestUndecidableLLDP does so for LLDP, whose last element comes before padding.

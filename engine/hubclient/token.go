@@ -44,7 +44,7 @@ type Token struct {
 	// --ignore.
 	Ignore string `json:"ignore,omitempty"`
 	// Within restricts copies to packets of the same points, as in --within: "vlan",
-	// "vni" or both with a comma.
+	// "vni" or both with a comma, perhaps with groups such as "vlan:10+110".
 	Within string `json:"within,omitempty"`
 	CA     string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
 }

@@ -91,6 +91,7 @@ give override these. A flag that would blind the program is refused.
 
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
 interface, input or LAN of PRP only, for tenants with the same addresses.
+With vlan:10+110,20+120 a tenant may have several VLANs, in a group.
 --only and --protect exempt packets. EXPR is a filter expression, interface
 NAME, or input NAME. As in --filter, 'host 10.0.0.1' does not match behind a
 VLAN tag: write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.
