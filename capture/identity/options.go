@@ -64,6 +64,16 @@ const sumFields = L4Checksum | TCPSeq | NAT | MSS | TCPHeader
 // isOpening reports whether a segment has SYN, so that it may state a maximum segment size.
 func isOpening(tcp []byte) bool { return len(tcp) > 13 && tcp[13]&2 != 0 }
 
+// MSSOf returns the maximum segment size that a TCP segment states, 0 if it has none or no SYN.
+func MSSOf(tcp []byte) uint16 {
+	const size = 4 // RFC 9293, section 3.7.1
+	at, n := nextOption(headerOf(tcp), tcpOptions, mssOption)
+	if n != size || !isOpening(tcp) {
+		return 0
+	}
+	return binary.BigEndian.Uint16(tcp[at+2:])
+}
+
 // leavesSum reports whether the checksum of a TCP segment does not count, as fields do not that a
 // middlebox changes.
 func (f Fields) leavesSum(tcp []byte) bool {
