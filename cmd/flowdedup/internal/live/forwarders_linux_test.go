@@ -23,7 +23,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// forwarded is traffic that a program forwards from interface in to interface out.
+// forwarder is traffic that a program forwards from interface in to interface out.
 type forwarder struct {
 	name, program string
 	setup         string // lines of commands
@@ -198,9 +198,9 @@ func segment4(i int) []gopacket.SerializableLayer {
 }
 
 // frameOf serializes a packet to the router.
-func frameOf(t *testing.T, packet []gopacket.SerializableLayer) []byte {
+func frameOf(t *testing.T, in string, packet []gopacket.SerializableLayer) []byte {
 	t.Helper()
-	at, err := net.InterfaceByName("in")
+	at, err := net.InterfaceByName(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,33 +250,72 @@ func TestForwarders(t *testing.T) {
 				clitest.IP(t, "neighbour add "+address+" lladdr 02:00:00:00:00:99 dev out")
 			}
 			run(t, f.setup)
-			name := passed(t, &f)
-			copies := uint64(forwardedPackets * max(f.copies, 1))
-			checkForwarded(t, name, f.flags, copies)
-			switch {
-			case f.without == same:
-			case f.flags == "":
-				checkForwarded(t, name, cmp.Or(f.without, "none"), 0)
-			default:
-				checkForwarded(t, name, f.without, 0)
-			}
+			checkForwarder(t, &f, "left", "in", "out")
 		})
 	}
 }
 
-// passed captures what a forwarder makes of packets, and returns the capture.
-func passed(t *testing.T, f *forwarder) string {
+// switched are the rows of the table in identities.md about Open vSwitch. Their program is the protocol
+// that its actions are for.
+var switched = []forwarder{
+	{name: "nothing", packets: whole4, without: same},
+	{name: "TTL", program: "ip,", setup: "dec_ttl,", packets: datagram4},
+	{name: "hop limit", program: "ipv6,", setup: "dec_ttl,", packets: datagram6},
+	{name: "DSCP, ECN", program: "ip,", setup: "set_field:32->ip_dscp,set_field:1->nw_ecn,", packets: datagram4},
+	{name: "hardware addresses", setup: "set_field:02:00:00:00:00:77->eth_src,set_field:02:00:00:00:00:99->eth_dst,", packets: datagram6, without: same},
+	{name: "VLAN", setup: "push_vlan:0x8100,set_field:4106->vlan_vid,", packets: datagram4, without: same},
+	{name: "MPLS", program: "ip,", setup: "push_mpls:0x8847,set_field:77->mpls_label,", packets: datagram4, without: same},
+	{name: "flow label", program: "ipv6,", setup: "set_field:77->ipv6_label,", packets: datagram6, flags: "flow-label"},
+	{name: "addresses, ports", program: "tcp,", setup: "set_field:10.77.0.1->ip_src,set_field:77->tcp_dst,", packets: opening4, flags: "nat"},
+	{name: "translation", program: "udp,", setup: "ct(commit,nat(src=10.77.0.1)),", packets: datagram4, flags: "nat"},
+}
+
+// TestOpenVSwitch does so for Open vSwitch in user space.
+func TestOpenVSwitch(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"ovsdb-tool", "ovsdb-server", "ovs-vsctl", "ovs-vswitchd", "ovs-ofctl", "ovs-appctl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(err)
+		}
+	}
+	clitest.Lab(t)
+	s := clitest.NewOpenVSwitch(t, 1)
+	for _, f := range switched { // in the namespace of this goroutine
+		t.Log(f.name)
+		s.Actions(0, f.program, f.setup+"output:left1")
+		checkForwarder(t, &f, "left0", "right0", "left1")
+	}
+}
+
+// checkForwarder sends packets out of an interface, and checks what a forwarder makes of them between
+// two others.
+func checkForwarder(t *testing.T, f *forwarder, from, in, out string) {
 	t.Helper()
-	src, err := afpacket.Open(afpacket.Config{Interfaces: []string{"in", "out"}, RingBytes: 1 << 20, BlockBytes: 64 << 10})
+	name := passed(t, f, from, in, out)
+	copies := uint64(forwardedPackets * max(f.copies, 1))
+	checkForwarded(t, name, f.flags, copies)
+	switch {
+	case f.without == same:
+	case f.flags == "":
+		checkForwarded(t, name, cmp.Or(f.without, "none"), 0)
+	default:
+		checkForwarded(t, name, f.without, 0)
+	}
+}
+
+// passed captures what a forwarder makes of packets, and returns the capture.
+func passed(t *testing.T, f *forwarder, from, in, out string) string {
+	t.Helper()
+	src, err := afpacket.Open(afpacket.Config{Interfaces: []string{in, out}, RingBytes: 1 << 20, BlockBytes: 64 << 10})
 	if err != nil {
 		t.Skip(err)
 	}
 	defer src.Close()
 	var frames [][]byte
 	for i := range forwardedPackets {
-		frames = append(frames, frameOf(t, f.packets(i)))
+		frames = append(frames, frameOf(t, in, f.packets(i)))
 	}
-	clitest.SendBytes(t, "left", frames...)
+	clitest.SendBytes(t, from, frames...)
 	got, seen := labtest.Rest(t, src, nil), &capture.Batch{}
 	seen.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	for i, data := range got.Data { // without what the kernel says by itself
