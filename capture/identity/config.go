@@ -69,8 +69,8 @@ var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow
 // FieldNames lists the names that ParseIgnore knows, separated by commas.
 func FieldNames() string { return strings.Join(fieldNames[:], ", ") }
 
-// routerFields are the fields that routers change in the fixed parts of IP headers. RFC 4302, section
-// 3.3.3.1, lists what changes on the way of a packet.
+// routerFields are the fields that routers change. They change options and DF, too (RFC 4302, section
+// 3.3.3.1): DF has room in the tweak.
 const routerFields = TTL | DSCP | ECN | IPChecksum
 
 // defaultIgnore returns the fields that an identity of this kind leaves out by default.
@@ -78,12 +78,12 @@ func (k Kind) defaultIgnore() Fields {
 	if k == Frame {
 		return 0
 	}
-	return routerFields | DF | IPOptions
+	return routerFields | DF
 }
 
 // Ignore says which fields an identity leaves out. The zero value means the default:
 // nothing for whole frames, and for the other kinds the fields that routers change (TTL,
-// DSCP, ECN, IPChecksum, DF and IPOptions).
+// DSCP, ECN, IPChecksum and DF).
 type Ignore struct {
 	fields     Fields
 	noDefaults bool

@@ -42,7 +42,7 @@ func FuzzIdentity(f *testing.F) {
 			b.Frames = append(b.Frames, b.Frames[0])
 		}
 		for _, kind := range []Kind{L3, Inner} {
-			for _, ignore := range []Ignore{{}, IgnoreAlso(L4Checksum | TCPSeq), IgnoreAlso(NAT | VLAN), IgnoreAlso(MSS), IgnoreAlso(TCPHeader | TCPSeq)} {
+			for _, ignore := range []Ignore{{}, IgnoreAlso(L4Checksum | TCPSeq), IgnoreAlso(NAT | VLAN), IgnoreAlso(MSS), IgnoreAlso(TCPHeader | TCPSeq | IPOptions)} {
 				checkFromFrames(t, Config{Kind: kind, Ignore: ignore}, b, 0)
 			}
 		}

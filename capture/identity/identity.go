@@ -85,7 +85,7 @@ func New(cfg Config) *Identity {
 	}
 	g.decoder = *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner})
 	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
-	if !g.short && ignore != 0 || ignore&(sumFields|MAC|VLAN) != 0 {
+	if !g.short && ignore != 0 || ignore&(sumFields|IPOptions|MAC|VLAN) != 0 {
 		g.masks, g.varies = digest.NewMasks(), ignore.varying()
 	}
 	g.tweakMasks = [...]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}

@@ -122,22 +122,23 @@ func TestEqualPackets(t *testing.T) {
 		{"l3: tcp header ignored, length", opened(2, 1, "\x02\x04\x05\xb4"), opened(2, 1, "\x02\x04\x05\xb4\x04\x02"), L3, "tcp-header", false},
 		{"frame: tcp header ignored", vlan(opened(2, 1, "\x04\x02")), opened(0x42, 9, "\x01\x01"), Frame, "tcp-header,vlan", true},
 		{"l3: tcp header and nat ignored", opened(2, 1, "\x04\x02"), with(opened(0x42, 9, "\x01\x01"), 14+12, "\x09"), L3, "tcp-header,nat", true},
-		{"l3: route", route("\x04", ""), route("\x08", "\x0a\x01\x02\x03"), L3, "", true},
-		{"inner: route", route("\x04", ""), vxlan(route("\x08", "\x0a\x01\x02\x03")), Inner, "", true},
-		{"l3: route with none", route("\x04", ""), route("\x08", ""), L3, "none", false},
-		{"l3: route, data", route("\x04", ""), with(route("\x04", ""), 34+19, "\x02"), L3, "", false},
-		{"l3: router alert", with(route("\x04", ""), 34, "\x94\x04"), with(route("\x08", ""), 34, "\x94\x04"), L3, "", false},
-		{"l3: option with a wrong length", with(route("\x04", ""), 35, "\xff"), with(route("\x08", ""), 35, "\xff"), L3, "", false},
-		{"l3: v6 option that may change", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "", true},
-		{"l3: v6 option that may not", inOptions(0, 0x05, "ioam"), inOptions(0, 0x05, "IOAM"), L3, "", false},
-		{"l3: v6 option for the destination", inOptions(60, 0x31, "ioam"), inOptions(60, 0x31, "IOAM"), L3, "nat", true},
-		{"l3: v6 option with none", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "none", false},
+		{"l3: route ignored", route("\x04", ""), route("\x08", "\x0a\x01\x02\x03"), L3, "ip-options", true},
+		{"inner: route ignored", route("\x04", ""), vxlan(route("\x08", "\x0a\x01\x02\x03")), Inner, "ip-options", true},
+		{"l3: route", route("\x04", ""), route("\x08", ""), L3, "", false},
+		{"l3: route ignored, data", route("\x04", ""), with(route("\x04", ""), 34+19, "\x02"), L3, "ip-options", false},
+		{"l3: router alert", with(route("\x04", ""), 34, "\x94\x04"), with(route("\x08", ""), 34, "\x94\x04"), L3, "ip-options", false},
+		{"l3: option with a wrong length", with(route("\x04", ""), 35, "\xff"), with(route("\x08", ""), 35, "\xff"), L3, "ip-options", false},
+		{"l3: v6 option that may change", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "ip-options", true},
+		{"l3: v6 option that may not", inOptions(0, 0x05, "ioam"), inOptions(0, 0x05, "IOAM"), L3, "ip-options", false},
+		{"l3: v6 option for the destination", inOptions(60, 0x31, "ioam"), inOptions(60, 0x31, "IOAM"), L3, "nat,ip-options", true},
+		{"l3: v6 option", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "", false},
 		{"l3: v6 option alone", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "none,ip-options", true},
-		{"l3: v6 option with a wrong length", with(inOptions(0, 0x31, "ioam"), 57, "\x05"), with(inOptions(0, 0x31, "IOAM"), 57, "\x05"), L3, "", false},
+		{"l3: v6 option with a wrong length", with(inOptions(0, 0x31, "ioam"), 57, "\x05"), with(inOptions(0, 0x31, "IOAM"), 57, "\x05"), L3, "ip-options", false},
 		{"frame: v6 option", inOptions(0, 0x31, "ioam"), vlan(inOptions(0, 0x31, "IOAM")), Frame, "vlan,ip-options", true},
-		{"l3: segments left", toSegment(1, 4), toSegment(0, 4), L3, "", true},
-		{"l3: segments left, routing of another kind", toSegment(1, 2), toSegment(0, 2), L3, "", false},
-		{"l3: another segment", toSegment(1, 4), with(toSegment(0, 4), 62, "\x09"), L3, "", false},
+		{"l3: segments left", toSegment(1, 4), toSegment(0, 4), L3, "nat,ip-options", true},
+		{"l3: segments left, routing of another kind", toSegment(1, 2), toSegment(0, 2), L3, "nat,ip-options", false},
+		{"l3: another segment", toSegment(1, 4), with(toSegment(0, 4), 62, "\x09"), L3, "nat,ip-options", false},
+		{"l3: another destination", toSegment(1, 4), toSegment(0, 4), L3, "ip-options", false},
 		{"l3: no length, same", with(v4, 14+2, "\x00\x00"), with(v4, 14+2, "\x00\x00"), L3, "", true},
 		{"l3: no length, trailer", with(v4, 14+2, "\x00\x00"), join(with(v4, 14+2, "\x00\x00"), "\x00"), L3, "", false},
 		{"l3: v6 no length, same", with(v6, 14+4, "\x00\x00"), with(v6, 14+4, "\x00\x00"), L3, "", true},
@@ -257,7 +258,7 @@ func TestIdentityBytes(t *testing.T) {
 }
 
 // routed are the fields that identities of datagrams leave out by default.
-const routed = TTL | DSCP | ECN | IPChecksum | DF | IPOptions
+const routed = TTL | DSCP | ECN | IPChecksum | DF
 
 func TestParseMask(t *testing.T) {
 	for _, c := range []struct {

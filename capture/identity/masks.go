@@ -43,18 +43,14 @@ func layoutKey(ip, upper uint32, version, proto uint8, echo bool) uint32 {
 
 // leaveOut leaves out what does not count of message i, which has d.
 func (g *Identity) leaveOut(i int, d *datagram) {
-	varies := g.variesWith(d)
 	if g.masks == nil {
-		if varies {
-			g.copyMessage(i, &linkParts{}, d)
-		}
 		return
 	}
 	m, upper, key := &g.out.msgs[i], uint32(0), uint32(0)
 	if d.upper != 0 {
 		upper = d.upper - d.ip
 	}
-	if !varies {
+	if !g.variesWith(d) {
 		key = layoutKey(d.ip-m.Off, upper, d.version, d.proto, g.ignore&NAT != 0 && d.isEcho(g.out.buf))
 	}
 	l := *g.known.at(key)

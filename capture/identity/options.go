@@ -145,9 +145,8 @@ func hasOptions(proto uint8) bool {
 }
 
 // dropWritten leaves out what routers write into options and routing headers: the content of options
-// that RFC 4302 calls mutable, for IPv6 those whose type says so (RFC 8200, section 4.2); and of a
-// segment routing header (RFC 8754) the segments left and the destination, which the list of
-// segments has too.
+// that RFC 4302 calls mutable, for IPv6 those whose type says so (RFC 8200, section 4.2), and the
+// segments left of segment routing (RFC 8754).
 func dropWritten(e *eraser, d *datagram, buf []byte) {
 	const segmentRouting, mayChange = 4, 0x20
 	ip := buf[d.ip:d.end]
@@ -159,7 +158,6 @@ func dropWritten(e *eraser, d *datagram, buf []byte) {
 		end := min(at+8*(1+int(ip[at+1])), len(ip))
 		if proto == iana.ProtoRouting && ip[at+2] == segmentRouting {
 			e.drop(d.ip+uint32(at)+3, 1, 0xff)
-			e.drop(d.ip+24, 16, 0xff)
 		}
 		for o := at + 2; proto != iana.ProtoRouting && o+2 <= end; {
 			if ip[o] == 0 {

@@ -223,7 +223,6 @@ func (v *view) clearWritten(dst, ip []byte) {
 		size := min(8+8*int(ip[at+1]), len(ip)-at)
 		if next == 43 && ip[at+2] == 4 {
 			v.clear(dst, v.h.Start+uint32(at)+3, 1)
-			v.clear(dst, v.h.Start+24, 16)
 		}
 		for o := 2; next != 43 && o+1 < size; o++ {
 			if ip[at+o] == 0 {

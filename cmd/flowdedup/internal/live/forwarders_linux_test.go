@@ -28,24 +28,24 @@ type forwarder struct {
 	name, program string
 	setup         string // lines of commands
 	packets       func(i int) []gopacket.SerializableLayer
-	flags         string // that cover what it changes, "" for the defaults
+	flags         string // --ignore of what it changes, "" for the default
+	without       string // --ignore with which no copy is found: "" is the default, or "none" without flags; or same
 	copies        int    // of each packet, 0 for 1
-	without       string // ignores all but what it changes; "none" without flags, the default with flags; same if it changes nothing
 }
 
 // forwarders are the rows of the table in identities.md that need no Open vSwitch.
 var forwarders = []forwarder{
 	{name: "router", program: "ip", packets: datagram4},
 	{name: "router, IPv6", program: "ip", packets: datagram6},
-	{name: "router, record route", program: "ip", packets: routed4(7, 3, 4), without: allBut("ip-options")},
-	{name: "router, timestamp", program: "ip", packets: routed4(68, 2, 5), without: allBut("ip-options")},
-	{name: "router, segment routing", program: "ip", packets: segmented6, without: allBut("ip-options"),
+	{name: "router, record route", program: "ip", packets: routed4(7, 3, 4), flags: "ip-options"},
+	{name: "router, timestamp", program: "ip", packets: routed4(68, 2, 5), flags: "ip-options"},
+	{name: "router, segment routing", program: "ip", packets: segmented6, flags: "ip-options,nat",
 		setup: "sysctl -qw net.ipv6.conf.in.seg6_enabled=1\nip -6 route add fd00:99::1 encap seg6local action End dev in"},
 	{name: "nft ip dscp, ecn", program: "nft", packets: datagram4, setup: rule("ip dscp set cs1") + rule("ip ecn set ce")},
 	{name: "nft ip6 dscp", program: "nft", packets: datagram6, setup: rule("ip6 dscp set cs1")},
 	{name: "nft ip ttl", program: "nft", packets: datagram4, setup: rule("ip ttl set 9")},
 	{name: "nft ip6 hoplimit", program: "nft", packets: datagram6, setup: rule("ip6 hoplimit set 9")},
-	{name: "nft ip frag-off: no DF", program: "nft", packets: whole4, setup: rule("ip frag-off set 0"), without: allBut("df")},
+	{name: "nft ip frag-off: no DF", program: "nft", packets: whole4, setup: rule("ip frag-off set 0"), without: "none,ttl,ip-checksum"},
 	{name: "nft dup", program: "nft", packets: datagram4, copies: 2, setup: ruleOf("ip", `dup to 10.20.0.3 device "out"`)},
 	{name: "nft dup, DF", program: "nft", packets: whole4, copies: 2, without: same, setup: ruleOf("ip", `dup to 10.20.0.3 device "out"`)},
 	{name: "nft dup, IPv6", program: "nft", packets: datagram6, copies: 2, without: same, setup: ruleOf("ip6", `dup to fd00:20::3 device "out"`)},
@@ -76,13 +76,8 @@ var forwarders = []forwarder{
 		setup: "iptables -t nat -A POSTROUTING -o out -j MASQUERADE\n" + mangle("TCPMSS -p tcp --tcp-flags SYN,RST SYN --set-mss 1200"), flags: "nat,mss"},
 }
 
-// same stands for no change.
+// same says that identities never compare what is changed.
 const same = "same"
-
-// allBut ignores all fields that identities ignore by default, but one.
-func allBut(field string) string {
-	return strings.Replace("none,ttl,dscp,ecn,ip-checksum,df,ip-options", ","+field, "", 1)
-}
 
 // rule is a statement of nftables for forwarded packets.
 func rule(statement string) string { return ruleOf("inet", statement) }
