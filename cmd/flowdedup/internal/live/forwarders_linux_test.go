@@ -343,3 +343,44 @@ func checkForwarded(t *testing.T, name, ignore string, copies uint64, flags ...s
 		t.Errorf("verify %s: exit code %d: %s%s", flags, code, text, errs)
 	}
 }
+
+// TestSynproxy has a connection through a proxy that answers its first segments, and translates the
+// numbers and timestamps of the others.
+func TestSynproxy(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("nft"); err != nil {
+		t.Skip(err)
+	}
+	a, b := router(t)
+	a.offloads(wire, "eth0")
+	b.offloads(wire, "eth0")
+	presentHost(t).offloads(wire, "in", "out")
+	run(t, `sysctl -qw net.netfilter.nf_conntrack_tcp_loose=0
+nft add table ip s
+nft add chain ip s p { type filter hook prerouting priority -300; }
+nft add rule ip s p tcp dport 7 tcp flags syn notrack
+nft add chain ip s f { type filter hook forward priority 0; }
+nft add rule ip s f ct state invalid,untracked synproxy mss 1460 wscale 7 timestamp sack-perm
+nft add rule ip s f ct state invalid drop
+`)
+	src, err := afpacket.Open(afpacket.Config{Interfaces: []string{"in", "out"}, RingBytes: 1 << 20, BlockBytes: 64 << 10})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer src.Close()
+	a.tcp("10.20.0.2:7", 100, 1000, 1200, 100, 1)
+	got := labtest.Rest(t, src, nil)
+	name := filepath.Join(t.TempDir(), "proxied.pcapng")
+	if err := os.WriteFile(name, got.File.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const answered = 10 // segments of the proxy and to it, at most
+	for ignore, most := range map[string]uint64{"none": 0, "tcp-seq": 2, "tcp-header": 2} {
+		if r := clitest.RunDedup(t, cli.ExitDone, "--window", "1s", "--filter", "tcp port 7", "--ignore", ignore, name); r.Duplicates > most {
+			t.Errorf("--ignore %s: %d copies", ignore, r.Duplicates)
+		}
+	}
+	if r := clitest.RunDedup(t, cli.ExitDone, "--window", "1s", "--filter", "tcp port 7", "--ignore", "tcp-seq,tcp-header", name); 2*r.Duplicates+answered < r.PacketsIn || r.Duplicates < 10 {
+		t.Errorf("%+v", r)
+	}
+}
