@@ -53,7 +53,7 @@ window unless --refresh is given, so a beacon is never silenced for ever.
 
 Identities:
   l3     The packet from the outermost IP header on. TTL or hop limit, DSCP,
-         ECN, DF and the IPv4 header checksum do not count, so copies on another
+         ECN, DF and IPv4 header checksum do not count, so copies on another
          VLAN or behind a router are found. Frames without IP are compared by
          hardware addresses, ethertype and payload. Tags of VLANs and HSR
          rings, PRP trailers, padding and a known frame check sequence do not
