@@ -132,6 +132,11 @@ func (g *Identity) layOut(b *capture.Batch, from, first int, h []headers.Header)
 		}
 	}
 	g.doubtHeaders(b, from, first, h, g.out.nonIP[before:])
+	for i := range h {
+		if h[i].Flags&headers.FlagClosed != 0 {
+			g.out.closed = append(g.out.closed, uint32(first+i))
+		}
+	}
 }
 
 // datagram lays out a message of kinds L3 and Inner. zeroCopyDatagrams has done so if it is short.
@@ -237,8 +242,13 @@ type Messages struct {
 	copiedAs  []uint32         // the numbers of these frames
 	digests   []digest.Digest
 	doubts    []Doubt
+	closed    []uint32
 	captured  Captured
 }
+
+// Closed returns the numbers of the frames with a tunnel that was not opened: see
+// headers.FlagClosed. They are valid as long as m.
+func (m *Messages) Closed() []uint32 { return m.closed }
 
 // Datagrams returns the messages, one for each frame, if they lie in the batch: see
 // MessageStart and digest.Message.Tweak. Tweak>>60 is the IP version of a datagram; another value
@@ -255,7 +265,7 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 		m.which = capture.Resize(m.which, n)
 		clear(m.which)
 	}
-	m.captured = Captured{}
+	m.captured, m.closed = Captured{}, m.closed[:0]
 	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
 	m.copied.reset()
 }
