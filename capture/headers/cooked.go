@@ -44,8 +44,8 @@ func cookedTags(d []byte, typ uint16, o int, wireEnd uint32) int {
 			continue
 		}
 		left := max(int64(wireEnd), int64(len(d))) - int64(o)
-		inside := fit(d, typ, at, left-int64(at-o))
-		if inside == 0 && (typ == iana.TypeIPv4 || typ == iana.TypeIPv6) && at < len(d) || inside < fit(d, typ, o, left) {
+		inside := weighTyped(d, typ, at, left-int64(at-o))
+		if inside == impossible || inside < weighTyped(d, typ, o, left) {
 			return start
 		}
 		return at
@@ -53,47 +53,24 @@ func cookedTags(d []byte, typ uint16, o int, wireEnd uint32) int {
 	return start
 }
 
-// fit says how well the packet at offset o of d fits its type. It has left bytes on the wire.
-// The result is 0 for a packet that the type excludes, and for types that allow every packet.
-func fit(d []byte, typ uint16, o int, left int64) (weight int) {
-	ip := d[min(o, len(d)):]
+// weighTyped weighs the packet at offset o of d as one of a type. It has left bytes on the wire. The
+// weight is 0 for types that allow every packet.
+func weighTyped(d []byte, typ uint16, o int, left int64) weight {
+	const version, session = 0x11, 0 // of PPPoE with data
+	packet := d[min(o, len(d)):]
 	switch {
-	case len(ip) == 0:
-	case typ == iana.TypeIPv4:
-		total, sum, ok := checkIPv4(ip)
-		switch {
-		case ok && sum == sumRight:
-			return 5 + fitLength(total, left)
-		case ok || len(ip) < 20 && ip[0]>>4 == 4:
-			return 1 + fitLength(total, left)
+	case len(packet) == 0:
+	case typ == iana.TypeIPv4 || typ == iana.TypeIPv6:
+		if typeOfNibble[packet[0]>>4] != typ {
+			return impossible
 		}
-	case typ == iana.TypeIPv6 && ip[0]>>4 == 6:
-		switch {
-		case len(ip) < 40:
-			return 1
-		case isUsual6(ip):
-			return 2 + fitLength(length6(ip), left)
-		}
-		return 1 + fitLength(length6(ip), left)
-	case typ == iana.TypePPPoE && len(ip) >= 2 && binary.BigEndian.Uint16(ip) == 0x1100: // a session's data
-		return 1
+		return weighIP(packet, left)
+	case typ == iana.TypePPPoE && len(packet) >= 2:
+		return choose(packet[0] == version && packet[1] == session, 8, 0)
 	case typ <= maxLength:
-		return fitLength(int64(typ), left)
+		return weighSized(int64(typ), packet, left)
 	}
 	return 0
-}
-
-// fitLength says how well a length that a header states fits the left bytes on the wire.
-func fitLength(stated, left int64) (weight int) {
-	switch {
-	case stated == left:
-		return 3
-	case stated > left: // it was sliced before it was captured
-		return 0
-	case stated == 0:
-		return 1
-	}
-	return 2
 }
 
 // cookedTags records the tags up to an offset.

@@ -315,7 +315,7 @@ func (r *remnant) isSequenced(o int) bool {
 func (r *remnant) checksummed() bool {
 	switch r.h.Proto {
 	case iana.ProtoTCP:
-		if r.ignore&TCPSeq != 0 {
+		if r.ignore.leavesSum(r.ip[r.h.L4:]) {
 			return false
 		}
 	case iana.ProtoUDP:

@@ -235,6 +235,10 @@ func (p *part) isKnownAbove(addresses []byte) bool {
 		if d := has(p.upper, 12, 1); d != nil {
 			header = max(4*uint64(d[0]>>4), 20)
 		}
+		opens := has(p.upper, 13, 1) != nil && p.upper[13]&2 != 0 // with SYN, as a segment with MSS
+		if p.ignore&identity.TCPHeader != 0 || p.ignore&identity.MSS != 0 && opens {
+			summed = false
+		}
 		return len(p.upper) >= 12 && above > header || summed && p.isSummed(has(p.upper, 16, 2), addresses, above)
 	case 17: // UDP
 		d := has(p.upper, 2, 2)

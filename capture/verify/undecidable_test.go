@@ -24,6 +24,8 @@ var identities = []identity.Config{
 	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.L4Checksum)},
 	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.IPID | identity.TCPSeq)},
 	{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT)},
+	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.MSS)},
+	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.TCPHeader | identity.IPID)},
 	{Kind: identity.Frame, Ignore: identity.IgnoreAlso(identity.VLAN | identity.MAC)},
 	{Kind: identity.L3, Bytes: 48},
 	{Kind: identity.Frame, Ignore: identity.IgnoreAlso(identity.VLAN), Bytes: 60},
