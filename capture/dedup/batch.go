@@ -116,6 +116,9 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 	if p.tally.NonIP > before {
 		p.tally.unopened(p.decoder, b, from, p.protocols[from:to])
 	}
+	for _, i := range p.messages.Closed() {
+		p.tally.closed(p.decoder, b, from+int(i))
+	}
 	p.choose(b, from, to)
 	if p.held != nil {
 		p.rank(b, from, to)
@@ -212,9 +215,9 @@ func (d *Detector) Finish(w PacketWriter) error {
 
 // Within returns the reader of packets' points for Parts.Within: packets of different points are no
 // copies of each other. Inner identities have the points of the innermost headers.
-func Within(fields traits.PointFields, kind identity.Kind, key secret.Secret) traits.SightingConfig {
+func Within(fields traits.PointFields, of identity.Config, key secret.Secret) traits.SightingConfig {
 	seed := key.AESKey(secret.Sightings)
-	return traits.SightingConfig{Inner: kind == identity.Inner, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
+	return traits.SightingConfig{Inner: of.Kind == identity.Inner, Tunnels: of.Tunnels, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
 }
 
 // separate makes the digests of equal packets differ if their points do. A point is a

@@ -33,7 +33,7 @@ func TestDoubtful(t *testing.T) {
 func TestOrdinaryDatagrams(t *testing.T) {
 	dns := "\x01\x00\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00\x07example\x03com\x00\x00\x01\x00\x01\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x3c\x00\x04\x0a\x00\x00\x01"
 	quic := "\x45\xee\x01\x02\x03\x04\x05\x06\x45\x00\x00\x20\x00\x01\x00\x00\x40\x11\x00\x00 what looks like IPv4"
-	for _, port := range []int{iana.PortL2TP, iana.PortLISP, iana.PortMPLS, iana.PortJMirror, iana.PortTZSP, iana.PortVXLAN} {
+	for _, port := range []int{iana.PortL2TP, iana.PortLISP, iana.PortMPLS, iana.PortJMirror, iana.PortTZSP, iana.PortVXLAN, iana.PortCAPWAP, iana.PortLWAPP, iana.PortTeredo, iana.PortGUE} {
 		for i, payload := range []string{dns, quic, string(make([]byte, 64)), "\x00\x02" + string(make([]byte, 64)), "short", ""} {
 			d := udp4(port, []byte(payload))
 			if h := decodeOne(DecoderConfig{Inner: true}, capture.LinkRaw, d); h.Flags&FlagInner != 0 || h.Start != 0 {

@@ -9,9 +9,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Unopened says why no IP header was looked for in a frame: its payload is unknown here, or
-// encrypted. Frames of protocols that are known to carry no IP, such as ARP and LLDP, and frames
-// that end within their headers do not count.
+// Unopened says why no IP header was looked for in a frame, or in the innermost tunnel of a
+// frame: the payload is unknown here, encrypted, or a fragment of the tunnel. Protocols that are
+// known to carry no IP, such as ARP and LLDP, and frames that end within their headers do not
+// count, nor do fragments of IP.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
 	Kind   uint8  // 0 for others, which are not distinguished
@@ -19,13 +20,19 @@ type Unopened struct {
 
 // Kinds of frames that are not opened, and their numbers.
 const (
-	unopenedLink   = iota + 1 // a link type, by its number
-	unopenedType              // an ethertype
-	unopenedSAP               // a service access point of 802.2
-	unopenedPPP               // a PPP protocol
-	unopenedMPLS              // the packet below a label stack; no number
-	unopenedMACsec            // encrypted frames of 802.1AE; no number
-	unopenedWiFi              // encrypted frames of 802.11; no number
+	unopenedLink      = iota + 1 // a link type, by its number
+	unopenedType                 // an ethertype
+	unopenedSAP                  // a service access point of 802.2
+	unopenedPPP                  // a PPP protocol
+	unopenedMPLS                 // the packet below a label stack; no number
+	unopenedMACsec               // encrypted frames of 802.1AE; no number
+	unopenedWiFi                 // encrypted frames of 802.11; no number
+	unopenedNSH                  // a next protocol of the network service header
+	unopenedNLPID                // a network layer protocol identifier
+	unopenedTunnel               // a version or a protocol of a tunnel, by its LayerKind
+	unopenedFragment             // a fragment that a tunnel has made, by its LayerKind
+	unopenedMultilink            // a fragment of PPP multilink; no number
+	unopenedDTLS                 // an encrypted tunnel, by its LayerKind
 )
 
 // String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
@@ -45,6 +52,18 @@ func (u Unopened) String() string {
 		return "macsec-encrypted"
 	case unopenedWiFi:
 		return "802.11-encrypted"
+	case unopenedNSH:
+		return fmt.Sprintf("nsh-%02x", u.Number)
+	case unopenedNLPID:
+		return fmt.Sprintf("nlpid-%02x", u.Number)
+	case unopenedTunnel:
+		return LayerKind(u.Number).String()
+	case unopenedFragment:
+		return LayerKind(u.Number).String() + "-fragment"
+	case unopenedMultilink:
+		return "ppp-multilink-fragment"
+	case unopenedDTLS:
+		return LayerKind(u.Number).String() + "-dtls"
 	}
 	return "others"
 }
@@ -56,7 +75,8 @@ func (w *walk) unknown(kind uint8, number uint32) step {
 }
 
 // Unopened returns the part of frame i of b that was not opened, which Decode describes as one
-// without IP. It reports false if nothing was left unopened. It panics if b has no frame i.
+// without IP or with FlagClosed. It reports false if nothing was left unopened. It panics if b
+// has no frame i.
 func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	f := &b.Frames[i]
 	data := b.Data(i)
@@ -66,16 +86,11 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 		}
 	}
 	var h Header
-	w := readFrame(&h, b, i, nil)
+	what := readFrame(&h, b, i, nil).unopened
 	if d.inner && h.Version != 0 {
-		openTunnels(&h, data, f.WireLen, nil)
-		if h.Version == 0 {
-			var inside Header
-			w = walk{d: data[h.Start:h.End], end: h.Wire, h: &inside, frame: -1}
-			w.run(atEther)
-		}
+		what = d.tunnels.open(&h, data, f.WireLen, nil)
 	}
-	return w.unopened, h.Version == 0 && w.unopened.Kind != 0
+	return what, (h.Version == 0 || h.Flags&FlagClosed != 0) && what.Kind != 0
 }
 
 // maxUnopened is how many kinds of frames that were not opened are counted apart.

@@ -93,6 +93,9 @@ func (w *walk) run(s step) {
 // beyond the end.
 func (w *walk) left() int { return len(w.d) - w.o }
 
+// wireLeft returns the number of bytes from an offset on, on the wire.
+func (w *walk) wireLeft(o int) int64 { return max(int64(w.end), int64(len(w.d))) - int64(o) }
+
 // be16 returns the big-endian number n bytes after the offset.
 func (w *walk) be16(n int) uint16 { return binary.BigEndian.Uint16(w.d[w.o+n:]) }
 

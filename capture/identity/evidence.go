@@ -129,25 +129,25 @@ const (
 // evidence looks at the beginning of an IP datagram. length is its length if its header does
 // not state one.
 func (g *Identity) evidence(ip []byte, length int) evidence {
-	r := remnant{ignore: g.ignore}
+	r := remnant{ignore: g.ignore, tunnels: g.tunnels}
 	if !r.read(ip, length) {
 		return inconclusive
 	}
 	e := r.evidence()
-	if e == conclusive || g.kind == Inner || r.h.Announces() == 0 {
+	if e == conclusive || g.kind == Inner || g.tunnels.Announces(&r.h) == 0 {
 		return e
 	}
 	in := r.h
-	if in.OpenTunnels(ip, uint32(r.length)); in.Flags&headers.FlagInner == 0 || in.Version == 0 {
+	if g.tunnels.Open(&in, ip, uint32(r.length)); in.Flags&headers.FlagInner == 0 || in.Version == 0 {
 		return e
 	}
-	return max(e, evidenceOf(ip[in.Start:in.End]))
+	return max(e, evidenceOf(ip[in.Start:in.End], g.tunnels))
 }
 
 // evidenceOf looks at a datagram within another. Identities ignore fields only of the outer
 // one.
-func evidenceOf(ip []byte) evidence {
-	r := remnant{}
+func evidenceOf(ip []byte, tunnels *headers.Tunnels) evidence {
+	r := remnant{tunnels: tunnels}
 	if !r.read(ip, len(ip)) {
 		return inconclusive
 	}
@@ -160,6 +160,8 @@ type remnant struct {
 	h      headers.Header // its offsets are those in ip
 	length int            // of all of the datagram
 	ignore Fields
+	// tunnels are the UDP ports of tunnels.
+	tunnels *headers.Tunnels
 }
 
 func (r *remnant) read(ip []byte, length int) bool {
@@ -298,7 +300,7 @@ func (r *remnant) checksummed() bool {
 			return false
 		}
 	case iana.ProtoUDP:
-		if o := int(r.h.L4); r.h.Announces() != 0 || o+8 > len(r.ip) || int(binary.BigEndian.Uint16(r.ip[o+4:])) != r.length-o {
+		if o := int(r.h.L4); r.tunnels.Announces(&r.h) != 0 || o+8 > len(r.ip) || int(binary.BigEndian.Uint16(r.ip[o+4:])) != r.length-o {
 			return false
 		}
 	case iana.ProtoICMP, iana.ProtoICMPv6:
@@ -322,7 +324,7 @@ func (r *remnant) quoted() evidence {
 	if !r.isError(o) || o+header > len(r.ip) {
 		return inconclusive
 	}
-	return evidenceOf(r.ip[o+header:])
+	return evidenceOf(r.ip[o+header:], r.tunnels)
 }
 
 // isError reports whether the ICMP message at offset o is an error, which holds the packet

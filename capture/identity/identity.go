@@ -20,6 +20,13 @@ type Config struct {
 	Kind   Kind
 	Ignore Ignore // fields that are left out
 	Bytes  int    // how many bytes of the identity count; 0 or less means all
+	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	Tunnels *headers.Tunnels
+}
+
+// Decode says how the headers are decoded that identities begin with.
+func (c *Config) Decode() headers.DecoderConfig {
+	return headers.DecoderConfig{Inner: c.Kind == Inner, Tunnels: c.Tunnels}
 }
 
 // Validate returns an error for an unknown kind or field.
@@ -62,6 +69,7 @@ type Identity struct {
 	untyped   *kernels.Datagrams // in others, after headers.PlaceIP
 	slow      []uint64
 	deeper    headers.Deeper
+	tunnels   *headers.Tunnels
 	decoder   headers.Decoder
 	headers   []headers.Header
 }
@@ -83,7 +91,8 @@ func New(cfg Config) *Identity {
 	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
 		g.limit = uint32(cfg.Bytes)
 	}
-	g.decoder = *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner})
+	g.tunnels, g.decoder = cfg.Tunnels, *headers.NewDecoder(cfg.Decode())
+	g.deeper = g.decoder.Deeper()
 	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
 	if !g.short && ignore != 0 || ignore&(L4Checksum|TCPSeq|NAT|MAC|VLAN) != 0 {
 		g.masks, g.varies = digest.NewMasks(), ignore.varying()
@@ -178,6 +187,7 @@ func (g *Identity) readHeaders(protocols []headers.Protocol, b *capture.Batch, f
 	g.decoder.Decode(g.headers, b, from+first)
 	for i := range g.headers {
 		protocols[i] = g.headers[i].Protocol()
+		g.out.close(first+i, &g.headers[i])
 	}
 	g.layOut(b, from, first, g.headers)
 }
@@ -215,6 +225,7 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 	var p headers.NonIPParts
 	hasParts := g.decoder.DecodeSlow(&h[0], &p, b, from+i)
 	protocols[i] = h[0].Protocol()
+	g.out.close(i, &h[0])
 	if hasParts && g.kind != Frame {
 		// The message may still be the datagram around a tunnel, which is not compared.
 		zeroCopyFrames(g.out.msgs[i:i+1], b.Frames[from+i:][:1])
@@ -238,6 +249,18 @@ type Messages struct {
 	digests   []digest.Digest
 	doubts    []Doubt
 	captured  Captured
+	closed    []uint32
+}
+
+// Closed returns the numbers of frames with headers.FlagClosed, in order. It is valid as long as m,
+// and has only what FromFrames has read.
+func (m *Messages) Closed() []uint32 { return m.closed }
+
+// close adds frame i to Closed, if its header says so.
+func (m *Messages) close(i int, h *headers.Header) {
+	if h.Flags&headers.FlagClosed != 0 {
+		m.closed = append(m.closed, uint32(i))
+	}
 }
 
 // Datagrams returns the messages, one for each frame, if they lie in the batch: see
@@ -256,7 +279,7 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 		clear(m.which)
 	}
 	m.captured = Captured{}
-	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
+	m.copies, m.copiedAs, m.closed = m.copies[:0], m.copiedAs[:0], m.closed[:0]
 	m.copied.reset()
 }
 

@@ -11,8 +11,10 @@ import (
 type SightingConfig struct {
 	// Inner opens tunnels. The innermost IP header then defines the conversation, and the
 	// tunnels on the way there belong to the point.
-	Inner  bool
-	Fields PointFields
+	Inner bool
+	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	Tunnels *headers.Tunnels
+	Fields  PointFields
 	// Seed keys all hashes. Whoever does not know it cannot choose packets whose hashes
 	// collide. Equal seeds give equal hashes.
 	Seed uint64
@@ -59,7 +61,8 @@ type SightingReader struct {
 
 // NewSightingReader returns a reader.
 func NewSightingReader(cfg SightingConfig) *SightingReader {
-	return &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Inner})}
+	decode := headers.DecoderConfig{Inner: cfg.Inner, Tunnels: cfg.Tunnels}
+	return &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(decode)}
 }
 
 // Read describes the frames from to from+n-1 of b. The result does not depend on how the

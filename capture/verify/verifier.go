@@ -103,14 +103,14 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 	}
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
-		decoder:  headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner}),
+		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
 		digester: newDigester(),
 	}
 	if duplicates != nil {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
 	}
 	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
-		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Fields: fields})
+		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Tunnels: cfg.Identity.Tunnels, Fields: fields})
 	}
 	if needsRule(&cfg) {
 		v.cfg.Memory /= 2
@@ -120,7 +120,7 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 		v.undecidable = newUndecidable(&cfg.Identity)
 	}
 	v.copies = newCopies(&v.cfg, v.unfinished)
-	v.order, v.cutter = newOrder(cfg.Sort, v.check), newCutter(cfg.Slice)
+	v.order, v.cutter = newOrder(cfg.Sort, v.check), newCutter(cfg.Slice, cfg.Identity.Tunnels)
 	return v, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/headers"
-	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
@@ -45,11 +44,11 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 	}
 	parts.Identity, parts.Digester, parts.Across = cfg.Identity, cfg.digester, cfg.Across
 	parts.Landmarks, parts.Points = landmarks, traits.NewCapturePoints(saved.Points)
-	parts.Within = dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret)
+	parts.Within = dedup.Within(cfg.pointFields(), cfg.Identity, cfg.Secret)
 	parts.Only, parts.Protect, parts.Prefer = cfg.only(), chooser(cfg.conditions.protect), choosers(cfg.conditions.prefer)
 	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
 	if cfg.Choice.Mark {
-		decoder := headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner})
+		decoder := headers.NewDecoder(cfg.Identity.Decode())
 		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration})
 	}
 	if !cfg.Pass {
