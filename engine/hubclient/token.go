@@ -46,6 +46,9 @@ type Token struct {
 	// Within restricts copies to packets of the same points, as in --within: "vlan",
 	// "vni" or both with a comma.
 	Within string `json:"within,omitempty"`
+	// Tunnels are UDP ports and what comes to them, as in --tunnel, sorted by port. Empty are the
+	// usual tunnels.
+	Tunnels string `json:"tunnels,omitempty"`
 	CA     string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
 }
 
@@ -103,6 +106,9 @@ func (t Token) check() error {
 func (t Token) KeyCheck() uint64 {
 	mac := hmac.New(sha256.New, t.Key)
 	fmt.Fprintf(mac, "flowdedup key check %q %q %q", t.Identity, t.Ignore, t.Within)
+	if t.Tunnels != "" {
+		fmt.Fprintf(mac, " %q", t.Tunnels)
+	}
 	return binary.LittleEndian.Uint64(mac.Sum(nil)) & digestMask
 }
 

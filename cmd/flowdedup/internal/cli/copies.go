@@ -50,7 +50,7 @@ func IgnoreFlag(to *identity.Ignore) Flag {
 
 // TunnelFlag returns the flag --tunnel.
 func TunnelFlag(to **headers.Tunnels) Flag {
-	return Flag{Name: "tunnel", Group: GroupInput, To: NewList(to, "", "port=kind", headers.ParseTunnels), Words: []string{"10800=vxlan", "5555=skip:16", "4789=none"}, Needs: []string{"identity=inner inner strip=tunnel slice balance learn: nothing else opens tunnels"}, Help: "what comes to a UDP port: 10800=vxlan, 5555=skip:16 (bytes before Ethernet or IP), 4789=none; also " + strings.Join(headers.ToldKinds(), ", ")}
+	return Flag{Name: "tunnel", Group: GroupInput, To: NewList(to, "", "port=kind", headers.ParseTunnels), Words: []string{"10800=vxlan", "5555=skip:16", "4789=none"}, Needs: []string{"identity=inner inner strip=tunnel slice balance learn hub: nothing else opens tunnels"}, Help: "what comes to a UDP port: 10800=vxlan, 5555=skip:16 (bytes before Ethernet or IP), 4789=none; also " + strings.Join(headers.ToldKinds(), ", ")}
 }
 
 // IdentityConfig returns the parts of packets that are compared.

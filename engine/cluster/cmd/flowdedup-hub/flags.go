@@ -15,6 +15,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
@@ -69,7 +70,8 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets equal, a `kind` as in flowdedup dedup --identity")
 	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
 	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
-	groupCompare.Add(flags, "window", "identity", "ignore", "within")
+	flags.Var(once.List(&f.settings.Tunnels), "tunnel", "what comes to UDP ports of --identity inner: 10800=vxlan and the `like`, as in flowdedup dedup --tunnel")
+	groupCompare.Add(flags, "window", "identity", "ignore", "within", "tunnel")
 
 	f.shape.define(flags)
 	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests to a journal before they are answered, so that a crash of the hub loses nothing")
@@ -126,6 +128,13 @@ func (f *serveFlags) checkCompare() error {
 	if _, err := identity.ParseIgnore(f.settings.Ignore); err != nil && f.settings.Ignore != "" {
 		return usageError{fmt.Errorf("--ignore: %w", err)}
 	}
+	if f.settings.Tunnels != "" {
+		tunnels, err := headers.ParseTunnels(f.settings.Tunnels)
+		if err != nil {
+			return usageError{fmt.Errorf("--tunnel: %w", err)}
+		}
+		f.settings.Tunnels = tunnels.String()
+	}
 	for word := range strings.SplitSeq(f.settings.Within, ",") {
 		if word != "" && word != "vlan" && word != "vni" {
 			return usageError{fmt.Errorf("--within %s: want vlan, vni or both with a comma: other points differ from site to site", word)}
@@ -180,7 +189,7 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 		s.WindowUS = f.settings.WindowUS
 	}
 	for name, to := range map[string]struct{ old, given *string }{
-		"identity": {&s.Identity, &f.settings.Identity}, "ignore": {&s.Ignore, &f.settings.Ignore}, "within": {&s.Within, &f.settings.Within},
+		"identity": {&s.Identity, &f.settings.Identity}, "ignore": {&s.Ignore, &f.settings.Ignore}, "within": {&s.Within, &f.settings.Within}, "tunnel": {&s.Tunnels, &f.settings.Tunnels},
 	} {
 		if f.changed(name) && *to.old != *to.given {
 			*to.old, invalid = *to.given, true
