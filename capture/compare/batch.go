@@ -30,7 +30,7 @@ type known struct {
 	// undecidable counts packets whose compared bytes do not distinguish them from others of
 	// their flow: see identity.Doubt.
 	undecidable uint64
-	closed      headers.UnopenedCounts // packets in tunnels that were not opened
+	closed      headers.UnopenedCounts // tunnels that were not opened
 	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.
 	talks []uint64
 	// ends has the number in four of a packet's addresses, or the complement of that in
@@ -101,14 +101,14 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 	for from, to := range b.Groups() {
 		m := p.identity.FromFrames(k.protocols[from:to], b, from)
 		m.Sum(k.digests[from:to], p.digester)
-		for _, one := range m.Doubts() {
-			if !one.Checksum {
-				k.undecidable++
-			}
-		}
 		for _, i := range m.Closed() {
 			if what, ok := p.decoder.Unopened(b, from+int(i)); ok {
 				k.closed.Count(what, 1)
+			}
+		}
+		for _, one := range m.Doubts() {
+			if !one.Checksum {
+				k.undecidable++
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 		p.tally.unopened(p.decoder, b, from, p.protocols[from:to])
 	}
 	for _, i := range p.messages.Closed() {
-		p.tally.closed(p.decoder, b, from+int(i))
+		p.tally.countUnopened(p.decoder, b, from+int(i))
 	}
 	p.choose(b, from, to)
 	if p.held != nil {

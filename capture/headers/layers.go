@@ -191,13 +191,19 @@ func (n *notes) closed(kind LayerKind, h *Header, d []byte) {
 		return
 	}
 	n.list = n.list[:n.from]
-	if h.Proto == iana.ProtoAH && h.L4 != 0 {
-		next, _ := authenticated(d[h.L4:h.End])
-		kind = kindOfProtocol(next)
-	}
-	if kind != 0 {
+	if kind = kindBehind(kind, h, d); kind != 0 {
 		n.unread(kind, int(max(h.L4, h.Start)))
 	}
+}
+
+// kindBehind returns the kind of tunnel that h announces, or the kind behind an authentication
+// header.
+func kindBehind(kind LayerKind, h *Header, d []byte) LayerKind {
+	if h.Proto == iana.ProtoAH && h.L4 != 0 {
+		next, _ := authenticated(d[h.L4:h.End])
+		return kindOfProtocol(next)
+	}
+	return kind
 }
 
 // disbelieved takes back the notes of a walk into a tunnel without a plausible packet. It was

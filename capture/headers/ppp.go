@@ -2,11 +2,7 @@
 
 package headers
 
-import (
-	"encoding/binary"
-
-	"github.com/flowdedup/flowdedup/capture/internal/iana"
-)
+import "encoding/binary"
 
 // Protocols of PPP that lead to IP (IANA, "PPP DLL Protocol Numbers").
 const (
@@ -83,24 +79,20 @@ func (w *walk) multilink() step {
 		return w.unknown(unopenedMultilink, 0)
 	case flags&reservedShort != 0:
 		return stop
-	case flags&reservedLong != 0 || w.carriesIP(short) > w.carriesIP(long):
+	case flags&reservedLong != 0 || w.weighPPP(short) > w.weighPPP(long):
 		return w.goTo(short, atPPP)
 	}
 	return w.goTo(long, atPPP)
 }
 
-// carriesIP weighs whether a PPP protocol field n bytes after the offset leads to IP: 0 if not, and
-// more the more speaks for it.
-func (w *walk) carriesIP(n int) int {
+// weighPPP weighs that a PPP protocol field n bytes after the offset leads to IP.
+func (w *walk) weighPPP(n int) weight {
 	protocol, at, ok := pppProtocol(w.d, w.o+n)
-	if !ok || at > len(w.d) {
-		return 0
+	if !ok || at >= len(w.d) || protocol != pppIPv4 && protocol != pppIPv6 || pppOf[w.d[at]>>4] != protocol || !canRead(w.d[at:]) {
+		return impossible
 	}
-	switch protocol {
-	case pppIPv4:
-		return weigh(iana.TypeIPv4, w.d[at:], w.wireLeft(at))
-	case pppIPv6:
-		return weigh(iana.TypeIPv6, w.d[at:], w.wireLeft(at))
-	}
-	return 0
+	return weighIP(w.d[at:], w.wireEnd()-int64(at))
 }
+
+// pppOf has the protocols of IP by the first four bits of its header.
+var pppOf = [16]uint16{4: pppIPv4, 6: pppIPv6}

@@ -31,57 +31,65 @@ func (t *Tunnels) Open(h *Header, d []byte, wireLen uint32) {
 
 // open replaces the header of frame d by the one inside the innermost tunnel. It does not
 // open fragments. It leaves h as it is if the tunnel holds nothing that can be read, but
-// for FlagClosed. It notes the headers, unless n is nil. It returns what was not opened in
-// the innermost tunnel.
-func (t *Tunnels) open(h *Header, d []byte, wireLen uint32, n *notes) Unopened {
+// for FlagClosed. It notes the headers, unless n is nil. It returns what it did not open, of the
+// last tunnel or of the frame in it.
+func (t *Tunnels) open(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
-	inside := Unopened{}
+	stated := uint64(UnknownEnd)                // where the headers say that it ended before it was sliced
 	for range maxTunnels {
 		to := t.announced(h)
 		if to.kind == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(to.kind, h, d)
-			break
+			return what
 		}
-		end = min(end, h.WireEnd(d))
+		stated = min(stated, h.WireEnd(d))
+		end = min(end, stated)
 		in := Header{}
 		var w walk // filled field by field: a literal would be copied
 		w.d, w.o, w.h, w.frame, w.notes = d[:h.End:h.End], int(h.L4), &in, -1, n
-		w.end = uint32(min(end, math.MaxUint32))
+		w.ends(end, stated)
 		n.begin()
 		s, length := w.tunnel(h, to)
 		if length >= 0 {
-			end = min(end, uint64(h.L4)+uint64(length))
+			stated = min(stated, uint64(h.L4)+uint64(length))
+			end = min(end, stated)
 			w.d = d[:min(end, uint64(h.End))]
 		}
-		w.end = uint32(min(end, math.MaxUint32))
+		w.ends(end, stated)
 		if n != nil || !w.common(s) {
 			w.run(s)
 		}
 		n.end(&w, end)
+		what = Unopened{}
 		switch {
-		case w.doubtful && !w.plausible(end):
+		case !w.believed():
 			n.disbelieved(to.kind, h, d)
-			return inside
-		case in.Version != 0 && w.frame < 0:
-			h.inheritLink(&in)
-		case in.Version == 0 && w.frame < 0:
+			return h.close(to.kind, d, &w, true)
+		case in.Version == 0 && (w.frame < 0 || w.noIP):
 			n.closed(to.kind, h, d)
-			if w.unopened.Kind != 0 {
-				h.Flags |= FlagClosed
-			}
-			return w.unopened
+			return h.close(to.kind, d, &w, false)
 		case in.Version == 0:
+			what = w.unopened
 			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
 			in.Wire = uint32(min(end-uint64(w.frame), 1<<32-1))
 			if uint32(in.Tag) < in.Start { // a tag between the tunnel and the frame is not part of the frame
 				in.Tags = 0
 			}
+		case w.frame < 0:
+			h.inheritLink(&in)
 		}
 		in.Flags |= FlagInner
-		*h, inside = in, w.unopened
+		*h = in
 	}
-	return inside
+	return what
+}
+
+// ends notes where the packet ends, on the wire or as its headers state.
+func (w *walk) ends(end, stated uint64) {
+	if w.end = uint32(min(end, math.MaxUint32)); stated != UnknownEnd {
+		w.end = uint32(stated)
+	}
 }
 
 // WireEnd returns the offset in frame d at which the datagram ends by its own length field,
@@ -117,7 +125,9 @@ func (w *walk) tunnel(h *Header, to *tunnelPort) (s step, length int) {
 	switch h.Proto {
 	case iana.ProtoUDP:
 		s, length = w.udpTunnel(to)
-		w.doubtful = w.doubtful && !to.told
+		if to.told {
+			w.doubt = certain
+		}
 		return s, length
 	case iana.ProtoAH:
 		next, header := authenticated(w.d[w.o:])
@@ -170,7 +180,7 @@ func (w *walk) udpTunnel(to *tunnelPort) (s step, length int) {
 	w.o += udpHeaderSize
 	switch to.kind {
 	case LayerGTPU:
-		s, gtp := w.gtp()
+		s, gtp := w.gtp(length - udpHeaderSize)
 		return s, shorter(length, udpHeaderSize+gtp)
 	case LayerL2TP:
 		s, l2tp := w.l2tp()
@@ -198,7 +208,7 @@ func (w *walk) inDatagram(to *tunnelPort) step {
 	case LayerLISP:
 		return w.lisp()
 	case LayerMPLSinIP: // RFC 7510
-		w.doubtful = true
+		w.doubt = ofAll
 		w.note(LayerMPLSinIP, 0, 0, 0)
 		return atMPLS
 	case LayerJMirror:

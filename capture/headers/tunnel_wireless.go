@@ -10,12 +10,12 @@ func (w *walk) capwap() step {
 	const least, version0, encrypted = 8, 0, 1
 	const native, fragment, wireless, radio, keepAlive = 0x01, 0x80, 0x20, 0x10, 0x08
 	const wifi = 1 // a wireless binding
-	w.doubtful = true
+	w.doubt = ofAll
 	switch {
 	case w.left() < least:
 		return stop
 	case w.d[w.o] == encrypted && isDTLS(w.d[w.o+4:]):
-		w.doubtful = false
+		w.doubt = certain
 		return w.unknown(unopenedDTLS, uint32(LayerCAPWAP))
 	case w.d[w.o] != version0:
 		return stop
@@ -28,19 +28,23 @@ func (w *walk) capwap() step {
 			size += (1 + int(d[size]) + 3) &^ 3
 		}
 	}
-	if length != size || length > len(d) || flags&keepAlive != 0 {
+	switch {
+	case length != size || length > len(d):
 		return stop
+	case flags&keepAlive != 0:
+		return w.control()
 	}
+	w.belief = 8 // zeros, and the length
 	w.note(LayerCAPWAP, 0, length, 0)
 	w.o += length
 	switch {
 	case flags&fragment != 0:
-		w.doubtful = false
+		w.doubt = certain
 		return w.unknown(unopenedFragment, uint32(LayerCAPWAP))
 	case d[2]&native == 0:
 		return atEther
 	case binding > wifi: // some controllers leave it at 0
-		w.doubtful = false
+		w.doubt = certain
 		return w.unknown(unopenedTunnel, uint32(LayerCAPWAP))
 	}
 	return w.tunneledWiFi()
@@ -55,18 +59,22 @@ func isDTLS(d []byte) bool {
 // datagram. Data messages carry frames as they are in the air.
 func (w *walk) lwapp() step {
 	const header, version, control, fragment = 6, 0xc0, 0x04, 0x02
-	w.doubtful = true
+	w.doubt = ofAll
 	if w.left() < header {
 		return stop
 	}
 	flags := w.d[w.o]
-	if flags&(version|control) != 0 || int64(header)+int64(w.be16(2)) != w.wireLeft(w.o) {
+	switch {
+	case flags&version != 0 || int64(w.o+header)+int64(w.be16(2)) != w.wireEnd():
 		return stop
+	case flags&control != 0:
+		return w.control()
 	}
+	w.belief = 15 // the length
 	w.note(LayerLWAPP, 0, header, 0)
 	w.o += header
 	if flags&fragment != 0 {
-		w.doubtful = false
+		w.doubt = certain
 		return w.unknown(unopenedFragment, uint32(LayerLWAPP))
 	}
 	return w.tunneledWiFi()
@@ -77,7 +85,7 @@ func (w *walk) lwapp() step {
 func (w *walk) tunneledWiFi() step {
 	s := w.wifi(true)
 	if w.unopened.Kind != 0 {
-		w.doubtful = false
+		w.doubt = certain
 	}
 	return s
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Unopened says why no IP header was looked for in a frame, or in the innermost tunnel of a
-// frame: the payload is unknown here, encrypted, or a fragment of the tunnel. Protocols that are
-// known to carry no IP, such as ARP and LLDP, and frames that end within their headers do not
-// count, nor do fragments of IP.
+// Unopened says why no IP header was looked for in a frame or in a tunnel: its payload is unknown
+// here, encrypted, a fragment of the tunnel, or does not look like what the tunnel announces.
+// Protocols that are known to carry no IP, such as ARP and LLDP, and frames that end within the
+// headers before IP do not count, nor do fragments of IP.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
 	Kind   uint8  // 0 for others, which are not distinguished
@@ -27,9 +27,10 @@ const (
 	unopenedMPLS                 // the packet below a label stack; no number
 	unopenedMACsec               // encrypted frames of 802.1AE; no number
 	unopenedWiFi                 // encrypted frames of 802.11; no number
+	unopenedTunnel               // a tunnel that was not understood or not believed, by its LayerKind
+	unopenedControl              // a message without a packet in it; it does not count
 	unopenedNSH                  // a next protocol of the network service header
 	unopenedNLPID                // a network layer protocol identifier
-	unopenedTunnel               // a version or a protocol of a tunnel, by its LayerKind
 	unopenedFragment             // a fragment that a tunnel has made, by its LayerKind
 	unopenedMultilink            // a fragment of PPP multilink; no number
 	unopenedDTLS                 // an encrypted tunnel, by its LayerKind
@@ -74,8 +75,11 @@ func (w *walk) unknown(kind uint8, number uint32) step {
 	return stop
 }
 
-// Unopened returns the part of frame i of b that was not opened, which Decode describes as one
-// without IP or with FlagClosed. It reports false if nothing was left unopened. It panics if b
+// control notes that a header announces no packet.
+func (w *walk) control() step { return w.unknown(unopenedControl, 0) }
+
+// Unopened returns the part of frame i of b that was not opened. Decode describes such a frame as
+// one without IP, or by FlagClosed. It reports false if nothing was left unopened. It panics if b
 // has no frame i.
 func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	f := &b.Frames[i]
@@ -90,7 +94,7 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	if d.inner && h.Version != 0 {
 		what = d.tunnels.open(&h, data, f.WireLen, nil)
 	}
-	return what, (h.Version == 0 || h.Flags&FlagClosed != 0) && what.Kind != 0
+	return what, what.Kind != 0
 }
 
 // maxUnopened is how many kinds of frames that were not opened are counted apart.

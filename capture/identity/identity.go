@@ -141,6 +141,11 @@ func (g *Identity) layOut(b *capture.Batch, from, first int, h []headers.Header)
 		}
 	}
 	g.doubtHeaders(b, from, first, h, g.out.nonIP[before:])
+	for i := range h {
+		if h[i].Flags&headers.FlagClosed != 0 {
+			g.out.closed = append(g.out.closed, uint32(first+i))
+		}
+	}
 }
 
 // datagram lays out a message of kinds L3 and Inner. zeroCopyDatagrams has done so if it is short.
@@ -187,7 +192,6 @@ func (g *Identity) readHeaders(protocols []headers.Protocol, b *capture.Batch, f
 	g.decoder.Decode(g.headers, b, from+first)
 	for i := range g.headers {
 		protocols[i] = g.headers[i].Protocol()
-		g.out.close(first+i, &g.headers[i])
 	}
 	g.layOut(b, from, first, g.headers)
 }
@@ -225,7 +229,6 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 	var p headers.NonIPParts
 	hasParts := g.decoder.DecodeSlow(&h[0], &p, b, from+i)
 	protocols[i] = h[0].Protocol()
-	g.out.close(i, &h[0])
 	if hasParts && g.kind != Frame {
 		// The message may still be the datagram around a tunnel, which is not compared.
 		zeroCopyFrames(g.out.msgs[i:i+1], b.Frames[from+i:][:1])
@@ -248,20 +251,13 @@ type Messages struct {
 	copiedAs  []uint32         // the numbers of these frames
 	digests   []digest.Digest
 	doubts    []Doubt
-	captured  Captured
 	closed    []uint32
+	captured  Captured
 }
 
-// Closed returns the numbers of frames with headers.FlagClosed, in order. It is valid as long as m,
-// and has only what FromFrames has read.
+// Closed returns the numbers of the frames with a tunnel that was not opened: see
+// headers.FlagClosed. They are valid as long as m.
 func (m *Messages) Closed() []uint32 { return m.closed }
-
-// close adds frame i to Closed, if its header says so.
-func (m *Messages) close(i int, h *headers.Header) {
-	if h.Flags&headers.FlagClosed != 0 {
-		m.closed = append(m.closed, uint32(i))
-	}
-}
 
 // Datagrams returns the messages, one for each frame, if they lie in the batch: see
 // MessageStart and digest.Message.Tweak. Tweak>>60 is the IP version of a datagram; another value
@@ -278,8 +274,8 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 		m.which = capture.Resize(m.which, n)
 		clear(m.which)
 	}
-	m.captured = Captured{}
-	m.copies, m.copiedAs, m.closed = m.copies[:0], m.copiedAs[:0], m.closed[:0]
+	m.captured, m.closed = Captured{}, m.closed[:0]
+	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
 	m.copied.reset()
 }
 

@@ -102,9 +102,9 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	for from, to := range b.Groups() {
 		n := to - from
 		sums, protocols := p.sums[:n], p.protocols[:n]
-		m := p.whole.FromFrames(protocols, b, from)
-		m.Sum(sums, p.digester)
-		for _, i := range m.Closed() {
+		whole := p.whole.FromFrames(protocols, b, from)
+		whole.Sum(sums, p.digester)
+		for _, i := range whole.Closed() {
 			p.countUnopened(b, from+int(i))
 		}
 		for i := range sums {
@@ -147,7 +147,7 @@ func (p *Batch) addPicked() {
 	p.translate(p.sums[:len(h)])
 }
 
-// countUnopened counts frame i of b, if it was not opened.
+// countUnopened counts frame i of b, which has no IP or a closed tunnel, if it was not opened.
 func (p *Batch) countUnopened(b *capture.Batch, i int) {
 	if what, ok := p.decoder.Unopened(b, i); ok {
 		p.unopened.Count(what, 1)

@@ -47,7 +47,7 @@ type Report struct {
 	Recommendation                           Recommendation
 	Window                                   time.Duration
 	NoTime, Truncated, NonIP                 uint64
-	// Unopened counts packets that were not opened, also in tunnels: see headers.Unopened. It is nil
+	// Unopened counts frames and tunnels that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
 	// Undecidable counts packets that cannot be distinguished from others, because too little

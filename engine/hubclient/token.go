@@ -49,7 +49,7 @@ type Token struct {
 	// Tunnels are UDP ports and what comes to them, as in --tunnel, sorted by port. Empty are the
 	// usual tunnels.
 	Tunnels string `json:"tunnels,omitempty"`
-	CA     string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
+	CA      string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
 }
 
 // Window returns the longest time between a packet and its copies.

@@ -208,7 +208,7 @@ func Unopened(kinds map[string]uint64, packets uint64) string {
 	return strings.Join(out, ", ")
 }
 
-// NotOpened describes packets that were not opened, "" if there are none.
+// NotOpened describes packets without IP and tunnels that were not opened, "" if there are none.
 func NotOpened(kinds map[string]uint64, packets uint64) string {
 	n := Total(kinds)
 	if n == 0 {
