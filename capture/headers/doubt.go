@@ -41,7 +41,7 @@ func (h *Header) close(kind LayerKind, d []byte, w *walk, disbelieved bool) Unop
 	switch {
 	case what.Kind == unopenedControl:
 		return Unopened{}
-	case disbelieved || what.Kind == 0 && w.noIP:
+	case disbelieved || w.noIP:
 		what = Unopened{uint32(kindBehind(kind, h, d)), unopenedTunnel}
 	case what.Kind == 0:
 		return Unopened{}

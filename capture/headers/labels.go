@@ -94,15 +94,21 @@ func weighControlWord(d []byte) weight {
 }
 
 // weighZeros weighs the same bytes as the first ones of a hardware address, which begins with two
-// or four zero bytes more often than at random, but less often than a control word.
-func weighZeros(d []byte) weight {
-	switch zeros := leadingZeros(d); {
-	case zeros == 4:
-		return 23
-	case zeros >= 2:
-		return 10
+// or four zero bytes more often than at random, but less often than a control word. In small test
+// networks the other address does, too.
+func weighZeros(d []byte) (w weight) {
+	const second = 6
+	for n := 0; n <= second && len(d) >= n+second; n += second {
+		switch zeros := leadingZeros(d[n:]); {
+		case zeros == 4:
+			w += 23
+		case zeros >= 2:
+			w += 10
+		default:
+			return w
+		}
 	}
-	return 0
+	return w
 }
 
 // leadingZeros returns how many of the first four bytes are zeros before another value.

@@ -46,7 +46,7 @@ func (c Config) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 // Uneven reports whether equal packets may differ in their Integrity: in their captured
 // length, or in a checksum over their payload.
 func (c Config) Uneven() bool {
-	return c.Bytes > 0 || c.ignored()&(L4Checksum|TCPSeq|NAT) != 0
+	return c.Bytes > 0 || c.ignored()&sumFields != 0
 }
 
 // Identity collects the bytes by which packets are compared. It keeps its buffers from
@@ -94,7 +94,7 @@ func New(cfg Config) *Identity {
 	g.tunnels, g.decoder = cfg.Tunnels, *headers.NewDecoder(cfg.Decode())
 	g.deeper = g.decoder.Deeper()
 	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
-	if !g.short && ignore != 0 || ignore&(L4Checksum|TCPSeq|NAT|MAC|VLAN) != 0 {
+	if !g.short && ignore != 0 || ignore&(sumFields|IPOptions|MAC|VLAN) != 0 {
 		g.masks, g.varies = digest.NewMasks(), ignore.varying()
 	}
 	g.tweakMasks = [...]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}

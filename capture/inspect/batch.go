@@ -81,9 +81,10 @@ func (n *Inspector) NewBatch() *Batch {
 	return p
 }
 
-// identityOf returns the identity of the first bytes of packets, or of whole ones.
+// identityOf returns the identity of the first bytes of packets, or of whole ones. Copies may differ
+// in what it leaves out, and are counted by that: see kindOf.
 func (n *Inspector) identityOf(bytes int) *identity.Identity {
-	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum), Bytes: bytes, Tunnels: n.cfg.Tunnels})
+	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum | identity.MSS), Bytes: bytes, Tunnels: n.cfg.Tunnels})
 }
 
 // Prepare decodes and digests the packets of b, and describes the packets of the sample. It

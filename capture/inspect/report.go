@@ -21,7 +21,7 @@ type Report struct {
 	Equal  uint64
 	Copies uint64
 	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
-	// tunnel, truncated, checksum, padding, link, lan and nat, joined by plus signs; outer for nothing but
+	// tunnel, truncated, checksum, padding, link, lan, nat, df and mss, joined by plus signs; outer for nothing but
 	// the headers around a tunnel's packet, or identical.
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.

@@ -54,6 +54,7 @@ func TestHubRefused(t *testing.T) {
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Ignore = "tcp-seq" }), "--ignore", "none"}, "ignore tcp-seq"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Ignore = "nothing" })}, "does not know"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "vlan" }), "--within", "interface"}, "the same vlan"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "vlan:1+2" }), "--within", "vlan:1+3"}, "the same vlan:1+2"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "city" })}, "does not know"},
 		{[]string{"--hub", token, "--tunnel", "10800=vxlan"}, "--tunnel 10800=vxlan: the sites of this hub open the usual tunnels"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Tunnels = "5=vxlan" }), "--tunnel", "6=vxlan"}, "open 5=vxlan"},

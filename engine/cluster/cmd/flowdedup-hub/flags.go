@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
@@ -69,7 +69,7 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.window, "window", window.Default.String(), "longest `time` between a packet and its copies, beyond the difference of clocks")
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets equal, a `kind` as in flowdedup dedup --identity")
 	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
-	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
+	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni, or joined as in vlan:10+110,20+120")
 	flags.Var(once.List(&f.settings.Tunnels), "tunnel", "what comes to UDP ports of --identity inner: 10800=vxlan and the `like`, as in flowdedup dedup --tunnel")
 	groupCompare.Add(flags, "window", "identity", "ignore", "within", "tunnel")
 
@@ -135,10 +135,12 @@ func (f *serveFlags) checkCompare() error {
 		}
 		f.settings.Tunnels = tunnels.String()
 	}
-	for word := range strings.SplitSeq(f.settings.Within, ",") {
-		if word != "" && word != "vlan" && word != "vni" {
-			return usageError{fmt.Errorf("--within %s: want vlan, vni or both with a comma: other points differ from site to site", word)}
-		}
+	points, err := traits.ParsePoints(cmp.Or(f.settings.Within, "vlan"))
+	if err == nil && points.Fields&(traits.PointInterface|traits.PointInput|traits.PointLAN) != 0 {
+		err = errors.New("want vlan, vni or both with a comma: other points differ from site to site")
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("--within %s: %w", f.settings.Within, err)}
 	}
 	return nil
 }
