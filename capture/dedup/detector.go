@@ -174,7 +174,7 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	within := Within(cfg.Within, cfg.Identity.Kind, cfg.Secret)
+	within := Within(cfg.Within, cfg.Identity, cfg.Secret)
 	within.Groups = cfg.Groups
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
@@ -240,7 +240,7 @@ func NewWith(p Parts) (*Detector, error) {
 		d.hub = newHub(hubConfig{Client: p.Hub, Removed: d.elsewhere, Mark: p.Mark})
 	case p.Hold != nil:
 		cfg := *p.Hold
-		cfg.identity, cfg.swapped = p.Identity.Kind, d.exchanged
+		cfg.identity, cfg.swapped = p.Identity, d.exchanged
 		cfg.within = traits.Points{Fields: p.Within.Fields, Groups: p.Within.Groups}
 		if p.Mark != nil {
 			cfg.mark = p.Mark.Mark
@@ -250,6 +250,7 @@ func NewWith(p Parts) (*Detector, error) {
 			return nil, errors.Join(err, p.Filter.Close())
 		}
 	}
+	d.tunnels.Ports = p.Identity.Tunnels
 	d.single = d.newBatchDetector()
 	return d, nil
 }
@@ -279,7 +280,7 @@ func (d *Detector) Points() *traits.CapturePoints { return d.parts.Points }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
 func (d *Detector) NewDecoder() *headers.Decoder {
-	return headers.NewDecoder(headers.DecoderConfig{Inner: d.parts.Identity.Kind == identity.Inner})
+	return headers.NewDecoder(d.parts.Identity.Decode())
 }
 
 // Populate makes the system allocate the filter's memory now, if that memory has a bound.

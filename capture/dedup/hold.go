@@ -53,7 +53,7 @@ type HoldConfig struct {
 	Wait  time.Duration
 
 	// identity says whether conversations and points are taken from the innermost headers.
-	identity identity.Kind
+	identity identity.Config
 	within   traits.Points // conversations at points that these distinguish are different ones
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from holdBatch.judge.
@@ -139,7 +139,7 @@ func newHold(cfg HoldConfig) (*hold, error) {
 	}
 	h := &hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: newHoldClock(uint64(cfg.Hold)), idle: true, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
-	h.decoder = headers.NewDecoder(headers.DecoderConfig{Inner: cfg.identity == identity.Inner})
+	h.decoder = headers.NewDecoder(cfg.identity.Decode())
 	if cfg.Keep == KeepFlow {
 		var err error
 		if h.homes, err = newHomes(cfg.Hold); err != nil {

@@ -26,7 +26,7 @@ func BenchmarkPass(b *testing.B) {
 			for i := range 1000 {
 				made.Append(capture.Frame{Time: int64(i)}, c.frames[i%len(c.frames)])
 			}
-			j, batch := New(), made
+			j, batch := New(nil), made
 			batch.Frames = nil
 			for b.Loop() {
 				batch.Buf, batch.Frames, batch.Blocks = made.Buf, append(batch.Frames[:0], made.Frames...), batch.Blocks[:0]

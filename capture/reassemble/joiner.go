@@ -64,13 +64,14 @@ type Joiner struct {
 	found         []headers.Fragment
 	fates         []int32
 	decoder       *headers.Decoder
+	tunnels       *headers.Tunnels
 	header        [1]headers.Header
 }
 
-// New returns a Joiner.
-func New() *Joiner {
+// New returns a Joiner. tunnels are the UDP ports of tunnels, nil for the usual ones.
+func New(tunnels *headers.Tunnels) *Joiner {
 	return &Joiner{
-		byKey: map[key]*datagram{}, order: list.New(), wait: timeout, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true}),
+		byKey: map[key]*datagram{}, order: list.New(), wait: timeout, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels}), tunnels: tunnels,
 	}
 }
 
@@ -136,7 +137,7 @@ func (j *Joiner) take(f *headers.Fragment, number uint64) {
 	}
 	d, tunnel := j.byKey[k], h.Proto != iana.ProtoUDP
 	if !tunnel && of.Offset == 0 {
-		if tunnel = h.Announces() != 0; !tunnel {
+		if tunnel = j.tunnels.Announces(h) != 0; !tunnel {
 			j.ordinary(k)
 			return
 		}

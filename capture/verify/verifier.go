@@ -106,27 +106,27 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 	}
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
-		decoder:  headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner}),
+		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
 		digester: newDigester(),
 	}
 	if duplicates != nil {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
 	}
 	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
-		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Fields: fields, Groups: cfg.Groups})
+		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Tunnels: cfg.Identity.Tunnels, Fields: fields, Groups: cfg.Groups})
 	}
 	if needsRule(&cfg) {
 		v.cfg.Memory /= 2
 		v.rule = &rule{copies: newCopies(&v.cfg, nil)}
 	}
 	if cfg.Identity.Kind == identity.Inner && v.cfg.Sort.Span > 0 {
-		v.joiner = reassemble.New()
+		v.joiner = reassemble.New(cfg.Identity.Tunnels)
 	}
 	if !cfg.Across {
 		v.undecidable = newUndecidable(&cfg.Identity)
 	}
 	v.copies = newCopies(&v.cfg, v.unfinished)
-	v.order, v.cutter = newOrder(cfg.Sort, v.join), newCutter(cfg.Slice)
+	v.order, v.cutter = newOrder(cfg.Sort, v.join), newCutter(cfg.Slice, cfg.Identity.Tunnels)
 	return v, nil
 }
 

@@ -49,7 +49,7 @@ type Result struct {
 // The error comes from the context or from emitting rows, or it holds a *capture.InputError for
 // each input that is damaged or cannot be opened.
 func Run(ctx context.Context, cfg Config) (Result, error) {
-	cfg.Input.Reassemble = cfg.Inner
+	cfg.Input.Reassemble, cfg.Input.Tunnels = cfg.Inner, cfg.Tunnels
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
 		return Result{}, err

@@ -69,7 +69,7 @@ func runLive(ctx context.Context, cfg config) (summary, error) {
 	}
 	src := limit(r.capture, cfg.Packets)
 	if cfg.reassembles() {
-		src, r.whole = reassemble.NewSource(src, true)
+		src, r.whole = reassemble.NewSource(src, cfg.Dedup.Identity.Tunnels, true)
 	}
 	packets := pipeline.New(src)
 	// ctx ends the capture, but not the work on captured packets.
@@ -110,7 +110,7 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
-	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: traits.NewCounter()}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: traits.NewCounter(cfg.Dedup.Identity.Tunnels)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abort())
@@ -180,7 +180,7 @@ func (r *runner) openInterfaces(ctx context.Context) error {
 		return err
 	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Reassembled: cfg.reassembles(), Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Reassembled: cfg.reassembles(), Slice: cfg.Dedup.Choice.Slice, Tunnels: cfg.Dedup.Identity.Tunnels, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// A run that waits for a hub would hold batches for long. Packets that wait for better
@@ -279,7 +279,7 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 		cfg.Reopen(r.reports.file.Reopen)
 	}
 	cfg.Distinct.Rows = r.reports.rows
-	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == identity.Inner
+	cfg.Distinct.Inner, cfg.Distinct.Tunnels = cfg.Dedup.Identity.Kind == identity.Inner, cfg.Dedup.Identity.Tunnels
 	if cfg.Save != "" {
 		if err := os.MkdirAll(cfg.Save, 0o755); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
@@ -51,6 +52,9 @@ type Config struct {
 	Strip strip.Headers
 	// Slice cuts the packets of files, kept and removed ones.
 	Slice strip.Slice
+	// Tunnels are the UDP ports of tunnels that Strip, Slice and Balance open; nil are the usual
+	// ones.
+	Tunnels *headers.Tunnels
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	// Live is for runs without end. A file has its name from the start, and others can
@@ -116,13 +120,13 @@ func New(ctx context.Context, cfg Config) *Set {
 	}
 	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout), unsynced: closedAfter(ctx, syncTimeout), leave: closedAfter(ctx, endTimeout+hangTimeout)}
 	if cfg.Strip != 0 {
-		s.stripper = strip.New(strip.Config{Headers: cfg.Strip})
+		s.stripper = strip.New(strip.Config{Headers: cfg.Strip, Tunnels: cfg.Tunnels})
 	}
 	if cfg.Balance {
-		s.balancer = &balancer{pairs: traits.NewPairReader(), spread: cfg.Spread}
+		s.balancer = &balancer{pairs: traits.NewPairReader(cfg.Tunnels), spread: cfg.Spread}
 	}
 	if !cfg.Slice.None() {
-		s.slicer = strip.NewSlicer(cfg.Slice)
+		s.slicer = strip.NewSlicer(cfg.Slice, cfg.Tunnels)
 	}
 	return s
 }

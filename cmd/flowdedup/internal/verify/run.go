@@ -73,6 +73,7 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 		defer src.Close()
 		files[i] = src
 	}
+	cfg.Input.Tunnels = cfg.Identity.Tunnels
 	cfg.Input.Reassemble = cfg.Identity.Kind == identity.Inner && cfg.Sort.Span == 0 // else the verifier does
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
