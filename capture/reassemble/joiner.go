@@ -63,15 +63,16 @@ type Joiner struct {
 	in            *capture.Batch
 	found         []headers.Fragment
 	fates         []int32
-	decoder       *headers.Decoder
 	tunnels       *headers.Tunnels
+	decoder       *headers.Decoder
 	header        [1]headers.Header
 }
 
-// New returns a Joiner. tunnels are the UDP ports of tunnels, nil for the usual ones.
+// New returns a Joiner. tunnels are the UDP ports of tunnels; nil are the usual ones.
 func New(tunnels *headers.Tunnels) *Joiner {
 	return &Joiner{
-		byKey: map[key]*datagram{}, order: list.New(), wait: timeout, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels}), tunnels: tunnels,
+		byKey: map[key]*datagram{}, order: list.New(), wait: timeout, tunnels: tunnels,
+		decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels}),
 	}
 }
 

@@ -29,7 +29,7 @@ func join(t testing.TB, frames []seen, size int) (r result) {
 
 func joinStream(t testing.TB, from *stream) (r result) {
 	t.Helper()
-	src, whole := NewSource(from, nil, false)
+	src, whole := NewSource(from, false, nil)
 	var b capture.Batch
 	for {
 		err := src.Next(&b)
@@ -171,7 +171,7 @@ func TestTruncated(t *testing.T) {
 	for i, p := range d.fragments(1500) {
 		frames = append(frames, seen{int64(i), string(p[:min(200, len(p))])})
 	}
-	src, _ := NewSource(&stream{frames: frames, size: 10, wire: 1500}, nil, false)
+	src, _ := NewSource(&stream{frames: frames, size: 10, wire: 1500}, false, nil)
 	var b capture.Batch
 	if err := src.Next(&b); err != nil || len(b.Frames) != 1 || string(b.Data(0)) != string(d.whole()[:200]) || b.Frames[0].WireLen != uint32(len(d.whole())) {
 		t.Errorf("%v: %+v", err, b.Frames)

@@ -25,9 +25,10 @@ type Source struct {
 }
 
 // NewSource returns src with the fragments of tunnels put together, which owns src. It delivers
-// batches as src does: see capture.Preloader, capture.LiveSource and capture.Lender. tunnels are as
-// in New. live says that packets come in their own time. They wait for less time then, and not while no other comes.
-func NewSource(src capture.Source, tunnels *headers.Tunnels, live bool) (capture.Source, *Source) {
+// batches as src does: see capture.Preloader, capture.LiveSource and capture.Lender. live says that
+// packets come in their own time. They wait for less time then, and not while no other comes.
+// tunnels are as of New.
+func NewSource(src capture.Source, live bool, tunnels *headers.Tunnels) (capture.Source, *Source) {
 	s := &Source{Source: src, joiner: New(tunnels), live: live}
 	if live {
 		s.joiner.wait = liveTimeout

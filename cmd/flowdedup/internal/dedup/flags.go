@@ -64,9 +64,9 @@ Identities:
          radio.
   inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,
          L2TP, LISP, CAPWAP, LWAPP, Teredo, GUE, TZSP, EoIP, EtherIP, WCCP,
-         jmirror, and MPLS or Ethernet in IP, at the usual ports and with
-         --tunnel at others. VNI, TEID, GRE key and the like do not count: equal
-         packets of two tenants with the same addresses are copies.
+         jmirror, and MPLS or Ethernet in IP, and what --tunnel names. VNI,
+         TEID, GRE key and the like do not count: equal packets of two tenants
+         with the same addresses are copies.
 
 --ignore tcp-seq finds copies behind a firewall that renumbers TCP. It ignores
 sequence and acknowledgment numbers, those in SACK blocks, and the TCP

@@ -19,7 +19,11 @@ import (
 
 // inGRE returns a frame in GRE from a host, in fragments over an MTU.
 func inGRE(frame string, host byte, id uint16, mtu int) (all []string) {
-	payload := "\x00\x00\x65\x58" + frame
+	return inFragments(47, "\x00\x00\x65\x58"+frame, host, id, mtu)
+}
+
+// inFragments returns a datagram of a protocol from a host, in fragments over an MTU.
+func inFragments(protocol byte, payload string, host byte, id uint16, mtu int) (all []string) {
 	step := (mtu - 20) &^ 7
 	for from := 0; from < len(payload); from += step {
 		part, field := payload[from:min(from+step, len(payload))], uint16(from/8)
@@ -29,7 +33,7 @@ func inGRE(frame string, host byte, id uint16, mtu int) (all []string) {
 		ip := binary.BigEndian.AppendUint16([]byte{0x45, 0}, uint16(20+len(part)))
 		ip = binary.BigEndian.AppendUint16(ip, id)
 		ip = binary.BigEndian.AppendUint16(ip, field)
-		ip = append(ip, 64, 47, 0, 0, 10, 9, 9, host, 10, 9, 9, 99)
+		ip = append(ip, 64, protocol, 0, 0, 10, 9, 9, host, 10, 9, 9, 99)
 		all = append(all, "\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00"+string(ip)+part)
 	}
 	return all
@@ -233,5 +237,29 @@ func TestFragmentsCounted(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Both != len(packets) || s.OnlyB != 0 {
 		t.Errorf("compare: %v %s, %+v of %d packets", err, errs, s, len(packets))
+	}
+}
+
+// TestFragmentsOfNamedPort puts the fragments of a tunnel at a port together that only the user names.
+func TestFragmentsOfNamedPort(t *testing.T) {
+	t.Parallel()
+	const frame = 1500
+	var stream []clitest.Seen
+	for i, p := range clitest.ReadStream(t, clitest.Bundled("router-plain.pcapng")) {
+		inside := p.Data + strings.Repeat("\x00", max(frame-len(p.Data), 0))
+		udp := binary.BigEndian.AppendUint16([]byte{0x13, 0x88, 10800 >> 8, 10800 & 0xff}, uint16(16+len(inside)))
+		payload := string(udp) + "\x00\x00" + "\x08\x00\x00\x00\x00\x00\x07\x00" + inside
+		for _, f := range inFragments(17, payload, 1, uint16(i), 1500) {
+			stream = append(stream, clitest.Seen{Record: clitest.Record{Time: int64(time.Hour) + int64(i)*1000, Wire: uint32(len(f)), Data: f}})
+		}
+	}
+	in := clitest.WriteStream(t, stream, 1)
+	out, errs, code := clitest.Run("dedup", "--json", "--identity", "inner", "--tunnel", "10800=vxlan", in)
+	if s := fragmentsOf(t, out); code != cli.ExitDone || s.Whole == 0 || s.Joined != uint64(len(stream)) || s.Whole*2 != s.Joined || s.Left != 0 {
+		t.Errorf("exit code %d, %s: %+v of %d fragments", code, errs, s, len(stream))
+	}
+	out, errs, code = clitest.Run("dedup", "--json", "--identity", "inner", in)
+	if s := fragmentsOf(t, out); code != cli.ExitDone || s.Whole != 0 || s.PacketsIn != uint64(len(stream)) {
+		t.Errorf("unnamed: exit code %d, %s: %+v", code, errs, s)
 	}
 }

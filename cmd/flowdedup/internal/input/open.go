@@ -39,7 +39,7 @@ type Options struct {
 	Progress func(done, total int64, packets uint64)
 	// Reassemble puts the fragments of tunnels together: see package reassemble.
 	Reassemble bool
-	Tunnels    *headers.Tunnels // for Reassemble; nil are the usual ones
+	Tunnels    *headers.Tunnels // the UDP ports of these tunnels; nil are the usual ones
 	// Wrap wraps each source of a file after it was opened; nil is none.
 	Wrap func(capture.Source) capture.Source
 }
@@ -99,7 +99,7 @@ func (o *Options) stream(src capture.Source, live bool, w *warnings) *Stream {
 	}
 	var whole *reassemble.Source
 	if o.Reassemble {
-		src, whole = reassemble.NewSource(src, o.Tunnels, live)
+		src, whole = reassemble.NewSource(src, live, o.Tunnels)
 	}
 	s := newStream(src, filter)
 	s.whole = whole

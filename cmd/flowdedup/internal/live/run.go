@@ -69,7 +69,7 @@ func runLive(ctx context.Context, cfg config) (summary, error) {
 	}
 	src := limit(r.capture, cfg.Packets)
 	if cfg.reassembles() {
-		src, r.whole = reassemble.NewSource(src, cfg.Dedup.Identity.Tunnels, true)
+		src, r.whole = reassemble.NewSource(src, true, cfg.Dedup.Identity.Tunnels)
 	}
 	packets := pipeline.New(src)
 	// ctx ends the capture, but not the work on captured packets.
