@@ -33,7 +33,8 @@ type Config struct {
 	Seed uint64
 	// Inputs are the names of several inputs, by capture.Section.Input.
 	Inputs []string
-	// Translations says whether copies are found whose addresses were translated.
+	// Translations says whether copies are looked for that a translation, a relay or a second line
+	// makes.
 	Translations bool
 }
 
@@ -54,11 +55,10 @@ type Inspector struct {
 	// prefix compares the first bytes of packets, from the first packet on that was
 	// captured in part; nil before.
 	prefix *measure
-	// translations is nil unless they are found.
-	translations *translations
-	split        *traits.SplitCounter
-	sides        sides
-	head         capture.Batch // the packets of a batch whose conversations are counted
+	trials []*trial // nil without Translations
+	split  *traits.SplitCounter
+	sides  sides
+	head   capture.Batch // the packets of a batch whose conversations are counted
 	// level is levelOf the packets so far. Workers read it ahead of their turn.
 	level atomic.Uint32
 }
@@ -86,7 +86,9 @@ func New(cfg Config) *Inspector {
 	n.whole = newMeasure(n)
 	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
 	if cfg.Translations {
-		n.translations = newTranslations()
+		for i := range triedFields {
+			n.trials = append(n.trials, newTrial(i))
+		}
 	}
 	return n
 }
@@ -118,8 +120,8 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 		p.readPrefixes(b)
 		n.prefix.add(p, p.prefixes, p.prefixDoubts, from, len(p.seen), false, b)
 	}
-	if n.translations != nil {
-		n.translations.add(n, p, b)
+	for _, t := range n.trials {
+		t.add(n, p, b)
 	}
 	if before < 1<<allBits {
 		n.addConversations(p, b, before)

@@ -20,11 +20,13 @@ const (
 	paddingKind                          // bytes behind the packet in its frame
 	linkKind                             // other headers before the packet
 	lanKind                              // the path through a redundant network
-	natKind                              // addresses, or addresses and ports
+	natKind                              // addresses, or addresses and ports, by translation
+	relayKind                            // the same by a relay, or a second line
+	numberKind                           // the identification of IPv4
 	allKinds      = iota
 )
 
-var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan", "nat"}
+var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan", "nat", "relay", "ip-id"}
 
 // String returns the names of the bits, joined by plus signs, or "identical".
 func (k difference) String() string {

@@ -26,7 +26,8 @@ type measure struct {
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
 	checksums                 uint64             // copies with another checksum
-	translated                uint64             // copies with translated addresses
+	translated, relayed       uint64             // copies with translated addresses, and other copies of a trial
+	ignore                    []string           // the fields of the trial that has found copies
 	outer                     []netip.Addr       // of one side of the translations, if known
 	sums                      checksums
 	undecidable, checksumOnly uint64 // packets, and equal ones of them, in doubt

@@ -54,9 +54,7 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if m.checksums > 0 {
 		c.Ignore = append(c.Ignore, "l4-checksum")
 	}
-	if m.translated > 0 {
-		c.Ignore = append(c.Ignore, "nat")
-	}
+	c.Ignore = append(c.Ignore, m.ignore...)
 	c.IdentityBytes = m.bytes
 	w := n.window(m, j, r)
 	across := 0
@@ -179,9 +177,13 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	if m.checksums > 0 {
 		add("--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
 	}
+	ignored := strings.Join(m.ignore, ",")
 	if m.translated > 0 {
-		add("--ignore nat: %d packets equal earlier ones but for addresses that a translation replaced", m.translated)
+		add("--ignore %s: %d packets equal earlier ones but for addresses that a translation replaced", ignored, m.translated)
 		add("%s", sideOf(c.Prefer))
+	}
+	if m.relayed > 0 {
+		add("--ignore %s: %d packets equal earlier ones between other addresses: a relay sent them on, or a second line has them", ignored, m.relayed)
 	}
 	if c.IdentityBytes > 0 {
 		add("--identity-bytes %d: copies were captured in different lengths; packets that differ only behind these bytes count as equal", c.IdentityBytes)

@@ -21,8 +21,8 @@ type Report struct {
 	Equal  uint64
 	Copies uint64
 	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
-	// tunnel, truncated, checksum, padding, link, lan and nat, joined by plus signs; outer for nothing but
-	// the headers around a tunnel's packet, or identical.
+	// tunnel, truncated, checksum, padding, link, lan, nat, relay and ip-id, joined by plus signs; outer for
+	// nothing but the headers around a tunnel's packet, or identical.
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
 	Hops   map[int]uint64
@@ -44,6 +44,7 @@ type Report struct {
 	// copies would tear SplitConversations apart.
 	SplitConversations, SampledConversations uint64
 	Sides                                    OneSided
+	Tried                                    []Tried // without Translations none
 	Recommendation                           Recommendation
 	Window                                   time.Duration
 	NoTime, Truncated, NonIP                 uint64
@@ -72,9 +73,7 @@ type NotCopies struct {
 // translated packets.
 func (n *Inspector) Report() *Report {
 	m := n.measured()
-	if n.translations != nil {
-		m = n.translations.addTo(m, n.stream.packets)
-	}
+	m = n.withTrial(m)
 	j := n.judge(m)
 	r := &Report{
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
@@ -102,6 +101,7 @@ func (n *Inspector) Report() *Report {
 	r.Copies += same
 	c := n.split.Counts()
 	r.SplitConversations, r.SampledConversations = c.Split, c.Sampled
+	r.Tried = n.tried()
 	r.Recommendation = n.recommend(m, j, r)
 	return r
 }

@@ -61,6 +61,7 @@ const (
 	multicast             // the frame is on a path, and goes to several stations
 	validSum              // the checksum of TCP, UDP or ICMP is right
 	wrongSum              // it is wrong
+	toGroup               // the packet goes to a group of hosts
 )
 
 // origin has further traits of a packet in its batch, as hashes.

@@ -39,7 +39,9 @@ type summary struct {
 	SampledConversations uint64           `json:"sampled_conversations"`
 	OneSided             inspect.OneSided `json:"one_sided"`
 
-	Recommendation recommendation `json:"recommendation"`
+	// Tried has the results of leaving out more fields.
+	Tried          []inspect.Tried `json:"tried"`
+	Recommendation recommendation  `json:"recommendation"`
 
 	Window      string            `json:"window"`
 	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
@@ -89,7 +91,7 @@ func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 		Heading: version.HeadingOf("inspect"),
 		Verdict: verdict.Of(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
-		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
+		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides, Tried: r.Tried,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Truncated: r.Truncated, NoTimestamp: r.NoTime,
 		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: traits.RelativeError,

@@ -13,11 +13,24 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// unseen says which copies may be there though none were found.
-const unseen = "address translation that keeps the time to live: try dedup --ignore nat"
-
-// mayMiss reports whether such copies may be there.
-func (s *summary) mayMiss() bool { return s.Copies == 0 && s.NonIP+s.NoTimestamp < s.Packets }
+// tried says which fields were left out by way of trial, and what that found; "" without IP.
+func tried(s *summary) string {
+	var words []string
+	for i := range s.Tried {
+		n := &s.Tried[i]
+		if n.Packets == 0 {
+			continue
+		}
+		text := fmt.Sprintf("--ignore %s (%s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
+		if n.Equal > 0 {
+			text += fmt.Sprintf(", %s copies", show.Count(n.Copies))
+		}
+		if words = append(words, text+")"); n.Packets < s.Packets {
+			words[len(words)-1] = strings.TrimSuffix(words[len(words)-1], ")") + fmt.Sprintf(" of the first %s)", show.Count(n.Packets))
+		}
+	}
+	return strings.Join(words, ", ")
+}
 
 // writeText writes the summary as text.
 func writeText(w io.Writer, columns int, s *summary) error {
@@ -34,8 +47,8 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "  not opened  %s\n", text)
 	}
-	if s.mayMiss() {
-		fmt.Fprintf(t, "  not seen    %s\n", unseen)
+	if text := tried(s); text != "" {
+		fmt.Fprintf(t, "  tried       %s\n", text)
 	}
 	if s.SplitConversations > 0 {
 		fmt.Fprintf(t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
@@ -191,6 +204,18 @@ func repeatsRow(s *summary, name string) []string {
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
+// removed says how many packets the command removes, and which of them are no copies.
+func removed(r *recommendation) string {
+	text := show.Some(r.Removes, "packet")
+	if r.Wrong > 0 {
+		return fmt.Sprintf("%s, %s of them no copies", text, show.Count(r.Wrong))
+	}
+	if r.Removes == 1 {
+		return text + ", which is a copy"
+	}
+	return text + ", all of them copies"
+}
+
 // writeRecommendation writes the recommended command, and why.
 func writeRecommendation(t *show.Text, s *summary) {
 	r := &s.Recommendation
@@ -205,7 +230,7 @@ func writeRecommendation(t *show.Text, s *summary) {
 		t.WriteString("\nRecommended:\n\n")
 		t.Command("    ", r.Command)
 		t.WriteByte('\n')
-		fmt.Fprintf(t, "  removes     %s; %s of them are no copies\n", show.Some(r.Removes, "packet"), show.Count(r.Wrong))
+		fmt.Fprintf(t, "  removes     %s\n", removed(r))
 		if s.ChecksumOnly > 0 {
 			fmt.Fprintf(t, "              and at most %s more that are known only by a checksum\n", show.Count(s.ChecksumOnly))
 		}

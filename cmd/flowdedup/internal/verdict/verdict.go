@@ -87,7 +87,7 @@ func differences(r *inspect.Report) []string {
 	}
 	var all []string
 	for _, d := range []struct{ kind, text string }{
-		{"interface", "another interface"}, {"lan", lan(r)}, {"nat", "translated addresses"}, {"vlan", "another VLAN"}, {"tunnel", "another tunnel"}, {"outer", "in another packet of the tunnel"}, {"ttl", routers(r)},
+		{"interface", "another interface"}, {"lan", lan(r)}, {"nat", "translated addresses"}, {"relay", "sent on by a relay or on a second line"}, {"vlan", "another VLAN"}, {"tunnel", "another tunnel"}, {"outer", "in another packet of the tunnel"}, {"ttl", routers(r)},
 		{"mac", "other MAC addresses"}, {"class", "another class of service"}, {"checksum", "checksums left to a network card"},
 		{"truncated", "captured in different lengths"}, {"padding", "other padding"}, {"link", "other headers before IP"},
 		{"identical", "identical"},

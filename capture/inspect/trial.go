@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// triedFields are the lists of fields that are left out besides the usual ones, each in a trial of
+// its own. A shorter list comes before the lists that it is a part of.
+var triedFields = [...]struct {
+	ignore []string // in the words of the flag
+	fields identity.Fields
+}{
+	{[]string{"nat"}, identity.NAT},
+	{[]string{"nat", "ip-id"}, identity.NAT | identity.IPID},
+}
+
+// trial compares the first packets without further fields. If it finds copies there, it compares all
+// packets that are all measured. Equal packets are no copies by themselves: a sender may send the
+// same to several receivers, and several senders the same to one. Mappings and pairings have the
+// evidence.
+type trial struct {
+	number   int     // in triedFields
+	slots    []tried // by a part of the digest; the latest packet stays
+	mappings mappings
+	pairings pairings
+	matches  []match
+	packets  uint64 // that were compared
+	decided  bool
+	// over is set once it looks at no further packets. Workers read it ahead of their turn.
+	over atomic.Bool
+}
+
+const (
+	// firstBits is log2 of how many packets are looked at in any case.
+	firstBits = 14
+	slotBits  = 13
+)
+
+// tried is a packet by its digest without the further fields.
+type tried struct {
+	check  uint64
+	usual  uint64    // the digest with these fields
+	ends   [2]uint64 // source and destination
+	flow   uint32    // its number among pairings
+	ipID   uint16
+	header uint8  // bytes of the shortest IP header
+	plain  bool   // see isPlain
+	source []byte // only while it is compared
+	sighting
+}
+
+// match is a packet that equals an earlier one but for the further fields.
+type match struct {
+	delay            uint64
+	mapping, pairing uint32
+	earlier, number  uint32 // of the packets in the stream
+	first, copied    uint16 // the points, in order of time
+	kind             difference
+	proto            protocolKey
+	step             int8 // by how much the time to live of the copy is smaller
+	anyway           verdicts
+	foreign          bool // at another capture point
+	rewrapped        bool
+}
+
+func newTrial(number int) *trial {
+	return &trial{number: number, slots: make([]tried, 1<<slotBits), mappings: newMappings(), pairings: newPairings()}
+}
+
+// triedIdentities returns the identities of all trials.
+func triedIdentities() (all []*identity.Identity) {
+	for i := range triedFields {
+		all = append(all, identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(triedFields[i].fields)}))
+	}
+	return all
+}
+
+// add looks at the packets of a batch that are all measured, unless a filter removes them anyway,
+// however narrow its window is.
+func (t *trial) add(n *Inspector, p *Batch, b *capture.Batch) {
+	digests := p.tried[t.number]
+	for i := range min(len(digests), len(p.seen)) {
+		s, d := &p.seen[i], &digests[i]
+		if t.isOver(s.number) {
+			return
+		}
+		if s.proto == headers.NonIP || *d == (digest.Digest{}) || s.time == calendar.NoTime || p.verdicts[i].anywhere&1 != 0 {
+			continue
+		}
+		t.packets++
+		next := p.triedPacket(n, b, i, d)
+		next.flow = t.pairings.flow(p.origins[i].conversation, &next)
+		e := &t.slots[d[0]>>(64-slotBits)]
+		delay := distance(s.time, e.time)
+		matches := e.check == next.check && delay <= uint64(n.cfg.Window) && !(e.usual == next.usual && s.equals(&e.sighting))
+		if matches {
+			t.match(e, &next, p.verdicts[i])
+		}
+		if !matches || delay > uint64(n.windows[0]) {
+			*e, e.source = next, nil
+		}
+	}
+}
+
+// triedPacket describes element i of p, which has digest d in a trial.
+func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int, d *digest.Digest) tried {
+	frame := int(p.frames[i])
+	ip := b.Data(frame)[p.origins[i].start:]
+	src, dst := addressesOf(ip)
+	next := tried{
+		check: d[1], usual: p.digests[i][0], ends: [2]uint64{hashOf(src, n.cfg.Seed), hashOf(dst, n.cfg.Seed)},
+		plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), source: src, sighting: p.seen[i],
+	}
+	next.header = 40
+	if ip[0]>>4 == 4 {
+		next.header, next.ipID = 20, binary.BigEndian.Uint16(ip[4:])
+	}
+	if isGroup(dst) {
+		next.flags |= toGroup
+	}
+	return next
+}
+
+// isOver reports whether packets from a number on are not looked at.
+func (t *trial) isOver(number uint64) bool {
+	if number > 1<<firstBits && !t.decided {
+		t.decided = true
+		copies, _ := t.count()
+		t.over.Store(copies == 0)
+	}
+	return number > 1<<allBits || t.over.Load()
+}
+
+// match counts a packet that equals e but for the further fields. Filters remove the packet anyway
+// as v has it.
+func (t *trial) match(e, s *tried, v verdicts) {
+	first, copied := e, s
+	if s.time < e.time {
+		first, copied = copied, first
+	}
+	step := int(first.hops) - int(copied.hops)
+	kind := kindOf(&first.sighting, &copied.sighting) &^ (checksumKind | truncatedKind)
+	if e.ipID != s.ipID {
+		kind |= numberKind
+	}
+	t.matches = append(t.matches, match{
+		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, step), pairing: t.pairings.add(first, copied),
+		earlier: uint32(min(e.number, s.number)), number: uint32(max(e.number, s.number)),
+		first: first.point, copied: copied.point, kind: kind, proto: protocolKey{proto: s.proto}, step: int8(step),
+		anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(&copied.sighting),
+	})
+}
+
+// addressesOf returns the source and the destination of a packet.
+func addressesOf(ip []byte) (src, dst []byte) {
+	if ip[0]>>4 == 6 {
+		return ip[8:24], ip[24:40]
+	}
+	return ip[12:16], ip[16:20]
+}
+
+// isGroup reports whether an address is of a group. No translation changes it.
+func isGroup(address []byte) bool {
+	return address[0] == 0xff || len(address) == 4 && address[0] >= 224
+}
+
+// hashOf hashes an address.
+func hashOf(address []byte, seed uint64) uint64 {
+	for ; len(address) > 0; address = address[4:] {
+		seed = traits.Mix(seed, uint64(binary.LittleEndian.Uint32(address)))
+	}
+	return seed
+}
+
+// why says what made a copy that only a trial finds.
+type why uint8
+
+const (
+	noCopy         why = iota
+	translatedCopy     // a translation of addresses
+	relayedCopy        // a relay, or a second line
+)
+
+// isCopy returns what made a match, if it is a copy.
+func (t *trial) isCopy(x *match) why {
+	switch {
+	case t.mappings.stands(x.mapping):
+		return translatedCopy
+	case t.pairings.stands(x.pairing):
+		return relayedCopy
+	}
+	return noCopy
+}
+
+// count counts the copies, and the other matches.
+func (t *trial) count() (copies, others uint64) {
+	for i := range t.matches {
+		if t.isCopy(&t.matches[i]) != noCopy {
+			copies++
+		}
+	}
+	return copies, uint64(len(t.matches)) - copies
+}
+
+// Tried counts the packets that one more list of ignored fields makes equal to earlier ones.
+type Tried struct {
+	Ignore  []string `json:"ignore"`
+	Packets uint64   `json:"compared"` // the first ones of the stream
+	Equal   uint64   `json:"equal"`    // of them, besides all that are equal with these fields
+	Copies  uint64   `json:"copies"`   // of the equal ones
+}
+
+// tried reports the trials.
+func (n *Inspector) tried() []Tried {
+	all := []Tried{}
+	for _, t := range n.trials {
+		copies, others := t.count()
+		all = append(all, Tried{Ignore: triedFields[t.number].ignore, Packets: t.packets, Equal: copies + others, Copies: copies})
+	}
+	return all
+}
+
+// withTrial returns m with the matches of the trial that finds the most copies, of equal ones the
+// first. It returns m if these are too few to ignore fields for.
+func (n *Inspector) withTrial(m *measure) *measure {
+	var best *trial
+	most, measured := 0.0, min(n.stream.packets, 1<<allBits)
+	for _, t := range n.trials {
+		copies, others := t.count()
+		if copies == 0 || float64(copies) < fewCopies*float64(measured) || copies <= 2*others {
+			continue
+		}
+		if float64(copies) > (1+fewLate)*most {
+			best, most = t, float64(copies)
+		}
+	}
+	if best == nil || m.bytes > 0 { // trials compare whole packets only
+		return m
+	}
+	return best.addTo(m, n.stream.packets, measured)
+}
+
+// addTo returns m with the matches, each for its part of all packets.
+func (t *trial) addTo(m *measure, packets, measured uint64) *measure {
+	m = m.clone()
+	m.ignore = triedFields[t.number].ignore
+	share := func(i int) uint64 { return uint64(float64(i) * float64(packets) / float64(measured)) }
+	for i := range t.matches {
+		m.addMatch(&t.matches[i], share(i+1)-share(i), t.isCopy(&t.matches[i]))
+	}
+	if m.relayed == 0 {
+		m.outer = t.mappings.outer()
+	}
+	return m
+}
+
+// addMatch counts a match as weight packets.
+func (m *measure) addMatch(x *match, weight uint64, is why) {
+	var v verdicts
+	for w, span := range m.owner.windows {
+		if x.delay <= uint64(span) {
+			v.anywhere |= 1 << w
+		}
+	}
+	if x.foreign {
+		v.across = v.anywhere &^ x.anyway.across
+	}
+	v.anywhere &^= x.anyway.anywhere
+	v.count(&m.removed, weight)
+	if x.anyway.anywhere != 0 {
+		return // it has been counted
+	}
+	m.equal += weight
+	span, kind := m.span(x.delay), x.kind
+	switch is {
+	case noCopy:
+		c := &m.same.counts[addressedPacket][span]
+		c.all += weight
+		v.count(&c.removed, weight)
+		m.same.note(x.proto, addressedPacket, span, weight, Example{
+			Packet: uint64(x.number), Earlier: uint64(x.earlier), Delay: int64(x.delay), What: "the same between other addresses",
+		})
+		return
+	case translatedCopy:
+		kind |= natKind
+		m.translated += weight
+	case relayedCopy:
+		kind |= relayKind
+		m.relayed += weight
+	}
+	m.kinds[kind] += weight
+	m.delayed[span] += weight
+	m.foreign += weight * count(x.foreign)
+	m.unmatched += weight * count(x.rewrapped)
+	if x.step != 0 {
+		m.hops[int(x.step)] += weight
+	}
+	m.matrix.add(&sighting{point: x.first, hops: uint8(max(x.step, 0))}, &sighting{point: x.copied, hops: uint8(max(-x.step, 0))}, x.delay, weight)
+}
+
+// try digests the packets that were picked without the fields of each trial, if it looks at them. A
+// packet in doubt has a digest of zeros.
+func (p *Batch) try(h []headers.Header) {
+	if p.inspector.level.Load() != 0 {
+		return
+	}
+	for i, t := range p.inspector.trials {
+		if t.over.Load() {
+			continue
+		}
+		sums, messages := p.sums[:len(h)], p.trials[i].FromHeaders(&p.picked, 0, h)
+		messages.Sum(sums, p.digester)
+		for _, doubt := range messages.Doubts() {
+			sums[doubt.Number] = digest.Digest{}
+		}
+		p.tried[i] = append(p.tried[i], sums...)
+	}
+}
