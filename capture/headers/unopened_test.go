@@ -36,6 +36,7 @@ func TestUnopened(t *testing.T) {
 		{"tag cut short", false, capture.LinkEthernet, ether(iana.TypeVLAN, nil), ""},
 		{"time cut short", false, capture.LinkEthernet, ether(iana.TypeArista, []byte("\x00\x01\x00\x10")), ""},
 		{"ip cut short", false, capture.LinkEthernet, ether(iana.TypeIPv4, packet4[:10]), ""},
+		{"no ip", false, capture.LinkEthernet, ether(iana.TypeIPv4, append([]byte{0x95}, packet4[1:]...)), "ip-invalid"},
 		{"unknown type", false, capture.LinkEthernet, ether(0x88b5, packet4), "ethertype-88b5"},
 		{"unknown type behind a tag", false, capture.LinkEthernet, ether(iana.TypeVLAN, join(be16(1), be16(0xcafe), packet4)), "ethertype-cafe"},
 		{"unknown type in snap", false, capture.LinkEthernet, join(mac(1), mac(2), be16(60), snap(0x0601, packet4)), "ethertype-0601"},

@@ -132,5 +132,10 @@ func (w *walk) addresses(dst, src int) {
 func (w *walk) ip(s step) {
 	if s != atIP6 && w.h.ip4(w.d, w.o) || s != atIP4 && w.h.ip6(w.d, w.o) {
 		w.note(LayerIP, 0, int(w.h.End-w.h.Start), 0)
+		return
+	}
+	const shortest = 20 // bytes of a header of IPv4, less than those of IPv6
+	if w.left() >= shortest {
+		w.unknown(unopenedIP, 0)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -36,6 +37,8 @@ type measure struct {
 	matrix                    matrix
 	same                      repeats
 	paths                     paths
+	trail                     trail
+	loops                     loops
 }
 
 func newMeasure(n *Inspector) *measure {
@@ -50,7 +53,7 @@ func newMeasure(n *Inspector) *measure {
 func (m *measure) fork(bytes int) *measure {
 	f := m.clone()
 	f.bytes = bytes
-	f.table = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window))
+	f.table, f.trail = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window)), trail{}
 	return f
 }
 
@@ -59,7 +62,7 @@ func (m *measure) clone() *measure {
 	f := *m
 	f.kinds, f.hops = maps.Clone(m.kinds), maps.Clone(m.hops)
 	f.sums = slices.Clone(m.sums)
-	f.matrix, f.same = m.matrix.clone(), m.same.clone()
+	f.matrix, f.same, f.loops = m.matrix.clone(), m.same.clone(), m.loops.clone()
 	return &f
 }
 
@@ -113,6 +116,7 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
 		m.pair(e, s, v, b, frame)
 	} else {
+		m.missed(e, s)
 		m.table.restart(e, s)
 	}
 	m.paths.add(e, s)
@@ -153,37 +157,54 @@ func (e *entry) isSeen(manner uint16) bool {
 func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, frame int) {
 	m.equal += s.weight()
 	first, delay := &e.sighting, distance(s.time, e.time)
-	span := m.span(delay)
-	if first.full != s.full && !first.isPart(s) {
-		m.same.add(alikePacket, first, s, span, v, b, frame)
-		return
-	}
-	if first.renumbered(s) {
-		m.same.add(renumberedPacket, first, s, span, v, b, frame)
-		m.table.restart(e, s)
-		return
-	}
-	if e.isSeen(s.manner()) && delay > uint64(m.owner.windows[0]) {
-		m.same.add(s.sort(), first, s, span, v, b, frame)
-		m.matrix.addSame(s, span, delay)
-		m.table.restart(e, s)
-		return
-	}
-	switch k := kindOf(first, s); {
-	case k == 0:
-		m.same.add(s.sort(), first, s, span, v, b, frame)
-		m.matrix.addSame(s, span, delay)
-	case s.time < first.time:
-		m.copy(k, s, first, delay, s.weight())
+	x, previous := m.trail.add(e)
+	x.describe(first, s, delay, v)
+	x.span = int8(m.span(delay))
+	restart := false
+	switch {
+	case first.full != s.full && !first.isPart(s):
+		x.sort = alikePacket
+	case first.renumbered(s):
+		x.sort, restart = renumberedPacket, true
+	case e.isSeen(s.manner()) && delay > uint64(m.owner.windows[0]):
+		x.sort, restart = s.sort(), true
 	default:
-		m.copy(k, first, s, delay, s.weight())
+		if x.kind = kindOf(first, s); x.kind != 0 {
+			x.sort = aCopy
+		} else {
+			x.sort = s.sort()
+		}
 	}
+	m.count(x, first, s, b, frame)
+	m.loopsIn(x, previous, s, b, frame)
+	if restart {
+		m.table.restart(e, s)
+	}
+}
+
+// count counts x, the event of frame i of b: s, which equals first.
+func (m *measure) count(x *event, first, s *sighting, b *capture.Batch, i int) {
+	x.proto = protocolKey{proto: s.proto}
+	if s.proto == headers.NonIP {
+		x.proto.ether = etherType(b.Data(i))
+	}
+	if x.sort != aCopy {
+		m.same.add(x, s.weight(), whatIs(x.sort, s))
+		if x.sort < timedSorts {
+			m.matrix.addSame(x, s.weight())
+		}
+		return
+	}
+	if s.time < first.time {
+		first, s = s, first
+	}
+	m.copy(x.kind, first, s, x.delay, uint64(x.weight))
 }
 
 // copy counts, as weight packets, a packet that differs from its original as no sender makes
 // it differ. first is the earlier of the two.
 func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint64) {
-	m.kinds[k] += weight
+	addTo(m.kinds, k, weight)
 	m.delayed[m.span(delay)] += weight
 	if first.device != copied.device {
 		m.foreign += weight
@@ -195,7 +216,7 @@ func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint
 		m.checksums += weight
 	}
 	if k&ttlKind != 0 {
-		m.hops[int(first.hops)-int(copied.hops)] += weight
+		addTo(m.hops, int(first.hops)-int(copied.hops), weight)
 	}
 	m.sums.add(first, copied, weight)
 	m.matrix.add(first, copied, delay, weight)
@@ -229,3 +250,10 @@ func levelOf(number uint64) uint {
 
 // weight returns how many packets s stands for.
 func (s *sighting) weight() uint64 { return 1 << levelOf(s.number) }
+
+// addTo adds to a count, and deletes one of 0.
+func addTo[K comparable](counts map[K]uint64, key K, n uint64) {
+	if counts[key] += n; counts[key] == 0 {
+		delete(counts, key)
+	}
+}

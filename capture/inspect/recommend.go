@@ -27,8 +27,9 @@ type Recommendation struct {
 	// Prefer is an expression for the copies to keep, empty if it does not matter or is unknown.
 	Prefer string
 	// Removes is how many packets of the stream that removes. Wrong of them are no copies.
-	// Left counts copies that it leaves, since they come later than the window.
-	Removes, Wrong, Left uint64
+	// Looped of these are in loops. Left counts copies that it leaves, since they come later than the
+	// window.
+	Removes, Wrong, Looped, Left uint64
 	// Reasons has a sentence for each choice, none without packets.
 	Reasons []string
 }
@@ -62,11 +63,11 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 		across = 1
 	}
 	c.Window = time.Duration(n.windows[w])
-	c.Removes, c.Wrong = m.removed[w][across], j.wrong(w, across)
+	c.Removes, c.Wrong, c.Looped = m.removed[w][across], j.wrong(w, across), j.looped(w, across)
 	for span := w + 1; span < windows; span++ {
 		c.Left += m.delayed[span] + j.at(span)
 	}
-	c.Dedup = r.Copies > 0 && float64(r.Copies) >= fewCopies*float64(r.Packets) && c.Removes > 2*c.Wrong
+	c.Dedup = r.Copies > 0 && float64(r.Copies) >= fewCopies*float64(r.Packets) && c.removesCopies()
 	if c.Dedup && float64(r.SplitConversations) > fewSplit*float64(r.SampledConversations) {
 		c.Keep = "flow"
 	}
@@ -86,6 +87,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	return c
 }
 
+// removesCopies reports whether most removed packets are copies. Loops do not count: they end.
+func (c *Recommendation) removesCopies() bool { return c.Removes-c.Looped > 2*(c.Wrong-c.Looped) }
+
 // at counts identical copies by delay.
 func (j *judgement) at(span int) (sum uint64) {
 	for sort := range j.same {
@@ -103,7 +107,7 @@ func (n *Inspector) window(m *measure, j *judgement, r *Report) int {
 	found, best := uint64(0), 0.0
 	for w := range windows {
 		found += m.delayed[w] + j.at(w)
-		gains[w] = float64(found) - float64(j.wrong(w, 0))
+		gains[w] = float64(found) - float64(j.wrong(w, 0)-j.looped(w, 0))
 		best = max(best, gains[w])
 	}
 	for w, gain := range gains {
@@ -135,6 +139,9 @@ func (n *Inspector) manyStacked() bool {
 func (n *Inspector) reasons(c *Recommendation, m *measure, unmatched uint64, r *Report) []string {
 	all := []string{}
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if r.Looped > 0 && c.Dedup {
+		add("%d packets go in circles: de-duplication hides that, so find the loop or the sender first", r.Looped)
+	}
 	if len(r.Unopened) > 0 && !c.Dedup {
 		add("packets that were not opened are copies here only if they differ in nothing")
 	}
@@ -153,9 +160,11 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, unmatched uint64, r *
 		add("no other packet equals another one within %v", r.Window)
 	case r.Copies == 0 && r.Equal == 0:
 		add("no packet equals another one within %v", r.Window)
+	case r.Copies == 0 && r.Looped == r.Equal:
+		add("the network repeats packets, and no mirror does: find the loop or the sender")
 	case r.Copies == 0:
 		add("all equal packets were sent again at one point: removing them would remove packets that their senders repeated")
-	case c.Removes <= 2*c.Wrong:
+	case !c.removesCopies():
 		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
 	case r.Copies == 1:
 		add("1 copy in %d packets is too few to matter", r.Packets)

@@ -38,8 +38,13 @@ type Report struct {
 	Checksums map[string]Checksums
 	// Points counts all packets by point.
 	Points map[string]uint64
-	// NotCopies are the equal packets that were sent again, by protocol.
+	// NotCopies are the equal packets that were sent again or are in Loops, by protocol.
 	NotCopies map[string]NotCopies
+	// Loops are the loops and storms, the largest one first. Looped counts the equal packets in them.
+	Loops  []Loop
+	Looped uint64
+	// Conclusion says whether the stream is duplicated, as far as that can be said.
+	Conclusion Conclusion
 	// Conversations are sampled from the first 2^18 packets. Of the SampledConversations, removing
 	// copies would tear SplitConversations apart.
 	SplitConversations, SampledConversations uint64
@@ -101,8 +106,10 @@ func (n *Inspector) Report() *Report {
 	r.Copies += same
 	c := n.split.Counts()
 	r.SplitConversations, r.SampledConversations = c.Split, c.Sampled
+	r.Loops, r.Looped = m.loops.report(), m.same.all(loopedPacket)
 	r.Tried = n.tried()
 	r.Recommendation = n.recommend(m, j, r)
+	r.Conclusion = r.conclude()
 	return r
 }
 
@@ -213,6 +220,14 @@ func (j *judgement) copies() (all, rewrapped uint64) {
 		}
 	}
 	return all, rewrapped
+}
+
+// looped counts the packets in loops that a filter with a window removes.
+func (j *judgement) looped(w, across int) (sum uint64) {
+	for span := range j.same[loopedPacket] {
+		sum += j.same[loopedPacket][span].removed[w][across]
+	}
+	return sum
 }
 
 // wrong counts the packets that a filter with a window removes although they are no copies.

@@ -37,7 +37,8 @@ type entry struct {
 	seen      [4]uint16 // hashes of how the packet was seen since then
 	history   uint32    // its number, from 1 on; without, all filters have kept the sighting
 	sightings uint8
-	paths     uint8 // a bit for each class of paths on which it came
+	paths     uint8  // a bit for each class of paths on which it came
+	last      uint16 // its event in the trail
 }
 
 // head holds the searched fields of a set in one cache line.

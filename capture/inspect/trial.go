@@ -34,7 +34,7 @@ type trial struct {
 	mappings mappings
 	pairings pairings
 	matches  []match
-	packets  uint64 // that were compared
+	packets  uint64 // that were looked at, or 0 if no packet was compared
 	decided  bool
 	// over is set once it looks at no further packets. Workers read it ahead of their turn.
 	over atomic.Bool
@@ -97,7 +97,7 @@ func (t *trial) add(n *Inspector, p *Batch, b *capture.Batch) {
 		if s.proto == headers.NonIP || *d == (digest.Digest{}) || s.time == calendar.NoTime || p.verdicts[i].anywhere&1 != 0 {
 			continue
 		}
-		t.packets++
+		t.packets = s.number
 		next := p.triedPacket(n, b, i, d)
 		next.flow = t.pairings.flow(p.origins[i].conversation, &next)
 		e := &t.slots[d[0]>>(64-slotBits)]
@@ -215,7 +215,7 @@ func (t *trial) count() (copies, others uint64) {
 // Tried counts the packets that one more list of ignored fields makes equal to earlier ones.
 type Tried struct {
 	Ignore  []string `json:"ignore"`
-	Packets uint64   `json:"compared"` // the first ones of the stream
+	Packets uint64   `json:"compared"` // the first packets of the stream up to the last compared one
 	Equal   uint64   `json:"equal"`    // of them, besides all that are equal with these fields
 	Copies  uint64   `json:"copies"`   // of the equal ones
 }

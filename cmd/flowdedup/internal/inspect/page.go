@@ -46,6 +46,9 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	if rows := checksumRows(s); len(rows) > 0 {
 		p.Sections = append(p.Sections, checksumsSection(rows))
 	}
+	if len(s.Loops) > 0 {
+		p.Sections = append(p.Sections, loopSection(s))
+	}
 	if len(s.NotCopies) > 0 {
 		p.Sections = append(p.Sections, repeatsSection(s))
 	}

@@ -37,7 +37,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
 	fmt.Fprintf(t, "  packets     %s, %s (%s)%s\n", show.Count(s.Packets), show.Some(s.Copies, "copy", "copies"), show.Share(s.Copies, s.Packets),
-		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "repeated by their senders"}))
+		show.Also(show.Note{Count: show.Total(s.NotCopies) - min(s.Looped, show.Total(s.NotCopies)), What: "repeated by their senders"}, show.Note{Count: s.Looped, What: "repeated by a loop or a storm"}))
 	if s.Filtered > 0 {
 		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
@@ -60,6 +60,9 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	pathTable(t, s)
 	checksumsTable(t, s)
 	notCopiesTable(t, s)
+	if len(s.Loops) > 0 {
+		t.Table(loopColumns, loopRows(s))
+	}
 	writeRecommendation(t, s)
 	if s.Sampled < 1 {
 		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
@@ -207,7 +210,12 @@ func repeatsRow(s *summary, name string) []string {
 // removed says how many packets the command removes, and which of them are no copies.
 func removed(r *recommendation) string {
 	text := show.Some(r.Removes, "packet")
-	if r.Wrong > 0 {
+	switch {
+	case r.Looped > 0 && r.Looped == r.Wrong:
+		return fmt.Sprintf("%s, %s of them in loops", text, show.Count(r.Looped))
+	case r.Looped > 0:
+		return fmt.Sprintf("%s, %s of them no copies (%s in loops)", text, show.Count(r.Wrong), show.Count(r.Looped))
+	case r.Wrong > 0:
 		return fmt.Sprintf("%s, %s of them no copies", text, show.Count(r.Wrong))
 	}
 	if r.Removes == 1 {
@@ -222,8 +230,10 @@ func writeRecommendation(t *show.Text, s *summary) {
 	switch {
 	case s.Packets == 0:
 		return // the first line says it
-	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):
-		fmt.Fprintf(t, "\nRecommended: nothing, since most packets were not opened.\n")
+	case s.Conclusion == inspect.CannotTell:
+		fmt.Fprintf(t, "\nRecommended: nothing, since copies cannot be told from other packets.\n")
+	case s.Conclusion == inspect.Loops:
+		fmt.Fprintf(t, "\nRecommended: find the loop or the sender, and do not de-duplicate.\n")
 	case r.Command == "":
 		fmt.Fprintf(t, "\nRecommended: do not de-duplicate.\n")
 	default:
