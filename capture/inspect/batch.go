@@ -74,7 +74,7 @@ func (n *Inspector) NewBatch() *Batch {
 		whole: identityOf(0), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
 		ofWhole: newDoubtReader(0),
 	}
-	if n.trials != nil {
+	if n.cfg.Translations {
 		p.trials = triedIdentities()
 	}
 	return p

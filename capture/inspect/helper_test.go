@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
 
@@ -30,6 +31,7 @@ type packet struct {
 	payload uint32
 	noTime  bool
 	tcp     bool
+	to      uint32 // destination, 0 for the usual one
 
 	service  uint16 // VLAN of an 802.1ad tag around the other one
 	lan      byte   // 0xa or 0xb of PRP; 0 is none
@@ -44,7 +46,7 @@ func (p *packet) ip() []byte {
 	b := []byte{0x45, p.tos, 0, 0}
 	b = be.AppendUint16(b, p.id)
 	b = append(b, 0, 0, 64-p.ttl, 17, 0, 0)
-	ends := [2]uint32{0x0a000000 | p.flow, 0xac100001}
+	ends := [2]uint32{0x0a000000 | p.flow, cmp.Or(p.to, 0xac100001)}
 	ports := [2]uint16{1000 + p.port, 53}
 	if p.answer {
 		ends[0], ends[1], ports[0], ports[1] = ends[1], ends[0], ports[1], ports[0]

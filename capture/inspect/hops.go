@@ -15,7 +15,7 @@ func (c *cell) addHops(first, copied *sighting, weight uint64) {
 	if c.hops == nil {
 		c.hops = map[int]uint64{}
 	}
-	addTo(c.hops, step, weight)
+	c.hops[step] += weight
 }
 
 // routers returns how many routers lie between most copies whose time to live differs. The

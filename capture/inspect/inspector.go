@@ -55,7 +55,7 @@ type Inspector struct {
 	// prefix compares the first bytes of packets, from the first packet on that was
 	// captured in part; nil before.
 	prefix *measure
-	trials []*trial // nil without Translations
+	trials trials
 	split  *traits.SplitCounter
 	sides  sides
 	head   capture.Batch // the packets of a batch whose conversations are counted
@@ -85,11 +85,7 @@ func New(cfg Config) *Inspector {
 	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs), devices: traits.NewCapturePoints(nil), interfaces: map[traits.CapturePoint]uint32{}, sides: newSides()}
 	n.whole = newMeasure(n)
 	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
-	if cfg.Translations {
-		for i := range triedFields {
-			n.trials = append(n.trials, newTrial(i))
-		}
-	}
+	n.trials = newTrials(cfg.Translations)
 	return n
 }
 
@@ -120,9 +116,7 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 		p.readPrefixes(b)
 		n.prefix.add(p, p.prefixes, p.prefixDoubts, from, len(p.seen), false, b)
 	}
-	for _, t := range n.trials {
-		t.add(n, p, b)
-	}
+	n.trials.add(n, p, b)
 	if before < 1<<allBits {
 		n.addConversations(p, b, before)
 	}

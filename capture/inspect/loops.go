@@ -28,9 +28,9 @@ type Loop struct {
 	Hosts    []string `json:"hosts"`
 	// Packets is how many different ones there are, Sightings how often they came, and Most how often
 	// the most frequent of them did.
-	Packets   uint64 `json:"packets"`
+	Packets   uint64 `json:"different"`
 	Sightings uint64 `json:"sightings"`
-	Most      uint64 `json:"most"`
+	Most      uint64 `json:"most_sightings"`
 	// Every is the mean time between two sightings of a packet, in nanoseconds.
 	Every int64 `json:"every_ns"`
 	// Packet is the number of the first of them in the stream, and What its protocol.

@@ -73,7 +73,7 @@ func isPlain(link capture.LinkType, start uint32) bool {
 
 // add counts s, which equals e but for addresses, and returns the number of the mapping. The time to
 // live of the later one is smaller by step. No translation changes the address of a group.
-func (t *mappings) add(e, s *tried, step int) uint32 {
+func (t *mappings) add(e, s *tried, digest uint64, step int) uint32 {
 	src, dst := pairOf(e.ends[0], s.ends[0]), pairOf(e.ends[1], s.ends[1])
 	if src+dst == 0 || (e.flags|s.flags)&toGroup != 0 {
 		return 0
@@ -87,7 +87,7 @@ func (t *mappings) add(e, s *tried, step int) uint32 {
 	m := &t.list[number]
 	m.all++
 	m.renumbered += uint32(count(e.ipID != s.ipID))
-	m.contents.add(s.check)
+	m.contents.add(digest)
 	m.hidden = m.hidden || !s.plain || !e.plain
 	if step != 0 && max(step, -step) <= mostRouters {
 		m.lowered[count(src > dst)]++

@@ -204,7 +204,7 @@ func (m *measure) count(x *event, first, s *sighting, b *capture.Batch, i int) {
 // copy counts, as weight packets, a packet that differs from its original as no sender makes
 // it differ. first is the earlier of the two.
 func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint64) {
-	addTo(m.kinds, k, weight)
+	m.kinds[k] += weight
 	m.delayed[m.span(delay)] += weight
 	if first.device != copied.device {
 		m.foreign += weight
@@ -216,7 +216,7 @@ func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint
 		m.checksums += weight
 	}
 	if k&ttlKind != 0 {
-		addTo(m.hops, int(first.hops)-int(copied.hops), weight)
+		m.hops[int(first.hops)-int(copied.hops)] += weight
 	}
 	m.sums.add(first, copied, weight)
 	m.matrix.add(first, copied, delay, weight)
@@ -250,10 +250,3 @@ func levelOf(number uint64) uint {
 
 // weight returns how many packets s stands for.
 func (s *sighting) weight() uint64 { return 1 << levelOf(s.number) }
-
-// addTo adds to a count, and deletes one of 0.
-func addTo[K comparable](counts map[K]uint64, key K, n uint64) {
-	if counts[key] += n; counts[key] == 0 {
-		delete(counts, key)
-	}
-}

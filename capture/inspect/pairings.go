@@ -12,10 +12,15 @@ import (
 // there, or on lines A and B. Nearly each packet of such a flow has a partner in the other one, and
 // contents of its own. Senders that repeat a request, a keepalive or silence repeat its contents.
 type pairings struct {
-	flows   map[uint64]uint32
-	packets []uint32 // by flow; the first one is for packets that prove nothing
+	flows   *flows
 	numbers map[uint64]uint32
 	list    []pairing // the first one is for all pairs that prove nothing
+}
+
+// flows counts packets by flow.
+type flows struct {
+	numbers map[uint64]uint32
+	packets []uint32 // the first one is for packets that prove nothing
 }
 
 const (
@@ -36,14 +41,16 @@ type pairing struct {
 	contents contents
 }
 
-func newPairings() pairings {
-	return pairings{flows: map[uint64]uint32{}, packets: make([]uint32, 1), numbers: map[uint64]uint32{}, list: make([]pairing, 1)}
+func newPairings(f *flows) pairings {
+	return pairings{flows: f, numbers: map[uint64]uint32{}, list: make([]pairing, 1)}
 }
 
-// flow counts s as a packet of its flow, and returns the number of the flow. It returns 0 for
+func newFlows() *flows { return &flows{map[uint64]uint32{}, make([]uint32, 1)} }
+
+// number counts s as a packet of its flow, and returns the number of the flow. It returns 0 for
 // packets that prove nothing: of ICMP, which relays do not send on, with little payload, and of too
 // many flows.
-func (t *pairings) flow(conversation uint64, s *tried) uint32 {
+func (t *flows) number(conversation uint64, s *tried) uint32 {
 	const udpHeader = 8
 	payload := int(s.bytes) - int(s.header) - udpHeader
 	if s.proto == protoTCP {
@@ -53,13 +60,13 @@ func (t *pairings) flow(conversation uint64, s *tried) uint32 {
 		return 0
 	}
 	key := traits.Mix(conversation, uint64(s.flags&backward))
-	number, ok := t.flows[key]
+	number, ok := t.numbers[key]
 	if !ok {
 		if len(t.packets) >= maxFlowsTried {
 			return 0
 		}
 		number = uint32(len(t.packets))
-		t.flows[key] = number
+		t.numbers[key] = number
 		t.packets = append(t.packets, 0)
 	}
 	t.packets[number]++
@@ -70,7 +77,7 @@ func (t *pairings) flow(conversation uint64, s *tried) uint32 {
 // sends the other one. Two lines have no address in common. A packet with the same source is one
 // that a sender sends to several receivers, one with the same destination may be its sender's at
 // another interface, and one the other way is an answer.
-func (t *pairings) add(first, copied *tried) uint32 {
+func (t *pairings) add(first, copied *tried, digest uint64) uint32 {
 	relay := first.ends[1] == copied.ends[0]
 	back := first.ends[0] == copied.ends[1]
 	if first.flow == 0 || copied.flow == 0 || first.ends[0] == copied.ends[0] || first.ends[1] == copied.ends[1] || relay && back {
@@ -90,7 +97,7 @@ func (t *pairings) add(first, copied *tried) uint32 {
 	m := &t.list[number]
 	m.all++
 	m.earlier[count(first.flow == high)]++
-	m.contents.add(copied.check)
+	m.contents.add(digest)
 	return number
 }
 
@@ -99,7 +106,7 @@ func (t *pairings) add(first, copied *tried) uint32 {
 // two lines either may be ahead.
 func (t *pairings) stands(number uint32) bool {
 	m := &t.list[number]
-	one, other := t.packets[m.flows[0]], t.packets[m.flows[1]]
+	one, other := t.flows.packets[m.flows[0]], t.flows.packets[m.flows[1]]
 	return number > 0 && m.all >= fewPaired && 10*m.all >= 9*min(one, other) && 2*m.all >= max(one, other) &&
 		(!m.relay || 10*max(m.earlier[0], m.earlier[1]) >= 9*m.all) && m.contents.vary(m.all)
 }

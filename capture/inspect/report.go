@@ -81,7 +81,7 @@ func (n *Inspector) Report() *Report {
 	m = n.withTrial(m)
 	j := n.judge(m)
 	r := &Report{
-		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
+		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: m.hopCounts(),
 		Routers: m.matrix.routers(), Paths: m.paths.report(), Checksums: m.sums.report(n.points.Name),
 		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
 		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
@@ -93,6 +93,9 @@ func (n *Inspector) Report() *Report {
 		r.MemoryBytes += n.prefix.table.bytes()
 	}
 	for k, count := range m.kinds {
+		if count == 0 {
+			continue // all of them were in loops
+		}
 		r.Kinds[k.String()] += count
 		r.Copies += count
 	}
@@ -132,6 +135,13 @@ func (n *Inspector) measured() *measure {
 		return n.whole
 	}
 	return n.prefix
+}
+
+// hopCounts counts copies by their hops.
+func (m *measure) hopCounts() map[int]uint64 {
+	all := maps.Clone(m.hops)
+	maps.DeleteFunc(all, func(_ int, count uint64) bool { return count == 0 })
+	return all
 }
 
 // atPoints counts all packets by point.

@@ -24,34 +24,43 @@ var triedFields = [...]struct {
 	{[]string{"nat", "ip-id"}, identity.NAT | identity.IPID},
 }
 
-// trial compares the first packets without further fields. If it finds copies there, it compares all
-// packets that are all measured. Equal packets are no copies by themselves: a sender may send the
-// same to several receivers, and several senders the same to one. Mappings and pairings have the
-// evidence.
+// trials compares the first packets without further fields. Where a list of fields finds copies, that
+// trial compares all packets that are all measured. Equal packets are no copies by themselves: a
+// sender may send the same to several receivers, and several senders the same to one. Mappings and
+// pairings have the evidence.
+type trials struct {
+	list     []*trial
+	recent   []tried // the latest packets, by their numbers
+	flows    *flows
+	compared bool // any packet
+}
+
+// trial is the comparison without the fields of one list.
 type trial struct {
-	number   int     // in triedFields
-	slots    []tried // by a part of the digest; the latest packet stays
+	number   int             // in triedFields
+	sets     [][2]triedPlace // by a part of the digest; the latest packets stay
 	mappings mappings
 	pairings pairings
 	matches  []match
-	packets  uint64 // that were looked at, or 0 if no packet was compared
 	decided  bool
 	// over is set once it looks at no further packets. Workers read it ahead of their turn.
 	over atomic.Bool
 }
 
 const (
-	// firstBits is log2 of how many packets are looked at in any case.
+	// firstBits is log2 of how many packets are looked at in any case, and of how many stay.
 	firstBits = 14
-	slotBits  = 13
+	setBits   = 13
 )
 
-// tried is a packet by its digest without the further fields.
+// triedPlace is the place of a packet among the recent ones.
+type triedPlace struct{ check, number uint64 }
+
+// tried is a packet that is compared.
 type tried struct {
-	check  uint64
-	usual  uint64    // the digest with these fields
+	usual  uint64    // the digest with all fields
 	ends   [2]uint64 // source and destination
-	flow   uint32    // its number among pairings
+	flow   uint32    // its number among flows
 	ipID   uint16
 	header uint8  // bytes of the shortest IP header
 	plain  bool   // see isPlain
@@ -73,8 +82,16 @@ type match struct {
 	rewrapped        bool
 }
 
-func newTrial(number int) *trial {
-	return &trial{number: number, slots: make([]tried, 1<<slotBits), mappings: newMappings(), pairings: newPairings()}
+// newTrials makes the trials, or none.
+func newTrials(any bool) (t trials) {
+	if !any {
+		return t
+	}
+	t.recent, t.flows = make([]tried, 1<<firstBits), newFlows()
+	for i := range triedFields {
+		t.list = append(t.list, &trial{number: i, sets: make([][2]triedPlace, 1<<setBits), mappings: newMappings(), pairings: newPairings(t.flows)})
+	}
+	return t
 }
 
 // triedIdentities returns the identities of all trials.
@@ -87,38 +104,62 @@ func triedIdentities() (all []*identity.Identity) {
 
 // add looks at the packets of a batch that are all measured, unless a filter removes them anyway,
 // however narrow its window is.
-func (t *trial) add(n *Inspector, p *Batch, b *capture.Batch) {
-	digests := p.tried[t.number]
-	for i := range min(len(digests), len(p.seen)) {
-		s, d := &p.seen[i], &digests[i]
-		if t.isOver(s.number) {
+func (t *trials) add(n *Inspector, p *Batch, b *capture.Batch) {
+	for i := range p.seen {
+		s := &p.seen[i]
+		if !t.goOn(s.number) {
 			return
 		}
-		if s.proto == headers.NonIP || *d == (digest.Digest{}) || s.time == calendar.NoTime || p.verdicts[i].anywhere&1 != 0 {
+		if s.proto == headers.NonIP || s.time == calendar.NoTime || p.verdicts[i].anywhere&1 != 0 {
 			continue
 		}
-		t.packets = s.number
-		next := p.triedPacket(n, b, i, d)
-		next.flow = t.pairings.flow(p.origins[i].conversation, &next)
-		e := &t.slots[d[0]>>(64-slotBits)]
-		delay := distance(s.time, e.time)
-		matches := e.check == next.check && delay <= uint64(n.cfg.Window) && !(e.usual == next.usual && s.equals(&e.sighting))
-		if matches {
-			t.match(e, &next, p.verdicts[i])
+		t.compared = true
+		next := p.triedPacket(n, b, i)
+		next.flow = t.flows.number(p.origins[i].conversation, &next)
+		for _, one := range t.list {
+			if digests := p.tried[one.number]; i < len(digests) && digests[i] != (digest.Digest{}) && !one.over.Load() {
+				one.add(t.recent, n, &next, &digests[i], p.verdicts[i])
+			}
 		}
-		if !matches || delay > uint64(n.windows[0]) {
-			*e, e.source = next, nil
-		}
+		next.source = nil
+		t.recent[s.number%uint64(len(t.recent))] = next
 	}
 }
 
-// triedPacket describes element i of p, which has digest d in a trial.
-func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int, d *digest.Digest) tried {
+// add compares s, which has digest d. Filters remove it anyway as v has it.
+func (t *trial) add(recent []tried, n *Inspector, s *tried, d *digest.Digest, v verdicts) {
+	set := &t.sets[d[0]>>(64-setBits)]
+	at := &set[0]
+	if at.check != d[1] && (set[1].check == d[1] || set[1].number < at.number) {
+		at = &set[1]
+	}
+	e := &recent[at.number%uint64(len(recent))]
+	delay := distance(s.time, e.time)
+	matches := at.check == d[1] && e.number == at.number && delay <= uint64(n.cfg.Window) && !(e.usual == s.usual && s.equals(&e.sighting))
+	if matches {
+		t.match(e, s, d[1], v)
+	}
+	if !matches || delay > uint64(n.windows[0]) {
+		*at = triedPlace{d[1], s.number}
+	}
+}
+
+// goOn reports whether packets from a number on are looked at.
+func (t *trials) goOn(number uint64) bool {
+	goOn := false
+	for _, one := range t.list {
+		goOn = !one.isOver(number) || goOn
+	}
+	return goOn
+}
+
+// triedPacket describes element i of p.
+func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) tried {
 	frame := int(p.frames[i])
 	ip := b.Data(frame)[p.origins[i].start:]
 	src, dst := addressesOf(ip)
 	next := tried{
-		check: d[1], usual: p.digests[i][0], ends: [2]uint64{hashOf(src, n.cfg.Seed), hashOf(dst, n.cfg.Seed)},
+		usual: p.digests[i][0], ends: [2]uint64{hashOf(src, n.cfg.Seed), hashOf(dst, n.cfg.Seed)},
 		plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), source: src, sighting: p.seen[i],
 	}
 	next.header = 40
@@ -131,6 +172,14 @@ func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int, d *digest.Dig
 	return next
 }
 
+// reach returns how many of the first packets are looked at.
+func (t *trial) reach(packets uint64) uint64 {
+	if t.over.Load() {
+		return min(packets, 1<<firstBits)
+	}
+	return min(packets, 1<<allBits)
+}
+
 // isOver reports whether packets from a number on are not looked at.
 func (t *trial) isOver(number uint64) bool {
 	if number > 1<<firstBits && !t.decided {
@@ -141,9 +190,8 @@ func (t *trial) isOver(number uint64) bool {
 	return number > 1<<allBits || t.over.Load()
 }
 
-// match counts a packet that equals e but for the further fields. Filters remove the packet anyway
-// as v has it.
-func (t *trial) match(e, s *tried, v verdicts) {
+// match counts a packet that equals e but for the further fields, without which both have a digest.
+func (t *trial) match(e, s *tried, digest uint64, v verdicts) {
 	first, copied := e, s
 	if s.time < e.time {
 		first, copied = copied, first
@@ -154,7 +202,7 @@ func (t *trial) match(e, s *tried, v verdicts) {
 		kind |= numberKind
 	}
 	t.matches = append(t.matches, match{
-		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, step), pairing: t.pairings.add(first, copied),
+		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, digest, step), pairing: t.pairings.add(first, copied, digest),
 		earlier: uint32(min(e.number, s.number)), number: uint32(max(e.number, s.number)),
 		first: first.point, copied: copied.point, kind: kind, proto: protocolKey{proto: s.proto}, step: int8(step),
 		anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(&copied.sighting),
@@ -215,17 +263,21 @@ func (t *trial) count() (copies, others uint64) {
 // Tried counts the packets that one more list of ignored fields makes equal to earlier ones.
 type Tried struct {
 	Ignore  []string `json:"ignore"`
-	Packets uint64   `json:"compared"` // the first packets of the stream up to the last compared one
-	Equal   uint64   `json:"equal"`    // of them, besides all that are equal with these fields
-	Copies  uint64   `json:"copies"`   // of the equal ones
+	Packets uint64   `json:"compared"`   // the first packets of the stream, 0 without IP
+	Equal   uint64   `json:"equal"`      // of them, besides all that are equal with these fields
+	Copies  uint64   `json:"duplicates"` // the copies of them
 }
 
 // tried reports the trials.
 func (n *Inspector) tried() []Tried {
 	all := []Tried{}
-	for _, t := range n.trials {
+	for _, t := range n.trials.list {
 		copies, others := t.count()
-		all = append(all, Tried{Ignore: triedFields[t.number].ignore, Packets: t.packets, Equal: copies + others, Copies: copies})
+		one := Tried{Ignore: triedFields[t.number].ignore, Equal: copies + others, Copies: copies}
+		if n.trials.compared {
+			one.Packets = t.reach(n.stream.packets)
+		}
+		all = append(all, one)
 	}
 	return all
 }
@@ -235,7 +287,7 @@ func (n *Inspector) tried() []Tried {
 func (n *Inspector) withTrial(m *measure) *measure {
 	var best *trial
 	most, measured := 0.0, min(n.stream.packets, 1<<allBits)
-	for _, t := range n.trials {
+	for _, t := range n.trials.list {
 		copies, others := t.count()
 		if copies == 0 || float64(copies) < fewCopies*float64(measured) || copies <= 2*others {
 			continue
@@ -314,7 +366,7 @@ func (p *Batch) try(h []headers.Header) {
 	if p.inspector.level.Load() != 0 {
 		return
 	}
-	for i, t := range p.inspector.trials {
+	for i, t := range p.inspector.trials.list {
 		if t.over.Load() {
 			continue
 		}

@@ -21,15 +21,16 @@ func tried(s *summary) string {
 		if n.Packets == 0 {
 			continue
 		}
-		text := fmt.Sprintf("--ignore %s (%s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
+		text := fmt.Sprintf("--ignore %s: %s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
 		if n.Equal > 0 {
-			text += fmt.Sprintf(", %s copies", show.Count(n.Copies))
+			text += fmt.Sprintf(", %s of them copies", show.Count(n.Copies))
 		}
-		if words = append(words, text+")"); n.Packets < s.Packets {
-			words[len(words)-1] = strings.TrimSuffix(words[len(words)-1], ")") + fmt.Sprintf(" of the first %s)", show.Count(n.Packets))
+		if n.Packets < s.Packets {
+			text += " among the first " + show.Count(n.Packets)
 		}
+		words = append(words, text)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, "; ")
 }
 
 // writeText writes the summary as text.
