@@ -9,9 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Unopened says why no IP header was found in a frame: its payload is unknown here, encrypted, or
-// announced as IP without being a valid header of IP. Frames of protocols that are known to carry no
-// IP, such as ARP and LLDP, and frames that end before what would be IP do not count.
+// Unopened says why no IP header was looked for in a frame: its payload is unknown here, or
+// encrypted. Frames of protocols that are known to carry no IP, such as ARP and LLDP, and frames
+// that end within their headers do not count.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
 	Kind   uint8  // 0 for others, which are not distinguished
@@ -26,7 +26,6 @@ const (
 	unopenedMPLS              // the packet below a label stack; no number
 	unopenedMACsec            // encrypted frames of 802.1AE; no number
 	unopenedWiFi              // encrypted frames of 802.11; no number
-	unopenedIP                // no valid header where IP is announced; no number
 )
 
 // String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
@@ -46,8 +45,6 @@ func (u Unopened) String() string {
 		return "macsec-encrypted"
 	case unopenedWiFi:
 		return "802.11-encrypted"
-	case unopenedIP:
-		return "ip-invalid"
 	}
 	return "others"
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // step is the kind of header at the offset of a walk.
@@ -134,8 +135,17 @@ func (w *walk) ip(s step) {
 		w.note(LayerIP, 0, int(w.h.End-w.h.Start), 0)
 		return
 	}
-	const shortest = 20 // bytes of a header of IPv4, less than those of IPv6
-	if w.left() >= shortest {
-		w.unknown(unopenedIP, 0)
+	if w.left() < 1 {
+		return
+	}
+	// A packet that ends within the header of its version was truncated.
+	switch version := w.d[w.o] >> 4; {
+	case s != atIP6 && version == 4 && w.left() < 20, s != atIP4 && version == 6:
+	case s == atIP4:
+		w.unknown(unopenedType, iana.TypeIPv4)
+	case s == atIP6:
+		w.unknown(unopenedType, iana.TypeIPv6)
+	default:
+		w.unknown(unopenedLink, uint32(w.link))
 	}
 }

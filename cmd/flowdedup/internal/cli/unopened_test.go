@@ -102,7 +102,7 @@ func TestUnopened(t *testing.T) {
 	}{
 		{"an ethertype", capture.LinkEthernet, unknown, "ethertype-88b5", 200, true, "cannot tell whether there are copies: 100.0 % of the packets were not opened (ethertype-88b5 100.0 %)"},
 		{"a link type", 290, link, "linktype-290", 100, true, "cannot tell whether there are copies: 100.0 % of the packets were not opened (linktype-290 100.0 %)"},
-		{"no header of IP", capture.LinkEthernet, broken, "ip-invalid", 200, true, "cannot tell whether there are copies: 100.0 % of the packets were not opened (ip-invalid 100.0 %)"},
+		{"no header of IP", capture.LinkEthernet, broken, "ethertype-0800", 200, true, "cannot tell whether there are copies: 100.0 % of the packets were not opened (ethertype-0800 100.0 %)"},
 		{"one frame", capture.LinkEthernet, few, "ethertype-88b5", 1, false, "no copies within 1s among the packets that were opened (1 were not: ethertype-88b5 1.0 %): do not de-duplicate"},
 		{"none", capture.LinkEthernet, plain, "", 0, false, "no copies within 1s: do not de-duplicate"},
 	} {

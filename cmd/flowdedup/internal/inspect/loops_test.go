@@ -103,9 +103,9 @@ func TestInspectCannotTell(t *testing.T) {
 		words      []string
 	}{
 		{"sound", none, "no-copies", []string{"No copies within 1s: do not", "Recommended: do not de-duplicate"}},
-		{"no headers of IP", broken, "cannot-tell", []string{"Cannot tell whether there are copies: 100.0 % of the packets were not opened (ip-invalid 100.0 %)", "Recommended: nothing"}},
-		{"half", mixed, "no-copies", []string{"among the packets that were opened (100 were not: ip-invalid 50.0 %)"}},
-		{"most", append(mixed, broken[0]), "cannot-tell", []string{"Cannot tell", "ip-invalid 50."}},
+		{"no headers of IP", broken, "cannot-tell", []string{"Cannot tell whether there are copies: 100.0 % of the packets were not opened (ethertype-0800 100.0 %)", "Recommended: nothing"}},
+		{"half", mixed, "no-copies", []string{"among the packets that were opened (100 were not: ethertype-0800 50.0 %)"}},
+		{"most", append(mixed, broken[0]), "cannot-tell", []string{"Cannot tell", "ethertype-0800 50."}},
 	} {
 		name := written(t, 1_000_000, c.frames...)
 		html := filepath.Join(t.TempDir(), "answer.html")
