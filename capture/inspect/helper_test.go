@@ -22,8 +22,9 @@ type packet struct {
 	ttl     uint8
 	tos     uint8
 	mac     byte
-	offload bool // the checksum was left to a network card
-	filled  bool // the checksum is right
+	offload bool   // the checksum was left to a network card
+	filled  bool   // the checksum is right
+	damage  uint16 // changes the checksum
 	padding int
 	snap    int // captured bytes, 0 for all
 	vni     uint32
@@ -61,7 +62,7 @@ func (p *packet) ip() []byte {
 		l4 = append(l4, 0x50, 0x10, 1, 0, 0x12, 0x34, 0, 0)
 	} else {
 		l4 = be.AppendUint16(be.AppendUint16(nil, ports[0]), ports[1])
-		l4 = be.AppendUint16(be.AppendUint16(l4, 8+payload), uint16(0x1234+p.payload))
+		l4 = be.AppendUint16(be.AppendUint16(l4, 8+payload), uint16(0x1234+p.payload)^p.damage)
 		l4 = be.AppendUint32(l4, p.payload)
 		l4 = append(l4, make([]byte, payload-4)...)
 	}

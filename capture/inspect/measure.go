@@ -27,6 +27,7 @@ type measure struct {
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
 	checksums                 uint64             // copies with another checksum
+	resummed                  [windows][2]uint64 // other packets that a filter removes that ignores checksums, too
 	translated, relayed       uint64             // copies with translated addresses, and other copies of a trial
 	ignore                    []string           // the fields of the trial that has found copies
 	outer                     []netip.Addr       // of one side of the translations, if known
@@ -101,6 +102,7 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 	m.table.several = m.table.several || s.device != 0
 	e := m.table.find(d, s)
 	if e == nil {
+		m.resum(m.table.other, s)
 		e = m.table.add(d, s.time)
 		e.restart(s)
 		m.paths.add(e, s)
@@ -121,6 +123,21 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 	}
 	m.paths.add(e, s)
 	return v
+}
+
+// resum counts s, if it equals the packet of an entry but for a checksum that no card has left out.
+func (m *measure) resum(e *entry, s *sighting) {
+	if e == nil {
+		return
+	}
+	var v verdicts
+	for w, span := range m.owner.windows {
+		if distance(s.time, e.time) <= uint64(span) {
+			v.anywhere |= 1 << w
+			v.across |= uint8(count(s.device != e.device)) << w
+		}
+	}
+	v.count(&m.resummed, s.weight())
 }
 
 // restart makes s the first sighting of its packet.

@@ -30,6 +30,9 @@ type Recommendation struct {
 	// Looped of these are in loops. Left counts copies that it leaves, since they come later than the
 	// window.
 	Removes, Wrong, Looped, Left uint64
+	// Resummed is how many more packets --ignore l4-checksum removes that are no copies. Removes and
+	// Wrong have them if it is among Ignore.
+	Resummed uint64
 	// Reasons has a sentence for each choice, none without packets.
 	Reasons []string
 }
@@ -64,6 +67,12 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	}
 	c.Window = time.Duration(n.windows[w])
 	c.Removes, c.Wrong, c.Looped = m.removed[w][across], j.wrong(w, across), j.looped(w, across)
+	if len(m.ignore) == 0 { // else a trial has counted them
+		c.Resummed = m.resummed[w][across]
+	}
+	if m.checksums > 0 {
+		c.Removes, c.Wrong = c.Removes+c.Resummed, c.Wrong+c.Resummed
+	}
 	for span := w + 1; span < windows; span++ {
 		c.Left += m.delayed[span] + j.at(span)
 	}

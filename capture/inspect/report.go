@@ -49,7 +49,7 @@ type Report struct {
 	// copies would tear SplitConversations apart.
 	SplitConversations, SampledConversations uint64
 	Sides                                    OneSided
-	Tried                                    []Tried // without Translations none
+	Tried                                    []Tried // none without Translations or without IP
 	Recommendation                           Recommendation
 	Window                                   time.Duration
 	NoTime, Truncated, NonIP                 uint64
@@ -110,7 +110,7 @@ func (n *Inspector) Report() *Report {
 	c := n.split.Counts()
 	r.SplitConversations, r.SampledConversations = c.Split, c.Sampled
 	r.Loops, r.Looped = m.loops.report(), m.same.all(loopedPacket)
-	r.Tried = n.tried()
+	r.Tried = n.tried(m)
 	r.Recommendation = n.recommend(m, j, r)
 	r.Conclusion = r.conclude()
 	return r

@@ -263,21 +263,22 @@ func (t *trial) count() (copies, others uint64) {
 // Tried counts the packets that one more list of ignored fields makes equal to earlier ones.
 type Tried struct {
 	Ignore  []string `json:"ignore"`
-	Packets uint64   `json:"compared"`   // the first packets of the stream, 0 without IP
+	Packets uint64   `json:"compared"`   // the first packets of the stream
 	Equal   uint64   `json:"equal"`      // of them, besides all that are equal with these fields
 	Copies  uint64   `json:"duplicates"` // the copies of them
 }
 
-// tried reports the trials.
-func (n *Inspector) tried() []Tried {
+// tried reports the trials, and what m has of another one: it leaves the transport checksum out.
+func (n *Inspector) tried(m *measure) []Tried {
 	all := []Tried{}
+	if n.trials.compared {
+		all = append(all, Tried{[]string{"l4-checksum"}, n.stream.packets, m.checksums + m.resummed[windows-1][0], m.checksums})
+	}
 	for _, t := range n.trials.list {
 		copies, others := t.count()
-		one := Tried{Ignore: triedFields[t.number].ignore, Equal: copies + others, Copies: copies}
 		if n.trials.compared {
-			one.Packets = t.reach(n.stream.packets)
+			all = append(all, Tried{triedFields[t.number].ignore, t.reach(n.stream.packets), copies + others, copies})
 		}
-		all = append(all, one)
 	}
 	return all
 }

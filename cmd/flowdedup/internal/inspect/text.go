@@ -18,9 +18,6 @@ func tried(s *summary) string {
 	var words []string
 	for i := range s.Tried {
 		n := &s.Tried[i]
-		if n.Packets == 0 {
-			continue
-		}
 		text := fmt.Sprintf("--ignore %s: %s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
 		if n.Equal > 0 {
 			text += fmt.Sprintf(", %s of them copies", show.Count(n.Copies))
