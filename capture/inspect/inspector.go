@@ -66,7 +66,8 @@ type Inspector struct {
 // streamCounts count the packets of a stream, however they are compared.
 type streamCounts struct {
 	packets, noTime, truncated, nonIP uint64
-	stacked                           uint64 // by the sample: see the flag
+	// By the sample: packets with the flags, and with any VLAN tag.
+	stacked, tunneled, tagged uint64
 	// numbered counts packets whose senders number them, others all others: by the sample.
 	numbered, others uint64
 	unopened         headers.UnopenedCounts
@@ -163,6 +164,8 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 			cut = min(cut, kept)
 		}
 		c.stacked += s.weight() * count(s.flags&stacked != 0)
+		c.tunneled += s.weight() * count(s.flags&tunneled != 0)
+		c.tagged += s.weight() * count(s.vlan != 0)
 		if s.flags&numbered != 0 {
 			c.numbered += s.weight()
 		} else {

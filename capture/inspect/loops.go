@@ -26,9 +26,9 @@ type Loop struct {
 	// Stations are hardware addresses, and Hosts addresses of IP, of the first such packet.
 	Stations []string `json:"stations"`
 	Hosts    []string `json:"hosts"`
-	// Packets is how many different ones there are, Sightings how often they came, and Most how often
+	// Different is how many different ones there are, Sightings how often they came, and Most how often
 	// the most frequent of them did.
-	Packets   uint64 `json:"different"`
+	Different uint64 `json:"different"`
 	Sightings uint64 `json:"sightings"`
 	Most      uint64 `json:"most_sightings"`
 	// Every is the mean time between two sightings of a packet, in nanoseconds.
@@ -100,7 +100,7 @@ func (m *measure) loopsIn(x, previous *event, s *sighting, b *capture.Batch, i i
 	}
 	slices.Reverse(all)
 	l := &m.loops.list[loop]
-	l.Packets += s.weight()
+	l.Different += s.weight()
 	l.Sightings += s.weight() // the first one is no event
 	if l.Packet == 0 || all[0].earlier < l.Packet {
 		l.Packet = all[0].earlier

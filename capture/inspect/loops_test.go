@@ -65,7 +65,7 @@ func TestLoops(t *testing.T) {
 			continue
 		}
 		l := &r.Loops[0]
-		if l.Kind != c.kind || l.Most != c.most || l.Sightings != passes || l.Packets != 1 || l.Packet != 1 || len(l.Stations) != 2 || !c.packets[0].arp && len(l.Hosts) != 2 {
+		if l.Kind != c.kind || l.Most != c.most || l.Sightings != passes || l.Different != 1 || l.Packet != 1 || len(l.Stations) != 2 || !c.packets[0].arp && len(l.Hosts) != 2 {
 			t.Errorf("%s: %+v", c.name, l)
 		}
 		if other := inspected(c.packets, 3); !slices.EqualFunc(r.Loops, other.Loops, func(a, b Loop) bool { return a.Sightings == b.Sightings && a.Every == b.Every }) {
@@ -86,7 +86,7 @@ func TestManyLoop(t *testing.T) {
 	packets = append(packets, repeated(100, packet{arp: true}, us)...)
 	slices.SortStableFunc(packets, func(a, b packet) int { return int(a.time - b.time) })
 	r := inspected(packets, 50)
-	if len(r.Loops) != 2 || r.Loops[0].Packets != 50 || r.Loops[0].Sightings != 3000 || r.Loops[1].Sightings != 100 || r.Looped != r.Equal || r.Copies != 0 {
+	if len(r.Loops) != 2 || r.Loops[0].Different != 50 || r.Loops[0].Sightings != 3000 || r.Loops[1].Sightings != 100 || r.Looped != r.Equal || r.Copies != 0 {
 		t.Errorf("%+v", r)
 	}
 }

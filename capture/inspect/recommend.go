@@ -80,7 +80,7 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if c.Dedup && float64(r.SplitConversations) > fewSplit*float64(r.SampledConversations) {
 		c.Keep = "flow"
 	}
-	if c.Dedup && (oneWayTags(&r.Sides) || n.manyStacked()) {
+	if c.Dedup && (n.oneWayTags(&r.Sides) || n.manyStacked()) {
 		c.Strip = append(c.Strip, "vlan")
 	}
 	if c.Dedup && 2*n.stream.stamped > n.stream.described {
@@ -133,10 +133,10 @@ func (n *Inspector) across(m *measure, j *judgement, r *Report, w int) bool {
 	return r.Copies > 0 && m.foreign == r.Copies && j.wrong(w, 0) > 0 && m.removed[w][1]+j.wrong(w, 0) >= m.removed[w][0]
 }
 
-// oneWayTags reports whether each direction of most conversations has tags of its own, so
+// oneWayTags reports whether each direction of most conversations has VLAN tags of its own, so
 // that an analyzer that keys flows by tags sees one side of each, whatever is kept.
-func oneWayTags(s *OneSided) bool {
-	return s.BeforeByTag.Share() > s.Before.Share()+0.5
+func (n *Inspector) oneWayTags(s *OneSided) bool {
+	return s.BeforeByTag.Share() > s.Before.Share()+0.5 && 2*n.stream.tagged > n.stream.packets && 2*n.stream.tunneled < n.stream.packets
 }
 
 // manyStacked reports whether tags of 802.1ad are worth a word.
@@ -222,7 +222,7 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	if slices.Contains(c.Strip, "vlan") && n.manyStacked() {
 		add("--strip vlan: %d packets have tags of 802.1ad, behind which some analyzers find nothing", n.stream.stacked)
 	}
-	if slices.Contains(c.Strip, "vlan") && oneWayTags(&r.Sides) {
+	if slices.Contains(c.Strip, "vlan") && n.oneWayTags(&r.Sides) {
 		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
 	}
 	return all

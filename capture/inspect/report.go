@@ -84,7 +84,7 @@ func (n *Inspector) Report() *Report {
 		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: m.hopCounts(),
 		Routers: m.matrix.routers(), Paths: m.paths.report(), Checksums: m.sums.report(n.points.Name),
 		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
-		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
+		Sides: n.oneSided(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}
 	r.Undecidable, r.ChecksumOnly = m.undecidable, m.checksumOnly
@@ -114,6 +114,21 @@ func (n *Inspector) Report() *Report {
 	r.Recommendation = n.recommend(m, j, r)
 	r.Conclusion = r.conclude()
 	return r
+}
+
+// oneSided reports the sides of flows, and which headers make them one-sided.
+func (n *Inspector) oneSided() OneSided {
+	o := n.sides.report()
+	o.Strip = []string{}
+	if o.BeforeByTag.Share() > o.Before.Share() {
+		if n.stream.tagged > 0 {
+			o.Strip = append(o.Strip, "vlan")
+		}
+		if n.stream.tunneled > 0 {
+			o.Strip = append(o.Strip, "tunnel")
+		}
+	}
+	return o
 }
 
 // fewParts is the share of equal packets that may differ in how much was captured. Few do by

@@ -23,7 +23,7 @@ func loopRows(s *summary) (rows [][]string) {
 			what = "falling time to live"
 		}
 		rows = append(rows, []string{
-			l.What + ", " + what, strings.Join(l.Stations, " "), strings.Join(l.Hosts, " "), show.Count(l.Packets), show.Count(l.Sightings),
+			l.What + ", " + what, strings.Join(l.Stations, " "), strings.Join(l.Hosts, " "), show.Count(l.Different), show.Count(l.Sightings),
 			show.Count(l.Most) + " times", show.Delay(l.Every), show.Count(l.Packet),
 		})
 	}

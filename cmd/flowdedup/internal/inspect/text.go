@@ -92,8 +92,8 @@ func oneSidedTable(t *show.Text, s *inspect.OneSided) {
 // oneSidedAdvice gives advice about one-sided conversations, if there are any.
 func oneSidedAdvice(s *inspect.OneSided) string {
 	switch {
-	case s.BeforeByTag.Share() > s.Before.Share():
-		return "for an analyzer that keys flows by VLAN or tunnel: --strip vlan or --strip tunnel"
+	case len(s.Strip) > 0:
+		return fmt.Sprintf("for an analyzer that keys flows by VLAN or tunnel --strip %s leaves the upper row", strings.Join(s.Strip, ","))
 	case s.After.Share() > s.Before.Share(), s.AfterByTag.Share() > s.BeforeByTag.Share():
 		return "the first of equal packets is not enough: leave --keep flow at its default"
 	case s.Before.OneSided > 0:

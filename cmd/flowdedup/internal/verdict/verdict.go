@@ -78,7 +78,7 @@ func Loop(l *inspect.Loop) string {
 		what = "a routing loop: one packet"
 	}
 	text := fmt.Sprintf("%s up to %s times", what, show.Count(l.Most))
-	if l.Packets == 1 {
+	if l.Different == 1 {
 		text = fmt.Sprintf("%s %s times", what, show.Count(l.Most))
 	}
 	if len(l.Stations) > 0 {
