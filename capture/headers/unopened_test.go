@@ -56,6 +56,18 @@ func TestUnopened(t *testing.T) {
 		{"record of another type", false, capture.LinkERF, erf(27, 4, "meta"), "linktype-197"},
 		{"in a tunnel", true, capture.LinkEthernet, vxlan(ether(0x88b5, packet4)), "ethertype-88b5"},
 		{"in a tunnel that is not opened", false, capture.LinkEthernet, vxlan(ether(0x88b5, packet4)), ""},
+		{"no vxlan", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortVXLAN, []byte("other data, at a port of a tunnel"))), "vxlan"},
+		{"no lisp", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortLISP, []byte("EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE"))), "lisp"},
+		{"no lisp in a tunnel", true, capture.LinkEthernet, vxlan(ether(iana.TypeIPv4, udp4(iana.PortLISP, []byte("EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE")))), "lisp"},
+		{"no lisp, not opened", false, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortLISP, []byte("EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE"))), ""},
+		{"damaged ip in ip", true, capture.LinkEthernet, ether(iana.TypeIPv4, ip4(9, iana.ProtoIPv4, join("\x41", packet4[1:]))), "ipip"},
+		{"cut in a tunnel", true, capture.LinkEthernet, vxlan(ether(iana.TypeIPv4, packet4[:10])), "vxlan"},
+		{"unknown type in gre", true, capture.LinkEthernet, ether(iana.TypeIPv4, gre4("\x00\x00\x88\xb5", packet4)), "ethertype-88b5"},
+		{"control of gtp", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortGTPU, []byte("\x32\x01\x00\x04teid\x00\x01\x00\x00"))), ""},
+		{"control of l2tp", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortL2TP, []byte("\xc8\x02\x00\x0c\x00\x07\x00\x00\x00\x01\x00\x02"))), ""},
+		{"control of geneve", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortGENEVE, []byte("\x00\x80\x65\x58\x00\x00\x64\x00"))), ""},
+		{"keepalive of gre", true, capture.LinkEthernet, ether(iana.TypeIPv4, gre4("\x00\x00\x00\x00")), ""},
+		{"keepalive of tzsp", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortTZSP, []byte("\x01\x04\x00\x00\x01"))), ""},
 		{"arp in a tunnel", true, capture.LinkEthernet, vxlan(ether(iana.TypeARP, []byte("arp"))), ""},
 	} {
 		got := ""

@@ -106,7 +106,7 @@ func TestNoRelays(t *testing.T) {
 		}},
 	} {
 		r := inspected(sentTwice(200, c.change), 50)
-		if r.Copies != 0 || r.Recommendation.Dedup || r.Conclusion != NoCopies || r.Tried[2].Packets != 400 || r.Tried[2].Equal == 0 || r.Tried[2].Copies != 0 {
+		if r.Copies != 0 || r.Recommendation.Dedup || r.Conclusion != NoCopies || r.Tried[3].Packets != 400 || r.Tried[3].Equal == 0 || r.Tried[3].Copies != 0 {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}

@@ -58,6 +58,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if m.checksums > 0 {
 		c.Ignore = append(c.Ignore, "l4-checksum")
 	}
+	if m.clamped > 0 {
+		c.Ignore = append(c.Ignore, "mss")
+	}
 	c.Ignore = append(c.Ignore, m.ignore...)
 	c.IdentityBytes = m.bytes
 	w := n.window(m, j, r)
@@ -194,6 +197,9 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	}
 	if m.checksums > 0 {
 		add("--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
+	}
+	if m.clamped > 0 {
+		add("--ignore mss: %d copies differ in the maximum segment size, which a router lowers, and in the checksum over it", m.clamped)
 	}
 	ignored := strings.Join(m.ignore, ",")
 	if m.translated > 0 {

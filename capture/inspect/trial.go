@@ -15,13 +15,14 @@ import (
 )
 
 // triedFields are the lists of fields that are left out besides the usual ones, each in a trial of
-// its own. A shorter list comes before the lists that it is a part of.
+// its own. A shorter list comes before the lists that it is a part of. Copies with another maximum
+// segment size make a list of their own.
 var triedFields = [...]struct {
 	ignore []string // in the words of the flag
 	fields identity.Fields
 }{
-	{[]string{"nat"}, identity.NAT},
-	{[]string{"nat", "ip-id"}, identity.NAT | identity.IPID},
+	{[]string{"nat"}, identity.NAT | identity.MSS},
+	{[]string{"nat", "ip-id"}, identity.NAT | identity.IPID | identity.MSS},
 }
 
 // trials compares the first packets without further fields. Where a list of fields finds copies, that

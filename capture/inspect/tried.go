@@ -40,11 +40,12 @@ type Tried struct {
 	Copies  uint64   `json:"duplicates"` // the copies of them
 }
 
-// tried reports the trials, and what m has of another one: it leaves the transport checksum out.
+// tried reports the trials, and what m has of two others, which it compares without.
 func (n *Inspector) tried(m *measure) []Tried {
 	all := []Tried{}
 	if n.trials.compared {
 		all = append(all, Tried{[]string{"l4-checksum"}, n.stream.packets, m.checksums + m.resummed[windows-1][0], m.checksums})
+		all = append(all, Tried{[]string{"mss"}, n.stream.packets, m.clamped, m.clamped})
 	}
 	for _, t := range n.trials.list {
 		copies, others := t.count()
@@ -124,6 +125,7 @@ func (m *measure) addMatch(x *match, weight uint64, is why) {
 		m.relayed += weight
 	}
 	m.kinds[kind] += weight
+	m.clamped += weight * count(kind&mssKind != 0)
 	m.delayed[span] += weight
 	m.foreign += weight * count(x.foreign)
 	m.unmatched += weight * count(x.rewrapped)

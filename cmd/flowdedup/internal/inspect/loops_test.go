@@ -148,7 +148,7 @@ func TestInspectTried(t *testing.T) {
 	}
 	name := written(t, 50_000, frames...)
 	r := clitest.RunInspect(t, cli.ExitDone, name)
-	if r.Copies != 100 || !slices.Equal(r.Recommendation.Ignore, []string{"nat", "ip-id"}) || len(r.Tried) != 3 || r.Tried[1].Equal != 0 || r.Tried[2].Copies != 100 {
+	if r.Copies != 100 || !slices.Equal(r.Recommendation.Ignore, []string{"nat", "ip-id"}) || len(r.Tried) != 4 || r.Tried[2].Equal != 0 || r.Tried[3].Copies != 100 {
 		t.Errorf("%+v", r)
 	}
 	checkCommand(t, &r)
