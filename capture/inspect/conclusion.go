@@ -24,7 +24,7 @@ func (r *Report) conclude() Conclusion {
 		return NoPackets
 	case r.Recommendation.Dedup:
 		return Copies
-	case 2*r.Untold() > r.Packets, float64(r.ChecksumOnly) > fewAlike*float64(r.Packets):
+	case 2*r.untold() > r.Packets, float64(r.ChecksumOnly) > fewAlike*float64(r.Packets):
 		return CannotTell
 	case r.Looped > 0:
 		return Loops
@@ -32,9 +32,9 @@ func (r *Report) conclude() Conclusion {
 	return NoCopies
 }
 
-// Untold counts the packets whose copies are not found, or only if they differ in nothing: not
+// untold counts the packets whose copies are not found, or only if they differ in nothing: not
 // opened, truncated too short, or without a time.
-func (r *Report) Untold() uint64 {
+func (r *Report) untold() uint64 {
 	sum := r.NoTime + r.Undecidable
 	for _, n := range r.Unopened {
 		sum += n

@@ -38,11 +38,11 @@ type Loop struct {
 	What   string `json:"protocol"`
 }
 
-// The kinds of loops.
-const (
-	BridgingLoop = "bridging" // or a storm
-	RoutingLoop  = "routing"
-)
+// RoutingLoop is the kind of a loop in which the time to live falls.
+const RoutingLoop = "routing"
+
+// bridgingLoop is the kind of all other loops, and of storms.
+const bridgingLoop = "bridging"
 
 const (
 	// fewPasses is how often a packet comes at most without a loop: mirrors of both sides of four
@@ -86,7 +86,7 @@ func (m *measure) loopsIn(x, previous *event, s *sighting, b *capture.Batch, i i
 	if x.run < fewPasses {
 		return
 	}
-	kind, passes := BridgingLoop, m.bridged(x, s)
+	kind, passes := bridgingLoop, m.bridged(x, s)
 	if passes == 0 {
 		kind, passes = RoutingLoop, m.routed(x, s)
 	}
@@ -286,8 +286,10 @@ func (n *loops) report() []Loop {
 		l := n.list[i].Loop
 		l.Every = int64(n.list[i].taken / max(n.list[i].gaps, 1))
 		all = append(all, l)
+		for at := i; at > 0 && all[at].Sightings > all[at-1].Sightings; at-- {
+			all[at], all[at-1] = all[at-1], all[at]
+		}
 	}
-	slices.SortStableFunc(all, func(a, b Loop) int { return int(min(b.Sightings, 1<<62)) - int(min(a.Sightings, 1<<62)) })
 	return all
 }
 

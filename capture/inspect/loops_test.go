@@ -47,10 +47,10 @@ func TestLoops(t *testing.T) {
 		kind    string
 		most    uint64
 	}{
-		{"a broadcast", repeated(3000, arp, 40*us), BridgingLoop, 3000},
-		{"a broadcast in a slow loop", repeated(300, arp, 8*ms), BridgingLoop, 300},
-		{"a numbered frame", repeated(20, udp, 30*ms), BridgingLoop, 20},
-		{"a frame that is not numbered", repeated(100, packet{flow: 1}, 100*us), BridgingLoop, 100},
+		{"a broadcast", repeated(3000, arp, 40*us), bridgingLoop, 3000},
+		{"a broadcast in a slow loop", repeated(300, arp, 8*ms), bridgingLoop, 300},
+		{"a numbered frame", repeated(20, udp, 30*ms), bridgingLoop, 20},
+		{"a frame that is not numbered", repeated(100, packet{flow: 1}, 100*us), bridgingLoop, 100},
 		{"routers", circling(60, udp, 500*us), RoutingLoop, 60},
 		{"routers, few passes", circling(9, udp, 500*us), RoutingLoop, 9},
 		{"routers far apart", circling(60, udp, 60*ms), RoutingLoop, 60},

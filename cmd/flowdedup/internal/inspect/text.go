@@ -18,16 +18,19 @@ func tried(s *summary) string {
 	var words []string
 	for i := range s.Tried {
 		n := &s.Tried[i]
-		text := fmt.Sprintf("--ignore %s: %s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
+		text := fmt.Sprintf("%s %s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
 		if n.Equal > 0 {
-			text += fmt.Sprintf(", %s of them copies", show.Count(n.Copies))
+			text += fmt.Sprintf(" (%s)", show.Some(n.Copies, "copy", "copies"))
 		}
 		if n.Packets < s.Packets {
-			text += " among the first " + show.Count(n.Packets)
+			text += " of the first " + show.Count(n.Packets)
 		}
 		words = append(words, text)
 	}
-	return strings.Join(words, "; ")
+	if len(words) == 0 {
+		return ""
+	}
+	return "--ignore " + strings.Join(words, "; ")
 }
 
 // writeText writes the summary as text.
