@@ -32,8 +32,8 @@ help:
 suites = $(shell sed -nE 's/^\# ([a-z-]+): .*/\1/p' $(1) | paste -sd, | sed 's/,/, /g')
 
 # Static files, which need no C library. The hub is a module of its own: it has a NATS server
-# inside.
-GOBUILD = CGO_ENABLED=0 go build -trimpath -ldflags='-s -w'
+# inside. Pages and metrics are plain HTTP, so HTTP/2, which needs TLS, is left out.
+GOBUILD = CGO_ENABLED=0 go build -trimpath -tags nethttpomithttp2 -ldflags='-s -w'
 build: man
 	$(GOBUILD) -o flowdedup ./cmd/flowdedup
 	cd engine/cluster && $(GOBUILD) -o ../../flowdedup-hub ./cmd/flowdedup-hub

@@ -59,7 +59,7 @@ func PathOf(b *capture.Batch, i int) (p Path, sequence uint16) {
 }
 
 // FCSLen returns how many bytes of frame check sequence Ethernet frame i of b has at its end, as
-// Batch.FCSLen does. If the capture does not say, it is 4 if the frame has a right sequence behind a
+// capture.Batch.FCSLen does. If the capture does not say, it is 4 if the frame has a right sequence behind a
 // trailer of PRP. It panics if b has no frame i.
 func FCSLen(b *capture.Batch, i int) int {
 	n, frame := b.FCSLen(i), b.Data(i)

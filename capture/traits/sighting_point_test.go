@@ -163,7 +163,7 @@ func TestStackAndLayersAgree(t *testing.T) {
 	}
 }
 
-func TestparsePointField(t *testing.T) {
+func TestPointFieldNames(t *testing.T) {
 	for name, want := range map[string]PointFields{
 		"vlan": PointVLAN, "vni": PointVNI | pointTEID, "interface": PointInterface, "input": PointInput, "": 0, "vlan,vni": 0,
 	} {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/fragments"
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/capture/records/internal/fragments"
 )
 
 // defaultMemory is the default of Limit, in bytes.

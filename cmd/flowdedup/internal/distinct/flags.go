@@ -230,6 +230,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		e.Warn(fmt.Errorf("windows without packets behind the first %d have no rows", count.MaxGaps))
 	}
 	cli.WarnUnopened(e, "packets", result.Unopened, result.Packets)
+	if n := result.Fragments; n != nil && n.Left > 0 {
+		e.Warn(fmt.Errorf("%s of tunnels could not be put together, as others are missing or contradict them: they count by their outer addresses", show.Some(n.Left, "fragment")))
+	}
 	if result.WithoutPorts > 0 {
 		e.Warn(fmt.Errorf("%d %s count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts,
 			show.Word(result.WithoutPorts, "packet was truncated before its ports: such flows", "packets were truncated before their ports: their flows")))

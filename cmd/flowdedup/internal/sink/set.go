@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -43,6 +44,9 @@ type Config struct {
 	// while an interface is down, gone or not there yet.
 	Forward []string
 	Retry   bool
+	// Reassembled says that packets were put together of fragments of tunnels. Files get them as they
+	// came, except of kept packets that lose the tunnel.
+	Reassembled bool
 	// Strip are headers that kept packets lose.
 	Strip strip.Headers
 	// Slice cuts the packets of files, kept and removed ones.
@@ -90,6 +94,7 @@ type Set struct {
 	outputs  []*output
 	stripper *strip.Stripper // nil if packets keep their headers
 	slicer   *strip.Slicer   // nil if packets stay whole
+	splitter reassemble.Splitter
 	balancer *balancer       // nil if all outputs get all packets
 	plain    encoding        // of batches that were not encoded
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
@@ -211,6 +216,9 @@ func inputAt(name string, inputs []string) os.FileInfo {
 func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	if len(s.outputs) == 0 {
 		return nil
+	}
+	if s.cfg.Reassembled {
+		b, drop = s.splitter.Split(b, drop, s.cfg.Strip&strip.Tunnel != 0)
 	}
 	b = s.strip(b, drop)
 	s.plain.invert(b, drop)
