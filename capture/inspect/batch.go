@@ -32,7 +32,7 @@ type Batch struct {
 	decoder   *headers.Decoder
 	// Of whole packets, and of their first bytes: nil before one was captured in part.
 	whole, prefix *identity.Identity
-	translation   *identity.Identity // of packets without addresses; nil if translations are not found
+	trials        []*identity.Identity // of the trials of the inspector
 	digester      *digest.AES
 	// The doubts of both.
 	ofWhole, ofPrefix *doubtReader
@@ -56,9 +56,8 @@ type Batch struct {
 	prefixed bool
 	// doubts are about whole packets, and prefixDoubts about prefixes.
 	doubts, prefixDoubts []doubt
-	// translated are digests without what translation changes, of the elements in batches of which
-	// all packets are measured.
-	translated []digest.Digest
+	// tried are digests by trial, of the elements in batches of which all packets are measured.
+	tried [len(triedFields)][]digest.Digest
 
 	noTime, nonIP, truncated uint64
 	unopened                 headers.UnopenedCounts
@@ -75,8 +74,8 @@ func (n *Inspector) NewBatch() *Batch {
 		whole: n.identityOf(0), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
 		ofWhole: n.newDoubtReader(0),
 	}
-	if n.translations != nil {
-		p.translation = n.translatedIdentity()
+	if n.cfg.Translations {
+		p.trials = n.triedIdentities()
 	}
 	return p
 }
@@ -91,7 +90,10 @@ func (n *Inspector) identityOf(bytes int) *identity.Identity {
 // allocates only when b is larger than all batches before.
 func (p *Batch) Prepare(b *capture.Batch) {
 	p.frames, p.seen, p.origins, p.digests = p.frames[:0], p.seen[:0], p.origins[:0], p.digests[:0]
-	p.prefixed, p.doubts, p.translated = false, p.doubts[:0], p.translated[:0]
+	p.prefixed, p.doubts = false, p.doubts[:0]
+	for i := range p.tried {
+		p.tried[i] = p.tried[i][:0]
+	}
 	p.noTime, p.nonIP, p.truncated = 0, 0, 0
 	p.unopened, p.stamped = headers.UnopenedCounts{}, 0
 	// The sample at the place of b is at most as large as that at the place where others
@@ -145,7 +147,7 @@ func (p *Batch) addPicked() {
 	for i, d := range p.digests[len(p.digests)-len(h):] {
 		p.add(b, i, &h[i], &d)
 	}
-	p.translate(p.sums[:len(h)])
+	p.try(h)
 }
 
 // countUnopened counts frame i of b, which has no IP or a closed tunnel, if it was not opened.

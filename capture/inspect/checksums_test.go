@@ -44,3 +44,28 @@ func TestChecksums(t *testing.T) {
 		t.Errorf("%+v, want %+v; %+v", r.Checksums, want, r.Recommendation)
 	}
 }
+
+// TestOtherChecksums counts the packets that equal earlier ones but for a checksum that no card left
+// out: the recommended command removes them, too, once it ignores checksums.
+func TestOtherChecksums(t *testing.T) {
+	for _, c := range []struct {
+		offloaded, damaged, removes, wrong uint64
+	}{{100, 0, 100, 0}, {100, 20, 120, 20}, {0, 20, 0, 0}} {
+		var packets []packet
+		for i := range c.offloaded + c.damaged {
+			p := packet{id: uint16(i + 1), flow: uint32(i % 9), payload: uint32(i), time: int64(i) * ms}
+			again := p
+			if again.time += 5 * us; i < c.offloaded {
+				p.offload = true
+			} else {
+				again.damage = 0x77
+			}
+			packets = append(packets, p, again)
+		}
+		r := inspected(packets, 50)
+		rec := &r.Recommendation
+		if tried := r.Tried[0]; r.Copies != c.offloaded || rec.Removes != c.removes || rec.Wrong != c.wrong || rec.Resummed != c.damaged || tried.Equal != c.offloaded+c.damaged || tried.Copies != c.offloaded {
+			t.Errorf("%d and %d: %+v, tried %+v", c.offloaded, c.damaged, rec, tried)
+		}
+	}
+}

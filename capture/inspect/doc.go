@@ -15,7 +15,7 @@
 //	remembered packets; what filters would keep  pool.go, table.go; measure.go
 //	how a copy differs                           sighting.go, kind.go, hops.go, checksums.go
 //	where copies come from, and how late         matrix.go, path.go
-//	copies with translated addresses             translations.go
+//	copies that more ignored fields would find    trial.go, tried.go: mappings.go, pairings.go
 //	equal packets that are no copies             repeats.go, doubts.go
 //	conversations that an analyzer sees in part  sides.go
 //	the result; the recommended flags            report.go; recommend.go

@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/rand/v2"
 
@@ -21,8 +22,9 @@ type packet struct {
 	ttl     uint8
 	tos     uint8
 	mac     byte
-	offload bool // the checksum was left to a network card
-	filled  bool // the checksum is right
+	offload bool   // the checksum was left to a network card
+	filled  bool   // the checksum is right
+	damage  uint16 // changes the checksum
 	padding int
 	snap    int // captured bytes, 0 for all
 	vni     uint32
@@ -30,6 +32,7 @@ type packet struct {
 	payload uint32
 	noTime  bool
 	tcp     bool
+	to      uint32 // destination, 0 for the usual one
 	df      bool
 	mss     uint16 // of a segment with SYN; 0 is none
 
@@ -49,7 +52,7 @@ func (p *packet) ip() []byte {
 	if p.df {
 		b[6] = 0x40
 	}
-	ends := [2]uint32{0x0a000000 | p.flow, 0xac100001}
+	ends := [2]uint32{0x0a000000 | p.flow, cmp.Or(p.to, 0xac100001)}
 	ports := [2]uint16{1000 + p.port, 53}
 	if p.answer {
 		ends[0], ends[1], ports[0], ports[1] = ends[1], ends[0], ports[1], ports[0]
@@ -69,7 +72,7 @@ func (p *packet) ip() []byte {
 		}
 	} else {
 		l4 = be.AppendUint16(be.AppendUint16(nil, ports[0]), ports[1])
-		l4 = be.AppendUint16(be.AppendUint16(l4, 8+payload), uint16(0x1234+p.payload))
+		l4 = be.AppendUint16(be.AppendUint16(l4, 8+payload), uint16(0x1234+p.payload)^p.damage)
 		l4 = be.AppendUint32(l4, p.payload)
 		l4 = append(l4, make([]byte, payload-4)...)
 	}

@@ -35,7 +35,8 @@ type Config struct {
 	Inputs []string
 	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
 	Tunnels *headers.Tunnels
-	// Translations says whether copies are found whose addresses were translated.
+	// Translations says whether copies are looked for that a translation, a relay or a second line
+	// makes.
 	Translations bool
 }
 
@@ -56,11 +57,10 @@ type Inspector struct {
 	// prefix compares the first bytes of packets, from the first packet on that was
 	// captured in part; nil before.
 	prefix *measure
-	// translations is nil unless they are found.
-	translations *translations
-	split        *traits.SplitCounter
-	sides        sides
-	head         capture.Batch // the packets of a batch whose conversations are counted
+	trials trials
+	split  *traits.SplitCounter
+	sides  sides
+	head   capture.Batch // the packets of a batch whose conversations are counted
 	// level is levelOf the packets so far. Workers read it ahead of their turn.
 	level atomic.Uint32
 }
@@ -68,7 +68,8 @@ type Inspector struct {
 // streamCounts count the packets of a stream, however they are compared.
 type streamCounts struct {
 	packets, noTime, truncated, nonIP uint64
-	stacked                           uint64 // by the sample: see the flag
+	// By the sample: packets with the flags, and with any VLAN tag.
+	stacked, tunneled, tagged uint64
 	// numbered counts packets whose senders number them, others all others: by the sample.
 	numbered, others uint64
 	unopened         headers.UnopenedCounts
@@ -87,9 +88,7 @@ func New(cfg Config) *Inspector {
 	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs, cfg.Tunnels), devices: traits.NewCapturePoints(nil), interfaces: map[traits.CapturePoint]uint32{}, sides: newSides()}
 	n.whole = newMeasure(n)
 	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Tunnels: cfg.Tunnels, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
-	if cfg.Translations {
-		n.translations = newTranslations()
-	}
+	n.trials = newTrials(cfg.Translations)
 	return n
 }
 
@@ -120,9 +119,7 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 		p.readPrefixes(b)
 		n.prefix.add(p, p.prefixes, p.prefixDoubts, from, len(p.seen), false, b)
 	}
-	if n.translations != nil {
-		n.translations.add(n, p, b)
-	}
+	n.trials.add(n, p, b)
 	if before < 1<<allBits {
 		n.addConversations(p, b, before)
 	}
@@ -169,6 +166,8 @@ func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 			cut = min(cut, kept)
 		}
 		c.stacked += s.weight() * count(s.flags&stacked != 0)
+		c.tunneled += s.weight() * count(s.flags&tunneled != 0)
+		c.tagged += s.weight() * count(s.vlan != 0)
 		if s.flags&numbered != 0 {
 			c.numbered += s.weight()
 		} else {

@@ -20,13 +20,15 @@ const (
 	paddingKind                          // bytes behind the packet in its frame
 	linkKind                             // other headers before the packet
 	lanKind                              // the path through a redundant network
-	natKind                              // addresses, or addresses and ports
+	natKind                              // addresses, or addresses and ports, by translation
 	dfKind                               // "don't fragment" of IPv4
 	mssKind                              // the maximum segment size of TCP, and so the checksum
+	relayKind                            // addresses and ports, by a relay or a second line
+	numberKind                           // the identification of IPv4
 	allKinds      = iota
 )
 
-var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan", "nat", "df", "mss"}
+var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan", "nat", "df", "mss", "relay", "ip-id"}
 
 // String returns the names of the bits, joined by plus signs, or "identical".
 func (k difference) String() string {

@@ -29,7 +29,7 @@ type cell struct {
 	delays *traits.Histogram // of copies that differ, nil without
 	// same are the delays of packets that do not differ, by the kind of packet and the
 	// window that they fit in. Whether these are copies is known at the end.
-	same [2][windows]*traits.Histogram
+	same [timedSorts][windows]*traits.Histogram
 	hops map[int]uint64 // copies whose time to live differs, by how much
 }
 
@@ -76,9 +76,9 @@ func (m *matrix) add(first, copied *sighting, delay, weight uint64) {
 }
 
 // addSame counts a packet that does not differ from an earlier one at the same point.
-func (m *matrix) addSame(s *sighting, span int, delay uint64) {
-	if c := m.cell(s.point, s.point, s.weight()); c != nil {
-		m.record(&c.same[s.sort()][span], delay, s.weight())
+func (m *matrix) addSame(x *event, weight uint64) {
+	if c := m.cell(x.point, x.point, weight); c != nil {
+		m.record(&c.same[x.sort][x.span], x.delay, weight)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
@@ -26,8 +27,10 @@ type measure struct {
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
 	checksums                 uint64             // copies with another checksum
+	resummed                  [windows][2]uint64 // other packets that a filter removes that ignores checksums, too
 	clamped                   uint64             // copies with another maximum segment size
-	translated                uint64             // copies with translated addresses
+	translated, relayed       uint64             // copies with translated addresses, and other copies of a trial
+	ignore                    []string           // the fields of the trial that has found copies
 	outer                     []netip.Addr       // of one side of the translations, if known
 	sums                      checksums
 	undecidable, checksumOnly uint64 // packets, and equal ones of them, in doubt
@@ -36,6 +39,8 @@ type measure struct {
 	matrix                    matrix
 	same                      repeats
 	paths                     paths
+	trail                     trail
+	loops                     loops
 }
 
 func newMeasure(n *Inspector) *measure {
@@ -50,7 +55,7 @@ func newMeasure(n *Inspector) *measure {
 func (m *measure) fork(bytes int) *measure {
 	f := m.clone()
 	f.bytes = bytes
-	f.table = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window))
+	f.table, f.trail = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window)), trail{}
 	return f
 }
 
@@ -59,7 +64,7 @@ func (m *measure) clone() *measure {
 	f := *m
 	f.kinds, f.hops = maps.Clone(m.kinds), maps.Clone(m.hops)
 	f.sums = slices.Clone(m.sums)
-	f.matrix, f.same = m.matrix.clone(), m.same.clone()
+	f.matrix, f.same, f.loops = m.matrix.clone(), m.same.clone(), m.loops.clone()
 	return &f
 }
 
@@ -98,6 +103,7 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 	m.table.several = m.table.several || s.device != 0
 	e := m.table.find(d, s)
 	if e == nil {
+		m.resum(m.table.other, s)
 		e = m.table.add(d, s.time)
 		e.restart(s)
 		m.paths.add(e, s)
@@ -113,10 +119,26 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
 		m.pair(e, s, v, b, frame)
 	} else {
+		m.missed(e, s)
 		m.table.restart(e, s)
 	}
 	m.paths.add(e, s)
 	return v
+}
+
+// resum counts s, if it equals the packet of an entry but for a checksum that no card has left out.
+func (m *measure) resum(e *entry, s *sighting) {
+	if e == nil {
+		return
+	}
+	var v verdicts
+	for w, span := range m.owner.windows {
+		if distance(s.time, e.time) <= uint64(span) {
+			v.anywhere |= 1 << w
+			v.across |= uint8(count(s.device != e.device)) << w
+		}
+	}
+	v.count(&m.resummed, s.weight())
 }
 
 // restart makes s the first sighting of its packet.
@@ -154,31 +176,48 @@ func (e *entry) isSeen(manner uint16) bool {
 func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, frame int) {
 	m.equal += s.weight()
 	first, delay := &e.sighting, distance(s.time, e.time)
-	span := m.span(delay)
-	if first.full != s.full && !first.isPart(s) {
-		m.same.add(alikePacket, first, s, span, v, b, frame)
-		return
-	}
-	if first.renumbered(s) {
-		m.same.add(renumberedPacket, first, s, span, v, b, frame)
-		m.table.restart(e, s)
-		return
-	}
-	if e.isSeen(s.manner()) && delay > uint64(m.owner.windows[0]) {
-		m.same.add(s.sort(), first, s, span, v, b, frame)
-		m.matrix.addSame(s, span, delay)
-		m.table.restart(e, s)
-		return
-	}
-	switch k := kindOf(first, s); {
-	case k == 0:
-		m.same.add(s.sort(), first, s, span, v, b, frame)
-		m.matrix.addSame(s, span, delay)
-	case s.time < first.time:
-		m.copy(k, s, first, delay, s.weight())
+	x, previous := m.trail.add(e)
+	x.describe(first, s, delay, v)
+	x.span = int8(m.span(delay))
+	restart := false
+	switch {
+	case first.full != s.full && !first.isPart(s):
+		x.sort = alikePacket
+	case first.renumbered(s):
+		x.sort, restart = renumberedPacket, true
+	case e.isSeen(s.manner()) && delay > uint64(m.owner.windows[0]):
+		x.sort, restart = s.sort(), true
 	default:
-		m.copy(k, first, s, delay, s.weight())
+		if x.kind = kindOf(first, s); x.kind != 0 {
+			x.sort = aCopy
+		} else {
+			x.sort = s.sort()
+		}
 	}
+	m.count(x, first, s, b, frame)
+	m.loopsIn(x, previous, s, b, frame)
+	if restart {
+		m.table.restart(e, s)
+	}
+}
+
+// count counts x, the event of frame i of b: s, which equals first.
+func (m *measure) count(x *event, first, s *sighting, b *capture.Batch, i int) {
+	x.proto = protocolKey{proto: s.proto}
+	if s.proto == headers.NonIP {
+		x.proto.ether = etherType(b.Data(i))
+	}
+	if x.sort != aCopy {
+		m.same.add(x, s.weight(), whatIs(x.sort, s))
+		if x.sort < timedSorts {
+			m.matrix.addSame(x, s.weight())
+		}
+		return
+	}
+	if s.time < first.time {
+		first, s = s, first
+	}
+	m.copy(x.kind, first, s, x.delay, uint64(x.weight))
 }
 
 // copy counts, as weight packets, a packet that differs from its original as no sender makes

@@ -27,8 +27,12 @@ type Recommendation struct {
 	// Prefer is an expression for the copies to keep, empty if it does not matter or is unknown.
 	Prefer string
 	// Removes is how many packets of the stream that removes. Wrong of them are no copies.
-	// Left counts copies that it leaves, since they come later than the window.
-	Removes, Wrong, Left uint64
+	// Looped of these are in loops. Left counts copies that it leaves, since they come later than the
+	// window.
+	Removes, Wrong, Looped, Left uint64
+	// Resummed is how many more packets --ignore l4-checksum removes that are no copies. Removes and
+	// Wrong have them if it is among Ignore.
+	Resummed uint64
 	// Reasons has a sentence for each choice, none without packets.
 	Reasons []string
 }
@@ -57,9 +61,7 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if m.clamped > 0 {
 		c.Ignore = append(c.Ignore, "mss")
 	}
-	if m.translated > 0 {
-		c.Ignore = append(c.Ignore, "nat")
-	}
+	c.Ignore = append(c.Ignore, m.ignore...)
 	c.IdentityBytes = m.bytes
 	w := n.window(m, j, r)
 	across := 0
@@ -67,15 +69,21 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 		across = 1
 	}
 	c.Window = time.Duration(n.windows[w])
-	c.Removes, c.Wrong = m.removed[w][across], j.wrong(w, across)
+	c.Removes, c.Wrong, c.Looped = m.removed[w][across], j.wrong(w, across), j.looped(w, across)
+	if len(m.ignore) == 0 { // else a trial has counted them
+		c.Resummed = m.resummed[w][across]
+	}
+	if m.checksums > 0 {
+		c.Removes, c.Wrong = c.Removes+c.Resummed, c.Wrong+c.Resummed
+	}
 	for span := w + 1; span < windows; span++ {
 		c.Left += m.delayed[span] + j.at(span)
 	}
-	c.Dedup = r.Copies > 0 && float64(r.Copies) >= fewCopies*float64(r.Packets) && c.Removes > 2*c.Wrong
+	c.Dedup = r.Copies > 0 && float64(r.Copies) >= fewCopies*float64(r.Packets) && c.removesCopies()
 	if c.Dedup && float64(r.SplitConversations) > fewSplit*float64(r.SampledConversations) {
 		c.Keep = "flow"
 	}
-	if c.Dedup && (oneWayTags(&r.Sides) || n.manyStacked()) {
+	if c.Dedup && (n.oneWayTags(&r.Sides) || n.manyStacked()) {
 		c.Strip = append(c.Strip, "vlan")
 	}
 	if c.Dedup && 2*n.stream.stamped > n.stream.described {
@@ -90,6 +98,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	c.Reasons = n.reasons(&c, m, unmatched, r)
 	return c
 }
+
+// removesCopies reports whether most removed packets are copies. Loops do not count: they end.
+func (c *Recommendation) removesCopies() bool { return c.Removes-c.Looped > 2*(c.Wrong-c.Looped) }
 
 // at counts identical copies by delay.
 func (j *judgement) at(span int) (sum uint64) {
@@ -108,7 +119,7 @@ func (n *Inspector) window(m *measure, j *judgement, r *Report) int {
 	found, best := uint64(0), 0.0
 	for w := range windows {
 		found += m.delayed[w] + j.at(w)
-		gains[w] = float64(found) - float64(j.wrong(w, 0))
+		gains[w] = float64(found) - float64(j.wrong(w, 0)-j.looped(w, 0))
 		best = max(best, gains[w])
 	}
 	for w, gain := range gains {
@@ -125,10 +136,10 @@ func (n *Inspector) across(m *measure, j *judgement, r *Report, w int) bool {
 	return r.Copies > 0 && m.foreign == r.Copies && j.wrong(w, 0) > 0 && m.removed[w][1]+j.wrong(w, 0) >= m.removed[w][0]
 }
 
-// oneWayTags reports whether each direction of most conversations has tags of its own, so
+// oneWayTags reports whether each direction of most conversations has VLAN tags of its own, so
 // that an analyzer that keys flows by tags sees one side of each, whatever is kept.
-func oneWayTags(s *OneSided) bool {
-	return s.BeforeByTag.Share() > s.Before.Share()+0.5
+func (n *Inspector) oneWayTags(s *OneSided) bool {
+	return s.BeforeByTag.Share() > s.Before.Share()+0.5 && 2*n.stream.tagged > n.stream.packets && 2*n.stream.tunneled < n.stream.packets
 }
 
 // manyStacked reports whether tags of 802.1ad are worth a word.
@@ -140,6 +151,9 @@ func (n *Inspector) manyStacked() bool {
 func (n *Inspector) reasons(c *Recommendation, m *measure, unmatched uint64, r *Report) []string {
 	all := []string{}
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if r.Looped > 0 && c.Dedup {
+		add("%d packets go in circles: de-duplication hides that, so find the loop or the sender first", r.Looped)
+	}
 	if len(r.Unopened) > 0 && !c.Dedup {
 		add("packets that were not opened are copies here only if they differ in nothing")
 	}
@@ -158,9 +172,11 @@ func (n *Inspector) reasons(c *Recommendation, m *measure, unmatched uint64, r *
 		add("no other packet equals another one within %v", r.Window)
 	case r.Copies == 0 && r.Equal == 0:
 		add("no packet equals another one within %v", r.Window)
+	case r.Copies == 0 && r.Looped == r.Equal:
+		add("the network repeats packets, and no mirror does: find the loop or the sender")
 	case r.Copies == 0:
 		add("all equal packets were sent again at one point: removing them would remove packets that their senders repeated")
-	case c.Removes <= 2*c.Wrong:
+	case !c.removesCopies():
 		add("of the %d packets that would be removed, %d are no copies", c.Removes, c.Wrong)
 	case r.Copies == 1:
 		add("1 copy in %d packets is too few to matter", r.Packets)
@@ -185,9 +201,13 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	if m.clamped > 0 {
 		add("--ignore mss: %d copies differ in the maximum segment size, which a router lowers, and in the checksum over it", m.clamped)
 	}
+	ignored := strings.Join(m.ignore, ",")
 	if m.translated > 0 {
-		add("--ignore nat: %d packets equal earlier ones but for addresses that a translation replaced", m.translated)
+		add("--ignore %s: %d packets equal earlier ones but for addresses that a translation replaced", ignored, m.translated)
 		add("%s", sideOf(c.Prefer))
+	}
+	if m.relayed > 0 {
+		add("--ignore %s: %d packets equal earlier ones between other addresses: a relay sent them on, or a second line has them", ignored, m.relayed)
 	}
 	if c.IdentityBytes > 0 {
 		add("--identity-bytes %d: copies were captured in different lengths; packets that differ only behind these bytes count as equal", c.IdentityBytes)
@@ -208,7 +228,7 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	if slices.Contains(c.Strip, "vlan") && n.manyStacked() {
 		add("--strip vlan: %d packets have tags of 802.1ad, behind which some analyzers find nothing", n.stream.stacked)
 	}
-	if slices.Contains(c.Strip, "vlan") && oneWayTags(&r.Sides) {
+	if slices.Contains(c.Strip, "vlan") && n.oneWayTags(&r.Sides) {
 		add("--strip vlan: each direction has a VLAN of its own, so analyzers that key flows by VLAN see one side of each")
 	}
 	return all

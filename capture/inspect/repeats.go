@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
@@ -31,20 +30,26 @@ type sameCounts struct {
 const (
 	unnumberedPacket = iota
 	numberedPacket
+	timedSorts // sorts before it may be copies, so that their delays count
+)
+
+const (
 	// alikePacket stands for packets that begin in the same way and end in another one. They
 	// are found if only the first bytes are compared.
-	alikePacket
+	alikePacket = timedSorts + iota
 	// renumberedPacket stands for frames of a redundant network that a sender repeated:
 	// each has a number of its own there.
 	renumberedPacket
 	// addressedPacket stands for packets that differ only in addresses, where those of translated
 	// packets do not count.
 	addressedPacket
+	// loopedPacket stands for packets that go in circles.
+	loopedPacket
 	sorts
 )
 
 // sort returns the sort of a packet.
-func (s *sighting) sort() int { return int(count(s.flags&numbered != 0)) }
+func (s *sighting) sort() int8 { return int8(count(s.flags&numbered != 0)) }
 
 // protocolKey is a protocol, and for frames without IP the ethertype.
 type protocolKey struct {
@@ -81,21 +86,23 @@ func (r *repeats) clone() repeats {
 	return c
 }
 
-// add counts s, which is frame i of b.
-func (r *repeats) add(sort int, first, s *sighting, span int, removed verdicts, b *capture.Batch, i int) {
-	weight := s.weight()
-	c := &r.counts[sort][span]
+// add counts x as weight packets, of which each is what.
+func (r *repeats) add(x *event, weight uint64, what string) {
+	c := &r.counts[x.sort][x.span]
 	c.all += weight
-	if first.isRewrapped(s) {
+	if x.rewrapped {
 		c.rewrapped += weight
 	}
-	removed.count(&c.removed, weight)
-	key := protocolKey{proto: s.proto}
-	if s.proto == headers.NonIP {
-		key.ether = etherType(b.Data(i))
+	x.verdicts.count(&c.removed, weight)
+	r.note(x.proto, int(x.sort), int(x.span), weight, Example{Packet: x.number, Earlier: x.earlier, Delay: int64(x.delay), What: what})
+}
+
+// all counts the packets of a sort.
+func (r *repeats) all(sort int) (sum uint64) {
+	for span := range r.counts[sort] {
+		sum += r.counts[sort][span].all
 	}
-	earlier, later := min(first.number, s.number), max(first.number, s.number)
-	r.note(key, sort, span, weight, Example{Packet: later, Earlier: earlier, Delay: int64(distance(first.time, s.time)), What: whatIs(sort, s)})
+	return sum
 }
 
 // note counts packets of a protocol. The first of them are the example.
@@ -145,7 +152,7 @@ func (k protocolKey) String() string {
 }
 
 // whatIs names the kind of a repeated packet.
-func whatIs(sort int, s *sighting) string {
+func whatIs(sort int8, s *sighting) string {
 	switch {
 	case sort == alikePacket:
 		return "another packet that begins in the same way"

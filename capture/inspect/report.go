@@ -21,8 +21,8 @@ type Report struct {
 	Equal  uint64
 	Copies uint64
 	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
-	// tunnel, truncated, checksum, padding, link, lan, nat, df and mss, joined by plus signs; outer for nothing but
-	// the headers around a tunnel's packet, or identical.
+	// tunnel, truncated, checksum, padding, link, lan, nat, df, mss, relay and ip-id, joined by plus signs;
+	// outer for nothing but the headers around a tunnel's packet, or identical.
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
 	Hops   map[int]uint64
@@ -38,12 +38,18 @@ type Report struct {
 	Checksums map[string]Checksums
 	// Points counts all packets by point.
 	Points map[string]uint64
-	// NotCopies are the equal packets that were sent again, by protocol.
+	// NotCopies are the equal packets that were sent again or are in Loops, by protocol.
 	NotCopies map[string]NotCopies
+	// Loops are the loops and storms, the largest one first. Looped counts the equal packets in them.
+	Loops  []Loop
+	Looped uint64
+	// Conclusion says whether the stream is duplicated, as far as that can be said.
+	Conclusion Conclusion
 	// Conversations are sampled from the first 2^18 packets. Of the SampledConversations, removing
 	// copies would tear SplitConversations apart.
 	SplitConversations, SampledConversations uint64
 	Sides                                    OneSided
+	Tried                                    []Tried // none without Translations or without IP
 	Recommendation                           Recommendation
 	Window                                   time.Duration
 	NoTime, Truncated, NonIP                 uint64
@@ -72,15 +78,13 @@ type NotCopies struct {
 // translated packets.
 func (n *Inspector) Report() *Report {
 	m := n.measured()
-	if n.translations != nil {
-		m = n.translations.addTo(m, n.stream.packets)
-	}
+	m = n.withTrial(m)
 	j := n.judge(m)
 	r := &Report{
-		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: maps.Clone(m.hops),
+		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: m.hopCounts(),
 		Routers: m.matrix.routers(), Paths: m.paths.report(), Checksums: m.sums.report(n.points.Name),
 		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
-		Sides: n.sides.report(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
+		Sides: n.oneSided(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}
 	r.Undecidable, r.ChecksumOnly = m.undecidable, m.checksumOnly
@@ -89,6 +93,9 @@ func (n *Inspector) Report() *Report {
 		r.MemoryBytes += n.prefix.table.bytes()
 	}
 	for k, count := range m.kinds {
+		if count == 0 {
+			continue // all of them were in loops
+		}
 		r.Kinds[k.String()] += count
 		r.Copies += count
 	}
@@ -102,8 +109,26 @@ func (n *Inspector) Report() *Report {
 	r.Copies += same
 	c := n.split.Counts()
 	r.SplitConversations, r.SampledConversations = c.Split, c.Sampled
+	r.Loops, r.Looped = m.loops.report(), m.same.all(loopedPacket)
+	r.Tried = n.tried(m)
 	r.Recommendation = n.recommend(m, j, r)
+	r.Conclusion = r.conclude()
 	return r
+}
+
+// oneSided reports the sides of flows, and which headers make them one-sided.
+func (n *Inspector) oneSided() OneSided {
+	o := n.sides.report()
+	o.Strip = []string{}
+	if o.BeforeByTag.Share() > o.Before.Share() {
+		if n.stream.tagged > 0 {
+			o.Strip = append(o.Strip, "vlan")
+		}
+		if n.stream.tunneled > 0 {
+			o.Strip = append(o.Strip, "tunnel")
+		}
+	}
+	return o
 }
 
 // fewParts is the share of equal packets that may differ in how much was captured. Few do by
@@ -125,6 +150,13 @@ func (n *Inspector) measured() *measure {
 		return n.whole
 	}
 	return n.prefix
+}
+
+// hopCounts counts copies by their hops.
+func (m *measure) hopCounts() map[int]uint64 {
+	all := maps.Clone(m.hops)
+	maps.DeleteFunc(all, func(_ int, count uint64) bool { return count == 0 })
+	return all
 }
 
 // atPoints counts all packets by point.
@@ -213,6 +245,14 @@ func (j *judgement) copies() (all, rewrapped uint64) {
 		}
 	}
 	return all, rewrapped
+}
+
+// looped counts the packets in loops that a filter with a window removes.
+func (j *judgement) looped(w, across int) (sum uint64) {
+	for span := range j.same[loopedPacket] {
+		sum += j.same[loopedPacket][span].removed[w][across]
+	}
+	return sum
 }
 
 // wrong counts the packets that a filter with a window removes although they are no copies.

@@ -23,6 +23,9 @@ type OneSided struct {
 	After       Sides `json:"after"`
 	BeforeByTag Sides `json:"before_by_tag"`
 	AfterByTag  Sides `json:"after_by_tag"`
+	// Strip are the headers, in the words of the flag, without which the second kind of analyzers sees
+	// the flows of the first kind; empty if it sees as many of both directions.
+	Strip []string `json:"strip"`
 }
 
 // maxFlows bounds the sample of each analyzer.

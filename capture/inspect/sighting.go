@@ -63,6 +63,7 @@ const (
 	validSum                 // the checksum of TCP, UDP or ICMP is right
 	wrongSum                 // it is wrong
 	dontFragment             // DF of IPv4
+	toGroup                  // the packet goes to a group of hosts
 )
 
 // origin has further traits of a packet in its batch, as hashes.

@@ -37,7 +37,8 @@ type entry struct {
 	seen      [4]uint16 // hashes of how the packet was seen since then
 	history   uint32    // its number, from 1 on; without, all filters have kept the sighting
 	sightings uint8
-	paths     uint8 // a bit for each class of paths on which it came
+	paths     uint8  // a bit for each class of paths on which it came
+	last      uint16 // its event in the trail
 }
 
 // head holds the searched fields of a set in one cache line.
@@ -76,9 +77,11 @@ type packetTable struct {
 	span      uint32   // the window in ticks
 	// forgotten counts packets that had to make room within their window.
 	forgotten uint64
-	several   bool   // capture points, so that across means something
-	memory    arenas // of heads and places
-	touched   uint32 // the OR of warm's reads, so that no compiler leaves them out
+	several   bool // capture points, so that across means something
+	// other is the entry that equalled the last packet that was looked for but for a checksum, or nil.
+	other   *entry
+	memory  arenas // of heads and places
+	touched uint32 // the OR of warm's reads, so that no compiler leaves them out
 }
 
 // newTable makes a table that grows to memory bytes, and to a mebibyte in any case.
@@ -156,11 +159,16 @@ func tagOf(hash uint64) uint32 { return uint32(hash) | 1 }
 func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 	set, tag := d[0]>>t.shift, tagOf(d[0])
 	h := &t.heads[set]
+	t.other = nil
 	for i, is := range &h.tags {
 		if is != tag {
 			continue
 		}
-		if e := t.entries.at(t.places[set][i]); e.check == d[1] && s.equals(&e.sighting) {
+		e := t.entries.at(t.places[set][i])
+		if e.check != d[1] {
+			continue
+		}
+		if t.other = e; s.equals(&e.sighting) {
 			if now := ticks(s.time); int32(now-h.latest[i]) > 0 {
 				h.latest[i] = now
 			}

@@ -239,7 +239,7 @@ func TestTranslationsCut(t *testing.T) {
 				p.Prepare(b)
 				n.Add(p, b)
 				n.Report()
-				matches += len(n.translations.matches)
+				matches += len(n.trials.list[0].matches)
 				n.Close()
 			}
 		}

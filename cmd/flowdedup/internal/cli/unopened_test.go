@@ -79,7 +79,7 @@ type unopenedAnswer struct {
 // TestUnopened says that packets were not opened: in each command, and not where all were.
 func TestUnopened(t *testing.T) {
 	arp := []byte(stations + "\x08\x06\x00\x01\x08\x00\x06\x04\x00\x01")
-	var unknown, few, plain, link [][]byte
+	var unknown, few, plain, link, broken [][]byte
 	for n := range 100 {
 		ip := numbered4(n, 10)
 		strange := slices.Concat([]byte(stations+"\x88\xb5\x00\x01"), ip)
@@ -88,6 +88,9 @@ func TestUnopened(t *testing.T) {
 		plain = append(plain, few[n], append(slices.Clone(arp), byte(n)))
 	}
 	few = append(few, unknown[0])
+	for _, frame := range unknown { // announced as IP
+		broken = append(broken, slices.Concat([]byte(stations+"\x08\x00"), frame[len(stations):]))
+	}
 	for _, c := range []struct {
 		name    string
 		link    capture.LinkType
@@ -97,8 +100,9 @@ func TestUnopened(t *testing.T) {
 		most    bool // of the packets
 		verdict string
 	}{
-		{"an ethertype", capture.LinkEthernet, unknown, "ethertype-88b5", 200, true, "most packets were not opened (ethertype-88b5 100.0 %), so their copies are unknown"},
-		{"a link type", 290, link, "linktype-290", 100, true, "most packets were not opened (linktype-290 100.0 %), so their copies are unknown"},
+		{"an ethertype", capture.LinkEthernet, unknown, "ethertype-88b5", 200, true, "cannot tell whether there are copies: 100.0 % of the packets were not opened (ethertype-88b5 100.0 %)"},
+		{"a link type", 290, link, "linktype-290", 100, true, "cannot tell whether there are copies: 100.0 % of the packets were not opened (linktype-290 100.0 %)"},
+		{"no header of IP", capture.LinkEthernet, broken, "ethertype-0800", 200, true, "cannot tell whether there are copies: 100.0 % of the packets were not opened (ethertype-0800 100.0 %)"},
 		{"one frame", capture.LinkEthernet, few, "ethertype-88b5", 1, false, "no copies within 1s among the packets that were opened (1 were not: ethertype-88b5 1.0 %): do not de-duplicate"},
 		{"none", capture.LinkEthernet, plain, "", 0, false, "no copies within 1s: do not de-duplicate"},
 	} {

@@ -68,7 +68,21 @@ type InspectResult struct {
 		Count       uint64                                   `json:"duplicates"`
 		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
 	}
-	NotCopies      map[string]uint64 `json:"not_copies"`
+	NotCopies  map[string]uint64 `json:"not_copies"`
+	Conclusion string
+	Looped     uint64
+	Loops      []struct {
+		Kind            string
+		Stations, Hosts []string
+		Sightings       uint64
+		Most            uint64 `json:"most_sightings"`
+	}
+	Tried []struct {
+		Ignore   []string
+		Compared uint64
+		Equal    uint64
+		Copies   uint64 `json:"duplicates"`
+	}
 	Damaged        bool
 	Recommendation struct {
 		Dedup                bool

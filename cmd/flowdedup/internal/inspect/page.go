@@ -35,7 +35,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	fact("one-sided conversations", fmt.Sprintf("%s, without copies %s", oneSided(s.OneSided.Before), oneSided(s.OneSided.After)), s.OneSided.Before.Flows > 0)
 	fact("noticed", inspectNotes(s), inspectNotes(s) != "")
 	fact("not opened", show.NotOpened(s.Unopened, s.Packets), len(s.Unopened) > 0)
-	fact("not seen", unseen, s.mayMiss())
+	fact("tried", tried(s), tried(s) != "")
 	fact("sampled", fmt.Sprintf("1 packet in %.0f at last: counts are estimates", 1/max(s.Sampled, 1e-9)), s.Sampled < 1)
 	if s.Copies > 0 {
 		p.Sections = append(p.Sections, matrixSection(s), delaySection(s), kindsSection(s))
@@ -45,6 +45,9 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	}
 	if rows := checksumRows(s); len(rows) > 0 {
 		p.Sections = append(p.Sections, checksumsSection(rows))
+	}
+	if len(s.Loops) > 0 {
+		p.Sections = append(p.Sections, loopSection(s))
 	}
 	if len(s.NotCopies) > 0 {
 		p.Sections = append(p.Sections, repeatsSection(s))

@@ -98,6 +98,9 @@ func (p *profile) adapt(r *recommendation) {
 		return
 	}
 	r.For, r.Keep = p.Name, "flow"
+	if !slices.Contains(r.Ignore, "l4-checksum") && slices.Contains(p.Ignore, "l4-checksum") {
+		r.Removes, r.Wrong = r.Removes+r.resummed, r.Wrong+r.resummed
+	}
 	r.Strip, r.Ignore = united(r.Strip, p.Strip), united(r.Ignore, p.Ignore)
 }
 

@@ -16,10 +16,12 @@ import (
 // summary is the answer of "flowdedup inspect --json".
 type summary struct {
 	version.Heading
-	Verdict string  `json:"verdict"`
-	Packets uint64  `json:"packets_in"`
-	Copies  uint64  `json:"duplicates"`
-	Share   float64 `json:"duplicate_share"`
+	Verdict string `json:"verdict"`
+	// Conclusion is the verdict in a word.
+	Conclusion inspect.Conclusion `json:"conclusion"`
+	Packets    uint64             `json:"packets_in"`
+	Copies     uint64             `json:"duplicates"`
+	Share      float64            `json:"duplicate_share"`
 	// Equal counts copies and other packets that equal another one.
 	Equal    uint64            `json:"equal"`
 	Kinds    map[string]uint64 `json:"kinds"`
@@ -35,11 +37,17 @@ type summary struct {
 	NotCopies map[string]uint64          `json:"not_copies"`
 	Examples  map[string]inspect.Example `json:"examples"`
 
+	// Loops are what a network repeats, and Looped the packets in NotCopies that are in loops.
+	Loops  []inspect.Loop `json:"loops"`
+	Looped uint64         `json:"looped"`
+
 	SplitConversations   uint64           `json:"split_conversations"`
 	SampledConversations uint64           `json:"sampled_conversations"`
 	OneSided             inspect.OneSided `json:"one_sided"`
 
-	Recommendation recommendation `json:"recommendation"`
+	// Tried has the results of leaving out more fields.
+	Tried          []inspect.Tried `json:"tried"`
+	Recommendation recommendation  `json:"recommendation"`
 
 	Window      string            `json:"window"`
 	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
@@ -79,17 +87,19 @@ type recommendation struct {
 	For           string   `json:"for"`     // the reader, empty for none
 	Command       string   `json:"command"` // empty if nothing is to be removed
 	Removes       uint64   `json:"removes"`
-	Wrong         uint64   `json:"wrong"` // packets of Removes that are no copies
-	Left          uint64   `json:"left"`  // copies that come too late
+	Wrong         uint64   `json:"wrong"`  // packets of Removes that are no copies
+	Looped        uint64   `json:"looped"` // packets of Wrong that are in loops
+	Left          uint64   `json:"left"`   // copies that come too late
 	Reasons       []string `json:"reasons"`
+	resummed      uint64   // see inspect.Recommendation
 }
 
 func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 	s := summary{
 		Heading: version.HeadingOf("inspect"),
-		Verdict: verdict.Of(r), Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
+		Verdict: verdict.Of(r), Conclusion: r.Conclusion, Loops: r.Loops, Looped: r.Looped, Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
-		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides,
+		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides, Tried: r.Tried,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Truncated: r.Truncated, NoTimestamp: r.NoTime,
 		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: traits.RelativeError,
@@ -105,7 +115,7 @@ func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 	s.Recommendation = recommendation{
 		Dedup: c.Dedup, Identity: c.Identity.String(), IdentityBytes: c.IdentityBytes, Ignore: c.Ignore,
 		Window: window.Window{Duration: c.Window}.String(), Across: c.Across, Keep: c.Keep, Strip: c.Strip, Prefer: c.Prefer,
-		Removes: c.Removes, Wrong: c.Wrong, Left: c.Left, Reasons: c.Reasons,
+		Removes: c.Removes, Wrong: c.Wrong, Looped: c.Looped, Left: c.Left, resummed: c.Resummed, Reasons: c.Reasons,
 	}
 	if c.Dedup {
 		cfg.Profile.adapt(&s.Recommendation)

@@ -13,18 +13,32 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// unseen says which copies may be there though none were found.
-const unseen = "address translation that keeps the time to live: try dedup --ignore nat"
-
-// mayMiss reports whether such copies may be there.
-func (s *summary) mayMiss() bool { return s.Copies == 0 && s.NonIP+s.NoTimestamp < s.Packets }
+// tried says which fields were left out by way of trial, and what that found; "" without IP.
+func tried(s *summary) string {
+	var words []string
+	for i := range s.Tried {
+		n := &s.Tried[i]
+		text := fmt.Sprintf("%s %s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
+		if n.Equal > 0 {
+			text += fmt.Sprintf(" (%s)", show.Some(n.Copies, "copy", "copies"))
+		}
+		if n.Packets < s.Packets {
+			text += " of the first " + show.Count(n.Packets)
+		}
+		words = append(words, text)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "--ignore " + strings.Join(words, "; ")
+}
 
 // writeText writes the summary as text.
 func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
 	fmt.Fprintf(t, "  packets     %s, %s (%s)%s\n", show.Count(s.Packets), show.Some(s.Copies, "copy", "copies"), show.Share(s.Copies, s.Packets),
-		show.Also(show.Note{Count: show.Total(s.NotCopies), What: "repeated by their senders"}))
+		show.Also(show.Note{Count: show.Total(s.NotCopies) - min(s.Looped, show.Total(s.NotCopies)), What: "repeated by their senders"}, show.Note{Count: s.Looped, What: "repeated by a loop or a storm"}))
 	if s.Filtered > 0 {
 		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
@@ -34,8 +48,8 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	if text := show.NotOpened(s.Unopened, s.Packets); text != "" {
 		fmt.Fprintf(t, "  not opened  %s\n", text)
 	}
-	if s.mayMiss() {
-		fmt.Fprintf(t, "  not seen    %s\n", unseen)
+	if text := tried(s); text != "" {
+		fmt.Fprintf(t, "  tried       %s\n", text)
 	}
 	if s.SplitConversations > 0 {
 		fmt.Fprintf(t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
@@ -47,6 +61,9 @@ func writeText(w io.Writer, columns int, s *summary) error {
 	pathTable(t, s)
 	checksumsTable(t, s)
 	notCopiesTable(t, s)
+	if len(s.Loops) > 0 {
+		t.Table(loopColumns, loopRows(s))
+	}
 	writeRecommendation(t, s)
 	if s.Sampled < 1 {
 		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
@@ -78,8 +95,8 @@ func oneSidedTable(t *show.Text, s *inspect.OneSided) {
 // oneSidedAdvice gives advice about one-sided conversations, if there are any.
 func oneSidedAdvice(s *inspect.OneSided) string {
 	switch {
-	case s.BeforeByTag.Share() > s.Before.Share():
-		return "for an analyzer that keys flows by VLAN or tunnel: --strip vlan or --strip tunnel"
+	case len(s.Strip) > 0:
+		return fmt.Sprintf("for an analyzer that keys flows by VLAN or tunnel --strip %s leaves the upper row", strings.Join(s.Strip, ","))
 	case s.After.Share() > s.Before.Share(), s.AfterByTag.Share() > s.BeforeByTag.Share():
 		return "the first of equal packets is not enough: leave --keep flow at its default"
 	case s.Before.OneSided > 0:
@@ -191,21 +208,40 @@ func repeatsRow(s *summary, name string) []string {
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
 
+// removed says how many packets the command removes, and which of them are no copies.
+func removed(r *recommendation) string {
+	text := show.Some(r.Removes, "packet")
+	switch {
+	case r.Looped > 0 && r.Looped == r.Wrong:
+		return fmt.Sprintf("%s, %s of them in loops", text, show.Count(r.Looped))
+	case r.Looped > 0:
+		return fmt.Sprintf("%s, %s of them no copies (%s in loops)", text, show.Count(r.Wrong), show.Count(r.Looped))
+	case r.Wrong > 0:
+		return fmt.Sprintf("%s, %s of them no copies", text, show.Count(r.Wrong))
+	}
+	if r.Removes == 1 {
+		return text + ", which is a copy"
+	}
+	return text + ", all of them copies"
+}
+
 // writeRecommendation writes the recommended command, and why.
 func writeRecommendation(t *show.Text, s *summary) {
 	r := &s.Recommendation
 	switch {
 	case s.Packets == 0:
 		return // the first line says it
-	case r.Command == "" && show.MostUnopened(s.Unopened, s.Packets):
-		fmt.Fprintf(t, "\nRecommended: nothing, since most packets were not opened.\n")
+	case s.Conclusion == inspect.CannotTell:
+		fmt.Fprintf(t, "\nRecommended: nothing, since copies cannot be told from other packets.\n")
+	case s.Conclusion == inspect.Loops:
+		fmt.Fprintf(t, "\nRecommended: find the loop or the sender, and do not de-duplicate.\n")
 	case r.Command == "":
 		fmt.Fprintf(t, "\nRecommended: do not de-duplicate.\n")
 	default:
 		t.WriteString("\nRecommended:\n\n")
 		t.Command("    ", r.Command)
 		t.WriteByte('\n')
-		fmt.Fprintf(t, "  removes     %s; %s of them are no copies\n", show.Some(r.Removes, "packet"), show.Count(r.Wrong))
+		fmt.Fprintf(t, "  removes     %s\n", removed(r))
 		if s.ChecksumOnly > 0 {
 			fmt.Fprintf(t, "              and at most %s more that are known only by a checksum\n", show.Count(s.ChecksumOnly))
 		}

@@ -207,7 +207,7 @@ func (l *learner) follow(d *decision, now time.Time) {
 	l.learned = d.learned
 	l.learned.Passed, l.learned.Decisions = passed, decisions+1
 	l.learned.Decided = now.UTC().Format(time.RFC3339)
-	l.log.Info("learned", "verdict", d.learned.Verdict, "dedup", d.dedup, "identity", d.learned.Identity, "window", d.learned.Window,
+	l.log.Info("learned", "verdict", d.learned.Verdict, "conclusion", d.learned.Conclusion, "dedup", d.dedup, "identity", d.learned.Identity, "window", d.learned.Window,
 		"ignore", strings.Join(d.learned.Ignore, ","), "across", d.across, "keep", d.learned.Keep, "changed", d.detector != nil)
 	for _, advice := range d.learned.Advice {
 		l.log.Warn("left to you: " + advice)
@@ -260,7 +260,7 @@ func (l *learner) state() *monitor.Learned {
 // learnedOf describes a decision of a run that keeps copies so.
 func learnedOf(r *measure.Report, of *dedup.Choice) monitor.Learned {
 	c := &r.Recommendation
-	n := monitor.Learned{Verdict: verdict.Of(r), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
+	n := monitor.Learned{Verdict: verdict.Of(r), Conclusion: string(r.Conclusion), Dedup: c.Dedup, Ignore: []string{}, Advice: []string{}}
 	if !c.Dedup {
 		return n
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	measure "github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -225,5 +227,19 @@ func TestLearnLate(t *testing.T) {
 	}
 	if err := r.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLearnConclusions keeps all packets where nobody can tell what copies are, and where a network
+// repeats packets. It does not say that there are no copies.
+func TestLearnConclusions(t *testing.T) {
+	for _, r := range []*measure.Report{
+		{Packets: 100, NonIP: 60, Unopened: map[string]uint64{"mpls": 60}, Conclusion: measure.CannotTell},
+		{Packets: 100, Equal: 99, Looped: 99, Loops: []measure.Loop{{Kind: measure.RoutingLoop, Most: 100, Different: 1}}, Conclusion: measure.Loops},
+	} {
+		n := learnedOf(r, &dedup.Choice{})
+		if n.Conclusion != string(r.Conclusion) || n.Dedup || choiceOf(&r.Recommendation).dedup || strings.Contains(n.Verdict, "no copies") {
+			t.Errorf("%+v", n)
+		}
 	}
 }

@@ -121,6 +121,8 @@ type Learned struct {
 	Decided   string `json:"decided"`
 	Decisions uint64 `json:"decisions"`
 	Verdict   string `json:"verdict"`
+	// Conclusion is the verdict in a word.
+	Conclusion string `json:"conclusion"`
 	// Dedup says that copies are removed. Otherwise all packets are kept.
 	Dedup    bool     `json:"dedup"`
 	Identity string   `json:"identity"`

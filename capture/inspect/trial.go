@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+)
+
+// triedFields are the lists of fields that are left out besides the usual ones, each in a trial of
+// its own. A shorter list comes before the lists that it is a part of. Copies with another maximum
+// segment size make a list of their own.
+var triedFields = [...]struct {
+	ignore []string // in the words of the flag
+	fields identity.Fields
+}{
+	{[]string{"nat"}, identity.NAT | identity.MSS},
+	{[]string{"nat", "ip-id"}, identity.NAT | identity.IPID | identity.MSS},
+}
+
+// trials compares the first packets without further fields. Where a list of fields finds copies, that
+// trial compares all packets that are all measured. Equal packets are no copies by themselves: a
+// sender may send the same to several receivers, and several senders the same to one. Mappings and
+// pairings have the evidence.
+type trials struct {
+	list     []*trial
+	recent   []tried // the latest packets, by their numbers
+	flows    *flows
+	compared bool // any packet
+}
+
+// trial is the comparison without the fields of one list.
+type trial struct {
+	number   int             // in triedFields
+	sets     [][2]triedPlace // by a part of the digest; the latest packets stay
+	mappings mappings
+	pairings pairings
+	matches  []match
+	decided  bool
+	// over is set once it looks at no further packets. Workers read it ahead of their turn.
+	over atomic.Bool
+}
+
+const (
+	// firstBits is log2 of how many packets are looked at in any case, and of how many stay.
+	firstBits = 14
+	setBits   = 13
+)
+
+// triedPlace is the place of a packet among the recent ones.
+type triedPlace struct{ check, number uint64 }
+
+// tried is a packet that is compared.
+type tried struct {
+	usual  uint64    // the digest with all fields
+	ends   [2]uint64 // source and destination
+	flow   uint32    // its number among flows
+	ipID   uint16
+	header uint8  // bytes of the shortest IP header
+	plain  bool   // see isPlain
+	source []byte // only while it is compared
+	sighting
+}
+
+// match is a packet that equals an earlier one but for the further fields.
+type match struct {
+	delay            uint64
+	mapping, pairing uint32
+	earlier, number  uint32 // of the packets in the stream
+	first, copied    uint16 // the points, in order of time
+	kind             difference
+	proto            protocolKey
+	step             int8 // by how much the time to live of the copy is smaller
+	anyway           verdicts
+	foreign          bool // at another capture point
+	rewrapped        bool
+}
+
+// newTrials makes the trials, or none.
+func newTrials(any bool) (t trials) {
+	if !any {
+		return t
+	}
+	t.recent, t.flows = make([]tried, 1<<firstBits), newFlows()
+	for i := range triedFields {
+		t.list = append(t.list, &trial{number: i, sets: make([][2]triedPlace, 1<<setBits), mappings: newMappings(), pairings: newPairings(t.flows)})
+	}
+	return t
+}
+
+// triedIdentities returns the identities of all trials.
+func (n *Inspector) triedIdentities() (all []*identity.Identity) {
+	for i := range triedFields {
+		all = append(all, identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(triedFields[i].fields), Tunnels: n.cfg.Tunnels}))
+	}
+	return all
+}
+
+// add looks at the packets of a batch that are all measured, unless a filter removes them anyway,
+// however narrow its window is.
+func (t *trials) add(n *Inspector, p *Batch, b *capture.Batch) {
+	for i := range p.seen {
+		s := &p.seen[i]
+		if !t.goOn(s.number) {
+			return
+		}
+		if s.proto == headers.NonIP || s.time == calendar.NoTime || p.verdicts[i].anywhere&1 != 0 {
+			continue
+		}
+		t.compared = true
+		next := p.triedPacket(n, b, i)
+		next.flow = t.flows.number(p.origins[i].conversation, &next)
+		for _, one := range t.list {
+			if digests := p.tried[one.number]; i < len(digests) && digests[i] != (digest.Digest{}) && !one.over.Load() {
+				one.add(t.recent, n, &next, &digests[i], p.verdicts[i])
+			}
+		}
+		next.source = nil
+		t.recent[s.number%uint64(len(t.recent))] = next
+	}
+}
+
+// add compares s, which has digest d. Filters remove it anyway as v has it.
+func (t *trial) add(recent []tried, n *Inspector, s *tried, d *digest.Digest, v verdicts) {
+	set := &t.sets[d[0]>>(64-setBits)]
+	at := &set[0]
+	if at.check != d[1] && (set[1].check == d[1] || set[1].number < at.number) {
+		at = &set[1]
+	}
+	e := &recent[at.number%uint64(len(recent))]
+	delay := distance(s.time, e.time)
+	matches := at.check == d[1] && e.number == at.number && delay <= uint64(n.cfg.Window) && !(e.usual == s.usual && s.equals(&e.sighting))
+	if matches {
+		t.match(e, s, d[1], v)
+	}
+	if !matches || delay > uint64(n.windows[0]) {
+		*at = triedPlace{d[1], s.number}
+	}
+}
+
+// goOn reports whether packets from a number on are looked at.
+func (t *trials) goOn(number uint64) bool {
+	goOn := false
+	for _, one := range t.list {
+		goOn = !one.isOver(number) || goOn
+	}
+	return goOn
+}
+
+// triedPacket describes element i of p.
+func (p *Batch) triedPacket(n *Inspector, b *capture.Batch, i int) tried {
+	frame := int(p.frames[i])
+	ip := b.Data(frame)[p.origins[i].start:]
+	src, dst := addressesOf(ip)
+	next := tried{
+		usual: p.digests[i][0], ends: [2]uint64{hashOf(src, n.cfg.Seed), hashOf(dst, n.cfg.Seed)},
+		plain: isPlain(b.Interfaces[b.Frames[frame].Interface].LinkType, p.origins[i].start), source: src, sighting: p.seen[i],
+	}
+	next.header = 40
+	if ip[0]>>4 == 4 {
+		next.header, next.ipID = 20, binary.BigEndian.Uint16(ip[4:])
+	}
+	if isGroup(dst) {
+		next.flags |= toGroup
+	}
+	return next
+}
+
+// reach returns how many of the first packets are looked at.
+func (t *trial) reach(packets uint64) uint64 {
+	if t.over.Load() {
+		return min(packets, 1<<firstBits)
+	}
+	return min(packets, 1<<allBits)
+}
+
+// isOver reports whether packets from a number on are not looked at.
+func (t *trial) isOver(number uint64) bool {
+	if number > 1<<firstBits && !t.decided {
+		t.decided = true
+		copies, _ := t.count()
+		t.over.Store(copies == 0)
+	}
+	return number > 1<<allBits || t.over.Load()
+}
+
+// match counts a packet that equals e but for the further fields, without which both have a digest.
+func (t *trial) match(e, s *tried, digest uint64, v verdicts) {
+	first, copied := e, s
+	if s.time < e.time {
+		first, copied = copied, first
+	}
+	step := int(first.hops) - int(copied.hops)
+	kind := kindOf(&first.sighting, &copied.sighting) &^ (checksumKind | truncatedKind)
+	if e.ipID != s.ipID {
+		kind |= numberKind
+	}
+	t.matches = append(t.matches, match{
+		delay: distance(s.time, e.time), mapping: t.mappings.add(e, s, digest, step), pairing: t.pairings.add(first, copied, digest),
+		earlier: uint32(min(e.number, s.number)), number: uint32(max(e.number, s.number)),
+		first: first.point, copied: copied.point, kind: kind, proto: protocolKey{proto: s.proto}, step: int8(step),
+		anyway: v, foreign: first.device != copied.device, rewrapped: first.isRewrapped(&copied.sighting),
+	})
+}
+
+// addressesOf returns the source and the destination of a packet.
+func addressesOf(ip []byte) (src, dst []byte) {
+	if ip[0]>>4 == 6 {
+		return ip[8:24], ip[24:40]
+	}
+	return ip[12:16], ip[16:20]
+}
+
+// isGroup reports whether an address is of a group. No translation changes it.
+func isGroup(address []byte) bool {
+	return address[0] == 0xff || len(address) == 4 && address[0] >= 224
+}
+
+// hashOf hashes an address.
+func hashOf(address []byte, seed uint64) uint64 {
+	for ; len(address) > 0; address = address[4:] {
+		seed = traits.Mix(seed, uint64(binary.LittleEndian.Uint32(address)))
+	}
+	return seed
+}
+
+// try digests the packets that were picked without the fields of each trial, if it looks at them. A
+// packet in doubt has a digest of zeros.
+func (p *Batch) try(h []headers.Header) {
+	if p.inspector.level.Load() != 0 {
+		return
+	}
+	for i, t := range p.inspector.trials.list {
+		if t.over.Load() {
+			continue
+		}
+		sums, messages := p.sums[:len(h)], p.trials[i].FromHeaders(&p.picked, 0, h)
+		messages.Sum(sums, p.digester)
+		for _, doubt := range messages.Doubts() {
+			sums[doubt.Number] = digest.Digest{}
+		}
+		p.tried[i] = append(p.tried[i], sums...)
+	}
+}
