@@ -15,22 +15,32 @@ import (
 
 // tried says which fields were left out by way of trial, and what that found; "" without IP.
 func tried(s *summary) string {
-	var words []string
+	var words, none []string
+	least := s.Packets // that a trial without result has compared
 	for i := range s.Tried {
 		n := &s.Tried[i]
-		text := fmt.Sprintf("%s %s more equal", strings.Join(n.Ignore, ","), show.Count(n.Equal))
-		if n.Equal > 0 {
-			text += fmt.Sprintf(" (%s)", show.Some(n.Copies, "copy", "copies"))
+		fields := strings.Join(n.Ignore, ",")
+		if n.Equal == 0 {
+			none, least = append(none, fields), min(least, n.Packets)
+			continue
 		}
-		if n.Packets < s.Packets {
-			text += " of the first " + show.Count(n.Packets)
-		}
-		words = append(words, text)
+		words = append(words, fmt.Sprintf("%s: %s more equal, %s%s", fields, show.Count(n.Equal), show.Some(n.Copies, "copy", "copies"), ofFirst(n.Packets, s.Packets)))
+	}
+	if len(none) > 0 {
+		words = append(words, strings.Join(none, ", ")+": none"+ofFirst(least, s.Packets))
 	}
 	if len(words) == 0 {
 		return ""
 	}
 	return "--ignore " + strings.Join(words, "; ")
+}
+
+// ofFirst says how many packets were looked at, "" for all.
+func ofFirst(n, all uint64) string {
+	if n >= all {
+		return ""
+	}
+	return " of the first " + show.Count(n)
 }
 
 // writeText writes the summary as text.
