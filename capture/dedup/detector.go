@@ -58,6 +58,9 @@ type Config struct {
 	// Intact makes packets wait, too: see HoldConfig. It chooses only where equal packets may be
 	// of different quality: see identity.Config.Uneven.
 	Intact bool
+	// Unreadable chooses packets in headers that the reader of the output does not open, nil for
+	// none: no other packet is a copy of them. See Parts.
+	Unreadable Chooser
 	// Prefer makes packets wait, too. Of equal packets it keeps one that the first Chooser chooses,
 	// else one that the second chooses, and so on: see MaxPreferences. It counts before all else.
 	Prefer []Chooser
@@ -129,6 +132,25 @@ func (c *Config) hold() *HoldConfig {
 	return &HoldConfig{Keep: c.Keep, Intact: intact, Hold: c.Hold, Window: w, Secret: c.Secret}
 }
 
+// pairs says how far apart fit and unfit packets are copies. It is called after hold.
+func (c *Config) pairs() PairConfig {
+	w := c.Filter.Window
+	return PairsWithin(w, cmp.Or(c.Hold, maxHold), c.hold() != nil, c.Unreadable != nil || c.Intact && c.Identity.Uneven())
+}
+
+// PairsWithin returns a PairConfig for a window and a hold. Windows of packets have no pairs: how
+// many packets lie between two depends on which are copies.
+func PairsWithin(w window.Window, hold time.Duration, replace, often bool) PairConfig {
+	c := PairConfig{Within: hold, Replace: replace, Often: often}
+	switch {
+	case w.Packets > 0:
+		c.Within = 0
+	case w.Duration > 0:
+		c.Within = min(hold, w.Duration)
+	}
+	return c
+}
+
 // Detector judges the packets of one stream, in their order, and counts what it decides. It
 // is not safe for concurrent use, but its BatchDetectors may run concurrently.
 type Detector struct {
@@ -136,6 +158,7 @@ type Detector struct {
 	single  *BatchDetector // of Copies
 	hold    *hold          // nil if no packet waits for better copies
 	hub     *hub           // nil without
+	pairs   *pairs         // nil if it finds none
 	counts  Counts
 	tunnels headers.TunnelSample
 
@@ -175,7 +198,7 @@ func New(cfg Config) (*Detector, error) {
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
-		Hold:     cfg.hold(), Prefer: cfg.Prefer,
+		Hold:     cfg.hold(), Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(), Unreadable: cfg.Unreadable,
 	})
 }
 
@@ -196,6 +219,13 @@ type Parts struct {
 	// Only, Protect and Prefer are as in Config.
 	Only, Protect Chooser
 	Prefer        []Chooser
+	// Unreadable chooses packets in headers that the reader of the output does not open, nil for
+	// none. Intact says that wrong checksums of TCP, UDP and ICMP count. Such packets are unfit, as
+	// packets are that no receiver takes (identity.Messages.Broken): no fit packet is a copy of
+	// them. Pairs says when unfit packets are copies of fit ones, or give place to them.
+	Unreadable Chooser
+	Intact     bool
+	Pairs      PairConfig
 	// Hold makes packets wait for better copies; nil for none. Prefer has no meaning without
 	// it.
 	Hold *HoldConfig
@@ -229,13 +259,13 @@ func NewWith(p Parts) (*Detector, error) {
 	if p.Points == nil {
 		p.Points = traits.NewCapturePoints(nil)
 	}
-	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}}
+	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}, pairs: newPairs(p.Pairs, p.Across)}
 	switch {
 	case p.Hub != nil:
 		d.hub = newHub(hubConfig{Client: p.Hub, Removed: d.elsewhere, Mark: p.Mark})
 	case p.Hold != nil:
 		cfg := *p.Hold
-		cfg.identity, cfg.swapped = p.Identity.Kind, d.exchanged
+		cfg.identity, cfg.swapped, cfg.stays = p.Identity.Kind, d.exchanged, d.stays
 		if p.Mark != nil {
 			cfg.mark = p.Mark.Mark
 		}

@@ -77,6 +77,9 @@ type Choice struct {
 	Flow   bool              // the packets of a conversation come from one capture point
 	Prefer []input.Condition // the best one first
 	Intact bool              // whole packets with the right checksums before others
+	First  bool              // wrong checksums are as good as right ones: --prefer first
+	// Counted says that no packet is written.
+	Counted bool
 	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
 	// Flow, Prefer and Intact.
 	Hold time.Duration
