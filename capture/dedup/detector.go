@@ -132,23 +132,13 @@ func (c *Config) hold() *HoldConfig {
 	return &HoldConfig{Keep: c.Keep, Intact: intact, Hold: c.Hold, Window: w, Secret: c.Secret}
 }
 
-// pairs says how far apart fit and unfit packets are copies. It is called after hold.
-func (c *Config) pairs() PairConfig {
-	w := c.Filter.Window
-	return PairsWithin(w, cmp.Or(c.Hold, maxHold), c.hold() != nil, c.Unreadable != nil || c.Intact && c.Identity.Uneven())
-}
-
-// PairsWithin returns a PairConfig for a window and a hold. Windows of packets have no pairs: how
-// many packets lie between two depends on which are copies.
-func PairsWithin(w window.Window, hold time.Duration, replace, often bool) PairConfig {
-	c := PairConfig{Within: hold, Replace: replace, Often: often}
-	switch {
-	case w.Packets > 0:
-		c.Within = 0
-	case w.Duration > 0:
-		c.Within = min(hold, w.Duration)
+// pairs says how far apart fit and unfit packets are copies.
+func (c *Config) pairs(hold *HoldConfig) PairConfig {
+	often := c.Unreadable != nil || c.Intact && c.Identity.Uneven()
+	if hold == nil {
+		return PairsWithin(c.Filter.Window, 0, often)
 	}
-	return c
+	return PairsWithin(c.Filter.Window, hold.Hold, often)
 }
 
 // Detector judges the packets of one stream, in their order, and counts what it decides. It
@@ -194,11 +184,12 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
+	hold := cfg.hold()
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
-		Hold:     cfg.hold(), Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(), Unreadable: cfg.Unreadable,
+		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold), Unreadable: cfg.Unreadable,
 	})
 }
 

@@ -3,24 +3,37 @@
 package dedup
 
 import (
+	"math"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // PairConfig says when a fit packet and an equal unfit one are copies. The filter compares packets
-// of one sort only: see unfit. An unfit packet is then a copy of a fit one before it.
+// of one sort only: see unfit.
 type PairConfig struct {
-	// Within is the largest distance of their times, at most the window. Beyond it, and with 0,
-	// both stay.
-	Within time.Duration
-	// Replace says that a fit packet also takes the place of an unfit one before it, which
-	// waits. Otherwise both stay.
-	Replace bool
+	// Window is the largest distance of the times of an unfit packet and the fit one before it that
+	// it copies. 0 is for none.
+	Window time.Duration
+	// Hold is the largest distance of a fit packet and an unfit one before it, of which it takes the
+	// place. Beyond it, and with 0, both stay.
+	Hold time.Duration
 	// Often says that unfit packets are no rarity. Otherwise the first one begins the search, and
 	// packets before it are not found; pairPatience packets without another end it.
 	Often bool
+}
+
+// PairsWithin returns a PairConfig for a window and a hold. Windows of packets have no pairs: how
+// many packets lie between two depends on which are copies.
+func PairsWithin(w window.Window, hold time.Duration, often bool) PairConfig {
+	c := PairConfig{Window: w.Duration, Hold: hold, Often: often}
+	if w.None {
+		c.Window = math.MaxInt64
+	}
+	c.Hold = min(c.Hold, c.Window)
+	return c
 }
 
 const (
@@ -57,7 +70,7 @@ type pairs struct {
 
 // newPairs makes pairs, nil if it is to find none.
 func newPairs(cfg PairConfig, across bool) *pairs {
-	if cfg.Within <= 0 {
+	if cfg.Window <= 0 {
 		return nil
 	}
 	s := &pairs{cfg: cfg, across: across}
@@ -142,7 +155,7 @@ func (s *pairs) isCopy(p *BatchDetector, i int) bool {
 		return false
 	}
 	c, known := s.find(p.tag(i))
-	return known && c.sort == fitPacket && s.near(c, p, i)
+	return known && c.sort == fitPacket && s.near(c, p, i, s.cfg.Window)
 }
 
 // note takes note of a judged packet.
@@ -160,7 +173,7 @@ func (s *pairs) note(p *BatchDetector, i int) {
 		return
 	}
 	c, known := s.find(p.tag(i))
-	if known && !unfit && s.cfg.Replace && c.sort == unfitPacket && s.near(c, p, i) {
+	if known && !unfit && c.sort == unfitPacket && s.cfg.Hold > 0 && s.near(c, p, i, s.cfg.Hold) {
 		setBit(p.drop, i)
 		setBit(p.paired, i)
 	}
@@ -181,9 +194,9 @@ func (s *pairs) begin() {
 	}
 }
 
-// near reports whether packet i and that of c may be copies of each other.
-func (s *pairs) near(c *pairCell, p *BatchDetector, i int) bool {
-	return distance(c.time, p.times[i]) <= uint64(s.cfg.Within) && !(s.across && c.point == p.points[i])
+// near reports whether packet i and that of c may be copies of each other within a span.
+func (s *pairs) near(c *pairCell, p *BatchDetector, i int, span time.Duration) bool {
+	return distance(c.time, p.times[i]) <= uint64(span) && !(s.across && c.point == p.points[i])
 }
 
 // find returns the cell with a tag, else the one that it may take.

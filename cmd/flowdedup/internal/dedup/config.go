@@ -78,8 +78,8 @@ type Choice struct {
 	Prefer []input.Condition // the best one first
 	Intact bool              // whole packets with the right checksums before others
 	First  bool              // wrong checksums are as good as right ones: --prefer first
-	// Counted says that no packet is written.
-	Counted bool
+	// Written says that packets are written. Output and Duplicates say so too.
+	Written bool
 	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
 	// Flow, Prefer and Intact.
 	Hold time.Duration

@@ -3,7 +3,6 @@
 package dedup
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -72,8 +71,11 @@ func (c *Config) only() dedup.Chooser {
 // pairs says which equal packets are copies though only some are fit. Where nothing is written the
 // counts are those of a run that writes.
 func (c *Config) pairs(intact bool) dedup.PairConfig {
-	replace := c.Choice.Hold > 0 || c.Choice.Counted && c.Hub == nil
-	return dedup.PairsWithin(c.span(), cmp.Or(c.Choice.Hold, maxHold), replace, intact)
+	hold := c.Choice.Hold
+	if counted := !c.Choice.Written && c.Output == "" && c.Duplicates == "" && c.Hub == nil; counted && hold == 0 {
+		hold = maxHold
+	}
+	return dedup.PairsWithin(c.span(), hold, intact)
 }
 
 // mostHeld bounds the packets that wait for better copies, in bytes.
