@@ -211,9 +211,10 @@ type Parts struct {
 	Only, Protect Chooser
 	Prefer        []Chooser
 	// Unreadable chooses packets in headers that the reader of the output does not open, nil for
-	// none. Intact says that wrong checksums of TCP, UDP and ICMP count. Such packets are unfit, as
-	// packets are that no receiver takes (identity.Messages.Broken): no fit packet is a copy of
-	// them. Pairs says when unfit packets are copies of fit ones, or give place to them.
+	// none. Intact says that wrong checksums of TCP, UDP and ICMP count, except with Across, where
+	// both packets of a sender stay. Such packets are unfit, as packets are that no receiver takes
+	// (identity.Messages.Broken): no fit packet is a copy of them. Pairs says when unfit packets are
+	// copies of fit ones, or give place to them; it has no meaning with Across.
 	Unreadable Chooser
 	Intact     bool
 	Pairs      PairConfig
@@ -250,7 +251,7 @@ func NewWith(p Parts) (*Detector, error) {
 	if p.Points == nil {
 		p.Points = traits.NewCapturePoints(nil)
 	}
-	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}, pairs: newPairs(p.Pairs, p.Across)}
+	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}, pairs: newPairs(&p)}
 	switch {
 	case p.Hub != nil:
 		d.hub = newHub(hubConfig{Client: p.Hub, Removed: d.elsewhere, Mark: p.Mark})

@@ -158,7 +158,7 @@ func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool
 	p.unfit.reset(to-from, r.hold.cfg.Intact)
 	for i, s := range r.all[from:to] {
 		if r.hold.cfg.Intact {
-			p.unfit.note(i, s.integrity)
+			p.unfit.note(i, s.integrity, false)
 		}
 		p.digests, p.times = append(p.digests, s.digest), append(p.times, s.time)
 		x.seen.Conversation = append(x.seen.Conversation, s.conversation)

@@ -44,10 +44,9 @@ const (
 
 // pairCell is the last packet that stays of a digest.
 type pairCell struct {
-	tag   uint64 // half of the digest of a fit packet
-	time  int64
-	point uint32
-	sort  pairSort
+	tag  uint64 // half of the digest of a fit packet
+	time int64
+	sort pairSort
 }
 
 type pairSort uint8
@@ -58,23 +57,22 @@ const (
 	unfitPacket
 )
 
-// pairs finds copies between fit and unfit packets. It remembers the latest packets in 1 MiB. What
-// it does not remember stays.
+// pairs finds copies between fit and unfit packets. It remembers the latest packets, in less than 1
+// MiB. What it does not remember stays. It does not know points.
 type pairs struct {
-	cfg    PairConfig
-	across bool
-	lines  [][pairCells]pairCell // nil until the first unfit packet
-	left   int                   // packets until the search ends
-	word   [1]uint64
+	cfg   PairConfig
+	lines [][pairCells]pairCell // nil until the first unfit packet
+	left  int                   // packets until the search ends
+	word  [1]uint64
 }
 
 // newPairs makes pairs, nil if it is to find none.
-func newPairs(cfg PairConfig, across bool) *pairs {
-	if cfg.Window <= 0 {
+func newPairs(parts *Parts) *pairs {
+	if parts.Pairs.Window <= 0 || parts.Across {
 		return nil
 	}
-	s := &pairs{cfg: cfg, across: across}
-	if cfg.Often {
+	s := &pairs{cfg: parts.Pairs}
+	if s.cfg.Often {
 		s.begin()
 	}
 	return s
@@ -119,11 +117,8 @@ func (p *BatchDetector) judgeRun(begin, end int) {
 	if begin == end {
 		return
 	}
-	s, points := p.detector.pairs, p.points
-	if len(points) > 0 {
-		points = points[begin:end]
-	}
-	p.detector.parts.Filter.TestAndSet(s.word[:], p.digests[begin:end], p.times[begin:end], points)
+	s := p.detector.pairs
+	p.detector.parts.Filter.TestAndSet(s.word[:], p.digests[begin:end], p.times[begin:end], nil)
 	p.drop[begin/64] |= s.word[0] << (begin % 64)
 	for i := begin; i < end; i++ {
 		s.note(p, i)
@@ -155,7 +150,7 @@ func (s *pairs) isCopy(p *BatchDetector, i int) bool {
 		return false
 	}
 	c, known := s.find(p.tag(i))
-	return known && c.sort == fitPacket && s.near(c, p, i, s.cfg.Window)
+	return known && c.sort == fitPacket && distance(c.time, p.times[i]) <= uint64(s.cfg.Window)
 }
 
 // note takes note of a judged packet.
@@ -173,16 +168,13 @@ func (s *pairs) note(p *BatchDetector, i int) {
 		return
 	}
 	c, known := s.find(p.tag(i))
-	if known && !unfit && c.sort == unfitPacket && s.cfg.Hold > 0 && s.near(c, p, i, s.cfg.Hold) {
+	if known && !unfit && c.sort == unfitPacket && s.cfg.Hold > 0 && distance(c.time, p.times[i]) <= uint64(s.cfg.Hold) {
 		setBit(p.drop, i)
 		setBit(p.paired, i)
 	}
 	*c = pairCell{tag: p.tag(i), time: p.times[i], sort: fitPacket}
 	if unfit {
 		c.sort = unfitPacket
-	}
-	if len(p.points) > 0 {
-		c.point = p.points[i]
 	}
 }
 
@@ -192,11 +184,6 @@ func (s *pairs) begin() {
 	if s.lines == nil {
 		s.lines = make([][pairCells]pairCell, pairLines)
 	}
-}
-
-// near reports whether packet i and that of c may be copies of each other within a span.
-func (s *pairs) near(c *pairCell, p *BatchDetector, i int, span time.Duration) bool {
-	return distance(c.time, p.times[i]) <= uint64(span) && !(s.across && c.point == p.points[i])
 }
 
 // find returns the cell with a tag, else the one that it may take.

@@ -49,13 +49,13 @@ func (p *BatchDetector) readUnfit(b *capture.Batch, from, to int) {
 	u.headers = capture.Resize(u.headers, to-from)
 	p.decoder.Decode(u.headers, b, from)
 	for i := range u.headers {
-		u.note(from+i, identity.IntegrityOf(&u.headers[i], b, from+i))
+		u.note(from+i, identity.IntegrityOf(&u.headers[i], b, from+i), p.detector.parts.Across)
 	}
 }
 
 // note notes the integrity of packet i.
-func (u *unfit) note(i int, is identity.Integrity) {
-	if u.integrity[i] = is; is >= identity.WrongChecksum {
+func (u *unfit) note(i int, is identity.Integrity, across bool) {
+	if u.integrity[i] = is; is >= identity.WrongChecksum && !across {
 		u.all = set(u.all, i, u.words, &u.some)
 	}
 }

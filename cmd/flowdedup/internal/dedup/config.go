@@ -78,11 +78,11 @@ type Choice struct {
 	Prefer []input.Condition // the best one first
 	Intact bool              // whole packets with the right checksums before others
 	First  bool              // wrong checksums are as good as right ones: --prefer first
-	// Written says that packets are written. Output and Duplicates say so too.
-	Written bool
 	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
 	// Flow, Prefer and Intact.
 	Hold time.Duration
+	// Counts is the Hold of a run whose counts are asked for, where nothing is written.
+	Counts time.Duration
 	// Delay is how much longer than Hold packets wait in a live run, after their arrival: as
 	// long as others may take to arrive.
 	Delay time.Duration

@@ -3,6 +3,7 @@
 package dedup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -49,7 +50,7 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 	parts.Only, parts.Protect, parts.Prefer = cfg.only(), chooser(cfg.conditions.protect), choosers(cfg.conditions.prefer)
 	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
 	parts.Intact = !cfg.Pass && !cfg.Choice.First && cfg.Identity.Uneven()
-	parts.Pairs = cfg.pairs(parts.Intact)
+	parts.Pairs = dedup.PairsWithin(cfg.span(), cmp.Or(cfg.Choice.Hold, cfg.Choice.Counts), parts.Intact)
 	if cfg.Choice.Mark {
 		decoder := headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner})
 		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration})
@@ -66,16 +67,6 @@ func (c *Config) only() dedup.Chooser {
 		return func(chosen []uint64, _ *capture.Batch, from, to int) { clear(chosen[:(to-from+63)/64]) }
 	}
 	return chooser(c.conditions.only)
-}
-
-// pairs says which equal packets are copies though only some are fit. Where nothing is written the
-// counts are those of a run that writes.
-func (c *Config) pairs(intact bool) dedup.PairConfig {
-	hold := c.Choice.Hold
-	if counted := !c.Choice.Written && c.Output == "" && c.Duplicates == "" && c.Hub == nil; counted && hold == 0 {
-		hold = maxHold
-	}
-	return dedup.PairsWithin(c.span(), hold, intact)
 }
 
 // mostHeld bounds the packets that wait for better copies, in bytes.

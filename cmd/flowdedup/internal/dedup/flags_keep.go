@@ -31,6 +31,7 @@ type KeepFlags struct {
 	prefer        []input.Condition
 	first         bool // --prefer first
 	written       bool // packets are written: see check
+	counts        bool // they are counted as if they were
 	hold          time.Duration
 	strip         []string
 	slice         strip.Slice
@@ -94,7 +95,7 @@ func (f *KeepFlags) chooseKeep(written, hub bool) {
 	case written && !hub:
 		f.keep = "flow"
 	default:
-		f.keep = "first"
+		f.keep, f.counts = "first", !hub
 	}
 }
 
@@ -157,9 +158,11 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 // Complete adds the choice of packets to the configuration of the filter.
 func (f *KeepFlags) Complete(c *Config) {
 	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
-	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark, First: f.first, Written: f.written}
+	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark, First: f.first}
 	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = f.Hold(c.Window)
+	} else if f.counts {
+		c.Choice.Counts = f.Hold(c.Window)
 	}
 }
 
