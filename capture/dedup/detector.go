@@ -58,9 +58,9 @@ type Config struct {
 	// Intact makes packets wait, too: see HoldConfig. It chooses only where equal packets may be
 	// of different quality: see identity.Config.Uneven.
 	Intact bool
-	// Unreadable chooses packets in headers that the reader of the output does not open, nil for
-	// none: no other packet is a copy of them. See Parts.
-	Unreadable Chooser
+	// Reader says which headers the reader of the output surely opens, nil for all: no packet in
+	// these is a copy of one in others. See Parts.
+	Reader *headers.Plain
 	// Prefer makes packets wait, too. Of equal packets it keeps one that the first Chooser chooses,
 	// else one that the second chooses, and so on: see MaxPreferences. It counts before all else.
 	Prefer []Chooser
@@ -134,7 +134,7 @@ func (c *Config) hold() *HoldConfig {
 
 // pairs says how far apart fit and unfit packets are copies.
 func (c *Config) pairs(hold *HoldConfig) PairConfig {
-	often := c.Unreadable != nil || c.Intact && c.Identity.Uneven()
+	often := c.Reader != nil || c.Intact && c.Identity.Uneven()
 	if hold == nil {
 		return PairsWithin(c.Filter.Window, 0, often)
 	}
@@ -189,7 +189,7 @@ func New(cfg Config) (*Detector, error) {
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
-		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold), Unreadable: cfg.Unreadable,
+		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold), Reader: cfg.Reader,
 	})
 }
 
@@ -210,14 +210,14 @@ type Parts struct {
 	// Only, Protect and Prefer are as in Config.
 	Only, Protect Chooser
 	Prefer        []Chooser
-	// Unreadable chooses packets in headers that the reader of the output does not open, nil for
-	// none. Intact says that wrong checksums of TCP, UDP and ICMP count, except with Across, where
-	// both packets of a sender stay. Such packets are unfit, as packets are that no receiver takes
-	// (identity.Messages.Broken): no fit packet is a copy of them. Pairs says when unfit packets are
-	// copies of fit ones, or give place to them; it has no meaning with Across.
-	Unreadable Chooser
-	Intact     bool
-	Pairs      PairConfig
+	// Reader says which headers the reader of the output surely opens, nil for all. Intact says that
+	// wrong checksums of TCP, UDP and ICMP count, except with Across, where all packets of one point
+	// stay. Packets in other headers and of wrong checksums are unfit, as packets are that no
+	// receiver takes (identity.Messages.Broken): no fit packet is a copy of them. Pairs says when
+	// unfit packets are copies of fit ones, or give place to them; it has no meaning with Across.
+	Reader *headers.Plain
+	Intact bool
+	Pairs  PairConfig
 	// Hold makes packets wait for better copies; nil for none. Prefer has no meaning without
 	// it.
 	Hold *HoldConfig

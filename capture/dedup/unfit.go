@@ -12,7 +12,7 @@ import (
 )
 
 // unfit are the packets of a batch that cannot stand for an equal one that is fit: no receiver
-// takes them, the reader of the output does not open their headers (Parts.Unreadable), or
+// takes them, the reader of the output may not open their headers (Parts.Reader), or
 // checksums say so (Parts.Intact): theirs is wrong, or they were truncated, so that it cannot be
 // verified. Otherwise a sender could send each packet in such a form first, and the right one would
 // be taken for its copy. Unfit packets have digests of their own, so the filter compares them with
@@ -22,7 +22,6 @@ type unfit struct {
 	some      bool                 // whether there are any
 	all       []uint64             // a bit for each; of no meaning unless some
 	integrity []identity.Integrity // of all packets; empty without Parts.Intact
-	chosen    []uint64
 	headers   []headers.Header
 }
 
@@ -36,36 +35,35 @@ func (u *unfit) reset(n int, intact bool) {
 
 // readUnfit finds the unfit packets from from to to-1.
 func (p *BatchDetector) readUnfit(b *capture.Batch, from, to int) {
-	u := &p.unfit
-	u.add(p.messages.Broken(), from)
-	if unreadable := p.detector.parts.Unreadable; unreadable != nil {
-		u.chosen = capture.Resize(u.chosen, (to-from+63)/64)
-		unreadable(u.chosen, b, from, to)
-		u.add(u.chosen, from)
+	u, d := &p.unfit, &p.detector.parts
+	for w, word := range p.messages.Broken() {
+		for ; word != 0; word &= word - 1 {
+			u.set(from + 64*w + bits.TrailingZeros64(word))
+		}
 	}
-	if !p.detector.parts.Intact {
+	if !d.Intact && d.Reader == nil {
 		return
 	}
 	u.headers = capture.Resize(u.headers, to-from)
 	p.decoder.Decode(u.headers, b, from)
 	for i := range u.headers {
-		u.note(from+i, identity.IntegrityOf(&u.headers[i], b, from+i), p.detector.parts.Across)
+		h, i := &u.headers[i], from+i
+		if d.Intact {
+			u.note(i, identity.IntegrityOf(h, b, i), d.Across)
+		}
+		if d.Reader != nil && !d.Reader.Has(h, b.Interfaces[b.Frames[i].Interface].LinkType, b.Data(i)) {
+			u.set(i)
+		}
 	}
 }
+
+// set makes packet i unfit.
+func (u *unfit) set(i int) { u.all = set(u.all, i, u.words, &u.some) }
 
 // note notes the integrity of packet i.
 func (u *unfit) note(i int, is identity.Integrity, across bool) {
 	if u.integrity[i] = is; is >= identity.WrongChecksum && !across {
-		u.all = set(u.all, i, u.words, &u.some)
-	}
-}
-
-// add adds packets from number from on whose bits are set.
-func (u *unfit) add(group []uint64, from int) {
-	for w, word := range group {
-		for ; word != 0; word &= word - 1 {
-			u.all = set(u.all, from+64*w+bits.TrailingZeros64(word), u.words, &u.some)
-		}
+		u.set(i)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
@@ -83,6 +84,8 @@ type Choice struct {
 	Hold time.Duration
 	// Counts is the Hold of a run whose counts are asked for, where nothing is written.
 	Counts time.Duration
+	// Reader says which headers the reader of the output surely opens; nil for all.
+	Reader *headers.Plain
 	// Delay is how much longer than Hold packets wait in a live run, after their arrival: as
 	// long as others may take to arrive.
 	Delay time.Duration

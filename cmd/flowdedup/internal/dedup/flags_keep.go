@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
@@ -29,9 +30,10 @@ type KeepFlags struct {
 	only, protect []input.Condition // of several, one has to match
 	keep          string
 	prefer        []input.Condition
-	first         bool // --prefer first
-	written       bool // packets are written: see check
-	counts        bool // they are counted as if they were
+	first         bool           // --prefer first
+	written       bool           // packets are written: see check
+	counts        bool           // they are counted as if they were
+	reader        *headers.Plain // of --for
 	hold          time.Duration
 	strip         []string
 	slice         strip.Slice
@@ -158,7 +160,7 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 // Complete adds the choice of packets to the configuration of the filter.
 func (f *KeepFlags) Complete(c *Config) {
 	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
-	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark, First: f.first}
+	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark, First: f.first, Reader: f.reader}
 	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = f.Hold(c.Window)
 	} else if f.counts {
