@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything here needs only a Go toolchain, unless "make help" says more.
-.PHONY: help build man browser install test race lint fuzz bench papers dist ci
+.PHONY: help build man browser install test race lint fuzz bench papers findings dist ci
 
 help:
 	@echo 'Targets, with their variables:'
@@ -17,6 +17,7 @@ help:
 	@echo '  bench     times of kernels and engines, or one SUITE:'
 	@echo '            $(call suites,bench/bench.sh)'
 	@echo '  papers    the tables of the papers; ARGS holds flags. SUITE: check, full'
+	@echo '  findings  what other software does that nobody would guess: findings/README.md'
 	@echo '  dist      the files of a release, in dist/; PLATFORM (all), SUITE: test'
 	@echo '  ci        what every change must pass, on a clean clone'
 	@echo 'bench/test.sh and bench/bench.sh say what each SUITE does and needs. Other files that'
@@ -31,8 +32,8 @@ help:
 suites = $(shell sed -nE 's/^\# ([a-z-]+): .*/\1/p' $(1) | paste -sd, | sed 's/,/, /g')
 
 # Static files, which need no C library. The hub is a module of its own: it has a NATS server
-# inside.
-GOBUILD = CGO_ENABLED=0 go build -trimpath -ldflags='-s -w'
+# inside. Pages and metrics are plain HTTP, so HTTP/2, which needs TLS, is left out.
+GOBUILD = CGO_ENABLED=0 go build -trimpath -tags nethttpomithttp2 -ldflags='-s -w'
 build: man
 	$(GOBUILD) -o flowdedup ./cmd/flowdedup
 	cd engine/cluster && $(GOBUILD) -o ../../flowdedup-hub ./cmd/flowdedup-hub
@@ -79,6 +80,10 @@ papers.args.check = -check RESULTS.md -charts charts
 papers.args.full = -full -only p1.table1,p1.table2,p1.table3,p1.table4,p1.table5,p1.table6,p1.table7,p1.table8,p1.table9 -counts full.json -markdown RESULTS-full.md
 papers:
 	go -C bench/papers run . $(papers.args$(addprefix .,$(SUITE)))
+
+# Scripts outside CI, which install packages of fixed versions in temporary folders.
+findings:
+	for script in findings/*.sh; do bash $$script || exit; done
 
 # A release of the last commit: programs, packages, images, recipes, checksums, in dist/
 # (PLATFORM=linux/amd64 for one, and no recipes). The test makes it twice, compares, and

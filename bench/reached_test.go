@@ -35,6 +35,7 @@ var unreached = map[string]string{
 	"capture/keys.Config.Validate":             "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Protect":             "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Prefer":              "is for programs; flowdedup takes its own to a Detector",
+	"capture/dedup.Config.Groups":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Within":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Hold":                "is for programs; flowdedup makes a Hold of its own",

@@ -115,7 +115,7 @@ const linkLinuxSLL2 layers.LinkType = 276 & 0xFF
 type sighting struct {
 	time     int64  // nanoseconds since 1970
 	point    int    // where it was seen: an interface of a file, or a file
-	identity string // the datagram without hop limit, DSCP, ECN and checksum, else the frame without tags
+	identity string // the datagram without hop limit, DSCP, ECN, DF and checksum, else the frame without tags
 	frame    string
 	hops     int       // TTL or hop limit, -1 without IP
 	tags     int       // VLAN tags
@@ -232,7 +232,7 @@ func decode(data []byte, link layers.LinkType) gopacket.Packet {
 
 func maskIPv4(header *layers.IPv4) string {
 	masked := append(bytes.Clone(header.Contents), header.Payload...)
-	masked[1], masked[8], masked[10], masked[11] = 0, 0, 0, 0
+	masked[1], masked[6], masked[8], masked[10], masked[11] = 0, masked[6]&^0x40, 0, 0, 0
 	return string(masked)
 }
 

@@ -27,7 +27,7 @@ type Side struct {
 	// far as was noticed.
 	Repeats uint64 `json:"repeats"`
 	NonIP   uint64 `json:"non_ip"`
-	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
+	// Unopened counts frames and tunnels that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened  map[string]uint64 `json:"unopened,omitempty"`
 	Truncated uint64            `json:"truncated"`

@@ -91,6 +91,7 @@ func (c *Comparer) begin(s *side) {
 	}
 	b := *s.queue.At(0)
 	c.prepare.refresh(b)
+	s.unopened.Add(&b.closed)
 	s.undecidable += b.undecidable // of the identities that are compared: Search may have read it before it knew them
 	s.at, s.open = 0, true
 	if c.written != nil {

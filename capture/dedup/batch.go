@@ -120,6 +120,9 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 	if p.tally.NonIP > before {
 		p.tally.unopened(p.decoder, b, from, p.protocols[from:to])
 	}
+	for _, i := range p.messages.Closed() {
+		p.tally.countUnopened(p.decoder, b, from+int(i))
+	}
 	p.choose(b, from, to)
 	if p.held != nil {
 		p.rank(b, from, to)

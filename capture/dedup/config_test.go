@@ -30,7 +30,7 @@ func TestConfigErrors(t *testing.T) {
 		"all of it":            {dedup.Config{Keep: dedup.KeepFlow, Hold: time.Second, Intact: true, VerifyCopies: 64, Prefer: []dedup.Chooser{chooser}}, nil},
 		"most preferences":     {dedup.Config{Prefer: slices.Repeat([]dedup.Chooser{chooser}, dedup.MaxPreferences)}, nil},
 		"identity":             {dedup.Config{Identity: identity.Config{Kind: identity.Inner + 1}}, dedup.ErrConfig},
-		"fields to ignore":     {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreAlso(identity.NAT << 1)}}, dedup.ErrConfig},
+		"fields to ignore":     {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreAlso(identity.IPOptions << 1)}}, dedup.ErrConfig},
 		"only unknown fields":  {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreOnly(1 << 31)}}, dedup.ErrConfig},
 		"points":               {dedup.Config{Within: traits.PointOrigin << 1}, dedup.ErrConfig},
 		"keep":                 {dedup.Config{Keep: 77}, dedup.ErrConfig},

@@ -42,6 +42,9 @@ type Config struct {
 	// Within says at which points equal packets are copies of each other: where one of
 	// these fields differs they are not. 0 is at all points.
 	Within traits.PointFields
+	// Groups are identifiers of Within's fields that are one, such as the VLANs of one tenant before
+	// and behind a firewall.
+	Groups traits.Groups
 	// Only chooses the packets that are judged, nil for all. Others are kept, and not
 	// remembered: no packet is a copy of one of them, and a window of packets does not
 	// count them.
@@ -185,9 +188,11 @@ func New(cfg Config) (*Detector, error) {
 		return nil, err
 	}
 	hold := cfg.hold()
+	within := Within(cfg.Within, cfg.Identity.Kind, cfg.Secret)
+	within.Groups = cfg.Groups
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
-		Within: Within(cfg.Within, cfg.Identity.Kind, cfg.Secret), Only: cfg.Only, Protect: cfg.Protect,
+		Within: within, Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
 		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold), Reader: cfg.Reader,
 	})
@@ -258,6 +263,7 @@ func NewWith(p Parts) (*Detector, error) {
 	case p.Hold != nil:
 		cfg := *p.Hold
 		cfg.identity, cfg.swapped, cfg.stays = p.Identity.Kind, d.exchanged, d.stays
+		cfg.within = traits.Points{Fields: p.Within.Fields, Groups: p.Within.Groups}
 		if p.Mark != nil {
 			cfg.mark = p.Mark.Mark
 		}

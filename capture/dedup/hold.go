@@ -53,6 +53,7 @@ type HoldConfig struct {
 
 	// identity says whether conversations and points are taken from the innermost headers.
 	identity identity.Kind
+	within   traits.Points // conversations at points that these distinguish are different ones
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from holdBatch.judge.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
@@ -194,7 +195,9 @@ type holdBatch struct {
 func (h *hold) newBatch() *holdBatch {
 	x := &holdBatch{hold: h}
 	if h.homes != nil {
-		x.sightings = traits.NewSightingReader(Within(homeFields, h.cfg.identity, h.cfg.Secret))
+		cfg := Within(homeFields, h.cfg.identity, h.cfg.Secret)
+		cfg.Apart = h.cfg.within
+		x.sightings = traits.NewSightingReader(cfg)
 	}
 	return x
 }

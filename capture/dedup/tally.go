@@ -13,7 +13,7 @@ import (
 type Tally struct {
 	Packets, Bytes      uint64                 // captured bytes
 	NonIP               uint64                 // packets without an IP header
-	Unopened            headers.UnopenedCounts // packets without IP that were not opened
+	Unopened            headers.UnopenedCounts // packets without IP, and tunnels, that were not opened
 	Truncated           uint64                 // packets captured in part
 	OutOfOrder, Untimed uint64                 // packets older than the one before, and without a time
 	// First and Last are the times of the first and the last packet that have one, or
@@ -49,12 +49,16 @@ func (t *Tally) add(times []int64, all []capture.Frame, protocols []headers.Prot
 // unopened counts, among packets from number from on, those without IP that d did not open.
 func (t *Tally) unopened(d *headers.Decoder, b *capture.Batch, from int, protocols []headers.Protocol) {
 	for i, p := range protocols {
-		if p != headers.NonIP {
-			continue
+		if p == headers.NonIP {
+			t.countUnopened(d, b, from+i)
 		}
-		if what, ok := d.Unopened(b, from+i); ok {
-			t.Unopened.Count(what, 1)
-		}
+	}
+}
+
+// countUnopened counts packet i if d did not open it, or a tunnel in it.
+func (t *Tally) countUnopened(d *headers.Decoder, b *capture.Batch, i int) {
+	if what, ok := d.Unopened(b, i); ok {
+		t.Unopened.Count(what, 1)
 	}
 }
 

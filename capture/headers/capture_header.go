@@ -40,13 +40,15 @@ func CaptureHeader(b *capture.Batch, i int) uint32 {
 	return min(w.nonIP.start, uint32(len(w.d)))
 }
 
+// fcsLen is the length of the frame check sequence of Ethernet and 802.11.
+const fcsLen = 4
+
 // checkSequence returns the length of the frame check sequence at the end of a frame, which
 // begins with start bytes of a header, if it was captured whole and the sequence is right.
 func checkSequence(d []byte, start int, wire uint32) uint8 {
-	const size = 4
-	n := len(d) - size
+	n := len(d) - fcsLen
 	if n < start || wire > uint32(len(d)) || crc32.ChecksumIEEE(d[start:n]) != binary.LittleEndian.Uint32(d[n:]) {
 		return 0
 	}
-	return size
+	return fcsLen
 }

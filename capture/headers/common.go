@@ -18,6 +18,12 @@ import (
 func decodeCommon(h *Header, link capture.LinkType, d []byte, wireLen uint32) bool {
 	*h = Header{}
 	typ, o := commonLink(h, link, d)
+	if isCooked(link) {
+		for end := cookedTags(d, typ, o, wireLen); o < end; o += 4 {
+			h.addTag(d, o)
+			typ = binary.BigEndian.Uint16(d[o+2:])
+		}
+	}
 	return h.common(d, typ, o, wireLen)
 }
 
@@ -119,7 +125,7 @@ func PlaceIP(msgs []digest.Message, link capture.LinkType, buf []byte) {
 		var h Header
 		typ, o := commonLink(&h, link, d)
 		at := m.Off + uint32(o)
-		if typ == 0 || typ != typeByVersion(d, o) || at < beforeIP {
+		if typ == 0 || typ != typeByVersion(d, o) || at < beforeIP || isCooked(link) && mayHideTags(d, typ, o) {
 			m.Len = 0
 			continue
 		}

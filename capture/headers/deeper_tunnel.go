@@ -152,6 +152,9 @@ func behindUDP(upper []byte) (typ uint16, o, end int) {
 		}
 	case LayerGTPU:
 		typ, o, length := behindGTP(d)
+		if o > header && length+udpHeaderSize != int(binary.BigEndian.Uint16(upper[4:])) { // a walk weighs it
+			return 0, 0, 0
+		}
 		return typ, udpHeaderSize + o, min(end, udpHeaderSize+length)
 	}
 	return 0, 0, 0

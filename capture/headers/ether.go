@@ -89,8 +89,7 @@ func (w *walk) etherType() step {
 				w.noteUnread(LayerVLAN)
 				return stop
 			}
-			w.h.addTag(w.d, w.o)
-			w.note(LayerVLAN, 0, 4, uint32(w.be16(0)&0xfff))
+			w.tag()
 			w.o += 2
 		case iana.TypeArista:
 			return w.arista()

@@ -50,6 +50,7 @@ const (
 	FlagSrc                  // Src is valid
 	FlagFragment             // the datagram is a fragment, the first or a later one
 	FlagInner                // a tunnel was opened
+	FlagClosed               // a tunnel was not opened: see Decoder.Unopened
 )
 
 // linkFlags are the flags about the link header.

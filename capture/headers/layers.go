@@ -183,14 +183,18 @@ func (n *notes) closed(h *Header, d []byte) {
 		return
 	}
 	n.list = n.list[:n.from]
-	kind := h.Announces()
-	if h.Proto == iana.ProtoAH && h.L4 != 0 {
-		next, _ := authenticated(d[h.L4:h.End])
-		kind = kindOfProtocol(next)
-	}
-	if kind != 0 {
+	if kind := h.tunnelBehind(d); kind != 0 {
 		n.unread(kind, int(max(h.L4, h.Start)))
 	}
+}
+
+// tunnelBehind is Announces, but behind an authentication header.
+func (h *Header) tunnelBehind(d []byte) LayerKind {
+	if h.Proto == iana.ProtoAH && h.L4 != 0 {
+		next, _ := authenticated(d[h.L4:h.End])
+		return kindOfProtocol(next)
+	}
+	return h.Announces()
 }
 
 // disbelieved takes back the notes of a walk into a tunnel without a plausible packet. It was

@@ -104,6 +104,7 @@ func familyStep(family uint32) step {
 const (
 	protocol8022    = 4   // Linux's number for 802.2 frames in cooked captures
 	protocol8023    = 1   // and for Novell's 802.3 frames without 802.2
+	hardwareEther   = 1   // ARPHRD_ETHER
 	hardwareNetlink = 824 // ARPHRD_NETLINK: the type field is a netlink family
 )
 
@@ -145,6 +146,11 @@ func (w *walk) cooked(protocol, hardware uint16, length int) step {
 		return atLLC
 	case protocol == protocol8023 || hardware == hardwareNetlink:
 		return stop
+	case protocol > maxLength || hardware == hardwareEther:
+		at := w.o
+		if w.cookedTags(cookedTags(w.d, protocol, at, w.end)); w.typ <= maxLength && w.o > at {
+			return w.sized(0, w.typ)
+		}
 	}
 	return atType
 }

@@ -49,7 +49,7 @@ func (p *NonIPParts) walked(w *walk, b *capture.Batch, i int, h *Header) bool {
 	if n.fcs == 0 && h.Flags&FlagInner == 0 {
 		n.fcs = uint8(b.FCSLen(i))
 	}
-	if n.fcs == 0 && n.mayHaveFCS {
+	if n.fcs == 0 && (n.mayHaveFCS || typed && h.Flags&FlagInner == 0 && w.mayEndInFCS()) {
 		n.fcs = checkSequence(b.Data(i), int(n.start), h.Wire)
 	}
 	end := max(int64(h.Wire), int64(len(w.d)))
@@ -62,6 +62,13 @@ func (p *NonIPParts) walked(w *walk, b *capture.Batch, i int, h *Header) bool {
 		Typed: true, Type: w.typ, Dst: n.dst, Src: n.src, Payload: uint32(n.body), Size: uint32(len(payload)), Wire: uint32(wire),
 	}
 	return true
+}
+
+// mayEndInFCS reports whether an Ethernet frame may have a check sequence that the capture does not
+// mention, where nothing else states the end of its payload.
+func (w *walk) mayEndInFCS() bool {
+	stated := w.nonIP.exact && w.nonIP.end > 0 || statedSize(w.typ, w.d[w.nonIP.body:]) > 0
+	return w.link == capture.LinkEthernet && !stated
 }
 
 // carriedFrame locates the frame that was on the wire, where it ends at end.
@@ -144,7 +151,7 @@ type nonIP struct {
 	gap, gapLen uint8
 	behind      bool
 	fcs         uint8 // bytes of frame check sequence at the end of the frame
-	mayHaveFCS  bool  // a sequence of four bytes may be at the end, though fcs is 0
+	mayHaveFCS  bool  // a sequence of four bytes may be at the end of another frame than of Ethernet
 	known       bool  // whether the addresses are known, or known to be absent
 	exact       bool  // the end comes from a length field
 	trailer     byte  // bytes before the check sequence that are not of the payload

@@ -55,7 +55,18 @@ func PathOf(b *capture.Batch, i int) (p Path, sequence uint16) {
 	if b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(frame) < plainStart {
 		return NoPath, 0
 	}
-	return readPath(frame, len(frame)-b.FCSLen(i), f.CapLen >= f.WireLen)
+	return readPath(frame, len(frame)-FCSLen(b, i), f.CapLen >= f.WireLen)
+}
+
+// FCSLen returns how many bytes of frame check sequence Ethernet frame i of b has at its end, as
+// capture.Batch.FCSLen does. If the capture does not say, it is 4 if the frame has a right sequence behind a
+// trailer of PRP. It panics if b has no frame i.
+func FCSLen(b *capture.Batch, i int) int {
+	n, frame := b.FCSLen(i), b.Data(i)
+	if end := len(frame) - fcsLen; n == 0 && end >= plainStart+2 && binary.BigEndian.Uint16(frame[end-2:]) == trailerSuffix {
+		n = int(checkSequence(frame, 0, b.Frames[i].WireLen))
+	}
+	return n
 }
 
 // IsPlainEthernet reports whether an Ethernet frame has an IP header right behind its type

@@ -65,49 +65,58 @@ func (h *Header) OpenTunnels(d []byte, wireLen uint32) {
 
 // openTunnels replaces the header of frame d by the one inside the innermost tunnel. It
 // does not open fragments. It leaves h as it is if the tunnel holds nothing that can be
-// read. It notes the headers, unless n is nil.
-func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) {
+// read. It notes the headers, unless n is nil. It returns what it did not open, of the last tunnel
+// or of the frame in it.
+func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
+	stated := uint64(UnknownEnd)                // where the headers say that it ended before it was sliced
 	for range maxTunnels {
 		if h.Announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
 			n.closed(h, d)
-			return
+			return what
 		}
-		end = min(end, h.WireEnd(d))
+		stated = min(stated, h.WireEnd(d))
+		end = min(end, stated)
 		in := Header{}
 		var w walk // filled field by field: a literal would be copied
 		w.d, w.o, w.h, w.frame, w.notes = d[:h.End:h.End], int(h.L4), &in, -1, n
 		n.begin()
 		s, length := w.tunnel(h)
 		if length >= 0 {
-			end = min(end, uint64(h.L4)+uint64(length))
+			stated = min(stated, uint64(h.L4)+uint64(length))
+			end = min(end, stated)
 			w.d = d[:min(end, uint64(h.End))]
 		}
-		w.end = uint32(min(end, math.MaxUint32))
+		if w.end = uint32(min(end, math.MaxUint32)); stated != UnknownEnd {
+			w.end = uint32(stated)
+		}
 		if n != nil || !w.common(s) {
 			w.run(s)
 		}
 		n.end(&w, end)
+		what = Unopened{}
 		switch {
-		case w.doubtful && !w.plausible(end):
+		case !w.believed():
 			n.disbelieved(h, d)
-			return
-		case in.Version != 0 && w.frame < 0:
-			h.inheritLink(&in)
-		case in.Version == 0 && w.frame < 0:
+			return h.close(d, &w, true)
+		case in.Version == 0 && (w.frame < 0 || w.noIP):
 			n.closed(h, d)
-			return
+			return h.close(d, &w, false)
 		case in.Version == 0:
+			what = w.unopened
 			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
 			in.Wire = uint32(min(end-uint64(w.frame), 1<<32-1))
 			if uint32(in.Tag) < in.Start { // a tag between the tunnel and the frame is not part of the frame
 				in.Tags = 0
 			}
+		case w.frame < 0:
+			h.inheritLink(&in)
 		}
 		in.Flags |= FlagInner
 		*h = in
 	}
+	return what
 }
 
 // WireEnd returns the offset in frame d at which the datagram ends by its own length field,
@@ -199,7 +208,7 @@ func (w *walk) udpTunnel(h *Header) (s step, length int) {
 	case LayerGENEVE:
 		return w.geneve(), length
 	case LayerGTPU:
-		s, gtp := w.gtp()
+		s, gtp := w.gtp(length - udpHeaderSize)
 		return s, shorter(length, udpHeaderSize+gtp)
 	case LayerL2TP:
 		s, l2tp := w.l2tp()
@@ -207,7 +216,7 @@ func (w *walk) udpTunnel(h *Header) (s step, length int) {
 	case LayerLISP:
 		return w.lisp(), length
 	case LayerMPLSinIP: // RFC 7510
-		w.doubtful = true
+		w.doubt = ofAll
 		w.note(LayerMPLSinIP, 0, 0, 0)
 		return atMPLS, length
 	case LayerJMirror:

@@ -4,6 +4,7 @@ package headers
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -11,11 +12,11 @@ import (
 // vxlan reads a VXLAN header (RFC 7348). Some senders leave out the bit that says that
 // there is an identifier. As Wireshark does, the identifier is then taken as it is.
 func (w *walk) vxlan() step {
-	const header, validID = 8, 0x08
+	const header = 8
 	if w.left() < header {
 		return stop
 	}
-	w.doubtful = w.d[w.o]&validID == 0
+	w.believeVXLAN()
 	w.note(LayerVXLAN, 0, header, w.id24())
 	return w.goTo(header, atEther)
 }
@@ -28,13 +29,16 @@ func (w *walk) id24() uint32 { return binary.BigEndian.Uint32(w.d[w.o+4:]) >> 8 
 // (draft-ietf-nvo3-vxlan-gpe).
 func (w *walk) vxlanGPE() step {
 	const header, hasProtocol, control = 8, 0x04, 0x01
-	if w.left() < header || w.d[w.o]&control != 0 {
+	switch {
+	case w.left() < header:
 		return stop
+	case w.d[w.o]&control != 0:
+		return w.control()
+	case w.d[w.o]&hasProtocol == 0:
+		return w.vxlan()
 	}
+	w.believeGPE()
 	w.note(LayerVXLAN, 0, header, w.id24())
-	if w.d[w.o]&hasProtocol == 0 {
-		return w.goTo(header, atEther)
-	}
 	next := w.d[w.o+3]
 	w.o += header
 	return w.nextProtocol(next)
@@ -61,23 +65,35 @@ func (w *walk) nextProtocol(next uint8) step {
 // geneve reads a GENEVE header and skips its options (RFC 8926).
 func (w *walk) geneve() step {
 	const header, control = 8, 0x80
-	if w.left() < header || w.d[w.o]>>6 != 0 || w.d[w.o+1]&control != 0 {
+	switch {
+	case w.left() < header:
 		return stop
+	case w.d[w.o]>>6 != 0:
+		return w.unknown(unopenedTunnel, uint32(LayerGENEVE))
+	case w.d[w.o+1]&control != 0:
+		return w.control()
 	}
 	w.typ = w.be16(2)
 	length := header + 4*int(w.d[w.o]&0x3f)
+	w.believeGENEVE()
 	w.note(LayerGENEVE, 0, min(length, w.left()), w.id24())
 	return w.goTo(length, atType)
 }
 
 // gtp reads a GTP-U header with its optional fields and extension headers (3GPP TS
 // 29.281, section 5). Only G-PDUs, which carry the packet of a user, lead on. The length
-// counts from the start of the header.
-func (w *walk) gtp() (s step, length int) {
+// counts from the start of the header. With optional fields, it has to be size, the payload of
+// UDP, or the packet is weighed.
+func (w *walk) gtp(size int) (s step, length int) {
 	const header, optional, userPacket = 8, 4, 255
 	const anyOptional, hasExtension = 0x07, 0x04
-	if w.left() < header || w.d[w.o]>>4 != 3 || w.d[w.o+1] != userPacket {
+	switch {
+	case w.left() < header:
 		return stop, 0
+	case w.d[w.o]>>4 != 3:
+		return w.unknown(unopenedTunnel, uint32(LayerGTPU)), 0
+	case w.d[w.o+1] != userPacket:
+		return w.control(), 0
 	}
 	flags, length := w.d[w.o], header+int(w.be16(2))
 	start, id := w.o, binary.BigEndian.Uint32(w.d[w.o+4:])
@@ -88,6 +104,9 @@ func (w *walk) gtp() (s step, length int) {
 	}
 	if w.left() < optional {
 		return stop, 0
+	}
+	if length != size {
+		w.doubt = ofAll
 	}
 	next := w.d[w.o+3]
 	w.o += optional
@@ -112,12 +131,15 @@ func (w *walk) gtp() (s step, length int) {
 func (w *walk) l2tp() (s step, length int) {
 	const control, hasLength, hasSequence, hasOffset = 0x8000, 0x4000, 0x0800, 0x0200
 	const reserved, version = 0x34f0, 2
-	w.doubtful = true
+	w.doubt, w.belief = ofAll, 15 // a few values of the flags, and of a protocol that leads to IP
 	if w.left() < 2 {
 		return stop, 0
 	}
 	start, flags := w.o, w.be16(0)
-	if flags&(control|reserved) != 0 || flags&15 != version {
+	switch {
+	case flags&(control|15) == control|version:
+		return w.control(), 0
+	case flags&(control|reserved) != 0 || flags&15 != version:
 		return stop, 0
 	}
 	w.o += 2
@@ -148,10 +170,11 @@ func (w *walk) l2tp() (s step, length int) {
 // RFC 9305, section 3, the last byte of its first word names a protocol.
 func (w *walk) lisp() step {
 	const header, hasInstance, hasProtocol = 8, 0x08, 0x04
-	w.doubtful = true
+	w.doubt = ofAll
 	if w.left() < header {
 		return stop
 	}
+	w.belief = int8(choose(w.d[w.o]&0x03 == 0, 2, -4)) // flags that have no use
 	id, next := uint32(0), w.d[w.o+3]
 	if w.d[w.o]&hasInstance != 0 {
 		id = w.id24()
@@ -170,7 +193,7 @@ func (w *walk) lisp() step {
 // each (Junos OS, "Packet header for mirrored traffic"; Wireshark's packet-jmirror.c).
 func (w *walk) jmirror() step {
 	const header = 8
-	w.doubtful = true
+	w.doubt = ofAll
 	if w.left() < header {
 		return stop
 	}
@@ -182,7 +205,10 @@ func (w *walk) jmirror() step {
 func (w *walk) tzsp() step {
 	in, err := ReadTZSP(w.d[w.o:])
 	if err != nil {
-		w.doubtful = true
+		w.doubt = ofAll
+		if errors.Is(err, ErrTunnelControl) {
+			return w.control()
+		}
 		return stop
 	}
 	w.note(LayerTZSP, 0, in.At, 0)

@@ -9,9 +9,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Unopened says why no IP header was looked for in a frame: its payload is unknown here, or
-// encrypted. Frames of protocols that are known to carry no IP, such as ARP and LLDP, and frames
-// that end within their headers do not count.
+// Unopened says why no IP header was looked for in a frame or in a tunnel: its payload is unknown
+// here, encrypted, or does not look like what the tunnel announces. Protocols that are known to
+// carry no IP, such as ARP and LLDP, and frames that end within the headers before IP do not count.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
 	Kind   uint8  // 0 for others, which are not distinguished
@@ -19,13 +19,15 @@ type Unopened struct {
 
 // Kinds of frames that are not opened, and their numbers.
 const (
-	unopenedLink   = iota + 1 // a link type, by its number
-	unopenedType              // an ethertype
-	unopenedSAP               // a service access point of 802.2
-	unopenedPPP               // a PPP protocol
-	unopenedMPLS              // the packet below a label stack; no number
-	unopenedMACsec            // encrypted frames of 802.1AE; no number
-	unopenedWiFi              // encrypted frames of 802.11; no number
+	unopenedLink    = iota + 1 // a link type, by its number
+	unopenedType               // an ethertype
+	unopenedSAP                // a service access point of 802.2
+	unopenedPPP                // a PPP protocol
+	unopenedMPLS               // the packet below a label stack; no number
+	unopenedMACsec             // encrypted frames of 802.1AE; no number
+	unopenedWiFi               // encrypted frames of 802.11; no number
+	unopenedTunnel             // a tunnel that was not understood or not believed, by its LayerKind
+	unopenedControl            // a message without a packet in it; it does not count
 )
 
 // String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
@@ -45,6 +47,8 @@ func (u Unopened) String() string {
 		return "macsec-encrypted"
 	case unopenedWiFi:
 		return "802.11-encrypted"
+	case unopenedTunnel:
+		return LayerKind(u.Number).String()
 	}
 	return "others"
 }
@@ -55,8 +59,12 @@ func (w *walk) unknown(kind uint8, number uint32) step {
 	return stop
 }
 
-// Unopened returns the part of frame i of b that was not opened, which Decode describes as one
-// without IP. It reports false if nothing was left unopened. It panics if b has no frame i.
+// control notes that a header announces no packet.
+func (w *walk) control() step { return w.unknown(unopenedControl, 0) }
+
+// Unopened returns the part of frame i of b that was not opened. Decode describes such a frame as
+// one without IP, or by FlagClosed. It reports false if nothing was left unopened. It panics if b
+// has no frame i.
 func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	f := &b.Frames[i]
 	data := b.Data(i)
@@ -67,15 +75,11 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	}
 	var h Header
 	w := readFrame(&h, b, i, nil)
+	what := w.unopened
 	if d.inner && h.Version != 0 {
-		openTunnels(&h, data, f.WireLen, nil)
-		if h.Version == 0 {
-			var inside Header
-			w = walk{d: data[h.Start:h.End], end: h.Wire, h: &inside, frame: -1}
-			w.run(atEther)
-		}
+		what = openTunnels(&h, data, f.WireLen, nil)
 	}
-	return w.unopened, h.Version == 0 && w.unopened.Kind != 0
+	return what, what.Kind != 0
 }
 
 // maxUnopened is how many kinds of frames that were not opened are counted apart.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // step is the kind of header at the offset of a walk.
@@ -34,13 +35,15 @@ type walk struct {
 	o         int    // the offset reached; may lie beyond the end of d
 	h         *Header
 	link      capture.LinkType
-	end       uint32 // where d ends on the wire; less than its length if that is not known
+	end       uint32 // where d ended before it was truncated; less than its length if that is not known
 	unopened  Unopened
 	typ       uint16
 	bigEndian bool // byte order of the machine that wrote the capture
 	bridgePad bool // bridged frames in 802.2 are preceded by two bytes (ATM)
-	doubtful  bool // the tunnel is to be believed only if its content is plausible
 	wifiPad   bool // the 802.11 header is padded to a multiple of 4 bytes
+	noIP      bool // there is no readable IP header where one was announced
+	doubt     doubt
+	belief    int8 // weight of the tunnel's header
 	frame     int  // offset of the first Ethernet header, -1 if none was met
 	nonIP     nonIP
 	notes     *notes // where headers are noted, or nil
@@ -128,9 +131,24 @@ func (w *walk) addresses(dst, src int) {
 }
 
 // ip describes the IP header at the offset in the Header, if it has the version that s
-// asks for.
+// asks for, and notes if it has not, or was not captured whole.
 func (w *walk) ip(s step) {
 	if s != atIP6 && w.h.ip4(w.d, w.o) || s != atIP4 && w.h.ip6(w.d, w.o) {
 		w.note(LayerIP, 0, int(w.h.End-w.h.Start), 0)
+		return
+	}
+	w.noIP = true
+	if w.left() < 1 {
+		return
+	}
+	// A packet that ends within the header of its version was truncated.
+	switch version := w.d[w.o] >> 4; {
+	case s != atIP6 && version == 4 && w.left() < 20, s != atIP4 && version == 6:
+	case s == atIP4:
+		w.unknown(unopenedType, iana.TypeIPv4)
+	case s == atIP6:
+		w.unknown(unopenedType, iana.TypeIPv6)
+	default:
+		w.unknown(unopenedLink, uint32(w.link))
 	}
 }

@@ -58,14 +58,19 @@ const (
 	VLAN                          // the outermost run of VLAN tags
 	TCPSeq                        // sequence and acknowledgment numbers of TCP, those in SACK blocks, and its checksum
 	NAT                           // addresses, ports, the identifier of ICMP echoes, and the checksum over them
+	DF                            // "don't fragment" of IPv4
+	MSS                           // the maximum segment size in TCP segments with SYN, and their checksum
+	TCPHeader                     // ECN bits, window, checksum, urgent pointer with its bit, and options of TCP
+	IPOptions                     // what routers write into options and routing headers: see dropWritten
 )
 
-var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq", "nat"}
+var fieldNames = [...]string{"ttl", "dscp", "ecn", "ip-checksum", "ip-id", "flow-label", "l4-checksum", "mac", "vlan", "tcp-seq", "nat", "df", "mss", "tcp-header", "ip-options"}
 
 // FieldNames lists the names that ParseIgnore knows, separated by commas.
 func FieldNames() string { return strings.Join(fieldNames[:], ", ") }
 
-// routerFields are the fields that routers change.
+// routerFields are the fields that routers change. They change options and DF, too (RFC 4302, section
+// 3.3.3.1): DF has room in the tweak.
 const routerFields = TTL | DSCP | ECN | IPChecksum
 
 // defaultIgnore returns the fields that an identity of this kind leaves out by default.
@@ -73,12 +78,12 @@ func (k Kind) defaultIgnore() Fields {
 	if k == Frame {
 		return 0
 	}
-	return routerFields
+	return routerFields | DF
 }
 
 // Ignore says which fields an identity leaves out. The zero value means the default:
 // nothing for whole frames, and for the other kinds the fields that routers change (TTL,
-// DSCP, ECN and IPChecksum).
+// DSCP, ECN, IPChecksum and DF).
 type Ignore struct {
 	fields     Fields
 	noDefaults bool
@@ -144,6 +149,9 @@ func (f Fields) ipMasks() ipMasks {
 	}
 	if f&IPID != 0 {
 		gone4[4], gone4[5] = 0xff, 0xff
+	}
+	if f&DF != 0 {
+		gone4[6] = 0x40
 	}
 	if f&FlowLabel != 0 {
 		gone6[1] |= 0x0f

@@ -105,6 +105,32 @@ func TestDeeperChanged(t *testing.T) {
 	}
 }
 
+// TestDeeperEncrypted has random data at the ports of tunnels, some behind headers of a tunnel and a
+// frame: kernels and a walk open the same ones.
+func TestDeeperEncrypted(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, port := range []int{iana.PortVXLAN, iana.PortVXLANOld, iana.PortVXLANGPE, iana.PortGENEVE, iana.PortGTPU} {
+		var frames [][]byte
+		for range 3000 {
+			data := make([]byte, 20+r.IntN(100))
+			for i := range data {
+				data[i] = byte(r.Uint32())
+			}
+			switch r.IntN(4) {
+			case 0:
+				copy(data, []string{"\x08\x00\x00\x00", "\x00\x00\x65\x58", "\x30\xff\x00\x40", "\x34\xff\x00\x40"}[r.IntN(4)])
+			case 1:
+				copy(data[min(20, len(data)-3):], []string{"\x08\x00\x45", "\x86\xdd\x60", "\x81\x00\x00"}[r.IntN(3)])
+			case 2:
+				copy(data, []string{"\x08", "\x88", "\x0c\x00\x00\x01", "\x00\x00\x65\x58", "\x30\xff"}[r.IntN(5)])
+				copy(data[min(20, len(data)-3):], []string{"\x08\x00\x45", "\x86\xdd\x60"}[r.IntN(2)])
+			}
+			frames = append(frames, ether4(udp4(port, data)))
+		}
+		checkDeeper(t, newBatch(capture.LinkEthernet, frames...))
+	}
+}
+
 // TestDeeperMixed has datagrams of which a part was captured only on the wire, below a label, or
 // in a tunnel, before others that were captured whole.
 func TestDeeperMixed(t *testing.T) {
@@ -123,8 +149,7 @@ func TestDeeperMixed(t *testing.T) {
 // TestDeeperBelowLabels has a frame below a label that begins as a datagram does, but is too short
 // for it.
 func TestDeeperBelowLabels(t *testing.T) {
-	arp := sized4(7, iana.ProtoUDP, make([]byte, 60))
-	copy(arp[12:], be16(iana.TypeARP))
+	arp := join("\x45\x00\xf0\x00\x01\x02\x02\x00\x00\x00\x00\x02", be16(iana.TypeARP), "\x00\x01\x08\x00\x06\x04\x00\x01", make([]byte, 60))
 	b := newBatch(capture.LinkEthernet, repeat(ether(iana.TypeMPLS, join("\x00\x01\x01\x40", frametest.Summed(arp)))[:70], 9)...)
 	if h := decode(headers.NewDecoder(headers.DecoderConfig{}), b); h[0].Version != 0 {
 		t.Fatalf("a walk finds %+v", h[0])

@@ -15,7 +15,7 @@
 // [IntegrityOf] verifies the checksum of a packet.
 //
 //	question                         file
-//	which bytes count                config.go, fields.go
+//	which bytes count                config.go, fields.go, options.go
 //	frames to messages               identity.go, zerocopy.go, masks.go
 //	link headers; frames without IP  link.go, carried.go; nonip.go
 //	truncated packets; checksums     evidence.go; integrity.go

@@ -73,7 +73,8 @@ func (g *Identity) doubtFound(msgs []digest.Message, frames []capture.Frame, buf
 			continue
 		}
 		g.cut(f, m.Len+skipped)
-		g.out.doubt(first+i, g.evidence(buf[m.Off-skipped:][:m.Len+skipped], 0))
+		at := m.Off - skipped
+		g.out.doubt(first+i, g.evidence(buf[at:][:m.Len+skipped], 0, wireLeft(f, at-f.Data)))
 	}
 }
 
@@ -113,9 +114,12 @@ func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header)
 	}
 	if full > uint64(end) || !whole {
 		g.cut(&b.Frames[from+i], end-min(h.Start, end))
-		g.out.doubt(i, g.evidence(d[min(h.Start, end):end], int(full)-int(h.Start)))
+		g.out.doubt(i, g.evidence(d[min(h.Start, end):end], int(full)-int(h.Start), wireLeft(&b.Frames[from+i], h.Start)))
 	}
 }
+
+// wireLeft returns how many bytes of a frame were on the wire from an offset on.
+func wireLeft(f *capture.Frame, at uint32) int { return int(max(f.WireLen, f.CapLen)) - int(at) }
 
 // evidence says how far the captured part of a packet identifies the whole.
 type evidence uint8
@@ -127,9 +131,9 @@ const (
 )
 
 // evidence looks at the beginning of an IP datagram. length is its length if its header does
-// not state one.
-func (g *Identity) evidence(ip []byte, length int) evidence {
-	r := remnant{ignore: g.ignore}
+// not state one. It had left bytes on the wire, with what followed it there.
+func (g *Identity) evidence(ip []byte, length, left int) evidence {
+	r := remnant{ignore: g.ignore, left: left}
 	if !r.read(ip, length) {
 		return inconclusive
 	}
@@ -141,13 +145,13 @@ func (g *Identity) evidence(ip []byte, length int) evidence {
 	if in.OpenTunnels(ip, uint32(r.length)); in.Flags&headers.FlagInner == 0 || in.Version == 0 {
 		return e
 	}
-	return max(e, evidenceOf(ip[in.Start:in.End]))
+	return max(e, evidenceOf(ip[in.Start:in.End], r.length-int(in.Start)))
 }
 
-// evidenceOf looks at a datagram within another. Identities ignore fields only of the outer
-// one.
-func evidenceOf(ip []byte) evidence {
-	r := remnant{}
+// evidenceOf looks at a datagram within another, which has left bytes for it. Identities ignore
+// fields only of the outer one.
+func evidenceOf(ip []byte, left int) evidence {
+	r := remnant{left: left}
 	if !r.read(ip, len(ip)) {
 		return inconclusive
 	}
@@ -159,6 +163,7 @@ type remnant struct {
 	ip     []byte
 	h      headers.Header // its offsets are those in ip
 	length int            // of all of the datagram
+	left   int            // from its start to the end of what carried it
 	ignore Fields
 }
 
@@ -221,8 +226,8 @@ const (
 
 // identified reports whether the identification of IPv4 numbers the packet. Some senders give
 // all packets the same one, as generators of traffic do. So some of the payload must be there,
-// too. A header with a wrong checksum is no evidence. A checksum that was left to a network
-// card is 0.
+// too. Anonymizers leave the header's checksum wrong, and network cards leave it 0. A wrong one may
+// also be that of a damaged header, so all lengths must be right then.
 func (r *remnant) identified() bool {
 	if r.ignore&IPID != 0 || r.ip[4]|r.ip[5] == 0 {
 		return false
@@ -234,7 +239,23 @@ func (r *remnant) identified() bool {
 	if size+least > len(r.ip) {
 		return false
 	}
-	return r.ip[10]|r.ip[11] == 0 || foldOnes(onesSum(0, r.ip[:size])) == 0xffff
+	return r.ip[10]|r.ip[11] == 0 || foldOnes(onesSum(0, r.ip[:size])) == 0xffff || r.lengthsAgree()
+}
+
+// lengthsAgree reports whether the datagram is as long as what carried it, but for padding and
+// trailers of Ethernet, and a UDP datagram in it as long as it.
+func (r *remnant) lengthsAgree() bool {
+	const padded, trailers = 46, 10 // a check sequence, and PRP's trailer
+	behind := r.left - r.length
+	if behind < 0 || behind > trailers && r.left > padded+trailers {
+		return false
+	}
+	return r.h.Flags&headers.FlagFragment != 0 || r.h.Proto != iana.ProtoUDP || r.fillsUDP(int(r.h.L4))
+}
+
+// fillsUDP reports whether the UDP datagram at offset o is as long as its header says.
+func (r *remnant) fillsUDP(o int) bool {
+	return o+8 <= len(r.ip) && int(binary.BigEndian.Uint16(r.ip[o+4:])) == r.length-o
 }
 
 // isNumber reports whether all of a number of 32 bits was captured, and is not 0.
@@ -294,11 +315,11 @@ func (r *remnant) isSequenced(o int) bool {
 func (r *remnant) checksummed() bool {
 	switch r.h.Proto {
 	case iana.ProtoTCP:
-		if r.ignore&TCPSeq != 0 {
+		if r.ignore.leavesSum(r.ip[r.h.L4:]) {
 			return false
 		}
 	case iana.ProtoUDP:
-		if o := int(r.h.L4); r.h.Announces() != 0 || o+8 > len(r.ip) || int(binary.BigEndian.Uint16(r.ip[o+4:])) != r.length-o {
+		if r.h.Announces() != 0 || !r.fillsUDP(int(r.h.L4)) {
 			return false
 		}
 	case iana.ProtoICMP, iana.ProtoICMPv6:
@@ -322,7 +343,7 @@ func (r *remnant) quoted() evidence {
 	if !r.isError(o) || o+header > len(r.ip) {
 		return inconclusive
 	}
-	return evidenceOf(r.ip[o+header:])
+	return evidenceOf(r.ip[o+header:], 0) // errors quote as much as they like
 }
 
 // isError reports whether the ICMP message at offset o is an error, which holds the packet

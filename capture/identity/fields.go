@@ -73,19 +73,21 @@ func (g *Identity) dropDatagram(e *eraser, d *datagram, buf []byte) {
 		}
 		e.drop(d.ip+at, n, 0xff)
 	}
+	if g.ignore&IPOptions != 0 {
+		dropWritten(e, d, buf)
+	}
 	if d.upper == 0 {
 		return
 	}
 	if g.ignore&NAT != 0 {
 		dropPorts(e, d, buf)
 	}
-	renumbered := g.ignore&TCPSeq != 0 && d.proto == iana.ProtoTCP
-	if renumbered || g.ignore&(L4Checksum|NAT) != 0 {
+	if g.ignore&(L4Checksum|NAT) != 0 || d.proto == iana.ProtoTCP && g.ignore.leavesSum(d.above(buf)) {
 		offset, n := checksumAt(d.proto)
 		e.drop(d.upper+offset, n, 0xff)
 	}
-	if renumbered {
-		dropSequence(e, d, buf)
+	if d.proto == iana.ProtoTCP {
+		g.dropTCP(e, d, buf)
 	}
 }
 
@@ -113,58 +115,6 @@ func dropPorts(e *eraser, d *datagram, buf []byte) {
 	case d.isEcho(buf):
 		e.drop(d.upper+4, 2, 0xff)
 	}
-}
-
-// dropSequence leaves out the sequence and acknowledgment numbers of a TCP header, including
-// those in SACK blocks (RFC 2018).
-func dropSequence(e *eraser, d *datagram, buf []byte) {
-	const numbers, size = 4, 8
-	e.drop(d.upper+numbers, size, 0xff)
-	tcp := d.above(buf)
-	for at, n := nextSACK(tcp, tcpOptions); n > 0; at, n = nextSACK(tcp, at+n) {
-		e.drop(d.upper+uint32(at)+2, uint32(n)-2, 0xff)
-	}
-}
-
-// tcpOptions is the offset of the options in a TCP header.
-const tcpOptions = 20
-
-// nextSACK returns the offset and the size of the next SACK option of a TCP header, from the
-// option at an offset on. The size is 0 if there is none.
-func nextSACK(tcp []byte, option int) (at, n int) {
-	const endOfList, noOperation, sack = 0, 1, 5
-	if len(tcp) <= tcpOptions {
-		return 0, 0
-	}
-	end := min(int(tcp[12]>>4)*4, len(tcp))
-	for o := option; o+2 <= end && tcp[o] != endOfList; {
-		if tcp[o] == noOperation {
-			o++
-			continue
-		}
-		n := int(tcp[o+1])
-		if n < 2 || o+n > end {
-			break
-		}
-		if tcp[o] == sack {
-			return o, n
-		}
-		o += n
-	}
-	return 0, 0
-}
-
-// lacksSACK reports whether the TCP header at an offset of buf is of a usual kind that has no SACK
-// option: without options, or with timestamps only, laid out as RFC 7323, appendix A, has them. end
-// is where the segment ends.
-func lacksSACK(buf []byte, at, end uint32) bool {
-	const timestamps, stamped = 0x0101080a, tcpOptions + 12
-	if at+tcpOptions > end {
-		return false
-	}
-	tcp := buf[at:end]
-	size := int(tcp[12]>>4) * 4
-	return size <= tcpOptions || size == stamped && len(tcp) >= stamped && binary.BigEndian.Uint32(tcp[tcpOptions:]) == timestamps
 }
 
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

@@ -18,6 +18,7 @@ var (
 	be32         = frametest.BE32
 	benchBatch   = frametest.BenchBatch
 	body         = frametest.Body
+	checked      = frametest.Checked
 	decode       = frametest.Decode[headers.Header]
 	deviceCases  = frametest.DeviceCases
 	eachBatch    = frametest.EachBatch

@@ -42,7 +42,7 @@ func FuzzIdentity(f *testing.F) {
 			b.Frames = append(b.Frames, b.Frames[0])
 		}
 		for _, kind := range []Kind{L3, Inner} {
-			for _, ignore := range []Ignore{{}, IgnoreAlso(L4Checksum | TCPSeq), IgnoreAlso(NAT | VLAN)} {
+			for _, ignore := range []Ignore{{}, IgnoreAlso(L4Checksum | TCPSeq), IgnoreAlso(NAT | VLAN), IgnoreAlso(MSS), IgnoreAlso(TCPHeader | TCPSeq | IPOptions)} {
 				checkFromFrames(t, Config{Kind: kind, Ignore: ignore}, b, 0)
 			}
 		}
@@ -74,7 +74,7 @@ func TestIdentitySteadyState(t *testing.T) {
 func TestFromFramesOfCaptures(t *testing.T) {
 	eachCapture(t, func(b *capture.Batch) {
 		for _, kind := range []Kind{L3, Inner} {
-			for _, ignore := range []Ignore{{}, IgnoreAlso(L4Checksum | NAT | TCPSeq)} {
+			for _, ignore := range []Ignore{{}, IgnoreAlso(L4Checksum | NAT | TCPSeq), IgnoreAlso(MSS), IgnoreAlso(TCPHeader)} {
 				checkFromFrames(t, Config{Kind: kind, Ignore: ignore}, b, 0)
 			}
 		}

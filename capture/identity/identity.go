@@ -39,7 +39,7 @@ func (c Config) ignored() Fields { return c.Ignore.Apply(c.Kind) }
 // Uneven reports whether equal packets may differ in their Integrity: in their captured
 // length, or in a checksum over their payload.
 func (c Config) Uneven() bool {
-	return c.Bytes > 0 || c.ignored()&(L4Checksum|TCPSeq|NAT) != 0
+	return c.Bytes > 0 || c.ignored()&sumFields != 0
 }
 
 // Identity collects the bytes by which packets are compared. It keeps its buffers from
@@ -88,7 +88,7 @@ func New(cfg Config) *Identity {
 	}
 	g.decoder = *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner})
 	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
-	if !g.short && ignore != 0 || ignore&(L4Checksum|TCPSeq|NAT|MAC|VLAN) != 0 {
+	if !g.short && ignore != 0 || ignore&(sumFields|IPOptions|MAC|VLAN) != 0 {
 		g.masks, g.varies = digest.NewMasks(), ignore.varying()
 	}
 	g.tweakMasks = [...]uint64{^uint64(0), ^uint64(0), g.layouts[6].tweakMask(), ^uint64(0)}
@@ -137,6 +137,9 @@ func (g *Identity) layOut(b *capture.Batch, from, first int, h []headers.Header)
 	g.doubtHeaders(b, from, first, h, g.out.nonIP[before:])
 	for i := range h {
 		g.breakHeader(b, from, first+i, &h[i])
+		if h[i].Flags&headers.FlagClosed != 0 {
+			g.out.closed = append(g.out.closed, uint32(first+i))
+		}
 	}
 }
 
@@ -246,11 +249,16 @@ type Messages struct {
 	copiedAs  []uint32         // the numbers of these frames
 	digests   []digest.Digest
 	doubts    []Doubt
+	closed    []uint32
 	captured  Captured
 
 	broken     []uint64 // see Broken
 	someBroken bool
 }
+
+// Closed returns the numbers of the frames with a tunnel that was not opened: see
+// headers.FlagClosed. They are valid as long as m.
+func (m *Messages) Closed() []uint32 { return m.closed }
 
 // Datagrams returns the messages, one for each frame, if they lie in the batch: see
 // MessageStart and digest.Message.Tweak. Tweak>>60 is the IP version of a datagram; another value
@@ -267,7 +275,7 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 		m.which = capture.Resize(m.which, n)
 		clear(m.which)
 	}
-	m.captured = Captured{}
+	m.captured, m.closed = Captured{}, m.closed[:0]
 	m.broken, m.someBroken = capture.Resize(m.broken, (n+63)/64), false
 	clear(m.broken)
 	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]

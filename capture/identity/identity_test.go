@@ -96,6 +96,49 @@ func TestEqualPackets(t *testing.T) {
 		{"l3: another option", sack(1, 8), sack(2, 8), L3, "tcp-seq", false},
 		{"l3: sack of no length", with(sack(1, 5), 34+20+13, "\x01"), with(sack(2, 5), 34+20+13, "\x01"), L3, "tcp-seq", false},
 		{"inner: tcp seq ignored", v6, vxlan(with(v6, 54+4, "numbers!")), Inner, "tcp-seq", true},
+		{"l3: df", v4, with(v4, 14+6, "\x40"), L3, "", true},
+		{"l3: df and ttl inside", v4, vxlan(with(with(v4, 14+6, "\x40"), 14+8, "\x3f")), Inner, "", true},
+		{"l3: df with none", v4, with(v4, 14+6, "\x40"), L3, "none", false},
+		{"l3: df alone", v4, with(v4, 14+6, "\x40"), L3, "none,df", true},
+		{"l3: df, others as usual", v4, with(v4, 14+6, "\x40"), L3, "none,ttl,dscp,ecn,ip-checksum", false},
+		{"l3: reserved bit", v4, with(v4, 14+6, "\x80"), L3, "", false},
+		{"l3: df and ip id", v4, with(v4, 14+4, "\x99\x99\x40"), L3, "", false},
+		{"l3: df of a fragment", with(v4, 14+6, "\x20"), with(v4, 14+6, "\x60"), L3, "", true},
+		{"l3: more fragments", v4, with(v4, 14+6, "\x60"), L3, "", false},
+		{"frame: df", v4, with(v4, 14+6, "\x40"), Frame, "", false},
+		{"l3: mss", opening(0, 1460), opening(0, 1452), L3, "", false},
+		{"l3: mss ignored", opening(0, 1460), with(opening(0, 1452), 34+16, "\x09\x09"), L3, "mss", true},
+		{"l3: mss ignored, numbers too", opening(3, 1460), with(opening(3, 1452), 34+16, "\x09\x09"), L3, "mss,tcp-seq", true},
+		{"frame: mss ignored, far behind tags", vlan(opening(9, 1460)), vlan(vlan(opening(9, 1452))), Frame, "mss,vlan", true},
+		{"l3: mss ignored, another option", opening(0, 1460), with(opening(0, 1460), 34+25, "\x03"), L3, "mss", false},
+		{"l3: mss ignored, window", opening(0, 1460), with(opening(0, 1460), 34+14, "\x09"), L3, "mss", false},
+		{"l3: mss ignored, without SYN", with(opening(0, 1460), 34+13, "\x10"), with(opening(0, 1452), 34+13, "\x10"), L3, "mss", false},
+		{"l3: mss ignored, checksum without SYN", v6, with(v6, 54+16, "\x00\x00"), L3, "mss", false},
+		{"inner: mss ignored", opening(0, 1460), vxlan(opening(0, 536)), Inner, "mss", true},
+		{"l3: tcp header ignored, ports", opening(0, 1460), with(opening(0, 1460), 35, "\x00"), L3, "tcp-header", false},
+		{"l3: tcp header ignored, numbers", opening(0, 1460), with(opening(0, 1460), 34+4, "\x09"), L3, "tcp-header", false},
+		{"l3: tcp header ignored, SYN", opening(0, 1460), with(opening(0, 1460), 34+13, "\x12"), L3, "tcp-header", false},
+		{"l3: tcp header ignored, data", opening(0, 1460), with(opening(0, 1460), 34+28, "\x12"), L3, "tcp-header", false},
+		{"l3: tcp header ignored, length", opened(2, 1, "\x02\x04\x05\xb4"), opened(2, 1, "\x02\x04\x05\xb4\x04\x02"), L3, "tcp-header", false},
+		{"frame: tcp header ignored", vlan(opened(2, 1, "\x04\x02")), opened(0x42, 9, "\x01\x01"), Frame, "tcp-header,vlan", true},
+		{"l3: tcp header and nat ignored", opened(2, 1, "\x04\x02"), with(opened(0x42, 9, "\x01\x01"), 14+12, "\x09"), L3, "tcp-header,nat", true},
+		{"l3: route ignored", route("\x04", ""), route("\x08", "\x0a\x01\x02\x03"), L3, "ip-options", true},
+		{"inner: route ignored", route("\x04", ""), vxlan(route("\x08", "\x0a\x01\x02\x03")), Inner, "ip-options", true},
+		{"l3: route", route("\x04", ""), route("\x08", ""), L3, "", false},
+		{"l3: route ignored, data", route("\x04", ""), with(route("\x04", ""), 34+19, "\x02"), L3, "ip-options", false},
+		{"l3: router alert", with(route("\x04", ""), 34, "\x94\x04"), with(route("\x08", ""), 34, "\x94\x04"), L3, "ip-options", false},
+		{"l3: option with a wrong length", with(route("\x04", ""), 35, "\xff"), with(route("\x08", ""), 35, "\xff"), L3, "ip-options", false},
+		{"l3: v6 option that may change", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "ip-options", true},
+		{"l3: v6 option that may not", inOptions(0, 0x05, "ioam"), inOptions(0, 0x05, "IOAM"), L3, "ip-options", false},
+		{"l3: v6 option for the destination", inOptions(60, 0x31, "ioam"), inOptions(60, 0x31, "IOAM"), L3, "nat,ip-options", true},
+		{"l3: v6 option", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "", false},
+		{"l3: v6 option alone", inOptions(0, 0x31, "ioam"), inOptions(0, 0x31, "IOAM"), L3, "none,ip-options", true},
+		{"l3: v6 option with a wrong length", with(inOptions(0, 0x31, "ioam"), 57, "\x05"), with(inOptions(0, 0x31, "IOAM"), 57, "\x05"), L3, "ip-options", false},
+		{"frame: v6 option", inOptions(0, 0x31, "ioam"), vlan(inOptions(0, 0x31, "IOAM")), Frame, "vlan,ip-options", true},
+		{"l3: segments left", toSegment(1, 4), toSegment(0, 4), L3, "nat,ip-options", true},
+		{"l3: segments left, routing of another kind", toSegment(1, 2), toSegment(0, 2), L3, "nat,ip-options", false},
+		{"l3: another segment", toSegment(1, 4), with(toSegment(0, 4), 62, "\x09"), L3, "nat,ip-options", false},
+		{"l3: another destination", toSegment(1, 4), toSegment(0, 4), L3, "ip-options", false},
 		{"l3: no length, same", with(v4, 14+2, "\x00\x00"), with(v4, 14+2, "\x00\x00"), L3, "", true},
 		{"l3: no length, trailer", with(v4, 14+2, "\x00\x00"), join(with(v4, 14+2, "\x00\x00"), "\x00"), L3, "", false},
 		{"l3: v6 no length, same", with(v6, 14+4, "\x00\x00"), with(v6, 14+4, "\x00\x00"), L3, "", true},
@@ -214,13 +257,17 @@ func TestIdentityBytes(t *testing.T) {
 	}
 }
 
+// routed are the fields that identities of datagrams leave out by default.
+const routed = TTL | DSCP | ECN | IPChecksum | DF
+
 func TestParseMask(t *testing.T) {
 	for _, c := range []struct {
 		text      string
 		frame, l3 Fields
 	}{
-		{"ttl", TTL, TTL | DSCP | ECN | IPChecksum},
-		{"l4-checksum,vlan", L4Checksum | VLAN, L4Checksum | VLAN | TTL | DSCP | ECN | IPChecksum},
+		{"ttl", TTL, routed},
+		{"l4-checksum,vlan", L4Checksum | VLAN, L4Checksum | VLAN | routed},
+		{"none,df", DF, DF},
 		{"none", 0, 0},
 		{"none,mac", MAC, MAC},
 		{"ip-id,flow-label,dscp,ecn,ip-checksum,none", IPID | FlowLabel | DSCP | ECN | IPChecksum, IPID | FlowLabel | DSCP | ECN | IPChecksum},
@@ -239,16 +286,15 @@ func TestParseMask(t *testing.T) {
 
 // TestZeroConfig checks that the zero value leaves out what routers change.
 func TestZeroConfig(t *testing.T) {
-	const router = TTL | DSCP | ECN | IPChecksum
 	for _, c := range []struct {
 		cfg  Config
 		want Fields
 	}{
-		{Config{}, router},
-		{Config{Kind: L3}, router},
-		{Config{Kind: Inner}, router},
+		{Config{}, routed},
+		{Config{Kind: L3}, routed},
+		{Config{Kind: Inner}, routed},
 		{Config{Kind: Frame}, 0},
-		{Config{Ignore: IgnoreAlso(IPID)}, router | IPID},
+		{Config{Ignore: IgnoreAlso(IPID)}, routed | IPID},
 		{Config{Ignore: IgnoreOnly(IPID)}, IPID},
 		{Config{Ignore: IgnoreOnly(0)}, 0},
 		{Config{Kind: Frame, Ignore: IgnoreAlso(MAC)}, MAC},

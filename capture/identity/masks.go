@@ -50,7 +50,7 @@ func (g *Identity) leaveOut(i int, d *datagram) {
 	if d.upper != 0 {
 		upper = d.upper - d.ip
 	}
-	if !g.hasSACK(d) {
+	if !g.variesWith(d) {
 		key = layoutKey(d.ip-m.Off, upper, d.version, d.proto, g.ignore&NAT != 0 && d.isEcho(g.out.buf))
 	}
 	l := *g.known.at(key)
@@ -63,15 +63,6 @@ func (g *Identity) leaveOut(i int, d *datagram) {
 	if l.far {
 		g.copyMessage(i, &linkParts{}, d)
 	}
-}
-
-// hasSACK reports whether options of TCP do not count.
-func (g *Identity) hasSACK(d *datagram) bool {
-	if g.ignore&TCPSeq == 0 || d.proto != iana.ProtoTCP || d.upper == 0 {
-		return false
-	}
-	_, n := nextSACK(d.above(g.out.buf), tcpOptions)
-	return n > 0
 }
 
 // maskOf returns the number of the mask for a message. It returns false if no mask can leave out
@@ -169,7 +160,7 @@ func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protoc
 			continue
 		}
 		key := s.key + (ip-m.Off)<<20 + uint32(proto)<<2
-		if l := g.known.at(key); l.key == key && !l.far && (!g.varies[proto] || proto == iana.ProtoTCP && lacksSACK(g.out.buf, ip+s.upper, end)) {
+		if l := g.known.at(key); l.key == key && !l.far && (!g.varies[proto] || proto == iana.ProtoTCP && g.ignore.isUsual(g.out.buf, ip+s.upper, end)) {
 			g.out.which[first+i] = l.number
 			continue
 		}
@@ -200,7 +191,7 @@ func (g *Identity) foundFrame(m *digest.Message, ip uint32, f *capture.Frame) bo
 
 // varying returns the protocols for which bytes behind the IP header say what counts.
 func (f Fields) varying() (varies [256]bool) {
-	varies[iana.ProtoTCP] = f&TCPSeq != 0
+	varies[iana.ProtoTCP] = f&(TCPSeq|MSS|TCPHeader) != 0
 	varies[iana.ProtoICMP] = f&NAT != 0
 	return varies
 }

@@ -105,8 +105,8 @@ func BenchmarkIgnore(b *testing.B) {
 	}
 }
 
-// TestLacksSACK compares the quick answer for usual TCP headers with a walk over the options.
-func TestLacksSACK(t *testing.T) {
+// TestUsual compares the quick answer for usual TCP headers with a walk over the options.
+func TestUsual(t *testing.T) {
 	stamps := []byte{1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2}
 	for _, c := range []struct {
 		name    string
@@ -125,15 +125,22 @@ func TestLacksSACK(t *testing.T) {
 		tcp := append(make([]byte, tcpOptions), c.options...)
 		tcp[12] = c.words << 4
 		buf := append([]byte{1, 2, 3}, tcp...)
-		got := lacksSACK(buf, 3, uint32(len(buf)))
+		tcp = buf[3:]
+		got := TCPSeq.isUsual(buf, 3, uint32(len(buf)))
 		if got != c.lacks {
 			t.Errorf("%s: %t", c.name, got)
 		}
-		if _, n := nextSACK(tcp, tcpOptions); got && n > 0 {
+		if _, n := nextOption(headerOf(tcp), tcpOptions, sackOption); got && n > 0 {
 			t.Errorf("%s: there is a SACK option", c.name)
 		}
+		if TCPHeader.isUsual(buf, 3, uint32(len(buf))) != (c.words <= 5) {
+			t.Errorf("%s: options do not vary", c.name)
+		}
+		if tcp[13] = 2; MSS.isUsual(buf, 3, uint32(len(buf))) {
+			t.Errorf("%s: a segment with SYN has a quick answer", c.name)
+		}
 	}
-	if lacksSACK(make([]byte, 19), 0, 19) {
+	if TCPSeq.isUsual(make([]byte, 19), 0, 19) {
 		t.Error("a header that was cut off has a quick answer")
 	}
 }

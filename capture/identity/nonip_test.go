@@ -50,6 +50,7 @@ var conversations = func() [][]tap {
 		{"cut in its padding", eth, 0, 10, padded60(arp(2))[:50]},
 		onEthernet("isl", isl(padded60(arp(2)), 100)), onEthernet("802.2", llc(snap(iana.TypeARP, arp(2)[14:]))),
 		{"wireless", capture.LinkIEEE80211, 0, 0, wifi(fromDS)},
+		onEthernet("check sequence", checked(padded60(arp(2)))), onEthernet("prp, check sequence", checked(prp(padded60(arp(2)), 14, 0xa, 7))),
 		onEthernet("prp", prp(padded60(arp(2)), 14, 0xa, 7)), onEthernet("hsr", hsr(padded60(arp(2)), 1, 7)),
 	}, {
 		onEthernet("other arp", arp(3)), onEthernet("other arp padded", padded60(arp(3))),
@@ -84,6 +85,14 @@ var conversations = func() [][]tap {
 		onEthernet("next goose", goose(2)), onEthernet("next goose, LAN B", prp(goose(2), 14, 0xb, 501)),
 	}, {
 		onEthernet("no length", endless), onEthernet("no length, LAN A", prp(endless, 14, 0xa, 500)),
+		onEthernet("no length, check sequence", checked(endless)), onEthernet("no length, tagged, check sequence", checked(vlan(endless))),
+		onEthernet("no length, LAN B, check sequence", checked(prp(endless, 14, 0xb, 500))), onEthernet("no length, ring, check sequence", checked(hsr(endless, 1, 500))),
+	}, {
+		onEthernet("no length, wrong sequence", join(endless, fcs)),
+	}, {
+		onEthernet("no length, sequence of other bytes", join(endless, checked(vlan(endless))[len(endless)+4:])),
+	}, {
+		{"no length, cut, check sequence", eth, 0, 1, checked(endless)}, {"likewise", eth, 0, 1, checked(endless)},
 	}, {
 		onEthernet("zero more", append(slices.Clone(endless), 0)),
 	}, {
@@ -97,6 +106,8 @@ var conversations = func() [][]tap {
 	}, {
 		onEthernet("profinet", profinet(1, "io")), onEthernet("profinet, padded", padded60(profinet(1, "io"))),
 		onEthernet("profinet, priority, padded to 64", append(vlan(profinet(1, "io")), 0, 0)),
+		onEthernet("profinet, padded, check sequence", checked(padded60(profinet(1, "io")))),
+		onEthernet("profinet, padded, LAN A, check sequence", checked(prp(padded60(profinet(1, "io")), 14, 0xa, 9))),
 		onEthernet("profinet, LAN A", prp(padded60(profinet(1, "io")), 14, 0xa, 9)),
 		onEthernet("profinet, LAN B, length without padding", join(padded60(profinet(1, "io")), be16(9), be16(0xb000|44+6), "\x88\xfb")),
 	}, {
@@ -114,6 +125,7 @@ var conversations = func() [][]tap {
 	}, {
 		onEthernet("stp", bridge), onEthernet("stp, padded", padded60(bridge)), onEthernet("stp, tagged", vlan(padded60(bridge))),
 		onEthernet("stp, ring", hsr(padded60(bridge), 1, 4)), onEthernet("stp, isl", isl(padded60(bridge), 1)),
+		onEthernet("stp, check sequence", checked(padded60(bridge))),
 		onEthernet("stp, LAN A", prp(padded60(bridge), 14, 0xa, 9)),
 	}, {
 		onEthernet("stp, other cost", with(bridge, 14+3+13+3, "\x05")),
@@ -123,6 +135,7 @@ var conversations = func() [][]tap {
 		onEthernet("snap of Cisco", discovery), onEthernet("snap of Cisco, padded", padded60(vlan(discovery))),
 	}, {
 		onEthernet("short", short), onEthernet("short, padded", padded60(short)), onEthernet("short, tagged, padded to 60", padded60(vlan(short))),
+		onEthernet("short, padded, check sequence", checked(padded60(short))),
 		onEthernet("short, a few zeros", append(slices.Clone(short), 0, 0)),
 	}, {
 		onEthernet("other type", with(short, 13, "\x01")),
@@ -238,7 +251,8 @@ func TestRadiotapCheckSequence(t *testing.T) {
 // leading has ethertypes that further headers may follow.
 var leading = []int{
 	iana.TypeIPv4, iana.TypeIPv6, iana.TypeMPLS, iana.TypeMPLSUp, iana.TypePPPoE, iana.TypePBB, iana.TypeBridging, iana.TypeFabricPath, iana.TypeNSH,
-	iana.TypeVLAN, iana.TypeQinQ, iana.TypeQinQOld, iana.TypeVNTag, iana.TypeETag, iana.TypeCMD, iana.TypeHSR,
+	iana.TypeVLAN, iana.TypeQinQ, iana.TypeQinQOld, iana.TypeQinQOld2, iana.TypeVNTag, iana.TypeETag, iana.TypeCMD, iana.TypeHSR,
+	iana.TypeArista, iana.TypeMACsec, iana.TypeRTag, iana.TypeTRILL, iana.TypeBATMAN, iana.TypeRealtek, iana.TypeEDSA,
 }
 
 // sized are the types whose payload states its length.
@@ -261,6 +275,9 @@ func FuzzFramesWithoutIP(f *testing.F) {
 			return // the added bytes might look like another header
 		}
 		frame, missing := ether(typ&0xffff, payload), max(missing, 0)%100
+		if n := len(frame) - 4; slices.Equal(checked(frame[:n]), frame) { // it would be wrong with a tag
+			payload, frame = payload[:len(payload)-4], frame[:n]
+		}
 		eth := capture.LinkEthernet
 		taps := []tap{
 			{"plain", eth, 0, missing, frame},
@@ -274,7 +291,7 @@ func FuzzFramesWithoutIP(f *testing.F) {
 		const longest = 1500 // a type up to it is a length (IEEE 802.3, 3.2.6)
 		tooLong := typ&0xffff <= longest && typ&0xffff > len(payload)
 		if missing == 0 && !tooLong && !slices.Contains(sized, typ&0xffff) { // else padding might stand in for missing bytes
-			taps = append(taps, onEthernet("padded", padded60(frame)))
+			taps = append(taps, onEthernet("padded", padded60(frame)), onEthernet("check sequence", checked(frame)))
 		}
 		b := batchOf(taps)
 		all := g.FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b)).all()

@@ -3,6 +3,8 @@
 package identity
 
 import (
+	"slices"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -135,6 +137,9 @@ func (v *view) clearPacket(dst, frame []byte, ignore Fields) {
 		}
 		v.clear(dst, v.h.Start+at, n)
 	}
+	if ignore&IPOptions != 0 {
+		v.clearWritten(dst, frame[v.h.Start:v.h.End])
+	}
 	if v.h.L4 == 0 {
 		return
 	}
@@ -158,22 +163,95 @@ func (v *view) clearPorts(dst, frame []byte) {
 
 // clearUpper zeroes the ignored fields of the header after IP.
 func (v *view) clearUpper(dst, frame []byte, ignore Fields) {
-	renumbered := ignore&TCPSeq != 0 && v.h.Proto == iana.ProtoTCP
-	if renumbered || ignore&(L4Checksum|NAT) != 0 {
+	if ignore&(L4Checksum|NAT) != 0 {
 		offset, n := checksumAt(v.h.Proto)
 		v.clear(dst, v.h.L4+offset, n)
 	}
-	if renumbered {
-		v.clearSequence(dst, frame[v.h.L4:v.h.End])
+	if v.h.Proto != iana.ProtoTCP {
+		return
+	}
+	tcp := frame[v.h.L4:max(v.h.L4, v.h.End)]
+	if ignore&TCPSeq != 0 {
+		v.clear(dst, v.h.L4+16, 2)
+		v.clearSequence(dst, tcp)
+	}
+	if opens := len(tcp) > 13 && tcp[13]&2 != 0; ignore&MSS != 0 && opens {
+		v.clear(dst, v.h.L4+16, 2)
+		v.clearOptions(dst, tcp, 2)
+	}
+	if ignore&TCPHeader != 0 {
+		size := uint32(20)
+		if len(tcp) > 20 {
+			size = max(size, uint32(min(int(tcp[12]>>4)*4, len(tcp))))
+		}
+		v.clear(dst, v.h.L4+14, size-14)
+		v.keep(dst, v.h.L4+12, 0xf0)
+		v.keep(dst, v.h.L4+13, 0x1f)
+	}
+}
+
+// keep keeps some bits of a byte at an offset of the original.
+func (v *view) keep(dst []byte, at uint32, bits byte) {
+	first := at - v.base
+	if first >= v.tagEnd {
+		first -= v.tagEnd - v.tag
+	}
+	if int(first) < len(dst) {
+		dst[first] &= bits
+	}
+}
+
+// clearWritten zeroes what routers write into options of a datagram.
+func (v *view) clearWritten(dst, ip []byte) {
+	if v.h.Version == 4 {
+		for o := 20; o+1 < min(int(ip[0]&15)*4, len(ip)) && ip[o] != 0; {
+			n := max(int(ip[o+1]), 2)
+			if ip[o] == 1 {
+				n = 1
+			} else if ip[o+1] < 2 || o+n > min(int(ip[0]&15)*4, len(ip)) {
+				return
+			}
+			if slices.Contains([]byte{7, 68, 82, 131, 137}, ip[o]) {
+				v.clear(dst, v.h.Start+uint32(o)+2, uint32(n)-2)
+			}
+			o += n
+		}
+		return
+	}
+	at, next := 40, ip[6]
+	for slices.Contains([]byte{0, 43, 60}, next) && at+8 <= len(ip) {
+		size := min(8+8*int(ip[at+1]), len(ip)-at)
+		if next == 43 && ip[at+2] == 4 {
+			v.clear(dst, v.h.Start+uint32(at)+3, 1)
+		}
+		for o := 2; next != 43 && o+1 < size; o++ {
+			if ip[at+o] == 0 {
+				continue
+			}
+			n := int(ip[at+o+1])
+			if o+2+n > size {
+				break
+			}
+			if ip[at+o]>>5&1 == 1 {
+				v.clear(dst, v.h.Start+uint32(at+o)+2, uint32(n))
+			}
+			o += 1 + n
+		}
+		next, at = ip[at], at+size
 	}
 }
 
 // clearSequence zeroes the sequence and acknowledgment numbers of a TCP header, including
 // those in SACK blocks (RFC 2018).
 func (v *view) clearSequence(dst, tcp []byte) {
-	const numbers, size, options = 4, 8, 20
-	const endOfList, noOperation, sack = 0, 1, 5
+	const numbers, size, sack = 4, 8, 5
 	v.clear(dst, v.h.L4+numbers, size)
+	v.clearOptions(dst, tcp, sack)
+}
+
+// clearOptions zeroes the content of TCP options of a kind.
+func (v *view) clearOptions(dst, tcp []byte, kind byte) {
+	const options, endOfList, noOperation = 20, 0, 1
 	if len(tcp) < options {
 		return
 	}
@@ -187,7 +265,7 @@ func (v *view) clearSequence(dst, tcp []byte) {
 		if n < 2 || o+n > end {
 			return
 		}
-		if tcp[o] == sack {
+		if tcp[o] == kind {
 			v.clear(dst, v.h.L4+uint32(o)+2, uint32(n)-2)
 		}
 		o += n

@@ -47,6 +47,9 @@ func (f Fields) tweakLayouts() (all [8]tweakLayout) {
 	if f&IPID != 0 {
 		v4.firstMask &^= 0xffff << 16
 	}
+	if f&DF != 0 {
+		v4.firstMask &^= 0x4000
+	}
 	if f&FlowLabel != 0 {
 		v6.firstMask &^= 0xfffff << 32
 	}

@@ -81,9 +81,10 @@ func (n *Inspector) NewBatch() *Batch {
 	return p
 }
 
-// identityOf returns the identity of the first bytes of packets, or of whole ones.
+// identityOf returns the identity of the first bytes of packets, or of whole ones. Copies may differ
+// in what it leaves out, and are counted by that: see kindOf.
 func identityOf(bytes int) *identity.Identity {
-	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum), Bytes: bytes})
+	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum | identity.MSS), Bytes: bytes})
 }
 
 // Prepare decodes and digests the packets of b, and describes the packets of the sample. It
@@ -102,7 +103,11 @@ func (p *Batch) Prepare(b *capture.Batch) {
 	for from, to := range b.Groups() {
 		n := to - from
 		sums, protocols := p.sums[:n], p.protocols[:n]
-		p.whole.FromFrames(protocols, b, from).Sum(sums, p.digester)
+		whole := p.whole.FromFrames(protocols, b, from)
+		whole.Sum(sums, p.digester)
+		for _, i := range whole.Closed() {
+			p.countUnopened(b, from+int(i))
+		}
 		for i := range sums {
 			f := &b.Frames[from+i]
 			if protocols[i] == headers.NonIP {
@@ -143,7 +148,7 @@ func (p *Batch) addPicked() {
 	p.translate(p.sums[:len(h)])
 }
 
-// countUnopened counts frame i of b, which has no IP, if it was not opened.
+// countUnopened counts frame i of b, which has no IP or a closed tunnel, if it was not opened.
 func (p *Batch) countUnopened(b *capture.Batch, i int) {
 	if what, ok := p.decoder.Unopened(b, i); ok {
 		p.unopened.Count(what, 1)

@@ -30,6 +30,8 @@ type packet struct {
 	payload uint32
 	noTime  bool
 	tcp     bool
+	df      bool
+	mss     uint16 // of a segment with SYN; 0 is none
 
 	service  uint16 // VLAN of an 802.1ad tag around the other one
 	lan      byte   // 0xa or 0xb of PRP; 0 is none
@@ -44,6 +46,9 @@ func (p *packet) ip() []byte {
 	b := []byte{0x45, p.tos, 0, 0}
 	b = be.AppendUint16(b, p.id)
 	b = append(b, 0, 0, 64-p.ttl, 17, 0, 0)
+	if p.df {
+		b[6] = 0x40
+	}
 	ends := [2]uint32{0x0a000000 | p.flow, 0xac100001}
 	ports := [2]uint16{1000 + p.port, 53}
 	if p.answer {
@@ -57,6 +62,11 @@ func (p *packet) ip() []byte {
 		l4 = be.AppendUint16(be.AppendUint16(nil, ports[0]), ports[1])
 		l4 = be.AppendUint32(be.AppendUint32(l4, p.payload), 0)
 		l4 = append(l4, 0x50, 0x10, 1, 0, 0x12, 0x34, 0, 0)
+		if p.mss != 0 {
+			l4[12], l4[13] = 0x60, 2
+			be.PutUint16(l4[16:], 0x9999-p.mss)
+			l4 = be.AppendUint16(append(l4, 2, 4), p.mss)
+		}
 	} else {
 		l4 = be.AppendUint16(be.AppendUint16(nil, ports[0]), ports[1])
 		l4 = be.AppendUint16(be.AppendUint16(l4, 8+payload), uint16(0x1234+p.payload))

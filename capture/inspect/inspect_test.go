@@ -35,6 +35,7 @@ func TestKinds(t *testing.T) {
 		{"tunnel", func(p *packet) { p.vni = 7001 }},
 		{"checksum", func(p *packet) { p.offload = true }},
 		{"padding", func(p *packet) { p.padding = 6 }},
+		{"df", func(p *packet) { p.df = true }},
 		{"vlan+mac+ttl+interface", func(p *packet) { p.vlan, p.mac, p.ttl, p.device = 10, 1, 1, 1 }},
 	} {
 		packets := []packet{first, first}
@@ -47,6 +48,39 @@ func TestKinds(t *testing.T) {
 			}
 			packets[0], packets[1] = packets[1], packets[0] // in the other order
 			packets[0].time, packets[1].time = packets[1].time, packets[0].time
+		}
+	}
+}
+
+// TestClamped looks at connections through a router that lowers the maximum segment size, in the clear
+// and behind a translation.
+func TestClamped(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		change     func(p *packet)
+		ignore     []string
+	}{
+		{"clamped", "ttl+mss", func(*packet) {}, []string{"mss"}},
+		{"and DF cleared", "ttl+df+mss", func(p *packet) { p.df = true }, []string{"mss"}},
+		{"in a tunnel", "ttl+tunnel+mss", func(p *packet) { p.vni = 9 }, []string{"mss"}},
+		{"translated", "ttl+nat+mss", func(p *packet) { p.flow = 200 }, []string{"mss", "nat"}},
+	} {
+		var packets []packet
+		for i := range 400 {
+			p := packet{id: uint16(i + 1), flow: uint32(i / 40), payload: uint32(i), tcp: true, time: int64(i) * ms}
+			if i%4 < 2 {
+				p.mss = 1460
+			}
+			copied := p
+			copied.ttl, copied.time = 1, p.time+10*us
+			if c.change(&copied); p.mss != 0 {
+				copied.mss = 1452
+			}
+			packets = append(packets, p, copied)
+		}
+		r := inspected(packets, 7)
+		if r.Copies != 400 || r.Kinds[c.kind] != 200 || !slices.Equal(r.Recommendation.Ignore, c.ignore) || r.Recommendation.Removes != 400 {
+			t.Errorf("%s: %v, %+v", c.name, r.Kinds, r.Recommendation)
 		}
 	}
 }

@@ -21,10 +21,12 @@ const (
 	linkKind                             // other headers before the packet
 	lanKind                              // the path through a redundant network
 	natKind                              // addresses, or addresses and ports
+	dfKind                               // "don't fragment" of IPv4
+	mssKind                              // the maximum segment size of TCP, and so the checksum
 	allKinds      = iota
 )
 
-var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan", "nat"}
+var kindNames = [allKinds]string{"vlan", "mac", "ttl", "class", "interface", "tunnel", "truncated", "checksum", "padding", "link", "lan", "nat", "df", "mss"}
 
 // String returns the names of the bits, joined by plus signs, or "identical".
 func (k difference) String() string {
@@ -57,7 +59,9 @@ func kindOf(a, b *sighting) (k difference) {
 		{(a.device^b.device)<<(32-pathShift) != 0, interfaceKind},
 		{inTunnel != 0 && (a.labels != b.labels || (a.flags^b.flags)&tunneled != 0), tunnelKind},
 		{a.full != b.full, truncatedKind},
-		{a.checksum != b.checksum, checksumKind},
+		{a.checksum != b.checksum && a.mss == b.mss, checksumKind},
+		{a.mss != b.mss, mssKind},
+		{(a.flags^b.flags)&dontFragment != 0, dfKind},
 		{a.behind != b.behind && a.full == b.full, paddingKind},
 		{inTunnel == 0 && (a.labels != b.labels || a.encap != b.encap), linkKind},
 		{a.path() != b.path(), lanKind},

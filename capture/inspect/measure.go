@@ -26,6 +26,7 @@ type measure struct {
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
 	checksums                 uint64             // copies with another checksum
+	clamped                   uint64             // copies with another maximum segment size
 	translated                uint64             // copies with translated addresses
 	outer                     []netip.Addr       // of one side of the translations, if known
 	sums                      checksums
@@ -130,6 +131,7 @@ func (s *sighting) manner() uint16 {
 	h := traits.Mix(uint64(s.point), uint64(s.vlan)<<32|uint64(s.mac))
 	h = traits.Mix(h, uint64(s.labels)<<32|uint64(s.behind)+uint64(s.encap))
 	h = traits.Mix(h, uint64(s.bytes)<<32|uint64(s.checksum)<<16|uint64(s.hops)<<8|uint64(s.class))
+	h = traits.Mix(h, uint64(s.mss)<<1|count(s.flags&dontFragment != 0))
 	return uint16(h >> 48)
 }
 
@@ -193,6 +195,7 @@ func (m *measure) copy(k difference, first, copied *sighting, delay, weight uint
 	if k&checksumKind != 0 {
 		m.checksums += weight
 	}
+	m.clamped += weight * count(k&mssKind != 0)
 	if k&ttlKind != 0 {
 		m.hops[int(first.hops)-int(copied.hops)] += weight
 	}

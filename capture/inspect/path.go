@@ -95,7 +95,7 @@ func (s *sighting) readPath(b *capture.Batch, i, end int) (behind int) {
 	}
 	if !path.Ring() {
 		const trailer = 6
-		behind = max(behind-b.FCSLen(i)-trailer, end)
+		behind = max(behind-headers.FCSLen(b, i)-trailer, end)
 	}
 	return behind
 }

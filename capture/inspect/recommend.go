@@ -54,6 +54,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if m.checksums > 0 {
 		c.Ignore = append(c.Ignore, "l4-checksum")
 	}
+	if m.clamped > 0 {
+		c.Ignore = append(c.Ignore, "mss")
+	}
 	if m.translated > 0 {
 		c.Ignore = append(c.Ignore, "nat")
 	}
@@ -178,6 +181,9 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	}
 	if m.checksums > 0 {
 		add("--ignore l4-checksum: %d copies differ in checksums that a network card fills in; packets with right ones stay", m.checksums)
+	}
+	if m.clamped > 0 {
+		add("--ignore mss: %d copies differ in the maximum segment size, which a router lowers, and in the checksum over it", m.clamped)
 	}
 	if m.translated > 0 {
 		add("--ignore nat: %d packets equal earlier ones but for addresses that a translation replaced", m.translated)

@@ -21,7 +21,7 @@ type Report struct {
 	Equal  uint64
 	Copies uint64
 	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
-	// tunnel, truncated, checksum, padding, link, lan and nat, joined by plus signs; outer for nothing but
+	// tunnel, truncated, checksum, padding, link, lan, nat, df and mss, joined by plus signs; outer for nothing but
 	// the headers around a tunnel's packet, or identical.
 	Kinds map[string]uint64
 	// Hops counts copies by how much smaller their time to live is.
@@ -47,7 +47,7 @@ type Report struct {
 	Recommendation                           Recommendation
 	Window                                   time.Duration
 	NoTime, Truncated, NonIP                 uint64
-	// Unopened counts, among NonIP, frames that were not opened: see headers.Unopened. It is nil
+	// Unopened counts frames and tunnels that were not opened: see headers.Unopened. It is nil
 	// without any.
 	Unopened map[string]uint64
 	// Undecidable counts packets that cannot be distinguished from others, because too little

@@ -42,6 +42,7 @@ type sighting struct {
 	flags       uint16
 	tcp         uint8  // its flags
 	payload     uint16 // captured bytes behind the header of TCP, at most 65535
+	mss         uint16 // of a segment with SYN, 0 without
 }
 
 // isRewrapped reports whether two sightings of one packet differ in what tunnels add, so that only
@@ -52,15 +53,16 @@ func (s *sighting) isRewrapped(o *sighting) bool {
 
 // Bits of sighting.flags.
 const (
-	unfilled  = 1 << iota // the checksum was left to a network card
-	numbered              // the sender numbers its packets: IPv4 with an identification
-	truncated             // not all of the packet was captured
-	tunneled              // a tunnel was opened
-	backward              // the packet goes to the lower end of its conversation
-	stacked               // the first VLAN tag is one of 802.1ad
-	multicast             // the frame is on a path, and goes to several stations
-	validSum              // the checksum of TCP, UDP or ICMP is right
-	wrongSum              // it is wrong
+	unfilled     = 1 << iota // the checksum was left to a network card
+	numbered                 // the sender numbers its packets: IPv4 with an identification
+	truncated                // not all of the packet was captured
+	tunneled                 // a tunnel was opened
+	backward                 // the packet goes to the lower end of its conversation
+	stacked                  // the first VLAN tag is one of 802.1ad
+	multicast                // the frame is on a path, and goes to several stations
+	validSum                 // the checksum of TCP, UDP or ICMP is right
+	wrongSum                 // it is wrong
+	dontFragment             // DF of IPv4
 )
 
 // origin has further traits of a packet in its batch, as hashes.
@@ -167,6 +169,9 @@ func (s *sighting) network(ip []byte, h *headers.Header) {
 	if h.Version == 4 && ip[4]|ip[5] != 0 {
 		s.flags |= numbered
 	}
+	if routed.DF {
+		s.flags |= dontFragment
+	}
 	s.proto = headers.Protocol(h.Proto)
 	s.transport(ip, h)
 }
@@ -193,6 +198,7 @@ func (s *sighting) transport(ip []byte, h *headers.Header) {
 	s.checksum = binary.BigEndian.Uint16(ip[l4+at:])
 	if h.Proto == protoTCP {
 		s.tcp = ip[l4+13]
+		s.mss = identity.MSSOf(ip[l4:])
 		s.payload = uint16(min(max(len(ip)-l4-int(ip[l4+12]>>4)*4, 0), 0xffff))
 	}
 	if h.Proto == protoTCP || h.Proto == protoUDP {

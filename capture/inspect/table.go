@@ -171,9 +171,9 @@ func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 }
 
 // equals reports whether two packets with equal digests have the checksums of one packet,
-// too: they may differ where one was left to a network card.
+// too: they may differ where one was left to a network card, or covers another maximum segment size.
 func (s *sighting) equals(o *sighting) bool {
-	return s.checksum == o.checksum || (s.flags|o.flags)&unfilled != 0
+	return s.checksum == o.checksum || (s.flags|o.flags)&unfilled != 0 || s.mss != o.mss
 }
 
 // isPart reports whether one of two packets that begin alike may be the truncated form of the

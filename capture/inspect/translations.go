@@ -95,7 +95,7 @@ func newTranslations() *translations {
 
 // translatedIdentity is the identity that leaves out what translation changes.
 func translatedIdentity() *identity.Identity {
-	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT)})
+	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT | identity.MSS)})
 }
 
 // add looks at the packets of a batch that are all measured, unless a filter removes them anyway,
@@ -281,6 +281,7 @@ func (m *measure) addMatch(x *match, weight uint64, isCopy bool) {
 	}
 	m.translated += weight
 	m.kinds[x.kind] += weight
+	m.clamped += weight * count(x.kind&mssKind != 0)
 	m.delayed[span] += weight
 	m.foreign += weight * count(x.foreign)
 	m.unmatched += weight * count(x.rewrapped)

@@ -54,6 +54,7 @@ type Keyer struct {
 	untyped *kernels.Tuples // in others, after headers.PlaceIP
 	placer  *placer         // for frames that these leave, and for all if it opens tunnels
 	tagged  bool            // some keys need a VLAN
+	inner   bool            // the decoder opens tunnels
 	msgs    []digest.Message
 	read    []headers.Header
 
@@ -67,7 +68,7 @@ type Keyer struct {
 // NewKeyer returns a Keyer for keys of the given configurations. FromFrames decodes
 // frames as decode says. NewKeyer panics if Validate of a configuration returns an error.
 func NewKeyer(cfgs []Config, decode headers.DecoderConfig) *Keyer {
-	k := &Keyer{keys: make([]*Keys, len(cfgs)), decoder: *headers.NewDecoder(decode)}
+	k := &Keyer{keys: make([]*Keys, len(cfgs)), decoder: *headers.NewDecoder(decode), inner: decode.Inner}
 	for _, cfg := range cfgs {
 		one := newKeyMaker(cfg)
 		k.makers = append(k.makers, one)
@@ -99,18 +100,20 @@ func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []headers.Header) []*K
 }
 
 // splitRead adds the frames from number from on, which h describes, to the lists under numbers
-// from first on. It counts those without IP that were not opened.
+// from first on. It counts those without IP, and tunnels, that were not opened.
 func (k *Keyer) splitRead(b *capture.Batch, from int, h []headers.Header, first int) {
 	before := len(k.four.Frame) + len(k.six.Frame)
 	k.split(b.Frames[from:from+len(h)], h, first, k.tails)
-	if len(k.four.Frame)+len(k.six.Frame) == before+len(h) {
+	if !k.inner && len(k.four.Frame)+len(k.six.Frame) == before+len(h) {
 		return
 	}
 	for i := range h {
-		if h[i].Version != 0 {
+		if h[i].Version != 0 && h[i].Flags&headers.FlagClosed == 0 {
 			continue
 		}
-		k.withoutIP++
+		if h[i].Version == 0 {
+			k.withoutIP++
+		}
 		if what, ok := k.decoder.Unopened(b, from+i); ok {
 			k.unopened.Count(what, 1)
 		}

@@ -63,6 +63,12 @@ var moreCopies = map[string]duplicates{
 	"pcapparser__wireshark_samples-test.pcapng": {Ever: 1, Anchored: map[string]int{"60": 17}},
 }
 
+// noDatagrams replaces answers of the independent parser, which takes for IPv4 what is not: in these
+// five packets zeros stand for length, TTL, protocol and source.
+var noDatagrams = map[string]counts{
+	"zeek__mpls-6in6-broken.pcap.gz": {Packets: 1811, IPPackets: 1781, Src4: 3, Dst4: 7, Src6: 246, Dst6: 238, Src: 249, Dst: 245, Flows: 447, Biflows: 447},
+}
+
 // tally counts one capture, or an hour of it.
 type tally struct {
 	counts
@@ -240,6 +246,9 @@ func TestSharedCaptures(t *testing.T) {
 			got := surveyOf(t, filepath.Join(dir, name))
 			if name == "ndpi__pcap_fuzz-2021-10-13.pcap" { // a fraction of 3 seconds is no time, which the independent parser adds
 				want.Hours = map[string]counts{"no-timestamp": want.Whole}
+			}
+			if fewer, ok := noDatagrams[name]; ok {
+				want.Whole, want.Hours = fewer, map[string]counts{"2017-07-20T13Z": fewer}
 			}
 			if len(want.NotDecoded) == 0 {
 				got.check(t, "the independent parser", want)

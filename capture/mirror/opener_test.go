@@ -66,7 +66,7 @@ var opens = []struct {
 }{
 	{"vxlan", "vxlan://:4789", vxlanHead, "vxlan:42", capture.LinkEthernet},
 	{"vxlan with policy bits", "vxlan://:4789", "\x88\x08\x12\x34\x00\x00\x2a\xff", "vxlan:42", capture.LinkEthernet},
-	{"vxlan without VNI", "vxlan://:4789", "\x00\x00\x00\x00\x00\x00\x2a\x00", "", 0},
+	{"vxlan without its bit", "vxlan://:4789", "\x00\x00\x00\x00\x00\x00\x2a\x00", "vxlan:42", capture.LinkEthernet},
 	{"geneve", "geneve://:6081", geneveHead, "geneve:42", capture.LinkEthernet},
 	{"geneve with options", "geneve://:6081", geneveLong, "geneve:42", capture.LinkEthernet},
 	{"geneve with IP", "geneve://:6081", geneveIP, "geneve:42", capture.LinkRaw},
@@ -131,6 +131,34 @@ func TestOpen(t *testing.T) {
 				t.Error("a part of the header leads to a packet")
 			}
 		})
+	}
+}
+
+// TestEveryContent delivers whatever comes to a port that the user has named: there is no doubt that it
+// is a packet.
+func TestEveryContent(t *testing.T) {
+	with := func(at int, to string) []byte {
+		f := frame(30, 0)
+		copy(f[at:], to)
+		return f
+	}
+	contents := map[string][]byte{
+		"wrong checksum": with(24, "\x12\x34"), "no checksum": with(24, "\x00\x00"), "cut in IP": frame(30, 0)[:24],
+		"sliced": frame(300, 290), "padded": append(frame(10, 0), "padding"...), "type and no more": frame(30, 0)[:14],
+		"LLDP": with(12, "\x88\xcc"), "GOOSE": with(12, "\x88\xb8"), "unknown type": with(12, "\x88\xb5"), "length": with(12, "\x00\x1e\x42\x42\x03"),
+		"cut in the frame": frame(30, 0)[:9],
+	}
+	for _, to := range []struct{ target, head string }{
+		{"vxlan://:4789", vxlanHead}, {"vxlan://:4789", "\x00\x00\x00\x00\x00\x00\x2a\x00"}, {"vxlan://:4789", "\xff\xff\xff\xff\x00\x00\x2a\xff"},
+		{"geneve://:6081", geneveLong}, {"tzsp://:37008", tzspHead}, {"erspan://", erspanTwo}, {"erspan://", greEthernet},
+	} {
+		for name, content := range contents {
+			o, b := opening(t, to.target, 1000)
+			o.open(b, append([]byte(to.head), content...), netip.AddrPort{}, 0)
+			if len(b.Frames) != 1 || !bytes.Equal(b.Data(0), content) || o.counts.malformed[badHeader].Load()+o.counts.malformed[badContent].Load() != 0 {
+				t.Errorf("%s, %s: %d packets: %x", to.target, name, len(b.Frames), b.Buf)
+			}
+		}
 	}
 }
 

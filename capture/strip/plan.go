@@ -59,6 +59,9 @@ type plan struct {
 	slot, next uint32
 	typ        uint16
 	sizable    bool // it may be a length instead (IEEE 802.3, 3.2.6)
+	// repeated is the type field of the last tag that a cooked header hides, or 0. The type field at
+	// repeats, before all such tags, has the same value.
+	repeats, repeated uint32
 }
 
 type span struct{ from, to uint32 }
@@ -74,11 +77,14 @@ func (p *plan) reset(d []byte, link capture.LinkType, wire uint32) {
 	p.d, p.end, p.ends, p.link = d, uint32(len(d)), wire, link
 	p.cuts, p.words, p.counts = p.cuts[:0], p.words[:0], p.counts[:0]
 	p.carried, p.unread, p.failed = false, false, false
-	p.slot, p.next, p.typ, p.sizable = 0, 0, 0, false
+	p.slot, p.next, p.typ, p.sizable, p.repeated = 0, 0, 0, false, 0
 }
 
 // set has a field set.
 func (p *plan) set(at uint32, value uint16) {
+	if at == p.repeated && at != 0 {
+		p.words = append(p.words, field{p.repeats, value})
+	}
 	if n := len(p.words); n > 0 && p.words[n-1].at == at {
 		p.words[n-1].value = value
 		return
@@ -242,11 +248,18 @@ func (p *plan) announce(typ uint16, from, end uint32) {
 // tag removes a header that ends with a type field: a VLAN tag, or the header of a switch.
 // announced says which types announce it.
 func (p *plan) tag(l headers.Layer, off bool, announced func(uint16) bool) {
+	slot, hidden := p.slot, p.isHidden(l)
 	if !off {
 		p.follow(l.End-2, l.End)
+		switch {
+		case hidden:
+			p.repeats, p.repeated = slot, p.slot
+		case l.Kind == headers.LayerVLAN && slot == p.repeated:
+			p.repeated = p.slot
+		}
 		return
 	}
-	if !p.reach(l.Start) || !announced(p.typ) {
+	if !p.reach(l.Start) || !announced(p.typ) && !hidden {
 		p.failed = true
 		return
 	}
@@ -263,6 +276,12 @@ func (p *plan) tag(l headers.Layer, off bool, announced func(uint16) bool) {
 	if sized {
 		p.counts = append(p.counts, field{p.slot, typ})
 	}
+}
+
+// isHidden reports whether l is the first tag that a cooked header hides: no type announces it.
+func (p *plan) isHidden(l headers.Layer) bool {
+	cooked := p.link == capture.LinkLinuxSLL || p.link == capture.LinkLinuxSLL2
+	return cooked && l.Kind == headers.LayerVLAN && p.next == l.Start && !isVLAN(p.typ)
 }
 
 // labels returns how many MPLS entries a list begins with.

@@ -103,5 +103,5 @@ func (c *Counts) compare(kept, copied traits) {
 
 // other returns t without the traits that have a count of their own.
 func other(t traits) traits {
-	return traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class}
+	return traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class, DF: t.DF}
 }

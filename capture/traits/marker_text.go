@@ -147,6 +147,12 @@ func appendRouted(p []byte, kept, copied *packet) []byte {
 	if a, b := kept.traits.Class, copied.traits.Class; a != b {
 		p = fmt.Appendf(append(p, class...), "0x%02x -> 0x%02x", a, b)
 	}
+	if kept.traits.DF != copied.traits.DF {
+		if copied.traits.DF {
+			return append(p, ", DF set"...)
+		}
+		return append(p, ", DF cleared"...)
+	}
 	return p
 }
 

@@ -28,6 +28,7 @@ type described struct {
 	outerTTL uint8
 	ipv6     bool
 	ttl, tos uint8
+	df       bool
 	arp      bool // in place of IP
 	payload  string
 	lan      byte // 0xa or 0xb in the trailer of PRP; 0 is none
@@ -124,6 +125,9 @@ func (s *described) bytes(t testing.TB) []byte {
 	if s.checksum != 0 {
 		data[14+10] += s.checksum
 	}
+	if s.df {
+		data[14+6] |= 0x40
+	}
 	return data
 }
 
@@ -176,6 +180,8 @@ func TestComments(t *testing.T) {
 		{"hop limit", described{ipv6: true, ttl: 64}, func(s *described) { s.ttl = 63 }, ", hop limit 64 -> 63"},
 		{"ToS", described{}, func(s *described) { s.tos = 0xb8 }, ", ToS 0x00 -> 0xb8"},
 		{"class", described{ipv6: true, tos: 0xb8}, func(s *described) { s.tos = 1 }, ", traffic class 0xb8 -> 0x01"},
+		{"DF", described{ttl: 64}, func(s *described) { s.ttl, s.df = 63, true }, ", TTL 64 -> 63, DF set"},
+		{"no DF", described{df: true}, func(s *described) { s.df = false }, ", DF cleared"},
 		{"checksum", described{}, func(s *described) { s.checksum = 1 }, ", other bytes"},
 		{"MAC", described{}, func(s *described) { s.src = 8 }, ", MAC"},
 		{"payload", described{}, func(s *described) { s.payload = "!" }, ", length 82 -> 83"},

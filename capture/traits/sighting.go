@@ -13,6 +13,10 @@ type SightingConfig struct {
 	// tunnels on the way there belong to the point.
 	Inner  bool
 	Fields PointFields
+	Groups Groups // identifiers of Fields that are one
+	// Apart has equal ends at points that differ in it be ends of different conversations, such as
+	// those of two tenants.
+	Apart Points
 	// Seed keys all hashes. Whoever does not know it cannot choose packets whose hashes
 	// collide. Equal seeds give equal hashes.
 	Seed uint64
@@ -54,12 +58,17 @@ type SightingReader struct {
 	decoder headers.Decoder
 	headers []headers.Header
 	layers  []headers.Layer // of one frame
+	apart   *SightingReader // of the points that Apart distinguishes, or nil
 	seen    Sightings
 }
 
 // NewSightingReader returns a reader.
 func NewSightingReader(cfg SightingConfig) *SightingReader {
-	return &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Inner})}
+	r := &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Inner})}
+	if cfg.Apart.Fields != 0 {
+		r.apart = NewSightingReader(SightingConfig{Inner: cfg.Inner, Fields: cfg.Apart.Fields, Groups: cfg.Apart.Groups, Seed: cfg.Seed})
+	}
+	return r
 }
 
 // Read describes the frames from to from+n-1 of b. The result does not depend on how the
@@ -74,7 +83,23 @@ func (r *SightingReader) Read(b *capture.Batch, from, n int) *Sightings {
 		s.Conversation[i], s.Fragment[i] = r.keys.header(&h[i], b, from+i)
 	}
 	r.points(b, from, n, h)
+	r.separate(s, b, from)
 	return s
+}
+
+// separate makes different conversations of equal ends that Apart distinguishes. 0 stays 0.
+func (r *SightingReader) separate(s *Sightings, b *capture.Batch, from int) {
+	if r.apart == nil {
+		return
+	}
+	points := r.apart.Points(b, from, len(s.Conversation))
+	for _, hashes := range [...][]uint64{s.Conversation, s.Fragment} {
+		for i, hash := range hashes {
+			if hash != 0 {
+				hashes[i] = max(r.keys.then(hash, points[i]), 1)
+			}
+		}
+	}
 }
 
 // Points returns the same Sightings.Point as read, in less time. Unless the fields are some of

@@ -36,6 +36,8 @@ func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int,
 		word := Sightings{s.Conversation[first:end], s.Fragment[first:end], s.Point[first:end]}
 		r.readMessages(word, &at, b, from+first, msgs[first:end])
 	}
+	s = s.Run(0, n)
+	r.separate(&s, b, from)
 }
 
 // At sets bit i of at for each frame from+i whose Sightings.Point is point, and for each
@@ -136,7 +138,7 @@ func (r *SightingReader) tagged(points []uint64, at *place, b *capture.Batch, fr
 	if all[0].Interface != at.number {
 		*at = r.placeOf(b, from)
 	}
-	if r.cfg.Fields&PointVLAN == 0 || at.plain != plainStart || at.number == noInterface {
+	if r.cfg.Fields&PointVLAN == 0 || r.cfg.Groups.vlans != nil || at.plain != plainStart || at.number == noInterface {
 		return ^uint64(0) >> (64 - len(msgs))
 	}
 	p := frames.Place{

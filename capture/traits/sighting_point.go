@@ -66,11 +66,8 @@ var layerFields = [headers.LayerUnread + 1]PointFields{
 // fieldOf returns the field that the identifier of a header of kind k is, or 0.
 func fieldOf(k headers.LayerKind) PointFields { return layerFields[k] }
 
-// ParsePointField returns the fields that a name stands for: "vlan", "interface", "input" and
-// "lan" are the fields above, and "vni" is PointVNI with the identifiers that differ by
-// direction, such as the TEID of GTP-U. These distinguish tenants, but a conversation has two
-// of them.
-func ParsePointField(name string) (PointFields, error) {
+// parsePointField returns the fields that a name stands for: see ParsePoints.
+func parsePointField(name string) (PointFields, error) {
 	for _, f := range pointFields {
 		if f.name == name {
 			return f.fields, nil
@@ -177,8 +174,8 @@ func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
 		if !iana.IsVLAN(uint16(tag >> 16)) {
 			return 0, false
 		}
-		if id := tag & 0xfff; id != 0 && r.cfg.Fields&PointVLAN != 0 {
-			hash = r.keys.then(hash, uint64(headers.LayerVLAN)<<32|uint64(id))
+		if r.cfg.Fields&PointVLAN != 0 {
+			hash = r.keys.layer(hash, headers.LayerVLAN, r.cfg.Groups.of(headers.LayerVLAN, tag&0xfff))
 		}
 	}
 	return hash, len(tags) == 2
@@ -196,7 +193,7 @@ func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
 // layer adds a header to a hash if its kind counts.
 func (r *SightingReader) layer(hash uint64, kind headers.LayerKind, id uint32) uint64 {
 	if layerFields[kind]&r.cfg.Fields != 0 {
-		hash = r.keys.layer(hash, kind, id)
+		hash = r.keys.layer(hash, kind, r.cfg.Groups.of(kind, id))
 	}
 	return hash
 }

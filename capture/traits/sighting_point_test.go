@@ -163,11 +163,11 @@ func TestStackAndLayersAgree(t *testing.T) {
 	}
 }
 
-func TestParsePointField(t *testing.T) {
+func TestPointFieldNames(t *testing.T) {
 	for name, want := range map[string]PointFields{
 		"vlan": PointVLAN, "vni": PointVNI | pointTEID, "interface": PointInterface, "input": PointInput, "": 0, "vlan,vni": 0,
 	} {
-		if got, err := ParsePointField(name); got != want || (err != nil) != (want == 0) {
+		if got, err := parsePointField(name); got != want || (err != nil) != (want == 0) {
 			t.Errorf("%q: %v, %v", name, got, err)
 		}
 	}

@@ -116,13 +116,16 @@ type Routed struct {
 	Hops  uint8  // IPv4 time to live, or IPv6 hop limit
 	Class uint8  // IPv4 type of service, or IPv6 traffic class
 	Sum   uint16 // checksum of an IPv4 header
+	DF    bool   // "don't fragment" of IPv4
 }
+
+const dontFragment = 0x40 // in byte 6
 
 // RoutedOf reads the fields of an IP packet. It returns zeros unless its header was captured.
 func RoutedOf(ip []byte) Routed {
 	switch {
 	case len(ip) >= 20 && ip[0]>>4 == 4:
-		return Routed{Hops: ip[8], Class: ip[1], Sum: binary.BigEndian.Uint16(ip[10:])}
+		return Routed{Hops: ip[8], Class: ip[1], Sum: binary.BigEndian.Uint16(ip[10:]), DF: ip[6]&dontFragment != 0}
 	case len(ip) >= 40 && ip[0]>>4 == 6:
 		return Routed{Hops: ip[7], Class: ip[0]<<4 | ip[1]>>4}
 	}
@@ -133,7 +136,7 @@ func RoutedOf(ip []byte) Routed {
 func ClearRouted(ip []byte) {
 	switch {
 	case len(ip) >= 20 && ip[0]>>4 == 4:
-		ip[1], ip[8], ip[10], ip[11] = 0, 0, 0, 0
+		ip[1], ip[6], ip[8], ip[10], ip[11] = 0, ip[6]&^dontFragment, 0, 0, 0
 	case len(ip) >= 40 && ip[0]>>4 == 6:
 		ip[0], ip[1], ip[7] = ip[0]&0xf0, ip[1]&0x0f, 0
 	}

@@ -31,6 +31,7 @@ type traits struct {
 	Version uint8 // of IP; 0 without
 	Hops    uint8 // IPv4 time to live, or IPv6 hop limit
 	Class   uint8 // IPv4 type of service, or IPv6 traffic class
+	DF      bool  // "don't fragment" of IPv4
 	// Derived is what follows from the other traits, unless it is wrong: the checksum of an
 	// IPv4 header, and the interface in a cooked header. The capture's own header, such as
 	// radiotap, adds its hash.
@@ -96,7 +97,7 @@ func (r *reader) read(b *capture.Batch, i int) traits {
 	if t.Version != 0 {
 		ip := r.scratch[:h.End-start]
 		routed := RoutedOf(ip)
-		t.Hops, t.Class = routed.Hops, routed.Class
+		t.Hops, t.Class, t.DF = routed.Hops, routed.Class, routed.DF
 		t.Derived |= uint64(routed.Sum) << 32
 		ClearRouted(ip)
 	}

@@ -4,6 +4,7 @@ package verify
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -29,7 +30,7 @@ func placeOf(b *capture.Batch, i int) place {
 	case capture.LinkEthernet:
 		p.lan = lanOf(frame)
 		if f := &b.Frames[i]; p.lan == 0 && f.CapLen >= f.WireLen {
-			p.lan = trailingLAN(frame, b.FCSLen(i))
+			p.lan = trailingLAN(frame, fcsLen(frame, b.FCSLen(i)))
 		}
 	}
 	return p
@@ -61,6 +62,17 @@ func lanOf(frame []byte) uint8 {
 		return 1 + rest[2]>>4
 	}
 	return 0
+}
+
+// fcsLen returns the length of the check sequence of a whole frame: as the capture says, or 4 if it
+// says nothing and the last four bytes are the CRC of those before.
+func fcsLen(frame []byte, stated int) int {
+	const size = 4
+	n := len(frame) - size
+	if stated == 0 && n >= 2 && frame[n-2] == 0x88 && frame[n-1] == 0xfb && crc32.ChecksumIEEE(frame[:n]) == binary.LittleEndian.Uint32(frame[n:]) {
+		return size
+	}
+	return stated
 }
 
 // trailingLAN returns the letter of the LAN in the trailer of a whole frame (IEC 62439-3,

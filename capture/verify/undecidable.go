@@ -66,11 +66,13 @@ func (u *undecidable) is(b *capture.Batch, i int, h *headers.Header) bool {
 		return true
 	}
 	p := part{data: b.Buf[f.Data+h.Start : f.Data+f.CapLen], whole: whole - uint64(h.Start), ignore: u.ignore}
-	return !p.isKnown() && !u.isKnownInside(b, f)
+	p.room = uint64(max(b.Frames[i].CapLen, f.WireLen)) - uint64(h.Start)
+	return !p.isKnown() && !u.isKnownInside(b, f, whole)
 }
 
 // isKnownInside reports whether a packet in a tunnel, that identities do not open, is known.
-func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame) bool {
+// The outer one ends at end.
+func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame, end uint64) bool {
 	if u.kind == identity.Inner {
 		return false
 	}
@@ -81,7 +83,7 @@ func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame) bool {
 		return false
 	}
 	p := part{data: u.one.Data(0)[h.Start:h.End]}
-	p.whole = max(datagramLen(p.data), uint64(len(p.data)))
+	p.whole, p.room = max(datagramLen(p.data), uint64(len(p.data))), max(end, uint64(h.Start))-uint64(h.Start)
 	return p.isKnown()
 }
 
@@ -130,6 +132,7 @@ func datagramLen(ip []byte) uint64 {
 type part struct {
 	data   []byte
 	whole  uint64 // its length
+	room   uint64 // bytes from its start to the end of what it lies in; 0 in a quote
 	ignore identity.Fields
 	upper  []byte // behind the IP header
 	proto  byte
@@ -173,12 +176,23 @@ func (p *part) isKnown4() bool {
 	}
 	p.proto, p.upper = ip[9], ip[size:]
 	enough := len(p.upper) >= 12 || p.proto != 6 && len(p.upper) >= 8
-	right := !anyOf(ip[10:12]) || ones(ip[:size]) == 0xffff
-	if p.ignore&identity.IPID == 0 && anyOf(ip[4:6]) && enough && right {
+	fragment := binary.BigEndian.Uint16(ip[6:]) & 0x3fff
+	sound := !anyOf(ip[10:12]) || ones(ip[:size]) == 0xffff || p.isFull(fragment != 0)
+	if p.ignore&identity.IPID == 0 && anyOf(ip[4:6]) && enough && sound {
 		return true
 	}
-	fragment := binary.BigEndian.Uint16(ip[6:]) & 0x3fff
 	return fragment == 0 && p.isKnownAbove(ip[12:20])
+}
+
+// isFull reports whether lengths agree: of IP with the frame, which may have 10 bytes of trailers, and
+// 46 of padding with them, and of UDP with IP.
+func (p *part) isFull(fragment bool) bool {
+	if p.whole > p.room || p.room > p.whole+10 && p.room > 56 {
+		return false
+	}
+	length := has(p.upper, 4, 2)
+	above := p.whole - uint64(len(p.data)-len(p.upper))
+	return fragment || p.proto != 17 || length != nil && uint64(binary.BigEndian.Uint16(length)) == above
 }
 
 func (p *part) isKnown6() bool {
@@ -220,6 +234,10 @@ func (p *part) isKnownAbove(addresses []byte) bool {
 		header := uint64(60)
 		if d := has(p.upper, 12, 1); d != nil {
 			header = max(4*uint64(d[0]>>4), 20)
+		}
+		opens := has(p.upper, 13, 1) != nil && p.upper[13]&2 != 0 // with SYN, as a segment with MSS
+		if p.ignore&identity.TCPHeader != 0 || p.ignore&identity.MSS != 0 && opens {
+			summed = false
 		}
 		return len(p.upper) >= 12 && above > header || summed && p.isSummed(has(p.upper, 16, 2), addresses, above)
 	case 17: // UDP

@@ -24,6 +24,8 @@ var identities = []identity.Config{
 	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.L4Checksum)},
 	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.IPID | identity.TCPSeq)},
 	{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT)},
+	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.MSS)},
+	{Kind: identity.L3, Ignore: identity.IgnoreAlso(identity.TCPHeader | identity.IPID)},
 	{Kind: identity.Frame, Ignore: identity.IgnoreAlso(identity.VLAN | identity.MAC)},
 	{Kind: identity.L3, Bytes: 48},
 	{Kind: identity.Frame, Ignore: identity.IgnoreAlso(identity.VLAN), Bytes: 60},
@@ -52,6 +54,12 @@ func testUndecidable(t *testing.T, name string) {
 	const most = 500 // packets, of each capture
 	b, _ := capturetest.SomeBatch(t, src)
 	b.Frames = b.Frames[:min(len(b.Frames), most)]
+	cutEach(t, b)
+	for i := range b.Frames { // as an anonymizer leaves them
+		if d := b.Data(i); len(d) >= 26 {
+			d[25] ^= 0x5a // the checksum of IPv4 in plain Ethernet frames
+		}
+	}
 	cutEach(t, b)
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
-	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // unfit finds packets that no fit one is a copy of: those that no receiver takes, and those whose
@@ -21,9 +20,8 @@ type unfit struct {
 }
 
 func newUnfit(cfg *Config) *unfit {
-	left := cfg.Identity.Ignore.Apply(cfg.Identity.Kind) & (identity.L4Checksum | identity.TCPSeq | identity.NAT)
 	return &unfit{
-		sums:  !cfg.AnyChecksum && !cfg.Across && (left != 0 || cfg.Identity.Bytes > 0),
+		sums:  !cfg.AnyChecksum && !cfg.Across && cfg.Identity.Uneven(),
 		bytes: cfg.Identity.Bytes > 0, outer: headers.NewDecoder(headers.DecoderConfig{}),
 	}
 }

@@ -34,6 +34,7 @@ type Config struct {
 	Tolerance time.Duration
 	Across    bool               // copies come from another capture point
 	Within    traits.PointFields // copies have these in common
+	Groups    traits.Groups      // identifiers of Within's fields that are one
 	Refresh   bool               // a copy may copy a copy
 	// AnyChecksum says that packets with wrong checksums may be the originals of others.
 	AnyChecksum bool
@@ -113,7 +114,7 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
 	}
 	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
-		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Fields: fields})
+		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Fields: fields, Groups: cfg.Groups})
 	}
 	if needsRule(&cfg) {
 		v.cfg.Memory /= 2

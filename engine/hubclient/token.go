@@ -44,7 +44,7 @@ type Token struct {
 	// --ignore.
 	Ignore string `json:"ignore,omitempty"`
 	// Within restricts copies to packets of the same points, as in --within: "vlan",
-	// "vni" or both with a comma.
+	// "vni" or both with a comma, perhaps with groups such as "vlan:10+110".
 	Within string `json:"within,omitempty"`
 	CA     string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
 }
@@ -99,10 +99,12 @@ func (t Token) check() error {
 }
 
 // KeyCheck returns the digest that a Ping must have: it is the same for all sites with
-// the same key and identity, and reveals nothing about the key.
+// the same key and identity, and reveals nothing about the key. rule is another for programs that give
+// an identity of the same name other digests.
 func (t Token) KeyCheck() uint64 {
+	const rule = 2 // 1 compared DF
 	mac := hmac.New(sha256.New, t.Key)
-	fmt.Fprintf(mac, "flowdedup key check %q %q %q", t.Identity, t.Ignore, t.Within)
+	fmt.Fprintf(mac, "flowdedup key check %d %q %q %q", rule, t.Identity, t.Ignore, t.Within)
 	return binary.LittleEndian.Uint64(mac.Sum(nil)) & digestMask
 }
 

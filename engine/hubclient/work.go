@@ -156,7 +156,7 @@ var (
 	// ErrOther says that the hub's messages are of another version.
 	ErrOther = errors.New("the hub is of another version: use flowdedup and flowdedup-hub of the same one")
 	// ErrKey says that the digests of the site differ from the other sites'.
-	ErrKey = errors.New("the hub has another key or identity: make a new token with flowdedup-hub join-token")
+	ErrKey = errors.New("the hub has another key or identity, or another version: make a new token with its flowdedup-hub join-token")
 )
 
 // TreeVersion is the version of the messages between a hub and the one above that sensors do not

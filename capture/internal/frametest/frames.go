@@ -4,6 +4,8 @@ package frametest
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -57,6 +59,11 @@ func HSR(frame []byte, port, sequence int) []byte {
 // before the payload.
 func PRP(frame []byte, header, lan, sequence int) []byte {
 	return Join(frame, BE16(sequence), BE16(lan<<12|(len(frame)-header+6)), BE16(0x88fb))
+}
+
+// Checked is a frame with its check sequence (IEEE 802.3, 3.2.9).
+func Checked(frame []byte) []byte {
+	return binary.LittleEndian.AppendUint32(slices.Clone(frame), crc32.ChecksumIEEE(frame))
 }
 
 // SLL and sll2 are frames in cooked captures.

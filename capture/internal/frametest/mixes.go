@@ -12,6 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
+// opening is a segment with SYN and its maximum size.
+var opening = With(Join(TCP(1000, 80, nil), "\x02\x04\x05\xb4", "data"), 12, "\x60\x02")
+
 // NearCopies returns frames that differ in one bit, in a few bytes or in their length,
 // and exact copies of some.
 func NearCopies() [][]byte {
@@ -23,6 +26,8 @@ func NearCopies() [][]byte {
 		Ether(iana.TypeVLAN, Join(BE16(100), BE16(iana.TypeIPv6), Packet6)),
 		Ether(iana.TypeIPv4, UDP4(iana.PortVXLAN, Join("\x08\x00\x00\x00\x00\x00\x64\x00", Ether(iana.TypeIPv6, Packet6)))),
 		Ether(iana.TypeIPv4, IP4(1, iana.ProtoIPv6, Packet6)),
+		Ether(iana.TypeIPv4, With(IP4(1, iana.ProtoTCP, Join("\x07\x07\x08\x0a\x01\x02\x03\x00", opening)), 0, "\x47")),
+		Ether(iana.TypeIPv6, IP6(1, iana.ProtoHopByHop, Join([]byte{iana.ProtoTCP}, "\x00\x31\x03\x01\x02\x03\x00", opening))),
 	} {
 		for i := range seed {
 			out = append(out, seed[:i])

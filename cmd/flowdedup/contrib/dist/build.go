@@ -19,7 +19,7 @@ import (
 func (r *release) build(platforms []platform) error {
 	return r.each(platforms, func(p *product, on platform) error {
 		name := r.program(p, on)
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", name, p.folder)
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-tags=nethttpomithttp2", "-ldflags=-s -w", "-o", name, p.folder)
 		cmd.Dir, cmd.Stderr = filepath.Join(r.root, p.module), os.Stderr
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+on.os, "GOARCH="+on.arch, "GOARM="+on.arm)
 		if err := cmd.Run(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -50,20 +51,48 @@ func (f *CopyFlags) IdentityConfig() identity.Config {
 	return identity.Config{Kind: f.Identity, Ignore: f.Ignore, Bytes: f.IdentityBytes}
 }
 
-// WithinFlag names the points that copies have in common.
+// WithinFlag names the points that copies have in common, as traits.Points.Words.
 type WithinFlag struct{ Within []string }
 
-// WithinWords are the words that it takes.
-var WithinWords = []string{"vlan", "vni", "interface", "input", "lan"}
+// withinWords are the fields that it takes.
+var withinWords = []string{"vlan", "vni", "interface", "input", "lan"}
 
 // Flag returns the flag.
 func (f *WithinFlag) Flag() Flag {
-	return Flag{Name: "within", Group: GroupCompare, To: NewList(&f.Within, "", "points", ParseWords(WithinWords)), Words: WithinWords, Help: "only packets of equal points are copies: " + strings.Join(WithinWords, ", ")}
+	return Flag{Name: "within", Group: GroupCompare, To: NewList(&f.Within, "", "points", ParseWithin), Words: append(slices.Clone(withinWords), "vlan:10+110"), Help: "only packets of equal points are copies: " + strings.Join(withinWords, ", ") + "; vlan:10+110,20+120 and vni:10+110 join numbers"}
+}
+
+// ParseWithin reads a list of points.
+func ParseWithin(list string) ([]string, error) {
+	points, err := traits.ParsePoints(list)
+	if err == nil {
+		return points.Words, nil
+	}
+	for word := range strings.SplitSeq(list, ",") { // with advice
+		if name, _, grouped := strings.Cut(strings.TrimSpace(word), ":"); !grouped && (name == "" || strings.Trim(name, "0123456789+") != "") {
+			if _, err := OneOfNear(withinWords)(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, err
+}
+
+// PointsOf returns the points that words stand for. ParseWithin has returned them.
+func PointsOf(words []string) (p traits.Points) {
+	if len(words) == 0 {
+		return p
+	}
+	p, err := traits.ParsePoints(strings.Join(words, ","))
+	if err != nil {
+		panic("cli: " + err.Error())
+	}
+	return p
 }
 
 // Check rejects words that other flags contradict.
 func (f *WithinFlag) Check(copies *CopyFlags) error {
-	if slices.Contains(f.Within, "vni") && copies.Identity != identity.Inner {
+	if PointsOf(f.Within).Fields&traits.PointVNI != 0 && copies.Identity != identity.Inner {
 		return Usagef("--within vni needs --identity inner: without it the VNI is part of what is compared")
 	}
 	return nil

@@ -112,12 +112,14 @@ func (s *shape) transport() []byte {
 	if s.kind == kindUDP || s.kind == kindUDP6 {
 		return append([]byte{4, 0, 0, 53 + s.port, 0, 16, 0x11, s.sum}, payload...)
 	}
-	return append([]byte{4, 0, 0, 80 + s.port, 0, 0, s.seq, 1, s.seq, 0, 0, 2, 0x50, 0x18, 16, 0, 0x22, s.sum, 0, 0}, payload...)
+	// With another checksum comes another maximum segment size, as where a router lowers it in a segment with SYN.
+	flags := [2]byte{0x18, 0x02}[s.load]
+	return append([]byte{4, 0, 0, 80 + s.port, 0, 0, s.seq, 1, s.seq, 0, 0, 2, 0x60, flags, 16, 0, 0x22, s.sum, 0, 0, 2, 4, 5, s.sum}, payload...)
 }
 
 func (s *shape) ipv4(payload []byte) []byte {
 	proto := map[uint8]byte{kindUDP: 17, kindTCP: 6}[s.kind]
-	ip := []byte{0x45, s.ttl << 2, 0, 0, 9, s.id, 0x40, 0, 64 - s.ttl, proto, 0x33, s.ttl, 10, 0, s.host, 1, 10, 0, 9, 1 + s.port}
+	ip := []byte{0x45, s.ttl << 2, 0, 0, 9, s.id, 0x40 * s.ttl, 0, 64 - s.ttl, proto, 0x33, s.ttl, 10, 0, s.host, 1, 10, 0, 9, 1 + s.port}
 	binary.BigEndian.PutUint16(ip[2:], uint16(20+len(payload)))
 	return append(ip, payload...)
 }

@@ -8,24 +8,11 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
-	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // maxPreferences is how many preferences a run may have.
 const maxPreferences = dedup.MaxPreferences
-
-// pointFields returns the fields of Within.
-func (c *Config) pointFields() (all traits.PointFields) {
-	for _, name := range c.Within {
-		f, err := traits.ParsePointField(name)
-		if err != nil {
-			panic("dedup: " + err.Error()) // the caller has checked the names
-		}
-		all |= f
-	}
-	return all
-}
 
 // conditions are the conditions that a run tests packets for. Kinds that it does not use are
 // nil.

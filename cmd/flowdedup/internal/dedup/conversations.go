@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
@@ -23,6 +24,7 @@ func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 		fields &^= traits.PointVNI
 	}
 	read := dedup.Within(fields, cfg.Identity.Kind, cfg.Secret)
+	read.Apart = cli.PointsOf(cfg.Within)
 	read.Inner = read.Inner || cfg.strips("tunnel")
 	return traits.NewSplitCounter(read, saved.Conversations, saved.Packets)
 }

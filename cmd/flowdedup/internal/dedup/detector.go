@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -46,7 +47,9 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 	}
 	parts.Identity, parts.Digester, parts.Across = cfg.Identity, cfg.digester, cfg.Across
 	parts.Landmarks, parts.Points = landmarks, traits.NewCapturePoints(saved.Points)
-	parts.Within = dedup.Within(cfg.pointFields(), cfg.Identity.Kind, cfg.Secret)
+	points := cli.PointsOf(cfg.Within)
+	parts.Within = dedup.Within(points.Fields, cfg.Identity.Kind, cfg.Secret)
+	parts.Within.Groups = points.Groups
 	parts.Only, parts.Protect, parts.Prefer = cfg.only(), chooser(cfg.conditions.protect), choosers(cfg.conditions.prefer)
 	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
 	parts.Intact = !cfg.Pass && !cfg.Choice.First && cfg.Identity.Uneven()

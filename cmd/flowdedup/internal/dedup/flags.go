@@ -53,7 +53,7 @@ window unless --refresh is given, so a beacon is never silenced for ever.
 
 Identities:
   l3     The packet from the outermost IP header on. TTL or hop limit, DSCP,
-         ECN and the IPv4 header checksum do not count, so copies on another
+         ECN, DF and IPv4 header checksum do not count, so copies on another
          VLAN or behind a router are found. Frames without IP are compared by
          hardware addresses, ethertype and payload. Tags of VLANs and HSR
          rings, PRP trailers, padding and a known frame check sequence do not
@@ -70,6 +70,7 @@ Identities:
 --ignore tcp-seq finds copies behind a firewall that renumbers TCP. It ignores
 sequence and acknowledgment numbers, those in SACK blocks, and the TCP
 checksum. Segments that differ in nothing else become copies of each other.
+--ignore mss finds copies behind a router that lowers the maximum segment size.
 
 If packets are written, all packets of a conversation are taken from one
 capture point (VLAN, tunnel, interface, input). A packet that this point did
@@ -94,6 +95,7 @@ such programs open.
 
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
 interface, input or LAN of PRP only, for tenants with the same addresses.
+With vlan:10+110,20+120 a tenant may have several VLANs, in a group.
 --only and --protect exempt packets. EXPR is a filter expression, interface
 NAME, or input NAME. As in --filter, 'host 10.0.0.1' does not match behind a
 VLAN tag: write 'host 10.0.0.1 or (vlan and host 10.0.0.1)'.

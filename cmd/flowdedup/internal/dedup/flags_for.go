@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 )
 
@@ -33,7 +34,7 @@ func (f *ForFlag) Apply(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlag
 		return cli.Usagef("--for %s: %w", r.Name, err)
 	}
 	keep.reader = r.Plain
-	if written && r.KeysVLAN && !fs.Changed("strip") && !slices.Contains(keep.Within, "vlan") {
+	if written && r.KeysVLAN && !fs.Changed("strip") && cli.PointsOf(keep.Within).Fields&traits.PointVLAN == 0 {
 		keep.strip = []string{"vlan"}
 	}
 	if r.Verifies && !fs.Changed("ignore") && compare.Identity != identity.Frame && !keep.first {

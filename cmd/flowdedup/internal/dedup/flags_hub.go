@@ -85,7 +85,7 @@ func (f *HubFlags) checkFlags(fs *pflag.FlagSet, compare *CompareFlags, keep *Ke
 		return fmt.Errorf("--window %s: the window of this hub is %s: leave it out", compare.Window, shared)
 	case fs.Changed("ignore") && compare.Ignore != ignore:
 		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.Token.Ignore, "nothing else"))
-	case fs.Changed("within") && !sameWords(keep.Within, within):
+	case fs.Changed("within") && !slices.Equal(keep.Within, within):
 		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.Token.Within))
 	case keep.chooses():
 		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
@@ -120,15 +120,10 @@ func (f *HubFlags) within() (points []string, err error) {
 	if f.Token.Within == "" {
 		return nil, nil
 	}
-	if points, err = cli.ParseWords(cli.WithinWords)(f.Token.Within); err != nil {
+	if points, err = cli.ParseWithin(f.Token.Within); err != nil {
 		return nil, fmt.Errorf("--hub: the token has points that this version does not know: %w", err)
 	}
 	return points, nil
-}
-
-// sameWords reports whether two lists have the same words.
-func sameWords(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // Complete sets the key, once others have chosen theirs.

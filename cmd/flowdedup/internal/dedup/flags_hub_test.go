@@ -54,6 +54,7 @@ func TestHubRefused(t *testing.T) {
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Ignore = "tcp-seq" }), "--ignore", "none"}, "ignore tcp-seq"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Ignore = "nothing" })}, "does not know"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "vlan" }), "--within", "interface"}, "the same vlan"},
+		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "vlan:1+2" }), "--within", "vlan:1+3"}, "the same vlan:1+2"},
 		{[]string{"--hub", aToken(func(t *hubclient.Token) { t.Within = "city" })}, "does not know"},
 		{[]string{"--hub", token, "--digest", "highway"}, "--digest"},
 		{[]string{"--hub", token, "--within", "vlan"}, "--within vlan: the copies of this hub come from any point"},

@@ -159,7 +159,7 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 
 // Complete adds the choice of packets to the configuration of the filter.
 func (f *KeepFlags) Complete(c *Config) {
-	c.Within, c.Only, c.Protect = slices.Sorted(slices.Values(f.Within)), f.only, f.protect
+	c.Within, c.Only, c.Protect = f.Within, f.only, f.protect
 	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark, First: f.first, Reader: f.reader}
 	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = f.Hold(c.Window)

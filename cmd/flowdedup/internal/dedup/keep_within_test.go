@@ -27,10 +27,14 @@ func vlansOf(p *clitest.Seen) string {
 
 // groups are fields of --within and what they mean for the frames of the model.
 var groups = map[string]func(*clitest.Seen) string{
-	"vlan":           vlansOf,
-	"interface":      func(p *clitest.Seen) string { return fmt.Sprint(p.Iface) },
-	"input":          func(*clitest.Seen) string { return "" },
-	"lan":            pathOf,
+	"vlan":       vlansOf,
+	"interface":  func(p *clitest.Seen) string { return fmt.Sprint(p.Iface) },
+	"input":      func(*clitest.Seen) string { return "" },
+	"lan":        pathOf,
+	"vlan:10+11": func(p *clitest.Seen) string { return strings.ReplaceAll(vlansOf(p), "11", "10") },
+	"interface,vlan:11+0,10+12": func(p *clitest.Seen) string {
+		return fmt.Sprint(p.Iface, strings.ReplaceAll(strings.ReplaceAll(vlansOf(p), "11", ""), "12", "10"))
+	},
 	"vlan,interface": func(p *clitest.Seen) string { return fmt.Sprint(p.Iface, " ", vlansOf(p)) },
 }
 
@@ -133,6 +137,54 @@ func TestWithinTenants(t *testing.T) {
 			if all.Duplicates != uint64(wantAll) || within.Duplicates != uint64(wantWithin) || both != within || wantAll == wantWithin {
 				t.Errorf("%d and %d copies within a tenant, want %d; %d in all, want %d", within.Duplicates, both.Duplicates, wantWithin, all.Duplicates, wantAll)
 			}
+		}
+	}
+}
+
+// TestWithinGroups has two tenants with equal conversations, each on a VLAN before a firewall and on
+// one behind it, where packets come sooner or later than before. Each conversation is kept from one
+// VLAN.
+func TestWithinGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	at := time.Date(2026, 3, 28, 21, 0, 0, 0, time.UTC).UnixNano()
+	var stream []clitest.Seen
+	tag := func(frame []byte, vlan byte) string {
+		return string(frame[:12]) + "\x81\x00\x00" + string(rune(vlan)) + string(frame[12:])
+	}
+	const packets = 300
+	for i := range packets {
+		frame := clitest.UDPFrame(uint8(rng.IntN(5)), uint8(i%60))
+		for tenant := range byte(2) {
+			vlans := []byte{10 + tenant, 110 + tenant}
+			rng.Shuffle(2, func(i, k int) { vlans[i], vlans[k] = vlans[k], vlans[i] })
+			for k, vlan := range vlans {
+				data := tag(frame, vlan)
+				stream = append(stream, clitest.Seen{Record: clitest.Record{Time: at + int64(i)*1e6 + int64(tenant)*1e5 + int64(k)*1e4, Wire: uint32(len(data)), Data: data}})
+			}
+		}
+	}
+	in := clitest.WriteStream(t, stream, 1)
+	for _, workers := range []string{"1", "3"} {
+		out := filepath.Join(t.TempDir(), "out.pcapng")
+		const within = "vlan:110+10,11+111"
+		s := clitest.RunDedup(t, cli.ExitDone, in, "-w", out, "--within", within, "--workers", workers, "--window", "500us")
+		if s.Duplicates != 2*packets {
+			t.Errorf("%d copies, want %d", s.Duplicates, 2*packets)
+		}
+		if _, stderr, code := clitest.Run("verify", in, out, "--within", within, "--window", "500us"); code != cli.ExitDone {
+			t.Error(stderr)
+		}
+		if _, _, code := clitest.Run("verify", in, out, "--within", "vlan", "--window", "500us"); code != cli.ExitDifferent {
+			t.Errorf("copies of other VLANs are none: exit code %d", code)
+		}
+		homes := map[string]string{}
+		for _, p := range clitest.ReadStream(t, out) {
+			vlan := vlansOf(&p)
+			conversation := vlan[len(vlan)-1:] + p.Data[18+12:18+28]
+			if before, ok := homes[conversation]; ok && before != vlan {
+				t.Fatalf("a conversation is kept from VLANs %s and %s", before, vlan)
+			}
+			homes[conversation] = vlan
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (m *dedupModel) args() []string {
 
 func (m *dedupModel) ignores(field string) bool {
 	words := strings.Split(m.ignore, ",")
-	usual := strings.Contains("ttl dscp ecn ip-checksum", field) && m.identity == "l3" && !slices.Contains(words, "none")
+	usual := strings.Contains("ttl dscp ecn ip-checksum df", field) && m.identity == "l3" && !slices.Contains(words, "none")
 	return usual || slices.Contains(words, field)
 }
 
@@ -267,7 +267,7 @@ func datagramEnd(f []byte, at int) int {
 }
 
 // clearIP zeroes the fields of an IP header that are not compared and, if the datagram is
-// TCP or UDP without options and fragments, those of the next header.
+// TCP or UDP without fragments, those of the next header; TCP has one option, of its segment size.
 func (m *dedupModel) clearIP(ip []byte) {
 	type field struct {
 		name string
@@ -276,7 +276,7 @@ func (m *dedupModel) clearIP(ip []byte) {
 	}
 	fields, proto, l4 := []field{
 		{"ttl", 8, []byte{0xff}}, {"dscp", 1, []byte{0xfc}}, {"ecn", 1, []byte{0x03}},
-		{"ip-checksum", 10, []byte{0xff, 0xff}}, {"ip-id", 4, []byte{0xff, 0xff}},
+		{"ip-checksum", 10, []byte{0xff, 0xff}}, {"ip-id", 4, []byte{0xff, 0xff}}, {"df", 6, []byte{0x40}},
 	}, ip[9], 20
 	if ip[0]>>4 == 6 {
 		fields, proto, l4 = []field{
@@ -286,7 +286,11 @@ func (m *dedupModel) clearIP(ip []byte) {
 	}
 	fields = append(fields, field{"l4-checksum", l4 + map[byte]int{6: 16, 17: 6}[proto], []byte{0xff, 0xff}})
 	if proto == 6 {
-		fields = append(fields, field{"tcp-seq", l4 + 4, bytes.Repeat([]byte{0xff}, 8)}, field{"tcp-seq", l4 + 16, []byte{0xff, 0xff}})
+		fields = append(fields, field{"tcp-seq", l4 + 4, bytes.Repeat([]byte{0xff}, 8)}, field{"tcp-seq", l4 + 16, []byte{0xff, 0xff}},
+			field{"tcp-header", l4 + 12, slices.Concat([]byte{0x0f, 0xe0}, bytes.Repeat([]byte{0xff}, 10))})
+		if ip[l4+13]&2 != 0 {
+			fields = append(fields, field{"mss", l4 + 16, []byte{0xff, 0xff}}, field{"mss", l4 + 22, []byte{0xff, 0xff}})
+		}
 	}
 	for _, f := range fields {
 		for i, mask := range f.mask {
@@ -324,7 +328,7 @@ func TestDedupModel(t *testing.T) {
 		m := dedupModel{
 			identity: pick("l3", "frame"),
 			ignore: pick("", "none", "ip-id", "l4-checksum", "vlan", "mac", "mac,vlan", "ip-id,l4-checksum", "tcp-seq",
-				"none,ttl", "flow-label,ip-id,mac", "vlan,mac,ttl,dscp,ip-checksum", "none,tcp-seq,vlan"),
+				"mss", "none,mss", "tcp-header", "none,df,tcp-header", "none,ttl", "flow-label,ip-id,mac", "vlan,mac,ttl,dscp,ip-checksum", "none,tcp-seq,vlan"),
 			bytes:  []int{0, 0, 0, 1, 19, 28, 45, 500}[rng.IntN(8)],
 			across: rng.IntN(3) == 0, refresh: rng.IntN(3) == 0,
 		}

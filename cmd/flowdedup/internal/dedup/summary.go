@@ -28,8 +28,8 @@ type Summary struct {
 	BytesIn    uint64 `json:"bytes_in"`  // captured bytes
 	BytesOut   uint64 `json:"bytes_out"` // captured bytes of the packets kept
 	NonIP      uint64 `json:"non_ip"`
-	// Unopened counts, among NonIP, frames with an unknown or encrypted payload, by ethertype,
-	// link type and the like: see headers.Unopened. It is nil without any.
+	// Unopened counts frames with an unknown or encrypted payload, by ethertype, link type and the
+	// like, and tunnels that were not opened: see headers.Unopened. It is nil without any.
 	Unopened  map[string]uint64 `json:"unopened,omitempty"`
 	Truncated uint64            `json:"truncated"` // packets captured in part
 	// OutOfOrder counts packets that are older than their predecessor.

@@ -164,7 +164,7 @@ var settings = []setting{
 		{"flow", "all of a conversation from one VLAN or interface"},
 		{"first", "the first"},
 	}},
-	{flag: "ignore", display: "Ignore", tip: "More fields that copies may differ in: mac, vlan, ip-id, l4-checksum, tcp-seq, nat"},
+	{flag: "ignore", display: "Ignore", tip: "More fields that copies may differ in: mac, vlan, ip-id, l4-checksum, mss, tcp-seq, nat"},
 }
 
 // dialog answers which settings there are.

@@ -5,11 +5,8 @@ package flows_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
@@ -17,74 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// openVSwitch is Open vSwitch in user space. Its bridges are one path: what enters the first
-// leaves the last.
-type openVSwitch struct {
-	t   *testing.T
-	dir string
-}
-
-// newOpenVSwitch makes a switch of several bridges, behind each other at pairs of interfaces.
-// Packets sent out of left0 enter the first.
-func newOpenVSwitch(t *testing.T, bridges int) *openVSwitch {
-	t.Helper()
-	s := &openVSwitch{t, t.TempDir()}
-	schema := "/usr/share/openvswitch/vswitch.ovsschema"
-	if _, err := os.Stat(schema); err != nil {
-		t.Skip(err)
-	}
-	s.run("ovsdb-tool", "create", s.path("conf.db"), schema)
-	s.daemon("ovsdb-server", s.path("conf.db"), "--remote=punix:"+s.path("db.sock"))
-	s.set("--no-wait", "init")
-	// Flows are reported soon after they end.
-	s.set("--no-wait", "set", "Open_vSwitch", ".", "other_config:max-idle=500")
-	s.daemon("ovs-vswitchd", "unix:"+s.path("db.sock"))
-	for n := range bridges + 1 {
-		clitest.Pair(t, fmt.Sprintf("left%d", n), fmt.Sprintf("right%d", n))
-	}
-	for n := range bridges {
-		name := bridge(n)
-		in, out := fmt.Sprintf("right%d", n), fmt.Sprintf("left%d", n+1)
-		s.set("add-br", name, "--", "set", "bridge", name, "datapath_type=netdev", "--", "add-port", name, in, "--", "add-port", name, out)
-		// It would learn that both ends of a conversation are at one side.
-		s.run("ovs-ofctl", "add-flow", "unix:"+s.path(name+".mgmt"), fmt.Sprintf("in_port=%s,actions=output:%s", in, out))
-	}
-	return s
-}
-
-func bridge(n int) string { return fmt.Sprintf("br%d", n+1) }
-
-func (s *openVSwitch) path(name string) string { return filepath.Join(s.dir, name) }
-
-func (s *openVSwitch) run(name string, args ...string) {
-	s.t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "OVS_RUNDIR="+s.dir, "OVS_LOGDIR="+s.dir, "OVS_DBDIR="+s.dir, "OVS_SYSCONFDIR="+s.dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		s.t.Fatalf("%s %q: %v: %s", name, args, err, out)
-	}
-}
-
-// daemon starts a program of the switch, and ends it with the test.
-func (s *openVSwitch) daemon(name string, args ...string) {
-	s.t.Helper()
-	pidFile := s.path(name + ".pid")
-	s.run(name, append(args, "--pidfile="+pidFile, "--detach", "--no-chdir", "--log-file="+s.path(name+".log"), "--unixctl="+s.path(name+".ctl"))...)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(mustReadFile(s.t, pidFile))))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		_ = syscall.Kill(pid, syscall.SIGTERM)
-		wait.Until(s.t, name+" to end", func() bool { return syscall.Kill(pid, 0) != nil })
-	})
-}
-
-func (s *openVSwitch) set(args ...string) {
-	s.t.Helper()
-	s.run("ovs-vsctl", append([]string{"--db=unix:" + s.path("db.sock")}, args...)...)
-}
 
 // TestFlowsOpenVSwitch relays the exports of the bridges of Open vSwitch on one path: the
 // records of one stay, and cover every packet. With IPFIX each bridge reports packets as they
@@ -122,20 +51,20 @@ func TestFlowsOpenVSwitch(t *testing.T) {
 	} {
 		t.Run(table, func(t *testing.T) {
 			flowNet(t, bridges, "ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl", "nfcapd", "nfdump", "goflow2")
-			s := newOpenVSwitch(t, bridges)
+			s := clitest.NewOpenVSwitch(t, bridges)
 			for n := range bridges {
 				config := append([]string{fmt.Sprintf("targets=%q", exporterAddress(n+1)+":2055")}, c.config...)
 				if table == "sflow" {
 					config = append(config, "agent="+exporterAddress(n+1))
 				}
-				s.set(append([]string{"set", "bridge", bridge(n), table + "=@x", "--", "--id=@x", "create", table}, config...)...)
+				s.Set(append([]string{"set", "bridge", clitest.Bridge(n), table + "=@x", "--", "--id=@x", "create", table}, config...)...)
 			}
 			to := newCollector(t, c.nfcapd)
 			r := startFlows(t, "--to", "udp://"+collectorAddress, "--point", "direction")
 			through(t, "left0", fmt.Sprintf("right%d", bridges), frames)
 			if table == "ipfix" {
 				for n := range bridges {
-					s.set("clear", "bridge", bridge(n), table) // which makes it report its flows
+					s.Set("clear", "bridge", clitest.Bridge(n), table) // which makes it report its flows
 				}
 			}
 			wait.Until(t, "records of every packet", func() bool { return r.total("bytes") >= uint64(c.points)*c.reported.Bytes })

@@ -44,7 +44,7 @@ type summary struct {
 	Window      string            `json:"window"`
 	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
 	NonIP       uint64            `json:"non_ip"`
-	Unopened    map[string]uint64 `json:"unopened,omitempty"` // of those, by their content
+	Unopened    map[string]uint64 `json:"unopened,omitempty"` // frames and tunnels that were not opened, by their content
 	Truncated   uint64            `json:"truncated"`
 	NoTimestamp uint64            `json:"no_timestamp"`
 	// Undecidable and ChecksumOnly are as in inspect.Report.

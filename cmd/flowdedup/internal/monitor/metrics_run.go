@@ -44,7 +44,7 @@ var trafficMetrics = []metric{
 				}
 			}
 		}},
-	{"unopened_total", "Packets without IP that were not opened, by what they hold: an ethertype, a link type and the like.", counter, []string{"what"},
+	{"unopened_total", "Packets without IP, and tunnels, that were not opened, by what they hold: an ethertype, a link type and the like.", counter, []string{"what"},
 		func(s *Status, give func(float64, ...string)) {
 			for what, n := range s.Unopened {
 				give(float64(n), what)

@@ -208,13 +208,13 @@ func Unopened(kinds map[string]uint64, packets uint64) string {
 	return strings.Join(out, ", ")
 }
 
-// NotOpened describes packets without IP that were not opened, "" if there are none.
+// NotOpened describes packets without IP and tunnels that were not opened, "" if there are none.
 func NotOpened(kinds map[string]uint64, packets uint64) string {
 	n := Total(kinds)
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of those without IP: %s", Count(n), Unopened(kinds, packets))
+	return fmt.Sprintf("%s: %s", Count(n), Unopened(kinds, packets))
 }
 
 // MostUnopened reports whether more than half of the packets were not opened.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/strip"
-	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -172,13 +171,8 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	if f.sort.Span > 0 {
 		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: cli.Remembered(cmd.Flags(), "sort-memory", f.sort.Memory), Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
 	}
-	for _, name := range f.within.Within {
-		field, err := traits.ParsePointField(name)
-		if err != nil {
-			return nil, cli.Usage(err)
-		}
-		cfg.Within |= field
-	}
+	points := cli.PointsOf(f.within.Within)
+	cfg.Within, cfg.Groups = points.Fields, points.Groups
 	if !cmd.Flags().Changed("tolerance") && w.Duration > window.Default && !w.Landmark {
 		cfg.Tolerance = usualTolerance
 	}

@@ -9,13 +9,13 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
@@ -68,7 +68,7 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.window, "window", window.Default.String(), "longest `time` between a packet and its copies, beyond the difference of clocks")
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets equal, a `kind` as in flowdedup dedup --identity")
 	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
-	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni")
+	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni, or joined as in vlan:10+110,20+120")
 	groupCompare.Add(flags, "window", "identity", "ignore", "within")
 
 	f.shape.define(flags)
@@ -126,10 +126,12 @@ func (f *serveFlags) checkCompare() error {
 	if _, err := identity.ParseIgnore(f.settings.Ignore); err != nil && f.settings.Ignore != "" {
 		return usageError{fmt.Errorf("--ignore: %w", err)}
 	}
-	for word := range strings.SplitSeq(f.settings.Within, ",") {
-		if word != "" && word != "vlan" && word != "vni" {
-			return usageError{fmt.Errorf("--within %s: want vlan, vni or both with a comma: other points differ from site to site", word)}
-		}
+	points, err := traits.ParsePoints(cmp.Or(f.settings.Within, "vlan"))
+	if err == nil && points.Fields&(traits.PointInterface|traits.PointInput|traits.PointLAN) != 0 {
+		err = errors.New("want vlan, vni or both with a comma: other points differ from site to site")
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("--within %s: %w", f.settings.Within, err)}
 	}
 	return nil
 }

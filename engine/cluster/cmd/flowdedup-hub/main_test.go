@@ -93,6 +93,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"--memory", "1GiB", "--memory", "2GiB"}, 2, "--memory is given twice"},
 		{[]string{"status", "--json", "--json=false"}, 2, "--json is given twice, with different values"},
 		{[]string{"--within", "vrf", "--within", "vlan"}, 2, "--within vrf"},
+		{[]string{"--within", "vlan:1+2,2+3"}, 2, "vlan 2 is named twice"},
+		{[]string{"--within", "vlan:1+2,lan"}, 2, "from site to site"},
 		{[]string{"--tls-cert", "x"}, 2, "belong together"},
 		{[]string{"--tls-cert", text, "--tls-key", text}, 2, "--tls-cert"},
 		{[]string{"--http", "nowhere", "--listen", "127.0.0.1:0"}, 2, "not an address to listen on"},
