@@ -61,9 +61,6 @@ type Config struct {
 	// Intact makes packets wait, too: see HoldConfig. It chooses only where equal packets may be
 	// of different quality: see identity.Config.Uneven.
 	Intact bool
-	// Reader says which headers the reader of the output surely opens, nil for all: no packet in
-	// these is a copy of one in others. See Parts.
-	Reader *headers.Plain
 	// Prefer makes packets wait, too. Of equal packets it keeps one that the first Chooser chooses,
 	// else one that the second chooses, and so on: see MaxPreferences. It counts before all else.
 	Prefer []Chooser
@@ -137,7 +134,7 @@ func (c *Config) hold() *HoldConfig {
 
 // pairs says how far apart fit and unfit packets are copies.
 func (c *Config) pairs(hold *HoldConfig) PairConfig {
-	often := c.Reader != nil || c.Intact && c.Identity.Uneven()
+	often := c.Intact && c.Identity.Uneven()
 	if hold == nil {
 		return PairsWithin(c.Filter.Window, 0, often)
 	}
@@ -194,7 +191,7 @@ func New(cfg Config) (*Detector, error) {
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: within, Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
-		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold), Reader: cfg.Reader,
+		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold),
 	})
 }
 

@@ -12,27 +12,28 @@ import (
 )
 
 // PairConfig says when a fit packet and an equal unfit one are copies. The filter compares packets
-// of one sort only: see unfit.
+// of one sort only: see unfit. The zero value finds none.
 type PairConfig struct {
-	// Window is the largest distance of the times of an unfit packet and the fit one before it that
-	// it copies. 0 is for none.
-	Window time.Duration
-	// Hold is the largest distance of a fit packet and an unfit one before it, of which it takes the
+	// window is the largest distance of the times of an unfit packet and the fit one before it that
+	// it copies; 0 is for none.
+	window time.Duration
+	// hold is the largest distance of a fit packet and an unfit one before it, of which it takes the
 	// place. Beyond it, and with 0, both stay.
-	Hold time.Duration
-	// Often says that unfit packets are no rarity. Otherwise the first one begins the search, and
+	hold time.Duration
+	// often says that unfit packets are no rarity. Otherwise the first one begins the search, and
 	// packets before it are not found; pairPatience packets without another end it.
-	Often bool
+	often bool
 }
 
-// PairsWithin returns a PairConfig for a window and a hold. Windows of packets have no pairs: how
-// many packets lie between two depends on which are copies.
+// PairsWithin returns a PairConfig for a window and a hold. often says that unfit packets are no
+// rarity. Windows of packets have no pairs: how many packets lie between two depends on which are
+// copies.
 func PairsWithin(w window.Window, hold time.Duration, often bool) PairConfig {
-	c := PairConfig{Window: w.Duration, Hold: hold, Often: often}
+	c := PairConfig{window: w.Duration, hold: hold, often: often}
 	if w.None {
-		c.Window = math.MaxInt64
+		c.window = math.MaxInt64
 	}
-	c.Hold = min(c.Hold, c.Window)
+	c.hold = min(c.hold, c.window)
 	return c
 }
 
@@ -68,11 +69,11 @@ type pairs struct {
 
 // newPairs makes pairs, nil if it is to find none.
 func newPairs(parts *Parts) *pairs {
-	if parts.Pairs.Window <= 0 || parts.Across {
+	if parts.Pairs.window <= 0 || parts.Across {
 		return nil
 	}
 	s := &pairs{cfg: parts.Pairs}
-	if s.cfg.Often {
+	if s.cfg.often {
 		s.begin()
 	}
 	return s
@@ -150,7 +151,7 @@ func (s *pairs) isCopy(p *BatchDetector, i int) bool {
 		return false
 	}
 	c, known := s.find(p.tag(i))
-	return known && c.sort == fitPacket && distance(c.time, p.times[i]) <= uint64(s.cfg.Window)
+	return known && c.sort == fitPacket && distance(c.time, p.times[i]) <= uint64(s.cfg.window)
 }
 
 // note takes note of a judged packet.
@@ -161,14 +162,14 @@ func (s *pairs) note(p *BatchDetector, i int) {
 		s.begin()
 	case s.left == 0:
 		return
-	case !s.cfg.Often:
+	case !s.cfg.often:
 		s.left--
 	}
 	if isSet(p.drop, i) || p.times[i] == calendar.NoTime {
 		return
 	}
 	c, known := s.find(p.tag(i))
-	if known && !unfit && c.sort == unfitPacket && s.cfg.Hold > 0 && distance(c.time, p.times[i]) <= uint64(s.cfg.Hold) {
+	if known && !unfit && c.sort == unfitPacket && s.cfg.hold > 0 && distance(c.time, p.times[i]) <= uint64(s.cfg.hold) {
 		setBit(p.drop, i)
 		setBit(p.paired, i)
 	}
