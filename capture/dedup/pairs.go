@@ -4,6 +4,7 @@ package dedup
 
 import (
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -127,10 +128,11 @@ func (p *BatchDetector) judgeRun(begin, end int) {
 }
 
 // mayPair reports whether unfit packet i is a copy of a fit one, as far as that is known before the
-// packets from begin on are judged.
+// packets of its word from begin on are judged.
 func (p *BatchDetector) mayPair(begin, i int) bool {
-	for j := begin; j < i; j++ {
-		if !p.unfit.is(j) && p.digests[j][1] == p.tag(i) {
+	tag, first := p.tag(i), begin&^63
+	for fit := ^p.unfit.all[begin/64] >> (begin - first) << (begin - first) &^ (^uint64(0) << (i - first)); fit != 0; fit &= fit - 1 {
+		if p.digests[first+bits.TrailingZeros64(fit)][1] == tag {
 			return true
 		}
 	}
