@@ -135,7 +135,7 @@ func (p *tunnelPlaces) aligned() *[8]tunnelPlace {
 
 // openVectors does the messages that fill whole vectors, and returns how many.
 func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others []uint64, buf []byte, deep int) (done int, cut bool) {
-	if cpu.Best != cpu.AVX512 || len(msgs) < 8 || len(buf) < datagramReach {
+	if cpu.Best != cpu.AVX512 || t.anySource || len(msgs) < 8 || len(buf) < datagramReach {
 		return 0, false
 	}
 	var places tunnelPlaces

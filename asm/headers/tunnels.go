@@ -4,6 +4,7 @@ package headers
 
 import (
 	"encoding/binary"
+	"slices"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -16,12 +17,17 @@ import (
 type Tunnels struct {
 	frames  [4]tunnelShape // with an Ethernet frame
 	ip      tunnelShape    // with IP, and its length in bytes 2 and 3 of the header
-	from    uint64         // the source port of other tunnels, as the kernel reads it
-	ports   [12]uint64     // the destination ports of all tunnels, as the kernel reads them
-	carries [8]uint64      // a bit for each protocol that can carry packets, twice
-	low     [8]uint64      // a bit for each low byte of a port, twice
-	tunnel  [256]uint16    // the ports by their low bytes
-	shapes  [256]uint8     // likewise, 1 more than the number of a shape, or 0; the last one is ip
+	from    [8]uint64      // source ports of other tunnels, as the kernel reads them, by three bits from shift on
+	shift   uint64
+	ports   []uint64    // the destination ports of all tunnels, as the kernel reads them
+	carries [8]uint64   // a bit for each protocol that can carry packets, twice
+	low     [8]uint64   // a bit for each low byte of a port, twice
+	tunnel  [256]uint16 // the ports by their low bytes
+	more    []uint16    // ports whose low byte another one has
+	shapes  [256]uint8  // by low bytes, 1 more than the number of a shape, or 0; the last one is ip
+	// anySource says that from has no room for the source ports. Each datagram over UDP that is to
+	// no port of a tunnel may then have one.
+	anySource bool
 }
 
 // tunnelShape has a destination port as the kernel reads it, the bits of a header, little-endian,
@@ -40,33 +46,76 @@ const tunnelIP = 4 // the number of the shape with IP
 
 // NewTunnels returns a rule. carries marks the protocols that can carry packets. The header of ip
 // has the length of what follows in bytes 2 and 3, and no options. ports are the destination ports
-// of all tunnels, the plain ones included, and from is a source port. NewTunnels panics if two
-// ports have the same low byte, one is 0, or there are none or more than 12.
-func NewTunnels(frames [4]TunnelShape, ip TunnelShape, ports []uint16, from uint16, carries *[256]bool) *Tunnels {
-	t := &Tunnels{from: uint64(swap16(from)), carries: protocolBits(&[2][256]bool{*carries, *carries})}
-	if len(ports) > len(t.ports) {
-		panic("headers: NewTunnels: too many ports")
-	}
-	for i := range t.ports {
-		t.ports[i] = uint64(swap16(ports[i%len(ports)])) << 16
-	}
-	var low [256]bool
-	for _, port := range ports {
-		if t.tunnel[port%256] != 0 || port == 0 {
-			panic("headers: NewTunnels: ports with the same low byte")
-		}
-		t.tunnel[port%256], low[port%256] = port, true
-	}
-	t.low = protocolBits(&[2][256]bool{low, low})
+// of all tunnels, the plain ones included, and from are source ports. A shape whose port is not
+// among the ports is none.
+func NewTunnels(frames [4]TunnelShape, ip TunnelShape, ports, from []uint16, carries *[256]bool) *Tunnels {
+	t := &Tunnels{carries: protocolBits(&[2][256]bool{*carries, *carries})}
 	shape := func(s TunnelShape, number uint8) tunnelShape {
-		t.shapes[s.Port%256] = number + 1
+		if !slices.Contains(ports, s.Port) || s.Port == 0 {
+			return tunnelShape{value: 1} // which no header has
+		}
+		t.tunnel[s.Port%256], t.shapes[s.Port%256] = s.Port, number+1
 		return tunnelShape{uint64(swap16(s.Port)) << 16, swap64(s.Mask), swap64(s.Value), uint64(s.Words)}
 	}
 	for i, s := range frames {
 		t.frames[i] = shape(s, uint8(i))
 	}
 	t.ip = shape(ip, tunnelIP)
+	t.setPorts(ports)
+	t.anySource = !t.setSources(from)
 	return t
+}
+
+func (t *Tunnels) setPorts(ports []uint16) {
+	var low [256]bool
+	for _, port := range ports {
+		at := &t.tunnel[port%256]
+		switch {
+		case *at == 0:
+			*at = port
+		case *at != port:
+			t.more = append(t.more, port)
+		}
+		low[port%256] = true
+		t.ports = append(t.ports, uint64(swap16(port))<<16)
+	}
+	t.low = protocolBits(&[2][256]bool{low, low})
+	if len(ports) == 0 {
+		t.ports = []uint64{1} // which no datagram has
+	}
+}
+
+// setSources finds three bits in which all source ports differ. It returns false if there are none.
+func (t *Tunnels) setSources(ports []uint16) bool {
+	const none = 1 << 16 // no port
+	for t.shift = range uint64(14) {
+		for i := range t.from {
+			t.from[i] = none
+		}
+		free := 0
+		for _, port := range ports {
+			at := &t.from[uint64(swap16(port))>>t.shift%8]
+			if *at == none {
+				free++
+			}
+			*at = uint64(swap16(port))
+		}
+		if free == len(ports) {
+			return true
+		}
+	}
+	return false
+}
+
+// answers reports whether datagrams from a source port, as the kernel reads it, may belong to a
+// tunnel.
+func (t *Tunnels) answers(src uint16) bool {
+	return t.anySource || t.from[uint64(src)>>t.shift%8] == uint64(src)
+}
+
+// isTunnel reports whether a destination port is that of a tunnel.
+func (t *Tunnels) isTunnel(port uint16) bool {
+	return t.tunnel[port%256] == port && port != 0 || len(t.more) > 0 && slices.Contains(t.more, port)
 }
 
 func swap16(v uint16) uint16 { return v<<8 | v>>8 }
@@ -205,13 +254,16 @@ func (t *Tunnels) open(m *digest.Message, protocol uint16, buf []byte, inside *d
 	}
 	upper := (*[tunnelHeaders]byte)(buf[at:])
 	port := binary.BigEndian.Uint16(upper[2:])
-	if t.tunnel[port%256] != port || port == 0 {
-		if uint64(binary.LittleEndian.Uint16(upper[:])) == t.from {
+	if !t.isTunnel(port) {
+		if t.answers(binary.LittleEndian.Uint16(upper[:])) {
 			return otherShape
 		}
 		return noTunnel
 	}
 	number := t.shapes[port%256]
+	if t.tunnel[port%256] != port {
+		number = 0 // of the port with the same low byte
+	}
 	if ends-at < tunnelLeast || number == 0 {
 		return otherShape
 	}

@@ -84,10 +84,12 @@ GLOBL ·tunnelBytes(SB), RODATA|NOPTR, $32
 // BEGINNINGS reads bytes 12 to 27 of the frames at BX.
 #define BEGINNINGS READ(BX, 12, X6, Y6, Z6, Z7, X8, Y8, Z8, X9, Y9)
 
-// PORT adds to K2 the datagrams to the port at OFFSET of BX.
-#define PORT(OFFSET) \
-	VPCMPEQQ.BCST OFFSET(BX), Z11, K4 \
-	KORB K4, K2, K2
+// SOURCE sets Z13 to the source ports of Z9, and Z to the port that each has to be to belong to a
+// tunnel.
+#define SOURCE(Z) \
+	VPSRLQ X25, Z9, Z13 \
+	VPERMQ Z24, Z13, Z  \
+	VPANDQ Z22, Z9, Z13
 
 // func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, groups int, buf *byte, last int, t *Tunnels, places *tunnelPlace) (some uint64)
 //
@@ -106,8 +108,10 @@ TEXT ·placeTunnelsAVX512(SB), NOSPLIT, $128-72
 	MOVQ places+56(FP), R8
 	VMOVDQU64 ·datagramOrders+0x00(SB), Z29
 	VMOVDQU64 ·datagramOrders+0x40(SB), Z28
-	VMOVDQU64 328(BX), Z27
-	VMOVDQU64 264(BX), Z30
+	VMOVDQU64 320(BX), Z27
+	VMOVDQU64 256(BX), Z30
+	VMOVDQU64 160(BX), Z24
+	VMOVQ 224(BX), X25
 	VPBROADCASTQ ·datagramWords+0x08(SB), Z22
 	VBROADCASTI64X2 ·tunnelBytes+0x00(SB), Z21
 	VBROADCASTI64X2 ·tunnelBytes+0x10(SB), Z20
@@ -166,8 +170,8 @@ group:
 	VPERMQ Z27, Z13, Z13
 	VPRORVQ Z11, Z13, Z13
 	VPTESTMQ.BCST ·datagramWords+0x78(SB), Z13, K7, K5
-	VPANDQ Z22, Z9, Z13
-	VPCMPEQQ.BCST 160(BX), Z13, K7, K6
+	SOURCE(Z11)
+	VPCMPEQQ Z11, Z13, K7, K6
 	KORB K6, K5, K5
 	KORTESTB K5, K5
 	JZ   withoutUDP
@@ -244,23 +248,20 @@ next:
 
 	// The datagrams of K1 that have the port of a tunnel are others.
 ports:
-	KMOVB K2, R10
-	VPANDQ Z22, Z9, Z13
-	VPCMPEQQ.BCST 160(BX), Z13, K2
-	PORT(168)
-	PORT(176)
-	PORT(184)
-	PORT(192)
-	PORT(200)
-	PORT(208)
-	PORT(216)
-	PORT(224)
-	PORT(232)
-	PORT(240)
-	PORT(248)
-	PORT(256)
+	KMOVB K2, K0
+	SOURCE(Z14)
+	VPCMPEQQ Z14, Z13, K2
+	MOVQ 232(BX), AX
+	MOVQ 240(BX), R10
+
+port:
+	VPCMPEQQ.BCST (AX), Z11, K4
+	KORB K4, K2, K2
+	ADDQ $8, AX
+	DECQ R10
+	JNZ  port
 	KANDB K1, K2, K1
-	KMOVB R10, K2
+	KMOVB K0, K2
 	KMOVB K1, R10
 	ORL  R10, R12
 	JMP  known

@@ -57,7 +57,7 @@ type Preparer struct {
 
 // NewPreparer makes a Preparer for packets that c compares.
 func (c *Comparer) NewPreparer() *Preparer {
-	decode := headers.DecoderConfig{Inner: c.cfg.Identity.Kind == identity.Inner}
+	decode := c.cfg.Identity.Decode()
 	return &Preparer{
 		comparer: c, digester: digest.NewAES(c.cfg.Key), decoder: headers.NewDecoder(decode),
 		keyer: keys.NewKeyer([]keys.Config{{Kind: keys.Flow}}, decode),

@@ -215,9 +215,9 @@ func (d *Detector) Finish(w PacketWriter) error {
 
 // Within returns the reader of packets' points for Parts.Within: packets of different points are no
 // copies of each other. Inner identities have the points of the innermost headers.
-func Within(fields traits.PointFields, kind identity.Kind, key secret.Secret) traits.SightingConfig {
+func Within(fields traits.PointFields, of identity.Config, key secret.Secret) traits.SightingConfig {
 	seed := key.AESKey(secret.Sightings)
-	return traits.SightingConfig{Inner: kind == identity.Inner, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
+	return traits.SightingConfig{Inner: of.Kind == identity.Inner, Tunnels: of.Tunnels, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
 }
 
 // separate makes the digests of equal packets differ if their points do. A point is a

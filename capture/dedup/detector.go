@@ -185,7 +185,7 @@ func New(cfg Config) (*Detector, error) {
 		return nil, err
 	}
 	hold := cfg.hold()
-	within := Within(cfg.Within, cfg.Identity.Kind, cfg.Secret)
+	within := Within(cfg.Within, cfg.Identity, cfg.Secret)
 	within.Groups = cfg.Groups
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
@@ -259,7 +259,7 @@ func NewWith(p Parts) (*Detector, error) {
 		d.hub = newHub(hubConfig{Client: p.Hub, Removed: d.elsewhere, Mark: p.Mark})
 	case p.Hold != nil:
 		cfg := *p.Hold
-		cfg.identity, cfg.swapped, cfg.stays = p.Identity.Kind, d.exchanged, d.stays
+		cfg.identity, cfg.swapped, cfg.stays = p.Identity, d.exchanged, d.stays
 		cfg.within = traits.Points{Fields: p.Within.Fields, Groups: p.Within.Groups}
 		if p.Mark != nil {
 			cfg.mark = p.Mark.Mark
@@ -269,6 +269,7 @@ func NewWith(p Parts) (*Detector, error) {
 			return nil, errors.Join(err, p.Filter.Close())
 		}
 	}
+	d.tunnels.Ports = p.Identity.Tunnels
 	d.single = d.newBatchDetector()
 	return d, nil
 }
@@ -298,7 +299,7 @@ func (d *Detector) Points() *traits.CapturePoints { return d.parts.Points }
 
 // NewDecoder returns a decoder of the headers that identities begin with.
 func (d *Detector) NewDecoder() *headers.Decoder {
-	return headers.NewDecoder(headers.DecoderConfig{Inner: d.parts.Identity.Kind == identity.Inner})
+	return headers.NewDecoder(d.parts.Identity.Decode())
 }
 
 // Populate makes the system allocate the filter's memory now, if that memory has a bound.

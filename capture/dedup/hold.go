@@ -52,7 +52,7 @@ type HoldConfig struct {
 	Wait  time.Duration
 
 	// identity says whether conversations and points are taken from the innermost headers.
-	identity identity.Kind
+	identity identity.Config
 	within   traits.Points // conversations at points that these distinguish are different ones
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from holdBatch.judge.

@@ -16,15 +16,20 @@ type DecoderConfig struct {
 	// tunnels did not exist: hardware addresses and VLAN tags come from the innermost Ethernet
 	// frame.
 	Inner bool
+	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	Tunnels *Tunnels
 }
 
 // Decoder finds IP headers. It has no state, so goroutines may share it.
 type Decoder struct {
-	inner bool
+	inner   bool
+	tunnels *Tunnels
 }
 
 // NewDecoder returns a decoder.
-func NewDecoder(cfg DecoderConfig) *Decoder { return &Decoder{inner: cfg.Inner} }
+func NewDecoder(cfg DecoderConfig) *Decoder {
+	return &Decoder{inner: cfg.Inner, tunnels: cfg.Tunnels.or()}
+}
 
 // Decode describes frames from to from+len(h)-1 of b in h. It keeps no reference to
 // either. It panics if b has fewer frames.
@@ -47,7 +52,7 @@ func (d *Decoder) Decode(h []Header, b *capture.Batch, from int) {
 	}
 	for i := range h {
 		if mayTunnel[h[i].Proto] {
-			openTunnels(&h[i], b.Data(from+i), frames[i].WireLen, nil)
+			d.tunnels.open(&h[i], b.Data(from+i), frames[i].WireLen, nil)
 		}
 	}
 }
@@ -73,7 +78,7 @@ func (d *Decoder) DecodeSlow(h *Header, p *NonIPParts, b *capture.Batch, i int) 
 		}
 	}
 	if d.inner && mayTunnel[h.Proto] {
-		openTunnels(h, b.Data(i), f.WireLen, nil)
+		d.tunnels.open(h, b.Data(i), f.WireLen, nil)
 	}
 	return h.Version == 0 && p.Read(b, i, h)
 }

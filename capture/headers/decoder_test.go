@@ -106,8 +106,8 @@ func checkCommon(t *testing.T, b *capture.Batch, i int) (decoded bool) {
 		t.Fatalf("link type %d, frame %x:\ncommon %+v\nwalked %+v", link, b.Data(i), common, walked)
 	}
 	common = walked
-	openTunnels(&common, b.Data(i), b.Frames[i].WireLen, nil)
-	if openTunnels(&walked, b.Data(i), b.Frames[i].WireLen, &notes{}); common != walked { // with notes all tunnels are walked
+	usualTunnels.open(&common, b.Data(i), b.Frames[i].WireLen, nil)
+	if usualTunnels.open(&walked, b.Data(i), b.Frames[i].WireLen, &notes{}); common != walked { // with notes all tunnels are walked
 		t.Fatalf("link type %d, frame %x, inner:\ncommon %+v\nwalked %+v", link, b.Data(i), common, walked)
 	}
 	return decoded

@@ -16,6 +16,7 @@ import (
 // the other usual shapes one by one, in rounds over all frames that have them, and leaves unusual
 // ones to a Decoder. It keeps its memory from call to call, so one goroutine at a time may use it.
 type Deeper struct {
+	tunnels *Tunnels
 	others  []uint64 // a bit for each message whose tunnel the kernel leaves
 	numbers []uint32 // of frames in their run whose tunnels are of other shapes
 	// msgs has for each of them a message from 14 bytes before the IP header to the last byte
@@ -24,6 +25,9 @@ type Deeper struct {
 	protocols []Protocol
 	slow      []uint64
 }
+
+// Deeper returns a Deeper that opens the tunnels that d does.
+func (d *Decoder) Deeper() Deeper { return Deeper{tunnels: d.tunnels} }
 
 // The kernel opens plainDeep tunnels in each other, then inTunnel one, and so on: maxTunnels in all.
 const (
@@ -39,7 +43,7 @@ const (
 // tunnel and each extension header of a tunnel in it.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
 	p.others = capture.Resize(p.others, len(rest))
-	cut = kernels.OpenTunnels(plainTunnels, untyped, msgs, protocols, rest, p.others, buf, plainDeep)
+	cut = kernels.OpenTunnels(p.tunnels.plain, untyped, msgs, protocols, rest, p.others, buf, plainDeep)
 	p.numbers = p.numbers[:0]
 	for w, word := range p.others {
 		for ; word != 0; word &= word - 1 {
@@ -62,7 +66,7 @@ func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protoco
 	words := (n + 63) / 64
 	p.protocols, p.slow, p.others = capture.Resize(p.protocols, n), capture.Resize(p.slow, words), capture.Resize(p.others, words)
 	cut = kernels.FindDatagrams(untyped, p.msgs, p.protocols, p.slow, buf)
-	cut = kernels.OpenTunnels(plainTunnels, untyped, p.msgs, p.protocols, p.slow, p.others, buf, plainDeep) || cut
+	cut = kernels.OpenTunnels(p.tunnels.plain, untyped, p.msgs, p.protocols, p.slow, p.others, buf, plainDeep) || cut
 	n = 0
 	for i, number := range p.numbers {
 		msgs[number], protocols[number] = p.msgs[i], p.protocols[i]
@@ -101,10 +105,14 @@ func (p *Deeper) open(msgs []digest.Message, protocols []Protocol, rest []uint64
 		m, proto := &msgs[i], uint8(protocols[i])
 		at := m.Off + upperAt[m.Tweak>>60]
 		upper := buf[at : m.Off+m.Len]
-		if isFragment(m.Tweak) || proto == iana.ProtoUDP && kindOfUDP(upper) == 0 {
+		to := &noPort
+		if proto == iana.ProtoUDP {
+			to = p.tunnels.ofUDP(upper)
+		}
+		if isFragment(m.Tweak) || proto == iana.ProtoUDP && to.kind == 0 {
 			continue
 		}
-		if ip, end, ok := inTunnel(proto, upper); ok && more {
+		if ip, end, ok := to.inTunnel(proto, upper); ok && more {
 			p.numbers[n] = i
 			p.msgs = append(p.msgs, digest.Message{Off: at + uint32(ip) - beforeIP, Len: uint32(end-ip) + beforeIP})
 			n++
@@ -123,8 +131,8 @@ func isFragment(tweak uint64) bool {
 	return tweak>>60 == 4 && tweak&moreOrOffset != 0
 }
 
-// kindOfUDP is Header.Announces for UDP.
-func kindOfUDP(upper []byte) LayerKind {
+// ofUDP is announced for UDP.
+func (t *Tunnels) ofUDP(upper []byte) *tunnelPort {
 	ports := binary.BigEndian.Uint32(upper)
-	return tunnelOfPorts(uint16(ports>>16), uint16(ports))
+	return t.ofPorts(uint16(ports>>16), uint16(ports))
 }

@@ -5,7 +5,6 @@ package headers
 import (
 	"encoding/binary"
 
-	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
@@ -13,37 +12,14 @@ import (
 // ethertype of the packet inside and its offset, which counts from the header above the outer IP
 // header. For other shapes the ethertype is 0, and a walk reads them.
 
-// plainTunnels has the shapes over UDP that most datagrams have, with headers of 8 bytes and
-// options, GRE and IP in IP.
-var plainTunnels = kernels.NewTunnels([4]kernels.TunnelShape{
-	// With an identifier, and without the next protocol or the control bit of VXLAN-GPE.
-	{Port: iana.PortVXLAN, Mask: 0x0d << 56, Value: 0x08 << 56},
-	{Port: iana.PortVXLANOld, Mask: 0x0d << 56, Value: 0x08 << 56},
-	{Port: iana.PortVXLANGPE, Mask: 0x0d << 56, Value: 0x08 << 56},
-	// Version 0.
-	{Port: iana.PortGENEVE, Mask: 0xc080ffff << 32, Value: iana.TypeBridging << 32, Words: 0x3f},
-}, // A packet of a user, and no optional fields.
-	kernels.TunnelShape{Port: iana.PortGTPU, Mask: 0xf7ff << 48, Value: 0x30ff << 48},
-	portsOfTunnels(), iana.PortL2TP, &mayTunnel)
-
-// portsOfTunnels lists tunnelPorts.
-func portsOfTunnels() (ports []uint16) {
-	for _, to := range tunnelPorts {
-		if to.kind != 0 {
-			ports = append(ports, to.port)
-		}
-	}
-	return ports
-}
-
 // inTunnel returns where the IP header in a tunnel begins, and where the packet ends at the
-// latest. upper is the header above the outer IP header and all behind it. ok is false for other
-// shapes, and if there is no IP header.
-func inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) {
+// latest. upper is the header above the outer IP header and all behind it; p is of its ports. ok is
+// false for other shapes, and if there is no IP header.
+func (p *tunnelPort) inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) {
 	typ, o, end := uint16(0), 0, len(upper)
 	switch proto {
 	case iana.ProtoUDP:
-		typ, o, end = behindUDP(upper)
+		typ, o, end = p.behindUDP(upper)
 	case iana.ProtoGRE:
 		typ, o = behindGRE(upper)
 	case iana.ProtoIPv4:
@@ -57,11 +33,11 @@ func inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) {
 	return o, end, o < end && typeOfNibble[upper[o]>>4] == typ
 }
 
-// PlainTunnel returns the kind and the identifier of the tunnel before the IP header at offset start
+// Plain returns the kind and the identifier of the tunnel before the IP header at offset start
 // of an Ethernet frame, as Layers does. ok is false if there may be another header that has an
 // identifier, if the outer IP header has options or extension headers, and if the tunnel is of an
 // unusual shape.
-func PlainTunnel(frame []byte, start uint32) (kind LayerKind, id uint32, ok bool) {
+func (t *Tunnels) Plain(frame []byte, start uint32) (kind LayerKind, id uint32, ok bool) {
 	const ethernet, least4, least6 = 14, 20, 40
 	if uint32(len(frame)) <= start || start < ethernet+least4 {
 		return 0, 0, false
@@ -77,8 +53,12 @@ func PlainTunnel(frame []byte, start uint32) (kind LayerKind, id uint32, ok bool
 	typ, at := uint16(0), 0
 	switch proto {
 	case iana.ProtoUDP:
-		if typ, at, _ = behindUDP(upper); typ != 0 {
-			kind, id = kindOfUDP(upper), binary.BigEndian.Uint32(upper[udpHeaderSize+4:])
+		if len(upper) < udpHeaderSize {
+			break
+		}
+		to := t.or().ofUDP(upper)
+		if typ, at, _ = to.behindUDP(upper); typ != 0 {
+			kind, id = to.kind, binary.BigEndian.Uint32(upper[udpHeaderSize+4:])
 		}
 		if kind != LayerGTPU {
 			id >>= 8
@@ -127,7 +107,7 @@ func behindEthernet(d []byte, o int) (typ uint16, at int) {
 
 // behindUDP is for the tunnels over UDP that are certain by their port. Their datagrams end where
 // UDP says.
-func behindUDP(upper []byte) (typ uint16, o, end int) {
+func (p *tunnelPort) behindUDP(upper []byte) (typ uint16, o, end int) {
 	const header = 8 // of each of these tunnels, too
 	if len(upper) < udpHeaderSize+header {
 		return 0, 0, 0
@@ -139,10 +119,10 @@ func behindUDP(upper []byte) (typ uint16, o, end int) {
 	case length != 0:
 		return 0, 0, 0
 	}
-	switch d := upper[udpHeaderSize:]; kindOfUDP(upper) {
+	switch d := upper[udpHeaderSize:]; p.kind {
 	case LayerVXLAN:
 		const validID = 0x08
-		if d[0]&validID != 0 && binary.BigEndian.Uint16(upper[2:]) != iana.PortVXLANGPE {
+		if (d[0]&validID != 0 || p.told) && !p.generic {
 			return iana.TypeBridging, udpHeaderSize + header, end
 		}
 	case LayerGENEVE:

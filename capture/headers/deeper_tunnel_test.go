@@ -11,11 +11,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
-// checkPlainTunnel compares PlainTunnel with Layers, and returns the kind of the tunnel that it finds.
+// checkPlainTunnel compares Tunnels.Plain with Layers, and returns the kind of the tunnel that it finds.
 func checkPlainTunnel(t *testing.T, frame []byte) (kind LayerKind) {
 	t.Helper()
 	h := decodeOne(DecoderConfig{Inner: true}, capture.LinkEthernet, frame)
-	kind, id, ok := PlainTunnel(frame, h.Start)
+	kind, id, ok := usualTunnels.Plain(frame, h.Start)
 	if !ok {
 		return 0
 	}
@@ -60,6 +60,6 @@ func FuzzPlainTunnel(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, frame []byte, start uint32) {
 		checkPlainTunnel(t, frame)
-		PlainTunnel(frame, start)
+		usualTunnels.Plain(frame, start)
 	})
 }

@@ -36,13 +36,13 @@ func (w *walk) believed() bool {
 
 // close marks that the tunnel behind h stays closed, and returns why, if that counts: not if it
 // carries no packet, as messages of control, nor if it was cut before its content.
-func (h *Header) close(d []byte, w *walk, disbelieved bool) Unopened {
+func (h *Header) close(kind LayerKind, d []byte, w *walk, disbelieved bool) Unopened {
 	what := w.unopened
 	switch {
 	case what.Kind == unopenedControl:
 		return Unopened{}
 	case disbelieved || w.noIP:
-		what = Unopened{uint32(h.tunnelBehind(d)), unopenedTunnel}
+		what = Unopened{uint32(kindBehind(kind, h, d)), unopenedTunnel}
 	case what.Kind == 0:
 		return Unopened{}
 	}

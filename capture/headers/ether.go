@@ -15,13 +15,6 @@ const maxTypes = 32
 // maxLength is the largest value of the type field that is a length (IEEE 802.3, 3.2.6).
 const maxLength = 1500
 
-// Numbers of the steps between an Ethernet header and IP.
-const (
-	pppIPv4 = 0x0021
-	pppIPv6 = 0x0057
-	pppMPLS = 0x0281
-)
-
 // ether reads an Ethernet header.
 func (w *walk) ether() step {
 	if w.left() < 14 {
@@ -136,21 +129,31 @@ func (w *walk) pppoe() step {
 	return w.goTo(header, atPPP)
 }
 
-// nsh reads a network service header (RFC 8300, section 2.2).
+// nsh reads a network service header (RFC 8300, section 2.2). Another one may follow.
 func (w *walk) nsh() step {
+	const least = 2 // words
 	if w.left() < 4 {
 		return stop
 	}
 	words, next := int(w.d[w.o+1]&0x3f), w.d[w.o+3]
+	if words < least {
+		return stop
+	}
+	w.o += 4 * words
 	switch next {
 	case 1:
-		return w.goTo(4*words, atIP4)
+		return atIP4
 	case 2:
-		return w.goTo(4*words, atIP6)
+		return atIP6
 	case 3:
-		return w.goTo(4*words, atEther)
+		return atEther
+	case 4:
+		w.typ = iana.TypeNSH
+		return atType
+	case 5:
+		return atMPLS
 	}
-	return stop
+	return w.unknown(unopenedNSH, uint32(next))
 }
 
 // mpls goes to the bottom of a label stack (RFC 3032), and continues as underLabels says.
@@ -196,6 +199,9 @@ func (w *walk) llc() step {
 		return w.snap()
 	case d[0] == 6 && d[1] == 6 && d[2] == 3: // the SAP of IP, RFC 948
 		return w.goTo(3, atIP4)
+	case d[0] == sapISO && d[1]&^1 == sapISO && d[2] == 3:
+		w.o += 3
+		return w.nlpid()
 	case d[0] != sapSNAP && !plainSAP(d[0]):
 		return w.unknown(unopenedSAP, uint32(d[0]))
 	}
@@ -218,39 +224,6 @@ func (w *walk) snap() step {
 			w.o += 2
 		}
 		return w.goTo(5, atEther)
-	}
-	return stop
-}
-
-// ppp reads the protocol field of PPP, compressed or not, with or without the address and
-// control fields before it (RFC 1661, RFC 1662).
-func (w *walk) ppp() step {
-	if w.left() < 2 {
-		return stop
-	}
-	if w.be16(0) == 0xff03 {
-		w.o += 2
-	}
-	if w.left() < 1 {
-		return stop
-	}
-	protocol, n := uint16(w.d[w.o]), 1
-	if protocol&1 == 0 {
-		if w.left() < 2 {
-			return stop
-		}
-		protocol, n = w.be16(0), 2
-	}
-	switch protocol {
-	case pppIPv4:
-		return w.goTo(n, atIP4)
-	case pppIPv6:
-		return w.goTo(n, atIP6)
-	case pppMPLS:
-		return w.goTo(n, atMPLS)
-	}
-	if !plainPPP(protocol) {
-		return w.unknown(unopenedPPP, uint32(protocol))
 	}
 	return stop
 }

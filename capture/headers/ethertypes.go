@@ -39,6 +39,7 @@ func leadsOn(t uint16) bool {
 
 const (
 	sapSNAP   = 0xaa
+	sapISO    = 0xfe // a network layer protocol identifier follows
 	sapRawIPX = 0xff // Novell's frames of 802.3 without 802.2 begin with two of these
 )
 
@@ -50,16 +51,6 @@ func plainSAP(sap byte) bool {
 		return true
 	}
 	return sap == sapRawIPX
-}
-
-// plainPPP reports whether a PPP protocol is known to carry no IP packet of its own (IANA,
-// "PPP DLL Protocol Numbers"): link and network control, and other network protocols.
-func plainPPP(protocol uint16) bool {
-	switch protocol {
-	case 0x0023, 0x0025, 0x0027, 0x0029, 0x002b, 0x0035, 0x003f, 0x0201, 0x0203, 0x0205:
-		return true
-	}
-	return protocol >= 0x8000
 }
 
 // TypeOffset returns the offset of the type field that announces a header at offset at, in a

@@ -263,7 +263,7 @@ func someFrame(r *rand.Rand, kind int, control []byte) below {
 	case 3:
 		frame = join(frame, be16(0x88b8), data)
 	case 4:
-		frame = join(frame, be16(3+len(data)), "\xfe\xfe\x03", data)
+		frame = join(frame, be16(3+len(data)), "\xfe\xfe\x03\x83", data)
 	default:
 		version = 4 + 2*byte(r.IntN(2))
 		at += len(frame) + 2

@@ -12,7 +12,11 @@ import (
 // points outside of the frame, or to a different result the second time.
 func FuzzDecode(f *testing.F) {
 	addCases(f)
-	decoders := []*Decoder{NewDecoder(DecoderConfig{}), NewDecoder(DecoderConfig{Inner: true})}
+	told, err := ParseTunnels("53=skip:4,1701=gue,3544=capwap,4789=lwapp,8472=teredo,6081=vxlan-gpe,2152=l2tp")
+	if err != nil {
+		f.Fatal(err)
+	}
+	decoders := []*Decoder{NewDecoder(DecoderConfig{}), NewDecoder(DecoderConfig{Inner: true}), NewDecoder(DecoderConfig{Inner: true, Tunnels: told})}
 	f.Fuzz(func(t *testing.T, link uint32, data []byte, wireLen uint32) {
 		b := twice(capture.LinkType(link), data, wireLen)
 		checkCommon(t, b, 0)
@@ -20,6 +24,8 @@ func FuzzDecode(f *testing.F) {
 		for _, d := range decoders {
 			d.Decode(h, b, 0)
 			checkHeader(t, h[0], len(data))
+			d.Unopened(b, 0)
+			d.Layers(nil, b, 0)
 			if h[0] != h[1] {
 				t.Fatalf("twice decoded: %+v and %+v", h[0], h[1])
 			}

@@ -19,8 +19,8 @@ type Layer struct {
 	// ID is the identifier of a VLAN (12 bits), the label of an MPLS entry (20 bits), the
 	// session of PPPoE (16 bits) or ERSPAN (10 bits), the VNI of VXLAN or GENEVE (24
 	// bits), the tunnel endpoint of GTP-U, the key of GRE, the call of PPTP, the virtual
-	// subnet of NVGRE, the tunnel (upper 16 bits) and session of L2TP, the number of the
-	// tunnel of EoIP (16 bits) or EtherIP (12 bits), the instance of LISP (24 bits), or the
+	// subnet of NVGRE, the tunnel (upper 16 bits) and session of L2TP, the session
+	// of L2TPv3 (32 bits), the number of the tunnel of EoIP (16 bits) or EtherIP (12 bits), the instance of LISP (24 bits), or the
 	// intercept of JMirror. It is 0 where a header has none. Of LayerUnread it is the
 	// LayerKind that was not read.
 	ID uint32
@@ -77,6 +77,13 @@ const (
 	LayerEoIP    // MikroTik's
 	LayerTZSP
 	LayerJMirror // Juniper's
+	LayerL2TPv3  // RFC 3931, over IP and over UDP
+	LayerCAPWAP  // of data (RFC 5415)
+	LayerLWAPP   // RFC 5412
+	LayerTeredo  // RFC 4380
+	LayerGUE     // draft-ietf-intarea-gue
+	// LayerSkip is a header of a length that a user has named.
+	LayerSkip
 	// LayerUnread is the last of a list, and says that a header of the kind in ID was not
 	// followed: it was cut short, is in a fragment, carries an unknown protocol, or is one too
 	// many.
@@ -86,7 +93,8 @@ const (
 
 var layerNames = [layerKinds]string{
 	"", "ethernet", "ip", "vlan", "mpls", "pppoe", "arista", "ipip", "gre", "pptp", "nvgre", "erspan", "vxlan", "geneve", "gtp",
-	"l2tp", "lisp", "mpls-in-ip", "ethernet-in-ip", "etherip", "eoip", "tzsp", "jmirror", "unread",
+	"l2tp", "lisp", "mpls-in-ip", "ethernet-in-ip", "etherip", "eoip", "tzsp", "jmirror",
+	"l2tpv3", "capwap", "lwapp", "teredo", "gue", "skip", "unread",
 }
 
 // String returns the name of the protocol in lower case.
@@ -100,7 +108,7 @@ func (k LayerKind) HasID() bool {
 	switch k {
 	case LayerVLAN, LayerMPLS, LayerPPPoE:
 		return true
-	case LayerIPinIP, LayerMPLSinIP, LayerEthernetInIP, LayerTZSP:
+	case LayerIPinIP, LayerMPLSinIP, LayerEthernetInIP, LayerTZSP, LayerCAPWAP, LayerLWAPP, LayerTeredo, LayerGUE, LayerSkip:
 		return false
 	}
 	return k.Tunnel()
@@ -117,7 +125,7 @@ func (d *Decoder) Layers(dst []Layer, b *capture.Batch, i int) []Layer {
 	n := notes{list: dst}
 	readFrame(&h, b, i, &n)
 	if d.inner {
-		openTunnels(&h, b.Data(i), f.WireLen, &n)
+		d.tunnels.open(&h, b.Data(i), f.WireLen, &n)
 	}
 	return n.list
 }
@@ -177,45 +185,37 @@ func (n *notes) end(w *walk, end uint64) {
 	}
 }
 
-// closed takes back the notes of a walk into a tunnel without readable content.
-func (n *notes) closed(h *Header, d []byte) {
+// closed takes back the notes of a walk into a tunnel of a kind without readable content.
+func (n *notes) closed(kind LayerKind, h *Header, d []byte) {
 	if n == nil {
 		return
 	}
 	n.list = n.list[:n.from]
-	if kind := h.tunnelBehind(d); kind != 0 {
+	if kind = kindBehind(kind, h, d); kind != 0 {
 		n.unread(kind, int(max(h.L4, h.Start)))
 	}
 }
 
-// tunnelBehind is Announces, but behind an authentication header.
-func (h *Header) tunnelBehind(d []byte) LayerKind {
+// kindBehind returns the kind of tunnel that h announces, or the kind behind an authentication
+// header.
+func kindBehind(kind LayerKind, h *Header, d []byte) LayerKind {
 	if h.Proto == iana.ProtoAH && h.L4 != 0 {
 		next, _ := authenticated(d[h.L4:h.End])
 		return kindOfProtocol(next)
 	}
-	return h.Announces()
+	return kind
 }
 
 // disbelieved takes back the notes of a walk into a tunnel without a plausible packet. It was
 // no tunnel, unless the packet was truncated.
-func (n *notes) disbelieved(h *Header, d []byte) {
+func (n *notes) disbelieved(kind LayerKind, h *Header, d []byte) {
 	if n == nil {
 		return
 	}
 	n.list = n.list[:n.from]
 	if h.WireEnd(d) > uint64(len(d)) {
-		n.closed(h, d)
+		n.closed(kind, h, d)
 	}
-}
-
-// Announces returns the kind of tunnel that the protocol and the ports of an IP header
-// announce, or 0. Behind an authentication header may be another tunnel, or none.
-func (h *Header) Announces() LayerKind {
-	if h.Proto == iana.ProtoUDP {
-		return tunnelOfPorts(h.SrcPort, h.DstPort)
-	}
-	return kindOfProtocol(h.Proto)
 }
 
 // kindOfProtocol returns the kind of tunnel that an IP protocol stands for, or 0.
@@ -231,6 +231,8 @@ func kindOfProtocol(proto uint8) LayerKind {
 		return LayerEthernetInIP
 	case iana.ProtoEtherIP:
 		return LayerEtherIP
+	case iana.ProtoL2TP:
+		return LayerL2TPv3
 	}
 	return 0
 }

@@ -327,6 +327,10 @@ func (w *walk) frameRelay() step {
 	return w.nlpid()
 }
 
+// plainNLPID reports whether a protocol identifier is known to carry no IP: the null layer, Q.933,
+// and CLNP, ES-IS and IS-IS (ISO/IEC TR 9577, annex C).
+func plainNLPID(id byte) bool { return id == 0 || id == 8 || id >= 0x81 && id <= 0x83 }
+
 // nlpid reads a network layer protocol identifier.
 func (w *walk) nlpid() step {
 	if w.left() < 1 {
@@ -345,6 +349,10 @@ func (w *walk) nlpid() step {
 		if w.left() >= 5 {
 			return w.snap()
 		}
+		return stop
+	}
+	if !plainNLPID(id) {
+		return w.unknown(unopenedNLPID, uint32(id))
 	}
 	return stop
 }
@@ -362,10 +370,6 @@ func (w *walk) atm() step {
 			return w.goTo(header+2, atEther)
 		}
 		w.o += header
-	}
-	if w.left() >= 3 && w.be16(0) == 0xfefe && w.d[w.o+2] == 3 { // routed ISO, RFC 2684
-		w.o += 3
-		return w.nlpid()
 	}
 	return atLLC
 }

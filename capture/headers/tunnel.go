@@ -14,66 +14,33 @@ const maxTunnels = 8
 
 const udpHeaderSize = 8
 
-// IsTunnelPort reports whether UDP packets to a port may belong to a tunnel. Packets from the
-// port of L2TP may, too.
-func IsTunnelPort(port uint16) bool { return tunnelOfPorts(0, port) != 0 }
-
-// tunnelOfPorts returns the tunnel that UDP ports stand for, or 0. An L2TP server answers
-// from its port to any port (RFC 2661, section 8.1); all other tunnels go to their port.
-func tunnelOfPorts(src, dst uint16) (kind LayerKind) {
-	if src == iana.PortL2TP {
-		kind = LayerL2TP
-	}
-	if to := &tunnelPorts[dst%256]; to.port == dst && to.kind != 0 {
-		kind = to.kind
-	}
-	return kind
-}
-
-// tunnelPorts is indexed by the low byte of a port, in which all differ. So no branch depends on
-// a port.
-var tunnelPorts = [256]struct {
-	port uint16
-	kind LayerKind
-}{
-	iana.PortVXLAN % 256:    {iana.PortVXLAN, LayerVXLAN},
-	iana.PortVXLANOld % 256: {iana.PortVXLANOld, LayerVXLAN},
-	iana.PortVXLANGPE % 256: {iana.PortVXLANGPE, LayerVXLAN},
-	iana.PortGENEVE % 256:   {iana.PortGENEVE, LayerGENEVE},
-	iana.PortGTPU % 256:     {iana.PortGTPU, LayerGTPU},
-	iana.PortL2TP % 256:     {iana.PortL2TP, LayerL2TP},
-	iana.PortLISP % 256:     {iana.PortLISP, LayerLISP},
-	iana.PortMPLS % 256:     {iana.PortMPLS, LayerMPLSinIP},
-	iana.PortJMirror % 256:  {iana.PortJMirror, LayerJMirror},
-	iana.PortTZSP % 256:     {iana.PortTZSP, LayerTZSP},
-}
-
 // mayTunnel marks the protocols that can carry other packets.
 var mayTunnel = [256]bool{
 	iana.ProtoIPv4: true, iana.ProtoIPv6: true, iana.ProtoUDP: true, iana.ProtoGRE: true,
-	iana.ProtoAH: true, iana.ProtoEtherIP: true, iana.ProtoMPLS: true, iana.ProtoEthernet: true,
+	iana.ProtoAH: true, iana.ProtoEtherIP: true, iana.ProtoMPLS: true, iana.ProtoEthernet: true, iana.ProtoL2TP: true,
 }
 
-// OpenTunnels makes h, which describes frame d, describe the IP header or the frame without
-// IP in the innermost tunnel, as Decode does with DecoderConfig.Inner. wireLen is the length
-// of the frame on the wire.
-func (h *Header) OpenTunnels(d []byte, wireLen uint32) {
+// Open makes h, which describes frame d, describe the IP header or the frame without IP in the
+// innermost tunnel, as Decode does with DecoderConfig.Inner. wireLen is the length of the frame
+// on the wire.
+func (t *Tunnels) Open(h *Header, d []byte, wireLen uint32) {
 	if mayTunnel[h.Proto] {
-		openTunnels(h, d, wireLen, nil)
+		t.or().open(h, d, wireLen, nil)
 	}
 }
 
-// openTunnels replaces the header of frame d by the one inside the innermost tunnel. It
-// does not open fragments. It leaves h as it is if the tunnel holds nothing that can be
-// read. It notes the headers, unless n is nil. It returns what it did not open, of the last tunnel
-// or of the frame in it.
-func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) {
+// open replaces the header of frame d by the one inside the innermost tunnel. It does not
+// open fragments. It leaves h as it is if the tunnel holds nothing that can be read, but
+// for FlagClosed. It notes the headers, unless n is nil. It returns what it did not open, of the
+// last tunnel or of the frame in it.
+func (t *Tunnels) open(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) {
 	end := max(uint64(wireLen), uint64(len(d))) // of the frame, on the wire
 	stated := uint64(UnknownEnd)                // where the headers say that it ended before it was sliced
 	for range maxTunnels {
-		if h.Announces() == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
+		to := t.announced(h)
+		if to.kind == 0 || h.Flags&FlagFragment != 0 || h.L4 == 0 {
 			n.begin()
-			n.closed(h, d)
+			n.closed(to.kind, h, d)
 			return what
 		}
 		stated = min(stated, h.WireEnd(d))
@@ -81,16 +48,15 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) 
 		in := Header{}
 		var w walk // filled field by field: a literal would be copied
 		w.d, w.o, w.h, w.frame, w.notes = d[:h.End:h.End], int(h.L4), &in, -1, n
+		w.ends(end, stated)
 		n.begin()
-		s, length := w.tunnel(h)
+		s, length := w.tunnel(h, to)
 		if length >= 0 {
 			stated = min(stated, uint64(h.L4)+uint64(length))
 			end = min(end, stated)
 			w.d = d[:min(end, uint64(h.End))]
 		}
-		if w.end = uint32(min(end, math.MaxUint32)); stated != UnknownEnd {
-			w.end = uint32(stated)
-		}
+		w.ends(end, stated)
 		if n != nil || !w.common(s) {
 			w.run(s)
 		}
@@ -98,11 +64,11 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) 
 		what = Unopened{}
 		switch {
 		case !w.believed():
-			n.disbelieved(h, d)
-			return h.close(d, &w, true)
+			n.disbelieved(to.kind, h, d)
+			return h.close(to.kind, d, &w, true)
 		case in.Version == 0 && (w.frame < 0 || w.noIP):
-			n.closed(h, d)
-			return h.close(d, &w, false)
+			n.closed(to.kind, h, d)
+			return h.close(to.kind, d, &w, false)
 		case in.Version == 0:
 			what = w.unopened
 			in.Start, in.End = uint32(w.frame), uint32(len(w.d))
@@ -117,6 +83,13 @@ func openTunnels(h *Header, d []byte, wireLen uint32, n *notes) (what Unopened) 
 		*h = in
 	}
 	return what
+}
+
+// ends notes where the packet ends, on the wire or as its headers state.
+func (w *walk) ends(end, stated uint64) {
+	if w.end = uint32(min(end, math.MaxUint32)); stated != UnknownEnd {
+		w.end = uint32(stated)
+	}
 }
 
 // WireEnd returns the offset in frame d at which the datagram ends by its own length field,
@@ -145,13 +118,17 @@ func (h *Header) inheritLink(in *Header) {
 	in.VLAN, in.Dst, in.Src, in.Tag, in.Tags = h.VLAN, h.Dst, h.Src, h.Tag, h.Tags
 }
 
-// tunnel reads the tunnel header at the start of the payload of h. It returns the step
-// behind it, and the length of the payload from h.L4 on, or -1 if the tunnel does not
-// say.
-func (w *walk) tunnel(h *Header) (s step, length int) {
+// tunnel reads the tunnel header at the start of the payload of h, which announces it. It
+// returns the step behind it, and the length of the payload from h.L4 on, or -1 if the tunnel
+// does not say.
+func (w *walk) tunnel(h *Header, to *tunnelPort) (s step, length int) {
 	switch h.Proto {
 	case iana.ProtoUDP:
-		return w.udpTunnel(h)
+		s, length = w.udpTunnel(to)
+		if to.told {
+			w.doubt = certain
+		}
+		return s, length
 	case iana.ProtoAH:
 		next, header := authenticated(w.d[w.o:])
 		w.o += header
@@ -182,12 +159,14 @@ func (w *walk) ipTunnel(proto uint8) (s step, length int) {
 		return atEther, -1
 	case iana.ProtoEtherIP:
 		return w.etherIP(), -1
+	case iana.ProtoL2TP:
+		return w.l2tpv3(), -1
 	}
 	return stop, -1
 }
 
 // udpTunnel is tunnel for UDP.
-func (w *walk) udpTunnel(h *Header) (s step, length int) {
+func (w *walk) udpTunnel(to *tunnelPort) (s step, length int) {
 	if w.left() < udpHeaderSize {
 		return stop, -1
 	}
@@ -199,32 +178,53 @@ func (w *walk) udpTunnel(h *Header) (s step, length int) {
 		return stop, -1
 	}
 	w.o += udpHeaderSize
-	switch tunnelOfPorts(h.SrcPort, h.DstPort) {
-	case LayerVXLAN:
-		if h.DstPort == iana.PortVXLANGPE {
-			return w.vxlanGPE(), length
-		}
-		return w.vxlan(), length
-	case LayerGENEVE:
-		return w.geneve(), length
+	switch to.kind {
 	case LayerGTPU:
 		s, gtp := w.gtp(length - udpHeaderSize)
 		return s, shorter(length, udpHeaderSize+gtp)
 	case LayerL2TP:
 		s, l2tp := w.l2tp()
 		return s, shorter(length, udpHeaderSize+l2tp)
+	case LayerGUE:
+		s, gue := w.gue()
+		if gue >= 0 {
+			length = shorter(length, udpHeaderSize+gue)
+		}
+		return s, length
+	}
+	return w.inDatagram(to), length
+}
+
+// inDatagram reads the header of a tunnel that fills the datagram.
+func (w *walk) inDatagram(to *tunnelPort) step {
+	switch to.kind {
+	case LayerVXLAN:
+		if to.generic {
+			return w.vxlanGPE()
+		}
+		return w.vxlan()
+	case LayerGENEVE:
+		return w.geneve()
 	case LayerLISP:
-		return w.lisp(), length
+		return w.lisp()
 	case LayerMPLSinIP: // RFC 7510
 		w.doubt = ofAll
 		w.note(LayerMPLSinIP, 0, 0, 0)
-		return atMPLS, length
+		return atMPLS
 	case LayerJMirror:
-		return w.jmirror(), length
+		return w.jmirror()
 	case LayerTZSP:
-		return w.tzsp(), length
+		return w.tzsp()
+	case LayerCAPWAP:
+		return w.capwap()
+	case LayerLWAPP:
+		return w.lwapp()
+	case LayerTeredo:
+		return w.teredo()
+	case LayerSkip:
+		return w.skipped(int(to.skip))
 	}
-	return stop, -1
+	return stop
 }
 
 // shorter returns the smaller of two lengths; an a of -1 counts as none.
@@ -261,7 +261,7 @@ func (w *walk) gre() (s step, length int) {
 		}
 		return w.pptp(flags, typ)
 	}
-	return stop, -1
+	return w.unknown(unopenedTunnel, uint32(LayerGRE)), -1
 }
 
 func (w *walk) gre0(flags, typ uint16) step {
@@ -284,6 +284,10 @@ func (w *walk) gre0(flags, typ uint16) step {
 		return w.erspan2(start)
 	case iana.TypeERSPAN3:
 		return w.erspan3(start)
+	case iana.TypeMirror:
+		const header = 22 // without what other readers need
+		w.noteBehind(LayerGRE, start, 0)
+		return w.goTo(header, atEther)
 	}
 	kind, id := greKind(w.d[start:], flags, typ)
 	if typ == iana.TypeWCCP {
@@ -342,7 +346,10 @@ func (w *walk) pptp(flags, typ uint16) (s step, length int) {
 	if flags&greAck != 0 {
 		header += 4
 	}
-	if flags&greKey == 0 || typ != iana.TypePPP || w.left() < header {
+	switch {
+	case flags&greKey == 0 || typ != iana.TypePPP:
+		return w.unknown(unopenedTunnel, uint32(LayerGRE)), -1
+	case w.left() < header:
 		return stop, -1
 	}
 	length = header + int(w.be16(4))
@@ -387,5 +394,5 @@ func (w *walk) erspan3(start int) step {
 	case frameIP:
 		return atIP
 	}
-	return stop
+	return w.unknown(unopenedTunnel, uint32(LayerERSPAN))
 }

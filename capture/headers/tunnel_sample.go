@@ -20,6 +20,8 @@ type TunnelSample struct {
 	n     int
 	shift uint   // log2 of the distance
 	seen  uint64 // packets
+	// Ports are the UDP ports of tunnels; nil are the usual ones.
+	Ports *Tunnels
 }
 
 // Add samples the next packets of the stream.
@@ -33,7 +35,7 @@ func (s *TunnelSample) Add(b *capture.Batch) {
 		if s.n == len(s.kinds) {
 			s.halve()
 		}
-		s.kinds[s.n] = tunnelOf(b, int(at-s.seen))
+		s.kinds[s.n] = s.Ports.or().tunnelOf(b, int(at-s.seen))
 		s.n++
 	}
 	s.seen = end
@@ -87,6 +89,12 @@ const (
 	tunnelEoIP
 	tunnelTZSP
 	tunnelJMirror
+	tunnelL2TPv3
+	tunnelCAPWAP
+	tunnelLWAPP
+	tunnelTeredo
+	tunnelGUE
+	tunnelSkip
 	// tunnelKinds is how many kinds there are.
 	tunnelKinds int = iota
 )
@@ -94,21 +102,22 @@ const (
 var tunnelNames = [tunnelKinds]string{
 	"none", "IP-in-IP", "GRE", "ERSPAN", "VXLAN", "GENEVE", "GTP-U",
 	"L2TP", "LISP", "MPLS-in-IP", "Ethernet-in-IP", "EtherIP", "EoIP", "TZSP", "jmirror",
+	"L2TPv3", "CAPWAP", "LWAPP", "Teredo", "GUE", "--tunnel",
 }
 
 // String returns the name of the protocol.
 func (t Tunnel) String() string { return enum.Name(tunnelNames[:], uint8(t)) }
 
 // tunnelOf returns the outermost tunnel of frame i of b, if identity Inner opens it.
-func tunnelOf(b *capture.Batch, i int) Tunnel {
+func (t *Tunnels) tunnelOf(b *capture.Batch, i int) Tunnel {
 	var h Header
 	decodeSlow(&h, b, i)
 	outer, data := h, b.Data(i)
-	openTunnels(&h, data, b.Frames[i].WireLen, nil)
+	t.open(&h, data, b.Frames[i].WireLen, nil)
 	if h.Flags&FlagInner == 0 {
 		return noTunnel
 	}
-	return outer.tunnel(data)
+	return t.tunnel(&outer, data)
 }
 
 // tunnelsByKind has the tunnels that the protocol and the ports of a header announce.
@@ -116,11 +125,12 @@ var tunnelsByKind = [layerKinds]Tunnel{
 	LayerIPinIP: tunnelIPinIP, LayerGRE: tunnelGRE, LayerVXLAN: tunnelVXLAN, LayerGENEVE: tunnelGENEVE,
 	LayerGTPU: tunnelGTPU, LayerL2TP: tunnelL2TP, LayerLISP: tunnelLISP, LayerMPLSinIP: tunnelMPLSinIP,
 	LayerEthernetInIP: tunnelEthernetInIP, LayerEtherIP: tunnelEtherIP, LayerTZSP: tunnelTZSP,
-	LayerJMirror: tunnelJMirror,
+	LayerJMirror: tunnelJMirror, LayerL2TPv3: tunnelL2TPv3, LayerCAPWAP: tunnelCAPWAP, LayerLWAPP: tunnelLWAPP, LayerTeredo: tunnelTeredo,
+	LayerGUE: tunnelGUE, LayerSkip: tunnelSkip,
 }
 
 // tunnel returns the kind of the tunnel that was opened behind h.
-func (h *Header) tunnel(frame []byte) Tunnel {
+func (t *Tunnels) tunnel(h *Header, frame []byte) Tunnel {
 	if h.Proto == iana.ProtoGRE {
 		switch binary.BigEndian.Uint16(frame[h.L4+2:]) {
 		case iana.TypeERSPAN2, iana.TypeERSPAN3:
@@ -129,5 +139,5 @@ func (h *Header) tunnel(frame []byte) Tunnel {
 			return tunnelEoIP
 		}
 	}
-	return tunnelsByKind[h.Announces()]
+	return tunnelsByKind[t.announced(h).kind]
 }

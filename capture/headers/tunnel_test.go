@@ -132,6 +132,7 @@ func TestTunnelOf(t *testing.T) {
 		"gre": tunnelGRE, "pptp": tunnelGRE, "erspan": tunnelERSPAN, "vxlan": tunnelVXLAN, "vxlan-gpe": tunnelVXLAN, "geneve": tunnelGENEVE, "gtp": tunnelGTPU,
 		"ip": tunnelIPinIP, "6": tunnelIPinIP, "4": tunnelIPinIP, "three": tunnelIPinIP, "ah": tunnelIPinIP, "wccp": tunnelGRE, "eoip": tunnelEoIP, "etherip": tunnelEtherIP,
 		"mpls": tunnelMPLSinIP, "srv6": tunnelEthernetInIP, "l2tp": tunnelL2TP, "lisp": tunnelLISP, "jmirror": tunnelJMirror, "tzsp": tunnelTZSP,
+		"capwap": tunnelCAPWAP, "lwapp": tunnelLWAPP, "teredo": tunnelTeredo, "gue": tunnelGUE, "l2tpv3": tunnelL2TPv3, "mirror": tunnelGRE,
 	}
 	for _, c := range tunnelCases {
 		want := noTunnel
@@ -139,11 +140,11 @@ func TestTunnelOf(t *testing.T) {
 			first, _, _ := strings.Cut(c.Name, " ")
 			want = names[strings.TrimSuffix(first, ",")]
 		}
-		if got := tunnelOf(newBatch(capture.LinkRaw, c.Outer), 0); got != want {
+		if got := usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer), 0); got != want {
 			t.Errorf("%s: %v, want %v", c.Name, got, want)
 		}
 		for n := range len(c.Outer) {
-			tunnelOf(newBatch(capture.LinkRaw, c.Outer[:n:n]), 0) // must not read beyond
+			usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer[:n:n]), 0) // must not read beyond
 		}
 	}
 }

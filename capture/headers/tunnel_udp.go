@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
 // vxlan reads a VXLAN header (RFC 7348). Some senders leave out the bit that says that
@@ -41,12 +42,12 @@ func (w *walk) vxlanGPE() step {
 	w.note(LayerVXLAN, 0, header, w.id24())
 	next := w.d[w.o+3]
 	w.o += header
-	return w.nextProtocol(next)
+	return w.nextProtocol(LayerVXLAN, next)
 }
 
 // nextProtocol reads the packet that the next protocol field of VXLAN-GPE announces. LISP-GPE
 // has the field, too (RFC 9305, section 4).
-func (w *walk) nextProtocol(next uint8) step {
+func (w *walk) nextProtocol(kind LayerKind, next uint8) step {
 	switch next {
 	case 1:
 		return atIP4
@@ -59,7 +60,7 @@ func (w *walk) nextProtocol(next uint8) step {
 	case 5:
 		return atMPLS
 	}
-	return stop
+	return w.unknown(unopenedTunnel, uint32(kind))
 }
 
 // geneve reads a GENEVE header and skips its options (RFC 8926).
@@ -125,9 +126,9 @@ func (w *walk) gtp(size int) (s step, length int) {
 	return atIP, length
 }
 
-// l2tp reads the header of an L2TP data message (RFC 2661, section 3.1). The length counts
-// from the start of the header. The identifier has the tunnel in its upper and the session
-// in its lower half.
+// l2tp reads the header of an L2TP data message of version 2 (RFC 2661, section 3.1), or of
+// version 3. The length counts from the start of the header. The identifier of version 2 has the
+// tunnel in its upper and the session in its lower half.
 func (w *walk) l2tp() (s step, length int) {
 	const control, hasLength, hasSequence, hasOffset = 0x8000, 0x4000, 0x0800, 0x0200
 	const reserved, version = 0x34f0, 2
@@ -136,8 +137,11 @@ func (w *walk) l2tp() (s step, length int) {
 		return stop, 0
 	}
 	start, flags := w.o, w.be16(0)
+	if flags == version+1 {
+		return w.l2tpv3UDP(), 1 << 16
+	}
 	switch {
-	case flags&(control|15) == control|version:
+	case flags&control != 0 && flags&15 >= version && flags&15 <= version+1:
 		return w.control(), 0
 	case flags&(control|reserved) != 0 || flags&15 != version:
 		return stop, 0
@@ -183,7 +187,7 @@ func (w *walk) lisp() step {
 	named := w.d[w.o]&hasProtocol != 0
 	w.o += header
 	if named {
-		return w.nextProtocol(next)
+		return w.nextProtocol(LayerLISP, next)
 	}
 	return atIP
 }
@@ -217,4 +221,70 @@ func (w *walk) tzsp() step {
 	}
 	w.link = in.Link
 	return w.goTo(in.At, atLink)
+}
+
+// teredo reads the indications before an IPv6 packet of Teredo (RFC 4380, section 5.1.1).
+// An address of Teredo speaks for the packet.
+func (w *walk) teredo() step {
+	const authentication, origin = 1, 0
+	const clientAndKey, nonceAndConfirmation, originIndication = 4, 9, 8
+	w.doubt = ofAll
+	start := w.o
+	if w.left() >= clientAndKey && w.be16(0) == authentication {
+		w.o += clientAndKey + int(w.d[w.o+2]) + int(w.d[w.o+3]) + nonceAndConfirmation
+	}
+	if w.left() >= originIndication && w.be16(0) == origin {
+		w.o += originIndication
+	}
+	if d := w.d[min(w.o, len(w.d)):]; len(d) >= 40 && (isTeredo(d[8:]) || isTeredo(d[24:])) {
+		w.belief = 24
+	}
+	w.noteBehind(LayerTeredo, start, 0)
+	return atIP6
+}
+
+// isTeredo reports whether an address has the prefix of Teredo (RFC 4380, section 2.6).
+func isTeredo(address []byte) bool { return binary.BigEndian.Uint32(address) == 0x2001_0000 }
+
+// gue reads the header of generic UDP encapsulation (draft-ietf-intarea-gue-09, sections 3 and
+// 4). Of variant 0, data messages lead on to the IP protocol that they name. Variant 1 is IP
+// itself. The length is as of ipTunnel, from the start of the header on.
+func (w *walk) gue() (s step, length int) {
+	const header, control = 4, 0x20
+	w.doubt = ofAll
+	if w.left() < header {
+		return stop, -1
+	}
+	first, proto := w.d[w.o], w.d[w.o+1]
+	switch {
+	case first>>6 == 1:
+		w.note(LayerGUE, 0, 0, 0)
+		return atIP, -1
+	case first>>6 != 0:
+		return w.unknown(unopenedTunnel, uint32(LayerGUE)), -1
+	case first&control != 0:
+		return w.control(), -1
+	}
+	w.belief = int8(choose(w.be16(2) == 0, 6, 0) + choose(kindOfProtocol(proto) != 0, 4, 0)) // flags, and few protocols
+	size := header + 4*int(first&0x1f)
+	w.note(LayerGUE, 0, min(size, w.left()), 0)
+	w.o += size
+	if proto == iana.ProtoUDP || w.left() < 0 {
+		return stop, -1
+	}
+	if s, length = w.ipTunnel(proto); length >= 0 {
+		length += size
+	}
+	return s, length
+}
+
+// skipped steps over a header of a length that a user has named. Ethernet or IP follows.
+func (w *walk) skipped(length int) step {
+	w.note(LayerSkip, 0, min(length, w.left()), 0)
+	w.o += length
+	if w.left() < 1 {
+		return stop
+	}
+	s, _ := w.frameOrIP(w.o)
+	return s
 }

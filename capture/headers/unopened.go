@@ -10,8 +10,9 @@ import (
 )
 
 // Unopened says why no IP header was looked for in a frame or in a tunnel: its payload is unknown
-// here, encrypted, or does not look like what the tunnel announces. Protocols that are known to
-// carry no IP, such as ARP and LLDP, and frames that end within the headers before IP do not count.
+// here, encrypted, a fragment of the tunnel, or does not look like what the tunnel announces.
+// Protocols that are known to carry no IP, such as ARP and LLDP, and frames that end within the
+// headers before IP do not count, nor do fragments of IP.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
 	Kind   uint8  // 0 for others, which are not distinguished
@@ -19,15 +20,20 @@ type Unopened struct {
 
 // Kinds of frames that are not opened, and their numbers.
 const (
-	unopenedLink    = iota + 1 // a link type, by its number
-	unopenedType               // an ethertype
-	unopenedSAP                // a service access point of 802.2
-	unopenedPPP                // a PPP protocol
-	unopenedMPLS               // the packet below a label stack; no number
-	unopenedMACsec             // encrypted frames of 802.1AE; no number
-	unopenedWiFi               // encrypted frames of 802.11; no number
-	unopenedTunnel             // a tunnel that was not understood or not believed, by its LayerKind
-	unopenedControl            // a message without a packet in it; it does not count
+	unopenedLink      = iota + 1 // a link type, by its number
+	unopenedType                 // an ethertype
+	unopenedSAP                  // a service access point of 802.2
+	unopenedPPP                  // a PPP protocol
+	unopenedMPLS                 // the packet below a label stack; no number
+	unopenedMACsec               // encrypted frames of 802.1AE; no number
+	unopenedWiFi                 // encrypted frames of 802.11; no number
+	unopenedTunnel               // a tunnel that was not understood or not believed, by its LayerKind
+	unopenedControl              // a message without a packet in it; it does not count
+	unopenedNSH                  // a next protocol of the network service header
+	unopenedNLPID                // a network layer protocol identifier
+	unopenedFragment             // a fragment that a tunnel has made, by its LayerKind
+	unopenedMultilink            // a fragment of PPP multilink; no number
+	unopenedDTLS                 // an encrypted tunnel, by its LayerKind
 )
 
 // String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
@@ -47,8 +53,18 @@ func (u Unopened) String() string {
 		return "macsec-encrypted"
 	case unopenedWiFi:
 		return "802.11-encrypted"
+	case unopenedNSH:
+		return fmt.Sprintf("nsh-%02x", u.Number)
+	case unopenedNLPID:
+		return fmt.Sprintf("nlpid-%02x", u.Number)
 	case unopenedTunnel:
 		return LayerKind(u.Number).String()
+	case unopenedFragment:
+		return LayerKind(u.Number).String() + "-fragment"
+	case unopenedMultilink:
+		return "ppp-multilink-fragment"
+	case unopenedDTLS:
+		return LayerKind(u.Number).String() + "-dtls"
 	}
 	return "others"
 }
@@ -74,10 +90,9 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 		}
 	}
 	var h Header
-	w := readFrame(&h, b, i, nil)
-	what := w.unopened
+	what := readFrame(&h, b, i, nil).unopened
 	if d.inner && h.Version != 0 {
-		what = openTunnels(&h, data, f.WireLen, nil)
+		what = d.tunnels.open(&h, data, f.WireLen, nil)
 	}
 	return what, what.Kind != 0
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/frametest"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
@@ -56,6 +57,28 @@ func TestUnopened(t *testing.T) {
 		{"record of another type", false, capture.LinkERF, erf(27, 4, "meta"), "linktype-197"},
 		{"in a tunnel", true, capture.LinkEthernet, vxlan(ether(0x88b5, packet4)), "ethertype-88b5"},
 		{"in a tunnel that is not opened", false, capture.LinkEthernet, vxlan(ether(0x88b5, packet4)), ""},
+		{"nsh", false, capture.LinkEthernet, ether(iana.TypeNSH, join("\x0f\xc2\x02\x06\x00\x00\x01\xff", packet4)), "nsh-06"},
+		{"frame relay fragment", false, capture.LinkFrameRelay, join("\x18\x41\x03\xb1", packet4), "nlpid-b1"},
+		{"is-is in frame relay", false, capture.LinkFrameRelay, []byte("\x18\x41\x03\x83is-is"), ""},
+		{"multilink fragment", false, capture.LinkPPP, join("\xff\x03\x00\x3d\x40\x00\x00\x07", packet4), "ppp-multilink-fragment"},
+		{"multilink in l2tpv3", true, capture.LinkIPv4, ip4(9, iana.ProtoL2TP, join("\x00\x00\x00\x07", "\xff\x03\x00\x3d\x40\x00\x00\x07", packet4[8:])), "l2tpv3"},
+		{"unknown type in gre", true, capture.LinkIPv4, gre4("\x00\x00", be16(0x88b5), packet4), "ethertype-88b5"},
+		{"unknown type in gre, not opened", false, capture.LinkIPv4, gre4("\x00\x00", be16(0x88b5), packet4), ""},
+		{"gre keepalive", true, capture.LinkIPv4, gre4("\x00\x00\x00\x00"), ""},
+		{"gre version 2", true, capture.LinkIPv4, gre4("\x00\x02", be16(iana.TypeIPv4), packet4), "gre"},
+		{"ppp in gre", true, capture.LinkIPv4, gre4("\x00\x00", be16(iana.TypePPP), "\xff\x03\x00\x2d compressed"), "ppp-002d"},
+		{"erspan III of another frame", true, capture.LinkIPv4, gre4("\x10\x00", be16(iana.TypeERSPAN3), "seq!", "\x20\x64\x00\x01", "time", "\x00\x00\x04\x00", packet4), "erspan"},
+		{"labels in ip", true, capture.LinkIPv4, ip4(9, iana.ProtoMPLS, join("\x00\x01\x01\x40", "\x70 nothing that is known")), "mpls"},
+		{"vxlan-gpe of another protocol", true, capture.LinkIPv4, udp4(iana.PortVXLANGPE, join("\x0c\x00\x00\x07\x00\x00\x07\x00", packet4)), "vxlan"},
+		{"geneve of another version", true, capture.LinkIPv4, udp4(iana.PortGENEVE, join("\x40\x00\x65\x58\x00\x00\x07\x00", packet4)), "geneve"},
+		{"capwap fragment", true, capture.LinkIPv4, udp4(iana.PortCAPWAP, join(frametest.Capwap(0x80, false), packet4)), "capwap-fragment"},
+		{"capwap encrypted", true, capture.LinkIPv4, udp4(iana.PortCAPWAP, []byte("\x01\x00\x00\x00\x17\xfe\xfd\x00\x01 encrypted")), "capwap-dtls"},
+		{"capwap with an encrypted frame", true, capture.LinkIPv4, udp4(iana.PortCAPWAP, join(frametest.Capwap(0, true), wifiFrame(0x08, 0x42, "encrypted"))), "802.11-encrypted"},
+		{"capwap keep-alive", true, capture.LinkIPv4, udp4(iana.PortCAPWAP, join(frametest.Capwap(0x08, false), make([]byte, 20))), ""},
+		{"lwapp fragment", true, capture.LinkIPv4, udp4(iana.PortLWAPP, frametest.Lwapp(0x02, packet4)), "lwapp-fragment"},
+		{"other data at a port of tunnels", true, capture.LinkIPv4, udp4(iana.PortCAPWAP, make([]byte, 80)), "capwap"},
+		{"in a tunnel in a tunnel", true, capture.LinkIPv4, ip4(9, iana.ProtoIPv4, gre4("\x00\x00", be16(0x88b5), packet4)), "ethertype-88b5"},
+		{"tunnel cut short", true, capture.LinkIPv4, gre4("\x20\x00")[:24], ""},
 		{"no vxlan", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortVXLAN, []byte("other data, at a port of a tunnel"))), "vxlan"},
 		{"no lisp", true, capture.LinkEthernet, ether(iana.TypeIPv4, udp4(iana.PortLISP, []byte("EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE"))), "lisp"},
 		{"no lisp in a tunnel", true, capture.LinkEthernet, vxlan(ether(iana.TypeIPv4, udp4(iana.PortLISP, []byte("EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE")))), "lisp"},

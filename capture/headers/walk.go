@@ -96,6 +96,9 @@ func (w *walk) run(s step) {
 // beyond the end.
 func (w *walk) left() int { return len(w.d) - w.o }
 
+// wireEnd returns the offset at which the packet ends, on the wire or as its headers state.
+func (w *walk) wireEnd() int64 { return max(int64(w.end), int64(len(w.d))) }
+
 // be16 returns the big-endian number n bytes after the offset.
 func (w *walk) be16(n int) uint16 { return binary.BigEndian.Uint16(w.d[w.o+n:]) }
 

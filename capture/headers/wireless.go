@@ -18,7 +18,7 @@ func (w *walk) wireless() step {
 	case capture.LinkAVS:
 		return w.avs()
 	}
-	return w.wifi()
+	return w.wifi(false)
 }
 
 // radiotap skips a radiotap header (https://www.radiotap.org). Its flags say whether the
@@ -39,7 +39,7 @@ func (w *walk) radiotap() step {
 		w.nonIP.fcs = 4
 	}
 	w.o += length
-	return w.wifi()
+	return w.wifi(false)
 }
 
 // radiotapFlags returns the flags field, 0 if there is none. Only the timestamp, eight
@@ -82,7 +82,7 @@ func (w *walk) prism() step {
 		return stop
 	}
 	w.o += int(length)
-	return w.wifi()
+	return w.wifi(false)
 }
 
 // avs skips an AVS header, which states its length.
@@ -97,7 +97,7 @@ func (w *walk) avs() step {
 		return stop
 	}
 	w.o += int(length)
-	return w.wifi()
+	return w.wifi(false)
 }
 
 // Bits of the two frame control bytes of 802.11 (IEEE 802.11, 9.2.4.1).
@@ -112,8 +112,8 @@ const (
 
 // wifi reads an 802.11 header. Data frames that are not encrypted lead on; of management
 // frames, only the addresses are recorded. Few captures say whether a frame check sequence
-// follows.
-func (w *walk) wifi() step {
+// follows. The bytes of frame control may be swapped, if that is known of other headers.
+func (w *walk) wifi(mayBeSwapped bool) step {
 	const header, management, data = 24, 0, 2
 	w.carried()
 	w.nonIP.mayHaveFCS = true
@@ -122,6 +122,9 @@ func (w *walk) wifi() step {
 	}
 	d := w.d[w.o:]
 	control, flags := d[0], d[1]
+	if mayBeSwapped && control&3 != 0 && flags&3 == 0 {
+		control, flags = flags, control
+	}
 	switch {
 	case control&3 != 0: // not version 0
 		return stop

@@ -197,7 +197,7 @@ func checkDoubts(t *testing.T, cfg Config, b *capture.Batch) {
 	for _, one := range New(cfg).FromFrames(make([]headers.Protocol, len(b.Frames)), b, 0).Doubts() {
 		found[one]++
 	}
-	for _, one := range New(cfg).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner}), b)).Doubts() {
+	for _, one := range New(cfg).FromHeaders(b, 0, decode(headers.NewDecoder(cfg.Decode()), b)).Doubts() {
 		found[one]--
 	}
 	for one, n := range found {

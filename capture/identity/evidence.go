@@ -133,25 +133,25 @@ const (
 // evidence looks at the beginning of an IP datagram. length is its length if its header does
 // not state one. It had left bytes on the wire, with what followed it there.
 func (g *Identity) evidence(ip []byte, length, left int) evidence {
-	r := remnant{ignore: g.ignore, left: left}
+	r := remnant{ignore: g.ignore, left: left, tunnels: g.tunnels}
 	if !r.read(ip, length) {
 		return inconclusive
 	}
 	e := r.evidence()
-	if e == conclusive || g.kind == Inner || r.h.Announces() == 0 {
+	if e == conclusive || g.kind == Inner || g.tunnels.Announces(&r.h) == 0 {
 		return e
 	}
 	in := r.h
-	if in.OpenTunnels(ip, uint32(r.length)); in.Flags&headers.FlagInner == 0 || in.Version == 0 {
+	if g.tunnels.Open(&in, ip, uint32(r.length)); in.Flags&headers.FlagInner == 0 || in.Version == 0 {
 		return e
 	}
-	return max(e, evidenceOf(ip[in.Start:in.End], r.length-int(in.Start)))
+	return max(e, evidenceOf(ip[in.Start:in.End], r.length-int(in.Start), g.tunnels))
 }
 
 // evidenceOf looks at a datagram within another, which has left bytes for it. Identities ignore
 // fields only of the outer one.
-func evidenceOf(ip []byte, left int) evidence {
-	r := remnant{left: left}
+func evidenceOf(ip []byte, left int, tunnels *headers.Tunnels) evidence {
+	r := remnant{left: left, tunnels: tunnels}
 	if !r.read(ip, len(ip)) {
 		return inconclusive
 	}
@@ -165,6 +165,8 @@ type remnant struct {
 	length int            // of all of the datagram
 	left   int            // from its start to the end of what carried it
 	ignore Fields
+	// tunnels are the UDP ports of tunnels.
+	tunnels *headers.Tunnels
 }
 
 func (r *remnant) read(ip []byte, length int) bool {
@@ -319,7 +321,7 @@ func (r *remnant) checksummed() bool {
 			return false
 		}
 	case iana.ProtoUDP:
-		if r.h.Announces() != 0 || !r.fillsUDP(int(r.h.L4)) {
+		if r.tunnels.Announces(&r.h) != 0 || !r.fillsUDP(int(r.h.L4)) {
 			return false
 		}
 	case iana.ProtoICMP, iana.ProtoICMPv6:
@@ -343,7 +345,7 @@ func (r *remnant) quoted() evidence {
 	if !r.isError(o) || o+header > len(r.ip) {
 		return inconclusive
 	}
-	return evidenceOf(r.ip[o+header:], 0) // errors quote as much as they like
+	return evidenceOf(r.ip[o+header:], 0, r.tunnels) // errors quote as much as they like
 }
 
 // isError reports whether the ICMP message at offset o is an error, which holds the packet

@@ -20,6 +20,13 @@ type Config struct {
 	Kind   Kind
 	Ignore Ignore // fields that are left out
 	Bytes  int    // how many bytes of the identity count; 0 or less means all
+	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	Tunnels *headers.Tunnels
+}
+
+// Decode says how the headers are decoded that identities begin with.
+func (c *Config) Decode() headers.DecoderConfig {
+	return headers.DecoderConfig{Inner: c.Kind == Inner, Tunnels: c.Tunnels}
 }
 
 // Validate returns an error for an unknown kind or field.
@@ -62,6 +69,7 @@ type Identity struct {
 	untyped   *kernels.Datagrams // in others, after headers.PlaceIP
 	slow      []uint64
 	deeper    headers.Deeper
+	tunnels   *headers.Tunnels
 	decoder   headers.Decoder
 	headers   []headers.Header
 	broken    []uint64          // of the messages that a kernel has looked at
@@ -86,7 +94,8 @@ func New(cfg Config) *Identity {
 	if cfg.Bytes > 0 && uint64(cfg.Bytes) < math.MaxUint32 {
 		g.limit = uint32(cfg.Bytes)
 	}
-	g.decoder = *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner})
+	g.tunnels, g.decoder = cfg.Tunnels, *headers.NewDecoder(cfg.Decode())
+	g.deeper = g.decoder.Deeper()
 	g.short, g.layouts = canShorten(cfg), ignore.tweakLayouts()
 	if !g.short && ignore != 0 || ignore&(sumFields|IPOptions|MAC|VLAN) != 0 {
 		g.masks, g.varies = digest.NewMasks(), ignore.varying()

@@ -365,7 +365,7 @@ func checkFromFrames(t *testing.T, cfg Config, b *capture.Batch, from int) {
 	protocols := make([]headers.Protocol, len(b.Frames)-from)
 	m := g.FromFrames(protocols, b, from)
 	read := m.all()
-	h := decode(headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Kind == Inner}), b)[from:]
+	h := decode(headers.NewDecoder(cfg.Decode()), b)[from:]
 	of := New(cfg).FromHeaders(b, from, h)
 	if want := of.all(); !slices.Equal(read, want) {
 		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, want)
@@ -376,6 +376,9 @@ func checkFromFrames(t *testing.T, cfg Config, b *capture.Batch, from int) {
 	for i := range h {
 		if protocols[i] != h[i].Protocol() {
 			t.Fatalf("%+v: frame %x: got %v, want %v", cfg, b.Data(from+i), protocols[i], h[i].Protocol())
+		}
+		if closed := slices.Contains(g.out.Closed(), uint32(i)); closed != (h[i].Flags&headers.FlagClosed != 0) {
+			t.Fatalf("%+v: frame %x: closed %v, want %v", cfg, b.Data(from+i), closed, !closed)
 		}
 	}
 }

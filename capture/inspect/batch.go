@@ -69,22 +69,22 @@ type Batch struct {
 
 // NewBatch makes a Batch for batches of the stream of an Inspector.
 func (n *Inspector) NewBatch() *Batch {
-	d := headers.NewDecoder(headers.DecoderConfig{Inner: true})
+	d := headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: n.cfg.Tunnels})
 	p := &Batch{
 		inspector: n, decoder: d, describe: describer{decoder: d, seed: n.cfg.Seed}, digester: digest.NewAES(n.cfg.Key),
-		whole: identityOf(0), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
-		ofWhole: newDoubtReader(0),
+		whole: n.identityOf(0), headers: make([]headers.Header, capture.GroupSize), protocols: make([]headers.Protocol, capture.GroupSize), sums: make([]digest.Digest, capture.GroupSize),
+		ofWhole: n.newDoubtReader(0),
 	}
 	if n.translations != nil {
-		p.translation = translatedIdentity()
+		p.translation = n.translatedIdentity()
 	}
 	return p
 }
 
 // identityOf returns the identity of the first bytes of packets, or of whole ones. Copies may differ
 // in what it leaves out, and are counted by that: see kindOf.
-func identityOf(bytes int) *identity.Identity {
-	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum | identity.MSS), Bytes: bytes})
+func (n *Inspector) identityOf(bytes int) *identity.Identity {
+	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum | identity.MSS), Bytes: bytes, Tunnels: n.cfg.Tunnels})
 }
 
 // Prepare decodes and digests the packets of b, and describes the packets of the sample. It
@@ -181,7 +181,7 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 		return
 	}
 	if p.prefix == nil {
-		p.prefix, p.ofPrefix = identityOf(p.inspector.prefix.bytes), newDoubtReader(p.inspector.prefix.bytes)
+		p.prefix, p.ofPrefix = p.inspector.identityOf(p.inspector.prefix.bytes), p.inspector.newDoubtReader(p.inspector.prefix.bytes)
 	}
 	p.prefixed, p.prefixes, p.prefixDoubts = true, p.prefixes[:0], p.prefixDoubts[:0]
 	next := 0

@@ -24,8 +24,8 @@ type doubtReader struct {
 	of       [capture.GroupSize]doubt
 }
 
-func newDoubtReader(bytes int) *doubtReader {
-	return &doubtReader{identity: identity.New(identity.Config{Kind: identity.Inner, Bytes: bytes})}
+func (n *Inspector) newDoubtReader(bytes int) *doubtReader {
+	return &doubtReader{identity: identity.New(identity.Config{Kind: identity.Inner, Bytes: bytes, Tunnels: n.cfg.Tunnels})}
 }
 
 // read replaces the doubts of the group before by those in all, of n packets.

@@ -33,6 +33,8 @@ type Config struct {
 	Seed uint64
 	// Inputs are the names of several inputs, by capture.Section.Input.
 	Inputs []string
+	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	Tunnels *headers.Tunnels
 	// Translations says whether copies are found whose addresses were translated.
 	Translations bool
 }
@@ -82,9 +84,9 @@ func New(cfg Config) *Inspector {
 	if cfg.Memory <= 0 {
 		cfg.Memory = DefaultMemory
 	}
-	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs), devices: traits.NewCapturePoints(nil), interfaces: map[traits.CapturePoint]uint32{}, sides: newSides()}
+	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs, cfg.Tunnels), devices: traits.NewCapturePoints(nil), interfaces: map[traits.CapturePoint]uint32{}, sides: newSides()}
 	n.whole = newMeasure(n)
-	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
+	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Tunnels: cfg.Tunnels, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
 	if cfg.Translations {
 		n.translations = newTranslations()
 	}

@@ -94,8 +94,8 @@ func newTranslations() *translations {
 }
 
 // translatedIdentity is the identity that leaves out what translation changes.
-func translatedIdentity() *identity.Identity {
-	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT | identity.MSS)})
+func (n *Inspector) translatedIdentity() *identity.Identity {
+	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.NAT | identity.MSS), Tunnels: n.cfg.Tunnels})
 }
 
 // add looks at the packets of a batch that are all measured, unless a filter removes them anyway,

@@ -28,11 +28,12 @@ const mask6 = 0xf00fffff_00000000
 
 // newPlacer returns a placer that opens tunnels, or leaves those that d opens.
 func newPlacer(d *headers.Decoder, opens bool) *placer {
+	deeper := d.Deeper()
 	if opens {
 		d = new(headers.Decoder)
 	}
 	found := kernels.NewDatagrams(math.MaxUint64, mask6, d.SlowProtocols())
-	return &placer{opens: opens, datagrams: headers.BehindLabels(found), untyped: found.Untyped()}
+	return &placer{opens: opens, deeper: deeper, datagrams: headers.BehindLabels(found), untyped: found.Untyped()}
 }
 
 // place replaces messages, which are frames of a link type, by the datagrams in them. headers.PlaceIP

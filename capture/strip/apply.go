@@ -110,13 +110,7 @@ type record struct {
 	big bool
 }
 
-func (r *record) put(at, v uint32) {
-	if r.big {
-		binary.BigEndian.PutUint32(r.buf[at:], v)
-		return
-	}
-	binary.LittleEndian.PutUint32(r.buf[at:], v)
-}
+func (r *record) put(at, v uint32) { encoding.PutUint32(r.buf[at:], v, r.big) }
 
 func (r *record) get(at uint32) uint32 { return encoding.Uint32(r.buf[at:], r.big) }
 
@@ -170,14 +164,7 @@ func (r *record) pcapng(at, n, wire uint32, carried bool) {
 // lengths writes the lengths of a packet block.
 func (r *record) lengths() {
 	f := r.f
-	r.put(f.Record+4, f.RecordLen)
-	r.put(f.Record+f.RecordLen-4, f.RecordLen)
-	if f.Data-f.Record == encoding.SimpleHead {
-		r.put(f.Record+8, f.WireLen)
-		return
-	}
-	r.put(f.Record+20, f.CapLen)
-	r.put(f.Record+24, f.WireLen)
+	encoding.SetLengths(r.buf[f.Record:f.Record+f.RecordLen], f.Data-f.Record, f.CapLen, f.WireLen, r.big)
 }
 
 // options removes options that are no longer true from the tail of a packet: a hash, and with

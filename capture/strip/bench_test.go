@@ -42,7 +42,7 @@ func benchStrip(b *testing.B, headers Headers, data []byte) {
 		source.Append(capture.Frame{Interface: at}, data)
 	}
 	w := pcapfile.NewWriter(io.Discard, pcapfile.WriterOptions{Derived: headers&Tunnel != 0})
-	s := New(Config{headers})
+	s := New(Config{Headers: headers})
 	batch := *source
 	batch.Buf, batch.Frames = nil, nil
 	b.SetBytes(int64(len(source.Buf)))

@@ -36,7 +36,7 @@ func checkStrip(t *testing.T, taken Headers, b *capture.Batch) *capture.Batch {
 	if taken&Tunnel != 0 {
 		kind = identity.Inner
 	}
-	s := New(Config{taken})
+	s := New(Config{Headers: taken})
 	out := s.Strip(b, nil)
 	checkRecords(t, source.Buf, source.Frames, out)
 	before, protocols := identitiesOf(kind, &source)
@@ -197,7 +197,7 @@ func FuzzStrip(f *testing.F) {
 			wire = max(wire, uint32(len(data)))
 		}
 		b := batchOf(capture.LinkType(link), data, wire, kind)
-		s := New(Config{Headers(taken)})
+		s := New(Config{Headers: Headers(taken)})
 		before, frames := bytes.Clone(b.Buf), slices.Clone(b.Frames)
 		checkRecords(t, before, frames, s.Strip(b, nil))
 		// No frame is changed twice.

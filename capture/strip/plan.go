@@ -172,7 +172,22 @@ func (p *plan) open() []headers.Layer {
 	p.tunnel, p.carried, p.link = p.layers[last], true, link
 	p.begin(inside[at].Start)
 	p.end, p.ends = inside[at].End, inside[at].Start+inside[at].Wire
+	p.restore(inside[at:])
 	return inside[at:]
+}
+
+// restore sets where a frame ended that a mirror has cut before it put the tunnel around it: the IP
+// header states more than the tunnel carries. Readers then see a truncated packet, not a damaged one.
+func (p *plan) restore(inside []headers.Layer) {
+	for _, l := range inside {
+		var h headers.Header
+		if l.Kind != headers.LayerIP || !h.ReadIP(p.d[l.Start:l.End]) {
+			continue
+		}
+		if end := h.WireEnd(p.d[l.Start:l.End]); end != headers.UnknownEnd {
+			p.ends = max(p.ends, l.Start+uint32(end))
+		}
+	}
 }
 
 // isUnread notes a header that was not followed, and reports whether the frame must not change

@@ -91,7 +91,7 @@ func pcapngFile(headers Headers, order capturetest.Order) (file []byte, wants []
 // stripFile strips a capture and returns what a writer makes of it.
 func stripFile(t *testing.T, headers Headers, file []byte) []byte {
 	t.Helper()
-	s := New(Config{headers})
+	s := New(Config{Headers: headers})
 	return rewrite(t, file, pcapfile.WriterOptions{Derived: headers&Tunnel != 0}, func(b *capture.Batch) *capture.Batch { return s.Strip(b, nil) })
 }
 
@@ -303,7 +303,7 @@ func TestPcapOutput(t *testing.T) {
 		var out bytes.Buffer
 		var warned error
 		w := pcapfile.NewWriter(&out, pcapfile.WriterOptions{Format: capture.FormatPcap, Derived: true, Warn: func(err error) { warned = err }})
-		if err := w.Write(New(Config{all}).Strip(b, nil), nil); err != nil {
+		if err := w.Write(New(Config{Headers: all}).Strip(b, nil), nil); err != nil {
 			return nil, err
 		}
 		if err := w.Close(); err != nil {

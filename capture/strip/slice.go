@@ -83,9 +83,9 @@ type Slicer struct {
 	stats   SliceStats
 }
 
-// NewSlicer returns a Slicer.
-func NewSlicer(s Slice) *Slicer {
-	return &Slicer{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true})}
+// NewSlicer returns a Slicer. tunnels are the UDP ports of tunnels; nil are the usual ones.
+func NewSlicer(s Slice, tunnels *headers.Tunnels) *Slicer {
+	return &Slicer{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels})}
 }
 
 // Stats returns the counts so far.

@@ -81,7 +81,7 @@ func TestSlicePayload(t *testing.T) {
 			b := &capture.Batch{}
 			at := b.AppendInterface(capture.Interface{LinkType: c.link})
 			b.Append(capture.Frame{Interface: at, WireLen: uint32(len(c.data)) + 5}, c.data)
-			s := NewSlicer(Slice{uint32(more), FromPayload})
+			s := NewSlicer(Slice{uint32(more), FromPayload}, nil)
 			s.Slice(b, nil)
 			want, stats := c.data[:min(c.head+more, len(c.data))], SliceStats{}
 			switch {
@@ -151,7 +151,7 @@ func TestSliceFiles(t *testing.T) {
 		was := capturetest.PacketsOf(t, src)
 		for _, slice := range []Slice{{Bytes: 1}, {Bytes: 60}, {Bytes: 1 << 20}, {From: FromPayload}, {Bytes: 10, From: FromPayload}} {
 			t.Run(fmt.Sprint(name, " ", slice), func(t *testing.T) {
-				s := NewSlicer(slice)
+				s := NewSlicer(slice, nil)
 				out := sliceFile(t, s, file, drop)
 				src, err := pcapfile.NewReader(bytes.NewReader(out), "out", pcapfile.Options{})
 				if err != nil {
@@ -198,7 +198,7 @@ func TestSliceOptions(t *testing.T) {
 		g.Enhanced(0, 1, make([]byte, 20), 90, hash, text, g.End())
 		g.Obsolete(0, 1, 1, make([]byte, 90), 90, text, hash, g.End())
 		g.Simple(make([]byte, 90))
-		s := NewSlicer(Slice{Bytes: 33})
+		s := NewSlicer(Slice{Bytes: 33}, nil)
 		out := sliceFile(t, s, g.Bytes(), func(int) bool { return false })
 		if n, m := bytes.Count(out, []byte("hash")), bytes.Count(out, []byte(comment)); n != 1 || m != 3 || s.Stats() != (SliceStats{Sliced: 2, Whole: 1}) {
 			t.Errorf("%d hashes, %d comments, %+v", n, m, s.Stats())
@@ -214,7 +214,7 @@ func TestSliceAllocates(t *testing.T) {
 		at := source.AppendInterface(capture.Interface{LinkType: c.link})
 		source.Append(capture.Frame{Interface: at}, c.before)
 	}
-	s, b := NewSlicer(Slice{Bytes: 4, From: FromPayload}), capture.Batch{Sections: source.Sections, Interfaces: source.Interfaces}
+	s, b := NewSlicer(Slice{Bytes: 4, From: FromPayload}, nil), capture.Batch{Sections: source.Sections, Interfaces: source.Interfaces}
 	if n := testing.AllocsPerRun(10, func() {
 		b.Buf = append(b.Buf[:0], source.Buf...)
 		b.Frames = append(b.Frames[:0], source.Frames...)
@@ -236,7 +236,7 @@ func FuzzSlice(f *testing.F) {
 		if behind {
 			slice.From = FromPayload
 		}
-		NewSlicer(slice).Slice(b, nil)
+		NewSlicer(slice, nil).Slice(b, nil)
 		if got := b.Data(0); !bytes.HasPrefix(data, got) || !behind && len(got) != min(len(data), int(bytesLeft)) || len(got) < min(len(data), int(bytesLeft)) {
 			t.Errorf("%x became %x", data, got)
 		}

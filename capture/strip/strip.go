@@ -50,6 +50,7 @@ func ParseHeaders(names []string) (Headers, error) {
 // Config says which headers are removed.
 type Config struct {
 	Headers Headers
+	Tunnels *headers.Tunnels // the UDP ports of tunnels; nil are the usual ones
 }
 
 // Stats counts packets.
@@ -62,6 +63,7 @@ type Stats struct {
 // Stripper takes headers off the packets of one stream. It is for one goroutine at a time.
 type Stripper struct {
 	headers Headers
+	tunnels *headers.Tunnels
 	decoder *headers.Decoder
 	plan    plan
 	tables  tables
@@ -72,8 +74,9 @@ type Stripper struct {
 // New returns a Stripper.
 func New(cfg Config) *Stripper {
 	return &Stripper{
-		headers: cfg.Headers, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Headers&Tunnel != 0}),
-		tables: newTables(),
+		headers: cfg.Headers, tunnels: cfg.Tunnels,
+		decoder: headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Headers&Tunnel != 0, Tunnels: cfg.Tunnels}),
+		tables:  newTables(),
 	}
 }
 
@@ -208,7 +211,7 @@ func (s *Stripper) plainIP(typ uint16, d []byte) bool {
 	case protoTCP, protoICMP, protoICMPv6:
 		return true
 	case protoUDP:
-		return len(d) >= ports+8 && !headers.IsTunnelPort(be16(d[ports+2:])) && !headers.IsTunnelPort(be16(d[ports:]))
+		return len(d) >= ports+8 && !s.tunnels.IsPort(be16(d[ports+2:])) && !s.tunnels.IsPort(be16(d[ports:]))
 	}
 	return false
 }

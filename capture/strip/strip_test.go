@@ -30,7 +30,7 @@ func stripOne(headers Headers, link capture.LinkType, data []byte) (stripped, St
 	b := &capture.Batch{}
 	at := b.AppendInterface(capture.Interface{LinkType: link, Name: "eth0"})
 	b.Append(capture.Frame{Interface: at}, data)
-	s := New(Config{headers})
+	s := New(Config{Headers: headers})
 	out := s.Strip(b, nil)
 	it := out.Interfaces[out.Frames[0].Interface]
 	return stripped{out.Data(0), it.LinkType, it.Name, out.Frames[0].WireLen}, s.Stats()
@@ -68,7 +68,7 @@ func TestTruncated(t *testing.T) {
 			b := &capture.Batch{}
 			at := b.AppendInterface(capture.Interface{LinkType: c.link})
 			b.Append(capture.Frame{Interface: at, WireLen: uint32(len(c.before))}, bytes.Clone(c.before[:n]))
-			out := New(Config{c.headers}).Strip(b, nil)
+			out := New(Config{Headers: c.headers}).Strip(b, nil)
 			data, wire := out.Data(0), out.Frames[0].WireLen
 			switch {
 			case bytes.Equal(data, c.before[:n]) && int(wire) == len(c.before): // as it was
@@ -95,7 +95,7 @@ func TestCheckSequence(t *testing.T) {
 		b := &capture.Batch{}
 		at := b.AppendInterface(capture.Interface{LinkType: eth, FCSLen: 4})
 		b.Append(capture.Frame{Interface: at, WireLen: wire}, bytes.Clone(data))
-		return New(Config{all}).Strip(b, nil)
+		return New(Config{Headers: all}).Strip(b, nil)
 	}
 	right := withFCS(ether(c10, t4, four))
 	if out := strip(right, 0); !bytes.Equal(out.Data(0), withFCS(ether(t4, four))) {
@@ -122,7 +122,7 @@ func TestCheckSequence(t *testing.T) {
 
 // TestInterfaces checks names, numbers, and the limit of interfaces.
 func TestInterfaces(t *testing.T) {
-	s := New(Config{Tunnel})
+	s := New(Config{Headers: Tunnel})
 	b := &capture.Batch{}
 	for _, name := range []string{"", "eth1"} {
 		b.AppendInterface(capture.Interface{LinkType: eth, Name: name})
@@ -184,7 +184,7 @@ func TestDropped(t *testing.T) {
 		b.Append(capture.Frame{Interface: at}, ether(c10, t4, four))
 	}
 	drop := []uint64{0xf0f0, ^uint64(0), 1}
-	s := New(Config{VLAN})
+	s := New(Config{Headers: VLAN})
 	out := s.Strip(b, drop)
 	dropped := uint64(0)
 	for i := range out.Frames {
@@ -218,7 +218,7 @@ func TestSteadyState(t *testing.T) {
 		at := source.AppendInterface(capture.Interface{LinkType: c.link})
 		source.Append(capture.Frame{Interface: at}, c.before)
 	}
-	s, b := New(Config{all}), capture.Batch{Sections: source.Sections, Interfaces: source.Interfaces}
+	s, b := New(Config{Headers: all}), capture.Batch{Sections: source.Sections, Interfaces: source.Interfaces}
 	run := func() {
 		b.Buf = append(b.Buf[:0], source.Buf...)
 		b.Frames = append(b.Frames[:0], source.Frames...)

@@ -54,7 +54,7 @@ func each(t *testing.T, file []byte, chunk int, w capture.Writer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{all})
+	s := New(Config{Headers: all})
 	if err := capturetest.Each(t, src, func(b *capture.Batch) {
 		if err := w.Write(s.Strip(b, nil), nil); err != nil {
 			t.Fatal(err)

@@ -138,7 +138,7 @@ func TestBins(t *testing.T) {
 
 // TestMatrix counts pairs of points, up to a bound.
 func TestMatrix(t *testing.T) {
-	names := NewNames(nil)
+	names := NewNames(nil, nil)
 	b := &capture.Batch{Sections: make([]capture.Section, 1), Buf: make([]byte, 60)}
 	for i := range 2 * mostCells {
 		b.Interfaces = append(b.Interfaces, capture.Interface{LinkType: capture.LinkEthernet, Name: string(rune('a' + i%26))})

@@ -5,6 +5,7 @@ package traits
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -40,8 +41,9 @@ type Counter struct {
 	matrix matrix
 }
 
-// NewCounter returns a Counter without counts.
-func NewCounter() *Counter { return &Counter{names: NewNames(nil)} }
+// NewCounter returns a Counter without counts. tunnels are the UDP ports of tunnels; nil are the
+// usual ones.
+func NewCounter(tunnels *headers.Tunnels) *Counter { return &Counter{names: NewNames(nil, tunnels)} }
 
 // Matrix lists the points of the copies in the sample and of their originals, the most
 // frequent pairs first.

@@ -31,11 +31,12 @@ type Names struct {
 }
 
 // NewNames returns Names of a stream of several inputs with these names, by
-// capture.Section.Input. One input needs no name.
-func NewNames(inputs []string) *Names {
+// capture.Section.Input. One input needs no name. tunnels are the UDP ports of tunnels; nil are
+// the usual ones.
+func NewNames(inputs []string, tunnels *headers.Tunnels) *Names {
 	return &Names{
 		inputs: inputs, numbers: map[uint64]uint32{}, names: []string{"other points"},
-		decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true}),
+		decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels}),
 	}
 }
 

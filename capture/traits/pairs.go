@@ -13,13 +13,16 @@ import (
 type PairReader struct {
 	keys    sightingKeys
 	outer   headers.Decoder
+	tunnels *headers.Tunnels
 	headers []headers.Header
 	hashes  []uint64
 }
 
 // NewPairReader returns a reader. Its hashes are the same in each run, so that a conversation
-// stays where it is over a restart.
-func NewPairReader() *PairReader { return &PairReader{keys: newSightingKeys(0)} }
+// stays where it is over a restart. tunnels are the UDP ports of tunnels; nil are the usual ones.
+func NewPairReader(tunnels *headers.Tunnels) *PairReader {
+	return &PairReader{keys: newSightingKeys(0), tunnels: tunnels}
+}
 
 // Read returns a hash of each frame of b, 0 for those without an IP header. It is valid until
 // the next call. The fragments of a datagram that carries a tunnel have the hash of the
@@ -30,7 +33,7 @@ func (r *PairReader) Read(b *capture.Batch) []uint64 {
 	for i := range r.headers {
 		h := &r.headers[i]
 		if h.Flags&headers.FlagFragment == 0 {
-			h.OpenTunnels(b.Data(i), b.Frames[i].WireLen)
+			r.tunnels.Open(h, b.Data(i), b.Frames[i].WireLen)
 		}
 		ip := b.Buf[b.Frames[i].Data+h.Start:]
 		switch h.Version {

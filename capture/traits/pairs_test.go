@@ -43,7 +43,7 @@ func TestPairs(t *testing.T) {
 	} {
 		b.Append(capture.Frame{Interface: at, WireLen: uint32(len(f))}, f)
 	}
-	got := append([]uint64(nil), NewPairReader().Read(b)...)
+	got := append([]uint64(nil), NewPairReader(nil).Read(b)...)
 	for i, want := range []int{0, 0, 0, 0, 0, 0, 6, 6, 6, 9} {
 		if got[i] != got[want] {
 			t.Errorf("frame %d has %x, and not %x", i, got[i], got[want])

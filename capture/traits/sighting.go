@@ -11,9 +11,11 @@ import (
 type SightingConfig struct {
 	// Inner opens tunnels. The innermost IP header then defines the conversation, and the
 	// tunnels on the way there belong to the point.
-	Inner  bool
-	Fields PointFields
-	Groups Groups // identifiers of Fields that are one
+	Inner bool
+	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	Tunnels *headers.Tunnels
+	Fields  PointFields
+	Groups  Groups // identifiers of Fields that are one
 	// Apart has equal ends at points that differ in it be ends of different conversations, such as
 	// those of two tenants.
 	Apart Points
@@ -64,9 +66,10 @@ type SightingReader struct {
 
 // NewSightingReader returns a reader.
 func NewSightingReader(cfg SightingConfig) *SightingReader {
-	r := &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Inner})}
+	decode := headers.DecoderConfig{Inner: cfg.Inner, Tunnels: cfg.Tunnels}
+	r := &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(decode)}
 	if cfg.Apart.Fields != 0 {
-		r.apart = NewSightingReader(SightingConfig{Inner: cfg.Inner, Fields: cfg.Apart.Fields, Groups: cfg.Apart.Groups, Seed: cfg.Seed})
+		r.apart = NewSightingReader(SightingConfig{Inner: cfg.Inner, Tunnels: cfg.Tunnels, Fields: cfg.Apart.Fields, Groups: cfg.Apart.Groups, Seed: cfg.Seed})
 	}
 	return r
 }

@@ -60,7 +60,7 @@ var layerFields = [headers.LayerUnread + 1]PointFields{
 	headers.LayerVLAN: PointVLAN,
 	headers.LayerGRE:  PointVNI, headers.LayerNVGRE: PointVNI, headers.LayerERSPAN: PointVNI, headers.LayerVXLAN: PointVNI, headers.LayerGENEVE: PointVNI,
 	headers.LayerEtherIP: PointVNI, headers.LayerEoIP: PointVNI, headers.LayerLISP: PointVNI, headers.LayerJMirror: PointVNI,
-	headers.LayerGTPU: pointTEID, headers.LayerPPTP: pointTEID, headers.LayerL2TP: pointTEID,
+	headers.LayerGTPU: pointTEID, headers.LayerPPTP: pointTEID, headers.LayerL2TP: pointTEID, headers.LayerL2TPv3: pointTEID,
 }
 
 // fieldOf returns the field that the identifier of a header of kind k is, or 0.
@@ -159,7 +159,7 @@ func (r *SightingReader) stack(at *place, b *capture.Batch, i int, start uint32)
 		if hash, ok := r.tags(at.hash, b.Buf[b.Frames[i].Data:][plainStart-2:start]); ok {
 			return hash
 		}
-		if kind, id, ok := headers.PlainTunnel(b.Data(i), start); ok {
+		if kind, id, ok := r.cfg.Tunnels.Plain(b.Data(i), start); ok {
 			return r.layer(at.hash, kind, id)
 		}
 	}

@@ -54,7 +54,7 @@ func NewSplitCounter(cfg SightingConfig, counts SplitCounts, packets uint64) *Sp
 	c := &SplitCounter{
 		tags:     NewSightingReader(cfg),
 		places:   NewSightingReader(SightingConfig{Fields: PointOrigin, Seed: cfg.Seed}),
-		identity: identity.New(identity.Config{Kind: kind}),
+		identity: identity.New(identity.Config{Kind: kind, Tunnels: cfg.Tunnels}),
 		read:     Sightings{make([]uint64, burst), make([]uint64, burst), make([]uint64, burst)},
 		seen:     packets,
 		table:    NewSample[conversation](maxConversations),

@@ -219,7 +219,7 @@ func TestTraitsInner(t *testing.T) {
 // TestCounter compares each copy with the packet of the same digest that was kept last,
 // unless another packet has overwritten that one.
 func TestCounter(t *testing.T) {
-	r := NewCounter()
+	r := NewCounter(nil)
 	b := threeInterfaces()
 	for at := range uint32(3) {
 		b.Interfaces[at].Name = string(rune('a' + at))
@@ -258,7 +258,7 @@ func TestCounter(t *testing.T) {
 // TestWildDelay has a copy come as long after what it copies as times can lie apart: that is no
 // delay of a nanosecond.
 func TestWildDelay(t *testing.T) {
-	r := NewCounter()
+	r := NewCounter(nil)
 	b := threeInterfaces()
 	for at := range uint32(2) {
 		p := tapped{at: at}

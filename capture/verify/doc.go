@@ -4,8 +4,8 @@
 // packet of the input is in the output, unchanged and in order, or the output has a copy of
 // it within the window.
 //
-// It shares only the reading of files and the definition of an identity (packages headers and
-// identity), and the boundaries of landmark windows (package calendar), with the code that it
+// It shares only the reading of files, the reassembly of fragments (package reassemble) and the
+// definition of an identity (packages headers and identity), and the boundaries of landmark windows (package calendar), with the code that it
 // checks. Packets are compared byte by byte. Identities are looked up by their SHA-256 in a Go
 // map. There is no filter, no kernel, and no second thread.
 package verify

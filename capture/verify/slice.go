@@ -26,11 +26,11 @@ type cutter struct {
 }
 
 // newCutter returns nil for packets that were not cut.
-func newCutter(s Slice) *cutter {
+func newCutter(s Slice, tunnels *headers.Tunnels) *cutter {
 	if s == (Slice{}) {
 		return nil
 	}
-	return &cutter{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true})}
+	return &cutter{slice: s, decoder: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels})}
 }
 
 // left returns how many captured bytes of packet i of b an output has.

@@ -18,14 +18,16 @@ type undecidable struct {
 	ignore identity.Fields
 	limit  uint64 // bytes of an identity that are compared
 	inner  *headers.Decoder
-	one    capture.Batch // a frame as far as it is compared
-	header [1]headers.Header
+	// tunnels are the UDP ports of tunnels.
+	tunnels *headers.Tunnels
+	one     capture.Batch // a frame as far as it is compared
+	header  [1]headers.Header
 }
 
 func newUndecidable(cfg *identity.Config) *undecidable {
 	u := &undecidable{
 		kind: cfg.Kind, ignore: cfg.Ignore.Apply(cfg.Kind), limit: 1 << 40,
-		inner: headers.NewDecoder(headers.DecoderConfig{Inner: true}),
+		inner: headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: cfg.Tunnels}), tunnels: cfg.Tunnels,
 	}
 	if cfg.Bytes > 0 {
 		u.limit = uint64(cfg.Bytes)
@@ -65,7 +67,7 @@ func (u *undecidable) is(b *capture.Batch, i int, h *headers.Header) bool {
 	if f.CapLen <= h.Start {
 		return true
 	}
-	p := part{data: b.Buf[f.Data+h.Start : f.Data+f.CapLen], whole: whole - uint64(h.Start), ignore: u.ignore}
+	p := part{data: b.Buf[f.Data+h.Start : f.Data+f.CapLen], whole: whole - uint64(h.Start), ignore: u.ignore, tunnels: u.tunnels}
 	p.room = uint64(max(b.Frames[i].CapLen, f.WireLen)) - uint64(h.Start)
 	return !p.isKnown() && !u.isKnownInside(b, f, whole)
 }
@@ -82,7 +84,7 @@ func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame, end uint6
 	if h.Version == 0 || h.Flags&headers.FlagInner == 0 {
 		return false
 	}
-	p := part{data: u.one.Data(0)[h.Start:h.End]}
+	p := part{data: u.one.Data(0)[h.Start:h.End], tunnels: u.tunnels}
 	p.whole, p.room = max(datagramLen(p.data), uint64(len(p.data))), max(end, uint64(h.Start))-uint64(h.Start)
 	return p.isKnown()
 }
@@ -134,8 +136,10 @@ type part struct {
 	whole  uint64 // its length
 	room   uint64 // bytes from its start to the end of what it lies in; 0 in a quote
 	ignore identity.Fields
-	upper  []byte // behind the IP header
-	proto  byte
+	// tunnels are the UDP ports of tunnels.
+	tunnels *headers.Tunnels
+	upper   []byte // behind the IP header
+	proto   byte
 }
 
 // has returns n bytes of d from at on, or nil if d ends before.
@@ -242,7 +246,7 @@ func (p *part) isKnownAbove(addresses []byte) bool {
 		return len(p.upper) >= 12 && above > header || summed && p.isSummed(has(p.upper, 16, 2), addresses, above)
 	case 17: // UDP
 		d := has(p.upper, 2, 2)
-		tunnel := d != nil && headers.IsTunnelPort(binary.BigEndian.Uint16(d))
+		tunnel := d != nil && p.tunnels.IsPort(binary.BigEndian.Uint16(d))
 		length := has(p.upper, 4, 2)
 		covers := length != nil && uint64(binary.BigEndian.Uint16(length)) == above
 		return summed && !tunnel && covers && p.isSummed(has(p.upper, 6, 2), addresses, above)
@@ -291,7 +295,7 @@ func (p *part) isQuoteKnown() bool {
 	if len(p.upper) < 8+20 {
 		return false
 	}
-	quote := part{data: p.upper[8:]}
+	quote := part{data: p.upper[8:], tunnels: p.tunnels}
 	if v := quote.data[0] >> 4; v != 4 && v != 6 {
 		return false
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
@@ -53,8 +54,9 @@ type Verifier struct {
 	decoder  *headers.Decoder
 	within   *traits.SightingReader // nil where no header or interface has to be in common
 	digester *shaDigester
-	order    *order  // nil for an input that was not sorted
-	cutter   *cutter // nil for an output that was not cut
+	order    *order             // nil for an input that was not sorted
+	joiner   *reassemble.Joiner // of fragments in a sorted input, else nil
+	cutter   *cutter            // nil for an output that was not cut
 	copies   *copies
 	lost     Report // findings of copies: Lost, Unknown and First
 	rule     *rule  // nil unless needsRule
@@ -107,24 +109,27 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 	}
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
-		decoder:  headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner}),
+		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
 		digester: newDigester(), unfit: newUnfit(&cfg),
 	}
 	if duplicates != nil {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
 	}
 	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
-		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Fields: fields, Groups: cfg.Groups})
+		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Tunnels: cfg.Identity.Tunnels, Fields: fields, Groups: cfg.Groups})
 	}
 	if needsRule(&cfg) {
 		v.cfg.Memory /= 2
 		v.rule = &rule{copies: newCopies(&v.cfg, nil)}
 	}
+	if cfg.Identity.Kind == identity.Inner && v.cfg.Sort.Span > 0 {
+		v.joiner = reassemble.New(cfg.Identity.Tunnels)
+	}
 	if !cfg.Across {
 		v.undecidable = newUndecidable(&cfg.Identity)
 	}
 	v.copies = newCopies(&v.cfg, v.unfinished)
-	v.order, v.cutter = newOrder(cfg.Sort, v.check), newCutter(cfg.Slice)
+	v.order, v.cutter = newOrder(cfg.Sort, v.join), newCutter(cfg.Slice, cfg.Identity.Tunnels)
 	return v, nil
 }
 
@@ -139,11 +144,20 @@ func (v *Verifier) unfinished(s *inputPacket, forgotten bool) {
 }
 
 // Add checks the next packets of the input. They come in the order of the run that made the
-// output, except with Config.Sort.
+// output, except with Config.Sort. Where tunnels are opened, their fragments were put together by
+// package reassemble, except with Config.Sort.
 func (v *Verifier) Add(b *capture.Batch) {
 	if v.order != nil {
 		v.order.add(b)
 		return
+	}
+	v.check(b)
+}
+
+// join puts fragments of tunnels together in sorted packets, and checks these.
+func (v *Verifier) join(b *capture.Batch) {
+	if v.joiner != nil {
+		v.joiner.Pass(b, false)
 	}
 	v.check(b)
 }
@@ -164,12 +178,7 @@ func (v *Verifier) check(b *capture.Batch) {
 		if within != nil {
 			s.within = within[i]
 		}
-		left := v.cutter.left(b, i)
-		if v.out.take(b, i, left) {
-			s.state = kept
-			v.report.Kept++
-		}
-		v.settle(b, i, left, &s)
+		left := v.compare(b, i, &s)
 		if v.undecidable != nil && v.undecidable.is(b, i, &v.headers[i]) {
 			v.stay(&s)
 			continue
@@ -179,6 +188,29 @@ func (v *Verifier) check(b *capture.Batch) {
 		v.copies.add(s)
 		v.rule.add(b, i, left, s)
 	}
+}
+
+// compare looks for packet i in the files. It returns how many bytes of it they have. A datagram that was
+// put together is there as its fragments: all of them or none.
+func (v *Verifier) compare(b *capture.Batch, i int, s *inputPacket) (left int) {
+	parts := capture.Batch{Buf: b.Buf, Frames: reassemble.Parts(b, i), Interfaces: b.Interfaces, Sections: b.Sections}
+	if parts.Frames == nil {
+		parts.Frames = b.Frames[i : i+1]
+	}
+	for k := range parts.Frames {
+		left = v.cutter.left(&parts, k)
+		if k == 0 || s.state == kept {
+			s.state = pending
+			if v.out.take(&parts, k, left) {
+				s.state = kept
+			}
+		}
+		v.settle(&parts, k, left, s)
+	}
+	if s.state == kept {
+		v.report.Kept++
+	}
+	return left
 }
 
 // stay counts an undecidable packet if it was removed. It is remembered as little as dedup
@@ -237,6 +269,11 @@ func contentOf(b *capture.Batch, i, n int) [sha256.Size]byte {
 func (v *Verifier) Report() (*Report, error) {
 	if v.order != nil {
 		v.order.finish()
+		if v.joiner != nil {
+			var last capture.Batch
+			v.joiner.Rest(&last)
+			v.check(&last)
+		}
 	}
 	v.copies.finish()
 	r := &v.report

@@ -46,7 +46,10 @@ type Token struct {
 	// Within restricts copies to packets of the same points, as in --within: "vlan",
 	// "vni" or both with a comma, perhaps with groups such as "vlan:10+110".
 	Within string `json:"within,omitempty"`
-	CA     string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
+	// Tunnels are UDP ports and what comes to them, as in --tunnel, sorted by port. Empty are the
+	// usual tunnels.
+	Tunnels string `json:"tunnels,omitempty"`
+	CA      string `json:"ca,omitempty"` // certificates (PEM) of the CA that must have signed the server's; else the system's
 }
 
 // Window returns the longest time between a packet and its copies.
@@ -105,6 +108,9 @@ func (t Token) KeyCheck() uint64 {
 	const rule = 2 // 1 compared DF
 	mac := hmac.New(sha256.New, t.Key)
 	fmt.Fprintf(mac, "flowdedup key check %d %q %q %q", rule, t.Identity, t.Ignore, t.Within)
+	if t.Tunnels != "" {
+		fmt.Fprintf(mac, " %q", t.Tunnels)
+	}
 	return binary.LittleEndian.Uint64(mac.Sum(nil)) & digestMask
 }
 

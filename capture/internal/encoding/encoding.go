@@ -139,3 +139,23 @@ func AppendCount(p []byte, code uint16, n uint64) []byte {
 	p = binary.LittleEndian.AppendUint16(p, 8)
 	return binary.LittleEndian.AppendUint64(p, n)
 }
+
+// PutUint32 writes an integer in the byte order of its section.
+func PutUint32(p []byte, v uint32, big bool) {
+	if big {
+		v = bits.ReverseBytes32(v)
+	}
+	binary.LittleEndian.PutUint32(p, v)
+}
+
+// SetLengths writes the lengths of a packet block whose packet begins at offset head.
+func SetLengths(block []byte, head, capLen, wireLen uint32, big bool) {
+	PutUint32(block[4:], uint32(len(block)), big)
+	PutUint32(block[len(block)-4:], uint32(len(block)), big)
+	if head == SimpleHead {
+		PutUint32(block[8:], wireLen, big)
+		return
+	}
+	PutUint32(block[20:], capLen, big)
+	PutUint32(block[24:], wireLen, big)
+}

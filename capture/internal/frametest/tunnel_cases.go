@@ -50,7 +50,7 @@ var TunnelCases = slices.Concat([]tunnelCase{
 	{"tunnel with damaged content", IP4(9, iana.ProtoIPv4, Join("\x41", Packet4[1:])), nil},
 	{"other port", UDP4(4791, Join("\x08\x00\x00\x00\x00\x00\x64\x00", Ether(iana.TypeIPv4, Packet4))), nil},
 	{"udp length below header", IP4(9, iana.ProtoUDP, Join(BE16(1), BE16(iana.PortVXLAN), BE16(7), "\x00\x00\x08\x00\x00\x00\x00\x00\x64\x00", Ether(iana.TypeIPv4, Packet4))), nil},
-}, ipTunnelCases, UDPTunnelCases)
+}, ipTunnelCases, UDPTunnelCases, remoteTunnelCases)
 
 // tunnelCase is a packet in tunnels, and what they carry, or nil if they must stay closed.
 type tunnelCase struct {

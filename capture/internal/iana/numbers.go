@@ -71,6 +71,7 @@ const (
 	TypeERSPAN3    = 0x22eb
 	TypeWCCP       = 0x883e // in GRE
 	TypeEoIP       = 0x6400 // in GRE, MikroTik's
+	TypeMirror     = 0x8949 // in GRE, mirrored by switches of NVIDIA
 	// Of protocols that state their length:
 	TypeGOOSE   = 0x88b8
 	TypeGSE     = 0x88b9
@@ -83,12 +84,16 @@ const (
 const (
 	PortL2TP     = 1701
 	PortGTPU     = 2152
+	PortTeredo   = 3544
 	PortLISP     = 4341
 	PortVXLAN    = 4789
 	PortVXLANGPE = 4790
+	PortCAPWAP   = 5247 // of data
+	PortGUE      = 6080
 	PortGENEVE   = 6081
 	PortMPLS     = 6635
-	PortVXLANOld = 8472 // Linux's default, older than the assignment
+	PortVXLANOld = 8472  // Linux's default, older than the assignment
+	PortLWAPP    = 12222 // of data
 	PortJMirror  = 30030
 	PortTZSP     = 37008
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/internal/fragments"
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/capture/records/internal/fragments"
 )
 
 // defaultMemory is the default of Limit, in bytes.
@@ -73,9 +73,11 @@ func (r *Reader) Bytes() int {
 	return r.sources.bytes + r.keptBytes + (r.slots-r.room)*slotBytes + r.fragments.Bytes()
 }
 
-// OpenTunnels takes records of sFlow from the innermost IP header of sampled packets. Call it
-// before ReadBatch.
-func (r *Reader) OpenTunnels() { r.sampler = headers.NewDecoder(headers.DecoderConfig{Inner: true}) }
+// OpenTunnels takes records of sFlow from the innermost IP header of sampled packets. tunnels are
+// the UDP ports of tunnels; nil are the usual ones. Call it before ReadBatch.
+func (r *Reader) OpenTunnels(tunnels *headers.Tunnels) {
+	r.sampler = headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels})
+}
 
 // Counts returns the counts so far.
 func (r *Reader) Counts() records.Counts {

@@ -231,7 +231,7 @@ func TestSFlowTunnels(t *testing.T) {
 	for _, inner := range []bool{false, true} {
 		r := NewReader(&exporttest.Wire{Datagrams: []exporttest.Datagram{datagramOf(routerA, second, message)}})
 		if inner {
-			r.OpenTunnels()
+			r.OpenTunnels(nil)
 		}
 		all := exporttest.ReadAll(t, r)
 		if len(all) != 1 || len(all[0].Records) != len(exporttest.Flows) {

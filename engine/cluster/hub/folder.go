@@ -52,13 +52,14 @@ type Settings struct {
 	WindowUS  int64  `json:"window_us"`
 	// Shape is the filter. The zero value stands for rows of digests, in horizontal slices.
 	Shape    chain.Shape `json:"shape,omitzero"`
-	Identity string      `json:"identity"`         // which packets are equal
-	Ignore   string      `json:"ignore,omitempty"` // fields that the identity leaves out, too
-	Within   string      `json:"within,omitempty"` // kinds of points: only packets of the same point are copies
-	Key      []byte      `json:"key"`              // of digests, for all sites
-	Listen   string      `json:"listen"`           // address of the embedded server
-	URL      string      `json:"url"`              // where sites reach it; empty follows from Listen
-	NATS     string      `json:"nats,omitempty"`   // a server that is not embedded
+	Identity string      `json:"identity"`          // which packets are equal
+	Ignore   string      `json:"ignore,omitempty"`  // fields that the identity leaves out, too
+	Within   string      `json:"within,omitempty"`  // kinds of points: only packets of the same point are copies
+	Tunnels  string      `json:"tunnels,omitempty"` // UDP ports and what comes to them, besides the usual tunnels
+	Key      []byte      `json:"key"`               // of digests, for all sites
+	Listen   string      `json:"listen"`            // address of the embedded server
+	URL      string      `json:"url"`               // where sites reach it; empty follows from Listen
+	NATS     string      `json:"nats,omitempty"`    // a server that is not embedded
 	CA       string      `json:"ca,omitempty"`
 	Journal  bool        `json:"journal,omitempty"` // requests are written down before they are answered
 	Joined   bool        `json:"joined,omitempty"`  // the server and its keys are another hub's
@@ -319,6 +320,6 @@ func (f *Folder) siteNames() (names []string, err error) {
 func (s *Settings) token(site, seed string) hubclient.Token {
 	return hubclient.Token{
 		URL: s.SiteURL(), Namespace: s.Namespace, Site: site, Seed: seed, Filter: s.Filter, Epoch: s.Epoch,
-		Slices: s.entries(), Key: s.Key, WindowUS: s.WindowUS, Identity: s.Identity, Ignore: s.Ignore, Within: s.Within, CA: s.CA,
+		Slices: s.entries(), Key: s.Key, WindowUS: s.WindowUS, Identity: s.Identity, Ignore: s.Ignore, Within: s.Within, Tunnels: s.Tunnels, CA: s.CA,
 	}
 }

@@ -78,7 +78,7 @@ func (s *Settings) CheckParent() error {
 func (s *Settings) SetParent(token hubclient.Token) (invalid bool) {
 	before := s.token("", "")
 	s.Parent = token.Encode()
-	s.Key, s.Identity, s.Ignore, s.Within, s.WindowUS = token.Key, token.Identity, token.Ignore, token.Within, token.WindowUS
+	s.Key, s.Identity, s.Ignore, s.Within, s.Tunnels, s.WindowUS = token.Key, token.Identity, token.Ignore, token.Within, token.Tunnels, token.WindowUS
 	if s.Shape.Filter == chain.Timers {
 		s.Shape.WindowUS = s.WindowUS
 	}

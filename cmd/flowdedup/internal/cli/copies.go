@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -18,6 +19,7 @@ type CopyFlags struct {
 	IdentityBytes   int
 	Ignore          identity.Ignore
 	Across, Refresh bool
+	Tunnels         *headers.Tunnels
 }
 
 // Flags returns the flags that define copies.
@@ -31,6 +33,7 @@ func (f *CopyFlags) Flags() []Flag {
 		IdentityFlag(&f.Identity),
 		{Name: "identity-bytes", Group: GroupAdvanced, To: &f.IdentityBytes, Help: "compare only the first `N` bytes of the identity (0: all)"},
 		IgnoreFlag(&f.Ignore),
+		TunnelFlag(&f.Tunnels),
 		{Name: "across", Group: GroupCompare, To: &f.Across, Not: []string{"within=interface: --within interface finds copies on one interface only, --across on another only"}, Help: "only packets of different interfaces, inputs or LANs are copies"},
 		{Name: "refresh", Group: GroupAdvanced, To: &f.Refresh, Help: "a removed packet restarts the window"},
 	}
@@ -46,9 +49,14 @@ func IgnoreFlag(to *identity.Ignore) Flag {
 	return Flag{Name: "ignore", Group: GroupCompare, To: NewList(to, "", "fields", identity.ParseIgnore), Words: append(strings.Split(identity.FieldNames(), ", "), "none"), Help: "additional fields to ignore: " + identity.FieldNames() + "; none: compare all"}
 }
 
+// TunnelFlag returns the flag --tunnel.
+func TunnelFlag(to **headers.Tunnels) Flag {
+	return Flag{Name: "tunnel", Group: GroupInput, To: NewList(to, "", "port=kind", headers.ParseTunnels), Words: []string{"10800=vxlan", "5555=skip:16", "4789=none"}, Needs: []string{"identity=inner inner strip=tunnel slice balance learn hub: nothing else opens tunnels"}, Help: "what comes to a UDP port: 10800=vxlan, 5555=skip:16 (bytes before Ethernet or IP), 4789=none; also " + strings.Join(headers.ToldKinds(), ", ")}
+}
+
 // IdentityConfig returns the parts of packets that are compared.
 func (f *CopyFlags) IdentityConfig() identity.Config {
-	return identity.Config{Kind: f.Identity, Ignore: f.Ignore, Bytes: f.IdentityBytes}
+	return identity.Config{Kind: f.Identity, Ignore: f.Ignore, Bytes: f.IdentityBytes, Tunnels: f.Tunnels}
 }
 
 // WithinFlag names the points that copies have in common, as traits.Points.Words.

@@ -17,7 +17,7 @@ import (
 )
 
 // added are the flags to which each use adds, of any command.
-var added = []string{"read", "from", "interface", "listen", "ignore", "within", "strip", "of", "param", "only", "protect", "prefer", "write", "forward"}
+var added = []string{"read", "from", "interface", "listen", "ignore", "within", "strip", "of", "param", "only", "protect", "prefer", "write", "forward", "tunnel"}
 
 // TestFlagsTwice gives each flag of each command a second time, by its long and by its short
 // name. All but lists are wrong usage, and the line names the flag.

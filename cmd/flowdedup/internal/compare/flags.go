@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/compare"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -32,6 +33,7 @@ type flags struct {
 	identity      identity.Kind
 	identityBytes int
 	ignore        identity.Ignore
+	tunnels       *headers.Tunnels
 	top           int
 	lans          bool
 }
@@ -115,6 +117,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), Words: []string{"100ms", "10ms", "1s"}, Help: "match packets within this time of the offset"},
 			cli.IdentityFlag(&f.identity),
 			cli.IgnoreFlag(&f.ignore),
+			cli.TunnelFlag(&f.tunnels),
 			{Name: "identity-bytes", Group: cli.GroupAdvanced, To: &f.identityBytes, Help: "compare only the first `N` bytes of the identity (0: what both sides have)"},
 		},
 		f.RunFlags(),
@@ -175,7 +178,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
 	cfg := config{
 		Inputs: inputs, LANs: f.lans, Input: f.Inputs(e, bar), Only: f.only, Log: e.Logger(),
 		Config: compare.Config{
-			Identity: identity.Config{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes},
+			Identity: identity.Config{Kind: f.identity, Ignore: f.ignore, Bytes: f.identityBytes, Tunnels: f.tunnels},
 			Window:   f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Blocks: f.only != [2]string{},
 		},
 		Conversations: f.top, Workers: f.Workers,

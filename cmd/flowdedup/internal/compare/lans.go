@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
@@ -17,6 +18,7 @@ var errNoLAN = errors.New("no packet is of a PRP LAN or an HSR ring: nothing was
 // one path.
 func (c *config) options(side int) input.Options {
 	opt := c.Input
+	opt.Reassemble, opt.Tunnels = c.Identity.Kind == identity.Inner, c.Identity.Tunnels
 	if c.LANs {
 		opt.Wanted = func(b *capture.Batch, i int) bool {
 			path, _ := headers.PathOf(b, i)

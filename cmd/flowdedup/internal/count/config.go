@@ -19,6 +19,8 @@ import (
 type Config struct {
 	Keys  []keys.Config
 	Inner bool
+	// Tunnels are the UDP ports of tunnels that Inner opens; nil are the usual ones.
+	Tunnels *headers.Tunnels
 
 	// The following fields are as in windows.Config.
 	Calendar      calendar.Calendar
@@ -96,7 +98,7 @@ func (c *Config) keyers(numbers []int) *keys.Keyer {
 	for i, key := range numbers {
 		configs[i] = c.Keys[key]
 	}
-	return keys.NewKeyer(configs, headers.DecoderConfig{Inner: c.Inner})
+	return keys.NewKeyer(configs, headers.DecoderConfig{Inner: c.Inner, Tunnels: c.Tunnels})
 }
 
 // digesters holds a keyed digest per family, so that no key of one family equals one of

@@ -31,13 +31,17 @@ func (c *Config) SaveHeader(sensor string) countfile.Header {
 	}
 	slices.Sort(names)
 	key, first := c.Secret.AESKey(secret.Counts), &c.Keys[0]
-	return countfile.Header{Sensor: sensor, Settings: []countfile.Setting{
+	h := countfile.Header{Sensor: sensor, Settings: []countfile.Setting{
 		{Name: countfile.OfSetting, Value: strings.Join(names, ",")},
 		{Name: "every", Value: c.Calendar.Every.String()}, {Name: countfile.ZoneSetting, Value: c.zone().String()},
 		{Name: "mask4", Value: strconv.Itoa(first.Mask4)}, {Name: "mask6", Value: strconv.Itoa(first.Mask6)},
 		{Name: "vlan", Value: strconv.FormatBool(first.VLAN)}, {Name: "inner", Value: strconv.FormatBool(c.Inner)},
 		{Name: countfile.KeySetting, Value: hex.EncodeToString(key[:8])},
 	}}
+	if ports := c.Tunnels.String(); ports != "" {
+		h.Settings = append(h.Settings, countfile.Setting{Name: "tunnel", Value: ports})
+	}
+	return h
 }
 
 // SavedFile is a file that windows are saved to.

@@ -5,6 +5,7 @@ package dedup
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -92,6 +93,11 @@ type Choice struct {
 	Strip []string // headers that are taken off, as --strip names them
 	Slice strip.Slice
 	Mark  bool // all packets are written, and copies get a comment
+}
+
+// Reassembles reports whether tunnels are opened, so that their fragments are put together.
+func (c *Config) Reassembles() bool {
+	return c.Identity.Kind == identity.Inner || slices.Contains(c.Choice.Strip, "tunnel")
 }
 
 func (c *Config) digester() digest.MessageDigester {

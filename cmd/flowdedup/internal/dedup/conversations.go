@@ -23,7 +23,7 @@ func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 	if cfg.strips("tunnel") {
 		fields &^= traits.PointVNI
 	}
-	read := dedup.Within(fields, cfg.Identity.Kind, cfg.Secret)
+	read := dedup.Within(fields, cfg.Identity, cfg.Secret)
 	read.Apart = cli.PointsOf(cfg.Within)
 	read.Inner = read.Inner || cfg.strips("tunnel")
 	return traits.NewSplitCounter(read, saved.Conversations, saved.Packets)

@@ -11,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/headers"
-	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -48,7 +47,7 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 	parts.Identity, parts.Digester, parts.Across = cfg.Identity, cfg.digester, cfg.Across
 	parts.Landmarks, parts.Points = landmarks, traits.NewCapturePoints(saved.Points)
 	points := cli.PointsOf(cfg.Within)
-	parts.Within = dedup.Within(points.Fields, cfg.Identity.Kind, cfg.Secret)
+	parts.Within = dedup.Within(points.Fields, cfg.Identity, cfg.Secret)
 	parts.Within.Groups = points.Groups
 	parts.Only, parts.Protect, parts.Prefer = cfg.only(), chooser(cfg.conditions.protect), choosers(cfg.conditions.prefer)
 	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
@@ -58,7 +57,7 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 	}
 	parts.Pairs = dedup.PairsWithin(cfg.span(), cmp.Or(cfg.Choice.Hold, cfg.Choice.Counts), parts.Intact || parts.Reader != nil)
 	if cfg.Choice.Mark {
-		decoder := headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Identity.Kind == identity.Inner})
+		decoder := headers.NewDecoder(cfg.Identity.Decode())
 		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration})
 	}
 	if !cfg.Pass {

@@ -63,9 +63,10 @@ Identities:
   frame  The whole frame and its original length, without the header of a
          radio.
   inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,
-         L2TP, LISP, TZSP, EoIP, EtherIP, WCCP, jmirror, and MPLS or Ethernet
-         in IP. VNI, TEID, GRE key and the like do not count: equal packets of
-         two tenants with the same addresses are copies.
+         L2TP, LISP, CAPWAP, LWAPP, Teredo, GUE, TZSP, EoIP, EtherIP, WCCP,
+         jmirror, and MPLS or Ethernet in IP, and what --tunnel names. VNI,
+         TEID, GRE key and the like do not count: equal packets of two tenants
+         with the same addresses are copies.
 
 --ignore tcp-seq finds copies behind a firewall that renumbers TCP. It ignores
 sequence and acknowledgment numbers, those in SACK blocks, and the TCP

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -73,6 +74,10 @@ func (f *HubFlags) checkFlags(fs *pflag.FlagSet, compare *CompareFlags, keep *Ke
 	if err != nil {
 		return err
 	}
+	tunnels, err := f.tunnels()
+	if err != nil {
+		return err
+	}
 	shared := window.Window{Duration: f.Token.Window()}
 	switch {
 	case f.site != "" && f.site != f.Token.Site:
@@ -87,10 +92,12 @@ func (f *HubFlags) checkFlags(fs *pflag.FlagSet, compare *CompareFlags, keep *Ke
 		return fmt.Errorf("--ignore %s: the sites of this hub ignore %s: leave it out, or start the hub with it", fs.Lookup("ignore").Value, cmp.Or(f.Token.Ignore, "nothing else"))
 	case fs.Changed("within") && !slices.Equal(keep.Within, within):
 		return fmt.Errorf("--within %s: the copies of this hub come from %s: leave it out, or start the hub with it", strings.Join(keep.Within, ","), pointsText(f.Token.Within))
+	case fs.Changed("tunnel") && compare.Tunnels.String() != tunnels.String():
+		return fmt.Errorf("--tunnel %s: the sites of this hub open %s: leave it out, or start the hub with it", compare.Tunnels, cmp.Or(f.Token.Tunnels, "the usual tunnels"))
 	case keep.chooses():
 		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
 	}
-	compare.Identity, compare.Window, compare.Ignore, keep.Within = kind, shared, ignore, within
+	compare.Identity, compare.Window, compare.Ignore, compare.Tunnels, keep.Within = kind, shared, ignore, tunnels, within
 	keep.first = true // which is asked about at once
 	return nil
 }
@@ -112,6 +119,17 @@ func (f *HubFlags) ignored() (ignore identity.Ignore, err error) {
 		return ignore, fmt.Errorf("--hub: the token has an identity that this version does not know: %w", err)
 	}
 	return ignore, nil
+}
+
+// tunnels returns the tunnels of the token.
+func (f *HubFlags) tunnels() (tunnels *headers.Tunnels, err error) {
+	if f.Token.Tunnels == "" {
+		return nil, nil
+	}
+	if tunnels, err = headers.ParseTunnels(f.Token.Tunnels); err != nil {
+		return nil, fmt.Errorf("--hub: the token has tunnels that this version does not know: %w", err)
+	}
+	return tunnels, nil
 }
 
 // within returns the points of the token: only packets of the same point are copies of each

@@ -25,6 +25,7 @@ import (
 // If no packet could be read, nothing is written.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	begin := time.Now()
+	cfg.Input.Reassemble, cfg.Input.Tunnels = cfg.Reassembles(), cfg.Identity.Tunnels
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
 		return noSummary(begin), err
@@ -43,6 +44,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	s.SkippedBlocks = r.outputs.Skipped()
 	s.Files = r.outputs.Files()
 	s.SetStripped(r.outputs)
+	s.Stats = in.Fragments()
 	if s.Unsorted = in.Unsorted(); s.Unsorted != nil {
 		s.SortedLate = &s.Unsorted.Late
 	}
@@ -120,7 +122,7 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (r *runner, e
 	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
 	r.outputs = sink.New(ctx, sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Slice: cfg.Choice.Slice, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Reassembled: cfg.Input.Reassemble, Slice: cfg.Choice.Slice, Tunnels: cfg.Identity.Tunnels, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
 		TLS: cfg.Input.Network.TLS, Arriving: in.Arrives(), BeginsLate: in.BeginsLate(),
 	})
 	if err := r.outputs.OpenFiles(ctx); err != nil {

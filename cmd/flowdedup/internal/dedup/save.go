@@ -44,6 +44,9 @@ func (c *Config) label() string {
 	if len(c.Within) > 0 {
 		label += ", within " + strings.Join(c.Within, ",")
 	}
+	if ports := c.Identity.Tunnels.String(); ports != "" {
+		label += ", tunnels " + ports
+	}
 	return label
 }
 

@@ -161,13 +161,15 @@ func TestStripTunnels(t *testing.T) {
 		fields := []string{"ip.src", "ip.dst", "ipv6.src", "ip.id", "tcp.seq_raw"}
 		plain := filepath.Join(t.TempDir(), "plain.pcapng")
 		clitest.RunDedup(t, cli.ExitDone, filepath.Join(dir, name), "--window", "none", "--identity", "frame", "-w", plain)
-		before, after := clitest.FieldsOf(t, tshark, plain, fields...), clitest.FieldsOf(t, tshark, out, fields...)
+		before, after := clitest.FieldsOf(t, tshark, plain, append(fields, "ip.flags.mf")...), clitest.FieldsOf(t, tshark, out, fields...)
+		// A datagram is at the place of the fragment that makes it whole, as tshark has it.
+		before = slices.DeleteFunc(before, func(line string) bool { return strings.HasSuffix(line, "\t1") || strings.HasSuffix(line, "\tTrue") })
 		if len(before) != len(after) {
 			t.Fatalf("%s: %d packets, %d without headers", name, len(before), len(after))
 		}
 		for i := range before {
 			old, left := strings.Split(before[i], "\t"), strings.Split(after[i], "\t")
-			for k := range old {
+			for k := range left {
 				if last(old[k]) != last(left[k]) {
 					t.Errorf("%s: packet %d: %s is %q, was %q", name, i, fields[k], left[k], old[k])
 				}

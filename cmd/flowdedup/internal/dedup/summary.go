@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
@@ -79,6 +80,9 @@ type Summary struct {
 	// that still have a header that --strip was to remove. Both are nil without it.
 	Stripped   *uint64 `json:"stripped,omitempty"`
 	Unstripped *uint64 `json:"unstripped,omitempty"`
+	// Stats counts the fragments of tunnels: nil where tunnels are not opened. A datagram that was
+	// put together is one packet in all counts.
+	*reassemble.Stats
 	// Sliced counts written packets that lost bytes, Unsliced counts written packets that
 	// could not be cut. Both are nil without --slice.
 	Sliced   *uint64 `json:"sliced,omitempty"`

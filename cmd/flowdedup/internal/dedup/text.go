@@ -68,6 +68,10 @@ func writeVerdicts(t *show.Text, s *Summary) {
 	if s.ChecksumOnly > 0 {
 		fmt.Fprintf(t, "  checksum    %s known only by a checksum of 16 bits; at most %.1e of the pairs of one flow and length are wrong\n", show.Some(s.ChecksumOnly, "duplicate is", "duplicates are"), s.ChecksumOnlyError)
 	}
+	if s.Stats != nil && s.Joined+s.Left > 0 {
+		fmt.Fprintf(t, "  fragments   %s of tunnels put together, in %s%s\n", show.Some(s.Joined, "fragment"), show.Some(s.Datagrams, "packet"),
+			show.Also(show.Note{Count: s.Left, What: "left as they came, since others are missing or contradict them"}))
+	}
 	if s.HubCopies != nil {
 		fmt.Fprintf(t, "  hub         %s found by the hub%s%s\n", show.Some(*s.HubCopies, "duplicate"),
 			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))

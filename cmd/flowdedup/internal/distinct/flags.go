@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -28,11 +29,12 @@ type flags struct {
 	named cli.InputFlags
 	net   cli.NetFlags
 	cli.KeyFlags
-	slide time.Duration
-	inner bool
-	list  bool
-	csv   string
-	page  cli.PageFlag
+	slide   time.Duration
+	inner   bool
+	tunnels *headers.Tunnels
+	list    bool
+	csv     string
+	page    cli.PageFlag
 
 	total, changes, gaps bool
 	save                 cli.SaveFlags
@@ -128,6 +130,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), Words: []string{"1m"}, Needs: []string{"method=auto,exact,sketch: others cannot forget"}, Not: []string{"list: windows overlap, so a key is first seen in several", "set-limit changes save: they need windows that do not overlap", "every=none: windows need a length: --every 1h"}, Help: "slide the window: report the past --every this often"},
 			{Name: "inner", Group: cli.GroupCount, To: &f.inner, Help: "take addresses from inside tunnels"},
+			cli.TunnelFlag(&f.tunnels),
 			{Name: "list", Group: cli.GroupOutput, To: &f.list, Not: []string{"set-limit method=sketch: keys are not remembered"}, Help: "print each key when it is first seen in a window"},
 			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Help: "also write the counts to `FILE` as CSV"},
 			{Name: "total", Group: cli.GroupCount, To: &f.total, Help: "also count all inputs together, in rows behind the windows"},
@@ -230,6 +233,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		e.Warn(fmt.Errorf("windows without packets behind the first %d have no rows", count.MaxGaps))
 	}
 	cli.WarnUnopened(e, "packets", result.Unopened, result.Packets)
+	if n := result.Fragments; n != nil && n.Left > 0 {
+		e.Warn(fmt.Errorf("%s of tunnels could not be put together, as others are missing or contradict them: they count by their outer addresses", show.Some(n.Left, "fragment")))
+	}
 	if result.WithoutPorts > 0 {
 		e.Warn(fmt.Errorf("%d %s count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts,
 			show.Word(result.WithoutPorts, "packet was truncated before its ports: such flows", "packets were truncated before their ports: their flows")))
@@ -249,7 +255,7 @@ func (f *flags) config(inputs []string) Config {
 	cfg := Config{
 		Inputs: inputs, Workers: f.Workers,
 		Config: count.Config{
-			Keys: f.Counted(), Inner: f.inner, Calendar: f.Calendar(), Slide: f.slide, Window: f.Every,
+			Keys: f.Counted(), Inner: f.inner, Tunnels: f.tunnels, Calendar: f.Calendar(), Slide: f.slide, Window: f.Every,
 			Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret,
 			Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.SetLimit),
 		},

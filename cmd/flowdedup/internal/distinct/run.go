@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
@@ -34,7 +35,9 @@ type Result struct {
 	// Unopened counts frames that were not opened, and in which no address is counted: see
 	// headers.Unopened. It is nil without any.
 	Unopened map[string]uint64
-	Damaged  bool
+	// Fragments counts the fragments of tunnels, nil where these are not opened.
+	Fragments *reassemble.Stats
+	Damaged   bool
 	// WithoutIP counts packets that are in no row of addresses.
 	WithoutIP uint64
 	// WithoutPorts is count.Counter.WithoutPorts.
@@ -46,6 +49,7 @@ type Result struct {
 // The error comes from the context or from emitting rows, or it holds a *capture.InputError for
 // each input that is damaged or cannot be opened.
 func Run(ctx context.Context, cfg Config) (Result, error) {
+	cfg.Input.Reassemble, cfg.Input.Tunnels = cfg.Inner, cfg.Tunnels
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
 		return Result{}, err
@@ -56,7 +60,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := count.Failed(c.Close())
-	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Filtered: in.Filtered(), Late: c.Late(), LateForMemory: c.LateForMemory(), WithoutPorts: c.WithoutPorts(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
+	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Fragments: in.Fragments(), Filtered: in.Filtered(), Late: c.Late(), LateForMemory: c.LateForMemory(), WithoutPorts: c.WithoutPorts(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
 	var failed *count.OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
@@ -41,6 +42,7 @@ type flags struct {
 	mapping      text.Mapping
 	times        text.TimeLayout
 	inner        bool
+	tunnels      *headers.Tunnels
 	policy       policy
 	key          match.Key
 	points       match.PointKind
@@ -175,7 +177,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 func (f *flags) config(fs *pflag.FlagSet, e *cli.Env, inputs []string) config {
 	cfg := config{
 		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxSockets),
-		Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner,
+		Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, Tunnels: f.tunnels,
 		KeyGiven: fs.Changed("flow-key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof,
 		Inspect: f.inspect, Flags: repeated(fs),

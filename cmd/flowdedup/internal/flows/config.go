@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/text"
@@ -51,8 +52,9 @@ type config struct {
 	Sockets int
 	Format  string // one of formats
 	Map     text.Mapping
-	Times   text.TimeLayout // of text
-	Inner   bool            // sFlow's sampled packets are read inside their tunnels
+	Times   text.TimeLayout  // of text
+	Inner   bool             // sFlow's sampled packets are read inside their tunnels
+	Tunnels *headers.Tunnels // the UDP ports of these; nil are the usual ones
 	Match   match.Config
 	// Memory bounds the memory for records in bytes. The budget of distinct comes on top of it: see
 	// shares. It takes the place of Match.Memory.

@@ -44,6 +44,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), Help: "names of fields in text: src=client.ip,dst=server.ip,bytes=octets"},
 			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), Help: "format of times in text, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
 			{Name: "inner", Group: cli.GroupInput, To: &f.inner, Help: "take flows from inside the tunnels of packets that sFlow samples"},
+			cli.TunnelFlag(&f.tunnels),
 			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.policy, "owner", "policy", parsePolicy), Words: policies(), Help: "what becomes of copies: owner, record, merge, mark"},
 			{Name: "flow-key", Group: cli.GroupCompare, To: cli.NewParsed(&f.key, "flow", "key", match.ParseKey), Words: []string{"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, Help: "what makes a flow: flow, biflow (either direction; the default where text reports both in one record); +vlan, +vrf, +tos"},
 			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what makes a point: exporter, direction, interface, same (one exporter in several inputs)"},

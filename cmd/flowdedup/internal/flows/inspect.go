@@ -114,7 +114,7 @@ func (i *inspector) answer(cfg *config, s *summary) *inspection {
 func repeated(fs *pflag.FlagSet) (words []string) {
 	fs.Visit(func(g *pflag.Flag) {
 		switch g.Name {
-		case "format", "map", "time-format", "inner", "flow-key", "point", "nat", "prefer", "owner-timeout", "memory":
+		case "format", "map", "time-format", "inner", "tunnel", "flow-key", "point", "nat", "prefer", "owner-timeout", "memory":
 			words = append(words, "--"+g.Name+"="+g.Value.String())
 		}
 	})

@@ -75,7 +75,7 @@ func (r *runner) newReader(src capture.Source) *export.Reader {
 	reader := export.NewReader(src)
 	reader.Limit(r.cfg.shares().reader)
 	if r.cfg.Inner {
-		reader.OpenTunnels()
+		reader.OpenTunnels(r.cfg.Tunnels)
 	}
 	return reader
 }

@@ -55,7 +55,7 @@ func openNetwork(ctx context.Context, names []string, opt *Options, w *warnings)
 		return nil, errors.Join(failed...)
 	}
 	context.AfterFunc(ctx, arrivals.Stop)
-	s := opt.stream(arrivals, w)
+	s := opt.stream(arrivals, true, w)
 	s.failed, s.arrivals, s.receivers, s.mergeWait = failed, arrivals, receivers, opt.Network.MergeWait
 	s.beginsLate = len(names) > 1 || pcapoverip.Listens(names[0])
 	return s, nil

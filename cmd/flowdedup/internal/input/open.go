@@ -9,7 +9,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 )
 
 // Options says how inputs are combined.
@@ -35,6 +37,9 @@ type Options struct {
 	// Progress gets, after each batch, the bytes read so far, the bytes of all inputs (0
 	// if unknown), and the packets so far, including unwanted ones. It may be nil.
 	Progress func(done, total int64, packets uint64)
+	// Reassemble puts the fragments of tunnels together: see package reassemble.
+	Reassemble bool
+	Tunnels    *headers.Tunnels // the UDP ports of these tunnels; nil are the usual ones
 	// Wrap wraps each source of a file after it was opened; nil is none.
 	Wrap func(capture.Source) capture.Source
 }
@@ -81,18 +86,23 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 		sorter = pcapfile.Sort(src, *opt.Sort)
 		src = sorter
 	}
-	s := opt.stream(src, warnings)
+	s := opt.stream(src, false, warnings)
 	s.failed, s.sorter = o.failed, sorter
 	return s, nil
 }
 
-// stream makes the packets of a source the wanted ones.
-func (o *Options) stream(src capture.Source, w *warnings) *Stream {
+// stream makes the packets of a source the wanted ones. live says that they come in their own time.
+func (o *Options) stream(src capture.Source, live bool, w *warnings) *Stream {
 	var filter *Matcher
 	if !o.Filter.All() {
 		filter = NewMatcher(MatcherConfig{Flag: filterFlag, Condition: Condition{Filter: o.Filter}, Warn: w.note})
 	}
+	var whole *reassemble.Source
+	if o.Reassemble {
+		src, whole = reassemble.NewSource(src, live, o.Tunnels)
+	}
 	s := newStream(src, filter)
+	s.whole = whole
 	s.warnings, s.progress, s.wanted = w, o.Progress, o.Wanted
 	return s
 }

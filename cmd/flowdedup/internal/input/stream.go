@@ -14,11 +14,13 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 )
 
 // Stream is the packets of all inputs as one stream.
 type Stream struct {
 	src      capture.Source
+	whole    *reassemble.Source // nil unless fragments of tunnels are put together
 	packets  *pipeline.Pipeline
 	failed   []error
 	warnings *warnings
@@ -80,6 +82,15 @@ func (s *Stream) Unsorted() *pcapfile.SortStats {
 		return nil
 	}
 	stats := s.sorter.Stats()
+	return &stats
+}
+
+// Fragments counts the fragments of tunnels, nil if they are not put together.
+func (s *Stream) Fragments() *reassemble.Stats {
+	if s.whole == nil {
+		return nil
+	}
+	stats := s.whole.Stats()
 	return &stats
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -25,12 +26,13 @@ type flags struct {
 	cli.Common
 	named cli.InputFlags
 	cli.RingFlags
-	net    cli.NetFlags
-	source cli.Sources
-	window time.Duration
-	length time.Duration
-	reader cli.Reader
-	page   cli.PageFlag
+	net     cli.NetFlags
+	source  cli.Sources
+	tunnels *headers.Tunnels
+	window  time.Duration
+	length  time.Duration
+	reader  cli.Reader
+	page    cli.PageFlag
 }
 
 // Command returns "flowdedup inspect".
@@ -113,6 +115,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.net.Flags(),
 		[]cli.Flag{
 			f.net.MergeFlag(),
+			cli.TunnelFlag(&f.tunnels),
 			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
 			f.page.Flag("with the matrix and delays"),
 		},
@@ -193,7 +196,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 	defer bar.Close()
 	cfg := config{
 		Inputs: inputs, Input: f.Inputs(e, bar), Duration: f.length,
-		Config:  inspect.Config{Window: f.window, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory)},
+		Config:  inspect.Config{Window: f.window, Tunnels: f.tunnels, Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory)},
 		Workers: f.Workers, Flags: f.repeated(cmd.Flags()), Profile: profileOf(&f.reader),
 	}
 	cfg.Key, cfg.Seed = f.Keys()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -42,6 +43,9 @@ func command(cfg *config, r *recommendation) string {
 	}
 	if r.Prefer != "" {
 		words = append(words, "--prefer", r.Prefer)
+	}
+	if ports := cfg.Tunnels.String(); ports != "" && (r.Identity == identity.Inner.String() || slices.Contains(r.Strip, "tunnel")) {
+		words = append(words, "--tunnel", ports)
 	}
 	words = append(words, cfg.Flags...)
 	words = append(words, "-w", output(cfg.Inputs))

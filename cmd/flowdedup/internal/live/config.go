@@ -115,3 +115,7 @@ func (f *flags) keeps() bool { return f.output != "" || len(f.forward) > 0 }
 
 // writes reports whether kept or removed packets are.
 func (f *flags) writes() bool { return f.keeps() || f.duplicates != "" }
+
+// reassembles reports whether fragments of tunnels are put together. A decision of --learn may open
+// tunnels.
+func (c *config) reassembles() bool { return c.Learn.For > 0 || c.Dedup.Reassembles() }

@@ -119,6 +119,7 @@ func (l *learner) begin(now time.Time) {
 	seed := l.run.cfg.Dedup.Secret.AESKey(secret.Sightings)
 	l.inspector.Store(measure.New(measure.Config{
 		Key: l.run.cfg.Dedup.Secret.AESKey(secret.Packets), Seed: binary.LittleEndian.Uint64(seed[:]),
+		Tunnels: l.run.cfg.Dedup.Identity.Tunnels,
 	}))
 	l.until, l.next = now.Add(l.cfg.For), now.Add(l.cfg.For+l.cfg.Every)
 	l.learned.Inspecting = true
@@ -175,7 +176,7 @@ func (l *learner) config(c *choice) *dedup.Config {
 		return &cfg
 	}
 	cfg.Window, cfg.Across = window.Window{Duration: c.window}, c.across
-	cfg.Identity = identity.Config{Kind: c.identity, Bytes: c.bytes}
+	cfg.Identity = identity.Config{Kind: c.identity, Bytes: c.bytes, Tunnels: cfg.Identity.Tunnels}
 	if c.ignore != "" {
 		ignore, err := identity.ParseIgnore(c.ignore)
 		if err != nil {

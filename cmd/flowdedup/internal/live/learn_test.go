@@ -111,7 +111,7 @@ func newLearningRun(t *testing.T, kept string) *runner {
 		For: time.Hour, Every: time.Hour, Hold: func(window.Window) time.Duration { return time.Second },
 		Intact: func(identity.Config) bool { return false },
 	}
-	r := &runner{cfg: cfg, log: log, begin: time.Now(), diffs: traits.NewCounter()}
+	r := &runner{cfg: cfg, log: log, begin: time.Now(), diffs: traits.NewCounter(nil)}
 	r.outputs = sink.New(t.Context(), sink.Config{Kept: kept, Live: true, Stop: func() {}, Log: log})
 	if err := errors.Join(r.openFilter(t.Context(), nil, nil), r.outputs.OpenFiles(t.Context())); err != nil {
 		t.Fatal(err)

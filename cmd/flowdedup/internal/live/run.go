@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
@@ -66,7 +67,11 @@ func runLive(ctx context.Context, cfg config) (summary, error) {
 	if cfg.Duration > 0 {
 		defer time.AfterFunc(cfg.Duration, r.capture.Stop).Stop()
 	}
-	packets := pipeline.New(limit(r.capture, cfg.Packets))
+	src := limit(r.capture, cfg.Packets)
+	if cfg.reassembles() {
+		src, r.whole = reassemble.NewSource(src, true, cfg.Dedup.Identity.Tunnels)
+	}
+	packets := pipeline.New(src)
 	// ctx ends the capture, but not the work on captured packets.
 	err = packets.Run(context.WithoutCancel(ctx), cfg.Dedup.Workers, func() pipeline.Task { return newTask(r) })
 	r.capture.Stop() // a worker may still wait for packets
@@ -85,6 +90,7 @@ type runner struct {
 	begin    time.Time
 	resumed  uint64 // packets of the runs before
 	capture  liveCapture
+	whole    *reassemble.Source // nil unless fragments of tunnels are put together
 	phase    atomic.Pointer[phase]
 	learner  *learner       // nil without
 	counter  *count.Counter // nil where nothing is counted
@@ -104,7 +110,7 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
 		return nil, err
 	}
-	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: traits.NewCounter()}
+	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: traits.NewCounter(cfg.Dedup.Identity.Tunnels)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abort())
@@ -174,7 +180,7 @@ func (r *runner) openInterfaces(ctx context.Context) error {
 		return err
 	}
 	outputs := sink.Config{
-		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Slice: cfg.Dedup.Choice.Slice, Retry: cfg.Ring.Wait,
+		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Reassembled: cfg.reassembles(), Slice: cfg.Dedup.Choice.Slice, Tunnels: cfg.Dedup.Identity.Tunnels, Retry: cfg.Ring.Wait,
 		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
 	}
 	// A run that waits for a hub would hold batches for long. Packets that wait for better
@@ -273,7 +279,7 @@ func (r *runner) openFilter(ctx context.Context, h *stateHeader, snapshots io.Re
 		cfg.Reopen(r.reports.file.Reopen)
 	}
 	cfg.Distinct.Rows = r.reports.rows
-	cfg.Distinct.Inner = cfg.Dedup.Identity.Kind == identity.Inner
+	cfg.Distinct.Inner, cfg.Distinct.Tunnels = cfg.Dedup.Identity.Kind == identity.Inner, cfg.Dedup.Identity.Tunnels
 	if cfg.Save != "" {
 		if err := os.MkdirAll(cfg.Save, 0o755); err != nil {
 			return err

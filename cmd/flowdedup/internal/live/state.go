@@ -91,7 +91,7 @@ func (c *config) settings() []setting {
 		setting{"--every", c.Distinct.Calendar.Every.String()},
 		setting{"--slide", strconv.FormatBool(c.Distinct.Past > 0)}, setting{"--tz", zone},
 		setting{"--within", strings.Join(d.Within, ",")}, setting{"--only", textOf(d.Only)},
-		setting{"--verify-copies", verify})
+		setting{"--verify-copies", verify}, setting{"--tunnel", d.Identity.Tunnels.String()})
 }
 
 // textOf identifies conditions by their texts.

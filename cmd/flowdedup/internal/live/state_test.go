@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/bpf"
 
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -213,6 +214,10 @@ func TestSettings(t *testing.T) {
 	}
 	landmark := config{Dedup: dedup.Config{Window: window.Window{Duration: time.Hour, Landmark: true}}}
 	landmark.Distinct.Calendar.Location = time.UTC
+	told, err := headers.ParseTunnels("10800=vxlan,5=vxlan")
+	if err != nil {
+		t.Fatal(err)
+	}
 	inUTC := &stateHeader{Settings: landmark.settings(), Secret: h.Secret}
 	landmark.Distinct.Calendar.Location = time.FixedZone("Elsewhere", 3600)
 	if err := inUTC.fits(landmark.settings(), nil); !errors.Is(err, errState) || !strings.Contains(err.Error(), "it was saved with --tz UTC, and this run has Elsewhere") {
@@ -231,6 +236,7 @@ func TestSettings(t *testing.T) {
 			c.Dedup.Window, _ = window.Parse("landmark:1h")
 			c.Distinct.Calendar.Location = time.UTC
 		}, "this run has landmark:1h"},
+		{func(c *config) { c.Dedup.Identity.Tunnels = told }, "it was saved with --tunnel none, and this run has 5=vxlan,10800=vxlan"},
 		{func(c *config) { c.Dedup.Verify = 4096 }, "it was saved with --verify-copies none, and this run has 4096"},
 		{func(c *config) { c.Ring.SnapLen = 96 }, "it was saved with --snaplen 0, and this run has 96"},
 		{func(c *config) { c.Inputs = []string{"a", "b"} }, "it was saved with -i none, and this run has a, b"},

@@ -70,6 +70,63 @@ func TestLiveStrip(t *testing.T) {
 	}
 }
 
+// fragmentsOf returns the two fragments of a frame in GRE from a host.
+func fragmentsOf(host byte, id uint16, frame string) (all [][]byte) {
+	payload := "\x00\x00\x65\x58" + frame
+	const first = 800
+	for i, part := range []string{payload[:first], payload[first:]} {
+		b := []byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00")
+		b = binary.BigEndian.AppendUint16(b, uint16(20+len(part)))
+		b = binary.BigEndian.AppendUint16(b, id)
+		b = binary.BigEndian.AppendUint16(b, []uint16{0x2000, first / 8}[i])
+		b = append(b, 64, 47, 0, 0, 10, 9, 0, host, 10, 9, 0, 99)
+		all = append(all, append(b, part...))
+	}
+	return all
+}
+
+// TestLiveFragments finds the copies of packets in fragments of tunnels. They are forwarded as they
+// came, out of the capture ring, or taken out of their tunnels.
+func TestLiveFragments(t *testing.T) {
+	t.Parallel()
+	clitest.Lab(t, "left right", "out sensor")
+	dir := t.TempDir()
+	seen, kept := filepath.Join(dir, "sensor.pcapng"), filepath.Join(dir, "kept.pcapng")
+	const n = 30
+	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
+	forward := startLive(t, "-i", "left", "--forward", "out", "--identity", "inner", "--json", "--window", "5s")
+	strip := startLive(t, "-i", "left", "-w", kept, "--strip", "tunnel", "--identity", "inner", "--json", "--window", "5s")
+	var frames [][]byte
+	var forwarded, stripped []string
+	for id := range uint16(n) {
+		plain := string(clitest.Frame{ID: id, TTL: 64}.Bytes())
+		plain += strings.Repeat("\x00", 1000) // behind the datagram
+		one, two := fragmentsOf(1, id, plain), fragmentsOf(2, id, plain)
+		frames = append(frames, one[0], two[1], one[1], two[0])
+		forwarded = append(forwarded, string(one[0]), string(one[1]))
+		stripped = append(stripped, plain)
+	}
+	// The last fragment lacks another one.
+	frames = append(frames, fragmentsOf(3, 1, stripped[0])[0])
+	forwarded, stripped = append(forwarded, string(frames[4*n])), append(stripped, string(frames[4*n]))
+	clitest.SendBytes(t, "right", frames...)
+	forward.finish()
+	strip.finish()
+	sensor.finish()
+	for name, want := range map[string][]string{seen: forwarded, kept: stripped} {
+		got := clitest.FramesOf(t, name)
+		if len(got) != len(want) {
+			t.Errorf("%s: %d packets, want %d", name, len(got), len(want))
+			continue
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("%s: packet %d is %x, want %x", name, i, got[i], want[i])
+			}
+		}
+	}
+}
+
 // TestLiveSlice cuts kept packets and copies behind their UDP header. They were compared as a
 // whole.
 func TestLiveSlice(t *testing.T) {

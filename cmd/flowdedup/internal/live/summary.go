@@ -88,7 +88,11 @@ func (s *summary) setUnprocessed(resumed uint64) {
 	for i := range s.Interfaces {
 		captured += s.Interfaces[i].Received - s.Interfaces[i].Dropped
 	}
-	s.Unprocessed = captured - min(captured, s.PacketsIn)
+	processed := s.PacketsIn
+	if s.Stats != nil {
+		processed += s.Joined - s.Datagrams
+	}
+	s.Unprocessed = captured - min(captured, processed)
 }
 
 // networks returns the counts of inputs on networks.
@@ -109,6 +113,10 @@ func (r *runner) summary() summary {
 	}
 	s.Heading = version.HeadingOf("live")
 	s.SetStripped(r.outputs)
+	if r.whole != nil {
+		stats := r.whole.Stats()
+		s.Stats = &stats
+	}
 	s.Forwards, s.Outputs, s.incomplete = r.outputs.Forwarded(), r.outputs.List(), !r.outputs.Complete()
 	if r.counter != nil {
 		s.Late, s.WithoutPorts = r.counter.Late(), r.counter.WithoutPorts()
@@ -124,7 +132,7 @@ func (r *runner) status(now time.Time, sum *summary) monitor.Status {
 	s := monitor.Status{
 		Started: r.begin, Now: now, Rings: r.capture.Stats(), Networks: r.networks(),
 		PacketsIn: sum.PacketsIn, BytesIn: sum.BytesIn, Duplicates: sum.Duplicates, BytesOut: r.bytesOut,
-		Unopened: sum.Unopened, Unjudged: sum.Unjudged, Protected: sum.Protected, Undecidable: sum.Undecidable, ChecksumOnly: sum.ChecksumOnly,
+		Fragments: sum.Stats, Unopened: sum.Unopened, Unjudged: sum.Unjudged, Protected: sum.Protected, Undecidable: sum.Undecidable, ChecksumOnly: sum.ChecksumOnly,
 		WholePreferred: sum.WholePreferred, ChecksumPreferred: sum.ChecksumPreferred,
 		DuplicatesByProtocol: sum.DuplicatesByProtocol, Diffs: sum.Diffs, Matrix: sum.Matrix, Conversations: sum.Conversations,
 		Filter: monitor.Filter{

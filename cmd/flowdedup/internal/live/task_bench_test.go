@@ -70,7 +70,7 @@ func newBenchTask(b *testing.B, change func(*count.Config)) (*runner, *task, *ca
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { judging.Close() })
-	r := &runner{diffs: traits.NewCounter()}
+	r := &runner{diffs: traits.NewCounter(nil)}
 	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
 		cfg := count.Config{

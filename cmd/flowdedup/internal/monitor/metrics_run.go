@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
@@ -50,6 +51,14 @@ var trafficMetrics = []metric{
 				give(float64(n), what)
 			}
 		}},
+	{"reassembled_total", "Packets in tunnels that were put together of fragments.", counter, nil,
+		fragmentsValue(func(n *reassemble.Stats) uint64 { return n.Datagrams })},
+	{"fragments_joined_total", "Fragments of tunnels that were put together.", counter, nil,
+		fragmentsValue(func(n *reassemble.Stats) uint64 { return n.Joined })},
+	{"fragments_total", "Fragments of tunnels that could not be put together, and stay as they came.", counter, nil,
+		fragmentsValue(func(n *reassemble.Stats) uint64 { return n.Left })},
+	{"fragments_early_total", "Those of them that did not wait longer for others, for want of memory.", counter, nil,
+		fragmentsValue(func(n *reassemble.Stats) uint64 { return n.Early })},
 	{"unjudged_total", "Packets that do not match --only, and are kept.", counter, nil,
 		optionalValue(func(s *Status) *uint64 { return s.Unjudged })},
 	{"protected_total", "Duplicates that --protect keeps.", counter, nil,
@@ -77,6 +86,15 @@ var trafficMetrics = []metric{
 		singleValue(func(s *Status) float64 { return float64(s.Conversations.Sampled) })},
 	{"split_conversations_sampled_total", "Sampled conversations whose kept packets came from more than one VLAN, tunnel or interface.", counter, nil,
 		singleValue(func(s *Status) float64 { return float64(s.Conversations.Split) })},
+}
+
+// fragmentsValue is a count of fragments, if they are put together.
+func fragmentsValue(count func(*reassemble.Stats) uint64) func(*Status, func(float64, ...string)) {
+	return func(s *Status, give func(float64, ...string)) {
+		if s.Fragments != nil {
+			give(float64(count(s.Fragments)))
+		}
+	}
 }
 
 // learnedMetrics are the results of learning.

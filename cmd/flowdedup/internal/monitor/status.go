@@ -8,6 +8,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -32,6 +33,7 @@ type Status struct {
 	ChecksumPreferred    *uint64
 	DuplicatesByProtocol map[string]uint64
 	Unopened             map[string]uint64 // as in dedup.Summary
+	Fragments            *reassemble.Stats // of tunnels; nil where these are not opened
 	Diffs                traits.Counts     // of the duplicates sampled
 	Matrix               []traits.Cell
 	Conversations        show.Conversations

@@ -6,6 +6,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 )
 
 // encoding is the part of a Write that needs no other batch: it counts packets, and encodes them
@@ -22,10 +23,11 @@ type encoding struct {
 // NewEncoding returns a writer for a task: see dedup.Detector.Tasks. The files must be open.
 func (s *Set) NewEncoding() dedup.Encoding { return &encoding{set: s} }
 
-// Encode implements dedup.Encoding. It leaves packets to Write that lose headers or are cut.
+// Encode implements dedup.Encoding. It leaves packets to Write that lose headers, are cut, or were
+// put together.
 func (e *encoding) Encode(b *capture.Batch, drop []uint64) {
 	s := e.set
-	if len(s.outputs) == 0 || s.stripper != nil || s.slicer != nil {
+	if len(s.outputs) == 0 || s.stripper != nil || s.slicer != nil || s.cfg.Reassembled && reassemble.Any(b) {
 		return
 	}
 	e.batch, e.to = b, nil

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -43,10 +45,16 @@ type Config struct {
 	// while an interface is down, gone or not there yet.
 	Forward []string
 	Retry   bool
+	// Reassembled says that packets were put together of fragments of tunnels. Files get them as they
+	// came, except of kept packets that lose the tunnel.
+	Reassembled bool
 	// Strip are headers that kept packets lose.
 	Strip strip.Headers
 	// Slice cuts the packets of files, kept and removed ones.
 	Slice strip.Slice
+	// Tunnels are the UDP ports of tunnels that Strip, Slice and Balance open; nil are the usual
+	// ones.
+	Tunnels *headers.Tunnels
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	// Live is for runs without end. A file has its name from the start, and others can
@@ -90,6 +98,7 @@ type Set struct {
 	outputs  []*output
 	stripper *strip.Stripper // nil if packets keep their headers
 	slicer   *strip.Slicer   // nil if packets stay whole
+	splitter reassemble.Splitter
 	balancer *balancer       // nil if all outputs get all packets
 	plain    encoding        // of batches that were not encoded
 	giveUp   <-chan struct{} // closed when blocked outputs are given up
@@ -111,13 +120,13 @@ func New(ctx context.Context, cfg Config) *Set {
 	}
 	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout), unsynced: closedAfter(ctx, syncTimeout), leave: closedAfter(ctx, endTimeout+hangTimeout)}
 	if cfg.Strip != 0 {
-		s.stripper = strip.New(strip.Config{Headers: cfg.Strip})
+		s.stripper = strip.New(strip.Config{Headers: cfg.Strip, Tunnels: cfg.Tunnels})
 	}
 	if cfg.Balance {
-		s.balancer = &balancer{pairs: traits.NewPairReader(), spread: cfg.Spread}
+		s.balancer = &balancer{pairs: traits.NewPairReader(cfg.Tunnels), spread: cfg.Spread}
 	}
 	if !cfg.Slice.None() {
-		s.slicer = strip.NewSlicer(cfg.Slice)
+		s.slicer = strip.NewSlicer(cfg.Slice, cfg.Tunnels)
 	}
 	return s
 }
@@ -211,6 +220,9 @@ func inputAt(name string, inputs []string) os.FileInfo {
 func (s *Set) Write(b *capture.Batch, drop []uint64) error {
 	if len(s.outputs) == 0 {
 		return nil
+	}
+	if s.cfg.Reassembled {
+		b, drop = s.splitter.Split(b, drop, s.cfg.Strip&strip.Tunnel != 0)
 	}
 	b = s.strip(b, drop)
 	s.plain.invert(b, drop)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/verify"
@@ -72,6 +73,8 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 		defer src.Close()
 		files[i] = src
 	}
+	cfg.Input.Tunnels = cfg.Identity.Tunnels
+	cfg.Input.Reassemble = cfg.Identity.Kind == identity.Inner && cfg.Sort.Span == 0 // else the verifier does
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
 		return summary{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
@@ -69,7 +70,8 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.settings.Identity, "identity", "l3", "what makes packets equal, a `kind` as in flowdedup dedup --identity")
 	flags.Var(once.List(&f.settings.Ignore), "ignore", "additional `fields` to ignore, as in flowdedup dedup --ignore")
 	flags.Var(once.List(&f.settings.Within), "within", "copies come from the same `points` only: vlan, vni, or joined as in vlan:10+110,20+120")
-	groupCompare.Add(flags, "window", "identity", "ignore", "within")
+	flags.Var(once.List(&f.settings.Tunnels), "tunnel", "what comes to UDP ports of --identity inner: 10800=vxlan and the `like`, as in flowdedup dedup --tunnel")
+	groupCompare.Add(flags, "window", "identity", "ignore", "within", "tunnel")
 
 	f.shape.define(flags)
 	flags.BoolVar(&f.settings.Journal, "journal", false, "write requests to a journal before they are answered, so that a crash of the hub loses nothing")
@@ -125,6 +127,13 @@ func (f *serveFlags) checkCompare() error {
 	}
 	if _, err := identity.ParseIgnore(f.settings.Ignore); err != nil && f.settings.Ignore != "" {
 		return usageError{fmt.Errorf("--ignore: %w", err)}
+	}
+	if f.settings.Tunnels != "" {
+		tunnels, err := headers.ParseTunnels(f.settings.Tunnels)
+		if err != nil {
+			return usageError{fmt.Errorf("--tunnel: %w", err)}
+		}
+		f.settings.Tunnels = tunnels.String()
 	}
 	points, err := traits.ParsePoints(cmp.Or(f.settings.Within, "vlan"))
 	if err == nil && points.Fields&(traits.PointInterface|traits.PointInput|traits.PointLAN) != 0 {
@@ -182,7 +191,7 @@ func (f *serveFlags) apply(s *hub.Settings) (invalid bool, err error) {
 		s.WindowUS = f.settings.WindowUS
 	}
 	for name, to := range map[string]struct{ old, given *string }{
-		"identity": {&s.Identity, &f.settings.Identity}, "ignore": {&s.Ignore, &f.settings.Ignore}, "within": {&s.Within, &f.settings.Within},
+		"identity": {&s.Identity, &f.settings.Identity}, "ignore": {&s.Ignore, &f.settings.Ignore}, "within": {&s.Within, &f.settings.Within}, "tunnel": {&s.Tunnels, &f.settings.Tunnels},
 	} {
 		if f.changed(name) && *to.old != *to.given {
 			*to.old, invalid = *to.given, true

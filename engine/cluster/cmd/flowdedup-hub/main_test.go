@@ -92,6 +92,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"--filter", "bloom", "--layout", "vertical", "--slices", "3,3"}, 2, "want a number"},
 		{[]string{"--memory", "1GiB", "--memory", "2GiB"}, 2, "--memory is given twice"},
 		{[]string{"status", "--json", "--json=false"}, 2, "--json is given twice, with different values"},
+		{[]string{"--tunnel", "10800=train", "--identity", "inner"}, 2, "--tunnel"},
+		{[]string{"--tunnel", "10800=vxlan"}, 2, "--identity inner"},
 		{[]string{"--within", "vrf", "--within", "vlan"}, 2, "--within vrf"},
 		{[]string{"--within", "vlan:1+2,2+3"}, 2, "vlan 2 is named twice"},
 		{[]string{"--within", "vlan:1+2,lan"}, 2, "from site to site"},

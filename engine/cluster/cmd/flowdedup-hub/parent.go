@@ -36,7 +36,7 @@ func (f *serveFlags) applyParent(s *hub.Settings) (invalid bool, err error) {
 		s.ParentWaitUS, s.Dense = 0, false
 		return invalid, nil
 	}
-	for _, name := range []string{"window", "identity", "ignore", "within"} {
+	for _, name := range []string{"window", "identity", "ignore", "within", "tunnel"} {
 		if f.changed(name) {
 			return false, usageError{fmt.Errorf("--%s: it is the same in all of a tree, and comes with --parent: leave it out", name)}
 		}

@@ -117,8 +117,12 @@ func (f *serveFlags) change(s *hub.Settings, made bool, log *logger) error {
 		s.Epoch++
 		log.Warn("tokens of before are not valid any more: make new ones with flowdedup-hub join-token")
 	}
-	if strings.Contains(s.Within, "vni") && s.Identity != identity.Inner.String() {
+	inner := s.Identity == identity.Inner.String()
+	if strings.Contains(s.Within, "vni") && !inner {
 		return usageError{errors.New("--within vni needs --identity inner: without it the VNI is part of what is compared")}
+	}
+	if s.Tunnels != "" && !inner {
+		return usageError{errors.New("--tunnel needs --identity inner: nothing else opens tunnels")}
 	}
 	return nil
 }
@@ -141,7 +145,7 @@ func (f *serveFlags) open(path string) (*hub.Folder, hub.Settings, bool, error) 
 	if f.join == "" {
 		return openOrMake(path)
 	}
-	for _, shared := range append([]string{"listen", "url", "window", "identity", "ignore", "within", "nats", "journal", "parent", "parent-wait", "dense", "below", "top-down"}, shapeNames...) {
+	for _, shared := range append([]string{"listen", "url", "window", "identity", "ignore", "within", "tunnel", "nats", "journal", "parent", "parent-wait", "dense", "below", "top-down"}, shapeNames...) {
 		if f.changed(shared) {
 			return nil, hub.Settings{}, false, usageError{fmt.Errorf("--%s comes with --join: leave it out", shared)}
 		}

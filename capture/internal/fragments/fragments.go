@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fragments puts the fragments of IP datagrams together (RFC 791, RFC 815, RFC 8200
-// section 4.5).
 package fragments
 
 import (
 	"container/list"
-	"encoding/binary"
 	"hash/maphash"
-	"net/netip"
 	"slices"
 	"time"
 )
@@ -40,7 +36,7 @@ type Counts struct {
 // Assembler puts fragments together. One goroutine at a time may use it.
 type Assembler struct {
 	seed   maphash.Seed
-	byKey  map[key]*datagram
+	byKey  map[Key]*datagram
 	order  *list.List // of datagrams, in the order in which they began
 	most   int        // bytes
 	bytes  int
@@ -50,16 +46,9 @@ type Assembler struct {
 	spare  [][]byte
 }
 
-// key identifies the fragments of a datagram.
-type key struct {
-	source, destination netip.Addr
-	id                  uint32
-	protocol            uint8
-}
-
 // datagram is a datagram that fragments have come for.
 type datagram struct {
-	key    key
+	key    Key
 	begun  int64
 	place  *list.Element
 	data   []byte  // nil when it is whole, or refused
@@ -80,7 +69,7 @@ type piece struct {
 
 // New returns an empty assembler that keeps up to most bytes. A datagram is kept in any case.
 func New(most int) *Assembler {
-	return &Assembler{most: most, seed: maphash.MakeSeed(), byKey: map[key]*datagram{}, order: list.New()}
+	return &Assembler{most: most, seed: maphash.MakeSeed(), byKey: map[Key]*datagram{}, order: list.New()}
 }
 
 // Counts returns the counts so far.
@@ -100,13 +89,13 @@ func (a *Assembler) Add(ip []byte, now int64) []byte {
 		a.given = nil
 	}
 	a.expire(now)
-	f, ok := parse(ip)
-	if !ok {
+	f, ok := Parse(ip)
+	if !ok || len(f.Payload) < f.Size {
 		a.counts.Broken++
 		return nil
 	}
 	d := a.datagram(&f, now)
-	p := piece{f.offset, f.offset + len(f.payload), maphash.Bytes(a.seed, f.payload)}
+	p := piece{f.Offset, f.Offset + f.Size, maphash.Bytes(a.seed, f.Payload)}
 	if slices.Contains(d.pieces, p) {
 		return a.twice(d)
 	}
@@ -142,40 +131,40 @@ func (a *Assembler) twice(d *datagram) []byte {
 func (a *Assembler) Want() { a.last.wanted = true }
 
 // datagram returns the datagram of a fragment.
-func (a *Assembler) datagram(f *fragment, now int64) *datagram {
-	if d := a.byKey[f.key]; d != nil {
+func (a *Assembler) datagram(f *Fragment, now int64) *datagram {
+	if d := a.byKey[f.Key]; d != nil {
 		return d
 	}
-	d := &datagram{key: f.key, begun: now}
+	d := &datagram{key: f.Key, begun: now}
 	d.place = a.order.PushBack(d)
-	a.byKey[f.key] = d
+	a.byKey[f.Key] = d
 	a.bytes += overhead
 	return d
 }
 
 // enter enters a fragment. It returns false if it does not fit those before.
-func (a *Assembler) enter(d *datagram, f *fragment, p piece) bool {
+func (a *Assembler) enter(d *datagram, f *Fragment, p piece) bool {
 	last := 0
 	if n := len(d.pieces); n > 0 {
 		last = d.pieces[n-1].to
 	}
 	at, _ := slices.BinarySearchFunc(d.pieces, p.from, func(o piece, from int) int { return o.from - from })
 	switch {
-	case len(d.pieces) == maxPieces, p.to > maxPayload, p.from == p.to && f.more:
+	case len(d.pieces) == maxPieces, p.to > maxPayload, p.from == p.to && f.More:
 		return false
 	case at > 0 && d.pieces[at-1].to > p.from, at < len(d.pieces) && p.to > d.pieces[at].from:
 		return false
-	case f.more && (len(f.payload)%8 != 0 || d.size > 0 && p.to > d.size):
+	case f.More && (len(f.Payload)%8 != 0 || d.size > 0 && p.to > d.size):
 		return false
-	case !f.more && (d.size > 0 || p.to < last || p.to == 0):
+	case !f.More && (d.size > 0 || p.to < last || p.to == 0):
 		return false
 	}
 	d.pieces = slices.Insert(d.pieces, at, p)
 	a.bytes += pieceCost
-	if !f.more {
+	if !f.More {
 		d.size = p.to
 	}
-	d.have += len(f.payload)
+	d.have += len(f.Payload)
 	if d.data == nil && len(a.spare) > 0 {
 		d.data, a.spare = a.spare[len(a.spare)-1][:0], a.spare[:len(a.spare)-1]
 		a.bytes += cap(d.data)
@@ -185,7 +174,7 @@ func (a *Assembler) enter(d *datagram, f *fragment, p piece) bool {
 		d.data = slices.Grow(d.data, more)[:p.to]
 	}
 	a.bytes += cap(d.data) - before
-	copy(d.data[p.from:], f.payload)
+	copy(d.data[p.from:], f.Payload)
 	return true
 }
 
@@ -254,58 +243,4 @@ func (a *Assembler) Flush() {
 	for e := a.order.Front(); e != nil; e = a.order.Front() {
 		a.drop(e.Value.(*datagram))
 	}
-}
-
-// fragment is a fragment.
-type fragment struct {
-	key     key
-	offset  int
-	more    bool // others follow
-	payload []byte
-}
-
-// parse reads the headers of a fragment. It returns false if there is none, or it was cut.
-func parse(ip []byte) (f fragment, ok bool) {
-	switch {
-	case len(ip) >= 20 && ip[0]>>4 == 4:
-		return parse4(ip)
-	case len(ip) >= 40 && ip[0]>>4 == 6:
-		return parse6(ip)
-	}
-	return f, false
-}
-
-func parse4(ip []byte) (f fragment, ok bool) {
-	head, size := int(ip[0]&15)*4, int(binary.BigEndian.Uint16(ip[2:]))
-	if head < 20 || size < head || size > len(ip) {
-		return f, false
-	}
-	field := binary.BigEndian.Uint16(ip[6:])
-	f.key = key{netip.AddrFrom4([4]byte(ip[12:])), netip.AddrFrom4([4]byte(ip[16:])), uint32(binary.BigEndian.Uint16(ip[4:])), ip[9]}
-	f.offset, f.more, f.payload = int(field&0x1fff)*8, field&0x2000 != 0, ip[head:size]
-	return f, true
-}
-
-// parse6 finds the fragment header behind the headers that each fragment has.
-func parse6(ip []byte) (f fragment, ok bool) {
-	const hopByHop, routing, fragmentHead, options = 0, 43, 44, 60
-	size := 40 + int(binary.BigEndian.Uint16(ip[4:]))
-	if size > len(ip) {
-		return f, false
-	}
-	next, at := ip[6], 40
-	for at+8 <= size {
-		switch next {
-		case hopByHop, routing, options:
-			next, at = ip[at], at+8*(int(ip[at+1])+1)
-			continue
-		case fragmentHead:
-			field := binary.BigEndian.Uint16(ip[at+2:])
-			f.key = key{netip.AddrFrom16([16]byte(ip[8:])), netip.AddrFrom16([16]byte(ip[24:])), binary.BigEndian.Uint32(ip[at+4:]), ip[at]}
-			f.offset, f.more, f.payload = int(field&^7), field&1 != 0, ip[at+8:size]
-			return f, true
-		}
-		return f, false
-	}
-	return f, false
 }
