@@ -174,3 +174,21 @@ func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, gr
 //
 //go:noescape
 func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut uint64)
+
+// brokenVectors does groups of eight messages of which none takes the slow path. It returns the
+// number of messages in all such groups and in those between.
+func brokenVectors(msgs []digest.Message, rest, broken []uint64, buf []byte, some *bool) (done int) {
+	groups := len(msgs) / 8
+	if cpu.Best != cpu.AVX512 || groups == 0 {
+		return 0
+	}
+	found := findBrokenAVX512(&msgs[0], (*uint8)(unsafe.Pointer(&rest[0])), (*uint8)(unsafe.Pointer(&broken[0])), groups, &buf[0])
+	*some = found != 0
+	return 8 * groups
+}
+
+// findBrokenAVX512 does groups of eight messages, 1 or more. Each group has a byte of rest and of
+// broken. some is not 0 if it set a bit.
+//
+//go:noescape
+func findBrokenAVX512(msgs *digest.Message, rest, broken *uint8, groups int, buf *byte) (some uint64)

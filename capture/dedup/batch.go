@@ -35,6 +35,8 @@ type BatchDetector struct {
 	only, protected []uint64 // a bit for each packet that was chosen; empty without choosers
 	chosen          chosen
 	doubts          doubts
+	unfit           unfit
+	paired          []uint64 // see judgePairs; nil where it was not called
 	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
 	fixes, repeats  []uint64 // memory of fixed, and of copies where they are not those of drop
 	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
@@ -92,6 +94,7 @@ func (p *BatchDetector) Reset(n int) {
 		p.protected = capture.Resize(p.protected, words)
 	}
 	p.doubts.reset(words)
+	p.unfit.reset(n, p.detector.parts.Intact)
 	if p.held == nil {
 		return
 	}
@@ -108,6 +111,7 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 	p.messages.Sum(p.digests[from:to], p.digester)
 	p.doubts.add(p.messages.Doubts(), from, p.detector.parts.Across)
 	p.doubts.captured.Merge(p.messages.Captured())
+	p.readUnfit(b, from, to)
 	if p.within != nil {
 		separate(p.digests[from:to], p.within.Points(b, from, to-from))
 	}
@@ -149,11 +153,7 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	if l := d.parts.Landmarks; l != nil {
 		l.Part(p.digests, p.times, judged)
 	}
-	if judged != nil {
-		p.judgeChosen(judged)
-	} else {
-		d.parts.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
-	}
+	p.judgeSorts(judged)
 	p.fix()
 	p.doubts.count(p.drop)
 	d.count(p, b)

@@ -83,6 +83,25 @@ func (c *chosen) scatter(drop, only []uint64) {
 	}
 }
 
+// judgeSorts judges fit and unfit packets: those whose bits are set in judged, all for nil. A hub
+// then gets the digests that the filter has got.
+func (p *BatchDetector) judgeSorts(judged []uint64) {
+	d := p.detector
+	p.unfit.turn(p.digests)
+	p.paired = p.paired[:0]
+	switch {
+	case d.pairs.searches(p):
+		p.judgePairs(judged)
+	case judged != nil:
+		p.judgeChosen(judged)
+	default:
+		d.parts.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+	}
+	if d.hub == nil {
+		p.unfit.turn(p.digests)
+	}
+}
+
 // judgeChosen judges the packets whose bit in judged is set.
 func (p *BatchDetector) judgeChosen(judged []uint64) {
 	c := &p.chosen

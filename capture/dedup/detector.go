@@ -132,6 +132,15 @@ func (c *Config) hold() *HoldConfig {
 	return &HoldConfig{Keep: c.Keep, Intact: intact, Hold: c.Hold, Window: w, Secret: c.Secret}
 }
 
+// pairs says how far apart fit and unfit packets are copies.
+func (c *Config) pairs(hold *HoldConfig) PairConfig {
+	often := c.Intact && c.Identity.Uneven()
+	if hold == nil {
+		return PairsWithin(c.Filter.Window, 0, often)
+	}
+	return PairsWithin(c.Filter.Window, hold.Hold, often)
+}
+
 // Detector judges the packets of one stream, in their order, and counts what it decides. It
 // is not safe for concurrent use, but its BatchDetectors may run concurrently.
 type Detector struct {
@@ -139,6 +148,7 @@ type Detector struct {
 	single  *BatchDetector // of Copies
 	hold    *hold          // nil if no packet waits for better copies
 	hub     *hub           // nil without
+	pairs   *pairs         // nil if it finds none
 	counts  Counts
 	tunnels headers.TunnelSample
 
@@ -174,13 +184,14 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
+	hold := cfg.hold()
 	within := Within(cfg.Within, cfg.Identity, cfg.Secret)
 	within.Groups = cfg.Groups
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: within, Only: cfg.Only, Protect: cfg.Protect,
 		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
-		Hold:     cfg.hold(), Prefer: cfg.Prefer,
+		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold),
 	})
 }
 
@@ -201,6 +212,14 @@ type Parts struct {
 	// Only, Protect and Prefer are as in Config.
 	Only, Protect Chooser
 	Prefer        []Chooser
+	// Reader says which headers the reader of the output surely opens, nil for all. Intact says that
+	// wrong checksums of TCP, UDP and ICMP count, except with Across, where all packets of one point
+	// stay. Packets in other headers and of wrong checksums are unfit, as packets are that no
+	// receiver takes (identity.Messages.Broken): no fit packet is a copy of them. Pairs says when
+	// unfit packets are copies of fit ones, or give place to them; it has no meaning with Across.
+	Reader *headers.Plain
+	Intact bool
+	Pairs  PairConfig
 	// Hold makes packets wait for better copies; nil for none. Prefer has no meaning without
 	// it.
 	Hold *HoldConfig
@@ -234,13 +253,13 @@ func NewWith(p Parts) (*Detector, error) {
 	if p.Points == nil {
 		p.Points = traits.NewCapturePoints(nil)
 	}
-	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}}
+	d := &Detector{parts: p, counts: Counts{Tally: NewTally()}, pairs: newPairs(&p)}
 	switch {
 	case p.Hub != nil:
 		d.hub = newHub(hubConfig{Client: p.Hub, Removed: d.elsewhere, Mark: p.Mark})
 	case p.Hold != nil:
 		cfg := *p.Hold
-		cfg.identity, cfg.swapped = p.Identity, d.exchanged
+		cfg.identity, cfg.swapped, cfg.stays = p.Identity, d.exchanged, d.stays
 		cfg.within = traits.Points{Fields: p.Within.Fields, Groups: p.Within.Groups}
 		if p.Mark != nil {
 			cfg.mark = p.Mark.Mark

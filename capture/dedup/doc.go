@@ -35,6 +35,7 @@
 //	from frames to digests; verdicts of a batch  batch.go
 //	which copies are removed (Only, Protect)     choose.go
 //	truncated packets                            doubts.go
+//	packets that are no originals of right ones  unfit.go, pairs.go
 //	which of equal packets stays                 hold.go, hold_choose.go, hold_quality.go
 //	packets that wait, and their places          hold_batches.go, hold_candidates.go, hold_settle.go
 //	the point of a conversation (KeepFlow)       homes.go, homes_lone.go, hold_homes.go

@@ -9,7 +9,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -58,6 +57,9 @@ type HoldConfig struct {
 	// swapped, if not nil, gets each packet in that is kept in the place of packet out. Both
 	// have interfaces of b. Calls come from holdBatch.judge.
 	swapped func(b *capture.Batch, out, in *capture.Frame)
+	// stays gets the number of each packet in b that is paired with an unfit one, which could not
+	// give place to it, so that both stay. Calls come from holdBatch.judge.
+	stays func(p *BatchDetector, b *capture.Batch, i int)
 	// mark, if not nil, has all packets of a batch written, with comments on copies: see
 	// traits.Marker.Mark. Calls come from holdBatch.write and finish.
 	mark func(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch
@@ -110,8 +112,6 @@ type hold struct {
 	bytes   int      // of parts
 	part    lastPart // after them
 	stats   HoldStats
-	decoder *headers.Decoder // for Intact
-	header  [1]headers.Header
 
 	open    backlog.Queue[*heldBatch] // whose packets are not settled; for judge
 	waiting backlog.Queue[*heldBatch] // to be written; for write
@@ -139,7 +139,6 @@ func newHold(cfg HoldConfig) (*hold, error) {
 	}
 	h := &hold{cfg: cfg, within: uint64(cfg.Hold), limit: cmp.Or(cfg.Memory, heldLimit), clock: newHoldClock(uint64(cfg.Hold)), idle: true, candidates: newCandidates()}
 	h.part.from = calendar.NoTime
-	h.decoder = headers.NewDecoder(cfg.identity.Decode())
 	if cfg.Keep == KeepFlow {
 		var err error
 		if h.homes, err = newHomes(cfg.Hold); err != nil {
@@ -186,6 +185,7 @@ type holdBatch struct {
 	unread    []packetRun // of seen: home has the packets of the one point
 	home      []uint64
 	verdicts  verdicts
+	detector  *BatchDetector // whose verdicts these are
 	own       *heldBatch
 	kept      bool   // own waits, or is marked
 	decided   uint64 // as of judge
@@ -208,6 +208,8 @@ type verdicts struct {
 	times               []int64
 	drop, copies, fixed []uint64 // as in BatchDetector
 	ranks               []uint8
+	unfit               *unfit
+	paired              []uint64
 }
 
 // reset makes room for a batch of n packets, which Read then takes part by part.
@@ -235,7 +237,8 @@ func (x *holdBatch) prepare(b *capture.Batch, p *BatchDetector, from, to int) {
 // for the writer only. ranks says how good each packet is, 0 being best; empty is 0 for all.
 // Calls must come for one batch after another, in the order of the stream.
 func (x *holdBatch) judge(b *capture.Batch, p *BatchDetector, ranks []uint8) {
-	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks}
+	x.verdicts = verdicts{digests: p.digests, times: p.times, drop: p.drop, copies: p.copies, fixed: p.fixed, ranks: ranks, unfit: &p.unfit, paired: p.paired}
+	x.detector = p
 	h := x.hold
 	h.arrive()
 	x.accept(b)

@@ -19,7 +19,6 @@ const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 type heldBatch struct {
 	batch      backlog.Batch // belongs to write, unless it is a copy
 	frames     []capture.Frame
-	view       capture.Batch // the result of viewOf, with HoldConfig.Intact
 	drop       []uint64
 	waiting    []uint64      // a bit for each packet that may be exchanged
 	written    int           // packets; for write
@@ -40,9 +39,6 @@ func (x *holdBatch) accept(b *capture.Batch) {
 	if h.cfg.Clock != nil {
 		k.arrived = h.cfg.Clock()
 	}
-	if h.cfg.Intact {
-		k.view = viewOf(b)
-	}
 	if h.cfg.mark != nil {
 		k.marks.begin(x.verdicts.digests)
 	}
@@ -55,9 +51,6 @@ func (x *holdBatch) keep(b *capture.Batch) {
 	k := x.own
 	if x.hold.memory.Keep(&k.batch, b); k.batch.Copied {
 		k.frames = k.batch.Frames
-		if x.hold.cfg.Intact {
-			k.view = viewOf(&k.batch.Batch)
-		}
 	}
 }
 
@@ -183,7 +176,7 @@ func (h *hold) holder(number uint64) *heldBatch {
 
 // recycle takes the memory of a batch that was written.
 func (h *hold) recycle(k *heldBatch) {
-	k.frames, k.view = nil, capture.Batch{}
+	k.frames = nil
 	h.memory.Put(k, &k.batch)
 }
 

@@ -62,11 +62,8 @@ func (x *holdBatch) chooseWord(b *capture.Batch, blocks []capture.Block, from, t
 // may be exchanged.
 func (x *holdBatch) begins(w int) (begin uint64) {
 	h, v := x.hold, &x.verdicts
-	if len(v.ranks) == 0 {
-		switch {
-		case h.cfg.Intact:
-			begin = ^v.copies[w]
-		case h.homes != nil:
+	if !x.ranksAll() {
+		if h.homes != nil {
 			begin = ^v.copies[w] &^ x.home[w]
 		}
 		if v.fixed != nil {
@@ -82,13 +79,19 @@ func (x *holdBatch) begins(w int) (begin uint64) {
 	return begin
 }
 
+// ranksAll reports whether packets from home may differ in quality.
+func (x *holdBatch) ranksAll() bool {
+	v := &x.verdicts
+	return len(v.ranks) > 0 || x.hold.cfg.Intact || v.unfit.some || len(v.paired) > 0
+}
+
 // undecided returns the packets of a word that decide has to look at. These are firsts from
-// elsewhere, and copies from home. With ranks or Intact, they are all packets. A first from
+// elsewhere, and copies from home. Where ranksAll, they are all packets. A first from
 // home must end the choice between earlier packets that it equals, unless it is too late for
 // them.
 func (x *holdBatch) undecided(w int) uint64 {
 	h, v := x.hold, &x.verdicts
-	if len(v.ranks) > 0 || h.cfg.Intact {
+	if x.ranksAll() {
 		return ^uint64(0)
 	}
 	open := v.copies[w]
@@ -119,18 +122,19 @@ func (x *holdBatch) decide(b *capture.Batch, i int) {
 		if h.candidates.enter(v.digests[i][1], number, quality, h.settled) {
 			h.stats.Early++
 		}
-	case !fixed:
-		x.improve(b, i, quality)
+	case !fixed && !x.improve(b, i, quality) && isSet(v.paired, i):
+		x.own.drop[i/64] &^= 1 << (uint(i) % 64) // the unfit packet may have been written
+		h.cfg.stays(x.detector, b, i)
 	}
 }
 
 // improve keeps copy i in the place of the packet of its group that is kept, if that is not
-// as good and not settled.
-func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
+// as good and not settled. It reports whether it has.
+func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) bool {
 	h, v := x.hold, &x.verdicts
 	c := h.candidates.find(v.digests[i][1])
-	if c == nil || atBest(quality) >= atWorst(c.quality()) || c.number() < h.settled || v.times[i] == calendar.NoTime {
-		return
+	if c == nil || quality >= c.quality() || c.number() < h.settled || v.times[i] == calendar.NoTime {
+		return false
 	}
 	from := x.own
 	if c.number() < from.first {
@@ -138,12 +142,9 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	}
 	at := int(c.number() - from.first)
 	if distance(calendar.Usable(from.frames[at].Time), v.times[i]) > h.within {
-		return
+		return false
 	}
-	quality, better := x.isBetter(i, quality, c, from, at)
-	if !better {
-		return
-	}
+	h.count(c.quality(), quality)
 	from.drop[at/64] |= 1 << (uint(at) % 64)
 	x.own.drop[i/64] &^= 1 << (i % 64)
 	if h.cfg.mark != nil {
@@ -160,6 +161,7 @@ func (x *holdBatch) improve(b *capture.Batch, i int, quality uint64) {
 	if h.cfg.swapped != nil {
 		h.cfg.swapped(b, &from.frames[at], &x.own.frames[i])
 	}
+	return true
 }
 
 // distance returns the absolute difference of two times.

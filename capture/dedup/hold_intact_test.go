@@ -3,13 +3,11 @@
 package dedup
 
 import (
-	"math/bits"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
@@ -39,8 +37,9 @@ func TestHoldIntact(t *testing.T) {
 		{name: "whole before valid", all: []seen{{cut, 1, 0}, {wrong, 2, 0}, {cut, 1, 0}}, kept: 1, whole: 1},
 		{name: "whole, then valid", all: []seen{{cut, 1, 0}, {wrong, 2, 0}, {valid, 2, 0}, {cut, 1, 0}}, kept: 2, whole: 1, checksum: 1},
 		{name: "all wrong", all: []seen{{wrong, 2, 0}, {wrong, 2, 0}, {wrong, 1, 0}}, kept: 2},
-		{name: "rank before whole", all: []seen{{cut, 2, 1}, {valid, 1, 3}, {cut, 2, 0}, {valid, 1, 1}}, kept: 2},
-		{name: "rank before whole, then whole", all: []seen{{valid, 1, 3}, {cut, 2, 0}, {wrong, 2, 0}}, kept: 2, whole: 1},
+		{name: "fit before rank", all: []seen{{cut, 2, 1}, {valid, 1, 3}, {cut, 2, 0}, {valid, 1, 1}}, kept: 3},
+		{name: "fit before rank, whole or not", all: []seen{{valid, 1, 3}, {cut, 2, 0}, {wrong, 2, 0}}, kept: 0},
+		{name: "rank before whole", all: []seen{{wrong, 1, 3}, {cut, 2, 0}, {cut, 2, 1}}, kept: 1},
 		{name: "valid first, better later", all: []seen{{valid, 2, 0}, {wrong, 1, 0}, {valid, 1, 0}}, kept: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,39 +63,5 @@ func TestHoldIntact(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestHoldIntactLazy looks into no packet without a copy: the packets of this batch, which
-// have no interface, cannot be decoded.
-func TestHoldIntactLazy(t *testing.T) {
-	h := testHold(t, HoldConfig{Hold: time.Millisecond, Intact: true})
-	x := h.newBatch()
-	b, p := &capture.Batch{Buf: make([]byte, 100)}, &BatchDetector{drop: make([]uint64, 2)}
-	p.copies = p.drop
-	for i := range uint64(100) {
-		b.Frames = append(b.Frames, capture.Frame{Time: int64(i), CapLen: 60, WireLen: 60})
-		p.digests, p.times = append(p.digests, digest.Digest{i, bits.Reverse64(i)}), append(p.times, int64(i))
-	}
-	x.reset(len(b.Frames))
-	x.judge(b, p, nil)
-}
-
-// TestHoldIntactAllocates nothing once buffers have grown.
-func TestHoldIntactAllocates(t *testing.T) {
-	all, drop := pair(500, 1e9, time.Microsecond)
-	for i := range all {
-		all[i].integrity = identity.Integrity(i % 3)
-	}
-	r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Intact: true}), all: all, drop: drop}
-	var b capture.Batch
-	r.batch(&b, 0, len(all))
-	k := &heldBatch{view: viewOf(&b)}
-	if n := testing.AllocsPerRun(100, func() {
-		for i := range b.Frames {
-			r.hold.judge(unjudged, k, i)
-		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }

@@ -26,6 +26,9 @@ type model struct {
 	kept  map[digest.Digest]*modelKept
 }
 
+// unfitQuality is more than any other.
+const unfitQuality = 8 * 256
+
 type modelHome struct {
 	point  uint64
 	misses int
@@ -49,9 +52,9 @@ func (m *model) run(all []sighted, drop []bool) (keep []bool) {
 		}
 		switch {
 		case m.cfg.Intact && p.integrity == identity.Truncated:
-			quality += 4
+			quality += unfitQuality + 4
 		case m.cfg.Intact && p.integrity == identity.WrongChecksum:
-			quality += 2
+			quality += unfitQuality + 2
 		}
 		if m.cfg.Keep == KeepFlow && timed && p.conversation != 0 && !m.atHome(p, first) {
 			quality++
@@ -152,7 +155,11 @@ func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool
 	x.reset(to - from)
 	x.seen = traits.Sightings{}
 	var rank []uint8
+	p.unfit.reset(to-from, r.hold.cfg.Intact)
 	for i, s := range r.all[from:to] {
+		if r.hold.cfg.Intact {
+			p.unfit.note(i, s.integrity, false)
+		}
 		p.digests, p.times = append(p.digests, s.digest), append(p.times, s.time)
 		x.seen.Conversation = append(x.seen.Conversation, s.conversation)
 		x.seen.Fragment = append(x.seen.Fragment, s.fragment)

@@ -13,6 +13,9 @@ type Observer struct {
 	// Exchanged gets each packet in that is kept in the place of packet out, which Judged got
 	// as one that is no copy. Both have interfaces of b. Calls come from Judge.
 	Exchanged func(b *capture.Batch, out, in *capture.Frame)
+	// Stays gets each packet that Judged got as a copy and that stays, as no packet could give place
+	// to it. It has an interface of b. Calls come from Judge.
+	Stays func(b *capture.Batch, f *capture.Frame)
 	// Elsewhere gets each batch with the copies that the hub has found. Judged got them as
 	// packets that are no copies. Calls come from Write and Finish, while later batches are
 	// judged.
@@ -34,6 +37,19 @@ func (d *Detector) exchanged(b *capture.Batch, out, in *capture.Frame) {
 	for i := range d.parts.Observers {
 		if f := d.parts.Observers[i].Exchanged; f != nil {
 			f(b, out, in)
+		}
+	}
+}
+
+// stays corrects the counts when packet i, which the batch says is a copy, stays.
+func (d *Detector) stays(p *BatchDetector, b *capture.Batch, i int) {
+	f := &b.Frames[i]
+	d.counts.Copies--
+	d.counts.CopyBytes -= uint64(f.CapLen)
+	d.counts.CopiesByProtocol[p.protocols[i]]--
+	for k := range d.parts.Observers {
+		if get := d.parts.Observers[k].Stays; get != nil {
+			get(b, f)
 		}
 	}
 }

@@ -35,4 +35,5 @@
 //	tunnels that a socket receives              decapsulate.go, tzsp.go
 //	IP and its extension headers                ip.go
 //	frames without IP                           nonip.go
+//	headers that all programs read alike        plain.go
 package headers

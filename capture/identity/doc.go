@@ -19,4 +19,5 @@
 //	frames to messages               identity.go, zerocopy.go, masks.go
 //	link headers; frames without IP  link.go, carried.go; nonip.go
 //	truncated packets; checksums     evidence.go; integrity.go
+//	packets that no receiver takes   broken.go
 package identity

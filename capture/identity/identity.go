@@ -72,6 +72,9 @@ type Identity struct {
 	tunnels   *headers.Tunnels
 	decoder   headers.Decoder
 	headers   []headers.Header
+	broken    []uint64          // of the messages that a kernel has looked at
+	outer     headers.Decoder   // does not open tunnels
+	around    [1]headers.Header // around a tunnel
 }
 
 // The top byte of a message's tweak keeps identities of different kinds apart. In the
@@ -142,6 +145,7 @@ func (g *Identity) layOut(b *capture.Batch, from, first int, h []headers.Header)
 	}
 	g.doubtHeaders(b, from, first, h, g.out.nonIP[before:])
 	for i := range h {
+		g.breakHeader(b, from, first+i, &h[i])
 		if h[i].Flags&headers.FlagClosed != 0 {
 			g.out.closed = append(g.out.closed, uint32(first+i))
 		}
@@ -207,8 +211,10 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 	}
 	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
 	cut := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
+	g.breakFound(msgs, first, b.Buf)
 	if g.kind == Inner {
 		cut = g.deeper.Into(g.untyped, msgs, protocols[first:end], g.slow, b.Buf) || cut
+		g.breakInside(msgs, frames, first, b.Buf)
 	}
 	if cut || g.kind == Frame {
 		g.doubtFound(msgs, frames, b.Buf, first)
@@ -233,6 +239,7 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 		// The message may still be the datagram around a tunnel, which is not compared.
 		zeroCopyFrames(g.out.msgs[i:i+1], b.Frames[from+i:][:1])
 		g.addParts(&p, b, from, i, &h[0])
+		g.breakHeader(b, from, i, &h[0])
 		return
 	}
 	g.layOut(b, from, i, h[:])
@@ -253,6 +260,9 @@ type Messages struct {
 	doubts    []Doubt
 	closed    []uint32
 	captured  Captured
+
+	broken     []uint64 // see Broken
+	someBroken bool
 }
 
 // Closed returns the numbers of the frames with a tunnel that was not opened: see
@@ -275,6 +285,8 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 		clear(m.which)
 	}
 	m.captured, m.closed = Captured{}, m.closed[:0]
+	m.broken, m.someBroken = capture.Resize(m.broken, (n+63)/64), false
+	clear(m.broken)
 	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]
 	m.copied.reset()
 }

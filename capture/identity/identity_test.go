@@ -363,10 +363,15 @@ func checkFromFrames(t *testing.T, cfg Config, b *capture.Batch, from int) {
 	t.Helper()
 	g := New(cfg)
 	protocols := make([]headers.Protocol, len(b.Frames)-from)
-	read := g.FromFrames(protocols, b, from).all()
+	m := g.FromFrames(protocols, b, from)
+	read := m.all()
 	h := decode(headers.NewDecoder(cfg.Decode()), b)[from:]
-	if want := New(cfg).FromHeaders(b, from, h).all(); !slices.Equal(read, want) {
+	of := New(cfg).FromHeaders(b, from, h)
+	if want := of.all(); !slices.Equal(read, want) {
 		t.Fatalf("%+v from %d: messages differ:\n got %x\nwant %x", cfg, from, read, want)
+	}
+	if got, want := m.Broken(), of.Broken(); !slices.Equal(got, want) {
+		t.Fatalf("%+v from %d: broken %x, want %x", cfg, from, got, want)
 	}
 	for i := range h {
 		if protocols[i] != h[i].Protocol() {

@@ -18,6 +18,7 @@ type inputPacket struct {
 	within   uint64 // hash of the fields that copies have in common, except the LAN
 	point    place  // where it was seen
 	state    state
+	unfit    bool
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
 	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it.
 	// elsewhere is that of the latest kept one with another point than keptBefore. They are not
@@ -288,6 +289,8 @@ func (c *copies) settleCopies(place uint64) (first uint64) {
 // copies reports whether s is a copy of k, which has the same identity.
 func (c *copies) copies(s, k *inputPacket) bool {
 	switch {
+	case k.unfit && !s.unfit, s.unfit != k.unfit && (c.cfg.Packets > 0 || c.cfg.Across):
+		return false
 	case s.within != k.within, c.cfg.Across && s.point == k.point, c.cfg.Within&traits.PointLAN != 0 && s.point.lan != k.point.lan:
 		return false
 	case c.cfg.Landmark:

@@ -37,8 +37,10 @@ type Config struct {
 	Within    traits.PointFields // copies have these in common
 	Groups    traits.Groups      // identifiers of Within's fields that are one
 	Refresh   bool               // a copy may copy a copy
-	Sort      Sort               // how the input was sorted
-	Slice     Slice              // how the output was cut
+	// AnyChecksum says that packets with wrong checksums may be the originals of others.
+	AnyChecksum bool
+	Sort        Sort  // how the input was sorted
+	Slice       Slice // how the output was cut
 	// Memory bounds the memory for packets in bytes, and as much again for differences to the file
 	// of removed packets: 128 bytes each.
 	Memory int
@@ -62,8 +64,9 @@ type Verifier struct {
 	report   Report
 
 	undecidable *undecidable // nil where copies come from other points
-	mustStay    uint64       // undecidable packets that were removed
-	judged      uint64       // packets that are not undecidable
+	unfit       *unfit
+	mustStay    uint64 // undecidable packets that were removed
+	judged      uint64 // packets that are not undecidable
 
 	headers []headers.Header
 	digests []digest.Digest
@@ -107,7 +110,7 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
 		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
-		digester: newDigester(),
+		digester: newDigester(), unfit: newUnfit(&cfg),
 	}
 	if duplicates != nil {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
@@ -171,7 +174,7 @@ func (v *Verifier) check(b *capture.Batch) {
 	}
 	for i := range n {
 		v.report.Packets++
-		s := inputPacket{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending}
+		s := inputPacket{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending, unfit: v.unfit.is(b, i, &v.headers[i])}
 		if within != nil {
 			s.within = within[i]
 		}

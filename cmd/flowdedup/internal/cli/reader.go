@@ -4,6 +4,8 @@ package cli
 
 import (
 	"slices"
+
+	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
 // Reader is a program that reads the kept packets, with its own defaults. The manual has the
@@ -18,15 +20,23 @@ type Reader struct {
 	// NeedsWhole: truncated packets are not taken, or leave logs incomplete (Suricata: the event
 	// ipv4.trunc_pkt; Zeek: content gaps).
 	NeedsWhole bool
+	// Plain says in which headers it surely finds a packet, in the flow of the packets around it
+	// (Suricata: src/decode.h, DecodeNetworkLayer, and the recursion level in src/flow-hash.c; Zeek:
+	// scripts/base/packet-protocols; Arkime: capture/packet.c). nil is for programs that a person
+	// looks at, and which open nearly all.
+	Plain *headers.Plain
 	// Watches: a program, not a person, looks for repetition.
 	Watches bool
 }
 
+// plain has the first tags that all of them open: 802.1Q and 802.1ad.
+var plain = &headers.Plain{Outer: []uint16{0x8100, 0x88a8}}
+
 // readers are the values of --for.
 var readers = []Reader{
-	{Name: "suricata", Title: "Suricata", KeysVLAN: true, Verifies: true, NeedsWhole: true, Watches: true},
-	{Name: "zeek", Title: "Zeek", Verifies: true, NeedsWhole: true, Watches: true},
-	{Name: "arkime", Title: "Arkime", Watches: true},
+	{Name: "suricata", Title: "Suricata", KeysVLAN: true, Verifies: true, NeedsWhole: true, Plain: plain, Watches: true},
+	{Name: "zeek", Title: "Zeek", Verifies: true, NeedsWhole: true, Plain: plain, Watches: true},
+	{Name: "arkime", Title: "Arkime", Plain: plain, Watches: true},
 	{Name: "wireshark", Title: "Wireshark"},
 	{Name: "none"},
 }

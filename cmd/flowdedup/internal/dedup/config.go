@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
@@ -78,9 +79,14 @@ type Choice struct {
 	Flow   bool              // the packets of a conversation come from one capture point
 	Prefer []input.Condition // the best one first
 	Intact bool              // whole packets with the right checksums before others
+	First  bool              // wrong checksums are as good as right ones: --prefer first
 	// Hold is how long a packet waits for a better copy. It is 0 where none waits: without
 	// Flow, Prefer and Intact.
 	Hold time.Duration
+	// Counts is the Hold of a run whose counts are asked for, where nothing is written.
+	Counts time.Duration
+	// Reader says which headers the reader of the output surely opens; nil for all.
+	Reader *headers.Plain
 	// Delay is how much longer than Hold packets wait in a live run, after their arrival: as
 	// long as others may take to arrive.
 	Delay time.Duration

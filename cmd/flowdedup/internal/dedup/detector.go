@@ -3,6 +3,7 @@
 package dedup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -50,6 +51,11 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 	parts.Within.Groups = points.Groups
 	parts.Only, parts.Protect, parts.Prefer = cfg.only(), chooser(cfg.conditions.protect), choosers(cfg.conditions.prefer)
 	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
+	parts.Intact = !cfg.Pass && !cfg.Choice.First && cfg.Identity.Uneven()
+	if !cfg.Pass {
+		parts.Reader = cfg.Choice.Reader
+	}
+	parts.Pairs = dedup.PairsWithin(cfg.span(), cmp.Or(cfg.Choice.Hold, cfg.Choice.Counts), parts.Intact || parts.Reader != nil)
 	if cfg.Choice.Mark {
 		decoder := headers.NewDecoder(cfg.Identity.Decode())
 		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration})

@@ -85,11 +85,14 @@ beginning of each.
 If copies may differ in checksums or length (--ignore l4-checksum,
 --identity-bytes), whole packets with the right checksum of TCP, UDP or ICMP
 take precedence over others; --keep decides between equals. --prefer first
-turns that off.
+turns that off. A packet that no receiver takes (wrong IPv4 header checksum, TTL
+0) never replaces a right one.
 
 --for names the program that reads the kept packets, and sets --keep, --strip
 and --ignore as the program needs them with its own defaults. Flags that you
-give override these. A flag that would blind the program is refused.
+give override these. A flag that would blind the program is refused. Of equal
+packets the one without tunnels, labels and other headers stays that not all
+such programs open.
 
 --within finds copies in one VLAN, tunnel (vni, with --identity inner),
 interface, input or LAN of PRP only, for tenants with the same addresses.

@@ -33,6 +33,7 @@ func (f *ForFlag) Apply(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlag
 	if err := refuse(r, fs, compare, keep); err != nil {
 		return cli.Usagef("--for %s: %w", r.Name, err)
 	}
+	keep.reader = r.Plain
 	if written && r.KeysVLAN && !fs.Changed("strip") && cli.PointsOf(keep.Within).Fields&traits.PointVLAN == 0 {
 		keep.strip = []string{"vlan"}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
@@ -29,8 +30,10 @@ type KeepFlags struct {
 	only, protect []input.Condition // of several, one has to match
 	keep          string
 	prefer        []input.Condition
-	first         bool // --prefer first
-	written       bool // packets are written: see check
+	first         bool           // --prefer first
+	written       bool           // packets are written: see check
+	counts        bool           // they are counted as if they were
+	reader        *headers.Plain // of --for
 	hold          time.Duration
 	strip         []string
 	slice         strip.Slice
@@ -94,7 +97,7 @@ func (f *KeepFlags) chooseKeep(written, hub bool) {
 	case written && !hub:
 		f.keep = "flow"
 	default:
-		f.keep = "first"
+		f.keep, f.counts = "first", !hub
 	}
 }
 
@@ -157,9 +160,11 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 // Complete adds the choice of packets to the configuration of the filter.
 func (f *KeepFlags) Complete(c *Config) {
 	c.Within, c.Only, c.Protect = f.Within, f.only, f.protect
-	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark}
+	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark, First: f.first, Reader: f.reader}
 	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = f.Hold(c.Window)
+	} else if f.counts {
+		c.Choice.Counts = f.Hold(c.Window)
 	}
 }
 

@@ -79,10 +79,11 @@ func TestIntactMirror(t *testing.T) {
 			for workers := 1; workers <= 3; workers++ {
 				dir := t.TempDir()
 				kept, removed := filepath.Join(dir, "kept.pcap"), filepath.Join(dir, "removed.pcap")
-				args := []string{"--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--workers", strconv.Itoa(workers)}
+				same := []string{"--identity", "inner", "--ignore", "l4-checksum"}
 				if !prefer {
-					args = append(args, "--prefer", "first")
+					same = append(same, "--prefer", "first")
 				}
+				args := append(slices.Clone(same), "--keep", keep, "--workers", strconv.Itoa(workers))
 				s := runPreferred(t, append(args, "-w", kept, "--duplicates", removed, mirror)...)
 				transport, _ := soundness(t, kept)
 				valid, wrong := transport[identity.ValidChecksum], transport[identity.WrongChecksum]
@@ -92,7 +93,7 @@ func TestIntactMirror(t *testing.T) {
 				case !prefer && (wrong < 236/2 || valid+wrong != 236 || s.ChecksumPreferred != nil || (s.HeldBytes != nil) != (keep == "flow")):
 					t.Errorf("--keep %s --prefer first: %v, %+v", keep, transport, s)
 				}
-				if _, errs, code := clitest.Run("verify", "--identity", "inner", "--ignore", "l4-checksum", mirror, kept, removed); code != cli.ExitDone {
+				if _, errs, code := clitest.Run(append(same, "verify", mirror, kept, removed)...); code != cli.ExitDone {
 					t.Errorf("verify: exit code %d: %s", code, errs)
 				}
 				now := clitest.ReadFile(t, kept)

@@ -135,7 +135,7 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (r *runner, e
 func (r *runner) observers(cfg *Config) (all []dedup.Observer) {
 	if r.inputs = newByInput(cfg.opened); r.inputs != nil {
 		r.hubCopies = newByInput(cfg.opened)
-		all = append(all, dedup.Observer{Judged: r.inputs.add, Exchanged: r.inputs.swap, Elsewhere: r.hubCopies.addCopies})
+		all = append(all, dedup.Observer{Judged: r.inputs.add, Exchanged: r.inputs.swap, Stays: r.inputs.stays, Elsewhere: r.hubCopies.addCopies})
 	}
 	if cfg.Timeline {
 		r.timeline = &Timeline{}

@@ -297,6 +297,13 @@ func (c byInput) swap(b *capture.Batch, out, in *capture.Frame) {
 	}
 }
 
+// stays corrects the counts when a packet that was counted as a copy stays.
+func (c byInput) stays(b *capture.Batch, f *capture.Frame) {
+	if c != nil {
+		c[inputOfFrame(b, f)].Duplicates--
+	}
+}
+
 // inputOf returns the number of the input of frame i.
 func inputOf(b *capture.Batch, i int) int { return inputOfFrame(b, &b.Frames[i]) }
 

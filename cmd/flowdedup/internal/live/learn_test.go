@@ -144,7 +144,7 @@ func learnChanges(t *testing.T, rng *rand.Rand, workers int) {
 	for i := range uint16(1000) {
 		src.stream = append(src.stream, sighting{i, byte(rng.IntN(2)), 64})
 		if back := uint16(rng.IntN(4)); back < 3 && back <= i { // a copy, which may be from home
-			src.stream = append(src.stream, sighting{i - back, byte(rng.IntN(2)), byte(back)})
+			src.stream = append(src.stream, sighting{i - back, byte(rng.IntN(2)), byte(1 + back)})
 		}
 	}
 	r.capture = src

@@ -25,6 +25,7 @@ type flags struct {
 	copies    cli.CopyFlags
 	zone      *time.Location
 	within    cli.WithinFlag
+	prefer    string
 	tolerance time.Duration
 	sort      cli.SortFlags
 	slice     strip.Slice
@@ -33,6 +34,9 @@ type flags struct {
 
 // verifyMemory is how much memory packets take, at most, without --memory.
 const verifyMemory = 1 << 30
+
+// preferWords are the words of --prefer.
+var preferWords = []string{"first"}
 
 // usualTolerance is by how much windows above a millisecond are longer at most.
 const usualTolerance = 256 * time.Nanosecond
@@ -90,6 +94,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			cli.ZoneFlag(&f.zone, cli.GroupCompare, "landmark windows"),
 			f.within.Flag(),
+			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewParsed(&f.prefer, "", "which", cli.OneOfNear(preferWords)), Words: preferWords, Help: "first: a packet may have a wrong checksum and be the original of a right one, as with this flag of dedup"},
 			{Name: "tolerance", Group: cli.GroupCompare, To: cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), Words: []string{"0", "256ns"}, Help: "by how much copies may lie outside of the window"},
 			{Name: "slice", Group: cli.GroupCompare, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
 			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory for packets: 4GiB"},
@@ -160,7 +165,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	c, w := &f.copies, f.copies.Window
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh,
+		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "",
 		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {

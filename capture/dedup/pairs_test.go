@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+// expired gives packets a time to live of 0: all of a stream, or the first of each two.
+type expired struct {
+	numbered
+	all bool
+}
+
+func (s *expired) Next(b *capture.Batch) error {
+	if err := s.numbered.Next(b); err != nil {
+		return err
+	}
+	for i := range b.Frames {
+		if s.all || i%2 == 0 {
+			b.Data(i)[ipAt+8] = 0
+		}
+	}
+	return nil
+}
+
+// TestHubUnfit keeps right packets that another site has sent in a form that no receiver takes.
+func TestHubUnfit(t *testing.T) {
+	const packets = 500
+	hub := &modelHub{rng: rand.New(rand.NewPCG(1, 7)), firsts: map[uint64]string{}, delay: time.Millisecond}
+	run := func(site string, src capture.Source) (counts []int) {
+		out := &keptNumbers{t: t, counts: make([]int, packets)}
+		throughHub(t, hub, site, src, out.Write, hubclient.ClientConfig{Wait: time.Minute, Block: true}, 2)
+		return out.counts
+	}
+	stream := numbered{rng: rand.New(rand.NewPCG(1, 8)), count: packets, batch: 90}
+	broken := &expired{numbered: stream, all: true}
+	for i, want := range []int{1, 1, 0, 0} {
+		src := capture.Source(broken)
+		if i%2 != 0 {
+			right := stream
+			src = &right
+		} else {
+			again := *broken
+			src = &again
+		}
+		for number, n := range run(string(rune('a'+i)), src) {
+			if n != want {
+				t.Fatalf("site %d: packet %d stays %d times, want %d", i, number, n, want)
+			}
+		}
+	}
+}
+
+// TestPairsFlood keeps right packets behind as many forms of them, in bounded memory.
+func TestPairsFlood(t *testing.T) {
+	const packets = 300_000
+	d := detector(t, dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Millisecond}, Memory: 1 << 20}})
+	src := &expired{numbered: numbered{rng: rand.New(rand.NewPCG(1, 9)), count: packets, batch: 300}}
+	var b capture.Batch
+	var before, after runtime.MemStats
+	for n := uint32(0); src.next < packets; n++ {
+		if err := src.Next(&b); err != nil {
+			t.Fatal(err)
+		}
+		drop := d.Copies(&b)
+		for i := range b.Frames {
+			if drop[i/64]>>(i%64)&1 != 0 {
+				t.Fatalf("packet %d of a batch is a copy", i)
+			}
+		}
+		if n == 20 {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if more := int64(after.HeapAlloc) - int64(before.HeapAlloc); more > 1<<20 {
+		t.Errorf("%d bytes more", more)
+	}
+}
