@@ -191,7 +191,7 @@ func (n *Inspector) reasonsOfFlags(c *Recommendation, m *measure, unmatched uint
 	all := []string{}
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if c.Identity == identity.Inner {
-		add("--identity inner: %d copies differ in what their tunnels add", unmatched)
+		add("--identity inner: %d copies differ in or around a tunnel", unmatched)
 	} else {
 		add("--identity %s: it finds all copies, and tunnels make no difference", c.Identity)
 	}

@@ -45,10 +45,15 @@ type sighting struct {
 	mss         uint16 // of a segment with SYN, 0 without
 }
 
-// isRewrapped reports whether two sightings of one packet differ in what tunnels add, so that only
-// identity inner finds them equal.
+// isRewrapped reports whether two sightings of one packet differ in what tunnels add, or in a
+// tunnel in what forwarders change, so that only identity inner finds them equal.
 func (s *sighting) isRewrapped(o *sighting) bool {
-	return s.outer != o.outer || (s.flags^o.flags)&tunneled != 0
+	either := s.flags ^ o.flags
+	if s.outer != o.outer || either&tunneled != 0 {
+		return true
+	}
+	changed := s.hops != o.hops || s.class != o.class || s.checksum != o.checksum || either&dontFragment != 0
+	return s.flags&tunneled != 0 && changed
 }
 
 // Bits of sighting.flags.
