@@ -35,7 +35,7 @@ const (
 // Where several have as many, it is the one nearest to 0. It is sure if at least surePairs
 // agree, and as many as disagree. It changes the order of seen.
 func locate(seen []probe, window time.Duration) (l line, found, sure bool) {
-	slices.SortFunc(seen, func(a, b probe) int {
+	slices.SortStableFunc(seen, func(a, b probe) int {
 		return cmp.Or(cmp.Compare(a.digest[0], b.digest[0]), cmp.Compare(a.digest[1], b.digest[1]), cmp.Compare(a.side, b.side), cmp.Compare(a.time, b.time))
 	})
 	pairs := crossPairs(seen, fewCross)

@@ -191,7 +191,7 @@ func (t *talks) top(n int) []Conversation {
 	for _, at := range t.largest(n) {
 		all = append(all, named{at, t.counts[at].name()})
 	}
-	slices.SortFunc(all, func(a, b named) int {
+	slices.SortStableFunc(all, func(a, b named) int {
 		return cmp.Or(compareCounts(t.countsOf(a.at), t.countsOf(b.at)), cmp.Compare(a.name, b.name))
 	})
 	of := make([]Conversation, min(n, len(all)))

@@ -3,6 +3,7 @@
 package outfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -37,9 +38,12 @@ func OpenAppend(ctx context.Context, name string) (*Appender, error) {
 }
 
 func (a *Appender) open() error {
-	file, err := os.OpenFile(a.name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	file, err := os.OpenFile(a.name, os.O_APPEND|os.O_CREATE|os.O_WRONLY|openAtOnce, 0o666)
 	if err != nil {
 		return err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() { // since it was looked at
+		return errors.Join(cmp.Or(err, ErrNotRegular), file.Close())
 	}
 	if a.file != nil {
 		_ = a.file.Close() // Write has reported errors

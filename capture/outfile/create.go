@@ -50,7 +50,7 @@ func CreateNew(name string, next func() string, opt Options) (*File, error) {
 	if err != nil {
 		return nil, f.named("create", err)
 	}
-	d := &newName{tempFile: tempFile{dir: dir, base: filepath.Base(name)}, next: next}
+	d := &newName{tempFile: tempFile{dir: dir, base: filepath.Base(name), series: opt.Series}, next: next}
 	if f.out, err = d.create(f.mode(0o666)); err != nil {
 		return nil, f.named("create", errors.Join(err, dir.close()))
 	}
@@ -98,8 +98,10 @@ func (f *File) open(ctx context.Context) error {
 		return ErrEmptyName
 	}
 	info, err := os.Stat(f.name)
-	switch {
-	case IsStdout(f.name), err == nil && !info.Mode().IsRegular() && !info.IsDir():
+	switch special := IsStdout(f.name) || err == nil && !info.Mode().IsRegular() && !info.IsDir(); {
+	case special && f.opt.Regular:
+		return ErrNotRegular
+	case special:
 		f.dest = direct{}
 		if f.out, err = openDirect(ctx, f.name); err == nil {
 			WidenPipe(f.out)
@@ -168,7 +170,7 @@ func notPermitted(err error) bool {
 // checkWritable returns an error for a file that the user protected. A rename needs only the
 // right to write to the folder.
 func checkWritable(name string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	f, err := os.OpenFile(name, os.O_WRONLY|openAtOnce, 0)
 	if err != nil {
 		return err
 	}

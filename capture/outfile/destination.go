@@ -25,9 +25,9 @@ type replacing struct {
 
 func (d *replacing) regular() bool { return true }
 
-// createElsewhere opens the file in the folder for temporary files.
+// createElsewhere opens the file in another folder.
 func (d *replacing) createElsewhere(mode fs.FileMode) (*os.File, error) {
-	elsewhere, err := openFolder(os.TempDir())
+	elsewhere, err := openFolder(elsewhere())
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +38,9 @@ func (d *replacing) createElsewhere(mode fs.FileMode) (*os.File, error) {
 func (d *replacing) commit(f *File) error {
 	if err := d.unchanged(f.opt.Input); err != nil {
 		return err
+	}
+	if now, err := d.dir.stat(d.base); err == nil && !now.Mode().IsRegular() {
+		return ErrNotRegular // somebody's since the output was opened
 	}
 	err := d.replace(f)
 	if err != nil {
@@ -50,13 +53,17 @@ func (d *replacing) commit(f *File) error {
 	return errors.Join(err, d.dir.checkInPlace(d.base, f.out))
 }
 
-// replace puts the file in the place of the older one.
+// replace puts the file in the place of the older one. Where there was none, a file that has got
+// the name since is somebody else's, and stays.
 func (d *replacing) replace(f *File) error {
 	if d.tempFile.dir != d.dir {
 		return fs.ErrPermission
 	}
 	if err := d.ensureName(f); err != nil {
 		return err
+	}
+	if d.had == nil {
+		return d.dir.renameNew(d.temp, d.base)
 	}
 	return d.dir.rename(d.temp, d.base)
 }
@@ -112,7 +119,16 @@ func (d *replacing) keep(f *File) (string, error) {
 	if !f.isPartial() && d.had == nil {
 		next = firstOf(d.base, next)
 	}
-	return d.publishAnywhere(f, next)
+	name, err := d.publish(f, next)
+	if err == nil {
+		return d.tempFile.dir.join(name), nil
+	}
+	name, failed := f.copyElsewhere(d.base, next)
+	if failed != nil {
+		return "", errors.Join(err, failed)
+	}
+	_ = d.remove() // the next run does it
+	return name, nil
 }
 
 func (d *replacing) discard() error { return d.remove() }
@@ -126,46 +142,6 @@ func (d *replacing) close() error {
 		err = errors.Join(err, d.tempFile.dir.close())
 	}
 	return errors.Join(err, d.dir.close())
-}
-
-// newName is the destination of CreateNew. It gets its name when it is complete.
-type newName struct {
-	tempFile
-	next func() string
-}
-
-func (d *newName) regular() bool { return true }
-
-func (d *newName) commit(f *File) error {
-	name, err := d.publish(f, inFolder(d.next))
-	if err != nil {
-		return err
-	}
-	f.name = d.dir.join(name)
-	if !f.opt.NoSync {
-		err = d.dir.sync()
-	}
-	return errors.Join(err, d.dir.checkInPlace(name, f.out))
-}
-
-func (d *newName) keep(f *File) (string, error) {
-	next := inFolder(d.next)
-	if f.isPartial() {
-		next = partial(next())
-	}
-	name, err := d.publishAnywhere(f, next)
-	if err == nil {
-		f.name = name
-	}
-	return name, err
-}
-
-func (d *newName) discard() error { return d.remove() }
-func (d *newName) close() error   { return d.dir.close() }
-
-// inFolder returns the last parts of names.
-func inFolder(next func() string) func() string {
-	return func() string { return filepath.Base(next()) }
 }
 
 // visible is the destination of CreateVisible: a file that already has its name.

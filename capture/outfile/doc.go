@@ -10,8 +10,8 @@
 //
 // # The contract
 //
-//   - Only [File.Commit], after a clean end, replaces a file that exists. After any other end
-//     that file is unchanged, and [File.Keep] gives the output a visible name next to it:
+//   - Only [File.Commit], after a clean end, replaces a file, and only the regular file that was
+//     there when the output was opened. After any other end that file is unchanged, and [File.Keep] gives the output a visible name next to it:
 //     clean.partial.pcapng for clean.pcapng, with a number if that is taken.
 //   - A new name gets the output at any end, unless a write failed: then the
 //     name is a partial one too.
@@ -32,13 +32,20 @@
 // While it is written, a file has no name if the file system supports that (O_TMPFILE), else a
 // hidden one next to the target, .NAME.1a2b3c4d.flowdedup-tmp. A killed process leaves that
 // file, or the lock of a name, .NAME.flowdedup-lock. Both are locked while they are in use, so
-// the next run in that folder recognizes stale ones and removes them.
+// the next run in that folder recognizes stale ones and removes them. Files of such names that are
+// not regular, or belong to a user whom the folder does not trust, are passed over.
+//
+// A [Series] is the files of a rotated output: it knows which of them this program has made, and
+// removes no others.
 //
 // Standard output, devices and pipes are written to directly.
 //
 //	question                              file
 //	a file and its end; how it is opened  file.go; create.go
-//	an existing file; a new name          destination.go
+//	an existing file                      destination.go
+//	a new name; a folder that takes none  newname.go
+//	files of a rotation, and what is ours series.go; overlap.go
+//	what is opened, and never waited for  regular.go
 //	the file while it has no name         temp.go, folder_*.go
 //	names; compression by name            names.go; compress.go
 //	logs; locks                           append.go; lock.go

@@ -22,6 +22,11 @@ type Options struct {
 	Private bool
 	// Plain never compresses, whatever the name ends in.
 	Plain bool
+	// Regular refuses a pipe, a device or a socket, which Create writes to otherwise.
+	Regular bool
+	// Series, if not nil, records each name that CreateNew's output may get, before it gets it. An
+	// output whose folder takes no name stays open: see [File.Homeless].
+	Series *Series
 	// Locked says that the caller holds the Lock of the name.
 	Locked bool
 	// Input describes the regular file that this output replaces while it is read, as it
@@ -237,6 +242,9 @@ func (f *File) Discard() error {
 // end notes the result of the call that ends the output.
 func (f *File) end(err error) error {
 	f.done, f.result = true, err
+	if f.opt.Series != nil && f.homeless() != nil {
+		return err
+	}
 	closed := errors.Join(f.close(), f.dest.close())
 	if err == nil && closed != nil {
 		f.result = f.named("close", closed)

@@ -35,8 +35,12 @@ func (d *folder) errorOf(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: d.join(name), Err: err}
 }
 
-// open opens a file of the folder. A symbolic link is refused.
+// open opens a file of the folder. It refuses a symbolic link, and never waits, whatever has the
+// name.
 func (d *folder) open(name string, flags int, mode fs.FileMode) (*os.File, error) {
+	if flags&os.O_EXCL == 0 {
+		flags |= openAtOnce
+	}
 	for {
 		fd, err := unix.Openat(d.fd, name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, uint32(mode.Perm()))
 		if err == unix.EINTR {

@@ -26,9 +26,9 @@ func openFolder(path string) (*folder, error) {
 
 func (d *folder) close() error { return d.root.Close() }
 
-// open opens a file of the folder.
+// open opens a file of the folder. It never waits, whatever has the name.
 func (d *folder) open(name string, flags int, mode fs.FileMode) (*os.File, error) {
-	return d.root.OpenFile(name, flags, mode)
+	return d.root.OpenFile(name, flags|openAtOnce, mode)
 }
 
 // anonymous is for systems that have files without a name.

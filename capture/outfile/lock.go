@@ -9,14 +9,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ErrLocked says that another run writes to the same name.
 var ErrLocked = errors.New("another run writes to it")
 
-const lockEnding = ".flowdedup-lock"
+const (
+	lockEnding = ".flowdedup-lock"
+	maxLock    = 16 << 10 // bytes of a lock's text that are read
+)
 
 // Lock keeps other runs from writing to a name. The end of the process releases it.
 type Lock struct {
@@ -46,24 +51,48 @@ func LockName(name string) (*Lock, error) {
 	return l, nil
 }
 
+// patience is how often a lock that another process holds is tried again: a process that sweeps the
+// folder holds it for a moment. pause is the time between.
+const (
+	patience = 5
+	pause    = 4 * time.Millisecond
+)
+
 // lockName locks a name of a folder, which must stay open. If it cannot create a lock (a
 // read-only folder, a file system without locks), it locks the file of that name, if there
-// is one.
+// is one. A lock of a user whom the folder does not trust is none: in a shared folder anyone could
+// keep all runs from a name.
 func lockName(dir *folder, base string) (*Lock, error) {
-	l := &Lock{dir: dir, name: "." + base[:min(len(base), maxTempBase)] + lockEnding}
+	l := &Lock{dir: dir, name: lockOf(base)}
+	held := 0
 	for range attempts {
 		file, err := openLock(dir, l.name)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, errForeign):
+			return &Lock{dir: dir}, nil
+		case err != nil:
 			return lockTarget(dir, base)
 		}
 		switch err := lockFile(file); {
 		case errors.Is(err, ErrLocked):
+			if held++; held < patience {
+				_ = file.Close()
+				time.Sleep(pause)
+				continue
+			}
 			return nil, errors.Join(lockedBy(file), file.Close())
 		case err != nil: // not on this file system
 			return &Lock{dir: dir}, errors.Join(dir.remove(l.name), file.Close())
 		}
-		// The run before may have removed it between the two steps.
-		if ours, err := dir.refersTo(l.name, file); !ours {
+		// The run before may have removed it between the two steps. A hard link of another file is
+		// not written to.
+		ours, err := dir.refersTo(l.name, file)
+		if info, failed := file.Stat(); ours && failed == nil && linked(info) {
+			ours, err = false, dir.remove(l.name)
+		}
+		if !ours {
 			_ = file.Close()
 			if err != nil {
 				return nil, err
@@ -71,21 +100,69 @@ func lockName(dir *folder, base string) (*Lock, error) {
 			continue
 		}
 		l.file = file
-		// The number is for users; the lock does not need it.
-		_ = file.Truncate(0)
-		_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		l.write("")
 		return l, nil
 	}
 	return nil, ErrLocked
 }
 
-// openLock opens the file of a lock, which may belong to another user.
+// lockOf returns the name of the lock of a name.
+func lockOf(base string) string { return "." + base[:min(len(base), maxTempBase)] + lockEnding }
+
+// write writes the number of the process, for users, and the pattern of a series.
+func (l *Lock) write(pattern string) {
+	_ = l.file.Truncate(0) // the lock holds without its text
+	_, _ = l.file.WriteAt(fmt.Appendf(nil, "%d\n%s", os.Getpid(), pattern), 0)
+}
+
+// openLock opens the file of a lock, and creates it if there is none.
 func openLock(dir *folder, name string) (*os.File, error) {
-	file, err := dir.open(name, os.O_RDWR|os.O_CREATE, 0o666)
-	if errors.Is(err, fs.ErrPermission) {
-		return dir.open(name, os.O_RDONLY, 0)
+	file, err := dir.openOwn(name, os.O_RDWR)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return dir.open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	case errors.Is(err, fs.ErrPermission):
+		return dir.openOwn(name, os.O_RDONLY)
 	}
 	return file, err
+}
+
+// lockPattern locks a name whose files fit a pattern. It fails if another run has locked a pattern
+// that a name could fit as well.
+func lockPattern(dir *folder, base string, pattern *regexp.Regexp) (*Lock, error) {
+	l, err := lockName(dir, base)
+	if err != nil || l.file == nil || l.name == "" {
+		return l, err
+	}
+	l.write(pattern.String()) // before it looks at the others, so that one of two runs sees the other
+	eachHidden(dir, func(name string) {
+		if err == nil && strings.HasSuffix(name, lockEnding) && name != l.name {
+			err = overlapping(dir, name, pattern)
+		}
+	})
+	if err != nil {
+		l.dir = dir
+		return nil, errors.Join(err, l.Unlock())
+	}
+	return l, nil
+}
+
+// overlapping returns an error if a lock is held for a pattern that overlaps the given one.
+func overlapping(dir *folder, name string, pattern *regexp.Regexp) error {
+	file, err := dir.openOwn(name, os.O_RDONLY)
+	if err != nil {
+		return nil // it was released, or is none
+	}
+	defer file.Close()
+	if !errors.Is(lockFile(file), ErrLocked) {
+		return nil
+	}
+	text, _ := io.ReadAll(io.NewSectionReader(file, 0, maxLock))
+	_, other, _ := strings.Cut(string(text), "\n")
+	if other, err := regexp.Compile(other); err != nil || other.String() == "" || !Overlap(pattern, other) {
+		return nil
+	}
+	return lockedBy(file)
 }
 
 // lockTarget locks the file itself.
@@ -103,7 +180,8 @@ func lockTarget(dir *folder, base string) (*Lock, error) {
 // lockedBy returns ErrLocked with the process that wrote its number into a lock.
 func lockedBy(file *os.File) error {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, 32))
-	pid, bad := strconv.Atoi(strings.TrimSpace(string(text)))
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, bad := strconv.Atoi(first)
 	if err != nil || bad != nil {
 		return ErrLocked
 	}

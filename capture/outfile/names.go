@@ -81,7 +81,7 @@ func Same(a, b string) bool {
 	if errX == nil && !IsStdout(a) && isSharable(x) {
 		return false
 	}
-	if a == b || finalPath(a) == finalPath(b) {
+	if a == b || FinalPath(a) == FinalPath(b) {
 		return true
 	}
 	y, errY := stat(b)
@@ -101,9 +101,9 @@ func stat(name string) (fs.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// finalPath returns the absolute path of an output, as far as it can be resolved. Create
-// reports errors.
-func finalPath(name string) string {
+// FinalPath returns the absolute path of a file behind symbolic links, as far as it can be
+// resolved. Create reports errors.
+func FinalPath(name string) string {
 	if IsStdout(name) {
 		return "-"
 	}

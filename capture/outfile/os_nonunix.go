@@ -13,6 +13,16 @@ import (
 // openAtOnce is for systems whose pipes do not wait for a reader.
 const openAtOnce = 0
 
+// trusts is for systems whose folders are not shared with users who are not trusted.
+func (*folder) trusts(fs.FileInfo) bool { return true }
+
+// linked is for systems that say how many names a file has.
+func linked(fs.FileInfo) bool { return false }
+
+// number is for systems whose FileInfo has a number of the file: elsewhere a file is known by its
+// name, size and time.
+func number(fs.FileInfo) uint64 { return 0 }
+
 // lockFile is for systems whose locks end with the process.
 func lockFile(*os.File) error { return errors.ErrUnsupported }
 

@@ -15,6 +15,35 @@ import (
 // openAtOnce is a flag of open, which then fails with ENXIO if a named pipe has no reader.
 const openAtOnce = unix.O_NONBLOCK
 
+// trusts reports whether a file of the folder belongs to this user, to root, or to the folder's
+// owner, who could do all that the file makes this program do.
+func (d *folder) trusts(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return false
+	}
+	own, err := d.stat(".")
+	if err == nil {
+		of, known := own.Sys().(*syscall.Stat_t)
+		ok = known && st.Uid == of.Uid
+	}
+	return err == nil && ok || st.Uid == 0 || int(st.Uid) == os.Geteuid()
+}
+
+// linked reports whether a file has other names.
+func linked(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || st.Nlink > 1
+}
+
+// number returns what tells a file from others that have its name later: the number of its inode.
+func number(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Ino)
+	}
+	return 0
+}
+
 // lockFile locks an open file for as long as it is open, or returns ErrLocked if it is
 // locked already.
 func lockFile(f *os.File) error {

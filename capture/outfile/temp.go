@@ -3,6 +3,7 @@
 package outfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -26,9 +27,10 @@ var useAnonymous = true
 
 // tempFile is a file being written in a folder. It has no name, or a hidden one and a lock.
 type tempFile struct {
-	dir  *folder
-	base string // that hidden names are made of
-	temp string // "" while there is none
+	dir    *folder
+	base   string  // that hidden names are made of
+	temp   string  // "" while there is none
+	series *Series // that records the file under each name that it may get; nil for none
 }
 
 // create opens the file. Its mode is set from the start.
@@ -132,6 +134,7 @@ func (s *tempFile) publish(f *File, next func() string) (string, error) {
 	}
 	for {
 		name := next()
+		s.series.record(name, f.out)
 		err := s.dir.renameNew(s.temp, name)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -143,24 +146,37 @@ func (s *tempFile) publish(f *File, next func() string) (string, error) {
 	}
 }
 
-// publishAnywhere is publish, but returns a path. If the folder accepts no new names, the
-// file goes to the folder for temporary files.
-func (s *tempFile) publishAnywhere(f *File, next func() string) (string, error) {
-	name, err := s.publish(f, next)
-	if err == nil {
-		return s.dir.join(name), nil
-	}
-	dir, failed := openFolder(os.TempDir())
-	if failed != nil {
+// elsewhere returns the folder for an output whose own folder takes no new file: under systemd the
+// first folder of StateDirectory=, as a service's PrivateTmp= is removed when the service ends.
+func elsewhere() string {
+	first, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":")
+	return cmp.Or(first, os.TempDir())
+}
+
+// copyElsewhere copies the output to a file in that folder, and returns its path.
+func (f *File) copyElsewhere(base string, next func() string) (string, error) {
+	dir, err := openFolder(elsewhere())
+	if err != nil {
 		return "", err
 	}
 	defer dir.close()
-	other := &tempFile{dir: dir, base: s.base}
-	if failed := other.rewrite(f); failed != nil {
-		return "", errors.Join(err, failed)
+	info, err := f.out.Stat()
+	if err != nil {
+		return "", err
 	}
-	name, err = other.publish(f, next)
-	return dir.join(name), err
+	to := &tempFile{dir: dir, base: base}
+	copied := &File{written: f.written}
+	if copied.out, err = to.create(info.Mode()); err != nil {
+		return "", err
+	}
+	name := ""
+	if _, err = io.Copy(copied.out, io.NewSectionReader(f.out, 0, f.written)); err == nil {
+		name, err = to.publish(copied, next)
+	}
+	if err = errors.Join(err, copied.out.Close()); err != nil {
+		return "", errors.Join(err, to.remove())
+	}
+	return dir.join(name), nil
 }
 
 // remove takes the hidden name away.
@@ -187,21 +203,30 @@ func Sweep(name string) {
 // sweep removes stale files of killed runs from a folder: hidden files of ours without a
 // lock. Files that it cannot list or lock stay.
 func sweep(dir *folder) {
+	eachHidden(dir, func(name string) {
+		if strings.HasSuffix(name, tempEnding) || strings.HasSuffix(name, lockEnding) {
+			removeStale(dir, name)
+		}
+	})
+}
+
+// eachHidden calls do for each hidden name in a folder; for those before an error, too.
+func eachHidden(dir *folder, do func(name string)) {
 	list, err := dir.list()
 	if err != nil {
 		return
 	}
 	defer list.Close()
-	names, _ := list.Readdirnames(-1) // those before an error count
+	names, _ := list.Readdirnames(-1)
 	for _, name := range names {
-		if strings.HasPrefix(name, ".") && (strings.HasSuffix(name, tempEnding) || strings.HasSuffix(name, lockEnding)) {
-			removeStale(dir, name)
+		if strings.HasPrefix(name, ".") {
+			do(name)
 		}
 	}
 }
 
 func removeStale(dir *folder, name string) {
-	file, err := dir.open(name, os.O_RDONLY, 0)
+	file, err := dir.openOwn(name, os.O_RDONLY)
 	if err != nil {
 		return
 	}

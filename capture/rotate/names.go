@@ -3,13 +3,9 @@
 package rotate
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,14 +67,6 @@ func (n *names) next() string {
 	return n.stem + "-" + at + suffix + n.ending
 }
 
-// keptFile is a complete file of a pattern.
-type keptFile struct {
-	name   string // in the folder
-	time   string // in its name
-	number int    // 1 where the name has none
-	size   int64
-}
-
 // pattern matches the names that files of these names may have, in their folder.
 func (n *names) pattern() *regexp.Regexp {
 	timed := regexp.QuoteMeta(filepath.Base(n.stem)) + `-(\d{8}T\d{6}\.\d{3}Z)`
@@ -87,82 +75,6 @@ func (n *names) pattern() *regexp.Regexp {
 	}
 	return regexp.MustCompile(`^` + timed + `(?:_(\d+))?(?:` +
 		regexp.QuoteMeta(outfile.Partial) + `(?:_\d+)?)?` + regexp.QuoteMeta(n.ending) + `$`)
-}
-
-// complete lists the complete files of all runs, the oldest first.
-func (n *names) complete() ([]keptFile, error) {
-	entries, err := os.ReadDir(filepath.Dir(n.stem + n.ending))
-	if err != nil {
-		return nil, err
-	}
-	var all []keptFile
-	pattern := n.pattern()
-	for _, e := range entries {
-		m := pattern.FindStringSubmatch(e.Name())
-		if m == nil || !e.Type().IsRegular() {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil { // it was removed meanwhile
-			continue
-		}
-		number, _ := strconv.Atoi(m[2])
-		at := m[1]
-		if n.template {
-			at = n.timeOf(m[1], info.ModTime()).UTC().Format(sortable)
-		}
-		all = append(all, keptFile{name: e.Name(), time: at, number: max(number, 1), size: info.Size()})
-	}
-	slices.SortFunc(all, func(a, b keptFile) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
-	})
-	return all, nil
-}
-
-// prune removes the oldest files beyond those to keep. It warns once of a file that it
-// cannot remove, and removes another one instead.
-func (r *series) prune() {
-	if r.opt.Keep == 0 && r.opt.KeepBytes == 0 {
-		return
-	}
-	files, err := r.names.complete()
-	if err != nil {
-		r.warn(err)
-		return
-	}
-	left, size := len(files), int64(0)
-	for i := range files {
-		size += files[i].size
-	}
-	for i := 0; i < len(files)-1 && r.exceedsKeep(left, size); i++ {
-		if r.remove(filepath.Join(filepath.Dir(r.name), files[i].name)) {
-			left--
-			size -= files[i].size
-		}
-	}
-}
-
-func (r *series) exceedsKeep(files int, size int64) bool {
-	return r.opt.Keep > 0 && files > r.opt.Keep || r.opt.KeepBytes > 0 && size > r.opt.KeepBytes
-}
-
-// remove reports whether a file is gone.
-func (r *series) remove(name string) bool {
-	err := os.Remove(name)
-	if err == nil || os.IsNotExist(err) {
-		return true
-	}
-	if !r.unremovable[name] {
-		r.unremovable[name] = true
-		r.warn(fmt.Errorf("an old file stays: %w", err))
-	}
-	return false
-}
-
-func (r *series) warn(err error) {
-	if r.opt.Warn != nil {
-		r.opt.Warn(err)
-	}
 }
 
 // conversions are those of strftime that a template may have, and what they expand to.

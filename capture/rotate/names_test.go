@@ -78,18 +78,33 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// keepFiles writes 12 packets, one every second, in files of one each, into a folder that
-// holds some already, and returns the files that are there then.
-func keepFiles(t *testing.T, opt Options, before ...string) []string {
+// keepFiles writes 12 packets, one every second, in files of one each, into a folder, and returns the
+// files that are there then. Runs before have written earlier files, unless their number is 0, and
+// others are somebody else's.
+func keepFiles(t *testing.T, opt Options, earlier int, others ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range before {
+	name := filepath.Join(dir, "out.pcap")
+	for i := range earlier {
+		lines, err := NewLines(name, nil, Options{Every: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := lines.Commit
+		if i == earlier-1 {
+			end = lines.CutShort
+		}
+		if err := errors.Join(lines.Put(make([]byte, 1000), -1), end()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range others {
 		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 1000), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	opt.Every = time.Second
-	r := newFile(t, filepath.Join(dir, "out.pcap"), opt)
+	r := newFile(t, name, opt)
 	for _, b := range oneByOne(t, capturetest.Pcap(1, 12, 1, 0)) {
 		if err := r.Write(b, nil); err != nil {
 			t.Fatal(err)
@@ -104,28 +119,34 @@ func keepFiles(t *testing.T, opt Options, before ...string) []string {
 // TestKeeps few files, those of runs before it counted too, and none that only
 // look alike.
 func TestKeeps(t *testing.T) {
-	others := []string{"out-x.pcap", "out-19700101T000000.000Z.pcapng", "other-19700101T000000.000Z.pcap", "out.pcap"}
-	earlier := []string{"out-19691231T235959.999Z.pcap", "out-19691231T235959.999Z_002.pcap", "out-19691231T235959.999Z_010.partial.pcap"}
-	all := keepFiles(t, Options{})
+	others := []string{
+		"out-x.pcap", "out-19700101T000000.000Z.pcapng", "other-19700101T000000.000Z.pcap", "out.pcap",
+		"out-19700101T000000.000Z.pcap", "out-20991231T235959.000Z_007.pcap",
+	}
+	earlier := []string{"out-19691231T235959.999Z.pcap", "out-19691231T235959.999Z_002.pcap"}
+	all := keepFiles(t, Options{}, 0)
 	if len(all) < 5 {
 		t.Fatalf("%q", all)
+	}
+	if got := keepFiles(t, Options{}, 3); len(got) != len(all)+3 || !slices.Equal(got[1:3], earlier) {
+		t.Fatalf("%q", got)
 	}
 	last := all[len(all)-4:]
 	for name, opt := range map[string]Options{
 		"number": {Keep: 4},
 		"both":   {Keep: 4, KeepBytes: 1 << 20},
 	} {
-		got := keepFiles(t, opt, slices.Concat(others, earlier)...)
+		got := keepFiles(t, opt, 3, others...)
 		if want := slices.Sorted(slices.Values(slices.Concat(others, last))); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 	// The newest stays, however large it is.
-	if got := keepFiles(t, Options{KeepBytes: 1}, earlier...); !slices.Equal(got, all[len(all)-1:]) {
+	if got := keepFiles(t, Options{KeepBytes: 1}, 3); !slices.Equal(got, all[len(all)-1:]) {
 		t.Errorf("%q", got)
 	}
 	// All of the run before goes first.
-	if got := keepFiles(t, Options{KeepBytes: 2000}, earlier...); slices.Contains(got, earlier[0]) || !slices.Contains(got, all[0]) {
+	if got := keepFiles(t, Options{KeepBytes: 2000}, 3); slices.Contains(got, earlier[0]) || !slices.Contains(got, all[0]) {
 		t.Errorf("%q", got)
 	}
 }

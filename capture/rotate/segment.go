@@ -16,6 +16,8 @@ type segment struct {
 	first   int64   // time of its first packet of the interval, or NoTime
 	begun   bool    // it holds more than its headers
 	packets uint64  // in it
+	names   names   // of a file without a name in the folder
+	whole   bool    // such a file is complete
 }
 
 // content holds the gathered bytes of a file.
@@ -75,12 +77,22 @@ func (r *series) complete(c *closing) {
 		err = f.out.Commit()
 	}
 	if err == nil {
-		if r.opt.Completed != nil {
-			r.opt.Completed(f.out.Name(), f.packets)
-		}
-		r.prune()
+		r.completed(f)
 	}
 	c.result <- err
+}
+
+// completed reports a complete file, and removes files beyond those to keep.
+func (r *series) completed(f *segment) {
+	if r.opt.Completed != nil {
+		r.opt.Completed(f.out.Name(), f.packets)
+	}
+	r.made.Settle(f.out.Name())
+	if err := r.made.Err(); err != nil && !r.saidRecord {
+		r.saidRecord = true
+		r.warn(err)
+	}
+	r.prune()
 }
 
 // waitCompleted waits until no file is being completed.
@@ -107,7 +119,11 @@ func (r *series) recordCompleted(err error) {
 	f, bytes := r.closing.file, r.closing.bytes
 	r.closing = nil
 	if err != nil {
+		f.whole = !r.cut
 		r.keepPartial(f)
+		if _, homeless := f.out.Homeless(); homeless {
+			err = reason(err)
+		}
 		r.fail(err)
 		return
 	}
@@ -119,19 +135,19 @@ func (r *series) recordCompleted(err error) {
 	r.stats.Bytes += bytes
 }
 
-// keepPartial keeps the packets of a file that failed.
-func (r *series) keepPartial(f *segment) error {
-	packets, err := f.content.Written(), error(nil)
+// keepPartial keeps the packets of a file that failed. A file that only got no name in the folder
+// counts as being there until the end.
+func (r *series) keepPartial(f *segment) {
+	packets := f.content.Written()
 	if packets == 0 {
-		err = f.out.Discard()
-	} else if _, err = f.out.Keep(); f.out.Lost() {
-		packets = 0
-	} else {
+		_ = f.out.Discard() // the error that counts is the one before
+	} else if _, err := f.out.Keep(); r.isHomeless(f, err) || !f.out.Lost() {
 		r.stats.Bytes += uint64(f.content.WrittenBytes())
+	} else {
+		packets = 0
 	}
 	r.stats.Packets += packets
 	r.stats.Lost += f.packets - packets
-	return err
 }
 
 // fail ends the file being written. Later errors of it are dropped. The error may come from the
@@ -141,7 +157,7 @@ func (r *series) fail(err error) {
 		r.file = nil
 		r.waitCompleted() // the goroutine that completes a file owns the names
 		r.names.begin(f.first)
-		_ = r.keepPartial(f) // the error that counts is the one before
+		r.keepPartial(f)
 	}
 	if r.err == nil {
 		r.err = err

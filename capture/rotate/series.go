@@ -26,9 +26,12 @@ type Options struct {
 	Every time.Duration
 	// Keep is how many complete files stay, in addition to the one being written, and
 	// KeepBytes how many bytes they hold. The oldest files beyond either are removed, also
-	// files of earlier runs with names of the same pattern, but never the newest. 0 keeps all.
+	// files of earlier runs with the same output, but never the newest. 0 keeps all. Other
+	// files stay, whatever their names: see outfile.Series.
 	Keep      int
 	KeepBytes int64
+	// Inputs are files that are never removed.
+	Inputs []fs.FileInfo
 	// Merged, Derived and Commented are as in pcapfile.WriterOptions.
 	Merged, Derived, Commented bool
 	// Output is for each file.
@@ -45,6 +48,8 @@ type Stats struct {
 	Packets uint64 // in complete files and in the one being written
 	Bytes   uint64 // of these files, before any compression
 	Lost    uint64 // packets of files that failed, and packets that were not written
+	// Elsewhere are copies of files that the folder has taken no name for yet.
+	Elsewhere []string
 }
 
 // series is a series of files, whatever they hold.
@@ -56,7 +61,11 @@ type series struct {
 	file      *segment // being written; nil until there is something to write
 	// closing is the file before, nil once it is complete or has failed.
 	closing     *closing
+	made        *outfile.Series // nil once the series has ended
 	unremovable map[string]bool // files that could not be removed
+	saidOthers  bool            // that other files fit the name
+	saidRecord  bool            // that files are not recorded
+	homeless    []*segment      // complete, or as complete as they get, without a name in the folder
 	err         error           // of the file that failed, until Retry
 	ended       bool
 	cut         bool // the file being written ends before the stream does
@@ -82,6 +91,12 @@ func newSeries(name string, opt Options) (*series, error) {
 	if err := r.probe(); err != nil {
 		return nil, err
 	}
+	var err error
+	if r.made, err = outfile.OpenSeries(name, r.names.pattern()); err != nil {
+		return nil, err
+	}
+	r.made.NoSync = opt.Output.NoSync
+	r.opt.Output.Series = r.made
 	return r, nil
 }
 
@@ -122,9 +137,15 @@ func (r *series) Tick(now time.Time) error {
 
 // Retry clears an error, so that Write begins a new file. Without an error, or after Commit
 // or Discard, it does nothing.
+//
+// Retry also gives files their names that the folder took none for.
 func (r *series) Retry() {
-	if !r.ended {
-		r.err = nil
+	if r.ended {
+		return
+	}
+	r.err = nil
+	if r.closing == nil { // the goroutine that completes a file owns the series
+		r.bringHome()
 	}
 }
 
@@ -132,6 +153,11 @@ func (r *series) Retry() {
 // completed counts with its packets and bytes.
 func (r *series) Stats() Stats {
 	s := r.stats
+	for _, f := range r.homeless {
+		if away, _ := f.out.Homeless(); away != "" {
+			s.Elsewhere = append(s.Elsewhere, away)
+		}
+	}
 	if r.closing != nil {
 		s.Packets += r.closing.file.packets
 		s.Bytes += r.closing.bytes
@@ -175,8 +201,18 @@ func (r *series) Commit() error {
 		r.close()
 	}
 	r.waitCompleted()
-	r.ended = true
+	r.end()
 	return r.err
+}
+
+// end is called when nothing more is written.
+func (r *series) end() {
+	if r.ended {
+		return
+	}
+	r.ended = true
+	r.bringHome()
+	r.err = errors.Join(r.err, r.forsake(), r.made.Close())
 }
 
 // CutShort is Commit where the stream goes on: the file being written gets a partial name.
@@ -193,7 +229,7 @@ func (r *series) Discard() error {
 		return nil
 	}
 	r.waitCompleted()
-	r.ended = true
+	r.end()
 	if r.err == nil {
 		r.err = fmt.Errorf("commit %s: %w", r.name, outfile.ErrClosed)
 	}

@@ -133,7 +133,7 @@ type Cell struct {
 
 // SortCells orders cells by count, the largest first, then by name.
 func SortCells(cells []Cell) {
-	slices.SortFunc(cells, func(a, b Cell) int {
+	slices.SortStableFunc(cells, func(a, b Cell) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.First, b.First), cmp.Compare(a.Copy, b.Copy))
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -102,11 +102,11 @@ func (c *Common) Print(e *Env, w io.Writer, summary any, text func(w io.Writer, 
 const DefaultFPR = 1e-9
 
 // Finish loads the filter program, and draws a random key if none was given.
-func (c *Common) Finish(f *pflag.FlagSet) error {
-	if err := c.Filter.Load(); err != nil {
+func (c *Common) Finish(cmd *cobra.Command) error {
+	if err := c.Filter.Load(cmd.Context()); err != nil {
 		return err
 	}
-	if f.Changed("key") {
+	if cmd.Flags().Changed("key") {
 		return nil
 	}
 	secret, err := secret.Random()

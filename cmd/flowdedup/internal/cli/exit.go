@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -88,7 +89,7 @@ func (e *Env) codeOf(err error) int {
 	switch {
 	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
 		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression), errors.Is(err, afpacket.ErrConfig),
-		errors.Is(err, match.ErrState):
+		errors.Is(err, match.ErrState), errors.Is(err, outfile.ErrNotState):
 		return ExitUsage
 	case errors.As(err, &damaged):
 		return ExitDamaged

@@ -5,12 +5,10 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -29,6 +27,9 @@ type Files struct {
 	// user wants that.
 	InPlace string
 	Allowed bool
+	// Rotate says how the outputs of the flags in Rotating rotate.
+	Rotate   *RotateFlags
+	Rotating []string
 }
 
 // NamedFile is a flag and the file that it names, "" for none.
@@ -62,10 +63,41 @@ func (f *Files) Check() error {
 			}
 		}
 	}
+	if err := f.checkRotation(); err != nil {
+		return err
+	}
 	if f.Allowed && !replaced {
 		return Usagef("--in-place: %s names no input", f.InPlace)
 	}
 	return f.CheckInputs()
+}
+
+// checkRotation rejects a rotating output whose files could get the name of another output, or, if
+// the oldest are removed, of an input: it would take or remove that file.
+func (f *Files) checkRotation() error {
+	for i, a := range f.Outputs {
+		if !f.rotates(a) {
+			continue
+		}
+		for j, b := range f.Outputs {
+			switch {
+			case b.Name == "" || i == j || outfile.IsStdout(b.Name):
+			case f.rotates(b) && rotate.Overlap(a.Name, b.Name, f.Rotate.Every), !f.rotates(b) && rotate.Fits(a.Name, b.Name, f.Rotate.Every):
+				return Usagef("files of %s %s could get the names of files of %s %s: choose other names", a.Flag, a.Name, b.Flag, b.Name)
+			}
+		}
+		for _, input := range f.Inputs {
+			if f.Rotate.prunes() && input != "-" && input != "" && rotate.Fits(a.Name, input, f.Rotate.Every) {
+				return Usagef("%s %s removes old files, and the name of the input %s is that of one: choose another name or folder", a.Flag, a.Name, input)
+			}
+		}
+	}
+	return nil
+}
+
+// rotates reports whether an output is a series of files.
+func (f *Files) rotates(output NamedFile) bool {
+	return f.Rotate != nil && f.Rotate.Rotates() && output.Name != "" && slices.Contains(f.Rotating, output.Flag) && !pcapoverip.IsAddress(output.Name)
 }
 
 // isStdin reports whether an output is the regular file that standard input reads.
@@ -113,22 +145,13 @@ func LookUp(names ...string) error {
 		if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 			continue
 		}
-		file, err := os.Open(name)
+		file, err := outfile.OpenRegular(name)
 		if err == nil {
-			err = readable(file)
+			err = file.Close()
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// readable closes a file, and returns an error for a folder.
-func readable(file *os.File) error {
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		err = &fs.PathError{Op: "read", Path: file.Name(), Err: syscall.EISDIR}
-	}
-	return errors.Join(err, file.Close())
 }
 
 // InputFlags name captures, like arguments.
@@ -189,6 +212,9 @@ func (r *RotateFlags) Check() error {
 	}
 	return nil
 }
+
+// prunes reports whether old files are removed.
+func (r *RotateFlags) prunes() bool { return r.Keep > 0 || r.KeepBytes > 0 }
 
 // Rotates reports whether files rotate.
 func (r *RotateFlags) Rotates() bool { return r.Size > 0 || r.Every > 0 }

@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // filterFlags define which packets are wanted.
@@ -59,17 +60,20 @@ func (f *filterFlags) TakeExpression(cmd *cobra.Command, args []string) error {
 	return cmd.Flags().Set("filter", expression)
 }
 
-// Load reads the program file.
-func (f *filterFlags) Load() error {
+// Load reads the program file, until ctx is done.
+func (f *filterFlags) Load(ctx context.Context) error {
 	if f.file == "" {
 		return nil
 	}
-	file, err := os.Open(f.file)
-	if err != nil {
-		return fmt.Errorf("--bpf-file: %w", err)
-	}
-	defer file.Close()
-	f.Wanted.Program, err = bpf.Parse(file)
+	err := input.Until(ctx, func() error {
+		file, err := os.Open(f.file)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		f.Wanted.Program, err = bpf.Parse(file)
+		return err
+	})
 	if errors.Is(err, bpf.ErrProgram) {
 		return Usagef("--bpf-file %s: %w", f.file, err)
 	}

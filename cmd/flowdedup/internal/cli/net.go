@@ -76,9 +76,15 @@ func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
 }
 
 // Network returns how to read and write on a network.
-func (f *NetFlags) Network(fs *pflag.FlagSet) (input.Network, error) {
-	tls, err := pcapoverip.LoadTLS(f.cert, f.key, f.ca)
-	return input.Network{TLS: tls, MergeWait: f.mergeWait, WaitForPipes: fs.Changed("merge-wait")}, err
+func (f *NetFlags) Network(cmd *cobra.Command) (input.Network, error) {
+	n := &input.Network{MergeWait: f.mergeWait, WaitForPipes: cmd.Flags().Changed("merge-wait")}
+	if err := input.Until(cmd.Context(), func() (err error) {
+		n.TLS, err = pcapoverip.LoadTLS(f.cert, f.key, f.ca)
+		return err
+	}); err != nil {
+		return input.Network{}, err
+	}
+	return *n, nil
 }
 
 // Sources are the values of -i, by kind.

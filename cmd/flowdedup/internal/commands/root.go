@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/extcap"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/live"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/plan"
@@ -82,6 +83,10 @@ everything readable was processed, 4 compare or verify found a difference,
 			e.Warn(err)
 		}
 	})
+	apply := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error { // the file may be a pipe
+		return input.Until(cmd.Context(), func() error { return apply(cmd, args) })
+	}
 	once.Flags(root)
 	return root
 }

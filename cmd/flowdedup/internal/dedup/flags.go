@@ -191,7 +191,7 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(inputs)); err != nil {
 		return err
 	}
-	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace}
+	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace, Rotate: &f.rotate, Rotating: []string{"-w", "--duplicates"}}
 	return cli.HintOutput(named.Check(), inputs, f.output)
 }
 
@@ -199,11 +199,11 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if err := errors.Join(f.check(cmd, args), e.CheckTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
-	if err := f.Finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd); err != nil {
 		return err
 	}
 	f.HubFlags.Complete(&f.Common)
-	network, err := f.net.Network(cmd.Flags())
+	network, err := f.net.Network(cmd)
 	if err != nil {
 		return err
 	}

@@ -200,10 +200,10 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	if err := f.check(cmd, args); err != nil {
 		return err
 	}
-	if err := f.Finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd); err != nil {
 		return err
 	}
-	network, err := f.net.Network(cmd.Flags())
+	network, err := f.net.Network(cmd)
 	if err != nil {
 		return err
 	}

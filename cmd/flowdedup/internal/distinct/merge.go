@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
@@ -66,7 +67,7 @@ type merger struct {
 func merge(ctx context.Context, cfg *mergeConfig) (err error) {
 	m := &merger{cfg: cfg, ctx: ctx}
 	for _, name := range cfg.Files {
-		file, err := os.Open(name)
+		file, err := outfile.OpenRegular(name)
 		if err != nil {
 			return err
 		}

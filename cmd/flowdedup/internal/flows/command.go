@@ -23,6 +23,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -149,7 +150,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		cmd.SetContext(sink.LogNoReader(cmd.Context(), cfg.Log))
 	}
 	if f.boundary != "" {
-		if err := readBoundary(f.boundary, &cfg); err != nil {
+		if err := readBoundary(cmd.Context(), f.boundary, &cfg); err != nil {
 			return err
 		}
 	}
@@ -270,17 +271,19 @@ func (f *flags) show(cfg *config, of cli.Origin) (end func(), err error) {
 	}, nil
 }
 
-// readBoundary reads the interfaces of --boundary.
-func readBoundary(name string, cfg *config) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if cfg.Match.Boundary, err = match.ReadBoundary(file); err != nil {
-		return cli.Usagef("--boundary %s: %w", name, err)
-	}
-	return nil
+// readBoundary reads the interfaces of --boundary, until ctx is done.
+func readBoundary(ctx context.Context, name string, cfg *config) error {
+	return input.Until(ctx, func() error {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if cfg.Match.Boundary, err = match.ReadBoundary(file); err != nil {
+			return cli.Usagef("--boundary %s: %w", name, err)
+		}
+		return nil
+	})
 }
 
 // warn reports reasons to doubt the answer.

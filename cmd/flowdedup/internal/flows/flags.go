@@ -175,6 +175,6 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{
 		{Flag: "-w", Name: f.output}, {Flag: "--state", Name: f.state}, {Flag: "--reports", Name: f.reports}, f.page.Named(),
-	}, Inputs: append(inputs, f.boundary)}
+	}, Inputs: append(inputs, f.boundary), Rotate: &f.rotate, Rotating: []string{"-w"}}
 	return named.Check()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // idle is how long a run waits for messages before it looks whether something has waited
@@ -37,7 +38,7 @@ func (r *runner) openInputs(ctx context.Context) error {
 	var texts []io.Reader
 	var textNames []string
 	for _, name := range r.cfg.Inputs {
-		in, head, err := r.openFile(name)
+		in, head, err := r.openFile(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -80,22 +81,33 @@ func (r *runner) newReader(src capture.Source) *export.Reader {
 	return reader
 }
 
-// openFile opens a file, and returns its decompressed content and its first bytes.
-func (r *runner) openFile(name string) (in io.Reader, head []byte, err error) {
-	file := os.Stdin
-	if name != "-" {
-		if file, err = os.Open(name); err != nil {
-			return nil, nil, err
+// openFile opens a file, and returns its decompressed content and its first bytes. Both may wait for
+// the writer of a pipe, until ctx is done.
+func (r *runner) openFile(ctx context.Context, name string) (in io.Reader, head []byte, err error) {
+	o := new(struct {
+		file   *os.File
+		inside io.Reader
+		head   []byte
+	})
+	if err := input.Until(ctx, func() (err error) {
+		if o.file = os.Stdin; name != "-" {
+			if o.file, err = os.Open(name); err != nil {
+				return err
+			}
 		}
-		r.inputs = append(r.inputs, file)
+		// It is not closed: a read may be under way when the run ends, and its memory is all
+		// that it has.
+		if o.inside, o.head, err = compressed.NewReader(o.file); err != nil {
+			return capture.Locate(err, shown(name), 0, true)
+		}
+		return nil
+	}); err != nil {
+		return nil, nil, err
 	}
-	// It is not closed: a read may be under way when the run ends, and its memory is all
-	// that it has.
-	inside, head, err := compressed.NewReader(file)
-	if err != nil {
-		return nil, nil, capture.Locate(err, shown(name), 0, true)
+	if name != "-" {
+		r.inputs = append(r.inputs, o.file)
 	}
-	return io.MultiReader(bytes.NewReader(head), inside), head, nil
+	return io.MultiReader(bytes.NewReader(o.head), o.inside), o.head, nil
 }
 
 // shown is the name of an input in errors.

@@ -86,6 +86,7 @@ const clockLag = 2 * time.Second
 // openRotation prepares a series of files.
 func openRotation(cfg *config, o *output) (_ *output, err error) {
 	opt := cfg.Rotate
+	opt.Inputs = rotate.InputInfos(cfg.Inputs)
 	opt.Warn = func(err error) { cfg.Log.Warn(cfg.Output, "error", err) }
 	opt.Completed = func(file string, lines uint64) { cfg.Log.Info("file complete", "file", file, "records", lines) }
 	var header []byte

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -56,7 +55,17 @@ type state struct {
 	content bytes.Buffer
 	written chan error // nil unless a file is being written
 	failed  string     // why it could not be saved the last time, or ""
+	lock    *outfile.Lock
 }
+
+// takeLock keeps other runs from the file.
+func (s *state) takeLock() (err error) {
+	s.lock, err = outfile.LockName(s.name)
+	return err
+}
+
+// Close lets another run use the file.
+func (s *state) Close() error { return s.lock.Unlock() }
 
 // errState is wrapped by errors about the content of a state file.
 var errState = match.ErrState
@@ -65,8 +74,20 @@ var errState = match.ErrState
 // set aside, if config.BeginAnew says so.
 func (r *runner) resume() error {
 	r.state = &state{name: r.cfg.State, every: r.cfg.StateEvery, last: time.Now()}
+	err := outfile.CheckState(r.cfg.State, stateMagic) // before anything is made next to it
+	if err == nil {
+		err = r.state.takeLock()
+	}
+	if err != nil {
+		r.state = nil // it is not saved either
+		if errors.Is(err, outfile.ErrNotState) {
+			return fmt.Errorf("--state %w", err)
+		}
+		return fmt.Errorf("--state: %w", err)
+	}
+	r.inputs = append(r.inputs, r.state)
 	given := r.cfg.Match.Secret
-	err := r.resumeFrom(r.cfg.State)
+	err = r.resumeFrom(r.cfg.State)
 	switch {
 	case err == nil:
 		return nil
@@ -90,7 +111,7 @@ func (r *runner) resume() error {
 
 // resumeFrom restores a state file, if it exists. Errors about its content wrap errState.
 func (r *runner) resumeFrom(name string) error {
-	file, err := os.Open(name)
+	file, err := outfile.OpenState(name, stateMagic)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -221,7 +242,7 @@ func (r *runner) noteSaved(err error) {
 
 // write writes the buffer. An older file stays until all is written.
 func (s *state) write() error {
-	file, err := outfile.Create(context.Background(), s.name, outfile.Options{Private: true, Plain: true})
+	file, err := outfile.CreateState(context.Background(), s.name, stateMagic)
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took
 	j.EachPair(func(original, copied uint32, copies uint64) {
 		s.Matrix = append(s.Matrix, pairSummary{n.of(original), n.of(copied), copies})
 	})
-	slices.SortFunc(s.Matrix, func(a, b pairSummary) int {
+	slices.SortStableFunc(s.Matrix, func(a, b pairSummary) int {
 		return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Original, b.Original), cmp.Compare(a.Copy, b.Copy))
 	})
 	s.Matrix = s.Matrix[:min(len(s.Matrix), maxPairs)]

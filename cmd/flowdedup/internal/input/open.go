@@ -60,17 +60,13 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	if opt.arrives(names) {
 		return openNetwork(ctx, names, &opt, warnings)
 	}
-	ready := make(chan opened, 1)
-	go func() {
-		ready <- openAll(names, pcapfile.Options{Warn: warnings.warn, Note: warnings.note, ChunkSize: opt.chunkSize(len(names))})
-	}()
 	var o opened
-	select {
-	case o = <-ready:
-	case <-ctx.Done():
-		// The goroutine may wait long for a pipe. It ends with the process.
+	if err := Until(ctx, func() error {
+		o = openAll(names, pcapfile.Options{Warn: warnings.warn, Note: warnings.note, ChunkSize: opt.chunkSize(len(names))})
+		return nil
+	}); err != nil {
 		warnings.end()
-		return nil, ctx.Err()
+		return nil, err
 	}
 	if len(o.sources) == 0 {
 		return nil, errors.Join(o.failed...)
@@ -89,6 +85,19 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	s := opt.stream(src, false, warnings)
 	s.failed, s.sorter = o.failed, sorter
 	return s, nil
+}
+
+// Until returns what open returns, or the error of ctx when that is done first: open may wait long
+// for the writer of a pipe. It then lasts until the process ends, and nobody may use what it sets.
+func Until(ctx context.Context, open func() error) error {
+	ready := make(chan error, 1)
+	go func() { ready <- open() }()
+	select {
+	case err := <-ready:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // stream makes the packets of a source the wanted ones. live says that they come in their own time.

@@ -222,7 +222,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{
 		{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, {Flag: "--reports", Name: f.reports}, {Flag: "--state", Name: f.state},
-	}, Inputs: f.Filter.Files()}
+	}, Inputs: f.Filter.Files(), Rotate: &f.rotate, Rotating: []string{"-w", "--duplicates"}}
 	return named.Check()
 }
 
@@ -245,14 +245,14 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if err := errors.Join(f.check(cmd), e.CheckTerminal(f.output, f.duplicates)); err != nil {
 		return err
 	}
-	if err := f.Finish(cmd.Flags()); err != nil {
+	if err := f.Finish(cmd); err != nil {
 		return err
 	}
 	f.HubFlags.Complete(&f.Common)
 	e.Quiet.Store(f.Quiet)
 	f.WarnHold(e, f.Window)
 	cfg := f.config(cmd)
-	network, err := f.net.Network(cmd.Flags())
+	network, err := f.net.Network(cmd)
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (r *runner) openState() error {
 
 // createState opens a file for a state. No ending of its name makes it compressed.
 func createState(name string) (*outfile.File, error) {
-	return outfile.Create(context.Background(), name, outfile.Options{Private: true, Plain: true, Locked: true})
+	return outfile.CreateState(context.Background(), name, stateMagic)
 }
 
 // tick starts a save if one is due, or continues one. It is called between batches. It

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"strconv"
 
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -21,8 +21,11 @@ func (r *runner) resume(ctx context.Context) error {
 	if cfg.State == "" {
 		return r.openFilter(ctx, nil, nil)
 	}
-	var err error
-	if r.lock, err = outfile.LockName(cfg.State); err != nil {
+	err := outfile.CheckState(cfg.State, stateMagic) // before anything is made next to it
+	if err == nil {
+		r.lock, err = outfile.LockName(cfg.State)
+	}
+	if err != nil {
 		return stateError(cfg.State, err)
 	}
 	packets, counts := cfg.Dedup.Secret, cfg.Distinct.Secret
@@ -60,8 +63,8 @@ func (r *runner) closeFilter() error {
 // comes from that file unless the user gave one.
 func (r *runner) resumeFrom(ctx context.Context) error {
 	cfg := r.cfg
-	file, err := os.Open(cfg.State)
-	if errors.Is(err, os.ErrNotExist) {
+	file, err := outfile.OpenState(cfg.State, stateMagic)
+	if errors.Is(err, fs.ErrNotExist) {
 		return r.openFilter(ctx, nil, nil)
 	}
 	if err != nil {
@@ -106,6 +109,9 @@ func stateError(name string, err error) error {
 	}
 	if errors.Is(err, errState) {
 		return fmt.Errorf("--state %s: %w; remove it, or give --state-mismatch begin, to begin anew", name, err)
+	}
+	if errors.Is(err, outfile.ErrNotState) {
+		return fmt.Errorf("--state %w", err)
 	}
 	return fmt.Errorf("--state: %w", err)
 }

@@ -24,7 +24,7 @@ func runMetrics() []web.Metric[*Status] {
 		m.Name = "flowdedup_" + m.Name
 		all = append(all, web.Metric[*Status](m))
 	}
-	slices.SortFunc(all, func(a, b web.Metric[*Status]) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b web.Metric[*Status]) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -141,7 +141,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
-	if err := f.Filter.Load(); err != nil {
+	if err := f.Filter.Load(cmd.Context()); err != nil {
 		return err
 	}
 	f.config.Curves = f.JSON || f.page.Given()

@@ -94,7 +94,7 @@ type rotating struct {
 
 func (s *Set) openRotation(name string, derived bool) (destination, error) {
 	opt := s.cfg.Rotate
-	opt.Derived = derived
+	opt.Derived, opt.Inputs = derived, rotate.InputInfos(s.cfg.Inputs)
 	opt.Warn = func(err error) { s.cfg.Log.Warn(name, "error", err) }
 	opt.Completed = func(file string, packets uint64) {
 		s.cfg.Log.Info("file complete", "file", file, "packets", packets)
@@ -139,5 +139,5 @@ func (d *rotating) retries() bool  { return d.live }
 
 func (d *rotating) counts() outcome {
 	stats := d.Stats()
-	return outcome{written: d.Written(), lost: stats.Lost, files: stats.Files, skipped: d.Skipped()}
+	return outcome{written: d.Written(), lost: stats.Lost, files: stats.Files, skipped: d.Skipped(), elsewhere: stats.Elsewhere}
 }

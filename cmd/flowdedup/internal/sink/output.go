@@ -31,6 +31,8 @@ type outcome struct {
 	lost    uint64 // packets that never will
 	files   uint64 // complete files of a rotation
 	skipped uint64 // blocks that could not be copied
+	// elsewhere are files of a rotation that have no name in their folder.
+	elsewhere []string
 }
 
 // KeptError says where the packets of an output are that did not get its name, because

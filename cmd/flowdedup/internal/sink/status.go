@@ -4,6 +4,7 @@ package sink
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/strip"
@@ -17,6 +18,8 @@ type Output struct {
 	Lost    uint64 `json:"lost"`             // packets that were given and are not there
 	Files   uint64 `json:"files,omitempty"`  // complete ones of a rotation
 	Failed  string `json:"failed,omitempty"` // why nothing goes there any more, or ""
+	// Elsewhere are files of a rotation whose folder takes no name for them, with commas between.
+	Elsewhere string `json:"elsewhere,omitempty"`
 }
 
 // Forward is the state of the interface that packets are sent to.
@@ -37,7 +40,7 @@ func (s *Set) List() []Output {
 		}
 		all = append(all, Output{
 			Name: o.displayName(), Packets: o.given.packets - o.missing(), Bytes: o.given.bytes,
-			Lost: o.missing(), Files: o.files, Failed: o.failedText(),
+			Lost: o.missing(), Files: o.files, Failed: o.failedText(), Elsewhere: strings.Join(o.elsewhere, ", "),
 		})
 	}
 	return all

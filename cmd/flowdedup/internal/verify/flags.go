@@ -207,7 +207,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Filter.Load(); err != nil {
+	if err := f.Filter.Load(cmd.Context()); err != nil {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)

@@ -66,12 +66,17 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 		if name == "" {
 			continue
 		}
-		src, err := pcapfile.Open(name, pcapfile.Options{Warn: cfg.Input.Warn})
-		if err != nil {
+		if err := input.Until(ctx, func() (err error) {
+			files[i], err = pcapfile.Open(name, pcapfile.Options{Warn: cfg.Input.Warn})
+			return err
+		}); err != nil {
 			return summary{}, err
 		}
-		defer src.Close()
-		files[i] = src
+		defer func() {
+			if ctx.Err() == nil { // else a pipe may be waited for
+				_ = files[i].Close()
+			}
+		}()
 	}
 	cfg.Input.Tunnels = cfg.Identity.Tunnels
 	cfg.Input.Reassemble = cfg.Identity.Kind == identity.Inner && cfg.Sort.Span == 0 // else the verifier does
@@ -84,7 +89,7 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	err = in.Each(ctx, 1, func() pipeline.Task { return task{v} })
+	err = input.Until(ctx, func() error { return in.Each(ctx, 1, func() pipeline.Task { return task{v} }) })
 	if ctx.Err() != nil {
 		return summary{}, err // nothing is known about captures that were not read
 	}
