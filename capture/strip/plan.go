@@ -49,6 +49,7 @@ type plan struct {
 	counts []field // length fields that count the bytes behind them, and their new values
 	end    uint32  // of the frame that is left, as far as it was captured
 	ends   uint32  // where it ended on the wire
+	sent   bool    // see Config.Sent
 	link   capture.LinkType
 	tunnel headers.Layer // that carried the frame
 	// carried says that the frame comes out of a tunnel, unread that a tunnel cannot be
@@ -172,7 +173,9 @@ func (p *plan) open() []headers.Layer {
 	p.tunnel, p.carried, p.link = p.layers[last], true, link
 	p.begin(inside[at].Start)
 	p.end, p.ends = inside[at].End, inside[at].Start+inside[at].Wire
-	p.restore(inside[at:])
+	if !p.sent {
+		p.restore(inside[at:])
+	}
 	return inside[at:]
 }
 

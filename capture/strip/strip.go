@@ -51,6 +51,9 @@ func ParseHeaders(names []string) (Headers, error) {
 type Config struct {
 	Headers Headers
 	Tunnels *headers.Tunnels // the UDP ports of tunnels; nil are the usual ones
+	// Sent says that packets go to an interface, which takes no truncated ones. Then a frame that a
+	// mirror has cut, before it put the tunnel around it, is taken for whole.
+	Sent bool
 }
 
 // Stats counts packets.
@@ -76,7 +79,7 @@ func New(cfg Config) *Stripper {
 	return &Stripper{
 		headers: cfg.Headers, tunnels: cfg.Tunnels,
 		decoder: headers.NewDecoder(headers.DecoderConfig{Inner: cfg.Headers&Tunnel != 0, Tunnels: cfg.Tunnels}),
-		tables:  newTables(),
+		tables:  newTables(), plan: plan{sent: cfg.Sent},
 	}
 }
 

@@ -120,7 +120,7 @@ func New(ctx context.Context, cfg Config) *Set {
 	}
 	s := &Set{cfg: cfg, giveUp: closedAfter(ctx, endTimeout), unsynced: closedAfter(ctx, syncTimeout), leave: closedAfter(ctx, endTimeout+hangTimeout)}
 	if cfg.Strip != 0 {
-		s.stripper = strip.New(strip.Config{Headers: cfg.Strip, Tunnels: cfg.Tunnels})
+		s.stripper = strip.New(strip.Config{Headers: cfg.Strip, Tunnels: cfg.Tunnels, Sent: len(cfg.Forward) > 0})
 	}
 	if cfg.Balance {
 		s.balancer = &balancer{pairs: traits.NewPairReader(cfg.Tunnels), spread: cfg.Spread}
