@@ -46,18 +46,18 @@ const (
 
 // pairCell is the last packet that stays of a digest.
 type pairCell struct {
-	tag  uint64 // half of the digest of a fit packet
+	tag  uint64 // see tag, in the low bits whether the packet is fit; 0 for no packet
 	time int64
-	sort pairSort
 }
 
-type pairSort uint8
-
 const (
-	noPacket pairSort = iota
-	fitPacket
-	unfitPacket
+	fitPacket   = 1
+	unfitPacket = 2
+	sortBits    = 3
 )
+
+// is reports whether a cell has a packet of a sort.
+func (c *pairCell) is(sort uint64) bool { return c.tag&sortBits == sort }
 
 // pairs finds copies between fit and unfit packets. It remembers the latest packets, in less than 1
 // MiB. What it does not remember stays. It does not know points.
@@ -66,6 +66,8 @@ type pairs struct {
 	lines [][pairCells]pairCell // nil until the first unfit packet
 	left  int                   // packets until the search ends
 	word  [1]uint64
+
+	touched uint64 // so that no compiler leaves touch out
 }
 
 // newPairs makes pairs, nil if it is to find none.
@@ -93,6 +95,10 @@ func (p *BatchDetector) judgePairs(judged []uint64) {
 	p.paired = capture.Resize(p.paired, len(p.drop))
 	clear(p.paired)
 	clear(p.drop)
+	if judged == nil && !p.unfit.some {
+		p.judgeRun(0, len(p.digests))
+		return
+	}
 	for from := 0; from < len(p.digests); from += 64 {
 		begin, end := from, min(from+64, len(p.digests))
 		for i := from; i < end; i++ {
@@ -114,16 +120,33 @@ func (p *BatchDetector) judgePairs(judged []uint64) {
 	}
 }
 
-// judgeRun has the filter judge packets of one word of bits.
+// judgeRun has the filter judge packets of one word of bits, or of a batch.
 func (p *BatchDetector) judgeRun(begin, end int) {
-	if begin == end {
+	s, filter := p.detector.pairs, p.detector.parts.Filter
+	switch {
+	case begin == end:
+		return
+	case end-begin > 64:
+		filter.TestAndSet(p.drop, p.digests, p.times, nil)
+	default:
+		filter.TestAndSet(s.word[:], p.digests[begin:end], p.times[begin:end], nil)
+		p.drop[begin/64] |= s.word[0] << (begin % 64)
+	}
+	for ; begin < end; begin += 64 {
+		s.touch(p, begin, min(begin+64, end))
+		for i := begin; i < min(begin+64, end); i++ {
+			s.note(p, i)
+		}
+	}
+}
+
+// touch has the CPU fetch the lines of packets side by side.
+func (s *pairs) touch(p *BatchDetector, begin, end int) {
+	if s.lines == nil {
 		return
 	}
-	s := p.detector.pairs
-	p.detector.parts.Filter.TestAndSet(s.word[:], p.digests[begin:end], p.times[begin:end], nil)
-	p.drop[begin/64] |= s.word[0] << (begin % 64)
 	for i := begin; i < end; i++ {
-		s.note(p, i)
+		s.touched ^= s.line(p.tag(i))[0].tag
 	}
 }
 
@@ -132,19 +155,20 @@ func (p *BatchDetector) judgeRun(begin, end int) {
 func (p *BatchDetector) mayPair(begin, i int) bool {
 	tag, first := p.tag(i), begin&^63
 	for fit := ^p.unfit.all[begin/64] >> (begin - first) << (begin - first) &^ (^uint64(0) << (i - first)); fit != 0; fit &= fit - 1 {
-		if p.digests[first+bits.TrailingZeros64(fit)][1] == tag {
+		if p.digests[first+bits.TrailingZeros64(fit)][1]&^sortBits == tag {
 			return true
 		}
 	}
 	return p.detector.pairs.isCopy(p, i)
 }
 
-// tag returns half of the digest that packet i has if it is fit.
+// tag returns half of the digest that packet i has if it is fit, without sortBits.
 func (p *BatchDetector) tag(i int) uint64 {
+	tag := p.digests[i][1]
 	if p.unfit.is(i) {
-		return p.digests[i][1] ^ unfitMask[1]
+		tag ^= unfitMask[1]
 	}
-	return p.digests[i][1]
+	return tag &^ sortBits
 }
 
 // isCopy reports whether unfit packet i is a copy of a fit one.
@@ -153,7 +177,7 @@ func (s *pairs) isCopy(p *BatchDetector, i int) bool {
 		return false
 	}
 	c, known := s.find(p.tag(i))
-	return known && c.sort == fitPacket && distance(c.time, p.times[i]) <= uint64(s.cfg.window)
+	return known && c.is(fitPacket) && distance(c.time, p.times[i]) <= uint64(s.cfg.window)
 }
 
 // note takes note of a judged packet.
@@ -171,13 +195,13 @@ func (s *pairs) note(p *BatchDetector, i int) {
 		return
 	}
 	c, known := s.find(p.tag(i))
-	if known && !unfit && c.sort == unfitPacket && s.cfg.hold > 0 && distance(c.time, p.times[i]) <= uint64(s.cfg.hold) {
+	if known && !unfit && c.is(unfitPacket) && s.cfg.hold > 0 && distance(c.time, p.times[i]) <= uint64(s.cfg.hold) {
 		setBit(p.drop, i)
 		setBit(p.paired, i)
 	}
-	*c = pairCell{tag: p.tag(i), time: p.times[i], sort: fitPacket}
+	*c = pairCell{tag: p.tag(i) | fitPacket, time: p.times[i]}
 	if unfit {
-		c.sort = unfitPacket
+		c.tag ^= fitPacket ^ unfitPacket
 	}
 }
 
@@ -189,15 +213,18 @@ func (s *pairs) begin() {
 	}
 }
 
+// line returns the cells that a packet with a tag may have.
+func (s *pairs) line(tag uint64) *[pairCells]pairCell { return &s.lines[tag>>2%pairLines] }
+
 // find returns the cell with a tag, else the one that it may take.
 func (s *pairs) find(tag uint64) (c *pairCell, known bool) {
-	line := &s.lines[tag%pairLines]
+	line := s.line(tag)
 	c = &line[0]
 	for i := range line {
 		switch cell := &line[i]; {
-		case cell.sort == noPacket:
+		case cell.tag == 0:
 			return cell, false
-		case cell.tag == tag:
+		case cell.tag&^sortBits == tag:
 			return cell, true
 		case cell.time < c.time:
 			c = cell
