@@ -229,3 +229,23 @@ func TestEvasionsVerified(t *testing.T) {
 		}
 	}
 }
+
+// isFit reports whether a receiver takes a packet, as far as the model's frames tell.
+func (m *dedupModel) isFit(p *clitest.Seen) bool {
+	f := []byte(p.Data)
+	at := clitest.PayloadAt(f)
+	ip, end := f[at:], 0
+	switch binary.BigEndian.Uint16(f[at-2:]) {
+	case 0x0800:
+		end = at + int(binary.BigEndian.Uint16(ip[2:]))
+		if ip[8] == 0 || ip[10]|ip[11] != 0 && onesSum(ip[:20]) != 0 {
+			return false
+		}
+	case 0x86dd:
+		end = at + 40 + int(binary.BigEndian.Uint16(ip[4:]))
+		if ip[7] == 0 {
+			return false
+		}
+	}
+	return m.bytes == 0 || end <= int(p.Wire)
+}

@@ -85,8 +85,8 @@ beginning of each.
 If copies may differ in checksums or length (--ignore l4-checksum,
 --identity-bytes), whole packets with the right checksum of TCP, UDP or ICMP
 take precedence over others; --keep decides between equals. --prefer first
-turns that off. A packet that no receiver takes (wrong IPv4 header checksum, TTL
-0) never replaces a right one.
+turns that off. A packet that no receiver takes (wrong IPv4 header checksum,
+TTL 0) never replaces a right one.
 
 --for names the program that reads the kept packets, and sets --keep, --strip
 and --ignore as the program needs them with its own defaults. Flags that you

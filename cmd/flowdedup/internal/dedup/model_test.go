@@ -131,6 +131,7 @@ func (m *dedupModel) verdicts(stream []clitest.Seen, numbers []int) []bool {
 		point    string
 	}
 	latest := map[string]last{}
+	stays := map[string]last{} // the latest packet that is no copy, if that is fit
 	verdicts := make([]bool, len(numbers))
 	for i, number := range numbers {
 		p := stream[number]
@@ -141,6 +142,15 @@ func (m *dedupModel) verdicts(stream []clitest.Seen, numbers []int) []bool {
 		if m.landmark && m.zone == "" { // else group says it
 			id += " in " + m.landmarkOf(i, p.Time)
 		}
+		fit, within := m.isFit(&p), m.packets == 0 && !m.across
+		if old, ok := stays[id]; !fit && within && ok && (m.landmark || m.duration == 0 || apart(p.Time, old.time) <= m.duration) {
+			verdicts[i] = true
+			continue
+		}
+		equal := id
+		if !fit {
+			id += " unfit"
+		}
 		old, ok := latest[id]
 		near := m.packets == 0 && m.duration == 0
 		switch {
@@ -149,10 +159,13 @@ func (m *dedupModel) verdicts(stream []clitest.Seen, numbers []int) []bool {
 		case m.packets > 0:
 			near = i-old.position <= m.packets
 		case m.duration > 0:
-			near = max(p.Time-old.time, old.time-p.Time) <= int64(m.duration)
+			near = apart(p.Time, old.time) <= m.duration
 		}
 		if !ok || !near || m.across && old.point == pointOf(&p) {
 			latest[id] = last{i, p.Time, pointOf(&p)}
+			if stays[equal] = latest[id]; !fit {
+				delete(stays, equal)
+			}
 			continue
 		}
 		verdicts[i] = true
@@ -162,6 +175,8 @@ func (m *dedupModel) verdicts(stream []clitest.Seen, numbers []int) []bool {
 	}
 	return verdicts
 }
+
+func apart(a, b int64) time.Duration { return time.Duration(max(a-b, b-a)) }
 
 // landmarkOf returns the window of a packet, counted from a Monday.
 func (m *dedupModel) landmarkOf(position int, time int64) string {
