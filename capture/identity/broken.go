@@ -54,14 +54,30 @@ func (g *Identity) breakFound(msgs []digest.Message, first int, buf []byte) {
 // breakInside does so for messages that may be datagrams in tunnels. Around these it has looked
 // before.
 func (g *Identity) breakInside(msgs []digest.Message, frames []capture.Frame, first int, buf []byte) {
-	const least = 14 + 20 + MessageStart // of a message behind Ethernet and another IP header
-	frames = frames[:len(msgs)]
-	for i := range msgs {
-		if msgs[i].Off-frames[i].Data >= least {
-			g.breakFound(msgs, first, buf)
-			return
+	if areInside(msgs, frames) {
+		g.breakFound(msgs, first, buf)
+	}
+}
+
+// areInside reports whether some messages may be datagrams in tunnels. It looks at several at a
+// time, since in most traffic none is.
+func areInside(msgs []digest.Message, frames []capture.Frame) bool {
+	const several, least = 8, 14 + 20 + MessageStart // of a message behind Ethernet and another IP header
+	for ; len(msgs) >= several; msgs, frames = msgs[several:], frames[several:] {
+		m, f, most := (*[several]digest.Message)(msgs), (*[several]capture.Frame)(frames), uint32(0)
+		for i := range m {
+			most = max(most, m[i].Off-f[i].Data)
+		}
+		if most >= least {
+			return true
 		}
 	}
+	for i := range msgs {
+		if msgs[i].Off-frames[i].Data >= least {
+			return true
+		}
+	}
+	return false
 }
 
 // breakHeader looks at frame number i of the run, which h describes.
