@@ -42,15 +42,11 @@ func TestHubUnfit(t *testing.T) {
 		return out.counts
 	}
 	stream := numbered{rng: rand.New(rand.NewPCG(1, 8)), count: packets, batch: 90}
-	broken := &expired{numbered: stream, all: true}
 	for i, want := range []int{1, 1, 0, 0} {
-		src := capture.Source(broken)
-		if i%2 != 0 {
-			right := stream
-			src = &right
-		} else {
-			again := *broken
-			src = &again
+		right := stream
+		src := capture.Source(&right)
+		if i%2 == 0 {
+			src = &expired{numbered: stream, all: true}
 		}
 		for number, n := range run(string(rune('a'+i)), src) {
 			if n != want {

@@ -80,3 +80,28 @@ func TestTally(t *testing.T) {
 		}
 	}
 }
+
+// TestNonIP counts in runs of all lengths around those that are counted together.
+func TestNonIP(t *testing.T) {
+	all := make([]headers.Protocol, 1<<17+9)
+	for i := range all {
+		all[i] = headers.NonIP
+	}
+	for _, n := range []int{0, 1, 3, 4, 5, 31, 1<<15 - 1, 1 << 15, 1<<15 + 1, 1 << 16, len(all)} {
+		if got := nonIP(all[:n]); got != uint64(n) {
+			t.Errorf("%d of %d", got, n)
+		}
+	}
+	for i := range all {
+		all[i] = headers.Protocol(i % 257)
+	}
+	want := uint64(0)
+	for i := range all[1:] {
+		if all[i+1] == headers.NonIP {
+			want++
+		}
+	}
+	if got := nonIP(all[1:]); got != want {
+		t.Errorf("%d, want %d", got, want)
+	}
+}
