@@ -120,7 +120,10 @@ func (s *Series) read() {
 			stale = stale || lines.Text() != ""
 		}
 	}
-	if stale {
+	switch err := lines.Err(); {
+	case err != nil:
+		s.err = fmt.Errorf("read the record: %w", err) // what it has stays
+	case stale:
 		s.err = s.rewrite()
 	}
 }
