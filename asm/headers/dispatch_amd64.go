@@ -133,24 +133,27 @@ func (p *tunnelPlaces) aligned() *[8]tunnelPlace {
 	return (*[8]tunnelPlace)(unsafe.Add(begin, -uintptr(begin)%line))
 }
 
-// openVectors does the messages that fill whole vectors, and returns how many.
-func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others []uint64, buf []byte, deep int) (done int, cut bool) {
+// openVectors does the messages that fill whole vectors, and returns how many. cut and some are as of
+// OpenTunnels.
+func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others []uint64, buf []byte, deep int) (done int, cut, some bool) {
 	if cpu.Best != cpu.AVX512 || t.anySource || len(msgs) < 8 || len(buf) < datagramReach {
-		return 0, false
+		return 0, false, false
 	}
 	var places tunnelPlaces
 	done = len(msgs) &^ 7
 	for i := 0; i < done; i += 64 {
-		cut = t.openWord(d, msgs[i:min(i+64, done)], numbers[i:], &rest[i/64], &others[i/64], buf, places.aligned(), deep) || cut
+		isCut, is := t.openWord(d, msgs[i:min(i+64, done)], numbers[i:], &rest[i/64], &others[i/64], buf, places.aligned(), deep)
+		cut, some = cut || isCut, some || is
 	}
-	return done, cut
+	return done, cut, some
 }
 
 // openWord does up to 64 messages: all of them by one kernel, then by the other, so that a CPU finds
 // much to do at a time.
-func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, places *[8]tunnelPlace, deep int) (cut bool) {
+func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, places *[8]tunnelPlace, deep int) (cut, some bool) {
 	left, other := (*uint8)(unsafe.Pointer(rest)), (*uint8)(unsafe.Pointer(others))
 	for groups := len(msgs) / 8; placeTunnelsAVX512(&msgs[0], &numbers[0], other, groups, &buf[0], len(buf)-tunnelHeaders, t, &places[0]) != 0; deep-- {
+		some = true
 		if deep <= 0 {
 			for i := range groups {
 				*others |= places[i].some() << (8 * i)
@@ -159,7 +162,7 @@ func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16
 		}
 		cut = readTunnelsAVX512(&msgs[0], &numbers[0], left, other, groups, &buf[0], d, &places[0]) != 0 || cut
 	}
-	return cut
+	return cut, some
 }
 
 // placeTunnelsAVX512 finds one tunnel of each of 1 to 8 groups of eight messages. It reads headers

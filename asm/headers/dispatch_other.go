@@ -24,8 +24,8 @@ func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others
 }
 
 // openVectors opens nothing, for the same reason.
-func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (done int, cut bool) {
-	return 0, false
+func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (done int, cut, some bool) {
+	return 0, false, false
 }
 
 func brokenVectors([]digest.Message, []uint64, []uint64, []byte, *bool) int { return 0 }

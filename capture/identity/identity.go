@@ -213,8 +213,10 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 	cut := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
 	g.breakFound(msgs, first, b.Buf)
 	if g.kind == Inner {
-		cut = g.deeper.Into(g.untyped, msgs, protocols[first:end], g.slow, b.Buf) || cut
-		g.breakInside(msgs, frames, first, b.Buf)
+		inside, some := g.deeper.Into(g.untyped, msgs, protocols[first:end], g.slow, b.Buf)
+		if cut = cut || inside; some {
+			g.breakInside(msgs, frames, first, b.Buf)
+		}
 	}
 	if cut || g.kind == Frame {
 		g.doubtFound(msgs, frames, b.Buf, first)
