@@ -112,7 +112,8 @@ const (
 
 // wifi reads an 802.11 header. Data frames that are not encrypted lead on; of management
 // frames, only the addresses are recorded. Few captures say whether a frame check sequence
-// follows. The bytes of frame control may be swapped, if that is known of other headers.
+// follows. The bytes of frame control and of sequence control may be swapped, which the version
+// shows.
 func (w *walk) wifi(mayBeSwapped bool) step {
 	const header, management, data = 24, 0, 2
 	w.carried()
@@ -121,9 +122,9 @@ func (w *walk) wifi(mayBeSwapped bool) step {
 		return stop
 	}
 	d := w.d[w.o:]
-	control, flags := d[0], d[1]
+	control, flags, sequence := d[0], d[1], d[22]
 	if mayBeSwapped && control&3 != 0 && flags&3 == 0 {
-		control, flags = flags, control
+		control, flags, sequence = flags, control, d[23]
 	}
 	switch {
 	case control&3 != 0: // not version 0
@@ -159,7 +160,7 @@ func (w *walk) wifi(mayBeSwapped bool) step {
 	if !aggregated {
 		w.addresses(destination, source)
 	}
-	laterFragment := d[22]&0x0f != 0
+	laterFragment := sequence&0x0f != 0
 	if flags&wifiProtected != 0 && control&wifiNoData == 0 {
 		return w.unknown(unopenedWiFi, 0)
 	}

@@ -15,8 +15,10 @@ func Capwap(flags byte, native bool, fields ...any) []byte {
 	return Join([]byte{0, byte(8+len(optional)) << 1, binding, flags}, "\x00\x00\x00\x00", optional)
 }
 
-// swapped exchanges the two bytes of frame control.
-func swapped(frame []byte) []byte { return With(frame, 0, string([]byte{frame[1], frame[0]})) }
+// swapped exchanges the two bytes of frame control and of sequence control, whose number is 0x763.
+func swapped(frame []byte) []byte {
+	return With(With(frame, 0, string([]byte{frame[1], frame[0]})), 22, "\x76\x30")
+}
 
 // Lwapp is an LWAPP message with flags (RFC 5412, section 3.2).
 func Lwapp(flags byte, frame []byte) []byte {
