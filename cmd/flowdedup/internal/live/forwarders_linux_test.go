@@ -17,6 +17,7 @@ import (
 	"github.com/google/gopacket/layers"
 
 	"github.com/flowdedup/flowdedup/bench/lab/labtest"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -311,6 +312,14 @@ func passed(t *testing.T, f *forwarder, from, in, out string) string {
 		frames = append(frames, frameOf(t, in, f.packets(i)))
 	}
 	clitest.SendBytes(t, from, frames...)
+	want := forwardedPackets * (1 + max(f.copies, 1))
+	wait.For(func() bool { // a forwarder may be a program, which takes its time
+		received := uint64(0)
+		for _, s := range src.Stats() {
+			received += s.Received
+		}
+		return received >= uint64(want)
+	})
 	got, seen := labtest.Rest(t, src, nil), &capture.Batch{}
 	seen.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	for i, data := range got.Data { // without what the kernel says by itself
@@ -318,7 +327,7 @@ func passed(t *testing.T, f *forwarder, from, in, out string) string {
 			seen.Append(capture.Frame{Time: got.Frames[i].Time, WireLen: got.Frames[i].WireLen}, data)
 		}
 	}
-	if want := forwardedPackets * (1 + max(f.copies, 1)); len(seen.Frames) != want {
+	if len(seen.Frames) != want {
 		t.Fatalf("%d packets were captured, want %d", len(seen.Frames), want)
 	}
 	name := filepath.Join(t.TempDir(), "passed.pcapng")
