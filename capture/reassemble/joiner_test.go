@@ -266,3 +266,17 @@ func FuzzJoin(f *testing.F) {
 		}
 	})
 }
+
+// TestSplitWithoutRecords splits a batch that lies in the block of a capture ring.
+func TestSplitWithoutRecords(t *testing.T) {
+	var b capture.Batch
+	face := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	b.Buf = make([]byte, 4096)
+	for at := uint32(0); at < 4096; at += 128 {
+		b.Frames = append(b.Frames, capture.Frame{Data: at, CapLen: 100, WireLen: 100, Interface: face})
+	}
+	drop := []uint64{5}
+	if got, dropped := new(Splitter).Split(&b, drop, false); got != &b || &dropped[0] != &drop[0] {
+		t.Errorf("%d packets became %d", len(b.Frames), len(got.Frames))
+	}
+}

@@ -22,8 +22,9 @@ const (
 	longestHead = 64
 )
 
-// isWhole reports whether a frame is a datagram that was put together.
-func isWhole(f *capture.Frame) bool { return f.Data-f.Record > longestHead }
+// isWhole reports whether a frame is a datagram that was put together. Frames that lie in the blocks
+// of a capture ring have no record.
+func isWhole(f *capture.Frame) bool { return f.RecordLen > 0 && f.Data-f.Record > longestHead }
 
 // room is about the size of the record of a whole datagram.
 func (d *datagram) room(j *Joiner) int {
