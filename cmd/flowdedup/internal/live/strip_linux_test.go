@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
@@ -97,7 +98,10 @@ func TestLiveFragments(t *testing.T) {
 	forward := startLive(t, "-i", "left", "--forward", "out", "--identity", "inner", "--json", "--window", "5s")
 	strip := startLive(t, "-i", "left", "-w", kept, "--strip", "tunnel", "--identity", "inner", "--json", "--window", "5s")
 	var frames [][]byte
-	var forwarded, stripped []string
+	alone := clitest.Frame{ID: 1000, TTL: 64}.Bytes() // in a batch that stays in the ring
+	clitest.SendBytes(t, "right", alone)
+	time.Sleep(200 * time.Millisecond)
+	forwarded, stripped := []string{string(alone)}, []string{string(alone)}
 	for id := range uint16(n) {
 		plain := string(clitest.Frame{ID: id, TTL: 64}.Bytes())
 		plain += strings.Repeat("\x00", 1000) // behind the datagram
@@ -107,7 +111,7 @@ func TestLiveFragments(t *testing.T) {
 		stripped = append(stripped, plain)
 	}
 	// The last fragment lacks another one.
-	frames = append(frames, fragmentsOf(3, 1, stripped[0])[0])
+	frames = append(frames, fragmentsOf(3, 1, stripped[1])[0])
 	forwarded, stripped = append(forwarded, string(frames[4*n])), append(stripped, string(frames[4*n]))
 	clitest.SendBytes(t, "right", frames...)
 	forward.finish()
