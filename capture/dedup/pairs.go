@@ -22,7 +22,7 @@ type PairConfig struct {
 	// place. Beyond it, and with 0, both stay.
 	hold time.Duration
 	// often says that unfit packets are no rarity. Otherwise the first one begins the search, and
-	// packets before it are not found; pairPatience packets without another end it.
+	// packets before it are not found; pairIdle packets without another end it.
 	often bool
 }
 
@@ -39,9 +39,9 @@ func PairsWithin(w window.Window, hold time.Duration, often bool) PairConfig {
 }
 
 const (
-	pairPatience = 1 << 16
-	pairLines    = 1 << 14
-	pairCells    = 2
+	pairIdle  = 1 << 16
+	pairLines = 1 << 14
+	pairCells = 2
 )
 
 // pairCell is the last packet that stays of a digest.
@@ -207,7 +207,7 @@ func (s *pairs) note(p *BatchDetector, i int) {
 
 // begin begins the search.
 func (s *pairs) begin() {
-	s.left = pairPatience
+	s.left = pairIdle
 	if s.lines == nil {
 		s.lines = make([][pairCells]pairCell, pairLines)
 	}

@@ -51,11 +51,11 @@ func LockName(name string) (*Lock, error) {
 	return l, nil
 }
 
-// patience is how often a lock that another process holds is tried again: a process that sweeps the
-// folder holds it for a moment. pause is the time between.
+// lockTries is how often a lock that another process holds is tried again: a process that sweeps the
+// folder holds it for a moment. lockPause is the time between.
 const (
-	patience = 5
-	pause    = 4 * time.Millisecond
+	lockTries = 5
+	lockPause = 4 * time.Millisecond
 )
 
 // lockName locks a name of a folder, which must stay open. If it cannot create a lock (a
@@ -77,9 +77,9 @@ func lockName(dir *folder, base string) (*Lock, error) {
 		}
 		switch err := lockFile(file); {
 		case errors.Is(err, ErrLocked):
-			if held++; held < patience {
+			if held++; held < lockTries {
 				_ = file.Close()
-				time.Sleep(pause)
+				time.Sleep(lockPause)
 				continue
 			}
 			return nil, errors.Join(lockedBy(file), file.Close())
