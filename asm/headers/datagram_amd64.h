@@ -64,6 +64,65 @@
 	VPUNPCKHQDQ Z8, Z6, Z7                            \
 	VPUNPCKLQDQ Z8, Z6, Z6
 
+// HALF sets Z to bytes 12 to 43 of two frames, every other of those at OFFSET of DI.
+#define HALF(OFFSET, Y, Z) \
+	MOVL OFFSET(DI), R10                              \
+	MOVL OFFSET+32(DI), R11                           \
+	VMOVDQU 12(SI)(R10*1), Y                          \
+	VINSERTI64X4 $1, 12(SI)(R11*1), Z, Z
+
+// WIDEFRAMES is FRAMES, and sets Z3 to bytes 28 to 35. It goes to BEYOND if some frames start
+// 8 bytes or less before Z30.
+#define WIDEFRAMES(BEYOND) \
+	VMOVDQU64 (DI), Z2                                \
+	VPERMT2Q 64(DI), Z29, Z2                          \
+	VPANDQ.BCST ·datagramWords+0x00(SB), Z2, Z4       \
+	VPSRLQ $32, Z2, Z5                                \
+	VPCMPUQ $2, Z30, Z4, K1                           \
+	VPCMPUQ $2, Z0, Z4, K2                            \
+	KMOVB K2, R10                                     \
+	CMPL R10, $0xff                                   \
+	JNE  BEYOND                                       \
+	HALF(0, Y8, Z8)                                   \
+	HALF(16, Y9, Z9)                                  \
+	HALF(64, Y10, Z10)                                \
+	HALF(80, Y11, Z11)                                \
+	VPUNPCKLQDQ Z9, Z8, Z3                            \
+	VPUNPCKHQDQ Z9, Z8, Z7                            \
+	VPUNPCKLQDQ Z11, Z10, Z9                          \
+	VPUNPCKHQDQ Z11, Z10, Z8                          \
+	VSHUFI64X2 $0x88, Z9, Z3, Z6                      \
+	VSHUFI64X2 $0xdd, Z9, Z3, Z3                      \
+	VSHUFI64X2 $0x88, Z8, Z7, Z7
+
+// TAILS sets Z3 to bytes 28 to 35 of the frames of K1.
+#define TAILS \
+	KMOVB K1, K2                                      \
+	VPXORQ Z3, Z3, Z3                                 \
+	VPGATHERQQ 28(SI)(Z4*1), K2, Z3
+
+// BREAKS adds to R13 the datagrams of K5 that no receiver takes. It uses Z3, and Z8 and R9 in between.
+// A header is summed in words of 64 bits, whose carries count once more, since 2^64 is 1 modulo
+// 0xffff. Of numbers of 64 bits, the multiples of 0xffff are those that its inverse takes to
+// the smallest.
+#define BREAKS \
+	VPSRLQ $16, Z6, Z8                                \
+	VPANDQ.BCST ·datagramWords+0x140(SB), Z3, Z3      \
+	VPADDQ Z3, Z8, Z8                                 \
+	VPADDQ Z7, Z8, Z8                                 \
+	VPCMPUQ $1, Z7, Z8, K4, K2                        \
+	VPADDQ.BCST ·datagramWords+0x78(SB), Z8, K2, Z8   \
+	VPMULLQ.BCST ·datagramWords+0x148(SB), Z8, Z8     \
+	VPCMPUQ.BCST $6, ·datagramWords+0x160(SB), Z8, K4, K2 \
+	VPTESTMQ.BCST ·datagramWords+0x150(SB), Z7, K2, K2 \
+	VPTESTNMQ.BCST ·datagramWords+0x158(SB), Z7, K4, K3 \
+	KORB K2, K3, K2                                   \
+	VPTESTNMQ.BCST ·datagramWords+0x88(SB), Z7, K6, K3 \
+	KORB K2, K3, K2                                   \
+	KANDB K5, K2, K2                                  \
+	KMOVB K2, R9                                      \
+	ORL  R9, R13
+
 // SOMEFRAMES reads the frames that are not beyond.
 #define SOMEFRAMES \
 	KMOVB K1, K2                                      \

@@ -8,8 +8,8 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 
 // findVectors leaves all messages to its caller: without loads from eight places at once
 // vectors gain nothing.
-func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (done int, cut bool) {
-	return 0, false
+func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (int, Found) {
+	return 0, 0
 }
 
 // listVectors lists nothing: without loads from eight places at once vectors gain
@@ -24,8 +24,6 @@ func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others
 }
 
 // openVectors opens nothing, for the same reason.
-func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (done int, cut, some bool) {
-	return 0, false, false
+func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (int, Found) {
+	return 0, 0
 }
-
-func brokenVectors([]digest.Message, []uint64, []uint64, []byte, *bool) int { return 0 }

@@ -84,6 +84,23 @@ GLOBL ·tunnelBytes(SB), RODATA|NOPTR, $32
 // BEGINNINGS reads bytes 12 to 27 of the frames at BX.
 #define BEGINNINGS READ(BX, 12, X6, Y6, Z6, Z7, X8, Y8, Z8, X9, Y9)
 
+// TAIL sets X to bytes 28 to 35 of the frames whose offsets are at AT and AT+8 of BX.
+#define TAIL(AT, X) \
+	MOVQ AT(BX), R9                      \
+	MOVQ (AT+8)(BX), R12                  \
+	VMOVQ 28(SI)(R9*1), X                \
+	VMOVHPS 28(SI)(R12*1), X, X
+
+// ENDINGS sets Z3 to those of all frames at BX.
+#define ENDINGS \
+	TAIL(0, X3)                           \
+	TAIL(16, X8)                          \
+	TAIL(32, X14)                         \
+	TAIL(48, X15)                         \
+	VINSERTI128 $1, X8, Y3, Y3            \
+	VINSERTI128 $1, X15, Y14, Y14         \
+	VINSERTI64X4 $1, Y14, Z3, Z3
+
 // SOURCE sets Z13 to the source ports of Z9, and Z to the port that each has to be to belong to a
 // tunnel.
 #define SOURCE(Z) \
@@ -307,12 +324,12 @@ upper:
 	KORB K5, K2, K2
 	JMP  inside
 
-// func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut uint64)
+// func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut, broken uint64)
 //
 // Registers are as in datagram_amd64.h. Before that, K2 marks frames, K4 IPv4 and K6 IPv6, R11
 // datagrams that are others unless they are plain. K0 collects datagrams that were captured in
-// part.
-TEXT ·readTunnelsAVX512(SB), NOSPLIT, $0-72
+// part, R13 those that no receiver takes.
+TEXT ·readTunnelsAVX512(SB), NOSPLIT, $0-80
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
 	MOVQ rest+16(FP), R8
@@ -329,6 +346,7 @@ TEXT ·readTunnelsAVX512(SB), NOSPLIT, $0-72
 	VPBROADCASTQ 152(AX), Z17
 	VPBROADCASTQ ·datagramWords+0x90(SB), Z16
 	KXORB K0, K0, K0
+	XORL R13, R13
 
 group:
 	MOVBLZX 128(BX), R11
@@ -356,6 +374,8 @@ typed:
 	ANDNL R11, R10, R11
 	ORB  R11, (R14)
 	DATAGRAMS(0x38)
+	ENDINGS
+	BREAKS
 	KMOVB K5, R11
 	ANDNL R10, R11, R10
 	ORB  R10, (R8)
@@ -396,6 +416,7 @@ next:
 	JNZ  group
 	KMOVB K0, R10
 	MOVQ R10, cut+64(FP)
+	MOVQ R13, broken+72(FP)
 	VZEROUPPER
 	RET
 
