@@ -9,7 +9,8 @@
 //	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go, labels.go
 //	addresses and ports of many datagrams    Tuples.List      tuple.go      none: capture/headers decodes
 //	which datagrams are in tunnels           OpenTunnels      tunnels.go    tunnels.go
-//	which headers no receiver takes          FindBroken       broken.go     broken.go
+//	which headers no receiver takes          FindBroken       broken.go     none: FindDatagrams has it
+//	which frames are no fragments            Whole.Count      whole.go      whole.go
 package headers
 
 import (
