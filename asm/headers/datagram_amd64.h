@@ -44,9 +44,8 @@
 	VMOVDQU 12(SI)(R10*1), X                          \
 	VINSERTI128 $1, 12(SI)(R11*1), Y, Y
 
-// FRAMES reads the frames of the messages at DI. It goes to BEYOND if some start, in the
-// buffer at SI, after Z30. Loads one by one take half the time of gathering.
-#define FRAMES(BEYOND) \
+// PLACES reads the messages at DI, and goes to BEYOND if some start, in the buffer at SI, after Z30.
+#define PLACES(BEYOND) \
 	VMOVDQU64 (DI), Z2                                \
 	VPERMT2Q 64(DI), Z29, Z2                          \
 	VPANDQ.BCST ·datagramWords+0x00(SB), Z2, Z4       \
@@ -54,7 +53,10 @@
 	VPCMPUQ $2, Z30, Z4, K1                           \
 	KMOVB K1, R10                                     \
 	CMPL R10, $0xff                                   \
-	JNE  BEYOND                                       \
+	JNE  BEYOND
+
+// FRAMES reads the frames. Loads one by one take half the time of gathering.
+#define FRAMES \
 	FOURTH(0, X6, Y6)                                 \
 	FOURTH(64, X7, Y7)                                \
 	VINSERTI64X4 $1, Y7, Z6, Z6                       \
@@ -64,36 +66,27 @@
 	VPUNPCKHQDQ Z8, Z6, Z7                            \
 	VPUNPCKLQDQ Z8, Z6, Z6
 
-// HALF sets Z to bytes 12 to 43 of two frames, every other of those at OFFSET of DI.
-#define HALF(OFFSET, Y, Z) \
-	MOVL OFFSET(DI), R10                              \
-	MOVL OFFSET+32(DI), R11                           \
-	VMOVDQU 12(SI)(R10*1), Y                          \
-	VINSERTI64X4 $1, 12(SI)(R11*1), Z, Z
+// HALF sets Z to bytes 4 to 35 of two frames, whose offsets are at OFFSET, and STEP behind it, of R.
+#define HALF(R, OFFSET, STEP, Y, Z) \
+	MOVL OFFSET(R), R10                               \
+	MOVL OFFSET+STEP(R), R9                          \
+	VMOVDQU 4(SI)(R10*1), Y                           \
+	VINSERTI64X4 $1, 4(SI)(R9*1), Z, Z
 
-// WIDEFRAMES is FRAMES, and sets Z3 to bytes 28 to 35. It goes to BEYOND if some frames start
-// 8 bytes or less before Z30.
-#define WIDEFRAMES(BEYOND) \
-	VMOVDQU64 (DI), Z2                                \
-	VPERMT2Q 64(DI), Z29, Z2                          \
-	VPANDQ.BCST ·datagramWords+0x00(SB), Z2, Z4       \
-	VPSRLQ $32, Z2, Z5                                \
-	VPCMPUQ $2, Z30, Z4, K1                           \
-	VPCMPUQ $2, Z0, Z4, K2                            \
-	KMOVB K2, R10                                     \
-	CMPL R10, $0xff                                   \
-	JNE  BEYOND                                       \
-	HALF(0, Y8, Z8)                                   \
-	HALF(16, Y9, Z9)                                  \
-	HALF(64, Y10, Z10)                                \
-	HALF(80, Y11, Z11)                                \
-	VPUNPCKLQDQ Z9, Z8, Z3                            \
-	VPUNPCKHQDQ Z9, Z8, Z7                            \
-	VPUNPCKLQDQ Z11, Z10, Z9                          \
-	VPUNPCKHQDQ Z11, Z10, Z8                          \
-	VSHUFI64X2 $0x88, Z9, Z3, Z6                      \
-	VSHUFI64X2 $0xdd, Z9, Z3, Z3                      \
-	VSHUFI64X2 $0x88, Z8, Z7, Z7
+// WIDEFRAMES sets Z6, Z7 and Z3 to bytes 12 to 19, 20 to 27, and 28 to 35 of eight frames, whose
+// offsets are at R, each STEP behind the one before. Z8 to Z11 are for use in between.
+#define WIDEFRAMES(R, STEP) \
+	HALF(R, 0, 2*STEP, Y8, Z8)                        \
+	HALF(R, STEP, 2*STEP, Y9, Z9)                     \
+	HALF(R, 4*STEP, 2*STEP, Y10, Z10)                 \
+	HALF(R, 5*STEP, 2*STEP, Y11, Z11)                 \
+	VPUNPCKHQDQ Z9, Z8, Z6                            \
+	VPUNPCKLQDQ Z9, Z8, Z7                            \
+	VPUNPCKHQDQ Z11, Z10, Z9                          \
+	VPUNPCKLQDQ Z11, Z10, Z8                          \
+	VSHUFI64X2 $0xdd, Z9, Z6, Z3                      \
+	VSHUFI64X2 $0x88, Z9, Z6, Z6                      \
+	VSHUFI64X2 $0xdd, Z8, Z7, Z7
 
 // TAILS sets Z3 to bytes 28 to 35 of the frames of K1.
 #define TAILS \

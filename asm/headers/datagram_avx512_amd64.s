@@ -9,7 +9,7 @@
 // func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut, broken uint64)
 //
 // Z3 and Z14 are the tweaks, of the frame and of the datagram. K0 collects datagrams that
-// were truncated, R13 those that no receiver takes. Z0 is the last offset of whole frames.
+// were truncated, R13 those that no receiver takes.
 TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-72
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
@@ -25,13 +25,12 @@ TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-72
 	VPBROADCASTQ 144(AX), Z18
 	VPBROADCASTQ 152(AX), Z17
 	WORD(0x90, Z16)
-	WORD(0x98, Z0)
-	VPSUBQ Z0, Z30, Z0
 	KXORB K0, K0, K0
 	XORL R13, R13
 
 group:
-	WIDEFRAMES(beyond)
+	PLACES(beyond)
+	WIDEFRAMES(DI, 16)
 
 types:
 	TYPES

@@ -18,7 +18,7 @@ import (
 
 // findVectors does the messages that fill whole vectors, and returns how many.
 func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int, found Found) {
-	if len(buf) < datagramWide {
+	if len(buf) < datagramReach {
 		return 0, 0
 	}
 	switch cpu.Best {
@@ -32,9 +32,6 @@ func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []
 	}
 	return 0, 0
 }
-
-// datagramWide is how much the kernel for AVX512 reads of a frame in two loads of 32 bytes.
-const datagramWide = datagramStart - 2 + 32
 
 // foundBits returns what kernels have found: none if a number is 0.
 func foundBits(cut, broken uint64) (found Found) {

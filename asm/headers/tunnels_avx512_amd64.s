@@ -81,26 +81,6 @@ GLOBL ·tunnelBytes(SB), RODATA|NOPTR, $32
 	VMOVDQA Y14, 32(R9)                   \
 	READ(R9, 0, XLOW, YLOW, ZLOW, ZHIGH, X13, Y13, Z13, X14, Y14)
 
-// BEGINNINGS reads bytes 12 to 27 of the frames at BX.
-#define BEGINNINGS READ(BX, 12, X6, Y6, Z6, Z7, X8, Y8, Z8, X9, Y9)
-
-// TAIL sets X to bytes 28 to 35 of the frames whose offsets are at AT and AT+8 of BX.
-#define TAIL(AT, X) \
-	MOVQ AT(BX), R9                      \
-	MOVQ (AT+8)(BX), R12                  \
-	VMOVQ 28(SI)(R9*1), X                \
-	VMOVHPS 28(SI)(R12*1), X, X
-
-// ENDINGS sets Z3 to those of all frames at BX.
-#define ENDINGS \
-	TAIL(0, X3)                           \
-	TAIL(16, X8)                          \
-	TAIL(32, X14)                         \
-	TAIL(48, X15)                         \
-	VINSERTI128 $1, X8, Y3, Y3            \
-	VINSERTI128 $1, X15, Y14, Y14         \
-	VINSERTI64X4 $1, Y14, Z3, Z3
-
 // SOURCE sets Z13 to the source ports of Z9, and Z to the port that each has to be to belong to a
 // tunnel.
 #define SOURCE(Z) \
@@ -225,6 +205,8 @@ known:
 	ORL  R10, R11
 
 withoutUDP:
+	TESTL R11, R11
+	JZ   none
 	KMOVB K3, K4
 	KMOVB K3, K6
 	KMOVB R11, K1
@@ -262,6 +244,10 @@ next:
 	MOVQ R13, some+64(FP)
 	VZEROUPPER
 	RET
+
+none:
+	ORB  R12, (R14)
+	JMP  next
 
 	// The datagrams of K1 that have the port of a tunnel are others.
 ports:
@@ -359,7 +345,7 @@ group:
 	VMOVDQU64 64(BX), Z5
 	KORB K2, K4, K1
 	KORB K6, K1, K1
-	BEGINNINGS
+	WIDEFRAMES(BX, 8)
 
 	// Whether it is IP.
 	VPANDQ.BCST NUMBER(0x28), Z6, Z9
@@ -374,7 +360,6 @@ typed:
 	ANDNL R11, R10, R11
 	ORB  R11, (R14)
 	DATAGRAMS(0x38)
-	ENDINGS
 	BREAKS
 	KMOVB K5, R11
 	ANDNL R10, R11, R10
@@ -452,5 +437,5 @@ type:
 	VPADDQ.BCST NUMBER(0x60), Z4, K2, Z4
 	VPSUBQ.BCST NUMBER(0x60), Z5, K2, Z5
 	VMOVDQU64 Z4, (BX)
-	BEGINNINGS
+	WIDEFRAMES(BX, 8)
 	JMP  type
