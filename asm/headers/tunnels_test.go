@@ -53,11 +53,15 @@ func someDatagram(rng *rand.Rand, version int) []byte {
 	if version == 0 {
 		ip = append([]byte{0x45, 0}, make([]byte, 18)...)
 		binary.BigEndian.PutUint16(ip[2:], uint16(20+length))
-		ip[6], ip[9] = byte(max(0, rng.IntN(30)-28)<<5), protocol
+		ip[6], ip[8], ip[9] = byte(max(0, rng.IntN(30)-28)<<5), byte(min(rng.IntN(300), 255)), protocol
+		if rng.IntN(2) == 0 {
+			setSum(ip)
+			ip[10] ^= byte(max(0, rng.IntN(150)-148))
+		}
 	} else {
 		ip = append([]byte{0x60}, make([]byte, 39)...)
 		binary.BigEndian.PutUint16(ip[4:], uint16(length))
-		ip[6] = protocol
+		ip[6], ip[7] = protocol, byte(min(rng.IntN(300), 255))
 	}
 	if rng.IntN(30) == 0 {
 		ip[0] ^= 1
@@ -267,7 +271,7 @@ func TestTunnels(t *testing.T) {
 	kerneltest.ForEveryLevel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))
 		var depths [5]int
-		var rests, others, cuts int
+		var rests, others, cuts, broken int
 		for round := range 600 {
 			d := NewDatagrams(rng.Uint64()|0xf000000000003fff, rng.Uint64()|0xf<<60, &[2][256]bool{1: {51: true}}).Untyped()
 			n, deep := 1+rng.IntN(70), 1+rng.IntN(4)
@@ -300,9 +304,12 @@ func TestTunnels(t *testing.T) {
 			if want.found&FoundCut != 0 {
 				cuts++
 			}
+			if want.found&FoundBroken != 0 {
+				broken++
+			}
 		}
-		if least := min(depths[0], depths[1], depths[2], depths[3], rests, others, cuts); least < 100 {
-			t.Errorf("depths %d, %d take the slow path, %d others, %d with cut ones", depths, rests, others, cuts)
+		if least := min(depths[0], depths[1], depths[2], depths[3], rests, others, cuts, broken, 600-broken); least < 100 {
+			t.Errorf("depths %d, %d take the slow path, %d others, %d with cut ones, %d with broken ones", depths, rests, others, cuts, broken)
 		}
 	})
 }
