@@ -64,7 +64,12 @@ type Record struct {
 	// Exported is when the exporter sent the record (its clock), Received when we did.
 	Exported, Received int64
 
+	// Packets and Bytes count what Source sent.
 	Packets, Bytes uint64
+	// Both says that Destination sent packets, too. ReversePackets and ReverseBytes count them
+	// (RFC 5103). Where both are 0, Packets and Bytes count the packets of both ends.
+	Both                         bool
+	ReversePackets, ReverseBytes uint64
 	// Sampling is the interval of sampled packets, 1 where all are seen, 0 if unknown.
 	Sampling uint32
 
@@ -80,6 +85,12 @@ type Record struct {
 	Input uint32
 }
 
+// TotalPackets returns the packets of both directions.
+func (r *Record) TotalPackets() uint64 { return r.Packets + r.ReversePackets }
+
+// TotalBytes returns the bytes of both directions.
+func (r *Record) TotalBytes() uint64 { return r.Bytes + r.ReverseBytes }
+
 // Parts is a set of the parts of records.
 type Parts uint8
 
@@ -92,7 +103,7 @@ const (
 	PartTOS
 	PartNAT      // translated addresses and ports
 	PartPoint    // Point.Domain, Direction, Ingress and Egress
-	PartCounters // Packets and Bytes
+	PartCounters // Packets, Bytes, and those of the reverse direction
 )
 
 // Batch has the records of one message or one piece of text. A reader fills it again and

@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"math"
 	"net/netip"
 	"time"
@@ -19,12 +20,9 @@ const (
 
 // finish completes a record whose fields were read.
 func (x *values) finish(r *records.Record, m *message, s *source) {
-	if r.Bytes == 0 {
-		r.Bytes = x.bytes
-	}
-	if r.Packets == 0 {
-		r.Packets = x.packets
-	}
+	r.Bytes, r.Packets = cmp.Or(r.Bytes, x.bytes), cmp.Or(r.Packets, x.packets)
+	r.ReverseBytes, r.ReversePackets = cmp.Or(r.ReverseBytes, x.bytesReverse), cmp.Or(r.ReversePackets, x.packetsReverse)
+	r.Both = r.ReverseBytes|r.ReversePackets != 0
 	if r.Protocol == icmp4 || r.Protocol == icmp6 {
 		x.finishICMP(r)
 	}

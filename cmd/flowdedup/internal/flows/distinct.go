@@ -186,11 +186,11 @@ func (c *keyCounts) newWindow(start, end int64) *window {
 		return c.cfg.Rows(rows)
 	}}
 	for _, key := range c.cfg.Keys {
-		one := windows.Key{Name: key.Kind.String(), PerPacket: 1}
-		if key.Kind == keys.IP {
-			one.PerPacket = 2
+		perRecord := 2 // both ends of it
+		if key.Kind == keys.Biflow {
+			perRecord = 1
 		}
-		cfg.Keys = append(cfg.Keys, one)
+		cfg.Keys = append(cfg.Keys, windows.Key{Name: key.Kind.String(), PerPacket: perRecord})
 	}
 	w.counter = windows.New(cfg)
 	w.batch = w.counter.NewBatch()
@@ -247,13 +247,28 @@ func (c *keyCounts) count(w *window) error {
 	for n := range w.records {
 		r, number := &w.records[n], [1]uint32{uint32(n)}
 		for i := range c.cfg.Keys {
-			c.keys(w.batch.Elements(i), &c.cfg.Keys[i], r, number[:])
+			c.ends(w.batch.Elements(i), &c.cfg.Keys[i], r, number[:])
 		}
 	}
 	err := w.counter.Count(w.batch, w.copies)
 	w.records, w.times = w.records[:0], w.times[:0]
 	clear(w.copies)
 	return err
+}
+
+// ends adds the elements of a record: those of a packet from each end that sent some.
+func (c *keyCounts) ends(to *windows.Elements, key *keys.Config, r *records.Record, n []uint32) {
+	one := !r.Both || key.Kind == keys.IP || key.Kind == keys.Biflow
+	if one || r.Packets|r.Bytes != 0 {
+		c.keys(to, key, r, n)
+	}
+	if one {
+		return
+	}
+	back := *r
+	back.Source, back.Destination = r.Destination, r.Source
+	back.SourcePort, back.DestinationPort = r.DestinationPort, r.SourcePort
+	c.keys(to, key, &back, n)
 }
 
 // keys adds the elements that a record has of a key.

@@ -157,6 +157,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if err := r.openInputs(ctx); err != nil {
 		return err
 	}
+	r.cfg.Match.MayBiflow = !r.cfg.KeyGiven
 	if r.both && !r.cfg.KeyGiven {
 		r.cfg.Match.Key.Biflow = true
 	}

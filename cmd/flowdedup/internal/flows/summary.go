@@ -114,7 +114,7 @@ func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
 		Reassembled: read.Reassembled, Fragments: read.Fragments, Remembered: read.Remembered,
-		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
+		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: j.Key().String(), Point: cfg.Match.Points.String(),
 		Points: []pointSummary{}, Matrix: []pairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == mark {
