@@ -91,6 +91,19 @@ func (r *Record) TotalPackets() uint64 { return r.Packets + r.ReversePackets }
 // TotalBytes returns the bytes of both directions.
 func (r *Record) TotalBytes() uint64 { return r.Bytes + r.ReverseBytes }
 
+// earliest is 1980 in nanoseconds since 1970. Clocks that nobody set are before it, as are times
+// in another unit than the reader takes them for.
+const earliest = 3652 * 24 * int64(time.Hour)
+
+// IsTime reports whether a record may be of that time, in nanoseconds since 1970: of 1980 or later.
+func IsTime(at int64) bool { return at >= earliest }
+
+// EndsBeforeStart reports whether a record ends before its start, by more than its precision and
+// the second that a clock may be set by: one of both is wrong.
+func (r *Record) EndsBeforeStart() bool {
+	return r.End != 0 && r.End < r.Start && uint64(r.Start-r.End) > uint64(time.Second+r.Precision)
+}
+
 // Parts is a set of the parts of records.
 type Parts uint8
 
@@ -172,6 +185,10 @@ type Counts struct {
 	// other.
 	Reassembled, Fragments uint64
 	Foreign                uint64 // packets without a message of flow records
+	// Misdated counts records whose times cannot be: before 1980, or an end before the start.
+	// The time when they came counts instead. MisdatedAt is the first such time.
+	Misdated   uint64
+	MisdatedAt int64
 	// Unread counts values of text that could not be read, Other records of text that are not
 	// about flows: other events of the same log.
 	Unread, Other uint64

@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"container/list"
 	"hash/maphash"
 	"slices"
@@ -235,6 +236,8 @@ func (r *Reader) done(b *records.Batch, d decoded) {
 	r.counts.Records += uint64(len(b.Records))
 	r.counts.Undecodable += d.undecodable
 	r.counts.Untemplated += d.untemplated
+	r.counts.Misdated += d.misdated
+	r.counts.MisdatedAt = cmp.Or(r.counts.MisdatedAt, d.misdatedAt)
 }
 
 // decode decodes a message.

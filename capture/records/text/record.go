@@ -29,6 +29,7 @@ type values struct {
 	answered           bool   // both ends sent packets
 	accepted           bool   // so they did if the protocol is TCP
 	split              bool   // the reverse direction has a counter of its own
+	endText            []byte // as it was written
 	lost               uint64 // bits of the targets of values that could not be read
 }
 
@@ -57,6 +58,7 @@ func (r *Reader) set(t target, v []byte) (ok bool) {
 		rec.Start, rec.Precision, ok = r.times.read(v)
 	case end:
 		rec.End, rec.Precision, ok = r.times.read(v)
+		x.endText = v
 	case received:
 		rec.Received, _, ok = r.times.read(v)
 	case duration:
@@ -241,7 +243,7 @@ func (t *Reader) finish(r *records.Record, x *values) {
 		t.cannot(x.dotted, dottedPort)
 	}
 	x.setBoth(r)
-	x.setTimes(r)
+	t.setTimes(r, x)
 	if !r.Point.Exporter.IsValid() {
 		r.Point.Input = t.config.Input
 	}
@@ -299,8 +301,19 @@ func split(total, forward, back uint64) (uint64, uint64) {
 	return forward, back
 }
 
-// setTimes stores the times that follow from the ones read.
-func (x *values) setTimes(r *records.Record) {
+// setTimes stores the times that follow from the ones read. The time when a record came takes the
+// place of those that cannot be read, or cannot be.
+func (t *Reader) setTimes(r *records.Record, x *values) {
+	if r.EndsBeforeStart() {
+		t.cannot(end, x.endText)
+	}
+	if x.lost&(1<<start|1<<end) != 0 {
+		r.Start, r.End = 0, 0
+		if r.Received != 0 && x.lost&(1<<duration|1<<durationMS) == 0 {
+			r.Unread &^= records.PartTime
+		}
+		return
+	}
 	if x.duration != 0 && r.End == 0 && r.Start != 0 {
 		r.End = calendar.Shift(r.Start, x.duration)
 	}

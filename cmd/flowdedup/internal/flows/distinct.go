@@ -3,6 +3,7 @@
 package flows
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -132,7 +133,7 @@ func arrival(r *records.Record) int64 {
 	if r.Received != 0 && r.Exported != 0 {
 		return r.Received
 	}
-	return max(r.Start, r.End)
+	return cmp.Or(max(r.Start, r.End), r.Received)
 }
 
 // mayOpenAhead reports whether the window that begins at from, after a record came, is open or may

@@ -56,7 +56,7 @@ func (r *runner) run(ctx context.Context) (summary, error) {
 func (r *runner) summary() summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
 	s.Damaged = r.damaged.Load()
-	s.Unread, s.Untimed = unreadOf(r.values), r.untimed
+	s.Unread, s.Untimed = unreadOf(r.values, &r.counts), r.untimed
 	s.MemoryLimit = r.cfg.Memory
 	s.MemoryBytes = r.judge.Bytes() + r.judge.PointBytes() + r.readerBytes
 	if r.hold != nil {

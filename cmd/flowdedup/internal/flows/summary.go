@@ -152,6 +152,8 @@ func add(a, b records.Counts) records.Counts {
 	a.Remembered = max(a.Remembered, b.Remembered) // one reader has messages
 	a.Templates += b.Templates
 	a.Unread += b.Unread
+	a.Misdated += b.Misdated
+	a.MisdatedAt = cmp.Or(a.MisdatedAt, b.MisdatedAt)
 	a.Other += b.Other
 	a.Foreign += b.Foreign
 	return a
