@@ -38,6 +38,9 @@ type Config struct {
 	Pairs *Deltas
 	// Boundary, if not nil, decides by interfaces only.
 	Boundary *Boundary
+	// Archives says that records come from files. If their times lie more than a day from when
+	// their messages came, an archive was sent again: its own times count then, and no offset.
+	Archives bool
 	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
 	// points.
 	Memory int
@@ -58,6 +61,7 @@ type Counts struct {
 	Records, Copies, Unchecked uint64
 	Bytes, CopiedBytes         uint64 // of both directions
 	Sampled                    uint64 // of exporters that see one packet in several
+	Archived                   uint64 // of an archive that was sent again: see Config.Archives
 }
 
 // Judge says which records are copies. It is for one goroutine at a time.
@@ -261,6 +265,10 @@ func (j *Judge) place(s *timedRecord) {
 	p, r := j.points.at(s.point), s.Record
 	p.clock.see(r)
 	offset := p.clock.offset(r)
+	if j.cfg.Archives && isArchived(r) {
+		j.counts.Archived++
+		offset = 0
+	}
 	p.Offset = time.Duration(offset)
 	s.start, s.end = r.Start, r.End
 	switch {
@@ -295,6 +303,13 @@ func (j *Judge) place(s *timedRecord) {
 		p.First = s.now
 	}
 	p.Last = s.now
+}
+
+// isArchived reports whether the message of a record came more than a day from the record's time.
+func isArchived(r *records.Record) bool {
+	const day = int64(24 * time.Hour)
+	apart := calendar.Since(r.Received, r.End)
+	return r.Exported != 0 && r.Received != 0 && records.IsTime(r.End) && (apart > day || apart < -day)
 }
 
 // rank says how a point is preferred, by 0 if it is not.

@@ -305,6 +305,13 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 	if s.Untimed > 0 {
 		e.Warn(fmt.Errorf("%d %s in no window of --of, for want of a readable time", s.Untimed, show.Word(s.Untimed, "record is", "records are")))
 	}
+	if s.Archived > 0 {
+		e.Warn(fmt.Errorf("%d %s more than a day from when %s message came, so an archive was sent again, or a clock is wrong: their own times count", s.Archived,
+			show.Word(s.Archived, "record is", "records are"), show.Word(s.Archived, "its", "their")))
+	}
+	if 2*s.Late > s.RecordsIn {
+		e.Warn(fmt.Errorf("%d of %d records are in no window of --of: they came too late, or their time is ahead", s.Late, s.RecordsIn))
+	}
 	if s.Early > 0 {
 		e.Warn(fmt.Errorf("%d %s not list copies that came later", s.Early,
 			show.Word(s.Early, "record was written before the end of --window, for want of --memory: it does", "records were written before the end of --window, for want of --memory: they do")))

@@ -59,6 +59,9 @@ type keyCounts struct {
 	closed int64         // windows before this are closed
 	grace  time.Duration // as of the last advance
 	late   uint64        // records of windows that were closed, or could not be opened
+	// patient says that a file has records of an archive that was sent again, in any order: windows
+	// close only for others.
+	patient bool
 	// first and last are when the first and the latest record came; ending says that windows
 	// close since the run ends.
 	first, last int64
@@ -89,6 +92,12 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 	came := arrival(r)
 	if err := c.follow(came, calendar.Since(to, from)); err != nil {
 		return err
+	}
+	if behind := calendar.Since(came, end); !c.live && (behind > int64(c.grace) || behind < 0 && !records.IsTime(came)) {
+		if !c.patient {
+			c.patient, c.closed = true, 0
+		}
+		came = end
 	}
 	if calendar.Since(from, came) > int64(maxAhead) {
 		c.late++
@@ -352,7 +361,7 @@ func portsOf(r *records.Record, ports uint32) uint32 {
 // advance closes the windows that ended long enough ago.
 func (c *keyCounts) advance(now int64, grace time.Duration) error {
 	c.grace = grace
-	for len(c.open) > 0 && calendar.Since(now, c.open[0].end) > int64(grace) {
+	for len(c.open) > 0 && !c.patient && calendar.Since(now, c.open[0].end) > int64(grace) {
 		if err := c.close(); err != nil {
 			return err
 		}

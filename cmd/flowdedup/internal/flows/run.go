@@ -157,7 +157,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if err := r.openInputs(ctx); err != nil {
 		return err
 	}
-	r.cfg.Match.MayBiflow = !r.cfg.KeyGiven
+	r.cfg.Match.MayBiflow, r.cfg.Match.Archives = !r.cfg.KeyGiven, !r.cfg.live()
 	if r.both && !r.cfg.KeyGiven {
 		r.cfg.Match.Key.Biflow = true
 	}
@@ -310,14 +310,14 @@ func (r *runner) take(b *records.Batch) error {
 	return r.hold.Add(b, verdicts, judgments)
 }
 
-// count counts the keys of records, at their time on our clock.
+// count counts the keys of records: live ones at their time on our clock, those of files at their own.
 func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment) error {
 	if r.distinct == nil {
 		return nil
 	}
 	for i := range b.Records {
 		one, offset := &b.Records[i], int64(0)
-		if n := judgments[i].Point; n != 0 && one.Start != 0 {
+		if n := judgments[i].Point; n != 0 && one.Start != 0 && (r.cfg.live() || !records.IsTime(one.Start)) {
 			offset = int64(r.judge.Points()[n-1].Offset)
 		}
 		start, end := one.Start, one.End

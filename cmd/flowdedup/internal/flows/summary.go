@@ -43,8 +43,9 @@ type summary struct {
 	// Remembered is how long repeated messages are recognized, 0 for an hour or more.
 	Remembered time.Duration `json:"remembered_ns"`
 	Sampled    uint64        `json:"sampled"`
-	Dropped    uint64        `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
-	Late       uint64        `json:"late"`    // records that no count has: their windows were closed, or far ahead
+	Dropped    uint64        `json:"dropped"`  // datagrams: by the kernel, or unread when the run ended
+	Archived   uint64        `json:"archived"` // records whose messages were sent again more than a day later
+	Late       uint64        `json:"late"`     // records that no count has: their windows were closed, or far ahead
 
 	Policy policy `json:"policy"`
 	Key    string `json:"flow_key"`
@@ -114,7 +115,7 @@ func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
 		Reassembled: read.Reassembled, Fragments: read.Fragments, Remembered: read.Remembered,
-		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: j.Key().String(), Point: cfg.Match.Points.String(),
+		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Archived: c.Archived, Policy: cfg.Policy, Key: j.Key().String(), Point: cfg.Match.Points.String(),
 		Points: []pointSummary{}, Matrix: []pairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == mark {
