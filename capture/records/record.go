@@ -134,8 +134,9 @@ type Batch struct {
 	Replayed bool
 	// Restarted says that this is the first message since the exporter has restarted.
 	Restarted bool
-	// PerRecord says that sequence numbers of the sender count records, and not messages.
-	PerRecord bool
+	// PerRecord says that sequence numbers of the sender count records, and not messages. WithOwn
+	// says that those of the message count, too.
+	PerRecord, WithOwn bool
 }
 
 // Kind is a format of records.

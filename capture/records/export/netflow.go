@@ -11,9 +11,11 @@ import (
 
 // decoded is the content of a message.
 type decoded struct {
-	records uint32 // of data, those about the exporter among them
-	unknown bool   // there are sets with an unknown number of records
-	missing uint16 // the template that is missing, 0 if none is
+	records   uint32 // of data, those about the exporter among them
+	options   uint32 // those about the exporter
+	unknown   bool   // there are sets with an unknown number of records
+	templates bool   // there are templates
+	missing   uint16 // the template that is missing, 0 if none is
 	// Sets that could not be read, and those whose template nobody waits for.
 	undecodable, untemplated uint64
 	misdated                 uint64 // records whose times cannot be
@@ -101,6 +103,7 @@ func (r *Reader) decodeSets(b *records.Batch, m *message, s *source, h how) (d d
 		body := m.data[at+headSet : at+size]
 		switch {
 		case id == templates || id == options:
+			d.templates = true
 			if h == first {
 				r.learn(s, body, id == options, v9)
 			}
@@ -167,6 +170,7 @@ func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *recor
 		}
 		if t.options {
 			s.option(&x)
+			d.options++
 		} else {
 			rec.Offset, rec.Length = at, size
 			d.doubt(rec, m, x.finish(rec, m, s))
