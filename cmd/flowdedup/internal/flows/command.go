@@ -302,6 +302,9 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 		}
 		e.Warn(fmt.Errorf("%d %s of %s %s, such as %q: %s", u.Values, show.Word(u.Values, "value", "values"), u.Field, could, u.Example, way))
 	}
+	if n := s.badLines; n > 0 {
+		e.Warn(fmt.Errorf("%d %s of text %s damaged and left out", n, show.Word(n, "record", "records"), show.Word(n, "is", "are")))
+	}
 	if s.Untimed > 0 {
 		e.Warn(fmt.Errorf("%d %s in no window of --of, for want of a readable time", s.Untimed, show.Word(s.Untimed, "record is", "records are")))
 	}

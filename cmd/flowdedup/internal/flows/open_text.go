@@ -54,6 +54,14 @@ func (r *runner) noteUnread(before uint64) {
 	}
 }
 
+// noteDamage remembers how many records of text are damaged.
+func (r *runner) noteDamage() {
+	r.badLines = 0
+	for _, t := range r.texts {
+		r.badLines += t.Counts().Undecodable
+	}
+}
+
 // unreadSummary is a field with values that could not be read, or cannot be.
 type unreadSummary struct {
 	Field   string `json:"field"` // as --map names it

@@ -55,7 +55,7 @@ func (r *runner) run(ctx context.Context) (summary, error) {
 // summary returns the summary so far.
 func (r *runner) summary() summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
-	s.Damaged = r.damaged.Load()
+	s.Damaged, s.badLines = r.damaged.Load() || r.badLines > 0, r.badLines
 	s.Unread, s.Untimed = unreadOf(r.values, &r.counts), r.untimed
 	s.MemoryLimit = r.cfg.Memory
 	s.MemoryBytes = r.judge.Bytes() + r.judge.PointBytes() + r.readerBytes
@@ -141,6 +141,7 @@ type runner struct {
 	// readerBytes is the memory of messages, as of then.
 	readerBytes int
 	texts       []*text.Reader // inputs
+	badLines    uint64         // records of these that are damaged
 	values      []text.Unread  // of these that could not be read, as of the last batch
 	untimed     uint64         // records that are in no window, as they have no time
 	both        bool           // an input reports both directions in one record
@@ -271,6 +272,7 @@ func (r *runner) note() {
 		r.readerBytes = r.messages.Bytes()
 	}
 	r.noteUnread(before)
+	r.noteDamage()
 }
 
 // await returns the outcome of a read. When ctx is done, it waits for readTimeout.

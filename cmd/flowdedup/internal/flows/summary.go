@@ -68,9 +68,11 @@ type summary struct {
 	Relayed    *relaySummary `json:"relayed,omitempty"`
 	Inspection *inspection   `json:"inspection,omitempty"`
 
-	Damaged bool          `json:"damaged"`
-	Took    time.Duration `json:"elapsed_ns"`
-	Rate    float64       `json:"records_per_second"`
+	Damaged bool `json:"damaged"`
+	// badLines are records of text that are damaged, among Undecodable.
+	badLines uint64
+	Took     time.Duration `json:"elapsed_ns"`
+	Rate     float64       `json:"records_per_second"`
 }
 
 // relaySummary counts the messages sent to a collector.
