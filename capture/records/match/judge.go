@@ -305,13 +305,6 @@ func (j *Judge) place(s *timedRecord) {
 	p.Last = s.now
 }
 
-// isArchived reports whether the message of a record came more than a day from the record's time.
-func isArchived(r *records.Record) bool {
-	const day = int64(24 * time.Hour)
-	apart := calendar.Since(r.Received, r.End)
-	return r.Exported != 0 && r.Received != 0 && records.IsTime(r.End) && (apart > day || apart < -day)
-}
-
 // rank says how a point is preferred, by 0 if it is not.
 func (j *Judge) rank(p *Point) uint8 {
 	rank := 0

@@ -312,34 +312,6 @@ func (r *runner) take(b *records.Batch) error {
 	return r.hold.Add(b, verdicts, judgments)
 }
 
-// count counts the keys of records: live ones at their time on our clock, those of files at their own.
-func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment) error {
-	if r.distinct == nil {
-		return nil
-	}
-	for i := range b.Records {
-		one, offset := &b.Records[i], int64(0)
-		if n := judgments[i].Point; n != 0 && one.Start != 0 && (r.cfg.live() || !records.IsTime(one.Start)) {
-			offset = int64(r.judge.Points()[n-1].Offset)
-		}
-		start, end := one.Start, one.End
-		if start == 0 {
-			start, end = one.Received, one.Received
-		}
-		if start == 0 || one.Unread&records.PartTime != 0 {
-			r.untimed++
-			continue
-		}
-		if err := r.distinct.add(one, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
-			return err
-		}
-		if err := r.distinct.advance(match.Moment(one), r.judge.Alive()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // forward sends the rest of a message. Collectors come and go, so a message that is not taken
 // is counted, and only the first is warned about.
 func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
