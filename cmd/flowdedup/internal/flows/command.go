@@ -309,8 +309,8 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 		e.Warn(fmt.Errorf("%d %s in no window of --of, for want of a readable time", s.Untimed, show.Word(s.Untimed, "record is", "records are")))
 	}
 	if s.Archived > 0 {
-		e.Warn(fmt.Errorf("%d %s more than a day from when %s message came, so an archive was sent again, or a clock is wrong: their own times count", s.Archived,
-			show.Word(s.Archived, "record is", "records are"), show.Word(s.Archived, "its", "their")))
+		e.Warn(fmt.Errorf("%d %s more than a day from when %s came, so an archive was sent again, or a clock is wrong: their own times count", s.Archived,
+			show.Word(s.Archived, "record is", "records are"), show.Word(s.Archived, "its message", "their messages")))
 	}
 	if 2*s.Late > s.RecordsIn {
 		e.Warn(fmt.Errorf("%d of %d records are in no window of --of: they came too late, or their time is ahead", s.Late, s.RecordsIn))
