@@ -73,7 +73,7 @@ var layers = map[string][]string{
 	"capture/internal/frametest": {"capture.", "capture/internal/iana", "capture/pcapfile"},
 	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest", "asm/headers"},
 	"capture/identity":           {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
-	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
+	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/fragments", "capture/internal/iana", "asm"},
 	"capture/traits":             {"capture", "engine/calendar", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
