@@ -281,6 +281,7 @@ func (j *Judge) place(s *timedRecord) {
 	if long := time.Duration(calendar.Since(s.end, s.start)); long <= maxLongest {
 		p.Longest = max(p.Longest, long)
 		j.longest.note(long, r.Received)
+		p.delay = max(p.delay, min(time.Duration(calendar.Since(s.now, s.end)), maxLongest))
 	}
 	p.precision = max(p.precision, r.Precision)
 	j.precision = max(j.precision, min(p.precision, time.Minute))

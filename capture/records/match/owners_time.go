@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package match
+
+// reported is the time for which a flow was reported, in units: from begin to left and from back
+// to end. In between the flow paused. It pauses more often than that: a pause is forgotten for
+// the next one that is at least half as long. Without a pause begin, left and back are equal.
+type reported struct{ begin, left, back, end uint32 }
+
+// contains reports whether a report begins within the reported time: see [owners.report].
+func (t reported) contains(start, end uint32, within int32, sparse bool) bool {
+	later := -within // must the time end by as much
+	if !sparse {
+		later += int32(min(end-start, uint32(2*within)))
+	}
+	in := func(from, until uint32) bool { return int32(start-until)+later <= 0 && int32(from-start) <= within }
+	return in(t.back, t.end) || in(t.begin, t.left)
+}
+
+// add adds a report to the reported time. A pause before it counts as one if another point ends
+// it, however short it is: the owner may still report that time.
+func (t *reported) add(start, end uint32, within int32, another bool) {
+	runs := [3][2]uint32{{t.begin, t.left}, {t.back, t.end}, {start, end}}
+	for i := 2; i > 0 && int32(runs[i][0]-runs[i-1][0]) < 0; i-- {
+		runs[i], runs[i-1] = runs[i-1], runs[i]
+	}
+	n := 0
+	for _, run := range runs[1:] {
+		if int32(run[0]-runs[n][1]) > within {
+			n++
+			runs[n] = run
+		} else if int32(run[1]-runs[n][1]) > 0 {
+			runs[n][1] = run[1]
+		}
+	}
+	*t = reported{runs[0][0], runs[0][0], runs[0][0], runs[n][1]}
+	switch {
+	case n == 1, n == 2 && !another && runs[1][0]-runs[0][1] > 2*(runs[2][0]-runs[1][1]):
+		t.left, t.back = runs[0][1], runs[1][0]
+	case n == 2:
+		t.left, t.back = runs[1][1], runs[2][0]
+	}
+}
