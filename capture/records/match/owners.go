@@ -41,8 +41,8 @@ type ownerReport struct {
 	Alive time.Duration
 	// Within is the largest difference between the times of two points.
 	Within time.Duration
-	// Sparse says that packets come further apart than Within, on average.
-	Sparse bool
+	// Gap is the average time between two packets, 0 if unknown.
+	Gap time.Duration
 }
 
 // ownerAnswer says whether a report is about a new flow.
@@ -125,7 +125,7 @@ func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 		if before > after {
 			near = int32(min(r.Alive>>layout.OwnerUnitShift, 1<<29))
 		}
-		if told.contains(start, end, near, r.Sparse) && int32(end-told.end) <= max(silent, near) {
+		if told.contains(start, end, units(int64(r.Gap)), near) && int32(end-told.end) <= max(silent, near) {
 			if after > before {
 				c.set(r.Flow, r.Point, told)
 			}
@@ -216,7 +216,9 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	if o.judges.cfg.OwnerTimeout > 0 || s.timeless {
 		report.Within = report.Alive
 	}
-	report.Sparse = s.Packets > 1 && uint64(s.end-s.start)/(s.Packets-1) > uint64(report.Within)
+	if s.Packets > 1 {
+		report.Gap = time.Duration(uint64(s.end-s.start) / (s.Packets - 1))
+	}
 	o.table.setSilent(s.point, o.judges.points.at(s.point).silent())
 	of, answer := o.table.report(report)
 	if s.nat != 0 && answer != ownerFull {

@@ -64,7 +64,7 @@ func (c ownerCell) reported(near uint32) reported {
 // set fills the cell.
 func (c ownerCell) set(flow uint64, owner uint32, r reported) {
 	report := uint64(owner)<<(3*layout.OwnerDistanceBits) | distanceTo(r.end, r.begin, 0)<<(2*layout.OwnerDistanceBits) |
-		distanceTo(r.end, r.left, math.MaxUint32)<<layout.OwnerDistanceBits | distanceTo(r.end, r.back, 0)
+		distanceTo(r.end, r.left, 1)<<layout.OwnerDistanceBits | distanceTo(r.end, r.back, 0)
 	c.line[c.at] = tagOf(flow)<<layout.OwnerTagShift | report&(1<<layout.OwnerLowestBits-1)<<layout.OwnerLowestShift |
 		uint64(r.end&(1<<layout.OwnerLowestShift-1))
 	const mask = uint64(1<<layout.OwnerReportBits - 1)
@@ -84,11 +84,11 @@ const (
 
 // distanceTo returns the code of the distance from a time to end. It is exact for times on its
 // grid, so that a time which is coded again as end moves on stays the same until the grid
-// grows. Times are rounded down, or up if round has all bits set.
-func distanceTo(end, t, round uint32) uint64 {
+// grows. Times are rounded down, or to the nearest if half is 1 and not 0.
+func distanceTo(end, t, half uint32) uint64 {
 	shift := max(bits.Len32(end-t)-layout.OwnerMantissaBits-1, 0)
 	for ; shift < mostDistance>>layout.OwnerMantissaBits; shift++ {
-		n := (end>>shift - (t+round&(1<<shift-1))>>shift) & (math.MaxUint32 >> shift)
+		n := (end>>shift - (t+half<<shift>>1)>>shift) & (math.MaxUint32 >> shift)
 		if n < 2*mantissa { // rounded up it may be mantissa-1, which is 2*mantissa-1 of the finer grid
 			return uint64(shift)<<layout.OwnerMantissaBits + uint64(n)
 		}

@@ -7,14 +7,25 @@ package match
 // the next one that is at least half as long. Without a pause begin, left and back are equal.
 type reported struct{ begin, left, back, end uint32 }
 
-// contains reports whether a report begins within the reported time: see [owners.report].
-func (t reported) contains(start, end uint32, within int32, sparse bool) bool {
-	later := -within // must the time end by as much
-	if !sparse {
-		later += int32(min(end-start, uint32(2*within)))
+// contains reports whether a report begins within the reported time: see [owners.report]. A
+// report that begins where a part of that time ends may be about the packets after it. It begins
+// with the last packet there if another one is not to be expected so soon: if packets come much
+// further apart than times differ; if they do not come sooner, and that one came alone; or if the
+// pause is no longer than two packets are apart.
+func (t reported) contains(start, end, gap uint32, within int32) bool {
+	in := func(from, until uint32, same bool) bool {
+		later := -within // must the time end by as much
+		if !same {
+			later += int32(min(end-start, uint32(2*within)))
+		}
+		if later < 0 {
+			later -= int32((t.end - until) / (2 * mantissa)) // by how much it may be rounded
+		}
+		return int32(start-until)+later <= 0 && int32(from-start) <= within
 	}
-	in := func(from, until uint32) bool { return int32(start-until)+later <= 0 && int32(from-start) <= within }
-	return in(t.back, t.end) || in(t.begin, t.left)
+	apart := uint32(within)
+	return in(t.back, t.end, gap > 4*apart || gap > apart && int32(start-t.back) <= within) ||
+		in(t.begin, t.left, gap > apart && t.back-t.left <= 2*gap)
 }
 
 // add adds a report to the reported time. A pause before it counts as one if another point ends

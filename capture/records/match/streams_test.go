@@ -18,6 +18,7 @@ import (
 type stream struct {
 	packets []int64 // times
 	out     []streamRecord
+	kept []*streamRecord
 }
 
 type streamRecord struct {
@@ -86,13 +87,11 @@ func (s *stream) judge(t testing.TB, cfg Config) (v streamVerdict) {
 	for i := range s.out {
 		all = append(all, observed{Record: s.out[i].Record})
 	}
-	near := func(p int, times []int) bool {
-		for q := range times {
-			if d := s.packets[p] - s.packets[q]; times[q] > 0 && d <= 6e8 && d >= -6e8 {
-				return true
-			}
-		}
-		return false
+	var kept []*streamRecord
+	within := func(r *streamRecord) bool {
+		return slices.ContainsFunc(kept, func(k *streamRecord) bool {
+			return k.Point != r.Point && k.Start-6e8 <= r.Start && r.Start <= k.End+6e8
+		})
 	}
 	verdicts, _ := verdictsOf(t, cfg, all, func() int { return 1 })
 	seen, times := make([]bool, len(s.packets)), make([]int, len(s.packets))
@@ -103,12 +102,13 @@ func (s *stream) judge(t testing.TB, cfg Config) (v streamVerdict) {
 		}
 		if verdicts[i] == records.Copy {
 			v.copies++
-			if times[r.packets[0]] == 0 && !near(r.packets[0], times) {
+			if !within(r) {
 				v.wrong++
 			}
 			continue
 		}
 		v.kept++
+		kept = append(kept, r)
 		for _, p := range r.packets {
 			times[p]++
 		}
@@ -119,6 +119,7 @@ func (s *stream) judge(t testing.TB, cfg Config) (v streamVerdict) {
 		}
 		v.twice += max(times[p]-1, 0)
 	}
+	s.kept = kept
 	return v
 }
 

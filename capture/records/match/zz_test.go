@@ -26,7 +26,7 @@ func TestWrongKinds(t *testing.T) {
 			xs = append(xs,x)
 		}
 		v := s.judge(t, Config{Memory: 1 << 12})
-		if v.wrong>0 { bad++; if shown < 1 && parts==4 { shown++; t.Logf("parts %v: %v %+v", desc, xs, v)} }
+		if v.wrong>0 { bad++; if shown < 3 && parts<4 { shown++; t.Logf("parts %v: %v %+v", desc, xs, v)} }
 		lostp += v.lost; total += len(s.packets)
 	}
 	t.Logf("parts %d gap %v: bad %d of 400, lost %d of %d packets", parts, float64(gap)/1e9, bad, lostp, total)
