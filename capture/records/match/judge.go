@@ -54,6 +54,7 @@ type Judgment struct {
 // Counts are the records that were judged.
 type Counts struct {
 	Records, Copies, Unchecked uint64
+	NoRoom                     uint64 // of Unchecked: found no room in memory
 	Bytes, CopiedBytes         uint64
 	Sampled                    uint64 // of exporters that see one packet in several
 }
@@ -121,6 +122,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("%w: unknown kind of points %d", ErrConfig, uint8(c.Points))
 	case c.OwnerTimeout < 0:
 		return fmt.Errorf("%w: owners may be silent for %v", ErrConfig, c.OwnerTimeout)
+	case c.Pairs != nil && c.Pairs.Start < 0:
+		return fmt.Errorf("%w: records may start %v apart", ErrConfig, c.Pairs.Start)
 	case c.Memory < 0:
 		return fmt.Errorf("%w: %d bytes of memory", ErrConfig, c.Memory)
 	}
@@ -240,7 +243,9 @@ func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 		}
 	}
 	verdict, of := records.Unchecked, uint32(0)
-	if s.point != 0 {
+	if s.point == 0 {
+		j.counts.NoRoom++
+	} else {
 		j.place(s)
 		if !r.Unmatched && r.Unread&j.needed == 0 {
 			of, verdict = j.policy.judge(s)

@@ -231,6 +231,7 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	case ownerCopy:
 		return of, records.Copy
 	case ownerFull:
+		o.judges.counts.NoRoom++
 		return 0, records.Unchecked
 	}
 	return 0, records.Keep

@@ -111,8 +111,8 @@ func atDistance(end uint32, code uint64) uint32 {
 // ranks not at all. Errors come from w. Snapshot panics after Close.
 func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
-	lines := uint64(len(o.arena.Lines()))
-	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&lines})
+	lines, cells := uint64(len(o.arena.Lines())), uint64(layout.OwnerCells)
+	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&lines, &cells})
 	out.Lines(o.arena, 0, int(lines))
 	return out.End()
 }
@@ -120,16 +120,16 @@ func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error
 // restoreOwners reads what owners.Snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
-	var lines uint64
+	var lines, cells uint64
 	makeEmpty := func(c snapshot.RestoreConfig) (*owners, error) {
 		if err := c.Allow(lines); err != nil {
 			return nil, err
 		}
-		if lines < 2 || lines%2 != 0 {
-			return nil, fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
+		if lines < 2 || lines%2 != 0 || cells != layout.OwnerCells {
+			return nil, fmt.Errorf("%w: %d lines of %d cells", snapshot.ErrInvalid, lines, cells)
 		}
 		return newOwnersOf(int(lines))
 	}
 	load := func(o *owners, in *snapshot.Reader) error { return in.Lines(o.arena.Lines()) }
-	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&lines}, makeEmpty, load)
+	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&lines, &cells}, makeEmpty, load)
 }
