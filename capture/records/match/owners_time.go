@@ -4,14 +4,14 @@ package match
 
 // reported is the time for which a flow was reported, in units: from begin to left and from back
 // to end. In between the flow paused. It pauses more often than that: a pause is forgotten for
-// the next one that is at least half as long. Without a pause begin, left and back are equal.
+// the next one that is at least as long. Without a pause begin, left and back are equal.
 type reported struct{ begin, left, back, end uint32 }
 
 // contains reports whether a report begins within the reported time: see [owners.report]. A
 // report that begins where a part of that time ends may be about the packets after it. It begins
 // with the last packet there if another one is not to be expected so soon: if packets come much
 // further apart than times differ; if they do not come sooner, and that one came alone; or if the
-// pause is no longer than two packets are apart.
+// pause is hardly longer than packets are apart.
 func (t reported) contains(start, end, gap uint32, within int32) bool {
 	in := func(from, until uint32, same bool) bool {
 		later := -within // must the time end by as much
@@ -25,7 +25,7 @@ func (t reported) contains(start, end, gap uint32, within int32) bool {
 	}
 	apart := uint32(within)
 	return in(t.back, t.end, gap > 4*apart || gap > apart && int32(start-t.back) <= within) ||
-		in(t.begin, t.left, gap > apart && t.back-t.left <= 2*gap)
+		in(t.begin, t.left, gap > apart && t.back-t.left <= gap+gap/4)
 }
 
 // add adds a report to the reported time. A pause before it counts as one if another point ends
@@ -46,7 +46,7 @@ func (t *reported) add(start, end uint32, within int32, another bool) {
 	}
 	*t = reported{runs[0][0], runs[0][0], runs[0][0], runs[n][1]}
 	switch {
-	case n == 1, n == 2 && !another && runs[1][0]-runs[0][1] > 2*(runs[2][0]-runs[1][1]):
+	case n == 1, n == 2 && !another && runs[1][0]-runs[0][1] > runs[2][0]-runs[1][1]:
 		t.left, t.back = runs[0][1], runs[1][0]
 	case n == 2:
 		t.left, t.back = runs[1][1], runs[2][0]
