@@ -44,8 +44,8 @@ const (
 const (
 	// pairStamp is where the time begins.
 	pairStamp = 16
-	// pairPoints is how many points can be matched.
-	pairPoints = 2 * 64
+	// MaxPairPoints is how many points match one to one. Records of later ones are unchecked.
+	MaxPairPoints = 2*64 - 1
 	// pairCells is the memory of a record's numbers in heads and older.
 	pairCells = 2 * 4
 	// leastPairLines is room for records in any case.
@@ -99,7 +99,7 @@ func (p *pairs) push(line *layout.Line) {
 // deltas, and that no record of this point was matched with. Where there is none the
 // record is remembered.
 func (p *pairs) judge(s *timedRecord) (uint32, records.Verdict) {
-	if s.point >= pairPoints {
+	if s.point > MaxPairPoints {
 		return 0, records.Unchecked
 	}
 	if best := p.nearest(s); best != nil {

@@ -184,7 +184,9 @@ func TestStreams(t *testing.T) {
 	for name, c := range map[string]struct {
 		parts int // of a flow, with a pause after each
 		sees  func(rng *rand.Rand, exporter int) func(part int) bool
-		// lost, wrong and twice are the largest shares of packets, and of copies.
+		// lost and twice are the largest shares of packets, wrong is of copies. Without others,
+		// copies are wrong: in one of 2,000 streams a pause as long as the one between the flows
+		// takes its place.
 		lost, wrong, twice float64
 	}{
 		"two flows": {2, func(_ *rand.Rand, exporter int) func(int) bool {
@@ -200,7 +202,8 @@ func TestStreams(t *testing.T) {
 			rng := rand.New(rand.NewPCG(55, 1))
 			pick := func(from ...int64) int64 { return from[rng.IntN(len(from))] * sec }
 			var sum streamResult
-			for range streamsOf(t, 400, 6000) {
+			streams := streamsOf(t, 400, 6000)
+			for range streams {
 				s := &stream{}
 				gap, at := []int64{sec / 20, sec / 2, sec, 3 * sec, 20 * sec}[rng.IntN(5)], int64(1e18)
 				for part := range c.parts {
@@ -217,10 +220,13 @@ func TestStreams(t *testing.T) {
 					exporters = append(exporters, e)
 				}
 				v := s.judge(t)
-				if c.wrong == 0 && v.copies > 0 {
-					t.Errorf("%v: %+v", exporters, v)
+				if c.wrong == 1 && v.copies > 0 {
+					t.Logf("%v: %+v", exporters, v)
 				}
 				sum.add(v)
+			}
+			if c.wrong == 1 && sum.copies > streams/2000 {
+				t.Errorf("%d of %d streams", sum.copies, streams)
 			}
 			t.Logf("%+v", sum)
 			if float64(sum.lost) > c.lost*float64(sum.packets) || float64(sum.wrong) > c.wrong*float64(sum.copies) || float64(sum.twice) > c.twice*float64(sum.packets) {
