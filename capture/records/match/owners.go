@@ -168,8 +168,8 @@ func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, roo
 
 // near reports whether the reported time and another one are at most a span apart.
 func (c ownerCell) near(start, end uint32, span int32) bool {
-	told := c.reported(end)
-	return int32(start-told.end) <= span && int32(told.begin-end) <= span
+	until := c.end(end)
+	return int32(start-until) <= span && int32(c.begin(until)-end) <= span
 }
 
 // apart returns the units between two times.

@@ -55,10 +55,15 @@ func (c ownerCell) owner() uint32 {
 func (c ownerCell) reported(near uint32) reported {
 	report, end := c.report(), c.end(near)
 	return reported{
-		begin: atDistance(end, report>>(2*layout.OwnerDistanceBits)),
-		left:  atDistance(end, report>>layout.OwnerDistanceBits),
-		back:  atDistance(end, report), end: end,
+		begin: c.begin(end), end: end,
+		left: atDistance(end, report>>layout.OwnerDistanceBits),
+		back: atDistance(end, report),
 	}
+}
+
+// begin returns the begin of the reported time that ends at end.
+func (c ownerCell) begin(end uint32) uint32 {
+	return atDistance(end, c.report()>>(2*layout.OwnerDistanceBits))
 }
 
 // set fills the cell.

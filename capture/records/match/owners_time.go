@@ -31,6 +31,12 @@ func (t reported) contains(start, end, gap uint32, within int32) bool {
 // add adds a report to the reported time. A pause before it counts as one if another point ends
 // it, however short it is: the owner may still report that time.
 func (t *reported) add(start, end uint32, within int32, another bool) {
+	if int32(start-t.back) >= 0 && int32(start-t.end) <= within { // as most do
+		if int32(end-t.end) > 0 {
+			t.end = end
+		}
+		return
+	}
 	runs := [3][2]uint32{{t.begin, t.left}, {t.back, t.end}, {start, end}}
 	for i := 2; i > 0 && int32(runs[i][0]-runs[i-1][0]) < 0; i-- {
 		runs[i], runs[i-1] = runs[i-1], runs[i]
