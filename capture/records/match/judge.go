@@ -59,6 +59,7 @@ type Judgment struct {
 // Counts are the records that were judged.
 type Counts struct {
 	Records, Copies, Unchecked uint64
+	NoRoom                     uint64 // of Unchecked: found no room in memory
 	Bytes, CopiedBytes         uint64 // of both directions
 	Sampled                    uint64 // of exporters that see one packet in several
 	Archived                   uint64 // of an archive that was sent again: see Config.Archives
@@ -127,6 +128,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("%w: unknown kind of points %d", ErrConfig, uint8(c.Points))
 	case c.OwnerTimeout < 0:
 		return fmt.Errorf("%w: owners may be silent for %v", ErrConfig, c.OwnerTimeout)
+	case c.Pairs != nil && c.Pairs.Start < 0:
+		return fmt.Errorf("%w: records may start %v apart", ErrConfig, c.Pairs.Start)
 	case c.Memory < 0:
 		return fmt.Errorf("%w: %d bytes of memory", ErrConfig, c.Memory)
 	}
@@ -247,7 +250,9 @@ func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 		}
 	}
 	verdict, of := records.Unchecked, uint32(0)
-	if s.point != 0 {
+	if s.point == 0 {
+		j.counts.NoRoom++
+	} else {
 		j.place(s)
 		if !r.Unmatched && r.Unread&j.needed == 0 {
 			of, verdict = j.policy.judge(s)
@@ -292,6 +297,7 @@ func (j *Judge) place(s *timedRecord) {
 	if long := time.Duration(calendar.Since(s.end, s.start)); long <= maxLongest {
 		p.Longest = max(p.Longest, long)
 		j.longest.note(long, r.Received)
+		p.delay = max(p.delay, min(time.Duration(calendar.Since(s.now, s.end)), maxLongest))
 	}
 	p.precision = max(p.precision, r.Precision)
 	j.precision = max(j.precision, min(p.precision, time.Minute))

@@ -69,8 +69,13 @@ type Point struct {
 	First     int64 // when its first record came
 	Last      int64 // and its last one
 	precision time.Duration
+	delay     time.Duration // the longest from the end of a record to its arrival
 	clock     *clock
 }
+
+// silent is for how long the point reports nothing about a flow that it sees: until its longest
+// record would have come, twice over.
+func (p *Point) silent() time.Duration { return max(2*(p.Longest+p.delay), shortestAlive) }
 
 // points are numbered from 1.
 type points struct {

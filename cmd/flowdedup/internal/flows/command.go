@@ -291,9 +291,12 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 	if s.Sampled > 0 && f.boundary == "" {
 		e.Warn(fmt.Errorf("%d of %d records %s of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn, show.Word(s.Sampled, "is", "are")))
 	}
-	if n := s.Unchecked; n > 0 {
-		e.Warn(fmt.Errorf("%d %s no addresses, no template, a value that could not be read, or found no room in --memory", n,
-			show.Word(n, "record passed unchecked: it has", "records passed unchecked: they have")))
+	if n := s.Unchecked - s.NoRoom; n > 0 {
+		e.Warn(fmt.Errorf("%d %s no addresses, no template, or a value that could not be read%s", n,
+			show.Word(n, "record passed unchecked: it has", "records passed unchecked: they have"), f.otherDoubts()))
+	}
+	if n := s.NoRoom; n > 0 {
+		e.Warn(fmt.Errorf("%d %s unchecked for want of --memory: copies may be left", n, show.Word(n, "record passed", "records passed")))
 	}
 	for _, u := range s.Unread {
 		could, way := "could not be read", "--map says where values are"
@@ -334,6 +337,17 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 	if s.Lost > 0 {
 		e.Warn(fmt.Errorf("%d %s lost, as sequence numbers show", s.Lost, show.Word(s.Lost, "record or message was", "records or messages were")))
 	}
+}
+
+// otherDoubts says why else records may pass unchecked.
+func (f *flags) otherDoubts() string {
+	switch {
+	case f.boundary != "":
+		return ", or an interface that --boundary does not list"
+	case f.policy == byRecord:
+		return fmt.Sprintf(", or are of a point behind the first %d", match.MaxPairPoints)
+	}
+	return ""
 }
 
 // print writes the summary to the stream that gets no records.

@@ -65,6 +65,7 @@ var metrics = []metric{
 	{"memory_limit_bytes", "Limit of memory_bytes.", web.Gauge, nil, ofSummary(func(s *summary) uint64 { return uint64(s.MemoryLimit) })},
 	{"messages_total", "Messages of exporters, or records of text.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Messages })},
 	{"messages_waiting", "Messages that wait for a template.", web.Gauge, nil, ofSummary(func(s *summary) uint64 { return s.Waiting })},
+	{"no_room_total", "Records that passed unchecked for want of memory.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.NoRoom })},
 	{"other_events_total", "Records of text that are no flows.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Other })},
 	{"peers_connected", "Peers that are connected.", web.Gauge, nil, ofPeers(func(p *pcapoverip.ReceiverStats) float64 { return float64(p.Connected) })},
 	{"peers_dropped_total", "Peers that were refused, sent no IPFIX, or broke off.", web.Counter, nil, ofPeers(func(p *pcapoverip.ReceiverStats) float64 { return float64(p.PeersDropped) })},

@@ -20,6 +20,7 @@ type summary struct {
 	RecordsOut  uint64 `json:"records_out"`
 	Copies      uint64 `json:"duplicates"`
 	Unchecked   uint64 `json:"unchecked"`
+	NoRoom      uint64 `json:"no_room"` // of Unchecked: for want of memory
 	Undecodable uint64 `json:"undecodable"`
 	// Unread are values of text that could not be read, Other counts records of text that are
 	// no flows, Untimed records in no window of config.Distinct.
@@ -113,7 +114,7 @@ func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took
 	c := j.Counts()
 	s := summary{
 		Heading:   version.HeadingOf("flows"),
-		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
+		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated, NoRoom: c.NoRoom,
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
 		Reassembled: read.Reassembled, Fragments: read.Fragments, Remembered: read.Remembered,

@@ -48,6 +48,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 func notesOf(s *summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
+		show.Note{Count: s.NoRoom, What: "of them for want of memory"},
 		show.Note{Count: s.Undecodable, What: "undecodable"},
 		show.Note{Count: s.Other, What: "other events skipped"},
 		show.Note{Count: s.Untimed, What: "without a time, in no window"},
