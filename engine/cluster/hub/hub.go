@@ -60,6 +60,7 @@ type Hub struct {
 	started   time.Time
 	layout    *layout
 	parent    *parent      // hub above, which is asked about new elements; nil for none
+	treeID    uint64       // identity of the hubs of this filter in a tree
 	below     *below       // hubs that confirm copies; nil for none
 	renewed   atomic.Int64 // time of the last renewal of the lease, after started
 	cuts      atomic.Int64 // of the connection
@@ -89,14 +90,14 @@ func Start(cfg Config) (*Hub, error) {
 		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, ban: cfg.Ban, bans: cfg.Bans, denied: cfg.Denied,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
-		reports: reports{site: map[string]siteReport{}},
+		reports: reports{site: map[string]siteReport{}}, treeID: treeID(seed),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if err := h.settings.CheckBelow(); err != nil {
 		return nil, err
 	}
 	h.below = newBelow(h)
-	if h.parent, err = openParent(&h.settings, h.log); err != nil {
+	if h.parent, err = openParent(&h.settings, h.treeID, h.log); err != nil {
 		return nil, err
 	}
 	if err := h.connect(cfg.URL, seed, cfg.Dial); err != nil {

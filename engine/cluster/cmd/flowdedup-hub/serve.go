@@ -73,6 +73,9 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	if err := f.change(&settings, made, log); err != nil {
 		return err
 	}
+	if err := folder.CheckParent(&settings); err != nil {
+		return usageError{fmt.Errorf("--parent: %w", err)}
+	}
 	certificates, err := f.certificates(&settings)
 	if err != nil {
 		return err
