@@ -3,8 +3,10 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -70,6 +72,7 @@ type Hub struct {
 	reports   reports
 	bad       badRequests
 	rates     rates
+	lost      chan error   // has room for one
 	ctx       context.Context
 	cancel    context.CancelFunc
 	group     sync.WaitGroup
@@ -90,7 +93,7 @@ func Start(cfg Config) (*Hub, error) {
 		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, ban: cfg.Ban, bans: cfg.Bans, denied: cfg.Denied,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
-		reports: reports{site: map[string]siteReport{}}, treeID: treeID(seed),
+		reports: reports{site: map[string]siteReport{}}, treeID: treeID(seed), lost: make(chan error, 1),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if err := h.settings.CheckBelow(); err != nil {
@@ -116,7 +119,7 @@ func (h *Hub) connect(url string, seed []byte, dial []nats.Option) error {
 	if err != nil {
 		return err
 	}
-	dial = append([]nats.Option{h.settings.trust()}, dial...)
+	dial = append([]nats.Option{h.settings.trust(), nats.ClosedHandler(h.closed)}, dial...)
 	name := "flowdedup-hub " + h.name
 	cut := nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })
 	if h.conn, err = connect(url, name, seed, h.log, append(dial, nats.CustomInboxPrefix(controlInbox), cut)...); err != nil {
@@ -130,6 +133,21 @@ func (h *Hub) connect(url string, seed []byte, dial []nats.Option) error {
 		return connect(url, name+", sites", answers, h.log, slices.Concat(dial, more)...)
 	})
 	return nil
+}
+
+// Lost gets an error that wraps ErrServer if the server has ended a connection so that NATS makes no
+// other. Then the hub answers no more.
+func (h *Hub) Lost() <-chan error { return h.lost }
+
+// closed takes a connection that NATS has closed for good.
+func (h *Hub) closed(conn *nats.Conn) {
+	if h.ctx.Err() != nil {
+		return // by Close
+	}
+	select {
+	case h.lost <- fmt.Errorf("%w: it has ended a connection for good: %w", ErrServer, cmp.Or(conn.LastError(), nats.ErrConnectionClosed)):
+	default:
+	}
 }
 
 // begin subscribes all subjects, and takes the hub's share of slices.

@@ -28,6 +28,7 @@ type server struct {
 	mu      sync.Mutex
 	refuse  string // text that all clients get, empty for none
 	refused int    // clients
+	end     string // text after which a client that sends is cut off, empty for none
 	conns   []net.Conn
 }
 
@@ -72,6 +73,13 @@ func (s *server) refusal() string {
 		s.refused++
 	}
 	return s.refuse
+}
+
+// ending returns the text that ends the connection of a client that sends.
+func (s *server) ending() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end
 }
 
 // refusals returns how many clients were refused.
@@ -126,6 +134,10 @@ func (s *server) serve(conn net.Conn) {
 		case "SUB":
 			sid = words[len(words)-1]
 		case "PUB":
+			if text := s.ending(); text != "" {
+				fmt.Fprintf(conn, "-ERR '%s'\r\n", text)
+				return
+			}
 			var n int
 			fmt.Sscan(words[len(words)-1], &n)
 			body := make([]byte, n+2)

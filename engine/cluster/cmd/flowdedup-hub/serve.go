@@ -105,8 +105,12 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 		return errors.Join(err, h.Close())
 	}
 	log.Log(ready(&settings))
-	<-c.Context().Done()
-	return errors.Join(stop(), h.Close())
+	select {
+	case <-c.Context().Done():
+		return errors.Join(stop(), h.Close())
+	case err := <-h.Lost():
+		return errors.Join(err, stop(), h.Close())
+	}
 }
 
 // change applies the flags to the settings of a folder. made says that it is new: then there are no
