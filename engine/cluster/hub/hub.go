@@ -72,7 +72,7 @@ type Hub struct {
 	reports   reports
 	bad       badRequests
 	rates     rates
-	lost      chan error   // has room for one
+	lost      chan error // has room for one
 	ctx       context.Context
 	cancel    context.CancelFunc
 	group     sync.WaitGroup
