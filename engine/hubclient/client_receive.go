@@ -104,7 +104,7 @@ var refusals = [...]string{
 	Stale:      "requests reach it too late",
 	Overloaded: "it has more to do than it can",
 	Bad:        "it cannot read the requests: is it of another version?",
-	Ring:       InRing,
+	Ring:       inRing,
 }
 
 // parseReply reads the subject of an answer: the number of a slice and of a request.

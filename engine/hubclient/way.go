@@ -31,7 +31,7 @@ const wayWord = "way."
 
 // Reasons why a hub does not use the hub above, for users. See Client.Failing.
 const (
-	InRing     = "hubs ask each other in a ring: give one of them another --parent, or none"
+	inRing     = "hubs ask each other in a ring: give one of them another --parent, or none"
 	unknownWay = "it does not answer which hubs are above it"
 )
 

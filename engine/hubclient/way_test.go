@@ -43,8 +43,8 @@ func TestWay(t *testing.T) {
 	}{
 		{"none", nil, false, false, unknownWay},
 		{"it ends", []Status{OK}, true, true, ""},
-		{"ring", []Status{Ring}, false, false, InRing},
-		{"a ring later", []Status{OK, Ring}, false, false, InRing},
+		{"ring", []Status{Ring}, false, false, inRing},
+		{"a ring later", []Status{OK, Ring}, false, false, inRing},
 		{"a ring no more", []Status{Ring, OK}, true, true, ""},
 		{"overloaded later", []Status{OK, Overloaded}, true, true, ""},
 		{"overloaded", []Status{NotOwner, Overloaded}, false, false, unknownWay},

@@ -129,7 +129,7 @@ func (c *Client) notice(now time.Duration) bool {
 		s := &c.slices[i]
 		failing = failing || s.fails >= breakAfter && now-s.failedAt < fresh
 	}
-	if failing == (c.failure != "") && (!ring || c.failure == InRing) {
+	if failing == (c.failure != "") && (!ring || c.failure == inRing) {
 		return false
 	}
 	switch c.failure = c.reason; {
@@ -138,7 +138,7 @@ func (c *Client) notice(now time.Duration) bool {
 	case !connected:
 		c.failure = "there is no connection"
 	case ring:
-		c.failure = InRing
+		c.failure = inRing
 	case c.reason == "" && unknown:
 		c.failure = unknownWay
 	case c.reason == "":
