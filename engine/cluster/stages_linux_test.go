@@ -83,7 +83,7 @@ func (l *lab) signal(p *process, s syscall.Signal) {
 // packets come, killed with the hub, stopped, killed while the hub stops. No packet is lost, each
 // copy too many was counted as unchecked, and in the end each packet is kept once.
 func TestServerStages(t *testing.T) {
-	for _, args := range [][]string{nil, {"--journal"}, {"--filter", "bloom"}} {
+	for _, args := range [][]string{nil, {"--journal"}, {"--filter", "timers"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			n := newNatsLab(t, args...)
 			for _, site := range []string{"a", "d"} {
