@@ -77,6 +77,8 @@ type Link struct {
 	refused atomic.Pointer[error] // why the server refuses the site, since the last connection
 	closed  atomic.Bool
 
+	resubscriber Resubscriber
+
 	mu   sync.Mutex
 	subs []func(*nats.Conn) error // subscribe to what the Link listens to
 	last string                   // error that was passed on last
@@ -96,7 +98,10 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 	dialed := make(chan struct{})
 	defer close(dialed)
 	opts = append(opts,
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.failed(err, warn) }),
+		nats.ErrorHandler(func(conn *nats.Conn, _ *nats.Subscription, err error) {
+			l.resubscriber.Failed(conn, err)
+			l.failed(err, warn)
+		}),
 		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
 		// NATS passes on no refusal of a connection that never was, and not each one of others.
