@@ -52,6 +52,25 @@ func TestClosedForGood(t *testing.T) {
 	}
 }
 
+// TestDeniedSubscription has a server that denies subscriptions for a while. The Link subscribes when
+// it may.
+func TestDeniedSubscription(t *testing.T) {
+	s := newServer(t, "127.0.0.1:0")
+	s.denies.Store(true)
+	link, all, _ := dial(t, s.listener.Addr().String())
+	wait.Until(t, "a denial", link.Denied)
+	s.denies.Store(false)
+	wait.Until(t, "an answer", func() bool {
+		_ = link.Send("a", "_INBOX.paris.1", []byte("x"))
+		select {
+		case <-all:
+			return true
+		case <-time.After(10 * time.Millisecond):
+			return false
+		}
+	})
+}
+
 func (s *server) setEnding(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

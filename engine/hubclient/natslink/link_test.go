@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 type server struct {
 	t        *testing.T
 	listener net.Listener
+	denies   atomic.Bool // subscriptions
 
 	mu      sync.Mutex
 	refuse  string // text that all clients get, empty for none
@@ -132,6 +134,10 @@ func (s *server) serve(conn net.Conn) {
 		case "PING":
 			fmt.Fprint(conn, "PONG\r\n")
 		case "SUB":
+			if s.denies.Load() {
+				fmt.Fprintf(conn, "-ERR 'Permissions Violation for Subscription to %q'\r\n", words[1])
+				continue
+			}
 			sid = words[len(words)-1]
 		case "PUB":
 			if text := s.ending(); text != "" {
