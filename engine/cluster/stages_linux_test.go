@@ -85,6 +85,9 @@ func (l *lab) signal(p *process, s syscall.Signal) {
 func TestServerStages(t *testing.T) {
 	for _, args := range [][]string{nil, {"--journal"}, {"--filter", "timers"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			if args != nil && os.Getenv("FLOWDEDUP_CHAOS") == "" {
+				t.Skip("one kind is enough, see make test SUITE=chaos")
+			}
 			n := newNatsLab(t, args...)
 			for _, site := range []string{"a", "d"} {
 				n.sensor(site, "--verdict-wait=1s")
