@@ -6,7 +6,7 @@
 # purego: asm, layout and engine without assembly.
 # cross: vets everything for the other systems and CPUs, from sources: a minute, and nothing is compiled for them.
 # hub: all tests of the hub's module, with those that wait until leases end.
-# chaos: a hub and four sensors in network namespaces for CHAOS (10m), with a fault each 20 s. Linux, as root.
+# chaos: a hub and four sensors in network namespaces for CHAOS (10m), with a fault each 20 s, rings and other versions among them, and an external server away in each stage. Linux, as root.
 # soak: flowdedup live at half load for DURATION (30m) while things go wrong around it. Linux, as root.
 # faults: each system call of a dozen command lines fails once. Linux with strace, a quarter of an hour.
 # bounds: every command has every hostile input in a cgroup of 256 MiB, and those of FLOWDEDUP_SHARED/hostile. Linux, an hour.
@@ -40,8 +40,8 @@ cross)
 		js/wasm ./cmd/flowdedup/...
 	TARGETS
 	;;
-hub) go -C engine/cluster test ./... ;;
-chaos) FLOWDEDUP_CHAOS=${CHAOS:-10m} go -C engine/cluster test -run TestChaos -count 1 -timeout 2h -v . ;;
+hub) go -C engine/cluster test -timeout 1h ./... ;;
+chaos) FLOWDEDUP_CHAOS=${CHAOS:-10m} go -C engine/cluster test -run 'TestChaos|TestServerStages' -count 1 -timeout 2h -v . ;;
 soak)
 	bin=$(mktemp -d)
 	trap 'rm -rf "$bin"' EXIT

@@ -23,7 +23,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -273,7 +272,7 @@ func (f *flags) show(cfg *config, of cli.Origin) (end func(), err error) {
 
 // readBoundary reads the interfaces of --boundary, until ctx is done.
 func readBoundary(ctx context.Context, name string, cfg *config) error {
-	return input.Until(ctx, func() error {
+	return outfile.Until(ctx, func() error {
 		file, err := os.Open(name)
 		if err != nil {
 			return err
