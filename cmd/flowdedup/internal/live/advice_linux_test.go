@@ -4,7 +4,9 @@ package live_test
 
 import (
 	"os/exec"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
@@ -12,31 +14,94 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
-// TestLiveAdviceMerged follows the advice about merged packets. Those of hosts that share the machine
-// were never split, and no offload of the capturing interfaces matters.
+// TestLiveAdviceMerged follows the advice about merged packets and unfilled checksums. Packets of hosts
+// that share the machine were never split, and no offload of the capturing interfaces matters.
 func TestLiveAdviceMerged(t *testing.T) {
 	t.Parallel()
 	a, b := router(t)
-	merged := func() (is bool) {
-		r := startLive(t, "-i", "in", "-i", "out", "--json")
+	log := func(args ...string) string {
+		r := startLive(t, append([]string{"-i", "in", "-i", "out", "--json"}, args...)...)
 		converse(a)
-		benchlab.Settle()
-		s := r.stop()
-		if is = strings.Contains(r.Stderr.String(), afpacket.NotMerging); is != (s.Interfaces[0].Merged > 0) {
-			t.Errorf("%d merged: %s", s.Interfaces[0].Merged, r.Stderr.String())
-		}
-		return is
+		r.finish()
+		return r.Stderr.String()
 	}
+	const unfilled = "use --ignore l4-checksum"
 	captured := presentHost(t)
 	captured.offloads("gro off lro off", "in", "out")
-	if !merged() {
-		t.Fatal("nothing is merged without the advice, or the receivers' half suffices")
+	if text := log(); !strings.Contains(text, afpacket.NotMerging) || !strings.Contains(text, unfilled) {
+		t.Fatalf("no advice, or the receivers' half suffices: %s", text)
 	}
 	captured.offloads("tso off", "in", "out")
 	a.offloads("tso off", "eth0")
 	b.offloads("tso off", "eth0")
-	if merged() {
-		t.Error("the advice does not help")
+	if text := log("--ignore", "l4-checksum"); strings.Contains(text, afpacket.NotMerging) || strings.Contains(text, unfilled) {
+		t.Errorf("the advice does not help: %s", text)
+	}
+}
+
+// TestLiveAdviceRing sends more than a ring holds to a run that stands still.
+func TestLiveAdviceRing(t *testing.T) {
+	t.Parallel()
+	clitest.Lab(t, "left right")
+	frames := make([][]byte, 3000)
+	for i := range frames {
+		frames[i] = append(clitest.Frame{ID: uint16(i + 1), TTL: 64}.Bytes(), make([]byte, 1300)...)
+	}
+	for ring, drops := range map[string]bool{"1MiB": true, "64MiB": false} {
+		r := startLive(t, "-i", "left", "--ring-size", ring, "--json")
+		r.signal(syscall.SIGSTOP)
+		clitest.SendBytes(t, "right", frames...)
+		benchlab.Settle()
+		r.signal(syscall.SIGCONT)
+		s := r.finish()
+		if said := strings.Contains(r.Stderr.String(), "use a larger --ring-size"); said != drops || s.dropped() > 0 != drops {
+			t.Errorf("%s: %d dropped, said: %v", ring, s.dropped(), said)
+		}
+	}
+}
+
+// TestLiveAdviceSnaplen captures too little to tell packets apart.
+func TestLiveAdviceSnaplen(t *testing.T) {
+	t.Parallel()
+	clitest.Lab(t, "left right")
+	for args, want := range map[string]bool{"--snaplen 40": true, "--snaplen 80": false, "--snaplen 40 --across": false} {
+		r := startLive(t, append([]string{"-i", "left", "-i", "right", "--json"}, strings.Fields(args)...)...)
+		clitest.SendTo(t, "right", make([]clitest.Frame, 40)...)
+		r.finish()
+		if said := strings.Contains(r.Stderr.String(), "use a larger --snaplen, or --across"); said != want {
+			t.Errorf("%s: %s", args, r.Stderr.String())
+		}
+	}
+}
+
+// TestLiveAdviceRights gives a user's program the capabilities that it asks for.
+func TestLiveAdviceRights(t *testing.T) {
+	t.Parallel()
+	needXDP(t)
+	setcap, err := exec.LookPath("setcap")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, input := range []string{"left", "erspan://", "left --capture xdp"} {
+		program := clitest.CopyProgram(t)
+		run := func() (string, int) {
+			cmd := clitest.Program(t, strings.Fields("live --ring-size 1MiB --duration 1ms -i "+input)...)
+			cmd.Path, cmd.Dir = program, "/"
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			out, err := cmd.CombinedOutput()
+			return string(out), clitest.ExitCode(t, err)
+		}
+		text, _ := run()
+		rights := regexp.MustCompile(`or setcap (\S+) on the program`).FindStringSubmatch(text)
+		if rights == nil {
+			t.Fatalf("-i %s: %s", input, text)
+		}
+		if out, err := exec.Command(setcap, rights[1], program).CombinedOutput(); err != nil {
+			t.Skipf("%v: %s", err, out)
+		}
+		if text, code := run(); code != 0 {
+			t.Errorf("-i %s with %s: exit code %d: %s", input, rights[1], code, text)
+		}
 	}
 }
 
