@@ -22,6 +22,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // advice is all that messages recommend: a flag, a value, a name or a command of the system. The first
@@ -85,14 +86,14 @@ var advice = []struct{ words, without, with string }{
 	{"use a larger --snaplen, or --across", "", "TestLiveAdviceSnaplen"},
 	{"or setcap cap_net_raw", "", "TestLiveAdviceRights"},
 	{"raise ulimit -n", "", "TestAdviceFiles"},
-	{"choose another one", "", "TestAdvicePorts"},
-	{"choose a port above 1023", "", "TestAdvicePorts"},
+	{"choose another one", "", "TestLiveAdviceRights"},
+	{"choose a port above 1023", "", "TestLiveAdviceRights"},
 	{"name each interface", "", "TestLiveXDPUsage"},
 	{"use --boundary FILE", "", "TestFlowsSamples"},
 	{"use --flow-key biflow", "", "TestFlowsInspectCommand"},
-	{"use a larger --merge-wait", "", "TestAdviceMergeWait"},
-	{"leave out --keep flow and --prefer", "", "TestHubFlags"},
-	{"leave --keep flow at its default", "", "TestInspectOneSided"},
+	{"use a larger --merge-wait", "", "TestMergeWaitPipe"},
+	{"leave out --keep flow and --prefer", "dedup --hub TOKEN --prefer ip IN -w TMP/h.pcapng", "dedup --hub TOKEN IN -w TMP/h.pcapng"},
+	{"leave --keep flow at its default", "inspect VLAN", "dedup VLAN -w TMP/v.pcapng ; inspect TMP/v.pcapng"},
 	{"give --prefer for one side", "", "TestInspectTranslation"},
 	{", try --memory ", "", "a cell with the size that the warning of dedup recommends"},
 	{"name a file, or pipe into a program", "", "tests have no terminal"},
@@ -257,5 +258,6 @@ func adviceInputs(t *testing.T) *strings.Replacer {
 		"MANY", clitest.WriteStream(t, many, 1), "LATE", clitest.WriteStream(t, late, 1), "SHORT", clitest.WriteStream(t, short, 4),
 		"UNEVEN", clitest.WriteStream(t, uneven, 4), "COPY", file("copy2026.pcapng", string(clitest.ReadFile(t, in))), "FLOWS", file("flows.json", flows.String()),
 		"BPF", file("all.bpf", "1\n6 0 0 65535\n"), "TMP", dir, "KEY", "--key "+strings.Repeat("0123456789abcdef", 4),
-		"SNAP", clitest.Bundled("router-snap96.pcapng"), "RAW", clitest.Bundled("tunnel-raw.pcap"), "VXLAN", clitest.Bundled("mirror-vxlan.pcap"), " D", " --duration 1ms", "IN", in)
+		"TOKEN", (&hubclient.Token{URL: "nats://127.0.0.1:1", Namespace: "main", Filter: "packets", Site: "paris", Epoch: 1, Slices: 4, Key: make([]byte, 32), WindowUS: 1000}).Encode(),
+		"VLAN", clitest.Bundled("router-vlan.pcapng"), "SNAP", clitest.Bundled("router-snap96.pcapng"), "RAW", clitest.Bundled("tunnel-raw.pcap"), "VXLAN", clitest.Bundled("mirror-vxlan.pcap"), " D", " --duration 1ms", "IN", in)
 }

@@ -3,6 +3,7 @@
 package live_test
 
 import (
+	"net"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -74,7 +75,7 @@ func TestLiveAdviceSnaplen(t *testing.T) {
 	}
 }
 
-// TestLiveAdviceRights gives a user's program the capabilities that it asks for.
+// TestLiveAdviceRights gives a user's program the capabilities and ports that it asks for.
 func TestLiveAdviceRights(t *testing.T) {
 	t.Parallel()
 	needXDP(t)
@@ -82,10 +83,17 @@ func TestLiveAdviceRights(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+	clitest.IP(t, "link set lo up")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, taken, _ := net.SplitHostPort(listener.Addr().String())
 	for _, input := range []string{"left", "erspan://", "left --capture xdp"} {
 		program := clitest.CopyProgram(t)
-		run := func() (string, int) {
-			cmd := clitest.Program(t, strings.Fields("live --ring-size 1MiB --duration 1ms -i "+input)...)
+		run := func(more ...string) (string, int) {
+			cmd := clitest.Program(t, append(strings.Fields("live --ring-size 1MiB --duration 1ms -i "+input), more...)...)
 			cmd.Path, cmd.Dir = program, "/"
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			out, err := cmd.CombinedOutput()
@@ -102,6 +110,11 @@ func TestLiveAdviceRights(t *testing.T) {
 		if text, code := run(); code != 0 {
 			t.Errorf("-i %s with %s: exit code %d: %s", input, rights[1], code, text)
 		}
+		for port, advice := range map[string]string{"80": "choose a port above 1023", taken: "choose another one", "9469": ""} {
+			if text, code := run("--http", "127.0.0.1:"+port); (code == 0) != (advice == "") || !strings.Contains(text, advice) {
+				t.Errorf("port %s: exit code %d: %s", port, code, text)
+			}
+		}
 	}
 }
 
@@ -111,7 +124,7 @@ func TestLiveAdviceTags(t *testing.T) {
 	t.Parallel()
 	needXDP(t)
 	clitest.IP(t, "link set left mtu 9000") // no driver takes a program for a peer with longer frames
-	clitest.Pair(t, "source", "port") // a bridge between takes tags off, and keeps them beside frames
+	clitest.Pair(t, "source", "port")       // a bridge between takes tags off, and keeps them beside frames
 	for _, command := range []string{"add name bridge type bridge", "set port master bridge", "set left master bridge", "set bridge up"} {
 		clitest.IP(t, "link "+command)
 	}
