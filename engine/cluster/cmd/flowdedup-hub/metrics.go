@@ -5,6 +5,7 @@ package main
 import (
 	"strconv"
 
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
@@ -21,6 +22,19 @@ func hubMetrics() []web.Metric[*hub.Status] {
 		all = append(all, web.Metric[*hub.Status](m))
 	}
 	return all
+}
+
+// expiry is the metric of the certificate of a hub's server.
+func expiry(files *certs.Files) web.Metric[*hub.Status] {
+	return web.Metric[*hub.Status]{
+		Name: "flowdedup_hub_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate of the hub's server expires, in seconds since the epoch.",
+		Kind: web.Gauge, Labels: []string{"file"},
+		Values: func(_ *hub.Status, give func(float64, ...string)) {
+			if name, at := files.Expiry(); name != "" {
+				give(web.UnixSeconds(at), name)
+			}
+		},
+	}
 }
 
 // eachSite gives a value per site.
