@@ -14,8 +14,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/certs"
 )
 
 // Authority signs certificates. Its own is in the file ca.pem of a folder.
@@ -86,4 +89,21 @@ func (a *Authority) write(t testing.TB, name, kind string, der []byte) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// Load returns new certificates that an authority signs, as Files does.
+func Load(t testing.TB, a *Authority, until time.Duration) *certs.Files {
+	t.Helper()
+	f, err := certs.Load(a.Files(t, "node", until))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Hide replaces what a run of a test makes anew in its metrics: the file of a certificate, and when
+// it expires.
+func Hide(f *certs.Files, metrics []byte) string {
+	name, _ := f.Expiry()
+	return regexp.MustCompile("(?m)"+regexp.QuoteMeta(name)+`"} .*$`).ReplaceAllString(string(metrics), `node.pem"} 1.8e+09`)
 }

@@ -15,26 +15,17 @@ type metric web.Metric[*hub.Status]
 
 type values = web.Values[*hub.Status]
 
-func hubMetrics() []web.Metric[*hub.Status] {
+// hubMetrics returns all metrics. files are the certificates of the hub's server, nil for none.
+func hubMetrics(files *certs.Files) []web.Metric[*hub.Status] {
 	var all []web.Metric[*hub.Status]
-	for _, m := range metrics {
+	for _, m := range append(metrics, metric{
+		"tls_certificate_expiry_timestamp_seconds", web.ExpiryHelp, web.Gauge, []string{"file"},
+		func(_ *hub.Status, give func(float64, ...string)) { web.GiveExpiry(files.Expiry, give) },
+	}) {
 		m.Name = "flowdedup_hub_" + m.Name
 		all = append(all, web.Metric[*hub.Status](m))
 	}
 	return all
-}
-
-// expiry is the metric of the certificate of a hub's server.
-func expiry(files *certs.Files) web.Metric[*hub.Status] {
-	return web.Metric[*hub.Status]{
-		Name: "flowdedup_hub_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate of the hub's server expires, in seconds since the epoch.",
-		Kind: web.Gauge, Labels: []string{"file"},
-		Values: func(_ *hub.Status, give func(float64, ...string)) {
-			if name, at := files.Expiry(); name != "" {
-				give(web.UnixSeconds(at), name)
-			}
-		},
-	}
 }
 
 // eachSite gives a value per site.

@@ -215,7 +215,7 @@ const pageEvery = 5 * time.Second
 // content is what the hub serves over HTTP. failuresOf returns the present failures of the hub, and
 // files are the certificates of its server, nil for none.
 func content(status func() hub.Status, failuresOf func() []string, files *certs.Files, past *history) web.Content {
-	all := append(hubMetrics(), expiry(files))
+	all := hubMetrics(files)
 	failures := func() []string {
 		reasons := failuresOf()
 		if err := files.Failure(); err != nil {
