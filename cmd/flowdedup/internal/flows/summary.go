@@ -66,6 +66,8 @@ type summary struct {
 
 	Relayed    *relaySummary `json:"relayed,omitempty"`
 	Inspection *inspection   `json:"inspection,omitempty"`
+	// Elsewhere are files of a rotation whose folder takes no name for them, with commas between.
+	Elsewhere string `json:"elsewhere,omitempty"`
 
 	Damaged bool          `json:"damaged"`
 	Took    time.Duration `json:"elapsed_ns"`
