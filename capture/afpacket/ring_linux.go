@@ -116,8 +116,9 @@ func (r *ring) readStats() Stats {
 			r.since += uint64(n.Packets) - uint64(n.Drops)
 		}
 	}
-	r.stats.Outages, r.stats.Down = r.port.Outages()
-	return r.stats
+	s := r.stats
+	s.SetState(r.port.State())
+	return s
 }
 
 // drained reports whether every packet that the kernel put into the ring was taken out.

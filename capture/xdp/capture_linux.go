@@ -73,7 +73,7 @@ func (c *Capture) open() (err error) {
 			return err
 		}
 		c.ports = append(c.ports, p)
-		p.queues = append(p.queues, p.newQueue(0))
+		p.addQueue()
 		c.listQueues()
 		if err := c.Add(p, c.conf.SnapLen); err != nil {
 			return err

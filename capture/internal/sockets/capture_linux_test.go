@@ -253,8 +253,8 @@ func TestDownAtFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, down := p.Outages(); n != 0 || !down {
-		t.Errorf("%d outages, down %v", n, down)
+	if n, why, _ := p.State(); n != 0 || why == "" {
+		t.Errorf("%d outages, %q", n, why)
 	}
 	p.openErr = nil
 	for p.read < 0 {
@@ -264,8 +264,8 @@ func TestDownAtFirst(t *testing.T) {
 	}
 	p.send(t, "up")
 	wantPacket(t, c, "up")
-	if n, down := p.Outages(); n != 0 || down {
-		t.Errorf("%d outages, down %v", n, down)
+	if n, why, _ := p.State(); n != 0 || why != "" {
+		t.Errorf("%d outages, %q", n, why)
 	}
 }
 
