@@ -226,6 +226,9 @@ type Stats struct {
 	Card CardCounts
 }
 
+// Full returns how many of the dropped packets were lost because the ring was full.
+func (s *Stats) Full() uint64 { return s.Dropped - s.TooLong - s.ToHost }
+
 // SetState takes what the interface of the ring went through.
 func (s *Stats) SetState(outages uint64, away string, card CardCounts) {
 	s.Outages, s.Down, s.Away = outages, away != "", away

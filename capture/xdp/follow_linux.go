@@ -142,7 +142,7 @@ func (p *port) countToHost() uint64 {
 	return p.toHost
 }
 
-// CountedTwice implements sockets.Follower: drivers count packets that the kernel could not redirect.
+// CountedTwice implements sockets.Port: drivers count packets that the kernel could not redirect.
 func (p *port) CountedTwice() (n uint64) {
 	p.mu.Lock()
 	queues := p.queues

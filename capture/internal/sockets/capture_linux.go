@@ -200,7 +200,8 @@ func (c *Capture) Behind() bool {
 
 // appendStatistics appends the statistics of every interface.
 func (c *Capture) appendStatistics(b *capture.Batch) {
-	c.watch.look(true) // for the last counts
+	c.watch.look(lastCounts)
+	defer c.watch.close() // what comes now is not of this capture
 	now := time.Now().UnixNano()
 	for _, p := range c.ports {
 		received, dropped := p.Counts()

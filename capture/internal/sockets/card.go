@@ -2,6 +2,11 @@
 
 package sockets
 
+import (
+	"fmt"
+	"strings"
+)
+
 // CardCounts has what an interface lost before any socket, by its own counters: how much each
 // of them grew since the capture began.
 type CardCounts [len(cardCounters)]uint64
@@ -67,30 +72,42 @@ func (c *CardCounts) Named() map[string]uint64 {
 	return named
 }
 
-// card adds up how much the counters of an interface grow.
-type card struct {
-	index int // of the interface that last is of; 0 before the first time
-	last  CardCounts
-	grown CardCounts
-	lost  CardCounts
+// String returns the counters that grew, in words.
+func (c CardCounts) String() string {
+	var words []string
+	for i, n := range c {
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%s %d", cardCounters[i].name, n))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
-// add takes the values of the counters now. own is how many packets sockets have dropped so far
-// that the driver counts as rx_dropped, too. It is read after the counters, so that no loss counts
-// twice.
-func (c *card) add(index int, now *CardCounts, own uint64) {
+// card adds up how much the counters of an interface grow.
+type card struct {
+	index int // the interface that last is of; 0 before the first time
+	last  CardCounts
+	grown CardCounts
+	lost  CardCounts // of grown, without what counts elsewhere
+}
+
+// add takes the values of the counters now. own is how many packets a capture has delivered or counted
+// by now that rx_dropped counts, too. As packets wait before they are delivered, what the counter has
+// grown by last time is compared with it, and only in the end all that it has grown by.
+func (c *card) add(index int, now *CardCounts, own uint64, ended bool) {
 	if index != c.index {
 		c.index, c.last = index, *now
 	}
+	dropped := c.grown[rxDropped]
 	for i := range now {
 		c.grown[i] += increase(c.last[i], now[i])
 	}
-	c.last = *now
-	lost := c.grown
-	lost[rxDropped] -= min(lost[rxDropped], own)
-	for i := range lost {
-		c.lost[i] = max(c.lost[i], lost[i])
+	if c.last = *now; ended {
+		dropped = c.grown[rxDropped]
 	}
+	dropped = max(c.lost[rxDropped], dropped-min(dropped, own))
+	c.lost = c.grown
+	c.lost[rxDropped] = dropped
 }
 
 // increase returns by how much a counter grew. A counter of 32 bits wraps. A driver that is

@@ -40,6 +40,9 @@ type Port interface {
 	Drained() bool
 	// Counts returns how many packets came, including dropped ones.
 	Counts() (received, dropped uint64)
+	// CountedTwice returns how many packets, among those that came or were dropped, the interface may
+	// count as dropped (rx_dropped), too. Any goroutine may call it.
+	CountedTwice() uint64
 }
 
 // Follower is a Port that depends on more than that its interface is up.
@@ -48,9 +51,6 @@ type Follower interface {
 	// opens again what must be. Without done it is called again soon: packets have to be read
 	// first. After an error the whole port is opened again.
 	Follow(now *Device) (done bool, err error)
-	// CountedTwice returns how many packets its sockets dropped that the driver may count, too.
-	// Any goroutine may call it.
-	CountedTwice() uint64
 }
 
 // Interface is the interface that a Port captures from.
@@ -139,7 +139,7 @@ func (c *Capture) downReason(p Port) error {
 	if !removed(p) {
 		return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 	}
-	c.watch.look(false)
+	c.watch.look(properties)
 	if _, why, _ := p.At().State(); why == away {
 		return fmt.Errorf("%s: %w: %s", p.At().Name, ErrRemoved, why)
 	}

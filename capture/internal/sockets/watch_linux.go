@@ -51,7 +51,7 @@ func newWatcher(c *Capture) (*watcher, error) {
 // start begins to watch the ports that the capture has. What a card lost until then does not count.
 func (w *watcher) start() {
 	w.counters = make([]driverCounters, len(w.capture.ports))
-	w.look(true)
+	w.look(counts)
 	w.done.Go(w.run)
 }
 
@@ -63,14 +63,27 @@ func (w *watcher) run() {
 		case <-w.ended:
 			return
 		case <-ticker.C:
-			w.look(n%countEvery == 0)
+			what := properties
+			if n%countEvery == 0 {
+				what = counts
+			}
+			w.look(what)
 		}
 	}
 }
 
+// What a look is for. The last one is for counts, too.
+type purpose uint8
+
+const (
+	properties purpose = iota
+	counts
+	lastCounts
+)
+
 // look looks at all interfaces, and wakes the capture if one has changed or, for ports that follow,
 // each time with counts.
-func (w *watcher) look(counts bool) {
+func (w *watcher) look(what purpose) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ioctls < 0 {
@@ -91,13 +104,13 @@ func (w *watcher) look(counts bool) {
 		if err != nil || now.Index != index { // renamed or removed meanwhile
 			continue
 		}
-		follower, follows := p.(Follower)
+		_, follows := p.(Follower)
 		i.mu.Lock()
 		i.seen = now
 		i.mu.Unlock()
-		wake = wake || follows && (counts || now != last)
-		if counts && n < len(w.counters) {
-			w.count(i, &now, &w.counters[n], follower)
+		wake = wake || follows && (what == counts || now != last)
+		if what != properties && n < len(w.counters) {
+			w.count(p, &now, &w.counters[n], what == lastCounts)
 		}
 	}
 	if wake {
@@ -107,19 +120,16 @@ func (w *watcher) look(counts bool) {
 }
 
 // count reads what the card of an interface lost.
-func (w *watcher) count(i *Interface, d *Device, driver *driverCounters, follower Follower) {
+func (w *watcher) count(p Port, d *Device, driver *driverCounters, ended bool) {
 	var now CardCounts
 	if !w.links.readCounters(d.Index, &now) {
 		return
 	}
 	driver.read(w.ioctls, d.Name, &now)
-	own := uint64(0)
-	if follower != nil {
-		own = follower.CountedTwice()
-	}
+	own, i := p.CountedTwice(), p.At()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.card.add(d.Index, &now, own)
+	i.card.add(d.Index, &now, own, ended)
 }
 
 // nameOf returns the name that an interface has now.

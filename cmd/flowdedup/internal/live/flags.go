@@ -351,9 +351,20 @@ func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
 	dedup.WarnUnchecked(e, &s.Summary)
 	dedup.WarnSplit(e, &s.Conversations, f.keeps(), keepFlow)
 	for i := range s.Interfaces {
-		if n := &s.Interfaces[i]; n.Dropped > 0 {
+		n := &s.Interfaces[i]
+		if full := n.Dropped - n.TooLong - n.ToHost; full > 0 {
 			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
-				n.Name, n.Dropped, n.Received, bufferOf(n)))
+				n.Name, full, n.Received, bufferOf(n)))
+		}
+		if n.TooLong > 0 {
+			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because they were longer than the MTU allows for: ethtool -K %s gro off lro off, if the host merges packets, else a larger MTU",
+				n.Name, n.TooLong, n.Received, n.Name))
+		}
+		if n.ToHost > 0 {
+			e.Warn(fmt.Errorf("%s: the host got %d of %d packets, as the interface had other queues or another MTU than before", n.Name, n.ToHost, n.Received))
+		}
+		if n.CardDropped > 0 {
+			e.Warn(fmt.Errorf("%s: the network card or the host lost at least %d packets before the capture: %s", n.Name, n.CardDropped, n.card))
 		}
 	}
 	for _, n := range s.Forwards {

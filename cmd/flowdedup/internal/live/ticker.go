@@ -138,9 +138,19 @@ func (w *ticker) logRings() {
 		before := w.last[name]
 		w.last[name] = *s
 		log := w.run.log.With("interface", s.Interface, "ring", s.Ring)
-		if s.Dropped > before.Dropped {
-			log.Warn("the kernel dropped packets: the ring was full",
-				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
+		for _, lost := range []struct {
+			now, before uint64
+			what        string
+			more        []any
+		}{
+			{s.Full(), before.Full(), "the kernel dropped packets: the ring was full", []any{"freezes", s.Freezes}},
+			{s.TooLong, before.TooLong, "the kernel dropped packets: they were longer than the MTU allows for", nil},
+			{s.ToHost, before.ToHost, "the host got packets instead of the capture: the interface has more receive queues, or another MTU", nil},
+			{s.Card.Lost(), before.Card.Lost(), "the network card or the host lost packets before the capture", []any{"counters", s.Card.String()}},
+		} {
+			if lost.now > lost.before {
+				log.Warn(lost.what, append([]any{"dropped", lost.now - lost.before, "dropped_total", lost.now}, lost.more...)...)
+			}
 		}
 		switch {
 		case s.Down && (s.Outages > before.Outages || !before.Down):
@@ -177,7 +187,7 @@ func logDown(log *slog.Logger, s *afpacket.Stats) {
 		log.Warn("interface is not there yet", "error", cli.NameInterfaces(err))
 		return
 	}
-	log.Warn("interface is down or gone")
+	log.Warn("interface is down or gone", "reason", s.Away)
 }
 
 // end publishes the last status.
