@@ -56,6 +56,7 @@ func (p *port) enlarge(s size) (done bool, err error) {
 	p.paused = false
 	p.closeQueues()
 	if s.split && !p.size.split {
+		p.program.stop() // with another program in its place, veth refuses its peer the MTU (Linux 6.18)
 		if err := p.program.bind(p.Index, true); err != nil {
 			return true, err
 		}
@@ -106,7 +107,7 @@ func (p *port) openMore(queues int) error {
 
 // allowed returns why no socket can be opened: a run may have given up its privileges.
 func (p *port) allowed() error {
-	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	fd, err := newSocket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
 		_ = unix.Close(fd) // it was never used
 	}

@@ -153,7 +153,7 @@ func (w *ticker) logRings() {
 			}
 		}
 		switch {
-		case s.Down && (s.Outages > before.Outages || !before.Down):
+		case s.Down && (s.Outages > before.Outages || s.Away != before.Away):
 			logDown(log, s)
 		case !s.Down && s.Outages > before.Outages:
 			log.Warn("interface was down or gone for a moment")
