@@ -22,8 +22,8 @@ const (
 	grace = 2 * time.Second
 )
 
-// ringName identifies a ring. There may be more rings later: of an interface that was
-// removed and came back with more queues.
+// ringName identifies a ring. There may be more rings later: of an interface that has got more
+// queues.
 type ringName struct {
 	iface  string
 	number int
