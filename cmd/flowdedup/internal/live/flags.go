@@ -351,35 +351,13 @@ func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
 	dedup.WarnUnchecked(e, &s.Summary)
 	dedup.WarnSplit(e, &s.Conversations, f.keeps(), keepFlow)
 	for i := range s.Interfaces {
-		n := &s.Interfaces[i]
-		if full := n.Dropped - n.TooLong - n.ToHost; full > 0 {
-			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
-				n.Name, full, n.Received, bufferOf(n)))
-		}
-		if n.TooLong > 0 {
-			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because they were longer than the MTU allows for: ethtool -K %s gro off lro off, if the host merges packets, else a larger MTU",
-				n.Name, n.TooLong, n.Received, n.Name))
-		}
-		if n.ToHost > 0 {
-			e.Warn(fmt.Errorf("%s: the host got %d of %d packets, as the interface had other queues or another MTU than before", n.Name, n.ToHost, n.Received))
-		}
-		if n.CardDropped > 0 {
-			e.Warn(fmt.Errorf("%s: the network card or the host lost at least %d packets before the capture: %s", n.Name, n.CardDropped, n.card))
-		}
+		warnLosses(e, &s.Interfaces[i])
 	}
 	for _, n := range s.Forwards {
 		if lost := n.Skipped() + n.Lost; lost > 0 {
 			e.Warn(fmt.Errorf("%s: %d of %d packets %s not sent", n.Interface, lost, lost+n.Sent, show.Word(lost, "was", "were")))
 		}
 	}
-}
-
-// bufferOf names the buffer that packets wait in.
-func bufferOf(n *inputSummary) string {
-	if n.Network != nil && n.Mirrored != nil {
-		return "socket"
-	}
-	return "ring"
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.

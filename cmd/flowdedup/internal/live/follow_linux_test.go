@@ -49,7 +49,7 @@ func sendLost(t *testing.T, name string, frames [][]byte) {
 func TestLiveCard(t *testing.T) {
 	t.Parallel()
 	clitest.Lab(t, "left right")
-	clitest.IP(t, "link set lo up") // for HTTP
+	clitest.IP(t, "link set lo up")        // for HTTP
 	clitest.IP(t, "link set left mtu 100") // the kernel drops longer frames that arrive
 	sendLost(t, "right", long(3))
 	r := startProgram(t, "-i", "left", "--http", "127.0.0.1:0", "--json")

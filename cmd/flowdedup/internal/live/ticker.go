@@ -138,20 +138,7 @@ func (w *ticker) logRings() {
 		before := w.last[name]
 		w.last[name] = *s
 		log := w.run.log.With("interface", s.Interface, "ring", s.Ring)
-		for _, lost := range []struct {
-			now, before uint64
-			what        string
-			more        []any
-		}{
-			{s.Full(), before.Full(), "the kernel dropped packets: the ring was full", []any{"freezes", s.Freezes}},
-			{s.TooLong, before.TooLong, "the kernel dropped packets: they were longer than the MTU allows for", nil},
-			{s.ToHost, before.ToHost, "the host got packets instead of the capture: the interface has more receive queues, or another MTU", nil},
-			{s.Card.Lost(), before.Card.Lost(), "the network card or the host lost packets before the capture", []any{"counters", s.Card.String()}},
-		} {
-			if lost.now > lost.before {
-				log.Warn(lost.what, append([]any{"dropped", lost.now - lost.before, "dropped_total", lost.now}, lost.more...)...)
-			}
-		}
+		logLosses(log, &before, s)
 		switch {
 		case s.Down && (s.Outages > before.Outages || s.Away != before.Away):
 			logDown(log, s)

@@ -120,6 +120,7 @@ func requireFits(t *testing.T, line string, width int) {
 // TestFrameHidesCalmRowsFirst checks that rows without an alarm are hidden first.
 func TestFrameHidesCalmRowsFirst(t *testing.T) {
 	s := sample(7)
+	s.Rings[2].Card = afpacket.CardCounts{} // without an alarm, too
 	for i := range 50 {
 		s.Rings = append(s.Rings, afpacket.Stats{Interface: fmt.Sprint("calm", i)})
 	}
