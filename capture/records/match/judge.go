@@ -19,8 +19,10 @@ import (
 
 // Config defines the copies of a judge.
 type Config struct {
-	Key    Key
-	Points PointKind
+	Key Key
+	// MayBiflow sets Key.Biflow with the first record that reports both directions.
+	MayBiflow bool
+	Points    PointKind
 	// NAT makes a record with translated addresses one of both flows.
 	NAT bool
 	// OwnerTimeout is how long an owner may be silent after its reported time. Until then,
@@ -36,6 +38,9 @@ type Config struct {
 	Pairs *Deltas
 	// Boundary, if not nil, decides by interfaces only.
 	Boundary *Boundary
+	// Archives says that records come from files. If their times lie more than a day from when
+	// their messages came, an archive was sent again: its own times count then, and no offset.
+	Archives bool
 	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
 	// points.
 	Memory int
@@ -54,8 +59,9 @@ type Judgment struct {
 // Counts are the records that were judged.
 type Counts struct {
 	Records, Copies, Unchecked uint64
-	Bytes, CopiedBytes         uint64
+	Bytes, CopiedBytes         uint64 // of both directions
 	Sampled                    uint64 // of exporters that see one packet in several
+	Archived                   uint64 // of an archive that was sent again: see Config.Archives
 }
 
 // Judge says which records are copies. It is for one goroutine at a time.
@@ -189,6 +195,7 @@ func (j *Judge) hash(all []records.Record) {
 	j.keys = j.keys[:0]
 	for i := range all {
 		r := &all[i]
+		j.cfg.Key.Biflow = j.cfg.Key.Biflow || r.Both && j.cfg.MayBiflow
 		j.keys = append(j.keys, [48]byte{})
 		if !r.Unmatched {
 			j.cfg.Key.put(&j.keys[i], r, side{r.Source, r.SourcePort}, side{r.Destination, r.DestinationPort})
@@ -258,6 +265,10 @@ func (j *Judge) place(s *timedRecord) {
 	p, r := j.points.at(s.point), s.Record
 	p.clock.see(r)
 	offset := p.clock.offset(r)
+	if j.cfg.Archives && isArchived(r) {
+		j.counts.Archived++
+		offset = 0
+	}
 	p.Offset = time.Duration(offset)
 	s.start, s.end = r.Start, r.End
 	switch {
@@ -307,14 +318,14 @@ func (j *Judge) rank(p *Point) uint8 {
 
 func (j *Judge) count(s *timedRecord, of uint32, verdict records.Verdict) {
 	j.counts.Records++
-	j.counts.Bytes += s.Bytes
+	j.counts.Bytes += s.TotalBytes()
 	if s.Sampling > 1 {
 		j.counts.Sampled++
 	}
 	switch verdict {
 	case records.Copy:
 		j.counts.Copies++
-		j.counts.CopiedBytes += s.Bytes
+		j.counts.CopiedBytes += s.TotalBytes()
 		j.countPair([2]uint32{of, s.point})
 	case records.Unchecked:
 		j.counts.Unchecked++
@@ -324,12 +335,12 @@ func (j *Judge) count(s *timedRecord, of uint32, verdict records.Verdict) {
 	}
 	p := j.points.at(s.point)
 	p.Records++
-	p.Packets += s.Packets
-	p.Bytes += s.Bytes
+	p.Packets += s.TotalPackets()
+	p.Bytes += s.TotalBytes()
 	switch verdict {
 	case records.Copy:
 		p.Copies++
-		p.CopiedBytes += s.Bytes
+		p.CopiedBytes += s.TotalBytes()
 	case records.Unchecked:
 		p.Unchecked++
 	}
@@ -357,6 +368,9 @@ func (j *Judge) Alive() time.Duration {
 	}
 	return max(2*j.longest.value(), shortestAlive)
 }
+
+// Key returns what makes a flow: see Config.MayBiflow.
+func (j *Judge) Key() Key { return j.cfg.Key }
 
 // Counts returns the counts so far.
 func (j *Judge) Counts() Counts { return j.counts }

@@ -32,7 +32,7 @@ const (
 	pairPoint           // its point, and after pairStamp bits the time until which it lives, in seconds
 	pairStart           // ns
 	pairDuration        // ns
-	pairPackets
+	pairPackets         // in both directions
 	pairBytes
 	pairMatched // the points that reported it too, from 1, and in the next word
 )
@@ -115,7 +115,7 @@ func (p *pairs) judge(s *timedRecord) (uint32, records.Verdict) {
 	until := now + uint64(p.judges.Alive()/time.Second)
 	*free = layout.Line{
 		pairFlow: s.flow | bits.Reverse64(isZero(s.flow)), pairPoint: uint64(s.point) | until<<pairStamp,
-		pairStart: uint64(s.start), pairDuration: uint64(s.end - s.start), pairPackets: s.Packets, pairBytes: s.Bytes,
+		pairStart: uint64(s.start), pairDuration: uint64(s.end - s.start), pairPackets: s.TotalPackets(), pairBytes: s.TotalBytes(),
 	}
 	return 0, records.Keep
 }
@@ -130,8 +130,8 @@ func (p *pairs) matches(line *layout.Line, s *timedRecord) (apart uint64, ok boo
 	}
 	return apart, within(apart, calendar.Shift(int64(d.Start), int64(p.judges.precision))) &&
 		within(distance(line[pairDuration], uint64(s.end-s.start)), int64(d.Duration)) &&
-		within(distance(line[pairPackets], s.Packets), d.Packets) &&
-		within(distance(line[pairBytes], s.Bytes), d.Bytes)
+		within(distance(line[pairPackets], s.TotalPackets()), d.Packets) &&
+		within(distance(line[pairBytes], s.TotalBytes()), d.Bytes)
 }
 
 func within(d uint64, most int64) bool { return most < 0 || d <= uint64(most) }

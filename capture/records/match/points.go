@@ -57,7 +57,8 @@ type PointName struct {
 type Point struct {
 	PointName
 	Records, Copies, Unchecked uint64
-	// Packets and Bytes are sums of all records, CopiedBytes the bytes of copies.
+	// Packets and Bytes are sums of all records, in both directions, CopiedBytes the bytes of
+	// copies.
 	Packets, Bytes, CopiedBytes uint64
 	// Offset is the correction of its times, 0 while unknown.
 	Offset time.Duration

@@ -62,6 +62,11 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 	}
 	o, owns := j.policy.(*owner)
 	p, matches := j.policy.(*pairs)
+	biflow := j.cfg
+	biflow.Key.Biflow = true
+	if s.Label == biflow.label() && j.cfg.MayBiflow {
+		j.cfg.Key.Biflow = true
+	}
 	switch {
 	case s.Label != j.cfg.label() || s.Flows != owns || s.Pairs != matches:
 		return fmt.Errorf("%w: it was saved with another --flow-key, --point or --policy", ErrState)

@@ -296,14 +296,24 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 			show.Word(n, "record passed unchecked: it has", "records passed unchecked: they have")))
 	}
 	for _, u := range s.Unread {
-		way := "--map says where values are"
+		could, way := "could not be read", "--map says where values are"
 		if u.Time {
-			way = "--time-format says how times are written"
+			could, way = "could not be read or cannot be", "when the record came counts instead, if that is known; --time-format says how times are written"
 		}
-		e.Warn(fmt.Errorf("%d %s of %s could not be read, such as %q: %s", u.Values, show.Word(u.Values, "value", "values"), u.Field, u.Example, way))
+		e.Warn(fmt.Errorf("%d %s of %s %s, such as %q: %s", u.Values, show.Word(u.Values, "value", "values"), u.Field, could, u.Example, way))
+	}
+	if n := s.badLines; n > 0 {
+		e.Warn(fmt.Errorf("%d %s of text %s damaged and left out", n, show.Word(n, "record", "records"), show.Word(n, "is", "are")))
 	}
 	if s.Untimed > 0 {
 		e.Warn(fmt.Errorf("%d %s in no window of --of, for want of a readable time", s.Untimed, show.Word(s.Untimed, "record is", "records are")))
+	}
+	if s.Archived > 0 {
+		e.Warn(fmt.Errorf("%d %s more than a day from when %s came, so an archive was sent again, or a clock is wrong: their own times count", s.Archived,
+			show.Word(s.Archived, "record is", "records are"), show.Word(s.Archived, "its message", "their messages")))
+	}
+	if 2*s.Late > s.RecordsIn {
+		e.Warn(fmt.Errorf("%d of %d records are in no window of --of: they came too late, or their time is ahead", s.Late, s.RecordsIn))
 	}
 	if s.Early > 0 {
 		e.Warn(fmt.Errorf("%d %s not list copies that came later", s.Early,

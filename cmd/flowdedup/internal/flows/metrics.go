@@ -82,7 +82,7 @@ var metrics = []metric{
 	{"sampled_total", "Records of exporters that sample packets.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Sampled })},
 	{"unchecked_total", "Records that passed unchecked.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Unchecked })},
 	{"undecodable_total", "Records, sets and messages that could not be read.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Undecodable })},
-	{"unread_total", "Values of text that were there and could not be read.", web.Counter, []string{"field"},
+	{"unread_total", "Values that were there and could not be read, and impossible times.", web.Counter, []string{"field"},
 		web.Each(func(s *status) []unreadSummary { return s.Unread }, func(u *unreadSummary) []string { return []string{u.Field} },
 			func(u *unreadSummary) float64 { return float64(u.Values) })},
 	{"untimed_total", "Records in no window for want of a time.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Untimed })},

@@ -52,6 +52,7 @@ func notesOf(s *summary) string {
 		show.Note{Count: s.Other, What: "other events skipped"},
 		show.Note{Count: s.Untimed, What: "without a time, in no window"},
 		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
+		show.Note{Count: s.Archived, What: "of an archive that was sent again"},
 		show.Note{Count: s.Late, What: "too late or ahead of time, not counted"},
 		show.Note{Count: s.Early, What: "written early for want of memory"},
 		show.Note{Count: s.Lost, What: "lost in transit"},
