@@ -59,7 +59,8 @@ type summary struct {
 	Undecidable  uint64 `json:"undecidable"`
 	ChecksumOnly uint64 `json:"checksum_only"`
 	Filtered     uint64 `json:"filtered"`
-	Dropped      uint64 `json:"dropped"` // by the kernel
+	Dropped      uint64 `json:"dropped"`                // by the kernel
+	CardDropped  uint64 `json:"card_dropped,omitempty"` // before the kernel had them, at least
 	EvictedLive  uint64 `json:"evicted_live"`
 	// Late counts packets that came after later ones of other inputs; nil without inputs
 	// that arrive. The others are the peers of inputs on a network; nil without such.

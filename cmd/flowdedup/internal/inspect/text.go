@@ -124,6 +124,7 @@ func inspectNotes(s *summary) string {
 		show.Note{Count: s.Undecidable, What: "truncated too short to find copies"},
 		show.Note{Count: s.ChecksumOnly, What: "known to be equal only by a checksum"},
 		show.Note{Count: s.Dropped, What: "dropped by the kernel"},
+		show.Note{Count: s.CardDropped, What: "lost before by the network card or the host"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
 		show.Note{Count: s.Uncounted, What: "of points that the matrix has no room for"},
 	)
