@@ -87,6 +87,7 @@ func (f *finiteRun) rates() outcome {
 				lost += l.RepeatsAt[b] * f.missed(i, t, clear[w.At], unset)
 			}
 		}
+		fresh = math.Max(0, fresh) // but for rounding
 		before := rate
 		f.reports[i] = fresh*(1-fpr) + lost
 		rate = f.rate(i, f.reports[i], set)
