@@ -44,6 +44,8 @@ var layers = map[string][]string{
 	"engine/paper":    {"engine/theory", "layout", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},
+	// Tests of predictions, here and of the papers' models.
+	"engine/sizing/sizingtest": {"engine.", "asm/digest"},
 	// The contracts know nothing of files.
 	"capture":                             {"capture/internal/encoding"},
 	"capture/internal/encoding":           {},
