@@ -13,7 +13,6 @@
 //	bits of a blocked Bloom filter                 bits.go
 //	bits of a stable Bloom filter                  bits.go
 //	cells of a stable Bloom filter                 bits.go
-//	slices of an age-partitioned Bloom filter      bits.go
 //	timers of a sliding Bloom filter               bits.go
 //	homes of conversations                         conversations.go
 //	owners of flows, and when they reported        conversations.go
