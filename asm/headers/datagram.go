@@ -9,11 +9,13 @@
 //	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go, labels.go
 //	addresses and ports of many datagrams    Tuples.List      tuple.go      none: capture/headers decodes
 //	which datagrams are in tunnels           OpenTunnels      tunnels.go    tunnels.go
-//	which headers no receiver takes          FindBroken       broken.go     broken.go
+//	which headers no receiver takes          FindBroken       broken.go     none: FindDatagrams has it
+//	which frames are no fragments            Whole.Count      whole.go      whole.go
 package headers
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"unsafe"
 
@@ -66,10 +68,11 @@ func (t *types) version(b *[datagramReach]byte) (v int, ip bool) {
 // datagramShape holds the common parameters of the datagrams of one version.
 type datagramShape struct {
 	first, protocol, second uint64 // masks that make the tweak, see FindDatagrams
+	sum                     uint64 // mask of what is wrong in a checksum
 	bits, value             uint64 // which bits of bytes 0 to 7 have a value
 	end, least              uint32 // least end of a frame without tags: with length 0, and to be taken
 	stated                  uint32 // mask: all ones if the length must equal the stated one
-	size, number            uint8  // where in the datagram its length and protocol number are
+	size, number, hops      uint8  // where in the datagram its length, protocol number and time to live are
 	down                    uint8  // distance by which bytes 8 to 13 move down
 	slowPath                uint8  // index of the first word of Datagrams.slowPath
 }
@@ -77,7 +80,7 @@ type datagramShape struct {
 // Headers that a frame may have before its datagram.
 const (
 	datagramStart = 14                 // of the IP header in a frame without tags
-	datagramReach = datagramStart + 14 // bytes that are read of a frame, without its tags
+	datagramReach = datagramStart + 22 // bytes that are read of a frame, without its tags
 	datagramTags  = 2
 	datagramSkip  = 12 // how much of a datagram comes before its message
 )
@@ -94,15 +97,15 @@ func NewDatagrams(first4, first6 uint64, slowPath *[2][256]bool) *Datagrams {
 		d.isSlow[i] = uint8(d.slowPath[i/64] >> (i % 64) & 1)
 	}
 	d.shapes = [2]datagramShape{{
-		first: first4, second: 0xff << 48,
+		first: first4, second: 0xff << 48, sum: math.MaxUint64,
 		bits: 0xff << 56, value: 0x45 << 56,
 		end: datagramStart, least: datagramStart + 24,
-		size: 2, number: 9,
+		size: 2, number: 9, hops: 8,
 	}, {
 		first: first6, protocol: 0xff00, second: 0xffffffff, down: 32,
 		bits: 0xf0 << 56, value: 0x60 << 56,
 		end: datagramStart + 40, least: datagramStart + 44, stated: 0xffffffff,
-		size: 4, number: 6, slowPath: 4,
+		size: 4, number: 6, hops: 7, slowPath: 4,
 	}}
 	return d
 }
@@ -127,6 +130,14 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 	return bits
 }
 
+// Found is a set of what some datagrams are.
+type Found uint8
+
+const (
+	FoundCut    Found = 1 << iota // their stated length exceeds the captured bytes
+	FoundBroken                   // no receiver takes them: see FindBroken
+)
+
 // FindDatagrams replaces messages that are Ethernet frames in buf by the datagrams in them,
 // from byte 12 on, with a tweak of bytes 0 to 11 as big-endian words:
 //
@@ -139,35 +150,34 @@ func protocolBits(of *[2][256]bool) (bits [8]uint64) {
 // protocols[i].
 //
 // Messages for the slow path stay as they are: bit i of rest is set, and protocols[i] is
-// 0. Messages that begin less than 28 bytes, plus their tags, before the end of buf also
-// stay. cut reports whether datagrams were found whose stated length exceeds the captured
-// bytes. FindDatagrams takes constant time for each message and does not allocate. It
+// 0. Messages that begin less than 36 bytes, plus their tags, before the end of buf also
+// stay. FindDatagrams takes constant time for each message and does not allocate. It
 // panics if protocols or rest are too short.
-func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) (cut bool) {
+func FindDatagrams[P ~uint16](d *Datagrams, msgs []digest.Message, protocols []P, rest []uint64, buf []byte) Found {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	rest = rest[:(len(msgs)+63)/64]
 	clear(rest)
-	done, cut := d.findVectors(msgs, numbers, rest, buf)
-	return d.findGeneric(msgs, numbers, rest, buf, done) || cut
+	done, found := d.findVectors(msgs, numbers, rest, buf)
+	return d.findGeneric(msgs, numbers, rest, buf, done) | found
 }
 
 // findGeneric does messages from number from on.
-func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) (cut bool) {
+func (d *Datagrams) findGeneric(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte, from int) (found Found) {
 	for i := from &^ 63; i < len(msgs); i += 64 {
 		part := msgs[i:min(i+64, len(msgs))]
 		todo := ^uint64(0) >> (64 - len(part))
 		before := max(from-i, 0)
 		left, some := d.findEach(part, numbers[i:], buf, todo>>before<<before)
 		rest[i/64] |= left
-		cut = cut || some
+		found |= some
 	}
-	return cut
+	return found
 }
 
 // findEach handles those of up to 64 messages whose bits are set in todo, and returns
 // which of them take the slow path. A CPU cannot predict the order of versions, so values
 // that depend on them come from tables.
-func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte, todo uint64) (rest uint64, cut bool) {
+func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte, todo uint64) (rest uint64, found Found) {
 	numbers, buf = numbers[:len(msgs)], buf[:len(buf):len(buf)]
 	for ; todo != 0; todo &= todo - 1 {
 		i := bits.TrailingZeros64(todo)
@@ -199,7 +209,12 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 		}
 		numbers[i] = uint16(number)
 		rest &^= todo & -todo
-		cut = cut || full != end
+		if full != end {
+			found |= FoundCut
+		}
+		if s.breaks(b) {
+			found |= FoundBroken
+		}
 		if (full^end)&s.stated != 0 {
 			m.Off, m.Len = uint32(at)+datagramStart+8, end-datagramStart-8
 			m.Tweak = 1<<60 | first&(s.first|0xffffff00)
@@ -208,7 +223,14 @@ func (d *Datagrams) findEach(msgs []digest.Message, numbers []uint16, buf []byte
 		m.Off, m.Len = uint32(at)+datagramStart+datagramSkip, end-datagramStart-datagramSkip
 		m.Tweak = first&s.first | first&s.protocol<<44 | binary.BigEndian.Uint64(b[datagramStart+6:])<<16>>(s.down&63)&s.second
 	}
-	return rest, cut
+	return rest, found
+}
+
+// breaks reports whether no receiver takes the datagram of a frame. A CPU cannot predict the version, so
+// no branch depends on it.
+func (s *datagramShape) breaks(b *[datagramReach]byte) bool {
+	ip := (*[brokenReach]byte)(b[datagramStart:])
+	return ip[s.hops%brokenReach] == 0 || !isMultiple(headerSum(ip)&s.sum) && ip[10]|ip[11] != 0
 }
 
 // before returns how many bytes of other headers lie between the first type of the frame m and IP,

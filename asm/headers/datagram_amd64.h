@@ -44,9 +44,8 @@
 	VMOVDQU 12(SI)(R10*1), X                          \
 	VINSERTI128 $1, 12(SI)(R11*1), Y, Y
 
-// FRAMES reads the frames of the messages at DI. It goes to BEYOND if some start, in the
-// buffer at SI, after Z30. Loads one by one take half the time of gathering.
-#define FRAMES(BEYOND) \
+// PLACES reads the messages at DI, and goes to BEYOND if some start, in the buffer at SI, after Z30.
+#define PLACES(BEYOND) \
 	VMOVDQU64 (DI), Z2                                \
 	VPERMT2Q 64(DI), Z29, Z2                          \
 	VPANDQ.BCST ·datagramWords+0x00(SB), Z2, Z4       \
@@ -54,7 +53,10 @@
 	VPCMPUQ $2, Z30, Z4, K1                           \
 	KMOVB K1, R10                                     \
 	CMPL R10, $0xff                                   \
-	JNE  BEYOND                                       \
+	JNE  BEYOND
+
+// FRAMES reads the frames. Loads one by one take half the time of gathering.
+#define FRAMES \
 	FOURTH(0, X6, Y6)                                 \
 	FOURTH(64, X7, Y7)                                \
 	VINSERTI64X4 $1, Y7, Z6, Z6                       \
@@ -63,6 +65,56 @@
 	VINSERTI64X4 $1, Y8, Z7, Z8                       \
 	VPUNPCKHQDQ Z8, Z6, Z7                            \
 	VPUNPCKLQDQ Z8, Z6, Z6
+
+// HALF sets Z to bytes 4 to 35 of two frames, whose offsets are at OFFSET, and STEP behind it, of R.
+#define HALF(R, OFFSET, STEP, Y, Z) \
+	MOVL OFFSET(R), R10                               \
+	MOVL OFFSET+STEP(R), R9                          \
+	VMOVDQU 4(SI)(R10*1), Y                           \
+	VINSERTI64X4 $1, 4(SI)(R9*1), Z, Z
+
+// WIDEFRAMES sets Z6, Z7 and Z3 to bytes 12 to 19, 20 to 27, and 28 to 35 of eight frames, whose
+// offsets are at R, each STEP behind the one before. Z8 to Z11 are for use in between.
+#define WIDEFRAMES(R, STEP) \
+	HALF(R, 0, 2*STEP, Y8, Z8)                        \
+	HALF(R, STEP, 2*STEP, Y9, Z9)                     \
+	HALF(R, 4*STEP, 2*STEP, Y10, Z10)                 \
+	HALF(R, 5*STEP, 2*STEP, Y11, Z11)                 \
+	VPUNPCKHQDQ Z9, Z8, Z6                            \
+	VPUNPCKLQDQ Z9, Z8, Z7                            \
+	VPUNPCKHQDQ Z11, Z10, Z9                          \
+	VPUNPCKLQDQ Z11, Z10, Z8                          \
+	VSHUFI64X2 $0xdd, Z9, Z6, Z3                      \
+	VSHUFI64X2 $0x88, Z9, Z6, Z6                      \
+	VSHUFI64X2 $0xdd, Z8, Z7, Z7
+
+// TAILS sets Z3 to bytes 28 to 35 of the frames of K1.
+#define TAILS \
+	KMOVB K1, K2                                      \
+	VPXORQ Z3, Z3, Z3                                 \
+	VPGATHERQQ 28(SI)(Z4*1), K2, Z3
+
+// BREAKS adds to R13 the datagrams of K5 that no receiver takes. It uses Z3, and Z8 and R9 in between.
+// A header is summed in words of 64 bits, whose carries count once more, since 2^64 is 1 modulo
+// 0xffff. Of numbers of 64 bits, the multiples of 0xffff are those that its inverse takes to
+// the smallest.
+#define BREAKS \
+	VPSRLQ $16, Z6, Z8                                \
+	VPANDQ.BCST ·datagramWords+0x140(SB), Z3, Z3      \
+	VPADDQ Z3, Z8, Z8                                 \
+	VPADDQ Z7, Z8, Z8                                 \
+	VPCMPUQ $1, Z7, Z8, K4, K2                        \
+	VPADDQ.BCST ·datagramWords+0x78(SB), Z8, K2, Z8   \
+	VPMULLQ.BCST ·datagramWords+0x148(SB), Z8, Z8     \
+	VPCMPUQ.BCST $6, ·datagramWords+0x160(SB), Z8, K4, K2 \
+	VPTESTMQ.BCST ·datagramWords+0x150(SB), Z7, K2, K2 \
+	VPTESTNMQ.BCST ·datagramWords+0x158(SB), Z7, K4, K3 \
+	KORB K2, K3, K2                                   \
+	VPTESTNMQ.BCST ·datagramWords+0x88(SB), Z7, K6, K3 \
+	KORB K2, K3, K2                                   \
+	KANDB K5, K2, K2                                  \
+	KMOVB K2, R9                                      \
+	ORL  R9, R13
 
 // SOMEFRAMES reads the frames that are not beyond.
 #define SOMEFRAMES \

@@ -19,7 +19,18 @@ DATA ·plainWords+0x18(SB)/8, $20                 // how much more for IPv6
 DATA ·plainWords+0x20(SB)/8, $0x00ff000000000000 // protocol of IPv4
 DATA ·plainWords+0x28(SB)/8, $0xff00             // of IPv6
 DATA ·plainWords+0x30(SB)/8, $0xffffffe60000001a // the numbers that are added to end and offset
-GLOBL ·plainWords(SB), RODATA|NOPTR, $56
+DATA ·plainWords+0x38(SB)/8, $0xffffffff
+DATA ·plainWords+0x40(SB)/8, $0xffff             // sums that are right
+DATA ·plainWords+0x48(SB)/8, $0x1fffe
+DATA ·plainWords+0x50(SB)/8, $0xffff0000         // checksum of IPv4, in bytes 6 to 13
+GLOBL ·plainWords(SB), RODATA|NOPTR, $88
+
+// Bytes 14 to 19 of IPv4 as a big-endian word.
+DATA ·plainEnds+0x00(SB)/8, $0x8080000102030405
+DATA ·plainEnds+0x08(SB)/8, $0x808008090a0b0c0d
+DATA ·plainEnds+0x10(SB)/8, $0x8080000102030405
+DATA ·plainEnds+0x18(SB)/8, $0x808008090a0b0c0d
+GLOBL ·plainEnds(SB), RODATA|NOPTR, $32
 
 #define WORDS(OFFSET, Y) VPBROADCASTQ ·plainWords+OFFSET(SB), Y
 
@@ -29,14 +40,15 @@ GLOBL ·plainWords(SB), RODATA|NOPTR, $56
 	MOVWQZX R8, R9         \
 	ORB     160(AX)(R9*1), R10
 
-// func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut uint64)
+// func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut, broken uint64)
 //
 // Frames 0 and 1 of a group lie in the halves of one register, 2 and 3 in the halves of
 // another, so words of all four stand in the order 0, 2, 1, 3. Y4 marks frames of IPv6,
 // Y5 plain ones. Y7 is the end of datagrams, Y8 the beginning of messages, Y2 marks
 // datagrams that end as stated. BX collects the others, R14 is the bit of the next
-// message there. R15 collects datagrams that were truncated.
-TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-64
+// message there. R15 collects datagrams that were truncated, and in its upper half
+// those that no receiver takes.
+TEXT ·findDatagramsAVX2(SB), NOSPLIT, $0-72
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
 	MOVQ groups+16(FP), CX
@@ -139,6 +151,56 @@ group:
 	ANDQ     R13, R8
 	MOVQ     R8, (DX)
 
+	// Sums: words of 32 bits are added, then folded to 18 bits: of these, two are multiples of 0xffff.
+	MOVL     (DI), R8
+	MOVL     16(DI), R9
+	VMOVQ    28(SI)(R8*1), X1
+	VMOVQ    28(SI)(R9*1), X6
+	MOVL     32(DI), R8
+	MOVL     48(DI), R9
+	VMOVHPS  28(SI)(R8*1), X1, X1
+	VMOVHPS  28(SI)(R9*1), X6, X6
+	VINSERTI128 $1, X6, Y1, Y1
+	VPSHUFB  ·plainEnds(SB), Y1, Y1
+	WORDS(0x38, Y9)
+	VPSRLQ   $32, Y0, Y6
+	VPADDQ   Y6, Y1, Y1
+	VPAND    Y9, Y0, Y6
+	VPADDQ   Y6, Y1, Y1
+	VPSLLQ   $16, Y3, Y6
+	VPSRLQ   $16, Y6, Y6
+	VPADDQ   Y6, Y1, Y1
+	VPSRLQ   $32, Y1, Y6
+	VPAND    Y9, Y1, Y1
+	VPADDQ   Y6, Y1, Y1
+	WORDS(0x40, Y9)
+	VPSRLQ   $16, Y1, Y6
+	VPAND    Y9, Y1, Y1
+	VPADDQ   Y6, Y1, Y1
+	VPCMPEQQ Y9, Y1, Y6
+	WORDS(0x48, Y9)
+	VPCMPEQQ Y9, Y1, Y1
+	VPOR     Y6, Y1, Y1
+
+	// What is wrong is IPv4 and has a checksum. Or nothing is left of a time to live.
+	WORDS(0x50, Y9)
+	VPAND    Y9, Y3, Y9
+	VPXOR    Y6, Y6, Y6
+	VPCMPEQQ Y6, Y9, Y9
+	VPOR     Y9, Y1, Y1
+	VPOR     Y4, Y1, Y1
+	VPSRLQ   $40, Y3, Y6
+	VPSRLQ   $48, Y3, Y9
+	VPBLENDVB Y4, Y9, Y6, Y6
+	VPSLLQ   $56, Y6, Y6
+	VPXOR    Y9, Y9, Y9
+	VPCMPEQQ Y6, Y9, Y6
+	VPANDN   Y1, Y6, Y1
+	VPANDN   Y5, Y1, Y1
+	VMOVMSKPD Y1, R9
+	SHLQ     $32, R9
+	ORQ      R9, R15
+
 	// Tweaks.
 	VPSLLQ   $16, Y3, Y3
 	VPAND    Y13, Y0, Y6
@@ -157,7 +219,7 @@ group:
 	// Messages.
 	VPANDN   Y5, Y2, Y2
 	VMOVMSKPD Y2, R9
-	ORL      R9, R15
+	ORQ      R9, R15
 	VPSLLQ   $32, Y7, Y7
 	VPBLENDD $0xaa, Y7, Y8, Y8
 	WORDS(0x30, Y9)
@@ -182,7 +244,10 @@ next:
 	DECQ     CX
 	JNZ      group
 	MOVQ     BX, others+48(FP)
-	MOVQ     R15, cut+56(FP)
+	MOVL     R15, R8
+	SHRQ     $32, R15
+	MOVQ     R8, cut+56(FP)
+	MOVQ     R15, broken+64(FP)
 	VZEROUPPER
 	RET
 

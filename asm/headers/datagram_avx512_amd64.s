@@ -6,11 +6,11 @@
 #include "datagram_amd64.h"
 #include "labels_amd64.h"
 
-// func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
+// func findDatagramsAVX512(msgs *Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut, broken uint64)
 //
 // Z3 and Z14 are the tweaks, of the frame and of the datagram. K0 collects datagrams that
-// were truncated.
-TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-64
+// were truncated, R13 those that no receiver takes.
+TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-72
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
 	MOVQ rest+16(FP), R8
@@ -26,9 +26,11 @@ TEXT ·findDatagramsAVX512(SB), NOSPLIT, $0-64
 	VPBROADCASTQ 152(AX), Z17
 	WORD(0x90, Z16)
 	KXORB K0, K0, K0
+	XORL R13, R13
 
 group:
-	FRAMES(beyond)
+	PLACES(beyond)
+	WIDEFRAMES(DI, 16)
 
 types:
 	TYPES
@@ -37,6 +39,7 @@ types:
 
 read:
 	DATAGRAMS(0x38)
+	BREAKS
 	TWEAKS(cut)
 
 place:
@@ -50,10 +53,10 @@ place:
 	VMOVDQA64 Z14, K5, Z3
 	VMOVDQA64.Z Z13, K5, Z13
 	VPMOVQW Z13, (DX)
-	VMOVDQA64 Z2, Z0
-	VPERMT2Q Z3, Z27, Z0
+	VMOVDQA64 Z2, Z8
+	VPERMT2Q Z3, Z27, Z8
 	VPERMT2Q Z3, Z26, Z2
-	VMOVDQU64 Z0, (DI)
+	VMOVDQU64 Z8, (DI)
 	VMOVDQU64 Z2, 64(DI)
 	KNOTB K5, K5
 	KMOVB K5, (R8)
@@ -64,11 +67,13 @@ place:
 	JNZ  group
 	KMOVB K0, R10
 	MOVQ R10, cut+56(FP)
+	MOVQ R13, broken+64(FP)
 	VZEROUPPER
 	RET
 
 beyond:
 	SOMEFRAMES
+	TAILS
 	JMP  types
 
 cut:
@@ -96,6 +101,9 @@ labels:
 	KORB K2, K3, K2
 	VPCMPEQQ.BCST 688(AX), Z8, K7, K3
 	KORTESTB K2, K3
-	JZ   read
+	JZ   tails
 	BEHINDLABELS(entry, bottom, versions)
+
+tails:
+	TAILS
 	JMP  read

@@ -175,13 +175,13 @@ func compareDatagrams(t *testing.T, d *Datagrams, msgs []digest.Message, buf []b
 	n := len(msgs)
 	numbers, rest := kerneltest.Guarded[uint16](t, n, n%2 == 0), kerneltest.Guarded[uint64](t, (n+63)/64, n%2 == 1)
 	wantMsgs, wantNumbers, wantRest := slices.Clone(msgs), make([]uint16, n), make([]uint64, len(rest))
-	wantCut := d.findGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
+	wantFound := d.findGeneric(wantMsgs, wantNumbers, wantRest, buf, 0)
 	for i := range rest {
 		rest[i] = ^uint64(0)
 	}
-	cut := FindDatagrams(d, msgs, numbers, rest, buf)
-	if cut != wantCut {
-		t.Fatalf("%d messages: cut %v, want %v", n, cut, wantCut)
+	found := FindDatagrams(d, msgs, numbers, rest, buf)
+	if found != wantFound {
+		t.Fatalf("%d messages: found %b, want %b", n, found, wantFound)
 	}
 	if !slices.Equal(msgs, wantMsgs) || !slices.Equal(numbers, wantNumbers) || !slices.Equal(rest, wantRest) {
 		t.Fatalf("%d messages:\n got %v %v %x\nwant %v %v %x", n, msgs, numbers, rest, wantMsgs, wantNumbers, wantRest)
@@ -246,8 +246,8 @@ func TestFindDatagrams(t *testing.T) {
 			}
 			var numbers [17]uint16
 			rest := []uint64{0}
-			if cut := FindDatagrams(d, msgs[:], numbers[:], rest, append(c.frame, zeros...)); cut != c.cut {
-				t.Fatalf("case %d: cut %v, want %v", i, cut, c.cut)
+			if found := FindDatagrams(d, msgs[:], numbers[:], rest, append(c.frame, zeros...)); found&FoundCut != 0 != c.cut {
+				t.Fatalf("case %d: found %b, cut is %v", i, found, c.cut)
 			}
 			for at, got := range msgs {
 				want, bit := c.want, uint64(0)

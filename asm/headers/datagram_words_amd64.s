@@ -32,7 +32,7 @@ DATA ·datagramWords+0xb0(SB)/8, $0xff00000000003fff // the same, and fragments
 DATA ·datagramWords+0xb8(SB)/8, $20
 DATA ·datagramWords+0xc0(SB)/8, $0xfff               // a tag's identifier
 DATA ·datagramWords+0xc8(SB)/8, $0x10000             // that there is one
-DATA ·datagramWords+0xd0(SB)/8, $28                  // bytes that are read of a frame
+DATA ·datagramWords+0xd0(SB)/8, $36                  // bytes that are read of a frame
 DATA ·datagramWords+0xd8(SB)/8, $46                  // least frame with PPPoE
 DATA ·datagramWords+0xe0(SB)/8, $42                  // with an entry of a stack
 DATA ·datagramWords+0xe8(SB)/8, $58                  // with IPv6
@@ -46,7 +46,12 @@ DATA ·datagramWords+0x120(SB)/8, $0x0008             // types of IP, and one mo
 DATA ·datagramWords+0x128(SB)/8, $0xdd86
 DATA ·datagramWords+0x130(SB)/8, $0x0092
 DATA ·datagramWords+0x138(SB)/8, $0x0000ffff0000ffff // every other number of 16 bits
-GLOBL ·datagramWords(SB), RODATA|NOPTR, $320
+DATA ·datagramWords+0x140(SB)/8, $0x0000ffffffffffff // the last bytes of IPv4
+DATA ·datagramWords+0x148(SB)/8, $0xfffefffefffeffff // the inverse of 0xffff, modulo 2^64
+DATA ·datagramWords+0x150(SB)/8, $0x0000ffff00000000 // behind byte 6 of IP: the checksum of IPv4
+DATA ·datagramWords+0x158(SB)/8, $0xff0000           // its time to live
+DATA ·datagramWords+0x160(SB)/8, $0x0001000100010001 // the most that it takes a multiple of 0xffff to
+GLOBL ·datagramWords(SB), RODATA|NOPTR, $360
 
 // The first and the second words of eight messages, and back, and all as they are.
 DATA ·datagramOrders+0x00(SB)/8, $0

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
@@ -16,54 +17,65 @@ import (
 // former lists nothing.
 
 // findVectors does the messages that fill whole vectors, and returns how many.
-func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int, cut bool) {
+func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int, found Found) {
 	if len(buf) < datagramReach {
-		return 0, false
+		return 0, 0
 	}
 	switch cpu.Best {
 	case cpu.AVX512:
 		if groups := len(msgs) / 8; groups > 0 {
-			some := findDatagramsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), groups, &buf[0], len(buf)-datagramReach, d)
-			return 8 * groups, some != 0
+			cut, broken := findDatagramsAVX512(&msgs[0], &numbers[0], (*uint8)(unsafe.Pointer(&rest[0])), groups, &buf[0], len(buf)-datagramReach, d)
+			return 8 * groups, foundBits(cut, broken)
 		}
 	case cpu.AVX2:
 		return len(msgs), d.findPlain(msgs, numbers, rest, buf)
 	}
-	return 0, false
+	return 0, 0
+}
+
+// foundBits returns what kernels have found: none if a number is 0.
+func foundBits(cut, broken uint64) (found Found) {
+	if cut != 0 {
+		found |= FoundCut
+	}
+	if broken != 0 {
+		found |= FoundBroken
+	}
+	return found
 }
 
 // findPlain does all messages: plain frames by a kernel, others one by one.
-func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (cut bool) {
+func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (found Found) {
 	const group = 4
 	for i := 0; i < len(msgs); i += 64 {
 		part := msgs[i:min(i+64, len(msgs))]
 		todo := ^uint64(0) >> (64 - len(part))
 		if groups := len(part) / group; groups > 0 {
-			others, some := findDatagramsAVX2(&part[0], &numbers[i], groups, &buf[0], len(buf)-datagramReach, d)
+			others, cut, broken := findDatagramsAVX2(&part[0], &numbers[i], groups, &buf[0], len(buf)-datagramReach, d)
 			todo = todo>>(group*groups)<<(group*groups) | others
-			cut = cut || some != 0
+			found |= foundBits(cut, broken)
 		}
 		left, some := d.findEach(part, numbers[i:], buf, todo)
 		rest[i/64] = left
-		cut = cut || some
+		found |= some
 	}
-	return cut
+	return found
 }
 
 // findDatagramsAVX512 does groups of eight messages, 1 or more. It reads frames from
-// offsets up to last. Each group has a byte of rest. cut is not 0 if some datagrams were
-// truncated.
+// offsets up to last. Each group has a byte of rest. cut and broken are not 0 if some datagrams are
+// FoundCut and FoundBroken.
 //
 //go:noescape
-func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut uint64)
+func findDatagramsAVX512(msgs *digest.Message, numbers *uint16, rest *uint8, groups int, buf *byte, last int, d *Datagrams) (cut, broken uint64)
 
 // findDatagramsAVX2 does the frames without tags of 1 to 16 groups of four messages. It
 // returns a bit for each message that it leaves unchanged: other frames, frames whose
 // neighbors take the slow path or begin after the offset last, and frames that do so
-// themselves. cut is not 0 if some of the datagrams that it takes were truncated.
+// themselves. cut and broken are of those that it takes.
 //
 //go:noescape
-func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut uint64)
+func findDatagramsAVX2(msgs *digest.Message, numbers *uint16, groups int, buf *byte, last int, d *Datagrams) (others, cut, broken uint64)
 
 // hashVectors does the messages that fill whole vectors, and returns how many.
 func (e *Ends) hashVectors(hashes []uint64, msgs []digest.Message, buf []byte) (done int, others uint64) {
@@ -133,36 +145,34 @@ func (p *tunnelPlaces) aligned() *[8]tunnelPlace {
 	return (*[8]tunnelPlace)(unsafe.Add(begin, -uintptr(begin)%line))
 }
 
-// openVectors does the messages that fill whole vectors, and returns how many. cut and some are as of
+// openVectors does the messages that fill whole vectors, and returns how many. found is as of
 // OpenTunnels.
-func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others []uint64, buf []byte, deep int) (done int, cut, some bool) {
+func (t *Tunnels) openVectors(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others []uint64, buf []byte, deep int) (done int, found Found) {
 	if cpu.Best != cpu.AVX512 || t.anySource || len(msgs) < 8 || len(buf) < datagramReach {
-		return 0, false, false
+		return 0, 0
 	}
 	var places tunnelPlaces
 	done = len(msgs) &^ 7
 	for i := 0; i < done; i += 64 {
-		isCut, is := t.openWord(d, msgs[i:min(i+64, done)], numbers[i:], &rest[i/64], &others[i/64], buf, places.aligned(), deep)
-		cut, some = cut || isCut, some || is
+		found |= t.openWord(d, msgs[i:min(i+64, done)], numbers[i:], &rest[i/64], &others[i/64], buf, places.aligned(), deep)
 	}
-	return done, cut, some
+	return done, found
 }
 
 // openWord does up to 64 messages: all of them by one kernel, then by the other, so that a CPU finds
 // much to do at a time.
-func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, places *[8]tunnelPlace, deep int) (cut, some bool) {
+func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, places *[8]tunnelPlace, deep int) (found Found) {
 	left, other := (*uint8)(unsafe.Pointer(rest)), (*uint8)(unsafe.Pointer(others))
 	for groups := len(msgs) / 8; placeTunnelsAVX512(&msgs[0], &numbers[0], other, groups, &buf[0], len(buf)-tunnelHeaders, t, &places[0]) != 0; deep-- {
-		some = true
 		if deep <= 0 {
 			for i := range groups {
 				*others |= places[i].some() << (8 * i)
 			}
 			break
 		}
-		cut = readTunnelsAVX512(&msgs[0], &numbers[0], left, other, groups, &buf[0], d, &places[0]) != 0 || cut
+		found |= foundBits(readTunnelsAVX512(&msgs[0], &numbers[0], left, other, groups, &buf[0], d, &places[0]))
 	}
-	return cut, some
+	return found
 }
 
 // placeTunnelsAVX512 finds one tunnel of each of 1 to 8 groups of eight messages. It reads headers
@@ -172,26 +182,25 @@ func (t *Tunnels) openWord(d *Datagrams, msgs []digest.Message, numbers []uint16
 //go:noescape
 func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, groups int, buf *byte, last int, t *Tunnels, places *tunnelPlace) (some uint64)
 
-// readTunnelsAVX512 reads the datagrams there. Each group has a byte of rest, too. cut is not 0 if
-// some datagrams were truncated.
+// readTunnelsAVX512 reads the datagrams there. Each group has a byte of rest, too. cut and broken are
+// as of findDatagramsAVX512.
 //
 //go:noescape
-func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut uint64)
+func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut, broken uint64)
 
-// brokenVectors does groups of eight messages of which none takes the slow path. It returns the
-// number of messages in all such groups and in those between.
-func brokenVectors(msgs []digest.Message, rest, broken []uint64, buf []byte, some *bool) (done int) {
-	groups := len(msgs) / 8
-	if cpu.Best != cpu.AVX512 || groups == 0 {
-		return 0
+// countVectors counts all frames that Count does. done says whether there is a kernel.
+func (w *Whole) countVectors(all []frames.Frame, buf []byte) (n int, done bool) {
+	groups := len(all) / wholeGroup
+	if cpu.Best != cpu.AVX512 {
+		return 0, false
 	}
-	found := findBrokenAVX512(&msgs[0], (*uint8)(unsafe.Pointer(&rest[0])), (*uint8)(unsafe.Pointer(&broken[0])), groups, &buf[0])
-	*some = found != 0
-	return 8 * groups
+	if groups == 0 || len(buf) < wholeLeast {
+		return 0, true
+	}
+	return countWholeAVX512(&all[0], groups, &buf[0], len(buf)-wholeLeast, w), true
 }
 
-// findBrokenAVX512 does groups of eight messages, 1 or more. Each group has a byte of rest and of
-// broken. some is not 0 if it set a bit.
+// countWholeAVX512 does groups of eight frames, 1 or more. It reads frames from offsets up to last.
 //
 //go:noescape
-func findBrokenAVX512(msgs *digest.Message, rest, broken *uint8, groups int, buf *byte) (some uint64)
+func countWholeAVX512(all *frames.Frame, groups int, buf *byte, last int, w *Whole) (done int)

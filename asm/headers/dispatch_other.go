@@ -4,12 +4,15 @@
 
 package headers
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
+)
 
 // findVectors leaves all messages to its caller: without loads from eight places at once
 // vectors gain nothing.
-func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (done int, cut bool) {
-	return 0, false
+func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (int, Found) {
+	return 0, 0
 }
 
 // listVectors lists nothing: without loads from eight places at once vectors gain
@@ -24,8 +27,9 @@ func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others
 }
 
 // openVectors opens nothing, for the same reason.
-func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (done int, cut, some bool) {
-	return 0, false, false
+func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (int, Found) {
+	return 0, 0
 }
 
-func brokenVectors([]digest.Message, []uint64, []uint64, []byte, *bool) int { return 0 }
+// countVectors counts nothing, for the same reason.
+func (w *Whole) countVectors([]frames.Frame, []byte) (n int, done bool) { return 0, false }

@@ -2,10 +2,7 @@
 
 package headers
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "encoding/binary"
 
 // labels says how IP is found behind MPLS label stacks and PPPoE sessions. The kernel in assembly
 // knows its layout.
@@ -85,7 +82,7 @@ func (l *labels) surelyIP(ip []byte, left int64) (version int, is bool) {
 		return 0, false
 	}
 	if ip[0] == 0x45 {
-		return 0, int64(binary.BigEndian.Uint16(ip[2:])) <= left && headerSum20((*[20]byte)(ip))
+		return 0, int64(binary.BigEndian.Uint16(ip[2:])) <= left && isMultiple(headerSum((*[brokenReach]byte)(ip)))
 	}
 	const least = 40 + 4
 	if ip[0]>>4 != 6 || len(ip) < least || 40+int64(binary.BigEndian.Uint16(ip[4:])) > left || ip[7] == 0 {
@@ -109,12 +106,3 @@ func isType(t uint16) bool {
 
 // beginsType has the first bytes of these types.
 var beginsType = [256]bool{0x08: true, 0x86: true, 0x81: true, 0x88: true, 0x91: true, 0x92: true}
-
-// headerSum20 reports whether the checksum of a header of 20 bytes is right. The order of bytes
-// does not matter for that (RFC 1071, section 2).
-func headerSum20(ip *[20]byte) bool {
-	sum, carry := bits.Add64(binary.LittleEndian.Uint64(ip[:8]), binary.LittleEndian.Uint64(ip[8:16]), 0)
-	sum = sum>>32 + sum&0xffffffff + carry + uint64(binary.LittleEndian.Uint32(ip[16:]))
-	sum = sum>>16&0xffff + sum>>32 + sum&0xffff
-	return uint16(sum>>16+sum) == 0xffff
-}

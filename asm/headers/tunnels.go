@@ -141,20 +141,19 @@ const (
 // other bits of rest stay as they are. Bits in others mark messages that may have a tunnel still:
 // of another shape, too short for a plain one or at the end of buf, truncated over IPv6, or
 // in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and
-// ports, are done. cut is as of FindDatagrams. Without some, no message has changed. OpenTunnels takes constant time for each message and
+// ports, are done. It returns what some of the datagrams in tunnels are. OpenTunnels takes constant time for each message and
 // tunnel, and does not allocate. It panics if protocols, rest or others are too short.
-func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, protocols []P, rest, others []uint64, buf []byte, deep int) (cut, some bool) {
+func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, protocols []P, rest, others []uint64, buf []byte, deep int) (found Found) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	words := (len(msgs) + 63) / 64
 	rest, others = rest[:words], others[:words]
 	clear(others)
-	done, cut, some := t.openVectors(d, msgs, numbers, rest, others, buf, deep)
+	done, found := t.openVectors(d, msgs, numbers, rest, others, buf, deep)
 	for i := done &^ 63; i < len(msgs); i += 64 {
 		end := min(i+64, len(msgs))
-		isCut, is := t.openGeneric(d, msgs[i:end], numbers[i:end], &rest[i/64], &others[i/64], buf, max(done-i, 0), deep)
-		cut, some = cut || isCut, some || is
+		found |= t.openGeneric(d, msgs[i:end], numbers[i:end], &rest[i/64], &others[i/64], buf, max(done-i, 0), deep)
 	}
-	return cut, some
+	return found
 }
 
 // carry returns 1 for a protocol that can carry packets, else 0.
@@ -165,7 +164,7 @@ func (t *Tunnels) carry(protocol uint16) int {
 // openGeneric does up to 64 messages from number from on, in rounds over those that have a tunnel:
 // a kernel of FindDatagrams reads many at a time. A CPU cannot predict which they are, so no branch
 // depends on it.
-func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, from, deep int) (cut, some bool) {
+func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, from, deep int) (found Found) {
 	var list [64]uint8
 	n := 0
 	for i := from; i < len(numbers); i++ {
@@ -173,11 +172,10 @@ func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 		n += t.carry(numbers[i])
 	}
 	var inside [64]digest.Message
-	some = n > 0
 	for ; n > 0; deep-- {
-		listed, other := list[:n], uint64(0)
+		some, other := list[:n], uint64(0)
 		n = 0
-		for _, i := range listed {
+		for _, i := range some {
 			is := t.open(&msgs[i], numbers[i], buf, &inside[n%64])
 			list[n%64] = i
 			n += int(is & 1)
@@ -190,17 +188,17 @@ func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 			}
 			break
 		}
-		cut = t.readGeneric(d, msgs, numbers, rest, buf, list[:n], inside[:n]) || cut
+		found |= t.readGeneric(d, msgs, numbers, rest, buf, list[:n], inside[:n])
 		n = t.carrying(list[:n], numbers)
 	}
-	return cut, some
+	return found
 }
 
 // readGeneric replaces the messages that are listed by the datagrams in inside.
-func (t *Tunnels) readGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest *uint64, buf []byte, list []uint8, inside []digest.Message) (cut bool) {
+func (t *Tunnels) readGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest *uint64, buf []byte, list []uint8, inside []digest.Message) (found Found) {
 	var protocols [64]uint16
 	var slow [1]uint64
-	cut = FindDatagrams(d, inside, protocols[:len(inside)], slow[:(len(inside)+63)/64], buf)
+	found = FindDatagrams(d, inside, protocols[:len(inside)], slow[:(len(inside)+63)/64], buf)
 	for j, i := range list {
 		left := slow[0] >> (j % 64) & 1
 		*rest |= left << (i % 64)
@@ -209,7 +207,7 @@ func (t *Tunnels) readGeneric(d *Datagrams, msgs []digest.Message, numbers []uin
 			msgs[i] = inside[j]
 		}
 	}
-	return cut
+	return found
 }
 
 // carrying keeps those listed whose protocol can carry packets, and returns how many there are.

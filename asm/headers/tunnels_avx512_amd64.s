@@ -81,9 +81,6 @@ GLOBL ·tunnelBytes(SB), RODATA|NOPTR, $32
 	VMOVDQA Y14, 32(R9)                   \
 	READ(R9, 0, XLOW, YLOW, ZLOW, ZHIGH, X13, Y13, Z13, X14, Y14)
 
-// BEGINNINGS reads bytes 12 to 27 of the frames at BX.
-#define BEGINNINGS READ(BX, 12, X6, Y6, Z6, Z7, X8, Y8, Z8, X9, Y9)
-
 // SOURCE sets Z13 to the source ports of Z9, and Z to the port that each has to be to belong to a
 // tunnel.
 #define SOURCE(Z) \
@@ -208,6 +205,8 @@ known:
 	ORL  R10, R11
 
 withoutUDP:
+	TESTL R11, R11
+	JZ   none
 	KMOVB K3, K4
 	KMOVB K3, K6
 	KMOVB R11, K1
@@ -245,6 +244,10 @@ next:
 	MOVQ R13, some+64(FP)
 	VZEROUPPER
 	RET
+
+none:
+	ORB  R12, (R14)
+	JMP  next
 
 	// The datagrams of K1 that have the port of a tunnel are others.
 ports:
@@ -307,12 +310,12 @@ upper:
 	KORB K5, K2, K2
 	JMP  inside
 
-// func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut uint64)
+// func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut, broken uint64)
 //
 // Registers are as in datagram_amd64.h. Before that, K2 marks frames, K4 IPv4 and K6 IPv6, R11
 // datagrams that are others unless they are plain. K0 collects datagrams that were captured in
-// part.
-TEXT ·readTunnelsAVX512(SB), NOSPLIT, $0-72
+// part, R13 those that no receiver takes.
+TEXT ·readTunnelsAVX512(SB), NOSPLIT, $0-80
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), DX
 	MOVQ rest+16(FP), R8
@@ -329,6 +332,7 @@ TEXT ·readTunnelsAVX512(SB), NOSPLIT, $0-72
 	VPBROADCASTQ 152(AX), Z17
 	VPBROADCASTQ ·datagramWords+0x90(SB), Z16
 	KXORB K0, K0, K0
+	XORL R13, R13
 
 group:
 	MOVBLZX 128(BX), R11
@@ -341,7 +345,7 @@ group:
 	VMOVDQU64 64(BX), Z5
 	KORB K2, K4, K1
 	KORB K6, K1, K1
-	BEGINNINGS
+	WIDEFRAMES(BX, 8)
 
 	// Whether it is IP.
 	VPANDQ.BCST NUMBER(0x28), Z6, Z9
@@ -356,6 +360,7 @@ typed:
 	ANDNL R11, R10, R11
 	ORB  R11, (R14)
 	DATAGRAMS(0x38)
+	BREAKS
 	KMOVB K5, R11
 	ANDNL R10, R11, R10
 	ORB  R10, (R8)
@@ -396,6 +401,7 @@ next:
 	JNZ  group
 	KMOVB K0, R10
 	MOVQ R10, cut+64(FP)
+	MOVQ R13, broken+72(FP)
 	VZEROUPPER
 	RET
 
@@ -431,5 +437,5 @@ type:
 	VPADDQ.BCST NUMBER(0x60), Z4, K2, Z4
 	VPSUBQ.BCST NUMBER(0x60), Z5, K2, Z5
 	VMOVDQU64 Z4, (BX)
-	BEGINNINGS
+	WIDEFRAMES(BX, 8)
 	JMP  type

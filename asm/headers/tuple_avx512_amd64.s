@@ -43,7 +43,8 @@ TEXT ·listTuplesAVX512(SB), NOSPLIT, $0-72
 
 group:
 	VPXORQ Z15, Z15, Z15
-	FRAMES(beyond)
+	PLACES(beyond)
+	FRAMES
 
 types:
 	TYPES

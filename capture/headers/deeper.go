@@ -38,37 +38,35 @@ const (
 
 // Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them,
 // before and after; msgs lie in buf. untyped is an Untyped rule of FindDatagrams. A message whose
-// tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into reports whether
-// datagrams in tunnels were truncated, and whether some messages may have changed. It takes constant time for each frame, and for each
-// tunnel and each extension header of a tunnel in it.
-func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut, some bool) {
+// tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into returns what some
+// datagrams in tunnels are. It takes constant time for each frame, and for each tunnel and each extension header of a tunnel in it.
+func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (found kernels.Found) {
 	p.others = capture.Resize(p.others, len(rest))
-	cut, some = kernels.OpenTunnels(p.tunnels.plain, untyped, msgs, protocols, rest, p.others, buf, plainDeep)
+	found = kernels.OpenTunnels(p.tunnels.plain, untyped, msgs, protocols, rest, p.others, buf, plainDeep)
 	p.numbers = p.numbers[:0]
 	for w, word := range p.others {
 		for ; word != 0; word &= word - 1 {
 			p.numbers = append(p.numbers, uint32(w*64+bits.TrailingZeros64(word)))
 		}
 	}
-	some = some || len(p.numbers) > 0
 	for round := range otherShapes + 1 {
 		if p.open(msgs, protocols, rest, buf, round < otherShapes); len(p.numbers) == 0 {
 			break
 		}
-		cut = p.read(untyped, msgs, protocols, rest, buf) || cut
+		found |= p.read(untyped, msgs, protocols, rest, buf)
 	}
-	return cut, some
+	return found
 }
 
 // read has kernels read the datagrams that are listed, and open plain tunnels in them. It keeps
 // those listed that may have a tunnel still.
-func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (cut bool) {
+func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (found kernels.Found) {
 	n := len(p.numbers)
 	words := (n + 63) / 64
 	p.protocols, p.slow, p.others = capture.Resize(p.protocols, n), capture.Resize(p.slow, words), capture.Resize(p.others, words)
-	cut = kernels.FindDatagrams(untyped, p.msgs, p.protocols, p.slow, buf)
-	inside, _ := kernels.OpenTunnels(p.tunnels.plain, untyped, p.msgs, p.protocols, p.slow, p.others, buf, plainDeep)
-	cut = cut || inside
+	found = kernels.FindDatagrams(untyped, p.msgs, p.protocols, p.slow, buf)
+	inside := kernels.OpenTunnels(p.tunnels.plain, untyped, p.msgs, p.protocols, p.slow, p.others, buf, plainDeep)
+	found |= inside
 	n = 0
 	for i, number := range p.numbers {
 		msgs[number], protocols[number] = p.msgs[i], p.protocols[i]
@@ -77,7 +75,7 @@ func (p *Deeper) read(untyped *kernels.Datagrams, msgs []digest.Message, protoco
 		n += int(p.others[i/64] >> (i % 64) & 1)
 	}
 	p.numbers = p.numbers[:n]
-	return cut
+	return found
 }
 
 // beforeIP is how far before an IP header a message for an Untyped rule begins.

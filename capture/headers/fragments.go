@@ -5,6 +5,8 @@ package headers
 import (
 	"encoding/binary"
 
+	"github.com/flowdedup/flowdedup/asm/frames"
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
@@ -24,7 +26,7 @@ func AppendFragments(dst []Fragment, b *capture.Batch) []Fragment {
 		together := i // frames before it are looked at one by one
 		for end := i + n; i < end; i++ {
 			if i >= together && link == capture.LinkEthernet {
-				i += plainFrames(b.Buf, b.Frames[i:end])
+				i += whole.Count(frames.Of(b.Frames[i:end]), b.Buf)
 				if together = i + aloneFrames; i == end {
 					break
 				}
@@ -43,48 +45,11 @@ func AppendFragments(dst []Fragment, b *capture.Batch) []Fragment {
 	return dst
 }
 
-const (
-	// plainGroup is how many frames are looked at together, as nearly all are plain.
-	plainGroup = 8
-	// aloneFrames is how many frames are looked at one by one behind some that are not plain.
-	aloneFrames = 8 * plainGroup
-)
+// aloneFrames is how many frames are looked at one by one behind some that a kernel leaves.
+const aloneFrames = 64
 
-// notPlain6 is 0 for what may follow the header of an IPv6 datagram that is no fragment.
-var notPlain6 = func() (table [256]uint32) {
-	for proto, is := range iana.IsExtension {
-		if is {
-			table[proto] = 1
-		}
-	}
-	return table
-}()
-
-// plainFrames returns the number of frames in groups before the first group that has others than
-// arePlain accepts.
-func plainFrames(buf []byte, frames []capture.Frame) (n int) {
-	for len(frames)-n >= plainGroup && arePlain(buf, (*[plainGroup]capture.Frame)(frames[n:])) {
-		n += plainGroup
-	}
-	return n
-}
-
-// arePlain reports whether all frames are Ethernet and IP without tags, and no fragments. A CPU
-// cannot predict the mix of versions, so no branch depends on it.
-func arePlain(buf []byte, frames *[plainGroup]capture.Frame) bool {
-	const least, ip4, ip6 = 34, iana.TypeIPv4 >> 8, iana.TypeIPv6&0xff<<8 | iana.TypeIPv6>>8
-	others := uint32(0)
-	for i := range frames {
-		f := &frames[i]
-		if f.CapLen < least {
-			return false
-		}
-		d := (*[least]byte)(buf[f.Data:])
-		typ, field := uint32(binary.LittleEndian.Uint16(d[12:])), uint32(binary.LittleEndian.Uint16(d[20:]))
-		others |= (typ ^ ip4 | field&0xff3f) * (typ ^ ip6 | notPlain6[uint8(field)])
-	}
-	return others == 0
-}
+// whole knows frames that are no fragments.
+var whole = kernels.NewWhole(&iana.IsExtension)
 
 // isPlain reports whether an Ethernet frame is no fragment: IP behind at most fastTags tags, as in
 // nearly all frames.

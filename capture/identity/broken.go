@@ -35,49 +35,20 @@ func (m *Messages) breaks(i int) {
 	m.someBroken = true
 }
 
-// breakFound looks at the datagrams that kernels have found in the run's frames from number first
-// on.
-func (g *Identity) breakFound(msgs []digest.Message, first int, buf []byte) {
-	words := (len(msgs) + 63) / 64
-	g.broken = capture.Resize(g.broken, words)
-	clear(g.broken)
-	if !kernels.FindBroken(msgs, g.slow, g.broken, buf) {
+// breakFound looks for broken ones among the datagrams that kernels have found in the run's frames from
+// number first on. found is what some of them are.
+func (g *Identity) breakFound(found kernels.Found, msgs []digest.Message, first int, buf []byte) {
+	if found&kernels.FoundBroken == 0 {
 		return
 	}
+	g.broken = capture.Resize(g.broken, (len(msgs)+63)/64)
+	clear(g.broken)
+	kernels.FindBroken(msgs, g.slow, g.broken, buf)
 	for w, word := range g.broken {
 		for ; word != 0; word &= word - 1 {
 			g.out.breaks(first + w*64 + bits.TrailingZeros64(word))
 		}
 	}
-}
-
-// breakInside does so for messages that may be datagrams in tunnels. Around these it has looked
-// before.
-func (g *Identity) breakInside(msgs []digest.Message, frames []capture.Frame, first int, buf []byte) {
-	if areInside(msgs, frames) {
-		g.breakFound(msgs, first, buf)
-	}
-}
-
-// areInside reports whether some messages may be datagrams in tunnels. It looks at several at a
-// time, since in most traffic none is.
-func areInside(msgs []digest.Message, frames []capture.Frame) bool {
-	const several, least = 8, 14 + 20 + MessageStart // of a message behind Ethernet and another IP header
-	for ; len(msgs) >= several; msgs, frames = msgs[several:], frames[several:] {
-		m, f, most := (*[several]digest.Message)(msgs), (*[several]capture.Frame)(frames), uint32(0)
-		for i := range m {
-			most = max(most, m[i].Off-f[i].Data)
-		}
-		if most >= least {
-			return true
-		}
-	}
-	for i := range msgs {
-		if msgs[i].Off-frames[i].Data >= least {
-			return true
-		}
-	}
-	return false
 }
 
 // breakHeader looks at frame number i of the run, which h describes.

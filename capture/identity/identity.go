@@ -210,15 +210,14 @@ func (g *Identity) readFast(protocols []headers.Protocol, link capture.LinkType,
 		headers.PlaceIP(msgs, link, b.Buf)
 	}
 	g.slow = capture.Resize(g.slow, (len(msgs)+63)/64)
-	cut := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
-	g.breakFound(msgs, first, b.Buf)
+	found := kernels.FindDatagrams(rule, msgs, protocols[first:end], g.slow, b.Buf)
+	g.breakFound(found, msgs, first, b.Buf)
 	if g.kind == Inner {
-		inside, some := g.deeper.Into(g.untyped, msgs, protocols[first:end], g.slow, b.Buf)
-		if cut = cut || inside; some {
-			g.breakInside(msgs, frames, first, b.Buf)
-		}
+		inside := g.deeper.Into(g.untyped, msgs, protocols[first:end], g.slow, b.Buf)
+		g.breakFound(inside, msgs, first, b.Buf)
+		found |= inside
 	}
-	if cut || g.kind == Frame {
+	if found&kernels.FoundCut != 0 || g.kind == Frame {
 		g.doubtFound(msgs, frames, b.Buf, first)
 	}
 	if !g.short || g.masks != nil {
