@@ -33,33 +33,15 @@ func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []
 	return 0, 0
 }
 
-// foundBits returns what kernels have found: none if a number is 0.
-func foundBits(cut, broken uint64) (found Found) {
-	if cut != 0 {
-		found |= FoundCut
-	}
-	if broken != 0 {
-		found |= FoundBroken
-	}
-	return found
-}
-
-// findPlain does all messages: plain frames by a kernel, others one by one.
-func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (found Found) {
+// plainVectors does plain frames in groups of four. See findPlain.
+func (d *Datagrams) plainVectors(msgs []digest.Message, numbers []uint16, buf []byte) (others uint64, found Found) {
 	const group = 4
-	for i := 0; i < len(msgs); i += 64 {
-		part := msgs[i:min(i+64, len(msgs))]
-		todo := ^uint64(0) >> (64 - len(part))
-		if groups := len(part) / group; groups > 0 {
-			others, cut, broken := findDatagramsAVX2(&part[0], &numbers[i], groups, &buf[0], len(buf)-datagramReach, d)
-			todo = todo>>(group*groups)<<(group*groups) | others
-			found |= foundBits(cut, broken)
-		}
-		left, some := d.findEach(part, numbers[i:], buf, todo)
-		rest[i/64] = left
-		found |= some
+	others = ^uint64(0) >> (64 - len(msgs))
+	if groups := len(msgs) / group; groups > 0 {
+		left, cut, broken := findDatagramsAVX2(&msgs[0], &numbers[0], groups, &buf[0], len(buf)-datagramReach, d)
+		return others>>(group*groups)<<(group*groups) | left, foundBits(cut, broken)
 	}
-	return found
+	return others, 0
 }
 
 // findDatagramsAVX512 does groups of eight messages, 1 or more. It reads frames from

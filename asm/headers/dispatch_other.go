@@ -9,12 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/frames"
 )
 
-// findVectors leaves all messages to its caller: without loads from eight places at once
-// vectors gain nothing.
-func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (int, Found) {
-	return 0, 0
-}
-
 // listVectors lists nothing: without loads from eight places at once vectors gain
 // nothing.
 func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int, can bool) {

@@ -7,6 +7,7 @@ package line
 import (
 	"math"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -14,6 +15,14 @@ import (
 // The kernels at level NEON are declared at the end of this file. Where there is none,
 // the plain twin runs. dispatch_amd64.go has the same as a table. levels_arm64.go, which
 // asm/internal/dispatch makes, has the functions that all look alike.
+
+// vectorGroups returns the number of groups of eight elements that kernels take.
+func vectorGroups(elements int) int {
+	if cpu.Best == cpu.Generic {
+		return 0
+	}
+	return elements / 8
+}
 
 func testAndSetBitmap(lines []layout.Line, seen []uint64, permuted []uint32) {
 	if cpu.Best == cpu.Generic || len(permuted) == 0 {
@@ -123,6 +132,16 @@ func fineRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog
 //
 //go:noescape
 func timedRowsNEON(lines *[8]uint64, current, ahead *batch, n int, b *timedBatch, r *timedRule, t *timedTable) (copies, first, second uint64)
+
+// fillBatchNEON takes groups of eight digests.
+//
+//go:noescape
+func fillBatchNEON(b *batch, digests *digest.Digest, groups, lines int, within, position uint64, random bool)
+
+// fillTimedNEON takes groups of eight elements.
+//
+//go:noescape
+func fillTimedNEON(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 
 // slidingRowsNEON returns the elements that have a cell in the end, the last one in the
 // lowest bit; bits above the last element's are 0.

@@ -7,6 +7,9 @@
 package line
 
 import (
+	"math"
+	"unsafe"
+
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 	"github.com/flowdedup/flowdedup/layout"
@@ -15,7 +18,15 @@ import (
 // fillVectors does the work of fill for the first digests that fill whole vectors, and
 // returns their number. So do other functions of this name.
 func (b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, random bool) (done int) {
-	return done
+	groups := vectorGroups(len(digests))
+	if groups == 0 || uint64(lines) > math.MaxUint32 {
+		return done
+	}
+	switch {
+	default:
+		fillBatchNEON(b, &digests[0], groups, lines, within, position, random)
+	}
+	return 8 * groups
 }
 
 func (b *batch) fillExact32Vectors(words []uint32, shift uint, g *rowGeometry) (done int) {
@@ -31,7 +42,15 @@ func (b *batch) fillSlidingVectors(words []uint64, dates []uint16, shift uint) (
 }
 
 func (b *timedBatch) fillVectors(low *[64]uint64, ticks []int64, points []uint32, r *timedRule) (done int) {
-	return done
+	groups := vectorGroups(len(ticks))
+	if groups == 0 {
+		return done
+	}
+	switch {
+	default:
+		fillTimedNEON(b, low, &ticks[0], unsafe.SliceData(points), groups, r)
+	}
+	return 8 * groups
 }
 
 func (b *batch) coarseVectors(ticks []int64, fine bool) (done int, noTime uint64) {

@@ -49,7 +49,7 @@ var functions = []function{
 		signature: "(b *batch) fillVectors(digests []digest.Digest, lines int, within, position uint64, random bool) (done int)",
 		comment:   "fillVectors does the work of fill for the first digests that fill whole vectors, and returns their number. So do other functions of this name.",
 		elements:  "len(digests)", unless: "uint64(lines) > math.MaxUint32",
-		kernels: []kernel{{levels: amd64, call: "fillBatch$(b, &digests[0], groups, lines, within, position, random)"}},
+		kernels: []kernel{{levels: all, call: "fillBatch$(b, &digests[0], groups, lines, within, position, random)"}},
 	},
 	{
 		signature: "(b *batch) fillExact32Vectors(words []uint32, shift uint, g *rowGeometry) (done int)",
@@ -69,7 +69,7 @@ var functions = []function{
 	{
 		signature: "(b *timedBatch) fillVectors(low *[64]uint64, ticks []int64, points []uint32, r *timedRule) (done int)",
 		elements:  "len(ticks)",
-		kernels:   []kernel{{levels: amd64, call: "fillTimed$(b, low, &ticks[0], unsafe.SliceData(points), groups, r)"}},
+		kernels:   []kernel{{levels: all, call: "fillTimed$(b, low, &ticks[0], unsafe.SliceData(points), groups, r)"}},
 	},
 	{
 		signature: "(b *batch) coarseVectors(ticks []int64, fine bool) (done int, noTime uint64)",
