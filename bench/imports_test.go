@@ -18,7 +18,7 @@ var layers = map[string][]string{
 	"asm/internal": {"asm/internal", "layout"},
 	"asm/digest":   {"asm/internal"},
 	"asm/permute":  {"asm/internal"},
-	"asm/headers":  {"asm/internal", "asm/digest"},
+	"asm/headers":  {"asm/internal", "asm/digest", "asm/frames"},
 	"asm/frames":   {"asm/internal", "asm/digest"},
 	"asm/line":     {"asm/internal", "asm/digest", "layout"},
 	// The contracts of filters; a name that ends with a dot is a package without the ones
@@ -73,9 +73,9 @@ var layers = map[string][]string{
 	"capture/internal/iana":      {},
 	"capture/internal/enum":      {},
 	"capture/internal/frametest": {"capture.", "capture/internal/iana", "capture/pcapfile"},
-	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest", "asm/headers"},
+	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest", "asm/frames", "asm/headers"},
 	"capture/identity":           {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
-	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
+	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/fragments", "capture/internal/iana", "asm"},
 	"capture/traits":             {"capture", "engine/calendar", "layout", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},

@@ -32,6 +32,10 @@ const (
 // MAXIMUM_SNAPLEN: readers of capture files reject longer frames.
 const MaxSnapLen = 256 << 10
 
+// NotMerging lets an interface capture packets as they are on the wire. Containers and guests of a host
+// hand packets over unsplit, as its own programs do, so receivers change nothing then.
+const NotMerging = "ethtool -K IFACE gro off lro off for each interface that is captured from, tso off for each of this host and its guests that sends"
+
 // minSnapLen has room for added headers: at most a cooked header with a VLAN tag.
 const minSnapLen = cookedLen + tagLen
 

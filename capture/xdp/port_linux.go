@@ -128,7 +128,7 @@ func (p *port) newQueue(i int) *queue {
 // warn reports why the capture is slower or incomplete.
 func (p *port) warn() {
 	if p.program.generic {
-		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.Name))
+		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path, which loses VLAN tags that the kernel keeps beside frames: use --capture afpacket if there are any", p.Name))
 	}
 	if p.conf.HardwareTime && !p.program.cards {
 		p.conf.Warn(fmt.Errorf("%s: times come from the host's clock: Linux 6.3 and XDP in the driver are needed for those of the network card", p.Name))
@@ -148,7 +148,7 @@ func (p *port) warnLostTags() {
 }
 
 func (p *port) lostTags() {
-	if p.takesTags {
+	if p.takesTags && !p.program.generic { // there, tags are lost whatever ethtool says
 		p.takesTags = false
 		p.conf.Warn(fmt.Errorf("%s: VLAN tags that the driver takes off are lost: ethtool -K %s rxvlan off", p.Name, p.Name))
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/itchyny/timefmt-go"
+
+	"github.com/flowdedup/flowdedup/capture/records"
 )
 
 // TimeLayout is how times are written, as strptime has it: %d/%m/%Y %H:%M:%S. The zero
@@ -63,8 +65,16 @@ type times struct {
 	order  order // of dates that do not begin with the year
 }
 
-// read reads a time. It returns the unit of its last digit.
+// read reads a time, unless it cannot be one of a record. It returns the unit of its last digit.
 func (t *times) read(v []byte) (ns int64, unit time.Duration, ok bool) {
+	if ns, unit, ok = t.parse(v); !ok || !records.IsTime(ns) {
+		return 0, unit, false
+	}
+	return ns, unit, true
+}
+
+// parse reads a time of any year from 1970 on.
+func (t *times) parse(v []byte) (ns int64, unit time.Duration, ok bool) {
 	switch {
 	case t.layout.layout != "":
 		return t.layout.read(v)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -78,7 +79,7 @@ func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
 // Network returns how to read and write on a network.
 func (f *NetFlags) Network(cmd *cobra.Command) (input.Network, error) {
 	n := &input.Network{MergeWait: f.mergeWait, WaitForPipes: cmd.Flags().Changed("merge-wait")}
-	if err := input.Until(cmd.Context(), func() (err error) {
+	if err := outfile.Until(cmd.Context(), func() (err error) {
 		n.TLS, err = pcapoverip.LoadTLS(f.cert, f.key, f.ca)
 		return err
 	}); err != nil {

@@ -91,7 +91,8 @@ type recommendation struct {
 	Looped        uint64   `json:"looped"` // packets of Wrong that are in loops
 	Left          uint64   `json:"left"`   // copies that come too late
 	Reasons       []string `json:"reasons"`
-	resummed      uint64   // see inspect.Recommendation
+	// See inspect.Recommendation.
+	resummed, doubtful uint64
 }
 
 func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
@@ -115,7 +116,7 @@ func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 	s.Recommendation = recommendation{
 		Dedup: c.Dedup, Identity: c.Identity.String(), IdentityBytes: c.IdentityBytes, Ignore: c.Ignore,
 		Window: window.Window{Duration: c.Window}.String(), Across: c.Across, Keep: c.Keep, Strip: c.Strip, Prefer: c.Prefer,
-		Removes: c.Removes, Wrong: c.Wrong, Looped: c.Looped, Left: c.Left, resummed: c.Resummed, Reasons: c.Reasons,
+		Removes: c.Removes, Wrong: c.Wrong, Looped: c.Looped, Left: c.Left, resummed: c.Resummed, doubtful: c.Doubtful, Reasons: c.Reasons,
 	}
 	if c.Dedup {
 		cfg.Profile.adapt(&s.Recommendation)

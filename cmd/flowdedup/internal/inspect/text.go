@@ -252,8 +252,8 @@ func writeRecommendation(t *show.Text, s *summary) {
 		t.Command("    ", r.Command)
 		t.WriteByte('\n')
 		fmt.Fprintf(t, "  removes     %s\n", removed(r))
-		if s.ChecksumOnly > 0 {
-			fmt.Fprintf(t, "              and at most %s more that are known only by a checksum\n", show.Count(s.ChecksumOnly))
+		if r.doubtful > 0 {
+			fmt.Fprintf(t, "              %s of them truncated too short to be sure\n", show.Count(r.doubtful))
 		}
 	}
 	title := "because"

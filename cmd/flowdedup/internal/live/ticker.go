@@ -158,8 +158,8 @@ func (w *ticker) logRings() {
 func (w *ticker) logOffloads(log *slog.Logger, s *afpacket.Stats) {
 	if s.Coalesced > 0 && !w.merged {
 		w.merged = true
-		log.Warn("the host merges packets before they are captured (GRO), and copies that it merges otherwise stay: " +
-			"ethtool -K IFACE gro off lro off")
+		log.Warn("the host merges packets before they are captured (GRO), or has not split its own yet (TSO), and copies that it merges otherwise stay: " +
+			afpacket.NotMerging)
 	}
 	id := &w.run.cfg.Dedup.Identity
 	compared := id.Ignore.Apply(id.Kind)&(identity.L4Checksum|identity.NAT) == 0

@@ -160,7 +160,9 @@ func started(t *testing.T, state string, c *exec.Cmd) *exec.Cmd {
 	}
 	t.Cleanup(func() {
 		_ = c.Process.Kill() // it may have ended
-		_ = c.Wait()
+		if _ = c.Wait(); t.Failed() {
+			t.Log(errOut.String())
+		}
 	})
 	wait.Until(t, "the hub to answer", func() bool {
 		st, err := statusOf(state)

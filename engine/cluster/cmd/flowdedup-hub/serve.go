@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
@@ -73,7 +75,14 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	if err := f.change(&settings, made, log); err != nil {
 		return err
 	}
-	certificates, err := f.certificates(&settings)
+	if err := folder.CheckParent(&settings); err != nil {
+		return usageError{fmt.Errorf("--parent: %w", err)}
+	}
+	var certificates *tls.Config
+	err = outfile.Until(c.Context(), func() (err error) { // files may be pipes
+		certificates, err = f.certificates(&settings)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -102,8 +111,12 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 		return errors.Join(err, h.Close())
 	}
 	log.Log(ready(&settings))
-	<-c.Context().Done()
-	return errors.Join(stop(), h.Close())
+	select {
+	case <-c.Context().Done():
+		return errors.Join(stop(), h.Close())
+	case err := <-h.Lost():
+		return errors.Join(err, stop(), h.Close())
+	}
 }
 
 // change applies the flags to the settings of a folder. made says that it is new: then there are no
@@ -169,18 +182,37 @@ func (f *serveFlags) certificates(s *hub.Settings) (*tls.Config, error) {
 	if f.cert == "" {
 		return nil, nil
 	}
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-	if err != nil {
+	cert, err1 := readPEM(f.cert)
+	key, err2 := readPEM(f.key)
+	pair, err := tls.X509KeyPair(cert, key)
+	if err = cmp.Or(err1, err2, err); err != nil {
 		return nil, usageError{fmt.Errorf("--tls-cert %s: %w", f.cert, err)}
 	}
 	if f.ca != "" {
-		text, err := os.ReadFile(f.ca)
+		text, err := readPEM(f.ca)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("--tls-ca: %w", err)}
 		}
 		s.CA = string(text)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}, nil
+}
+
+// mostPEM bounds a file of certificates, in bytes: a device may have no end.
+const mostPEM = 1 << 20
+
+// readPEM reads a file of certificates or a key.
+func readPEM(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostPEM+1))
+	if len(text) > mostPEM {
+		return nil, fmt.Errorf("%s: more than %d bytes", name, mostPEM)
+	}
+	return text, err
 }
 
 // serveHTTP shows the hub to browsers and collectors, until stop.
