@@ -15,7 +15,7 @@ const module = "github.com/flowdedup/flowdedup/"
 var layers = map[string][]string{
 	"layout":       {},
 	"asm":          {"asm/internal"},
-	"asm/internal": {"asm/internal"},
+	"asm/internal": {"asm/internal", "layout"},
 	"asm/digest":   {"asm/internal"},
 	"asm/permute":  {"asm/internal"},
 	"asm/headers":  {"asm/internal", "asm/digest", "asm/frames"},
@@ -44,6 +44,8 @@ var layers = map[string][]string{
 	"engine/paper":    {"engine/theory", "layout", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},
+	// Tests of predictions, here and of the papers' models.
+	"engine/sizing/sizingtest": {"engine.", "asm/digest"},
 	// The contracts know nothing of files.
 	"capture":                             {"capture/internal/encoding"},
 	"capture/internal/encoding":           {},
@@ -76,7 +78,7 @@ var layers = map[string][]string{
 	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest", "asm/frames", "asm/headers"},
 	"capture/identity":           {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
 	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/fragments", "capture/internal/iana", "asm"},
-	"capture/traits":             {"capture", "engine/calendar", "asm"},
+	"capture/traits":             {"capture", "engine/calendar", "layout", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
 	"capture/compare": {"capture", "engine/calendar", "asm"},
@@ -116,7 +118,7 @@ var layers = map[string][]string{
 	"bench/lab/goflow":               {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},
 	"bench/papers/chart":             {},
-	"bench/workload":                 {"bench"},
+	"bench/workload":                 {"bench", "layout"},
 	"bench/lab":                      {"bench/lab/wait"},
 	"bench/lab/labtest":              {"bench/lab", "capture.", "capture/pcapfile"},
 	"bench/zipf":                     {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sizing
+package models
 
 import (
 	"math"
@@ -11,22 +11,22 @@ import (
 
 // semisorted is the quotient hash table with semi-sorted rows: a row is the number of its
 // multiset of cells, in fewer bits. So there are more rows, and the rates of a row are the same.
-func semisorted(r *request, memory int) (design, error) {
+func semisorted(r *Request, memory int) (Design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
 		if _, err := fingerprintRows(math.MaxInt, k, width); err != nil {
-			b.add(design{}, err)
+			b.add(Design{}, err)
 			return
 		}
 		rowBits := semisortedBits(k, width)
 		switch {
 		case rowBits > 64:
-			b.add(design{}, impossible("semi-sorted rows of %d cells of %d bits need %d bits, more than 64", k, width, rowBits))
+			b.add(Design{}, impossible("semi-sorted rows of %d cells of %d bits need %d bits, more than 64", k, width, rowBits))
 		case memory < rowBits:
-			b.add(design{}, tooSmall(memory, rowBits, "a semi-sorted row of %d cells of %d bits", k, width))
+			b.add(Design{}, tooSmall(memory, rowBits, "a semi-sorted row of %d cells of %d bits", k, width))
 		default:
 			d := randomRows(r, memory/rowBits, k, float64(int(1)<<width-1), rowBits)
-			d.parameters[len(d.parameters)-1].Value = width
+			d.Parameters[len(d.Parameters)-1].Value = width
 			b.add(d, nil)
 		}
 	})
@@ -42,26 +42,26 @@ func semisortedBits(k, width int) int {
 
 // qqht is the queued table without duplicates: a row holds the k latest elements that it
 // reported distinct. With one cell it is qht.
-func qqht(r *request, memory int) (design, error) {
+func qqht(r *Request, memory int) (Design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
 		rows, err := fingerprintRows(memory, k, width)
 		if err != nil {
-			b.add(design{}, err)
+			b.add(Design{}, err)
 			return
 		}
 		fpr := quotientFPR(k, width)
-		d := design{
-			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
-			bits:       rows * k * width,
-			fpr:        math.Min(1, fpr),
-			lines:      linesOfRow(k * width),
+		d := Design{
+			Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: width}},
+			Bits:       rows * k * width,
+			FPR:        math.Min(1, fpr),
+			Lines:      linesOfRow(k * width),
 		}
 		if k == 1 { // the next distinct element always evicts: elements do not come at a constant rate
-			b.add(r.finish(d, randomMisses(r.load, float64(rows), k, float64(int(1)<<width-1))), nil)
+			b.add(r.Finish(d, randomMisses(r.Load, float64(rows), k, float64(int(1)<<width-1))), nil)
 			return
 		}
-		b.add(queuedMisses(r, float64(rows), k, d.fpr).finish(r, d), nil)
+		b.add(queuedMisses(r, float64(rows), k, d.FPR).finish(r, d), nil)
 	})
 	return b.result()
 }
@@ -77,8 +77,8 @@ func qqht(r *request, memory int) (design, error) {
 // a finite stream are missed where more of them share a row than it has cells, and as often as
 // if they pushed out a random one (Gelenbe: see crowdMisses). Elements last if they begin one
 // more life of a quarter of the stream on average.
-func queuedMisses(r *request, rows float64, k int, fpr float64) outcome {
-	l := r.load
+func queuedMisses(r *Request, rows float64, k int, fpr float64) outcome {
+	l := r.Load
 	begun, full := r.begun(), l.fullRows(rows, k)
 	fresh := begun[len(begun)-1]
 	pushed := newPushes(k)
@@ -88,29 +88,29 @@ func queuedMisses(r *request, rows float64, k int, fpr float64) outcome {
 		found := 0.0
 		for i := 1; i < len(begun); i++ {
 			if more := 1/begun[i] - 1/begun[i-1]; more > 0 {
-				pushed.set(full * begin * (1 - fpr) / rows * l.between[i])
+				pushed.set(full * begin * (1 - fpr) / rows * l.Between[i])
 				found += more * (1 - (1-fpr)*pushed.least[k] - fpr*pushed.anywhere())
 			}
 		}
 		begin = math.Min(begin, 1/(1+found))
 	}
-	o := outcome{fpr: fpr, misses: make(misses, len(l.between))}
-	for i, t := range l.between {
+	o := outcome{FPR: fpr, misses: make(Misses, len(l.Between))}
+	for i, t := range l.Between {
 		pushed.set(full * begin * (1 - fpr) / rows * t)
 		o.misses[i] = pushed.anywhere() * (1 - fpr)
 	}
 	if fresh < 1 {
-		o.fnr = math.Min(1, math.Max(0, begin-fresh)*(1-fpr)/(1-fresh))
+		o.FNR = math.Min(1, math.Max(0, begin-fresh)*(1-fpr)/(1-fresh))
 	}
-	if l.length > 0 {
-		o.atLeast(l, math.Min(1, begun[l.gridAt(l.length/4)]/fresh-1), randomMisses(l, rows, k, float64(k)/fpr))
+	if l.Length > 0 {
+		o.atLeast(l, math.Min(1, begun[l.GridAt(l.Length/4)]/fresh-1), randomMisses(l, rows, k, float64(k)/fpr))
 	}
 	return o
 }
 
 // atLeast raises misses to the given ones times a share of the elements.
-func (o *outcome) atLeast(l *load, share float64, m misses) {
-	o.fnr = math.Max(o.fnr, share*l.fnr(m))
+func (o *outcome) atLeast(l *Load, share float64, m Misses) {
+	o.FNR = math.Max(o.FNR, share*l.FNR(m))
 	for i := range m {
 		o.misses[i] = math.Max(o.misses[i], share*m[i])
 	}

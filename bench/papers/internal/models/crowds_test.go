@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sizing
+package models
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -94,17 +95,15 @@ func TestPopulations(t *testing.T) {
 			zipf := rand.NewZipf(random, 1.1, 10, members-1)
 			draw = func() int { return int(zipf.Uint64()) }
 		}
-		elements := make([]int, members*c.turns)
-		track := NewTracker(window.Window{None: true}, false, MaxTracked)
+		elements, digests := make([]int, members*c.turns), make([]digest.Digest, members*c.turns)
+		track := sizing.NewTracker(window.Window{None: true}, false, sizing.MaxTracked)
 		for i := range elements {
 			elements[i] = draw()
-			track.Add(digest.Digest{uint64(elements[i]) * 0x9E3779B97F4A7C15, uint64(elements[i])}, 0)
+			digests[i] = digest.Digest{uint64(elements[i]) * 0x9E3779B97F4A7C15, uint64(elements[i])}
+			track.Add(digests[i], 0)
 		}
 		n := float64(len(elements))
-		q := Question{
-			Key: Other, FPR: 0.1, Fixed: Parameters{Cells: c.cells, CellBits: c.width},
-			Elements: n, Length: n, Distinct: track.DistinctShare(), Gaps: track.Gaps(), Lives: track.Lives(),
-		}
+		q := Question{Question: sizing.Question{Key: sizing.Other, FPR: 0.1, Elements: n, Length: n, Distinct: track.DistinctShare(), Gaps: track.Gaps()}, Fixed: Parameters{Cells: c.cells, CellBits: c.width}, Lives: lives(digests)}
 		for _, fits := range c.fits {
 			q.MemoryBits = int(fits*members) * c.width / lineBits * lineBits
 			for _, method := range []string{"qht", "qqht"} {

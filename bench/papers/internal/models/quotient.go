@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sizing
+package models
 
 import (
 	"math"
@@ -16,7 +16,7 @@ const (
 
 // shapes tries rows of 1, 2, 4, ... cells, each with the narrowest cells whose
 // saturated FPR keeps the bound, or the widest ones if none does.
-func shapes(r *request, mostCells int, fpr func(cells, width int) float64, add func(cells, width int)) {
+func shapes(r *Request, mostCells int, fpr func(cells, width int) float64, add func(cells, width int)) {
 	rows := []int{r.Fixed.Cells}
 	if r.Fixed.Cells == 0 {
 		rows = rows[:0]
@@ -52,12 +52,12 @@ func fingerprintRows(memory, cells, width int) (rows int, err error) {
 // qht is the quotient hash table: elements reported distinct evict at random. In the
 // model a cell is the presence of a fingerprint in its row, set by the elements that have
 // it.
-func qht(r *request, memory int) (design, error) {
+func qht(r *Request, memory int) (Design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, quotientFPR, func(k, width int) {
 		rows, err := fingerprintRows(memory, k, width)
 		if err != nil {
-			b.add(design{}, err)
+			b.add(Design{}, err)
 			return
 		}
 		b.add(randomRows(r, rows, k, float64(int(1)<<width-1), k*width), nil)
@@ -69,13 +69,13 @@ func quotientFPR(k, width int) float64 { return float64(k) / float64(int(1)<<wid
 
 // randomRows is a table with the given numbers of rows, of cells in a row (k) and of
 // fingerprints. An element reported distinct evicts a random cell of its row.
-func randomRows(r *request, rows, k int, fingerprints float64, rowBits int) design {
-	return r.finish(design{
-		parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", rowBits / k}},
-		bits:       rows * rowBits,
-		fpr:        math.Min(1, float64(k)/fingerprints),
-		lines:      linesOfRow(rowBits),
-	}, randomMisses(r.load, float64(rows), k, fingerprints))
+func randomRows(r *Request, rows, k int, fingerprints float64, rowBits int) Design {
+	return r.Finish(Design{
+		Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: rowBits / k}},
+		Bits:       rows * rowBits,
+		FPR:        math.Min(1, float64(k)/fingerprints),
+		Lines:      linesOfRow(rowBits),
+	}, randomMisses(r.Load, float64(rows), k, fingerprints))
 }
 
 // linesOfRow is the expected number of cache lines that a row of the given number of bits
@@ -86,18 +86,18 @@ func linesOfRow(rowBits int) float64 {
 
 // qhtd is the quotient hash table with duplicates: every element evicts a random cell.
 // Its FPR is the rate of rows without copies, which is a bound.
-func qhtd(r *request, memory int) (design, error) {
+func qhtd(r *Request, memory int) (Design, error) {
 	return withDuplicates(r, memory, copiesMisses)
 }
 
 // qqhtd is the queued variant: a row holds its k latest elements.
-func qqhtd(r *request, memory int) (design, error) {
+func qqhtd(r *Request, memory int) (Design, error) {
 	return withDuplicates(r, memory, latestMisses)
 }
 
 // latestMisses are those of queues of the k latest sightings.
-func latestMisses(l *load, rows, k int, fpr float64) misses {
-	m := make(misses, len(l.between))
+func latestMisses(l *Load, rows, k int, fpr float64) Misses {
+	m := make(Misses, len(l.Between))
 	for i := range m {
 		m[i] = l.clustersIn(rows, i).atLeast(k) * (1 - fpr)
 	}
@@ -112,10 +112,10 @@ type clusters struct {
 }
 
 // clustersIn returns those between two sightings of an element.
-func (l *load) clustersIn(rows int, i int) clusters {
-	c := clusters{different: l.different[i] / float64(rows)}
-	if l.between[i] > 0 {
-		c.again = math.Max(0, 1-l.different[i]/l.between[i])
+func (l *Load) clustersIn(rows int, i int) clusters {
+	c := clusters{different: l.Different[i] / float64(rows)}
+	if l.Between[i] > 0 {
+		c.again = math.Max(0, 1-l.Different[i]/l.Between[i])
 	}
 	return c
 }
@@ -148,7 +148,7 @@ func (c clusters) atLeast(k int) float64 {
 
 // withDuplicates is a table that inserts every element. An element that has left its row of
 // k cells is reported if another's equal fingerprint is there, by the rate of new elements.
-func withDuplicates(r *request, memory int, missed func(l *load, rows, k int, fpr float64) misses) (design, error) {
+func withDuplicates(r *Request, memory int, missed func(l *Load, rows, k int, fpr float64) Misses) (Design, error) {
 	b := best{request: r}
 	fpr := func(k, width int) float64 {
 		rate, _, err := theory.Quotient{Rows: 1, K: k, S: max(2, 1<<width-1)}.SaturatedWithDuplicates()
@@ -160,23 +160,23 @@ func withDuplicates(r *request, memory int, missed func(l *load, rows, k int, fp
 	shapes(r, mostQuotientCells, fpr, func(k, width int) {
 		rows, err := fingerprintRows(memory, k, width)
 		if err != nil {
-			b.add(design{}, err)
+			b.add(Design{}, err)
 			return
 		}
 		rate := fpr(k, width)
-		b.add(r.finish(design{
-			parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
-			bits:       rows * k * width,
-			fpr:        rate,
-			lines:      linesOfRow(k * width),
-		}, missed(r.load, rows, k, rate)), nil)
+		b.add(r.Finish(Design{
+			Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: width}},
+			Bits:       rows * k * width,
+			FPR:        rate,
+			Lines:      linesOfRow(k * width),
+		}, missed(r.Load, rows, k, rate)), nil)
 	})
 	return b.result()
 }
 
 // cuckoo is the cuckoo filter that forgets the fingerprints that do not fit: each element
 // has two rows, and each sighting stores a fingerprint.
-func cuckoo(r *request, memory int) (design, error) {
+func cuckoo(r *Request, memory int) (Design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, cuckooFPR, func(k, width int) {
 		if k == 1 && r.Fixed.Cells == 0 {
@@ -194,7 +194,7 @@ func cuckoo(r *request, memory int) (design, error) {
 			err = tooSmall(memory, 2*k*width, "two rows of %d cells of %d bits", k, width)
 		}
 		if err != nil {
-			b.add(design{}, err)
+			b.add(Design{}, err)
 			return
 		}
 		rows = 1 << (bits.Len(uint(rows)) - 1)
@@ -203,14 +203,14 @@ func cuckoo(r *request, memory int) (design, error) {
 	return b.result()
 }
 
-func cuckooRows(r *request, rows, k, width int) design {
+func cuckooRows(r *Request, rows, k, width int) Design {
 	fpr := cuckooFPR(k, width)
-	return r.finish(design{
-		parameters: []Parameter{{"rows", rows}, {"cells", k}, {"cell bits", width}},
-		bits:       rows * k * width,
-		fpr:        fpr,
-		lines:      2 * linesOfRow(k*width),
-	}, cuckooMisses(r.load, rows*k, fpr))
+	return r.Finish(Design{
+		Parameters: []Parameter{{Name: "rows", Value: rows}, {Name: "cells", Value: k}, {Name: "cell bits", Value: width}},
+		Bits:       rows * k * width,
+		FPR:        fpr,
+		Lines:      2 * linesOfRow(k*width),
+	}, cuckooMisses(r.Load, rows*k, fpr))
 }
 
 // cuckooFPR is the rate of a full filter whose cells hold fingerprints as often as
@@ -225,9 +225,9 @@ func cuckooFPR(k, width int) float64 {
 // cuckooMisses is a bound. Each sighting evicts one fingerprint, which after the moves
 // may be any of the filter's. Only the fingerprint of the latest sighting counts as
 // present.
-func cuckooMisses(l *load, cells int, fpr float64) misses {
-	m := make(misses, len(l.between))
-	for i, t := range l.between {
+func cuckooMisses(l *Load, cells int, fpr float64) Misses {
+	m := make(Misses, len(l.Between))
+	for i, t := range l.Between {
 		m[i] = -math.Expm1(-t/float64(cells)) * (1 - fpr)
 	}
 	return m
@@ -235,7 +235,7 @@ func cuckooMisses(l *load, cells int, fpr float64) misses {
 
 // sqf is the streaming quotient filter: a power of two of rows, fingerprints are r'
 // remainder bits and the weight of all r.
-func sqf(r *request, memory int) (design, error) {
+func sqf(r *Request, memory int) (Design, error) {
 	b := best{request: r}
 	shapes(r, mostQuotientCells, func(k, width int) float64 {
 		_, _, agree := sqfFingerprint(width)
@@ -243,20 +243,20 @@ func sqf(r *request, memory int) (design, error) {
 	}, func(k, width int) {
 		remainder, reduced, agree := sqfFingerprint(width)
 		if remainder == 0 {
-			b.add(design{}, impossible("cells of %d bits, must be from 3 to %d", width, mostQuotientBits))
+			b.add(Design{}, impossible("cells of %d bits, must be from 3 to %d", width, mostQuotientBits))
 			return
 		}
 		codes, err := theory.SQFFingerprints(remainder, reduced)
 		rows, err2 := fingerprintRows(memory, k, width)
 		switch {
 		case err != nil || k > codes:
-			b.add(design{}, impossible("rows of %d different fingerprints, must be at most %d with cells of %d bits", k, codes, width))
+			b.add(Design{}, impossible("rows of %d different fingerprints, must be at most %d with cells of %d bits", k, codes, width))
 		case err2 != nil:
-			b.add(design{}, err2)
+			b.add(Design{}, err2)
 		default:
 			rows = 1 << (bits.Len(uint(rows)) - 1)
 			d := randomRows(r, rows, k, 1/agree, k*width)
-			d.parameters = append(d.parameters, Parameter{"r", remainder}, Parameter{"r'", reduced})
+			d.Parameters = append(d.Parameters, Parameter{Name: "r", Value: remainder}, Parameter{Name: "r'", Value: reduced})
 			b.add(d, nil)
 		}
 	})

@@ -1,73 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sizing
+package models
 
-import "math"
+import (
+	"math"
+
+	"github.com/flowdedup/flowdedup/engine/sizing"
+	"github.com/flowdedup/flowdedup/engine/theory"
+)
 
 // A finite stream begins with an empty filter, and its first elements are new in any
 // case. So its rates are means over its positions, on a grid of finiteSteps of them.
 
 const (
 	finiteSteps = 32
-	// leastRoom bounds how much rarer the longest gaps are in a stream than in one
-	// without an end.
+	// leastRoom bounds how much rarer the longest gaps are than in a stream without an end.
 	leastRoom = 0.05
 )
-
-// endless returns the share of new elements and the gaps of an endless stream, given
-// those counted in a stream of the same kind with the given length. A gap can only end at
-// positions that lie further back than it is long, so an endless stream has more of the
-// long ones, and fewer new elements.
-func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
-	all, sum := make(Gaps, len(gaps)), 0.0
-	low := 0.0
-	for i, b := range gaps {
-		room := math.Max(leastRoom, 1-(low+b.Upto)/2/length)
-		all[i] = Bin{Upto: b.Upto, Share: (1 - fresh) * b.Share / room}
-		sum += all[i].Share
-		low = b.Upto
-	}
-	if sum == 0 {
-		return fresh, gaps
-	}
-	for i := range all {
-		all[i].Share /= sum
-	}
-	return math.Max(leastFresh, 1-sum), all
-}
-
-// newFiniteLoad is the load of a stream of the given length.
-func newFiniteLoad(fresh float64, gaps Gaps, length float64) *load {
-	endlessFresh, endlessGaps := endless(fresh, gaps, length)
-	l := newLoad(endlessFresh, endlessGaps)
-	l.length = length
-	for i := range gaps {
-		l.bins[i].share = gaps[i].Share
-	}
-	l.fresh = fresh
-	return l
-}
 
 // outcome is the rates of a filter, and its misses by grid position at the end of the
 // stream.
 type outcome struct {
-	fpr, fnr float64
-	misses   misses
+	FPR, FNR float64
+	misses   Misses
 }
 
-// outcome of a steady state.
-func (r rates) outcome(l *load) outcome {
-	o := l.outcome(r.misses())
-	o.fpr = r.fpr
+// steady is the outcome of a steady state.
+func steady(l *Load, r sizing.Rates) outcome {
+	o := l.outcome(r.Misses())
+	o.FPR = r.FPR
 	return o
 }
 
 // outcome of misses in the steady state.
-func (l *load) outcome(m misses) outcome { return outcome{fnr: l.fnr(m), misses: m} }
+func (l *Load) outcome(m Misses) outcome { return outcome{FNR: l.FNR(m), misses: m} }
 
 // finiteRun is a filter of bits along a finite stream.
 type finiteRun struct {
-	load    *load
+	load    *Load
 	k       int
 	setting float64 // probability that a given insertion sets a bit
 	// clearing returns the clearings of a bit for an element that is reported as
@@ -105,18 +75,19 @@ func (f *finiteRun) rates() outcome {
 		if replaces {
 			f.keepUnset(i, unset)
 		}
-		var clear misses
+		var clear Misses
 		clear, unset = f.clear(i)
 		set := 1 - unset
 		fpr := math.Pow(set, float64(f.k))
 		fresh, again, lost := 1.0, 0.0, 0.0
-		for b, w := range l.bins {
-			if t := l.between[w.at]; t < f.at[i] {
-				fresh -= l.repeatsAt[b]
-				again += l.repeatsAt[b]
-				lost += l.repeatsAt[b] * f.missed(i, t, clear[w.at], unset)
+		for b, w := range l.Bins {
+			if t := l.Between[w.At]; t < f.at[i] {
+				fresh -= l.RepeatsAt[b]
+				again += l.RepeatsAt[b]
+				lost += l.RepeatsAt[b] * f.missed(i, t, clear[w.At], unset)
 			}
 		}
+		fresh = math.Max(0, fresh) // but for rounding
 		before := rate
 		f.reports[i] = fresh*(1-fpr) + lost
 		rate = f.rate(i, f.reports[i], set)
@@ -127,14 +98,14 @@ func (f *finiteRun) rates() outcome {
 		repeats, missed = repeats+step*again, missed+step*lost
 		if i == finiteSteps {
 			result.misses = clear
-			for j, t := range l.between {
+			for j, t := range l.Between {
 				result.misses[j] = f.missed(i, t, clear[j], unset)
 			}
 		}
 	}
-	result.fpr = math.Min(1, wrong/math.Max(news, math.SmallestNonzeroFloat64))
+	result.FPR = math.Min(1, wrong/math.Max(news, math.SmallestNonzeroFloat64))
 	if repeats > 0 {
-		result.fnr = math.Min(1, missed/repeats)
+		result.FNR = math.Min(1, missed/repeats)
 	}
 	return result
 }
@@ -162,7 +133,7 @@ func (f *finiteRun) insertions(position float64) float64 {
 // clear as before: rsbf clears as many as it sets there.
 func (f *finiteRun) keepUnset(i int, unset float64) {
 	step := f.at[i] - f.at[i-1]
-	findRoot(math.Log(1e-6*f.setting), math.Log(1e3*f.setting), func(logRate float64) float64 {
+	theory.FallingRoot(math.Log(1e-6*f.setting), math.Log(1e3*f.setting), func(logRate float64) float64 {
 		f.cleared[i] = f.cleared[i-1] + step*math.Exp(logRate)
 		_, at := f.clear(i)
 		return unset - at
@@ -192,12 +163,12 @@ func (f *finiteRun) missed(i int, between, clear, unset float64) float64 {
 
 // clear returns, by the gap's grid position, the probability that a bit of a returning
 // element is clear at position i, and the probability for a new element.
-func (f *finiteRun) clear(i int) (m misses, unset float64) {
+func (f *finiteRun) clear(i int) (m Misses, unset float64) {
 	l := f.load
-	m = make(misses, len(l.between))
+	m = make(Misses, len(l.Between))
 	sum, kept, cleared := 0.0, 1.0, 0.0
 	now := f.at[i]
-	for j, t := range l.between {
+	for j, t := range l.Between {
 		if t >= now || kept < 1e-12 {
 			for ; j < len(m); j++ {
 				m[j] = math.Min(1, sum+kept)
@@ -205,7 +176,7 @@ func (f *finiteRun) clear(i int) (m misses, unset float64) {
 			break
 		}
 		clearedBy := -math.Expm1(l.interpolate(&f.cleared, now-t, i) - f.cleared[i])
-		keptSince := math.Exp(-f.setting * f.insertedIn(i, l.different[j], t))
+		keptSince := math.Exp(-f.setting * f.insertedIn(i, l.Different[j], t))
 		sum += (kept - keptSince) * (cleared + clearedBy) / 2
 		m[j] = math.Min(1, sum+keptSince*clearedBy)
 		kept, cleared = keptSince, clearedBy
@@ -224,14 +195,14 @@ func (f *finiteRun) insertedIn(i int, different, elements float64) float64 {
 }
 
 // stepAt returns grid position i of the stream.
-func (l *load) stepAt(i int) float64 {
+func (l *Load) stepAt(i int) float64 {
 	x := float64(i) / finiteSteps
-	return l.length * x * x
+	return l.Length * x * x
 }
 
 // interpolate returns a value at a position before grid position i.
-func (l *load) interpolate(values *[finiteSteps + 1]float64, position float64, i int) float64 {
-	j := int(math.Sqrt(math.Max(0, position)/l.length) * finiteSteps)
+func (l *Load) interpolate(values *[finiteSteps + 1]float64, position float64, i int) float64 {
+	j := int(math.Sqrt(math.Max(0, position)/l.Length) * finiteSteps)
 	j = min(j, i-1)
 	part := (position - l.stepAt(j)) / (l.stepAt(j+1) - l.stepAt(j))
 	return values[j] + part*(values[j+1]-values[j])
@@ -239,13 +210,13 @@ func (l *load) interpolate(values *[finiteSteps + 1]float64, position float64, i
 
 // fullRows returns the mean share of rows of the given number of cells that are full,
 // along the stream, or 1 if the stream has no end.
-func (l *load) fullRows(rows float64, cells int) float64 {
-	if l.length == 0 {
+func (l *Load) fullRows(rows float64, cells int) float64 {
+	if l.Length == 0 {
 		return 1
 	}
 	sum := 0.0
 	for i := range finiteSteps {
-		sum += rowMiss(l.differentIn(l.length*(float64(i)+0.5)/finiteSteps), int(math.Max(1, rows)), cells)
+		sum += rowMiss(l.DifferentIn(l.Length*(float64(i)+0.5)/finiteSteps), int(math.Max(1, rows)), cells)
 	}
 	return sum / finiteSteps
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sizing
+package models
 
 import (
 	"math"
@@ -17,76 +17,76 @@ const (
 
 // jumping are Parts + 1 Bloom filters. One is being filled, and the oldest is being
 // cleared for the next part. A lookup tests all.
-func jumping(r *request, memory int) (design, error) {
+func jumping(r *Request, memory int) (Design, error) {
 	filters := r.Parts + 1
 	m := memory / filters
 	if m < 1 {
-		return design{}, tooSmall(memory, filters, "%d filters", filters)
+		return Design{}, tooSmall(memory, filters, "%d filters", filters)
 	}
-	part := r.distinctIn(r.Elements / float64(r.Parts))
+	part := r.DistinctIn(r.Elements / float64(r.Parts))
 	fpr := func(k int) float64 {
 		return -math.Expm1(float64(filters) * math.Log1p(-math.Min(bloomFPR(m, k, part), 1-1e-16)))
 	}
 	k := bloomK(r, fpr)
 	if err := requireK(k, m, memory); err != nil {
-		return design{}, err
+		return Design{}, err
 	}
-	return r.complete(design{
-		parameters: []Parameter{{"K", k}, {"filters", filters}, {"m of each", m}},
-		bits:       m * filters,
-		fpr:        fpr(k),
+	return r.Complete(Design{
+		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "filters", Value: filters}, {Name: "m of each", Value: m}},
+		Bits:       m * filters,
+		FPR:        fpr(k),
 		// The bits of a position in all filters lie together.
-		lines: float64(k) * linesOfRow(filters),
+		Lines: float64(k) * linesOfRow(filters),
 	}), nil
 }
 
 // jumpingCounters is the paper's scheme: each position has a bit for each part, and a
 // main counter with their sum.
-func jumpingCounters(r *request, memory int) (design, error) {
+func jumpingCounters(r *Request, memory int) (Design, error) {
 	place := r.Parts + 1 + bits.Len(uint(r.Parts-1))
 	m := memory / place
 	if m < 1 {
-		return design{}, tooSmall(memory, place, "a counter and its %d parts", r.Parts)
+		return Design{}, tooSmall(memory, place, "a counter and its %d parts", r.Parts)
 	}
-	fpr := func(k int) float64 { return bloomFPR(m, k, r.window) }
+	fpr := func(k int) float64 { return bloomFPR(m, k, r.Window) }
 	k := bloomK(r, fpr)
 	if err := requireK(k, m, memory); err != nil {
-		return design{}, err
+		return Design{}, err
 	}
-	return r.complete(design{
-		parameters: []Parameter{{"K", k}, {"m", m}, {"Q", r.Parts}},
-		bits:       m * place, fpr: fpr(k), lines: float64(2 * k),
+	return r.Complete(Design{
+		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "m", Value: m}, {Name: "Q", Value: r.Parts}},
+		Bits:       m * place, FPR: fpr(k), Lines: float64(2 * k),
 	}), nil
 }
 
 // countingQueue is a counting Bloom filter of the last N elements, with a queue of their
 // digests.
-func countingQueue(r *request, memory int) (design, error) {
+func countingQueue(r *Request, memory int) (Design, error) {
 	width := r.Fixed.CellBits
 	if width == 0 {
 		width = counterBits
 	}
 	queue := queueBits * r.Elements
 	if least := queue + float64(width); float64(memory) < least {
-		return design{}, impossible("a queue of %.0f elements: %d bits of memory are too few, more than %.0f are needed", r.Elements, memory, queue)
+		return Design{}, impossible("a queue of %.0f elements: %d bits of memory are too few, more than %.0f are needed", r.Elements, memory, queue)
 	}
 	m := (memory - int(queue)) / width
-	fpr := func(k int) float64 { return bloomFPR(m, k, r.window) }
+	fpr := func(k int) float64 { return bloomFPR(m, k, r.Window) }
 	k := bloomK(r, fpr)
 	if err := requireK(k, m, memory); err != nil {
-		return design{}, err
+		return Design{}, err
 	}
-	return r.complete(design{
-		parameters: []Parameter{{"K", k}, {"counters", m}, {"counter bits", width}, {"queue", int(r.Elements)}},
-		bits:       m*width + int(queue),
-		fpr:        fpr(k),
-		lines:      float64(2*k + 1), // the lines of the element that leaves, too
+	return r.Complete(Design{
+		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "counters", Value: m}, {Name: "counter bits", Value: width}, {Name: "queue", Value: int(r.Elements)}},
+		Bits:       m*width + int(queue),
+		FPR:        fpr(k),
+		Lines:      float64(2*k + 1), // the lines of the element that leaves, too
 	}), nil
 }
 
 // timers are counters that elements set to the window and that lose one in each tick. A
 // jumping window has a tick for each part.
-func timers(r *request, memory int) (design, error) {
+func timers(r *Request, memory int) (Design, error) {
 	return runningDown(r, memory, func(width int) float64 {
 		if r.Kind == Jumping && r.Fixed.CellBits == 0 {
 			return float64(r.Parts)
@@ -95,7 +95,7 @@ func timers(r *request, memory int) (design, error) {
 	}, timersWidth(r))
 }
 
-func timersWidth(r *request) int {
+func timersWidth(r *Request) int {
 	if r.Kind == Jumping {
 		if width, err := theory.TimerBits(r.Parts); err == nil {
 			return width
@@ -106,31 +106,31 @@ func timersWidth(r *request) int {
 
 // decaying is the block decaying Bloom filter: counters that all lose one after each
 // block. A window has 2^s - 2 blocks.
-func decaying(r *request, memory int) (design, error) {
+func decaying(r *Request, memory int) (Design, error) {
 	return runningDown(r, memory, func(width int) float64 { return float64(int(1)<<width - 2) }, bits.Len(uint(r.Parts+1)))
 }
 
 // runningDown is a Bloom filter of counters of the given width. They run for a window and
 // up to one tick longer.
-func runningDown(r *request, memory int, ticks func(width int) float64, width int) (design, error) {
+func runningDown(r *Request, memory int, ticks func(width int) float64, width int) (Design, error) {
 	if r.Fixed.CellBits != 0 {
 		width = r.Fixed.CellBits
 	}
 	if width < 2 || width > mostQuotientBits {
-		return design{}, impossible("counters of %d bits, must be from 2 to %d", width, mostQuotientBits)
+		return Design{}, impossible("counters of %d bits, must be from 2 to %d", width, mostQuotientBits)
 	}
 	m := memory / width
 	if m < 1 {
-		return design{}, tooSmall(memory, width, "a counter")
+		return Design{}, tooSmall(memory, width, "a counter")
 	}
-	running := r.distinctIn(r.Elements * (1 + 1/ticks(width)))
+	running := r.DistinctIn(r.Elements * (1 + 1/ticks(width)))
 	fpr := func(k int) float64 { return bloomFPR(m, k, running) }
 	k := bloomK(r, fpr)
 	if err := requireK(k, m, memory); err != nil {
-		return design{}, err
+		return Design{}, err
 	}
-	return r.complete(design{
-		parameters: []Parameter{{"K", k}, {"counters", m}, {"counter bits", width}, {"ticks", int(ticks(width))}},
-		bits:       m * width, fpr: fpr(k), lines: float64(k),
+	return r.Complete(Design{
+		Parameters: []Parameter{{Name: "K", Value: k}, {Name: "counters", Value: m}, {Name: "counter bits", Value: width}, {Name: "ticks", Value: int(ticks(width))}},
+		Bits:       m * width, FPR: fpr(k), Lines: float64(k),
 	}), nil
 }

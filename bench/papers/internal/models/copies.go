@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sizing
+package models
 
 import "math"
 
@@ -9,23 +9,23 @@ import "math"
 // are: between sightings others evict some, and each sighting adds one, unless it evicts
 // another. Rows evict once they are full. The stream of the paper, a population with equal
 // chances, has the rates of queues: see theory.Quotient.
-func copiesMisses(l *load, rows, k int, fpr float64) misses {
+func copiesMisses(l *Load, rows, k int, fpr float64) Misses {
 	step := make([][]float64, k+1) // probabilities from copies after a sighting to those at the next one
 	for from := range step {
 		step[from] = make([]float64, k+1)
 	}
 	left := make([]float64, k+1)
-	for _, w := range l.bins {
-		s := l.survival(rows, k, w.at)
+	for _, w := range l.Bins {
+		s := l.survival(rows, k, w.At)
 		for from := 1; from <= k; from++ {
 			s.copies(left[:from+1])
 			for to, p := range left[:from+1] {
-				step[from][to] += w.share * p
+				step[from][to] += w.Share * p
 			}
 		}
 	}
 	after := l.copiesAfter(step)
-	m := make(misses, len(l.between))
+	m := make(Misses, len(l.Between))
 	full := l.fullOfSightings(rows, k)
 	for i := range m {
 		none := 1.0
@@ -40,14 +40,14 @@ func copiesMisses(l *load, rows, k int, fpr float64) misses {
 }
 
 // fullOfSightings is fullRows for rows that every sighting fills.
-func (l *load) fullOfSightings(rows, k int) float64 {
-	if l.length == 0 {
+func (l *Load) fullOfSightings(rows, k int) float64 {
+	if l.Length == 0 {
 		return 1
 	}
 	sum := 0.0
 	for i := range finiteSteps {
-		t := l.length * (float64(i) + 0.5) / finiteSteps
-		different := l.differentIn(t)
+		t := l.Length * (float64(i) + 0.5) / finiteSteps
+		different := l.DifferentIn(t)
 		sum += clusters{different: different / float64(rows), again: math.Max(0, 1-different/t)}.atLeast(k)
 	}
 	return sum / finiteSteps
@@ -55,16 +55,16 @@ func (l *load) fullOfSightings(rows, k int) float64 {
 
 // copiesAfter returns how likely an element has each number of copies after a sighting that
 // another one follows.
-func (l *load) copiesAfter(step [][]float64) []float64 {
+func (l *Load) copiesAfter(step [][]float64) []float64 {
 	k := len(step) - 1
 	after := make([]float64, k+1)
 	after[1] = 1
 	for range 200 {
 		next := make([]float64, k+1)
-		next[1] = l.fresh
+		next[1] = l.Fresh
 		for from, p := range after {
 			for to, q := range step[from] {
-				q *= p * (1 - l.fresh)
+				q *= p * (1 - l.Fresh)
 				evicted := float64(to) / float64(k) // a copy of its own
 				next[to] += q * evicted
 				if to < k {
@@ -80,7 +80,7 @@ func (l *load) copiesAfter(step [][]float64) []float64 {
 // survival is the probability that one copy survives a gap, and that two do.
 type survival struct{ one, two float64 }
 
-func (l *load) survival(rows, k, i int) survival {
+func (l *Load) survival(rows, k, i int) survival {
 	c := l.clustersIn(rows, i)
 	return survival{1 - c.anyOf(1/float64(k)), 1 - c.anyOf(math.Min(1, 2/float64(k)))}
 }
