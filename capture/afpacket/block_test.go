@@ -285,7 +285,7 @@ func TestTakeCounts(t *testing.T) {
 		testPacket{data: data, status: statusChecksumNotReady | statusGSO},
 		testPacket{data: data, status: statusHardware},
 	))
-	want := walkerCounts{delivered: 6, truncated: 2, tagged: 2, coalesced: 1, checksumOffloaded: 1, hardware: 1}
+	want := walkerCounts{delivered: 6, truncated: 2, tagged: 2, coalesced: 1, checksumOffloaded: 1, hardware: 1, unhandled: 2}
 	if err != nil || w.counts != want {
 		t.Errorf("%+v, %v; want %+v", w.counts, err, want)
 	}
