@@ -55,6 +55,8 @@ var layers = map[string][]string{
 	"capture/compressed":                  {"capture."},
 	"capture/outfile":                     {},
 	"capture/pcapfile":                    {"capture", "capture/compressed", "capture/internal/encoding", "capture/outfile"},
+	"capture/certs":                       {"capture/outfile"},
+	"capture/certs/certstest":             {"capture/certs."},
 	"capture/pcapoverip":                  {"capture", "capture/pcapfile"},
 	"capture/mirror":                      {"capture", "capture/headers", "capture/afpacket", "capture/internal/encoding", "capture/internal/sockets"},
 	"capture/records":                     {},

@@ -49,7 +49,8 @@ func (r *runner) run(ctx context.Context) (summary, error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(err, r.saveLast())
 	}
-	return s, errors.Join(err, r.end(clean && !s.Damaged))
+	err, s.Elsewhere = errors.Join(err, r.end(clean && !s.Damaged)), r.output.elsewhere()
+	return s, err
 }
 
 // summary returns the summary so far.

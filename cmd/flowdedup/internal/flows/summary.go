@@ -68,6 +68,8 @@ type summary struct {
 
 	Relayed    *relaySummary `json:"relayed,omitempty"`
 	Inspection *inspection   `json:"inspection,omitempty"`
+	// Elsewhere are files of a rotation whose folder takes no name for them, with commas between.
+	Elsewhere string `json:"elsewhere,omitempty"`
 
 	Damaged bool `json:"damaged"`
 	// badLines are records of text that are damaged, among Undecodable.

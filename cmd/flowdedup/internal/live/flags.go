@@ -252,11 +252,6 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	e.Quiet.Store(f.Quiet)
 	f.WarnHold(e, f.Window)
 	cfg := f.config(cmd)
-	network, err := f.net.Network(cmd)
-	if err != nil {
-		return err
-	}
-	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	if err := f.compile(cmd.Context(), &cfg); err != nil {
 		return cli.NameInterfaces(err)
 	}
@@ -266,6 +261,11 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	}
 	defer display.close()
 	cfg.Status, cfg.Log = display.update, display.log
+	network, err := f.net.Network(cmd, cfg.Log)
+	if err != nil {
+		return err
+	}
+	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	hub, err := f.Join(false, func(err error) { cfg.Log.Warn(err.Error()) })
 	if err != nil {
 		return err

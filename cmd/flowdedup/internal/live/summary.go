@@ -140,7 +140,7 @@ func (r *runner) status(now time.Time, sum *summary) monitor.Status {
 			Fill: sum.Fill, PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, Unverified: sum.Unverified, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Held: sum.Held, Outputs: sum.Outputs, Forwards: sum.Forwards, State: r.state.show(), Learned: sum.Learned,
+		Held: sum.Held, Outputs: sum.Outputs, Forwards: sum.Forwards, State: r.state.show(), Learned: sum.Learned, TLS: r.cfg.TLS,
 	}
 	if sum.HubDelay != nil {
 		s.Hub = &monitor.Hub{

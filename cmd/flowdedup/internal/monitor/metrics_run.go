@@ -195,6 +195,8 @@ var networkMetrics = []metric{
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
 		web.Each(func(s *Status) []Network { return s.Networks }, func(n *Network) []string { return []string{n.Name} },
 			func(n *Network) float64 { return float64(n.LatePackets) })},
+	{"tls_certificate_expiry_timestamp_seconds", web.ExpiryHelp, gauge, []string{"file"},
+		func(s *Status, give func(float64, ...string)) { web.GiveExpiry(s.TLS.Expiry, give) }},
 	{"mirror_malformed_total", "Datagrams to a mirror target without a packet, by reason.", counter, []string{"input", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {
