@@ -64,6 +64,8 @@ type Stats struct {
 	// SharedPoints counts packets whose capture point shares its number with others, because
 	// there are too many points.
 	SharedPoints uint64
+	// OnePoint says that Across compared capture points, and there was no other than the first.
+	OnePoint bool
 	// Conversations are the counts of Parts.Conversations.
 	Conversations traits.SplitCounts
 }
@@ -72,6 +74,7 @@ type Stats struct {
 func (d *Detector) Stats() Stats {
 	s := Stats{PacketStats: d.parts.Filter.Stats(), Counts: d.Counts(), SharedPoints: d.parts.Points.Shared(), Captured: d.captured}
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
+	s.OnePoint = d.parts.Across && len(d.parts.Points.List()) == 1
 	if d.parts.Landmarks != nil {
 		s.EdgeError = 0 // the digests say where a window ends
 	}

@@ -204,3 +204,14 @@ func TestWithinInput(t *testing.T) {
 		}
 	}
 }
+
+// TestAcrossAlone warns where --across has nothing to compare.
+func TestAcrossAlone(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]bool{"mirror-vxlan.pcap": true, "router-vlan.pcapng": false} {
+		_, errs, _ := clitest.Run("dedup", "--across", clitest.Bundled(file))
+		if strings.Contains(errs, "all packets come from one interface") != want {
+			t.Errorf("%s: one interface is %v: %q", file, want, errs)
+		}
+	}
+}

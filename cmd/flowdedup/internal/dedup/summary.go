@@ -119,6 +119,8 @@ type Summary struct {
 	// SharedPoints counts packets whose capture point shares its number with others,
 	// because there are too many points.
 	SharedPoints uint64 `json:"-"`
+	// OnePoint says that --across had no other capture point to compare.
+	OnePoint bool `json:"-"`
 	// Captured describes the datagrams that were cut.
 	Captured identity.Captured `json:"-"`
 	// SkippedBlocks counts pcapng blocks that could not be converted for a file of merged
@@ -170,7 +172,7 @@ func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
 	}
 	s.EvictedLive, s.SuggestedMemory = stats.EvictedLive, stats.SuggestedMemory
 	s.LateForgotten, s.Late = stats.Late.Elements, stats.Late
-	s.SharedPoints, s.Captured = stats.SharedPoints, stats.Captured
+	s.SharedPoints, s.OnePoint, s.Captured = stats.SharedPoints, stats.OnePoint, stats.Captured
 	s.Conversations = cfg.conversations(stats.Conversations)
 	s.SplitConversations, s.SampledConversations = s.Conversations.Split, s.Conversations.Sampled
 	cfg.conditions.summarize(&s, stats.Unjudged, stats.Protected)

@@ -37,6 +37,9 @@ func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
 		e.Warn(fmt.Errorf("more than %d capture points: %d %s came from points that count as one, and duplicates among them remain",
 			traits.MaxCapturePoints, s.SharedPoints, show.Word(s.SharedPoints, "packet", "packets")))
 	}
+	if s.OnePoint && s.PacketsIn > 0 {
+		e.Warn(errors.New("all packets come from one interface: with --across none is a copy of another"))
+	}
 	if s.SkippedBlocks > 0 {
 		e.Warn(fmt.Errorf("%d pcapng %s could not be carried over into the output", s.SkippedBlocks, show.Word(s.SkippedBlocks, "block", "blocks")))
 	}
