@@ -178,10 +178,15 @@ group:
 	VPANDQ.BCST NUMBER(0x18), Z9, Z11
 	VPXORQ Z15, Z15, Z15
 	SHAPE(0, K2)
+	KXORB K2, K7, K1 // nearly always, all are of the first shape
+	KORTESTB K1, K1
+	JZ   shaped
 	SHAPE(32, K2)
 	SHAPE(64, K2)
 	SHAPE(96, K2)
 	SHAPE(128, K3)
+
+shaped:
 	KORB K2, K3, K6
 	VPSLLQ $2, Z15, Z15
 	VPADDQ.BCST NUMBER(0x20), Z5, K6, Z12
