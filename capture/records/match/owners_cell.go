@@ -3,6 +3,8 @@
 package match
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -75,25 +77,32 @@ func expand(n uint32) uint32 {
 // ranks not at all. Errors come from w. Snapshot panics after Close.
 func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
-	lines := uint64(len(o.arena.Lines()))
-	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&lines})
-	out.Lines(o.arena, 0, int(lines))
+	most, grown := o.first<<o.most, uint64(o.grown)
+	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&most, &grown})
+	out.Lines(o.arena, 0, len(o.used()))
 	return out.End()
 }
 
 // restoreOwners reads what owners.Snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
-	var lines uint64
+	var groups, grown uint64
 	makeEmpty := func(c snapshot.RestoreConfig) (*owners, error) {
-		if err := c.Allow(lines); err != nil {
+		if err := cmp.Or(c.Allow(groups), c.Allow(groups*ownerGroup)); err != nil {
 			return nil, err
 		}
-		if lines < 2 || lines%2 != 0 {
-			return nil, fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
+		if groups < 1 || grown > maxOwnersGrown {
+			return nil, fmt.Errorf("%w: %d groups, grown %d times", snapshot.ErrInvalid, groups, grown)
 		}
-		return newOwnersOf(int(lines))
+		o, err := newOwnersOf(int(groups))
+		if err == nil && (o.first<<o.most != groups || uint(grown) > o.most) {
+			err = errors.Join(fmt.Errorf("%w: %d groups, grown %d times", snapshot.ErrInvalid, groups, grown), o.Close())
+		}
+		return o, err
 	}
-	load := func(o *owners, in *snapshot.Reader) error { return in.Lines(o.arena.Lines()) }
-	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&lines}, makeEmpty, load)
+	load := func(o *owners, in *snapshot.Reader) error {
+		o.grown = uint(grown)
+		return in.Lines(o.used())
+	}
+	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&groups, &grown}, makeEmpty, load)
 }
