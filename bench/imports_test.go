@@ -15,10 +15,10 @@ const module = "github.com/flowdedup/flowdedup/"
 var layers = map[string][]string{
 	"layout":       {},
 	"asm":          {"asm/internal"},
-	"asm/internal": {"asm/internal"},
+	"asm/internal": {"asm/internal", "layout"},
 	"asm/digest":   {"asm/internal"},
 	"asm/permute":  {"asm/internal"},
-	"asm/headers":  {"asm/internal", "asm/digest"},
+	"asm/headers":  {"asm/internal", "asm/digest", "asm/frames"},
 	"asm/frames":   {"asm/internal", "asm/digest"},
 	"asm/line":     {"asm/internal", "asm/digest", "layout"},
 	// The contracts of filters; a name that ends with a dot is a package without the ones
@@ -44,6 +44,8 @@ var layers = map[string][]string{
 	"engine/paper":    {"engine/theory", "layout", "asm"},
 	"engine/theory":   {},
 	"engine/sizing":   {"engine/theory", "engine", "layout", "asm"},
+	// Tests of predictions, here and of the papers' models.
+	"engine/sizing/sizingtest": {"engine.", "asm/digest"},
 	// The contracts know nothing of files.
 	"capture":                             {"capture/internal/encoding"},
 	"capture/internal/encoding":           {},
@@ -53,6 +55,8 @@ var layers = map[string][]string{
 	"capture/compressed":                  {"capture."},
 	"capture/outfile":                     {},
 	"capture/pcapfile":                    {"capture", "capture/compressed", "capture/internal/encoding", "capture/outfile"},
+	"capture/certs":                       {"capture/outfile"},
+	"capture/certs/certstest":             {"capture/certs."},
 	"capture/pcapoverip":                  {"capture", "capture/pcapfile"},
 	"capture/mirror":                      {"capture", "capture/headers", "capture/afpacket", "capture/internal/encoding", "capture/internal/sockets"},
 	"capture/records":                     {},
@@ -71,10 +75,10 @@ var layers = map[string][]string{
 	"capture/internal/iana":      {},
 	"capture/internal/enum":      {},
 	"capture/internal/frametest": {"capture.", "capture/internal/iana", "capture/pcapfile"},
-	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest", "asm/headers"},
+	"capture/headers":            {"capture.", "capture/internal/enum", "capture/internal/iana", "asm/digest", "asm/frames", "asm/headers"},
 	"capture/identity":           {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
-	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/iana", "asm"},
-	"capture/traits":             {"capture", "engine/calendar", "asm"},
+	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/fragments", "capture/internal/iana", "asm"},
+	"capture/traits":             {"capture", "engine/calendar", "layout", "asm"},
 	// It remembers more of a packet than filters do.
 	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
 	"capture/compare": {"capture", "engine/calendar", "asm"},
@@ -114,7 +118,7 @@ var layers = map[string][]string{
 	"bench/lab/goflow":               {},
 	"bench":                          {"capture", "engine", "layout", "asm", "bench"},
 	"bench/papers/chart":             {},
-	"bench/workload":                 {"bench"},
+	"bench/workload":                 {"bench", "layout"},
 	"bench/lab":                      {"bench/lab/wait"},
 	"bench/lab/labtest":              {"bench/lab", "capture.", "capture/pcapfile"},
 	"bench/zipf":                     {},

@@ -53,7 +53,6 @@ done <<'COMMANDS'
 dedup
 dedup --method fine
 dedup --method coarse
-dedup --method apbf --memory 8MiB
 dedup --window none --method lru --memory 8MiB
 dedup --window none --method sbf --memory 8MiB
 dedup --window none --method sbf --param Max=3 --memory 8MiB

@@ -18,7 +18,7 @@ import (
 var libraries = []string{"layout", "asm", "engine", "capture"}
 
 // helpers are packages that only tests import.
-var helpers = []string{"capture/internal/capturetest", "capture/internal/frametest", "capture/records/internal/exporttest"}
+var helpers = []string{"capture/certs/certstest", "capture/internal/capturetest", "capture/internal/frametest", "capture/records/internal/exporttest", "engine/sizing/sizingtest"}
 
 // references are the packages that tests reach.
 var references = []string{"asm/internal", "engine/internal/check", "engine/paper", "engine/theory"}

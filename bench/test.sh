@@ -6,13 +6,14 @@
 # purego: asm, layout and engine without assembly.
 # cross: vets everything for the other systems and CPUs, from sources: a minute, and nothing is compiled for them.
 # hub: all tests of the hub's module, with those that wait until leases end.
-# chaos: a hub and four sensors in network namespaces for CHAOS (10m), with a fault each 20 s. Linux, as root.
+# chaos: a hub and four sensors in network namespaces for CHAOS (10m), with a fault each 20 s, rings and other versions among them, and an external server away in each stage. Linux, as root.
 # soak: flowdedup live at half load for DURATION (30m) while things go wrong around it. Linux, as root.
 # faults: each system call of a dozen command lines fails once. Linux with strace, a quarter of an hour.
 # bounds: every command has every hostile input in a cgroup of 256 MiB, and those of FLOWDEDUP_SHARED/hostile. Linux, an hour.
 # batches: every output of every command, for inputs of every kind, with batches that end anywhere: two minutes.
 # exporters: records of softflowd, pmacct and Open vSwitch, as far as installed. Linux, as root, a minute.
 # readers: tshark, tcptrace, argus and ndpiReader judge what is written from all captures of testdata: minutes.
+# streams: flow records of 6,000 flows that random exporters report, and of all pairs of timeouts: two minutes.
 # intervals: the 95 % intervals of all approximate counts over longer streams: a quarter of an hour.
 # references: the hub's slices agree with engine/paper's filters, event by event, over EVENTS (10000000) for each layout, while slices move and are killed: an hour or two.
 # figures: redoes figures of the paper "One is Enough" over NATS, in bench/papers/WIRE.md: minutes.
@@ -39,8 +40,8 @@ cross)
 		js/wasm ./cmd/flowdedup/...
 	TARGETS
 	;;
-hub) go -C engine/cluster test ./... ;;
-chaos) FLOWDEDUP_CHAOS=${CHAOS:-10m} go -C engine/cluster test -run TestChaos -count 1 -timeout 2h -v . ;;
+hub) go -C engine/cluster test -timeout 1h ./... ;;
+chaos) FLOWDEDUP_CHAOS=${CHAOS:-10m} go -C engine/cluster test -run 'TestChaos|TestServerStages' -count 1 -timeout 2h -v . ;;
 soak)
 	bin=$(mktemp -d)
 	trap 'rm -rf "$bin"' EXIT
@@ -52,6 +53,7 @@ bounds) FLOWDEDUP_BOUNDS=all go test -count=1 -timeout 4h -v ./bench/bounds ;;
 batches) FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd/flowdedup/internal/... ;;
 exporters) FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/... ;;
 readers) FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run 'TestReaders|TestWiresharkRouter' -v ./bench/analyzers ;;
+streams) FLOWDEDUP_STREAMS=long go test -count=1 -run 'TestTimeouts|TestStreams' -v ./capture/records/match ;;
 intervals) FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/... ;;
 references) FLOWDEDUP_EVENTS=${EVENTS:-10000000} go -C engine/cluster test -run '^(TestReferences|TestGrowth)$' -count 1 -timeout 12h -v ./chain ;;
 figures) FLOWDEDUP_FIGURES=../../../bench/papers/WIRE.md go -C engine/cluster test -run TestRedone -count 1 -timeout 3h ./paper ;;

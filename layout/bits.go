@@ -61,24 +61,6 @@ const (
 // MaxCellK is the most cells, or timers, that an element owns: one in each eighth.
 const MaxCellK = 8
 
-// A line of an age-partitioned Bloom filter has 60 slices of eight bits, and a clock.
-// Slice s is byte s of the line.
-//
-//	byte      0     1     2                       59    60        63
-//	       ┌─────┬─────┬─────┬─────    ──┬─────┬─────┬─────────────┐
-//	       │  0  │  1  │  2  │  3     …  │ 58  │ 59  │ clock: 32   │
-//	       └─────┴─────┴─────┴─────    ──┴─────┴─────┴─────────────┘
-//
-// The clock is the latest generation of the line's elements, modulo 2^32. Slice g mod 60
-// was begun in generation g, so the slices are a ring. Slices of generations that began
-// after the clock are stale, and count as empty.
-const (
-	// PartitionedSlices is the number of slices of a line.
-	PartitionedSlices = 60
-	// MaxPartitionedK is the greatest number of slices that an element is set in.
-	MaxPartitionedK = 32
-)
-
 // A line of timers has 64 timers of 8 bits or 32 timers of 16 bits. Timer c of b bits is
 // bits b*c to b*c+b-1 of the line, so each eighth of the line is a word. An element owns
 // at most one timer in each word, and MaxCellK in all.

@@ -39,43 +39,49 @@ const (
 	HomeTimeShift = 64 - HomeMissShift
 )
 
-// A line of ownership rows is one row of six cells. A cell holds which point reported a
+// A line of ownership rows is one row of five cells. A cell holds which point reported a
 // flow, and for which time. Parts that are compared lie together.
 //
-//	word       0       1       2       3       4       5       6        7
-//	       ┌───────┬───────┬───────┬───────┬───────┬───────┬────────┬────────┐
-//	63..32 │ tag 0 │ tag 1 │ tag 2 │ tag 3 │ tag 4 │ tag 5 │ report │ report │
-//	       ├───────┼───────┼───────┼───────┼───────┼───────┤ 0 to 2 │ 3 to 5 │
-//	31..0  │ end 0 │ end 1 │ end 2 │ end 3 │ end 4 │ end 5 │        │        │
-//	       └───────┴───────┴───────┴───────┴───────┴───────┴────────┴────────┘
+//	word       0        1        2        3        4        5      6      7
+//	       ┌────────┬────────┬────────┬────────┬────────┬────────────────────┐
+//	63..34 │ tag 0  │ tag 1  │ tag 2  │ tag 3  │ tag 4  │ reports without    │
+//	       ├────────┼────────┼────────┼────────┼────────┤ their lowest bits, │
+//	33..26 │ lowest │ lowest │ lowest │ lowest │ lowest │ 38 bits each, the  │
+//	       ├────────┼────────┼────────┼────────┼────────┤ first in the low   │
+//	25..0  │ end 0  │ end 1  │ end 2  │ end 3  │ end 4  │ bits of word 5     │
+//	       └────────┴────────┴────────┴────────┴────────┴────────────────────┘
 //
-//	        20        8 7        0
-//	       ┌───────────┬──────────┐
-//	report │ owner: 13 │ length:8 │  three of them in a word, the first in its lowest bits
-//	       └───────────┴──────────┘
+//	        45        33 32       22 21      11 10       0
+//	       ┌────────────┬───────────┬──────────┬──────────┐
+//	report │ owner: 13  │ begin: 11 │ left: 11 │ back: 11 │
+//	       └────────────┴───────────┴──────────┴──────────┘
 //
-// The owner of an empty cell is 0. The end is the latest time that the owner reported, in
-// units of 2^26 ns (67 ms). Its low 32 bits are kept: they repeat after 9 years. The
-// length of the reported time is a number of units with four bits of mantissa and four of
-// exponent, rounded down.
+// The owner of an empty cell is 0. The end is the latest time that was reported, in units of
+// 2^26 ns (67 ms). Its low 26 bits are kept: they repeat after 52 days. The reported time
+// lasts from begin to left, and from back to end: between them the flow paused. Each is a
+// distance to the end, on a grid of 2^n units: four bits of exponent, and seven of mantissa.
+// Times are rounded so that no reported time is lost.
 //
-// A flow belongs to a line by the upper bits of its hash, and has the low 32 bits as its
-// tag. Where its line is full it may lie in the other line of a pair, which is a
-// neighbor in memory.
+// A flow belongs to a line by the upper bits of its hash, and has the low 30 bits as its
+// tag. Where its line is full it may lie in another line of a group, which are neighbors
+// in memory.
 const (
 	// OwnerCells is the number of cells of an ownership row.
-	OwnerCells = 6
-	// OwnerReport is the first word with reports.
-	OwnerReport = 6
-	// OwnerReportBits is the width of a report. A word holds OwnerReports reports.
-	OwnerReportBits = 21
-	OwnerReports    = 3
-	// OwnerLengthBits is the width of a length, which includes OwnerMantissaBits of
+	OwnerCells = 5
+	// OwnerTagShift is where the tag begins, OwnerLowestShift where the OwnerLowestBits
+	// lowest bits of the report are, and the end below them.
+	OwnerTagShift    = 34
+	OwnerLowestShift = 26
+	OwnerLowestBits  = OwnerTagShift - OwnerLowestShift
+	// OwnerReport is the first word with reports, of which OwnerReportBits are there.
+	OwnerReport     = 5
+	OwnerReportBits = 38
+	// OwnerDistanceBits is the width of a distance, which includes OwnerMantissaBits of
 	// mantissa.
-	OwnerLengthBits   = 8
-	OwnerMantissaBits = 4
+	OwnerDistanceBits = 11
+	OwnerMantissaBits = 7
 	// OwnerMax is the largest number of a point.
-	OwnerMax = 1<<(OwnerReportBits-OwnerLengthBits) - 1
+	OwnerMax = 1<<(OwnerReportBits+OwnerLowestBits-3*OwnerDistanceBits) - 1
 	// OwnerUnitShift is how many low bits of a time in nanoseconds are left out.
 	OwnerUnitShift = 26
 )

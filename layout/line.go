@@ -13,7 +13,6 @@
 //	bits of a blocked Bloom filter                 bits.go
 //	bits of a stable Bloom filter                  bits.go
 //	cells of a stable Bloom filter                 bits.go
-//	slices of an age-partitioned Bloom filter      bits.go
 //	timers of a sliding Bloom filter               bits.go
 //	homes of conversations                         conversations.go
 //	owners of flows, and when they reported        conversations.go
@@ -45,3 +44,11 @@ const LineBits = 8 * LineSize
 // Line is the unit of memory of all filters: everything that an element touches lies in
 // one. It is an alias, so users can make lines of their own.
 type Line = [8]uint64
+
+// Mix is a bijection whose results look random: the finalizer of SplitMix64 (Steele, Lea, Flood,
+// "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). 0 stays 0.
+func Mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -58,10 +58,10 @@ type CacheSizes struct {
 var defaultCaches = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
 
 // Caches returns the cache sizes of this machine's CPU. All are positive, and none is
-// smaller than the level before it.
+// smaller than the level before it. The CPU says them on amd64, the system elsewhere.
 func Caches() CacheSizes {
-	c := cpuid.CPU.Cache
-	return sane(CacheSizes{L1: c.L1D, L2: c.L2, L3: c.L3})
+	c, s := cpuid.CPU.Cache, systemCaches()
+	return sane(CacheSizes{L1: cmp.Or(max(c.L1D, 0), s.L1), L2: cmp.Or(max(c.L2, 0), s.L2), L3: cmp.Or(max(c.L3, 0), s.L3)})
 }
 
 // sane fills in unknown sizes, and corrects levels that a virtual machine reports smaller

@@ -9,3 +9,5 @@ func memoryLimit() (limit int64, ok bool) {
 	n, err := unix.SysctlUint64("hw.memsize")
 	return addressable(int64(n)), err == nil && n > 0
 }
+
+func systemCaches() (c CacheSizes) { return c }

@@ -140,6 +140,24 @@ func readLines(root fs.FS, name string) (lines []string) {
 	return lines
 }
 
+func systemCaches() CacheSizes { return cachesIn(os.DirFS("/")) }
+
+// cachesIn reads the data caches of the first CPU (Linux, Documentation/ABI/testing/
+// sysfs-devices-system-cpu). Sizes that are not known are 0.
+func cachesIn(root fs.FS) (c CacheSizes) {
+	dirs, _ := fs.Glob(root, "sys/devices/system/cpu/cpu0/cache/index*")
+	for _, dir := range dirs {
+		word := func(name string) string {
+			return strings.Join(readLines(root, path.Join(dir, name)), "")
+		}
+		kib, err := strconv.Atoi(strings.TrimSuffix(word("size"), "K"))
+		if size := map[string]*int{"1": &c.L1, "2": &c.L2, "3": &c.L3}[word("level")]; size != nil && err == nil && word("type") != "Instruction" {
+			*size = kib << 10
+		}
+	}
+	return c
+}
+
 func memoryAvailable() (int64, bool) { return availableBelow(os.DirFS("/")) }
 
 // availableBelow reads the files below root.

@@ -3,6 +3,7 @@
 package layout
 
 import (
+	"fmt"
 	"testing"
 	"testing/fstest"
 )
@@ -134,5 +135,25 @@ func TestMemoryAvailable(t *testing.T) {
 	}
 	if n, ok := MemoryAvailable(); !ok || n <= 0 {
 		t.Errorf("this machine: %d, %v", n, ok)
+	}
+}
+
+// TestCachesIn reads what systems on arm64 show: separate caches of the first level, in KiB.
+func TestCachesIn(t *testing.T) {
+	root := fstest.MapFS{}
+	for i, c := range [][3]string{{"1", "Data", "64K"}, {"1", "Instruction", "128K"}, {"2", "Unified", "1024K"}, {"3", "Unified", "32768K"}, {"4", "Unified", "65536K"}} {
+		for j, name := range []string{"level", "type", "size"} {
+			root[fmt.Sprintf("sys/devices/system/cpu/cpu0/cache/index%d/%s", i, name)] = &fstest.MapFile{Data: []byte(c[j] + "\n")}
+		}
+	}
+	if got, want := cachesIn(root), (CacheSizes{L1: 64 << 10, L2: 1 << 20, L3: 32 << 20}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	delete(root, "sys/devices/system/cpu/cpu0/cache/index2/size")
+	if got, want := cachesIn(root), (CacheSizes{L1: 64 << 10, L3: 32 << 20}); got != want {
+		t.Errorf("without a size: %+v, want %+v", got, want)
+	}
+	if got := cachesIn(fstest.MapFS{}); got != (CacheSizes{}) {
+		t.Errorf("without files: %+v", got)
 	}
 }

@@ -124,22 +124,6 @@ func measureCoarse(b *testing.B, lines []layout.Line, p CoarseParams) {
 	}, func() { TestAndSetCoarse(CoarseRows{Lines: lines}, seen, s.digests, ticks, p, &c) })
 }
 
-// BenchmarkTestAndSetPartitioned finds windows of 48 generations that hold 8192 elements.
-func BenchmarkTestAndSetPartitioned(b *testing.B) {
-	benchSizes(b, func(b *testing.B, lines []layout.Line) {
-		s, position := newDigestBatch(), int64(0)
-		ticks, seen := make([]int64, benchBatch), make([]uint64, benchBatch/64)
-		var c PartitionedCounts
-		kerneltest.Measure(b, benchBatch, func() {
-			s.next()
-			for i := range ticks {
-				ticks[i] = (position + int64(i)) * 48 / 8192
-			}
-			position += benchBatch
-		}, func() { TestAndSetPartitioned(lines, seen, s.digests, ticks, PartitionedParams{K: 12}, &c) })
-	})
-}
-
 // BenchmarkSlidingRows takes rows from two of their eight cells taken to four. Half of
 // the elements are there already.
 func BenchmarkSlidingRows(b *testing.B) {

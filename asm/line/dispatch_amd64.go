@@ -23,12 +23,12 @@ import (
 //	timed, spare lines  sameLineGeneric                 sameLineAVX2             sameLineAVX512
 //	                    surveyGeneric                   -                        surveyAVX512
 //	coarse              testAndSetCoarseBatchGeneric    coarse, fineRowsAVX2     coarse, fineRowsAVX512
-//	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          slidingRowsAVX512
-//	sliding, purged     purgeSlidingGeneric             purgeSlidingAVX2         purgeSlidingAVX512
+//	sliding             testAndSetSlidingBatchGeneric   slidingRowsAVX2          -
+//	sliding, purged     purgeSlidingGeneric             purgeSlidingAVX2         -
 //	cells to more rows  splitCells64                    -                        splitCellsAVX512
 //	bloom               test[AndSet]BloomGeneric        test[AndSet]BloomAVX2    test[AndSet]BloomAVX512
 //	stable              stableRule.testAndSetGeneric    clear...AVX2             clear...AVX512
-//	cells               testAndSetCellBatchGeneric      cells...AVX2             cells...AVX512
+//	cells               testAndSetCellBatchGeneric      cells...AVX2             -
 //	timers              testAndSetTimerBatchGeneric     timers...AVX2            timers...AVX512
 //	homes               atHomeGeneric                   atHomeAVX2               -
 

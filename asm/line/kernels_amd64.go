@@ -91,9 +91,6 @@ func fillSlidingAVX512(b *batch, words *uint64, dates *uint16, groups int, shift
 func fillSlidingAVX2(b *batch, words *uint64, dates *uint16, groups int, shift uint)
 
 //go:noescape
-func purgeSlidingAVX512(lines *[8]uint64, count int, e *SlidingExpiry) (removed int)
-
-//go:noescape
 func purgeSlidingAVX2(lines *[8]uint64, count int, e *SlidingExpiry) (removed int)
 
 // splitCellsAVX512 takes the bit that gives the side of a cell.
@@ -164,13 +161,8 @@ func fillCoarseAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
 //go:noescape
 func fillFineAVX2(low *[64]uint64, ticks *int64, groups int) (noTime uint64)
 
-// slidingRowsAVX512 returns the elements that have a cell in the end, the last one in the
+// slidingRowsAVX2 returns the elements that have a cell in the end, the last one in the
 // lowest bit; bits above the last element's are 0.
-//
-//go:noescape
-func slidingRowsAVX512(lines *[8]uint64, current, ahead *batch, n int, before *uint16) (held uint64)
-
-// slidingRowsAVX2 returns the same.
 //
 //go:noescape
 func slidingRowsAVX2(lines *[8]uint64, current, ahead *batch, n int, before *uint16) (held uint64)
@@ -251,16 +243,7 @@ func clearRunsAVX2(lines *[8]uint64, current, ahead *batch, n int, lanes *stable
 func clearGatedAVX2(lines *[8]uint64, current, ahead *batch, n int, lanes *stableLanes) (missed, added uint64)
 
 //go:noescape
-func pickCellsAVX512(b *batch, p *cellPick)
-
-//go:noescape
 func pickCellsAVX2(b *batch, p *cellPick)
-
-//go:noescape
-func cells2AVX512(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
-
-//go:noescape
-func cells4AVX512(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)
 
 //go:noescape
 func cells2AVX2(lines *[8]uint64, current, ahead *batch, n int, r *CellRule) (found, filled uint64)

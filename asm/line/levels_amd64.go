@@ -195,10 +195,7 @@ func testAndSetRowBatch(lines []layout.Line, current, ahead *batch, n int, g *ro
 // places after the last element.
 func (p *cellPick) cells(b *batch, n int) {
 	switch cpu.Best {
-	case cpu.AVX512:
-		pickCellsAVX512(b, p)
-		return
-	case cpu.AVX2:
+	case cpu.AVX512, cpu.AVX2:
 		pickCellsAVX2(b, p)
 		return
 	}
@@ -211,9 +208,7 @@ func purgeSliding(lines []layout.Line, e *SlidingExpiry) (removed int) {
 	}
 
 	switch cpu.Best {
-	case cpu.AVX512:
-		return purgeSlidingAVX512(&lines[0], len(lines), e)
-	case cpu.AVX2:
+	case cpu.AVX512, cpu.AVX2:
 		return purgeSlidingAVX2(&lines[0], len(lines), e)
 	}
 	return purgeSlidingGeneric(lines, e)
@@ -247,9 +242,7 @@ func testAndSetCoarseBatch(lines []layout.Line, current, ahead *batch, log *coar
 
 func testAndSetSlidingBatch(lines []layout.Line, current, ahead *batch, before []uint16) (held uint64) {
 	switch cpu.Best {
-	case cpu.AVX512:
-		return slidingRowsAVX512(&lines[0], current, ahead, len(before), &before[0])
-	case cpu.AVX2:
+	case cpu.AVX512, cpu.AVX2:
 		return slidingRowsAVX2(&lines[0], current, ahead, len(before), &before[0])
 	}
 	return testAndSetSlidingBatchGeneric(lines, current, before)
@@ -276,13 +269,8 @@ func testAndSetBloomBatch(lines []layout.Line, current, ahead *batch, n, rounds 
 }
 
 func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *CellRule) (found, filled uint64) {
-	switch countingLevel() {
-	case cpu.AVX512:
-		if r.bits == 2 {
-			return cells2AVX512(&lines[0], current, ahead, n, r)
-		}
-		return cells4AVX512(&lines[0], current, ahead, n, r)
-	case cpu.AVX2:
+	switch cpu.Best {
+	case cpu.AVX512, cpu.AVX2:
 		if r.bits == 2 {
 			return cells2AVX2(&lines[0], current, ahead, n, r)
 		}

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // key is the input of filters: two words that identify an element, as an IPv6 address or
@@ -35,10 +37,7 @@ func (s stream) at(i uint64) (id uint64, repeat bool) {
 
 // mix is the finaliser of SplitMix64.
 func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return layout.Mix(x + 0x9e3779b97f4a7c15)
 }
 
 func keyOf(id uint64) (k key) {

@@ -5,6 +5,8 @@ package workload
 import (
 	"encoding/binary"
 	"math/rand/v2"
+
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 const (
@@ -249,8 +251,5 @@ func (p *population) flow(number uint32) flow {
 
 // mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 func mix(x uint64) uint64 {
-	x += 0x9E3779B97F4A7C15
-	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
-	x = (x ^ x>>27) * 0x94D049BB133111EB
-	return x ^ x>>31
+	return layout.Mix(x + 0x9e3779b97f4a7c15)
 }

@@ -84,6 +84,10 @@ func (w *walker) full(b *capture.Batch) bool {
 // walkerCounts has the counts that a walker makes; see Stats.
 type walkerCounts struct {
 	delivered, truncated, coalesced, checksumOffloaded, tagged, hardware uint64
+
+	// unhandled counts tagged packets that the host has no handler for: it counts them as dropped
+	// (rx_dropped) after the ring has got them.
+	unhandled uint64
 }
 
 // take appends the next packets of a ring block to b until the batch is full. While
@@ -290,11 +294,20 @@ func (w *walker) appendPlain(b *capture.Batch, r *record, packet []byte) {
 // on the wire again. The packet lies at mac in its ring frame.
 func (w *walker) appendTagged(b *capture.Batch, r *record, frame []byte, mac uint, packet []byte) {
 	w.counts.tagged++
+	if len(packet) >= etherLen && !handled(binary.BigEndian.Uint16(packet[addressesLen:])) {
+		w.counts.unhandled++
+	}
 	r.wireLen += tagLen
 	dst := w.reserve(b, r, frame, mac-tagLen, min(len(packet)+tagLen, int(w.snapLen)))
 	copy(dst, packet[:addressesLen])
 	binary.BigEndian.PutUint32(dst[addressesLen:], r.tag)
 	copy(dst[addressesLen+tagLen:], packet[addressesLen:])
+}
+
+// handled reports whether most hosts have a handler for an ethertype.
+func handled(kind uint16) bool {
+	const ipv4, arp, ipv6 = 0x0800, 0x0806, 0x86DD
+	return kind == ipv4 || kind == arp || kind == ipv6
 }
 
 // Offsets in a ring frame, within struct sockaddr_ll, of the parts of a cooked header.

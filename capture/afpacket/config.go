@@ -32,6 +32,10 @@ const (
 // MAXIMUM_SNAPLEN: readers of capture files reject longer frames.
 const MaxSnapLen = 256 << 10
 
+// NotMerging lets an interface capture packets as they are on the wire. Containers and guests of a host
+// hand packets over unsplit, as its own programs do, so receivers change nothing then.
+const NotMerging = "ethtool -K IFACE gro off lro off for each interface that is captured from, tso off for each of this host and its guests that sends"
+
 // minSnapLen has room for added headers: at most a cooked header with a VLAN tag.
 const minSnapLen = cookedLen + tagLen
 
@@ -205,8 +209,12 @@ type Stats struct {
 	Ring      int    // from 0, among those of the interface
 
 	Received uint64 // packets that passed the filter, including the dropped ones
-	Dropped  uint64 // packets lost because the ring was full
+	Dropped  uint64 // packets lost because the ring was full, or for the reasons below
 	Freezes  uint64 // how often the ring became full
+	TooLong  uint64 // of those dropped, longer than AF_XDP has memory for
+	// ToHost counts the dropped packets of AF_XDP that went to the host: the interface had more
+	// receive queues or another MTU, until sockets were opened for these.
+	ToHost uint64
 
 	Delivered         uint64 // packets that Next returned
 	Truncated         uint64 // of them, cut to SnapLen or to the room in a ring block
@@ -216,7 +224,26 @@ type Stats struct {
 	Hardware          uint64 // of them, with a timestamp of the network card
 	Outages           uint64 // how often the interface went down or away
 	Down              bool   // the interface is down or away now
+	Away              string // why, if it is
+	// Card has what the interface itself lost, or its network card, as of the last second. Only
+	// ring 0 of an interface has it.
+	Card CardCounts
 }
+
+// Full returns how many of the dropped packets were lost because the ring was full.
+func (s *Stats) Full() uint64 { return s.Dropped - s.TooLong - s.ToHost }
+
+// SetState takes what the interface of the ring went through.
+func (s *Stats) SetState(outages uint64, away string, card CardCounts) {
+	s.Outages, s.Down, s.Away = outages, away != "", away
+	if s.Ring == 0 {
+		s.Card = card
+	}
+}
+
+// CardCounts has how much the counters of an interface, and of its driver, grew since the capture
+// began.
+type CardCounts = sockets.CardCounts
 
 // SenderStats counts the frames of a Sender.
 type SenderStats struct {

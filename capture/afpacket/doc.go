@@ -23,7 +23,7 @@
 // up.
 //
 // Changes by the kernel before the capture cannot be undone. Receive offload (GRO) merges
-// packets into one of 64 KiB and more (ethtool -K IFACE gro off lro off). Packets that the
+// packets into one of 64 KiB and more (see NotMerging). Packets that the
 // host itself sends often lack their checksums. [Stats] counts both.
 //
 // Errors wrap [ErrNoInterface], [ErrDown], [ErrRemoved], [ErrLinkChanged],

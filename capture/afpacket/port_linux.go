@@ -127,3 +127,13 @@ func (p *port) Counts() (received, dropped uint64) {
 	}
 	return received, dropped
 }
+
+// CountedTwice returns how many packets were captured that the host counts as dropped.
+func (p *port) CountedTwice() (n uint64) {
+	for _, r := range p.rings {
+		r.mu.Lock()
+		n += r.unhandled
+		r.mu.Unlock()
+	}
+	return n
+}

@@ -25,6 +25,8 @@ type ring struct {
 	mu    sync.Mutex // guards the fields below, and fd against close
 	since uint64     // packets received, less those dropped, since the ring was opened
 	stats Stats
+	// unhandled is that of the walker.
+	unhandled uint64
 }
 
 func (r *ring) open(d *sockets.Device, c *Config) error {
@@ -100,6 +102,7 @@ func (r *ring) publish() {
 	s := &r.stats
 	s.Delivered, s.Truncated, s.Coalesced, s.ChecksumOffloaded, s.Tagged, s.Hardware =
 		n.delivered, n.truncated, n.coalesced, n.checksumOffloaded, n.tagged, n.hardware
+	r.unhandled = n.unhandled
 }
 
 // readStats returns all counts so far. Reading the kernel's counters clears them, so it
@@ -116,8 +119,9 @@ func (r *ring) readStats() Stats {
 			r.since += uint64(n.Packets) - uint64(n.Drops)
 		}
 	}
-	r.stats.Outages, r.stats.Down = r.port.Outages()
-	return r.stats
+	s := r.stats
+	s.SetState(r.port.State())
+	return s
 }
 
 // drained reports whether every packet that the kernel put into the ring was taken out.

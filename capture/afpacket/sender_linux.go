@@ -333,7 +333,7 @@ func (s *Sender) skip(count *atomic.Uint64, why func() error) {
 func (s *Sender) truncatedError(f *capture.Frame) error {
 	err := fmt.Errorf("%s: %w: one of %d bytes, of which %d were captured", s.conf.Interface, ErrFrameTruncated, f.WireLen, f.CapLen)
 	if f.WireLen > etherLen+longestMTU {
-		return fmt.Errorf("%w: receive offload has merged several: %s", err, notMerging)
+		return fmt.Errorf("%w: receive offload has merged several: %s", err, NotMerging)
 	}
 	return err
 }
@@ -343,11 +343,8 @@ func (s *Sender) refusedError() error {
 }
 
 // longestMTU is the largest MTU that most interfaces support. A longer frame was merged
-// by the host, which notMerging changes.
-const (
-	longestMTU = 9000
-	notMerging = "ethtool -K IFACE gro off lro off for each interface that is captured from"
-)
+// by the host, which NotMerging changes.
+const longestMTU = 9000
 
 func (s *Sender) tooLongError(length int) error {
 	name := s.conf.Interface
@@ -357,7 +354,7 @@ func (s *Sender) tooLongError(length int) error {
 	}
 	need := length - etherLen
 	if need > longestMTU {
-		return fmt.Errorf("%w: receive offload has merged several: %s", err, notMerging)
+		return fmt.Errorf("%w: receive offload has merged several: %s", err, NotMerging)
 	}
-	return fmt.Errorf("%w: ip link set %s mtu %d; if receive offload has merged several, %s", err, name, need, notMerging)
+	return fmt.Errorf("%w: ip link set %s mtu %d; if receive offload has merged several, %s", err, name, need, NotMerging)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // BatchDetector takes one batch at a time through a Detector, in three steps. Prepare does
@@ -225,15 +226,7 @@ func Within(fields traits.PointFields, of identity.Config, key secret.Secret) tr
 // as different as the digests of different packets.
 func separate(digests []digest.Digest, points []uint64) {
 	for i, point := range points[:len(digests)] {
-		digests[i][0] ^= mix(point)
-		digests[i][1] ^= mix(^point)
+		digests[i][0] ^= layout.Mix(point)
+		digests[i][1] ^= layout.Mix(^point)
 	}
-}
-
-// mix is a bijection: the finalizer of SplitMix64 (Steele, Lea, Flood, "Fast Splittable
-// Pseudorandom Number Generators", OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -30,7 +30,7 @@ func decodeCommon(h *Header, link capture.LinkType, d []byte, wireLen uint32) bo
 // common describes the IP header that an ethertype leads to, whose header begins at offset
 // o. It returns false if there is none, or if that is not known. On the wire, d ends at end.
 func (h *Header) common(d []byte, typ uint16, o int, end uint32) bool {
-	for range maxTypes {
+	for range commonTypes {
 		switch typ {
 		case iana.TypeIPv4:
 			return h.ip4(d, o)
@@ -168,15 +168,28 @@ func typeByFamily(family uint32) uint16 {
 	return 0
 }
 
+// commonTypes bounds how many ethertypes in a row common follows. A walk follows more: where common
+// went as far, frames with long stacks of tags would be read twice.
+const commonTypes = 8
+
 // belowLabels goes to the bottom of the MPLS label stack at offset o. On the wire, d ends at
 // end.
 func belowLabels(d []byte, o int, end uint32) (typ uint16, at int) {
+	if at = bottomOf(d, o); at > o && d[at-2]&1 != 0 {
+		return underLabels(d, at, end)
+	}
+	return 0, at
+}
+
+// bottomOf returns the offset behind the MPLS label stack at offset o, or behind its last entry that
+// was captured whole.
+func bottomOf(d []byte, o int) int {
 	for o+4 <= len(d) {
 		if o += 4; d[o-2]&1 != 0 {
-			return underLabels(d, o, end)
+			break
 		}
 	}
-	return 0, o
+	return o
 }
 
 // insidePPPoE reads the PPPoE and the PPP header at offset o.

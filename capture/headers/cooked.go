@@ -76,14 +76,14 @@ func weighTyped(d []byte, typ uint16, o int, left int64) weight {
 // cookedTags records the tags up to an offset.
 func (w *walk) cookedTags(end int) {
 	for w.o < end {
-		w.tag()
+		w.tag(w.o)
 		w.typ = w.be16(2)
 		w.o += 4
 	}
 }
 
-// tag records the VLAN tag at the offset.
-func (w *walk) tag() {
-	w.h.addTag(w.d, w.o)
-	w.note(LayerVLAN, 0, 4, uint32(w.be16(0)&0xfff))
+// tag records the VLAN tag at offset o.
+func (w *walk) tag(o int) {
+	w.h.addTag(w.d, o)
+	w.note(LayerVLAN, o-w.o, 4, uint32(binary.BigEndian.Uint16(w.d[o:])&0xfff))
 }

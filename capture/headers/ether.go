@@ -58,7 +58,7 @@ func (w *walk) sized(n int, length uint16) step {
 
 // etherType follows ethertypes until one leads to another step.
 func (w *walk) etherType() step {
-	for range maxTypes {
+	for n := 1; n <= maxTypes; n++ {
 		w.nonIP.body = w.o
 		switch w.typ {
 		case iana.TypeIPv4:
@@ -78,11 +78,17 @@ func (w *walk) etherType() step {
 		case iana.TypeNSH:
 			return w.nsh()
 		case iana.TypeVLAN, iana.TypeQinQ, iana.TypeQinQOld, iana.TypeQinQOld2:
-			if w.left() < 4 {
+			d, o := w.d, w.o // of many tags: an offset in memory takes longer than the rest
+			for ; len(d) >= o+4; o, n = o+4, n+1 {
+				w.tag(o)
+				if n == maxTypes || !iana.IsVLAN(binary.BigEndian.Uint16(d[o+2:])) {
+					break
+				}
+			}
+			if w.o, w.nonIP.body = o, o; w.left() < 4 {
 				w.noteUnread(LayerVLAN)
 				return stop
 			}
-			w.tag()
 			w.o += 2
 		case iana.TypeArista:
 			return w.arista()
@@ -158,17 +164,15 @@ func (w *walk) nsh() step {
 
 // mpls goes to the bottom of a label stack (RFC 3032), and continues as underLabels says.
 func (w *walk) mpls() step {
-	for {
-		if w.left() < 4 {
-			w.noteUnread(LayerMPLS)
-			return stop
+	from, bottom := w.o, bottomOf(w.d, w.o)
+	if w.notes.takes(LayerMPLS) {
+		for o := from; o+4 <= bottom; o += 4 {
+			w.note(LayerMPLS, o-w.o, 4, binary.BigEndian.Uint32(w.d[o:])>>12)
 		}
-		bottom := w.d[w.o+2]&1 != 0
-		w.note(LayerMPLS, 0, 4, binary.BigEndian.Uint32(w.d[w.o:])>>12)
-		w.o += 4
-		if bottom {
-			break
-		}
+	}
+	if w.o = bottom; bottom == from || w.d[bottom-2]&1 == 0 {
+		w.noteUnread(LayerMPLS)
+		return stop
 	}
 	if w.left() < 1 {
 		return stop

@@ -120,9 +120,17 @@ func (k LayerKind) HasID() bool {
 // without Inner stops at the first IP header. Layers takes time linear in the length of the
 // frame, and allocates only when dst has to grow. It panics if b has no frame i.
 func (d *Decoder) Layers(dst []Layer, b *capture.Batch, i int) []Layer {
+	return d.LayersBut(0, dst, b, i)
+}
+
+// LayerKinds is a set of kinds: bit k stands for LayerKind k.
+type LayerKinds uint32
+
+// LayersBut is Layers without the headers of some kinds, whose number a frame may choose.
+func (d *Decoder) LayersBut(skipped LayerKinds, dst []Layer, b *capture.Batch, i int) []Layer {
 	f := &b.Frames[i]
 	var h Header
-	n := notes{list: dst}
+	n := notes{list: dst, skipped: skipped}
 	readFrame(&h, b, i, &n)
 	if d.inner {
 		d.tunnels.open(&h, b.Data(i), f.WireLen, &n)
@@ -134,11 +142,16 @@ func (d *Decoder) Layers(dst []Layer, b *capture.Batch, i int) []Layer {
 type notes struct {
 	list []Layer
 	from int // the first layer of the walk
+	// skipped are kinds that are not noted.
+	skipped LayerKinds
 }
+
+// takes reports whether headers of a kind are noted.
+func (n *notes) takes(kind LayerKind) bool { return n != nil && n.skipped>>kind&1 == 0 }
 
 // note adds a header that begins n bytes after the offset of the walk.
 func (w *walk) note(kind LayerKind, n, length int, id uint32) {
-	if w.notes == nil {
+	if !w.notes.takes(kind) {
 		return
 	}
 	start := uint32(w.o + n)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -222,6 +223,35 @@ func TestLayersOfCases(t *testing.T) {
 	for _, c := range tunnelCases {
 		for n := range len(c.Outer) + 1 {
 			checkLayers(t, newBatch(capture.LinkRaw, c.Outer[:n:n]), 0)
+		}
+	}
+}
+
+// TestLayersBut leaves headers of some kinds out of lists, of stacks of many tags and labels too.
+func TestLayersBut(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	d := NewDecoder(DecoderConfig{Inner: true})
+	for _, c := range tunnelCases {
+		for range 50 {
+			typ, outer := iana.TypeIPv4, c.Outer
+			if r.IntN(2) == 0 {
+				for at := range r.IntN(300) {
+					outer = join([]byte{byte(r.Uint32()), byte(r.Uint32()), byte(choose(at == 0, 1, 0)), 64}, outer)
+					typ = iana.TypeMPLS
+				}
+			}
+			for range r.IntN(maxTypes + 3) {
+				outer = join(be16(r.IntN(4096)), be16(typ), outer)
+				typ = iana.TypeVLAN
+			}
+			data := ether(typ, outer)
+			b := newBatch(capture.LinkEthernet, data[:len(data)-r.IntN(8)])
+			checkLayers(t, b, 0)
+			skipped := LayerKinds(r.Uint32()) &^ (1 << LayerUnread)
+			want := slices.DeleteFunc(d.Layers(nil, b, 0), func(l Layer) bool { return skipped>>l.Kind&1 != 0 })
+			if got := d.LayersBut(skipped, nil, b, 0); !slices.Equal(got, want) {
+				t.Fatalf("%x: %v, want %v of %x", skipped, got, want, data)
+			}
 		}
 	}
 }

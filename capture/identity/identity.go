@@ -169,6 +169,7 @@ func (g *Identity) datagram(b *capture.Batch, from, i int, h *headers.Header) {
 	}
 	m.Len = min(m.Len, g.limit)
 	d := datagramOf(h, data)
+	d.end = d.ip + min(d.end-d.ip, g.limit) // what is not compared says nothing
 	g.leaveOut(i, &d)
 }
 

@@ -38,12 +38,16 @@ func (r *doubtReader) read(all []identity.Doubt, n int) {
 	}
 }
 
-// alike counts a packet that is known only by a checksum, if it equals one within the widest
-// window. Nothing else is concluded from it.
-func (m *measure) alike(e *entry, s *sighting) {
-	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
+// alike counts a packet that is known only by a checksum, or in doubt, if it equals one within a
+// window. Filters remove the former, and the latter if it is of another point and they look only
+// there. Nothing else is concluded from it.
+func (m *measure) alike(e *entry, s *sighting, is doubt) {
+	v := m.table.judge(e, s, &m.owner.windows)
+	if is == unknown {
+		v.anywhere = 0
+	} else if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
 		m.checksumOnly += s.weight()
 	}
-	m.table.forget(e)
-	e.restart(s)
+	v.count(&m.doubtful, s.weight())
+	m.table.restart(e, s)
 }

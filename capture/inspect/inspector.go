@@ -57,6 +57,7 @@ type Inspector struct {
 	// prefix compares the first bytes of packets, from the first packet on that was
 	// captured in part; nil before.
 	prefix *measure
+	firsts firsts
 	trials trials
 	split  *traits.SplitCounter
 	sides  sides
@@ -86,7 +87,7 @@ func New(cfg Config) *Inspector {
 		cfg.Memory = DefaultMemory
 	}
 	n := &Inspector{cfg: cfg, windows: ladder(cfg.Window), points: traits.NewNames(cfg.Inputs, cfg.Tunnels), devices: traits.NewCapturePoints(nil), interfaces: map[traits.CapturePoint]uint32{}, sides: newSides()}
-	n.whole = newMeasure(n)
+	n.whole = newMeasure(n, n.cfg.Memory/4*3, 0)
 	n.split = traits.NewSplitCounter(traits.SightingConfig{Inner: true, Tunnels: cfg.Tunnels, Fields: tagFields, Seed: cfg.Seed}, traits.SplitCounts{}, 0)
 	n.trials = newTrials(cfg.Translations)
 	return n
@@ -110,7 +111,13 @@ func (n *Inspector) Add(p *Batch, b *capture.Batch) {
 	clear(p.drop)
 	p.verdicts = p.verdicts[:0]
 	from := 0
-	if n.prefix == nil && cut < len(p.seen) {
+	switch {
+	case n.prefix != nil:
+	case cut == len(p.seen):
+		n.firsts.add(p, b)
+	case !n.firsts.over:
+		n.firsts.measure(n, prefixOf(p.seen[cut].bytes))
+	default:
 		n.whole.add(p, p.digests, p.doubts, 0, cut, true, b)
 		n.prefix, from = n.whole.fork(prefixOf(p.seen[cut].bytes)), cut
 	}

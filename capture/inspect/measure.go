@@ -33,7 +33,8 @@ type measure struct {
 	ignore                    []string           // the fields of the trial that has found copies
 	outer                     []netip.Addr       // of one side of the translations, if known
 	sums                      checksums
-	undecidable, checksumOnly uint64 // packets, and equal ones of them, in doubt
+	undecidable, checksumOnly uint64             // packets, and equal ones of them, in doubt
+	doubtful                  [windows][2]uint64 // packets in doubt that a filter removes
 	kinds                     map[difference]uint64
 	hops                      map[int]uint64 // copies by the hops between both
 	matrix                    matrix
@@ -43,9 +44,9 @@ type measure struct {
 	loops                     loops
 }
 
-func newMeasure(n *Inspector) *measure {
+func newMeasure(n *Inspector, memory, bytes int) *measure {
 	return &measure{
-		owner: n, table: newTable(n.cfg.Memory/4*3, int64(n.cfg.Window)),
+		owner: n, bytes: bytes, table: newTable(memory, bytes, int64(n.cfg.Window)),
 		kinds: map[difference]uint64{}, hops: map[int]uint64{}, matrix: newMatrix(int64(n.cfg.Window)), same: newRepeats(),
 	}
 }
@@ -55,7 +56,7 @@ func newMeasure(n *Inspector) *measure {
 func (m *measure) fork(bytes int) *measure {
 	f := m.clone()
 	f.bytes = bytes
-	f.table, f.trail = newTable(m.owner.cfg.Memory/4, int64(m.owner.cfg.Window)), trail{}
+	f.table, f.trail = newTable(m.owner.cfg.Memory/4, bytes, int64(m.owner.cfg.Window)), trail{}
 	return f
 }
 
@@ -96,21 +97,24 @@ func (m *measure) add(p *Batch, digests []digest.Digest, doubts []doubt, from, e
 func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch, frame int) (v verdicts) {
 	if is == unknown {
 		m.undecidable += s.weight()
+		d = &digest.Digest{d[0], ^d[1]} // equal to none that is known
 	}
-	if s.time == calendar.NoTime || is == unknown {
+	if s.time == calendar.NoTime {
 		return v
 	}
 	m.table.several = m.table.several || s.device != 0
 	e := m.table.find(d, s)
 	if e == nil {
-		m.resum(m.table.other, s)
 		e = m.table.add(d, s.time)
 		e.restart(s)
-		m.paths.add(e, s)
+		if is != unknown {
+			m.resum(m.table.other, s)
+			m.paths.add(e, s)
+		}
 		return v
 	}
-	if is == checksumOnly {
-		m.alike(e, s)
+	if is != known {
+		m.alike(e, s, is)
 		return v
 	}
 	v = m.table.judge(e, s, &m.owner.windows)
@@ -132,9 +136,11 @@ func (m *measure) resum(e *entry, s *sighting) {
 		return
 	}
 	var v verdicts
+	delay := distance(s.time, e.time)
+	better := s.flags&unfit == 0 && e.flags&unfit != 0
 	for w, span := range m.owner.windows {
-		if distance(s.time, e.time) <= uint64(span) {
-			v.anywhere |= 1 << w
+		if delay <= uint64(span) {
+			v.anywhere |= uint8(count(!better || delay <= hold)) << w
 			v.across |= uint8(count(s.device != e.device)) << w
 		}
 	}
@@ -181,7 +187,7 @@ func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, fram
 	x.span = int8(m.span(delay))
 	restart := false
 	switch {
-	case first.full != s.full && !first.isPart(s):
+	case first.full != s.full && !first.isPart(s), first.sumEnd == s.sumEnd && !first.equals(s):
 		x.sort = alikePacket
 	case first.renumbered(s):
 		x.sort, restart = renumberedPacket, true

@@ -33,6 +33,9 @@ type Recommendation struct {
 	// Resummed is how many more packets --ignore l4-checksum removes that are no copies. Removes and
 	// Wrong have them if it is among Ignore.
 	Resummed uint64
+	// Doubtful of Removes are known only by a checksum, or with Across only by being of another
+	// point. Without Across, --ignore l4-checksum leaves them.
+	Doubtful uint64
 	// Reasons has a sentence for each choice, none without packets.
 	Reasons []string
 }
@@ -76,6 +79,10 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 	if m.checksums > 0 {
 		c.Removes, c.Wrong = c.Removes+c.Resummed, c.Wrong+c.Resummed
 	}
+	if across == 1 || m.checksums == 0 && len(m.ignore) == 0 {
+		c.Doubtful = m.doubtful[w][across]
+		c.Removes += c.Doubtful
+	}
 	for span := w + 1; span < windows; span++ {
 		c.Left += m.delayed[span] + j.at(span)
 	}
@@ -100,7 +107,9 @@ func (n *Inspector) recommend(m *measure, j *judgement, r *Report) Recommendatio
 }
 
 // removesCopies reports whether most removed packets are copies. Loops do not count: they end.
-func (c *Recommendation) removesCopies() bool { return c.Removes-c.Looped > 2*(c.Wrong-c.Looped) }
+func (c *Recommendation) removesCopies() bool {
+	return c.Removes-c.Doubtful-c.Looped > 2*(c.Wrong-c.Looped)
+}
 
 // at counts identical copies by delay.
 func (j *judgement) at(span int) (sum uint64) {

@@ -35,8 +35,10 @@ type sighting struct {
 	// network. It means something only with a path.
 	sequence uint16
 	proto    headers.Protocol
-	// checksum is the transport checksum, folded to 16 bits, 0 without.
+	// checksum is the transport checksum, folded to 16 bits, 0 without. It ends sumEnd bytes behind
+	// the start of the packet, at most 255, 0 without.
 	checksum    uint16
+	sumEnd      uint8
 	encap       uint16 // hash of the headers before the packet that have no identifier
 	hops, class uint8
 	flags       uint16
@@ -69,6 +71,9 @@ const (
 	wrongSum                 // it is wrong
 	dontFragment             // DF of IPv4
 	toGroup                  // the packet goes to a group of hosts
+
+	// unfit packets do not stand for others in filters: see dedup.Config.Intact.
+	unfit = truncated | wrongSum
 )
 
 // origin has further traits of a packet in its batch, as hashes.
@@ -194,14 +199,14 @@ func (s *sighting) transport(ip []byte, h *headers.Header) {
 	l4 := int(h.L4 - h.Start)
 	if h.Proto == protoSCTP {
 		if l4+at+4 <= len(ip) {
-			s.checksum = uint16(traits.Mix(uint64(binary.BigEndian.Uint32(ip[l4+at:])), 13))
+			s.checksum, s.sumEnd = uint16(traits.Mix(uint64(binary.BigEndian.Uint32(ip[l4+at:])), 13)), uint8(min(l4+at+4, 255))
 		}
 		return
 	}
 	if l4+at+2 > len(ip) {
 		return
 	}
-	s.checksum = binary.BigEndian.Uint16(ip[l4+at:])
+	s.checksum, s.sumEnd = binary.BigEndian.Uint16(ip[l4+at:]), uint8(min(l4+at+2, 255))
 	if h.Proto == protoTCP {
 		s.tcp = ip[l4+13]
 		s.mss = identity.MSSOf(ip[l4:])

@@ -3,10 +3,12 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/bits"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -20,11 +22,15 @@ const windows = 4
 type history struct {
 	anywhere, across [windows]int64 // when
 	device           [windows]uint32
+	unfit            uint8 // a bit for each window: the packet kept anywhere is unfit
 }
 
 func newHistory(s *sighting) (h history) {
 	for w := range windows {
 		h.anywhere[w], h.across[w], h.device[w] = s.time, s.time, s.device
+	}
+	if s.flags&unfit != 0 {
+		h.unfit = allWindows
 	}
 	return h
 }
@@ -78,15 +84,17 @@ type packetTable struct {
 	// forgotten counts packets that had to make room within their window.
 	forgotten uint64
 	several   bool // capture points, so that across means something
+	compared  int  // bytes; checksums behind them are not compared
 	// other is the entry that equalled the last packet that was looked for but for a checksum, or nil.
 	other   *entry
 	memory  arenas // of heads and places
 	touched uint32 // the OR of warm's reads, so that no compiler leaves them out
 }
 
-// newTable makes a table that grows to memory bytes, and to a mebibyte in any case.
-func newTable(memory int, window int64) *packetTable {
-	t := &packetTable{span: uint32(min(window>>tickBits+1, math.MaxInt32)), most: minSets}
+// newTable makes a table that grows to memory bytes, and to a mebibyte in any case. The first bytes of
+// packets are compared, all for 0.
+func newTable(memory, bytes int, window int64) *packetTable {
+	t := &packetTable{compared: cmp.Or(bytes, math.MaxInt), span: uint32(min(window>>tickBits+1, math.MaxInt32)), most: minSets}
 	for t.most*2*setBytes <= memory {
 		t.most *= 2
 	}
@@ -168,7 +176,7 @@ func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 		if e.check != d[1] {
 			continue
 		}
-		if t.other = e; s.equals(&e.sighting) {
+		if t.other = e; s.equals(&e.sighting) || int(max(s.sumEnd, e.sumEnd)) > t.compared {
 			if now := ticks(s.time); int32(now-h.latest[i]) > 0 {
 				h.latest[i] = now
 			}
@@ -181,8 +189,11 @@ func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 // equals reports whether two packets with equal digests have the checksums of one packet,
 // too: they may differ where one was left to a network card, or covers another maximum segment size.
 func (s *sighting) equals(o *sighting) bool {
-	return s.checksum == o.checksum || (s.flags|o.flags)&unfilled != 0 || s.mss != o.mss
+	return s.checksum == o.checksum || (s.flags|o.flags)&unfilled != 0 || s.isClamped(o)
 }
+
+// isClamped reports whether both state a maximum segment size, and not the same.
+func (s *sighting) isClamped(o *sighting) bool { return s.mss != o.mss && s.mss != 0 && o.mss != 0 }
 
 // isPart reports whether one of two packets that begin alike may be the truncated form of the
 // other.
@@ -286,9 +297,14 @@ func (v verdicts) count(removed *[windows][2]uint64, weight uint64) {
 
 const allWindows = 1<<windows - 1
 
+// hold is how long filters wait by default for a fit packet that takes the place of an unfit one.
+// Beyond it, both stay.
+const hold = uint64(10 * time.Millisecond)
+
 // judge says which filters remove s, and remembers which packets they keep.
 func (t *packetTable) judge(e *entry, s *sighting, spans *[windows]int64) (v verdicts) {
-	if e.history == 0 && (s.device != e.device || !t.several) && distance(s.time, e.time) <= uint64(spans[0]) {
+	fit := s.flags&unfit == 0
+	if e.history == 0 && (!fit || e.flags&unfit == 0) && (s.device != e.device || !t.several) && distance(s.time, e.time) <= uint64(spans[0]) {
 		v.anywhere = allWindows // and nothing is kept
 		if t.several {
 			v.across = allWindows
@@ -301,10 +317,17 @@ func (t *packetTable) judge(e *entry, s *sighting, spans *[windows]int64) (v ver
 		h = &one
 	}
 	for w, span := range spans {
-		if distance(s.time, h.anywhere[w]) <= uint64(span) {
-			v.anywhere |= 1 << w
-		} else {
-			h.anywhere[w] = s.time
+		bit, delay := uint8(1)<<w, distance(s.time, h.anywhere[w])
+		better := fit && h.unfit&bit != 0
+		removed := delay <= uint64(span) && !(better && delay > hold)
+		if removed {
+			v.anywhere |= bit
+		}
+		if better || !removed {
+			h.anywhere[w], h.unfit = s.time, h.unfit&^bit
+			if !fit {
+				h.unfit |= bit
+			}
 		}
 		if s.device != h.device[w] && distance(s.time, h.across[w]) <= uint64(span) {
 			v.across |= 1 << w

@@ -29,7 +29,7 @@ var replies = func() (all [2]map[uint16]uint16) {
 // AppendCommunityID appends the Community ID of a flow, version 1 with seed 0, as Zeek and
 // Suricata log it: both directions have the same. It is "1:" and the SHA-1 of seed, ends and
 // protocol in base64 (https://github.com/corelight/community-id-spec). Of ICMP and ICMPv6 the
-// ports are type and code.
+// ports are type and code. UDP-Lite counts as UDP, and DCCP has no ports, as in tshark.
 //
 // TCP, UDP and SCTP without ports have none: such a key belongs to a fragment, and those
 // programs reassemble fragments. It appends nothing then, or if an address is not valid.
@@ -38,6 +38,9 @@ func AppendCommunityID(text []byte, src, dst netip.Addr, proto uint8, srcPort, d
 		return text
 	}
 	ports, oneWay := true, false
+	if proto == iana.ProtoUDPLite {
+		proto = iana.ProtoUDP
+	}
 	switch proto {
 	case iana.ProtoTCP, iana.ProtoUDP, iana.ProtoSCTP:
 		if srcPort|dstPort == 0 {

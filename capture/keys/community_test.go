@@ -42,6 +42,12 @@ var communityVectors = []struct {
 	{46, "10.1.12.1", "10.1.12.2", 0, 0, "1:KHlLkgoJW7ifUTyTSgyVfkFHzKw="},
 	{46, "10.1.12.2", "10.1.12.1", 0, 0, "1:KHlLkgoJW7ifUTyTSgyVfkFHzKw="},
 	{iana.ProtoTCP, "10.0.0.1", "10.0.0.2", 0, 0, ""}, // a fragment
+	// As tshark 4.0.17 has them.
+	{iana.ProtoUDPLite, "10.0.0.1", "10.0.0.2", 4096, 8192, "1:b6inBXxTF9s3pLDLY55gSafFr9g="},
+	{iana.ProtoUDPLite, "10.0.0.2", "10.0.0.1", 8192, 4096, "1:b6inBXxTF9s3pLDLY55gSafFr9g="},
+	{iana.ProtoUDPLite, "10.0.0.1", "10.0.0.2", 0, 0, ""},
+	{iana.ProtoDCCP, "10.0.0.1", "10.0.0.2", 4096, 8192, "1:qKfrGVs14/VI2wLMVfhXXHfa6a0="},
+	{iana.ProtoDCCP, "10.0.0.2", "10.0.0.1", 8192, 4096, "1:qKfrGVs14/VI2wLMVfhXXHfa6a0="},
 	{iana.ProtoTCP, "10.0.0.1", "2001:db8::1", 1, 2, ""},
 }
 

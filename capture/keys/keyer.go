@@ -43,8 +43,9 @@ type Keys struct {
 // Keyer makes keys, of one or more kinds, in one pass over the frames. It keeps its
 // buffers from call to call, so one goroutine at a time may use it.
 type Keyer struct {
-	makers               []*keyMaker
-	macs, headers, tails bool // some keys need hardware addresses, IP headers, a tail
+	makers []*keyMaker
+	// Some keys need hardware addresses, IP headers, a tail, ports.
+	macs, headers, tails, ports bool
 	families
 	keys []*Keys
 
@@ -62,6 +63,7 @@ type Keyer struct {
 
 	chosen4, chosen6 []byte // for FromKeys
 	withoutPorts     uint64
+	fragments        []Fragment
 	withoutIP        uint64 // packets without an IP header
 }
 
@@ -75,6 +77,7 @@ func NewKeyer(cfgs []Config, decode headers.DecoderConfig) *Keyer {
 		k.macs = k.macs || cfg.Kind == MACs
 		k.headers = k.headers || cfg.Kind != MACs
 		k.tails = k.tails || one.tail != 0
+		k.ports = k.ports || one.tail&tailPorts != 0
 	}
 	var ports [256]bool
 	for number, mask := range iana.PortMask {
@@ -91,10 +94,11 @@ func NewKeyer(cfgs []Config, decode headers.DecoderConfig) *Keyer {
 // Element i of the result has the keys of configuration i. They are valid until the next
 // call.
 func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []headers.Header) []*Keys {
+	k.fragments = k.fragments[:0]
 	if k.headers {
 		k.reset(len(h))
 		k.splitRead(b, from, h, 0)
-		k.countPortless(b, from, h)
+		k.noteRead(b, from, 0, h)
 	}
 	return k.gather(b, from, h)
 }
@@ -143,6 +147,7 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 		return k.FromHeaders(b, from, k.decode(b, from, n))
 	}
 	k.reset(n)
+	k.fragments = k.fragments[:0]
 	all := b.Frames[from : from+n]
 	k.msgs = capture.Resize(k.msgs, n)
 	frames.Messages(k.msgs, frames.Of(all), 0)
@@ -193,7 +198,7 @@ func (k *Keyer) list(link capture.LinkType, b *capture.Batch, from, at, end int)
 func (k *Keyer) listRead(b *capture.Batch, from, at, end int) {
 	h := k.decode(b, from+at, end-at)
 	k.splitRead(b, from+at, h, at)
-	k.countPortless(b, from+at, h)
+	k.noteRead(b, from+at, at, h)
 }
 
 // WithoutIP returns how many packets of all calls have no IP header, so that no key of addresses
@@ -203,15 +208,6 @@ func (k *Keyer) WithoutIP() uint64 { return k.withoutIP }
 // WithoutPorts returns how many packets of all calls have ports that were not captured. Their
 // keys have 0 there, if they have ports, so that flows of the same ends look like one.
 func (k *Keyer) WithoutPorts() uint64 { return k.withoutPorts }
-
-// countPortless counts the frames that h describes, from frame from of b on.
-func (k *Keyer) countPortless(b *capture.Batch, from int, h []headers.Header) {
-	for i := range h {
-		if h[i].L4 == 0 || h[i].L4+4 > h[i].End {
-			k.withoutPorts += uint64(portsCut(&h[i], b.Data(from+i)))
-		}
-	}
-}
 
 // portsCut returns 1 if the ports of frame d lie behind its captured bytes, or if its
 // extension headers do, which say whether there are ports. Else it returns 0.

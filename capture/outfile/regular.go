@@ -55,6 +55,19 @@ func notRegular(info fs.FileInfo) error {
 	return nil
 }
 
+// Until returns what open returns, or the error of ctx when that is done first: open may wait long
+// for the writer of a pipe. It then lasts until the process ends, and nobody may use what it sets.
+func Until(ctx context.Context, open func() error) error {
+	ready := make(chan error, 1)
+	go func() { ready <- open() }()
+	select {
+	case err := <-ready:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // OpenState opens a state file for reading: a regular file that begins with magic. For any other
 // file the error wraps ErrNotState, and for a name that no file has fs.ErrNotExist.
 func OpenState(name, magic string) (*os.File, error) {

@@ -4,15 +4,18 @@ package pcapoverip
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab"
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/certs"
+	"github.com/flowdedup/flowdedup/capture/certs/certstest"
 )
 
 // TestConnect reads the stream of a peer that was connected to. What breaks it off is the
@@ -118,11 +121,11 @@ func TestUnreachable(t *testing.T) {
 func TestTLS(t *testing.T) {
 	noGoroutines(t)
 	cert, key, authority := pemFiles(t)
-	both, err := LoadTLS(cert, key, authority)
+	both, err := certs.Load(cert, key, authority)
 	if err != nil {
 		t.Fatal(err)
 	}
-	nameless, err := LoadTLS("", "", authority)
+	nameless, err := certs.Load("", "", authority)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +140,7 @@ func TestTLS(t *testing.T) {
 		_ = s.Close() // may fail or not
 	}
 	w.await(t, "client didn't provide a certificate")
-	strangers := &TLS{}
+	strangers := &certs.Files{}
 	if _, err := OpenSender(context.Background(), to, SenderConfig{TLS: strangers}); err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") || !strings.HasPrefix(err.Error(), to.String()) {
 		t.Error(err)
 	}
@@ -159,25 +162,65 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestLoadTLS checks the errors for files that hold no certificate or key.
-func TestLoadTLS(t *testing.T) {
-	cert, key, authority := pemFiles(t)
-	if c, err := LoadTLS("", "", ""); c != nil || err != nil {
-		t.Error(c, err)
-	}
-	for _, c := range [][3]string{{cert, "", ""}, {cert, authority, ""}, {"none", key, ""}, {"", "", key}, {"", "", "none"}} {
-		if _, err := LoadTLS(c[0], c[1], c[2]); !errors.Is(err, ErrTLS) {
-			t.Error(c, err)
-		}
-	}
-	only, err := LoadTLS("", "", authority)
+// TestRenewed connects while the files of a listener are renewed one after another.
+func TestRenewed(t *testing.T) {
+	noGoroutines(t)
+	authority := certstest.New(t)
+	node, err := certs.Load(authority.Files(t, "node", time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(context.Background(), address(t, "tcp-listen://:0"), ReceiverConfig{TLS: only}); !errors.Is(err, ErrTLS) {
+	sensor := func() *certs.Files {
+		f, err := certs.Load(authority.Files(t, "sensor", time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	var w warned
+	node.Warn = w.warn
+	r, a := receiving(t, "tcp-listen://:0", ReceiverConfig{TLS: node, Warn: w.warn, Endless: true})
+	received := make(chan int)
+	go func() {
+		n, _, _ := read(a) // the number counts
+		received <- n
+	}()
+	send := func(with *certs.Files) error {
+		s, err := OpenSender(context.Background(), address(t, "tcp://"+r.listener.Addr().String()), SenderConfig{TLS: with, Warn: w.warn})
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.Write(packets(10, 60), nil), s.Close())
+	}
+	if err := send(sensor()); err != nil {
 		t.Error(err)
 	}
-	if c := only.client("x"); c.MinVersion < tls.VersionTLS12 || c.InsecureSkipVerify {
-		t.Error("weak")
+	authority.Renew(t)
+	if err := send(sensor()); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("certificate of the earlier authority: %v", err)
+	}
+	authority.Files(t, "node", time.Hour)
+	if err := send(sensor()); err != nil {
+		t.Error(err)
+	}
+	wait.Until(t, "the ends of all streams", func() bool { s := r.Stats(); return s.Peers == 3 && s.Connected == 0 })
+	a.Stop()
+	if n := <-received; n != 20 {
+		t.Errorf("%d packets", n)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoCertificate refuses to listen without a certificate.
+func TestNoCertificate(t *testing.T) {
+	_, _, authority := pemFiles(t)
+	only, err := certs.Load("", "", authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(context.Background(), address(t, "tcp-listen://:0"), ReceiverConfig{TLS: only}); !errors.Is(err, certs.ErrTLS) {
+		t.Error(err)
 	}
 }

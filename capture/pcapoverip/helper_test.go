@@ -5,17 +5,8 @@ package pcapoverip
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -24,6 +15,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/certs/certstest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
@@ -140,44 +132,5 @@ func connect(t *testing.T, addr net.Addr) net.Conn {
 // pemFiles makes an authority, and a certificate of 127.0.0.1 that it signed.
 func pemFiles(t *testing.T) (cert, key, authority string) {
 	t.Helper()
-	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	made := func(c, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey) {
-		own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if signer == nil {
-			signer = own
-		}
-		der, err := x509.CreateCertificate(rand.Reader, c, parent, own.Public(), signer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der, own
-	}
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, signer := made(ca, ca, nil)
-	authority = write("ca.pem", "CERTIFICATE", der)
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "sensor"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, own := made(leaf, ca, signer)
-	cert = write("cert.pem", "CERTIFICATE", der)
-	if der, err := x509.MarshalPKCS8PrivateKey(own); err != nil {
-		t.Fatal(err)
-	} else {
-		key = write("key.pem", "PRIVATE KEY", der)
-	}
-	return cert, key, authority
+	return certstest.New(t).Files(t, "sensor", time.Hour)
 }

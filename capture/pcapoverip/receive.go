@@ -17,13 +17,14 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // ReceiverConfig says how streams are received.
 type ReceiverConfig struct {
 	// TLS is nil for none.
-	TLS *TLS
+	TLS *certs.Files
 	// Endless says that streams come again: an address that was connected to is connected
 	// to again, with growing pauses, and one that is listened at stays open. Otherwise a
 	// listener ends when all streams that came have ended, one at least.

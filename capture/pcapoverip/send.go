@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
 // SenderConfig says how packets are sent.
 type SenderConfig struct {
 	// TLS is nil for none.
-	TLS *TLS
+	TLS *certs.Files
 	// Live says that packets cannot wait. Then a peer that takes them too slowly is
 	// disconnected at once, nobody is waited for at the start, and an address that was
 	// connected to is connected to again. Otherwise packets go at the pace of the slowest

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 )
 
@@ -19,7 +20,7 @@ import (
 // with a certificate is read.
 func TestReceiveSilentTLS(t *testing.T) {
 	noGoroutines(t)
-	both, err := LoadTLS(pemFiles(t))
+	both, err := certs.Load(pemFiles(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +55,12 @@ func TestReceiveSilentTLS(t *testing.T) {
 // capture, of TLS. They count as dropped, and one that has sent a header may be silent.
 func TestReceiveNoHeader(t *testing.T) {
 	cert, key, authority := pemFiles(t)
-	both, err := LoadTLS(cert, key, authority)
+	both, err := certs.Load(cert, key, authority)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		tls  *TLS
+		tls  *certs.Files
 		said string
 	}{
 		"nothing": {nil, ""}, "two bytes": {nil, "\xd4\xc3"}, "half a header": {nil, string(encoded(t, 1)[:20])},

@@ -5,7 +5,6 @@ package pcapoverip
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -13,63 +12,9 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/certs"
 )
-
-// TLS is how connections are encrypted and peers are authenticated; nil is not at all.
-type TLS struct {
-	certificates []tls.Certificate
-	authorities  *x509.CertPool // nil for the system's
-}
-
-// ErrTLS is wrapped by errors about certificates that cannot be used.
-var ErrTLS = errors.New("TLS")
-
-// LoadTLS reads PEM files: the certificate of this side and its key, and the authorities
-// that certificates of peers must be signed by. Each may be empty, but a certificate and
-// its key belong together. LoadTLS returns nil if all are. A side that connects verifies
-// the host's name, by the authorities of the system if none are given. A side that listens
-// asks for certificates only if authorities are given.
-func LoadTLS(cert, key, authorities string) (*TLS, error) {
-	if cert == "" && key == "" && authorities == "" {
-		return nil, nil
-	}
-	t := &TLS{}
-	if cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("%w: certificate %s with key %s: %w", ErrTLS, cert, key, err)
-		}
-		t.certificates = append(t.certificates, pair)
-	}
-	if authorities != "" {
-		pem, err := os.ReadFile(authorities)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrTLS, err)
-		}
-		t.authorities = x509.NewCertPool()
-		if !t.authorities.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%w: %s holds no certificate in PEM", ErrTLS, authorities)
-		}
-	}
-	return t, nil
-}
-
-// server returns the configuration of a side that listens.
-func (t *TLS) server() (*tls.Config, error) {
-	if len(t.certificates) == 0 {
-		return nil, fmt.Errorf("%w: a side that listens needs a certificate and its key", ErrTLS)
-	}
-	c := &tls.Config{Certificates: t.certificates, MinVersion: tls.VersionTLS12}
-	if t.authorities != nil {
-		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, t.authorities
-	}
-	return c, nil
-}
-
-// client returns the configuration of a side that connects to a host.
-func (t *TLS) client(host string) *tls.Config {
-	return &tls.Config{Certificates: t.certificates, RootCAs: t.authorities, ServerName: host, MinVersion: tls.VersionTLS12}
-}
 
 const (
 	// dialTimeout bounds the making of a connection.
@@ -82,12 +27,12 @@ const (
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 4}
 
 // dial connects, with TLS if t is not nil. Its errors name the address.
-func dial(ctx context.Context, a Address, t *TLS) (net.Conn, error) {
+func dial(ctx context.Context, a Address, t *certs.Files) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive}
 	conn, err := d.DialContext(ctx, "tcp", a.host)
 	if err == nil && t != nil {
 		host, _, _ := net.SplitHostPort(a.host) // it was joined from both
-		conn, err = handshake(ctx, tls.Client(conn, t.client(host)))
+		conn, err = handshake(ctx, tls.Client(conn, t.Client(host)))
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -114,11 +59,11 @@ func handshake(ctx context.Context, conn *tls.Conn) (net.Conn, error) {
 }
 
 // listen opens an address. Its errors name it.
-func listen(ctx context.Context, a Address, t *TLS) (*net.TCPListener, *tls.Config, error) {
+func listen(ctx context.Context, a Address, t *certs.Files) (*net.TCPListener, *tls.Config, error) {
 	var secure *tls.Config
 	if t != nil {
 		var err error
-		if secure, err = t.server(); err != nil {
+		if secure, err = t.Server(tls.VersionTLS12); err != nil {
 			return nil, nil, fmt.Errorf("%v: %w", a, err)
 		}
 	}

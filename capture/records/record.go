@@ -64,7 +64,12 @@ type Record struct {
 	// Exported is when the exporter sent the record (its clock), Received when we did.
 	Exported, Received int64
 
+	// Packets and Bytes count what Source sent.
 	Packets, Bytes uint64
+	// Both says that Destination sent packets, too. ReversePackets and ReverseBytes count them
+	// (RFC 5103). Where both are 0, Packets and Bytes count the packets of both ends.
+	Both                         bool
+	ReversePackets, ReverseBytes uint64
 	// Sampling is the interval of sampled packets, 1 where all are seen, 0 if unknown.
 	Sampling uint32
 
@@ -80,6 +85,25 @@ type Record struct {
 	Input uint32
 }
 
+// TotalPackets returns the packets of both directions.
+func (r *Record) TotalPackets() uint64 { return r.Packets + r.ReversePackets }
+
+// TotalBytes returns the bytes of both directions.
+func (r *Record) TotalBytes() uint64 { return r.Bytes + r.ReverseBytes }
+
+// earliest is 1980 in nanoseconds since 1970. Clocks that nobody set are before it, as are times
+// in another unit than the reader takes them for.
+const earliest = 3652 * 24 * int64(time.Hour)
+
+// IsTime reports whether a record may be of that time, in nanoseconds since 1970: of 1980 or later.
+func IsTime(at int64) bool { return at >= earliest }
+
+// EndsBeforeStart reports whether a record ends before its start, by more than its precision and
+// the second that a clock may be set by: one of both is wrong.
+func (r *Record) EndsBeforeStart() bool {
+	return r.End != 0 && r.End < r.Start && uint64(r.Start-r.End) > uint64(time.Second+r.Precision)
+}
+
 // Parts is a set of the parts of records.
 type Parts uint8
 
@@ -92,7 +116,7 @@ const (
 	PartTOS
 	PartNAT      // translated addresses and ports
 	PartPoint    // Point.Domain, Direction, Ingress and Egress
-	PartCounters // Packets and Bytes
+	PartCounters // Packets, Bytes, and those of the reverse direction
 )
 
 // Batch has the records of one message or one piece of text. A reader fills it again and
@@ -110,8 +134,9 @@ type Batch struct {
 	Replayed bool
 	// Restarted says that this is the first message since the exporter has restarted.
 	Restarted bool
-	// PerRecord says that sequence numbers of the sender count records, and not messages.
-	PerRecord bool
+	// PerRecord says that sequence numbers of the sender count records, and not messages. WithOwn
+	// says that those of the message count, too.
+	PerRecord, WithOwn bool
 }
 
 // Kind is a format of records.
@@ -161,6 +186,10 @@ type Counts struct {
 	// other.
 	Reassembled, Fragments uint64
 	Foreign                uint64 // packets without a message of flow records
+	// Misdated counts records whose times cannot be: before 1980, or an end before the start.
+	// The time when they came counts instead. MisdatedAt is the first such time.
+	Misdated   uint64
+	MisdatedAt int64
 	// Unread counts values of text that could not be read, Other records of text that are not
 	// about flows: other events of the same log.
 	Unread, Other uint64

@@ -48,8 +48,11 @@ func (r *series) bringHome() {
 			r.stats.Files++
 		}
 		r.completed(f)
+		r.warn(fmt.Errorf("a file without a name (%d packets) has come home: %s", f.content.Written(), f.out.Name()))
 	}
-	r.homeless = still
+	if r.homeless = still; len(still) == 0 && r.err != nil && r.err == r.unnamed && r.stats.Lost == r.lostThen {
+		r.err = nil // nothing is missing
+	}
 }
 
 // forsake ends the files that have no name in the end. The error says where each is.

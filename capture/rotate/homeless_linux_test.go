@@ -20,7 +20,7 @@ func TestHomeless(t *testing.T) {
 		t.Skip("only root may become another user")
 	}
 	const nobody = 65534
-	for _, back := range []string{"by Retry", "by Commit", "never"} {
+	for _, back := range []string{"by Retry", "by Commit", "before a loss", "never"} {
 		top, err := os.MkdirTemp("/tmp", "homeless") // which all users can reach
 		if err != nil {
 			t.Fatal(err)
@@ -48,6 +48,10 @@ func TestHomeless(t *testing.T) {
 			if !errors.Is(end, os.ErrPermission) || !slices.Equal(home, names[:2]) || len(away) != 0 {
 				t.Errorf("%s: %v, %q, %q", back, end, home, away)
 			}
+		case "before a loss":
+			if end != nil || !slices.Equal(home, names[:2]) || len(away) != 0 {
+				t.Errorf("%s: %v, %q, %q", back, end, home, away)
+			}
 		default:
 			if end == nil || !strings.Contains(end.Error(), filepath.Join(other, names[1])) || !slices.Equal(home, names[:1]) || !slices.Equal(away, names[1:2]) {
 				t.Errorf("%s: %v, %q, %q", back, end, home, away)
@@ -73,9 +77,15 @@ func homeless(t *testing.T, dir, back string) (home, away []string, end error) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	_ = put(2) // which fails: the file before has no name, and there is no file for this line
+	lost := uint64(0)
+	if back == "before a loss" {
+		_ = lines.Tick(time.Unix(2, 0))
+	} else {
+		_ = put(2) // which fails: the file before has no name, and there is no file for this line
+		lost++
+	}
 	lines.waitCompleted()
-	if s := lines.Stats(); lines.err == nil || len(s.Elsewhere) != 1 || s.Packets != 2 || s.Lost != 1 {
+	if s := lines.Stats(); lines.err == nil || len(s.Elsewhere) != 1 || s.Packets != 2 || s.Lost != lost {
 		t.Errorf("%v, %+v", lines.err, s)
 	}
 	if len(warnings) != 1 || !strings.Contains(warnings[0], lines.Stats().Elsewhere[0]) {
@@ -96,6 +106,9 @@ func homeless(t *testing.T, dir, back string) (home, away []string, end error) {
 		}
 	}
 	end = lines.Commit()
+	if came := strings.Contains(warnings[len(warnings)-1], "has come home: "+dir); came != (back != "never") {
+		t.Errorf("%s: warned of %q", back, warnings)
+	}
 	if s := lines.Stats(); (len(s.Elsewhere) == 1) != (back == "never") || s.Packets < 2 {
 		t.Errorf("%s: %+v", back, s)
 	}

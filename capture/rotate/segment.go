@@ -124,7 +124,9 @@ func (r *series) recordCompleted(err error) {
 		if _, homeless := f.out.Homeless(); homeless {
 			err = reason(err)
 		}
-		r.fail(err)
+		if r.fail(err); r.err == err {
+			r.unnamed, r.lostThen = err, r.stats.Lost
+		}
 		return
 	}
 	if f.packets == 0 {

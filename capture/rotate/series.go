@@ -65,6 +65,8 @@ type series struct {
 	unremovable map[string]bool // files that could not be removed
 	saidOthers  bool            // that other files fit the name
 	saidRecord  bool            // that files are not recorded
+	unnamed     error           // err, where only a name is missing: unless packets were lost since lostThen
+	lostThen    uint64          // stats.Lost when unnamed came
 	homeless    []*segment      // complete, or as complete as they get, without a name in the folder
 	err         error           // of the file that failed, until Retry
 	ended       bool

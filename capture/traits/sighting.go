@@ -59,8 +59,9 @@ type SightingReader struct {
 	keys    sightingKeys
 	decoder headers.Decoder
 	headers []headers.Header
-	layers  []headers.Layer // of one frame
-	apart   *SightingReader // of the points that Apart distinguishes, or nil
+	layers  []headers.Layer    // of one frame
+	skipped headers.LayerKinds // that no field is of
+	apart   *SightingReader    // of the points that Apart distinguishes, or nil
 	seen    Sightings
 }
 
@@ -68,6 +69,11 @@ type SightingReader struct {
 func NewSightingReader(cfg SightingConfig) *SightingReader {
 	decode := headers.DecoderConfig{Inner: cfg.Inner, Tunnels: cfg.Tunnels}
 	r := &SightingReader{cfg: cfg, keys: newSightingKeys(cfg.Seed), decoder: *headers.NewDecoder(decode)}
+	for kind, field := range layerFields {
+		if field&cfg.Fields == 0 {
+			r.skipped |= 1 << kind
+		}
+	}
 	if cfg.Apart.Fields != 0 {
 		r.apart = NewSightingReader(SightingConfig{Inner: cfg.Inner, Tunnels: cfg.Tunnels, Fields: cfg.Apart.Fields, Groups: cfg.Apart.Groups, Seed: cfg.Seed})
 	}

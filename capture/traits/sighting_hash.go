@@ -10,6 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // sightingKeys key the hashes of sightings. A hash XORs each word with a key, multiplies
@@ -26,9 +27,7 @@ type sightingKeys struct {
 func newSightingKeys(seed uint64) (k sightingKeys) {
 	for i := range k.words {
 		seed += 0x9e3779b97f4a7c15
-		z := (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
-		z = (z ^ z>>27) * 0x94d049bb133111eb
-		k.words[i] = z ^ z>>31
+		k.words[i] = layout.Mix(seed)
 	}
 	k.ends = kernels.Ends{Keys: [4]uint64{k.words[0], k.words[1], k.words[2], k.words[5]}, Ports: iana.PortMask}
 	return k

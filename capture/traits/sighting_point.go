@@ -183,7 +183,7 @@ func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
 
 // layered does on the slow path the same as stack on the fast one.
 func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
-	r.layers = r.decoder.Layers(r.layers[:0], b, i)
+	r.layers = r.decoder.LayersBut(r.skipped, r.layers[:0], b, i)
 	for _, l := range r.layers {
 		hash = r.layer(hash, l.Kind, l.ID)
 	}

@@ -94,8 +94,8 @@ const typeLLDP = 0x88cc
 // finalTypes are ethertypes of frames that do not state how long they are.
 var finalTypes = map[uint16]bool{0x8809: true, 0x888e: true, 0x8892: true, 0x8902: true, 0x9000: true}
 
-// isFrame is for frames without IP. It knows plain Ethernet frames of few types, and leaves
-// all others to the code that it checks.
+// isFrame is for frames without IP. It knows plain Ethernet frames of few types. Of all others the
+// code that it checks says so: see Verifier.doubted.
 func (u *undecidable) isFrame(b *capture.Batch, i int, h *headers.Header) bool {
 	f, d := &b.Frames[i], b.Data(i)
 	if h.Flags&headers.FlagInner != 0 || b.Interfaces[f.Interface].LinkType != capture.LinkEthernet || len(d) < 14 {

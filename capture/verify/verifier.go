@@ -70,6 +70,7 @@ type Verifier struct {
 
 	headers []headers.Header
 	digests []digest.Digest
+	doubted []bool // frames without IP that are undecidable
 }
 
 // removal is about equal packets: how many were removed more than were found in the file
@@ -167,7 +168,13 @@ func (v *Verifier) check(b *capture.Batch) {
 	n := len(b.Frames)
 	v.headers, v.digests = grow(v.headers, n), grow(v.digests, n)
 	v.decoder.Decode(v.headers, b, 0)
-	v.identity.FromHeaders(b, 0, v.headers).Sum(v.digests, v.digester)
+	messages := v.identity.FromHeaders(b, 0, v.headers)
+	messages.Sum(v.digests, v.digester)
+	v.doubted = grow(v.doubted, n)
+	clear(v.doubted)
+	for _, d := range messages.Doubts() {
+		v.doubted[d.Number] = v.headers[d.Number].Version == 0
+	}
 	var within []uint64
 	if v.within != nil {
 		within = v.within.Points(b, 0, n)
@@ -179,7 +186,7 @@ func (v *Verifier) check(b *capture.Batch) {
 			s.within = within[i]
 		}
 		left := v.compare(b, i, &s)
-		if v.undecidable != nil && v.undecidable.is(b, i, &v.headers[i]) {
+		if v.undecidable != nil && (v.doubted[i] || v.undecidable.is(b, i, &v.headers[i])) {
 			v.stay(&s)
 			continue
 		}

@@ -73,7 +73,7 @@ func (c *Capture) open() (err error) {
 			return err
 		}
 		c.ports = append(c.ports, p)
-		p.queues = append(p.queues, p.newQueue(0))
+		p.addQueue()
 		c.listQueues()
 		if err := c.Add(p, c.conf.SnapLen); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (c *Capture) Start() error { return c.Capture.Start() }
 func (c *Capture) Stop() { c.Capture.Stop() }
 
 // Stats returns the counts of each queue of each interface, as for a ring. There are more of
-// them after an interface was removed and came back with more queues. Freezes counts how often
+// them after an interface has got more queues. Freezes counts how often
 // no memory was free for a packet. Any goroutine may call it at any time, also after Close.
 func (c *Capture) Stats() []afpacket.Stats {
 	c.list.Lock()

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -58,15 +57,20 @@ func refuseUsed(name string) error {
 	return nil
 }
 
-// guard is a packet socket that receives nothing. It makes its interface promiscuous for
-// as long as it is open, and gets an error when the interface goes down or away.
+// guard is a packet socket whose packets nobody reads. It makes its interface promiscuous for
+// as long as it is open, gets an error when the interface goes down or away, and counts what the host
+// gets while it is bound to all protocols.
 func guard(index int, promiscuous bool) (int, error) {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
-	const unusedProtocol = 0xFFFF // no frame has it (RFC 1701, IANA)
-	err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: unusedProtocol, Ifindex: index})
+	if err = bindGuard(fd, index, unusedProtocol); err == nil {
+		err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)
+	}
+	if err == nil {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 1) // the kernel takes the least that it allows
+	}
 	if err == nil && promiscuous {
 		member := unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}
 		err = unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &member)
@@ -78,28 +82,21 @@ func guard(index int, promiscuous bool) (int, error) {
 	return fd, nil
 }
 
-// hidesTags reports whether the interface takes VLAN tags off frames (receive offload).
-func hidesTags(name string) bool {
-	const getFlags, receiveTags = 0x25, 1 << 8 // ETHTOOL_GFLAGS, ETH_FLAG_RXVLAN
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = unix.Close(fd) }() // only used for the ioctl
-	value := struct{ command, data uint32 }{command: getFlags}
-	request := struct { // struct ifreq
-		name [unix.IFNAMSIZ]byte
-		data unsafe.Pointer
-		_    [24 - unsafe.Sizeof(uintptr(0))]byte
-	}{data: unsafe.Pointer(&value)}
-	copy(request.name[:unix.IFNAMSIZ-1], name)
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
-	return errno == 0 && value.data&receiveTags != 0
+// Protocols to bind a guard to, in network byte order.
+const (
+	unusedProtocol = 0xFFFF // no frame has it (RFC 1701, IANA)
+	allProtocols   = unix.ETH_P_ALL<<8&0xFF00 | unix.ETH_P_ALL>>8
+)
+
+func bindGuard(fd, index int, protocol uint16) error {
+	return unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: protocol, Ifindex: index})
 }
 
-// explain turns an error of the kernel about an interface into one with advice.
+// explain turns an error of the kernel about an interface, if there is one, into one with advice.
 func explain(name string, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		err = errNotPermitted
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):

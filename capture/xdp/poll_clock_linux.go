@@ -5,7 +5,6 @@ package xdp
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-	"golang.org/x/sys/unix"
 )
 
 // pollClock lets the program read the clock once for all packets of a poll, which reads
@@ -28,8 +27,8 @@ const (
 
 // newPollClock returns nil where only the clock itself is right: without the privilege for
 // tracepoints (CAP_PERFMON), and for a driver without polls.
-func newPollClock(name string) *pollClock {
-	if !polls(name) {
+func newPollClock(driver string) *pollClock {
+	if !polls(driver) {
 		return nil
 	}
 	p := &pollClock{}
@@ -40,17 +39,9 @@ func newPollClock(name string) *pollClock {
 	return p
 }
 
-// polls reports whether the driver of an interface polls. The driver of virtual machines' taps
-// hands over packets as they are written.
-func polls(name string) bool {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = unix.Close(fd) }() // only used for the ioctl
-	info, err := unix.IoctlGetEthtoolDrvinfo(fd, name)
-	return err == nil && unix.ByteSliceToString(info.Driver[:]) != "tun"
-}
+// polls reports whether a driver polls. That of virtual machines' taps hands over packets as they are
+// written.
+func polls(driver string) bool { return driver != "" && driver != "tun" }
 
 func (p *pollClock) open() (err error) {
 	p.stamps, err = ebpf.NewMap(&ebpf.MapSpec{Name: "flowdedup", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: pollEntryLen, MaxEntries: 1})

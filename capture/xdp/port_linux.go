@@ -5,6 +5,7 @@ package xdp
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,12 +22,18 @@ type port struct {
 	filter  *bpf.Machine
 	guard   int // -1 while the port is closed
 	program *redirect
-	// queues only grow: their statistics outlast an interface that is removed.
-	queues  []*queue
+	size    size      // of the sockets
+	copied  bool      // the driver has no zero copy
 	opened  func()    // is called when there may be more queues
 	stopped time.Time // when packets were left to the host again
+	follower
 	// takesTags says that the driver takes VLAN tags off, and that no warning said so yet.
 	takesTags bool
+
+	mu sync.Mutex // guards the fields below, and guard, against those who count
+	// queues only grow: their statistics outlast an interface that is removed.
+	queues []*queue
+	toHost uint64 // packets that went to the host since Start
 }
 
 // Frames of memory have one of two sizes. The kernel keeps headroom in each (XDP_PACKET_
@@ -74,34 +81,44 @@ func (p *port) Final(err error) bool {
 	return errors.Is(err, ErrInUse) || errors.Is(err, errNotPermitted)
 }
 
-func (p *port) openAll() (err error) {
-	if p.guard, err = guard(p.Index, p.conf.Promiscuous); err != nil {
+func (p *port) openAll() error {
+	fd, err := guard(p.Index, p.conf.Promiscuous)
+	if err != nil {
 		return err
 	}
-	s := sizeFor(p.MTU, p.conf.RingBytes)
-	if p.program, err = attach(&p.Device, s.split, p.conf.HardwareTime); err != nil {
+	p.mu.Lock()
+	p.guard = fd
+	p.mu.Unlock()
+	p.size = sizeFor(p.MTU, p.conf.RingBytes)
+	if p.program, err = attach(&p.Device, p.size.split, p.conf.HardwareTime); err != nil {
 		return err
 	}
-	err = p.openQueues(s)
-	if s.split && errors.Is(err, unix.EINVAL) {
+	p.copied = p.program.generic
+	return p.openSplit()
+}
+
+// openSplit opens a socket for each receive queue, whose packets may be split if the size says so and
+// the kernel can.
+func (p *port) openSplit() error {
+	err := p.openQueues(0)
+	if p.size.split && errors.Is(err, unix.EINVAL) {
 		p.conf.Warn(fmt.Errorf("%s: the kernel drops frames of more than %d bytes, since it cannot split them", p.Name, largeFrame-headroom))
-		s.split = false
-		err = p.openQueues(s)
+		p.size.split = false
+		err = p.openQueues(0)
 	}
 	return err
 }
 
-// openQueues opens a socket for each receive queue. The kernel refuses a queue that the
-// interface does not have. Where a driver has no zero copy, the kernel mostly copies; where it
-// refuses the socket instead, the copy mode is requested.
-func (p *port) openQueues(s size) error {
-	copied := p.program.generic
-	for i := range maxQueues {
-		x, err := openSocket(p.Index, i, s, copied)
-		if i == 0 && err != nil && !copied {
+// openQueues opens a socket for each receive queue from a first one on. The kernel refuses a queue
+// that the interface does not have. Where a driver has no zero copy, the kernel mostly copies; where
+// it refuses the socket instead, the copy mode is requested.
+func (p *port) openQueues(first int) error {
+	for i := first; i < maxQueues; i++ {
+		x, err := openSocket(p.Index, i, p.size, p.copied)
+		if i == 0 && err != nil && !p.copied {
 			var other error
-			if x, other = openSocket(p.Index, i, s, true); other == nil {
-				copied, err = true, nil
+			if x, other = openSocket(p.Index, i, p.size, true); other == nil {
+				p.copied, err = true, nil
 			}
 		}
 		if i > 0 && errors.Is(err, unix.EINVAL) {
@@ -111,29 +128,42 @@ func (p *port) openQueues(s size) error {
 			return err
 		}
 		if i == len(p.queues) {
-			p.queues = append(p.queues, p.newQueue(i))
+			p.addQueue()
 		}
 		p.queues[i].open(x, p.program)
 	}
 	return nil
 }
 
-func (p *port) newQueue(i int) *queue {
-	return &queue{
+// addQueue adds the next queue, without a socket. The first one counts what went to the host.
+func (p *port) addQueue() {
+	i := len(p.queues)
+	q := &queue{
 		number: i, port: &p.Interface, stats: afpacket.Stats{Interface: p.Name, Ring: i},
 		reader: reader{iface: p.Number, snapLen: uint32(p.conf.SnapLen), filter: p.filter},
 	}
+	if i == 0 {
+		q.toHost = p.countToHost
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queues = append(p.queues, q)
 }
 
 // warn reports why the capture is slower or incomplete.
 func (p *port) warn() {
 	if p.program.generic {
-		p.conf.Warn(fmt.Errorf("%s: the driver runs no XDP programs: packets take the slower generic path", p.Name))
+		p.conf.Warn(fmt.Errorf("%s: %s: packets take the slower generic path, which loses VLAN tags that the kernel keeps beside frames: use --capture afpacket if there are any", p.Name, p.program.refusal))
 	}
 	if p.conf.HardwareTime && !p.program.cards {
 		p.conf.Warn(fmt.Errorf("%s: times come from the host's clock: Linux 6.3 and XDP in the driver are needed for those of the network card", p.Name))
 	}
-	if p.takesTags = hidesTags(p.Name); !p.program.tags {
+	p.setTakesTags(p.HidesTags)
+}
+
+// setTakesTags notes whether the driver takes VLAN tags off, and warns if it cannot report them.
+func (p *port) setTakesTags(takes bool) {
+	if p.takesTags = takes; !p.program.tags {
 		p.lostTags()
 	}
 }
@@ -148,7 +178,7 @@ func (p *port) warnLostTags() {
 }
 
 func (p *port) lostTags() {
-	if p.takesTags {
+	if p.takesTags && !p.program.generic { // there, tags are lost whatever ethtool says
 		p.takesTags = false
 		p.conf.Warn(fmt.Errorf("%s: VLAN tags that the driver takes off are lost: ethtool -K %s rxvlan off", p.Name, p.Name))
 	}
@@ -164,27 +194,36 @@ func (p *port) Start() error {
 			return explain(p.Name, err)
 		}
 	}
-	return nil
+	if p.started {
+		return nil
+	}
+	p.started = true
+	return explain(p.Name, bindGuard(p.guard, p.Index, allProtocols))
 }
 
 // Stop leaves packets to the host again.
 func (p *port) Stop() {
 	p.stopped = time.Now()
+	if p.started {
+		_ = bindGuard(p.guard, p.Index, unusedProtocol) // if it fails, it is for an interface that is gone
+	}
 	if p.program != nil {
 		p.program.stop()
 	}
 }
 
 func (p *port) Close() {
+	p.follower = follower{}
 	if p.program != nil {
 		p.program.close()
 		p.program = nil
 	}
-	for _, q := range p.queues {
-		q.close()
-	}
+	p.closeQueues()
+	p.countToHost()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.guard >= 0 {
-		_ = unix.Close(p.guard) // it has received nothing
+		_ = unix.Close(p.guard) // its packets were counted
 		p.guard = -1
 	}
 }

@@ -3,6 +3,7 @@
 package xdp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -20,17 +21,20 @@ type redirect struct {
 	sockets  *ebpf.Map
 	attached link.Link
 	generic  bool       // the program runs in the kernel's generic path, not in the driver
+	refusal  string     // why, if the driver has said it
 	stamps   bool       // the program notes the time, for which Linux 6.1 is needed
 	polls    *pollClock // nil if it reads the clock for each packet
 	tags     bool       // and asks the driver for VLAN tags that it has taken off (Linux 6.8)
 	cards    bool       // and for the time of the network card (Linux 6.3)
+	tag      int32      // the kernel function for tags; 0 until it is looked for
+	card     int32      // the one for the card's time
 }
 
 // attach attaches the program to an interface, without any sockets. split says that it
 // sees packets whose bytes do not lie in one piece, and cards that times of the network card
 // are wanted.
 func attach(dev *sockets.Device, split, cards bool) (*redirect, error) {
-	r := &redirect{polls: newPollClock(dev.Name)}
+	r := &redirect{polls: newPollClock(dev.Driver)}
 	err := r.attach(dev.Index, split, cards)
 	if err != nil {
 		r.close()
@@ -68,7 +72,7 @@ func (r *redirect) attach(index int, split, cards bool) (err error) {
 	return fmt.Errorf("%w (in the driver: %w)", err, native)
 }
 
-// bind loads the program and attaches it. A program that asks the driver belongs to a single
+// bind loads the program and attaches it, in place of one that is attached. A program that asks the driver belongs to a single
 // interface.
 func (r *redirect) bind(index int, split bool) error {
 	spec := &ebpf.ProgramSpec{Name: "flowdedup", Type: ebpf.XDP, License: kernelLicence}
@@ -79,21 +83,26 @@ func (r *redirect) bind(index int, split bool) error {
 	if split {
 		spec.Flags |= unix.BPF_F_XDP_HAS_FRAGS
 	}
-	n := notes{stamps: r.stamps, polls: r.polls}
 	for _, f := range []struct {
 		wanted bool
 		name   string
 		id     *int32
-	}{{r.tags, "bpf_xdp_metadata_rx_vlan_tag", &n.tag}, {r.cards, "bpf_xdp_metadata_rx_timestamp", &n.card}} {
+	}{{r.tags, "bpf_xdp_metadata_rx_vlan_tag", &r.tag}, {r.cards, "bpf_xdp_metadata_rx_timestamp", &r.card}} {
 		if !f.wanted {
 			continue
 		}
-		var err error
-		if *f.id, err = kernelFunction(f.name); err != nil {
+		if err := findKernelFunction(f.name, f.id); err != nil {
 			return err
 		}
 		spec.Flags |= unix.BPF_F_XDP_DEV_BOUND_ONLY
 		spec.Ifindex = uint32(index)
+	}
+	n := notes{stamps: r.stamps, polls: r.polls}
+	if r.tags {
+		n.tag = r.tag
+	}
+	if r.cards {
+		n.card = r.card
 	}
 	spec.Instructions = n.instructions(r.sockets.FD())
 	program, err := ebpf.NewProgramWithOptions(spec, ebpf.ProgramOptions{LogDisabled: true})
@@ -101,27 +110,50 @@ func (r *redirect) bind(index int, split bool) error {
 		return err
 	}
 	defer program.Close() // the link keeps it
+	if r.attached != nil {
+		return r.attached.Update(program)
+	}
 	r.attached, err = link.AttachXDP(link.XDPOptions{Program: program, Interface: index, Flags: mode})
+	if plain := !r.stamps && !r.tags; err != nil && !r.generic && plain {
+		r.refusal = "the driver runs no XDP programs"
+		if !errors.Is(err, unix.EOPNOTSUPP) {
+			r.refusal = fmt.Sprintf("the driver refuses the XDP program (%s)", cmp.Or(sockets.Refusal(index, program.FD()), err.Error()))
+		}
+	}
 	return err
 }
 
-// kernelFunction returns the number by which programs call a function of the kernel.
-func kernelFunction(name string) (int32, error) {
+// findKernelFunction finds the number by which programs call a function of the kernel, unless it is known.
+func findKernelFunction(name string, number *int32) error {
+	if *number != 0 {
+		return nil
+	}
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var f *btf.Func
 	if err := kernel.TypeByName(name, &f); err != nil {
-		return 0, err
+		return err
 	}
 	id, err := kernel.TypeID(f)
-	return int32(id), err
+	*number = int32(id)
+	return err
 }
 
 // start hands the packets of a queue to a socket.
 func (r *redirect) start(queue, socket int) error {
 	return r.sockets.Put(uint32(queue), uint32(socket))
+}
+
+// pause leaves the packets of all queues to the host.
+func (r *redirect) pause(queues int) error {
+	for i := range queues {
+		if err := r.sockets.Delete(uint32(i)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // stop detaches the program. This needs no privileges.

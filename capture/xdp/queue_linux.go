@@ -19,6 +19,7 @@ type queue struct {
 	socket *socket // nil while it is closed
 	next   uint32  // index of the next descriptor
 	reader reader
+	toHost func() uint64 // counts packets of the interface that went to the host; nil for others than the first
 
 	mu sync.Mutex // guards the fields below, and socket against close
 	// stats has the counts up to the last Next, and of closed sockets. Received has only packets
@@ -80,20 +81,26 @@ func (q *queue) readStats() afpacket.Stats {
 		q.addKernel(&s)
 		s.Received += uint64(q.socket.received() - q.read)
 	}
+	if q.toHost != nil {
+		s.ToHost = q.toHost()
+		s.Dropped += s.ToHost
+	}
 	s.Received += s.Delivered + s.Dropped
-	s.Outages, s.Down = q.port.Outages()
+	s.SetState(q.port.State())
 	return s
 }
 
 // addKernel adds the kernel's counters of the socket. It counts a packet as dropped if no
 // memory was free or it was too long (rx_dropped), if the receive ring was full, or if the fill
-// ring had an invalid frame, which neither ring ever is or has. A driver with zero copy drops
+// ring had an invalid frame, which neither ring ever is or has. A packet that finds no memory also
+// counts as a look at an empty fill ring; other packets were too long. A driver with zero copy drops
 // without a count when the fill ring is empty: only Freezes shows it.
 func (q *queue) addKernel(s *afpacket.Stats) {
 	n, err := q.socket.statistics()
 	if err != nil {
 		return // it cannot fail on such a socket
 	}
+	s.TooLong += n.Rx_dropped - min(n.Rx_dropped, n.Rx_fill_ring_empty_descs)
 	s.Dropped += n.Rx_dropped + n.Rx_ring_full + n.Rx_invalid_descs
 	s.Freezes += n.Rx_fill_ring_empty_descs
 }

@@ -50,7 +50,7 @@ func openSocket(index, queue int, s size, copied bool) (*socket, error) {
 }
 
 func (x *socket) open(index, queue int, s size, copied bool) (err error) {
-	if x.fd, err = unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+	if x.fd, err = newSocket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
 		return os.NewSyscallError("socket", err)
 	}
 	if x.memory, err = mapMemory(s.bytes); err != nil {
@@ -89,8 +89,9 @@ func (x *socket) open(index, queue int, s size, copied bool) (err error) {
 	return nil
 }
 
-// bindSocket is unix.Bind, except in tests of drivers that refuse.
-var bindSocket = unix.Bind
+// bindSocket and newSocket are those of unix, except in tests of drivers that refuse, and of runs
+// without privileges.
+var bindSocket, newSocket = unix.Bind, unix.Socket
 
 // bind binds the socket to its queue. The kernel frees a queue some time after the last
 // socket was closed.

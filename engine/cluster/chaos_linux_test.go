@@ -64,6 +64,7 @@ func runChaos(t *testing.T, d time.Duration, hubArgs ...string) {
 		{"kill -9 of the hub", c.killHub}, {"cable one cut for 8 s", func() { c.cut("one", 8*time.Second) }},
 		{"cable two cut for 8 s", func() { c.cut("two", 8*time.Second) }}, {"hub stopped for 5 s", c.stopHub},
 		{"kill -9 of a sensor", c.killSensor}, {"both cables cut for 3 s", c.cutBoth},
+		{"a ring of two hubs", c.ring}, {"a hub of another version for 3 s", c.otherVersion},
 	}
 	for i := 0; ; i++ {
 		select {
@@ -115,6 +116,38 @@ func (c *chaos) cutBoth() {
 	c.hubNet.ip("link set one down")
 	c.cut("two", 3*time.Second)
 	c.hubNet.ip("link set one up")
+}
+
+// ring starts a hub below the hub, and the hub again below that.
+func (c *chaos) ring() {
+	shape, folder := c.hubArgs[2:], filepath.Join(c.dir, "ring") // the window comes with the parent
+	begin := func(state, address, parent string, args ...string) *process {
+		return c.start(c.hubNet, "flowdedup-hub", append([]string{"--state", state, "--listen", address, "--url", "nats://" + address, "--http", "none", "--parent", parent}, args...)...)
+	}
+	other := begin(folder, "10.90.0.1:4223", c.token("ring"), shape...)
+	other.wait("sensors connect")
+	back := strings.TrimSpace(c.hubNet.run(filepath.Join(c.programs, "flowdedup-hub"), "join-token", "back", "--state", folder))
+	c.hub.stop()
+	c.hub = begin(c.hubDir, "10.90.0.1:4222", back)
+	c.hub.wait("in a ring")
+	time.Sleep(2 * time.Second)
+	c.hub.stop()
+	other.stop()
+	c.hub = begin(c.hubDir, "10.90.0.1:4222", "")
+	c.hub.wait("sensors connect")
+}
+
+func (c *chaos) otherVersion() {
+	older, err := otherMessages()
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	c.hub.stop()
+	c.of(older, c.startHub)
+	time.Sleep(3 * time.Second)
+	c.hub.stop()
+	c.startHub()
 }
 
 func (c *chaos) killSensor() {

@@ -15,6 +15,7 @@ type region struct {
 	name, url string
 	at        *namespace
 	sites     []string
+	process   *process
 }
 
 // regions starts two hubs below the lab's, and two sensors for each of them.
@@ -22,10 +23,10 @@ func (l *lab) regions(args ...string) (all []region) {
 	l.t.Helper()
 	program := filepath.Join(l.programs, "flowdedup-hub")
 	for _, r := range []region{
-		{"north", "10.91.0.2:4222", l.one, []string{"a", "b"}}, {"south", "10.92.0.2:4222", l.two, []string{"c", "d"}},
+		{"north", "10.91.0.2:4222", l.one, []string{"a", "b"}, nil}, {"south", "10.92.0.2:4222", l.two, []string{"c", "d"}, nil},
 	} {
-		p := l.start(r.at, "flowdedup-hub", append([]string{"--state", l.folder(r), "--listen", r.url, "--http", "none", "--parent", l.token(r.name)}, args...)...)
-		p.wait("sensors connect")
+		r.process = l.start(r.at, "flowdedup-hub", append([]string{"--state", l.folder(r), "--listen", r.url, "--http", "none", "--parent", l.token(r.name)}, args...)...)
+		r.process.wait("sensors connect")
 		for _, site := range r.sites {
 			token := r.at.run(program, "join-token", site, "--state", l.folder(r))
 			l.sensorOf(site, strings.TrimSpace(token), patient)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
 // TestStateAndHub stops a sensor that keeps a state, and starts it again from that: its
@@ -89,35 +91,54 @@ func TestStoppedOwner(t *testing.T) {
 	t.Log(unchecked, "unchecked")
 }
 
-// TestFullDisk fills the disk of a hub that keeps journals. Packets pass, the hub says why,
-// and once there is room again each is kept once.
+// TestFullDisk fills the disk of a hub, with journals and without, while packets come, and while the hub
+// stops and starts. Packets pass, the hub says why, and once there is room again each is kept once.
 func TestFullDisk(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 30 s")
+		t.Skip("takes a minute")
 	}
-	disk := t.TempDir()
-	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=12m"); err != nil {
-		t.Skip("no file system: ", err)
+	for _, journal := range []string{"--journal=true", "--journal=false"} {
+		t.Run(journal, func(t *testing.T) {
+			disk := t.TempDir()
+			if err := syscall.Mount("none", disk, "tmpfs", 0, "size=12m"); err != nil {
+				t.Skip("no file system: ", err)
+			}
+			t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+			l := newLabAt(t, t.TempDir(), filepath.Join(disk, "hub"), "--window", wide, journal, "--slices", "4", "--memory", "1MiB")
+			for _, site := range []string{"a", "d"} {
+				l.sensor(site, "--verdict-wait=1s")
+			}
+			rounds := []round{l.checked()}
+			filler := filepath.Join(disk, "filler")
+			full := func(during func()) {
+				if err := fill(filler); err != nil {
+					t.Fatal(err)
+				}
+				during()
+				if err := os.Remove(filler); err != nil {
+					t.Fatal(err)
+				}
+			}
+			full(func() { l.send(10000, 1000) })
+			if journal == "--journal=true" {
+				l.hub.wait("opened its store again")
+			}
+			rounds = append(rounds, l.checked())
+			full(func() {
+				l.hub.stop()
+				l.beginHub()
+				l.send(5000, 1000)
+			})
+			if wait.For(func() bool { return l.hubEnded() || strings.Contains(l.hub.stderr.String(), "sensors connect") }); l.hubEnded() {
+				t.Log(l.hub.stderr.String())
+				l.startHub()
+			}
+			rounds = append(rounds, l.checked())
+			counts, unchecked := l.counts("a", "d")
+			once(t, counts, rounds...)
+			t.Log(unchecked, "unchecked")
+		})
 	}
-	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
-	l := newLabAt(t, t.TempDir(), filepath.Join(disk, "hub"), "--window", wide, "--journal", "--slices", "4", "--memory", "1MiB")
-	for _, site := range []string{"a", "d"} {
-		l.sensor(site, "--verdict-wait=1s")
-	}
-	before := l.checked()
-	filler := filepath.Join(disk, "filler")
-	if err := fill(filler); err != nil {
-		t.Fatal(err)
-	}
-	l.send(10000, 1000)
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	l.hub.wait("opened its store again")
-	after := l.checked()
-	counts, unchecked := l.counts("a", "d")
-	once(t, counts, before, after)
-	t.Log(unchecked, "unchecked")
 }
 
 // fill writes a file until there is no room.

@@ -132,6 +132,14 @@ func newLab(t *testing.T, hubArgs ...string) *lab {
 // newLabAt is newLab with folders of sensors and hub.
 func newLabAt(t *testing.T, dir, hubDir string, hubArgs ...string) *lab {
 	t.Helper()
+	l := layLab(t, dir, hubDir, hubArgs...)
+	l.startHub()
+	return l
+}
+
+// layLab is newLabAt with a hub that does not run yet.
+func layLab(t *testing.T, dir, hubDir string, hubArgs ...string) *lab {
+	t.Helper()
 	if _, err := exec.LookPath("tcpdump"); err != nil {
 		t.Skipf("no tcpdump to compile the sensors' filters: %v", err)
 	}
@@ -156,22 +164,37 @@ func newLabAt(t *testing.T, dir, hubDir string, hubArgs ...string) *lab {
 	for _, router := range []*namespace{l.one, l.two} {
 		router.run("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
 	}
-	l.startHub()
 	return l
 }
 
 // startHub starts the hub, again if it was there.
 func (l *lab) startHub() {
 	l.t.Helper()
+	l.beginHub()
+	l.hub.wait("sensors connect")
+}
+
+// beginHub is startHub without a wait.
+func (l *lab) beginHub() {
+	l.t.Helper()
 	l.hub = l.start(l.hubNet, "flowdedup-hub", append([]string{"--state", l.hubDir, "--listen", "10.90.0.1:4222",
 		"--url", "nats://10.90.0.1:4222", "--http", "none"}, l.hubArgs...)...)
-	l.hub.wait("sensors connect")
+}
+
+// hubEnds waits until the hub has ended by itself, with exit code 1.
+func (l *lab) hubEnds() {
+	l.t.Helper()
+	wait.Until(l.t, "the end of the hub", l.hubEnded)
+	if code := l.hub.cmd.ProcessState.ExitCode(); code != 1 {
+		l.t.Errorf("the hub ended with %d: %s", code, l.hub.stderr.String())
+	}
 }
 
 // token returns the token of a site.
 func (l *lab) token(site string) string {
 	l.t.Helper()
-	return strings.TrimSpace(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "join-token", site, "--state", l.hubDir))
+	words := strings.Fields(l.hubNet.run(filepath.Join(l.programs, "flowdedup-hub"), "join-token", site, "--state", l.hubDir))
+	return words[len(words)-1] // behind what it says about a server that is not its own
 }
 
 // sensor starts the sensor of a site.

@@ -115,15 +115,20 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "flowdedup-e2e-"); err != nil {
 		return "", err
 	}
+	return dir, build(dir)
+})
+
+// build builds the two programs into a folder.
+func build(dir string, flags ...string) error {
 	for _, b := range []struct{ from, what string }{{"../..", "./cmd/flowdedup"}, {".", "./cmd/flowdedup-hub"}} {
-		c := exec.Command("go", "build", "-o", dir, b.what)
+		c := exec.Command("go", append(append([]string{"build", "-o", dir}, flags...), b.what)...)
 		c.Dir = b.from
 		if out, err := c.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("go build %s: %w: %s", b.what, err, out)
+			return fmt.Errorf("go build %s: %w: %s", b.what, err, out)
 		}
 	}
-	return dir, nil
-})
+	return nil
+}
 
 // TestMain is the sender too, and reads pages: see lab.send and lab.numbers.
 func TestMain(m *testing.M) {

@@ -49,10 +49,7 @@ func (c *Contents) Hash(word uint64) uint64 {
 // independent. It is the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a
 // permutation.
 func Mix(x uint64) uint64 {
-	x += rowtable.GoldenFactor // so that 0 is no fixed point
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return layout.Mix(x + rowtable.GoldenFactor) // so that 0 is no fixed point
 }
 
 // Contents is as Lister says.

@@ -67,13 +67,14 @@ type ClientConfig struct {
 	// seconds, packets also wait for another connection where one is cut; else they stay unchecked
 	// at once.
 	Anytime bool
-	// Closed makes packets without an answer copies. They count as unchecked all the
-	// same.
+	// Closed makes packets without an answer copies, once it is known that the hubs are no ring. They
+	// count as unchecked all the same.
 	Closed bool
 	// Remaining asks for Answers.Remaining.
 	Remaining bool
-	// Tree marks the client of a hub below another one: Ping checks TreeVersion, too.
-	Tree bool
+	// Hub is the identity of a hub below another one, in DigestBits: Ping checks TreeVersion, too,
+	// and packets stay unchecked until the way up is known to end. It is 0 for sensors.
+	Hub uint64
 	// Notice, if not nil, is called with a short reason when the hub stops answering. It
 	// is called with "" when the hub answers again.
 	Notice func(reason string)
@@ -107,6 +108,7 @@ type Client struct {
 	failure   string // reason of the failure in the last notice, or ""
 	reason    string // reason why requests failed
 	pong      error  // result of a Ping
+	way       way
 	closed    bool
 	abandoned bool
 	idle      bool // nothing runs until wake
@@ -142,6 +144,7 @@ func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now 
 		slices: make([]slice, cfg.Token.Slices),
 		rtt:    newHistogram(), all: newHistogram(), reportAt: reportEvery,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		way: way{self: cfg.Hub, at: wayEvery, waits: map[uint64]question{}},
 	}
 	c.progress.L = &c.mu
 	c.report.Run = run
@@ -175,8 +178,8 @@ type Answers struct {
 	Copies []uint64
 	// Remaining, with ClientConfig.Remaining, is how long each copy stays one, as in Reply.
 	Remaining []uint16
-	// Unchecked counts the packets without an answer.
-	Unchecked int
+	// Unchecked counts the packets without an answer, and Assumed those that count as copies.
+	Unchecked, Assumed int
 	// Done, if not nil, is called once the answers are complete. It must neither wait,
 	// nor call the Client.
 	Done    func()
@@ -212,14 +215,14 @@ func (c *Client) AskSlice(a *Answers, number int, digests []uint64, times []int6
 func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i int) (uint64, *slice)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a.Copies, a.Unchecked, a.pending = resize(a.Copies, (n+63)/64), 0, 1 // until all are asked about
+	a.Copies, a.Unchecked, a.Assumed, a.pending = resize(a.Copies, (n+63)/64), 0, 0, 1 // until all are asked about
 	clear(a.Copies)
 	if c.cfg.Remaining {
 		a.Remaining = resize(a.Remaining, n)
 		clear(a.Remaining)
 	}
 	now := c.now()
-	closed := !c.cfg.Block && !(c.cfg.Anytime && c.cfg.Wait >= reconnectWait) && !c.to.Connected()
+	closed := c.way.closed() || !c.cfg.Block && !(c.cfg.Anytime && c.cfg.Wait >= reconnectWait) && !c.to.Connected()
 	for w := range a.Copies {
 		todo := ^skip[w]
 		if rest := n - 64*w; rest < 64 {
@@ -258,7 +261,8 @@ func askable(t int64) bool { return uint64(t) < (MaxTime-maxDelta*DeltaUnit)*uin
 func (c *Client) unchecked(a *Answers, places ...uint32) {
 	a.Unchecked += len(places)
 	c.stats.Unchecked += uint64(len(places))
-	if c.cfg.Closed {
+	if c.cfg.Closed && !c.way.closed() {
+		a.Assumed += len(places)
 		for _, i := range places {
 			a.Copies[i/64] |= 1 << (i % 64)
 		}
@@ -308,6 +312,13 @@ func (c *Client) Stats() ClientStats {
 	s.DelayP50 = time.Duration(c.all.ValueAtQuantile(50)) * time.Microsecond
 	s.DelayP99 = time.Duration(c.all.ValueAtQuantile(99)) * time.Microsecond
 	return s
+}
+
+// Assumes reports whether packets without an answer count as copies now.
+func (c *Client) Assumes() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cfg.Closed && !c.way.closed()
 }
 
 // Failing returns a short reason why the hub does not answer, or "".

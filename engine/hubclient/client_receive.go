@@ -25,6 +25,10 @@ func (c *Client) receive(subject string, msg []byte, refused bool, now time.Dura
 		c.receivePong(msg, refused)
 		return
 	}
+	if number, ok := strings.CutPrefix(subject, c.inbox+wayWord); ok {
+		c.receiveWay(number, msg)
+		return
+	}
 	s, seq := c.parseReply(subject)
 	if s == nil {
 		return
@@ -100,6 +104,7 @@ var refusals = [...]string{
 	Stale:      "requests reach it too late",
 	Overloaded: "it has more to do than it can",
 	Bad:        "it cannot read the requests: is it of another version?",
+	Ring:       inRing,
 }
 
 // parseReply reads the subject of an answer: the number of a slice and of a request.

@@ -195,11 +195,11 @@ func TestPingAndReports(t *testing.T) {
 		t.Error(err)
 	}
 	n.hub.version = 0
-	c.cfg.Tree = true
+	c.way.self = 1
 	if err := ping(); !errors.Is(err, ErrOther) {
 		t.Errorf("a hub above that names no version of trees: %v", err)
 	}
-	c.cfg.Tree = false
+	c.way.self = 0
 	for status, want := range map[Status]error{WrongEpoch: ErrRefused, NotOwner: ErrSilent, Overloaded: ErrSilent} {
 		n.hub.status = status
 		if err := ping(); !errors.Is(err, want) {

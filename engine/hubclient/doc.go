@@ -16,6 +16,7 @@
 //	a packet and its answer                   client.go
 //	what goes to a slice; one that is silent  slice.go
 //	what comes from the hub                   client_receive.go
+//	the hubs above a hub                      way.go
 //	timers, probes, reports                   work.go
 //	messages and their address                request.go, reply.go, subject.go
 //	counts and reports for the hub            counts.go

@@ -124,7 +124,7 @@ func TestReply(t *testing.T) {
 		{"empty", func(m []byte) []byte { return nil }, ErrLength},
 		{"another protocol", func(m []byte) []byte { m[1] = 0; return m }, ErrMessage},
 		{"another version", func(m []byte) []byte { m[2] = 9; return m }, ErrVersion},
-		{"an unknown status", func(m []byte) []byte { m[3] = 6; return m }, ErrField},
+		{"an unknown status", func(m []byte) []byte { m[3] = 7; return m }, ErrField},
 		{"too many digests", func(m []byte) []byte { m[7] = 1; return m }, ErrField},
 		{"a bitmap cut short", func(m []byte) []byte { return m[:len(m)-1] }, ErrLength},
 		{"a bitmap too long", func(m []byte) []byte { return append(m, 0) }, ErrLength},

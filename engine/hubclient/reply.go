@@ -19,10 +19,11 @@ const (
 	Stale             // the deadline had passed, or the sequence number was forgotten
 	Overloaded        // the slice is overloaded
 	Bad               // the request could not be read
+	Ring              // the hub has seen the question for the way up before
 )
 
 // statusNames are the words of errors.
-var statusNames = [...]string{"ok", "wrong epoch", "not the owner", "too late", "overloaded", "bad request"}
+var statusNames = [...]string{"ok", "wrong epoch", "not the owner", "too late", "overloaded", "bad request", "ring"}
 
 // String returns the status in words.
 func (s Status) String() string {
@@ -92,7 +93,7 @@ func (r *Reply) Decode(msg []byte) error {
 		Status: Status(msg[3]), N: le.Uint32(msg[4:]), Seq: le.Uint64(msg[8:]), Epoch: le.Uint32(msg[16:]),
 		Fencing: le.Uint64(msg[20:]), Unchecked: le.Uint32(msg[28:]), Copies: msg[replyHeader:],
 	}
-	if r.Status > Bad || r.N > MaxDigests || r.Unchecked > r.N {
+	if r.Status > Ring || r.N > MaxDigests || r.Unchecked > r.N {
 		return ErrField
 	}
 	want := 0

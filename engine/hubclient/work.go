@@ -33,6 +33,9 @@ func (c *Client) work() {
 		next := batchDelay
 		if c.idle = c.collected+c.inFlight == 0; c.idle {
 			next = max(c.reportAt-now, batchDelay)
+			if c.way.self != 0 {
+				next = max(min(next, c.way.at-now), batchDelay)
+			}
 		}
 		c.mu.Unlock()
 		if changed && c.cfg.Notice != nil {
@@ -81,6 +84,9 @@ func (c *Client) tick(now time.Duration) bool {
 		}
 		c.sendDue(s, now)
 	}
+	if c.way.self != 0 && now >= c.way.at {
+		c.askWay(nil, nil)
+	}
 	if now >= c.reportAt {
 		c.sendReport()
 		c.reportAt = now + reportEvery
@@ -117,12 +123,13 @@ const fresh = 5 * time.Second
 // ended.
 func (c *Client) notice(now time.Duration) bool {
 	connected := c.to.Connected()
-	failing := !connected
+	ring, unknown := c.way.ring, c.way.closed() && now > pingTime
+	failing := !connected || ring || unknown
 	for i := range c.slices {
 		s := &c.slices[i]
 		failing = failing || s.fails >= breakAfter && now-s.failedAt < fresh
 	}
-	if failing == (c.failure != "") {
+	if failing == (c.failure != "") && (!ring || c.failure == inRing) {
 		return false
 	}
 	switch c.failure = c.reason; {
@@ -130,6 +137,10 @@ func (c *Client) notice(now time.Duration) bool {
 		c.failure = ""
 	case !connected:
 		c.failure = "there is no connection"
+	case ring:
+		c.failure = inRing
+	case c.reason == "" && unknown:
+		c.failure = unknownWay
 	case c.reason == "":
 		c.failure = "its answers do not come in time"
 	}
@@ -162,7 +173,7 @@ var (
 // TreeVersion is the version of the messages between a hub and the one above that sensors do not
 // send. A Ping of a hub has it as K, and PingDigests digests. Their bits in the answer, from the
 // least on, are the version of the hub above.
-const TreeVersion = 2
+const TreeVersion = 3
 
 // PingDigests is the number of digests in a Ping of a hub. Sensors send one.
 const PingDigests = 8
@@ -170,25 +181,42 @@ const PingDigests = 8
 // pingTime is how long Ping waits.
 const pingTime = 2 * time.Second
 
-// Ping asks the hub whether it serves the token. It is for the start.
+// Ping asks the hub whether it serves the token, and then for the way up from there. It is for the
+// start.
 func (c *Client) Ping() error {
-	q := Request{Op: Ping, Epoch: c.cfg.Token.Epoch, Digests: []uint64{c.cfg.Token.KeyCheck()}}
-	if c.cfg.Tree {
-		q.K, q.Digests = TreeVersion, slices.Repeat(q.Digests, PingDigests)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pong = ErrSilent
+	c.repeat(func() bool { return !errors.Is(c.pong, ErrSilent) }, func() {
+		q := c.pingRequest()
+		_ = c.to.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)) // is sent again
+	})
+	if c.pong == nil && c.way.self != 0 {
+		c.repeat(c.way.known, func() { c.askWay(nil, nil) }) // later answers come, too
+	}
+	return c.pong
+}
+
+// pingRequest returns the request of a Ping.
+func (c *Client) pingRequest() Request {
+	q := Request{Op: Ping, Epoch: c.cfg.Token.Epoch, Digests: []uint64{c.cfg.Token.KeyCheck()}}
+	if c.way.self != 0 {
+		q.K, q.Digests = TreeVersion, slices.Repeat(q.Digests, PingDigests)
+	}
+	return q
+}
+
+// repeat sends a question again and again until it is answered, for at most pingTime.
+func (c *Client) repeat(answered func() bool, send func()) {
 	deadline := c.now() + pingTime
-	for try := 0; errors.Is(c.pong, ErrSilent) && c.now() < deadline; try++ {
+	for try := 0; !answered() && c.now() < deadline; try++ {
 		if try%50 == 0 {
-			_ = c.to.Send(c.subject(0, Ping).String(), c.inbox+pingWord, q.Append(nil)) // is sent again
+			send()
 		}
 		c.mu.Unlock()
 		time.Sleep(10 * time.Millisecond)
 		c.mu.Lock()
 	}
-	return c.pong
 }
 
 // receivePong takes the answer to a Ping.
@@ -197,7 +225,7 @@ func (c *Client) receivePong(msg []byte, refused bool) {
 	err := reply.Decode(msg)
 	switch {
 	case refused || err != nil && !errors.Is(err, ErrVersion):
-	case err != nil, c.cfg.Tree && reply.Status == OK && (len(reply.Copies) != 1 || reply.Copies[0] != TreeVersion):
+	case err != nil, c.way.self != 0 && reply.Status == OK && (len(reply.Copies) != 1 || reply.Copies[0] != TreeVersion):
 		c.pong, c.reason = ErrOther, otherVersion
 	case reply.Status == OK:
 		c.pong = nil

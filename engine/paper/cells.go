@@ -231,20 +231,12 @@ func IndependentPositions(pos []uint64, d digest.Digest, m uint64) {
 	step := uint64(0)
 	for i := range pos {
 		step += golden
-		pos[i] = scale(SplitMix(d[0]^SplitMix(d[1]+step)), m)
+		pos[i] = scale(layout.Mix(d[0]^layout.Mix(d[1]+step)), m)
 	}
 }
 
 // golden is 2^64 over the golden ratio, the step of the SplitMix64 generator.
 const golden = 0x9e3779b97f4a7c15
-
-// SplitMix is the output function of the SplitMix64 generator (Steele, Lea, Flood,
-// Fast Splittable Pseudorandom Number Generators, OOPSLA 2014), a bijection.
-func SplitMix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
 
 // newRandom returns the generator of a filter's random choices. Each filter has its own,
 // so its run does not depend on other filters.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // must returns a result, or ends the test if there is an error.
@@ -25,7 +26,7 @@ func must[T any](t testing.TB) func(v T, err error) T {
 
 // digestOf replaces a keyed hash: both halves by SplitMix64's mixer.
 func digestOf(id uint64) digest.Digest {
-	return digest.Digest{SplitMix((2*id + 1) * golden), SplitMix((2*id + 2) * golden)}
+	return digest.Digest{layout.Mix((2*id + 1) * golden), layout.Mix((2*id + 2) * golden)}
 }
 
 // shuffled returns the stream of the biased sampling paper's tables: distinct ids from 0

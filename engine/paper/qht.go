@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // QHTConfig configures quotient hash tables: [NewQHT] and its variants.
@@ -243,7 +244,7 @@ func (f fingerprints) of(x uint64) uint64 {
 
 // rehash returns value number i of the SplitMix64 sequence that x determines. Every 64-bit
 // value occurs in it.
-func rehash(x, i uint64) uint64 { return SplitMix(x + i*golden) }
+func rehash(x, i uint64) uint64 { return layout.Mix(x + i*golden) }
 
 // SQFConfig configures a streaming quotient filter.
 type SQFConfig struct {

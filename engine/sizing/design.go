@@ -14,135 +14,99 @@ type Parameter struct {
 	Value int
 }
 
-// design is a method with its parameters and the rates that they give.
-type design struct {
-	parameters []Parameter
-	bits       int // memory in use
-	fpr        float64
-	misses     misses
-	fnr        float64
-	lines      float64 // cache lines that an element touches
-	edge       float64 // share of a window by which it may be too long
+// Design is a method with its parameters and the rates that they give.
+type Design struct {
+	Parameters []Parameter
+	Bits       int // memory in use
+	FPR, FNR   float64
+	Lines      float64 // cache lines that an element touches
+	Edge       float64 // share of a window by which it may be too long
+
+	misses Misses
 }
 
-// request is a complete question, with the values that models derive from it.
-type request struct {
+// Request is a complete question, with the values that models derive from it.
+type Request struct {
 	Question
-	load *load
+	Load *Load
 	// anchored is the stream for windows that begin at the last sighting that was no
 	// copy. It is nil if repeats renew the memory of their element.
 	anchored *anchored
-	// lifeBegun is computed once, when a method asks for it.
-	lifeBegun []float64
-	// window is the number of different elements that a window holds: all of a
+	// Window is the number of different elements that a window holds: all of a
 	// landmark window, those within it at an instant of the others.
-	window float64
+	Window float64
 }
 
 const ipv4Addresses = 1 << 32
 
-func newRequest(q Question) *request {
-	r := &request{Question: q, load: newLoad(q.Distinct, q.Gaps)}
-	if q.Kind == Unbounded && q.Length > 0 {
-		r.load = newFiniteLoad(q.Distinct, q.Gaps, q.Length)
+// NewRequest completes a question. Errors wrap [ErrQuestion].
+func NewRequest(q Question) (*Request, error) {
+	q, err := q.complete()
+	if err != nil {
+		return nil, err
 	}
-	r.window = r.distinctIn(q.Elements)
+	r := &Request{Question: q, Load: newLoad(q.Distinct, q.Gaps)}
+	if q.Kind == Unbounded && q.Length > 0 {
+		r.Load = newFiniteLoad(q.Distinct, q.Gaps, q.Length)
+	}
+	r.Window = r.DistinctIn(q.Elements)
 	if q.Kind == Landmark {
-		r.window = r.capIPv4(math.Max(1, q.Distinct*q.Elements))
+		r.Window = r.capIPv4(math.Max(1, q.Distinct*q.Elements))
 	}
 	if !q.Refresh && q.Kind != Landmark {
 		r.anchored = newAnchored(&q)
 	}
-	return r
+	return r, nil
 }
 
-// distinctIn returns the number of distinct elements among the given number of elements.
-func (r *request) distinctIn(elements float64) float64 {
+// DistinctIn returns the number of distinct elements among the given number of elements.
+func (r *Request) DistinctIn(elements float64) float64 {
 	return r.capIPv4(distinctAmong(r.Distinct, r.Gaps, elements))
 }
 
 // capIPv4 caps a number at 2^32, the number of IPv4 addresses.
-func (r *request) capIPv4(different float64) float64 {
+func (r *Request) capIPv4(different float64) float64 {
 	if r.Key == IPv4 {
 		return math.Min(different, ipv4Addresses)
 	}
 	return different
 }
 
-// finish completes a design by its miss probabilities.
-func (r *request) finish(d design, m misses) design {
-	d.misses, d.fnr = m, r.load.fnr(m)
+// Finish completes a design by its miss probabilities.
+func (r *Request) Finish(d Design, m Misses) Design {
+	d.misses, d.FNR = m, r.Load.FNR(m)
 	return d
 }
 
-// inserted returns how many of the given elements a filter inserts, if it misses nothing:
+// Inserted returns how many of the given elements a filter inserts, if it misses nothing:
 // the different ones or, with windows that begin at an insertion, the elements that are
 // no copies.
-func (r *request) inserted(elements float64) float64 {
+func (r *Request) Inserted(elements float64) float64 {
 	if r.anchored == nil {
-		return r.distinctIn(elements)
+		return r.DistinctIn(elements)
 	}
 	return r.capIPv4(r.anchored.insertions * elements)
 }
 
-// complete is finish for a design that misses nothing.
-func (r *request) complete(d design) design {
-	return r.finish(d, make(misses, len(r.load.between)))
+// Complete is Finish for a design that misses nothing.
+func (r *Request) Complete(d Design) Design {
+	return r.Finish(d, make(Misses, len(r.Load.Between)))
 }
 
-// betterDesign reports whether a is better than b at the same memory. A design that keeps
+// Better reports whether a is better than b at the same memory. A design that keeps
 // the bound on the FPR wins, then a design that misses less. If neither keeps the bound,
 // the lower FPR wins.
-func (r *request) betterDesign(a, b design) bool {
-	keepsA, keepsB := a.fpr <= r.FPR, b.fpr <= r.FPR
+func (r *Request) Better(a, b Design) bool {
+	keepsA, keepsB := a.FPR <= r.FPR, b.FPR <= r.FPR
 	switch {
 	case keepsA != keepsB:
 		return keepsA
-	case keepsA && a.fnr != b.fnr:
-		return a.fnr < b.fnr
+	case keepsA && a.FNR != b.FNR:
+		return a.FNR < b.FNR
 	case keepsA:
-		return a.lines < b.lines
+		return a.Lines < b.Lines
 	}
-	return a.fpr < b.fpr
-}
-
-// best keeps the best of several designs, or the first error if there is none.
-type best struct {
-	request *request
-	design  design
-	found   bool
-	err     error
-}
-
-func (b *best) add(d design, err error) {
-	switch {
-	case err != nil:
-		if b.err == nil {
-			b.err = err
-		}
-	case !b.found || b.request.betterDesign(d, b.design):
-		b.design, b.found = d, true
-	}
-}
-
-func (b *best) result() (design, error) {
-	if b.found {
-		return b.design, nil
-	}
-	return design{}, b.err
-}
-
-// choices returns the values to try for a parameter: those from low to high, or the fixed
-// one.
-func choices(fixed, low, high int) []int {
-	if fixed != 0 {
-		low, high = fixed, fixed
-	}
-	var all []int
-	for v := low; v <= high; v++ {
-		all = append(all, v)
-	}
-	return all
+	return a.FPR < b.FPR
 }
 
 // tooSmall is the error if memory is below a method's minimum, which detail describes.
@@ -160,16 +124,16 @@ const (
 	curvePoints = 21
 )
 
-// needed returns the least memory in which a model keeps both bounds, up to whole lines
+// Needed returns the least memory in which a model keeps both bounds, up to whole lines
 // and 0.2 %, or 0 if none is enough.
-func (r *request) needed(of model) (bits int) {
+func (r *Request) Needed(of Model) (bits int) {
 	used := 0
 	enough := func(bits int) bool {
 		d, err := of(r, bits)
-		if err != nil || d.fpr > r.FPR || d.fnr > r.FNR {
+		if err != nil || d.FPR > r.FPR || d.FNR > r.FNR {
 			return false
 		}
-		used = d.bits
+		used = d.Bits
 		return true
 	}
 	high := lineBits
@@ -196,7 +160,7 @@ func (r *request) needed(of model) (bits int) {
 }
 
 // curve evaluates a model from a 32nd of the memory to 32 times as much.
-func (r *request) curve(of model, bits int) []Point {
+func (r *Request) curve(of Model, bits int) []Point {
 	const span = 5 // powers of two on both sides
 	var points []Point
 	for i := range curvePoints {
@@ -205,7 +169,7 @@ func (r *request) curve(of model, bits int) []Point {
 			continue
 		}
 		if d, err := of(r, int(at)); err == nil {
-			points = append(points, Point{MemoryBits: d.bits, FPR: d.fpr, FNR: d.fnr})
+			points = append(points, Point{MemoryBits: d.Bits, FPR: d.FPR, FNR: d.FNR})
 		}
 	}
 	return points

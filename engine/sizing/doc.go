@@ -38,64 +38,52 @@
 //
 // FPR is the probability that a new element is reported as a repeat. FNR is the share of
 // the repeats (within the window) that are reported as new. A [Method] says whether its
-// FPR is exact, a bound or an estimate.
+// FPR is exact or a bound.
 //
-// Stable and biased sampling filters share one model of a cell, which generalizes Bera,
-// Dutta, Narang, Bhattacherjee, Advanced Bloom Filter Based Algorithms for Efficient
-// Approximate Data De-Duplication in Streams, 2012, Eq. 3.10 to 3.17: a cell is clear if
-// it was cleared after it was last set. If the rate of clearings follows from the rates
-// of the filter, both are solved together. In rows of fingerprints, the distinct elements
-// that fall into a row, or their sightings, evict an element; their number is a Poisson
-// variable. Rows with spare lines follow theory.SpareRows. Measurements with engine and
-// engine/paper show the accuracy of the FNR: within 5 %, for timed rows within 12 %, for
-// quotient tables with several cells in a row within 10 %. In windows that begin at an
-// insertion it is within 20 % with measured [Ages], above a tenth within a third. Without them gaps
-// are taken as independent. Lines of a fixed population stay full of the same members, and misses
-// are insertions into them, which theory.Population simulates. Then the FNR is within 15 %, below
-// 1 % within a third, below 0.1 % within half, and below 0.01 % up to several times too high. If
-// members come unequally often, it is up to six times too high or, if half of a window or more
-// differs, down to half of the true one, below 1 % a quarter.
-// For reservoir sampling as published it is within 15 %, and over a stream of a length,
-// which depends on when an element was last inserted, within 25 %. In queues without
-// duplicates an element lives for a time; [Lives] give how often it comes again later, and
-// then the FNR is within 15 %, below 1 % within 25 %. Without them gaps are taken as
-// independent, and it is up to half too low if elements that come often go on to. Quotient
-// tables that insert duplicates and evict at random then miss up to 30 % less, else within
-// 10 %. For cuckoo filters it is a bound, up to twice the true one if most elements are
-// repeats. Over a stream of a length quotient tables have rows to which more and fewer elements
-// come: of a fixed population the FNR is within 15 % if its members come equally often
-// (theory.Quotient has it too), else within 25 %, but queues then miss up to four times as many
-// over the first few turns. The formulas are for large filters:
-// with fewer than some hundred cells the rates are rough.
+// In rows of fingerprints, the distinct elements that fall into a row evict an element; their
+// number is a Poisson variable. Rows with spare lines follow theory.SpareRows. A [Cell] of a
+// stable Bloom filter is clear if it was cleared after it was last set (Bera, Dutta, Narang,
+// Bhattacherjee, Advanced Bloom Filter Based Algorithms for Efficient Approximate Data
+// De-Duplication in Streams, 2012, Eq. 3.10 to 3.17); if the rate of clearings follows from the
+// rates of the filter, both are solved together. Measurements show the accuracy of the FNR: within
+// 5 %, for timed rows within 12 %. In windows that begin at an insertion it is within 20 % with
+// measured [Ages], above a tenth within a third. Without them gaps are taken as independent. Lines
+// of a fixed population stay full of the same members, and misses are insertions into them, which
+// theory.Population simulates. Then the FNR is within 15 %, below 1 % within a third, below 0.1 %
+// within half, and below 0.01 % up to several times too high. If members come unequally often, it
+// is up to six times too high or, if half of a window or more differs, down to half of the true
+// one, below 1 % a quarter. The formulas are for large filters: with fewer than some hundred cells
+// the rates are rough.
 //
 // # The ranking
 //
-// A method that cannot express the window is not a candidate. The others are sorted by
+// A method that does not serve the window is not a candidate. The others are sorted by
 //
 //  1. whether they keep the requested FPR (and FNR, if the question is how much memory is
 //     needed);
-//  2. whether the asker can run them;
-//  3. whether they are exact maps, which come last as the yardstick;
-//  4. whether package engine has them, and not only for measurements;
+//  2. whether they fit into the memory;
+//  3. whether they are for measurements, and exact maps, which come last as the yardstick;
+//  4. the FPR, if it is above the bound;
 //  5. the FNR. Values within the bound of [Question], or within a twentieth of the
 //     lowest, count as equal, since the models are no more accurate;
 //  6. the cache lines that an element touches, because they take most of a filter's time,
 //     while an answer that fits the memory gains nothing from being smaller;
-//  7. the least sufficient memory;
-//  8. the FPR.
+//  7. the edges of a window, without a given memory only if they are off by over a hundredth;
+//  8. the least sufficient memory;
+//  9. the FPR.
 //
 // The first one is recommended if it meets the request. LRU rows come in the shapes that
-// the engine has. Rows of any width, and the published forms of methods that the engine
-// has in lines, are candidates only if they are better.
+// the engine has.
+//
+// A program plans other methods by a [Model] of its own and [Request.Needed], as
+// bench/papers/internal/models does for the papers' filters.
 //
 //	question                             file
 //	a question; its answer; the reasons  question.go; plan.go; reason.go
 //	methods; designs of one              method.go; design.go
 //	the load, measured or described      tracker.go, gaps.go; load.go, different.go
 //	windows that copies do not extend    anchored.go
-//	streams with an end                  finite.go
-//	rates of fingerprints in rows        rows.go, quotient.go, quotient_queued.go, lines.go
-//	rows with more elements than others  crowds.go
-//	rates of bits, cells and timers      bloom.go, cell.go, window.go
-//	buffers and exact methods            buffer.go
+//	rates of fingerprints in rows        rows.go
+//	rates of cells and of bits           cell.go, bloom.go
+//	exact methods                        buffer.go
 package sizing

@@ -3,6 +3,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/engine/sizing/sizingtest"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -19,12 +20,12 @@ import (
 
 // refreshedMisses returns the share of repeats within a window that a filter misses, and how
 // many there are.
-func (s testStream) refreshedMisses(filter engine.PacketFilter, size int) (fnr, repeats float64) {
-	n := len(s.elements)
+func refreshedMisses(s sizingtest.Stream, filter engine.PacketFilter, size int) (fnr, repeats float64) {
+	n := len(s.Elements)
 	seen := make([]uint64, (n+63)/64)
-	filter.TestAndSet(seen, s.elements, make([]int64, n), nil)
+	filter.TestAndSet(seen, s.Elements, make([]int64, n), nil)
 	missed := 0.0
-	for i, g := range s.gap {
+	for i, g := range s.Gap {
 		if i >= size && g > 0 {
 			repeats++
 			missed += float64(^seen[i/64] >> (i % 64) & 1)
@@ -33,100 +34,66 @@ func (s testStream) refreshedMisses(filter engine.PacketFilter, size int) (fnr, 
 	return missed / repeats, repeats
 }
 
-// TestPartitioned compares age-partitioned lines with window.Partitioned: both rates.
-func TestPartitioned(t *testing.T) {
-	const elements, size = 120_000, 4000
-	s := newTestStream(elements, 0.8, size, 19)
-	distinct, gaps := s.load(size)
-	for _, lines := range []int{200, 350} {
-		p := planned(t, Question{Kind: Count, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: lines * lineBits, FPR: 0.5}, "apbf")
-		filter, err := window.NewPartitioned(window.PartitionedConfig{Window: window.Window{Packets: size}, Memory: lines * lineBits / 8, K: p.value("K")})
+// TestLRURows compares rows with stream.Filter.
+func TestLRURows(t *testing.T) {
+	const elements, from = 120_000, 40_000
+	s := sizingtest.NewStream(elements, 0.5, 1<<12, 11)
+	distinct, gaps := load(s, from)
+	for _, fpr := range []float64{0.1, 0.01} {
+		c := planned(t, Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps}, "lru")
+		runStream(t, s, from, "lru", stream.Config{Memory: c.MemoryBits / 8, FPR: fpr}, c.FPR, c.FNR)
+	}
+}
+
+// TestStableLines compares stable Bloom filters of each width of cells with stream.Filter.
+func TestStableLines(t *testing.T) {
+	const elements, from = 110_000, 40_000
+	for _, fresh := range []float64{0.4, 0.9} {
+		s := sizingtest.NewStream(elements, fresh, 1<<12, 5)
+		distinct, gaps := load(s, from)
+		r, err := NewRequest(Question{Distinct: distinct, Gaps: gaps, FPR: 0.1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer filter.Close()
-		fpr, fnr, news, _ := anchoredRates(t, filter, s.elements, size, size, 2*size)
-		if fnr != 0 || p.FNR != 0 {
-			t.Errorf("%d lines: FNR %g, planned %g", lines, fnr, p.FNR)
+		const lines = 16
+		for _, c := range []stream.Config{{Max: 1, K: 2}, {Max: 3, K: 3}, {Max: 15, K: 4}, {Max: 3, K: 4, P: 40}} {
+			if c.Method, c.Memory = "sbf", lines*lineBits/8; c.P == 0 {
+				c.FPR = r.FPR
+			}
+			full, err := c.Complete()
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := r.stableLinesOf(full, lines)
+			runStream(t, s, from, fmt.Sprintf("sbf, Max %d", c.Max), c, d.FPR, d.FNR)
 		}
-		near(t, "FPR", p.FPR, fpr, 0.2, news, false)
-	}
-}
-
-// lruModel is rows of fingerprints in the plainest form.
-type lruModel struct {
-	rows  [][]uint64
-	cells int
-	mask  uint64
-}
-
-// TestAndSet implements paper.Filter.
-func (m *lruModel) TestAndSet(d digest.Digest) bool {
-	at := d[1] % uint64(len(m.rows))
-	row, value := m.rows[at], d[0]&m.mask
-	if value == 0 {
-		value = m.mask // one code is for empty cells
-	}
-	for i, other := range row {
-		if other == value {
-			copy(row[1:i+1], row[:i])
-			row[0] = value
-			return true
-		}
-	}
-	row = append([]uint64{value}, row...)
-	m.rows[at] = row[:min(len(row), m.cells)]
-	return false
-}
-
-// Bits implements paper.Filter.
-func (m *lruModel) Bits() int { return 0 }
-
-// TestLRURows compares rows with stream.Filter, and with the plainest form of them.
-func TestLRURows(t *testing.T) {
-	const elements, from = 120_000, 40_000
-	s := newTestStream(elements, 0.5, 1<<12, 11)
-	distinct, gaps := s.load(from)
-	for _, fpr := range []float64{0.1, 0.01} {
-		for _, method := range []string{"lru", "rows"} {
-			c := planned(t, Question{MemoryBits: 20 * lineBits, FPR: fpr, Distinct: distinct, Gaps: gaps}, method)
-			gotFPR, gotFNR := s.rates(buildRows(t, &c, fpr), from)
-			n := float64(elements - from)
-			near(t, method+" FPR", c.FPR, gotFPR, 0.05, n*distinct, false)
-			near(t, method+" FNR", c.FNR, gotFNR, 0.05, n*(1-distinct), false)
+		if c := planned(t, Question{Distinct: distinct, Gaps: gaps, FPR: 0.1, MemoryBits: lines * lineBits}, "sbf"); c.FPR > 0.1 || c.value("cells") == 0 {
+			t.Errorf("%+v", c)
 		}
 	}
 }
 
-// buildRows makes the filter of a candidate.
-func buildRows(t *testing.T, c *Candidate, fpr float64) paper.Filter {
+// runStream compares the rates of a filter with its predictions. Misses are within 5 %.
+func runStream(t *testing.T, s sizingtest.Stream, from int, name string, cfg stream.Config, fpr, fnr float64) {
 	t.Helper()
-	if c.Method.Engine == "" {
-		return &lruModel{
-			rows:  make([][]uint64, c.value("lines")*c.value("rows of a line")),
-			cells: c.value("cells"), mask: 1<<c.value("cell bits") - 1,
-		}
-	}
-	s, err := stream.New(stream.Config{Memory: c.MemoryBits / 8, FPR: fpr})
+	f, err := stream.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
-	return oneByOne{s}
-}
-
-// oneByOne is a filter of streams with the interface of the papers' filters.
-type oneByOne struct{ stream *stream.Filter }
-
-// TestAndSet implements paper.Filter.
-func (f oneByOne) TestAndSet(d digest.Digest) bool {
+	defer f.Close()
+	if bound := f.Stats().FPRBound; bound != fpr {
+		t.Errorf("%s: FPR %g, the filter says %g", name, fpr, bound)
+	}
 	var seen [1]uint64
-	f.stream.TestAndSet(seen[:], []digest.Digest{d})
-	return seen[0] != 0
+	gotFPR, gotFNR := s.Rates(func(d digest.Digest) bool {
+		f.TestAndSet(seen[:], []digest.Digest{d})
+		return seen[0] != 0
+	}, from)
+	fresh, _ := load(s, from)
+	n := float64(len(s.Elements) - from)
+	sizingtest.Near(t, name+" FPR", fpr, gotFPR, 0.05, n*fresh, true)
+	sizingtest.Near(t, name+" FNR", fnr, gotFNR, 0.05, n*(1-fresh), false)
 }
-
-// Bits implements paper.Filter.
-func (f oneByOne) Bits() int { return 0 }
 
 // TestLandmark compares blocked Bloom filters and rows with the engine's, filled.
 func TestLandmark(t *testing.T) {
@@ -140,7 +107,7 @@ func TestLandmark(t *testing.T) {
 	}
 	seen := make([]uint64, (n+63)/64)
 	for _, fpr := range []float64{1e-9, 1e-3} {
-		c := planned(t, Question{Kind: Landmark, Key: IPv4, Elements: n, FPR: fpr}, "bloom-lines")
+		c := planned(t, Question{Kind: Landmark, Key: Other, Elements: n, FPR: fpr}, "bloom-lines")
 		filter, err := distinct.NewScalableBloom(distinct.ScalableBloomConfig{FPR: fpr, Memory: c.MemoryBits / 8})
 		if err != nil {
 			t.Fatal(err)
@@ -235,91 +202,5 @@ func TestSlidingRows(t *testing.T) {
 	got := s.Count(times[len(times)-1])
 	if got.MemoryBytes < c.MemoryBits/8 || float64(got.MemoryBytes) > 1.1*float64(c.MemoryBits/8) || math.Abs(got.FPR/c.FPR-1) > 0.01 {
 		t.Errorf("planned %d bytes and a rate of %g, the counter says %d and %g", c.MemoryBits/8, c.FPR, got.MemoryBytes, got.FPR)
-	}
-}
-
-// planned returns the candidate of a method.
-func planned(t *testing.T, q Question, method string) Candidate {
-	t.Helper()
-	q.Method = method
-	a, err := Plan(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.Candidates[0]
-}
-
-// TestDecaying compares counters that run down with the reference, which sliding windows
-// of timers share the model with: no miss within the window, and the FPR.
-func TestDecaying(t *testing.T) {
-	const elements, window = 60_000, 4000
-	s := newTestStream(elements, 0.7, window, 13)
-	distinct, gaps := s.load(window)
-	c := planned(t, Question{
-		Kind: Jumping, Parts: 6, Elements: window, Distinct: distinct, Gaps: gaps,
-		MemoryBits: 30_000, FPR: 0.05,
-	}, "bdbf")
-	filter, err := paper.NewBDBF(paper.BDBFConfig{Bits: c.MemoryBits, CellBits: c.value("counter bits"), K: c.value("K"), Window: window})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fpr, fnr := s.rates(filter, window)
-	if fnr != 0 || c.FNR != 0 {
-		t.Errorf("FNR %g, planned %g", fnr, c.FNR)
-	}
-	// Between a window and a window and a block of elements are remembered.
-	near(t, "FPR", c.FPR, fpr, 0.02, distinct*(elements-window), true)
-	if fpr < c.FPR/2 {
-		t.Errorf("FPR %g, far below the %g planned", fpr, c.FPR)
-	}
-}
-
-// turning are Bloom filters that replace each other. Bit j of a place belongs to filter
-// j.
-type turning struct {
-	places   []uint64
-	k, turns int
-	part, at int
-}
-
-// TestAndSet implements paper.Filter.
-func (f *turning) TestAndSet(d digest.Digest) bool {
-	now := f.at / f.part % f.turns
-	if f.at%f.part == 0 {
-		for i := range f.places {
-			f.places[i] &^= 1 << now
-		}
-	}
-	f.at++
-	all := ^uint64(0)
-	for i := range f.k {
-		place := &f.places[(d[0]+uint64(i)*d[1])%uint64(len(f.places))]
-		all &= *place
-		*place |= 1 << now
-	}
-	return all != 0
-}
-
-// Bits implements paper.Filter.
-func (f *turning) Bits() int { return len(f.places) * f.turns }
-
-func TestJumping(t *testing.T) {
-	const elements, window, parts = 60_000, 4000, 5
-	s := newTestStream(elements, 0.7, window, 17)
-	distinct, gaps := s.load(window)
-	c := planned(t, Question{
-		Kind: Jumping, Parts: parts, Elements: window, Distinct: distinct, Gaps: gaps,
-		MemoryBits: 30_000, FPR: 0.02,
-	}, "jumping")
-	f := &turning{places: make([]uint64, c.value("m of each")), k: c.value("K"), turns: c.value("filters"), part: window / parts}
-	fpr, fnr := s.rates(f, window)
-	if fnr != 0 || c.FNR != 0 {
-		t.Errorf("FNR %g, planned %g", fnr, c.FNR)
-	}
-	// One of the filters is being filled, so the rate is below the bound by at most a
-	// part.
-	near(t, "FPR", c.FPR, fpr, 0.05, distinct*(elements-window), true)
-	if fpr < c.FPR*(parts-1)/(parts+1) {
-		t.Errorf("FPR %g, far below the %g planned", fpr, c.FPR)
 	}
 }

@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// load is a stream in the form that the models use, on a grid of gaps. Position i of the
-// grid stands for a repeat with between[i] elements since the last sighting, different[i]
+// Load is a stream in the form that the models use, on a grid of gaps. Position i of the
+// grid stands for a repeat with Between[i] elements since the last sighting, Different[i]
 // of them distinct.
-type load struct {
-	fresh     float64 // share of new elements
-	between   []float64
-	different []float64
-	bins      []weight
-	// length is the number of elements of a finite stream, 0 for streams without an end. Far
-	// from the begin of it steadyFresh is the share of new elements, and repeatsAt the share
+type Load struct {
+	Fresh     float64 // share of new elements
+	Between   []float64
+	Different []float64
+	Bins      []Weight
+	// Length is the number of elements of a finite stream, 0 for streams without an end. Far
+	// from the begin of it SteadyFresh is the share of new elements, and RepeatsAt the share
 	// of repeats with the gaps of a bin.
-	length      float64
-	steadyFresh float64
-	repeatsAt   []float64
+	Length      float64
+	SteadyFresh float64
+	RepeatsAt   []float64
 }
 
-// weight is a bin of the gaps: its share and the grid position of its middle.
-type weight struct {
-	share float64
-	at    int
+// Weight is a bin of the gaps: its share and the grid position of its middle.
+type Weight struct {
+	Share float64
+	At    int
 }
 
 const (
@@ -34,8 +34,8 @@ const (
 	gridOctaves   = 64
 )
 
-func newLoad(fresh float64, gaps Gaps) *load {
-	l := &load{fresh: fresh, steadyFresh: fresh, between: []float64{0}}
+func newLoad(fresh float64, gaps Gaps) *Load {
+	l := &Load{Fresh: fresh, SteadyFresh: fresh, Between: []float64{0}}
 	middles := make([]float64, len(gaps))
 	low := 0.0
 	for i, b := range gaps {
@@ -43,20 +43,57 @@ func newLoad(fresh float64, gaps Gaps) *load {
 		low = b.Upto
 	}
 	for i := range gridPerOctave*gridOctaves + 1 {
-		l.between = append(l.between, math.Exp2(float64(i)/gridPerOctave))
+		l.Between = append(l.Between, math.Exp2(float64(i)/gridPerOctave))
 	}
-	l.between = append(l.between, middles...)
-	slices.Sort(l.between)
-	l.between = slices.Compact(l.between)
+	l.Between = append(l.Between, middles...)
+	slices.Sort(l.Between)
+	l.Between = slices.Compact(l.Between)
 	for i, m := range middles {
-		at, _ := slices.BinarySearch(l.between, m)
-		l.bins = append(l.bins, weight{share: gaps[i].Share, at: at})
-		l.repeatsAt = append(l.repeatsAt, gaps[i].Share*(1-fresh))
+		at, _ := slices.BinarySearch(l.Between, m)
+		l.Bins = append(l.Bins, Weight{Share: gaps[i].Share, At: at})
+		l.RepeatsAt = append(l.RepeatsAt, gaps[i].Share*(1-fresh))
 	}
-	l.different = make([]float64, len(l.between))
-	for i, t := range l.between {
-		l.different[i] = distinctAmong(fresh, gaps, t)
+	l.Different = make([]float64, len(l.Between))
+	for i, t := range l.Between {
+		l.Different[i] = distinctAmong(fresh, gaps, t)
 	}
+	return l
+}
+
+// leastRoom bounds how much rarer the longest gaps are in a stream than in one without an end.
+const leastRoom = 0.05
+
+// endless returns the share of new elements and the gaps of an endless stream, given
+// those counted in a stream of the same kind with the given length. A gap can only end at
+// positions that lie further back than it is long, so an endless stream has more of the
+// long ones, and fewer new elements.
+func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
+	all, sum := make(Gaps, len(gaps)), 0.0
+	low := 0.0
+	for i, b := range gaps {
+		room := math.Max(leastRoom, 1-(low+b.Upto)/2/length)
+		all[i] = Bin{Upto: b.Upto, Share: (1 - fresh) * b.Share / room}
+		sum += all[i].Share
+		low = b.Upto
+	}
+	if sum == 0 {
+		return fresh, gaps
+	}
+	for i := range all {
+		all[i].Share /= sum
+	}
+	return math.Max(leastFresh, 1-sum), all
+}
+
+// newFiniteLoad is the load of a stream of the given length.
+func newFiniteLoad(fresh float64, gaps Gaps, length float64) *Load {
+	endlessFresh, endlessGaps := endless(fresh, gaps, length)
+	l := newLoad(endlessFresh, endlessGaps)
+	l.Length = length
+	for i := range gaps {
+		l.Bins[i].Share = gaps[i].Share
+	}
+	l.Fresh = fresh
 	return l
 }
 
@@ -78,40 +115,40 @@ func distinctAmong(fresh float64, gaps Gaps, t float64) float64 {
 	return fresh*t + (1-fresh)*(integral+(1-at)/2*math.Min(t, 1))
 }
 
-// differentIn interpolates D.
-func (l *load) differentIn(elements float64) float64 {
-	at, found := slices.BinarySearch(l.between, elements)
+// DifferentIn interpolates D.
+func (l *Load) DifferentIn(elements float64) float64 {
+	at, found := slices.BinarySearch(l.Between, elements)
 	switch {
 	case found || at == 0:
-		return l.different[at]
-	case at == len(l.between):
-		return l.different[at-1]
+		return l.Different[at]
+	case at == len(l.Between):
+		return l.Different[at-1]
 	}
-	part := (elements - l.between[at-1]) / (l.between[at] - l.between[at-1])
-	return l.different[at-1] + part*(l.different[at]-l.different[at-1])
+	part := (elements - l.Between[at-1]) / (l.Between[at] - l.Between[at-1])
+	return l.Different[at-1] + part*(l.Different[at]-l.Different[at-1])
 }
 
-// gridAt returns the first grid position with at least the given number of elements in between.
-func (l *load) gridAt(elements float64) int {
-	at, _ := slices.BinarySearch(l.between, elements)
-	return min(at, len(l.between)-1)
+// GridAt returns the first grid position with at least the given number of elements in between.
+func (l *Load) GridAt(elements float64) int {
+	at, _ := slices.BinarySearch(l.Between, elements)
+	return min(at, len(l.Between)-1)
 }
 
-// misses are probabilities that a repeat is missed, by grid position.
-type misses []float64
+// Misses are probabilities that a repeat is missed, by grid position.
+type Misses []float64
 
-// fnr is the mean over all repeats.
-func (l *load) fnr(m misses) float64 {
+// FNR is the mean over all repeats.
+func (l *Load) FNR(m Misses) float64 {
 	sum := 0.0
-	for _, w := range l.bins {
-		sum += w.share * m[w.at]
+	for _, w := range l.Bins {
+		sum += w.Share * m[w.At]
 	}
 	return math.Min(sum, 1)
 }
 
 // remembered returns the number of distinct elements that may come in between until half
 // of the repeats are missed, or +Inf if that never happens.
-func (l *load) remembered(m misses) float64 {
+func (l *Load) remembered(m Misses) float64 {
 	const half = 0.5
 	for i, p := range m {
 		if p < half {
@@ -121,26 +158,26 @@ func (l *load) remembered(m misses) float64 {
 			return 0
 		}
 		part := (half - m[i-1]) / (p - m[i-1])
-		return l.different[i-1] + part*(l.different[i]-l.different[i-1])
+		return l.Different[i-1] + part*(l.Different[i]-l.Different[i-1])
 	}
 	return math.Inf(1)
 }
 
-// missesByGap evaluates a miss probability that depends on the number of elements in
+// MissesByGap evaluates a miss probability that depends on the number of elements in
 // between.
-func (l *load) missesByGap(f func(between float64) float64) misses {
-	m := make(misses, len(l.between))
-	for i, t := range l.between {
+func (l *Load) MissesByGap(f func(between float64) float64) Misses {
+	m := make(Misses, len(l.Between))
+	for i, t := range l.Between {
 		m[i] = f(t)
 	}
 	return m
 }
 
-// missesByDistinct evaluates a miss probability that depends on the number of distinct
+// MissesByDistinct evaluates a miss probability that depends on the number of distinct
 // elements in between.
-func (l *load) missesByDistinct(f func(different float64) float64) misses {
-	m := make(misses, len(l.different))
-	for i, d := range l.different {
+func (l *Load) MissesByDistinct(f func(different float64) float64) Misses {
+	m := make(Misses, len(l.Different))
+	for i, d := range l.Different {
 		m[i] = f(d)
 	}
 	return m

@@ -13,8 +13,6 @@ import (
 type Candidate struct {
 	Method     *Method
 	Parameters []Parameter
-	// Runs is the result of the question's Runs for it.
-	Runs       bool
 	MemoryBits int // in use; 0 if there is no design at all
 	FPR, FNR   float64
 	// Lines is the number of cache lines that an element touches.
@@ -63,35 +61,24 @@ type Answer struct {
 	// Recommended is the first candidate, or nil if it does not meet the request.
 	Recommended *Candidate
 
-	request *request
+	request *Request
 }
 
 // Plan answers a question. Errors wrap [ErrQuestion]. It is no error if no candidate
-// meets the request, but it is one if Method is set and no such filter fits the memory.
-// Plan takes up to about two seconds, with curves some more.
+// meets the request. Plan takes up to about two seconds, with curves some more.
 func Plan(question Question) (Answer, error) {
-	q, err := question.complete()
+	r, err := NewRequest(question)
 	if err != nil {
 		return Answer{}, err
 	}
-	chosen, err := candidates(&q)
-	if err != nil {
-		return Answer{}, err
-	}
-	r := newRequest(q)
-	a := Answer{Question: q, Window: r.window, request: r}
-	for _, m := range chosen {
-		c, err := r.plan(m)
-		if err != nil && q.Method != "" {
-			return Answer{}, err
+	a := Answer{Question: r.Question, Window: r.Window, request: r}
+	for i := range methods {
+		if m := &methods[i]; m.serves(&r.Question) {
+			a.Candidates = append(a.Candidates, r.plan(m))
 		}
-		a.Candidates = append(a.Candidates, c)
 	}
 	if len(a.Candidates) == 0 {
-		return Answer{}, impossible("no method answers for a window of kind %v", q.Kind)
-	}
-	if q.Method == "" {
-		a.Candidates = r.worthShowing(a.Candidates)
+		return Answer{}, impossible("no method answers for such elements in a window of kind %v", r.Kind)
 	}
 	slices.SortStableFunc(a.Candidates, r.ranking(a.Candidates))
 	if a.Candidates[0].Meets {
@@ -100,74 +87,55 @@ func Plan(question Question) (Answer, error) {
 	return a, nil
 }
 
-// plan finds a method's candidate. It returns an error if there is no design at all.
-func (r *request) plan(m *Method) (Candidate, error) {
-	of, needed := m.model, r.needed(m.model)
+// plan finds a method's candidate.
+func (r *Request) plan(m *Method) Candidate {
+	needed := r.Needed(m.model)
 	c := Candidate{Method: m, NeededBits: needed}
 	bits := cmp.Or(r.MemoryBits, needed, maxSearched)
-	d, err := of(r, bits)
+	d, err := m.model(r, bits)
 	if err != nil {
 		c.Why = "too little memory"
 		if needed == 0 {
-			c.Why = fmt.Sprintf("needs > %d GiB", maxSearched>>33)
+			c.Why = tooMuch()
 		}
-		return c, err
+		return c
 	}
 	r.fill(&c, d)
-	c.Runs = r.Runs(&c)
 	if r.Curves {
-		c.Curve = r.curve(of, bits)
+		c.Curve = r.curve(m.model, bits)
 	}
-	return c, nil
+	return c
 }
 
+// tooMuch is the reason of methods that no memory is enough for.
+func tooMuch() string { return fmt.Sprintf("needs > %d GiB", maxSearched>>33) }
+
 // fill copies the predictions of a design.
-func (r *request) fill(c *Candidate, d design) {
-	c.Parameters, c.MemoryBits = d.parameters, d.bits
-	c.FPR, c.FNR, c.Lines, c.EdgeError = d.fpr, d.fnr, d.lines, d.edge
-	c.Remembered = r.load.remembered(d.misses)
+func (r *Request) fill(c *Candidate, d Design) {
+	c.Parameters, c.MemoryBits = d.Parameters, d.Bits
+	c.FPR, c.FNR, c.Lines, c.EdgeError = d.FPR, d.FNR, d.Lines, d.Edge
+	c.Remembered = r.Load.remembered(d.misses)
 	if r.Kind != Unbounded {
-		c.Remembered = math.Min(c.Remembered, r.window)
+		c.Remembered = math.Min(c.Remembered, r.Window)
 	}
-	c.Meets = d.fpr <= r.FPR && (r.MemoryBits != 0 || d.fnr <= r.FNR)
+	c.Meets = d.FPR <= r.FPR && (r.MemoryBits != 0 || d.FNR <= r.FNR)
 	switch {
 	case c.Meets:
 	case r.fillsUp(d):
 		c.Why = "limit, never reached"
-	case d.fpr > r.FPR:
+	case d.FPR > r.FPR:
 		c.Why = "FPR too high"
 	default:
-		c.Why = fmt.Sprintf("needs > %d GiB", maxSearched>>33)
+		c.Why = tooMuch()
 	}
 }
 
 // fillsUp reports whether a design in the end takes everything for seen. It approaches
 // this ever more slowly, so streams of any length have lower rates of false positives,
 // and more misses.
-func (r *request) fillsUp(d design) bool {
+func (r *Request) fillsUp(d Design) bool {
 	const all = 0.99
-	return r.Kind == Unbounded && r.load.length == 0 && d.fpr >= all
-}
-
-// worthShowing removes the forms of methods that are not better than the engine's.
-func (r *request) worthShowing(all []Candidate) []Candidate {
-	return slices.DeleteFunc(all, func(c Candidate) bool {
-		i := slices.IndexFunc(all, func(other Candidate) bool { return other.Method.Name == c.Method.betterThan })
-		return i >= 0 && !r.better(&c, &all[i])
-	})
-}
-
-// better reports whether c is better than other by more than the accuracy of the models:
-// only c meets the request, or c misses less or, with hardly any misses, needs less
-// memory.
-func (r *request) better(c, other *Candidate) bool {
-	switch {
-	case !c.Meets || !other.Meets:
-		return c.Meets
-	case other.FNR > r.FNR:
-		return closeEnough*c.FNR < other.FNR
-	}
-	return closeEnough*float64(r.memory(c)) < float64(r.memory(other))
+	return r.Kind == Unbounded && r.Load.Length == 0 && d.FPR >= all
 }
 
 // closeEnough is the ratio up to which values count as equal: the models are no more
@@ -175,10 +143,10 @@ func (r *request) better(c, other *Candidate) bool {
 const closeEnough = 1.05
 
 // ranking returns the order of the package documentation.
-func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
+func (r *Request) ranking(all []Candidate) func(a, b Candidate) int {
 	lowest := 1.0
 	for i := range all {
-		if c := &all[i]; c.Meets && !c.Method.yardstick {
+		if c := &all[i]; c.Meets && c.Method.rank != yardstick {
 			lowest = math.Min(lowest, c.FNR)
 		}
 	}
@@ -186,11 +154,8 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 	return func(a, b Candidate) int {
 		return cmp.Or(
 			first(a.Meets, b.Meets),
-			first(a.Runs, b.Runs),
 			first(a.MemoryBits > 0, b.MemoryBits > 0),
-			first(!a.Method.yardstick, !b.Method.yardstick),
-			first(a.Method.Engine != "", b.Method.Engine != ""),
-			first(!a.Method.measured, !b.Method.measured),
+			cmp.Compare(a.Method.rank, b.Method.rank),
 			cmp.Compare(r.countedFPR(&a), r.countedFPR(&b)),
 			cmp.Compare(math.Max(a.FNR, good), math.Max(b.FNR, good)),
 			cmp.Compare(a.countedLines(), b.countedLines()),
@@ -203,12 +168,12 @@ func (r *request) ranking(all []Candidate) func(a, b Candidate) int {
 
 // memory returns the memory to rank a candidate by: the least sufficient one, or the
 // memory in use if none suffices.
-func (r *request) memory(c *Candidate) int {
+func (r *Request) memory(c *Candidate) int {
 	return cmp.Or(c.NeededBits, c.MemoryBits)
 }
 
 // countedFPR returns the FPR to rank a candidate by. Rates within the bound are equal.
-func (r *request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
+func (r *Request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
 
 // countedLines returns the cache lines to rank a candidate by. Lines that fewer than one
 // element in four touches do not count.
@@ -216,7 +181,7 @@ func (c *Candidate) countedLines() float64 { return math.Floor(c.Lines + 0.75) }
 
 // countedEdge returns the edge error to rank a candidate by. Exact edges are worth
 // available memory, but not more memory, unless others are off by more than a hundredth.
-func (r *request) countedEdge(c *Candidate) float64 {
+func (r *Request) countedEdge(c *Candidate) float64 {
 	if r.MemoryBits == 0 && c.EdgeError <= 0.01 {
 		return 0
 	}

@@ -27,11 +27,9 @@ const (
 	Sliding
 	// Count is the last Elements elements.
 	Count
-	// Jumping is the last Parts parts of time or of the stream. It advances by one part.
-	Jumping
 )
 
-var kindNames = [...]string{"unbounded", "landmark", "sliding", "count", "jumping"}
+var kindNames = [...]string{"unbounded", "landmark", "sliding", "count"}
 
 // String returns the kind's name in lower case.
 func (k Kind) String() string {
@@ -52,20 +50,11 @@ const (
 
 // Defaults of a [Question].
 const (
-	defaultFPR   = 1e-9
-	defaultFNR   = 1e-4
-	DefaultParts = 8
+	defaultFPR = 1e-9
+	defaultFNR = 1e-4
 	// defaultHorizon is the default longest gap of an unbounded stream.
 	defaultHorizon = 1 << 24
 )
-
-// Parameters fixes parameters of a method. A method chooses parameters that are 0.
-type Parameters struct {
-	K        int // hash functions
-	P        int // cells that an element decrements
-	Cells    int // cells of a row
-	CellBits int // bits of a cell
-}
 
 // Question describes a stream and the request.
 type Question struct {
@@ -86,9 +75,6 @@ type Question struct {
 	// uniform gaps over a window, and for log-uniform gaps over an unbounded stream (nearly
 	// the gaps of the web crawl in Deng, Rafiei, SIGMOD 2006).
 	Gaps Gaps
-	// Lives are measured along with Gaps in an unbounded stream, for the methods in which an
-	// element lives for a time. nil stands for gaps that are independent of each other.
-	Lives Lives
 	// Ages are measured along with Gaps in windows that begin at an insertion. nil stands for
 	// gaps that are independent of each other.
 	Ages *Ages
@@ -97,7 +83,6 @@ type Question struct {
 	// for no end, and the rates of the steady state. The rates of windows assume
 	// that the stream goes on.
 	Length float64
-	Parts  int // of a jumping window, from 2 to 254; 0 stands for DefaultParts
 	Key    Key
 	// Refresh means that repeats renew the memory of their element. Without it a window
 	// begins at the last sighting that was no copy. Filters without a window, and of
@@ -112,17 +97,7 @@ type Question struct {
 	// methods below it count as equal.
 	FNR float64
 
-	// Runs reports whether the asker can run a candidate. Such candidates go before the
-	// others. nil stands for package engine's methods.
-	Runs func(*Candidate) bool
-
-	// Only reports whether a method is of use to the asker. Others are not planned. nil
-	// stands for all.
-	Only func(*Method) bool
-
-	Method string     // plan only this one; "" plans all
-	Fixed  Parameters // of Method, which must be named then
-	Curves bool       // add the rates over memory
+	Curves bool // add the rates over memory
 
 	turns float64 // how often a member of a fixed population comes in a window, 0 without one
 }
@@ -130,7 +105,6 @@ type Question struct {
 const (
 	maxElements = 1 << 60
 	maxMemory   = min(1<<46, math.MaxInt)
-	maxParts    = 254 // b-bit counters of a part, b at most 8
 )
 
 // complete sets the defaults of the question and checks it.
@@ -151,7 +125,7 @@ func (q Question) complete() (Question, error) {
 			q.Gaps = logGaps(q.Elements)
 		}
 	}
-	return q, errors.Join(q.Gaps.check(q), q.Lives.check(), q.Ages.check(q))
+	return q, errors.Join(q.Gaps.check(q), q.Ages.check(q))
 }
 
 func (q *Question) fill() {
@@ -166,19 +140,13 @@ func (q *Question) fill() {
 			*d.value = d.usual
 		}
 	}
-	if q.Parts == 0 {
-		q.Parts = DefaultParts
-	}
-	if q.Runs == nil {
-		q.Runs = func(c *Candidate) bool { return c.Method.Engine != "" }
-	}
 	q.Refresh = q.Refresh || q.Kind == Unbounded || q.Key != Packets
 }
 
 func (q *Question) check() error {
 	switch {
-	case q.Kind < Unbounded || q.Kind > Jumping:
-		return impossible("%v is no window, must be from %d to %d", q.Kind, Unbounded, Jumping)
+	case q.Kind < Unbounded || q.Kind > Count:
+		return impossible("%v is no window, must be from %d to %d", q.Kind, Unbounded, Count)
 	case q.Key < Packets || q.Key > Other:
 		return impossible("key %d, must be from %d to %d", q.Key, Packets, Other)
 	case !(q.Elements >= 1 && q.Elements <= maxElements):
@@ -193,8 +161,6 @@ func (q *Question) check() error {
 		return impossible("false positive rate is %v, must be between 0 and 1", q.FPR)
 	case !(q.FNR > 0 && q.FNR < 1):
 		return impossible("false negative rate is %v, must be between 0 and 1", q.FNR)
-	case q.Parts < 2 || q.Parts > maxParts:
-		return impossible("%d parts of a jumping window, must be from 2 to %d", q.Parts, maxParts)
 	case q.MemoryBits < 0 || q.MemoryBits > maxMemory:
 		return impossible("memory is %d bits, must be from 1 to 2^46, or 0 to ask for it", q.MemoryBits)
 	}

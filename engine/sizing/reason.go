@@ -22,7 +22,7 @@ func (a *Answer) Reason(u Units) string {
 	if !c.Meets {
 		return e.nearest(a.Candidates)
 	}
-	return e.merit(c, comparable(c, a.Candidates[1:])) + edge(c) + e.otherwise(c, a.Candidates[1:])
+	return e.merit(c, comparable(c, a.Candidates[1:])) + edge(c)
 }
 
 // manyMisses is the share of misses that is worth a warning.
@@ -45,17 +45,16 @@ func (a *Answer) Warning(u Units) string {
 
 // explanation writes about candidates.
 type explanation struct {
-	*request
+	*Request
 	Units
 }
 
-// comparable returns the candidates that are comparable with c, in their order: only
-// methods that run here if c does, and measured ones only if c is one.
+// comparable returns the candidates that are comparable with c, in their order: measured ones
+// only if c is one.
 func comparable(c *Candidate, all []Candidate) []*Candidate {
 	var rivals []*Candidate
 	for i := range all {
-		other := &all[i]
-		if other.Meets && other.Runs == c.Runs && !other.Method.yardstick && (c.Method.measured || !other.Method.measured) {
+		if other := &all[i]; other.Meets && other.Method.rank <= min(c.Method.rank, measured) {
 			rivals = append(rivals, other)
 		}
 	}
@@ -65,19 +64,14 @@ func comparable(c *Candidate, all []Candidate) []*Candidate {
 // merit returns the reason why a candidate is better than comparable ones.
 func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 	misses := e.missing(c.FNR)
-	who := "method"
-	switch {
-	case c.Runs && c.Method.measured:
+	who := "recommended method of a command"
+	if c.Method.rank == measured {
 		who = "method of a command"
-	case c.Runs:
-		who = "recommended method of a command"
 	}
 	switch {
-	case e.Method != "":
-		return fmt.Sprintf("%s, FPR %s", misses, e.FPR(c.FPR))
 	case len(rivals) == 0:
 		return fmt.Sprintf("%s, and no other %s has this FPR", misses, who)
-	case c.FNR <= e.request.FNR && rivals[0].FNR <= e.request.FNR:
+	case c.FNR <= e.Question.FNR && rivals[0].FNR <= e.Question.FNR:
 		if c.FNR > 0 {
 			misses += ", which is practically none"
 		}
@@ -97,43 +91,6 @@ func edge(c *Candidate) string {
 		return ""
 	}
 	return fmt.Sprintf("; its windows may be %.1f %% too long", 100*c.EdgeError)
-}
-
-// otherwise names the best method that does not run here, if it is better: the method
-// that misses least, or needs least memory if misses do not matter.
-func (e explanation) otherwise(c *Candidate, rivals []Candidate) string {
-	var best *Candidate
-	for i := range rivals {
-		other := &rivals[i]
-		if other.Runs || !e.better(other, c) || other.Method.yardstick {
-			continue
-		}
-		if best == nil || e.better(other, best) {
-			best = other
-		}
-	}
-	if best == nil {
-		return ""
-	}
-	what := e.missing(best.FNR)
-	if c.FNR <= e.request.FNR {
-		what = e.Size(e.memory(best))
-	}
-	if best.countedLines() > c.countedLines() {
-		what += " and " + lines(best.Lines)
-	}
-	return fmt.Sprintf("; %s would do with %s, but %s", best.Method.Name, what, best.Method.where())
-}
-
-// where returns the form in which a method exists that does not run here.
-func (m *Method) where() string {
-	switch {
-	case m.Engine != "":
-		return "only in the library"
-	case m.Reference != "":
-		return "only as a reference"
-	}
-	return "only as a model"
 }
 
 // cheaper returns the criterion that decides between two candidates with equal misses.
@@ -169,10 +126,7 @@ func (e explanation) nearest(all []Candidate) string {
 	least := (*Candidate)(nil)
 	for i := range all {
 		c := &all[i]
-		if c.NeededBits == 0 || c.Method.yardstick {
-			continue
-		}
-		if least == nil || c.Runs && !least.Runs || c.Runs == least.Runs && c.NeededBits < least.NeededBits {
+		if c.NeededBits > 0 && c.Method.rank != yardstick && (least == nil || c.NeededBits < least.NeededBits) {
 			least = c
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine/sizing/sizingtest"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -48,7 +49,7 @@ func TestTimedModel(t *testing.T) {
 			f := newElements(t, window.TimedConfig{Window: w, Memory: lines * lineBits / 8}, n, size)
 			judged := float64(n - size - size/2) // elements evicted by the end
 			what := fmt.Sprintf("load %v, window %v", load, w)
-			near(t, what, window.TimedModel().Lost(live)(1), float64(f.Stats().EvictedLive)/judged, 0.1, judged/3, false)
+			sizingtest.Near(t, what, window.TimedModel().Lost(live)(1), float64(f.Stats().EvictedLive)/judged, 0.1, judged/3, false)
 		}
 	}
 }
@@ -60,14 +61,14 @@ func TestTimedNeeds(t *testing.T) {
 	s := lagged(elements, size, 0.6)
 	for _, fnr := range []float64{0.1, 0.03, 0.01, 0.003} {
 		q := s.question
-		q.Kind, q.Elements, q.Method, q.FNR = Count, size, "timed", fnr
+		q.Kind, q.Elements, q.FNR = Count, size, fnr
 		c := planned(t, q, "timed")
 		for _, part := range []float64{0.875, 1.1} {
 			f, err := window.NewTimed(window.TimedConfig{Window: window.Window{Packets: size}, Memory: int(part * float64(c.NeededBits) / 8)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, got, _, _ := anchoredRates(t, f, s.elements, size, 0, 2*size)
+			_, got, _, _ := sizingtest.AnchoredRates(f, s.elements, size, 0, 2*size)
 			f.Close()
 			if (got > fnr) != (part < 1) {
 				t.Errorf("FNR %v needs %d bits by plan: in %v times as many it is %v", fnr, c.NeededBits, part, got)
@@ -98,26 +99,23 @@ func TestSuggestedMemory(t *testing.T) {
 // unbounded stream.
 func TestTimed(t *testing.T) {
 	const elements, size = 120_000, 2000
-	s := newTestStream(elements, 0.6, size, 9)
+	s := sizingtest.NewStream(elements, 0.6, size, 9)
 	for _, c := range []struct {
 		kind   Kind
 		window window.Window
 	}{{Count, window.Window{Packets: size}}, {Unbounded, window.Window{None: true}}} {
-		distinct, gaps := s.load(size)
+		distinct, gaps := load(s, size)
 		const memory = 300 * lineBits
-		a, err := Plan(Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Method: "timed", Refresh: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := planned(t, Question{Kind: c.kind, Elements: size, Distinct: distinct, Gaps: gaps, MemoryBits: memory, Refresh: true}, "timed")
 		filter, err := window.NewTimed(window.TimedConfig{Window: c.window, Memory: memory / 8, Refresh: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer filter.Close()
 		seen := make([]uint64, (elements+63)/64)
-		filter.TestAndSet(seen, s.elements, make([]int64, elements), nil)
+		filter.TestAndSet(seen, s.Elements, make([]int64, elements), nil)
 		missed, repeats := 0.0, 0.0
-		for i, g := range s.gap {
+		for i, g := range s.Gap {
 			if i >= size && g > 0 {
 				repeats++
 				if seen[i/64]>>(i%64)&1 == 0 {
@@ -125,8 +123,8 @@ func TestTimed(t *testing.T) {
 				}
 			}
 		}
-		near(t, c.kind.String()+" FNR", a.Candidates[0].FNR, missed/repeats, 0.03, repeats, false)
-		if got, want := a.Candidates[0].FPR, filter.Stats().PredictedFPR; got != want {
+		sizingtest.Near(t, c.kind.String()+" FNR", p.FNR, missed/repeats, 0.03, repeats, false)
+		if got, want := p.FPR, filter.Stats().PredictedFPR; got != want {
 			t.Errorf("%v FPR %g, the filter says %g", c.kind, got, want)
 		}
 	}
@@ -136,8 +134,8 @@ func TestTimed(t *testing.T) {
 // elements: all rates.
 func TestCoarse(t *testing.T) {
 	const elements, size = 150_000, 10_000
-	s := newTestStream(elements, 0.6, size, 9)
-	distinct, gaps := s.load(size)
+	s := sizingtest.NewStream(elements, 0.6, size, 9)
+	distinct, gaps := load(s, size)
 	for _, c := range []struct {
 		method  string
 		refresh bool
@@ -158,15 +156,15 @@ func TestCoarse(t *testing.T) {
 		defer filter.Close()
 		name := fmt.Sprintf("%s of %d lines, refresh %v: ", c.method, c.lines, c.refresh)
 		if c.refresh {
-			fnr, repeats := s.refreshedMisses(filter, size)
-			near(t, name+"FNR", p.FNR, fnr, 0.25, repeats, false)
+			fnr, repeats := refreshedMisses(s, filter, size)
+			sizingtest.Near(t, name+"FNR", p.FNR, fnr, 0.25, repeats, false)
 		} else {
 			blur := size/64 + 1
 			if c.method == "fine" {
 				blur = size/31 + 1
 			}
-			_, fnr, _, copies := anchoredRates(t, filter, s.elements, size, blur, size)
-			near(t, name+"FNR", p.FNR, fnr, 0.1, copies, false)
+			_, fnr, _, copies := sizingtest.AnchoredRates(filter, s.Elements, size, blur, size)
+			sizingtest.Near(t, name+"FNR", p.FNR, fnr, 0.1, copies, false)
 		}
 		st := filter.Stats()
 		if p.EdgeError != st.EdgeError || math.Abs(p.FPR/st.PredictedFPR-1) > 0.02 {

@@ -11,8 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// MaxTracked is a good limit for a Tracker: it takes about 104 MiB, and 20 MiB more for the lives
-// of an unbounded stream.
+// MaxTracked is a good limit for a Tracker: it takes about 104 MiB.
 const MaxTracked = 1 << 20
 
 // Tracker measures a stream for a plan, in bounded memory: the share of distinct
@@ -37,7 +36,6 @@ type Tracker struct {
 	inserted, single float64
 	ages, last       histogram
 	latest           occurrence // of all
-	lives            *liveMeter // nil in windows
 	peak             peak
 }
 
@@ -55,18 +53,11 @@ func (o *occurrence) insertion() occurrence {
 // NewTracker makes a Tracker of elements within a window, or since a landmark. It tracks at
 // most limit distinct elements at a time.
 func NewTracker(window window.Window, landmark bool, limit int) *Tracker {
-	t := &Tracker{
+	return &Tracker{
 		window: window, landmark: landmark, limit: limit,
 		seen: make(map[digest.Digest]occurrence), peak: newPeak(window, landmark),
 	}
-	if window.None && !landmark {
-		t.lives = &liveMeter{limit: max(1, limit/livesPart), began: make(map[digest.Digest]*[len(lifetimes)]uint64)}
-	}
-	return t
 }
-
-// livesPart is the part of the tracked elements whose lives are counted, which take more memory.
-const livesPart = 64
 
 // Add takes the next element of the stream. A window of time ignores elements without a
 // time.
@@ -76,9 +67,6 @@ func (t *Tracker) Add(d digest.Digest, at int64) {
 	}
 	t.position++
 	t.peak.add(at)
-	if t.lives != nil {
-		t.lives.add(d, t.position)
-	}
 	if d[0]&(1<<t.shift-1) != 0 {
 		return
 	}
@@ -187,14 +175,6 @@ func (t *Tracker) Gaps() Gaps { return t.gaps.result() }
 // TimeGaps returns the distances of repeats from the occurrence before, in nanoseconds. Both need
 // a time.
 func (t *Tracker) TimeGaps() Gaps { return t.times.result() }
-
-// Lives returns how the stream uses lives of its elements, nil for windows.
-func (t *Tracker) Lives() Lives {
-	if t.lives == nil {
-		return nil
-	}
-	return t.lives.result()
-}
 
 // Elements returns the number of elements, without the ones that the window ignores.
 func (t *Tracker) Elements() uint64 { return t.position }

@@ -79,7 +79,7 @@ const (
 	SlidingRows
 	Timers
 	Coarse
-	Partitioned
+	_
 	Sketch
 	Owners
 	Pairs
@@ -89,7 +89,7 @@ const (
 // kindNames are the names of kinds in errors.
 var kindNames = map[Kind]string{
 	Stream: "stream", Timed: "timed", IPv4Rows: "exact-rows", DigestRows: "digest-rows", SlidingRows: "sliding-rows",
-	Timers: "timers", Coarse: "coarse", Partitioned: "apbf", Sketch: "sketch", Owners: "owners", Pairs: "pairs", Fine: "fine",
+	Timers: "timers", Coarse: "coarse", Sketch: "sketch", Owners: "owners", Pairs: "pairs", Fine: "fine",
 }
 
 // String returns the name of the filter's method, or the number of an unknown kind.

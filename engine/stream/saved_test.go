@@ -86,7 +86,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"empty", nil, snapshot.ErrInvalid, "ends in its header"},
 		{"foreign", bytes.Repeat([]byte("pcap"), 100), snapshot.ErrInvalid, "not a snapshot"},
 		{"older", check.Changed(data, 1, 4), snapshot.ErrInvalid, "version 4, this program reads version 5"},
-		{"kind", check.Changed(data, 2, 9), snapshot.ErrInvalid, "kind apbf"},
+		{"kind", check.Changed(data, 2, 8), snapshot.ErrInvalid, "kind coarse"},
 		{"key", check.Changed(data, 3, 1), snapshot.ErrInvalid, "another key"},
 		{"count", check.Changed(data, 13, 1<<60), snapshot.ErrInvalid, "1152921504606846976 fields, must be 10"},
 		{"field", check.Changed(data, 19, 1<<30), snapshot.ErrInvalid, "header is damaged"},

@@ -121,27 +121,6 @@ func (a AgePartitioned) FPR() (float64, error) {
 	return simpson(0, 1, func(part float64) float64 { return a.fpr(generation, part*generation) }), nil
 }
 
-// LineFPR returns the highest false positive rate if all slices of an element lie in one
-// of many lines, whose slices have SliceBits each. A window of L generations inserts load
-// elements in a line on average; Generation is not used.
-//
-// The number of elements in a full slice, which come from K generations, is a Poisson
-// variable of mean m. The rate depends on its mean over K neighbors. These share most
-// elements, so the mean has 2/3 of the variance, m (2 + 1/K^2) / 3, and the rate is the
-// rate for a variable of this variance. Measured rates are within 15 % of it. Domain:
-// load from 0 to 1e6.
-func (a AgePartitioned) LineFPR(load float64) (float64, error) {
-	if err := cmp.Or(a.validate(), requireLoad("load", load)); err != nil {
-		return 0, err
-	}
-	const less = 2.0 / 3
-	mean := load * float64(a.K) / float64(a.L) / less
-	fpr := meanOverPoisson(mean, func(n float64) float64 {
-		return a.fpr(less*n/float64(a.K), less*n/float64(a.K))
-	})
-	return min(fpr, 1), nil
-}
-
 // fpr is the rate after inserted elements of the running generation, if the other
 // generations have generation elements each: the probability that some K neighbors among
 // K+L independent slices have a bit set. runs[j] is the probability that no K did so far

@@ -182,3 +182,26 @@ func (t *binomialTail) next() float64 {
 	t.count++
 	return max(0, 1-t.below)
 }
+
+// FallingRoot solves f(x) = 0 for a falling f between low, where it is positive, and high,
+// where it is not, to 1e-6 by the Illinois method. The last call of f is at the solution.
+func FallingRoot(low, high float64, f func(x float64) float64) {
+	atLow, atHigh := f(low), f(high)
+	for range 100 {
+		x := high
+		if atLow != atHigh {
+			x = (low*atHigh - high*atLow) / (atHigh - atLow)
+		}
+		at := f(x)
+		switch {
+		case math.Abs(at) < 1e-6 || high-low < 1e-6:
+			return
+		case at > 0:
+			low, atLow = x, at
+			atHigh /= 2
+		default:
+			high, atHigh = x, at
+			atLow /= 2
+		}
+	}
+}

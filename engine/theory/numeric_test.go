@@ -171,7 +171,6 @@ func TestErrorsOutOfTheDomain(t *testing.T) {
 	ages := []any{within(9, 1, 1024), within(9, 1, 1024), atLeast1, atLeast0}
 	requireDomain(t, AgePartitioned.FPR, ages...)
 	requireDomain(t, AgePartitioned.FullFPR, ages...)
-	requireDomain(t, AgePartitioned.LineFPR, append(ages, load)...)
 	stable := []any{from(100, 5), within(2, 1, 99), within(5, 1, 100), atLeast1}
 	requireDomain(t, Stable.Zeros, stable...)
 	requireDomain(t, Stable.FPS, stable...)

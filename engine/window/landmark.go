@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Landmarks makes any filter of this package find copies in landmark windows (Metwally,
@@ -102,15 +103,7 @@ func (l *Landmarks) partPositions(d []digest.Digest, counted []uint64) {
 // so the digests of equal elements of two windows are as far apart as those of different
 // elements.
 func (l *Landmarks) enter(number int64) {
-	l.number, l.mask = number, digest.Digest{mix(uint64(number)), mix(^uint64(number))}
-}
-
-// mix is a bijection: the finalizer of SplitMix64 (Steele, Lea, Flood, "Fast Splittable
-// Pseudorandom Number Generators", OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	l.number, l.mask = number, digest.Digest{layout.Mix(uint64(number)), layout.Mix(^uint64(number))}
 }
 
 // Position returns the number of elements that counted so far; 0 in windows of time.

@@ -11,7 +11,6 @@
 //	Coarse       less memory; one false copy in 1e9, or in 1e6    coarse.go, coarse_*.go
 //	Exact        the reference of both                            exact.go
 //	Timers       a method of the literature                       timers.go, timers_*.go
-//	Partitioned  another one                                      partitioned.go
 //
 // What they share: the time in ticks (ticks.go), packets that are late (lateness.go), growth
 // (timed_grow.go, coarse_grow.go, working_set.go). Landmarks cut a stream into windows that

@@ -165,7 +165,11 @@ func (t target) run(b *bytes.Buffer, f function) {
 		fmt.Fprintf(b, "switch %s {\n", best)
 	}
 	for _, level := range levels {
-		fmt.Fprintf(b, "case cpu.%s:\n", level)
+		if level == "AVX2" && f.at("AVX512") == nil { // in its place
+			b.WriteString("case cpu.AVX512, cpu.AVX2:\n")
+		} else {
+			fmt.Fprintf(b, "case cpu.%s:\n", level)
+		}
 		writeKernels(b, f.at(level), level, give)
 		if give == "" {
 			b.WriteString("return\n")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command methods prints the predictions of package sizing's models for every method that
-// can express a window, including methods that no command of flowdedup runs: the
-// published filters, and the library's other filters. Parameters of one method can be
-// given. "flowdedup plan" shows what a command runs.
+// Command methods prints predictions for every method of package models that can express a
+// window: the published filters, and the library's filters for measurements. Parameters of one
+// method can be given. "flowdedup plan" predicts what its commands run by default.
 //
 //	go -C bench/papers run ./methods -kind jumping -elements 1e6 -fpr 1e-6
 //	go -C bench/papers run ./methods -memory 1e6 -fpr 0.2 -method sbf-paper -k 5 -cell-bits 1
@@ -15,9 +14,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/models"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
@@ -32,30 +33,30 @@ func main() {
 	os.Exit(2)
 }
 
-// kinds are the values of -kind, and keys the values of -key, by their place in package
-// sizing.
+// kinds are the values of -kind, by names, and keys the values of -key.
 var (
-	kinds = []sizing.Kind{sizing.Unbounded, sizing.Landmark, sizing.Sliding, sizing.Count, sizing.Jumping}
+	kinds = []sizing.Kind{sizing.Unbounded, sizing.Landmark, sizing.Sliding, sizing.Count, models.Jumping}
+	names = []string{"unbounded", "landmark", "sliding", "count", "jumping"}
 	keys  = map[string]sizing.Key{"packets": sizing.Packets, "ipv4": sizing.IPv4, "other": sizing.Other}
 )
 
 // parse reads the command line. Errors that do not wrap sizing.ErrQuestion were printed.
-func parse(args []string) (q sizing.Question, err error) {
+func parse(args []string) (q models.Question, err error) {
 	fs := flag.NewFlagSet("methods", flag.ContinueOnError)
-	kind := fs.String("kind", "unbounded", "kind of window: unbounded, landmark, sliding, count, jumping")
+	kind := fs.String("kind", "unbounded", "kind of window: "+strings.Join(names, ", "))
 	key := fs.String("key", "packets", "elements: packets, ipv4, other")
-	fs.IntVar(&q.Parts, "parts", sizing.DefaultParts, "parts of a jumping window")
+	fs.IntVar(&q.Parts, "parts", models.DefaultParts, "parts of a jumping window")
 	fs.Float64Var(&q.Elements, "elements", 1<<24, "elements in the window, or the longest distance of repeats")
 	fs.Float64Var(&q.Distinct, "distinct", 1, "share of new elements")
 	fs.BoolVar(&q.Refresh, "refresh", false, "a repeat restarts the window")
 	fs.IntVar(&q.MemoryBits, "memory", 0, "available bits (0: the least that is enough)")
 	fs.Float64Var(&q.FPR, "fpr", 1e-9, "highest false positive rate")
 	fs.Float64Var(&q.FNR, "fnr", 1e-4, "false negative rate that counts as none")
-	var names []string
-	for _, m := range sizing.Methods() {
-		names = append(names, m.Name)
+	var all []string
+	for _, m := range models.Methods() {
+		all = append(all, m.Name)
 	}
-	fs.StringVar(&q.Method, "method", "", "only this method, with these parameters: "+strings.Join(names, ", "))
+	fs.StringVar(&q.Method, "method", "", "only this method, with these parameters: "+strings.Join(all, ", "))
 	fs.IntVar(&q.Fixed.K, "k", 0, "hash functions")
 	fs.IntVar(&q.Fixed.P, "p", 0, "cells that an element decrements")
 	fs.IntVar(&q.Fixed.Cells, "cells", 0, "cells in a row")
@@ -67,11 +68,9 @@ func parse(args []string) (q sizing.Question, err error) {
 	if q.Key, ok = keys[*key]; !ok {
 		return q, fmt.Errorf("%w: -key %s", sizing.ErrQuestion, *key)
 	}
-	for _, k := range kinds {
-		if k.String() == *kind {
-			q.Kind = k
-			return q, nil
-		}
+	if i := slices.Index(names, *kind); i >= 0 {
+		q.Kind = kinds[i]
+		return q, nil
 	}
 	return q, fmt.Errorf("%w: -kind %s", sizing.ErrQuestion, *kind)
 }
@@ -81,25 +80,25 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	answer, err := sizing.Plan(q)
+	candidates, err := models.Plan(q)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "method\tparameters\tbits\tneeds\tFPR\tFNR\tlines\tavailable")
-	for i := range answer.Candidates {
-		c := &answer.Candidates[i]
+	for i := range candidates {
+		c := &candidates[i]
 		verdict := where(c.Method)
-		if !c.Meets {
+		if c.Why != "" {
 			verdict += "; " + c.Why
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%.3g\t%.3g\t%.3g\t%s\n", c.Method.Name, parameters(c), c.MemoryBits, c.NeededBits, c.FPR, c.FNR, c.Lines, verdict)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%.3g\t%.3g\t%.3g\t%s\n", c.Method.Name, parameters(c), c.Bits, c.NeededBits, c.FPR, c.FNR, c.Lines, verdict)
 	}
 	return table.Flush()
 }
 
 // parameters lists the parameters of a candidate.
-func parameters(c *sizing.Candidate) string {
+func parameters(c *models.Candidate) string {
 	var all []string
 	for _, p := range c.Parameters {
 		all = append(all, fmt.Sprintf("%s=%d", strings.ReplaceAll(p.Name, " ", "-"), p.Value))
@@ -109,7 +108,7 @@ func parameters(c *sizing.Candidate) string {
 
 // where returns the form in which a method exists: in package engine, as published in
 // engine/paper, or only as formulas.
-func where(m *sizing.Method) string {
+func where(m *models.Method) string {
 	switch {
 	case m.Engine != "":
 		return "library"

@@ -18,7 +18,7 @@ func TestMethods(t *testing.T) {
 		"-method rows -cells 5 -cell-bits 9 -memory 8388608 -fpr 0.05": "rows ",
 		"-kind landmark -key other -elements 1e6 -fpr 0.01":            "bloom",
 		"-kind count -elements 1000 -memory 64 -fpr 0.01":              "too little memory",
-		"-method sbf -k 3 -p 10 -cell-bits 2 -memory 8388608 -fpr 0.2": "library",
+		"-method rsbf -k 3 -memory 8388608 -fpr 0.2":                   "library",
 	} {
 		var out strings.Builder
 		if err := run(strings.Fields(line), &out); err != nil || !strings.Contains(out.String(), want) || !strings.HasPrefix(out.String(), "method") {
@@ -30,8 +30,8 @@ func TestMethods(t *testing.T) {
 // TestMethodsUsage has questions that nothing answers.
 func TestMethodsUsage(t *testing.T) {
 	for _, line := range []string{
-		"-kind round", "-key colour", "-method magic", "-k 4", "-method sbf-paper -k 4 -memory 3", "-method timed -k 4", "-method lru -memory 64",
-		"-kind jumping -parts 1 -elements 50", "-method sbf -kind sliding -elements 5",
+		"-kind round", "-key colour", "-method magic", "-k 4", "-method sbf-paper -k 4 -memory 3", "-method buffer -k 4", "-method rows -memory 64",
+		"-kind jumping -parts 1 -elements 50", "-method sbf-paper -kind sliding -elements 5",
 	} {
 		if err := run(strings.Fields(line), new(strings.Builder)); !errors.Is(err, sizing.ErrQuestion) {
 			t.Errorf("%s: %v", line, err)

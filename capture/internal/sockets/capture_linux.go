@@ -3,6 +3,7 @@
 package sockets
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,6 +52,10 @@ type Capture struct {
 	polled  []unix.PollFd
 	done    atomic.Int64
 
+	watch     *watcher
+	changed   atomic.Bool // the watcher has seen something
+	following bool        // a port waits for its packets to be read
+
 	stopped atomic.Bool // Stop was called
 	stop    *Event      // ends a wait for more packets
 	sleeper *sleeper
@@ -78,7 +83,10 @@ func New(conf Config) (*Capture, error) {
 		stop.Close()
 		return nil, err
 	}
-	if err := c.sleeper.add(stop.Socket()); err != nil {
+	if err = c.sleeper.add(stop.Socket()); err == nil {
+		c.watch, err = newWatcher(c)
+	}
+	if err != nil {
 		_ = c.Close() // the first error is the one to report
 		return nil, err
 	}
@@ -89,6 +97,7 @@ func New(conf Config) (*Capture, error) {
 // cut to snapLen bytes.
 func (c *Capture) Add(p Port, snapLen int) error {
 	i := p.At()
+	i.index = i.Index
 	i.Number = c.tables.AppendInterface(capture.Interface{Name: i.Name, LinkType: i.Link, SnapLen: uint32(snapLen)})
 	c.ports = append(c.ports, p)
 	switch {
@@ -106,8 +115,13 @@ func (c *Capture) open(p Port) error {
 	if err := p.Open(); err != nil {
 		return err
 	}
+	return c.listen(p)
+}
+
+// listen waits for the sockets of a port, too.
+func (c *Capture) listen(p Port) error {
 	for _, s := range p.Sockets(nil) {
-		if err := c.sleeper.add(s.Fd); err != nil {
+		if err := c.sleeper.add(s.Fd); err != nil && !errors.Is(err, unix.EEXIST) {
 			return err
 		}
 	}
@@ -116,6 +130,7 @@ func (c *Capture) open(p Port) error {
 
 // Start lets packets in, before the first Next.
 func (c *Capture) Start() error {
+	c.watch.start()
 	for _, p := range c.ports {
 		if isDown(p) {
 			continue
@@ -185,6 +200,8 @@ func (c *Capture) Behind() bool {
 
 // appendStatistics appends the statistics of every interface.
 func (c *Capture) appendStatistics(b *capture.Batch) {
+	c.watch.look(lastCounts)
+	defer c.watch.close() // what comes now is not of this capture
 	now := time.Now().UnixNano()
 	for _, p := range c.ports {
 		received, dropped := p.Counts()
@@ -194,7 +211,7 @@ func (c *Capture) appendStatistics(b *capture.Batch) {
 	}
 	for _, p := range c.ports {
 		if c.end != io.EOF && isDown(p) && !c.conf.Wait {
-			c.end = downReason(p) // only now is it known whether it was removed
+			c.end = c.downReason(p) // only now is it known whether it was removed
 			break
 		}
 	}
@@ -250,6 +267,9 @@ func (c *Capture) Stop() {
 func (c *Capture) Close() error {
 	if c.state = ended; c.end == io.EOF {
 		c.end = os.ErrClosed
+	}
+	if c.watch != nil {
+		c.watch.close()
 	}
 	for _, p := range c.ports {
 		p.Close()

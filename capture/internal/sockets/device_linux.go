@@ -23,21 +23,37 @@ type Device struct {
 	Loopback bool
 	Link     capture.LinkType
 	Cooked   bool // a cooked header replaces the link header
+
+	Driver    string // "" where none says
+	Queues    int    // receive queues; 0 where the driver does not say
+	HidesTags bool   // it takes VLAN tags off frames (receive offload)
 }
 
 // LookUp describes the interface of a name in the network namespace of the calling
 // thread. The error is ErrNoInterface, or the kernel's.
 func LookUp(name string) (Device, error) {
+	fd, err := openIoctls()
+	if err != nil {
+		return Device{Name: name}, err
+	}
+	defer func() { _ = unix.Close(fd) }() // only used for ioctls
+	return lookUp(fd, name)
+}
+
+// openIoctls returns a socket for questions about the interfaces of the network namespace of the
+// calling thread.
+func openIoctls() (int, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	return fd, os.NewSyscallError("socket", err)
+}
+
+// lookUp is LookUp in the namespace of a socket.
+func lookUp(fd int, name string) (Device, error) {
 	d := Device{Name: name}
 	request, err := unix.NewIfreq(name)
 	if err != nil {
 		return d, fmt.Errorf("%q: %w", name, ErrNoInterface)
 	}
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return d, os.NewSyscallError("socket", err)
-	}
-	defer func() { _ = unix.Close(fd) }() // only used for ioctls
 	ask := func(question uint) {
 		if err == nil {
 			err = unix.IoctlIfreq(fd, question, request)
@@ -58,6 +74,7 @@ func LookUp(name string) (Device, error) {
 	case err != nil:
 		return d, fmt.Errorf("%s: %w", name, os.NewSyscallError("ioctl", err))
 	}
+	d.askDriver(fd)
 	return d, nil
 }
 

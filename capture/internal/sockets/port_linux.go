@@ -3,6 +3,7 @@
 package sockets
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"sync"
@@ -39,6 +40,17 @@ type Port interface {
 	Drained() bool
 	// Counts returns how many packets came, including dropped ones.
 	Counts() (received, dropped uint64)
+	// CountedTwice returns how many packets, among those that came or were dropped, the interface may
+	// count as dropped (rx_dropped), too. Any goroutine may call it.
+	CountedTwice() uint64
+}
+
+// Follower is a Port that depends on more than that its interface is up.
+type Follower interface {
+	// Follow is called about each second, and when a property of the interface has changed. It
+	// opens again what must be. Without done it is called again soon: packets have to be read
+	// first. After an error the whole port is opened again.
+	Follow(now *Device) (done bool, err error)
 }
 
 // Interface is the interface that a Port captures from.
@@ -51,14 +63,21 @@ type Interface struct {
 	mu      sync.Mutex // guards the fields below
 	outages uint64
 	down    bool
+	away    string // why the interface is gone: see watcher.readEvents
+	index   int    // that of the device, for the watcher
+	seen    Device // as the watcher saw it last
+	card    card
 }
 
-// Outages returns how often the interface went down or away, and whether it is so now. Any
-// goroutine may call it.
-func (i *Interface) Outages() (n uint64, down bool) {
+// State returns how often the interface went down or away, why it is so now, "" if it is not, and
+// what its card lost. Any goroutine may call it.
+func (i *Interface) State() (outages uint64, why string, lost CardCounts) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.outages, i.down
+	if i.down {
+		why = cmp.Or(i.away, ErrDown.Error())
+	}
+	return i.outages, why, i.card.lost
 }
 
 // beginDown records that the interface is down from the start.
@@ -75,12 +94,31 @@ func (i *Interface) setDown(down bool) {
 	if down && !i.down {
 		i.outages, i.since = i.outages+1, time.Now()
 	}
-	i.down = down
+	i.down, i.index = down, i.Index
+	if !down {
+		i.away = ""
+	}
+}
+
+// setAway records why the interface of an index is gone.
+func (i *Interface) setAway(index int, why string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.index == index {
+		i.away = why
+	}
+}
+
+// latest returns the interface as the watcher saw it last.
+func (i *Interface) latest() Device {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.seen
 }
 
 func isDown(p Port) bool {
-	_, down := p.At().Outages()
-	return down
+	_, why, _ := p.At().State()
+	return why != ""
 }
 
 // firstSocket returns the packet socket that is bound to the interface, -1 while it is closed.
@@ -94,14 +132,18 @@ func removed(p Port) bool {
 }
 
 // downReason returns why an interface is down.
-func downReason(p Port) error {
+func (c *Capture) downReason(p Port) error {
 	// An interface that is removed goes down first. The kernel holds a lock meanwhile, for
 	// which this question waits.
 	_, _ = net.InterfaceByIndex(p.At().Index)
-	if removed(p) {
-		return fmt.Errorf("%s: %w", p.At().Name, ErrRemoved)
+	if !removed(p) {
+		return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
 	}
-	return fmt.Errorf("%s: %w", p.At().Name, ErrDown)
+	c.watch.look(properties)
+	if _, why, _ := p.At().State(); why == away {
+		return fmt.Errorf("%s: %w: %s", p.At().Name, ErrRemoved, why)
+	}
+	return fmt.Errorf("%s: %w", p.At().Name, ErrRemoved)
 }
 
 // others returns the packet sockets of all ports except p.
@@ -134,19 +176,55 @@ func (c *Capture) resume(p Port) error {
 		return fmt.Errorf("%s: %w: %v instead of %v", i.Name, ErrLinkChanged, now.Link, i.Link)
 	}
 	if other {
-		p.Close()
 		i.Device = now
-		if err := c.open(p); err != nil {
-			p.Close()
-			if p.Final(err) {
-				return err
-			}
-			return nil // it went away again, or memory is short: the next call tries again
-		}
-		if err := p.Start(); err != nil {
+		if err := c.reopen(p); p.Final(err) {
 			return err
+		} else if err != nil {
+			return nil // it went away again, or memory is short: the next call tries again
 		}
 	}
 	i.setDown(false)
 	return nil
+}
+
+// reopen opens a port anew. Without success it is closed.
+func (c *Capture) reopen(p Port) error {
+	p.Close()
+	err := c.open(p)
+	if err == nil {
+		err = p.Start()
+	}
+	if err != nil {
+		p.Close()
+	}
+	return err
+}
+
+// follow lets ports follow changes of their interfaces. It returns whether a port waits for its
+// packets to be read.
+func (c *Capture) follow() (again bool) {
+	for _, p := range c.ports {
+		f, ok := p.(Follower)
+		if !ok || isDown(p) || c.state != running {
+			continue
+		}
+		now := p.At().latest()
+		done, err := true, error(nil)
+		if now.Index == p.At().Index {
+			if done, err = f.Follow(&now); err == nil {
+				err = c.listen(p)
+			}
+		}
+		again = again || !done
+		if err == nil {
+			continue
+		}
+		if err = c.reopen(p); err == nil {
+			continue
+		}
+		if p.At().setDown(true); !c.conf.Wait || p.Final(err) {
+			c.drain(err)
+		}
+	}
+	return again
 }

@@ -16,8 +16,8 @@ import (
 const (
 	// checkEvery is how often an interface that is down is looked up.
 	checkEvery = 200 * time.Millisecond
-	// drainEvery is how often draining looks at sockets that may be empty already: poll
-	// does not report those.
+	// drainEvery is how often sockets are looked at that may be empty already: poll does not
+	// report those.
 	drainEvery = 5 * time.Millisecond
 )
 
@@ -43,13 +43,13 @@ func (c *Capture) wait(idle time.Time) bool {
 		return false
 	}
 	wake := idle
-	if c.state == draining {
+	if c.state == draining || c.following {
 		wake = earlier(wake, now.Add(drainEvery))
 	}
 	if c.anyDown() {
 		wake = earlier(wake, now.Add(checkEvery))
 	}
-	c.sleeper.sleep(wake, c.stopUnnoticed)
+	c.sleeper.sleep(wake, func() bool { return c.stopUnnoticed() || c.changed.Load() })
 	c.react()
 	c.gather()
 	return true
@@ -122,6 +122,9 @@ func (c *Capture) react() {
 			c.checkSocket(c.portOf(i), int(s.Fd))
 		}
 	}
+	if c.changed.Swap(false) || c.following {
+		c.following = c.follow()
+	}
 	if now := time.Now(); c.state == running && c.anyDown() && now.Sub(c.checked) >= checkEvery {
 		c.checked = now
 		c.resumeAll()
@@ -153,7 +156,7 @@ func (c *Capture) checkSocket(p Port, fd int) {
 	if err != unix.ENETDOWN {
 		c.drain(fmt.Errorf("%s: %w", p.At().Name, os.NewSyscallError("poll", err)))
 	} else if !c.conf.Wait {
-		c.drain(downReason(p))
+		c.drain(c.downReason(p))
 	}
 }
 

@@ -13,6 +13,10 @@ const (
 	packetsDelta
 	packetsTotal
 	packetsInitiator
+	bytesReverse
+	bytesReverseTotal
+	packetsReverse
+	packetsReverseTotal
 	protocol
 	tos
 	tcpFlags
@@ -73,8 +77,8 @@ var elements = map[uint16]target{
 	158: startBefore, 159: endBefore, 160: bootMilliseconds, 161: durationMilliseconds, 162: durationMicroseconds,
 	176: icmpType, 177: icmpCode, 178: icmpType, 179: icmpCode,
 	225: natSource4, 226: natDestination4, 227: natSourcePort, 228: natDestinationPort,
-	231: bytesInitiator, 234: vrf, 243: vlan, 281: natSource6, 282: natDestination6,
-	298: packetsInitiator, 302: samplerID, 305: samplingPackets, 306: samplingSpace,
+	231: bytesInitiator, 232: bytesReverseTotal, 234: vrf, 243: vlan, 281: natSource6, 282: natDestination6,
+	298: packetsInitiator, 299: packetsReverseTotal, 302: samplerID, 305: samplingPackets, 306: samplingSpace,
 	309: samplingSize, 310: samplingPopulation, 323: eventMilliseconds,
 	403: exporter4, 404: exporter6, 405: domain,
 }
@@ -85,11 +89,21 @@ var ciscoElements = map[uint16]target{
 	40001: natSource4, 40002: natDestination4, 40003: natSourcePort, 40004: natDestinationPort,
 }
 
-// element returns the target of a field. Fields of enterprises set nothing, the reverse
-// direction of a biflow (RFC 5103) among them: its counters do not count the record's
-// direction.
+// reverse is the enterprise of the elements of a biflow's reverse direction (RFC 5103, section
+// 6.1), and reverseElements are their counters.
+const reverse = 29305
+
+var reverseElements = map[uint16]target{
+	1: bytesReverse, 2: packetsReverse, 85: bytesReverseTotal, 86: packetsReverseTotal,
+}
+
+// element returns the target of a field. Fields of other enterprises set nothing.
 func element(f field, v9 bool) target {
-	if f.enterprise != 0 {
+	switch f.enterprise {
+	case 0:
+	case reverse:
+		return reverseElements[f.id]
+	default:
 		return nothing
 	}
 	if w := elements[f.id]; w != nothing || !v9 {

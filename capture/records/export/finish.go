@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"math"
 	"net/netip"
 	"time"
@@ -17,25 +18,24 @@ const (
 	icmp6 = 58
 )
 
-// finish completes a record whose fields were read.
-func (x *values) finish(r *records.Record, m *message, s *source) {
-	if r.Bytes == 0 {
-		r.Bytes = x.bytes
-	}
-	if r.Packets == 0 {
-		r.Packets = x.packets
-	}
+// finish completes a record whose fields were read. It reports whether all times in it are 0.
+func (x *values) finish(r *records.Record, m *message, s *source) (zero bool) {
+	r.Bytes, r.Packets = cmp.Or(r.Bytes, x.bytes), cmp.Or(r.Packets, x.packets)
+	r.ReverseBytes, r.ReversePackets = cmp.Or(r.ReverseBytes, x.bytesReverse), cmp.Or(r.ReversePackets, x.packetsReverse)
+	r.Both = r.ReverseBytes|r.ReversePackets != 0
 	if r.Protocol == icmp4 || r.Protocol == icmp6 {
 		x.finishICMP(r)
 	}
 	if x.hasStartUp || x.hasEndUp {
 		x.finishUptime(r, m, s)
 	}
+	zero = r.Precision != 0 && r.Start|r.End == 0 || x.hasStartUp && x.hasEndUp && x.startUp|x.endUp == 0 && m.uptime != 0
 	x.finishTimes(r)
 	if r.Sampling = x.sampling(); r.Sampling == 0 {
 		r.Sampling = s.sampling(x)
 	}
 	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
+	return zero
 }
 
 // finishICMP puts type and code where most exporters have them: in the destination port.

@@ -38,7 +38,7 @@ func (u unit) span(a *arrival) (from, to uint32) {
 	case allRecords:
 		return a.number, a.number + a.count
 	case ownRecords:
-		return a.number - a.count, a.number
+		return a.number - a.own(), a.number
 	}
 	return a.number, a.number + 1
 }

@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -10,11 +11,29 @@ import (
 
 // decoded is the content of a message.
 type decoded struct {
-	records uint32 // of data, those about the exporter among them
-	unknown bool   // there are sets with an unknown number of records
-	missing uint16 // the template that is missing, 0 if none is
+	records   uint32 // of data, those about the exporter among them
+	options   uint32 // those about the exporter
+	unknown   bool   // there are sets with an unknown number of records
+	templates bool   // there are templates
+	missing   uint16 // the template that is missing, 0 if none is
 	// Sets that could not be read, and those whose template nobody waits for.
 	undecodable, untemplated uint64
+	misdated                 uint64 // records whose times cannot be
+	misdatedAt               int64  // the first of these times
+}
+
+// doubt forgets times that cannot be: before 1980 in a message that is not, or an end before the
+// start. The argument zero says that all are 0.
+func (d *decoded) doubt(r *records.Record, m *message, zero bool) {
+	before := func(t int64) bool { return t != 0 && !records.IsTime(t) }
+	early := (before(r.Start) || before(r.End)) && records.IsTime(cmp.Or(m.exported, m.received))
+	if !early && !zero && !r.EndsBeforeStart() {
+		return
+	}
+	if d.misdated++; d.misdated == 1 {
+		d.misdatedAt = r.End
+	}
+	r.Start, r.End = 0, 0
 }
 
 // how says how a message is decoded.
@@ -47,6 +66,7 @@ func (r *Reader) decode5(b *records.Batch, m *message) (d decoded) {
 		rec.Offset, rec.Length = at, size5
 		m.common(rec, p)
 		rec.TCPFlags, rec.Protocol, rec.TOS = p[37], p[38], p[39]
+		d.doubt(rec, m, isZero(p[24:32]) && m.uptime != 0)
 		if rec.Protocol == icmp4 || rec.Protocol == icmp6 {
 			new(values).finishICMP(rec)
 		}
@@ -83,6 +103,7 @@ func (r *Reader) decodeSets(b *records.Batch, m *message, s *source, h how) (d d
 		body := m.data[at+headSet : at+size]
 		switch {
 		case id == templates || id == options:
+			d.templates = true
 			if h == first {
 				r.learn(s, body, id == options, v9)
 			}
@@ -149,9 +170,10 @@ func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *recor
 		}
 		if t.options {
 			s.option(&x)
+			d.options++
 		} else {
 			rec.Offset, rec.Length = at, size
-			x.finish(rec, m, s)
+			d.doubt(rec, m, x.finish(rec, m, s))
 		}
 		d.records++
 		at += size

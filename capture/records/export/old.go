@@ -65,6 +65,7 @@ func (r *Reader) decodeOld(b *records.Batch, m *message) (d decoded) {
 		if m.kind == records.NetFlow7 {
 			rec.TCPFlags, rec.Protocol, rec.TOS = p[37], p[38], p[39]
 		}
+		d.doubt(rec, m, isZero(p[24:32]) && m.uptime != 0)
 		if rec.Protocol == icmp4 || rec.Protocol == icmp6 {
 			new(values).finishICMP(rec)
 		}

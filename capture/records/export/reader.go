@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"container/list"
 	"hash/maphash"
 	"slices"
@@ -178,7 +179,8 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 	s.messages++
 	begin(b, &m)
 	if r.again(s, &m) {
-		b.Replayed, b.PerRecord = true, s.sequence.unit != messages
+		b.Replayed = true
+		s.numbering(b)
 		return true
 	}
 	m.sent = s.sent(&m)
@@ -225,7 +227,7 @@ func (r *Reader) decodeKept(b *records.Batch, k *kept) bool {
 		r.keep(&k.message, k.source, d.missing)
 		return false
 	}
-	b.PerRecord = k.source.sequence.unit != messages
+	k.source.numbering(b)
 	r.done(b, d)
 	return true
 }
@@ -235,6 +237,8 @@ func (r *Reader) done(b *records.Batch, d decoded) {
 	r.counts.Records += uint64(len(b.Records))
 	r.counts.Undecodable += d.undecodable
 	r.counts.Untemplated += d.untemplated
+	r.counts.Misdated += d.misdated
+	r.counts.MisdatedAt = cmp.Or(r.counts.MisdatedAt, d.misdatedAt)
 }
 
 // decode decodes a message.
@@ -262,13 +266,14 @@ func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
 	}
 	o := s.sequence.enter(arrival{
 		number: m.number, received: m.received, exported: m.exported, uptime: m.uptime, hasUptime: m.hasUptime,
-		count: d.records, unknown: d.unknown || d.missing != 0,
+		count: d.records, options: d.options, templates: d.templates && m.kind == records.IPFIX, unknown: d.unknown || d.missing != 0,
 	}, usual)
 	r.counts.Lost += uint64(o.lost) - uint64(o.found)
 	if o.restarted {
 		r.counts.Restarts++
 	}
-	b.Restarted, b.PerRecord = o.restarted, s.sequence.unit != messages
+	b.Restarted = o.restarted
+	s.numbering(b)
 }
 
 // source returns the state of a message's sender.

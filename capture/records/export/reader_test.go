@@ -113,6 +113,12 @@ func TestFields(t *testing.T) {
 		return exporttest.Words(uint32(t.Unix()+2208988800), uint32(uint64(t.Nanosecond())<<32/1e9)+1)
 	}
 	long := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+	both := func(r *records.Record) [4]uint64 {
+		if !r.Both {
+			return [4]uint64{}
+		}
+		return [4]uint64{r.Bytes, r.Packets, r.ReverseBytes, r.ReversePackets}
+	}
 	six := exporttest.Address("2001:db8::1")
 	cases := []struct {
 		name   string
@@ -142,9 +148,17 @@ func TestFields(t *testing.T) {
 		{"totals", [][3]uint32{{85, 8}, {86, 8}}, append(long(7), long(8)...),
 			func(r *records.Record) bool { return r.Bytes == 7 && r.Packets == 8 }},
 		{"initiator", [][3]uint32{{231, 8}, {298, 8}, {232, 8}, {299, 8}}, slices.Concat(long(7), long(8), long(70), long(80)),
-			func(r *records.Record) bool { return r.Bytes == 7 && r.Packets == 8 }},
+			func(r *records.Record) bool { return both(r) == [4]uint64{7, 8, 70, 80} }},
 		{"reverse of a biflow", [][3]uint32{{1, 4}, {1, 4, 29305}, {2, 4, 29305}}, exporttest.Words(7, 70, 80),
-			func(r *records.Record) bool { return r.Bytes == 7 && r.Packets == 0 }},
+			func(r *records.Record) bool { return both(r) == [4]uint64{7, 0, 70, 80} }},
+		{"reverse totals of a biflow", [][3]uint32{{85, 8}, {86, 8}, {85, 8, 29305}, {86, 8, 29305}}, slices.Concat(long(7), long(8), long(70), long(80)),
+			func(r *records.Record) bool { return both(r) == [4]uint64{7, 8, 70, 80} }},
+		{"reverse deltas before totals", [][3]uint32{{1, 4, 29305}, {85, 8, 29305}}, append(exporttest.Words(70), long(700)...),
+			func(r *records.Record) bool { return both(r) == [4]uint64{0, 0, 70, 0} }},
+		{"a biflow without an answer", [][3]uint32{{1, 4}, {1, 4, 29305}, {2, 4, 29305}}, exporttest.Words(7, 0, 0),
+			func(r *records.Record) bool { return !r.Both && r.Bytes == 7 }},
+		{"other reverse elements", [][3]uint32{{8, 4, 29305}, {7, 2, 29305}, {1, 4, 6871}, {7, 2}}, append(exporttest.Words(1, 0x00020003), 0, 1, 0, 80),
+			func(r *records.Record) bool { return !r.Both && !r.Source.IsValid() && r.SourcePort == 80 }},
 		{"enterprise", [][3]uint32{{8, 4, 9}, {7, 2}}, append(exporttest.Words(1), 0, 80),
 			func(r *records.Record) bool { return !r.Source.IsValid() && r.SourcePort == 80 }},
 		{"ICMP by type and code", [][3]uint32{{4, 1}, {176, 1}, {177, 1}, {7, 2}}, []byte{1, 3, 1, 9, 9},

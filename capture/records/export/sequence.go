@@ -10,7 +10,7 @@ type unit uint8
 const (
 	messages   unit = iota // those before: NetFlow v9, sFlow
 	allRecords             // those before: IPFIX, NetFlow v5
-	ownRecords             // those before and in the message: softflowd
+	ownRecords             // of flows, those before and in the message: softflowd
 	units
 )
 
@@ -22,8 +22,13 @@ type arrival struct {
 	uptime    uint32
 	hasUptime bool
 	count     uint32 // of records
-	unknown   bool   // that is not known
+	options   uint32 // those about the exporter
+	templates bool   // IPFIX that has some
+	unknown   bool   // the count is not known
 }
+
+// own returns how many records of flows the message has.
+func (a *arrival) own() uint32 { return a.count - a.options }
 
 // sequence follows the sequence numbers of a source.
 type sequence struct {
@@ -79,7 +84,9 @@ func (q *sequence) enter(a arrival, usual unit) outcome {
 func (q *sequence) take(a arrival, usual unit) (o outcome) {
 	l := &q.life
 	if !l.began {
-		q.unit = usual
+		if q.unit = usual; a.templates && a.own() > 0 && a.number == a.own() {
+			q.unit = ownRecords // others begin with 0
+		}
 		l.start(&a)
 		return o
 	}
@@ -151,7 +158,7 @@ func (q *sequence) step(u unit, a *arrival) (step uint32, known bool) {
 	case allRecords:
 		return last.count, !last.unknown
 	case ownRecords:
-		return a.count, !a.unknown
+		return a.own(), !a.unknown
 	}
 	return 1, true
 }

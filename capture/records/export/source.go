@@ -73,6 +73,11 @@ func (s *source) sent(m *message) int64 {
 	return m.exported
 }
 
+// numbering notes what the sequence numbers of the source count.
+func (s *source) numbering(b *records.Batch) {
+	b.PerRecord, b.WithOwn = s.sequence.unit != messages, s.sequence.unit == ownRecords
+}
+
 // withdraw forgets a template, or all of a kind for identifier 0.
 func (s *source) withdraw(id uint16, options bool) {
 	for known, t := range s.templates {

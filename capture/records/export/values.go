@@ -18,8 +18,10 @@ type values struct {
 	boot                 int64 // when the exporter started
 	duration, event      int64
 	bytes, packets       uint64 // totals, or of the initiator
-	icmp                 uint16
-	hasICMP              bool
+	// Totals of the reverse direction, or of the responder.
+	bytesReverse, packetsReverse uint64
+	icmp                         uint16
+	hasICMP                      bool
 
 	interval, taken, space, size, population uint64
 	sampler                                  uint64
@@ -129,6 +131,14 @@ func (x *values) set(r *records.Record, w target, v []byte) {
 // setRare enters fields that few records have.
 func (x *values) setRare(r *records.Record, w target, v []byte) {
 	switch w {
+	case bytesReverse:
+		r.ReverseBytes = number(v)
+	case packetsReverse:
+		r.ReversePackets = number(v)
+	case bytesReverseTotal:
+		x.bytesReverse = number(v)
+	case packetsReverseTotal:
+		x.packetsReverse = number(v)
 	case icmpTypeCode:
 		x.icmp, x.hasICMP = uint16(number(v)), true
 	case icmpType:

@@ -88,6 +88,13 @@ func (c *clock) ofSeconds() int64 {
 	return c.low + (c.high-c.low)/2
 }
 
+// isArchived reports whether the message of a record came more than a day from the record's time.
+func isArchived(r *records.Record) bool {
+	const day = int64(24 * time.Hour)
+	apart := calendar.Since(r.Received, r.End)
+	return r.Exported != 0 && r.Received != 0 && records.IsTime(r.End) && (apart > day || apart < -day)
+}
+
 // lately is the longest duration of the last one to two periods of maxLongest: one record
 // with a false time does not count for ever.
 type lately struct {

@@ -221,7 +221,7 @@ func (h *Hold) makeRoom(line int) error {
 			return err
 		}
 	}
-	for h.Bytes()+line > h.cfg.Memory {
+	for h.Bytes()+line+line/8+64 > h.cfg.Memory { // append rounds up
 		if n := len(h.spare); n > 0 {
 			h.extra -= h.spare[n-1].bytes()
 			h.spare[n-1] = buffers{}
@@ -269,9 +269,7 @@ func (h *Hold) copied(r *records.Record, j *Judgment) {
 		h.extra += (cap(held.SeenBy) - before) * int(unsafe.Sizeof(s))
 	}
 	if h.cfg.Merge && sameSlice(&held.Record, r) {
-		held.Record.Packets = max(held.Record.Packets, r.Packets)
-		held.Record.Bytes = max(held.Record.Bytes, r.Bytes)
-		held.Record.TCPFlags |= r.TCPFlags
+		enlarge(&held.Record, r)
 	}
 }
 
@@ -284,3 +282,25 @@ func sameSlice(a, b *records.Record) bool {
 	one, other := calendar.Since(a.End, a.Start), calendar.Since(b.End, b.Start)
 	return calendar.Since(max(one, other), min(one, other)) <= int64(nearby+a.Precision+b.Precision)
 }
+
+// enlarge gives a record the greater counters of a copy, of each direction. If only one of them
+// counts both directions in a sum, the greater total goes before.
+func enlarge(to, r *records.Record) {
+	to.TCPFlags |= r.TCPFlags
+	packets, bytes, reversePackets, reverseBytes := r.Packets, r.Bytes, r.ReversePackets, r.ReverseBytes
+	if back := r.Source == to.Destination && (r.Source != to.Source || r.SourcePort != to.SourcePort); back && !isSum(r) {
+		packets, bytes, reversePackets, reverseBytes = reversePackets, reverseBytes, packets, bytes
+	}
+	if isSum(to) != isSum(r) {
+		if r.TotalBytes() <= to.TotalBytes() {
+			return
+		}
+		to.Packets, to.Bytes, to.ReversePackets, to.ReverseBytes = 0, 0, 0, 0
+	}
+	to.Packets, to.Bytes = max(to.Packets, packets), max(to.Bytes, bytes)
+	to.ReversePackets, to.ReverseBytes = max(to.ReversePackets, reversePackets), max(to.ReverseBytes, reverseBytes)
+	to.Both = to.Both || r.Both || to.ReversePackets|to.ReverseBytes != 0
+}
+
+// isSum reports whether a record counts both directions in a sum.
+func isSum(r *records.Record) bool { return r.Both && r.ReversePackets|r.ReverseBytes == 0 }

@@ -19,8 +19,10 @@ import (
 
 // Config defines the copies of a judge.
 type Config struct {
-	Key    Key
-	Points PointKind
+	Key Key
+	// MayBiflow sets Key.Biflow with the first record that reports both directions.
+	MayBiflow bool
+	Points    PointKind
 	// NAT makes a record with translated addresses one of both flows.
 	NAT bool
 	// OwnerTimeout is how long an owner may be silent after its reported time. Until then,
@@ -36,6 +38,9 @@ type Config struct {
 	Pairs *Deltas
 	// Boundary, if not nil, decides by interfaces only.
 	Boundary *Boundary
+	// Archives says that records come from files. If their times lie more than a day from when
+	// their messages came, an archive was sent again: its own times count then, and no offset.
+	Archives bool
 	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
 	// points.
 	Memory int
@@ -54,8 +59,10 @@ type Judgment struct {
 // Counts are the records that were judged.
 type Counts struct {
 	Records, Copies, Unchecked uint64
-	Bytes, CopiedBytes         uint64
+	NoRoom                     uint64 // of Unchecked: found no room in memory
+	Bytes, CopiedBytes         uint64 // of both directions
 	Sampled                    uint64 // of exporters that see one packet in several
+	Archived                   uint64 // of an archive that was sent again: see Config.Archives
 }
 
 // Judge says which records are copies. It is for one goroutine at a time.
@@ -121,6 +128,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("%w: unknown kind of points %d", ErrConfig, uint8(c.Points))
 	case c.OwnerTimeout < 0:
 		return fmt.Errorf("%w: owners may be silent for %v", ErrConfig, c.OwnerTimeout)
+	case c.Pairs != nil && c.Pairs.Start < 0:
+		return fmt.Errorf("%w: records may start %v apart", ErrConfig, c.Pairs.Start)
 	case c.Memory < 0:
 		return fmt.Errorf("%w: %d bytes of memory", ErrConfig, c.Memory)
 	}
@@ -189,6 +198,7 @@ func (j *Judge) hash(all []records.Record) {
 	j.keys = j.keys[:0]
 	for i := range all {
 		r := &all[i]
+		j.cfg.Key.Biflow = j.cfg.Key.Biflow || r.Both && j.cfg.MayBiflow
 		j.keys = append(j.keys, [48]byte{})
 		if !r.Unmatched {
 			j.cfg.Key.put(&j.keys[i], r, side{r.Source, r.SourcePort}, side{r.Destination, r.DestinationPort})
@@ -240,7 +250,9 @@ func (j *Judge) one(r *records.Record, i, n int) (records.Verdict, Judgment) {
 		}
 	}
 	verdict, of := records.Unchecked, uint32(0)
-	if s.point != 0 {
+	if s.point == 0 {
+		j.counts.NoRoom++
+	} else {
 		j.place(s)
 		if !r.Unmatched && r.Unread&j.needed == 0 {
 			of, verdict = j.policy.judge(s)
@@ -258,6 +270,10 @@ func (j *Judge) place(s *timedRecord) {
 	p, r := j.points.at(s.point), s.Record
 	p.clock.see(r)
 	offset := p.clock.offset(r)
+	if j.cfg.Archives && isArchived(r) {
+		j.counts.Archived++
+		offset = 0
+	}
 	p.Offset = time.Duration(offset)
 	s.start, s.end = r.Start, r.End
 	switch {
@@ -281,6 +297,7 @@ func (j *Judge) place(s *timedRecord) {
 	if long := time.Duration(calendar.Since(s.end, s.start)); long <= maxLongest {
 		p.Longest = max(p.Longest, long)
 		j.longest.note(long, r.Received)
+		p.delay = max(p.delay, min(time.Duration(calendar.Since(s.now, s.end)), maxLongest))
 	}
 	p.precision = max(p.precision, r.Precision)
 	j.precision = max(j.precision, min(p.precision, time.Minute))
@@ -307,14 +324,14 @@ func (j *Judge) rank(p *Point) uint8 {
 
 func (j *Judge) count(s *timedRecord, of uint32, verdict records.Verdict) {
 	j.counts.Records++
-	j.counts.Bytes += s.Bytes
+	j.counts.Bytes += s.TotalBytes()
 	if s.Sampling > 1 {
 		j.counts.Sampled++
 	}
 	switch verdict {
 	case records.Copy:
 		j.counts.Copies++
-		j.counts.CopiedBytes += s.Bytes
+		j.counts.CopiedBytes += s.TotalBytes()
 		j.countPair([2]uint32{of, s.point})
 	case records.Unchecked:
 		j.counts.Unchecked++
@@ -324,12 +341,12 @@ func (j *Judge) count(s *timedRecord, of uint32, verdict records.Verdict) {
 	}
 	p := j.points.at(s.point)
 	p.Records++
-	p.Packets += s.Packets
-	p.Bytes += s.Bytes
+	p.Packets += s.TotalPackets()
+	p.Bytes += s.TotalBytes()
 	switch verdict {
 	case records.Copy:
 		p.Copies++
-		p.CopiedBytes += s.Bytes
+		p.CopiedBytes += s.TotalBytes()
 	case records.Unchecked:
 		p.Unchecked++
 	}
@@ -357,6 +374,9 @@ func (j *Judge) Alive() time.Duration {
 	}
 	return max(2*j.longest.value(), shortestAlive)
 }
+
+// Key returns what makes a flow: see Config.MayBiflow.
+func (j *Judge) Key() Key { return j.cfg.Key }
 
 // Counts returns the counts so far.
 func (j *Judge) Counts() Counts { return j.counts }

@@ -256,7 +256,7 @@ func TestOwner(t *testing.T) {
 					}
 					return w.routers[1:]
 				}
-			}, 0.1},
+			}, 0.2}, // the record that outlasts the first owner stays whole
 			"restart": {func(w *world) { // and its clock is set
 				w.path = func(_ int, _, now int64) []*router {
 					if r := w.routers[1]; now > 1e18+300*sec && r.skew == 0 {

@@ -28,7 +28,9 @@ type owners struct {
 	grown uint
 	most  uint // of grown
 	ranks [maxPoint + 1]uint8
-	touch uint64 // of lines that are fetched ahead
+	// silent is for how many units each point may report nothing about a flow that it owns.
+	silent [maxPoint + 1]int32
+	touch  uint64 // of lines that are fetched ahead
 }
 
 // ownerReport is a point's report of a flow.
@@ -43,6 +45,8 @@ type ownerReport struct {
 	Alive time.Duration
 	// Within is the largest difference between the times of two points.
 	Within time.Duration
+	// Gap is the average time between two packets, 0 if unknown.
+	Gap time.Duration
 }
 
 // ownerAnswer says whether a report is about a new flow.
@@ -55,7 +59,7 @@ const (
 	ownerFull                    // there is no room to remember it
 )
 
-// newOwners makes a table that grows to at most this many bytes, and to at least 512. It returns
+// newOwners makes a table that grows to at most this many bytes, and to at least 1024. It returns
 // errors of layout.NewArena.
 func newOwners(memory int) (*owners, error) {
 	return newOwnersOf(max(memory/layout.LineSize/ownerGroup, 1))
@@ -80,7 +84,7 @@ func (o *owners) setRank(point uint32, rank uint8) { o.ranks[point] = rank }
 // Bits of its tag choose the group among those that it has grown to, and the line.
 func (o *owners) line(flow uint64) uint64 {
 	group, _ := bits.Mul64(flow, o.first)
-	return (group<<o.grown|uint64(uint32(flow)>>(32-o.grown)))*ownerGroup | flow%ownerGroup
+	return (group<<o.grown|tagOf(flow)>>(ownerTagBits-o.grown))*ownerGroup | flow%ownerGroup
 }
 
 // fetch prefetches the lines that reports about these flows will touch.
@@ -93,13 +97,19 @@ func (o *owners) fetch(flows []uint64) {
 	o.touch = sum
 }
 
-// report takes a report, and returns the owner of the flow at that time. The answer is
-// ownerCopy if another point owns the flow and its reported time contains the beginning of the
-// report. Reports of less time than twice Within, of a single packet for example, may begin up
-// to Within later, or end up to Within earlier. Longer reports must begin more than Within
-// before the end of the owner's time. Otherwise they are about the time after it. With
-// ownerNew, the point becomes the owner. Its time continues its earlier reports unless there
-// is a pause of more than Within.
+// setSilent says for how long a point may report nothing about a flow that it owns. At first
+// that is no time.
+func (o *owners) setSilent(point uint32, silent time.Duration) {
+	o.silent[point] = int32(min(silent>>layout.OwnerUnitShift, 1<<30))
+}
+
+// report takes a report, and returns the owner of the flow. The answer is ownerCopy if another
+// point owns the flow, and the reported time contains the beginning of the report and lasts
+// until its end, but for the time that the owner may be silent. Reports may begin up to Within
+// earlier than the reported time. Reports of less time than twice Within, of a single packet for
+// example, may begin up to Within later than its end. Longer reports must begin more than Within
+// before that. Otherwise they are about the time after it. With ownerNew, the point becomes the
+// owner, and what it reports joins the reported time.
 //
 // A point of a higher rank takes a flow over with its first ownerCopy. A report of a point of
 // a lower rank than the owner is ownerNew only if it begins more than Alive later.
@@ -118,47 +128,30 @@ func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 		if !room {
 			return 0, ownerFull
 		}
-		c.set(uint32(r.Flow), end, end-start, r.Point)
+		c.set(r.Flow, r.Point, reported{start, start, start, end})
 		return r.Point, ownerNew
 	}
-	from, until := c.end()-c.length(), c.end()
-	if owner = c.owner(); owner != r.Point {
-		before, after := o.ranks[owner], o.ranks[r.Point]
+	told := c.reported(end)
+	owner = c.owner()
+	if owner != r.Point {
+		before, after, silent := o.ranks[owner], o.ranks[r.Point], o.silent[owner]
+		near := within
 		if before > after {
-			within = int32(min(r.Alive>>layout.OwnerUnitShift, 1<<29))
+			near = int32(min(r.Alive>>layout.OwnerUnitShift, 1<<29))
 		}
-		begins := int32(min(end-start, uint32(2*within))) - within // later by as much
-		if int32(start-until)+begins <= 0 && int32(from-end)+begins <= 0 {
+		if told.contains(start, end, units(int64(r.Gap)), near) && int32(end-told.end) <= max(silent, near) {
 			if after > before {
-				c.set(uint32(r.Flow), until, until-from, r.Point)
+				c.set(r.Flow, r.Point, told)
 			}
 			return owner, ownerCopy
 		}
-		if int32(end-from) < 0 {
-			return r.Point, ownerNew // before the owner's reports
-		}
 	}
-	c.extend(r, start, end, within)
+	if owner != r.Point && int32(end-told.end) <= 0 {
+		return r.Point, ownerNew // not after the owner's reports
+	}
+	told.add(start, end, within, owner != r.Point)
+	c.set(r.Flow, r.Point, told)
 	return r.Point, ownerNew
-}
-
-// extend adds a report to the reported time.
-func (c ownerCell) extend(r ownerReport, start, end uint32, within int32) {
-	from, until := c.end()-c.length(), c.end()
-	switch {
-	case c.owner() != r.Point || int32(start-until) > within: // begins anew
-		from, until = start, end
-	case int32(from-end) > within:
-		return // from before a pause
-	default:
-		if int32(start-from) < 0 {
-			from = start
-		}
-		if int32(end-until) > 0 {
-			until = end
-		}
-	}
-	c.set(uint32(r.Flow), until, until-from, r.Point)
 }
 
 // find returns the flow's cell at a time, else a free one, else false. Records of a week ago may
@@ -175,14 +168,12 @@ func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, roo
 			if one.owner() == 0 { // so are all behind it, and the line never was full
 				return one, false, true
 			}
-			away := min(apart(now, one.end()), apart(end, one.end()))
+			away := min(apart(now, one.end(now)), apart(end, one.end(end)))
 			switch {
-			case away > uint32(alive): // dead, or its clock was wrong and ahead
-				if away < nearest {
-					c, nearest, room = one, away, true
-				}
-			case one.tag() == uint32(r.Flow) && one.near(start, end, alive):
+			case one.tag() == tagOf(r.Flow) && one.near(start, end, alive):
 				return one, true, true
+			case away > uint32(alive) && away < nearest: // dead, or its clock was wrong and ahead
+				c, nearest, room = one, away, true
 			}
 		}
 	}
@@ -191,7 +182,8 @@ func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, roo
 
 // near reports whether the reported time and another one are at most a span apart.
 func (c ownerCell) near(start, end uint32, span int32) bool {
-	return int32(start-c.end()) <= span && int32(c.end()-c.length()-end) <= span
+	until := c.end(end)
+	return int32(start-until) <= span && int32(c.begin(until)-end) <= span
 }
 
 // apart returns the units between two times.
@@ -235,10 +227,13 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
 		Alive: o.judges.Alive(), Within: max(nearby, o.judges.precision+nearby/4),
 	}
-	switch {
-	case o.judges.cfg.OwnerTimeout > 0, s.timeless:
+	if o.judges.cfg.OwnerTimeout > 0 || s.timeless {
 		report.Within = report.Alive
 	}
+	if s.Packets > 1 {
+		report.Gap = time.Duration(uint64(s.end-s.start) / (s.Packets - 1))
+	}
+	o.table.setSilent(s.point, o.judges.points.at(s.point).silent())
 	of, answer := o.table.report(report)
 	if s.nat != 0 && answer != ownerFull {
 		report.Flow, report.Point = s.nat, of
@@ -250,6 +245,7 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	case ownerCopy:
 		return of, records.Copy
 	case ownerFull:
+		o.judges.counts.NoRoom++
 		return 0, records.Unchecked
 	}
 	return 0, records.Keep

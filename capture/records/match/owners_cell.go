@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -20,56 +21,108 @@ type ownerCell struct {
 	at   uint // 0 to layout.OwnerCells - 1
 }
 
-func (c ownerCell) tag() uint32 { return uint32(c.line[c.at] >> 32) }
-func (c ownerCell) end() uint32 { return uint32(c.line[c.at]) }
+const ownerTagBits = 64 - layout.OwnerTagShift
 
-// place returns the word with the owner and the length, and the bit at which they begin.
-func (c ownerCell) place() (word *uint64, shift uint) {
-	return &c.line[layout.OwnerReport+c.at/layout.OwnerReports], c.at % layout.OwnerReports * layout.OwnerReportBits
+// tagOf returns the tag of a flow.
+func tagOf(flow uint64) uint64 { return flow & (1<<ownerTagBits - 1) }
+
+func (c ownerCell) tag() uint64 { return c.line[c.at] >> layout.OwnerTagShift }
+
+// end returns the time nearest to another time whose low bits are those of the end.
+func (c ownerCell) end(near uint32) uint32 {
+	const unknown = 32 - layout.OwnerLowestShift
+	return near + uint32(int32((uint32(c.line[c.at])-near)<<unknown)>>unknown)
+}
+
+// place returns the word in which the report begins, and the bit.
+func (c ownerCell) place() (word, shift uint) {
+	bit := c.at * layout.OwnerReportBits
+	return layout.OwnerReport + bit/64, bit % 64
+}
+
+// report returns the report with the bits above it.
+func (c ownerCell) report() uint64 {
+	word, shift := c.place()
+	upper := c.line[word] >> shift
+	if word+1 < uint(len(c.line)) {
+		upper |= c.line[word+1] << (64 - shift)
+	}
+	return upper<<layout.OwnerLowestBits | c.line[c.at]>>layout.OwnerLowestShift&(1<<layout.OwnerLowestBits-1)
 }
 
 // owner returns the number of the point that reported the flow, 0 for an empty cell.
 func (c ownerCell) owner() uint32 {
-	word, shift := c.place()
-	return uint32(*word>>shift) >> layout.OwnerLengthBits & layout.OwnerMax
+	return uint32(c.report()>>(3*layout.OwnerDistanceBits)) & layout.OwnerMax
 }
 
-// length returns the units between the reported begin and the end.
-func (c ownerCell) length() uint32 {
-	word, shift := c.place()
-	return expand(uint32(*word>>shift) & (1<<layout.OwnerLengthBits - 1))
+// reported returns the reported time, near to another one.
+func (c ownerCell) reported(near uint32) reported {
+	report, end := c.report(), c.end(near)
+	return reported{
+		begin: c.begin(end), end: end,
+		left: atDistance(end, report>>layout.OwnerDistanceBits),
+		back: atDistance(end, report),
+	}
+}
+
+// begin returns the begin of the reported time that ends at end.
+func (c ownerCell) begin(end uint32) uint32 {
+	return atDistance(end, c.report()>>(2*layout.OwnerDistanceBits))
 }
 
 // set fills the cell.
-func (c ownerCell) set(tag, end, length, owner uint32) {
-	c.line[c.at] = uint64(tag)<<32 | uint64(end)
+func (c ownerCell) set(flow uint64, owner uint32, r reported) {
+	report := uint64(owner)<<(3*layout.OwnerDistanceBits) | distanceTo(r.end, r.begin, 0)<<(2*layout.OwnerDistanceBits) |
+		distanceTo(r.end, r.left, 1)<<layout.OwnerDistanceBits | distanceTo(r.end, r.back, 0)
+	c.line[c.at] = tagOf(flow)<<layout.OwnerTagShift | report&(1<<layout.OwnerLowestBits-1)<<layout.OwnerLowestShift |
+		uint64(r.end&(1<<layout.OwnerLowestShift-1))
+	c.setUpper(report >> layout.OwnerLowestBits)
+}
+
+// setUpper sets the upper bits of the report.
+func (c ownerCell) setUpper(upper uint64) {
+	const mask = uint64(1<<layout.OwnerReportBits - 1)
 	word, shift := c.place()
-	value := uint64(owner<<layout.OwnerLengthBits | compress(length))
-	*word = *word&^((1<<layout.OwnerReportBits-1)<<shift) | value<<shift
+	c.line[word] = c.line[word]&^(mask<<shift) | upper<<shift
+	if word+1 < uint(len(c.line)) {
+		c.line[word+1] = c.line[word+1]&^(mask>>(64-shift)) | upper>>(64-shift)
+	}
 }
 
-const mantissa = 1 << layout.OwnerMantissaBits
+// copyFrom sets the cell to another one.
+func (c ownerCell) copyFrom(other ownerCell) {
+	c.line[c.at] = other.line[other.at]
+	c.setUpper(other.report() >> layout.OwnerLowestBits & (1<<layout.OwnerReportBits - 1))
+}
 
-// compress returns a length in 8 bits, rounded down: small numbers as they are, others as
-// an exponent and the bits below the highest one.
-func compress(n uint32) uint32 {
+const (
+	mantissa = 1 << layout.OwnerMantissaBits
+	// mostDistance is the code of the longest distance.
+	mostDistance = 1<<layout.OwnerDistanceBits - 1
+)
+
+// distanceTo returns the code of the distance from a time to end. It is exact for times on its
+// grid, so that a time which is coded again as end moves on stays the same until the grid
+// grows. Times are rounded down, or to the nearest if half is 1 and not 0.
+func distanceTo(end, t, half uint32) uint64 {
+	shift := max(bits.Len32(end-t)-layout.OwnerMantissaBits-1, 0)
+	for ; shift < mostDistance>>layout.OwnerMantissaBits; shift++ {
+		n := (end>>shift - (t+half<<shift>>1)>>shift) & (math.MaxUint32 >> shift)
+		if n < 2*mantissa { // rounded up it may be mantissa-1, which is 2*mantissa-1 of the finer grid
+			return uint64(shift)<<layout.OwnerMantissaBits + uint64(n)
+		}
+	}
+	return mostDistance
+}
+
+// atDistance returns the time of a code, with any bits above it.
+func atDistance(end uint32, code uint64) uint32 {
+	n := uint32(code & mostDistance)
 	if n < mantissa {
-		return n
+		return end - n
 	}
-	shift := uint32(bits.Len32(n)) - layout.OwnerMantissaBits - 1
-	if shift >= mantissa-1 {
-		return 1<<layout.OwnerLengthBits - 1
-	}
-	return (shift+1)<<layout.OwnerMantissaBits | n>>shift&(mantissa-1)
-}
-
-// expand is the inverse of compress, without the bits that it rounded off.
-func expand(n uint32) uint32 {
-	exponent := n >> layout.OwnerMantissaBits
-	if exponent == 0 {
-		return n
-	}
-	return (n&(mantissa-1) | mantissa) << (exponent - 1)
+	shift := n>>layout.OwnerMantissaBits - 1
+	return (end>>shift - (n&(mantissa-1) | mantissa)) << shift
 }
 
 // Snapshot writes all flows for restoreOwners, under the secret of their hashes. Only the same
@@ -77,8 +130,8 @@ func expand(n uint32) uint32 {
 // ranks not at all. Errors come from w. Snapshot panics after Close.
 func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
-	most, grown := o.first<<o.most, uint64(o.grown)
-	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&most, &grown})
+	most, grown, cells := o.first<<o.most, uint64(o.grown), uint64(layout.OwnerCells)
+	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&most, &grown, &cells})
 	out.Lines(o.arena, 0, len(o.used()))
 	return out.End()
 }
@@ -86,13 +139,13 @@ func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error
 // restoreOwners reads what owners.Snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
-	var groups, grown uint64
+	var groups, grown, cells uint64
 	makeEmpty := func(c snapshot.RestoreConfig) (*owners, error) {
 		if err := cmp.Or(c.Allow(groups), c.Allow(groups*ownerGroup)); err != nil {
 			return nil, err
 		}
-		if groups < 1 || grown > maxOwnersGrown {
-			return nil, fmt.Errorf("%w: %d groups, grown %d times", snapshot.ErrInvalid, groups, grown)
+		if groups < 1 || grown > maxOwnersGrown || cells != layout.OwnerCells {
+			return nil, fmt.Errorf("%w: %d groups of %d cells, grown %d times", snapshot.ErrInvalid, groups, cells, grown)
 		}
 		o, err := newOwnersOf(int(groups))
 		if err == nil && (o.first<<o.most != groups || uint(grown) > o.most) {
@@ -104,5 +157,5 @@ func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
 		o.grown = uint(grown)
 		return in.Lines(o.used())
 	}
-	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&groups, &grown}, makeEmpty, load)
+	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&groups, &grown, &cells}, makeEmpty, load)
 }

@@ -6,9 +6,9 @@ import "github.com/flowdedup/flowdedup/layout"
 
 const (
 	// ownerGroup is how many lines may have a flow.
-	ownerGroup = 8
+	ownerGroup = 16
 	// maxOwnersGrown is how often a table doubles. Each time, two flows of a group are told apart
-	// by a bit of the tag less: 28 of 32 are left.
+	// by a bit of the tag less: 26 of 30 are left.
 	maxOwnersGrown = 4
 	// leastOwnerGroups are 4 MiB, from which on a table is worth growing.
 	leastOwnerGroups = 4 << 20 / layout.LineSize / ownerGroup
@@ -35,7 +35,7 @@ func (o *owners) grow() {
 				if c.owner() == 0 {
 					break
 				}
-				half := c.tag() >> (32 - o.grown) & 1 * ownerGroup
+				half := c.tag() >> (ownerTagBits - o.grown) & 1 * ownerGroup
 				place(both[half:][:ownerGroup], c)
 			}
 		}
@@ -44,11 +44,11 @@ func (o *owners) grow() {
 
 // place copies a cell to the first empty one of a group, in the order in which find looks for it.
 func place(group []layout.Line, c ownerCell) {
-	for i := range uint32(ownerGroup) {
+	for i := range uint64(ownerGroup) {
 		line := &group[c.tag()%ownerGroup^i]
 		for at := range uint(layout.OwnerCells) {
 			if to := (ownerCell{line, at}); to.owner() == 0 {
-				to.set(c.tag(), c.end(), c.length(), c.owner())
+				to.copyFrom(c)
 				return
 			}
 		}

@@ -12,27 +12,31 @@ import (
 )
 
 // Deltas are by how much two records of one flow may differ that match one to one. A
-// negative one allows any difference.
+// negative one, of others than Start, allows any difference.
 type Deltas struct {
 	Start, Duration time.Duration
 	Packets, Bytes  int64
 }
 
-// pairs is the policy that matches records one to one. Each kept record takes a line: the first
-// its flow's line, the others the lines behind.
+// pairs is the policy that matches records one to one. Kept records lie in a ring. Those of one
+// flow that begin in one slot of time are a chain, from the latest to the first.
 type pairs struct {
 	judges *Judge
 	arena  *layout.Arena
-	touch  uint64
+	// heads has the number of the latest record of each chain, older that of the record before
+	// the one in each line, in 32 bits. Numbers of records that left the ring end a chain.
+	heads, older []uint32
+	first, next  uint64 // the numbers of the first record in the ring, and behind the last
+	slot         int64  // ns
 }
 
 // The fields of a kept record in a line of pairs.
 const (
-	pairFlow     = iota // its hash, 0 for an empty line
+	pairFlow     = iota // its hash
 	pairPoint           // its point, and after pairStamp bits the time until which it lives, in seconds
 	pairStart           // ns
 	pairDuration        // ns
-	pairPackets
+	pairPackets         // in both directions
 	pairBytes
 	pairMatched // the points that reported it too, from 1, and in the next word
 )
@@ -40,84 +44,116 @@ const (
 const (
 	// pairStamp is where the time begins.
 	pairStamp = 16
-	// pairReach is how many lines behind its flow's line a record may lie.
-	pairReach = 64
-	// pairPoints is how many points can be matched.
-	pairPoints = 2 * 64
+	// MaxPairPoints is how many points match one to one. Records of later ones are unchecked.
+	MaxPairPoints = 2*64 - 1
+	// pairCells is the memory of a record's numbers in heads and older.
+	pairCells = 2 * 4
+	// leastPairLines is room for records in any case.
+	leastPairLines = 64
+	// slots is how many slots of time Deltas.Start has, shortestSlot the least length of one.
+	slots        = 4
+	shortestSlot = int64(time.Second / 4)
+	// pairReach is how many records of a chain are compared: more than 3,000 a second of one
+	// flow.
+	pairReach = 1 << 12
 )
 
 func newPairs(j *Judge) (*pairs, error) {
-	arena, err := layout.NewArena(max(j.cfg.forFlows()/layout.LineSize, pairReach))
+	arena, err := layout.NewArena(max(j.cfg.forFlows()/(layout.LineSize+pairCells), leastPairLines))
 	if err != nil {
 		return nil, err
 	}
-	return &pairs{judges: j, arena: arena}, nil
+	p := &pairs{judges: j, slot: max(int64(j.cfg.Pairs.Start)/slots, shortestSlot)}
+	p.use(arena)
+	return p, nil
+}
+
+// use makes an arena the ring, without records.
+func (p *pairs) use(arena *layout.Arena) {
+	n := len(arena.Lines())
+	p.arena, p.heads, p.older, p.first, p.next = arena, make([]uint32, n), make([]uint32, n), 1, 1
 }
 
 func (p *pairs) rank(uint32, uint8) {}
-func (p *pairs) Bytes() int         { return p.arena.Bytes() }
+func (p *pairs) fetch([]uint64)     {}
+func (p *pairs) Bytes() int         { return p.arena.Bytes() + pairCells*len(p.older) }
 func (p *pairs) Close() error       { return p.arena.Close() }
 
-func (p *pairs) line(flow uint64, i int) *layout.Line {
-	lines := p.arena.Lines()
-	n, _ := bits.Mul64(flow, uint64(len(lines)))
-	at := int(n) + i
-	if at >= len(lines) {
-		at -= len(lines)
-	}
-	return &lines[at]
+// at returns the place of a record in the ring.
+func (p *pairs) at(number uint64) int { return int(number % uint64(len(p.older))) }
+
+// head returns the head of a chain.
+func (p *pairs) head(flow uint64, slot int64) *uint32 {
+	n, _ := bits.Mul64(flow^uint64(slot)*0x9e3779b97f4a7c15, uint64(len(p.heads)))
+	return &p.heads[n]
 }
 
-func (p *pairs) fetch(flows []uint64) {
-	sum := uint64(0)
-	for _, flow := range flows {
-		sum += p.line(flow, 0)[0]
-	}
-	p.touch = sum
+// push makes the record in a line, the next of the ring, the head of its chain.
+func (p *pairs) push(line *layout.Line) {
+	head := p.head(line[pairFlow], int64(line[pairStart])/p.slot)
+	p.older[p.at(p.next)], *head = *head, uint32(p.next)
+	p.next++
 }
 
 // judge looks for the record of another point that is nearest in time and within the
 // deltas, and that no record of this point was matched with. Where there is none the
-// record is remembered, in the first line that is empty or whose record no longer lives.
+// record is remembered.
 func (p *pairs) judge(s *timedRecord) (uint32, records.Verdict) {
-	if s.point >= pairPoints {
+	if s.point > MaxPairPoints {
 		return 0, records.Unchecked
 	}
-	var best, free *layout.Line
-	nearest, now := uint64(0), uint64(max(s.now, 0)/int64(time.Second))
-	for i := range pairReach {
-		line := p.line(s.flow, i)
-		if line[pairFlow] == 0 {
-			if free == nil {
-				free = line
-			}
+	if best := p.nearest(s); best != nil {
+		best[pairMatched+s.point/64] |= 1 << (s.point % 64)
+		return uint32(best[pairPoint] & (1<<pairStamp - 1)), records.Copy
+	}
+	now, alive := uint64(max(s.now, 0)/int64(time.Second)), uint64(p.judges.Alive()/time.Second)
+	line := &p.arena.Lines()[p.at(p.next)]
+	if p.next-p.first == uint64(len(p.older)) {
+		if until := line[pairPoint] >> pairStamp; until >= now && until <= now+alive {
+			p.judges.counts.NoRoom++
+			return 0, records.Unchecked
+		}
+		p.first++ // it no longer lives, or its clock was wrong
+	}
+	*line = layout.Line{
+		pairFlow: s.flow, pairPoint: uint64(s.point) | (now+alive)<<pairStamp,
+		pairStart: uint64(s.start), pairDuration: uint64(s.end - s.start), pairPackets: s.TotalPackets(), pairBytes: s.TotalBytes(),
+	}
+	p.push(line)
+	return 0, records.Keep
+}
+
+// nearest returns the record that a record is a copy of, nil for none. It looks through slots of
+// time from the record's own on, as far as records may start apart.
+func (p *pairs) nearest(s *timedRecord) (best *layout.Line) {
+	most := calendar.Shift(int64(p.judges.cfg.Pairs.Start), int64(p.judges.precision))
+	own, nearest := s.start/p.slot, uint64(most)
+	for away := int64(0); away*p.slot <= calendar.Shift(int64(nearest), p.slot); away++ {
+		best, nearest = p.inSlot(s, own-away, best, nearest)
+		if away > 0 {
+			best, nearest = p.inSlot(s, own+away, best, nearest)
+		}
+	}
+	return best
+}
+
+// inSlot returns the record in a slot that is nearest, if it is nearer than the best so far.
+func (p *pairs) inSlot(s *timedRecord, slot int64, best *layout.Line, nearest uint64) (*layout.Line, uint64) {
+	number := *p.head(s.flow, slot)
+	for range pairReach {
+		age := uint64(uint32(p.next) - number)
+		if age == 0 || age > p.next-p.first {
 			break
 		}
-		if line[pairPoint]>>pairStamp < now {
-			if free == nil {
-				free = line
-			}
-			continue
-		}
-		if line[pairFlow] == s.flow {
+		at := p.at(p.next - age)
+		if line := &p.arena.Lines()[at]; line[pairFlow] == s.flow {
 			if d, ok := p.matches(line, s); ok && (best == nil || d < nearest) {
 				best, nearest = line, d
 			}
 		}
+		number = p.older[at]
 	}
-	switch {
-	case best != nil:
-		best[pairMatched+s.point/64] |= 1 << (s.point % 64)
-		return uint32(best[pairPoint] & (1<<pairStamp - 1)), records.Copy
-	case free == nil:
-		return 0, records.Unchecked
-	}
-	until := now + uint64(p.judges.Alive()/time.Second)
-	*free = layout.Line{
-		pairFlow: s.flow | bits.Reverse64(isZero(s.flow)), pairPoint: uint64(s.point) | until<<pairStamp,
-		pairStart: uint64(s.start), pairDuration: uint64(s.end - s.start), pairPackets: s.Packets, pairBytes: s.Bytes,
-	}
-	return 0, records.Keep
+	return best, nearest
 }
 
 // matches reports whether a record matches one that was kept, and how far apart they
@@ -130,8 +166,8 @@ func (p *pairs) matches(line *layout.Line, s *timedRecord) (apart uint64, ok boo
 	}
 	return apart, within(apart, calendar.Shift(int64(d.Start), int64(p.judges.precision))) &&
 		within(distance(line[pairDuration], uint64(s.end-s.start)), int64(d.Duration)) &&
-		within(distance(line[pairPackets], s.Packets), d.Packets) &&
-		within(distance(line[pairBytes], s.Bytes), d.Bytes)
+		within(distance(line[pairPackets], s.TotalPackets()), d.Packets) &&
+		within(distance(line[pairBytes], s.TotalBytes()), d.Bytes)
 }
 
 func within(d uint64, most int64) bool { return most < 0 || d <= uint64(most) }
@@ -141,10 +177,3 @@ func ordered(t int64) uint64 { return uint64(t) ^ 1<<63 }
 
 // distance returns how far apart two numbers are. Counters may be of any size.
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
-
-func isZero(n uint64) uint64 {
-	if n == 0 {
-		return 1
-	}
-	return 0
-}

@@ -57,7 +57,8 @@ type PointName struct {
 type Point struct {
 	PointName
 	Records, Copies, Unchecked uint64
-	// Packets and Bytes are sums of all records, CopiedBytes the bytes of copies.
+	// Packets and Bytes are sums of all records, in both directions, CopiedBytes the bytes of
+	// copies.
 	Packets, Bytes, CopiedBytes uint64
 	// Offset is the correction of its times, 0 while unknown.
 	Offset time.Duration
@@ -68,8 +69,13 @@ type Point struct {
 	First     int64 // when its first record came
 	Last      int64 // and its last one
 	precision time.Duration
+	delay     time.Duration // the longest from the end of a record to its arrival
 	clock     *clock
 }
+
+// silent is for how long the point reports nothing about a flow that it sees: until its longest
+// record would have come, twice over.
+func (p *Point) silent() time.Duration { return max(2*(p.Longest+p.delay), shortestAlive) }
 
 // points are numbered from 1.
 type points struct {

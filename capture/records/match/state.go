@@ -62,6 +62,11 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 	}
 	o, owns := j.policy.(*owner)
 	p, matches := j.policy.(*pairs)
+	biflow := j.cfg
+	biflow.Key.Biflow = true
+	if s.Label == biflow.label() && j.cfg.MayBiflow {
+		j.cfg.Key.Biflow = true
+	}
 	switch {
 	case s.Label != j.cfg.label() || s.Flows != owns || s.Pairs != matches:
 		return fmt.Errorf("%w: it was saved with another --flow-key, --point or --policy", ErrState)
@@ -94,26 +99,26 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 
 // snapshot writes all records that are remembered.
 func (p *pairs) snapshot(w io.Writer, secret secret.Secret, label string) error {
-	lines := uint64(len(p.arena.Lines()))
-	out := snapshot.NewWriter(w, snapshot.Pairs, secret, label, snapshot.Fields{&lines})
+	lines, first, next := uint64(len(p.older)), p.first, p.next
+	out := snapshot.NewWriter(w, snapshot.Pairs, secret, label, snapshot.Fields{&lines, &first, &next})
 	out.Lines(p.arena, 0, int(lines))
 	return out.End()
 }
 
 // restore reads the output of snapshot, and replaces the remembered records.
 func (p *pairs) restore(r io.Reader, c snapshot.RestoreConfig, points int) error {
-	var lines uint64
+	var lines, first, next uint64
 	makeArena := func(c snapshot.RestoreConfig) (*layout.Arena, error) {
 		if err := c.Allow(lines); err != nil {
 			return nil, err
 		}
-		if lines < pairReach {
-			return nil, fmt.Errorf("%w: %d lines", snapshot.ErrInvalid, lines)
+		if lines < leastPairLines || first < 1 || next < first || next-first > lines {
+			return nil, fmt.Errorf("%w: %d lines, records %d to %d", snapshot.ErrInvalid, lines, first, next)
 		}
 		return layout.NewArena(int(lines))
 	}
 	load := func(a *layout.Arena, in *snapshot.Reader) error { return in.Lines(a.Lines()) }
-	arena, err := snapshot.Restore(r, snapshot.Pairs, c, snapshot.Fields{&lines}, makeArena, load)
+	arena, err := snapshot.Restore(r, snapshot.Pairs, c, snapshot.Fields{&lines, &first, &next}, makeArena, load)
 	if err != nil {
 		return err
 	}
@@ -123,6 +128,9 @@ func (p *pairs) restore(r io.Reader, c snapshot.RestoreConfig, points int) error
 		}
 	}
 	_ = p.arena.Close() // it is empty
-	p.arena = arena
+	p.use(arena)
+	for p.first, p.next = first, first; p.next < next; {
+		p.push(&arena.Lines()[p.at(p.next)])
+	}
 	return nil
 }

@@ -85,6 +85,9 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 		m.sets(headIPFIX, min(len(b.Raw), int(binary.BigEndian.Uint16(b.Raw[2:]))))
 		m.lowerCount(m.shorter)
 	}
+	if b.WithOwn {
+		before += uint32(m.removed)
+	}
 	if m.empty {
 		m.dst = m.dst[:m.from]
 	} else if sequence != 0 {

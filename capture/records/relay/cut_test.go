@@ -196,6 +196,15 @@ func TestSequence(t *testing.T) {
 		"IPFIX": func(i int, sequence uint32) ([]byte, uint32) {
 			return exporttest.IPFIX(900+uint32(i), sequence, 1, exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...))), sequence + 3
 		},
+		"IPFIX of softflowd": func(i int, sequence uint32) ([]byte, uint32) { // its numbers begin with 0, and count what the message has
+			n := 1 + i*i%3
+			sets := exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:n]...))
+			if i == 0 {
+				sets = append(exporttest.Set(2, usual), sets...)
+			}
+			sequence += uint32(n)
+			return exporttest.IPFIX(900+uint32(i), sequence+5, 1, sets), sequence
+		},
 		"sFlow": func(i int, sequence uint32) ([]byte, uint32) {
 			return exporttest.SFlow("203.0.113.9", 4, sequence, uint32(i)*1000, exporttest.RawSample(exporttest.Flows[0], 512)), sequence + 1
 		},

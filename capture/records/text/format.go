@@ -24,8 +24,7 @@ type format struct {
 	argus bool
 	// icmpPorts says that the ports of ICMP are its type and its code.
 	icmpPorts bool
-	// both says that records report both directions. The counters from source to destination
-	// are taken.
+	// both says that records report both directions.
 	both bool
 }
 
@@ -38,7 +37,7 @@ var formats = []*format{
 		"time_flow_start_ns": start, "time_flow_end_ns": end, "time_received_ns": received,
 		"packets": packets, "bytes": octets, "sampling_rate": sampling, "sampler_address": exporter,
 		"observation_domain_id": domain, "icmp_type": icmpType, "icmp_code": icmpCode,
-		"src_addr_nat": natSource, "dst_addr_nat": natDestination,
+		"reverse_packets": reversePackets, "reverse_bytes": reverseOctets, "bidirectional": both, "src_addr_nat": natSource, "dst_addr_nat": natDestination,
 		"SrcAddr": source, "DstAddr": destination, "SrcPort": sourcePort, "DstPort": destinationPort,
 		"Proto": protocol, "IPTos": tos, "TCPFlags": tcpFlags, "VlanId": vlan, "IngressVrfID": vrf,
 		"InIf": ingress, "OutIf": egress, "FlowDirection": direction, "TimeFlowStart": start, "TimeFlowEnd": end,
@@ -51,25 +50,26 @@ var formats = []*format{
 		"tcp_flags": tcpFlags, "src_vlan": vlan, "ingress_vrf": vrf, "input_snmp": ingress, "output_snmp": egress,
 		"direction": direction, "first": start, "last": end, "t_first": start, "t_last": end,
 		"received": received, "t_received": received, "in_packets": packets, "in_bytes": octets,
-		"sampling": sampling, "ip4_router": exporter, "ip6_router": exporter, "ip_router": exporter,
+		"out_packets": reversePackets, "out_bytes": reverseOctets, "sampling": sampling, "ip4_router": exporter, "ip6_router": exporter, "ip_router": exporter,
 		"engine_id": domain, "icmp_type": icmpType, "icmp_code": icmpCode,
 		"src4_xlt_ip": natSource, "dst4_xlt_ip": natDestination, "src6_xlt_ip": natSource, "dst6_xlt_ip": natDestination,
 		"src_xlt_port": natSourcePort, "dst_xlt_port": natDestinationPort,
 		// CSV, of versions 1.6 and 1.7.
 		"ts": start, "te": end, "sa": source, "da": destination, "sp": sourcePort, "dp": destinationPort,
-		"pr": protocol, "flg": tcpFlags, "stos": tos, "ipkt": packets, "ibyt": octets, "in": ingress, "out": egress,
+		"pr": protocol, "flg": tcpFlags, "stos": tos, "ipkt": packets, "ibyt": octets, "opkt": reversePackets, "obyt": reverseOctets, "in": ingress, "out": egress,
 		"svln": vlan, "ra": exporter, "tr": received,
 		"firstSeen": start, "lastSeen": end, "duration": duration, "srcAddr": source, "dstAddr": destination,
 		"srcPort": sourcePort, "dstPort": destinationPort, "packets": packets, "bytes": octets, "tcpFlags": tcpFlags,
+		"outPackets": reversePackets, "outBytes": reverseOctets,
 	}},
 	{name: "zeek-conn", both: true, icmpPorts: true, names: map[string]target{
 		"ts": start, "id.orig_h": source, "id.resp_h": destination, "id.orig_p": sourcePort, "id.resp_p": destinationPort,
-		"proto": protocol, "duration": duration, "orig_pkts": packets, "orig_ip_bytes": octets, "vlan": vlan,
+		"proto": protocol, "duration": duration, "orig_pkts": packets, "orig_ip_bytes": octets, "resp_pkts": reversePackets, "resp_ip_bytes": reverseOctets, "vlan": vlan,
 	}},
 	{name: "suricata-flow", both: true, flows: "flow", names: map[string]target{
 		"event_type": kind, "src_ip": source, "dest_ip": destination, "src_port": sourcePort, "dest_port": destinationPort,
 		"proto": protocol, "vlan": vlan, "icmp_type": icmpType, "icmp_code": icmpCode, "timestamp": received,
-		"flow.pkts_toserver": packets, "flow.bytes_toserver": octets, "flow.start": start, "flow.end": end,
+		"flow.pkts_toserver": packets, "flow.bytes_toserver": octets, "flow.pkts_toclient": reversePackets, "flow.bytes_toclient": reverseOctets, "flow.start": start, "flow.end": end,
 		"tcp.tcp_flags": tcpFlagsHex, "host": exporter,
 	}},
 	{name: "netobserv", names: map[string]target{
@@ -100,19 +100,22 @@ var formats = []*format{
 	// Argus's ra(1) with -c, which writes a header by itself.
 	{name: "argus", both: true, argus: true, others: []string{"man", "arp", "rarp", "llc", "2054"}, names: map[string]target{
 		"StartTime": start, "LastTime": end, "Dur": duration, "Proto": protocol, "SrcAddr": source, "DstAddr": destination,
-		"Sport": sourcePort, "Dport": destinationPort, "TotPkts": packets, "TotBytes": octets, "sTos": tos, "sVlan": vlan, "SrcId": exporter,
+		"Sport": sourcePort, "Dport": destinationPort, "TotPkts": totalPackets, "TotBytes": totalOctets, "SrcPkts": packets, "SrcBytes": octets,
+		"DstPkts": reversePackets, "DstBytes": reverseOctets, "Dir": argusDir, "State": argusState, "sTos": tos, "sVlan": vlan, "SrcId": exporter,
 	}},
 	// yafscii(1) with --tabular --print-header.
 	{name: "yaf", both: true, names: map[string]target{
 		"start-time": start, "end-time": end, "duration": duration, "proto": protocol, "sip": source, "dip": destination,
-		"sp": sourcePort, "dp": destinationPort, "pkt": packets, "oct": octets,
+		"sp": sourcePort, "dp": destinationPort, "pkt": packets, "oct": octets, "rpkt": reversePackets, "roct": reverseOctets,
 	}},
 	// Sessions of Arkime: its viewer's CSV, and the JSON of its database.
 	{name: "arkime", both: true, names: map[string]target{
 		"IP Protocol": protocol, "Start Time": start, "Stop Time": end, "Src IP": source, "Src Port": sourcePort,
-		"Dst IP": destination, "Dst Port": destinationPort, "Bytes": octets, "Packets": packets, "Arkime Node": exporter, "Moloch Node": exporter,
+		"Dst IP": destination, "Dst Port": destinationPort, "Bytes": totalOctets, "Packets": totalPackets,
+		"Src Bytes": octets, "Src Packets": packets, "Dst Bytes": reverseOctets, "Dst Packets": reversePackets, "Arkime Node": exporter, "Moloch Node": exporter,
 		"ipProtocol": protocol, "firstPacket": start, "lastPacket": end, "source.ip": source, "source.port": sourcePort,
-		"destination.ip": destination, "destination.port": destinationPort, "network.bytes": octets, "network.packets": packets, "node": exporter,
+		"destination.ip": destination, "destination.port": destinationPort, "network.bytes": totalOctets, "network.packets": totalPackets,
+		"source.bytes": octets, "source.packets": packets, "destination.bytes": reverseOctets, "destination.packets": reversePackets, "node": exporter,
 	}},
 	{name: "aws", names: map[string]target{
 		"srcaddr": source, "dstaddr": destination, "srcport": sourcePort, "dstport": destinationPort,

@@ -25,6 +25,11 @@ type values struct {
 	spi                uint32 // its value
 	wideText           []byte // and as it was written
 	isOther            bool   // its protocol says that it is not
+	packets, octets    uint64 // of both directions
+	answered           bool   // both ends sent packets
+	accepted           bool   // so they did if the protocol is TCP
+	split              bool   // the reverse direction has a counter of its own
+	endText            []byte // as it was written
 	lost               uint64 // bits of the targets of values that could not be read
 }
 
@@ -53,6 +58,7 @@ func (r *Reader) set(t target, v []byte) (ok bool) {
 		rec.Start, rec.Precision, ok = r.times.read(t, v)
 	case end:
 		rec.End, rec.Precision, ok = r.times.read(t, v)
+		x.endText = v
 	case received:
 		rec.Received, _, ok = r.times.read(t, v)
 	case duration:
@@ -109,6 +115,23 @@ func (r *Reader) setRare(t target, v []byte) (ok bool) {
 	case icmpCode:
 		n, ok = number(v, math.MaxUint8)
 		x.icmpCode = uint16(n)
+	case reversePackets:
+		rec.ReversePackets, ok = number(v, math.MaxUint64)
+		x.split = true
+	case reverseOctets:
+		rec.ReverseBytes, ok = number(v, math.MaxUint64)
+		x.split = true
+	case totalPackets:
+		x.packets, ok = number(v, math.MaxUint64)
+	case totalOctets:
+		x.octets, ok = number(v, math.MaxUint64)
+	case both:
+		n, ok = number(v, 1)
+		x.answered = n != 0
+	case argusDir:
+		x.answered, ok = bytes.IndexByte(v, '<') >= 0 && bytes.IndexByte(v, '>') >= 0, true
+	case argusState:
+		x.accepted, ok = slices.Contains(answeredStates, str(v)), true
 	case natSource:
 		return setAddress(&rec.NATSource, v)
 	case natDestination:
@@ -201,6 +224,7 @@ func directionOf(v []byte) (records.Direction, bool) {
 // IP protocols whose packets have a type and a code in place of ports.
 const (
 	icmp4 = 1
+	tcp   = 6
 	icmp6 = 58
 	esp   = 50 // and a security parameters index (SPI)
 )
@@ -218,7 +242,8 @@ func (t *Reader) finish(r *records.Record, x *values) {
 	case x.dotted != 0:
 		t.cannot(x.dotted, dottedPort)
 	}
-	x.setTimes(r)
+	x.setBoth(r)
+	t.setTimes(r, x)
 	if !r.Point.Exporter.IsValid() {
 		r.Point.Input = t.config.Input
 	}
@@ -252,8 +277,43 @@ func (x *values) setSPI(r *records.Record) {
 	r.SourcePort, r.DestinationPort = uint16(x.spi>>16), uint16(x.spi)
 }
 
-// setTimes stores the times that follow from the ones read.
-func (x *values) setTimes(r *records.Record) {
+// answeredStates are the states of Argus in which both ends of TCP sent packets. Its arrow only
+// says who began.
+var answeredStates = []string{"ACC", "EST", "CON", "FIN", "CLO", "RST"}
+
+// setBoth stores the counters that follow from those of both directions, and whether both ends
+// sent packets.
+func (x *values) setBoth(r *records.Record) {
+	r.Packets, r.ReversePackets = split(x.packets, r.Packets, r.ReversePackets)
+	r.Bytes, r.ReverseBytes = split(x.octets, r.Bytes, r.ReverseBytes)
+	r.Both = r.ReversePackets|r.ReverseBytes != 0 || !x.split && (x.answered || x.accepted && r.Protocol == tcp)
+}
+
+// split returns the counters of both directions. Of a total without parts the first has all.
+func split(total, forward, back uint64) (uint64, uint64) {
+	switch {
+	case total <= forward || total <= back:
+	case back == 0 && forward != 0:
+		back = total - forward
+	case forward == 0:
+		forward = total - back
+	}
+	return forward, back
+}
+
+// setTimes stores the times that follow from the ones read. The time when a record came takes the
+// place of those that cannot be read, or cannot be.
+func (t *Reader) setTimes(r *records.Record, x *values) {
+	if r.EndsBeforeStart() {
+		t.cannot(end, x.endText)
+	}
+	if x.lost&(1<<start|1<<end) != 0 {
+		r.Start, r.End = 0, 0
+		if r.Received != 0 && x.lost&(1<<duration|1<<durationMS) == 0 {
+			r.Unread &^= records.PartTime
+		}
+		return
+	}
 	if x.duration != 0 && r.End == 0 && r.Start != 0 {
 		r.End = calendar.Shift(r.Start, x.duration)
 	}

@@ -36,6 +36,13 @@ const (
 	natDestination
 	natSourcePort
 	natDestinationPort
+	reversePackets
+	reverseOctets
+	totalPackets // of both directions
+	totalOctets
+	both     // a number that is not 0 if both ends sent packets
+	argusDir // an arrow
+	argusState
 	kind // a record is one of flows only with the value of the format
 
 	// Ports whose name says the protocol.
@@ -62,7 +69,7 @@ var targets = map[string]target{
 	"direction": direction, "start": start, "end": end, "duration": duration, "duration_ms": durationMS,
 	"packets": packets, "bytes": octets, "sampling": sampling, "exporter": exporter, "domain": domain,
 	"received": received, "icmp_type": icmpType, "icmp_code": icmpCode, "nat_src": natSource,
-	"nat_dst": natDestination, "nat_sport": natSourcePort, "nat_dport": natDestinationPort,
+	"reverse_packets": reversePackets, "reverse_bytes": reverseOctets, "nat_dst": natDestination, "nat_sport": natSourcePort, "nat_dport": natDestinationPort,
 }
 
 // String returns the name that a mapping has for the target.
@@ -72,5 +79,5 @@ func (t target) String() string {
 			return name
 		}
 	}
-	return "tcp_flags" // in hexadecimal
+	return map[target]string{tcpFlagsHex: "tcp_flags", totalPackets: "packets", totalOctets: "bytes", both: "bidirectional"}[t]
 }

@@ -68,6 +68,9 @@ func TestFormats(t *testing.T) {
 		return r
 	}
 	exporter := func(r *records.Record) { r.Point.Exporter = router }
+	back := func(packets, bytes uint64) func(*records.Record) {
+		return func(r *records.Record) { r.Both, r.ReversePackets, r.ReverseBytes = true, packets, bytes }
+	}
 	cases := []struct {
 		format, text string
 		want         records.Record
@@ -82,9 +85,9 @@ func TestFormats(t *testing.T) {
 		{"nfdump", "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt,in,out,ra,exid,tr\n2026-11-21 06:09:04.828,2026-11-21 06:09:05.829,1.001,192.0.2.1,198.51.100.7,40071,443,TCP,...AP.SF,0,0,6,960,0,0,0,0,203.0.113.1,0,2026-11-21 06:09:14.000\nSummary\nflows,bytes,packets,avg_bps,avg_pps,avg_bpp\n1,2,3,4,5,6\n",
 			change(exporter), false},
 		{"zeek-conn", `{"ts":1795241344.828,"uid":"C1","id.orig_h":"192.0.2.1","id.orig_p":40071,"id.resp_h":"198.51.100.7","id.resp_p":443,"proto":"tcp","duration":1.001,"orig_bytes":600,"resp_bytes":5,"conn_state":"SF","orig_pkts":6,"orig_ip_bytes":960,"resp_pkts":5,"resp_ip_bytes":800}`,
-			change(func(r *records.Record) { r.TCPFlags, r.Received = 0, r.End }), true},
+			change(back(5, 800), func(r *records.Record) { r.TCPFlags, r.Received = 0, r.End }), true},
 		{"suricata-flow", `{"timestamp":"2026-11-21T07:09:14.000000+0100","flow_id":1,"event_type":"flow","vlan":[10,20],"src_ip":"192.0.2.1","src_port":40071,"dest_ip":"198.51.100.7","dest_port":443,"proto":"TCP","flow":{"pkts_toserver":6,"pkts_toclient":5,"bytes_toserver":960,"bytes_toclient":1,"start":"2026-11-21T06:09:04.828000+0000","end":"2026-11-21T06:09:05.829000+0000","age":1},"tcp":{"tcp_flags":"1b","syn":true},"host":"203.0.113.1"}`,
-			change(exporter, func(r *records.Record) { r.VLAN, r.Precision = 10, time.Microsecond }), true},
+			change(exporter, back(5, 1), func(r *records.Record) { r.VLAN, r.Precision = 10, time.Microsecond }), true},
 		{"netobserv", `{"AgentIP":"203.0.113.1","Bytes":960,"Packets":6,"SrcAddr":"192.0.2.1","DstAddr":"198.51.100.7","SrcPort":40071,"DstPort":443,"Proto":6,"Flags":27,"Dscp":8,"Etype":2048,"IfDirections":[1,0],"Interfaces":["eth0","br0"],"TimeFlowStartMs":1795241344828,"TimeFlowEndMs":1795241345829,"TimeReceived":1795241354,"Sampling":50}`,
 			change(exporter, func(r *records.Record) { r.TOS, r.Sampling, r.Direction = 32, 50, records.DirectionEgress }), false},
 		{"hubble", `{"flow":{"time":"2026-11-21T06:09:04.828Z","uuid":"u","verdict":"FORWARDED","IP":{"source":"192.0.2.1","destination":"198.51.100.7","ipVersion":"IPv4"},"l4":{"TCP":{"source_port":40071,"destination_port":443,"flags":{"SYN":true}}},"node_name":"n1","Type":"L3_L4","is_reply":false},"node_name":"n1","time":"2026-11-21T06:09:04.828Z"}`,
@@ -96,13 +99,15 @@ func TestFormats(t *testing.T) {
 		{"rwcut", "        sIP|         dIP|sPort|dPort|pro|   packets|     bytes|   flags|                  sTime| duration|                  eTime|sen|\n  192.0.2.1|198.51.100.7|40071|  443|  6|         6|       960|FS PA   |2026/11/21T06:09:04.828|    1.001|2026/11/21T06:09:05.829| S0|\n",
 			change(func(r *records.Record) { r.Received, r.Point.Domain = r.End, hash([]byte("S0")) }), false},
 		{"argus", "StartTime,LastTime,Dur,Proto,SrcAddr,Sport,Dir,DstAddr,Dport,State,sTos,TotPkts,TotBytes\n1795241344.828000,1795241345.829000,1.001000,tcp,192.0.2.1,40071,   ->,198.51.100.7,https,CON,0,6,960\n1795241346.967982,,,man,0,0,,0,0,STA,,0,0\n",
-			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Precision = 0, r.End, time.Microsecond }), true},
+			change(back(0, 0), func(r *records.Record) { r.TCPFlags, r.Received, r.Precision = 0, r.End, time.Microsecond }), true},
 		{"yaf", "start-time             |end-time               |duration|rtt     |proto|sip                                     |sp   |dip                                     |dp   |iflags|pkt     |oct     |rpkt    |roct    |end-reason\n2026-11-21 06:09:04.828|2026-11-21 06:09:05.829|   1.001|   0.000|  6|                               192.0.2.1|40071|                            198.51.100.7|  443|S|       6|     960|       5|     800|\n",
-			change(func(r *records.Record) { r.TCPFlags, r.Received = 0, r.End }), true},
+			change(back(5, 800), func(r *records.Record) { r.TCPFlags, r.Received = 0, r.End }), true},
 		{"arkime", "IP Protocol, Start Time, Stop Time, Src IP, Src Port, Src Country, Dst IP, Dst Port, Dst Country, Bytes, Data bytes, Packets, Arkime Node\r\ntcp,1795241344828,1795241345829,192.0.2.1,40071,US,198.51.100.7,443,US,960,700,6,n1\r\n",
 			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Point.Domain = 0, r.End, hash([]byte("n1")) }), true},
 		{"arkime", `{"firstPacket":1795241344828,"lastPacket":1795241345829,"ipProtocol":6,"node":"n1","source":{"ip":"192.0.2.1","port":40071,"packets":3,"bytes":400},"destination":{"ip":"198.51.100.7","port":443},"network":{"packets":6,"bytes":960}}`,
-			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Point.Domain = 0, r.End, hash([]byte("n1")) }), true},
+			change(back(3, 560), func(r *records.Record) {
+				r.Packets, r.Bytes, r.TCPFlags, r.Received, r.Point.Domain = 3, 400, 0, r.End, hash([]byte("n1"))
+			}), true},
 		{"zeek-conn", "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n#fields\tts\tuid\tid.orig_h\tid.orig_p\tid.resp_h\tid.resp_p\tproto\tservice\tduration\torig_pkts\torig_ip_bytes\ttunnel_parents\n#types\ttime\tstring\taddr\tport\taddr\tport\tenum\tstring\tinterval\tcount\tcount\tset[string]\n1795241344.828000\tC\"1\t192.0.2.1\t40071\t198.51.100.7\t443\ttcp\t(empty)\t1.001\t6\t960\t-\n#close\t2026-11-21-07-00-00\n",
 			change(func(r *records.Record) { r.TCPFlags, r.Received, r.Precision = 0, r.End, time.Microsecond }), true},
 		{"aws", "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status tcp-flags flow-direction\n2 123456789010 eni-1 192.0.2.1 198.51.100.7 40071 443 6 6 960 1795241344 1795241345 ACCEPT OK 27 egress\n2 123456789010 eni-1 - - - - - - - 1795241344 1795241345 - NODATA - -\n",

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/itchyny/timefmt-go"
+
+	"github.com/flowdedup/flowdedup/capture/records"
 )
 
 // TimeLayout is how times are written, as strptime has it: %d/%m/%Y %H:%M:%S. The zero
@@ -64,8 +66,17 @@ type times struct {
 	last   [kind]minute // by target
 }
 
-// read reads the time of a target. It returns the unit of its last digit.
+// read reads the time of a target, unless it cannot be one of a record. It returns the unit of its
+// last digit.
 func (t *times) read(of target, v []byte) (ns int64, unit time.Duration, ok bool) {
+	if ns, unit, ok = t.parse(of, v); !ok || !records.IsTime(ns) {
+		return 0, unit, false
+	}
+	return ns, unit, true
+}
+
+// parse reads a time of any year from 1970 on.
+func (t *times) parse(of target, v []byte) (ns int64, unit time.Duration, ok bool) {
 	if t.layout.layout != "" {
 		return t.layout.read(v)
 	}

@@ -75,5 +75,6 @@ var parts = [kind + 1]records.Parts{
 	start: records.PartTime, end: records.PartTime, duration: records.PartTime, durationMS: records.PartTime,
 	ingress: records.PartPoint, egress: records.PartPoint, direction: records.PartPoint, domain: records.PartPoint,
 	natSource: records.PartNAT, natDestination: records.PartNAT, natSourcePort: records.PartNAT, natDestinationPort: records.PartNAT,
-	packets: records.PartCounters, octets: records.PartCounters,
+	packets: records.PartCounters, octets: records.PartCounters, reversePackets: records.PartCounters, reverseOctets: records.PartCounters,
+	totalPackets: records.PartCounters, totalOctets: records.PartCounters,
 }

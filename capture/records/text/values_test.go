@@ -299,7 +299,7 @@ func TestFiles(t *testing.T) {
 	zeek := func(path, fields, line string) string {
 		return fmt.Sprintf("#separator \\x09\n#unset_field\t-\n#path\t%s\n%s%s#close\tx\n", path, fields, line)
 	}
-	one := zeek("conn", fields, "1\t192.0.2.1\t198.51.100.7\ttcp\t5\n")
+	one := zeek("conn", fields, "1795241344\t192.0.2.1\t198.51.100.7\ttcp\t5\n")
 	for name, c := range map[string]struct {
 		text  string
 		flows int
@@ -311,7 +311,7 @@ func TestFiles(t *testing.T) {
 		"an empty column":  {"x\tsrcaddr\tdstaddr\n\t192.0.2.1\t198.51.100.7\n", 1, 0},
 		"header alone":     {"srcaddr,dstaddr", 0, 0},
 		"logs of Zeek":     {one + zeek("conn", "#fields\tid.resp_h\tproto\tid.orig_h\n", "198.51.100.7\ttcp\t192.0.2.1\n"), 2, 0},
-		"another log":      {zeek("dns", fields, "1\t192.0.2.1\t198.51.100.7\ttcp\t5\n") + one, 1, 1},
+		"another log":      {zeek("dns", fields, "1795241344\t192.0.2.1\t198.51.100.7\ttcp\t5\n") + one, 1, 1},
 		"another sign":     {strings.ReplaceAll(strings.ReplaceAll(one, "\t", "|"), `\x09`, `\x7c`), 1, 0},
 		"no lines":         {zeek("conn", fields, ""), 0, 0},
 	} {

@@ -112,6 +112,16 @@ func (m *Metric[S]) labeled(values []string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
+// ExpiryHelp is the help of the metric of a certificate, whose values GiveExpiry gives.
+const ExpiryHelp = "When the certificate of this side of TLS expires, in seconds since the epoch."
+
+// GiveExpiry gives when a certificate expires, with its file: none for the name "".
+func GiveExpiry(of func() (name string, at time.Time), give func(v float64, labels ...string)) {
+	if name, at := of(); name != "" {
+		give(UnixSeconds(at), name)
+	}
+}
+
 // UnixSeconds returns a time in seconds since the epoch, 0 for the zero time.
 func UnixSeconds(t time.Time) float64 {
 	if t.IsZero() {

@@ -206,9 +206,7 @@ func (o *owner) landed(c *climber) {
 			}
 		}
 	}
-	if o.hub.settings.closed() {
-		o.hub.parent.hitsAbove.Add(-uint64(c.Unchecked)) // unchecked digests count as copies without being known
-	}
+	o.hub.parent.hitsAbove.Add(-uint64(c.Assumed)) // these count as copies without being known
 	o.hub.parent.unchecked.Add(uint64(c.Unchecked))
 	o.settle(c)
 	o.up.replies[c.site].Keep(&c.request, c.copies)

@@ -26,7 +26,7 @@ func (h *Hub) subscribeControl() error {
 			h.log.Warn("status: " + err.Error())
 		}
 	})
-	if err != nil {
+	if err != nil || h.settings.Joined { // keys are with the first hub, whose answer counts
 		return err
 	}
 	_, err = h.conn.Subscribe(reloadSubject(&h.settings), func(m *nats.Msg) {

@@ -3,8 +3,10 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,6 +62,7 @@ type Hub struct {
 	started   time.Time
 	layout    *layout
 	parent    *parent      // hub above, which is asked about new elements; nil for none
+	treeID    uint64       // identity of the hubs of this filter in a tree
 	below     *below       // hubs that confirm copies; nil for none
 	renewed   atomic.Int64 // time of the last renewal of the lease, after started
 	cuts      atomic.Int64 // of the connection
@@ -69,6 +72,7 @@ type Hub struct {
 	reports   reports
 	bad       badRequests
 	rates     rates
+	lost      chan error // has room for one
 	ctx       context.Context
 	cancel    context.CancelFunc
 	group     sync.WaitGroup
@@ -89,14 +93,14 @@ func Start(cfg Config) (*Hub, error) {
 		name: cfg.Name, id: cfg.Settings.ID, settings: cfg.Settings, folder: cfg.Folder, log: cfg.Log, reload: cfg.Reload, repair: cfg.Repair, ban: cfg.Ban, bans: cfg.Bans, denied: cfg.Denied,
 		memory: cfg.Memory / cfg.Settings.Slices, limit: cfg.Limit / cfg.Settings.Slices,
 		keyCheck: cfg.Settings.token("any", "").KeyCheck(), started: time.Now(), owners: map[int]*owner{},
-		reports: reports{site: map[string]siteReport{}},
+		reports: reports{site: map[string]siteReport{}}, treeID: treeID(seed), lost: make(chan error, 1),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	if err := h.settings.CheckBelow(); err != nil {
 		return nil, err
 	}
 	h.below = newBelow(h)
-	if h.parent, err = openParent(&h.settings, h.log); err != nil {
+	if h.parent, err = openParent(&h.settings, h.treeID, h.log); err != nil {
 		return nil, err
 	}
 	if err := h.connect(cfg.URL, seed, cfg.Dial); err != nil {
@@ -115,7 +119,7 @@ func (h *Hub) connect(url string, seed []byte, dial []nats.Option) error {
 	if err != nil {
 		return err
 	}
-	dial = append([]nats.Option{h.settings.trust()}, dial...)
+	dial = append([]nats.Option{h.settings.trust(), nats.ClosedHandler(h.closed)}, dial...)
 	name := "flowdedup-hub " + h.name
 	cut := nats.DisconnectErrHandler(func(*nats.Conn, error) { h.cuts.Add(1) })
 	if h.conn, err = connect(url, name, seed, h.log, append(dial, nats.CustomInboxPrefix(controlInbox), cut)...); err != nil {
@@ -129,6 +133,21 @@ func (h *Hub) connect(url string, seed []byte, dial []nats.Option) error {
 		return connect(url, name+", sites", answers, h.log, slices.Concat(dial, more)...)
 	})
 	return nil
+}
+
+// Lost gets an error that wraps ErrServer if the server has ended a connection so that NATS makes no
+// other. Then the hub answers no more.
+func (h *Hub) Lost() <-chan error { return h.lost }
+
+// closed takes a connection that NATS has closed for good.
+func (h *Hub) closed(conn *nats.Conn) {
+	if h.ctx.Err() != nil {
+		return // by Close
+	}
+	select {
+	case h.lost <- fmt.Errorf("%w: it has ended a connection for good: %w", ErrServer, cmp.Or(conn.LastError(), nats.ErrConnectionClosed)):
+	default:
+	}
 }
 
 // begin subscribes all subjects, and takes the hub's share of slices.

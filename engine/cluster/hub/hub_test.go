@@ -139,18 +139,22 @@ type sensor struct {
 
 func (l *lab) sensor(site string) *sensor {
 	l.t.Helper()
-	return newSensor(l.t, l.token(site), slices.Contains(l.settings.Below, site))
+	hub := uint64(0)
+	if slices.Contains(l.settings.Below, site) {
+		hub = 1
+	}
+	return newSensor(l.t, l.token(site), hub)
 }
 
-// newSensor connects a site, which is a hub below with tree.
-func newSensor(t testing.TB, token hubclient.Token, tree bool) *sensor {
+// newSensor connects a site, which is a hub below if it has an identity.
+func newSensor(t testing.TB, token hubclient.Token, hub uint64) *sensor {
 	t.Helper()
 	log := newTestLog(t)
 	link, unreached, err := natslink.Dial(token, func(err error) { log.Warn(err.Error()) })
 	if err = errors.Join(unreached, err); err != nil {
 		t.Fatal(err)
 	}
-	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Block: true, Tree: tree}, link, "run")
+	client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Block: true, Hub: hub}, link, "run")
 	if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 		t.Fatal(err)
 	}

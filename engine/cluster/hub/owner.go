@@ -154,6 +154,9 @@ func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubc
 		return hubclient.Stale
 	}
 	if o.request.Op == hubclient.Ping {
+		if way := o.request.WayOf(); len(way) > 0 {
+			return o.way(subject.Site, way)
+		}
 		return o.ping(subject.Site)
 	}
 	if o.journal != nil && !o.noted(o.request.Op, entry{subject.Site, o.reply, msg}) {

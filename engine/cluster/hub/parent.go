@@ -96,7 +96,7 @@ func (s *Settings) closed() bool { return !s.Shape.Rows() && s.Shape.AtLeast == 
 
 // openParent connects to the hub above, and returns nil without one. An unreachable hub
 // is no error: it is tried again.
-func openParent(s *Settings, log Logger) (*parent, error) {
+func openParent(s *Settings, id uint64, log Logger) (*parent, error) {
 	if s.Parent == "" {
 		return nil, nil
 	}
@@ -114,7 +114,7 @@ func openParent(s *Settings, log Logger) (*parent, error) {
 	}
 	p.link = link
 	p.client = hubclient.NewClient(hubclient.ClientConfig{
-		Token: token, Wait: time.Duration(s.ParentWaitUS) * time.Microsecond, Anytime: true, Tree: true, Closed: s.closed(), Notice: p.notice,
+		Token: token, Wait: time.Duration(s.ParentWaitUS) * time.Microsecond, Anytime: true, Hub: id, Closed: s.closed(), Notice: p.notice,
 		Remaining: s.Dense && s.Shape.Filter == chain.Timers,
 	}, p, strconv.FormatInt(time.Now().UnixNano(), 36))
 	p.ended.Go(p.finish)

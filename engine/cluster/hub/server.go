@@ -17,6 +17,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 // Errors about servers.
@@ -209,11 +211,14 @@ func connect(url, name string, seed []byte, log Logger, more ...nats.Option) (*n
 	if err != nil {
 		return nil, fmt.Errorf("%w: the hub's key: %w", ErrFolder, err)
 	}
-	messages := newServerLog(log)
+	messages, resubscriber := newServerLog(log), &natslink.Resubscriber{}
 	opts := append([]nats.Option{
 		nats.Name(name), nats.Nkey(public, keys.Sign), nats.Timeout(startTime), nats.PingInterval(pingEvery),
 		nats.MaxPingsOutstanding(maxPings), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(), nats.ReconnectWait(250 * time.Millisecond),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { messages.warn(err.Error()) }),
+		nats.ErrorHandler(func(conn *nats.Conn, _ *nats.Subscription, err error) {
+			resubscriber.Failed(conn, err)
+			messages.warn(err.Error())
+		}),
 	}, more...)
 	conn, err := nats.Connect(url, opts...)
 	switch {

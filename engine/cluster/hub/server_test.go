@@ -4,15 +4,21 @@ package hub
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/certs"
+	"github.com/flowdedup/flowdedup/capture/certs/certstest"
 )
 
 // keptWarnings keeps warnings.
@@ -96,6 +102,62 @@ func TestPortTaken(t *testing.T) {
 	s := l.settings
 	s.Listen = strings.TrimPrefix(l.server.URL(), "nats://")
 	if _, err := StartServer(l.folder, s, nil, newTestLog(t)); !errors.Is(err, ErrServer) || !strings.Contains(err.Error(), "in use") {
+		t.Error(err)
+	}
+}
+
+// TestRenewedCertificate connects to a server before and after its certificate, and the authority
+// that has signed it, are others.
+func TestRenewedCertificate(t *testing.T) {
+	folder, s, err := MakeFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := certstest.New(t)
+	cert, key, _ := authority.Files(t, "node", time.Hour)
+	files, err := certs.Load(cert, key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := files.Server(tls.VersionTLS13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Listen, s.URL = "127.0.0.1:0", "nats://127.0.0.1"
+	server, err := StartServer(folder, s, config, newTestLog(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	seed, err := folder.hubSeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reach := func() error {
+		conn, err := connect(server.URL(), "test", seed, newTestLog(t), s.trust())
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	}
+	trust := func() {
+		text, err := os.ReadFile(filepath.Join(authority.Dir, "ca.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.CA = string(text)
+	}
+	trust()
+	if err := reach(); err != nil {
+		t.Error(err)
+	}
+	authority.Renew(t)
+	authority.Files(t, "node", time.Hour)
+	if err := reach(); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("by the earlier authority: %v", err)
+	}
+	trust()
+	if err := reach(); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
+	"github.com/flowdedup/flowdedup/engine/hubclient/natslink"
 )
 
 const (
@@ -34,10 +35,11 @@ const (
 // subscription. At most there are 255 sites: with 64 slices they take 16,000 goroutines, and 60 MB
 // with the embedded server.
 type siteConns struct {
-	hub    *Hub
-	open   func() (*nats.Conn, error)
-	bySite atomic.Pointer[map[string]*servedSite]
-	log    *serverLog
+	hub          *Hub
+	open         func() (*nats.Conn, error)
+	bySite       atomic.Pointer[map[string]*servedSite]
+	log          *serverLog
+	resubscriber natslink.Resubscriber
 
 	mu    sync.Mutex // before Hub.mu, if both are locked
 	all   []*siteConn
@@ -69,7 +71,8 @@ func newSiteConns(h *Hub, open func(more ...nats.Option) (*nats.Conn, error)) *s
 }
 
 // failed takes the errors of the connections.
-func (c *siteConns) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
+func (c *siteConns) failed(conn *nats.Conn, sub *nats.Subscription, err error) {
+	c.resubscriber.Failed(conn, err)
 	if sub == nil || !errors.Is(err, nats.ErrSlowConsumer) {
 		c.log.warn(err.Error())
 		return

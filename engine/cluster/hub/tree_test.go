@@ -43,20 +43,20 @@ func TestTreeVersion(t *testing.T) {
 	})
 	for _, c := range []struct {
 		site string
-		tree bool
+		hub  uint64
 		want error
-	}{{"north", false, hubclient.ErrOther}, {"north", true, nil}, {"berlin", false, nil}} {
+	}{{"north", 0, hubclient.ErrOther}, {"north", 1, nil}, {"berlin", 0, nil}} {
 		token := l.token(c.site)
 		link, unreached, err := natslink.Dial(token, func(error) {})
 		if err = errors.Join(unreached, err); err != nil {
 			t.Fatal(err)
 		}
-		client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Tree: c.tree}, link, "run")
+		client := hubclient.NewClient(hubclient.ClientConfig{Token: token, Wait: time.Minute, Hub: c.hub}, link, "run")
 		if err := link.Listen(client.Inbox(), client.Receive); err != nil {
 			t.Fatal(err)
 		}
 		if err := client.Ping(); !errors.Is(err, c.want) {
-			t.Errorf("site %s, tree %v: %v, want %v", c.site, c.tree, err, c.want)
+			t.Errorf("site %s, hub %v: %v, want %v", c.site, c.hub, err, c.want)
 		}
 		client.Close()
 		link.Close()

@@ -16,7 +16,7 @@ type TreeStatus struct {
 	Parent  string `json:"parent"` // the address of the hub above
 	Site    string `json:"site"`   // the name of this hub there
 	Sparse  bool   `json:"sparse"` // new elements are set once the hub above has reported them new
-	Closed  bool   `json:"closed"` // elements that the hub above does not answer for count as copies
+	Closed  bool   `json:"closed"` // elements that the hub above does not answer for count as copies now
 	Failure string `json:"failed,omitempty"`
 	// Digests were tested here. Hits of them were known here, and the hub above was asked about
 	// the rest. It knew HitsAbove of them, and did not answer for Unchecked.
@@ -53,7 +53,7 @@ func (h *Hub) tree() *TreeStatus {
 		return nil
 	}
 	st := &TreeStatus{
-		Parent: p.token.URL, Site: p.token.Site, Sparse: p.sparse, Closed: h.settings.closed(), Failure: p.client.Failing(),
+		Parent: p.token.URL, Site: p.token.Site, Sparse: p.sparse, Closed: p.client.Assumes(), Failure: p.client.Failing(),
 		Digests: p.digests.Load(), Hits: p.hits.Load(), Asked: p.asked.Load(), HitsAbove: p.hitsAbove.Load(),
 		Unchecked: p.unchecked.Load(), Messages: p.messages.Load(), Bytes: p.bytes.Load(),
 		AnswerP99: p.client.Stats().DelayP99,

@@ -148,6 +148,16 @@ func (s *Series[E]) Add(packets []uint32, base int) []E {
 	return s.items[n:]
 }
 
+// Of returns the number of a packet's element, of which it has one, and the element itself. It
+// returns nil if there is none.
+func (s *Series[E]) Of(packet uint32) (number int, element []E) {
+	n, found := slices.BinarySearch(s.packets, packet)
+	if !found {
+		return 0, nil
+	}
+	return n, s.items[n : n+1]
+}
+
 // next returns the next range of elements, of packets before to, that it has not yet
 // returned.
 func (s *Series[E]) next(to uint32) (from, end int) {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +68,7 @@ type message struct {
 
 // Link is a connection to a hub. It is a hubclient.Transport.
 type Link struct {
-	conn    *nats.Conn
+	conn    atomic.Pointer[nats.Conn]
 	queue   chan message
 	spare   chan []byte // memory of messages
 	done    chan struct{}
@@ -75,6 +76,13 @@ type Link struct {
 	denied  atomic.Bool           // the server denies the site's subjects
 	refused atomic.Pointer[error] // why the server refuses the site, since the last connection
 	closed  atomic.Bool
+
+	resubscriber Resubscriber
+
+	mu   sync.Mutex
+	subs []func(*nats.Conn) error // subscribe to what the Link listens to
+	last string                   // error that was passed on last
+	at   time.Time                // of it
 }
 
 // Dial connects to the hub of a token. If no server can be reached, or the site is banned, the
@@ -90,18 +98,22 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 	dialed := make(chan struct{})
 	defer close(dialed)
 	opts = append(opts,
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { l.failed(err, warn) }),
+		nats.ErrorHandler(func(conn *nats.Conn, _ *nats.Subscription, err error) {
+			l.resubscriber.Failed(conn, err)
+			l.failed(err, warn)
+		}),
 		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.up.Store(false) }),
 		// NATS passes on no refusal of a connection that never was, and not each one of others.
 		nats.CustomReconnectDelay(func(int) time.Duration {
 			<-dialed
-			if why := refusal(l.conn.LastError()); why != nil {
+			if why := refusal(l.conn.Load().LastError()); why != nil {
 				l.refuse(why, warn)
 			}
 			return reconnectWait + rand.N(reconnectJitter)
 		}),
 	)
+	opts = append(opts, nats.ClosedHandler(func(conn *nats.Conn) { l.again(token.URL, opts, conn, warn) }))
 	conn, err := nats.Connect(token.URL, opts...)
 	if why := refusal(err); why == &ErrToken || why == &ErrFull {
 		return nil, nil, *why
@@ -118,7 +130,7 @@ func Dial(token hubclient.Token, warn func(error)) (link *Link, unreached, err e
 			return nil, nil, fmt.Errorf("%w: %w", hubclient.ErrToken, err)
 		}
 	}
-	l.conn = conn
+	l.conn.Store(conn)
 	go l.publish(warn)
 	return l, unreached, nil
 }
@@ -129,13 +141,64 @@ func (l *Link) connected(*nats.Conn) {
 	l.up.Store(true)
 }
 
+// again replaces a connection that NATS has closed for good, as after errors that no other connection
+// mends by itself: a server takes shorter subjects or messages, until it gets another configuration.
+func (l *Link) again(url string, opts []nats.Option, was *nats.Conn, warn func(error)) {
+	if l.closed.Load() || l.conn.Load() != was {
+		return // by Close or Dial
+	}
+	l.up.Store(false)
+	if err := was.LastError(); err != nil {
+		l.failed(err, warn)
+	}
+	time.Sleep(reconnectWait + rand.N(reconnectJitter))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed.Load() {
+		return
+	}
+	conn, err := nats.Connect(url, append(opts, nats.RetryOnFailedConnect(true))...)
+	if err != nil {
+		warn(err) // never, as the same options were good
+		return
+	}
+	l.conn.Store(conn)
+	for _, subscribe := range l.subs {
+		if err := subscribe(conn); err != nil {
+			warn(err)
+		}
+	}
+}
+
+// repeatedAfter is the time after which an error is passed on again.
+const repeatedAfter = time.Minute
+
 // failed passes on an error of the connection. It passes on only the first of repeated errors.
 func (l *Link) failed(err error, warn func(error)) {
 	if why := refusal(err); why != nil {
 		l.refuse(why, warn)
-	} else if !errors.Is(err, nats.ErrPermissionViolation) || !l.denied.Swap(true) {
+		return
+	}
+	if errors.Is(err, nats.ErrPermissionViolation) && l.denied.Swap(true) {
+		return
+	}
+	l.mu.Lock()
+	repeated := err.Error() == l.last && time.Since(l.at) < repeatedAfter
+	if !repeated {
+		l.last, l.at = err.Error(), time.Now()
+	}
+	l.mu.Unlock()
+	if !repeated {
 		warn(err)
 	}
+}
+
+// listen subscribes, and again at each connection that replaces one.
+func (l *Link) listen(subscribe func(*nats.Conn) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.subs = append(l.subs, subscribe)
+	return subscribe(l.conn.Load())
 }
 
 // refuse passes on why the server refuses the site, once.
@@ -190,17 +253,21 @@ func options(token hubclient.Token) ([]nats.Option, error) {
 
 // Listen passes the messages of a subject on, until Close.
 func (l *Link) Listen(subject string, receive func(subject string, msg []byte, refused bool)) error {
-	_, err := l.conn.Subscribe(subject, func(m *nats.Msg) {
-		// 503: there was nobody to take the request.
-		receive(m.Subject, m.Data, len(m.Data) == 0 && m.Header.Get("Status") == "503")
+	return l.listen(func(conn *nats.Conn) error {
+		_, err := conn.Subscribe(subject, func(m *nats.Msg) {
+			// 503: there was nobody to take the request.
+			receive(m.Subject, m.Data, len(m.Data) == 0 && m.Header.Get("Status") == "503")
+		})
+		return err
 	})
-	return err
 }
 
 // ListenShared passes each message of a subject on at one of the links of a site, until Close.
 func (l *Link) ListenShared(subject string, receive func(subject string, msg []byte)) error {
-	_, err := l.conn.QueueSubscribe(subject, "shared", func(m *nats.Msg) { receive(m.Subject, m.Data) })
-	return err
+	return l.listen(func(conn *nats.Conn) error {
+		_, err := conn.QueueSubscribe(subject, "shared", func(m *nats.Msg) { receive(m.Subject, m.Data) })
+		return err
+	})
 }
 
 // Connected implements hubclient.Transport. It lags by the time that it takes to notice a
@@ -238,7 +305,7 @@ func (l *Link) Request(ctx context.Context, subject string, msg []byte) ([]byte,
 	if !l.up.Load() {
 		return nil, nats.ErrConnectionReconnecting
 	}
-	m, err := l.conn.RequestWithContext(ctx, subject, msg)
+	m, err := l.conn.Load().RequestWithContext(ctx, subject, msg)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return nil, errNobody
@@ -255,9 +322,9 @@ func (l *Link) publish(warn func(error)) {
 		if m.subject == "" {
 			return
 		}
-		err := l.conn.PublishMsg(&nats.Msg{Subject: m.subject, Reply: m.reply, Data: m.body})
-		if err != nil && !errors.Is(err, nats.ErrReconnectBufExceeded) && !l.closed.Load() {
-			warn(err)
+		err := l.conn.Load().PublishMsg(&nats.Msg{Subject: m.subject, Reply: m.reply, Data: m.body})
+		if err != nil && !errors.Is(err, nats.ErrReconnectBufExceeded) && !errors.Is(err, nats.ErrConnectionClosed) {
+			l.failed(err, warn)
 		}
 		select {
 		case l.spare <- m.body:
@@ -279,14 +346,16 @@ func (l *Link) Close() {
 		l.queue <- message{} // ends publish
 		<-l.done
 		if l.up.Load() {
-			_ = l.conn.FlushTimeout(closeTime) // the last report matters little
+			_ = l.conn.Load().FlushTimeout(closeTime) // the last report matters little
 		}
 	}()
 	within(ended, closeTime)
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		l.conn.Close()
+		l.mu.Lock() // again replaces no connection now
+		defer l.mu.Unlock()
+		l.conn.Load().Close()
 	}()
 	within(closed, closeTime)
 }

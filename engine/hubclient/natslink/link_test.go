@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,10 +25,12 @@ import (
 type server struct {
 	t        *testing.T
 	listener net.Listener
+	denies   atomic.Bool // subscriptions
 
 	mu      sync.Mutex
 	refuse  string // text that all clients get, empty for none
 	refused int    // clients
+	end     string // text after which a client that sends is cut off, empty for none
 	conns   []net.Conn
 }
 
@@ -72,6 +75,13 @@ func (s *server) refusal() string {
 		s.refused++
 	}
 	return s.refuse
+}
+
+// ending returns the text that ends the connection of a client that sends.
+func (s *server) ending() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end
 }
 
 // refusals returns how many clients were refused.
@@ -124,8 +134,16 @@ func (s *server) serve(conn net.Conn) {
 		case "PING":
 			fmt.Fprint(conn, "PONG\r\n")
 		case "SUB":
+			if s.denies.Load() {
+				fmt.Fprintf(conn, "-ERR 'Permissions Violation for Subscription to %q'\r\n", words[1])
+				continue
+			}
 			sid = words[len(words)-1]
 		case "PUB":
+			if text := s.ending(); text != "" {
+				fmt.Fprintf(conn, "-ERR '%s'\r\n", text)
+				return
+			}
 			var n int
 			fmt.Sscan(words[len(words)-1], &n)
 			body := make([]byte, n+2)

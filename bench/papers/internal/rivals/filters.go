@@ -20,6 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // windowed is a filter over a sliding window of time. It serves one goroutine.
@@ -86,7 +87,7 @@ func hashesOf(d digest.Digest, lines int) hashes {
 // SplitMix64 sequence (Steele, Lea, Flood, 2014). Double hashing does not suffice: lines
 // have so few positions that two of them cannot distinguish elements.
 func (p hashes) at(i int, m uint64) uint64 {
-	high, _ := bits.Mul64(paper.SplitMix(p.seed+uint64(i+1)*0x9e3779b97f4a7c15), m)
+	high, _ := bits.Mul64(layout.Mix(p.seed+uint64(i+1)*0x9e3779b97f4a7c15), m)
 	return high
 }
 

@@ -119,32 +119,14 @@ func engineWindows(refresh bool, of func(window int64) window.Window) []method {
 			return newWindowFilter(window.NewCoarse(window.CoarseConfig{Window: of(t.window), Fine: fine, Memory: bits / 8, Refresh: refresh}))
 		}
 	}
-	partitioned := func(bits int, t *trace) windowed {
-		k, _ := bestPartitioned(bits, t)
-		return newWindowFilter(window.NewPartitioned(window.PartitionedConfig{Window: of(t.window), Memory: bits / 8, K: k, Refresh: refresh}))
-	}
 	return []method{
 		{"engine: timed 6x85", true, timed, rowRate(layout.TimedCells, 40, lineBits)},
 		{"engine: fine 12x40", true, coarse(true), rowRate(layout.FineCells, layout.FineFingerprintBits, lineBits)},
 		{"engine: coarse 15x32", true, coarse(false), rowRate(layout.CoarseCells, layout.CoarseFingerprintBits, lineBits)},
-		{"engine: apbf", true, partitioned, func(bits int, t *trace) float64 { _, fpr := bestPartitioned(bits, t); return fpr }},
 		engineTimers("engine: timers K2", 2, 1, refresh, of),
 		engineTimers("engine: timers K3", 3, 1, refresh, of),
 		engineTimers("engine: timers K3, 2 equal", 3, 2, refresh, of),
 	}
-}
-
-// bestPartitioned returns the K of the engine's age-partitioned filter that is best for the
-// window's number of distinct elements, and its rate.
-func bestPartitioned(bits int, t *trace) (k int, fpr float64) {
-	for try := 2; try <= layout.MaxPartitionedK; try++ {
-		form := theory.AgePartitioned{K: try, L: layout.PartitionedSlices - try, SliceBits: 8}
-		rate := result.Must(form.LineFPR(t.distinct / float64(bits/lineBits)))
-		if k == 0 || rate < fpr {
-			k, fpr = try, rate
-		}
-	}
-	return k, fpr
 }
 
 // engineTimers makes a method of the engine's timers of 8 bits.

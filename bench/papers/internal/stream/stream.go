@@ -13,7 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/zipf"
-	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Elements gives the next element of a stream.
@@ -113,7 +113,7 @@ func Digest(element uint64) digest.Digest {
 	return digest.Digest{mix(2*element + 1), mix(2*element + 2)}
 }
 
-func mix(x uint64) uint64 { return paper.SplitMix(x * 0x9e3779b97f4a7c15) }
+func mix(x uint64) uint64 { return layout.Mix(x * 0x9e3779b97f4a7c15) }
 
 // Crawl describes a stream like a web crawler's by its repetitions. Its parts are printed
 // by Deng and Rafiei, SIGMOD 2006, of their streams, which are not public: a buffer of c

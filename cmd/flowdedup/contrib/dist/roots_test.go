@@ -212,7 +212,7 @@ func completion(t *testing.T, root string) {
 		"flowdedup verify router-o":        "flowdedup verify " + capture,
 		"flowdedup dedup --dupl":           "flowdedup dedup --duplicates",
 		"flowdedup dedup --identity fr":    "flowdedup dedup --identity frame",
-		"flowdedup dedup --method ap":      "flowdedup dedup --method apbf",
+		"flowdedup dedup --method rl":      "flowdedup dedup --method rlbsbf",
 		"flowdedup dedup --ignore mac,tcp": "flowdedup dedup --ignore mac,tcp-seq",
 		"flowdedup distinct --of src,ds":   "flowdedup distinct --of src,dst",
 		"flowdedup live -i l":              "flowdedup live -i lo",

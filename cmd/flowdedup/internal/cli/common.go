@@ -52,7 +52,7 @@ func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 	all := slices.Concat(usual, measuring)
 	usage := "filter method: " + strings.Join(usual, ", ")
 	if len(measuring) > 0 {
-		usage += "; to be measured (all but timers and apbf with --window none): " + strings.Join(measuring, ", ")
+		usage += "; to be measured (all but timers with --window none): " + strings.Join(measuring, ", ")
 	}
 	var unlimited []string // methods that no memory limits
 	for _, one := range []struct{ method, why string }{{"exact", "it takes what it needs"}, {"sketch", "it takes 16 KiB for each number"}} {

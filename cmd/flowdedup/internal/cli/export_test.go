@@ -2,12 +2,19 @@
 
 package cli
 
+import "strings"
+
 // NoCommand is what tests of command lines need to know of this package.
 const NoCommand = noCommand
 
-// EachHabit calls f with each answer to what users of other programs type.
-func EachHabit(f func(typed, commands, answer string)) {
+// HabitOf is the answer of a command to an argument, "" for none.
+var HabitOf = habitOf
+
+// EachHabit calls f with everything that has an answer, and the commands that the answer is for.
+func EachHabit(f func(typed, commands string)) {
 	for _, h := range habits {
-		f(h.typed, h.commands, h.answer)
+		for _, typed := range strings.Fields(h.typed) {
+			f(typed, h.commands)
+		}
 	}
 }

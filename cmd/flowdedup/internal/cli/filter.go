@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
 // filterFlags define which packets are wanted.
@@ -65,7 +65,7 @@ func (f *filterFlags) Load(ctx context.Context) error {
 	if f.file == "" {
 		return nil
 	}
-	err := input.Until(ctx, func() error {
+	err := outfile.Until(ctx, func() error {
 		file, err := os.Open(f.file)
 		if err != nil {
 			return err

@@ -16,29 +16,30 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 )
 
-// habit is a flag or argument of tcpdump, tshark, editcap or mergecap, and its equivalent
-// here.
+// habit is what users of other programs type, and its equivalent here.
 type habit struct {
-	typed    string
-	commands string // that the answer is for, separated by spaces; "" for all
+	typed    string // flags or arguments, separated by spaces
+	commands string // that the answer is for, separated by spaces: names, or a flag that they have; "" for all
 	answer   string
 }
 
 // Arguments that are no flags.
 const (
 	habitFile   = "FILE"      // no command
-	habitOutput = "FILE FILE" // the output as the last argument
-	habitNumber = "-w NUMBER" // a window of editcap
+	habitOutput = "FILE+FILE" // the output as the last argument
+	habitNumber = "-w+NUMBER" // a window of editcap
 )
 
 const (
 	noCommand = "flowdedup"
 	splits    = "--rotate-size 100MB and --rotate-every 1h write several files"
 	prints    = "no packets are printed: use -w - and pipe them into tcpdump -r - or tshark -r -"
-	expresses = "write --filter 'tcp port 443', in the language of tcpdump; for a display filter, tshark -Y FILTER -w - and read -"
+	reads     = "no packets are printed: tcpdump -r FILE prints them"
+	span      = "for a span of time, editcap -A START -B STOP FILE - and read -"
 )
 
-// habits has the first answer that fits a command before others.
+// habits has the first answer that fits a command before others. Flags that it names are those
+// of the command, unless another program or command stands before them.
 var habits = []habit{
 	{habitFile, noCommand, "write flowdedup inspect FILE to look at it, or flowdedup dedup FILE -w OUT to remove copies"},
 	{habitOutput, "", "to write it, use -w"},
@@ -48,65 +49,80 @@ var habits = []habit{
 	{"-i", noCommand, "the command comes first: flowdedup live -i IFACE -w OUT"},
 	{"-D", noCommand + " live inspect", "flowdedup live without -i lists interfaces"},
 	{"-r", "live", "flowdedup dedup reads files"},
-	{"-i", "", "flowdedup live captures from an interface, flowdedup inspect -i looks at one"},
+	{"-i --interface", "", "flowdedup live captures from an interface, flowdedup inspect -i looks at one"},
 	{"-n", "", "names are never looked up: leave it out"},
-	{"-c", "", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -; flowdedup live -c ends a capture; " + splits},
+	{"-c", "--rotate-size", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -; flowdedup live -c ends a capture; " + splits},
+	{"-c", "", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -"},
 	{"-s", "", "flowdedup dedup --slice N cuts written packets, flowdedup live -s captured ones"},
-	{"-C", "", splits + "; to chop bytes off packets, use --slice N or --strip vlan,tunnel"},
-	{"-G", "", "use --rotate-every 1h"},
-	{"-W", "", "use --rotate-keep N"},
-	{"-b", "", splits + ", and --rotate-keep N keeps the newest"},
+	{"-C", "--strip", splits + "; to chop bytes off packets, use --slice N or --strip vlan,tunnel"},
+	{"-C", "", "flowdedup dedup --slice N or --strip vlan,tunnel chops bytes off packets"},
+	{"-G", "--rotate-every", "use --rotate-every 1h"},
+	{"-W", "--rotate-keep", "use --rotate-keep N"},
+	{"-b", "--rotate-keep", splits + ", and --rotate-keep N keeps the newest"},
+	{"-G -W -b", "", "flowdedup dedup -w OUT --rotate-every 1h --rotate-keep N writes several files"},
 	{"-d", "live", "tcpdump -ddd prints the program of an expression, and --bpf-file takes it"},
-	{"-d", "", "flowdedup dedup removes copies without a flag, those within --window 1ms; as editcap -d does, with --identity frame --window n:5"},
+	{"-d", "", "flowdedup dedup removes copies within 1 ms without a flag; as editcap -d does: flowdedup dedup --identity frame --window n:5"},
 	{"-D", "", "as editcap -D N does: flowdedup dedup --identity frame --window n:N"},
 	{"-I", "live", "iw dev IFACE set type monitor does that first"},
-	{"-I", "", "link headers, TTL and the like are ignored anyway, and more fields with --ignore; --identity-bytes N compares the first N bytes"},
-	{"-o", "", "use -w FILE"},
+	{"-I", "", "flowdedup dedup ignores link headers, TTL and the like anyway; flowdedup dedup --ignore FIELD leaves out more; flowdedup dedup --identity-bytes N compares the first N bytes"},
+	{"-o --out --output", "--write", "use -w FILE"},
+	{"-o --out --output", "--csv", "the ending says which: --csv FILE.csv or --html FILE.html; --json prints NDJSON"},
+	{"-o --out --output", "--html", "use --html FILE.html; --json prints JSON"},
+	{"--format", "--csv", "--csv FILE writes CSV, --html FILE a page; --json prints NDJSON"},
+	{"--format=csv --format=json", "flows", "it is the format of inputs; --csv FILE writes CSV, -w FILE the records"},
 	{"-F", "live", "use --filter \"$(cat FILE)\""},
-	{"-F", "", "the ending of the name chooses the format: -w OUT.pcap or OUT.pcapng"},
-	{"-f", "", expresses},
-	{"-Y", "", expresses},
-	{"-R", "", expresses},
+	{"-F --format", "--write", "the ending of the name chooses the format: -w OUT.pcap or OUT.pcapng; --json prints the summary as JSON"},
+	{"-F", "", "flowdedup dedup -w OUT.pcap or OUT.pcapng: the ending of the name chooses the format"},
+	{"--format", "--json", "--json prints JSON"},
+	{"--timezone --time-zone", "--tz", "use --tz Europe/Berlin"},
+	{"--tz --timezone --time-zone", "inspect compare", "times are in UTC"},
+	{"-f -Y -R", "--filter", "write --filter 'tcp port 443', in the language of tcpdump; for a display filter, tshark -Y FILTER -w - and read -"},
+	{"-f -Y -R", "", "flowdedup dedup --filter 'tcp port 443' chooses packets"},
 	{"-a", "live", "--duration 1h and --count N end a capture"},
-	{"-a", "", "use --no-merge to read inputs one after another"},
-	{"-A", "", "for a span of time, editcap -A START -B STOP FILE - and read -; " + prints},
-	{"-B", "", "for a span of time, editcap -A START -B STOP FILE - and read -"},
+	{"-a", "--no-merge", "use --no-merge to read inputs one after another"},
+	{"-A", "--write", span + "; " + prints},
+	{"-A", "", span + "; " + reads},
+	{"-B", "", span},
 	{"-S", "", "flowdedup dedup --sort 1s puts packets in the order of their times"},
 	{"-t", "", "times stay as they are; editcap -t SECONDS shifts them"},
 	{"-T", "", "the link type stays as it is; editcap -T changes it"},
-	{"-U", "", "a pipe gets packets as they come: leave it out"},
-	{"-l", "", "a pipe gets packets as they come: leave it out"},
-	{"-e", "", prints},
-	{"-v", "", prints},
+	{"-U -l", "", "a pipe gets packets as they come: leave it out"},
+	{"-e -v -X", "--write", prints},
+	{"-e -v -X", "", reads},
 	{"--filter", "", "join expressions with and, or with or"},
-	{"-X", "", prints},
 	{"--listen", "live", "the page is at --http 9469"},
 	{"--serve", "flows", "the page is at --http 9469"},
 	{"--key", "flows", "--flow-key says what makes a flow"},
 	{"--window", "distinct", "use --every 1h"},
-	{"--decap", "", "use --strip tunnel"},
+	{"--decap", "--strip", "use --strip tunnel"},
 	{"--edge", "verify", "use --tolerance"},
 }
 
 // habitOf returns the answer for an argument of a command, "" for none.
 func habitOf(cmd *cobra.Command, typed string) string {
 	for _, h := range habits {
-		if h.typed == typed && (h.commands == "" || slices.Contains(strings.Fields(h.commands), cmd.Name())) {
+		if slices.Contains(strings.Fields(h.typed), typed) && (h.commands == "" || slices.ContainsFunc(strings.Fields(h.commands), func(of string) bool {
+			return of == cmd.Name() || cmd.Flags().Lookup(strings.TrimPrefix(of, "--")) != nil
+		})) {
 			return h.answer
 		}
 	}
 	return ""
 }
 
-// hintTwice returns the error to print for an error of parsing flags. If one is given twice,
-// it may have a hint.
-func hintTwice(cmd *cobra.Command, err error) error {
+// hintValue returns the error to print for an error of parsing flags. A flag given twice, or a
+// value of another program, may have a hint.
+func hintValue(cmd *cobra.Command, err error) error {
 	cause := once.Error(err)
 	var invalid *pflag.InvalidValueError
-	if !errors.Is(err, once.ErrTwice) || !errors.As(err, &invalid) {
+	if !errors.As(err, &invalid) {
 		return cause
 	}
-	if hint := habitOf(cmd, "--"+invalid.GetFlag().Name); hint != "" {
+	typed := "--" + invalid.GetFlag().Name
+	if !errors.Is(err, once.ErrTwice) {
+		typed += "=" + invalid.GetValue()
+	}
+	if hint := habitOf(cmd, typed); hint != "" {
 		return fmt.Errorf("%w: %s", cause, hint)
 	}
 	return cause

@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -56,6 +56,24 @@ func TestHabits(t *testing.T) {
 		{"flows --serve 9470 --listen :2055", "--http"},
 		{"flows --key biflow " + in, "--flow-key"},
 		{"dedup --decap -w a " + in, "--strip tunnel"},
+		{"distinct -o out.csv " + in, "--csv FILE.csv"},
+		{"distinct --output out.html " + in, "--html FILE.html"},
+		{"compare -o out.html " + in + " " + in, "use --html FILE.html"},
+		{"inspect --output out.html " + in, "use --html FILE.html"},
+		{"plan -o out.html", "use --html FILE.html"},
+		{"verify -o out.html " + in + " " + in, "use --html FILE.html"},
+		{"flows --output out.json " + in, "use -w FILE"},
+		{"dedup --output out.pcap " + in, "use -w FILE"},
+		{"dedup --format pcap " + in, "-w OUT.pcap"},
+		{"distinct --format csv " + in, "--csv FILE writes CSV"},
+		{"inspect --format json " + in, "--json prints JSON"},
+		{"flows --format csv " + in, "the format of inputs; --csv FILE"},
+		{"distinct --timezone Europe/Berlin " + in, "use --tz"},
+		{"compare --tz Local " + in + " " + in, "in UTC"},
+		{"distinct -X " + in, "tcpdump -r FILE prints them"},
+		{"verify -b 10 " + in + " " + in, "flowdedup dedup -w OUT --rotate-every"},
+		{"distinct -I 14 " + in, "flowdedup dedup --ignore FIELD"},
+		{"flows -f tcp " + in, "flowdedup dedup --filter"},
 		{"verify --edge 1ms " + in + " " + in, "--tolerance"},
 	} {
 		out, errs, code := clitest.Run(strings.Fields(c.args)...)
@@ -65,40 +83,45 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// TestHabitsAreNone checks that no answer is about a flag that the command has, and that
-// flags which answers name exist.
-func TestHabitsAreNone(t *testing.T) {
+// others are parts of an answer that name another command or program.
+var others = regexp.MustCompile(`(flowdedup (dedup|live|inspect)|editcap|tcpdump|tshark)[^;,]*`)
+
+// TestHabitsNameFlags checks that every command has the flags that its answers name, and no
+// answer for a flag that it has.
+func TestHabitsNameFlags(t *testing.T) {
 	root := commands.Root()
-	long := map[string]bool{}
-	for _, cmd := range root.Commands() {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { long["--"+f.Name] = true })
-	}
-	cli.EachHabit(func(typed, names, answer string) {
-		for _, name := range strings.Fields(names) {
-			cmd := root
-			if name != cli.NoCommand {
-				cmd = commandOf(t, root, name)
-			}
-			has := len(typed) == 2 && cmd.Flags().ShorthandLookup(typed[1:]) != nil
-			if has || strings.HasPrefix(typed, "--") && cmd.Flags().Lookup(typed[2:]) != nil {
-				t.Errorf("%s has %s", name, typed)
-			}
+	lookup := func(cmd *cobra.Command, flag string) *pflag.Flag {
+		if name, long := strings.CutPrefix(flag, "--"); long {
+			return cmd.Flags().Lookup(name)
 		}
-		for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return strings.ContainsRune(" ,;:'", r) }) {
-			if strings.HasPrefix(word, "--") && !long[word] {
-				t.Errorf("%s: no command has %s", typed, word)
+		return cmd.Flags().ShorthandLookup(flag[1:])
+	}
+	used := map[string]bool{}
+	for _, cmd := range root.Commands() {
+		used[cmd.Name()] = true
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { used["--"+f.Name] = true })
+		cli.EachHabit(func(typed, _ string) {
+			if !strings.HasPrefix(typed, "-") || strings.ContainsAny(typed, "=+") {
+				return
+			}
+			if lookup(cmd, typed) != nil {
+				used[cmd.Name()+" "+typed] = true
+				return
+			}
+			for _, flag := range regexp.MustCompile(`(^|[ ,(])--?[a-zA-Z][a-z-]*`).FindAllString(others.ReplaceAllString(cli.HabitOf(cmd, typed), ""), -1) {
+				if flag = strings.Trim(flag, " ,("); flag != "-" && lookup(cmd, flag) == nil {
+					t.Errorf("%s %s: there is no %s", cmd.Name(), typed, flag)
+				}
+			}
+		})
+	}
+	cli.EachHabit(func(typed, names string) {
+		for _, name := range strings.Fields(names) {
+			if name != cli.NoCommand && !used[name] || used[name+" "+typed] {
+				t.Errorf("%s: no command is or has %s, or it has the flag", typed, name)
 			}
 		}
 	})
-}
-
-func commandOf(t *testing.T, root *cobra.Command, name string) *cobra.Command {
-	t.Helper()
-	at := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
-	if at < 0 {
-		t.Fatalf("no command %s", name)
-	}
-	return root.Commands()[at]
 }
 
 // TestInputsAreLookedUp checks that a missing input ends each command before another one is

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -109,12 +110,22 @@ func CheckZone(flags *pflag.FlagSet, w window.Window) error {
 	return nil
 }
 
+// parseZone reads a time zone: also local, utc and europe/berlin.
 func parseZone(s string) (*time.Location, error) {
-	loc, err := time.LoadLocation(s)
-	if err != nil || s == "" {
-		return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
+	before := ' '
+	title := strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(before) {
+			r = unicode.ToUpper(r)
+		}
+		before = r
+		return r
+	}, strings.ToLower(s))
+	for _, name := range []string{s, strings.ToUpper(s), title} {
+		if loc, err := time.LoadLocation(name); err == nil && s != "" {
+			return loc, nil
+		}
 	}
-	return loc, nil
+	return nil, errors.New("must be a time zone such as UTC, Local or Europe/Berlin")
 }
 
 // SaveFlags say where counters are saved.

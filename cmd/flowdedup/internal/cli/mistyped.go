@@ -42,7 +42,7 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 func SuggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return Usage(hintTwice(cmd, err))
+		return Usage(hintValue(cmd, err))
 	}
 	typed, dash := strings.TrimLeft(unknown.GetSpecifiedName(), "-"), "--"
 	if unknown.GetSpecifiedShortnames() != "" {

@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
@@ -75,14 +78,18 @@ func (f *NetFlags) CheckMerge(fs *pflag.FlagSet, inputs []string) error {
 	return nil
 }
 
-// Network returns how to read and write on a network.
-func (f *NetFlags) Network(cmd *cobra.Command) (input.Network, error) {
+// Network returns how to read and write on a network. log gets what becomes of certificates that
+// are renewed.
+func (f *NetFlags) Network(cmd *cobra.Command, log *slog.Logger) (input.Network, error) {
 	n := &input.Network{MergeWait: f.mergeWait, WaitForPipes: cmd.Flags().Changed("merge-wait")}
-	if err := input.Until(cmd.Context(), func() (err error) {
-		n.TLS, err = pcapoverip.LoadTLS(f.cert, f.key, f.ca)
+	if err := outfile.Until(cmd.Context(), func() (err error) {
+		n.TLS, err = certs.Load(f.cert, f.key, f.ca)
 		return err
 	}); err != nil {
 		return input.Network{}, err
+	}
+	if n.TLS != nil {
+		n.TLS.Warn, n.TLS.Log = func(err error) { log.Warn(err.Error()) }, func(text string) { log.Info(text) }
 	}
 	return *n, nil
 }

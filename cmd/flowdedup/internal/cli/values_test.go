@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // zones are needed on machines without them, too
 )
 
 func TestParseDuration(t *testing.T) {
@@ -24,6 +25,17 @@ func TestParseDuration(t *testing.T) {
 	} {
 		if got, err := parseDuration(text); err == nil {
 			t.Errorf("%q was taken for %v", text, got)
+		}
+	}
+}
+
+func TestParseZone(t *testing.T) {
+	for text, want := range map[string]string{
+		"local": "Local", "LOCAL": "Local", "utc": "UTC", "europe/berlin": "Europe/Berlin", "EUROPE/BERLIN": "Europe/Berlin",
+		"america/new_york": "America/New_York", "cet": "CET", "Europe/Isle_of_Man": "Europe/Isle_of_Man", "": "", "berlin": "", "../utc": "", "europe/": "",
+	} {
+		if got, err := parseZone(text); (err != nil) != (want == "") || err == nil && got.String() != want {
+			t.Errorf("%q: %v, %v, want %q", text, got, err, want)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Counter struct {
 	withoutIP uint64 // packets in no row of addresses
 	// withoutPorts counts packets whose ports were not captured, if keys have ports.
 	withoutPorts uint64
+	joiner       keys.Joiner
 }
 
 // NewCounter makes the counters that cfg asks for, which must not change afterwards.
@@ -58,6 +59,9 @@ type Packets struct {
 	direct  *keys.Keyer // makes the keys of all packets
 	derived []derived   // group by group
 	keys    []elements  // by key of the run, nil without Config.FirstSeen
+
+	fragments []keys.Fragment // by packet of the batch
+	joined    *keys.Keyer     // makes the keys of later ones; nil before the first
 
 	source       *capture.Batch // the batch that is counted
 	withoutIP    uint64         // likewise
@@ -129,6 +133,7 @@ func (c *Counter) NewPackets() *Packets {
 func (p *Packets) Reset(times []int64) {
 	p.batch.Reset(times)
 	p.direct.Forget()
+	p.fragments = p.fragments[:0]
 	for i := range p.keys {
 		k := &p.keys[i]
 		*k = elements{k.addr4[:0], k.v4[:0], k.mac[:0], k.v6[:0]}
@@ -149,6 +154,10 @@ func UsableTimes(times []int64, frames []capture.Frame) []int64 {
 func (p *Packets) PrepareGroup(b *capture.Batch, from, to int) {
 	for i, made := range p.direct.FromFrames(b, from, to-from) {
 		p.add(p.batch.Direct()[i], made, from)
+	}
+	for _, f := range p.direct.Fragments() {
+		f.Frame += uint32(from)
+		p.fragments = append(p.fragments, f)
 	}
 }
 
@@ -202,6 +211,7 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 		p.counter.withoutPorts += n - p.withoutPorts
 		p.withoutPorts = n
 	}
+	p.join()
 	return Failed(p.counter.Count(p.batch, uncounted))
 }
 

@@ -38,8 +38,8 @@ type Config struct {
 	Digest   string // "aes" or "highway"
 	Secret   secret.Secret
 
-	// Method is "auto", method.Timed, method.Fine, method.Coarse, "exact", method.Timers,
-	// method.Partitioned, or one of stream.Methods, which have no window.
+	// Method is "auto", method.Timed, method.Fine, method.Coarse, "exact", method.Timers, or
+	// one of stream.Methods, which have no window.
 	Method   string
 	Params   method.Params // of the method
 	Window   window.Window
@@ -130,8 +130,6 @@ func (c *Config) filter(inputBytes int64) (engine.PacketFilter, error) {
 		})
 	case c.Method == method.Timers:
 		return window.NewTimers(c.timers(memory))
-	case c.Method == method.Partitioned:
-		return window.NewPartitioned(c.partitioned(memory))
 	case stream.IsMethod(c.Method):
 		s, err := c.stream(memory)
 		if err != nil {

@@ -75,7 +75,7 @@ func TestSavedMethods(t *testing.T) {
 		want           string
 	}{
 		{"timers", "1h", method.Params{"K": 4, "equal": 2}, 0, "timers"}, {"sbf", "none", method.Params{"K": 3, "P": 10, "Max": 3}, 0, "sbf"},
-		{"lru", "none", method.Params{"cells": 16}, 0, "lru"}, {"apbf", "1h", method.Params{"K": 9}, 0, "apbf"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
+		{"lru", "none", method.Params{"cells": 16}, 0, "lru"}, {"coarse", "1h", nil, 0, "coarse"}, {"auto", "1h", nil, 1e-6, "coarse"},
 		{"fine", "1h", nil, 0, "fine"}, {"auto", "1h", nil, 8e-7, "fine"}, {"auto", "1h", nil, 1e-9, "fine"}, {"auto", "1h", nil, 6e-10, "timed"}, {"auto", "1h", nil, 0, "timed"}, {"auto", "none", nil, 1e-4, "timed"}, {"auto", "landmark:1s", nil, 0, "timed"}, {"auto", "landmark:n:700", nil, 0, "timed"}, {"coarse", "landmark:n:700", nil, 0, "coarse"}, {"fine", "landmark:1h", nil, 0, "fine"}, {"timed", "1h", nil, 1e-4, "timed"},
 	} {
 		window, err := window.Parse(c.window)

@@ -203,7 +203,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return err
 	}
 	f.HubFlags.Complete(&f.Common)
-	network, err := f.net.Network(cmd)
+	network, err := f.net.Network(cmd, e.Logger())
 	if err != nil {
 		return err
 	}

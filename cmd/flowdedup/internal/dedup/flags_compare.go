@@ -26,7 +26,7 @@ var UsualMethods = []string{"auto", method.Timed, method.Fine, method.Coarse, "e
 
 // MeasuringMethods returns the methods that are there for experiments.
 func MeasuringMethods() []string {
-	return append(stream.Methods(), method.Timers, method.Partitioned)
+	return append(stream.Methods(), method.Timers)
 }
 
 // Flags returns the flags.
@@ -57,7 +57,7 @@ func (f *CompareFlags) Check(cmd *cobra.Command, c *cli.Common) error {
 
 // checkMeasuring rejects flags that do not fit a method for experiments.
 func (f *CompareFlags) checkMeasuring(cmd *cobra.Command, name string, fpr float64) error {
-	stream, timers := stream.IsMethod(name), name == method.Timers || name == method.Partitioned
+	stream, timers := stream.IsMethod(name), name == method.Timers
 	least, coarse := method.CellsFPR(name)
 	switch {
 	case f.Window.Landmark && f.Refresh:

@@ -30,8 +30,6 @@ func (c *Config) checkMethod() error {
 	switch {
 	case c.Method == method.Timers:
 		return c.timers(0).Check()
-	case c.Method == method.Partitioned:
-		return c.partitioned(0).Check()
 	case stream.IsMethod(c.Method):
 		s, err := c.stream(0)
 		if err == nil {
@@ -48,11 +46,6 @@ func (c *Config) timers(memory int) window.TimersConfig {
 		Window: c.Window, Memory: memory, Refresh: c.Refresh,
 		K: c.Params.Whole("K"), Equal: c.Params.Whole("equal"), TimerBits: c.Params.Whole("counter-bits"),
 	}
-}
-
-// partitioned returns the configuration of an age-partitioned filter for a size of memory.
-func (c *Config) partitioned(memory int) window.PartitionedConfig {
-	return window.PartitionedConfig{Window: c.Window, Memory: memory, K: c.Params.Whole("K"), Refresh: c.Refresh}
 }
 
 // stream returns the configuration of a method without a window for a size of memory. Its

@@ -111,8 +111,6 @@ func (c *Config) restoreUnverified(r io.Reader, restore snapshot.RestoreConfig) 
 		return packetFilter(window.RestoreFine(r, restore))
 	case c.Method == method.Timers:
 		return packetFilter(window.RestoreTimers(r, restore))
-	case c.Method == method.Partitioned:
-		return packetFilter(window.RestorePartitioned(r, restore))
 	case stream.IsMethod(c.Method):
 		return packetFilter(stream.RestorePackets(r, restore))
 	}

@@ -227,7 +227,7 @@ func TestMethodParamsRefused(t *testing.T) {
 		{"--method sbf --window none --param K=0", "must be names and whole numbers"},
 		{"--method sbf --window none --param K=2,k=3", "has K twice"},
 		{"--method timers --window landmark:1h", "use --method timed for a landmark window"},
-		{"--method apbf --window landmark:n:1000", "use --method timed for a landmark window"},
+		{"--method timers --window landmark:n:1000", "use --method timed for a landmark window"},
 		{"--method sbf --window landmark:1h", "needs --window none"},
 		{"--window landmark:1h --refresh", "takes no --refresh"},
 		{"--window landmark:none", "neither a duration such as 1h, nor n:PACKETS"},

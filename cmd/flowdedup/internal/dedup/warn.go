@@ -28,7 +28,7 @@ func WarnForgotten(e *cli.Env, s *Summary, aboutTime ...string) {
 			s.EvictedLive, show.Word(s.EvictedLive, "packet was forgotten before its", "packets were forgotten before their"), show.FlagBytes(s.SuggestedMemory)))
 	}
 	if s.LateForgotten > 0 {
-		if slices.Contains([]string{method.Timers, method.Coarse, method.Fine, method.Partitioned}, s.Method) { // whatever its memory
+		if slices.Contains([]string{method.Timers, method.Coarse, method.Fine}, s.Method) { // whatever its memory
 			aboutTime = append(aboutTime, "use --method timed")
 		}
 		e.Warn(lateWarning(&s.Late, aboutTime))

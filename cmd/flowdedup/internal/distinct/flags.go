@@ -203,7 +203,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	if err := f.Finish(cmd); err != nil {
 		return err
 	}
-	network, err := f.net.Network(cmd)
+	network, err := f.net.Network(cmd, e.Logger())
 	if err != nil {
 		return err
 	}

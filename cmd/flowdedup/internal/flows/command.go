@@ -22,7 +22,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -272,7 +271,7 @@ func (f *flags) show(cfg *config, of cli.Origin) (end func(), err error) {
 
 // readBoundary reads the interfaces of --boundary, until ctx is done.
 func readBoundary(ctx context.Context, name string, cfg *config) error {
-	return input.Until(ctx, func() error {
+	return outfile.Until(ctx, func() error {
 		file, err := os.Open(name)
 		if err != nil {
 			return err
@@ -290,19 +289,32 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 	if s.Sampled > 0 && f.boundary == "" {
 		e.Warn(fmt.Errorf("%d of %d records %s of exporters that sample packets: their points see different flows, so sums are wrong: use --boundary FILE", s.Sampled, s.RecordsIn, show.Word(s.Sampled, "is", "are")))
 	}
-	if n := s.Unchecked; n > 0 {
-		e.Warn(fmt.Errorf("%d %s no addresses, no template, a value that could not be read, or found no room in --memory", n,
-			show.Word(n, "record passed unchecked: it has", "records passed unchecked: they have")))
+	if n := s.Unchecked - s.NoRoom; n > 0 {
+		e.Warn(fmt.Errorf("%d %s no addresses, no template, or a value that could not be read%s", n,
+			show.Word(n, "record passed unchecked: it has", "records passed unchecked: they have"), f.otherDoubts()))
+	}
+	if n := s.NoRoom; n > 0 {
+		e.Warn(fmt.Errorf("%d %s unchecked for want of --memory: copies may be left", n, show.Word(n, "record passed", "records passed")))
 	}
 	for _, u := range s.Unread {
-		way := "--map says where values are"
+		could, way := "could not be read", "--map says where values are"
 		if u.Time {
-			way = "--time-format says how times are written"
+			could, way = "could not be read or cannot be", "when the record came counts instead, if that is known; --time-format says how times are written"
 		}
-		e.Warn(fmt.Errorf("%d %s of %s could not be read, such as %q: %s", u.Values, show.Word(u.Values, "value", "values"), u.Field, u.Example, way))
+		e.Warn(fmt.Errorf("%d %s of %s %s, such as %q: %s", u.Values, show.Word(u.Values, "value", "values"), u.Field, could, u.Example, way))
+	}
+	if n := s.badLines; n > 0 {
+		e.Warn(fmt.Errorf("%d %s of text %s damaged and left out", n, show.Word(n, "record", "records"), show.Word(n, "is", "are")))
 	}
 	if s.Untimed > 0 {
 		e.Warn(fmt.Errorf("%d %s in no window of --of, for want of a readable time", s.Untimed, show.Word(s.Untimed, "record is", "records are")))
+	}
+	if s.Archived > 0 {
+		e.Warn(fmt.Errorf("%d %s more than a day from when %s came, so an archive was sent again, or a clock is wrong: their own times count", s.Archived,
+			show.Word(s.Archived, "record is", "records are"), show.Word(s.Archived, "its message", "their messages")))
+	}
+	if 2*s.Late > s.RecordsIn {
+		e.Warn(fmt.Errorf("%d of %d records are in no window of --of: they came too late, or their time is ahead", s.Late, s.RecordsIn))
 	}
 	if s.Early > 0 {
 		e.Warn(fmt.Errorf("%d %s not list copies that came later", s.Early,
@@ -323,6 +335,17 @@ func (f *flags) warn(e *cli.Env, s *summary) {
 	if s.Lost > 0 {
 		e.Warn(fmt.Errorf("%d %s lost, as sequence numbers show", s.Lost, show.Word(s.Lost, "record or message was", "records or messages were")))
 	}
+}
+
+// otherDoubts says why else records may pass unchecked.
+func (f *flags) otherDoubts() string {
+	switch {
+	case f.boundary != "":
+		return ", or an interface that --boundary does not list"
+	case f.policy == byRecord:
+		return fmt.Sprintf(", or are of a point behind the first %d", match.MaxPairPoints)
+	}
+	return ""
 }
 
 // print writes the summary to the stream that gets no records.

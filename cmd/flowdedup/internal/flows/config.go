@@ -58,7 +58,7 @@ type config struct {
 	// shares. It takes the place of Match.Memory.
 	Memory int
 	// KeyGiven says that the user chose Match.Key. Otherwise it is biflow if an input reports
-	// both directions in one record.
+	// both directions in one record, or from the first such record on.
 	KeyGiven bool
 	Policy   policy
 	// Window is for how long records wait for their copies before they are written.

@@ -94,3 +94,40 @@ func TestFlowsDamagedText(t *testing.T) {
 		t.Errorf("%q", parts)
 	}
 }
+
+// TestFlowsDamagedLines ends with the exit code of damaged input if a record of text is damaged,
+// and keeps the others. Lines about something else are no damage.
+func TestFlowsDamagedLines(t *testing.T) {
+	t.Parallel()
+	lines := strings.SplitAfter(goflowLines, "\n")
+	header := "srcaddr,dstaddr,bytes\n"
+	for name, c := range map[string]struct {
+		text    string
+		records uint64
+		damaged uint64
+	}{
+		"a line cut":        {lines[0] + lines[1][:50] + "\n" + lines[2], 2, 1},
+		"the last line cut": {goflowLines + lines[0][:70], 4, 1},
+		"rubbish between":   {lines[0] + "rubbish\n" + lines[2] + "{]\n", 2, 2},
+		"an array cut":      {"[" + lines[0] + "," + lines[2][:40], 1, 1},
+		"CSV, a field less": {header + "192.0.2.1,198.51.100.7,5\n192.0.2.1,198\n", 1, 1},
+		"sound":             {goflowLines, 4, 0},
+		"CSV, sound":        {header + "192.0.2.1,198.51.100.7,5\n" + header, 1, 0},
+		"other events":      {lines[0] + `{"event":"x"}` + "\n", 2, 0},
+		"a summary behind":  {"ts,sa,da,ipkt\n2026-11-21 06:09:04.828,192.0.2.1,198.51.100.7,6\nSummary\nflows,bytes\n1,2\n", 1, 0},
+	} {
+		code := cli.ExitDone
+		if c.damaged > 0 {
+			code = cli.ExitDamaged
+		}
+		dir := t.TempDir()
+		in, out := clitest.WriteInput(t, filepath.Join(dir, "in"), []byte(c.text)), filepath.Join(dir, "out.json")
+		r, stderr := runFlows(t, code, in, "-w", out)
+		if r.RecordsIn != c.records || r.Damaged != (c.damaged > 0) || r.Undecodable != c.damaged || strings.Contains(stderr, "damaged and left out") != r.Damaged {
+			t.Errorf("%s: %+v %s", name, r, stderr)
+		}
+		if n := strings.Count(string(mustReadFile(t, out)), "\n"); n == 0 || uint64(n) > c.records {
+			t.Errorf("%s: %d lines of %d", name, n, c.records)
+		}
+	}
+}

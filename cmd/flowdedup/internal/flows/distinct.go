@@ -3,10 +3,9 @@
 package flows
 
 import (
-	"encoding/binary"
+	"cmp"
 	"errors"
 	"math"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -58,6 +57,9 @@ type keyCounts struct {
 	closed int64         // windows before this are closed
 	grace  time.Duration // as of the last advance
 	late   uint64        // records of windows that were closed, or could not be opened
+	// patient says that a file has records of an archive that was sent again, in any order: windows
+	// close only for others.
+	patient bool
 	// first and last are when the first and the latest record came; ending says that windows
 	// close since the run ends.
 	first, last int64
@@ -88,6 +90,12 @@ func (c *keyCounts) add(r *records.Record, start, end int64, isCopy bool) error 
 	came := arrival(r)
 	if err := c.follow(came, calendar.Since(to, from)); err != nil {
 		return err
+	}
+	if behind := calendar.Since(came, end); !c.live && (behind > int64(c.grace) || behind < 0 && !records.IsTime(came)) {
+		if !c.patient {
+			c.patient, c.closed = true, 0
+		}
+		came = end
 	}
 	if calendar.Since(from, came) > int64(maxAhead) {
 		c.late++
@@ -132,7 +140,7 @@ func arrival(r *records.Record) int64 {
 	if r.Received != 0 && r.Exported != 0 {
 		return r.Received
 	}
-	return max(r.Start, r.End)
+	return cmp.Or(max(r.Start, r.End), r.Received)
 }
 
 // mayOpenAhead reports whether the window that begins at from, after a record came, is open or may
@@ -186,11 +194,11 @@ func (c *keyCounts) newWindow(start, end int64) *window {
 		return c.cfg.Rows(rows)
 	}}
 	for _, key := range c.cfg.Keys {
-		one := windows.Key{Name: key.Kind.String(), PerPacket: 1}
-		if key.Kind == keys.IP {
-			one.PerPacket = 2
+		perRecord := 2 // both ends of it
+		if key.Kind == keys.Biflow {
+			perRecord = 1
 		}
-		cfg.Keys = append(cfg.Keys, one)
+		cfg.Keys = append(cfg.Keys, windows.Key{Name: key.Kind.String(), PerPacket: perRecord})
 	}
 	w.counter = windows.New(cfg)
 	w.batch = w.counter.NewBatch()
@@ -247,7 +255,7 @@ func (c *keyCounts) count(w *window) error {
 	for n := range w.records {
 		r, number := &w.records[n], [1]uint32{uint32(n)}
 		for i := range c.cfg.Keys {
-			c.keys(w.batch.Elements(i), &c.cfg.Keys[i], r, number[:])
+			c.ends(w.batch.Elements(i), &c.cfg.Keys[i], r, number[:])
 		}
 	}
 	err := w.counter.Count(w.batch, w.copies)
@@ -256,87 +264,10 @@ func (c *keyCounts) count(w *window) error {
 	return err
 }
 
-// keys adds the elements that a record has of a key.
-func (c *keyCounts) keys(to *windows.Elements, key *keys.Config, r *records.Record, n []uint32) {
-	from, other := masked(key, r.Source), masked(key, r.Destination)
-	switch key.Kind {
-	case keys.Src:
-		c.element(to, key, r, from, netip.Addr{}, n)
-	case keys.Dst:
-		c.element(to, key, r, other, netip.Addr{}, n)
-	case keys.IP:
-		c.element(to, key, r, from, netip.Addr{}, n)
-		c.element(to, key, r, other, netip.Addr{}, n)
-	default:
-		if r.Unread&records.PartFlow == 0 { // else it would pass for another flow
-			c.element(to, key, r, from, other, n)
-		}
-	}
-}
-
-// masked returns the prefix of an address.
-func masked(key *keys.Config, a netip.Addr) netip.Addr {
-	width := key.Mask6
-	if a.Is4() {
-		width = key.Mask4
-	}
-	if width == 0 || width >= a.BitLen() {
-		return a
-	}
-	prefix, err := a.Prefix(width)
-	if err != nil { // of a zone, which records have none of
-		return a
-	}
-	return prefix.Addr()
-}
-
-// element adds an address, or the element of two addresses and the rest of a key.
-func (c *keyCounts) element(to *windows.Elements, key *keys.Config, r *records.Record, from, other netip.Addr, n []uint32) {
-	if !from.IsValid() {
-		return
-	}
-	if from.Is4() && !other.IsValid() && !key.VLAN {
-		four := from.As4()
-		to.Addr4.Add(n, 0)[0] = binary.BigEndian.Uint32(four[:])
-		return
-	}
-	var whole [48]byte
-	a, b := from.As16(), [16]byte{}
-	if other.IsValid() {
-		b = other.As16()
-	}
-	ports := uint32(r.SourcePort)<<16 | uint32(r.DestinationPort)
-	if key.Kind == keys.Biflow && (other.Less(from) || other == from && r.DestinationPort < r.SourcePort) {
-		a, b, ports = b, a, ports<<16|ports>>16
-	}
-	copy(whole[:], a[:])
-	copy(whole[16:], b[:])
-	if key.Kind == keys.Flow || key.Kind == keys.Biflow {
-		binary.BigEndian.PutUint32(whole[32:], portsOf(r, ports))
-		whole[36] = r.Protocol
-	}
-	if key.VLAN {
-		binary.BigEndian.PutUint16(whole[40:], r.VLAN)
-	}
-	if from.Is4() {
-		c.v4.Sum48(to.V4.Add(n, 0), [][48]byte{whole})
-		return
-	}
-	c.v6.Sum48(to.V6.Add(n, 0), [][48]byte{whole})
-}
-
-// portsOf returns 0 for protocols without ports, ICMP among them, as for packets.
-func portsOf(r *records.Record, ports uint32) uint32 {
-	if r.Protocol == 1 || r.Protocol == 58 {
-		return 0
-	}
-	return ports
-}
-
 // advance closes the windows that ended long enough ago.
 func (c *keyCounts) advance(now int64, grace time.Duration) error {
 	c.grace = grace
-	for len(c.open) > 0 && calendar.Since(now, c.open[0].end) > int64(grace) {
+	for len(c.open) > 0 && !c.patient && calendar.Since(now, c.open[0].end) > int64(grace) {
 		if err := c.close(); err != nil {
 			return err
 		}

@@ -91,6 +91,7 @@ func (r *runner) note() {
 		r.readerBytes = r.messages.Bytes()
 	}
 	r.noteUnread(before)
+	r.noteDamage()
 }
 
 // await returns the outcome of a read. When ctx is done, it waits for readTimeout.

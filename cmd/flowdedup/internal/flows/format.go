@@ -103,6 +103,14 @@ var fields = []field{
 	number("time_flow_end_ns", func(r *records.Record) uint64 { return uint64(r.End) }),
 	always("bytes", func(r *records.Record) uint64 { return r.Bytes }),
 	always("packets", func(r *records.Record) uint64 { return r.Packets }),
+	number("reverse_bytes", func(r *records.Record) uint64 { return r.ReverseBytes }),
+	number("reverse_packets", func(r *records.Record) uint64 { return r.ReversePackets }),
+	{name: "bidirectional", put: func(dst []byte, r *records.Record) []byte {
+		if r.Both {
+			dst = append(dst, '1')
+		}
+		return dst
+	}},
 	{name: "src_addr", text: true, put: func(dst []byte, r *records.Record) []byte { return address(dst, r, 1) }},
 	{name: "dst_addr", text: true, put: func(dst []byte, r *records.Record) []byte { return address(dst, r, 2) }},
 	always("proto", func(r *records.Record) uint64 { return uint64(r.Protocol) }),

@@ -23,8 +23,12 @@ type inspection struct {
 	// Reversed counts records, in addition to the copies, that report the other direction of a
 	// flow.
 	Reversed uint64 `json:"reversed"`
-	// Same are more copies if each input is a point of its own.
-	Same    uint64   `json:"same_exporter"`
+	// Same are more copies if each input is a point of its own, Directions and Interfaces if
+	// each direction or ingress interface of an exporter is.
+	Same       uint64 `json:"same_exporter"`
+	Directions uint64 `json:"other_direction"`
+	Interfaces uint64 `json:"other_interface"`
+
 	Verdict string   `json:"verdict"`
 	Policy  policy   `json:"recommended_policy,omitempty"` // "" for none
 	Because []string `json:"reasons"`
@@ -32,31 +36,42 @@ type inspection struct {
 }
 
 // inspector has judges in addition to the run's own.
-type inspector struct{ pairs, biflow, same *match.Judge }
+type inspector struct{ pairs, biflow, same, direction, inside *match.Judge }
+
+// all returns the places of all judges.
+func (i *inspector) all() []**match.Judge {
+	return []**match.Judge{&i.pairs, &i.biflow, &i.same, &i.direction, &i.inside}
+}
 
 // newInspector makes judges that take this memory together.
 func newInspector(cfg match.Config, memory int) (*inspector, error) {
-	cfg.Memory = memory / 3
-	pairs, biflow, same := cfg, cfg, cfg
+	var i inspector
+	var errs []error
+	cfg.Memory = memory / len(i.all())
+	pairs, biflow, same, direction, inside := cfg, cfg, cfg, cfg, cfg
 	pairs.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second}
 	biflow.Key.Biflow = true
-	same.Points = match.Same
-	var i inspector
-	var errs [3]error
-	i.pairs, errs[0] = match.New(pairs)
-	i.biflow, errs[1] = match.New(biflow)
-	i.same, errs[2] = match.New(same)
-	return &i, errors.Join(errs[:]...)
+	same.Points, direction.Points, inside.Points = match.Same, match.Direction, match.Interface
+	for n, config := range []match.Config{pairs, biflow, same, direction, inside} {
+		var err error
+		*i.all()[n], err = match.New(config)
+		errs = append(errs, err)
+	}
+	return &i, errors.Join(errs...)
 }
 
 func (i *inspector) take(b *records.Batch) {
-	i.pairs.Judge(b)
-	i.biflow.Judge(b)
-	i.same.Judge(b)
+	for _, judge := range i.all() {
+		(*judge).Judge(b)
+	}
 }
 
 func (i *inspector) close() error {
-	return errors.Join(i.pairs.Close(), i.biflow.Close(), i.same.Close())
+	var errs []error
+	for _, judge := range i.all() {
+		errs = append(errs, (*judge).Close())
+	}
+	return errors.Join(errs...)
 }
 
 const (
@@ -69,12 +84,8 @@ const (
 // answer puts the findings into words.
 func (i *inspector) answer(cfg *config, s *summary) *inspection {
 	a := &inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
-	if both := i.biflow.Counts().Copies; both > s.Copies {
-		a.Reversed = both - s.Copies
-	}
-	if same := i.same.Counts().Copies; same > s.Copies {
-		a.Same = same - s.Copies
-	}
+	more := func(judge *match.Judge) uint64 { return max(judge.Counts().Copies, s.Copies) - s.Copies }
+	a.Reversed, a.Same, a.Directions, a.Interfaces = more(i.biflow), more(i.same), more(i.direction), more(i.inside)
 	because := func(format string, args ...any) { a.Because = append(a.Because, fmt.Sprintf(format, args...)) }
 	switch {
 	case s.RecordsIn == 0:
@@ -85,9 +96,19 @@ func (i *inspector) answer(cfg *config, s *summary) *inspection {
 		a.Policy, a.Command = byOwner, command(cfg, without(cfg.Flags, "point"), "--point", "same")
 		because("--point same makes each input a point of its own: what an exporter sent to several collectors counts once")
 		return a
+	case float64(max(a.Directions, a.Interfaces)) > fewCopies*float64(s.RecordsIn):
+		point, what, n := match.Direction, "direction", a.Directions
+		if a.Interfaces > n {
+			point, what, n = match.Interface, "ingress interface", a.Interfaces
+		}
+		a.Verdict = fmt.Sprintf("%.1f %% of the records report what the same exporter reported before for another %s", 100*float64(n)/float64(s.RecordsIn), what)
+		a.Policy, a.Command = byOwner, command(cfg, without(cfg.Flags, "point"), "--point", point.String())
+		because("--point %s makes each %s of an exporter a point of its own, so that each flow counts once", point, what)
+		return a
 	case len(s.Points) == 1:
-		a.Verdict = "one point reports all flows, so none is reported twice"
-		because("records of one point are never copies; --point direction or interface makes more points")
+		a.Verdict = "one point reports all flows, and none of them for two directions or interfaces"
+		because("copies are between points: exporters with another address or observation domain, or inputs whose records name no exporter")
+		because("exporters on one host with equal domains are one point: give each its own domain, or an input of its own with --point same")
 		return a
 	case float64(s.Copies) <= fewCopies*float64(s.RecordsIn):
 		a.Verdict = "hardly any record reports what another point reported before"

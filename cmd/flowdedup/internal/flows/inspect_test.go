@@ -20,10 +20,20 @@ func TestFlowsInspect(t *testing.T) {
 	alone := tempFile(t, "alone.json", strings.ReplaceAll(goflowLines, "192.0.2.2", "192.0.2.1"))
 	reversed := tempFile(t, "reversed.json", strings.Replace(goflowLines, `2000,"packets":10,"src_addr":"10.0.0.1","dst_addr":"10.0.0.2","proto":6,"src_port":1234,"dst_port":443`,
 		`2000,"packets":10,"src_addr":"10.0.0.2","dst_addr":"10.0.0.1","proto":6,"src_port":443,"dst_port":1234`, 1))
+	twice := func(field string, values ...string) string {
+		var all strings.Builder
+		for _, value := range values {
+			all.WriteString(strings.ReplaceAll(strings.ReplaceAll(goflowLines, "192.0.2.2", "192.0.2.1"), `"type"`, `"`+field+`":`+value+`,"type"`))
+		}
+		return all.String()
+	}
+	directions := tempFile(t, "directions.json", twice("flow_direction", `"ingress"`, `"egress"`))
+	interfaces := tempFile(t, "interfaces.json", twice("in_if", "1", "5"))
 	for name, c := range map[string]struct {
 		policy string
 		says   string
 	}{
+		directions: {"owner", "--point direction -w"}, interfaces: {"owner", "--point interface -w"},
 		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--flow-key biflow"},
 	} {
 		out, stderr, code := clitest.Run("flows", "--inspect", "--json", name)

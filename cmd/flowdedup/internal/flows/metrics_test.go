@@ -22,7 +22,7 @@ func wholeFlows() *summary {
 	return &summary{
 		RecordsIn: 77, RecordsOut: 70, Copies: 7, BytesIn: 7700, CopiedBytes: 700, Unchecked: 1, Undecodable: 2, Other: 3, Untimed: 4, Foreign: 5,
 		Unread: []unreadSummary{{Field: "bytes", Values: 6}}, Messages: 8, Waiting: 9, Lost: 10, Replayed: 11, Restarts: 12,
-		Reassembled: 13, Fragments: 14, Sampled: 15, Dropped: 16, Late: 17, MemoryBytes: 18, MemoryLimit: 24, Early: 25,
+		Reassembled: 13, Fragments: 14, Sampled: 15, Dropped: 16, Late: 17, MemoryBytes: 18, MemoryLimit: 24, Early: 25, NoRoom: 26,
 		Points: []pointSummary{
 			{Name: "192.0.2.1 domain 1", Records: 70, OffsetNS: 1500},
 			{Name: "b\"\n", Records: 7, Copies: 7},

@@ -15,11 +15,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/compressed"
 	"github.com/flowdedup/flowdedup/capture/mirror"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 
 // idle is how long a run waits for messages before it looks whether something has waited
@@ -93,7 +93,7 @@ func (r *runner) openFile(ctx context.Context, name string) (in io.Reader, head 
 		inside io.Reader
 		head   []byte
 	})
-	if err := input.Until(ctx, func() (err error) {
+	if err := outfile.Until(ctx, func() (err error) {
 		if o.file = os.Stdin; name != "-" {
 			if o.file, err = os.Open(name); err != nil {
 				return err

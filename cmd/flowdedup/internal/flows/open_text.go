@@ -5,6 +5,7 @@ package flows
 import (
 	"io"
 	"slices"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/text"
@@ -53,7 +54,15 @@ func (r *runner) noteUnread(before uint64) {
 	}
 }
 
-// unreadSummary is a field of text with values that could not be read.
+// noteDamage remembers how many records of text are damaged.
+func (r *runner) noteDamage() {
+	r.badLines = 0
+	for _, t := range r.texts {
+		r.badLines += t.Counts().Undecodable
+	}
+}
+
+// unreadSummary is a field with values that could not be read, or cannot be.
 type unreadSummary struct {
 	Field   string `json:"field"` // as --map names it
 	Values  uint64 `json:"values"`
@@ -62,8 +71,8 @@ type unreadSummary struct {
 	Time bool `json:"-"`
 }
 
-// unreadOf adds up the unread values of several inputs.
-func unreadOf(all []text.Unread) []unreadSummary {
+// unreadOf adds up the unread values of several inputs, and records of messages with impossible times.
+func unreadOf(all []text.Unread, counts *records.Counts) []unreadSummary {
 	sum := []unreadSummary{}
 	for _, u := range all {
 		i := slices.IndexFunc(sum, func(s unreadSummary) bool { return s.Field == u.Field })
@@ -72,6 +81,9 @@ func unreadOf(all []text.Unread) []unreadSummary {
 			i = len(sum) - 1
 		}
 		sum[i].Values += u.Values
+	}
+	if n := counts.Misdated; n > 0 {
+		sum = append(sum, unreadSummary{Field: "time", Values: n, Example: time.Unix(0, counts.MisdatedAt).UTC().Format(time.RFC3339Nano), Time: true})
 	}
 	return sum
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -168,4 +169,12 @@ func (o *output) close(clean bool) error {
 		return errors.Join(err, sink.KeepFile(o.file, nil))
 	}
 	return o.file.Commit()
+}
+
+// elsewhere names complete files of a rotation that have no name in their folder, after close.
+func (o *output) elsewhere() string {
+	if o == nil || o.rotation == nil {
+		return ""
+	}
+	return strings.Join(o.rotation.Stats().Elsewhere, ", ")
 }

@@ -49,14 +49,15 @@ func (r *runner) run(ctx context.Context) (summary, error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		err = errors.Join(err, r.saveLast())
 	}
-	return s, errors.Join(err, r.end(clean && !s.Damaged))
+	err, s.Elsewhere = errors.Join(err, r.end(clean && !s.Damaged)), r.output.elsewhere()
+	return s, err
 }
 
 // summary returns the summary so far.
 func (r *runner) summary() summary {
 	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
-	s.Damaged = r.damaged.Load()
-	s.Unread, s.Untimed = unreadOf(r.values), r.untimed
+	s.Damaged, s.badLines = r.damaged.Load() || r.badLines > 0, r.badLines
+	s.Unread, s.Untimed = unreadOf(r.values, &r.counts), r.untimed
 	s.MemoryLimit = r.cfg.Memory
 	s.MemoryBytes = r.judge.Bytes() + r.judge.PointBytes() + r.readerBytes
 	if r.hold != nil {
@@ -141,6 +142,7 @@ type runner struct {
 	// readerBytes is the memory of messages, as of then.
 	readerBytes int
 	texts       []*text.Reader // inputs
+	badLines    uint64         // records of these that are damaged
 	values      []text.Unread  // of these that could not be read, as of the last batch
 	untimed     uint64         // records that are in no window, as they have no time
 	both        bool           // an input reports both directions in one record
@@ -157,6 +159,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if err := r.openInputs(ctx); err != nil {
 		return err
 	}
+	r.cfg.Match.MayBiflow, r.cfg.Match.Archives = !r.cfg.KeyGiven, !r.cfg.live()
 	if r.both && !r.cfg.KeyGiven {
 		r.cfg.Match.Key.Biflow = true
 	}
@@ -223,34 +226,6 @@ func (r *runner) take(b *records.Batch) error {
 		return nil
 	}
 	return r.hold.Add(b, verdicts, judgments)
-}
-
-// count counts the keys of records, at their time on our clock.
-func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment) error {
-	if r.distinct == nil {
-		return nil
-	}
-	for i := range b.Records {
-		one, offset := &b.Records[i], int64(0)
-		if n := judgments[i].Point; n != 0 && one.Start != 0 {
-			offset = int64(r.judge.Points()[n-1].Offset)
-		}
-		start, end := one.Start, one.End
-		if start == 0 {
-			start, end = one.Received, one.Received
-		}
-		if start == 0 || one.Unread&records.PartTime != 0 {
-			r.untimed++
-			continue
-		}
-		if err := r.distinct.add(one, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
-			return err
-		}
-		if err := r.distinct.advance(match.Moment(one), r.judge.Alive()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // forward sends the rest of a message. Collectors come and go, so a message that is not taken

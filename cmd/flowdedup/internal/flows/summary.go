@@ -20,6 +20,7 @@ type summary struct {
 	RecordsOut  uint64 `json:"records_out"`
 	Copies      uint64 `json:"duplicates"`
 	Unchecked   uint64 `json:"unchecked"`
+	NoRoom      uint64 `json:"no_room"` // of Unchecked: for want of memory
 	Undecodable uint64 `json:"undecodable"`
 	// Unread are values of text that could not be read, Other counts records of text that are
 	// no flows, Untimed records in no window of config.Distinct.
@@ -43,8 +44,9 @@ type summary struct {
 	// Remembered is how long repeated messages are recognized, 0 for an hour or more.
 	Remembered time.Duration `json:"remembered_ns"`
 	Sampled    uint64        `json:"sampled"`
-	Dropped    uint64        `json:"dropped"` // datagrams: by the kernel, or unread when the run ended
-	Late       uint64        `json:"late"`    // records that no count has: their windows were closed, or far ahead
+	Dropped    uint64        `json:"dropped"`  // datagrams: by the kernel, or unread when the run ended
+	Archived   uint64        `json:"archived"` // records whose messages were sent again more than a day later
+	Late       uint64        `json:"late"`     // records that no count has: their windows were closed, or far ahead
 
 	Policy policy `json:"policy"`
 	Key    string `json:"flow_key"`
@@ -66,10 +68,14 @@ type summary struct {
 
 	Relayed    *relaySummary `json:"relayed,omitempty"`
 	Inspection *inspection   `json:"inspection,omitempty"`
+	// Elsewhere are files of a rotation whose folder takes no name for them, with commas between.
+	Elsewhere string `json:"elsewhere,omitempty"`
 
-	Damaged bool          `json:"damaged"`
-	Took    time.Duration `json:"elapsed_ns"`
-	Rate    float64       `json:"records_per_second"`
+	Damaged bool `json:"damaged"`
+	// badLines are records of text that are damaged, among Undecodable.
+	badLines uint64
+	Took     time.Duration `json:"elapsed_ns"`
+	Rate     float64       `json:"records_per_second"`
 }
 
 // relaySummary counts the messages sent to a collector.
@@ -110,11 +116,11 @@ func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took
 	c := j.Counts()
 	s := summary{
 		Heading:   version.HeadingOf("flows"),
-		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated,
+		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated, NoRoom: c.NoRoom,
 		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
 		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
 		Reassembled: read.Reassembled, Fragments: read.Fragments, Remembered: read.Remembered,
-		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Policy: cfg.Policy, Key: cfg.Match.Key.String(), Point: cfg.Match.Points.String(),
+		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Archived: c.Archived, Policy: cfg.Policy, Key: j.Key().String(), Point: cfg.Match.Points.String(),
 		Points: []pointSummary{}, Matrix: []pairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == mark {
@@ -152,6 +158,8 @@ func add(a, b records.Counts) records.Counts {
 	a.Remembered = max(a.Remembered, b.Remembered) // one reader has messages
 	a.Templates += b.Templates
 	a.Unread += b.Unread
+	a.Misdated += b.Misdated
+	a.MisdatedAt = cmp.Or(a.MisdatedAt, b.MisdatedAt)
 	a.Other += b.Other
 	a.Foreign += b.Foreign
 	return a

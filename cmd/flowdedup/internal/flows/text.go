@@ -48,10 +48,12 @@ func writeText(w io.Writer, columns int, s *summary) error {
 func notesOf(s *summary) string {
 	return show.Notes(
 		show.Note{Count: s.Unchecked, What: "unchecked, which stay"},
+		show.Note{Count: s.NoRoom, What: "of them for want of memory"},
 		show.Note{Count: s.Undecodable, What: "undecodable"},
 		show.Note{Count: s.Other, What: "other events skipped"},
 		show.Note{Count: s.Untimed, What: "without a time, in no window"},
 		show.Note{Count: s.Waiting, What: "messages still waiting for a template"},
+		show.Note{Count: s.Archived, What: "of an archive that was sent again"},
 		show.Note{Count: s.Late, What: "too late or ahead of time, not counted"},
 		show.Note{Count: s.Early, What: "written early for want of memory"},
 		show.Note{Count: s.Lost, What: "lost in transit"},

@@ -20,6 +20,13 @@ import (
 // TestWildTimes counts the records of a good exporter together with a sender's that chooses
 // times at random: all of the good ones count, and few windows are open.
 func TestWildTimes(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		wildTimes(t, live)
+	}
+}
+
+func wildTimes(t *testing.T, live bool) {
+	t.Helper()
 	const now, budget = int64(1_700_000_000_000_000_000), 4 << 20
 	counted, rows := uint64(0), 0
 	c := newCounts(&distinct{
@@ -32,6 +39,7 @@ func TestWildTimes(t *testing.T) {
 			return nil
 		},
 	}, secret.Secret{1})
+	c.live = live
 	r := rand.New(rand.NewPCG(1, 2))
 	const good = 3000
 	wild := uint64(0)

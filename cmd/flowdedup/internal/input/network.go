@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 )
@@ -17,7 +18,7 @@ import (
 // Network says how inputs are read that come over a network.
 type Network struct {
 	// TLS is nil for none.
-	TLS *pcapoverip.TLS
+	TLS *certs.Files
 	// MergeWait is how long a packet waits for earlier ones of network inputs, after its
 	// arrival.
 	MergeWait time.Duration

@@ -10,6 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/bpf"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/reassemble"
 )
@@ -61,7 +62,7 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 		return openNetwork(ctx, names, &opt, warnings)
 	}
 	var o opened
-	if err := Until(ctx, func() error {
+	if err := outfile.Until(ctx, func() error {
 		o = openAll(names, pcapfile.Options{Warn: warnings.warn, Note: warnings.note, ChunkSize: opt.chunkSize(len(names))})
 		return nil
 	}); err != nil {
@@ -85,19 +86,6 @@ func Open(ctx context.Context, names []string, opt Options) (*Stream, error) {
 	s := opt.stream(src, false, warnings)
 	s.failed, s.sorter = o.failed, sorter
 	return s, nil
-}
-
-// Until returns what open returns, or the error of ctx when that is done first: open may wait long
-// for the writer of a pipe. It then lasts until the process ends, and nobody may use what it sets.
-func Until(ctx context.Context, open func() error) error {
-	ready := make(chan error, 1)
-	go func() { ready <- open() }()
-	select {
-	case err := <-ready:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // stream makes the packets of a source the wanted ones. live says that they come in their own time.

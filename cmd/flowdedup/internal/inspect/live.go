@@ -44,13 +44,13 @@ func runLive(ctx context.Context, cfg *config, begin time.Time) (summary, error)
 	})
 	live.Stop()
 	s := newSummary(cfg, n.Report(), time.Since(begin))
-	s.Dropped = dropped()
+	s.Dropped, s.CardDropped = dropped()
 	return s, errors.Join(err, packets.Close())
 }
 
 // openLive opens the interfaces or targets. The second result counts packets that the kernel
-// dropped.
-func openLive(ctx context.Context, cfg *config) (live liveSource, dropped func() uint64, err error) {
+// dropped, and those that network cards lost before.
+func openLive(ctx context.Context, cfg *config) (live liveSource, dropped func() (kernel, card uint64), err error) {
 	if len(cfg.Mirror.Targets) > 0 {
 		return openMirror(ctx, cfg)
 	}
@@ -59,22 +59,23 @@ func openLive(ctx context.Context, cfg *config) (live liveSource, dropped func()
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, func() uint64 { return droppedBy(c.Stats()) }, nil
+	return c, func() (uint64, uint64) { return droppedBy(c.Stats()) }, nil
 }
 
 // openMirror opens mirror targets.
-func openMirror(ctx context.Context, cfg *config) (liveSource, func() uint64, error) {
+func openMirror(ctx context.Context, cfg *config) (liveSource, func() (kernel, card uint64), error) {
 	conf := cfg.Mirror
 	conf.Idle, conf.Delay, conf.Warn = idle, min(cfg.Ring.BlockTimeout, time.Millisecond), cfg.Input.Warn
 	c, err := mirror.Open(conf)
 	if err != nil {
 		return nil, nil, err
 	}
-	dropped := func() (sum uint64) {
+	dropped := func() (kernel, _ uint64) {
 		for _, target := range c.Stats() {
-			sum += droppedBy(target.Sockets)
+			n, _ := droppedBy(target.Sockets)
+			kernel += n
 		}
-		return sum
+		return kernel, 0
 	}
 	if cfg.Input.Filter.All() {
 		return c, dropped, nil
@@ -86,11 +87,12 @@ func openMirror(ctx context.Context, cfg *config) (liveSource, func() uint64, er
 	return matching{c, wanted}, dropped, nil
 }
 
-func droppedBy(all []afpacket.Stats) (sum uint64) {
+func droppedBy(all []afpacket.Stats) (kernel, card uint64) {
 	for i := range all {
-		sum += all[i].Dropped
+		kernel += all[i].Dropped
+		card += all[i].Card.Lost()
 	}
-	return sum
+	return kernel, card
 }
 
 // matching delivers the packets that match the filter, if no kernel filters them here.

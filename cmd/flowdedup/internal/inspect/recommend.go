@@ -100,6 +100,9 @@ func (p *profile) adapt(r *recommendation) {
 	r.For, r.Keep = p.Name, "flow"
 	if !slices.Contains(r.Ignore, "l4-checksum") && slices.Contains(p.Ignore, "l4-checksum") {
 		r.Removes, r.Wrong = r.Removes+r.resummed, r.Wrong+r.resummed
+		if !r.Across { // packets known only by a checksum stay
+			r.Removes, r.doubtful = r.Removes-r.doubtful, 0
+		}
 	}
 	r.Strip, r.Ignore = united(r.Strip, p.Strip), united(r.Ignore, p.Ignore)
 }

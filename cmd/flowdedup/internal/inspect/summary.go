@@ -59,7 +59,8 @@ type summary struct {
 	Undecidable  uint64 `json:"undecidable"`
 	ChecksumOnly uint64 `json:"checksum_only"`
 	Filtered     uint64 `json:"filtered"`
-	Dropped      uint64 `json:"dropped"` // by the kernel
+	Dropped      uint64 `json:"dropped"`                // by the kernel
+	CardDropped  uint64 `json:"card_dropped,omitempty"` // before the kernel had them, at least
 	EvictedLive  uint64 `json:"evicted_live"`
 	// Late counts packets that came after later ones of other inputs; nil without inputs
 	// that arrive. The others are the peers of inputs on a network; nil without such.
@@ -91,7 +92,8 @@ type recommendation struct {
 	Looped        uint64   `json:"looped"` // packets of Wrong that are in loops
 	Left          uint64   `json:"left"`   // copies that come too late
 	Reasons       []string `json:"reasons"`
-	resummed      uint64   // see inspect.Recommendation
+	// See inspect.Recommendation.
+	resummed, doubtful uint64
 }
 
 func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
@@ -115,7 +117,7 @@ func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 	s.Recommendation = recommendation{
 		Dedup: c.Dedup, Identity: c.Identity.String(), IdentityBytes: c.IdentityBytes, Ignore: c.Ignore,
 		Window: window.Window{Duration: c.Window}.String(), Across: c.Across, Keep: c.Keep, Strip: c.Strip, Prefer: c.Prefer,
-		Removes: c.Removes, Wrong: c.Wrong, Looped: c.Looped, Left: c.Left, resummed: c.Resummed, Reasons: c.Reasons,
+		Removes: c.Removes, Wrong: c.Wrong, Looped: c.Looped, Left: c.Left, resummed: c.Resummed, doubtful: c.Doubtful, Reasons: c.Reasons,
 	}
 	if c.Dedup {
 		cfg.Profile.adapt(&s.Recommendation)

@@ -124,6 +124,7 @@ func inspectNotes(s *summary) string {
 		show.Note{Count: s.Undecidable, What: "truncated too short to find copies"},
 		show.Note{Count: s.ChecksumOnly, What: "known to be equal only by a checksum"},
 		show.Note{Count: s.Dropped, What: "dropped by the kernel"},
+		show.Note{Count: s.CardDropped, What: "lost before by the network card or the host"},
 		show.Note{Count: s.EvictedLive, What: "forgotten too early"},
 		show.Note{Count: s.Uncounted, What: "of points that the matrix has no room for"},
 	)
@@ -252,8 +253,8 @@ func writeRecommendation(t *show.Text, s *summary) {
 		t.Command("    ", r.Command)
 		t.WriteByte('\n')
 		fmt.Fprintf(t, "  removes     %s\n", removed(r))
-		if s.ChecksumOnly > 0 {
-			fmt.Fprintf(t, "              and at most %s more that are known only by a checksum\n", show.Count(s.ChecksumOnly))
+		if r.doubtful > 0 {
+			fmt.Fprintf(t, "              %s of them truncated too short to be sure\n", show.Count(r.doubtful))
 		}
 	}
 	title := "because"

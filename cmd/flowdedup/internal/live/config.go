@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/rotate"
@@ -54,7 +55,7 @@ type config struct {
 	// Balance and Spread are as in sink.Config.
 	Balance, Spread bool
 	// TLS is for addresses; nil for none.
-	TLS *pcapoverip.TLS
+	TLS *certs.Files
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	// Reports is the file, or "-", that rows of counts are appended to.

@@ -252,11 +252,6 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	e.Quiet.Store(f.Quiet)
 	f.WarnHold(e, f.Window)
 	cfg := f.config(cmd)
-	network, err := f.net.Network(cmd)
-	if err != nil {
-		return err
-	}
-	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	if err := f.compile(cmd.Context(), &cfg); err != nil {
 		return cli.NameInterfaces(err)
 	}
@@ -266,6 +261,11 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	}
 	defer display.close()
 	cfg.Status, cfg.Log = display.update, display.log
+	network, err := f.net.Network(cmd, cfg.Log)
+	if err != nil {
+		return err
+	}
+	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	hub, err := f.Join(false, func(err error) { cfg.Log.Warn(err.Error()) })
 	if err != nil {
 		return err
@@ -351,24 +351,13 @@ func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
 	dedup.WarnUnchecked(e, &s.Summary)
 	dedup.WarnSplit(e, &s.Conversations, f.keeps(), keepFlow)
 	for i := range s.Interfaces {
-		if n := &s.Interfaces[i]; n.Dropped > 0 {
-			e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
-				n.Name, n.Dropped, n.Received, bufferOf(n)))
-		}
+		warnLosses(e, &s.Interfaces[i])
 	}
 	for _, n := range s.Forwards {
 		if lost := n.Skipped() + n.Lost; lost > 0 {
 			e.Warn(fmt.Errorf("%s: %d of %d packets %s not sent", n.Interface, lost, lost+n.Sent, show.Word(lost, "was", "were")))
 		}
 	}
-}
-
-// bufferOf names the buffer that packets wait in.
-func bufferOf(n *inputSummary) string {
-	if n.Network != nil && n.Mirrored != nil {
-		return "socket"
-	}
-	return "ring"
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.

@@ -80,12 +80,15 @@ type liveSummary struct {
 	Duplicates  uint64 `json:"duplicates"`
 	Unprocessed uint64 `json:"unprocessed"`
 	Interfaces  []struct {
-		Interface  string `json:"interface"`
-		Received   uint64 `json:"received"`
-		Dropped    uint64 `json:"dropped"`
-		Outages    uint64 `json:"outages"`
-		Merged     uint64 `json:"merged"`
-		NoChecksum uint64 `json:"no_checksum"`
+		Interface string `json:"interface"`
+		Received  uint64 `json:"received"`
+		Dropped   uint64 `json:"dropped"`
+		Outages   uint64 `json:"outages"`
+		// What the card lost.
+		CardDropped  uint64            `json:"card_dropped"`
+		CardCounters map[string]uint64 `json:"card_counters"`
+		Merged       uint64            `json:"merged"`
+		NoChecksum   uint64            `json:"no_checksum"`
 		// Of inputs on a network.
 		Peers, Unwanted uint64
 		Malformed       map[string]uint64

@@ -43,14 +43,21 @@ type summary struct {
 // inputSummary holds the kernel's counters of one interface.
 type inputSummary struct {
 	Name              string `json:"interface"`
-	Received          uint64 `json:"received"`  // by the kernel, including dropped ones
-	Dropped           uint64 `json:"dropped"`   // because a ring was full
+	Received          uint64 `json:"received"` // by the kernel, including dropped ones
+	Dropped           uint64 `json:"dropped"`  // because a ring was full, or as the next ones
+	TooLong           uint64 `json:"dropped_too_long,omitempty"`
+	ToHost            uint64 `json:"dropped_to_host,omitempty"`
 	Freezes           uint64 `json:"freezes"`   // how often a ring became full
 	Outages           uint64 `json:"outages"`   // how often the interface went down or away
 	Truncated         uint64 `json:"truncated"` // longer than the snap length or a block
 	Coalesced         uint64 `json:"merged"`    // several segments in one (GRO)
 	ChecksumOffloaded uint64 `json:"no_checksum"`
-	*monitor.Network         // nil if no input is on a network
+	// CardDropped counts packets that were lost before the kernel had them, at least; CardCounters
+	// has how much the counters of the interface and its driver grew.
+	CardDropped      uint64            `json:"card_dropped"`
+	CardCounters     map[string]uint64 `json:"card_counters,omitempty"`
+	card             string            // the counters in words
+	*monitor.Network                   // nil if no input is on a network
 }
 
 // interfaces adds up the rings of each interface.
@@ -59,11 +66,16 @@ func interfaces(rings []afpacket.Stats, networks []monitor.Network) []inputSumma
 	for i := range rings {
 		s := &rings[i]
 		if s.Ring == 0 {
-			all = append(all, inputSummary{Name: s.Interface, Network: ofName(networks, s.Interface)})
+			all = append(all, inputSummary{
+				Name: s.Interface, Network: ofName(networks, s.Interface),
+				CardDropped: s.Card.Lost(), CardCounters: s.Card.Named(), card: s.Card.String(),
+			})
 		}
 		n := &all[len(all)-1]
 		n.Received += s.Received
 		n.Dropped += s.Dropped
+		n.TooLong += s.TooLong
+		n.ToHost += s.ToHost
 		n.Freezes += s.Freezes
 		n.Truncated += s.Truncated
 		n.Coalesced += s.Coalesced
@@ -140,7 +152,7 @@ func (r *runner) status(now time.Time, sum *summary) monitor.Status {
 			Fill: sum.Fill, PredictedFPR: sum.PredictedFPR,
 			EvictedLive: sum.EvictedLive, Unverified: sum.Unverified, SuggestedMemory: sum.SuggestedMemory,
 		},
-		Held: sum.Held, Outputs: sum.Outputs, Forwards: sum.Forwards, State: r.state.show(), Learned: sum.Learned,
+		Held: sum.Held, Outputs: sum.Outputs, Forwards: sum.Forwards, State: r.state.show(), Learned: sum.Learned, TLS: r.cfg.TLS,
 	}
 	if sum.HubDelay != nil {
 		s.Hub = &monitor.Hub{

@@ -92,8 +92,15 @@ func ofInterface(n *inputSummary) string {
 
 // notesOfKernel describes the kernel's counts of an interface or a socket.
 func notesOfKernel(n *inputSummary) string {
-	return fmt.Sprintf("%s received, %s dropped by the kernel", show.Count(n.Received), show.Count(n.Dropped)) +
-		show.Also(show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "truncated"},
+	text := show.Count(n.Received) + " received"
+	if n.CardDropped > 0 {
+		text += fmt.Sprintf(", at least %s lost before by the network card or the host (%s)", show.Count(n.CardDropped), n.card)
+	}
+	if n.Dropped > 0 || n.CardDropped == 0 {
+		text += fmt.Sprintf(", %s dropped by the kernel", show.Count(n.Dropped))
+	}
+	return text +
+		show.Also(show.Note{Count: n.TooLong, What: "of them too long"}, show.Note{Count: n.ToHost, What: "of them left to the host"}, show.Note{Count: n.Outages, What: "times down or away"}, show.Note{Count: n.Truncated, What: "truncated"},
 			show.Note{Count: n.Coalesced, What: "merged by receive offload"}, show.Note{Count: n.ChecksumOffloaded, What: "with unfilled checksums"})
 }
 

@@ -22,8 +22,8 @@ const (
 	grace = 2 * time.Second
 )
 
-// ringName identifies a ring. There may be more rings later: of an interface that was
-// removed and came back with more queues.
+// ringName identifies a ring. There may be more rings later: of an interface that has got more
+// queues.
 type ringName struct {
 	iface  string
 	number int
@@ -138,12 +138,9 @@ func (w *ticker) logRings() {
 		before := w.last[name]
 		w.last[name] = *s
 		log := w.run.log.With("interface", s.Interface, "ring", s.Ring)
-		if s.Dropped > before.Dropped {
-			log.Warn("the kernel dropped packets: the ring was full",
-				"dropped", s.Dropped-before.Dropped, "dropped_total", s.Dropped, "freezes", s.Freezes)
-		}
+		logLosses(log, &before, s)
 		switch {
-		case s.Down && (s.Outages > before.Outages || !before.Down):
+		case s.Down && (s.Outages > before.Outages || s.Away != before.Away):
 			logDown(log, s)
 		case !s.Down && s.Outages > before.Outages:
 			log.Warn("interface was down or gone for a moment")
@@ -158,8 +155,8 @@ func (w *ticker) logRings() {
 func (w *ticker) logOffloads(log *slog.Logger, s *afpacket.Stats) {
 	if s.Coalesced > 0 && !w.merged {
 		w.merged = true
-		log.Warn("the host merges packets before they are captured (GRO), and copies that it merges otherwise stay: " +
-			"ethtool -K IFACE gro off lro off")
+		log.Warn("the host merges packets before they are captured (GRO), or has not split its own yet (TSO), and copies that it merges otherwise stay: " +
+			afpacket.NotMerging)
 	}
 	id := &w.run.cfg.Dedup.Identity
 	compared := id.Ignore.Apply(id.Kind)&(identity.L4Checksum|identity.NAT) == 0
@@ -177,7 +174,7 @@ func logDown(log *slog.Logger, s *afpacket.Stats) {
 		log.Warn("interface is not there yet", "error", cli.NameInterfaces(err))
 		return
 	}
-	log.Warn("interface is down or gone")
+	log.Warn("interface is down or gone", "reason", s.Away)
 }
 
 // end publishes the last status.

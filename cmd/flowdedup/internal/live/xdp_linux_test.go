@@ -36,7 +36,7 @@ func TestLiveXDP(t *testing.T) {
 	needXDP(t)
 	for name, test := range map[string]func(*testing.T){
 		"copies": TestLiveCopies, "across": TestLiveAcross, "file": TestLiveFile, "forward": TestLiveForward,
-		"outage": TestLiveOutage, "forward outage": TestLiveForwardOutage, "forward ends": TestLiveForwardEnds,
+		"outage": TestLiveOutage, "moved": TestLiveMoved, "card": TestLiveCard, "forward outage": TestLiveForwardOutage, "forward ends": TestLiveForwardEnds,
 		"reports": TestLiveReports, "strip": TestLiveStrip, "state": TestLiveState, "hold": TestLiveHoldLeaves,
 		"hold ends": TestLiveHoldEnds, "privileges": TestLivePrivileges, "reader leaves": TestLiveReaderLeaves,
 		"prefer": TestLivePrefer, "pipe": TestLivePipe, "balance": TestLiveBalance, "balance streams": TestLiveBalanceStreams,

@@ -17,14 +17,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// The names of the methods of window.Timed, window.Timers, window.Coarse, with either kind of
-// cells, and window.Partitioned.
+// The names of the methods of window.Timed, window.Timers, and window.Coarse with either kind of
+// cells.
 const (
-	Timed       = "timed"
-	Timers      = "timers"
-	Coarse      = "coarse"
-	Fine        = "fine"
-	Partitioned = "apbf"
+	Timed  = "timed"
+	Timers = "timers"
+	Coarse = "coarse"
+	Fine   = "fine"
 )
 
 // Params are the parameters of a method, by the names that "plan" prints. The method chooses
@@ -48,8 +47,6 @@ func ParamNames(method string) []string {
 	switch {
 	case method == Timers:
 		return []string{"K", "equal", "counter-bits"}
-	case method == Partitioned:
-		return []string{"K"}
 	case method == "sbf":
 		return []string{"K", "P", "Max"}
 	case method == "rsbf":

@@ -35,6 +35,9 @@ func ringNotes(s *Status, r *afpacket.Stats) cell {
 	c := cell{Severity: faint, Text: show.Notes(append(networkNotes(s, r),
 		show.Note{Count: r.Outages, What: english.PluralWord(int(r.Outages), "outage", "")}, show.Note{Count: r.Coalesced, What: "merged by the host"},
 		show.Note{Count: r.Truncated, What: "truncated"}, show.Note{Count: r.ChecksumOffloaded, What: "without checksum"})...)}
+	if lost := r.Card.Lost(); lost > 0 {
+		c = cell{Severity: bad, Text: strings.TrimSuffix("card lost "+show.Count(lost)+", "+c.Text, ", ")}
+	}
 	if r.Down {
 		c = cell{Severity: bad, Text: strings.TrimSuffix("down or away, "+c.Text, ", ")}
 	}

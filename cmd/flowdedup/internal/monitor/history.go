@@ -43,11 +43,12 @@ func increase(before, after uint64) float64 {
 	return float64(after - before)
 }
 
-// atRings adds up the kernel's counters of all rings.
+// atRings adds up the counters of all rings, and of the cards: what these lost counts in both.
 func atRings(s *Status) (received, dropped uint64) {
 	for i := range s.Rings {
-		received += s.Rings[i].Received
-		dropped += s.Rings[i].Dropped
+		lost := s.Rings[i].Card.Lost()
+		received += s.Rings[i].Received + lost
+		dropped += s.Rings[i].Dropped + lost
 	}
 	return received, dropped
 }

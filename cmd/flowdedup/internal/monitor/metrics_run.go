@@ -132,8 +132,16 @@ func eachRing(of func(r *afpacket.Stats) uint64) web.Values[*Status] {
 var kernelMetrics = []metric{
 	{"kernel_received_total", "Packets that passed the kernel's filter, including dropped ones.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Received })},
-	{"kernel_dropped_total", "Packets that the kernel dropped because the ring was full.", counter, ringLabels,
+	{"kernel_dropped_total", "Packets that the kernel dropped, mostly because the ring was full.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Dropped })},
+	{"card_dropped_total", "Packets that the network card, its driver or the host lost before the ring, at least.", counter, ringLabels[:1],
+		func(s *Status, give func(float64, ...string)) {
+			for i := range s.Rings {
+				if r := &s.Rings[i]; r.Ring == 0 {
+					give(float64(r.Card.Lost()), r.Interface)
+				}
+			}
+		}},
 	{"kernel_freezes_total", "How often the ring became full.", counter, ringLabels,
 		eachRing(func(r *afpacket.Stats) uint64 { return r.Freezes })},
 	{"ring_delivered_total", "Packets taken out of the ring.", counter, ringLabels,
@@ -195,6 +203,8 @@ var networkMetrics = []metric{
 	{"input_late_packets_total", "Packets that came after later ones of other inputs.", counter, networkLabel,
 		web.Each(func(s *Status) []Network { return s.Networks }, func(n *Network) []string { return []string{n.Name} },
 			func(n *Network) float64 { return float64(n.LatePackets) })},
+	{"tls_certificate_expiry_timestamp_seconds", web.ExpiryHelp, gauge, []string{"file"},
+		func(s *Status, give func(float64, ...string)) { web.GiveExpiry(s.TLS.Expiry, give) }},
 	{"mirror_malformed_total", "Datagrams to a mirror target without a packet, by reason.", counter, []string{"input", "reason"},
 		func(s *Status, give func(float64, ...string)) {
 			for i := range s.Networks {

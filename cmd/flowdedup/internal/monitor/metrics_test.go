@@ -13,9 +13,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/flowdedup/flowdedup/capture/certs/certstest"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -25,9 +27,11 @@ import (
 // TestMetrics compares the metrics with testdata, whose names contrib/check checks, and with
 // the output of the Prometheus library.
 func TestMetrics(t *testing.T) {
-	text := metricstest.Write(t, runMetrics(), wholeSample(3600))
-	golden(t, "metrics.txt", string(text))
-	for _, s := range []*Status{wholeSample(3600), hostile()} {
+	whole := wholeSample(3600)
+	whole.TLS = certstest.Load(t, certstest.New(t), time.Hour)
+	text := metricstest.Write(t, runMetrics(), whole)
+	golden(t, "metrics.txt", certstest.Hide(whole.TLS, text))
+	for _, s := range []*Status{whole, hostile()} {
 		text := metricstest.Write(t, runMetrics(), s)
 		families := metricstest.Parse(t, text)
 		var theirs bytes.Buffer
@@ -114,7 +118,9 @@ func wholeSample(seconds int) *Status {
 func served(t *testing.T) map[string]bool {
 	t.Helper()
 	s := new(Server)
-	s.Update(*wholeSample(10))
+	whole := wholeSample(10)
+	whole.TLS = certstest.Load(t, certstest.New(t), time.Hour)
+	s.Update(*whole)
 	names := map[string]bool{}
 	for _, line := range regexp.MustCompile(`(?m)^# TYPE \w+`).FindAllString(get(s, "/metrics").Body.String(), -1) {
 		names[strings.TrimPrefix(line, "# TYPE ")] = true

@@ -76,7 +76,8 @@ func (s *Server) health() web.Health {
 	return web.HealthAt(updated, append(failures(status), losing...))
 }
 
-// failures names the outputs that have failed, and the inputs that accept no peers.
+// failures names the outputs that have failed, the inputs that accept no peers, and a certificate
+// that is not valid now.
 func failures(s *Status) []string {
 	var out []string
 	for i := range s.Networks {
@@ -96,6 +97,9 @@ func failures(s *Status) []string {
 	}
 	if s.State != nil && s.State.Failed != "" {
 		out = append(out, fmt.Sprintf("state %s: %s", s.State.Name, s.State.Failed))
+	}
+	if err := s.TLS.Failure(); err != nil {
+		out = append(out, err.Error())
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/certs/certstest"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
@@ -79,6 +80,19 @@ func TestHealth(t *testing.T) {
 		s.Update(well)
 		requireHealth(t, s)
 	})
+}
+
+// TestHealthCertificate follows a certificate that expires, and is renewed.
+func TestHealthCertificate(t *testing.T) {
+	s, a := new(Server), certstest.New(t)
+	files := certstest.Load(t, a, 1500*time.Millisecond)
+	s.Update(Status{TLS: files})
+	requireHealth(t, s)
+	name, at := files.Expiry()
+	time.Sleep(time.Until(at) + 10*time.Millisecond)
+	requireHealth(t, s, "TLS: certificate "+name+" has expired at "+at.UTC().Format(time.RFC3339))
+	a.Files(t, "node", time.Hour)
+	requireHealth(t, s)
 }
 
 // TestHealthFull names inputs that accept no peers, of both kinds of runs.

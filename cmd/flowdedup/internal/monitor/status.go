@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/reassemble"
@@ -44,8 +45,9 @@ type Status struct {
 	Distinct []Distinct       // by key and family, in the order of the command line
 	Outputs  []sink.Output
 	Forwards []sink.Forward
-	State    *State   // nil without
-	Learned  *Learned // nil without Config.Learn
+	State    *State       // nil without
+	Learned  *Learned     // nil without Config.Learn
+	TLS      *certs.Files // nil without
 }
 
 // Filter describes the filter of duplicates.

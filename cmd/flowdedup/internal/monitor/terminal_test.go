@@ -120,6 +120,7 @@ func requireFits(t *testing.T, line string, width int) {
 // TestFrameHidesCalmRowsFirst checks that rows without an alarm are hidden first.
 func TestFrameHidesCalmRowsFirst(t *testing.T) {
 	s := sample(7)
+	s.Rings[2].Card = afpacket.CardCounts{} // without an alarm, too
 	for i := range 50 {
 		s.Rings = append(s.Rings, afpacket.Stats{Interface: fmt.Sprint("calm", i)})
 	}
@@ -162,7 +163,7 @@ func sample(seconds int) *Status {
 		Rings: []afpacket.Stats{
 			{Interface: "eth0", Ring: 0, Received: packets / 2, Delivered: packets / 2, Tagged: packets / 4},
 			{Interface: "eth0", Ring: 1, Received: packets/4 + 1234, Dropped: 1234, Freezes: 2, Delivered: packets / 4},
-			{Interface: "eth1", Ring: 0, Received: packets / 4, Delivered: packets / 4, Coalesced: 12, Truncated: 3, ChecksumOffloaded: 7, Outages: 1, Hardware: 1},
+			{Interface: "eth1", Ring: 0, Received: packets / 4, Delivered: packets / 4, Coalesced: 12, Truncated: 3, ChecksumOffloaded: 7, Outages: 1, Hardware: 1, Card: afpacket.CardCounts{21, 9}},
 		},
 		PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
 		DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},

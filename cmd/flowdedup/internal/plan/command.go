@@ -11,33 +11,17 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/sizing"
-	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// runs reports whether a command has a method for such windows and elements.
-func (c *config) runs(m *sizing.Method) bool {
-	return c.command(&sizing.Candidate{Method: m, MemoryBits: 8 << 20}) != nil
-}
-
-// command returns the command line that runs a candidate. It is nil if this program has
-// no such method, parameters or filter in that memory.
+// command returns the command line that runs a candidate, nil if it does not fit into the memory.
 func (c *config) command(from *sizing.Candidate) *string {
-	kind, err := c.kind()
-	if err != nil || from.MemoryBits == 0 {
+	if from.MemoryBits == 0 {
 		return nil
 	}
-	var words []string
-	switch {
-	case c.Element.Packets && kind != sizing.Landmark: // a window that slides finds all that jumps find
+	words := c.distinct(from)
+	if c.Element.Packets {
 		words = c.dedup(from)
-	case !c.Element.Packets && kind == sizing.Sliding && c.Window.Duration > 0:
-		words = c.sliding(from)
-	case !c.Element.Packets && (kind == sizing.Landmark && c.Window.Packets == 0 || kind == sizing.Unbounded):
-		words = c.distinct(from)
-	}
-	if words == nil {
-		return nil
 	}
 	text := "flowdedup " + strings.Join(words, " ")
 	return &text
@@ -48,23 +32,17 @@ func (c *config) dedup(from *sizing.Candidate) []string {
 	if c.Refresh {
 		words = append(words, "--refresh")
 	}
-	switch from.Method.Name {
-	case "timed":
+	if from.Method.Name == "timed" {
 		return append(words, c.bounds(from, c.FPR != 0 && c.FPR < engine.DefaultFPR)...)
-	case "lru":
-		words = append(words, "--method", "lru")
-		return append(words, c.bounds(from, c.FPR != 0)...)
-	case method.Coarse, method.Fine:
-		words = append(words, "--method", from.Method.Name)
-		return append(words, c.bounds(from, false)...)
+	}
+	words = append(words, "--method", from.Method.Name)
+	switch from.Method.Name {
 	case "exact":
-		return append(words, "--method", "exact")
+		return words
+	case "sbf":
+		words = append(words, "--param", params(from).String())
 	}
-	if from.Method.Name != method.Timers && from.Method.Name != method.Partitioned && !stream.IsMethod(from.Method.Name) {
-		return nil
-	}
-	words = append(words, "--method", from.Method.Name, "--param", params(from).String())
-	return append(words, c.bounds(from, false)...)
+	return append(words, c.bounds(from, from.Method.Name == "lru" && c.FPR != 0)...)
 }
 
 // params returns the parameters of a candidate that --param takes. The others follow from
@@ -81,20 +59,23 @@ func params(from *sizing.Candidate) method.Params {
 
 func (c *config) distinct(from *sizing.Candidate) []string {
 	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String()}
-	switch {
-	case from.Method.Name == "exact":
-		return append(words, "--method", "exact")
-	case from.Method.Name == "exact-rows", from.Method.Name == "digest-rows" && c.key() == sizing.Other:
+	if c.slides() {
+		words = append(words, "--slide", window.Window{Duration: slideOf(c.Window.Duration)}.String())
+	}
+	switch from.Method.Name {
+	case "exact-rows", "digest-rows":
 		return append(words, c.growthBound(from)...)
-	case from.Method.Name == "bloom-lines" && c.key() == sizing.Other:
+	case "sliding-rows":
+		return append(words, c.bounds(from, false)...)
+	case "bloom-lines":
 		words = append(words, "--method", "bloom")
 		words = append(words, c.bounds(from, false)...)
 		return append(words, "--fpr", fmt.Sprint(cmp.Or(c.FPR, engine.DefaultFPR)))
-	case from.Method.Name == "lru" && c.key() == sizing.Other:
+	case "lru":
 		words = append(words, "--method", "lru")
 		return append(words, c.bounds(from, c.FPR != 0)...)
 	}
-	return nil
+	return append(words, "--method", "exact")
 }
 
 // growthBound returns --memory of the question for rows that grow as needed. While rows
@@ -110,21 +91,13 @@ func (c *config) growthBound(from *sizing.Candidate) []string {
 // mostSlides is how many rows a window that slides has, or fewer if they do not divide it.
 const mostSlides = 60
 
-// sliding returns the arguments for a window of time that slides.
-func (c *config) sliding(from *sizing.Candidate) []string {
+// slideOf returns the distance of the rows of a window of time that slides.
+func slideOf(length time.Duration) time.Duration {
 	slides := time.Duration(mostSlides)
-	for c.Window.Duration%slides != 0 {
+	for length%slides != 0 {
 		slides--
 	}
-	slide := c.Window.Duration / slides
-	words := []string{"distinct", "--of", c.Element.String(), "--every", c.Window.String(), "--slide", window.Window{Duration: slide}.String()}
-	switch from.Method.Name {
-	case "sliding-rows":
-		return append(words, c.bounds(from, false)...)
-	case "exact":
-		return append(words, "--method", "exact")
-	}
-	return nil
+	return length / slides
 }
 
 // bounds returns the arguments for the memory of a candidate and, if fpr is set, for its

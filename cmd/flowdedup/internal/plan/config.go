@@ -69,6 +69,7 @@ type config struct {
 	MemoryBits int
 	FPR, FNR   float64
 	Curves     bool
+	All        bool // show all methods
 
 	From  []string
 	Input input.Options
@@ -102,7 +103,7 @@ func (c *config) check() error {
 		return fmt.Errorf("%w: --refresh needs packets in a window that slides; all else renews its memory anyway", sizing.ErrQuestion)
 	case c.Element.Packets && kind == sizing.Landmark:
 		return fmt.Errorf("%w: --kind landmark is for keys: packets take the memory of a window that slides", sizing.ErrQuestion)
-	case !c.Element.Packets && kind == sizing.Count, c.key() == sizing.IPv4 && kind == sizing.Unbounded:
+	case !c.Element.Packets && c.Window.Packets > 0, c.key() == sizing.IPv4 && kind == sizing.Unbounded:
 		return fmt.Errorf("%w: --of %s needs a window of time, such as --window 1h", sizing.ErrQuestion, c.Element)
 	}
 	return nil
@@ -129,6 +130,12 @@ func (c *config) kind() (sizing.Kind, error) {
 		sizing.ErrQuestion, c.Kind, c.Window)
 }
 
+// slides reports whether the window is one that slides.
+func (c *config) slides() bool {
+	kind, err := c.kind()
+	return err == nil && kind == sizing.Sliding
+}
+
 // key returns the kind of key for package sizing.
 func (c *config) key() sizing.Key {
 	switch {
@@ -150,8 +157,6 @@ func (c *config) question(m *measurement) (sizing.Question, error) {
 		Kind: kind, Key: c.key(),
 		MemoryBits: c.MemoryBits, FPR: c.FPR, FNR: c.FNR,
 		Curves: c.Curves, Refresh: c.Refresh,
-		Runs: func(from *sizing.Candidate) bool { return c.command(from) != nil },
-		Only: c.runs,
 	}
 	if q.Elements, err = c.elements(kind, m); err != nil {
 		return q, err
@@ -160,7 +165,7 @@ func (c *config) question(m *measurement) (sizing.Question, error) {
 		q.Distinct = m.DistinctShare
 		q.Gaps = m.scaledGaps(q.Elements)
 		if c.Distinct == (distinct{}) && m.gaps != nil {
-			q.Lives, q.Ages = m.lives, m.scaledAges(q.Elements)
+			q.Ages = m.scaledAges(q.Elements)
 		}
 		q.Length = float64(m.Elements) * q.Elements / m.WindowElements
 	}

@@ -31,9 +31,11 @@ func Command(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [flags]",
 		Short: "Choose a method, its parameters and memory for a load",
-		Long: `Predict parameters, error rates and memory for a load, for every method that a
-command can run, and recommend one. Each method has a line with its command.
-Without --memory, find the least memory.
+		Long: `Predict parameters, error rates and memory for a load, for the methods that
+commands run by default or that bound memory, and recommend one. Text and page
+show the three best that meet the request, each with its command, or the
+nearest ones if none does; --all shows all. Without --memory, find the least
+memory.
 
 The load is:
   - the number of elements in the window: --elements, or --rate or --link with
@@ -55,9 +57,15 @@ Windows of packets begin at a packet that was kept, as those of "dedup"; with
 
 FPR is the probability that a new element is taken for a repeat. FNR is the
 share of the repeats within the window that are taken for new. Lines are the
-cache lines that an element touches. Recommended is the method that keeps the
-FPR with the lowest FNR. Methods below --fnr count as equal: then the fewest
-lines decide, then the least memory.`,
+cache lines that an element touches.
+
+Methods that meet the request come first: they keep --fpr and, without
+--memory, --fnr. Next come those that fit into the memory. sbf, for
+measurements, and exact maps are last of each. Then the lowest FNR decides;
+rates below --fnr, or within 5 % of the lowest, count as equal. Then decide the
+fewest lines, the sharpest edges of windows (without --memory only where
+windows may be over 1 % too long), the least memory, and the lowest FPR. If no
+method meets the request, the lowest FPR goes before the lowest FNR.`,
 		Example: `  # what keeps 1 % false positives in 1 MiB on a stream of flows without end?
   flowdedup plan --of flow --memory 1MiB --fpr 1%
 
@@ -106,6 +114,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "memory", Group: cli.GroupGoal, To: cli.NewParsed(&c.MemoryBits, "", "size", parseBits), Words: []string{"l1", "l2", "l3", "1MiB"}, Help: "available memory: 8MiB, l2, 16kbit (default: the least)"},
 			{Name: "fpr", Group: cli.GroupGoal, To: cli.NewParsed(&c.FPR, "1e-9", "probability", cli.ParseFPR), Help: "highest false positive rate: 1e-9, 1%"},
 			{Name: "fnr", Group: cli.GroupGoal, To: cli.NewParsed(&c.FNR, "0.01%", "share", cli.ParseFPR), Help: "false negative rate that counts as none"},
+			{Name: "all", Group: cli.GroupOutput, To: &c.All, Not: []string{"json quiet"}, Help: "show all methods, not only the best that meet the request"},
 			f.page.Flag("with curves over memory"),
 			{Name: "json", Group: cli.GroupOutput, To: &f.JSON, Help: "print JSON, with the curves"},
 			{Name: "no-merge", Group: cli.GroupInput, To: &f.NoMerge, Help: "read captures one after another, not in time order"},

@@ -44,9 +44,8 @@ type measurement struct {
 
 	Damaged bool `json:"-"`
 
-	gaps  sizing.Gaps
-	lives sizing.Lives
-	ages  *sizing.Ages // nil where the capture is shorter than the window
+	gaps sizing.Gaps
+	ages *sizing.Ages // nil where the capture is shorter than the window
 }
 
 // gapBin is the share of repeats whose gap is at most Upto and above the bin before.
@@ -139,7 +138,7 @@ func (m *meter) result() *measurement {
 	r := &measurement{
 		Packets: m.packets, Elements: t.Elements(),
 		DistinctShare: t.DistinctShare(), SampledShare: t.SampledShare(),
-		gaps: t.Gaps(), lives: t.Lives(),
+		gaps: t.Gaps(),
 	}
 	r.Gaps = bins(r.gaps)
 	r.TimeGaps = bins(t.TimeGaps())

@@ -52,15 +52,21 @@ func bytesText(bytes *float64) string {
 func (r *result) methodsSection() page.Section {
 	table := page.Table{Columns: slices.Clone(columns), Class: r.class}
 	table.Columns[len(columns)-1].Name = "request"
-	for i := range r.Candidates {
-		c := &r.Candidates[i]
+	shown := r.shown()
+	for i := range shown {
+		c := &shown[i]
 		row := r.cells(c)
 		row[memoryColumn], row[needsColumn] = bytesText(c.MemoryBytes), bytesText(c.NeededBytes)
 		table.Rows = append(table.Rows, row)
 	}
-	section := page.Section{Heading: "Methods that meet the request, and others", Table: &table, Text: []string{columnsMean}}
-	if legend := r.legend(); legend != "" {
-		section.Text = append(section.Text, legend+".")
+	section := page.Section{Heading: "Methods that meet the request", Table: &table, Text: []string{columnsMean}}
+	if r.all || r.Recommended == nil {
+		section.Heading = "Methods that meet the request, and others"
+	}
+	for _, line := range []string{r.legend(), r.hidden()} {
+		if line != "" {
+			section.Text = append(section.Text, line+".")
+		}
 	}
 	return section
 }
@@ -68,8 +74,9 @@ func (r *result) methodsSection() page.Section {
 // commandsSection says how each method is run, and where it comes from.
 func (r *result) commandsSection() page.Section {
 	table := page.Table{Columns: []show.Column{{Name: "method", Left: true}, {Name: "FPR is", Left: true}, {Name: "source", Left: true}, {Name: "command", Left: true}}}
-	for i := range r.Candidates {
-		c, command := &r.Candidates[i], "-"
+	shown := r.shown()
+	for i := range shown {
+		c, command := &shown[i], "-"
 		if c.Command != nil {
 			command = *c.Command
 		}
@@ -92,12 +99,18 @@ func (r *result) class(row int) string {
 	return ""
 }
 
+// charted returns the candidates on the charts.
+func (r *result) charted() []candidate {
+	shown := r.shown()
+	return shown[:min(page.MostSeries, len(shown))]
+}
+
 // curves are the numbers of the charts.
 func (r *result) curves() *page.Table {
 	table := &page.Table{Name: "Numbers of the charts", Columns: []show.Column{{Name: "method", Left: true}, {Name: "memory"}, {Name: "FPR"}, {Name: "FNR"}}}
-	for i := range r.Candidates[:min(page.MostSeries, len(r.Candidates))] {
-		for _, point := range r.Candidates[i].Curve {
-			table.Rows = append(table.Rows, []string{r.Candidates[i].Method, show.Bytes(point.MemoryBytes), show.Rate(point.FPR), show.Rate(point.FNR)})
+	for _, c := range r.charted() {
+		for _, point := range c.Curve {
+			table.Rows = append(table.Rows, []string{c.Method, show.Bytes(point.MemoryBytes), show.Rate(point.FPR), show.Rate(point.FNR)})
 		}
 	}
 	return table
@@ -108,8 +121,7 @@ func (r *result) charts() []page.Picture {
 	memory := page.Axis{Label: "memory", Scale: page.Sizes}
 	fpr := page.Chart{Title: "False positive rate", X: memory, Y: page.Axis{Label: "FPR", Scale: page.Log}}
 	fnr := page.Chart{Title: "False negative rate", X: memory, Y: page.Axis{Label: "FNR", Scale: page.Log}}
-	for i := range r.Candidates[:min(page.MostSeries, len(r.Candidates))] {
-		c := &r.Candidates[i]
+	for _, c := range r.charted() {
 		var p, n []page.Point
 		for _, point := range c.Curve {
 			p = append(p, page.Point{X: point.MemoryBytes, Y: point.FPR})

@@ -168,7 +168,7 @@ func TestPlanCommandsRun(t *testing.T) {
 			t.Errorf("%s: nothing to run", args)
 		}
 	}
-	for _, method := range append(stream.Methods(), "timers", "apbf", "timed", "coarse", "exact") {
+	for _, method := range []string{"timed", "coarse", "fine", "lru", "sbf", "exact", "sliding-rows", "exact-rows", "digest-rows", "bloom-lines"} {
 		if !ran[method] {
 			t.Errorf("no plan had a command for %s", method)
 		}
@@ -337,6 +337,49 @@ func TestPlanPage(t *testing.T) {
 	}
 	if odd := regexp.MustCompile(`>[^<]*(e-0|e\+|99999)[^<]*</text>`).FindString(page); odd != "" {
 		t.Errorf("a tick reads %s", odd)
+	}
+}
+
+// TestPlanShows expects three methods that meet the request at most, the nearest ones if none does,
+// and all with --all.
+func TestPlanShows(t *testing.T) {
+	for args, want := range map[string]string{
+		"--rate 1M --window 10ms --fpr 1e-4":                      "coarse timed fine|exact",
+		"--rate 1M --window 10ms --fpr 1e-4 --all":                "coarse timed fine exact|",
+		"--rate 1M --window 10ms --memory 64KiB":                  "timed|fine, coarse, exact",
+		"--of flow --window 1h --elements 1M --memory 1KiB":       "bloom-lines digest-rows exact|",
+		"--rate 1M --window 10ms --fpr 1e-12":                     "timed exact|",
+		"--rate 1M --window 10ms --fpr 1e-13 --memory 64KiB":      "timed fine coarse|exact",
+		"--of src --window 1h --elements 1M --memory 8MiB --all":  "exact-rows exact|",
+		"--of flow --memory 1MiB --fpr 1e-30":                     "lru|",
+		"--memory 1MiB --fpr 1e-30":                               "lru timed sbf|",
+		"--of src --kind sliding --window 1h --elements 1M --all": "sliding-rows exact|",
+	} {
+		shown, hidden, _ := strings.Cut(want, "|")
+		name := filepath.Join(t.TempDir(), "plan.html")
+		out, errs, code := clitest.Run(append([]string{"plan", "--html", name}, strings.Fields(args)...)...)
+		if code != cli.ExitDone || errs != "" {
+			t.Fatalf("%s: exit code %d, %s", args, code, errs)
+		}
+		var rows []string
+		lines := strings.Split(out, "\n")
+		for _, line := range lines[slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "method ") })+1:] {
+			word, _, _ := strings.Cut(line, " ")
+			if word == "≤:" || strings.HasSuffix(word, ":") || word == "no" {
+				break
+			}
+			rows = append(rows, word)
+		}
+		if got := strings.Join(rows, " "); got != shown || strings.Contains(out, "--all shows "+hidden+", too") != (hidden != "") {
+			t.Errorf("%s: %q, want %q, then %q:\n%s", args, got, shown, hidden, out)
+		}
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(page), "--all shows") != (hidden != "") {
+			t.Errorf("%s: the page shows other methods", args)
+		}
 	}
 }
 

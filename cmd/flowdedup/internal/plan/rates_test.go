@@ -176,30 +176,17 @@ func TestPlanRates(t *testing.T) {
 				ran++
 				blur := 0
 				switch p.Method {
-				case "timers":
-					blur = c.window/126 + 1
 				case "coarse":
 					blur = c.window/63 + 1
 				case "fine":
 					blur = c.window/16 + 1
-				case "apbf": // its elements leave one slice after the other
-					blur = c.window
 				}
 				m := c.stream.rates(c.stream.kept(t, *p.Command, in), c.window, blur, c.refresh)
 				off := c.off
-				if p.Method == "rsbf" {
-					off = 0.25
-				}
 				if p.Method == "fine" && c.name == "sliding, few new" { // busy packets stay busy
 					off = 1
 				}
 				within(t, p.Method+" FPR", *p.FPR, m.fpr, off, m.news, p.FPRKind == "bound")
-				switch {
-				case p.Method == "qqht": // small rates are those of few lives
-					off = 0.25
-				case p.Method == "qhtd" && m.fnr < *p.FNR: // busy packets have more copies
-					off = 0.35
-				}
 				if p.Method == "sbf" && strings.HasPrefix(c.name, "population") {
 					off = 0.3
 				}

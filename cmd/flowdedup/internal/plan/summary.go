@@ -38,6 +38,7 @@ type result struct {
 
 	units    units
 	anchored bool // windows begin at a packet that was kept
+	all      bool // text and page show all candidates
 }
 
 // candidate is a method with its parameters.
@@ -51,7 +52,7 @@ type candidate struct {
 	MemoryBytes *float64 `json:"memory_bytes"`
 	FPR         *float64 `json:"predicted_fpr"`
 	FNR         *float64 `json:"predicted_fnr"`
-	FPRKind     string   `json:"fpr_kind"` // "exact", "bound" or "estimate"
+	FPRKind     string   `json:"fpr_kind"` // "exact" or "bound"
 	CacheLines  *float64 `json:"cache_lines"`
 	// EdgeError bounds by which share of it a window may be too long.
 	EdgeError float64 `json:"edge_error,omitempty"`
@@ -67,7 +68,6 @@ type candidate struct {
 	Curve   []point `json:"curve,omitempty"`
 
 	parameters []sizing.Parameter // in their order
-	certainty  sizing.Certainty
 	evenly     bool
 }
 
@@ -96,6 +96,7 @@ func run(c *config, m *measurement) (*result, error) {
 		FPR: a.Question.FPR, FNR: a.Question.FNR, Measured: m, Refresh: c.Refresh,
 		units:    newUnits(a.Candidates),
 		anchored: !a.Question.Refresh && a.Question.Kind != sizing.Landmark,
+		all:      c.All,
 	}
 	r.Reason, r.Warning = a.Reason(r.units.ofSizing()), a.Warning(r.units.ofSizing())
 	if q.MemoryBits > 0 {
@@ -118,7 +119,7 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 	out := candidate{
 		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
 		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
-		Meets: from.Meets, Why: from.Why, Command: c.command(from), certainty: from.Method.Certainty,
+		Meets: from.Meets, Why: from.Why, Command: c.command(from),
 		parameters: from.Parameters, evenly: from.Method.Evenly,
 	}
 	for _, p := range from.Parameters {

@@ -31,9 +31,10 @@ func writeText(w io.Writer, terminal int, r *result) error {
 	for _, at := range r.narrow() {
 		narrow = append(narrow, columns[at])
 	}
-	for i := range r.Candidates {
+	shown := r.shown()
+	for i := range shown {
 		var row []string
-		cells := r.cells(&r.Candidates[i])
+		cells := r.cells(&shown[i])
 		for _, at := range r.narrow() {
 			row = append(row, cells[at])
 		}
@@ -43,8 +44,8 @@ func writeText(w io.Writer, terminal int, r *result) error {
 		fmt.Fprintln(t, line)
 	}
 	add(r.sentences())
-	for i := range r.Candidates {
-		if c := &r.Candidates[i]; c.Command != nil {
+	for i := range shown {
+		if c := &shown[i]; c.Command != nil {
 			t.Command(c.Method+": ", *c.Command)
 		}
 	}
@@ -144,18 +145,48 @@ func (m *measurement) text() string {
 	return t
 }
 
-// legend explains the marks of the table.
+// bounded reports whether the FPR is a bound.
+func (c *candidate) bounded() bool {
+	return c.FPRKind == string(sizing.Bound) && c.FPR != nil && *c.FPR > 0
+}
+
+// legend explains the mark of the table.
 func (r *result) legend() string {
-	var all []string
-	for _, mark := range []struct {
-		certainty sizing.Certainty
-		text      string
-	}{{sizing.Bound, "≤: bound"}, {sizing.Estimate, "~: estimate"}} {
-		if slices.ContainsFunc(r.Candidates, func(c candidate) bool { return c.certainty == mark.certainty && c.FPR != nil }) {
-			all = append(all, mark.text)
-		}
+	if slices.ContainsFunc(r.shown(), func(c candidate) bool { return c.FPRKind == string(sizing.Bound) && c.FPR != nil }) {
+		return "≤: bound"
 	}
-	return strings.Join(all, "; ")
+	return ""
+}
+
+// fewRows is how many methods text and page show.
+const fewRows = 3
+
+// shown returns the candidates of text and page: the best ones that meet the request or, if none
+// does, the nearest ones.
+func (r *result) shown() []candidate {
+	if r.all {
+		return r.Candidates
+	}
+	n := 0
+	for n < len(r.Candidates) && r.Candidates[n].Meets {
+		n++
+	}
+	if n == 0 {
+		n = len(r.Candidates)
+	}
+	return r.Candidates[:min(n, fewRows)]
+}
+
+// hidden names the candidates that are not shown, "" for none.
+func (r *result) hidden() string {
+	var names []string
+	for _, c := range r.Candidates[len(r.shown()):] {
+		names = append(names, c.Method)
+	}
+	if names == nil {
+		return ""
+	}
+	return "--all shows " + strings.Join(names, ", ") + ", too"
 }
 
 // sentences say what the marks of the table mean, and what to take.
@@ -166,13 +197,17 @@ func (r *result) sentences() []string {
 		text = fmt.Sprintf("recommended: %s, %s: %s", best.Method, best.Title, r.Reason)
 	}
 	var lines []string
-	if legend := r.legend(); legend != "" {
-		lines = append(lines, legend)
+	for _, line := range []string{r.legend(), text} {
+		if line != "" {
+			lines = append(lines, line)
+		}
 	}
-	lines = append(lines, text)
 	lines = append(lines, r.cases()...)
 	if r.Warning != "" {
 		lines = append(lines, "warning: "+r.Warning)
+	}
+	if hidden := r.hidden(); hidden != "" {
+		lines = append(lines, hidden)
 	}
 	return lines
 }
@@ -184,7 +219,7 @@ const mostlyNew = 0.8
 // cases returns for what streams numbers hold that do not hold for all.
 func (r *result) cases() (lines []string) {
 	var even, crowded []string
-	for _, c := range r.Candidates {
+	for _, c := range r.shown() {
 		switch {
 		case c.MemoryBytes == nil:
 		case r.anchored && r.Measured == nil && *c.FNR > 0 && r.WindowDistinct < mostlyNew*r.Elements:

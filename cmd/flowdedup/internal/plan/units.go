@@ -74,16 +74,11 @@ func (u sizeUnit) of(bytes *float64) string {
 	return fmt.Sprintf("%.*f %s", after, n, u.name)
 }
 
-// fprOf marks bounds and estimates.
+// fprOf marks bounds.
 func (u units) fprOf(c *candidate) string {
 	text := u.fpr.of(c.FPR)
-	switch {
-	case c.FPR == nil || *c.FPR == 0:
-		return text
-	case c.certainty == sizing.Bound:
+	if c.bounded() {
 		return "≤" + text
-	case c.certainty == sizing.Estimate:
-		return "~" + text
 	}
 	return text
 }

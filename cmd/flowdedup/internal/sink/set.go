@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -35,7 +36,7 @@ type Config struct {
 	// Spread, and are lost without. Files and pipes get all packets.
 	Balance, Spread bool
 	// TLS is for addresses; nil for none.
-	TLS *pcapoverip.TLS
+	TLS *certs.Files
 	// Arriving says that packets come from a network: a peer that is slow to read does not
 	// stall the senders.
 	Arriving bool

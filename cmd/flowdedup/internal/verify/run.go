@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/verify"
@@ -66,7 +67,7 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 		if name == "" {
 			continue
 		}
-		if err := input.Until(ctx, func() (err error) {
+		if err := outfile.Until(ctx, func() (err error) {
 			files[i], err = pcapfile.Open(name, pcapfile.Options{Warn: cfg.Input.Warn})
 			return err
 		}); err != nil {
@@ -89,7 +90,7 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	err = input.Until(ctx, func() error { return in.Each(ctx, 1, func() pipeline.Task { return task{v} }) })
+	err = outfile.Until(ctx, func() error { return in.Each(ctx, 1, func() pipeline.Task { return task{v} }) })
 	if ctx.Err() != nil {
 		return summary{}, err // nothing is known about captures that were not read
 	}

@@ -88,7 +88,7 @@ func run(args []string, out, errOut io.Writer, signals <-chan os.Signal) int {
 	}), root, args)
 	close(done)
 	group.Wait()
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(errOut, "flowdedup-hub: %v\n", err)
 		var usage usageError
 		if errors.As(err, &usage) || errors.Is(err, hub.ErrName) || errors.Is(err, slice.ErrConfig) || errors.Is(err, hub.ErrInvitation) {
@@ -115,6 +115,10 @@ func rootCommand(log *logger) *cobra.Command {
 	root.AddCommand(joinTokenCommand(), hubTokenCommand(), removeCommand(), usersCommand(), statusCommand(), countsCommand(), versionCommand(), manCommand())
 	settings.Define(root, "FLOWDEDUP_HUB_", func(err error) error { return usageError{err} },
 		func(_ *cobra.Command, err error) { log.Warn(err.Error()) })
+	apply := root.PersistentPreRunE
+	root.PersistentPreRunE = func(c *cobra.Command, args []string) error { // the file may be a pipe
+		return outfile.Until(c.Context(), func() error { return apply(c, args) })
+	}
 	once.Flags(root)
 	return root
 }

@@ -160,7 +160,9 @@ func started(t *testing.T, state string, c *exec.Cmd) *exec.Cmd {
 	}
 	t.Cleanup(func() {
 		_ = c.Process.Kill() // it may have ended
-		_ = c.Wait()
+		if _ = c.Wait(); t.Failed() {
+			t.Log(errOut.String())
+		}
 	})
 	wait.Until(t, "the hub to answer", func() bool {
 		st, err := statusOf(state)
@@ -324,7 +326,7 @@ func TestShown(t *testing.T) {
 	}
 	get := func(path string) string {
 		w := httptest.NewRecorder()
-		content(func() hub.Status { return st }, func() []string { return []string{"1 of 2 slices have no hub"} }, past).Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		content(func() hub.Status { return st }, func() []string { return []string{"1 of 2 slices have no hub"} }, nil, past).Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return w.Body.String()
 	}
 	for name, c := range map[string]struct {

@@ -5,6 +5,7 @@ package main
 import (
 	"strconv"
 
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
@@ -14,9 +15,13 @@ type metric web.Metric[*hub.Status]
 
 type values = web.Values[*hub.Status]
 
-func hubMetrics() []web.Metric[*hub.Status] {
+// hubMetrics returns all metrics. files are the certificates of the hub's server, nil for none.
+func hubMetrics(files *certs.Files) []web.Metric[*hub.Status] {
 	var all []web.Metric[*hub.Status]
-	for _, m := range metrics {
+	for _, m := range append(metrics, metric{
+		"tls_certificate_expiry_timestamp_seconds", web.ExpiryHelp, web.Gauge, []string{"file"},
+		func(_ *hub.Status, give func(float64, ...string)) { web.GiveExpiry(files.Expiry, give) },
+	}) {
 		m.Name = "flowdedup_hub_" + m.Name
 		all = append(all, web.Metric[*hub.Status](m))
 	}

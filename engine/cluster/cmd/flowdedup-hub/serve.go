@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
@@ -73,7 +75,15 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	if err := f.change(&settings, made, log); err != nil {
 		return err
 	}
-	certificates, err := f.certificates(&settings)
+	if err := folder.CheckParent(&settings); err != nil {
+		return usageError{fmt.Errorf("--parent: %w", err)}
+	}
+	var files *certs.Files
+	var certificates *tls.Config
+	err = outfile.Until(c.Context(), func() (err error) { // files may be pipes
+		files, certificates, err = f.certificates(&settings, log)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -97,13 +107,17 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	if err != nil {
 		return err
 	}
-	stop, err := f.serveHTTP(h, log)
+	stop, err := f.serveHTTP(h, files, log)
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
 	log.Log(ready(&settings))
-	<-c.Context().Done()
-	return errors.Join(stop(), h.Close())
+	select {
+	case <-c.Context().Done():
+		return errors.Join(stop(), h.Close())
+	case err := <-h.Lost():
+		return errors.Join(err, stop(), h.Close())
+	}
 }
 
 // change applies the flags to the settings of a folder. made says that it is new: then there are no
@@ -164,32 +178,51 @@ func openOrMake(path string) (*hub.Folder, hub.Settings, bool, error) {
 	return folder, settings, false, err
 }
 
-// certificates reads the files of TLS, nil for none.
-func (f *serveFlags) certificates(s *hub.Settings) (*tls.Config, error) {
+// certificates reads the files of TLS, nil for none. The hub trusts no authority by itself: --tls-ca
+// is for tokens.
+func (f *serveFlags) certificates(s *hub.Settings, log *logger) (files *certs.Files, config *tls.Config, err error) {
 	if f.cert == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--tls-cert %s: %w", f.cert, err)}
+	if files, err = certs.Load(f.cert, f.key, ""); err != nil {
+		return nil, nil, usageError{fmt.Errorf("--tls-cert: %w", err)}
 	}
+	files.Warn, files.Log = func(err error) { log.Warn(err.Error()) }, log.Log
 	if f.ca != "" {
-		text, err := os.ReadFile(f.ca)
+		text, err := readPEM(f.ca)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--tls-ca: %w", err)}
+			return nil, nil, usageError{fmt.Errorf("--tls-ca: %w", err)}
 		}
 		s.CA = string(text)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}, nil
+	config, err = files.Server(tls.VersionTLS13)
+	return files, config, err
+}
+
+// mostPEM bounds a file of certificates, in bytes: a device may have no end.
+const mostPEM = 1 << 20
+
+// readPEM reads a file of certificates or a key.
+func readPEM(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostPEM+1))
+	if len(text) > mostPEM {
+		return nil, fmt.Errorf("%s: more than %d bytes", name, mostPEM)
+	}
+	return text, err
 }
 
 // serveHTTP shows the hub to browsers and collectors, until stop.
-func (f *serveFlags) serveHTTP(h *hub.Hub, log *logger) (stop func() error, err error) {
+func (f *serveFlags) serveHTTP(h *hub.Hub, files *certs.Files, log *logger) (stop func() error, err error) {
 	if f.http == "none" || f.http == "" {
 		return func() error { return nil }, nil
 	}
 	past := &history{}
-	server, err := web.Listen(f.http, content(h.Status, h.Failures, past))
+	server, err := web.Listen(f.http, content(h.Status, h.Failures, files, past))
 	if errors.Is(err, web.ErrAddress) {
 		return nil, usageError{err}
 	} else if err != nil {
@@ -209,9 +242,17 @@ func (f *serveFlags) serveHTTP(h *hub.Hub, log *logger) (stop func() error, err 
 // pageEvery is how often browsers load the page again.
 const pageEvery = 5 * time.Second
 
-// content is what the hub serves over HTTP. failures returns the present failures.
-func content(status func() hub.Status, failures func() []string, past *history) web.Content {
-	all := hubMetrics()
+// content is what the hub serves over HTTP. failuresOf returns the present failures of the hub, and
+// files are the certificates of its server, nil for none.
+func content(status func() hub.Status, failuresOf func() []string, files *certs.Files, past *history) web.Content {
+	all := hubMetrics(files)
+	failures := func() []string {
+		reasons := failuresOf()
+		if err := files.Failure(); err != nil {
+			reasons = append(reasons, err.Error())
+		}
+		return reasons
+	}
 	return web.Content{
 		Page: func(w io.Writer, paused bool) error {
 			st := status()

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// budget is the lines that a subject may have: of its program, of its tests, and in assembly.
+type budget struct {
+	code, tests, asm int
+	gives            string // what users get for them
+}
+
+// support is the subject of packages that only tests import, whose names end with "test".
+const support = "test support"
+
+// budgets are for the folders of subjects, without the folders that are subjects of their own.
+// Numbers fall. Who raises one says in its line what users get for it.
+var budgets = map[string]budget{
+	"test support":                    {7153, 377, 0, "tests that share streams, captures and commands"},
+	"asm":                             {8914, 8206, 10143, "verdicts and digests at the speed of memory, on amd64 and arm64"},
+	"layout":                          {1082, 420, 0, "filters whose elements take one cache miss"},
+	"engine":                          {1739, 607, 0, "contracts, snapshots and secrets of filters"},
+	"engine/calendar":                 {953, 1279, 0, "windows by the clock, and one policy for wrong clocks"},
+	"engine/window":                   {3415, 3200, 0, "copies within a window"},
+	"engine/stream":                   {1162, 1070, 0, "copies in an endless stream, by the papers' methods in lines"},
+	"engine/distinct":                 {5962, 4037, 0, "counts of distinct keys, exact or in bounded memory"},
+	"engine/sliding":                  {1241, 777, 0, "counts of the past hour, at any time"},
+	"engine/sizing":                   {2371, 1103, 0, "predictions and memory for plan"},
+	"engine/paper":                    {3032, 1866, 0, "the papers' filters as printed"},
+	"engine/theory":                   {2845, 1365, 0, "the papers' formulas, and bounds of filters"},
+	"engine/hubclient":                {2375, 1648, 0, "a site's side of the hub"},
+	"engine/cluster":                  {11857, 13068, 0, "the hub: copies among sites"},
+	"capture":                         {11246, 9663, 0, "contracts of sources, batches and writers; what sources share"},
+	"capture/pcapfile":                {5810, 5967, 0, "capture files of all kinds, read and written"},
+	"capture/afpacket":                {2412, 2697, 0, "live capture on Linux"},
+	"capture/xdp":                     {1707, 1120, 0, "live capture by AF_XDP"},
+	"capture/mirror":                  {1353, 1303, 0, "mirrored packets of switches and clouds"},
+	"capture/records":                 {7869, 5197, 0, "flow records: NetFlow, IPFIX, sFlow, text"},
+	"capture/headers":                 {5746, 2355, 0, "headers and tunnels of packets"},
+	"capture/identity":                {2054, 2770, 0, "what makes two packets the same"},
+	"capture/keys":                    {1082, 1058, 0, "addresses and flows that are counted"},
+	"capture/traits":                  {2474, 2588, 0, "where a packet was seen, and what differs"},
+	"capture/reassemble":              {836, 456, 0, "tunnels in fragments"},
+	"capture/dedup":                   {3325, 3917, 0, "packets meet filters; which copy stays"},
+	"capture/inspect":                 {3898, 1576, 0, "what a capture holds"},
+	"capture/compare":                 {2213, 1319, 0, "two captures against each other"},
+	"capture/verify":                  {1713, 872, 0, "a check of what dedup did, by other code"},
+	"cmd/flowdedup":                   {2868, 1078, 0, "pages, settings, web server and versions of the command"},
+	"cmd/flowdedup/doc":               {951, 932, 0, "the manual: generated pages, and tests of what it says"},
+	"cmd/flowdedup/contrib":           {1841, 2788, 0, "packages, services and checks of releases"},
+	"cmd/flowdedup/internal":          {9574, 8504, 0, "what commands share: flags, inputs, outputs, texts"},
+	"cmd/flowdedup/internal/compare":  {1025, 380, 0, "the command compare"},
+	"cmd/flowdedup/internal/dedup":    {2762, 3655, 0, "the command dedup"},
+	"cmd/flowdedup/internal/distinct": {1866, 2075, 0, "the command distinct"},
+	"cmd/flowdedup/internal/flows":    {3398, 3331, 0, "the command flows"},
+	"cmd/flowdedup/internal/inspect":  {1234, 916, 0, "the command inspect"},
+	"cmd/flowdedup/internal/live":     {3643, 6191, 0, "the command live"},
+	"cmd/flowdedup/internal/plan":     {1490, 830, 0, "the command plan"},
+	"cmd/flowdedup/internal/verify":   {525, 153, 0, "the command verify"},
+	"bench":                           {5820, 9111, 0, "the project judged from outside: speed, accuracy, faults"},
+	"bench/papers":                    {9892, 2927, 0, "the papers' tables and figures, made again; predictions of their filters"},
+}
+
+// spare is how many lines below its budget a subject may be before the budget falls.
+const spare = 60
+
+// TestLines holds subjects to their lines.
+func TestLines(t *testing.T) {
+	lines := map[string]*budget{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || path == "../dist" || name[0] == '.' && path != ".."):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".s"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		subject := subjectOf(filepath.ToSlash(filepath.Dir(path)))
+		if lines[subject] == nil {
+			lines[subject] = &budget{}
+		}
+		n := bytes.Count(text, []byte("\n"))
+		switch {
+		case strings.HasSuffix(name, ".s"):
+			lines[subject].asm += n
+		case isTest(name):
+			lines[subject].tests += n
+		default:
+			lines[subject].code += n
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for subject, got := range lines {
+		most, found := budgets[subject]
+		if !found || most.gives == "" {
+			t.Errorf("%s is no subject of bench/lines_test.go that says what users get for it", subject)
+		}
+		for what, n := range map[string][2]int{"program": {got.code, most.code}, "tests": {got.tests, most.tests}, "assembly": {got.asm, most.asm}} {
+			switch {
+			case n[0] > n[1]:
+				t.Errorf("%s of %s: %d lines, budget %d: find what it no longer needs, or raise the number in bench/lines_test.go to %[3]d and say in its line what users get for it",
+					what, subject, n[0], n[1])
+			case n[0] < n[1]-spare:
+				t.Errorf("%s of %s: %d lines, budget %d: lower the number in bench/lines_test.go to %[3]d", what, subject, n[0], n[1])
+			}
+		}
+	}
+	for subject := range budgets {
+		if lines[subject] == nil {
+			t.Errorf("there is no %s", subject)
+		}
+	}
+}
+
+// subjectOf returns the subject of a folder.
+func subjectOf(folder string) string {
+	folder = strings.TrimPrefix(folder, "../")
+	if strings.HasSuffix(folder, "test") || folder == "engine/internal/check" {
+		return support
+	}
+	for {
+		if _, found := budgets[folder]; found || !strings.Contains(folder, "/") {
+			return folder
+		}
+		folder = folder[:strings.LastIndex(folder, "/")]
+	}
+}
