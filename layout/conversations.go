@@ -63,8 +63,8 @@ const (
 // Times are rounded so that no reported time is lost.
 //
 // A flow belongs to a line by the upper bits of its hash, and has the low 30 bits as its
-// tag. Where its line is full it may lie in the other line of a pair, which is a
-// neighbor in memory.
+// tag. Where its line is full it may lie in another line of a group, which are neighbors
+// in memory.
 const (
 	// OwnerCells is the number of cells of an ownership row.
 	OwnerCells = 5

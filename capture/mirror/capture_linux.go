@@ -166,7 +166,8 @@ func (c *Capture) gather() bool {
 	if c.conf.Delay <= 0 || stopping {
 		return false
 	}
-	time.Sleep(c.conf.Delay)
+	wait := unix.NsecToTimespec(int64(c.conf.Delay))
+	_, _ = unix.Ppoll([]unix.PollFd{{Fd: c.wakeUp.Socket(), Events: unix.POLLIN}}, &wait, nil) // early is fine
 	return true
 }
 

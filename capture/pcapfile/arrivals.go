@@ -271,7 +271,10 @@ func (a *Arrivals) deliverUntil(now time.Time) (until int64, deadline time.Time)
 			deadline = due
 		}
 	}
-	if patient < until {
+	switch {
+	case patient < until && len(a.heap) == 0:
+		return patient, time.Time{} // the reader wakes Next
+	case patient < until:
 		return patient, again
 	}
 	if lag > 0 && len(a.heap) > 0 {

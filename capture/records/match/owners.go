@@ -18,11 +18,15 @@ const maxPoint = layout.OwnerMax
 // each in a report for every piece of its time. [owners.report] says whether another point
 // already reported that time. Not safe for concurrent use.
 //
-// A report touches one line of 64 bytes, or the pair that the line belongs to where the line is
-// full. A cell is free again when its flow is no longer alive. Where both lines are full of
-// flows alive, a report of another flow is not remembered, so a flood of flows evicts none.
+// A report touches one line of 64 bytes, or more of the group that the line belongs to where the
+// line is full. A cell is free again when its flow is no longer alive. Where a group is full of
+// flows alive, the table grows, up to its arena. Then a report of another flow is not remembered,
+// so a flood of flows evicts none.
 type owners struct {
 	arena *layout.Arena
+	first uint64 // groups at first, each of which is 1 << grown now
+	grown uint
+	most  uint // of grown
 	ranks [maxPoint + 1]uint8
 	// silent is for how many units each point may report nothing about a flow that it owns.
 	silent [maxPoint + 1]int32
@@ -55,26 +59,32 @@ const (
 	ownerFull                    // there is no room to remember it
 )
 
-// newOwners makes a table of at most this many bytes, and of at least 128. It returns errors
-// of layout.NewArena.
-func newOwners(memory int) (*owners, error) { return newOwnersOf(max(memory/layout.LineSize&^1, 2)) }
+// newOwners makes a table that grows to at most this many bytes, and to at least 1024. It returns
+// errors of layout.NewArena.
+func newOwners(memory int) (*owners, error) {
+	return newOwnersOf(max(memory/layout.LineSize/ownerGroup, 1))
+}
 
-// newOwnersOf makes a table of an even number of lines.
-func newOwnersOf(lines int) (*owners, error) {
-	arena, err := layout.NewArena(lines)
-	if err != nil {
-		return nil, err
+// newOwnersOf makes a table that grows to about this many groups.
+func newOwnersOf(groups int) (*owners, error) {
+	o := new(owners)
+	for o.most < maxOwnersGrown && groups>>(o.most+1) >= leastOwnerGroups {
+		o.most++
 	}
-	return &owners{arena: arena}, nil
+	o.first = uint64(groups >> o.most)
+	var err error
+	o.arena, err = layout.NewArena(int(o.first) << o.most * ownerGroup)
+	return o, err
 }
 
 // setRank gives a point a rank. At first, every rank is 0.
 func (o *owners) setRank(point uint32, rank uint8) { o.ranks[point] = rank }
 
-// line returns the number of a flow's line.
+// line returns the number of a flow's line. The upper bits of the flow choose the group at first.
+// Bits of its tag choose the group among those that it has grown to, and the line.
 func (o *owners) line(flow uint64) uint64 {
-	line, _ := bits.Mul64(flow, uint64(len(o.arena.Lines())))
-	return line
+	group, _ := bits.Mul64(flow, o.first)
+	return (group<<o.grown|tagOf(flow)>>(ownerTagBits-o.grown))*ownerGroup | flow%ownerGroup
 }
 
 // fetch prefetches the lines that reports about these flows will touch.
@@ -110,6 +120,10 @@ func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 	start, end := units(r.Start), units(max(r.Start, r.End))
 	within := int32(min(r.Within>>layout.OwnerUnitShift, 1<<29))
 	c, known, room := o.find(r, start, end)
+	for !known && !room && o.grown < o.most {
+		o.grow()
+		c, known, room = o.find(r, start, end)
+	}
 	if !known {
 		if !room {
 			return 0, ownerFull
@@ -147,7 +161,7 @@ func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, roo
 	lines, first := o.arena.Lines(), o.line(r.Flow)
 	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))
 	nearest := uint32(math.MaxUint32)
-	for i := range uint64(2) {
+	for i := range uint64(ownerGroup) {
 		line := &lines[first^i]
 		for at := range uint(layout.OwnerCells) {
 			one := ownerCell{line, at}
@@ -179,7 +193,7 @@ func apart(a, b uint32) uint32 { return uint32(max(int32(a-b), int32(b-a))) }
 func units(time int64) uint32 { return uint32(time >> layout.OwnerUnitShift) }
 
 // bytes returns the memory of the table.
-func (o *owners) bytes() int { return o.arena.Bytes() }
+func (o *owners) bytes() int { return len(o.used()) * layout.LineSize }
 
 // Close gives the memory back.
 func (o *owners) Close() error { return o.arena.Close() }

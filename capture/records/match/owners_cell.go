@@ -3,6 +3,8 @@
 package match
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,8 +21,10 @@ type ownerCell struct {
 	at   uint // 0 to layout.OwnerCells - 1
 }
 
+const ownerTagBits = 64 - layout.OwnerTagShift
+
 // tagOf returns the tag of a flow.
-func tagOf(flow uint64) uint64 { return flow & (1<<(64-layout.OwnerTagShift) - 1) }
+func tagOf(flow uint64) uint64 { return flow & (1<<ownerTagBits - 1) }
 
 func (c ownerCell) tag() uint64 { return c.line[c.at] >> layout.OwnerTagShift }
 
@@ -72,13 +76,23 @@ func (c ownerCell) set(flow uint64, owner uint32, r reported) {
 		distanceTo(r.end, r.left, 1)<<layout.OwnerDistanceBits | distanceTo(r.end, r.back, 0)
 	c.line[c.at] = tagOf(flow)<<layout.OwnerTagShift | report&(1<<layout.OwnerLowestBits-1)<<layout.OwnerLowestShift |
 		uint64(r.end&(1<<layout.OwnerLowestShift-1))
+	c.setUpper(report >> layout.OwnerLowestBits)
+}
+
+// setUpper sets the upper bits of the report.
+func (c ownerCell) setUpper(upper uint64) {
 	const mask = uint64(1<<layout.OwnerReportBits - 1)
-	upper := report >> layout.OwnerLowestBits
 	word, shift := c.place()
 	c.line[word] = c.line[word]&^(mask<<shift) | upper<<shift
 	if word+1 < uint(len(c.line)) {
 		c.line[word+1] = c.line[word+1]&^(mask>>(64-shift)) | upper>>(64-shift)
 	}
+}
+
+// copyFrom sets the cell to another one.
+func (c ownerCell) copyFrom(other ownerCell) {
+	c.line[c.at] = other.line[other.at]
+	c.setUpper(other.report() >> layout.OwnerLowestBits & (1<<layout.OwnerReportBits - 1))
 }
 
 const (
@@ -116,25 +130,32 @@ func atDistance(end uint32, code uint64) uint32 {
 // ranks not at all. Errors come from w. Snapshot panics after Close.
 func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
-	lines, cells := uint64(len(o.arena.Lines())), uint64(layout.OwnerCells)
-	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&lines, &cells})
-	out.Lines(o.arena, 0, int(lines))
+	most, grown, cells := o.first<<o.most, uint64(o.grown), uint64(layout.OwnerCells)
+	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&most, &grown, &cells})
+	out.Lines(o.arena, 0, len(o.used()))
 	return out.End()
 }
 
 // restoreOwners reads what owners.Snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
-	var lines, cells uint64
+	var groups, grown, cells uint64
 	makeEmpty := func(c snapshot.RestoreConfig) (*owners, error) {
-		if err := c.Allow(lines); err != nil {
+		if err := cmp.Or(c.Allow(groups), c.Allow(groups*ownerGroup)); err != nil {
 			return nil, err
 		}
-		if lines < 2 || lines%2 != 0 || cells != layout.OwnerCells {
-			return nil, fmt.Errorf("%w: %d lines of %d cells", snapshot.ErrInvalid, lines, cells)
+		if groups < 1 || grown > maxOwnersGrown || cells != layout.OwnerCells {
+			return nil, fmt.Errorf("%w: %d groups of %d cells, grown %d times", snapshot.ErrInvalid, groups, cells, grown)
 		}
-		return newOwnersOf(int(lines))
+		o, err := newOwnersOf(int(groups))
+		if err == nil && (o.first<<o.most != groups || uint(grown) > o.most) {
+			err = errors.Join(fmt.Errorf("%w: %d groups, grown %d times", snapshot.ErrInvalid, groups, grown), o.Close())
+		}
+		return o, err
 	}
-	load := func(o *owners, in *snapshot.Reader) error { return in.Lines(o.arena.Lines()) }
-	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&lines, &cells}, makeEmpty, load)
+	load := func(o *owners, in *snapshot.Reader) error {
+		o.grown = uint(grown)
+		return in.Lines(o.used())
+	}
+	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&groups, &grown, &cells}, makeEmpty, load)
 }

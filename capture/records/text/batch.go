@@ -54,7 +54,12 @@ func (r *Reader) one(b *records.Batch, begin int) bool {
 		if r.scan.at == 0 && !r.skip && !r.nextObject() {
 			return false
 		}
-		n = r.scan.end(r.buf[r.at:])
+		if r.scan.at == 0 && !r.skip {
+			n = r.shapes.match(r.buf[r.at:])
+		}
+		if n == 0 {
+			n = r.scan.end(r.buf[r.at:])
+		}
 	} else {
 		n = r.lineEnd()
 	}

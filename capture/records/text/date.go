@@ -48,7 +48,7 @@ func orderOf(v []byte) (o order, is bool) {
 
 // date reads 2006-01-02T15:04:05.999Z, with the variants of its signs that programs write, and
 // dates that end with the year. A time without a zone is UTC.
-func (t *times) date(v []byte) (ns int64, unit time.Duration, ok bool) {
+func (t *times) date(of target, v []byte) (ns int64, unit time.Duration, ok bool) {
 	c := cursor{p: v}
 	first, second, third, yearFirst := c.date()
 	year, month, day := first, second, third
@@ -68,6 +68,51 @@ func (t *times) date(v []byte) (ns int64, unit time.Duration, ok bool) {
 	at := time.Date(year, time.Month(month), day, hour, minute, sec, 0, time.UTC)
 	seconds := at.Unix() - int64(zone)
 	if at.Day() != day && sec < 60 || seconds < 0 || seconds > maxSeconds {
+		return 0, 0, false
+	}
+	if sec < 60 {
+		t.last[of].set(v, at.Unix()-int64(sec))
+	}
+	return seconds*int64(time.Second) + int64(fraction), unit, true
+}
+
+// minute is the beginning of dates of one minute, such as 2006-01-02T15:04: with the sign behind it.
+type minute struct {
+	text    [17]byte
+	seconds int64 // since 1970, without a zone
+}
+
+// set remembers the minute of a date in the usual form. Dates near each other often have the same.
+func (m *minute) set(v []byte, seconds int64) {
+	if len(v) < len(m.text) {
+		return
+	}
+	for i, c := range v[:len(m.text)] {
+		if sign := i == 4 || i == 7 || i == 10 || i == 13 || i == 16; isDigit(c) == sign {
+			return
+		}
+	}
+	m.seconds = seconds
+	copy(m.text[:], v)
+}
+
+// read reads a date of the minute. It returns false for others, and for forms that only times.date
+// reads.
+func (m *minute) read(v []byte) (ns int64, unit time.Duration, ok bool) {
+	if len(v) < 19 || v[16] != ':' || string(v[:17]) != string(m.text[:]) || v[17] < '0' || v[17] > '5' || !isDigit(v[18]) {
+		return 0, 0, false
+	}
+	c, fraction, unit := cursor{p: v, at: 19}, uint64(0), time.Second
+	if c.is('.') || c.is(',') {
+		var places int
+		fraction, places, c.at = billionths(v, c.at)
+		unit = unitOf(places)
+	}
+	if c.at < len(v) && v[c.at] != 'Z' && v[c.at] != '+' && v[c.at] != '-' {
+		return 0, 0, false
+	}
+	seconds := m.seconds + int64(v[17]-'0')*10 + int64(v[18]-'0') - int64(c.zone())
+	if c.bad || c.at < len(v) || seconds < 0 || seconds > maxSeconds {
 		return 0, 0, false
 	}
 	return seconds*int64(time.Second) + int64(fraction), unit, true

@@ -12,6 +12,8 @@ type object struct {
 	// take gets each value that is no object: without quotes if it is a string. Those of an
 	// array come under its name.
 	take func(path, value []byte)
+	// learn gets the place of each value; nil is none.
+	learn *shapes
 }
 
 // maxDepth is how many objects may lie in each other.
@@ -105,26 +107,31 @@ func (o *object) value(depth int) bool {
 	case '[':
 		return o.array(depth + 1)
 	case '"':
+		begin := o.at + 1
 		v, ok := o.text()
-		if ok {
-			o.take(o.path, v)
+		if !ok {
+			return false
 		}
-		return ok
+		if o.learn != nil {
+			o.learn.slot(begin, o.at-1, o.path, true)
+		}
+		o.take(o.path, v)
+		return true
 	}
 	begin := o.at
 	for o.at < len(o.p) && isWord(o.p[o.at]) {
 		o.at++
 	}
 	v := o.p[begin:o.at]
-	switch {
-	case len(v) == 0:
-		return false
-	case string(v) == "null" || string(v) == "true" || string(v) == "false":
-		return true
-	case v[0] != '-' && !isDigit(v[0]):
+	if len(v) == 0 || !isNumber(v[0]) && !isName(v) {
 		return false
 	}
-	o.take(o.path, v)
+	if o.learn != nil {
+		o.learn.slot(begin, o.at, o.path, false)
+	}
+	if isNumber(v[0]) {
+		o.take(o.path, v)
+	}
 	return true
 }
 
@@ -184,7 +191,25 @@ func (s *scan) end(p []byte) int {
 }
 
 // jsonRecord reads a record, and reports whether it is an object.
-func (r *Reader) jsonRecord(rec *records.Record, p []byte) bool {
+func (r *Reader) jsonRecord(rec *records.Record, p []byte) (sound bool) {
 	r.rec, r.values = rec, values{}
-	return r.object.read(p)
+	s := &r.shapes
+	if !r.array {
+		s.match(p)
+	}
+	length := s.length
+	if s.length = 0; length == len(p) {
+		for _, v := range s.found {
+			if v.quoted || isNumber(p[v.begin]) {
+				r.enter(v.target, p[v.begin:v.end])
+			}
+		}
+		return true
+	}
+	r.object.learn = s.learn(p)
+	if sound = r.object.read(p); sound && r.object.learn != nil {
+		s.keep(p)
+	}
+	r.object.learn = nil
+	return sound
 }

@@ -23,6 +23,12 @@ func lower(v []byte) (name [maxName]byte, n int) {
 
 // protocolOf reads a number or a name.
 func protocolOf(v []byte) (uint8, bool) {
+	switch string(v) { // what most records have
+	case "TCP", "tcp":
+		return 6, true
+	case "UDP", "udp":
+		return 17, true
+	}
 	if n, ok := number(v, math.MaxUint8); ok {
 		return uint8(n), true
 	}

@@ -44,11 +44,13 @@ type Reader struct {
 	at   int
 	done int64 // bytes before buf
 	skip bool  // the rest of a record that is too long
+	slow bool  // lines are split at signs, in a test
 	scan scan  // of an object of an array
 	over bool  // the rest is a summary
 	err  error
 
 	object object
+	shapes shapes
 	rec    *records.Record
 	values values
 	times  times
@@ -105,6 +107,7 @@ func (r *Reader) begin() error {
 	if err != nil {
 		return err
 	}
+	r.shapes.names, r.shapes.most = r.format.names, mostText
 	return r.findOrder()
 }
 

@@ -55,12 +55,12 @@ func (r *Reader) set(t target, v []byte) (ok bool) {
 	case octets:
 		rec.Bytes, ok = number(v, math.MaxUint64)
 	case start:
-		rec.Start, rec.Precision, ok = r.times.read(v)
+		rec.Start, rec.Precision, ok = r.times.read(t, v)
 	case end:
-		rec.End, rec.Precision, ok = r.times.read(v)
+		rec.End, rec.Precision, ok = r.times.read(t, v)
 		x.endText = v
 	case received:
-		rec.Received, _, ok = r.times.read(v)
+		rec.Received, _, ok = r.times.read(t, v)
 	case duration:
 		x.duration, ok = spanOf(v, time.Second)
 	case durationMS:

@@ -307,7 +307,7 @@ func TestTimes(t *testing.T) {
 		"": {}, "yesterday": {}, "2026-11-21T06:09": {when - 4e9, time.Minute}, "2026-xx-21T06:09:04Z": {}, "99999999999999999999999": {}, "9223372036854775808": {},
 		"9999-01-01T00:00:00Z": {}, "-5": {},
 	} {
-		if ns, unit, _ := new(times).read([]byte(text)); ns != want.ns || ns != 0 && unit != want.unit {
+		if ns, unit, _ := new(times).read(start, []byte(text)); ns != want.ns || ns != 0 && unit != want.unit {
 			t.Errorf("%s: %d of %v, want %d of %v", text, ns, unit, want.ns, want.unit)
 		}
 	}

@@ -62,24 +62,29 @@ const maxSeconds = math.MaxInt64/int64(time.Second) - 1
 // or nanoseconds, which differ in size until the year 2255.
 type times struct {
 	layout TimeLayout
-	order  order // of dates that do not begin with the year
+	order  order        // of dates that do not begin with the year
+	last   [kind]minute // by target
 }
 
-// read reads a time, unless it cannot be one of a record. It returns the unit of its last digit.
-func (t *times) read(v []byte) (ns int64, unit time.Duration, ok bool) {
-	if ns, unit, ok = t.parse(v); !ok || !records.IsTime(ns) {
+// read reads the time of a target, unless it cannot be one of a record. It returns the unit of its
+// last digit.
+func (t *times) read(of target, v []byte) (ns int64, unit time.Duration, ok bool) {
+	if ns, unit, ok = t.parse(of, v); !ok || !records.IsTime(ns) {
 		return 0, unit, false
 	}
 	return ns, unit, true
 }
 
 // parse reads a time of any year from 1970 on.
-func (t *times) parse(v []byte) (ns int64, unit time.Duration, ok bool) {
-	switch {
-	case t.layout.layout != "":
+func (t *times) parse(of target, v []byte) (ns int64, unit time.Duration, ok bool) {
+	if t.layout.layout != "" {
 		return t.layout.read(v)
-	case isDate(v):
-		return t.date(v)
+	}
+	if ns, unit, ok = t.last[of].read(v); ok {
+		return ns, unit, ok
+	}
+	if isDate(v) {
+		return t.date(of, v)
 	}
 	whole, fraction, digits, ok := decimal(v)
 	switch {

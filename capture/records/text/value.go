@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 	"unsafe"
 )
@@ -65,12 +64,22 @@ func exponent(v []byte) (whole, fraction uint64, digits int, ok bool) {
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // number reads an unsigned integer of at most most. Its fraction does not count.
-func number(v []byte, most uint64) (uint64, bool) {
+func number(v []byte, most uint64) (n uint64, ok bool) {
+	for i, c := range v[:min(len(v), 19)] { // 19 digits fit
+		if !isDigit(c) {
+			break
+		}
+		if n = n*10 + uint64(c-'0'); i == len(v)-1 {
+			if n > most {
+				return 0, false
+			}
+			return n, true
+		}
+	}
 	if len(v) > 2 && v[0] == '0' && v[1] == 'x' {
 		return hexadecimal(v[2:], most)
 	}
-	n, _, _, ok := decimal(v)
-	if !ok || n > most {
+	if n, _, _, ok = decimal(v); !ok || n > most {
 		return 0, false
 	}
 	return n, true
@@ -107,6 +116,9 @@ func hexadecimal(v []byte, most uint64) (n uint64, ok bool) {
 // address reads an IP address, the zero Addr if it is none. One with a zone is none: the
 // zone would be kept for ever.
 func address(v []byte) netip.Addr {
+	if a, ok := dotted(v); ok {
+		return a
+	}
 	parts := 0
 	for _, c := range v {
 		switch {
@@ -126,6 +138,29 @@ func address(v []byte) netip.Addr {
 	return a.Unmap()
 }
 
+// dotted reads an IPv4 address, as netip.ParseAddr does.
+func dotted(v []byte) (netip.Addr, bool) {
+	var a [4]byte
+	part, digits, n := 0, 0, 0
+	for _, c := range v {
+		switch {
+		case isDigit(c) && (part > 0 || digits == 0):
+			part = part*10 + int(c-'0')
+			digits++
+		case c == '.' && digits > 0 && n < 3:
+			a[n] = byte(part)
+			part, digits, n = 0, 0, n+1
+		default:
+			return netip.Addr{}, false
+		}
+		if part > math.MaxUint8 {
+			return netip.Addr{}, false
+		}
+	}
+	a[3] = byte(part)
+	return netip.AddrFrom4(a), n == 3 && digits > 0
+}
+
 // flagsOf reads a number, or letters as nfdump and rwcut write them.
 func flagsOf(v []byte) (flags uint8, ok bool) {
 	if isDigit(v[0]) {
@@ -133,16 +168,16 @@ func flagsOf(v []byte) (flags uint8, ok bool) {
 		return uint8(n), ok
 	}
 	for _, c := range v {
-		bit := strings.IndexByte("FSRPAUEC", c)
-		if bit < 0 && c != '.' && c != ' ' {
+		if flagBits[c] == 0 && c != '.' && c != ' ' {
 			return 0, false
 		}
-		if bit >= 0 {
-			flags |= 1 << bit
-		}
+		flags |= flagBits[c]
 	}
 	return flags, true
 }
+
+// flagBits are the flags of TCP by their letters.
+var flagBits = [256]uint8{'F': 1, 'S': 2, 'R': 4, 'P': 8, 'A': 16, 'U': 32, 'E': 64, 'C': 128}
 
 // hash names a point that has no address.
 func hash(v []byte) uint32 {

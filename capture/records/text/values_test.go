@@ -211,7 +211,7 @@ func FuzzDate(f *testing.F) {
 		}
 		text := at.Format(layout)
 		reader := times{order: dayFirst}
-		if ns, _, ok := reader.read([]byte(text)); !ok || ns != at.UnixNano() {
+		if ns, _, ok := reader.read(start, []byte(text)); !ok || ns != at.UnixNano() {
 			t.Fatalf("%q: %d %v, want %d", text, ns, ok, at.UnixNano())
 		}
 	})

@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,7 +175,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 // config returns the configuration of the run, without what must be read or opened.
 func (f *flags) config(fs *pflag.FlagSet, e *cli.Env, inputs []string) config {
 	cfg := config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams, Sockets: min(runtime.GOMAXPROCS(0), maxSockets),
+		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams,
 		Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, Tunnels: f.tunnels,
 		KeyGiven: fs.Changed("flow-key"), Policy: f.policy, Window: f.window,
 		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof,

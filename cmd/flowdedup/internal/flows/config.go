@@ -48,8 +48,6 @@ type config struct {
 	// which they send IPFIX over TCP, or from which it is fetched.
 	Listen  []netip.AddrPort
 	Streams []pcapoverip.Address
-	// Sockets is how many sockets share an address of Listen.
-	Sockets int
 	Format  string // one of formats
 	Map     text.Mapping
 	Times   text.TimeLayout  // of text

@@ -7,7 +7,7 @@
 //	question                                file
 //	the command; flags and their rules      command.go; flags.go
 //	inputs: datagrams and captures; text    open.go, merge.go; open_text.go
-//	the way of a batch                      run.go
+//	reading to the end; the way of a batch  each.go; run.go
 //	output of records; a field of them      output.go; format.go
 //	counts of windows                       distinct.go
 //	--state                                 state.go

@@ -29,7 +29,7 @@ func TestEndCounts(t *testing.T) {
 	defer cancel()
 	statuses := 0
 	cfg := &config{
-		Listen: []netip.AddrPort{at}, Sockets: 2, Policy: byOwner, Memory: 1 << 20, Log: slog.New(slog.DiscardHandler),
+		Listen: []netip.AddrPort{at}, Policy: byOwner, Memory: 1 << 20, Log: slog.New(slog.DiscardHandler),
 		// The run waits here while all is sent, and then is asked to end.
 		Status: func(*summary) {
 			if statuses++; statuses > 1 {

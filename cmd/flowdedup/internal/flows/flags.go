@@ -22,9 +22,6 @@ import (
 )
 
 const (
-	// maxSockets bounds the sockets of an address: one for each processor, as long as one
-	// goroutine can judge their records.
-	maxSockets    = 8
 	defaultMemory = 256 << 20
 	defaultWindow = 10 * time.Second
 )

@@ -26,8 +26,12 @@ import (
 // long enough.
 const idle = 250 * time.Millisecond
 
-// bufferBytes is the buffer of a socket: some 10,000 messages.
-const bufferBytes = 16 << 20
+// bufferBytes is the buffer of a socket: some 20,000 messages.
+const bufferBytes = 32 << 20
+
+// delay is how long few messages in a socket wait for more: waking up costs as much as tens of
+// records.
+const delay = 5 * time.Millisecond
 
 // openInputs opens all inputs, or sockets.
 func (r *runner) openInputs(ctx context.Context) error {
@@ -159,20 +163,36 @@ func (r *runner) listen(ctx context.Context) error {
 		names = append(names, r.sockets[0].Inputs()...)
 	}
 	r.receivers = receivers
-	src := pcapfile.NewArrivals(names, mergeWait)
-	src.SetIdle(idle)
-	for _, socket := range r.sockets {
-		src.Add(pcapfile.Arrival{Source: socket, Input: len(receivers), Lag: socketLag})
-	}
-	for i, receiver := range receivers {
-		receiver.Start(src, i)
-	}
+	src := r.received(names)
 	r.inputs = append(r.inputs, src)
 	context.AfterFunc(ctx, src.Stop)
 	r.messages = r.newReader(src)
 	r.reader = r.messages
 	r.logAddresses()
 	return nil
+}
+
+// stoppable is a source that ends when it is asked to.
+type stoppable interface {
+	capture.Source
+	Stop()
+}
+
+// received returns the source of all messages that come. A socket that is the only one needs no
+// merging, and so no other goroutine to wake up.
+func (r *runner) received(names []string) stoppable {
+	if len(r.sockets) == 1 && len(r.receivers) == 0 {
+		return r.sockets[0]
+	}
+	src := pcapfile.NewArrivals(names, mergeWait)
+	src.SetIdle(idle)
+	for _, socket := range r.sockets {
+		src.Add(pcapfile.Arrival{Source: socket, Input: len(r.receivers), Lag: socketLag})
+	}
+	for i, receiver := range r.receivers {
+		receiver.Start(src, i)
+	}
+	return src
 }
 
 func (r *runner) logAddresses() {
@@ -197,7 +217,7 @@ func (r *runner) openSockets() (err error) {
 	for _, at := range r.cfg.Listen {
 		targets = append(targets, mirror.Datagrams(at))
 	}
-	r.sockets, err = mirror.OpenEach(mirror.Config{Targets: targets, Sockets: r.cfg.Sockets, BufferBytes: bufferBytes, Warn: r.warn})
+	r.sockets, err = mirror.OpenEach(mirror.Config{Targets: targets, BufferBytes: bufferBytes, Delay: delay, Idle: idle, Warn: r.warn})
 	return err
 }
 
