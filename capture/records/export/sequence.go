@@ -30,6 +30,10 @@ type arrival struct {
 // own returns how many records of flows the message has.
 func (a *arrival) own() uint32 { return a.count - a.options }
 
+// beginsOwn reports whether a message that is the first one with records of flows counts its own.
+// Other exporters begin with 0.
+func (a *arrival) beginsOwn() bool { return a.own() > 0 && a.number == a.own() }
+
 // sequence follows the sequence numbers of a source.
 type sequence struct {
 	unit unit
@@ -84,11 +88,14 @@ func (q *sequence) enter(a arrival, usual unit) outcome {
 func (q *sequence) take(a arrival, usual unit) (o outcome) {
 	l := &q.life
 	if !l.began {
-		if q.unit = usual; a.templates && a.own() > 0 && a.number == a.own() {
-			q.unit = ownRecords // others begin with 0
+		if q.unit = usual; a.templates && a.beginsOwn() {
+			q.unit = ownRecords
 		}
 		l.start(&a)
 		return o
+	}
+	if first := &l.last; first.templates && first.number == 0 && first.own() == 0 && a.beginsOwn() {
+		q.unit = ownRecords // the first message had templates only
 	}
 	if l.isBefore(&a) {
 		if o, ok := q.before.place(&a, q.unit); ok {
