@@ -14,6 +14,9 @@ type newName struct {
 	tempFile
 	next  func() string
 	whole bool // only a name is missing
+	// named says that it has its name, and refused is the name that the folder did not take.
+	named   bool
+	refused string
 	// homeless says that the folder took no name. away is where a copy is, "" for nowhere.
 	homeless bool
 	away     string
@@ -26,9 +29,10 @@ func (d *newName) commit(f *File) error {
 	d.whole = true
 	name, err := d.publish(f, inFolder(d.next))
 	if err != nil {
+		d.refused = name
 		return err
 	}
-	f.name = d.dir.join(name)
+	f.name, d.named = d.dir.join(name), true
 	if !f.opt.NoSync {
 		err = d.dir.sync()
 	}
@@ -45,7 +49,13 @@ func (d *newName) names(f *File, next func() string) func() string {
 }
 
 func (d *newName) keep(f *File) (string, error) {
+	if d.named {
+		return f.name, nil
+	}
 	next := d.names(f, d.next)
+	if d.refused != "" {
+		next = firstOf(d.refused, next)
+	}
 	name, err := d.publish(f, next)
 	if err == nil {
 		f.name = d.dir.join(name)
