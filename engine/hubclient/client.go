@@ -98,11 +98,12 @@ type Client struct {
 	progress  sync.Cond // something was answered or given up
 	slices    []slice
 	free      []*request
-	msg       []byte // of the request that is sent
-	bundle    []byte // to be posted
-	packed    int    // least slice that may still come into the bundle
-	collected int    // slices that are collecting
-	inFlight  int    // requests
+	msg       []byte        // of the request that is sent
+	bundle    []byte        // to be posted
+	packed    int           // least slice that may still come into the bundle
+	took      time.Duration // an average of the last answers
+	collected int           // slices that are collecting
+	inFlight  int           // requests
 	stats     ClientStats
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in total
 	report    Report                  // the caller's part
@@ -145,7 +146,7 @@ func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now 
 	c := &Client{
 		cfg: cfg, to: to, now: now, inbox: Inbox(cfg.Token.Site) + "." + run + ".",
 		slices: make([]slice, cfg.Token.Slices),
-		rtt:    newHistogram(), all: newHistogram(), reportAt: reportEvery,
+		rtt:    newHistogram(), all: newHistogram(), took: cfg.Wait, reportAt: reportEvery,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 		way: way{self: cfg.Hub, at: wayEvery, waits: map[uint64]question{}},
 	}

@@ -110,11 +110,12 @@ func (c *Client) sendDue(s *slice, now time.Duration) {
 	}
 }
 
-// bundleDue reports whether it is time for a bundle: some digests have waited long enough. The ticks
-// come each batchDelay, so it is at most half of it later.
+// bundleDue reports whether it is time for a bundle: some digests have waited long enough. Where
+// answers take long, a bundle waits longer, so that maxWindow of them are not under way at once.
 func (c *Client) bundleDue(now time.Duration) bool {
+	wait := max(batchDelay/2, min(c.took/(maxWindow-2), c.cfg.Wait/4, thinDelay)) // ticks come each batchDelay
 	for i := range c.slices {
-		if s := &c.slices[i]; s.next != nil && now-s.next.since >= batchDelay/2 && s.bundles(now) {
+		if s := &c.slices[i]; s.next != nil && now-s.next.since >= wait && s.bundles(now) {
 			return true
 		}
 	}
