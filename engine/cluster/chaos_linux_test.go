@@ -21,7 +21,7 @@ type chaos struct {
 	begin   time.Time // begin of the traffic
 	outputs []string
 	killed  []time.Duration // times when sensors were killed, since begin
-	totals  summary // Unchecked is of all sensors, the others of the last ones
+	totals  summary         // Unchecked is of all sensors, the others of the last ones
 }
 
 const (
