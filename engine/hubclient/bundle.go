@@ -18,8 +18,8 @@ import (
 // A part is the slice (u16), the length of a message (u32), and the message of Request or Reply. The
 // slices of a bundle rise.
 
-// AllSlices is the Slice of the subject of a bundle.
-const AllSlices = -1
+// allSlices is the Slice of the subject of a bundle.
+const allSlices = -1
 
 // bundleWord stands for the slice in the subjects of bundles, and Bundles are the words of slice and
 // operation, with a wildcard.

@@ -80,7 +80,7 @@ func (h *hubs) Send(subject, reply string, msg []byte) error {
 	if !ok {
 		return nil // a report
 	}
-	if to.Slice != AllSlices {
+	if to.Slice != allSlices {
 		h.single++
 		return h.network.Send(subject, reply, msg)
 	}

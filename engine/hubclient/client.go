@@ -151,7 +151,7 @@ func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now 
 		way: way{self: cfg.Hub, at: wayEvery, waits: map[uint64]question{}},
 	}
 	c.progress.L = &c.mu
-	c.bundleSubject = c.subject(AllSlices, TestAndSet).String()
+	c.bundleSubject = c.subject(allSlices, TestAndSet).String()
 	c.report.Run = run
 	for i := range c.slices {
 		c.slices[i] = slice{

@@ -141,7 +141,7 @@ func (h *modelHub) answer(subject string, msg []byte) []byte {
 	if !ok {
 		panic("a message to " + subject)
 	}
-	if to.Slice == AllSlices {
+	if to.Slice == allSlices {
 		return h.answerBundle(to, msg)
 	}
 	var q Request

@@ -14,7 +14,7 @@ type Subject struct {
 	Namespace string
 	Filter    string
 	Epoch     uint32
-	Slice     int // up to 999, or AllSlices
+	Slice     int // up to 999, or allSlices
 	Op        Op
 	Site      string
 }
@@ -22,7 +22,7 @@ type Subject struct {
 // String returns the subject.
 func (s Subject) String() string {
 	slice := bundleWord
-	if s.Slice != AllSlices {
+	if s.Slice != allSlices {
 		slice = fmt.Sprintf("s%03d", s.Slice)
 	}
 	return fmt.Sprintf("fd.%s.%s.%d.%s.%s.%s", s.Namespace, s.Filter, s.Epoch, slice, s.Op, s.Site)
@@ -77,7 +77,7 @@ func ParseSubject(text string) (Subject, bool) {
 // parseSlice parses the word of a slice.
 func parseSlice(word string) (int, bool) {
 	if word == bundleWord {
-		return AllSlices, true
+		return allSlices, true
 	}
 	digits, ok := strings.CutPrefix(word, "s")
 	slice, err := strconv.ParseUint(digits, 10, 16)

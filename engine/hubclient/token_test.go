@@ -73,7 +73,7 @@ func TestSubject(t *testing.T) {
 	if got := want.Report(); got != "fd.main.packets.12.report.paris-1" {
 		t.Error(got)
 	}
-	want.Slice, text = AllSlices, "fd.main.packets.12.all.tas.paris-1"
+	want.Slice, text = allSlices, "fd.main.packets.12.all.tas.paris-1"
 	if got, ok := ParseSubject(text); !ok || got != want || want.String() != text {
 		t.Errorf("%+v, %v, want %+v", got, ok, want)
 	}
