@@ -14,13 +14,14 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 )
 
-// otherMessages and otherTrees build programs of another version, whose messages, or whose messages
-// between hubs, differ. FLOWDEDUP_OTHER may name a folder of an older version's programs instead.
+// otherMessages, otherTrees and otherBundles build programs of another version, whose messages, whose
+// messages between hubs, or whose bundles differ. FLOWDEDUP_OTHER may name a folder of an older version's programs instead.
 var (
 	otherMessages = sync.OnceValues(func() (string, error) { return other("request.go", "const version = 3\n", "const version = 2\n") })
 	otherTrees    = sync.OnceValues(func() (string, error) {
 		return other("work.go", "const TreeVersion = 3\n", "const TreeVersion = 2\n")
 	})
+	otherBundles = sync.OnceValues(func() (string, error) { return other("bundle.go", `= "all"`, `= "any"`) })
 )
 
 // other builds the programs with a line of a file of hubclient replaced.
@@ -100,6 +101,31 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%v, %+v: %s", err, s, p.stderr.String())
 		}
 	})
+	rounds = append(rounds, l.checked())
+	counts, unchecked := l.counts("a", "d")
+	once(t, counts, rounds...)
+	t.Log(unchecked, "unchecked")
+}
+
+// TestBundleVersions has a hub and sensors of which some know no bundles, or other ones. The hub checks
+// all packets.
+func TestBundleVersions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the programs again")
+	}
+	older, err := otherBundles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t, "--window", wide)
+	l.sensor("a", "--verdict-wait=1s")
+	l.of(older, func() { l.sensor("d", "--verdict-wait=1s") })
+	rounds := []round{l.checked()}
+	l.hub.stop()
+	l.of(older, l.startHub)
+	rounds = append(rounds, l.checked())
+	l.hub.stop()
+	l.startHub()
 	rounds = append(rounds, l.checked())
 	counts, unchecked := l.counts("a", "d")
 	once(t, counts, rounds...)

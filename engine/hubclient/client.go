@@ -16,8 +16,8 @@ const (
 	// batchDigests is a size at which the cost of a digest is low, and its wait still
 	// short.
 	batchDigests = 1024
-	// batchDelay is the time that digests wait for others to go with them, and thinDelay
-	// the time that fewer than thinDigests wait.
+	// batchDelay is the time that digests wait for others to go with them. Fewer than thinDigests
+	// for a slice go in a bundle with the ones for others, or wait thinDelay if the hub takes none.
 	batchDelay  = time.Millisecond
 	thinDelay   = 5 * time.Millisecond
 	thinDigests = 256
@@ -81,25 +81,29 @@ type ClientConfig struct {
 }
 
 // Client asks the hub about digests. It splits them by slice, and collects up to 1024 for
-// each slice: for a millisecond, or for up to 5 if they are few. It is safe for concurrent use.
+// each slice, for about a millisecond. It is safe for concurrent use.
 //
 // A request without an answer within Wait leaves its packets unchecked. A request that nobody
 // took, or that gets no answer, is sent again with the same number. If a slice fails three
 // times in a row, packets pass unchecked at once, and one request each half second probes
 // whether the slice is back.
 type Client struct {
-	cfg   ClientConfig
-	to    Transport
-	now   func() time.Duration // time since the start
-	inbox string               // names the run, so that answers to an earlier one are not taken
+	cfg           ClientConfig
+	to            Transport
+	now           func() time.Duration // time since the start
+	bundleSubject string
+	inbox         string // names the run, so that answers to an earlier one are not taken
 
 	mu        sync.Mutex
 	progress  sync.Cond // something was answered or given up
 	slices    []slice
 	free      []*request
-	msg       []byte // of the request that is sent
-	collected int    // slices that are collecting
-	inFlight  int    // requests
+	msg       []byte        // of the request that is sent
+	bundle    []byte        // to be posted
+	packed    int           // least slice that may still come into the bundle
+	took      time.Duration // an average of the last answers
+	collected int           // slices that are collecting
+	inFlight  int           // requests
 	stats     ClientStats
 	rtt, all  *hdrhistogram.Histogram // microseconds, since the last report and in total
 	report    Report                  // the caller's part
@@ -142,11 +146,12 @@ func newClient(cfg ClientConfig, to Transport, run string, begin time.Time, now 
 	c := &Client{
 		cfg: cfg, to: to, now: now, inbox: Inbox(cfg.Token.Site) + "." + run + ".",
 		slices: make([]slice, cfg.Token.Slices),
-		rtt:    newHistogram(), all: newHistogram(), reportAt: reportEvery,
+		rtt:    newHistogram(), all: newHistogram(), took: cfg.Wait, reportAt: reportEvery,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 		way: way{self: cfg.Hub, at: wayEvery, waits: map[uint64]question{}},
 	}
 	c.progress.L = &c.mu
+	c.bundleSubject = c.subject(allSlices, TestAndSet).String()
 	c.report.Run = run
 	for i := range c.slices {
 		c.slices[i] = slice{
@@ -250,6 +255,7 @@ func (c *Client) ask(a *Answers, n int, times []int64, skip []uint64, of func(i 
 		}
 	}
 	a.settle(1)
+	c.post(now)
 	c.arm()
 }
 

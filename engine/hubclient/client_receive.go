@@ -16,7 +16,9 @@ import (
 func (c *Client) Receive(subject string, msg []byte, refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.receive(subject, msg, refused, c.now())
+	now := c.now()
+	c.receive(subject, msg, refused, now)
+	c.post(now)
 }
 
 // receive is Receive at a given time.
@@ -29,10 +31,17 @@ func (c *Client) receive(subject string, msg []byte, refused bool, now time.Dura
 		c.receiveWay(number, msg)
 		return
 	}
-	s, seq := c.parseReply(subject)
-	if s == nil {
+	if subject == c.inbox+bundleWord {
+		c.receiveBundle(msg, refused, now)
 		return
 	}
+	if s, seq := c.parseReply(subject); s != nil {
+		c.receivePart(s, seq, msg, refused, now)
+	}
+}
+
+// receivePart takes the answer of a slice to the request of a number.
+func (c *Client) receivePart(s *slice, seq uint64, msg []byte, refused bool, now time.Duration) {
 	r := s.find(seq)
 	if r == nil {
 		c.stats.Late++
@@ -62,6 +71,9 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 	switch reply.Status {
 	case OK:
 		c.record(now - r.sent)
+		if r.bundled {
+			s.misses = 0
+		}
 		s.succeeded()
 		if n := int(reply.Unchecked); n > 0 && len(r.runs) > 0 {
 			r.runs[0].answers.Unchecked += n
@@ -87,6 +99,7 @@ func (c *Client) answered(s *slice, r *request, reply *Reply, now time.Duration)
 
 // record records the time that an answer took.
 func (c *Client) record(took time.Duration) {
+	c.took += (took - c.took) / 16
 	us := min(max(1, took.Microseconds()), time.Hour.Microseconds())
 	for _, h := range []*hdrhistogram.Histogram{c.rtt, c.all} {
 		if err := h.RecordValue(us); err != nil {

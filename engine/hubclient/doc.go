@@ -16,6 +16,7 @@
 //	a packet and its answer                   client.go
 //	what goes to a slice; one that is silent  slice.go
 //	what comes from the hub                   client_receive.go
+//	one message for many slices               bundle.go
 //	the hubs above a hub                      way.go
 //	timers, probes, reports                   work.go
 //	messages and their address                request.go, reply.go, subject.go
@@ -29,6 +30,9 @@
 //   - The reply goes to the subject that the request names, with the Seq of the request.
 //     A request whose Seq and body a slice has just answered gets the same reply again. A
 //     Seq is not sufficient: a site that begins again may use one twice.
+//   - A bundle comes to all hubs. Each takes the parts for its slices as requests of their own,
+//     and none for others. A part without an answer, as of a hub that knows no bundles, is sent
+//     again as a request.
 //   - A Ping has one digest, Token.KeyCheck. It is answered with OK, with WrongEpoch, or
 //     with Bad if the digest differs from the one that the hub's key gives. The answer
 //     has no Copies: N is 0.

@@ -141,6 +141,9 @@ func (h *modelHub) answer(subject string, msg []byte) []byte {
 	if !ok {
 		panic("a message to " + subject)
 	}
+	if to.Slice == allSlices {
+		return h.answerBundle(to, msg)
+	}
 	var q Request
 	if err := q.Decode(msg); err != nil {
 		panic(err)
@@ -177,6 +180,17 @@ func (h *modelHub) answer(subject string, msg []byte) []byte {
 	}
 	out := send()
 	h.replies[to.Site+string(msg)] = out
+	return out
+}
+
+func (h *modelHub) answerBundle(to Subject, msg []byte) (out []byte) {
+	good := Parts(msg, func(slice int, part []byte) {
+		to.Slice = slice
+		out = AppendPart(out, slice, h.answer(to.String(), part))
+	})
+	if !good {
+		panic("no bundle")
+	}
 	return out
 }
 

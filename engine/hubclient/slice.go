@@ -20,6 +20,9 @@ type slice struct {
 	fails   int        // failures in a row
 	// failedAt is the time of the last failure.
 	failedAt time.Duration
+	// misses counts bundles in a row that it did not answer, and until singleUntil it gets none.
+	misses      int
+	singleUntil time.Duration
 }
 
 // request is a request that is collected, or on its way.
@@ -36,6 +39,7 @@ type request struct {
 	again    time.Duration // time of the next transmission
 	deadline time.Duration
 	tries    int
+	bundled  bool // the last transmission was part of a bundle
 	digests  [batchDigests]uint64
 	deltas   [batchDigests]int32  // times of the digests, from base, in DeltaUnit
 	indexes  [batchDigests]uint32 // places of the digests in their batches
@@ -149,6 +153,7 @@ func (c *Client) send(s *slice) time.Duration {
 	c.collected--
 	for c.cfg.Block && len(s.flight) >= s.window && s.fails < breakAfter && !c.abandoned {
 		c.arm()
+		c.post(c.now())
 		c.progress.Wait()
 	}
 	if s.full() || c.abandoned {
@@ -196,12 +201,19 @@ func (c *Client) encode(r *request) []byte {
 	return c.msg
 }
 
-// try sends a request.
+// try sends a request. One of few digests goes with others at first: the caller posts the bundle.
 func (c *Client) try(s *slice, r *request, now time.Duration) {
 	if r.tries++; r.tries > 1 {
 		c.stats.Retries++
+		if r.bundled {
+			s.missed(now)
+		}
 	}
 	r.again = now + max(c.cfg.Wait/maxTries, time.Millisecond)
+	if r.bundled = r.tries == 1 && r.count < thinDigests && s.bundles(now); r.bundled {
+		c.pack(s, r, now)
+		return
+	}
 	if err := c.to.Send(s.subject, r.reply, c.encode(r)); err != nil {
 		c.again(r, now)
 	}
@@ -212,4 +224,5 @@ func (c *Client) sendAll() {
 	for i := range c.slices {
 		c.send(&c.slices[i])
 	}
+	c.post(c.now())
 }

@@ -14,14 +14,18 @@ type Subject struct {
 	Namespace string
 	Filter    string
 	Epoch     uint32
-	Slice     int // up to 999
+	Slice     int // up to 999, or allSlices
 	Op        Op
 	Site      string
 }
 
 // String returns the subject.
 func (s Subject) String() string {
-	return fmt.Sprintf("fd.%s.%s.%d.s%03d.%s.%s", s.Namespace, s.Filter, s.Epoch, s.Slice, s.Op, s.Site)
+	slice := bundleWord
+	if s.Slice != allSlices {
+		slice = fmt.Sprintf("s%03d", s.Slice)
+	}
+	return fmt.Sprintf("fd.%s.%s.%d.%s.%s.%s", s.Namespace, s.Filter, s.Epoch, slice, s.Op, s.Site)
 }
 
 // Report returns the subject of a site's reports. Slice and Op do not matter.
@@ -53,24 +57,31 @@ func InInbox(site, subject string) bool {
 // ParseSubject parses the result of String. It reports false for anything else.
 func ParseSubject(text string) (Subject, bool) {
 	words := strings.Split(text, ".")
-	if len(words) != 7 || words[0] != "fd" || len(words[4]) != 4 || words[4][0] != 's' {
+	if len(words) != 7 || words[0] != "fd" {
 		return Subject{}, false
 	}
 	epoch, err := strconv.ParseUint(words[3], 10, 32)
 	if err != nil {
 		return Subject{}, false
 	}
-	slice, err := strconv.ParseUint(words[4][1:], 10, 16)
-	if err != nil {
-		return Subject{}, false
-	}
-	s := Subject{Namespace: words[1], Filter: words[2], Epoch: uint32(epoch), Slice: int(slice), Site: words[6]}
+	slice, ok := parseSlice(words[4])
+	s := Subject{Namespace: words[1], Filter: words[2], Epoch: uint32(epoch), Slice: slice, Site: words[6]}
 	for op := TestAndSet; op <= Ping; op++ {
 		if words[5] == op.String() {
 			s.Op = op
 		}
 	}
-	return s, s.Op != 0 && ValidName(s.Namespace) && ValidName(s.Filter) && ValidName(s.Site)
+	return s, ok && s.Op != 0 && ValidName(s.Namespace) && ValidName(s.Filter) && ValidName(s.Site)
+}
+
+// parseSlice parses the word of a slice.
+func parseSlice(word string) (int, bool) {
+	if word == bundleWord {
+		return allSlices, true
+	}
+	digits, ok := strings.CutPrefix(word, "s")
+	slice, err := strconv.ParseUint(digits, 10, 16)
+	return int(slice), ok && len(digits) == 3 && err == nil
 }
 
 // maxName is the longest name of a site, in bytes.

@@ -73,6 +73,10 @@ func TestSubject(t *testing.T) {
 	if got := want.Report(); got != "fd.main.packets.12.report.paris-1" {
 		t.Error(got)
 	}
+	want.Slice, text = allSlices, "fd.main.packets.12.all.tas.paris-1"
+	if got, ok := ParseSubject(text); !ok || got != want || want.String() != text {
+		t.Errorf("%+v, %v, want %+v", got, ok, want)
+	}
 	for _, bad := range []string{
 		"", "fd", want.Report(), "fd.main.packets.12.s007.tas", "fd.main.packets.12.s007.tas.paris-1.more", "fx.main.packets.12.s007.tas.paris-1",
 		"fd.main.packets.-1.s007.tas.paris-1", "fd.main.packets.12.s+07.tas.paris-1", "fd.main.packets.12.7007.tas.paris-1",

@@ -68,6 +68,7 @@ func (c *Client) tick(now time.Duration) bool {
 	// tick. Its packets could not have left meanwhile.
 	stalled := now-c.ticked > stall
 	c.ticked = now
+	flush := c.bundleDue(now)
 	for i := range c.slices {
 		s := &c.slices[i]
 		for k := 0; k < len(s.flight); {
@@ -82,8 +83,12 @@ func (c *Client) tick(now time.Duration) bool {
 			}
 			k++
 		}
+		if flush && s.next != nil && s.next.count < thinDigests && s.bundles(now) && !s.full() {
+			c.send(s)
+		}
 		c.sendDue(s, now)
 	}
+	c.post(now)
 	if c.way.self != 0 && now >= c.way.at {
 		c.askWay(nil, nil)
 	}
@@ -103,6 +108,18 @@ func (c *Client) sendDue(s *slice, now time.Duration) {
 	if !s.full() || !c.cfg.Block && now-s.next.since >= c.cfg.Wait {
 		c.send(s)
 	}
+}
+
+// bundleDue reports whether it is time for a bundle: some digests have waited long enough. Where
+// answers take long, a bundle waits longer, so that maxWindow of them are not under way at once.
+func (c *Client) bundleDue(now time.Duration) bool {
+	wait := max(batchDelay/2, min(c.took/(maxWindow-2), c.cfg.Wait/4, thinDelay)) // ticks come each batchDelay
+	for i := range c.slices {
+		if s := &c.slices[i]; s.next != nil && now-s.next.since >= wait && s.bundles(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // delay returns how long the given number of digests wait for others. The cost of a

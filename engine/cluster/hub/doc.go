@@ -14,7 +14,7 @@
 //	start and end of a hub; its folder and keys  hub.go; folder.go, invite.go, users.go
 //	the embedded server; who may connect         server.go, serverlog.go; auth.go
 //	which hub owns which slice                   layout.go, balance.go, alive.go
-//	a request for a slice; requests refused      owner.go, lag.go; bad.go
+//	a request for a slice; for many; refused     owner.go, lag.go; bundle.go; bad.go
 //	requests that survive a crash                journal.go, entry.go
 //	links of chains                              links.go, chains.go
 //	the hub above; the hubs below                parent.go, climb.go; below.go

@@ -43,6 +43,7 @@ type owner struct {
 	slice   keeper
 	journal *journal // nil without
 	reply   string   // where the answer to the request goes
+	bundled bool     // the request is a part of a bundle, whose answer goes to reply
 	silent  bool     // another link answers, or the answer comes later
 	up      climbing
 	lags    map[string]*lag
@@ -109,8 +110,17 @@ func (o *owner) publish(site, inbox string) { o.hub.siteConns.publish(site, inbo
 
 // respond puts the answer to a message into out, unless another link answers.
 func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Time) {
+	to, ok := hubclient.ParseSubject(subject)
+	if !ok {
+		to.Site = lastWord(subject)
+	}
+	o.respondTo(to, ok, msg, overloaded, now)
+}
+
+// respondTo is respond for a parsed subject. ok means that it is good.
+func (o *owner) respondTo(to hubclient.Subject, ok bool, msg []byte, overloaded bool, now time.Time) {
 	o.bits, o.left, o.silent = o.bits[:0], nil, false
-	status := o.take(subject, msg, overloaded, now)
+	status := o.take(to, ok, msg, overloaded, now)
 	if o.silent {
 		return
 	}
@@ -119,18 +129,20 @@ func (o *owner) respond(subject string, msg []byte, overloaded bool, now time.Ti
 		Status: status, N: uint32(len(r.Digests)), Seq: r.Seq, Epoch: o.hub.settings.Epoch, Fencing: o.fence, Copies: o.bits, Remaining: o.left,
 	}
 	o.out = reply.Append(o.out[:0])
-	if r.Op == hubclient.Ping && r.K != hubclient.TreeVersion && slices.Contains(o.hub.settings.Below, lastWord(subject)) {
+	if r.Op == hubclient.Ping && r.K != hubclient.TreeVersion && slices.Contains(o.hub.settings.Below, to.Site) {
 		o.out[2] = 0 // the answer is of another version, as the hub below is
 	}
 }
 
 // take has the slice take a request, or says why not.
-func (o *owner) take(to string, msg []byte, overloaded bool, now time.Time) hubclient.Status {
-	subject, ok := hubclient.ParseSubject(to)
+func (o *owner) take(subject hubclient.Subject, ok bool, msg []byte, overloaded bool, now time.Time) hubclient.Status {
 	if err := o.request.Decode(msg); err != nil || !ok || subject.Op != o.request.Op {
-		o.bad(lastWord(to), badBody)
+		o.bad(subject.Site, badBody)
 		o.request = hubclient.Request{Digests: o.request.Digests[:0], Deltas: o.request.Deltas[:0]}
 		return hubclient.Bad
+	}
+	if o.bundled {
+		o.reply = hubclient.PartReply(o.reply, o.number, o.request.Seq)
 	}
 	ahead := o.hub.settings.Shape.Filter == chain.Timers && o.request.Time > uint64(now.Add(futureTime).UnixMicro())
 	if o.request.Time > hubclient.MaxTime || ahead {

@@ -249,8 +249,8 @@ func (c *siteConns) close() {
 	}
 }
 
-// subscribe subscribes to a site's messages to the hub itself: reports, files of counts, and answers
-// to probes of the hubs below.
+// subscribe subscribes to a site's messages to the hub itself: reports, bundles, files of counts, and
+// answers to probes of the hubs below.
 func (h *Hub) subscribe(conn *nats.Conn, site string) (subs []*nats.Subscription, err error) {
 	all := fmt.Sprintf("fd.%s.%s.*.", h.settings.Namespace, h.settings.Filter)
 	on := func(word string, messages, bytes int, take nats.MsgHandler) {
@@ -260,6 +260,7 @@ func (h *Hub) subscribe(conn *nats.Conn, site string) (subs []*nats.Subscription
 		}
 	}
 	on("report", reportsWaiting, pendingBytes, func(m *nats.Msg) { h.takeReport(site, m.Data) })
+	on(hubclient.Bundles, mostWaiting, bundleBytes, h.bundles(site))
 	if h.counts != nil {
 		on("counts", -1, countsBytes, func(m *nats.Msg) { h.takeCounts(site, m) })
 	}
