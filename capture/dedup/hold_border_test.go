@@ -52,5 +52,19 @@ func TestHomeBorder(t *testing.T) {
 		if n := len(keep); keep[n-2] != moves || keep[n-1] == moves {
 			t.Errorf("elsewhere for %v: kept %v", lasts, keep[n-2:])
 		}
+		// The kernel decides above; see has to agree where it decides.
+		homes, err := newHomes(hold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _ := homes.cell(7, 1e9)
+		c.fill(7, 1, 1e9)
+		moved := false
+		for i := range 16 {
+			moved = homes.miss(c, 2e9+int64(lasts)*int64(i)/15)
+		}
+		if err := homes.Close(); moved != moves || err != nil {
+			t.Errorf("elsewhere for %v: moves %v, %v", lasts, moved, err)
+		}
 	}
 }

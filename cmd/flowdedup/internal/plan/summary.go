@@ -5,6 +5,7 @@ package plan
 import (
 	"math"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
