@@ -39,9 +39,8 @@ func Of[F any](all []F) []Frame {
 
 // Sums are the sums that Sum adds to.
 type Sums struct {
-	Bytes     uint64 // captured bytes
-	Truncated uint64 // frames that were longer on the wire
-	Older     uint64 // frames whose time is before the preceding frame's
+	Bytes uint64 // captured bytes
+	Older uint64 // frames whose time is before the preceding frame's
 }
 
 // Sum writes the times of frames to times, and adds the frames to s. last is the time
@@ -62,7 +61,6 @@ func Sum(times []int64, frames []Frame, last int64, s *Sums) (done int) {
 		}
 		times[done], last = f.Time, f.Time
 		s.Bytes += uint64(f.CapLen)
-		s.Truncated += (uint64(f.CapLen) - uint64(f.WireLen)) >> 63
 	}
 	return done
 }

@@ -24,8 +24,8 @@
 
 // func sumAVX2(times *int64, frames *Frame, groups int, last int64, s *Sums) (done int)
 //
-// Y15 and Y14 are the times to stop at, Y9 is 0. Y13, Y12 and Y11 count bytes, truncated
-// and older frames. Y10 are the times of the group before.
+// Y15 and Y14 are the times to stop at, Y9 is 0. Y13 and Y11 count bytes and older
+// frames. Y10 are the times of the group before.
 TEXT ·sumAVX2(SB), NOSPLIT, $0-48
 	MOVQ times+0(FP), DI
 	MOVQ frames+8(FP), SI
@@ -37,7 +37,6 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-48
 	VPSRLQ $1, Y14, Y14
 	VPXOR Y9, Y9, Y9
 	VPXOR Y13, Y13, Y13
-	VPXOR Y12, Y12, Y12
 	VPXOR Y11, Y11, Y11
 
 group:
@@ -58,11 +57,8 @@ group:
 
 	// The captured length and, after it, the length on the wire.
 	FOUR(Frame_CapLen, X5, Y5, X6)
-	VPBLENDD $0xaa, Y9, Y5, Y6
-	VPSRLQ   $32, Y5, Y5
-	VPADDQ   Y6, Y13, Y13
-	VPCMPGTQ Y6, Y5, Y5
-	VPSUBQ   Y5, Y12, Y12
+	VPBLENDD $0xaa, Y9, Y5, Y5
+	VPADDQ   Y5, Y13, Y13
 	ADDQ $32, DI
 	ADDQ $128, SI
 	DECQ CX
@@ -70,7 +66,6 @@ group:
 
 done:
 	ADD(Sums_Bytes, X13, Y13)
-	ADD(Sums_Truncated, X12, Y12)
 	ADD(Sums_Older, X11, Y11)
 	MOVQ groups+16(FP), AX
 	SUBQ CX, AX

@@ -30,6 +30,7 @@ type known struct {
 	// undecidable counts packets whose compared bytes do not distinguish them from others of
 	// their flow: see identity.Doubt.
 	undecidable uint64
+	truncated   uint64                 // see identity.Messages.Truncated
 	closed      headers.UnopenedCounts // tunnels that were not opened
 	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.
 	talks []uint64
@@ -97,10 +98,11 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 	}
 	n := len(b.Frames)
 	k.digests, k.protocols = capture.Resize(k.digests, n), capture.Resize(k.protocols, n)
-	k.undecidable, k.closed = 0, headers.UnopenedCounts{}
+	k.undecidable, k.truncated, k.closed = 0, 0, headers.UnopenedCounts{}
 	for from, to := range b.Groups() {
 		m := p.identity.FromFrames(k.protocols[from:to], b, from)
 		m.Sum(k.digests[from:to], p.digester)
+		k.truncated += m.Truncated()
 		for _, i := range m.Closed() {
 			if what, ok := p.decoder.Unopened(b, from+int(i)); ok {
 				k.closed.Count(what, 1)
@@ -131,7 +133,7 @@ func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	k := &p.known
 	backlog.Copy(&to.packets, b)
 	to.known = known{
-		bytes: k.bytes, undecidable: k.undecidable, closed: k.closed, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
+		bytes: k.bytes, undecidable: k.undecidable, truncated: k.truncated, closed: k.closed, digests: append(to.digests[:0], k.digests...), protocols: append(to.protocols[:0], k.protocols...),
 		talks: append(to.talks[:0], k.talks...), ends: append(to.ends[:0], k.ends...),
 		four: append(to.four[:0], k.four...), six: append(to.six[:0], k.six...),
 	}

@@ -92,6 +92,7 @@ func (c *Comparer) begin(s *side) {
 	b := *s.queue.At(0)
 	c.prepare.refresh(b)
 	s.unopened.Add(&b.closed)
+	s.truncated += b.truncated
 	s.undecidable += b.undecidable // of the identities that are compared: Search may have read it before it knew them
 	s.at, s.open = 0, true
 	if c.written != nil {
@@ -275,9 +276,6 @@ func (c *Comparer) record(i int, g *added, from, to int) {
 		}
 		if r.time < placed {
 			s.late(r, placed)
-		}
-		if f.CapLen < f.WireLen {
-			s.truncated++
 		}
 	}
 }

@@ -112,6 +112,7 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 	p.messages.Sum(p.digests[from:to], p.digester)
 	p.doubts.add(p.messages.Doubts(), from, p.detector.parts.Across)
 	p.doubts.captured.Merge(p.messages.Captured())
+	p.tally.Truncated += p.messages.Truncated()
 	p.readUnfit(b, from, to)
 	if p.within != nil {
 		separate(p.digests[from:to], p.within.Points(b, from, to-from))

@@ -49,8 +49,8 @@ type Config struct {
 	// remembered: no packet is a copy of one of them, and a window of packets does not
 	// count them.
 	Only Chooser
-	// Protect chooses packets that are never removed, nil for none. They are remembered:
-	// other packets can be copies of them.
+	// Protect chooses packets that are never removed, nil for none. Their copies
+	// and they are judged as without it: a protected copy begins no window.
 	Protect Chooser
 	// Keep says which of equal packets are written, by Tasks and by BatchDetector.Write; the
 	// verdicts of Copies and Judge do not depend on it. The command chooses KeepFlow where it

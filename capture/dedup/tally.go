@@ -16,7 +16,7 @@ type Tally struct {
 	Packets, Bytes      uint64                 // captured bytes
 	NonIP               uint64                 // packets without an IP header
 	Unopened            headers.UnopenedCounts // packets without IP, and tunnels, that were not opened
-	Truncated           uint64                 // packets captured in part
+	Truncated           uint64                 // packets captured in part: see identity.Messages.Truncated
 	OutOfOrder, Untimed uint64                 // packets older than the one before, and without a time
 	// First and Last are the times of the first and the last packet that have one, or
 	// capture.NoTime.
@@ -44,7 +44,6 @@ func (t *Tally) add(times []int64, all []capture.Frame, protocols []headers.Prot
 		times, all = times[n:], all[n:]
 	}
 	t.Bytes += s.Bytes
-	t.Truncated += s.Truncated
 	t.OutOfOrder += s.Older
 }
 
@@ -90,9 +89,6 @@ func nonIP(protocols []headers.Protocol) (n uint64) {
 // one adds a packet whose time is not usable.
 func (t *Tally) one(f *capture.Frame) {
 	t.Bytes += uint64(f.CapLen)
-	if f.CapLen < f.WireLen {
-		t.Truncated++
-	}
 	if f.Time == capture.NoTime {
 		t.Untimed++
 		return

@@ -32,9 +32,6 @@ func plainTally(all []capture.Frame, protocols []headers.Protocol) (t Tally, tim
 	for i, f := range all {
 		t.Packets++
 		t.Bytes += uint64(f.CapLen)
-		if f.CapLen < f.WireLen {
-			t.Truncated++
-		}
 		if protocols[i] == headers.NonIP {
 			t.NonIP++
 		}

@@ -51,6 +51,9 @@ func (c *Captured) Merge(others Captured) {
 // Captured describes the datagrams that were cut; it is empty for kind Frame.
 func (m *Messages) Captured() Captured { return m.captured }
 
+// Truncated counts the packets of which bytes are missing: padding counts for kind Frame only.
+func (m *Messages) Truncated() uint64 { return m.truncated }
+
 // cut notes that n bytes of the datagram in frame f count, and that there are more.
 func (g *Identity) cut(f *capture.Frame, n uint32) {
 	if g.kind != Frame && f.CapLen < f.WireLen {
@@ -74,7 +77,11 @@ func (g *Identity) doubtFound(msgs []digest.Message, frames []capture.Frame, buf
 		}
 		g.cut(f, m.Len+skipped)
 		at := m.Off - skipped
-		g.out.doubt(first+i, g.evidence(buf[at:][:m.Len+skipped], 0, wireLeft(f, at-f.Data)))
+		ip := buf[at:][:m.Len+skipped]
+		if h := (headers.Header{Version: ip[0] >> 4, End: uint32(len(ip))}); isCut(&h, ip, f) || g.kind == Frame && f.CapLen < f.WireLen {
+			g.out.truncated++
+		}
+		g.out.doubt(first+i, g.evidence(ip, 0, wireLeft(f, at-f.Data)))
 	}
 }
 
@@ -92,12 +99,15 @@ func (g *Identity) doubtHeaders(b *capture.Batch, from, first int, h []headers.H
 
 // doubtHeader looks at frame from+i, which h describes, and which addNonIP does not have.
 func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header) {
-	d := b.Data(from + i)
+	d, f := b.Data(from+i), &b.Frames[from+i]
+	if g.kind == Frame && f.CapLen < f.WireLen || isTruncated(h, b, from+i) {
+		g.out.truncated++
+	}
 	end, limit := h.End, uint64(h.Start)+uint64(g.limit)
 	if g.kind == Frame {
 		limit = uint64(g.limit) + uint64(g.tagBytes(h))
 	}
-	whole := g.kind != Frame || b.Frames[from+i].CapLen >= b.Frames[from+i].WireLen && uint64(len(d)) <= limit
+	whole := g.kind != Frame || f.CapLen >= f.WireLen && uint64(len(d)) <= limit
 	end = uint32(min(uint64(end), limit))
 	if h.Version == 0 {
 		if h.Wire > end-h.Start {
@@ -109,12 +119,12 @@ func (g *Identity) doubtHeader(b *capture.Batch, from, i int, h *headers.Header)
 	if full == headers.UnknownEnd {
 		full = uint64(h.End)
 		if int(h.End) == len(d) {
-			full = max(full, uint64(b.Frames[from+i].WireLen))
+			full = max(full, uint64(f.WireLen))
 		}
 	}
 	if full > uint64(end) || !whole {
-		g.cut(&b.Frames[from+i], end-min(h.Start, end))
-		g.out.doubt(i, g.evidence(d[min(h.Start, end):end], int(full)-int(h.Start), wireLeft(&b.Frames[from+i], h.Start)))
+		g.cut(f, end-min(h.Start, end))
+		g.out.doubt(i, g.evidence(d[min(h.Start, end):end], int(full)-int(h.Start), wireLeft(f, h.Start)))
 	}
 }
 

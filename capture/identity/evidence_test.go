@@ -50,6 +50,8 @@ func TestEvidence(t *testing.T) {
 		{"one byte less", all, len(all) - 1, Config{}, "", inconclusive},
 		{"UDP, identification", ether4(sized4(9, iana.ProtoUDP, udpSum(53, 0, body))), l4 + 8, Config{}, "", conclusive},
 		{"UDP, identification, nothing above", ether4(sized4(9, iana.ProtoUDP, udpSum(53, 0, body))), l4 + 7, Config{}, "", inconclusive},
+		{"TCP, identification", ether4(sized4(9, iana.ProtoTCP, segment(0, nil))), l4 + 12, Config{}, "", conclusive},
+		{"TCP, identification, no acknowledgment number", ether4(sized4(9, iana.ProtoTCP, segment(0, nil))), l4 + 11, Config{}, "", inconclusive},
 		{"UDP, identification ignored", ether4(sized4(9, iana.ProtoUDP, udpSum(53, 0, body))), l4 + 8, Config{}, "ip-id", inconclusive},
 		{"wrong header checksum", with(ether4(sized4(9, iana.ProtoUDP, udpSum(53, 0, body))), 14+10, "\x12\x34"), l4 + 8, Config{}, "", conclusive},
 		{"wrong header checksum, another length", with(ether4(sized4(9, iana.ProtoUDP, udpSum(53, 0, body))), 14+2, "\x01\x00"), l4 + 8, Config{}, "", inconclusive},

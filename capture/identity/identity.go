@@ -262,6 +262,7 @@ type Messages struct {
 	doubts    []Doubt
 	closed    []uint32
 	captured  Captured
+	truncated uint64
 
 	broken     []uint64 // see Broken
 	someBroken bool
@@ -286,7 +287,7 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 		m.which = capture.Resize(m.which, n)
 		clear(m.which)
 	}
-	m.captured, m.closed = Captured{}, m.closed[:0]
+	m.captured, m.truncated, m.closed = Captured{}, 0, m.closed[:0]
 	m.broken, m.someBroken = capture.Resize(m.broken, (n+63)/64), false
 	clear(m.broken)
 	m.copies, m.copiedAs = m.copies[:0], m.copiedAs[:0]

@@ -26,7 +26,7 @@ const (
 	// WrongChecksum is a whole packet whose checksum is not. A sender's own capture has
 	// such packets, if a network card is to fill checksums in.
 	WrongChecksum
-	// Truncated is a packet that was captured in part.
+	// Truncated is a packet that was captured in part; padding and trailers are none of it.
 	Truncated
 )
 
@@ -34,7 +34,7 @@ const (
 // the frame.
 func IntegrityOf(h *headers.Header, b *capture.Batch, i int) Integrity {
 	d := b.Data(i)
-	if isTruncated(h, d, b.Frames[i].WireLen) {
+	if isTruncated(h, b, i) {
 		return Truncated
 	}
 	plain := h.Version == 4 && h.L4 == h.Start+20 || h.Version == 6 && h.L4 == h.Start+40
@@ -44,24 +44,23 @@ func IntegrityOf(h *headers.Header, b *capture.Batch, i int) Integrity {
 	return verify(h, d)
 }
 
-// isTruncated reports whether bytes of the datagram are missing. Without a length of its own
-// it ends where the frame does.
-func isTruncated(h *headers.Header, d []byte, wire uint32) bool {
-	stated := uint32(0)
-	switch h.Version {
-	case 0:
-		return h.End-h.Start < h.Wire
-	case 4:
-		stated = uint32(binary.BigEndian.Uint16(d[h.Start+2:]))
-	default:
-		if payload := uint32(binary.BigEndian.Uint16(d[h.Start+4:])); payload != 0 {
-			stated = 40 + payload
-		}
+// isTruncated reports whether bytes of the packet are missing; padding and trailers are none of it.
+func isTruncated(h *headers.Header, b *capture.Batch, i int) bool {
+	if h.Version != 0 {
+		return isCut(h, b.Data(i), &b.Frames[i])
 	}
-	if stated == 0 {
-		return uint32(len(d)) < wire
+	var p headers.NonIPParts
+	if p.Read(b, i, h) {
+		return p.Size < p.Wire
 	}
-	return h.End-h.Start < stated
+	return h.End-h.Start < h.Wire
+}
+
+// isCut reports whether bytes of the datagram are missing that h describes in d, which is of frame
+// f. Without a length of its own it ends where the frame does.
+func isCut(h *headers.Header, d []byte, f *capture.Frame) bool {
+	end := h.WireEnd(d)
+	return end > uint64(h.End) && (end != headers.UnknownEnd || f.CapLen < f.WireLen)
 }
 
 // verify verifies the checksum behind an IP header without options or extension headers.

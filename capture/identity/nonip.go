@@ -81,6 +81,9 @@ func (g *Identity) copyNonIP(buf []byte) {
 			tweak = tweakCarried
 		}
 		f.copyTo(g.addCopy(int(f.number), n, tweak|uint64(f.wire)), buf)
+		if f.size < f.wire {
+			m.truncated++
+		}
 		if f.size < f.wire || n < nonIPHead+f.size {
 			m.doubt(int(f.number), inconclusive)
 		}

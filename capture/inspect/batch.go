@@ -107,6 +107,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 		sums, protocols := p.sums[:n], p.protocols[:n]
 		whole := p.whole.FromFrames(protocols, b, from)
 		whole.Sum(sums, p.digester)
+		p.truncated += whole.Truncated()
 		for _, i := range whole.Closed() {
 			p.countUnopened(b, from+int(i))
 		}
@@ -116,7 +117,6 @@ func (p *Batch) Prepare(b *capture.Batch) {
 				p.nonIP++
 				p.countUnopened(b, from+i)
 			}
-			p.truncated += count(f.CapLen < f.WireLen)
 			p.noTime += count(calendar.Usable(f.Time) == calendar.NoTime)
 		}
 		p.pick(b.Frames[from:to], from, mask)

@@ -23,6 +23,8 @@ func (s *sighting) verify(integrity identity.Integrity) {
 		s.flags |= validSum
 	case identity.WrongChecksum:
 		s.flags |= wrongSum
+	case identity.Truncated:
+		s.flags |= truncated
 	}
 }
 

@@ -120,9 +120,6 @@ func (d *describer) describe(s *sighting, o *origin, b *capture.Batch, i int, h 
 	if rest := data[h.End:end]; len(rest) > 0 {
 		s.behind = uint32(maphash.Bytes(seed, rest)) | 1
 	}
-	if f.CapLen < f.WireLen && int(h.End) == len(data) {
-		s.flags |= truncated
-	}
 	s.network(data[h.Start:h.End], h)
 	s.verify(identity.IntegrityOf(h, b, i))
 	if h.Version != 0 && (h.Flags&headers.FlagFragment == 0 || h.L4 != 0) {

@@ -143,3 +143,39 @@ func heap() int {
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
+
+// TestHoldBorder emits a record when it has waited for the window, and not a nanosecond earlier. Our
+// clock was set back if a message is more than ten seconds older than the one before.
+func TestHoldBorder(t *testing.T) {
+	const window = 3 * time.Second
+	start := int64(1_700_000_000_000_000_000)
+	for _, c := range []struct {
+		steps   []time.Duration // Advance to these times
+		emitted int
+	}{
+		{[]time.Duration{window - 1}, 0},
+		{[]time.Duration{window}, 1},
+		{[]time.Duration{window - 1, window - 1 - 10*time.Second, window}, 1}, // out of order
+		{[]time.Duration{window - 1, window - 2 - 10*time.Second, 0}, 1},      // set back: due 10 s and 1 ns earlier
+		{[]time.Duration{window - 1, window - 1 - 10*time.Second, 0}, 0},
+	} {
+		emitted := 0
+		h := NewHold(HoldConfig{Window: window, Memory: 1 << 20, Emit: func(*Held) error {
+			emitted++
+			return nil
+		}})
+		r := rec(1, client, server, 6, 0, 1)
+		r.Received, r.Exported = start, start
+		if err := h.Add(&records.Batch{Records: []records.Record{r}}, []records.Verdict{records.Keep}, []Judgment{{Flow: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range c.steps {
+			if err := h.Advance(start + int64(step)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if emitted != c.emitted {
+			t.Errorf("%v: %d emitted, want %d", c.steps, emitted, c.emitted)
+		}
+	}
+}

@@ -281,3 +281,39 @@ func TestSavedSpare(t *testing.T) {
 		t.Errorf("the old form gives %v", err)
 	}
 }
+
+// TestFindSpare looks a digest up in a line and its spare line: the mark of another site that is nearer
+// counts, wherever it is, and a mark of this site is known in both.
+func TestFindSpare(t *testing.T) {
+	const digest, asks = 5, 1
+	for _, c := range []struct {
+		name         string
+		line, spare  []mark
+		other        mark
+		known, alone bool // alone: the line has not spilled
+	}{
+		{"nearer in the spare line", []mark{newMark(at-900, 2)}, []mark{newMark(at-100, 3)}, newMark(at-100, 3), false, false},
+		{"nearer in the line", []mark{newMark(at-100, 2)}, []mark{newMark(at-900, 3)}, newMark(at-100, 2), false, false},
+		{"only in the spare line", nil, []mark{newMark(at-900, 3)}, newMark(at-900, 3), false, false},
+		{"only in the line", []mark{newMark(at-900, 3)}, nil, newMark(at-900, 3), false, false},
+		{"known in the spare line", []mark{newMark(at-900, 2)}, []mark{newMark(at, asks)}, newMark(at-900, 2), true, false},
+		{"known in the line", []mark{newMark(at, asks)}, []mark{newMark(at+1, asks)}, 0, true, false},
+		{"at other times", []mark{newMark(at-1, asks)}, []mark{newMark(at+1, asks)}, 0, false, false},
+		{"not spilled", []mark{newMark(at-900, 2)}, []mark{newMark(at, asks), newMark(at-1, 3)}, newMark(at-900, 2), false, true},
+	} {
+		s := newSlice(t, time.Second, 13*lineBytes, 13*lineBytes)
+		l := s.rows.line(digest)
+		for i, m := range c.line {
+			l.set(uint(i), digest, m)
+		}
+		for i, m := range c.spare {
+			s.rows.spareOf(digest).set(uint(i), digest, m)
+		}
+		if !c.alone {
+			l[cells] |= spilledBit
+		}
+		if other, known := s.rows.find(l, digest, at, asks); other != c.other || known != c.known {
+			t.Errorf("%s: %x, %v", c.name, other, known)
+		}
+	}
+}

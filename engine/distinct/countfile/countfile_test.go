@@ -124,6 +124,26 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeLowBound unites a large set with a sketch of one word: there are at least as many words as
+// the set has.
+func TestMergeLowBound(t *testing.T) {
+	for seed := range uint64(4) { // a sketch may estimate more by chance
+		rng := rand.New(rand.NewPCG(13, seed))
+		words := draw(rng, 64, 60_000, 40_000)
+		slices.Sort(words)
+		n := uint64(len(slices.Compact(slices.Clone(words))))
+		var parts []Part
+		for i, words := range [][]uint64{words, words[:1]} {
+			f, _ := saved(t, contents(64, words, i == 1))
+			parts = append(parts, Part{i, &f.Windows[0].Series[0]})
+		}
+		m, err := Merge(context.Background(), parts, len(parts), true)
+		if err != nil || m.Method != methodSketch || m.Low < n || m.Distinct < n || m.High < m.Distinct || m.Sensors[0] != sketch.Exactly(n) {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+}
+
 // TestMergeSketches unites sets and sketches, in both widths: the truth lies in all bounds.
 func TestMergeSketches(t *testing.T) {
 	for _, width := range []uint{32, 64} {

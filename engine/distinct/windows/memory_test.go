@@ -104,6 +104,20 @@ func TestBudgetSpread(t *testing.T) {
 	}
 }
 
+// TestBudgetPeak lets a counter grow only where there is memory for both its sizes while it grows: half
+// of the new one besides, 2 MiB at most.
+func TestBudgetPeak(t *testing.T) {
+	for _, c := range []struct{ has, grows int }{{1 << 20, 2<<20 + 1<<20}, {2 << 20, 4<<20 + 2<<20}, {16 << 20, 32<<20 + 2<<20}} {
+		for lack, limit := range map[int]int{0: 2 * c.has, 1: c.has} {
+			b := budget{total: c.grows - lack, families: 1, windows: 1}
+			g := &greedy{has: c.has}
+			if b.spread([]engine.Bounded{g}, 1, 0, func(engine.Bounded) bool { return false }); g.limit != limit || b.held > b.total {
+				t.Errorf("%d bytes of %d: at most %d, want %d; %d held", c.has, b.total, g.limit, limit, b.held)
+			}
+		}
+	}
+}
+
 // randomBatch fills a batch with one random element of each key a packet: bare addresses
 // of the keys named "src" and "dst", digests of the others.
 func randomBatch(b *Batch, rng *rand.Rand, times []int64) {

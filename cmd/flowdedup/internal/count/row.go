@@ -151,7 +151,7 @@ func RowsOf(start, end int64, zone *time.Location, counts []windows.Count) []Row
 		rows[i] = Row{
 			Zone: zone, Counted: Counted{from, to, c.Key, c.Family},
 			Distinct: c.Distinct, Low: c.Low, High: c.High,
-			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: c.FPR,
+			Packets: c.Packets, Method: c.Method, MemoryBytes: c.MemoryBytes, FPR: show.Rounded(c.FPR),
 			RowChanges: rowChanges(c.Changes),
 		}
 	}

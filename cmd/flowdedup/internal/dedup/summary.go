@@ -166,7 +166,7 @@ func Summarize(cfg *Config, d *dedup.Detector, elapsed time.Duration) Summary {
 	s.Identity, s.Digest, s.Marked = cfg.Identity.Kind.String(), cfg.Digest, cfg.Choice.Mark
 	s.InTunnels, s.Tunnels = stats.InTunnels, stats.Tunnels
 	s.Method, s.MemoryBytes = stats.Method, stats.MemoryBytes
-	s.PredictedFPR, s.EdgeError, s.Fill = stats.PredictedFPR, stats.EdgeError, stats.Fill
+	s.PredictedFPR, s.EdgeError, s.Fill = show.Rounded(stats.PredictedFPR), stats.EdgeError, stats.Fill
 	if cfg.Verify > 0 {
 		s.Unverified = &stats.Unverified
 	}

@@ -5,6 +5,7 @@ package plan
 import (
 	"math"
 
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
@@ -133,7 +134,8 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 	}
 	out.EdgeError = from.EdgeError
 	out.MemoryBytes = bytesOf(from.MemoryBits)
-	out.FPR, out.FNR, out.CacheLines = &from.FPR, &from.FNR, &from.Lines
+	fpr, fnr := show.Rounded(from.FPR), show.Rounded(from.FNR)
+	out.FPR, out.FNR, out.CacheLines = &fpr, &fnr, &from.Lines
 	if !math.IsInf(from.Remembered, 1) {
 		out.Remembered = &from.Remembered
 	}
@@ -141,7 +143,7 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 		out.BitsPerElement = &b
 	}
 	for _, p := range from.Curve {
-		out.Curve = append(out.Curve, point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: p.FPR, FNR: p.FNR})
+		out.Curve = append(out.Curve, point{MemoryBytes: float64(p.MemoryBits) / 8, FPR: show.Rounded(p.FPR), FNR: show.Rounded(p.FNR)})
 	}
 	return out
 }

@@ -78,6 +78,13 @@ func Rate(p float64) string {
 	return fmt.Sprintf("%.3g %%", p*100)
 }
 
+// Rounded rounds a probability to six significant digits, in which CPUs agree: their exponentials and
+// fused multiplications differ in the last bits.
+func Rounded(p float64) float64 {
+	p, _ = strconv.ParseFloat(strconv.FormatFloat(p, 'g', 6, 64), 64)
+	return p
+}
+
 // PerSecond formats a rate, with a prefix of the unit if it is large: 1.23 Mbit/s.
 func PerSecond(v float64, unit string) string {
 	if v < 10 {

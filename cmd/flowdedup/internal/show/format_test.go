@@ -31,6 +31,18 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestRounded leaves out the digits in which CPUs differ.
+func TestRounded(t *testing.T) {
+	for p, want := range map[float64]float64{0: 0, 1: 1, 1.0913936421275139e-11: 1.09139e-11, math.Nextafter(0.3, 1): 0.3, math.Inf(1): math.Inf(1)} {
+		if got := Rounded(p); got != want {
+			t.Errorf("%g is %g, want %g", p, got, want)
+		}
+	}
+	if !math.IsNaN(Rounded(math.NaN())) {
+		t.Error("NaN is a number")
+	}
+}
+
 // TestTimestamp writes nine digits, in the zone.
 func TestTimestamp(t *testing.T) {
 	if got := Timestamp(math.MinInt64, time.UTC); got != nil {

@@ -4,10 +4,12 @@ package verify_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
@@ -44,6 +46,42 @@ func TestVerify(t *testing.T) {
 			if text, errs, code := clitest.Run(append([]string{"verify", in, out, dup}, flags...)...); code != cli.ExitDone {
 				t.Errorf("verify %v %s: exit code %d: %s%s", flags, in, code, text, errs)
 			}
+		}
+	}
+}
+
+// TestVerifyProtected verifies outputs of --protect, for random streams, and equal packets of which
+// the second is protected: it begins no window, so the third stays.
+func TestVerifyProtected(t *testing.T) {
+	rng := rand.New(rand.NewPCG(60, 3))
+	three := clitest.RandomStream(rng, 1, 1, time.Microsecond)
+	for i := range 2 {
+		three = append(three, three[0])
+		three[i+1].Time += int64(i+1) * 900_000
+	}
+	three[1].Iface = 1
+	for _, c := range []struct {
+		flags  string
+		stream []clitest.Seen
+		copies int // -1: any number
+	}{
+		{"--window 1ms", three, 0},
+		{"--window 1ms --refresh", three, 1},
+		{"--window 2ms", three, 1},
+		{"--window 300us", clitest.RandomStream(rng, 400, 2, 100*time.Microsecond), -1},
+		{"--window n:5", clitest.RandomStream(rng, 400, 2, 2*time.Microsecond), -1},
+		{"--window n:9 --across", clitest.RandomStream(rng, 400, 2, 2*time.Microsecond), -1},
+		{"--window 90us --across", clitest.RandomStream(rng, 400, 2, 2*time.Microsecond), -1},
+	} {
+		in, out := clitest.WriteStream(t, c.stream, 2), filepath.Join(t.TempDir(), "out.pcapng")
+		args := append(strings.Fields(c.flags), "--prefer", "first")
+		text, errs, code := clitest.Run(append([]string{"dedup", "--json", in, "-w", out, "--keep", "first", "--protect", "interface point1"}, args...)...)
+		var s struct{ Duplicates, Protected int }
+		if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone || s.Protected == 0 || c.copies >= 0 && s.Duplicates != c.copies {
+			t.Errorf("dedup %s: %+v, %v, %s", c.flags, s, err, errs)
+		}
+		if text, errs, code := clitest.Run(append([]string{"verify", in, out}, args...)...); code != cli.ExitDone {
+			t.Errorf("verify %s: exit code %d: %s%s", c.flags, code, text, errs)
 		}
 	}
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package dedup_test
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+)
+
+// filterFigures are the fields of a summary that the manual cites.
+type filterFigures struct {
+	Packets     uint64  `json:"packets_in"`
+	Duplicates  uint64  `json:"duplicates"`
+	Kept        uint64  `json:"packets_out"`
+	Method      string  `json:"method"`
+	MemoryBytes int     `json:"memory_bytes"`
+	FPR         float64 `json:"predicted_fpr"`
+	Evicted     uint64  `json:"evicted_live"`
+}
+
+func figuresOf(t *testing.T, args ...string) (f filterFigures) {
+	t.Helper()
+	out, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &f); err != nil || code != cli.ExitDone {
+		t.Fatalf("%s: %v, %s", args, err, errs)
+	}
+	return f
+}
+
+// manual returns a page, or the README, without line ends.
+func manual(t *testing.T, page string) string {
+	t.Helper()
+	name := filepath.Join("../../doc", page)
+	if page == "README.md" {
+		name = "../../../../README.md"
+	}
+	return strings.Join(strings.Fields(string(clitest.ReadFile(t, name))), " ")
+}
+
+// TestManualFigures makes numbers of the manual again, and looks for them in its pages.
+func TestManualFigures(t *testing.T) {
+	ordered, mirror := clitest.Bundled("router-ordered.pcapng"), clitest.Bundled("mirror-vxlan.pcap")
+	rate := func(f filterFigures, digits int) string {
+		return fmt.Sprintf("%.*f·10", digits, f.FPR/math.Pow10(int(math.Floor(math.Log10(f.FPR))))) + exponent(f.FPR)
+	}
+	span := figuresOf(t, ordered)
+	plain, inner := figuresOf(t, mirror, "--identity", "inner"), figuresOf(t, mirror, "--identity", "inner", "--ignore", "l4-checksum")
+	timed, across, none := figuresOf(t, ordered), figuresOf(t, ordered, "--across"), figuresOf(t, ordered, "--window", "none")
+	if math.Abs(none.FPR/timed.FPR-0.5) > 1e-5 {
+		t.Errorf("--window none has %g, others %g: not half", none.FPR, timed.FPR)
+	}
+	for _, c := range []struct{ page, text string }{
+		{"README.md", fmt.Sprintf("1,%d packets in, %d duplicates removed (%.2f %%), %d packets written", span.Packets-1000, span.Duplicates, 100*float64(span.Duplicates)/float64(span.Packets), span.Kept)},
+		{"recipes.md", fmt.Sprintf("%d of %d copies", plain.Duplicates, inner.Duplicates)},
+		{"README.md", "at most " + rate(timed, 1)},
+		{"guarantees.md", "at most " + rate(timed, 1)},
+		{"accuracy.md", fmt.Sprintf("at most %s of packets (`--across` %s; `--window none` half)", rate(timed, 1), rate(across, 1))},
+		{"accuracy.md", "34 bits and a coarse time | " + rate(figuresOf(t, ordered, "--fpr", "1e-9"), 0)},
+		{"accuracy.md", "24 bits and a coarse time | " + rate(figuresOf(t, ordered, "--fpr", "1e-6"), 0)},
+	} {
+		if !strings.Contains(manual(t, c.page), c.text) {
+			t.Errorf("%s does not have %q", c.page, c.text)
+		}
+	}
+}
+
+// exponent writes the power of ten of a small number as the manual does.
+func exponent(f float64) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' {
+			return '⁻'
+		}
+		return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0']
+	}, strconv.Itoa(int(math.Floor(math.Log10(f)))))
+}
+
+// TestManualMemory makes the table of accuracy.md again, but for the memory of the process: filters of
+// a stream with a new packet each microsecond, and what they forget, within what keys change.
+func TestManualMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("18 million packets")
+	}
+	const packets = 6_000_000
+	page := manual(t, "accuracy.md")
+	for _, flags := range []string{"--window 1ms", "--window 1s", "--window 1s --memory 16MiB"} {
+		fifo := filepath.Join(t.TempDir(), "fifo")
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		written := make(chan error, 1)
+		go func() { written <- writeSteady(fifo, packets) }()
+		got := figuresOf(t, append(strings.Fields(flags), fifo)...)
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+		_, row, _ := strings.Cut(page, "| `"+flags+"` | ")
+		cells := strings.Split(row, " | ")
+		size, forgotten := strings.Fields(cells[0]), strings.Fields(cells[2])
+		n, err := strconv.ParseFloat(size[0], 64)
+		want, err2 := strconv.ParseFloat(strings.ReplaceAll(forgotten[0], ",", ""), 64)
+		if err != nil || err2 != nil || got.Packets != packets {
+			t.Fatalf("%s: %q, %+v, %v, %v", flags, cells[:3], got, err, err2)
+		}
+		if bytes := n * map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "MB": 1e6}[size[1]]; math.Abs(bytes/float64(got.MemoryBytes)-1) > 0.01 {
+			t.Errorf("%s: a filter of %d bytes, the manual has %s", flags, got.MemoryBytes, cells[0])
+		}
+		if off := math.Abs(float64(got.Evicted) - want); off > max(want/25, 6*math.Sqrt(want)) {
+			t.Errorf("%s: %d forgotten too early, the manual has %s", flags, got.Evicted, cells[2])
+		}
+	}
+}
+
+// writeSteady writes a pcap file of new packets, one each microsecond.
+func writeSteady(name string, packets int) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	le := binary.LittleEndian
+	_, _ = w.Write(le.AppendUint32([]byte("\x4d\x3c\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00"), 1))
+	ip := append([]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x1c\x00\x01\x00\x00\x40\x11\x00\x00"), make([]byte, 16)...)
+	var head []byte
+	for i := range packets {
+		head = le.AppendUint32(le.AppendUint32(head[:0], uint32(1_700_000_000+i/1e6)), uint32(i%1e6*1000))
+		head = le.AppendUint32(le.AppendUint32(head, uint32(len(ip))), uint32(len(ip)))
+		_, _ = w.Write(head)
+		binary.BigEndian.PutUint32(ip[26:], uint32(i))
+		_, _ = w.Write(ip) // Flush returns the first error
+	}
+	return errors.Join(w.Flush(), f.Close())
+}
