@@ -32,11 +32,11 @@ type modulePackage struct {
 
 // name returns the path below the module, "" for packages of others.
 func (p *modulePackage) name() string {
-	name, ours := strings.CutPrefix(p.ImportPath+"/", module)
+	name, ours := inModule(p.ImportPath)
 	if !ours {
 		return ""
 	}
-	return strings.TrimSuffix(name, "/")
+	return name
 }
 
 // loadedModule is the packages of the module, and which names of them are used.

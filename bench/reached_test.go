@@ -15,7 +15,7 @@ import (
 
 // libraries are the packages, and folders of packages, whose exported names and kernels
 // need a user.
-var libraries = []string{"layout", "asm", "engine", "capture"}
+var libraries = []string{face, "layout", "asm", "engine", "capture"}
 
 // helpers are packages that only tests import.
 var helpers = []string{"capture/certs/certstest", "capture/internal/capturetest", "capture/internal/frametest", "capture/records/internal/exporttest", "engine/sizing/sizingtest"}
@@ -32,7 +32,6 @@ var unreached = map[string]string{
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 
-	"capture/keys.Config.Validate":             "checks a configuration before a Keyer is made of it, which panics",
 	"capture/dedup.Config.Protect":             "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Prefer":              "is for programs; flowdedup takes its own to a Detector",
 	"capture/dedup.Config.Groups":              "is for programs; flowdedup takes its own to a Detector",

@@ -127,12 +127,24 @@ type Bounded interface {
 // one new element of a billion is taken for one seen before.
 const DefaultFPR = 1e-9
 
-// Errors about the configuration of filters wrap one of these.
+// ErrConfig is wrapped by every error about an impossible configuration, of filters, counters
+// and detectors.
+var ErrConfig = errors.New("impossible configuration")
+
+// Errors about the configuration of filters wrap one of these, which wrap ErrConfig.
 var (
 	// ErrWindow is about windows.
-	ErrWindow = errors.New("bad window")
+	ErrWindow = Impossible("bad window")
 	// ErrFPR is about false positive rates.
-	ErrFPR = errors.New("false positive rate out of range")
+	ErrFPR = Impossible("false positive rate out of range")
 	// ErrMemory is about too little memory, or too much.
-	ErrMemory = errors.New("memory out of range")
+	ErrMemory = Impossible("memory out of range")
 )
+
+// Impossible makes an error of a package that wraps ErrConfig, without its text.
+func Impossible(text string) error { return &configError{text} }
+
+type configError struct{ text string }
+
+func (e *configError) Error() string { return e.text }
+func (*configError) Unwrap() error   { return ErrConfig }

@@ -70,7 +70,7 @@ type Config struct {
 const MaxPreferences = 255
 
 // ErrConfig is wrapped by the errors about a Config or about Parts that no Detector can have.
-var ErrConfig = errors.New("impossible configuration")
+var ErrConfig = engine.ErrConfig
 
 // configError makes such an error.
 func configError(format string, args ...any) error {

@@ -9,10 +9,10 @@ package stream
 
 import (
 	"cmp"
-	"errors"
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
@@ -51,7 +51,7 @@ type Config struct {
 
 // ErrParameter is wrapped by errors about parameters of a Filter, unless they wrap
 // engine.ErrFPR or engine.ErrMemory.
-var ErrParameter = errors.New("parameter of a stream filter out of range")
+var ErrParameter = engine.Impossible("parameter of a stream filter out of range")
 
 // Filter is the filter of unbounded streams. It remembers recent elements in a fixed
 // amount of memory, and forgets others for them. All that an element touches is in one

@@ -5,7 +5,6 @@ package window
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -43,7 +42,7 @@ type TimersConfig struct {
 
 // ErrTimers is wrapped by errors about the parameters of Timers, unless they wrap
 // ErrWindow or ErrMemory.
-var ErrTimers = errors.New("parameter of timers out of range")
+var ErrTimers = engine.Impossible("parameter of timers out of range")
 
 const (
 	defaultTimers    = 8 // of an element

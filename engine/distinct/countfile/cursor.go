@@ -6,7 +6,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
+	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
 )
 
 // cursor goes through the words of a set. Its key is the current word, less one if words

@@ -11,7 +11,7 @@ import (
 	"io"
 
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
+	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
 )
 
 // ErrSeries is wrapped by errors about contents that a Writer cannot take.

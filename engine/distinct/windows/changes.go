@@ -6,8 +6,8 @@ import (
 	"iter"
 
 	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
-	"github.com/flowdedup/flowdedup/engine/distinct/wordset"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 )
 

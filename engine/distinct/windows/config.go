@@ -3,7 +3,6 @@
 package windows
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,7 +100,7 @@ const (
 )
 
 // ErrConfig is wrapped by errors about a Config that no Counter can have.
-var ErrConfig = errors.New("impossible counts")
+var ErrConfig = engine.Impossible("impossible counts")
 
 // Check returns an error if no Counter can have the configuration. It wraps ErrConfig, or
 // engine.ErrFPR.

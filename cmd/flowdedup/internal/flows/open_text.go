@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/capture/records/text"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows/text"
 )
 
 // formatAuto detects the format of an input.

@@ -17,7 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
-	"github.com/flowdedup/flowdedup/capture/records/text"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
