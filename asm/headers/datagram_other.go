@@ -10,8 +10,3 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 func (d *Datagrams) findVectors([]digest.Message, []uint16, []uint64, []byte) (int, Found) {
 	return 0, 0
 }
-
-// placePlain leaves all messages to its caller.
-func (t *Tunnels) placePlain(_ *tunnelRound, _ []digest.Message, _ []uint16, todo uint64, _ []byte) (n int, others uint64) {
-	return 0, todo
-}

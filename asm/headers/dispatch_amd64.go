@@ -186,3 +186,6 @@ func (w *Whole) countVectors(all []frames.Frame, buf []byte) (n int, done bool) 
 //
 //go:noescape
 func countWholeAVX512(all *frames.Frame, groups int, buf *byte, last int, w *Whole) (done int)
+
+// carryingGroup is how many protocols carryingWord does at a time.
+const carryingGroup = 32

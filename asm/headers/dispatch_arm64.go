@@ -31,3 +31,6 @@ func (d *Datagrams) plainVectors(msgs []digest.Message, numbers []uint16, buf []
 //
 //go:noescape
 func findDatagramsARM64(msgs *digest.Message, numbers *uint16, n int, buf *byte, last int, d *Datagrams) (others, cut, broken uint64)
+
+// carryingGroup is how many protocols carryingWord does at a time.
+const carryingGroup = 16

@@ -166,12 +166,8 @@ func (t *Tunnels) carry(protocol uint16) uint64 {
 // kernels take many at a time. A CPU cannot predict which messages have a protocol that can carry
 // packets, so no branch depends on it.
 func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, from, deep int) (found Found) {
-	todo := uint64(0)
-	for i, number := range numbers {
-		todo |= t.carry(number) << (i % 64)
-	}
 	var r tunnelRound
-	for todo = todo >> from << from; todo != 0; deep-- {
+	for todo := t.carrying(numbers) >> from << from; todo != 0; deep-- {
 		*others |= t.place(&r, msgs, numbers, todo, buf)
 		if deep <= 0 || r.n == 0 {
 			for _, i := range r.list[:r.n] {
@@ -192,12 +188,15 @@ type tunnelRound struct {
 	inside [64]digest.Message
 	list   [64]uint8
 	n      int
+	// inOrder says that list ascends.
+	inOrder bool
 }
 
 // place finds one tunnel of each message whose bit is set in todo, and returns which of them have a
 // tunnel of another shape.
 func (t *Tunnels) place(r *tunnelRound, msgs []digest.Message, numbers []uint16, todo uint64, buf []byte) (others uint64) {
 	r.n, todo = t.placePlain(r, msgs, numbers, todo, buf)
+	r.inOrder = todo == 0 || r.n == 0
 	for ; todo != 0; todo &= todo - 1 {
 		i := bits.TrailingZeros64(todo)
 		is := t.open(&msgs[i], numbers[i], buf, &r.inside[r.n%64])
@@ -214,6 +213,11 @@ func (t *Tunnels) read(r *tunnelRound, d *Datagrams, msgs []digest.Message, numb
 	var protocols [64]uint16
 	var slow [1]uint64
 	found = FindDatagrams(d, r.inside[:r.n], protocols[:r.n], slow[:(r.n+63)/64], buf)
+	if r.n == len(msgs) && r.inOrder && slow[0] == 0 {
+		copy(msgs, r.inside[:])
+		copy(numbers, protocols[:])
+		return t.carrying(numbers), found
+	}
 	for j, i := range r.list[:r.n] {
 		numbers[i] = protocols[j%64]
 		todo |= t.carry(protocols[j%64]) << (i % 64)
@@ -224,6 +228,15 @@ func (t *Tunnels) read(r *tunnelRound, d *Datagrams, msgs []digest.Message, numb
 		}
 	}
 	return todo, found
+}
+
+// carrying returns which of up to 64 protocols can carry packets.
+func (t *Tunnels) carrying(numbers []uint16) (which uint64) {
+	done, which := t.carryingVectors(numbers)
+	for i := done; i < len(numbers); i++ {
+		which |= t.carry(numbers[i]) << (i % 64)
+	}
+	return which
 }
 
 // What open finds.

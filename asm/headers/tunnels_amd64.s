@@ -123,3 +123,52 @@ done:
 	MOVQ DX, n+56(FP)
 	MOVQ R10, others+64(FP)
 	RET
+
+DATA ·carryingBits+0x00(SB)/8, $0x8040201008040201 // the bits of a byte
+DATA ·carryingBits+0x08(SB)/8, $0x8040201008040201
+DATA ·carryingBits+0x10(SB)/8, $0x0707070707070707 // which of them
+DATA ·carryingBits+0x18(SB)/8, $0x0f0f0f0f0f0f0f0f // which byte of a half
+DATA ·carryingBits+0x20(SB)/8, $0x00ff00ff00ff00ff
+GLOBL ·carryingBits(SB), RODATA|NOPTR, $40
+
+// func carryingWord(numbers *uint16, groups int, carries *[8]uint64) (which uint64)
+//
+// Y0 and Y1 have a bit for each protocol below 128, and for the others. The last group comes first.
+TEXT ·carryingWord(SB), NOSPLIT, $0-32
+	MOVQ numbers+0(FP), SI
+	MOVQ groups+8(FP), CX
+	MOVQ carries+16(FP), BX
+	VBROADCASTI128 (BX), Y0
+	VBROADCASTI128 16(BX), Y1
+	VBROADCASTI128 ·carryingBits+0x00(SB), Y2
+	VPBROADCASTQ ·carryingBits+0x10(SB), Y3
+	VPBROADCASTQ ·carryingBits+0x18(SB), Y4
+	VPBROADCASTQ ·carryingBits+0x20(SB), Y5
+	MOVQ CX, DX
+	SHLQ $6, DX
+	ADDQ DX, SI
+	XORL AX, AX
+
+group:
+	SUBQ $64, SI
+	VPAND (SI), Y5, Y6
+	VPAND 32(SI), Y5, Y7
+	VPACKUSWB Y7, Y6, Y6
+	VPERMQ $0xd8, Y6, Y6
+	VPSRLW $3, Y6, Y7
+	VPAND Y4, Y7, Y7
+	VPSHUFB Y7, Y0, Y8
+	VPSHUFB Y7, Y1, Y9
+	VPBLENDVB Y6, Y9, Y8, Y8
+	VPAND Y3, Y6, Y6
+	VPSHUFB Y6, Y2, Y6
+	VPAND Y6, Y8, Y8
+	VPCMPEQB Y6, Y8, Y8
+	VPMOVMSKB Y8, DX
+	SHLQ $32, AX
+	ORQ  DX, AX
+	DECQ CX
+	JNZ  group
+	MOVQ AX, which+24(FP)
+	VZEROUPPER
+	RET

@@ -128,3 +128,43 @@ other:
 	ORR  R9, R7
 	CBNZ R2, message
 	B    done
+
+DATA ·carryingBits+0x00(SB)/8, $0x8040201008040201
+DATA ·carryingBits+0x08(SB)/8, $0x8040201008040201
+GLOBL ·carryingBits(SB), RODATA|NOPTR, $16
+
+// func carryingWord(numbers *uint16, groups int, carries *[8]uint64) (which uint64)
+//
+// V20 and V21 have a bit for each protocol, V23 the bits of a byte. R7 collects from its top.
+TEXT ·carryingWord(SB), NOSPLIT, $0-32
+	MOVD numbers+0(FP), R0
+	MOVD groups+8(FP), R1
+	MOVD carries+16(FP), R2
+	MOVD $·carryingBits(SB), R3
+	VLD1 (R2), [V20.B16, V21.B16]
+	VLD1 (R3), [V23.B16]
+	VMOVI $7, V22.B16
+	LSL  $4, R1, R4
+	MOVD ZR, R7
+
+group:
+	VLD1.P 32(R0), [V0.B16, V1.B16]
+	VUZP1 V1.B16, V0.B16, V2.B16
+	VUSHR $3, V2.B16, V3.B16
+	VTBL  V3.B16, [V20.B16, V21.B16], V3.B16
+	VAND  V22.B16, V2.B16, V4.B16
+	VTBL  V4.B16, [V23.B16], V4.B16
+	VCMTST V3.B16, V4.B16, V3.B16
+	VAND  V23.B16, V3.B16, V3.B16
+	VADDP V3.B16, V3.B16, V3.B16
+	VADDP V3.B16, V3.B16, V3.B16
+	VADDP V3.B16, V3.B16, V3.B16
+	VMOV  V3.H[0], R8
+	LSR   $16, R7
+	ORR   R8<<48, R7
+	SUBS  $1, R1
+	BNE   group
+	NEG  R4, R4             // modulo 64
+	LSR  R4, R7
+	MOVD R7, which+24(FP)
+	RET

@@ -25,3 +25,17 @@ func (t *Tunnels) placePlain(r *tunnelRound, msgs []digest.Message, numbers []ui
 //
 //go:noescape
 func placeTunnels(msgs *digest.Message, numbers *uint16, todo uint64, buf *byte, last int, t *Tunnels, r *tunnelRound) (n int, others uint64)
+
+// carryingVectors does the protocols that fill whole vectors, and returns how many. See carrying.
+func (t *Tunnels) carryingVectors(numbers []uint16) (done int, which uint64) {
+	groups := len(numbers) / carryingGroup
+	if cpu.Best == cpu.Generic || groups == 0 {
+		return 0, 0
+	}
+	return carryingGroup * groups, carryingWord(&numbers[0], groups, &t.carries)
+}
+
+// carryingWord does groups of carryingGroup protocols, 1 or more and up to 64 protocols.
+//
+//go:noescape
+func carryingWord(numbers *uint16, groups int, carries *[8]uint64) (which uint64)
