@@ -170,16 +170,12 @@ func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, gr
 //go:noescape
 func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut, broken uint64)
 
-// countVectors counts all frames that Count does. done says whether there is a kernel.
-func (w *Whole) countVectors(all []frames.Frame, buf []byte) (n int, done bool) {
-	groups := len(all) / wholeGroup
-	if cpu.Best != cpu.AVX512 {
-		return 0, false
+// countGroups counts as Count does, in groups of eight frames, 1 or more.
+func (w *Whole) countGroups(all *frames.Frame, groups int, buf *byte, last int) (n int) {
+	if cpu.Best == cpu.AVX512 {
+		return countWholeAVX512(all, groups, buf, last, w)
 	}
-	if groups == 0 || len(buf) < wholeLeast {
-		return 0, true
-	}
-	return countWholeAVX512(&all[0], groups, &buf[0], len(buf)-wholeLeast, w), true
+	return countWhole(all, wholeGroup*groups, buf, last, w)
 }
 
 // countWholeAVX512 does groups of eight frames, 1 or more. It reads frames from offsets up to last.

@@ -4,7 +4,10 @@
 
 package headers
 
-import "github.com/flowdedup/flowdedup/asm/digest"
+import (
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
+)
 
 // placePlain leaves all messages to its caller.
 func (t *Tunnels) placePlain(_ *tunnelRound, _ []digest.Message, _ []uint16, todo uint64, _ []byte) (n int, others uint64) {
@@ -13,3 +16,6 @@ func (t *Tunnels) placePlain(_ *tunnelRound, _ []digest.Message, _ []uint16, tod
 
 // carryingVectors leaves all protocols to its caller.
 func (t *Tunnels) carryingVectors([]uint16) (done int, which uint64) { return 0, 0 }
+
+// countVectors leaves all frames to its caller.
+func (w *Whole) countVectors([]frames.Frame, []byte) (n int, done bool) { return 0, false }
