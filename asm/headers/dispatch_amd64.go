@@ -12,9 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// Frames are found at the levels AVX2 and AVX512. [Tuples.List] and [Ends.Hash] have
-// kernels for AVX512 only, which can load from eight places at once. At other levels the
-// former lists nothing.
+// [FindDatagrams], [OpenTunnels] and [Whole.Count] have kernels for AVX2 and AVX512. [Tuples.List]
+// and [Ends.Hash] have them for AVX512 only, which can load from eight places at once. At other
+// levels the former lists nothing.
 
 // findVectors does the messages that fill whole vectors, and returns how many.
 func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int, found Found) {
