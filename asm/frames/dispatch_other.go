@@ -6,9 +6,6 @@ package frames
 
 import "github.com/flowdedup/flowdedup/asm/digest"
 
-// sumVectors leaves all frames to its caller.
-func sumVectors([]int64, []Frame, int64, *Sums) (done int) { return 0 }
-
 // messageVectors leaves all frames to its caller.
 func messageVectors([]digest.Message, []Frame, uint64) (done int) { return 0 }
 

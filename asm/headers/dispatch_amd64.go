@@ -12,9 +12,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// Frames are found at the levels AVX2 and AVX512. [Tuples.List] and [Ends.Hash] have
-// kernels for AVX512 only, which can load from eight places at once. At other levels the
-// former lists nothing.
+// [FindDatagrams], [OpenTunnels] and [Whole.Count] have kernels for AVX2 and AVX512. [Tuples.List]
+// and [Ends.Hash] have them for AVX512 only, which can load from eight places at once. At other
+// levels the former lists nothing.
 
 // findVectors does the messages that fill whole vectors, and returns how many.
 func (d *Datagrams) findVectors(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (done int, found Found) {
@@ -170,19 +170,18 @@ func placeTunnelsAVX512(msgs *digest.Message, numbers *uint16, others *uint8, gr
 //go:noescape
 func readTunnelsAVX512(msgs *digest.Message, numbers *uint16, rest, others *uint8, groups int, buf *byte, d *Datagrams, places *tunnelPlace) (cut, broken uint64)
 
-// countVectors counts all frames that Count does. done says whether there is a kernel.
-func (w *Whole) countVectors(all []frames.Frame, buf []byte) (n int, done bool) {
-	groups := len(all) / wholeGroup
-	if cpu.Best != cpu.AVX512 {
-		return 0, false
+// countGroups counts as Count does, in groups of eight frames, 1 or more.
+func (w *Whole) countGroups(all *frames.Frame, groups int, buf *byte, last int) (n int) {
+	if cpu.Best == cpu.AVX512 {
+		return countWholeAVX512(all, groups, buf, last, w)
 	}
-	if groups == 0 || len(buf) < wholeLeast {
-		return 0, true
-	}
-	return countWholeAVX512(&all[0], groups, &buf[0], len(buf)-wholeLeast, w), true
+	return countWhole(all, wholeGroup*groups, buf, last, w)
 }
 
 // countWholeAVX512 does groups of eight frames, 1 or more. It reads frames from offsets up to last.
 //
 //go:noescape
 func countWholeAVX512(all *frames.Frame, groups int, buf *byte, last int, w *Whole) (done int)
+
+// carryingGroup is how many protocols carryingWord does at a time.
+const carryingGroup = 32

@@ -6,6 +6,7 @@ package headers
 
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/asm/frames"
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
@@ -31,3 +32,11 @@ func (d *Datagrams) plainVectors(msgs []digest.Message, numbers []uint16, buf []
 //
 //go:noescape
 func findDatagramsARM64(msgs *digest.Message, numbers *uint16, n int, buf *byte, last int, d *Datagrams) (others, cut, broken uint64)
+
+// carryingGroup is how many protocols carryingWord does at a time.
+const carryingGroup = 16
+
+// countGroups counts as Count does, in groups of eight frames, 1 or more.
+func (w *Whole) countGroups(all *frames.Frame, groups int, buf *byte, last int) (n int) {
+	return countWhole(all, wholeGroup*groups, buf, last, w)
+}

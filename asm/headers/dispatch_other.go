@@ -4,10 +4,7 @@
 
 package headers
 
-import (
-	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/frames"
-)
+import "github.com/flowdedup/flowdedup/asm/digest"
 
 // listVectors lists nothing: without loads from eight places at once vectors gain
 // nothing.
@@ -24,6 +21,3 @@ func (e *Ends) hashVectors([]uint64, []digest.Message, []byte) (done int, others
 func (t *Tunnels) openVectors(*Datagrams, []digest.Message, []uint16, []uint64, []uint64, []byte, int) (int, Found) {
 	return 0, 0
 }
-
-// countVectors counts nothing, for the same reason.
-func (w *Whole) countVectors([]frames.Frame, []byte) (n int, done bool) { return 0, false }

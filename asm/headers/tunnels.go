@@ -4,6 +4,7 @@ package headers
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -157,66 +158,85 @@ func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, pro
 }
 
 // carry returns 1 for a protocol that can carry packets, else 0.
-func (t *Tunnels) carry(protocol uint16) int {
-	return int(t.carries[protocol>>6&3] >> (protocol & 63) & 1)
+func (t *Tunnels) carry(protocol uint16) uint64 {
+	return t.carries[protocol>>6&3] >> (protocol & 63) & 1
 }
 
 // openGeneric does up to 64 messages from number from on, in rounds over those that have a tunnel:
-// a kernel of FindDatagrams reads many at a time. A CPU cannot predict which they are, so no branch
-// depends on it.
+// kernels take many at a time. A CPU cannot predict which messages have a protocol that can carry
+// packets, so no branch depends on it.
 func (t *Tunnels) openGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest, others *uint64, buf []byte, from, deep int) (found Found) {
-	var list [64]uint8
-	n := 0
-	for i := from; i < len(numbers); i++ {
-		list[n%64] = uint8(i)
-		n += t.carry(numbers[i])
-	}
-	var inside [64]digest.Message
-	for ; n > 0; deep-- {
-		some, other := list[:n], uint64(0)
-		n = 0
-		for _, i := range some {
-			is := t.open(&msgs[i], numbers[i], buf, &inside[n%64])
-			list[n%64] = i
-			n += int(is & 1)
-			other |= uint64(is>>1) << (i % 64)
-		}
-		*others |= other
-		if deep <= 0 {
-			for _, i := range list[:n] {
+	var r tunnelRound
+	for todo := t.carrying(numbers) >> from << from; todo != 0; deep-- {
+		*others |= t.place(&r, msgs, numbers, todo, buf)
+		if deep <= 0 || r.n == 0 {
+			for _, i := range r.list[:r.n] {
 				*others |= 1 << (i % 64)
 			}
 			break
 		}
-		found |= t.readGeneric(d, msgs, numbers, rest, buf, list[:n], inside[:n])
-		n = t.carrying(list[:n], numbers)
+		var some Found
+		todo, some = t.read(&r, d, msgs, numbers, rest, buf)
+		found |= some
 	}
 	return found
 }
 
-// readGeneric replaces the messages that are listed by the datagrams in inside.
-func (t *Tunnels) readGeneric(d *Datagrams, msgs []digest.Message, numbers []uint16, rest *uint64, buf []byte, list []uint8, inside []digest.Message) (found Found) {
+// tunnelRound has the plain tunnels of up to 64 messages: which messages have them, and the places of
+// their datagrams. The kernels know its layout up to list.
+type tunnelRound struct {
+	inside [64]digest.Message
+	list   [64]uint8
+	n      int
+	// inOrder says that list ascends.
+	inOrder bool
+}
+
+// place finds one tunnel of each message whose bit is set in todo, and returns which of them have a
+// tunnel of another shape.
+func (t *Tunnels) place(r *tunnelRound, msgs []digest.Message, numbers []uint16, todo uint64, buf []byte) (others uint64) {
+	r.n, todo = t.placePlain(r, msgs, numbers, todo, buf)
+	r.inOrder = todo == 0 || r.n == 0
+	for ; todo != 0; todo &= todo - 1 {
+		i := bits.TrailingZeros64(todo)
+		is := t.open(&msgs[i], numbers[i], buf, &r.inside[r.n%64])
+		r.list[r.n%64] = uint8(i)
+		r.n += int(is & 1)
+		others |= uint64(is>>1) << (i % 64)
+	}
+	return others
+}
+
+// read replaces the messages of a round by the datagrams in their tunnels. It returns which of these
+// have a protocol that can carry packets.
+func (t *Tunnels) read(r *tunnelRound, d *Datagrams, msgs []digest.Message, numbers []uint16, rest *uint64, buf []byte) (todo uint64, found Found) {
 	var protocols [64]uint16
 	var slow [1]uint64
-	found = FindDatagrams(d, inside, protocols[:len(inside)], slow[:(len(inside)+63)/64], buf)
-	for j, i := range list {
-		left := slow[0] >> (j % 64) & 1
-		*rest |= left << (i % 64)
-		numbers[i] = protocols[j]
-		if left == 0 {
-			msgs[i] = inside[j]
+	found = FindDatagrams(d, r.inside[:r.n], protocols[:r.n], slow[:(r.n+63)/64], buf)
+	if r.n == len(msgs) && r.inOrder && slow[0] == 0 {
+		copy(msgs, r.inside[:])
+		copy(numbers, protocols[:])
+		return t.carrying(numbers), found
+	}
+	for j, i := range r.list[:r.n] {
+		numbers[i] = protocols[j%64]
+		todo |= t.carry(protocols[j%64]) << (i % 64)
+		if slow[0]>>(j%64)&1 == 0 {
+			msgs[i] = r.inside[j%64]
+		} else {
+			*rest |= 1 << (i % 64)
 		}
 	}
-	return found
+	return todo, found
 }
 
-// carrying keeps those listed whose protocol can carry packets, and returns how many there are.
-func (t *Tunnels) carrying(list []uint8, numbers []uint16) (n int) {
-	for _, i := range list {
-		list[n] = i
-		n += t.carry(numbers[i])
+// carrying returns which of up to 64 protocols can carry packets.
+func (t *Tunnels) carrying(numbers []uint16) (which uint64) {
+	done, which := t.carryingVectors(numbers)
+	for i := done; i < len(numbers); i++ {
+		which |= t.carry(numbers[i]) << (i % 64)
 	}
-	return n
+	return which
 }
 
 // What open finds.

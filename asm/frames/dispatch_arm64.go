@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build arm64 && !purego
+
+package frames
+
+import "github.com/flowdedup/flowdedup/asm/internal/cpu"
+
+// sumVectors takes as many frames as Sum would, and returns how many.
+func sumVectors(times []int64, frames []Frame, last int64, s *Sums) (done int) {
+	if cpu.Best == cpu.Generic || len(frames) == 0 {
+		return 0
+	}
+	return sumARM64(&times[0], &frames[0], len(frames), last, s)
+}
+
+// sumARM64 does n frames, 1 or more. It stops before a frame with a time that Sum stops at, and
+// returns the number of frames done.
+//
+//go:noescape
+func sumARM64(times *int64, frames *Frame, n int, last int64, s *Sums) (done int)
