@@ -110,7 +110,7 @@ func TestCutOutputs(t *testing.T) {
 	}{
 		"text": {text, []string{"17:00 UTC *  src", "18:00 UTC    src", "19:00 UTC *  src", "begins at 2026-11-21 17:03:00 UTC and ends at 2026-11-21 19:20:00 UTC\n"}},
 		"csv": {read(t, csv), []string{
-			",predicted_fpr,cut,seen_from,seen_to\n", ",start,2026-11-21T17:03:00.000000000Z,\n", ",,,\n", ",end,,2026-11-21T19:20:00.000000000Z\n",
+			",predicted_fpr,cut,seen_from,seen_to\n", ",start,2026-11-21T17:03:00Z,\n", ",,,\n", ",end,,2026-11-21T19:20:00Z\n",
 		}},
 		"page": {read(t, page), []string{"18:00 UTC (cut)", "19:00 UTC<", "20:00 UTC (cut)"}},
 	} {
@@ -167,7 +167,7 @@ func TestCutMerged(t *testing.T) {
 		{"text", text, "18:00 UTC    src"},
 		{"text", text, "\n* a part of the window: a sensor began after its start or ended before its end\n"},
 		{"csv", read(t, csv), ",sensors,missing,cut,seen_from,seen_to\n"},
-		{"csv", read(t, csv), ",2/2,,start,2026-11-21T17:40:00.000000000Z,\n"},
+		{"csv", read(t, csv), ",2/2,,start,2026-11-21T17:40:00Z,\n"},
 		{"page", read(t, page), "18:00 UTC (cut)"},
 	} {
 		if !strings.Contains(c.got, c.want) {

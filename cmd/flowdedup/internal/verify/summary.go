@@ -9,12 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 func newSummary(cfg *config, r *verify.Report) summary {
 	s := summary{
-		Same: r.Differences() == 0 && r.Unknown == 0, Report: *r, Identity: cfg.Identity.Kind.String(),
+		Heading: version.HeadingOf("verify"),
+		Same:    r.Differences() == 0 && r.Unknown == 0, Report: *r, Identity: cfg.Identity.Kind.String(),
 		Window: window.Window{Duration: cfg.Window, Packets: int64(cfg.Packets), None: cfg.Window == 0 && cfg.Packets == 0, Landmark: cfg.Landmark}.String(),
 	}
 	if d := r.First; d != nil {
