@@ -114,5 +114,8 @@ func (f *WithinFlag) CheckInputs(inputs []string) error {
 	return nil
 }
 
+// StripWords are values of --strip.
+var StripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
+
 // SliceWords are values of --slice to complete.
 var SliceWords = []string{"l4", "l4+64", "96"}

@@ -60,6 +60,8 @@ func (s *summary) verdict() string {
 // verdictOn names the file of the first difference as given.
 func (s *summary) verdictOn(file string) string {
 	switch {
+	case s.Fits != nil:
+		return fmt.Sprintf("not known: with these flags %s packets are not right, and with %s all are; give verify the flags of the run that made the output", show.Count(s.Unknown), *s.Fits)
 	case s.First != nil:
 		when := ""
 		if s.First.Time != nil {
