@@ -71,6 +71,6 @@ func (f *flags) explain(cmd *cobra.Command, cfg *config, s *summary) {
 		return
 	}
 	fits := strings.Join(words, " and ")
-	report.Fits, report.Unknown, report.Same = &fits, s.Lost+s.Foreign, false
+	report.Fits, report.Unknown, report.Same = &fits, max(s.Lost, s.Foreign), false
 	*s = report
 }
