@@ -75,6 +75,7 @@ type Comparer struct {
 	failed   error // of written
 
 	both, forgotten uint64
+	fast, slow      int64 // by how much delays differ from the usual one: at most 0, at least 0
 }
 
 // side is the state of a side.
@@ -102,8 +103,8 @@ type side struct {
 	undecidable                                   uint64
 	protocols                                     [headers.ProtocolCount]uint64
 	unopened                                      headers.UnopenedCounts
-	only                                          [headers.ProtocolCount]uint64
-	alone, outside                                uint64
+	only, outside                                 [headers.ProtocolCount]uint64
+	alone                                         uint64
 }
 
 // holding is a batch that waits to be written.

@@ -59,5 +59,5 @@ func Example() {
 	r := c.Report(1)
 	fmt.Println(r.Both, r.OnlyA, r.OnlyB, r.Conversations[0].Name)
 	// Output:
-	// 308 20 6 icmpv6 fd00:10::1 <> fd00:10::2
+	// 308 18 6 icmpv6 fd00:10::1 <> fd00:10::2
 }

@@ -51,6 +51,18 @@ const (
 type queue struct {
 	records     []record // a power of two
 	first, next uint64
+	// paired is whether any packet was matched: from number firstPair to number lastPair.
+	paired              bool
+	firstPair, lastPair uint64
+}
+
+// pair notes that a packet was matched.
+func (q *queue) pair(number uint64) {
+	if !q.paired {
+		q.paired, q.firstPair, q.lastPair = true, number, number
+		return
+	}
+	q.firstPair, q.lastPair = min(q.firstPair, number), max(q.lastPair, number)
 }
 
 func (q *queue) len() int { return int(q.next - q.first) }
@@ -191,16 +203,15 @@ func (m *matcher) match(side int, r *record, number uint64) *record {
 		behind := calendar.Since(r.time-other.time, offset) // how much later r was seen than other
 		switch {
 		case magnitude(behind) <= m.window:
-			a := number
-			if side == sideB {
-				a = m.numberOf(sideA, *link)
-			}
+			theirs := m.numberOf(1-side, *link)
 			m.unlink(link)
 			r.state, other.state = matched, matched
+			m.queues[side].pair(number)
+			m.queues[1-side].pair(theirs)
 			if side == sideA {
-				other.mate = uint32(a)
+				other.mate = uint32(number)
 			} else {
-				r.mate = uint32(a)
+				r.mate = uint32(theirs)
 			}
 			return other
 		case behind < 0: // r comes too early for all that wait

@@ -10,7 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Counts are packets that both sides have, and packets that only one has.
+// Counts are packets that both sides have, and packets that only one has although both captured
+// then (see Side.Outside).
 type Counts struct {
 	Both  uint64 `json:"both"`
 	OnlyA uint64 `json:"only_a"`
@@ -20,8 +21,8 @@ type Counts struct {
 // Side is what was seen of one side.
 type Side struct {
 	Packets uint64 `json:"packets_in"`
-	// Outside counts packets that only this side has, before the first packet of the other
-	// side or after its last one.
+	// Outside counts further packets that only this side has: from before the first packet of
+	// the other side, or from after its last one.
 	Outside uint64 `json:"outside"`
 	// Repeats counts packets that equal one before on the same side, within the window, as
 	// far as was noticed.
@@ -93,13 +94,15 @@ func (c *Comparer) Report(conversations int) *Report {
 	for i := range c.sides {
 		s := &c.sides[i]
 		r.Sides[i] = Side{
-			Packets: s.packets, Outside: s.outside, Repeats: s.repeats, NonIP: s.protocols[headers.NonIP],
+			Packets: s.packets, Repeats: s.repeats, NonIP: s.protocols[headers.NonIP],
 			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder, Unopened: s.unopened.ByName(), Undecidable: s.undecidable,
 		}
 	}
 	for p := range a.protocols {
+		r.Sides[sideA].Outside += a.outside[p]
+		r.Sides[sideB].Outside += b.outside[p]
 		if a.protocols[p]+b.protocols[p] > 0 {
-			r.Protocols[headers.Protocol(p).String()] = Counts{Both: a.protocols[p] - a.only[p], OnlyA: a.only[p], OnlyB: b.only[p]}
+			r.Protocols[headers.Protocol(p).String()] = Counts{Both: a.protocols[p] - a.only[p] - a.outside[p], OnlyA: a.only[p], OnlyB: b.only[p]}
 		}
 	}
 	if c.delays.count > 0 {

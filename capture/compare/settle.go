@@ -36,12 +36,12 @@ func (c *Comparer) isOld(r *record) bool {
 
 // settleOne counts the oldest packet of a side, which does not wait.
 func (c *Comparer) settleOne(i int) {
-	q, s := &c.match.queues[i], &c.sides[i]
+	q := &c.match.queues[i]
 	r := q.at(q.first)
 	has := r.state == matched
 	switch {
 	case !has:
-		s.count(r, &c.sides[1-i], c, i)
+		c.count(i, r)
 	case i == sideB:
 		a := &c.match.queues[sideA]
 		c.talks.order(r, a.next-uint64(uint32(a.next)-r.mate))
@@ -55,20 +55,43 @@ func (c *Comparer) settleOne(i int) {
 	}
 }
 
-// count counts a packet that the other side does not have.
-func (s *side) count(r *record, other *side, c *Comparer, i int) {
-	s.alone++
-	s.only[r.proto]++
-	if c.talks.has(r) {
+// count counts the oldest packet r of a side, which the other side does not have.
+func (c *Comparer) count(i int, r *record) {
+	s := &c.sides[i]
+	outside := c.isOutside(i, r)
+	if outside {
+		s.outside[r.proto]++
+	} else {
+		s.alone++
+		s.only[r.proto]++
+	}
+	switch {
+	case !c.talks.has(r):
+	case outside:
+		c.talks.seen[r.talk][i]--
+	default:
 		c.talks.counts[r.talk].only[i]++
 	}
-	from := other.first
+}
+
+// isOutside reports whether the oldest packet r of a side may come before the first or after the
+// last packet of the other side: captures do not begin and end together, so it was not lost. Times
+// say so as exactly as delays vary. Where the other side's first or last packet was matched, so
+// does the order: r then lies before or behind all packets that were matched.
+func (c *Comparer) isOutside(i int, r *record) bool {
+	if !c.found {
+		return false // nobody knows which time is common
+	}
+	other, q, of := &c.sides[1-i], &c.match.queues[i], &c.match.queues[1-i]
+	first, before, behind := other.first, c.slow, -c.fast
 	if i == sideA {
-		from -= c.start.offset
+		first, before, behind = first-c.match.offset, behind, before
 	}
-	if !other.hasTime || r.placed < from-int64(c.cfg.Window) || other.ended && r.placed > other.lastRead+int64(c.cfg.Window) {
-		s.outside++
+	if !other.hasTime || r.placed < first+before || of.paired && of.firstPair == 0 && q.first < q.firstPair {
+		return true
 	}
+	done := other.ended && !other.hasNext && !other.open && other.queue.Len() == 0
+	return done && (r.placed > other.lastRead-behind || of.paired && of.lastPair+1 == of.next && q.first > q.lastPair)
 }
 
 // mark notes whether the next packet of a side was matched.
@@ -117,5 +140,6 @@ func (c *Comparer) meet(a, b *record) {
 	default:
 		c.tracker.add(p)
 		c.delays.add(p)
+		c.fast, c.slow = min(c.fast, p.delta-c.match.offset), max(c.slow, p.delta-c.match.offset)
 	}
 }

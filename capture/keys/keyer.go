@@ -32,11 +32,11 @@ type Keys struct {
 	// Addr4 has the IPv4 elements, as big-endian numbers, if a key is one address without
 	// a VLAN. Otherwise V4 has them.
 	Addr4    []uint32
-	V4       [][size4]byte
+	V4       [][16]byte
 	V4Frame  []uint32
-	V6       [][size6]byte
+	V6       [][48]byte
 	V6Frame  []uint32
-	MAC      [][size4]byte
+	MAC      [][16]byte
 	MACFrame []uint32
 }
 

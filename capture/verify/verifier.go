@@ -41,6 +41,9 @@ type Config struct {
 	AnyChecksum bool
 	Sort        Sort  // how the input was sorted
 	Slice       Slice // how the output was cut
+	// Strip takes the headers off packets that the output lacks; nil for none. It may change the
+	// batch, and returns the packets in their order. The file of removed packets has all headers.
+	Strip func(*capture.Batch) *capture.Batch
 	// Memory bounds the memory for packets in bytes, and as much again for differences to the file
 	// of removed packets: 128 bytes each.
 	Memory int
@@ -70,7 +73,8 @@ type Verifier struct {
 
 	headers []headers.Header
 	digests []digest.Digest
-	doubted []bool // frames without IP that are undecidable
+	doubted []bool        // frames without IP that are undecidable
+	written capture.Batch // packets as the output has them, with Config.Strip
 }
 
 // removal is about equal packets: how many were removed more than were found in the file
@@ -179,13 +183,14 @@ func (v *Verifier) check(b *capture.Batch) {
 	if v.within != nil {
 		within = v.within.Points(b, 0, n)
 	}
+	written := v.strip(&v.written, b)
 	for i := range n {
 		v.report.Packets++
 		s := inputPacket{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending, unfit: v.unfit.is(b, i, &v.headers[i])}
 		if within != nil {
 			s.within = within[i]
 		}
-		left := v.compare(b, i, &s)
+		left := v.compare(b, written, i, &s)
 		if v.undecidable != nil && (v.doubted[i] || v.undecidable.is(b, i, &v.headers[i])) {
 			v.stay(&s)
 			continue
@@ -197,21 +202,38 @@ func (v *Verifier) check(b *capture.Batch) {
 	}
 }
 
-// compare looks for packet i in the files. It returns how many bytes of it they have. A datagram that was
-// put together is there as its fragments: all of them or none.
-func (v *Verifier) compare(b *capture.Batch, i int, s *inputPacket) (left int) {
-	parts := capture.Batch{Buf: b.Buf, Frames: reassemble.Parts(b, i), Interfaces: b.Interfaces, Sections: b.Sections}
-	if parts.Frames == nil {
-		parts.Frames = b.Frames[i : i+1]
+// strip returns the packets of b as the output has them: b itself without Config.Strip, else to.
+func (v *Verifier) strip(to, b *capture.Batch) *capture.Batch {
+	if v.cfg.Strip == nil {
+		return b
 	}
-	for k := range parts.Frames {
-		left = v.cutter.left(&parts, k)
+	to.Buf, to.Frames = append(to.Buf[:0], b.Buf...), append(to.Frames[:0], b.Frames...)
+	to.Interfaces, to.Sections = b.Interfaces, b.Sections
+	return v.cfg.Strip(to)
+}
+
+// compare looks for packet i in the files: written has it as the output does. It returns how many
+// bytes of it the file of removed packets has. A datagram that was put together is there as its
+// fragments, all of them or none, unless the tunnel was taken off.
+func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (left int) {
+	parts := capture.Batch{Buf: b.Buf, Frames: reassemble.Parts(b, i), Interfaces: b.Interfaces, Sections: b.Sections}
+	out := &capture.Batch{Buf: written.Buf, Frames: written.Frames[i : i+1], Interfaces: written.Interfaces, Sections: written.Sections}
+	switch {
+	case parts.Frames == nil:
+		parts.Frames = b.Frames[i : i+1]
+	case !out.Interfaces[out.Frames[0].Interface].Derived:
+		out = v.strip(new(capture.Batch), &parts)
+	}
+	for k := range out.Frames {
 		if k == 0 || s.state == kept {
 			s.state = pending
-			if v.out.take(&parts, k, left) {
+			if v.out.take(out, k, v.cutter.left(out, k)) {
 				s.state = kept
 			}
 		}
+	}
+	for k := range parts.Frames {
+		left = v.cutter.left(&parts, k)
 		v.settle(&parts, k, left, s)
 	}
 	if s.state == kept {

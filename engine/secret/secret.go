@@ -17,7 +17,8 @@ import (
 
 // Secret is the key of a run. The keys of all digests are derived from it. Runs with the
 // same secret have the same digests on every machine. An attacker who does not know it
-// cannot make packets that collide in a filter on purpose.
+// cannot make packets that collide in a filter on purpose. Random and Parse make a secret. The zero
+// value is one that everybody knows. A Secret prints as its bytes, so keep it out of logs.
 type Secret [32]byte
 
 // ErrSyntax is wrapped by errors about the text of a secret.

@@ -6,6 +6,7 @@ package help
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -81,7 +82,7 @@ func usages(fs *pflag.FlagSet, groups []Group, columns int) string {
 	return underHeadings(fs, groups, func(some *pflag.FlagSet) string { return some.FlagUsagesWrapped(columns) })
 }
 
-// lines returns one line for each flag that is not advanced.
+// lines returns a line, or few, for each flag that is not advanced.
 func lines(fs *pflag.FlagSet, groups []Group, columns int) string {
 	var main []Group
 	for _, g := range groups {
@@ -98,15 +99,27 @@ func lines(fs *pflag.FlagSet, groups []Group, columns int) string {
 	})
 }
 
-// shorten cuts a long line between words.
+// head matches the flag and the space in front of its explanation.
+var head = regexp.MustCompile(`^ +(-\S, )?--\S+( \S+)? {2,}`)
+
+// shorten leaves out what a long line adds behind the end of a clause. If there is too little in
+// front of it, the line is folded.
 func shorten(line string, columns int) string {
-	const more = " ..."
 	if len(line) <= columns {
 		return line
 	}
-	line = line[:strings.LastIndexByte(line[:columns-len(more)+1], ' ')]
-	return strings.TrimRight(line, " ,;:(") + more
+	flag := head.FindString(line)
+	for _, clause := range []string{"; ", ": ", " ("} {
+		end := strings.LastIndex(line[:columns+1], clause)
+		if end >= len(flag)+leastClause && strings.Count(line[:end], "(") == strings.Count(line[:end], ")") {
+			return line[:end]
+		}
+	}
+	return flag + fold(strings.Fields(line[len(flag):]), len(flag), columns)
 }
+
+// leastClause is how many letters explain a flag at least.
+const leastClause = 15
 
 // underHeadings returns what explain returns for each group, under its heading.
 func underHeadings(fs *pflag.FlagSet, groups []Group, explain func(*pflag.FlagSet) string) string {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Set makes -h print one line for each main flag of a command, and --help all flags, a
+// Set makes -h print a line or few for each main flag of a command, and --help all flags, a
 // description and examples. It does so for the command and all below it, with the flags
 // under these headings, in their order. terminal returns the width of the terminal that a
 // writer is, 0 for none. Help fits it, but for examples, which stay whole.

@@ -71,7 +71,7 @@ func TestSet(t *testing.T) {
 		args    string
 		has, no []string
 	}{
-		{"-h", []string{"Root.\n", "Input flags:\n", "--main", " ...\n", "Flags:\n"}, []string{"--rare", "Examples:"}},
+		{"-h", []string{"Root.\n", "Input flags:\n", "--main", "Flags:\n"}, []string{"--rare", "...", "Examples:"}},
 		{"--help", []string{"Input flags:\n", "\nAdvanced flags:\n", "--rare", "Examples:\n  root --main 1", long, "\n  below       Go below, where some other things are explained\n"}, nil},
 		{"help", []string{"Examples:"}, nil},
 		{"help below", []string{"root below", "Global flags:\n", "--everywhere"}, []string{"--main"}},

@@ -34,7 +34,7 @@ func (f *CopyFlags) Flags() []Flag {
 		{Name: "identity-bytes", Group: GroupAdvanced, To: &f.IdentityBytes, Help: "compare only the first `N` bytes of the identity (0: all)"},
 		IgnoreFlag(&f.Ignore),
 		TunnelFlag(&f.Tunnels),
-		{Name: "across", Group: GroupCompare, To: &f.Across, Not: []string{"within=interface: --within interface finds copies on one interface only, --across on another only"}, Help: "only packets of different interfaces, inputs or LANs are copies"},
+		{Name: "across", Group: GroupCompare, To: &f.Across, Not: []string{"within=interface: --within interface finds copies on one interface only, --across on another only"}, Help: "copies are of other interfaces, inputs or LANs"},
 		{Name: "refresh", Group: GroupAdvanced, To: &f.Refresh, Help: "a removed packet restarts the window"},
 	}
 }
@@ -113,6 +113,9 @@ func (f *WithinFlag) CheckInputs(inputs []string) error {
 	}
 	return nil
 }
+
+// StripWords are values of --strip.
+var StripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
 
 // SliceWords are values of --slice to complete.
 var SliceWords = []string{"l4", "l4+64", "96"}

@@ -60,6 +60,9 @@ var errDamageReported = errors.New("input damaged")
 // ErrDifferent is the error of a run that found a difference. The summary says which.
 var ErrDifferent = errors.New("different")
 
+// ErrUnknown is the error of a run that could not decide. The summary says why.
+var ErrUnknown = errors.New("unknown")
+
 // ExitCode returns the exit code of a command that returned err: the most severe one of its parts.
 func (e *Env) ExitCode(err error) int {
 	worst := ExitDone
@@ -91,7 +94,7 @@ func (e *Env) codeOf(err error) int {
 		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression), errors.Is(err, afpacket.ErrConfig),
 		errors.Is(err, match.ErrState), errors.Is(err, outfile.ErrNotState):
 		return ExitUsage
-	case errors.As(err, &damaged):
+	case errors.As(err, &damaged), errors.Is(err, ErrUnknown):
 		return ExitDamaged
 	case errors.Is(err, ErrDifferent):
 		return ExitDifferent
@@ -112,7 +115,7 @@ func isNote(err error) bool {
 // the user sent a signal, or warnings or the summary have reported the reason.
 func isQuietEnd(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) || errors.Is(err, errDamageReported) ||
-		errors.Is(err, ErrDifferent)
+		errors.Is(err, ErrDifferent) || errors.Is(err, ErrUnknown)
 }
 
 // joined is the type of errors that errors.Join returns: separate errors. An error of

@@ -199,13 +199,16 @@ func anyOf(words []string) string {
 // namePlaceholders stand for values that name something.
 var namePlaceholders = []string{"FILE", "DIR", "IFACE", "NAME", "ADDRESS"}
 
-// namesOf returns the values of a flag of one string or a list of strings, nil for others.
-func namesOf(f *pflag.Flag) []string {
-	if list, several := f.Value.(pflag.SliceValue); several {
-		return list.GetSlice()
-	}
-	if f.Value.Type() != "string" {
-		return nil
+// ValuesOf returns the values of a flag that was given. Setting each of them again, in their
+// order, makes the same value of the flag.
+func ValuesOf(f *pflag.Flag) []string {
+	switch v := f.Value.(type) {
+	case pflag.SliceValue:
+		return v.GetSlice()
+	case interface{ allUses() []string }:
+		if all := v.allUses(); all != nil {
+			return all
+		}
 	}
 	return []string{f.Value.String()}
 }
@@ -215,7 +218,7 @@ func namesOf(f *pflag.Flag) []string {
 func checkNamed(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		kind, _ := pflag.UnquoteUsage(f)
-		if slices.Contains(namePlaceholders, kind) && slices.Contains(namesOf(f), "") && f.Name != "http" {
+		if slices.Contains(namePlaceholders, kind) && slices.Contains(ValuesOf(f), "") && f.Name != "http" {
 			err = errors.Join(err, Usagef("--%s has an empty name", f.Name))
 		}
 	})

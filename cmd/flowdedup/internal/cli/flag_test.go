@@ -98,7 +98,7 @@ func breaking(t *testing.T, cmd *cobra.Command, r *cli.Rule, other string) (line
 // samples are values of flags, by the name of the value in help.
 var samples = map[string]string{
 	"duration": "1s", "size": "1MiB", "N": "1", "hex": clitest.Key, "bytes": "96", "ADDRESS": "udp://127.0.0.1:9", "EXPR": "arp",
-	"MB": "1", "seconds": "1", "KiB": "4096", "rate": "1M", "speed": "1Gb/s", "number": "5", "IFACE": "lo", "name": "roof", "NAME": "roof", "TOKEN": "fd1:x",
+	"MB": "1", "seconds": "1", "KiB": "4096", "rate": "1M", "speed": "1Gb/s", "number": "5", "IFACE": "lo", "name": "roof", "names": "K=3", "probability": "1e-9", "fields": "src=client,dst=server", "layout": "%Y-%m-%d %H:%M", "zone": "UTC", "share": "60%", "seed": "1", "NAME": "roof", "TOKEN": "fd1:x",
 }
 
 // given returns a flag with a value: that one, else one that help or completion names.
@@ -124,4 +124,59 @@ func given(t *testing.T, cmd *cobra.Command, name, value string) string {
 		t.Fatalf("--%s: no value of the kind %s", name, kind)
 	}
 	return "--" + name + "=" + value
+}
+
+// TestSetAgain gives each flag of each command a value, and several to flags that may be
+// repeated. What ValuesOf returns sets the flag of another run to the same values.
+func TestSetAgain(t *testing.T) {
+	checked := 0
+	for at, cmd := range commands.Root().Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return
+			}
+			_, value, valued := strings.Cut(given(t, cmd, f.Name, ""), "=")
+			if !valued {
+				value = "false" // of a switch
+			}
+			uses := []string{value}
+			if complete, found := cmd.GetFlagCompletionFunc(f.Name); found && slices.Contains(added, f.Name) {
+				words, _ := complete(cmd, nil, "")
+				uses = words[:min(2, len(words))]
+			}
+			if kind, _ := pflag.UnquoteUsage(f); kind == "EXPR" && f.Name != "filter" { // words begin conditions
+				uses = []string{"udp", "tcp port 80"}
+			}
+			set := func(values []string) []string {
+				again := commands.Root().Commands()[at]
+				for _, v := range values {
+					if err := again.Flags().Set(f.Name, v); err != nil && len(uses) == 1 {
+						t.Errorf("%s --%s %q: %v", cmd.Name(), f.Name, v, err)
+					}
+				}
+				return cli.ValuesOf(again.Flags().Lookup(f.Name))
+			}
+			first := set(uses)
+			if again := set(first); !slices.Equal(again, first) || !strings.Contains(strings.Join(first, ","), uses[0]) {
+				t.Errorf("%s --%s: given %q, then %q, then %q", cmd.Name(), f.Name, uses, first, again)
+			}
+			checked++
+		})
+	}
+	if checked < 150 {
+		t.Errorf("%d flags", checked)
+	}
+	in := clitest.Bundled("router-plain.pcapng")
+	for _, line := range []string{
+		"flowdedup flows --listen :2055 --listen tcp-listen://:4739", "flowdedup dedup --prefer udp --prefer 'tcp port 80' in.pcap", "flowdedup dedup -- -in.pcap", "flowdedup dedup -",
+	} {
+		args := clitest.WordsOf(strings.ReplaceAll(line, "'tcp port 80'", "EXPR"), "EXPR", "tcp port 80")
+		cmd, rest, err := commands.Root().Find(args[1:])
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if got := cli.NewOrigin(cmd, []string{in}).Command; err != nil || got != line {
+			t.Errorf("%s: %v, and the page has %s", line, err, got)
+		}
+	}
 }

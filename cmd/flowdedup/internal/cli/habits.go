@@ -145,7 +145,7 @@ func checkNumber(flags *pflag.FlagSet) error {
 	if f == nil || !f.Changed {
 		return nil
 	}
-	names := namesOf(f)
+	names := ValuesOf(f)
 	i := slices.IndexFunc(names, func(name string) bool {
 		return name != "" && strings.Trim(name, "0123456789.") == "" && strings.Trim(name, ".") != ""
 	})

@@ -150,7 +150,11 @@ func (o Origin) line(cmd *cobra.Command) string {
 			words = append(words, o.words(f)...)
 		}
 	})
-	for _, arg := range cmd.Flags().Args() {
+	args := cmd.Flags().Args()
+	if slices.ContainsFunc(args, func(a string) bool { return len(a) > 1 && a[0] == '-' }) {
+		words = append(words, "--")
+	}
+	for _, arg := range args {
 		words = append(words, show.Quote(o.Name(arg)))
 	}
 	return strings.Join(words, " ")
@@ -164,12 +168,8 @@ func (o Origin) words(f *pflag.Flag) (words []string) {
 		}
 		return []string{"--" + f.Name + "=false"}
 	}
-	values := namesOf(f)
-	if values == nil {
-		values = []string{f.Value.String()}
-	}
 	kind, _ := pflag.UnquoteUsage(f)
-	for _, value := range values {
+	for _, value := range ValuesOf(f) {
 		if kind == "FILE" || kind == "DIR" {
 			value = o.Name(value)
 			if !strings.Contains(value, "://") {

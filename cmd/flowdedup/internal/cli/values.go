@@ -31,6 +31,7 @@ type parsed[T any] struct {
 	list  bool // each use of the flag adds words, with a comma between
 	adds  bool // parse adds to the value
 	given bool
+	uses  []string // values as given, of a flag that may be repeated
 }
 
 // NewParsed returns a value of a flag. text is its default in help, kind its name there.
@@ -60,6 +61,9 @@ func (p *parsed[T]) Set(s string) error {
 		return err
 	}
 	*p.value, p.text, p.given = v, s, true
+	if p.adds {
+		p.uses = append(p.uses, s)
+	}
 	return nil
 }
 
@@ -67,6 +71,8 @@ func (p *parsed[T]) Set(s string) error {
 func (p *parsed[T]) Adds() bool { return p.list || p.adds }
 
 func (p *parsed[T]) isList() bool { return p.list }
+
+func (p *parsed[T]) allUses() []string { return p.uses }
 
 // String implements pflag.Value.
 func (p *parsed[T]) String() string { return p.text }

@@ -64,8 +64,12 @@ directions of frames that were sent at port A and at port B.
 
 Run dedup on both captures first: packets that come twice match wrongly.
 
-Exit codes: 0 the same packets are in both, 4 they differ, 3 an input is
-damaged and the rest was compared, 1 failed, 2 wrong usage.`,
+Captures do not begin and end together: packets of one side from before the
+first or after the last packet of the other are counted apart, and are no loss.
+
+Exit codes: 0 the same packets are in both, in the time that both have, 4 they
+differ, 3 an input is damaged and the rest was compared, 1 failed, 2 wrong
+usage.`,
 		Example: `  # does the new tap see what the old one sees?
   flowdedup compare old.pcap new.pcap
 

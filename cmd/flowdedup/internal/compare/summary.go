@@ -60,7 +60,7 @@ type side struct {
 func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
 	s := summary{
 		Heading: version.HeadingOf("compare"),
-		Same:    r.OnlyA+r.OnlyB == 0, Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
+		Same:    r.OnlyA+r.OnlyB == 0 && (r.Both > 0 || r.Sides[0].Packets+r.Sides[1].Packets == 0), Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
 		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
 		Window: window.Window{Duration: cfg.Window}.String(), Identity: cfg.Identity.Kind.String(), IdentityBytes: r.IdentityBytes,
 		EvictedLive: r.Forgotten, DelayError: traits.RelativeError, MemoryBytes: r.MemoryBytes, Took: took,
@@ -82,8 +82,13 @@ func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
 	return s
 }
 
-// verdict says in one sentence how the sides differ.
+// verdict says in one sentence how the sides differ. Captures do not begin and end together, so
+// it is about the time that both have.
 func verdict(s *summary) string {
+	outside := ""
+	if n := s.A.Outside + s.B.Outside; n > 0 {
+		outside = fmt.Sprintf("; %s more %s from before or after the other capture", show.Count(n), show.Word(int(n), "is", "are"))
+	}
 	switch {
 	case s.A.Packets+s.B.Packets == 0:
 		return "both are empty"
@@ -94,9 +99,9 @@ func verdict(s *summary) string {
 	case s.Both == 0:
 		return "no packet is in both, so the offset of the clocks is unknown"
 	case s.Same:
-		return fmt.Sprintf("the same %s in both", show.Some(s.Both, "packet is", "packets are"))
+		return fmt.Sprintf("the same %s in both", show.Some(s.Both, "packet is", "packets are")) + outside
 	}
-	return lacks("B", "A", s.OnlyA, s.A.Packets) + ", " + lacks("A", "B", s.OnlyB, s.B.Packets)
+	return lacks("B", "A", s.OnlyA, s.A.Packets-s.A.Outside) + ", " + lacks("A", "B", s.OnlyB, s.B.Packets-s.B.Outside) + outside
 }
 
 // lacks says how many packets of the other side one side lacks.

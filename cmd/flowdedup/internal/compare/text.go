@@ -37,7 +37,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 // compareSide describes the packets of a side.
 func compareSide(t *show.Text, name string, s *side, only uint64) {
 	fmt.Fprintf(t, "  %s           %s: %s, %s of them only in %s%s\n", name, sideName(s, s.Input), show.Some(s.Packets, "packet"), show.Count(only), name,
-		show.Also(show.Note{Count: s.Outside, What: "of these before or after the other capture"}))
+		show.Also(show.Note{Count: s.Outside, What: "before or after the other capture"}))
 	if notes := sideNotes(s); notes != "" {
 		fmt.Fprintf(t, "              %s\n", notes)
 	}

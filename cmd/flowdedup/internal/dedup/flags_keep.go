@@ -42,8 +42,7 @@ type KeepFlags struct {
 
 // The words that these flags take.
 var (
-	keepWords  = []string{"flow", "first"}
-	stripWords = []string{"vlan", "mpls", "pppoe", "tunnel", "arista"}
+	keepWords = []string{"flow", "first"}
 	// conditionWords are the words that an expression can begin with.
 	conditionWords = append([]string{"interface", "input"}, cli.FilterWords...)
 	preferWords    = append([]string{preferFirst}, conditionWords...)
@@ -61,7 +60,7 @@ func (f *KeepFlags) Flags() []cli.Flag {
 		{Name: "keep", Group: cli.GroupKeep, To: cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), Words: keepWords, Help: "which of equal packets stays: flow (all of a conversation from one point) or first (default: flow where packets are written)"},
 		{Name: "prefer", Group: cli.GroupKeep, To: newPreferences(f), Words: preferWords, Help: "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not"},
 		{Name: "hold", Group: cli.GroupKeep, To: cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), Words: []string{"1ms", "10ms"}, Help: "longest wait for a better copy (default: --window, at most 10ms)"},
-		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(stripWords)), Words: stripWords, Needs: []string{"write duplicates forward: it changes written packets"}, Help: "remove headers from written packets: " + strings.Join(stripWords, ", ")},
+		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(cli.StripWords)), Words: cli.StripWords, Needs: []string{"write duplicates forward: it changes written packets"}, Help: "remove headers from written packets: " + strings.Join(cli.StripWords, ", ")},
 		{Name: "mark", Group: cli.GroupKeep, To: &f.mark, Needs: []string{"write: it writes all packets, copies with a comment"}, Not: []string{"strip slice: it shows packets as they came", "duplicates: it writes copies to the file of -w", "forward: an interface takes no comments"}, Help: "write all packets, and mark each copy with a comment (pcapng)"},
 		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Needs: []string{"write duplicates: it cuts written packets"}, Not: []string{"forward: an interface takes whole packets"}, Help: "cut written packets to 96 bytes, or l4+64: 64 bytes behind the innermost TCP or UDP header"},
 	}

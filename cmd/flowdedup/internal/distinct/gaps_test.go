@@ -107,10 +107,10 @@ func TestGapsOfManyWindows(t *testing.T) {
 		}
 		want := map[string]uint64{}
 		for second := range slices.Max(seconds) + 1 {
-			want[time.Unix(int64(second), 0).UTC().Format(stampLayout)] = 0
+			want[stampOf(time.Unix(int64(second), 0).UTC())] = 0
 		}
 		for _, second := range seconds {
-			want[time.Unix(int64(second), 0).UTC().Format(stampLayout)] += uint64(packets(second))
+			want[stampOf(time.Unix(int64(second), 0).UTC())] += uint64(packets(second))
 		}
 		for _, row := range clitest.RunDistinct(t, in, "--no-merge", "--of", "src", "--every", "1s", "--gaps") {
 			if row.Family != "ipv4" {

@@ -63,7 +63,7 @@ func checkJitter(t *testing.T, rows []clitest.DistinctRow, inOrder bool) (packet
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, ok := distinct[start.Add(-time.Second).Format(stampLayout)]
+		before, ok := distinct[stampOf(start.Add(-time.Second))]
 		if row.Family == "ipv4" && ok && row.New != nil && *row.Returning+*row.Gone != before {
 			t.Errorf("window %s: %d returning and %d gone, of %d", row.WindowStart, *row.Returning, *row.Gone, before)
 		}

@@ -45,7 +45,13 @@ type cell struct{ start, end, of, family string }
 
 type tally struct{ distinct, packets uint64 }
 
-const stampLayout = "2006-01-02T15:04:05.000000000Z07:00"
+// stampOf writes a time as rows do: with nine digits, or none at a full second.
+func stampOf(t time.Time) string {
+	if t.Nanosecond() == 0 {
+		return t.Format(time.RFC3339)
+	}
+	return t.Format("2006-01-02T15:04:05.000000000Z07:00")
+}
 
 // window returns the bounds of a packet's window, by the calendar.
 func (m *distinctModel) window(t *testing.T, at int64, stream []clitest.Seen) (start, end time.Time) {
@@ -72,7 +78,7 @@ func (m *distinctModel) counts(t *testing.T, stream []clitest.Seen) map[cell]tal
 	known := map[string]bool{}
 	for i := range stream {
 		start, end := m.window(t, stream[i].Time, stream)
-		c := cell{start.Format(stampLayout), end.Format(stampLayout), m.of, "all"}
+		c := cell{stampOf(start), stampOf(end), m.of, "all"}
 		family, keys := m.keys([]byte(stream[i].Data))
 		families := []string{"ipv4", "ipv6", "all"}
 		if m.of == "mac" {

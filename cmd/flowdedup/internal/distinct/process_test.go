@@ -76,10 +76,10 @@ func TestDistinctStreams(t *testing.T) {
 		want string // begins a line
 	}{
 		{"", "1970-01-02 00:00 UTC"},
-		{"--json", fmt.Sprintf(`{"command":"distinct","version":%q,"schema":1,"kind":"window",`, version.String()) + `"window_start":"1970-01-02T00:00:00.000000000Z","window_end":"1970-01-02T01:00:00.000000000Z","of":"src","family":"ipv4","distinct":1,`},
-		{"--quiet --csv -", "1970-01-02T00:00:00.000000000Z,1970-01-02T01:00:00.000000000Z,src,ipv4,1,"},
-		{"--list --quiet", "1970-01-09T07:00:00.000000000Z\tsrc\t10.0.0.199\n"},
-		{"--list --json", `{"kind":"sighting","window_start":"1970-01-09T07:00:00.000000000Z","of":"dst","value":"10.0.0.2",`},
+		{"--json", fmt.Sprintf(`{"command":"distinct","version":%q,"schema":1,"kind":"window",`, version.String()) + `"window_start":"1970-01-02T00:00:00Z","window_end":"1970-01-02T01:00:00Z","of":"src","family":"ipv4","distinct":1,`},
+		{"--quiet --csv -", "1970-01-02T00:00:00Z,1970-01-02T01:00:00Z,src,ipv4,1,"},
+		{"--list --quiet", "1970-01-09T07:00:00Z\tsrc\t10.0.0.199\n"},
+		{"--list --json", `{"kind":"sighting","window_start":"1970-01-09T07:00:00Z","of":"dst","value":"10.0.0.2",`},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			cmd := clitest.Program(t, append([]string{"distinct", "-"}, strings.Fields(c.args)...)...)

@@ -81,7 +81,7 @@ func runDistinct(t *testing.T, wantCode int, args ...string) map[string]clitest.
 		}
 		name := "no-timestamp"
 		if r.WindowStart != "" {
-			name = strings.TrimSuffix(r.WindowStart, ":00:00.000000000Z") + "Z"
+			name = strings.TrimSuffix(r.WindowStart, ":00:00Z") + "Z"
 		}
 		h := hours[name]
 		switch r.Of + "/" + r.Family {

@@ -80,7 +80,7 @@ func (m *slidingModel) add(out map[cell]tally, end int64, stream []clitest.Recor
 	}
 	for _, f := range []string{"ipv4", "ipv6", "all"} {
 		if any {
-			format := func(t int64) string { return time.Unix(0, t).UTC().Format(stampLayout) }
+			format := func(t int64) string { return stampOf(time.Unix(0, t).UTC()) }
 			out[cell{format(end - m.window), format(end), m.of, f}] = rows[f]
 		}
 	}

@@ -36,7 +36,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	cli.Define(cmd,
 		[]cli.Flag{
 			f.InputFlags.Flag(),
-			{Name: "listen", Group: cli.GroupInput, To: &f.listen, Words: []string{":2055", ":4739", ":6343", "tcp-listen://:4739"}, Help: "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated"},
+			{Name: "listen", Group: cli.GroupInput, To: cli.NewAdding(&f.listen, "address", func(s string) (listenFlag, error) { return f.listen.with(s) }), Words: []string{":2055", ":4739", ":6343", "tcp-listen://:4739"}, Help: "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated"},
 			{Name: "format", Group: cli.GroupInput, To: cli.NewParsed(&f.format, "auto", "format", cli.OneOf(formats()...)), Words: formats(), Help: "format of inputs: " + strings.Join(formats(), ", ")},
 			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), Help: "names of fields in text: src=client.ip,dst=server.ip,bytes=octets"},
 			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), Help: "format of times in text, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
@@ -87,12 +87,12 @@ type listenFlag struct {
 	streams   []pcapoverip.Address
 }
 
-// Set implements pflag.Value. A port without a host stands for all interfaces.
-func (l *listenFlag) Set(s string) error {
+// with returns the values with an address more. A port without a host stands for all interfaces.
+func (l listenFlag) with(s string) (listenFlag, error) {
 	if pcapoverip.IsAddress(s) {
 		a, err := pcapoverip.ParseInput(s)
 		l.streams = append(l.streams, a)
-		return err
+		return l, err
 	}
 	if !strings.Contains(s, ":") {
 		s = ":" + s
@@ -102,20 +102,11 @@ func (l *listenFlag) Set(s string) error {
 	}
 	a, err := netip.ParseAddrPort(s)
 	if err != nil || a.Port() == 0 {
-		return errors.New("must be a port or an address and a port: 2055, 192.0.2.1:4739, [2001:db8::1]:2055, tcp-listen://:4739")
+		return l, errors.New("must be a port or an address and a port: 2055, 192.0.2.1:4739, [2001:db8::1]:2055, tcp-listen://:4739")
 	}
 	l.datagrams = append(l.datagrams, a)
-	return nil
+	return l, nil
 }
-
-// String implements pflag.Value.
-func (l *listenFlag) String() string { return "" }
-
-// Type implements pflag.Value.
-func (l *listenFlag) Type() string { return "address" }
-
-// Adds reports true: each use of the flag adds a value (see package once).
-func (l *listenFlag) Adds() bool { return true }
 
 func (l *listenFlag) any() bool { return len(l.datagrams)+len(l.streams) > 0 }
 

@@ -125,12 +125,17 @@ func Delay(ns int64) string {
 const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
 
 // Timestamp formats a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the
-// zone. It returns nil, which becomes null in JSON, for capture.NoTime.
+// zone. It returns nil, which becomes null in JSON, for capture.NoTime. A full second has no
+// fraction, because many programs, such as jq, read only times without one.
 func Timestamp(t int64, zone *time.Location) *string {
 	if t == capture.NoTime {
 		return nil
 	}
-	s := time.Unix(0, t).In(zone).Format(timestamp)
+	layout := timestamp
+	if t%int64(time.Second) == 0 {
+		layout = time.RFC3339
+	}
+	s := time.Unix(0, t).In(zone).Format(layout)
 	return &s
 }
 
@@ -192,11 +197,8 @@ func Printable(s string) string {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// Stamp writes a timestamp of JSON for people: it drops a fraction of zeros, and separates the
-// date from the time.
-func Stamp(stamp string) string {
-	return strings.Replace(strings.Replace(stamp, ".000000000", "", 1), "T", " ", 1)
-}
+// Stamp writes a timestamp of JSON for people: it separates the date from the time.
+func Stamp(stamp string) string { return strings.Replace(stamp, "T", " ", 1) }
 
 // mostNames is how many kinds of frames that were not opened are named.
 const mostNames = 4

@@ -43,14 +43,19 @@ func TestRounded(t *testing.T) {
 	}
 }
 
-// TestTimestamp writes nine digits, in the zone.
+// TestTimestamp writes nine digits, or none at a full second, in the zone.
 func TestTimestamp(t *testing.T) {
 	if got := Timestamp(math.MinInt64, time.UTC); got != nil {
 		t.Errorf("no time is %s", *got)
 	}
 	zone := time.FixedZone("", 3600)
-	if got := Timestamp(1500, zone); *got != "1970-01-01T01:00:00.000001500+01:00" {
-		t.Errorf("%s", *got)
+	for at, want := range map[int64]string{
+		1500: "1970-01-01T01:00:00.000001500+01:00", 1e8: "1970-01-01T01:00:00.100000000+01:00", -1: "1970-01-01T00:59:59.999999999+01:00",
+		0: "1970-01-01T01:00:00+01:00", -1e9: "1970-01-01T00:59:59+01:00", 3600e9: "1970-01-01T02:00:00+01:00",
+	} {
+		if got := Timestamp(at, zone); *got != want {
+			t.Errorf("%d: %s, want %s", at, *got, want)
+		}
 	}
 }
 

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -29,6 +32,8 @@ type flags struct {
 	tolerance time.Duration
 	sort      cli.SortFlags
 	slice     strip.Slice
+	strip     []string
+	reader    cli.Reader
 	page      cli.PageFlag
 }
 
@@ -45,34 +50,41 @@ const usualTolerance = 256 * time.Nanosecond
 func Command(e *cli.Env) *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
-		Use:   "verify [flags] IN OUT [DUPLICATES]",
+		Use:   "verify [flags] IN OUT [DUPLICATES] | IN... -- OUT [DUPLICATES]",
 		Short: "Check that an output of dedup lost nothing but copies",
 		Long: `Check that each packet of IN is in OUT, unchanged and in order, or is a copy of
 a packet there within the window. With DUPLICATES, the file of --duplicates,
 check that it has the removed packets, and no others.
 
-The flags that say what a copy is must be those of the run that made OUT.
-Several inputs that were merged into OUT are given with -r. verify does not
-use the filters of dedup: it compares packets byte by byte, and looks copies up
-by SHA-256 in a plain map, in one thread. It remembers the latest packets, as
-many as --memory holds, and says so if they are too few.
+The flags that say what a copy is, and those that changed packets (--strip,
+--for, --slice, --sort), must be those of the run that made OUT. If OUT is
+wrong with them and right with --identity inner, with some --strip, or as the
+output of several inputs, then nobody knows: verify names these flags, and
+calls the packets unknown, not lost.
 
-Packets that --strip or --mark changed are different packets. For an output
-that was cut or sorted, give --slice and --sort. verify has its own code for
-both.
+Several inputs that were merged into OUT stand before --, or behind -r. verify
+does not use the filters of dedup: it compares packets byte by byte, and looks
+copies up by SHA-256 in a plain map, in one thread. It remembers the latest
+packets, as many as --memory holds, and says so if they are too few. It has its
+own code for --slice and --sort, and that of dedup for --strip. An output of
+--mark cannot be verified.
 
-Exit codes: 0 the output is right, 4 it is not, or memory was too small to
-decide; 3 a capture is damaged and the rest is right, 1 failed, 2 wrong usage.`,
+Exit codes: 0 the output is right, 4 it is not; 3 it may be right: with other
+flags, with more memory, or as far as a damaged capture goes; 1 failed, 2 wrong
+usage.`,
 		Example: `  # nothing lost?
   flowdedup dedup span.pcapng -w clean.pcapng --duplicates copies.pcapng
   flowdedup verify span.pcapng clean.pcapng copies.pcapng
 
   # with the flags of the run that made it
-  flowdedup verify --across --window 50ms -r a.pcap -r b.pcap link.pcapng
+  flowdedup verify --across --window 50ms a.pcap b.pcap -- link.pcapng
+
+  # without the headers of a mirror
+  flowdedup verify --identity inner --strip tunnel mirror.pcap clean.pcap
 
   # in a script
   flowdedup verify --quiet in.pcap out.pcap && rm in.pcap`,
-		Args: func(_ *cobra.Command, args []string) error { return f.checkNames(args) },
+		Args: func(cmd *cobra.Command, args []string) error { return f.checkNames(cmd, args) },
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
 	f.register(cmd)
@@ -97,6 +109,8 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewParsed(&f.prefer, "", "which", cli.OneOfNear(preferWords)), Words: preferWords, Help: "first: a packet may have a wrong checksum and be the original of a right one, as with this flag of dedup"},
 			{Name: "tolerance", Group: cli.GroupCompare, To: cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), Words: []string{"0", "256ns"}, Help: "by how much copies may lie outside of the window"},
 			{Name: "slice", Group: cli.GroupCompare, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
+			{Name: "strip", Group: cli.GroupCompare, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(cli.StripWords)), Words: cli.StripWords, Help: "OUT lacks these headers: " + strings.Join(cli.StripWords, ", ")},
+			{Name: "for", Group: cli.GroupCompare, To: cli.NewParsed(&f.reader, "", "reader", cli.ParseReader), Words: cli.ReaderNames(), Help: "OUT was written for this reader: " + strings.Join(cli.ReaderNames(), ", ")},
 			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory for packets: 4GiB"},
 		},
 		f.PrintFlags(),
@@ -107,12 +121,18 @@ func (f *flags) register(cmd *cobra.Command) {
 	)
 }
 
-// checkNames rejects a wrong number of captures. With -r, arguments name only outputs.
-func (f *flags) checkNames(args []string) error {
-	least := 2
-	if len(f.Read) > 0 {
-		least = 1
+// inputs splits arguments into inputs and outputs. Without -- and -r, the first one is the input.
+func (f *flags) inputs(cmd *cobra.Command, args []string) (in, out []string) {
+	n := max(cmd.ArgsLenAtDash(), 0)
+	if n == 0 && len(f.Read) == 0 {
+		n = min(1, len(args))
 	}
+	return f.All(args[:n]), args[n:]
+}
+
+// checkNames rejects a wrong number of captures.
+func (f *flags) checkNames(cmd *cobra.Command, args []string) error {
+	in, out := f.inputs(cmd, args)
 	stdin := 0
 	for _, name := range f.All(args) {
 		switch name {
@@ -123,8 +143,8 @@ func (f *flags) checkNames(args []string) error {
 		}
 	}
 	switch {
-	case len(args) < least || len(args) > least+1:
-		return cli.Usagef("verify needs IN and OUT (or -r IN... and OUT), and at most DUPLICATES behind them, and got %d %s", len(args), show.Word(len(args), "name", "names"))
+	case len(in) == 0 || len(out) < 1 || len(out) > 2:
+		return cli.Usagef("verify needs IN and OUT (or IN... -- OUT), and at most DUPLICATES behind them, and got %d %s", len(args), show.Word(len(args), "name", "names"))
 	case stdin > 1:
 		return cli.Usagef("standard input can be read only once")
 	}
@@ -133,13 +153,10 @@ func (f *flags) checkNames(args []string) error {
 
 // config returns the configuration of the check.
 func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
-	cfg := &config{Inputs: f.Read}
-	if len(f.Read) == 0 {
-		cfg.Inputs, args = args[:1], args[1:]
-	}
-	cfg.Output = args[0]
-	if len(args) > 1 {
-		cfg.Duplicates = args[1]
+	in, out := f.inputs(cmd, args)
+	cfg := &config{Inputs: in, Output: out[0], Headers: f.strip}
+	if len(out) > 1 {
+		cfg.Duplicates = out[1]
 	}
 	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(cfg.Output, cfg.Duplicates)); err != nil {
 		return nil, err
@@ -173,10 +190,21 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	}
 	points := cli.PointsOf(f.within.Within)
 	cfg.Within, cfg.Groups = points.Fields, points.Groups
+	f.applyReader(cmd, cfg)
 	if !cmd.Flags().Changed("tolerance") && w.Duration > window.Default && !w.Landmark {
 		cfg.Tolerance = usualTolerance
 	}
 	return cfg, nil
+}
+
+// applyReader changes packets and copies as --for of dedup does.
+func (f *flags) applyReader(cmd *cobra.Command, cfg *config) {
+	if f.reader.KeysVLAN && !cmd.Flags().Changed("strip") && cfg.Within&traits.PointVLAN == 0 {
+		cfg.Headers = []string{"vlan"}
+	}
+	if f.reader.Verifies && !cmd.Flags().Changed("ignore") && cfg.Identity.Kind != identity.Frame && !cfg.AnyChecksum {
+		cfg.Identity.Ignore = identity.IgnoreAlso(identity.L4Checksum)
+	}
 }
 
 // checkLandmark rejects flags that have no meaning for this kind of window.
@@ -219,17 +247,23 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return err
 	}
 	s, err := run(cmd.Context(), cfg)
+	if err == nil && (s.Foreign > 0 || s.Lost > 0) {
+		f.explain(cmd, cfg, &s)
+	}
 	bar.Close()
 	if s.Window == "" {
 		return errors.Join(err, file.Discard()) // nothing was checked
 	}
 	if s.Foreign > s.Kept {
-		e.Warn(fmt.Errorf("hardly any packet of %s is in the input: outputs of --strip, of --for suricata and of --mark cannot be verified", cfg.Output))
+		e.Warn(fmt.Errorf("hardly any packet of %s is in the input: outputs of --mark cannot be verified, and those of --strip need the same --strip", cfg.Output))
 	}
 	written := file.Write(func(of cli.Origin) *page.Page { return newPage(&s, of) })
 	err = errors.Join(cli.MarkDamage(err, s.Packets+s.Filtered, s.Damaged), f.Print(e, e.Stdout, &s, func(w io.Writer, columns int) error { return writeText(w, columns, &s) }), written)
-	if !s.Same {
+	switch {
+	case s.Differences() > 0:
 		err = errors.Join(err, cli.ErrDifferent)
+	case !s.Same:
+		err = errors.Join(err, cli.ErrUnknown)
 	}
 	return err
 }

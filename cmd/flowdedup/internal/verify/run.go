@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
@@ -22,7 +23,8 @@ import (
 type config struct {
 	Inputs     []string
 	Output     string
-	Duplicates string // "" for none
+	Duplicates string   // "" for none
+	Headers    []string // that the output lacks, as --strip names them
 	Input      input.Options
 	verify.Config
 }
@@ -48,6 +50,8 @@ type summary struct {
 	Took     time.Duration `json:"elapsed_ns"`
 	// First is null if there is no difference.
 	First *first `json:"first_difference"`
+	// Fits has the flags with which the output is right, if it is not with the flags given.
+	Fits *string `json:"fits"`
 }
 
 // first is the first difference.
@@ -79,8 +83,16 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 			}
 		}()
 	}
+	headers, err := strip.ParseHeaders(cfg.Headers)
+	if err != nil {
+		return summary{}, err
+	}
+	if headers != 0 {
+		stripper := strip.New(strip.Config{Headers: headers, Tunnels: cfg.Identity.Tunnels})
+		cfg.Strip = func(b *capture.Batch) *capture.Batch { return stripper.Strip(b, nil) }
+	}
 	cfg.Input.Tunnels = cfg.Identity.Tunnels
-	cfg.Input.Reassemble = cfg.Identity.Kind == identity.Inner && cfg.Sort.Span == 0 // else the verifier does
+	cfg.Input.Reassemble = (cfg.Identity.Kind == identity.Inner || headers&strip.Tunnel != 0) && cfg.Sort.Span == 0 // else the verifier does
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
 		return summary{}, err

@@ -9,12 +9,14 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 func newSummary(cfg *config, r *verify.Report) summary {
 	s := summary{
-		Same: r.Differences() == 0 && r.Unknown == 0, Report: *r, Identity: cfg.Identity.Kind.String(),
+		Heading: version.HeadingOf("verify"),
+		Same:    r.Differences() == 0 && r.Unknown == 0, Report: *r, Identity: cfg.Identity.Kind.String(),
 		Window: window.Window{Duration: cfg.Window, Packets: int64(cfg.Packets), None: cfg.Window == 0 && cfg.Packets == 0, Landmark: cfg.Landmark}.String(),
 	}
 	if d := r.First; d != nil {
@@ -58,6 +60,8 @@ func (s *summary) verdict() string {
 // verdictOn names the file of the first difference as given.
 func (s *summary) verdictOn(file string) string {
 	switch {
+	case s.Fits != nil:
+		return fmt.Sprintf("not known: with these flags %s packets are not right, and with %s all are; give verify the flags of the run that made the output", show.Count(s.Unknown), *s.Fits)
 	case s.First != nil:
 		when := ""
 		if s.First.Time != nil {

@@ -39,6 +39,6 @@ func (s *summary) deviations() []deviation {
 		{"foreign", s.Foreign, " in the output, from the first that the input does not have there"},
 		{"unlisted", s.Unlisted, " removed, and not among the removed packets"},
 		{"misplaced", s.Misplaced, " only among the removed packets"},
-		{"unknown", s.Unknown, " removed, and not checked for want of memory"},
+		{"unknown", s.Unknown, ", for want of memory, or of the flags of the run"},
 	}
 }
