@@ -119,7 +119,7 @@ func New(src capture.Source) *Pipeline {
 // batch that may be in flight: once for one worker, else twice more than there are
 // workers. Run can be called once.
 //
-// It returns nil at the clean end of the stream, else the first error: of ctx, of the source,
+// It returns nil at the clean end of the stream, or if io.EOF is the cause of the end of ctx, else the first error: of ctx, of the source,
 // of Judge or of Write, joined with the error of Finish. After it no task judges or writes
 // anything, unless an Abandoner was left behind. Judged batches have been written and
 // finished, unless Write failed or was left behind. An error of the source that does not name
@@ -156,7 +156,7 @@ func (p *Pipeline) Run(ctx context.Context, workers int, task func() Task) error
 	case <-p.stopping:
 	case <-ctx.Done():
 		p.mu.Lock()
-		p.stop(ctx.Err())
+		p.stop(p.canceled())
 		p.mu.Unlock()
 	}
 	if abandoner != nil {
@@ -299,11 +299,19 @@ func (p *Pipeline) keepsTurn(s *slot) bool {
 	return p.live != nil && s.err == nil && !p.live.Behind()
 }
 
+// canceled returns why ctx is done: io.EOF, or its error.
+func (p *Pipeline) canceled() error {
+	if errors.Is(context.Cause(p.ctx), io.EOF) {
+		return io.EOF
+	}
+	return p.ctx.Err()
+}
+
 // judgeOne judges a batch, or returns the error that came in its place.
 func (p *Pipeline) judgeOne(s *slot) error {
 	switch {
 	case p.ctx.Err() != nil:
-		return p.ctx.Err()
+		return p.canceled()
 	case errors.Is(s.err, io.EOF), capture.IsUnread(s.err):
 		return s.err
 	case s.err != nil:

@@ -28,12 +28,13 @@ type Common struct {
 	NoMerge    bool
 	Workers    int
 	Filter     filterFlags
+	Part       PartFlags
 }
 
 // Flags returns the flags. The usual methods are for traffic, the measuring ones for
 // experiments.
 func (c *Common) Flags(usual []string, measuring ...string) []Flag {
-	return slices.Concat(c.Filter.Flags(), c.MethodFlags(usual, measuring...), []Flag{c.MergeFlag()}, c.RunFlags(), []Flag{c.ProgressFlag()})
+	return slices.Concat(c.Filter.Flags(), c.Part.Flags(), c.MethodFlags(usual, measuring...), []Flag{c.MergeFlag()}, c.RunFlags(), []Flag{c.ProgressFlag()})
 }
 
 // MergeFlag returns the flag of captures that are not merged.
@@ -125,7 +126,7 @@ func (c *Common) Keys() (key [16]byte, seed uint64) {
 
 // Inputs returns how to read inputs.
 func (c *Common) Inputs(e *Env, bar *Progress) input.Options {
-	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.Wanted, Wrap: e.Wrap, Warn: e.Warn, Progress: bar.Update}
+	return input.Options{NoMerge: c.NoMerge, Filter: c.Filter.Wanted, Part: c.Part.part(), Wrap: e.Wrap, Warn: e.Warn, Progress: bar.Update}
 }
 
 // MismatchFlag is the value of --state-mismatch.

@@ -32,11 +32,11 @@ var FilterWords = []string{
 	"proto", "rarp", "sctp", "src", "tcp", "udp", "vlan", "vxlan", "wlan",
 }
 
-// Flags returns the flags.
-func (f *filterFlags) Flags() []Flag {
+// Flags returns the flags, with the rules of what they need.
+func (f *filterFlags) Flags(needs ...string) []Flag {
 	return []Flag{
-		{Name: "filter", Group: GroupInput, To: &f.Wanted.Expr, Words: FilterWords, Needs: []string{"from: captures to measure"}, Not: []string{"bpf-file"}, Help: "take only packets that match `EXPR`: 'tcp port 443'"},
-		{Name: "bpf-file", Group: GroupInput, To: &f.file, Needs: []string{"from: captures to measure"}, Help: "filter by the tcpdump -ddd program in `FILE`"},
+		{Name: "filter", Group: GroupInput, To: &f.Wanted.Expr, Words: FilterWords, Needs: needs, Not: []string{"bpf-file"}, Help: "take only packets that match `EXPR`: 'tcp port 443'"},
+		{Name: "bpf-file", Group: GroupInput, To: &f.file, Needs: needs, Help: "filter by the tcpdump -ddd program in `FILE`"},
 	}
 }
 

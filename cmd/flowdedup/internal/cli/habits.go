@@ -35,6 +35,7 @@ const (
 	splits    = "--rotate-size 100MB and --rotate-every 1h write several files"
 	prints    = "no packets are printed: use -w - and pipe them into tcpdump -r - or tshark -r -"
 	reads     = "no packets are printed: tcpdump -r FILE prints them"
+	parts     = "dedup distinct inspect compare verify" // the commands that take a part of captures
 	span      = "for a span of time, editcap -A START -B STOP FILE - and read -"
 )
 
@@ -51,7 +52,6 @@ var habits = []habit{
 	{"-r", "live", "flowdedup dedup reads files"},
 	{"-i --interface", "", "flowdedup live captures from an interface, flowdedup inspect -i looks at one"},
 	{"-n", "", "names are never looked up: leave it out"},
-	{"-c", "--rotate-size", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -; flowdedup live -c ends a capture; " + splits},
 	{"-c", "", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -"},
 	{"-s", "", "flowdedup dedup --slice N cuts written packets, flowdedup live -s captured ones"},
 	{"-C", "--strip", splits + "; to chop bytes off packets, use --slice N or --strip vlan,tunnel"},
@@ -75,11 +75,12 @@ var habits = []habit{
 	{"-F", "", "flowdedup dedup -w OUT.pcap or OUT.pcapng: the ending of the name chooses the format"},
 	{"--format", "--json", "--json prints JSON"},
 	{"--timezone --time-zone", "--tz", "use --tz Europe/Berlin"},
-	{"--tz --timezone --time-zone", "inspect compare", "times are in UTC"},
 	{"-f -Y -R", "--filter", "write --filter 'tcp port 443', in the language of tcpdump; for a display filter, tshark -Y FILTER -w - and read -"},
 	{"-f -Y -R", "", "flowdedup dedup --filter 'tcp port 443' chooses packets"},
 	{"-a", "live", "--duration 1h and --count N end a capture"},
 	{"-a", "--no-merge", "use --no-merge to read inputs one after another"},
+	{"-A", parts, "for a span of time, --from START --to STOP; " + reads},
+	{"-B", parts, "for a span of time, --from START --to STOP"},
 	{"-A", "--write", span + "; " + prints},
 	{"-A", "", span + "; " + reads},
 	{"-B", "", span},
@@ -102,7 +103,8 @@ var habits = []habit{
 func habitOf(cmd *cobra.Command, typed string) string {
 	for _, h := range habits {
 		if slices.Contains(strings.Fields(h.typed), typed) && (h.commands == "" || slices.ContainsFunc(strings.Fields(h.commands), func(of string) bool {
-			return of == cmd.Name() || cmd.Flags().Lookup(strings.TrimPrefix(of, "--")) != nil
+			flag, isFlag := strings.CutPrefix(of, "--")
+			return of == cmd.Name() || isFlag && cmd.Flags().Lookup(flag) != nil
 		})) {
 			return h.answer
 		}

@@ -102,10 +102,10 @@ func ZoneFlag(to **time.Location, group help.Group, what string) Flag {
 	return Flag{Name: "tz", Group: group, To: NewParsed(to, "UTC", "zone", parseZone), Words: []string{"UTC", "Local"}, Help: "time zone of " + what + ": Europe/Berlin"}
 }
 
-// CheckZone rejects --tz without a landmark window: it is the time zone of that window.
+// CheckZone rejects --tz without a landmark window, --from or --to.
 func CheckZone(flags *pflag.FlagSet, w window.Window) error {
-	if flags.Changed("tz") && !w.Landmark {
-		return Usagef("--tz is the time zone of landmark windows: it needs --window landmark:1d or the like")
+	if flags.Changed("tz") && !w.Landmark && !flags.Changed("from") && !flags.Changed("to") {
+		return Usagef("--tz is the time zone of landmark windows, --from and --to: it needs --window landmark:1d or the like")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func TestFlagsTwice(t *testing.T) {
 	checked := 0
 	for _, cmd := range commands.Root().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			list := slices.Contains(added, f.Name) && (f.Name != "write" || cmd.Name() == "live") && (f.Name != "of" || cmd.Name() != "plan") && (f.Name != "prefer" || cmd.Name() != "verify")
+			list := slices.Contains(added, f.Name) && (f.Name != "write" || cmd.Name() == "live") && (f.Name != "of" || cmd.Name() != "plan") && (f.Name != "prefer" || cmd.Name() != "verify") && (f.Name != "from" || cmd.Name() == "plan")
 			value := "x"
 			if f.Value.Type() == "bool" {
 				value = "true"

@@ -113,9 +113,11 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "only-a", Group: cli.GroupOutput, To: &f.only[0], Help: "write the packets that only A has to `FILE` (-: stdout)"},
 			{Name: "only-b", Group: cli.GroupOutput, To: &f.only[1], Help: "write the packets that only B has to `FILE`"},
 			{Name: "lans", Group: cli.GroupCompare, To: &f.lans, Help: "compare the LANs of PRP, or both directions of an HSR ring"},
+			f.Part.ZoneFlag(),
 			f.page.Flag("with the delays and what was lost"),
 		},
 		f.Filter.Flags(),
+		f.Part.Flags(),
 		f.net.Flags(),
 		[]cli.Flag{
 			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), Words: []string{"100ms", "10ms", "1s"}, Help: "match packets within this time of the offset"},
@@ -134,7 +136,7 @@ func (f *flags) register(cmd *cobra.Command) {
 }
 
 func (f *flags) check(cmd *cobra.Command, e *cli.Env, inputs [2]string) error {
-	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+	if err := errors.Join(cli.CheckFlags(cmd.Flags()), f.Part.Check()); err != nil {
 		return err
 	}
 	switch {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +26,6 @@ type flags struct {
 	KeepFlags
 	ForFlag
 	HubFlags
-	zone               *time.Location
 	output, duplicates string
 	inPlace            bool
 	rotate             cli.RotateFlags
@@ -164,7 +162,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		},
 		f.CompareFlags.Flags(),
 		[]cli.Flag{
-			cli.ZoneFlag(&f.zone, cli.GroupCompare, "landmark windows"),
+			cli.ZoneFlag(&f.Part.Zone, cli.GroupCompare, "landmark windows, --from, --to"),
 		},
 		f.KeepFlags.Flags(),
 		[]cli.Flag{
@@ -176,7 +174,7 @@ func (f *flags) register(cmd *cobra.Command) {
 }
 
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
-	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+	if err := errors.Join(cli.CheckFlags(cmd.Flags()), f.Part.Check()); err != nil {
 		return err
 	}
 	if err := cli.CheckZone(cmd.Flags(), f.Window); err != nil {
@@ -213,7 +211,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	f.WarnHold(e, f.Window)
 	cfg := f.Config(cmd, &f.Common)
 	f.KeepFlags.Complete(&cfg)
-	cfg.Zone = f.zone
+	cfg.Zone = f.Part.Zone
 	hub, err := f.Join(true, e.Warn)
 	if err != nil {
 		return err

@@ -43,6 +43,13 @@ func WriteText(w io.Writer, columns int, s *Summary, kept, rate string) error {
 	if s.Duplicates > 0 {
 		fmt.Fprintf(t, "  duplicates  %s\n", protocols(s.DuplicatesByProtocol))
 	}
+	if s.BytesIn > s.BytesOut && !s.Marked {
+		saved, how := s.BytesIn-s.BytesOut, "saved"
+		if kept == "" {
+			how = "in duplicates"
+		}
+		fmt.Fprintf(t, "  bytes       %s of %s %s (%s)\n", show.Bytes(saved), show.Bytes(s.BytesIn), how, show.Share(saved, s.BytesIn))
+	}
 	t.WriteString(inputs(s.Inputs))
 	writeVerdicts(t, s)
 	writeOutputs(t, s)

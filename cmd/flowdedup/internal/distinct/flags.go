@@ -153,7 +153,8 @@ func (f *flags) register(cmd *cobra.Command) {
 }
 
 func (f *flags) check(cmd *cobra.Command, inputs []string) error {
-	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+	f.Part.Zone = f.Calendar().Location
+	if err := errors.Join(cli.CheckFlags(cmd.Flags()), f.Part.Check()); err != nil {
 		return err
 	}
 	switch {

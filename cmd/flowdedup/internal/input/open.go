@@ -29,7 +29,9 @@ type Options struct {
 	Network Network
 	// Filter says which packets are wanted. Others are ignored.
 	Filter bpf.Filter
-	// Wanted says which packets that the filter leaves are wanted. Several goroutines call
+	// Part says which part is wanted of the packets that the filter leaves.
+	Part Part
+	// Wanted says which packets that the filter and the part leave are wanted. Several goroutines call
 	// it at the same time. Nil is all.
 	Wanted func(b *capture.Batch, i int) bool
 	// Warn gets damage that did not end an input, and link types for which the filter has
@@ -100,7 +102,7 @@ func (o *Options) stream(src capture.Source, live bool, w *warnings) *Stream {
 	}
 	s := newStream(src, filter)
 	s.whole = whole
-	s.warnings, s.progress, s.wanted = w, o.Progress, o.Wanted
+	s.warnings, s.progress, s.wanted, s.part.Part = w, o.Progress, o.Wanted, o.Part
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -27,9 +28,10 @@ type Stream struct {
 	filter   *Matcher // nil for all packets
 	progress func(done, total int64, packets uint64)
 	wanted   func(b *capture.Batch, i int) bool
+	part     parting
 	admit    func(ctx context.Context, b *capture.Batch) error // nil for nothing
 	read     uint64                                            // packets
-	filtered uint64                                            // packets of these that the filter removed
+	filtered uint64                                            // packets of these that the filter or the part removed
 	unwanted uint64                                            // packets that wanted did
 
 	sorter     *pcapfile.Sorter // src if packets are sorted, else nil
@@ -50,6 +52,8 @@ func (s *Stream) Admit(admit func(ctx context.Context, b *capture.Batch) error) 
 // Each is pipeline.Pipeline.Run for the wanted packets. It returns an error of
 // Matcher.Admit if the filter has one.
 func (s *Stream) Each(ctx context.Context, workers int, task func() pipeline.Task) error {
+	ctx, s.part.end = context.WithCancelCause(ctx)
+	defer s.part.end(nil)
 	err := s.packets.Run(ctx, workers, func() pipeline.Task {
 		return &filteredTask{Task: task(), ctx: ctx, stream: s}
 	})
@@ -115,8 +119,11 @@ type filteredTask struct {
 	ctx     context.Context
 	stream  *Stream
 	err     error    // why the batch cannot be prepared
+	from    int64    // the times of the batch that are wanted
+	to      int64    // ... before this
+	full    bool     // nothing behind the batch is wanted
 	wanted  []uint64 // a bit for each packet that is
-	removed int      // how many the filter removed
+	removed int      // how many the filter or the part removed
 	others  int      // how many were not wanted for another reason
 }
 
@@ -128,6 +135,12 @@ func (t *filteredTask) Admit(b *capture.Batch) {
 	if f := t.stream.filter; f != nil {
 		t.err = f.Admit(t.ctx, b)
 	}
+	p := &t.stream.part
+	if t.from, t.to = p.span(b); p.Count > 0 && t.err == nil {
+		all := slices.Clone(b.Frames)
+		t.sift(b)
+		t.removed, t.full = p.cut(b, all)
+	}
 	if t.stream.admit != nil && t.err == nil {
 		t.err = t.stream.admit(t.ctx, b)
 	}
@@ -138,15 +151,25 @@ func (t *filteredTask) Prepare(b *capture.Batch) {
 	if t.err != nil {
 		return
 	}
-	n := len(b.Frames)
-	t.wanted = slices.Grow(t.wanted[:0], (n+63)/64)[:(n+63)/64]
-	if f := t.stream.filter; f != nil {
-		t.removed = keep(b, f, t.wanted)
+	if t.stream.part.Count == 0 { // else the packets were counted
+		t.sift(b)
 	}
 	if f := t.stream.wanted; f != nil {
 		t.others = pick(b, f, t.wanted)
 	}
 	t.Task.Prepare(b)
+}
+
+// sift removes the packets that the filter does not want, and those at other times.
+func (t *filteredTask) sift(b *capture.Batch) {
+	n := (len(b.Frames) + 63) / 64
+	t.wanted, t.removed = slices.Grow(t.wanted[:0], n)[:n], 0
+	if f := t.stream.filter; f != nil {
+		t.removed = keep(b, f, t.wanted)
+	}
+	if p := &t.stream.part; p.From != nil || p.To != nil {
+		t.removed += outside(b, t.from, t.to, t.wanted)
+	}
 }
 
 // Judge passes the batch on, and counts.
@@ -159,6 +182,9 @@ func (t *filteredTask) Judge(b *capture.Batch) error {
 	}
 	t.stream.unwanted += uint64(t.others)
 	t.stream.count(len(b.Frames)+t.others, t.removed)
+	if t.full {
+		t.stream.part.end(io.EOF)
+	}
 	return nil
 }
 
@@ -194,7 +220,7 @@ func (s *Stream) Failed() []error { return s.failed }
 // Inputs returns the names of the inputs that were opened.
 func (s *Stream) Inputs() []string { return s.src.Inputs() }
 
-// Filtered returns how many packets the filter removed. It is valid after Each.
+// Filtered returns how many packets the filter removed, or lie outside of the part's times. It is valid after Each.
 func (s *Stream) Filtered() uint64 { return s.filtered }
 
 // Unwanted returns how many other packets were not wanted. It is valid after Each.

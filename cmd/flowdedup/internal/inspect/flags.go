@@ -108,6 +108,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "for", Group: cli.GroupKeep, To: cli.NewParsed(&f.reader, "", "reader", f.parseFor), Words: cli.ReaderNames(), Help: "recommend for this reader: " + strings.Join(cli.ReaderNames(), ", ") + "; a duration sets --duration"},
 		},
 		f.Filter.Flags(),
+		f.Part.Flags(),
 		f.RingFlags.Flags(),
 		[]cli.Flag{
 			f.MergeFlag(),
@@ -117,6 +118,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			f.net.MergeFlag(),
 			cli.TunnelFlag(&f.tunnels),
 			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
+			f.Part.ZoneFlag(),
 			f.page.Flag("with the matrix and delays"),
 		},
 		f.RunFlags(),
@@ -146,7 +148,7 @@ func (f *flags) forLength(fs *pflag.FlagSet) bool {
 }
 
 func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
-	if err := cli.CheckFlags(fs); err != nil {
+	if err := errors.Join(cli.CheckFlags(fs), f.Part.Check()); err != nil {
 		return err
 	}
 	live := len(f.Conf.Interfaces) > 0
@@ -239,7 +241,7 @@ func nothingInspected(s *summary, err error) bool {
 func (f *flags) repeated(fs *pflag.FlagSet) (words []string) {
 	fs.Visit(func(g *pflag.Flag) {
 		switch g.Name {
-		case "filter", "bpf-file", "snaplen", "merge-wait", "tls-cert", "tls-key", "tls-ca":
+		case "filter", "bpf-file", "from", "to", "count", "tz", "snaplen", "merge-wait", "tls-cert", "tls-key", "tls-ca":
 			words = append(words, "--"+g.Name, g.Value.String())
 		case "no-merge", "ignore-outgoing", "wait", "promiscuous", "hardware-time":
 			words = append(words, "--"+g.Name+"="+g.Value.String())

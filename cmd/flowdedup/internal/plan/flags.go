@@ -109,7 +109,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "refresh", Group: cli.GroupLoad, To: &c.Refresh, Help: "a removed packet restarts the window"},
 			{Name: "from", Group: cli.GroupInput, To: &c.From, Help: "measure the load of capture `FILE`; may be repeated"},
 		},
-		f.Filter.Flags(),
+		f.Filter.Flags("from: captures to measure"),
 		[]cli.Flag{
 			{Name: "memory", Group: cli.GroupGoal, To: cli.NewParsed(&c.MemoryBits, "", "size", parseBits), Words: []string{"l1", "l2", "l3", "1MiB"}, Help: "available memory: 8MiB, l2, 16kbit (default: the least)"},
 			{Name: "fpr", Group: cli.GroupGoal, To: cli.NewParsed(&c.FPR, "1e-9", "probability", cli.ParseFPR), Help: "highest false positive rate: 1e-9, 1%"},

@@ -26,7 +26,6 @@ type flags struct {
 	cli.Common
 	cli.InputFlags
 	copies    cli.CopyFlags
-	zone      *time.Location
 	within    cli.WithinFlag
 	prefer    string
 	tolerance time.Duration
@@ -98,13 +97,14 @@ func (f *flags) register(cmd *cobra.Command) {
 			f.InputFlags.Flag(),
 		},
 		f.Filter.Flags(),
+		f.Part.Flags(),
 		[]cli.Flag{
 			{Name: "no-merge", Group: cli.GroupInput, To: &f.NoMerge, Help: "inputs were read one after another, not in time order"},
 		},
 		f.sort.Flags(),
 		f.copies.Flags(),
 		[]cli.Flag{
-			cli.ZoneFlag(&f.zone, cli.GroupCompare, "landmark windows"),
+			cli.ZoneFlag(&f.Part.Zone, cli.GroupCompare, "landmark windows, --from, --to"),
 			f.within.Flag(),
 			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewParsed(&f.prefer, "", "which", cli.OneOfNear(preferWords)), Words: preferWords, Help: "first: a packet may have a wrong checksum and be the original of a right one, as with this flag of dedup"},
 			{Name: "tolerance", Group: cli.GroupCompare, To: cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), Words: []string{"0", "256ns"}, Help: "by how much copies may lie outside of the window"},
@@ -164,7 +164,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	if err := f.checkPage(cfg); err != nil {
 		return nil, err
 	}
-	if err := cli.CheckFlags(cmd.Flags()); err != nil {
+	if err := errors.Join(cli.CheckFlags(cmd.Flags()), f.Part.Check()); err != nil {
 		return nil, err
 	}
 	if err := f.checkLandmark(cmd); err != nil {
@@ -182,7 +182,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	c, w := &f.copies, f.copies.Window
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "",
+		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.Part.Zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "",
 		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
