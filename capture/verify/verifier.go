@@ -39,8 +39,10 @@ type Config struct {
 	Refresh   bool               // a copy may copy a copy
 	// AnyChecksum says that packets with wrong checksums may be the originals of others.
 	AnyChecksum bool
-	Sort        Sort  // how the input was sorted
-	Slice       Slice // how the output was cut
+	// Unordered says that times start again, as in inputs that were read one after another.
+	Unordered bool
+	Sort      Sort  // how the input was sorted
+	Slice     Slice // how the output was cut
 	// Memory bounds the memory for packets in bytes, and as much again for differences to the file
 	// of removed packets: 128 bytes each.
 	Memory int

@@ -165,7 +165,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	c, w := &f.copies, f.copies.Window
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "",
+		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "", Unordered: f.NoMerge && len(cfg.Inputs) > 1,
 		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
