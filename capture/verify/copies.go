@@ -114,13 +114,13 @@ func (c *copies) date(s *inputPacket) {
 }
 
 // add takes the next packet of the input.
-func (c *copies) add(s inputPacket) {
-	c.date(&s)
+func (c *copies) add(s *inputPacket) {
+	c.date(s)
 	switch {
 	case s.state == kept:
-	case !c.isCopy(&s) && !c.isCopyOfMoved(&s):
-		if s.doubtful = c.mayBeAmong(&c.forgotten, &s); s.doubtful && c.cfg.Refresh {
-			c.forgotten.note(&s) // if it is a copy, others may be copies of it
+	case !c.isCopy(s) && !c.isCopyOfMoved(s):
+		if s.doubtful = c.mayBeAmong(&c.forgotten, s); s.doubtful && c.cfg.Refresh {
+			c.forgotten.note(s) // if it is a copy, others may be copies of it
 		}
 	case c.cfg.Refresh:
 		s.state = kept
@@ -135,7 +135,7 @@ func (c *copies) add(s inputPacket) {
 
 // push remembers a sighting, in the place of the oldest one if need be. It forgets at most two: a
 // single time that is wrong does not make it forget all that is near.
-func (c *copies) push(s inputPacket) uint64 {
+func (c *copies) push(s *inputPacket) uint64 {
 	for range 2 {
 		if c.len() > 0 && (c.len() >= c.most || c.len() >= c.long && c.isOver(c.at(c.first))) {
 			c.forget()

@@ -65,7 +65,7 @@ func (r *recent) find(id *digest.Digest) *uint64 {
 func (r *recent) last(id *digest.Digest) uint64 { return *r.find(id) }
 
 // put remembers a sighting, which it returns. Its field before is the latest one of the identity.
-func (r *recent) put(s inputPacket) *inputPacket {
+func (r *recent) put(s *inputPacket) *inputPacket {
 	if r.len() == uint64(len(r.heads)) {
 		r.widen()
 	}
@@ -77,7 +77,7 @@ func (r *recent) put(s inputPacket) *inputPacket {
 	}
 	r.next++
 	k := r.at(r.next - 1)
-	*k = s
+	*k = *s
 	k.before = r.chain(k, r.next)
 	return k
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -113,7 +112,7 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
 		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
-		digester: newDigester(), unfit: newUnfit(&cfg),
+		digester: new(shaDigester), unfit: newUnfit(&cfg),
 	}
 	if duplicates != nil {
 		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
@@ -194,27 +193,30 @@ func (v *Verifier) check(b *capture.Batch) {
 		}
 		v.judged++
 		s.judged = v.judged
-		v.copies.add(s)
-		v.rule.add(b, i, left, s)
+		if v.rule != nil {
+			v.rule.add(b, i, left, s)
+		}
+		v.copies.add(&s)
 	}
 }
 
 // compare looks for packet i in the files. It returns how many bytes of it they have. A datagram that was
 // put together is there as its fragments: all of them or none.
 func (v *Verifier) compare(b *capture.Batch, i int, s *inputPacket) (left int) {
-	parts := capture.Batch{Buf: b.Buf, Frames: reassemble.Parts(b, i), Interfaces: b.Interfaces, Sections: b.Sections}
-	if parts.Frames == nil {
-		parts.Frames = b.Frames[i : i+1]
+	first, end := i, i+1
+	if parts := reassemble.Parts(b, i); parts != nil {
+		b = &capture.Batch{Buf: b.Buf, Frames: parts, Interfaces: b.Interfaces, Sections: b.Sections}
+		first, end = 0, len(parts)
 	}
-	for k := range parts.Frames {
-		left = v.cutter.left(&parts, k)
-		if k == 0 || s.state == kept {
+	for k := first; k < end; k++ {
+		left = v.cutter.left(b, k)
+		if k == first || s.state == kept {
 			s.state = pending
-			if v.out.take(&parts, k, left) {
+			if v.out.take(b, k, left) {
 				s.state = kept
 			}
 		}
-		v.settle(&parts, k, left, s)
+		v.settle(b, k, left, s)
 	}
 	if s.state == kept {
 		v.report.Kept++
@@ -334,22 +336,14 @@ func grow[T any](s []T, n int) []T {
 
 // shaDigester digests identities by the first 128 bits of SHA-256 (FIPS 180-4).
 type shaDigester struct {
-	hash hash.Hash
-	sum  []byte
+	message []byte
 }
-
-func newDigester() *shaDigester { return &shaDigester{hash: sha256.New()} }
 
 // SumMessages implements digest.MessageDigester.
 func (d *shaDigester) SumMessages(dst []digest.Digest, buf []byte, msgs []digest.Message) {
 	for i, m := range msgs {
-		d.hash.Reset()
-		var tweak [8]byte
-		binary.LittleEndian.PutUint64(tweak[:], m.Tweak)
-		// A hash.Hash never returns an error.
-		_, _ = d.hash.Write(tweak[:])
-		_, _ = d.hash.Write(buf[m.Off:][:m.Len])
-		d.sum = d.hash.Sum(d.sum[:0])
-		dst[i] = digest.Digest{binary.LittleEndian.Uint64(d.sum), binary.LittleEndian.Uint64(d.sum[8:])}
+		d.message = append(binary.LittleEndian.AppendUint64(d.message[:0], m.Tweak), buf[m.Off:][:m.Len]...)
+		sum := sha256.Sum256(d.message)
+		dst[i] = digest.Digest{binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])}
 	}
 }

@@ -203,7 +203,7 @@ func TestManyEqual(t *testing.T) {
 	ended := 0
 	c := newCopies(&Config{Window: time.Second, Memory: n * sightingBytes}, func(*inputPacket, bool) { ended++ })
 	for i := range uint64(n) {
-		c.add(inputPacket{time: int64(i), number: i + 1, judged: i + 1, state: pending})
+		c.add(&inputPacket{time: int64(i), number: i + 1, judged: i + 1, state: pending})
 	}
 	c.finish()
 	if ended != n {
@@ -221,13 +221,13 @@ func TestManyEqualKept(t *testing.T) {
 		if c.isCopy(&s) {
 			t.Fatalf("packet %d is a copy", s.number)
 		}
-		c.push(s)
+		c.push(&s)
 	}
 	s := inputPacket{time: n, point: place{iface: 1}}
 	if !c.isCopy(&s) {
 		t.Error("a packet of another place is no copy")
 	}
-	c.push(s)
+	c.push(&s)
 	if s.point = (place{}); !c.isCopy(&s) {
 		t.Error("nor is one of the first place then")
 	}
