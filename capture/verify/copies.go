@@ -52,8 +52,9 @@ const longShare = 1024
 // copies remembers kept and pending packets by identity, the latest ones.
 type copies struct {
 	cfg     *Config
-	recent                          // what is remembered
-	most    uint64                  // how many are remembered
+	recent         // what is remembered
+	most    uint64 // how many are remembered, with those that others have taken
+	taken   uint64
 	long    uint64                  // how many are remembered though none is expected to reach them
 	moved   map[digest.Digest]moved // the latest of an identity; nil where times do not matter
 	windows calendar.Calendar       // of a landmark window of time
@@ -137,7 +138,7 @@ func (c *copies) add(s *inputPacket) {
 // single time that is wrong does not make it forget all that is near.
 func (c *copies) push(s *inputPacket) uint64 {
 	for range 2 {
-		if c.len() > 0 && (c.len() >= c.most || c.len() >= c.long && c.isOver(c.at(c.first))) {
+		if c.len() > 0 && (c.len()+c.taken >= c.most || c.len() >= c.long && c.isOver(c.at(c.first))) {
 			c.forget()
 		}
 	}

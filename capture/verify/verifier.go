@@ -42,8 +42,8 @@ type Config struct {
 	Unordered bool
 	Sort      Sort  // how the input was sorted
 	Slice     Slice // how the output was cut
-	// Memory bounds the memory for packets in bytes, and as much again for differences to the file
-	// of removed packets: 128 bytes each.
+	// Memory bounds the memory for packets in bytes, 128 each. Differences to the file of removed
+	// packets take as much each, and at most half of it.
 	Memory int
 }
 
@@ -59,9 +59,9 @@ type Verifier struct {
 	joiner   *reassemble.Joiner // of fragments in a sorted input, else nil
 	cutter   *cutter            // nil for an output that was not cut
 	copies   *copies
-	lost     Report // findings of copies: Lost, Unknown and First
-	rule     *rule  // nil unless needsRule
-	balance  map[[sha256.Size]byte]*removal
+	lost     Report                    // findings of copies: Lost, Unknown and First
+	rule     *rule                     // nil unless needsRule
+	balance  map[digest.Digest]removal // by the first bytes of contentOf
 	report   Report
 
 	undecidable *undecidable // nil where copies come from other points
@@ -115,7 +115,7 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 		digester: new(shaDigester), unfit: newUnfit(&cfg),
 	}
 	if duplicates != nil {
-		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
+		v.dup, v.balance = &cursor{source: duplicates}, map[digest.Digest]removal{}
 	}
 	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
 		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Tunnels: cfg.Identity.Tunnels, Fields: fields, Groups: cfg.Groups})
@@ -245,24 +245,25 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	if listed == (s.state == pending) {
 		return
 	}
-	key := contentOf(b, i, left)
-	r := v.balance[key]
-	if r == nil && uint64(len(v.balance)) >= v.copies.most {
+	content := contentOf(b, i, left)
+	key := digest.Digest{binary.LittleEndian.Uint64(content[:]), binary.LittleEndian.Uint64(content[8:])}
+	r, ok := v.balance[key]
+	if !ok && uint64(len(v.balance)) >= max(v.copies.most/2, 1) {
 		v.report.Unknown++
 		return
 	}
-	if r == nil {
-		r = &removal{in: s.number, dup: v.dup.number, time: s.time}
-		v.balance[key] = r
+	if !ok {
+		r = removal{in: s.number, dup: v.dup.number, time: s.time}
 	}
 	if listed {
 		r.surplus--
 	} else {
 		r.surplus++
 	}
-	if r.surplus == 0 {
+	if v.balance[key] = r; r.surplus == 0 {
 		delete(v.balance, key)
 	}
+	v.copies.taken = uint64(len(v.balance))
 }
 
 // contentOf hashes the parts that [same] compares, without options. The output has n bytes of the

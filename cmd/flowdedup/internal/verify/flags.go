@@ -54,8 +54,8 @@ check that it has the removed packets, and no others.
 The flags that say what a copy is must be those of the run that made OUT.
 Several inputs that were merged into OUT are given with -r. verify does not
 use the filters of dedup: it compares packets byte by byte, and looks copies up
-by SHA-256 in a plain map, in one thread. It remembers the latest packets, as
-many as --memory holds, and says so if they are too few.
+by SHA-256 in a plain table, in one thread. It remembers packets within the window,
+as many as --memory holds, and says so if they are too few.
 
 Packets that --strip or --mark changed are different packets. For an output
 that was cut or sorted, give --slice and --sort. verify has its own code for
@@ -97,7 +97,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewParsed(&f.prefer, "", "which", cli.OneOfNear(preferWords)), Words: preferWords, Help: "first: a packet may have a wrong checksum and be the original of a right one, as with this flag of dedup"},
 			{Name: "tolerance", Group: cli.GroupCompare, To: cli.NewParsed(&f.tolerance, "256ns above 1ms", "duration", cli.ParseDelay), Words: []string{"0", "256ns"}, Help: "by how much copies may lie outside of the window"},
 			{Name: "slice", Group: cli.GroupCompare, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
-			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory for packets: 4GiB"},
+			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory of the run: 4GiB"},
 		},
 		f.PrintFlags(),
 		[]cli.Flag{
@@ -163,10 +163,11 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 		return nil, err
 	}
 	c, w := &f.copies, f.copies.Window
+	cfg.total = cli.Remembered(cmd.Flags(), "memory", f.Memory)
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
 		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "", Unordered: f.NoMerge && len(cfg.Inputs) > 1,
-		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+		Memory: remembered(cfg.total), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
 		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: cli.Remembered(cmd.Flags(), "sort-memory", f.sort.Memory), Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}
