@@ -19,6 +19,9 @@ type inputPacket struct {
 	point    place  // where it was seen
 	state    state
 	unfit    bool
+	doubtful bool   // its original may have been forgotten before it came
+	pending  uint32 // in the latest sighting of an identity: how many of it are pending
+	link     uint64 // of recent
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
 	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it.
 	// elsewhere is that of the latest kept one with another point than keptBefore. They are not
@@ -39,34 +42,55 @@ const (
 // the kept one, so that these two are further apart than the window.
 type moved struct{ first, kept uint64 } // places, plus 1
 
-// sightingBytes is the memory of a sighting, with its share of the map.
+// sightingBytes is the memory of a sighting, with its share of the table.
 const sightingBytes = 128
+
+// longShare is the part of the memory in which packets stay that no later one is expected to reach.
+// Times may go back further than they ever did.
+const longShare = 1024
 
 // copies remembers kept and pending packets by identity, the latest ones.
 type copies struct {
 	cfg     *Config
-	most    uint64                   // how many are remembered
-	ring    []inputPacket            // place p is at p % most
-	last    map[digest.Digest]uint64 // the place of the latest sighting of an identity, plus 1
-	waiting map[digest.Digest]int    // how many of an identity are pending
-	moved   map[digest.Digest]moved  // the latest of an identity; nil where times do not matter
-	first   uint64                   // the oldest place that is remembered
-	next    uint64                   // the place of the next sighting
-	windows calendar.Calendar        // of a landmark window of time
-	reach   uint64                   // the largest distance in time of copies
+	recent         // what is remembered
+	most    uint64 // how many are remembered, with those that others have taken
+	taken   uint64
+	long    uint64                  // how many are remembered though none is expected to reach them
+	moved   map[digest.Digest]moved // the latest of an identity; nil where times do not matter
+	windows calendar.Calendar       // of a landmark window of time
+	reach   uint64                  // the largest distance in time of copies
 
 	latest   int64  // of the times so far
 	disorder uint64 // by how much times went back behind it
-	// The latest time and judged of the kept packets that were forgotten, nil if there are
-	// none.
-	forgotten  *inputPacket
-	unfinished func(s *inputPacket, forgotten bool) // takes pending packets that match nothing
+	// forgotten is of packets that may have been originals. Among dropped, one may have become an
+	// original by a later packet.
+	forgotten, dropped horizon
+	unfinished         func(s *inputPacket, forgotten bool) // takes pending packets that match nothing
+}
+
+// horizon is the latest time and judged of packets.
+type horizon struct {
+	any    bool
+	time   int64
+	judged uint64
+}
+
+func (h *horizon) note(s *inputPacket) {
+	if !h.any {
+		*h = horizon{true, s.time, s.judged}
+	}
+	h.time, h.judged = max(h.time, s.time), max(h.judged, s.judged)
 }
 
 func newCopies(cfg *Config, unfinished func(s *inputPacket, forgotten bool)) *copies {
 	c := &copies{
-		cfg: cfg, most: max(uint64(cfg.Memory/sightingBytes), 1), last: map[digest.Digest]uint64{},
-		waiting: map[digest.Digest]int{}, unfinished: unfinished, reach: uint64(cfg.Window) + uint64(cfg.Tolerance),
+		cfg: cfg, most: max(uint64(cfg.Memory/sightingBytes), 1),
+		unfinished: unfinished, reach: uint64(cfg.Window) + uint64(cfg.Tolerance),
+	}
+	c.long = c.most / longShare
+	c.recent = newRecent(c.long)
+	if cfg.Unordered {
+		c.long = c.most
 	}
 	if cfg.Landmark && cfg.Window > 0 {
 		c.windows = calendar.Calendar{Every: cfg.Window, Location: cfg.Zone}
@@ -91,75 +115,78 @@ func (c *copies) date(s *inputPacket) {
 }
 
 // add takes the next packet of the input.
-func (c *copies) add(s inputPacket) {
-	c.date(&s)
+func (c *copies) add(s *inputPacket) {
+	c.date(s)
 	switch {
 	case s.state == kept:
-	case !c.isCopy(&s) && !c.isCopyOfMoved(&s):
-		c.waiting[s.identity]++
+	case !c.isCopy(s) && !c.isCopyOfMoved(s):
+		if s.doubtful = c.mayBeAmong(&c.forgotten, s); s.doubtful && c.cfg.Refresh {
+			c.forgotten.note(s) // if it is a copy, others may be copies of it
+		}
 	case c.cfg.Refresh:
 		s.state = kept
 	default:
 		return
 	}
 	p := c.push(s)
-	if s.state == kept {
+	if s.state == kept && c.at(p).pending > 0 {
 		c.settle(p)
 	}
 }
 
-// at returns a sighting by its place.
-func (c *copies) at(place uint64) *inputPacket { return &c.ring[place%c.most] }
-
-// push remembers a sighting, in the place of the oldest one if need be.
-func (c *copies) push(s inputPacket) uint64 {
-	if c.next-c.first == c.most {
-		c.forget()
+// push remembers a sighting, in the place of the oldest one if need be. It forgets at most two: a
+// single time that is wrong does not make it forget all that is near.
+func (c *copies) push(s *inputPacket) uint64 {
+	for range 2 {
+		if c.len() > 0 && (c.len()+c.taken >= c.most || c.len() >= c.long && c.isOver(c.at(c.first))) {
+			c.forget()
+		}
 	}
-	s.before = c.last[s.identity]
-	if s.before > c.first {
-		k := c.at(s.before - 1)
-		s.keptBefore, s.elsewhere = k.keptBefore, k.elsewhere
+	added := c.put(s)
+	if before := added.before; before > c.first {
+		k := c.at(before - 1)
+		added.keptBefore, added.elsewhere, added.pending = k.keptBefore, k.elsewhere, k.pending
 		if k.state == kept {
-			s.keptBefore = s.before
-			if before := k.keptBefore; before > c.first && c.at(before-1).point != k.point {
-				s.elsewhere = before
+			added.keptBefore = before
+			if kept := k.keptBefore; kept > c.first && c.at(kept-1).point != k.point {
+				added.elsewhere = kept
 			}
 		}
 	}
-	if p := c.next % c.most; p < uint64(len(c.ring)) {
-		c.ring[p] = s
-	} else {
-		c.ring = append(c.ring, s)
+	if s.state == pending {
+		added.pending++
 	}
-	c.next++
-	c.last[s.identity] = c.next
 	return c.next - 1
 }
+
+// isOver reports whether a sighting is decided, and no packet that it could decide is expected.
+func (c *copies) isOver(s *inputPacket) bool { return s.state != pending && !c.mayCome(s) }
 
 // forget forgets the oldest sighting.
 func (c *copies) forget() {
 	s := c.at(c.first)
-	c.first++
-	c.end(s, c.mayCome(s))
-	if s.state == kept {
-		if c.forgotten == nil {
-			c.forgotten = &inputPacket{time: s.time}
-		}
-		c.forgotten.time, c.forgotten.judged = max(c.forgotten.time, s.time), s.judged
+	if s.state != pending {
+		c.forgotten.note(s)
 	}
-	if c.last[s.identity] == c.first {
-		delete(c.last, s.identity)
+	// With Refresh, an original may come by way of packets between.
+	c.end(s, c.cfg.Refresh || c.mayCome(s))
+	if len(c.moved) > 0 && c.moved[s.identity].first == c.first+1 {
 		delete(c.moved, s.identity)
 	}
+	c.drop()
 }
 
 // end decides a sighting that is still pending. open says that its original may still come.
 func (c *copies) end(s *inputPacket, open bool) {
-	if s.state == pending {
-		c.done(s, copied)
-		c.unfinished(s, open || c.mayBeForgotten(s))
+	if s.state != pending {
+		return
 	}
+	c.done(s, copied)
+	unknown := open || s.doubtful || (c.moved != nil || c.cfg.Refresh) && c.mayBeAmong(&c.dropped, s)
+	if open {
+		c.dropped.note(s)
+	}
+	c.unfinished(s, unknown)
 }
 
 // mayCome reports whether a packet that s copies may come after the latest one.
@@ -175,7 +202,7 @@ func (c *copies) mayCome(s *inputPacket) bool {
 
 // finish ends all that is pending.
 func (c *copies) finish() {
-	for ; c.first < c.next; c.first++ {
+	for ; c.len() > 0; c.drop() {
 		c.end(c.at(c.first), false)
 	}
 }
@@ -183,22 +210,20 @@ func (c *copies) finish() {
 // done gives a pending sighting another state.
 func (c *copies) done(s *inputPacket, to state) {
 	s.state = to
-	if c.waiting[s.identity]--; c.waiting[s.identity] == 0 {
-		delete(c.waiting, s.identity)
-	}
+	c.at(c.last(&s.identity)-1).pending--
 }
 
-// mayBeForgotten reports whether the original of a packet may have been forgotten.
-func (c *copies) mayBeForgotten(s *inputPacket) bool {
+// mayBeAmong reports whether the original of a packet may be among those of a horizon.
+func (c *copies) mayBeAmong(h *horizon, s *inputPacket) bool {
 	switch {
-	case c.forgotten == nil:
+	case !h.any:
 		return false
 	case c.cfg.Packets > 0:
-		return s.judged <= c.forgotten.judged+c.cfg.Packets
+		return s.judged <= h.judged+c.cfg.Packets
 	case c.cfg.Window == 0:
 		return true
 	}
-	return s.time <= c.forgotten.time || apart(s.time, c.forgotten.time) <= c.reach
+	return s.time <= h.time || apart(s.time, h.time) <= c.reach
 }
 
 // apart returns the absolute difference of two times.
@@ -208,7 +233,7 @@ func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 // packets that were removed, and with Config.Across over all kept at its own place in a row. There
 // may be any number of both.
 func (c *copies) isCopy(s *inputPacket) bool {
-	for at := c.last[s.identity]; at > c.first; {
+	for at := c.last(&s.identity); at > c.first; {
 		k := c.at(at - 1)
 		if k.state == kept && c.copies(s, k) {
 			return true
@@ -236,6 +261,9 @@ func (c *copies) nextOf(k, s *inputPacket) uint64 {
 // isCopyOfMoved reports whether a removed packet is a copy of one before it that was removed for a
 // later one, and whose time lies between both.
 func (c *copies) isCopyOfMoved(s *inputPacket) bool {
+	if len(c.moved) == 0 {
+		return false
+	}
 	m := c.moved[s.identity]
 	if m.first <= c.first || m.kept <= c.first {
 		return false
@@ -245,12 +273,13 @@ func (c *copies) isCopyOfMoved(s *inputPacket) bool {
 	return between && first.number < s.number && c.copies(s, first)
 }
 
-// settle marks the pending packets that are copies of a kept one, or of the first of these.
+// settle marks the pending packets that are copies of a kept one, or of the first of these. The kept
+// one is the latest packet of its identity.
 func (c *copies) settle(place uint64) {
 	if first := c.settleCopies(place); first > 0 && c.moved != nil {
 		k := c.at(place)
 		c.moved[k.identity] = moved{first, place + 1}
-		for at := c.last[k.identity]; at >= first && c.waiting[k.identity] > 0; {
+		for at := place + 1; at >= first && k.pending > 0; {
 			s := c.at(at - 1)
 			if s.state == pending && c.isCopyOfMoved(s) {
 				c.done(s, copied)
@@ -263,10 +292,11 @@ func (c *copies) settle(place uint64) {
 // settleCopies marks the pending packets that are copies of a kept one. It returns the place of the
 // first of them, plus 1, or 0.
 func (c *copies) settleCopies(place uint64) (first uint64) {
+	latest := c.at(place)
 	for todo := []uint64{place}; len(todo) > 0; {
 		k := c.at(todo[0])
 		todo = todo[1:]
-		for at := c.last[k.identity]; at > c.first && c.waiting[k.identity] > 0; {
+		for at := place + 1; at > c.first && latest.pending > 0; {
 			s := c.at(at - 1)
 			if s.state == pending && c.copies(s, k) {
 				to := copied

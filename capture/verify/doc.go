@@ -6,6 +6,6 @@
 //
 // It shares only the reading of files, the reassembly of fragments (package reassemble) and the
 // definition of an identity (packages headers and identity), and the boundaries of landmark windows (package calendar), with the code that it
-// checks. Packets are compared byte by byte. Identities are looked up by their SHA-256 in a Go
-// map. There is no filter, no kernel, and no second thread.
+// checks. Packets are compared byte by byte. Identities are looked up by their SHA-256 in a plain
+// hash table, which holds 128 bits of it. There is no filter, no kernel, and no second thread.
 package verify

@@ -97,7 +97,7 @@ func modelMoved(in []packet, near func(i, k int) bool) (copied []bool) {
 // TestMoved accepts an output of --keep flow where the first of three equal packets lies between the
 // others in time, and nothing else that is as far from the kept one.
 func TestMoved(t *testing.T) {
-	cfg := Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 20}
+	cfg := Config{Identity: identity.Config{Kind: identity.Frame}, Window: 10, Memory: 1 << 24}
 	for name, c := range map[string]struct {
 		in   []packet
 		lost uint64
@@ -138,7 +138,7 @@ var configs = []Config{
 // removed at random.
 func TestModel(t *testing.T) {
 	for _, cfg := range configs {
-		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20
+		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<24
 		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			for range 100 {

@@ -36,7 +36,7 @@ func needsRule(cfg *Config) bool {
 // add takes packet i of a batch, which the output has cut to left bytes. If it is kept, the
 // Verifier has found it to be the next packet of the output.
 func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
-	if r == nil || r.broken {
+	if r.broken {
 		return
 	}
 	taken := s.state == kept
@@ -44,7 +44,7 @@ func (r *rule) add(b *capture.Batch, i, left int, s inputPacket) {
 	stays := !r.copies.isCopy(&s)
 	if stays {
 		s.state = kept
-		r.copies.push(s)
+		r.copies.push(&s)
 	}
 	if stays == taken && len(r.ahead) == 0 {
 		return

@@ -59,7 +59,7 @@ func unnamedBatch(packets []packet) *capture.Batch {
 // which of several equal packets it has.
 func TestRule(t *testing.T) {
 	for _, cfg := range ruleConfigs {
-		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20
+		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<24
 		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			for range 200 {
@@ -115,7 +115,7 @@ func TestRuleSliced(t *testing.T) {
 // right.
 func TestRuleLost(t *testing.T) {
 	for _, cfg := range ruleConfigs {
-		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<20
+		cfg.Identity.Kind, cfg.Memory = identity.Frame, 1<<24
 		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 8))
 			wrong := 0

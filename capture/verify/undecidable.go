@@ -330,11 +330,15 @@ func (p *part) isSummed(field, addresses []byte, above uint64) bool {
 
 // ones returns the ones' complement sum of words of 16 bits (RFC 1071).
 func ones(d []byte) uint16 {
-	sum := uint32(0)
-	for ; len(d) >= 2; d = d[2:] {
-		if sum += uint32(binary.BigEndian.Uint16(d)); sum > 0xffff {
-			sum -= 0xffff
-		}
+	sum := uint64(0)
+	for ; len(d) >= 4; d = d[4:] {
+		sum += uint64(binary.BigEndian.Uint32(d))
+	}
+	if len(d) >= 2 {
+		sum += uint64(binary.BigEndian.Uint16(d))
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
 	}
 	return uint16(sum)
 }

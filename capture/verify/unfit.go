@@ -7,23 +7,25 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
 // unfit finds packets that no fit one is a copy of: those that no receiver takes, and those whose
 // checksums are wrong or cannot be verified. identities.md and keep.md have the rule. This is its
 // second implementation, plain and slow, and independent of package identity.
 type unfit struct {
-	sums   bool // checksums above IP count
-	bytes  bool // an identity may begin a longer one
-	outer  *headers.Decoder
+	sums   bool             // checksums above IP count
+	bytes  bool             // an identity may begin a longer one
+	outer  *headers.Decoder // nil where identities are of outer headers
 	header [1]headers.Header
 }
 
 func newUnfit(cfg *Config) *unfit {
-	return &unfit{
-		sums:  !cfg.AnyChecksum && !cfg.Across && cfg.Identity.Uneven(),
-		bytes: cfg.Identity.Bytes > 0, outer: headers.NewDecoder(headers.DecoderConfig{}),
+	u := &unfit{sums: !cfg.AnyChecksum && !cfg.Across && cfg.Identity.Uneven(), bytes: cfg.Identity.Bytes > 0}
+	if cfg.Identity.Kind == identity.Inner {
+		u.outer = headers.NewDecoder(headers.DecoderConfig{})
 	}
+	return u
 }
 
 // is reports whether packet i of b, which h describes, is unfit.
@@ -32,10 +34,14 @@ func (u *unfit) is(b *capture.Batch, i int, h *headers.Header) bool {
 	if h.Version != 0 && isRefused(d[h.Start:h.End]) {
 		return true
 	}
-	u.outer.Decode(u.header[:], b, i)
-	if o := &u.header[0]; o.Version != 0 {
+	o := h
+	if u.outer != nil {
+		o = &u.header[0]
+		u.outer.Decode(u.header[:], b, i)
+	}
+	if o.Version != 0 {
 		end := datagramLen(d[o.Start:])
-		if isRefused(d[o.Start:o.End]) || u.bytes && end > 0 && uint64(o.Start)+end > uint64(b.Frames[i].WireLen) {
+		if o != h && isRefused(d[o.Start:o.End]) || u.bytes && end > 0 && uint64(o.Start)+end > uint64(b.Frames[i].WireLen) {
 			return true
 		}
 	}

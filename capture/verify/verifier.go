@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -39,13 +38,15 @@ type Config struct {
 	Refresh   bool               // a copy may copy a copy
 	// AnyChecksum says that packets with wrong checksums may be the originals of others.
 	AnyChecksum bool
-	Sort        Sort  // how the input was sorted
-	Slice       Slice // how the output was cut
+	// Unordered says that times start again, as in inputs that were read one after another.
+	Unordered bool
+	Sort      Sort  // how the input was sorted
+	Slice     Slice // how the output was cut
 	// Strip takes the headers off packets that the output lacks; nil for none. It may change the
 	// batch, and returns the packets in their order. The file of removed packets has all headers.
 	Strip func(*capture.Batch) *capture.Batch
-	// Memory bounds the memory for packets in bytes, and as much again for differences to the file
-	// of removed packets: 128 bytes each.
+	// Memory bounds the memory for packets in bytes, 128 each. Differences to the file of removed
+	// packets take as much each, and at most half of it.
 	Memory int
 }
 
@@ -61,9 +62,9 @@ type Verifier struct {
 	joiner   *reassemble.Joiner // of fragments in a sorted input, else nil
 	cutter   *cutter            // nil for an output that was not cut
 	copies   *copies
-	lost     Report // findings of copies: Lost, Unknown and First
-	rule     *rule  // nil unless needsRule
-	balance  map[[sha256.Size]byte]*removal
+	lost     Report                    // findings of copies: Lost, Unknown and First
+	rule     *rule                     // nil unless needsRule
+	balance  map[digest.Digest]removal // by the first bytes of contentOf
 	report   Report
 
 	undecidable *undecidable // nil where copies come from other points
@@ -115,10 +116,10 @@ func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
 	v := &Verifier{
 		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
 		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
-		digester: newDigester(), unfit: newUnfit(&cfg),
+		digester: new(shaDigester), unfit: newUnfit(&cfg),
 	}
 	if duplicates != nil {
-		v.dup, v.balance = &cursor{source: duplicates}, map[[sha256.Size]byte]*removal{}
+		v.dup, v.balance = &cursor{source: duplicates}, map[digest.Digest]removal{}
 	}
 	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
 		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Tunnels: cfg.Identity.Tunnels, Fields: fields, Groups: cfg.Groups})
@@ -197,8 +198,10 @@ func (v *Verifier) check(b *capture.Batch) {
 		}
 		v.judged++
 		s.judged = v.judged
-		v.copies.add(s)
-		v.rule.add(b, i, left, s)
+		if v.rule != nil {
+			v.rule.add(b, i, left, s)
+		}
+		v.copies.add(&s)
 	}
 }
 
@@ -216,25 +219,26 @@ func (v *Verifier) strip(to, b *capture.Batch) *capture.Batch {
 // bytes of it the file of removed packets has. A datagram that was put together is there as its
 // fragments, all of them or none, unless the tunnel was taken off.
 func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (left int) {
-	parts := capture.Batch{Buf: b.Buf, Frames: reassemble.Parts(b, i), Interfaces: b.Interfaces, Sections: b.Sections}
-	out := &capture.Batch{Buf: written.Buf, Frames: written.Frames[i : i+1], Interfaces: written.Interfaces, Sections: written.Sections}
-	switch {
-	case parts.Frames == nil:
-		parts.Frames = b.Frames[i : i+1]
-	case !out.Interfaces[out.Frames[0].Interface].Derived:
-		out = v.strip(new(capture.Batch), &parts)
+	first, end, from, to := i, i+1, i, i+1
+	if parts := reassemble.Parts(b, i); parts != nil {
+		b = &capture.Batch{Buf: b.Buf, Frames: parts, Interfaces: b.Interfaces, Sections: b.Sections}
+		first, end = 0, len(parts)
+		if !written.Interfaces[written.Frames[i].Interface].Derived {
+			written = v.strip(new(capture.Batch), b)
+			from, to = 0, len(written.Frames)
+		}
 	}
-	for k := range out.Frames {
-		if k == 0 || s.state == kept {
+	for k := from; k < to; k++ {
+		if k == from || s.state == kept {
 			s.state = pending
-			if v.out.take(out, k, v.cutter.left(out, k)) {
+			if v.out.take(written, k, v.cutter.left(written, k)) {
 				s.state = kept
 			}
 		}
 	}
-	for k := range parts.Frames {
-		left = v.cutter.left(&parts, k)
-		v.settle(&parts, k, left, s)
+	for k := first; k < end; k++ {
+		left = v.cutter.left(b, k)
+		v.settle(b, k, left, s)
 	}
 	if s.state == kept {
 		v.report.Kept++
@@ -263,24 +267,25 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 	if listed == (s.state == pending) {
 		return
 	}
-	key := contentOf(b, i, left)
-	r := v.balance[key]
-	if r == nil && uint64(len(v.balance)) >= v.copies.most {
+	content := contentOf(b, i, left)
+	key := digest.Digest{binary.LittleEndian.Uint64(content[:]), binary.LittleEndian.Uint64(content[8:])}
+	r, ok := v.balance[key]
+	if !ok && uint64(len(v.balance)) >= max(v.copies.most/2, 1) {
 		v.report.Unknown++
 		return
 	}
-	if r == nil {
-		r = &removal{in: s.number, dup: v.dup.number, time: s.time}
-		v.balance[key] = r
+	if !ok {
+		r = removal{in: s.number, dup: v.dup.number, time: s.time}
 	}
 	if listed {
 		r.surplus--
 	} else {
 		r.surplus++
 	}
-	if r.surplus == 0 {
+	if v.balance[key] = r; r.surplus == 0 {
 		delete(v.balance, key)
 	}
+	v.copies.taken = uint64(len(v.balance))
 }
 
 // contentOf hashes the parts that [same] compares, without options. The output has n bytes of the
@@ -354,22 +359,14 @@ func grow[T any](s []T, n int) []T {
 
 // shaDigester digests identities by the first 128 bits of SHA-256 (FIPS 180-4).
 type shaDigester struct {
-	hash hash.Hash
-	sum  []byte
+	message []byte
 }
-
-func newDigester() *shaDigester { return &shaDigester{hash: sha256.New()} }
 
 // SumMessages implements digest.MessageDigester.
 func (d *shaDigester) SumMessages(dst []digest.Digest, buf []byte, msgs []digest.Message) {
 	for i, m := range msgs {
-		d.hash.Reset()
-		var tweak [8]byte
-		binary.LittleEndian.PutUint64(tweak[:], m.Tweak)
-		// A hash.Hash never returns an error.
-		_, _ = d.hash.Write(tweak[:])
-		_, _ = d.hash.Write(buf[m.Off:][:m.Len])
-		d.sum = d.hash.Sum(d.sum[:0])
-		dst[i] = digest.Digest{binary.LittleEndian.Uint64(d.sum), binary.LittleEndian.Uint64(d.sum[8:])}
+		d.message = append(binary.LittleEndian.AppendUint64(d.message[:0], m.Tweak), buf[m.Off:][:m.Len]...)
+		sum := sha256.Sum256(d.message)
+		dst[i] = digest.Digest{binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])}
 	}
 }

@@ -63,8 +63,8 @@ calls the packets unknown, not lost.
 
 Several inputs that were merged into OUT stand before --, or behind -r. verify
 does not use the filters of dedup: it compares packets byte by byte, and looks
-copies up by SHA-256 in a plain map, in one thread. It remembers the latest
-packets, as many as --memory holds, and says so if they are too few. It has its
+copies up by SHA-256 in a plain table, in one thread. It remembers packets within
+the window, as many as --memory holds, and says so if they are too few. It has its
 own code for --slice and --sort, and that of dedup for --strip. An output of
 --mark cannot be verified.
 
@@ -111,7 +111,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "slice", Group: cli.GroupCompare, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Help: "OUT was cut: 96 bytes of a frame, or l4+64 behind the innermost TCP or UDP header"},
 			{Name: "strip", Group: cli.GroupCompare, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(cli.StripWords)), Words: cli.StripWords, Help: "OUT lacks these headers: " + strings.Join(cli.StripWords, ", ")},
 			{Name: "for", Group: cli.GroupCompare, To: cli.NewParsed(&f.reader, "", "reader", cli.ParseReader), Words: cli.ReaderNames(), Help: "OUT was written for this reader: " + strings.Join(cli.ReaderNames(), ", ")},
-			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory for packets: 4GiB"},
+			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, show.Bytes(verifyMemory), "size", cli.ParseMemory), Words: []string{"1GiB", "4GiB"}, Help: "memory of the run: 4GiB"},
 		},
 		f.PrintFlags(),
 		[]cli.Flag{
@@ -180,10 +180,11 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 		return nil, err
 	}
 	c, w := &f.copies, f.copies.Window
+	cfg.total = cli.Remembered(cmd.Flags(), "memory", f.Memory)
 	cfg.Config = verify.Config{
 		Identity: c.IdentityConfig(),
-		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.Part.Zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "",
-		Memory: cli.Remembered(cmd.Flags(), "memory", f.Memory), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
+		Window:   w.Duration, Packets: uint64(w.Packets), Landmark: w.Landmark, Zone: f.Part.Zone, Tolerance: f.tolerance, Across: c.Across, Refresh: c.Refresh, AnyChecksum: f.prefer != "", Unordered: f.NoMerge && len(cfg.Inputs) > 1,
+		Memory: remembered(cfg.total), Slice: verify.Slice{Bytes: f.slice.Bytes, Payload: f.slice.From == strip.FromPayload},
 	}
 	if f.sort.Span > 0 {
 		cfg.Sort = verify.Sort{Span: int64(f.sort.Span), Memory: cli.Remembered(cmd.Flags(), "sort-memory", f.sort.Memory), Sections: len(cfg.Inputs) == 1, Latest: f.sort.Latest()}

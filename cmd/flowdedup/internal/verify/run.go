@@ -5,6 +5,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -27,6 +28,22 @@ type config struct {
 	Headers    []string // that the output lacks, as --strip names them
 	Input      input.Options
 	verify.Config
+	total int // bytes of memory that --memory allows
+}
+
+// overhead is what the program takes without packets, in bytes.
+const overhead = 32 << 20
+
+// remembered returns how much of a memory packets may take: what the program leaves of it, but no
+// less than half.
+func remembered(memory int) int { return max(memory/2, memory-overhead) }
+
+// boundHeap keeps garbage within the memory of a run. It returns a function that ends this. A lower
+// limit, such as that of GOMEMLIMIT, takes precedence.
+func boundHeap(memory int) (end func()) {
+	before := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(before, max(int64(memory)-overhead/2, overhead/2)))
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // files returns the names of all captures.
@@ -91,6 +108,7 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 		stripper := strip.New(strip.Config{Headers: headers, Tunnels: cfg.Identity.Tunnels})
 		cfg.Strip = func(b *capture.Batch) *capture.Batch { return stripper.Strip(b, nil) }
 	}
+	defer boundHeap(cfg.total)()
 	cfg.Input.Tunnels = cfg.Identity.Tunnels
 	cfg.Input.Reassemble = (cfg.Identity.Kind == identity.Inner || headers&strip.Tunnel != 0) && cfg.Sort.Span == 0 // else the verifier does
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
