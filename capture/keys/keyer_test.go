@@ -23,7 +23,7 @@ func texts(t *testing.T, cfg Config, b *capture.Batch) (out []string, frames []u
 	t.Helper()
 	keys := NewKeyer([]Config{cfg}, headers.DecoderConfig{}).FromHeaders(b, 0, decode(headers.NewDecoder(headers.DecoderConfig{}), b))[0]
 	for _, a := range keys.Addr4 {
-		out = append(out, cfg.FormatAddr4(a))
+		out = append(out, string(cfg.AppendAddr4(nil, a)))
 	}
 	for _, k := range keys.V4 {
 		out = append(out, cfg.Format16(k))
@@ -271,7 +271,7 @@ func TestMasks(t *testing.T) {
 			t.Errorf("/%d: got %v, want %v", bits, got, want6)
 		}
 		want4, _ := netip.AddrFrom4([4]byte(b.Data(0)[12:16])).Prefix(cfg.Mask4)
-		if got := (Config{}).FormatAddr4(keys.Addr4[0]); got != want4.Addr().String() {
+		if got := string((Config{}).AppendAddr4(nil, keys.Addr4[0])); got != want4.Addr().String() {
 			t.Errorf("/%d: got %v, want %v", cfg.Mask4, got, want4)
 		}
 	}

@@ -89,69 +89,78 @@ func prefix(mask, whole int) int {
 // Format16 formats an IPv4 key, or a hardware address for MACs, for people: "10.0.0.1",
 // "10.0.0.0/24", "10.0.0.1 > 10.0.0.2", "tcp 10.0.0.1:1234 > 10.0.0.2:80". Keys without a
 // direction have "<>" instead of ">". Keys with a VLAN end with " vlan 100".
-func (c Config) Format16(key [16]byte) string {
+func (c Config) Format16(key [16]byte) string { return string(c.Append16(nil, key)) }
+
+// Append16 appends what Format16 returns.
+func (c Config) Append16(text []byte, key [16]byte) []byte {
 	if c.Kind == MACs {
-		return net.HardwareAddr(key[:6]).String() + vlanSuffix(key[tail4:])
+		return appendVLAN(append(text, net.HardwareAddr(key[:6]).String()...), key[tail4:])
 	}
 	src := netip.AddrFrom4([4]byte(key[:]))
 	dst := netip.AddrFrom4([4]byte(key[dst4:]))
-	return c.format(src, dst, c.Mask4, key[tail4:])
+	return c.append(text, src, dst, c.Mask4, key[tail4:])
 }
 
 // Format48 formats an IPv6 key as Format16 does: "2001:db8::1", "2001:db8::/32", "udp
 // [2001:db8::1]:53 > [2001:db8::2]:4000".
-func (c Config) Format48(key [48]byte) string {
+func (c Config) Format48(key [48]byte) string { return string(c.Append48(nil, key)) }
+
+// Append48 appends what Format48 returns.
+func (c Config) Append48(text []byte, key [48]byte) []byte {
 	src := netip.AddrFrom16([16]byte(key[:]))
 	dst := netip.AddrFrom16([16]byte(key[dst6:]))
-	return c.format(src, dst, c.Mask6, key[tail6:])
+	return c.append(text, src, dst, c.Mask6, key[tail6:])
 }
 
-// FormatAddr4 formats an element of Keys.Addr4 as Format16 does.
-func (c Config) FormatAddr4(addr uint32) string {
+// AppendAddr4 appends an element of Keys.Addr4 as Append16 does.
+func (c Config) AppendAddr4(text []byte, addr uint32) []byte {
 	var key [16]byte
 	binary.BigEndian.PutUint32(key[:], addr)
-	return c.Format16(key)
+	return c.Append16(text, key)
 }
 
-func (c Config) format(src, dst netip.Addr, mask int, tail []byte) string {
-	proto, arrow := "", " > "
-	srcPort, dstPort := "", ""
+func (c Config) append(text []byte, src, dst netip.Addr, mask int, tail []byte) []byte {
+	arrow, ports := " > ", []byte(nil)
 	switch c.Kind {
 	case Src, Dst, IP:
-		return addressText(src, mask) + vlanSuffix(tail)
+		return appendVLAN(appendAddress(text, src, mask), tail)
 	case Biflow:
 		arrow = " <> "
 		fallthrough
 	case Flow:
-		proto = headers.Protocol(tail[4]).String() + " "
+		text = append(append(text, headers.Protocol(tail[4]).String()...), ' ')
 		if binary.BigEndian.Uint32(tail) != 0 {
-			srcPort = strconv.Itoa(int(binary.BigEndian.Uint16(tail)))
-			dstPort = strconv.Itoa(int(binary.BigEndian.Uint16(tail[2:])))
+			ports = tail[:4]
 		}
 	}
-	return proto + endText(src, mask, srcPort) + arrow + endText(dst, mask, dstPort) + vlanSuffix(tail)
-}
-
-// addressText returns an address, with its prefix length if it was cut.
-func addressText(a netip.Addr, mask int) string {
-	if mask == 0 || mask == a.BitLen() {
-		return a.String()
+	if ports == nil {
+		return appendVLAN(appendAddress(append(appendAddress(text, src, mask), arrow...), dst, mask), tail)
 	}
-	return netip.PrefixFrom(a, mask).String()
+	text = append(appendEnd(text, src, mask, ports), arrow...)
+	return appendVLAN(appendEnd(text, dst, mask, ports[2:]), tail)
 }
 
-// endText returns an address and its port, if there is one.
-func endText(a netip.Addr, mask int, port string) string {
-	text := addressText(a, mask)
-	if port == "" {
+// appendAddress appends an address, with its prefix length if it was cut.
+func appendAddress(text []byte, a netip.Addr, mask int) []byte {
+	if mask == 0 || mask == a.BitLen() {
+		return a.AppendTo(text)
+	}
+	return netip.PrefixFrom(a, mask).AppendTo(text)
+}
+
+// appendEnd appends an address and its port, as net.JoinHostPort does.
+func appendEnd(text []byte, a netip.Addr, mask int, port []byte) []byte {
+	if a.Is4() {
+		text = appendAddress(text, a, mask)
+	} else {
+		text = append(appendAddress(append(text, '['), a, mask), ']')
+	}
+	return strconv.AppendUint(append(text, ':'), uint64(binary.BigEndian.Uint16(port)), 10)
+}
+
+func appendVLAN(text, tail []byte) []byte {
+	if tail[5] == 0 {
 		return text
 	}
-	return net.JoinHostPort(text, port)
-}
-
-func vlanSuffix(tail []byte) string {
-	if tail[5] == 0 {
-		return ""
-	}
-	return " vlan " + strconv.Itoa(int(binary.BigEndian.Uint16(tail[6:])))
+	return strconv.AppendUint(append(text, " vlan "...), uint64(binary.BigEndian.Uint16(tail[6:])), 10)
 }

@@ -51,7 +51,7 @@ type Sorter struct {
 	frame   int // of in, the next to be taken
 	block   int // likewise
 	number  uint64
-	waiting sortHeap
+	waiting sortQueue
 	store   cells
 	key     int64 // of the packet before
 	latest  int64 // of the times that are believed
@@ -124,8 +124,8 @@ func (s *Sorter) read() {
 // nothing is taken before all these have left.
 func (s *Sorter) settle(b *capture.Batch) bool {
 	until := s.until()
-	for len(s.waiting) > 0 {
-		early := s.waiting[0].key > until
+	for w, _ := s.waiting.earliest(); w != nil; w, _ = s.waiting.earliest() {
+		early := w.key > until
 		switch {
 		case early && s.store.bytes() <= s.cfg.Memory:
 			return len(b.Buf) < mergeTarget

@@ -2,7 +2,11 @@
 
 package pcapfile
 
-import "github.com/flowdedup/flowdedup/capture"
+import (
+	"slices"
+
+	"github.com/flowdedup/flowdedup/capture"
+)
 
 // waiting is a packet that waits.
 type waiting struct {
@@ -16,8 +20,61 @@ func (w *waiting) before(other *waiting) bool {
 	return w.key < other.key || w.key == other.key && w.number < other.number
 }
 
-// sortHeap holds packets, the earliest on top. Packets that come in order stay where push
-// puts them.
+// sortQueue holds packets. Packets in order are in a ring, and the others in a heap.
+type sortQueue struct {
+	ring       []waiting
+	first, len int // of the ring's packets
+	others     sortHeap
+}
+
+// push adds a packet. It goes to the ring if none in the ring is later.
+func (q *sortQueue) push(w waiting) {
+	if q.len > 0 && w.before(q.at(q.len-1)) {
+		q.others.push(w)
+		return
+	}
+	if q.len == len(q.ring) {
+		more := append(slices.Grow([]waiting(nil), q.len+q.len/4+1), q.ring[q.first:]...)
+		more = append(more, q.ring[:q.first]...)
+		q.ring, q.first = more[:cap(more)], 0
+	}
+	q.len++
+	*q.at(q.len - 1) = w
+}
+
+// at returns packet i of the ring.
+func (q *sortQueue) at(i int) *waiting {
+	if i += q.first; i >= len(q.ring) {
+		i -= len(q.ring)
+	}
+	return &q.ring[i]
+}
+
+// earliest returns the earliest packet, nil if there is none, and whether it is in the ring.
+func (q *sortQueue) earliest() (w *waiting, inRing bool) {
+	if q.len > 0 {
+		w, inRing = &q.ring[q.first], true
+	}
+	if len(q.others) > 0 && (w == nil || q.others[0].before(w)) {
+		w, inRing = &q.others[0], false
+	}
+	return w, inRing
+}
+
+// pop removes the earliest packet.
+func (q *sortQueue) pop() waiting {
+	w, inRing := q.earliest()
+	if !inRing {
+		return q.others.pop()
+	}
+	q.len--
+	if q.first++; q.first == len(q.ring) {
+		q.first = 0
+	}
+	return *w
+}
+
+// sortHeap holds packets, the earliest on top.
 type sortHeap []waiting
 
 func (h *sortHeap) push(w waiting) {

@@ -62,6 +62,9 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 	comments.Reset()
 	block := 0
 	for i := range b.Frames {
+		if i%touchAhead == 0 {
+			m.kept.touch(digests[i:min(i+touchAhead, len(b.Frames))])
+		}
 		for ; block < len(b.Blocks) && int(b.Blocks[block].Before) <= i; block++ {
 			m.number += framesOf(b.Blocks[block].Type)
 		}
@@ -187,6 +190,7 @@ type memory struct {
 	rows    []row
 	newest  []uint64 // of each chain, whose number is a power of two: its place plus 1
 	entered uint64   // rows so far; row number n is at place n modulo len(rows)
+	touched uint64   // scratch
 }
 
 // row is a packet that was kept.
@@ -202,6 +206,16 @@ func newMemory(rows int) memory {
 
 // chain returns the newest of the chain of a digest.
 func (m *memory) chain(d digest.Digest) *uint64 { return &m.newest[d[0]&uint64(len(m.newest)-1)] }
+
+// touchAhead is the number of packets whose chains are loaded ahead.
+const touchAhead = 128
+
+// touch loads the newest of the chains of digests. The loads overlap, as none waits for another.
+func (m *memory) touch(digests []digest.Digest) {
+	for _, d := range digests {
+		m.touched += *m.chain(d)
+	}
+}
 
 // enter remembers a packet that was kept.
 func (m *memory) enter(d digest.Digest, p *packet) {

@@ -3,14 +3,12 @@
 package window
 
 import (
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -52,7 +50,7 @@ const (
 // that can no longer be copied. Without a window it forgets nothing.
 type Exact struct {
 	cfg      ExactConfig
-	kept     map[digest.Digest]keptElement
+	kept     exactTable
 	position int64 // of the next element
 
 	budget  int // the number of elements that fit into memory
@@ -70,6 +68,9 @@ type keptElement struct {
 	point    uint32
 }
 
+// touchAhead is the number of elements whose homes are loaded ahead.
+const touchAhead = 64
+
 // NewExact makes an empty filter. Errors wrap ErrWindow.
 func NewExact(cfg ExactConfig) (*Exact, error) {
 	if err := cfg.Window.check(); err != nil {
@@ -78,8 +79,8 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 	if cfg.memory == 0 {
 		cfg.memory = layout.MemoryBudget()
 	}
-	e := &Exact{cfg: cfg, kept: make(map[digest.Digest]keptElement), budget: 4 * pruneSpan}
-	for cfg.Window.Packets == 0 && mem.MapBytes(2*e.budget, exactEntry) <= cfg.memory {
+	e := &Exact{cfg: cfg, budget: 4 * pruneSpan}
+	for cfg.Window.Packets == 0 && exactBytes(2*e.budget) <= cfg.memory {
 		e.budget *= 2
 	}
 	e.pruneAt = e.budget
@@ -87,14 +88,14 @@ func NewExact(cfg ExactConfig) (*Exact, error) {
 	return e, nil
 }
 
-// exactEntry is the size of an element in the map: its digest and its keptElement.
-const exactEntry = 16 + 24
-
 // TestAndSet implements engine.PacketFilter.
 func (e *Exact) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
 	checkPacketArguments("Exact.TestAndSet", seen, d, times, points, e.cfg.Across)
 	clear(seen[:(len(d)+63)/64])
 	for i := range d {
+		if i%touchAhead == 0 {
+			e.kept.touch(d[i:min(i+touchAhead, len(d))])
+		}
 		now := keptElement{time: times[i], position: e.position}
 		if e.cfg.Across {
 			now.point = points[i]
@@ -121,16 +122,17 @@ func (e *Exact) testAndSetOne(d digest.Digest, now keptElement) (isCopy bool) {
 			e.late.reached = max(e.late.reached, e.usualEnd())
 		}
 	}
-	old, found := e.kept[d]
-	isCopy = found && e.within(old.time, now.time) && !(e.cfg.Across && old.point == now.point)
+	old := e.kept.find(d)
+	isCopy = old != nil && e.within(old.time, now.time) && !(e.cfg.Across && old.point == now.point)
 	switch {
 	case isCopy && !e.cfg.Refresh:
 		return true
 	case isCopy:
 		now.time, now.point = max(old.time, now.time), old.point
 	}
-	e.kept[d] = now
-	if len(e.kept) >= e.pruneAt {
+	if old != nil {
+		*old = now
+	} else if e.kept.add(d, now); e.kept.len >= e.pruneAt {
 		e.prune()
 	}
 	return isCopy
@@ -151,17 +153,17 @@ func (e *Exact) windowSize() int64 {
 
 // prune forgets elements that are not likely to be copied any more.
 func (e *Exact) prune() {
-	e.peak = max(e.peak, len(e.kept))
+	e.peak = max(e.peak, e.kept.len)
 	switch {
 	case e.cfg.Window.None:
 	case e.cfg.Window.Packets > 0:
-		maps.DeleteFunc(e.kept, func(_ digest.Digest, k keptElement) bool {
+		e.kept.remove(func(k *keptElement) bool {
 			return !e.within(k.time, e.position)
 		})
 	default:
 		e.pruneTimes()
 	}
-	e.pruneAt = max(2*len(e.kept), e.budget)
+	e.pruneAt = max(2*e.kept.len, e.budget)
 }
 
 // pruneTimes forgets elements by their times, and records up to which time: the time of
@@ -169,7 +171,7 @@ func (e *Exact) prune() {
 func (e *Exact) pruneTimes() {
 	first, last := e.timesWorthKeeping()
 	earlier, later := false, false
-	maps.DeleteFunc(e.kept, func(_ digest.Digest, k keptElement) bool {
+	e.kept.remove(func(k *keptElement) bool {
 		if e.position-k.position <= pruneSpan || k.time >= first && k.time <= last {
 			return false
 		}
@@ -218,12 +220,12 @@ func (e *Exact) usualEnd() int64 {
 // Stats implements engine.PacketFilter. MemoryBytes is an estimate, for the greatest
 // number of elements. Stats suggests no memory, as none can be configured.
 func (e *Exact) Stats() engine.PacketStats {
-	return engine.PacketStats{Method: "exact", MemoryBytes: mem.MapBytes(max(e.peak, len(e.kept)), exactEntry), Late: e.late.stats(1, 1)}
+	return engine.PacketStats{Method: "exact", MemoryBytes: exactBytes(max(e.peak, e.kept.len)), Late: e.late.stats(1, 1)}
 }
 
 // Close implements engine.PacketFilter.
 func (e *Exact) Close() error {
-	e.peak = max(e.peak, len(e.kept))
-	e.kept = nil
+	e.peak = max(e.peak, e.kept.len)
+	e.kept = exactTable{}
 	return nil
 }

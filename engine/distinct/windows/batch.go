@@ -3,7 +3,6 @@
 package windows
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 
@@ -35,7 +34,8 @@ type Batch struct {
 	uncounted []uint64
 	seen      []uint64
 	first     []FirstSeen
-	numbers   []uint32 // of elements
+	sorted    []FirstSeen // scratch
+	numbers   []uint32    // of elements
 }
 
 // FirstSeen is an element that its window had not seen before.
@@ -277,7 +277,7 @@ func (b *Batch) emitFirstSeen(w *window) error {
 	if len(b.first) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(b.first, func(a, b FirstSeen) int { return cmp.Compare(a.Packet, b.Packet) })
+	b.sortFirst()
 	start := w.start
 	if w.whole {
 		start = noTime // the start is not known before the end
@@ -285,6 +285,30 @@ func (b *Batch) emitFirstSeen(w *window) error {
 	err := b.FirstSeen(start, b.first)
 	b.first = b.first[:0]
 	return err
+}
+
+// sortFirst sorts the first sightings by packet, in a number of steps that is linear in the number
+// of packets between them.
+func (b *Batch) sortFirst() {
+	low, high := b.first[0].Packet, b.first[0].Packet
+	for i := range b.first {
+		low, high = min(low, b.first[i].Packet), max(high, b.first[i].Packet)
+	}
+	b.numbers = resize(b.numbers, int(high-low)+2)
+	clear(b.numbers)
+	for i := range b.first {
+		b.numbers[b.first[i].Packet-low+1]++
+	}
+	for i := range b.numbers[1:] {
+		b.numbers[i+1] += b.numbers[i] // sightings of the packets up to low+i: where those of the next packet begin
+	}
+	b.sorted = resize(b.sorted, len(b.first))
+	for i := range b.first {
+		place := &b.numbers[b.first[i].Packet-low]
+		b.sorted[*place] = b.first[i]
+		*place++
+	}
+	b.first, b.sorted = b.sorted, b.first
 }
 
 // maxPerPacket bounds the elements of a key in a packet.

@@ -54,12 +54,15 @@ func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 			continue
 		}
 		one := kept{series[0].Contents, sketch.Estimate{Distinct: n.Distinct, Low: n.Low, High: n.High}}
-		if series = series[1:]; known {
+		var packed kept
+		if series = series[1:]; !known {
+			packed = one.pack(one.Words)
+		} else {
 			before := kept{Contents: emptySet}
 			if follows {
 				before = c.kept[len(now)]
 			}
-			n.Changes = compare(&before, &one)
+			n.Changes, packed = compare(&before, &one)
 			if sum != nil {
 				sum = sum.plus(n.Changes)
 			} else {
@@ -69,7 +72,7 @@ func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 		if n.Family == "all" {
 			sum = nil
 		}
-		now = append(now, one.pack())
+		now = append(now, packed)
 	}
 	c.kept, c.end, c.latest = now, w.end, max(c.latest, w.end)
 }
@@ -77,20 +80,20 @@ func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 // emptySet is the contents of a counter without an element.
 var emptySet = distinct.Contents{Width: 64, Words: func(func(uint64) bool) {}}
 
-// pack returns k in memory of its own.
-func (k *kept) pack() kept {
+// pack returns k in memory of its own. words yields the words of k.
+func (k *kept) pack(words iter.Seq[uint64]) kept {
 	packed := *k
 	if k.Sketch != nil {
 		own := *k.Sketch
 		packed.Sketch = &own
 	} else {
-		packed.Words = wordset.Pack(k.Words).Words
+		packed.Words = wordset.Pack(words).Words
 	}
 	return packed
 }
 
-// compare returns the changes from one window to the next.
-func compare(before, now *kept) *Changes {
+// compare returns the changes from one window to the next, which it packs.
+func compare(before, now *kept) (*Changes, kept) {
 	if before.Sketch == nil && now.Sketch == nil {
 		return compareSets(before, now)
 	}
@@ -103,40 +106,52 @@ func compare(before, now *kept) *Changes {
 		New:       all.Minus(before.estimate).Within(now.estimate),
 		Returning: before.estimate.Plus(now.estimate).Minus(all).Within(before.estimate).Within(now.estimate),
 		Gone:      all.Minus(now.estimate).Within(before.estimate),
-	}
+	}, now.pack(now.Words)
 }
 
-// compareSets compares two sets, or the samples of both that have the higher level.
-func compareSets(before, now *kept) *Changes {
+// compareSets compares two sets, or the samples of both that have the higher level. It goes
+// through the words of now once, as each line of them is sorted on the way.
+func compareSets(before, now *kept) (*Changes, kept) {
 	level := max(before.Level, now.Level)
-	next, stop := iter.Pull(before.Words)
+	next, stop := iter.Pull(wordset.Blocks(before.Words)) // a switch of coroutines a block, not a word
 	defer stop()
+	var block []uint64
 	sampled := func(word uint64) bool { return word&(1<<level-1) == 0 }
 	advance := func() (word uint64, ok bool) {
-		for word, ok = next(); ok && !sampled(word); word, ok = next() {
+		for {
+			if len(block) == 0 {
+				if block, ok = next(); !ok {
+					return 0, false
+				}
+			}
+			if word, block = block[0], block[1:]; sampled(word) {
+				return word, true
+			}
 		}
-		return word, ok
 	}
 	var fresh, both, gone uint64
 	old, ok := advance()
-	for word := range now.Words {
-		if !sampled(word) {
-			continue
+	packed := now.pack(func(yield func(uint64) bool) {
+		for word := range now.Words {
+			yield(word)
+			if !sampled(word) {
+				continue
+			}
+			for ; ok && old < word; old, ok = advance() {
+				gone++
+			}
+			if ok && old == word {
+				both++
+				old, ok = advance()
+			} else {
+				fresh++
+			}
 		}
-		for ; ok && old < word; old, ok = advance() {
-			gone++
-		}
-		if ok && old == word {
-			both++
-			old, ok = advance()
-		} else {
-			fresh++
-		}
-	}
+	})
 	for ; ok; _, ok = advance() {
 		gone++
 	}
-	return &Changes{sampleOf(fresh, level), sampleOf(both, level), sampleOf(gone, level)}
+	return &Changes{sampleOf(fresh, level), sampleOf(both, level), sampleOf(gone, level)}, packed
 }
 
 // sampleOf estimates the number of elements from the number in a sample.

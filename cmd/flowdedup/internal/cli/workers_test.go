@@ -144,7 +144,7 @@ func distinctText(t *testing.T, in workersInput, workers int) string {
 	encoder := json.NewEncoder(&printed)
 	cfg := distinctConfig(in, workers, &warnings, encoder)
 	cfg.Calendar.Every = time.Minute
-	cfg.FirstSeen = func(s *count.Sighting) error { return encoder.Encode(s) }
+	cfg.FirstSeen = func(s *count.First) error { return encoder.Encode(s.Sighting()) }
 	result, err := distinct.Run(context.Background(), cfg)
 	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &printed)
 }

@@ -42,7 +42,7 @@ type Config struct {
 	Save func(window countfile.Span, all []windows.SavedSeries) error
 	// FirstSeen gets each first sighting, in the order of the stream and within a packet
 	// in the order of Keys. It may be nil.
-	FirstSeen func(*Sighting) error
+	FirstSeen func(*First) error
 }
 
 // counters returns the configuration of the counters, whose counts become rows.

@@ -101,8 +101,8 @@ func TestJoin(t *testing.T) {
 				for i, b := range []*capture.Batch{cut, whole} {
 					cfg := Config{Keys: configs, Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}
 					if list {
-						cfg.FirstSeen = func(s *Sighting) error {
-							listed[i] = append(listed[i], *s)
+						cfg.FirstSeen = func(s *First) error {
+							listed[i] = append(listed[i], *s.Sighting())
 							return nil
 						}
 					}

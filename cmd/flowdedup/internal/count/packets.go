@@ -64,8 +64,9 @@ type Packets struct {
 	joined    *keys.Keyer     // makes the keys of later ones; nil before the first
 
 	source       *capture.Batch // the batch that is counted
-	withoutIP    uint64         // likewise
-	withoutPorts uint64         // packets of batches that were counted
+	times        show.Timestamps
+	withoutIP    uint64 // likewise
+	withoutPorts uint64 // packets of batches that were counted
 }
 
 // WithoutPorts returns how many packets are in keys with ports as if theirs were 0, since
@@ -122,7 +123,7 @@ func (c *Counter) NewPackets() *Packets {
 		p.direct.Keep(by)
 		p.derived = append(p.derived, derived{c.cfg.keyers(group.Keys), by})
 	}
-	if c.cfg.FirstSeen != nil {
+	if p.times.Zone = c.cfg.zone(); c.cfg.FirstSeen != nil {
 		p.keys = make([]elements, len(c.cfg.Keys))
 	}
 	return p
@@ -217,44 +218,12 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 
 // emitFirstSeen passes first sightings to Config.FirstSeen.
 func (p *Packets) emitFirstSeen(start int64, first []windows.FirstSeen) error {
-	cfg := p.counter.cfg
-	from := show.Timestamp(start, cfg.zone())
+	one := First{packets: p, from: show.Timestamp(start, p.counter.cfg.zone())}
 	for i := range first {
-		one := &first[i]
-		err := cfg.FirstSeen(&Sighting{
-			Kind: "sighting", WindowStart: from, Of: cfg.Keys[one.Key].Kind.String(), Value: p.value(one),
-			FirstSeen:   show.Timestamp(calendar.Usable(p.source.Frames[one.Packet].Time), cfg.zone()),
-			CommunityID: p.communityID(one),
-		})
-		if err != nil {
+		one.FirstSeen = &first[i]
+		if err := p.counter.cfg.FirstSeen(&one); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// value formats the key of an element.
-func (p *Packets) value(f *windows.FirstSeen) string {
-	cfg, k := &p.counter.cfg.Keys[f.Key], &p.keys[f.Key]
-	switch f.Series {
-	case windows.Addr4:
-		return cfg.FormatAddr4(k.addr4[f.Number])
-	case windows.V4:
-		return cfg.Format16(k.v4[f.Number])
-	case windows.V6:
-		return cfg.Format48(k.v6[f.Number])
-	}
-	return cfg.Format16(k.mac[f.Number])
-}
-
-// communityID returns the Community ID of an element that is a flow, else "".
-func (p *Packets) communityID(f *windows.FirstSeen) string {
-	cfg, k := &p.counter.cfg.Keys[f.Key], &p.keys[f.Key]
-	switch f.Series {
-	case windows.V4:
-		return cfg.CommunityID16(k.v4[f.Number])
-	case windows.V6:
-		return cfg.CommunityID48(k.v6[f.Number])
-	}
-	return ""
 }

@@ -4,7 +4,6 @@ package distinct
 
 import (
 	"encoding/csv"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ type jsonLines struct{ *count.Lines }
 func newJSONLines(w io.Writer) *jsonLines { return &jsonLines{count.NewLines(w, "distinct")} }
 
 // sighting writes a first sighting.
-func (d *jsonLines) sighting(s *count.Sighting) error { return d.Encode(s) }
+func (d *jsonLines) sighting(s *count.First) error { return d.Encode(s.Sighting()) }
 
 // withoutPorts writes how many packets are in flows whose ports were not captured.
 func (d *jsonLines) withoutPorts(n uint64) error {
@@ -144,10 +143,4 @@ func value(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// sightingText writes a first sighting as a line of text.
-func sightingText(w io.Writer, s *count.Sighting) error {
-	_, err := fmt.Fprintf(w, "%s\t%s\t%s\n", value(s.FirstSeen), s.Of, s.Value)
-	return err
 }

@@ -31,7 +31,7 @@ type outputs struct {
 }
 
 func (f *flags) openOutputs(cmd *cobra.Command, e *cli.Env, inputs []string) (*outputs, error) {
-	o := &outputs{out: bufio.NewWriter(e.Stdout)}
+	o := &outputs{out: bufio.NewWriterSize(e.Stdout, 1<<16)}
 	switch {
 	case f.JSON:
 		o.json = newJSONLines(o.out)
@@ -97,14 +97,16 @@ func (o *outputs) withoutPorts(n uint64) error {
 	return o.json.withoutPorts(n)
 }
 
-func (o *outputs) sighting(s *count.Sighting) error {
-	switch {
-	case o.json != nil:
+// sighting writes a first sighting: as text, on a line outside of the table.
+func (o *outputs) sighting(s *count.First) error {
+	if o.json != nil {
 		return o.json.sighting(s)
-	case o.table != nil:
-		return o.table.sighting(s)
 	}
-	return sightingText(o.out, s)
+	if o.table != nil {
+		o.table.open = false
+	}
+	_, err := o.out.Write(append(s.AppendText(o.out.AvailableBuffer()), '\n'))
+	return err
 }
 
 // close completes the outputs after a clean end. After any other end it keeps the rows so

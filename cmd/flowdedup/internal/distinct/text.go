@@ -101,12 +101,6 @@ func (d *textTable) writeRows(rows []count.Row) error {
 	return err
 }
 
-// sighting writes a first sighting on a line outside of the table.
-func (d *textTable) sighting(s *count.Sighting) error {
-	d.open = false
-	return sightingText(d.out, s)
-}
-
 // close ends the table, and says how many packets the filter removed, and how many are in no row
 // of addresses.
 func (d *textTable) close(filtered, withoutIP uint64) error {

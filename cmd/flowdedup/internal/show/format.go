@@ -139,6 +139,28 @@ func Timestamp(t int64, zone *time.Location) *string {
 	return &s
 }
 
+// Timestamps formats packet times as Timestamp does, times of the same second much faster.
+type Timestamps struct {
+	Zone   *time.Location
+	second int64
+	text   []byte // the second
+}
+
+// Append appends a time other than capture.NoTime.
+func (s *Timestamps) Append(text []byte, t int64) []byte {
+	nanos := ((t % 1e9) + 1e9) % 1e9
+	if t -= nanos; t != s.second || s.text == nil {
+		s.second, s.text = t, time.Unix(0, t).In(s.Zone).AppendFormat(s.text[:0], timestamp)
+	}
+	text = append(text, s.text...)
+	digits := text[len(text)-len(s.text)+len("2006-01-02T15:04:05."):]
+	for i := 8; nanos > 0; i-- {
+		digits[i] += byte(nanos % 10)
+		nanos /= 10
+	}
+	return text
+}
+
 // Capitalized returns a text with a capital letter.
 func Capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 

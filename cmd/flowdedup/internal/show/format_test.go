@@ -199,3 +199,14 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+// TestTimestamps compares times within and across seconds, before 1970 too, with Timestamp.
+func TestTimestamps(t *testing.T) {
+	zone := time.FixedZone("", 5*3600+1800)
+	s := Timestamps{Zone: zone}
+	for _, at := range []int64{0, 1, 999_999_999, 1e9, 1e9 + 120, 5, -1, -1e9, -1e9 - 1, 1700000000123456789, math.MaxInt64, 7} {
+		if got, want := string(s.Append([]byte("x"), at)), "x"+*Timestamp(at, zone); got != want {
+			t.Errorf("%d: %s, not %s", at, got, want)
+		}
+	}
+}
