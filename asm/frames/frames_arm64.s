@@ -7,7 +7,7 @@
 
 // func sumARM64(times *int64, frames *Frame, n int, last int64, s *Sums) (done int)
 //
-// R5, R6 and R7 count bytes, truncated and older frames. R3 is the time before. The times to stop at
+// R5 and R7 count bytes and older frames. R3 is the time before. The times to stop at
 // are the greatest number and the next one.
 TEXT ·sumARM64(SB), NOSPLIT, $0-48
 	MOVD times+0(FP), R0
@@ -16,13 +16,11 @@ TEXT ·sumARM64(SB), NOSPLIT, $0-48
 	MOVD last+24(FP), R3
 	MOVD s+32(FP), R4
 	MOVD Sums_Bytes(R4), R5
-	MOVD Sums_Truncated(R4), R6
 	MOVD Sums_Older(R4), R7
 	MOVD $0x7fffffffffffffff, R20
 
 frame:
 	LDP   Frame_Time(R1), (R8, R9)
-	MOVWU Frame_WireLen(R1), R10
 	SUB   R20, R8, R11
 	CMP   $1, R11
 	BLS   done
@@ -31,15 +29,12 @@ frame:
 	MOVD  R8, R3
 	MOVD.P R8, 8(R0)
 	ADD   R9>>32, R5        // CapLen
-	CMP   R9>>32, R10
-	CINC  HI, R6, R6
 	ADD   $Frame__size, R1
 	SUBS  $1, R2
 	BNE   frame
 
 done:
 	MOVD R5, Sums_Bytes(R4)
-	MOVD R6, Sums_Truncated(R4)
 	MOVD R7, Sums_Older(R4)
 	MOVD n+16(FP), R1
 	SUB  R2, R1

@@ -72,14 +72,15 @@ func (r *redone) failing(way, count, failed int) string {
 	return fmt.Sprintf(" | %s | %.3g", r.compare(what, wire, simulated[0], 0.1), 100*want)
 }
 
-// cutOff is a connection on which messages to some slices are lost.
+// cutOff is a connection on which messages to some slices are lost, and bundles to all: their parts are
+// sent again, one by one.
 type cutOff struct {
 	hubclient.Transport
 	slices []int
 }
 
 func (c cutOff) Send(subject, reply string, msg []byte) error {
-	if s, ok := hubclient.ParseSubject(subject); ok && slices.Contains(c.slices, s.Slice) {
+	if s, ok := hubclient.ParseSubject(subject); ok && (s.Slice < 0 || slices.Contains(c.slices, s.Slice)) {
 		return nil
 	}
 	return c.Transport.Send(subject, reply, msg)
