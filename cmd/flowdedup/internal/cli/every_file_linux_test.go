@@ -31,7 +31,7 @@ var everyFile = map[string][]struct {
 	args string
 	of   outcomes
 }{
-	"input, with `--config`, `--bpf-file`, `--boundary`, `--tls-*`": {
+	"input, with `--config`, `--bpf-file`, `--boundary`, `--tls-*` (again for each connection, then regular only)": {
 		{"dedup NAME -w out", outcomes{waits, 1, 1, 1}},
 		{"dedup in NAME -w out", outcomes{waits, 1, 1, 1}},
 		{"inspect NAME", outcomes{waits, 1, 1, 1}},

@@ -54,7 +54,7 @@ var habits = []habit{
 	{"-n", "", "names are never looked up: leave it out"},
 	{"-c", "", "for the first N packets of a file, tcpdump -r FILE -c N -w - and read -"},
 	{"-s", "", "flowdedup dedup --slice N cuts written packets, flowdedup live -s captured ones"},
-	{"-C", "--strip", splits + "; to chop bytes off packets, use --slice N or --strip vlan,tunnel"},
+	{"-C", "--in-place", splits + "; to chop bytes off packets, use --slice N or --strip vlan,tunnel"},
 	{"-C", "", "flowdedup dedup --slice N or --strip vlan,tunnel chops bytes off packets"},
 	{"-G", "--rotate-every", "use --rotate-every 1h"},
 	{"-W", "--rotate-keep", "use --rotate-keep N"},

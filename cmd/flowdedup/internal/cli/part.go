@@ -31,7 +31,7 @@ func (f *PartFlags) Flags() []Flag {
 	return []Flag{
 		{Name: "from", Group: GroupInput, To: NewParsed(&f.from, "", "time", parseBound), Words: words, Not: of, Help: "take packets from this time on: '2026-03-01 14:00', or +10s after the first packet"},
 		{Name: "to", Group: GroupInput, To: NewParsed(&f.to, "", "time", parseBound), Words: words, Not: of, Help: "take packets before this time, or offset"},
-		{Name: "count", Short: "c", Group: GroupInput, To: &f.count, Not: of, Help: "stop after `N` packets that --filter, --from and --to leave"},
+		{Name: "count", Short: "c", Group: GroupInput, To: &f.count, Not: of, Help: "stop after `N` packets of these"},
 	}
 }
 

@@ -149,6 +149,9 @@ type Timestamps struct {
 // Append appends a time other than capture.NoTime.
 func (s *Timestamps) Append(text []byte, t int64) []byte {
 	nanos := ((t % 1e9) + 1e9) % 1e9
+	if nanos == 0 {
+		return time.Unix(0, t).In(s.Zone).AppendFormat(text, time.RFC3339)
+	}
 	if t -= nanos; t != s.second || s.text == nil {
 		s.second, s.text = t, time.Unix(0, t).In(s.Zone).AppendFormat(s.text[:0], timestamp)
 	}

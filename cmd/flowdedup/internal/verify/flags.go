@@ -63,10 +63,10 @@ calls the packets unknown, not lost.
 
 Several inputs that were merged into OUT stand before --, or behind -r. verify
 does not use the filters of dedup: it compares packets byte by byte, and looks
-copies up by SHA-256 in a plain table, in one thread. It remembers packets within
-the window, as many as --memory holds, and says so if they are too few. It has its
-own code for --slice and --sort, and that of dedup for --strip. An output of
---mark cannot be verified.
+copies up by SHA-256 in a plain table, in one thread. It remembers packets
+within the window, as many as --memory holds, and says so if they are too few.
+It has its own code for --slice and --sort, and that of dedup for --strip. An
+output of --mark cannot be verified.
 
 Exit codes: 0 the output is right, 4 it is not; 3 it may be right: with other
 flags, with more memory, or as far as a damaged capture goes; 1 failed, 2 wrong
