@@ -50,10 +50,12 @@ func check(t *testing.T, what string, r clitest.DedupResult, a clitest.Answers, 
 	if !r.Found(dups) {
 		t.Errorf("%s: %d duplicates, want %d (%d undecidable, %d forgotten)", what, r.Duplicates, dups, r.Undecidable, r.EvictedLive)
 	}
-	got := [...]uint64{r.PacketsIn, r.PacketsOut, r.BytesIn, r.Truncated, r.OutOfOrder, r.NoTimestamp}
-	want := [...]uint64{a.Packets, a.Packets - r.Duplicates, a.CapturedBytes, a.Truncated, a.BackwardSteps, a.NoTimestamp}
+	// The oracle counts frames with fewer bytes than on the wire, also where only padding is missing: see
+	// TestTruncated for what is truncated here.
+	got := [...]uint64{r.PacketsIn, r.PacketsOut, r.BytesIn, r.OutOfOrder, r.NoTimestamp}
+	want := [...]uint64{a.Packets, a.Packets - r.Duplicates, a.CapturedBytes, a.BackwardSteps, a.NoTimestamp}
 	if got != want {
-		t.Errorf("%s: packets in and out, bytes, truncated, out of order, no timestamp: %v, want %v", what, got, want)
+		t.Errorf("%s: packets in and out, bytes, out of order, no timestamp: %v, want %v", what, got, want)
 	}
 }
 
