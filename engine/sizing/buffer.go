@@ -72,13 +72,13 @@ func splittingRows(r *Request, memory int, elements, fpr float64) (Design, error
 	}), nil
 }
 
-// exactMap is the Go map of method exact.
+// exactMap is the map of method exact.
 func exactMap(r *Request, memory int) (Design, error) {
 	if r.Kind == Unbounded {
 		return Design{}, impossible("an exact map of an unbounded stream needs unbounded memory")
 	}
-	elements, entry := r.exactEntries()
-	need := mapBytes(elements, entry) * 8
+	elements, bytes := r.exactEntries()
+	need := bytes * 8
 	if need > float64(memory) {
 		return Design{}, impossible("%.0f elements in a map: %d bits of memory are too few, about %.3g are needed", elements, memory, need)
 	}
@@ -88,17 +88,18 @@ func exactMap(r *Request, memory int) (Design, error) {
 	}), nil
 }
 
-// exactEntries returns the greatest number of entries of the map, and the bytes of one. In windows
+// exactEntries returns the greatest number of entries of the map, and its bytes. In windows
 // of time window.Exact has more of them while they fit into layout.MemoryBudget.
-func (r *Request) exactEntries() (entries float64, bytes int) {
+func (r *Request) exactEntries() (entries, bytes float64) {
 	const digest, word = 8 * len(digest.Digest{}), 8
 	switch {
 	case r.Kind == Landmark && r.Key == IPv4: // addresses that begin alike share an entry
-		return math.Min(r.Window, ipv4Addresses/64), 2 * word
+		entries = math.Min(r.Window, ipv4Addresses/64)
+		return entries, mapBytes(entries, 2*word)
 	case r.Kind == Landmark: // a value of no size takes the bytes that align the next key
-		return r.Window, digest + word
+		return r.Window, mapBytes(r.Window, digest+word)
 	case r.Key != Packets: // sliding.Map has times
-		return r.Window, digest + word
+		return r.Window, mapBytes(r.Window, digest+word)
 	}
 	const sampled, pruned = 1 << 17, 1 << 18 // when window.Exact prunes, and what it samples
 	entries = r.Window
@@ -109,7 +110,11 @@ func (r *Request) exactEntries() (entries float64, bytes int) {
 	if r.Length > 0 {
 		entries = math.Min(entries, r.DistinctIn(r.Length))
 	}
-	return entries, digest + 3*word // time, position and point
+	// Chunks of elements with time, position and point, and an index that doubles when more than 3 of 4
+	// slots are taken.
+	const chunk = 1 << 10
+	n := uint64(entries)
+	return entries, math.Ceil(entries/chunk)*chunk*float64(digest+3*word) + word*math.Exp2(float64(bits.Len64(n+n/3)))
 }
 
 // mapBytes estimates the bytes of a Go map of n entries: each slot has a control byte,
