@@ -258,7 +258,7 @@ func TestRadios(t *testing.T) {
 				}
 			}
 			// The others came before or after the second capture.
-			if r, _ := clitest.RunCompare(t, cli.ExitDone, first, second); r.Both != 9 || r.A.Outside != carriedPackets-9 || r.B.Outside != 0 {
+			if r, _ := clitest.RunCompare(t, cli.ExitDone, first, second); r.Both != 9 || r.OnlyA != carriedPackets-9 || r.A.Outside != r.OnlyA || r.OnlyB != 0 {
 				t.Errorf("compare: %+v", r)
 			}
 			if r := clitest.RunDedup(t, cli.ExitDone, first, second, "--across"); r.Duplicates != 9 {

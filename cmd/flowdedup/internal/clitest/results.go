@@ -47,7 +47,7 @@ func RunCompare(t *testing.T, code int, args ...string) (r CompareResult, stderr
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("compare %v: %v: %s", args, err, out)
 	}
-	if r.Same != (r.OnlyA+r.OnlyB == 0 && (r.Both > 0 || r.A.Packets+r.B.Packets == 0)) || r.Both+r.OnlyA+r.A.Outside != r.A.Packets || r.Both+r.OnlyB+r.B.Outside != r.B.Packets {
+	if r.Same != (r.OnlyA+r.OnlyB == r.A.Outside+r.B.Outside && (r.Both > 0 || r.A.Packets+r.B.Packets == 0)) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
 		t.Errorf("compare %v: %+v", args, r)
 	}
 	return r, errs

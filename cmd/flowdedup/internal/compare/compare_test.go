@@ -23,7 +23,7 @@ import (
 func TestCompareRouter(t *testing.T) {
 	t.Parallel()
 	r, errs := clitest.RunCompare(t, cli.ExitDifferent, clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
-	if r.Both != 308 || r.OnlyA != 18 || r.A.Outside != 2 || r.OnlyB != 6 || errs != "" || r.Reordered != 0 {
+	if r.Both != 308 || r.OnlyA != 20 || r.A.Outside != 2 || r.OnlyB != 6 || errs != "" || r.Reordered != 0 {
 		t.Errorf("%+v, %s", r, errs)
 	}
 	if r.OffsetNS == nil || math.Abs(float64(*r.OffsetNS)) > 50_000 || r.Delay.P50 <= 0 || r.Delay.Max > 800_000 {

@@ -19,7 +19,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 		name string
 		*side
 		only uint64
-	}{{"A", &s.A, s.OnlyA}, {"B", &s.B, s.OnlyB}} {
+	}{{"A", &s.A, s.OnlyA - s.A.Outside}, {"B", &s.B, s.OnlyB - s.B.Outside}} {
 		fact(side.name, fmt.Sprintf("%s: %s", sideName(side.side, of.Name(side.Input)), show.Some(side.side.Packets, "packet")))
 		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.side.Packets-side.side.Outside), 3),
 			show.Also(show.Note{Count: side.side.Outside, What: "more from before or after the other capture"})))

@@ -78,6 +78,7 @@ func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
 		drift, off := r.Drift*1e6, r.DriftError*1e6
 		s.DriftPPM, s.DriftError = &drift, &off
 	}
+	s.OnlyA, s.OnlyB = s.OnlyA+s.A.Outside, s.OnlyB+s.B.Outside // in JSON, where outside is a part
 	s.Verdict = verdict(&s)
 	return s
 }
@@ -101,7 +102,7 @@ func verdict(s *summary) string {
 	case s.Same:
 		return fmt.Sprintf("the same %s in both", show.Some(s.Both, "packet is", "packets are")) + outside
 	}
-	return lacks("B", "A", s.OnlyA, s.A.Packets-s.A.Outside) + ", " + lacks("A", "B", s.OnlyB, s.B.Packets-s.B.Outside) + outside
+	return lacks("B", "A", s.OnlyA-s.A.Outside, s.A.Packets-s.A.Outside) + ", " + lacks("A", "B", s.OnlyB-s.B.Outside, s.B.Packets-s.B.Outside) + outside
 }
 
 // lacks says how many packets of the other side one side lacks.

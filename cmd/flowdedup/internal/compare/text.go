@@ -15,8 +15,8 @@ import (
 func writeText(w io.Writer, columns int, s *summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
-	compareSide(t, "A", &s.A, s.OnlyA)
-	compareSide(t, "B", &s.B, s.OnlyB)
+	compareSide(t, "A", &s.A, s.OnlyA-s.A.Outside)
+	compareSide(t, "B", &s.B, s.OnlyB-s.B.Outside)
 	if s.Filtered > 0 {
 		fmt.Fprintf(t, "  filtered    %s, counted nowhere else\n", show.Some(s.Filtered, "packet"))
 	}
