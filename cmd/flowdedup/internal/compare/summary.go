@@ -60,7 +60,7 @@ type side struct {
 func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
 	s := summary{
 		Heading: version.HeadingOf("compare"),
-		Same:    r.OnlyA+r.OnlyB == 0 && (r.Both > 0 || r.Sides[0].Packets+r.Sides[1].Packets == 0), Counts: r.Counts, Reordered: r.Reordered, Delays: r.Bins,
+		Same:    r.OnlyA+r.OnlyB == 0 && (r.Both > 0 || r.Sides[0].Packets+r.Sides[1].Packets == 0), Counts: compare.Counts{Both: r.Both, OnlyA: r.OnlyA + r.Sides[0].Outside, OnlyB: r.OnlyB + r.Sides[1].Outside}, Reordered: r.Reordered, Delays: r.Bins,
 		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
 		Window: window.Window{Duration: cfg.Window}.String(), Identity: cfg.Identity.Kind.String(), IdentityBytes: r.IdentityBytes,
 		EvictedLive: r.Forgotten, DelayError: traits.RelativeError, MemoryBytes: r.MemoryBytes, Took: took,
@@ -78,7 +78,6 @@ func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
 		drift, off := r.Drift*1e6, r.DriftError*1e6
 		s.DriftPPM, s.DriftError = &drift, &off
 	}
-	s.OnlyA, s.OnlyB = s.OnlyA+s.A.Outside, s.OnlyB+s.B.Outside // in JSON, where outside is a part
 	s.Verdict = verdict(&s)
 	return s
 }
