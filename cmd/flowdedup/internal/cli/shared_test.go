@@ -5,6 +5,7 @@ package cli_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,17 +46,29 @@ func TestSharedDedup(t *testing.T) {
 	}
 }
 
+// otherTruncated has the truncated packets, by identity, of files in which the oracle counts other
+// ones: it compares lengths of frames. Here a packet is one whose IP header states more than was
+// captured, and with l3 one that lacks padding only is none.
+var otherTruncated = map[string]map[string]uint64{
+	"derived__mix-a1.pcap":                 {"frame": 76, "l3": 76},
+	"derived__mix-a2.pcapng":               {"frame": 31534, "l3": 31532},
+	"pcappluspl__MplsPackets.pcap":         {"l3": 0},
+	"tcpdump__icmp-icmp_print-oobr-2.pcap": {"frame": 2},
+}
+
 func check(t *testing.T, what string, r clitest.DedupResult, a clitest.Answers, dups uint64) {
 	t.Helper()
 	if !r.Found(dups) {
 		t.Errorf("%s: %d duplicates, want %d (%d undecidable, %d forgotten)", what, r.Duplicates, dups, r.Undecidable, r.EvictedLive)
 	}
-	// The oracle counts frames with fewer bytes than on the wire, also where only padding is missing: see
-	// TestTruncated for what is truncated here.
-	got := [...]uint64{r.PacketsIn, r.PacketsOut, r.BytesIn, r.OutOfOrder, r.NoTimestamp}
-	want := [...]uint64{a.Packets, a.Packets - r.Duplicates, a.CapturedBytes, a.BackwardSteps, a.NoTimestamp}
+	truncated, listed := otherTruncated[filepath.Base(t.Name())][strings.Fields(what)[0]]
+	if !listed {
+		truncated = a.Truncated
+	}
+	got := [...]uint64{r.PacketsIn, r.PacketsOut, r.BytesIn, r.Truncated, r.OutOfOrder, r.NoTimestamp}
+	want := [...]uint64{a.Packets, a.Packets - r.Duplicates, a.CapturedBytes, truncated, a.BackwardSteps, a.NoTimestamp}
 	if got != want {
-		t.Errorf("%s: packets in and out, bytes, out of order, no timestamp: %v, want %v", what, got, want)
+		t.Errorf("%s: packets in and out, bytes, truncated, out of order, no timestamp: %v, want %v", what, got, want)
 	}
 }
 

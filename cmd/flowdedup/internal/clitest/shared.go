@@ -44,6 +44,7 @@ type Sets struct {
 type Answers struct {
 	Packets       uint64
 	CapturedBytes uint64  `json:"captured_bytes"`
+	Truncated     uint64  `json:"truncated_packets"`
 	NoTimestamp   uint64  `json:"no_timestamp"`
 	BackwardSteps uint64  `json:"backward_steps"`
 	Error         *string // why reading ended early
