@@ -116,13 +116,20 @@ func (c *content) equal(other *content) bool {
 	return true
 }
 
-// readFile reads a file in PEM. Parsers of PEM pass over a block without an end, so they would take
-// a list of authorities that is only half written.
+// readFile reads a file, which may be a pipe only where it is read once.
 func (f *Files) readFile(name string) ([]byte, error) {
-	open := outfile.OpenRegular
 	if f.fixed {
-		open = os.Open
+		return Read(name)
 	}
+	return read(name, outfile.OpenRegular)
+}
+
+// Read reads a file in PEM, of at most 4 MiB. It waits for the writer of a pipe. Parsers of PEM pass
+// over a block without an end, so they would take a list of authorities that is only half written:
+// that is an error here.
+func Read(name string) ([]byte, error) { return read(name, os.Open) }
+
+func read(name string, open func(string) (*os.File, error)) ([]byte, error) {
 	file, err := open(name)
 	if err != nil {
 		return nil, err

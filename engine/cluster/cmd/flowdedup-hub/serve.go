@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -189,7 +188,7 @@ func (f *serveFlags) certificates(s *hub.Settings, log *logger) (files *certs.Fi
 	}
 	files.Warn, files.Log = func(err error) { log.Warn(err.Error()) }, log.Log
 	if f.ca != "" {
-		text, err := readPEM(f.ca)
+		text, err := certs.Read(f.ca)
 		if err != nil {
 			return nil, nil, usageError{fmt.Errorf("--tls-ca: %w", err)}
 		}
@@ -197,23 +196,6 @@ func (f *serveFlags) certificates(s *hub.Settings, log *logger) (files *certs.Fi
 	}
 	config, err = files.Server(tls.VersionTLS13)
 	return files, config, err
-}
-
-// mostPEM bounds a file of certificates, in bytes: a device may have no end.
-const mostPEM = 1 << 20
-
-// readPEM reads a file of certificates or a key.
-func readPEM(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostPEM+1))
-	if len(text) > mostPEM {
-		return nil, fmt.Errorf("%s: more than %d bytes", name, mostPEM)
-	}
-	return text, err
 }
 
 // serveHTTP shows the hub to browsers and collectors, until stop.
