@@ -142,8 +142,8 @@ const (
 // other bits of rest stay as they are. Bits in others mark messages that may have a tunnel still:
 // of another shape, too short for a plain one or at the end of buf, truncated over IPv6, or
 // in as many others as deep. Fragments, and datagrams that have no tunnel by their protocol and
-// ports, are done. It returns what some of the datagrams in tunnels are. OpenTunnels takes constant time for each message and
-// tunnel, and does not allocate. It panics if protocols, rest or others are too short.
+// ports, are done. OpenTunnels returns what some datagrams in tunnels are. It takes constant time for
+// each message and tunnel, does not allocate, and panics if protocols, rest or others are too short.
 func OpenTunnels[P ~uint16](t *Tunnels, d *Datagrams, msgs []digest.Message, protocols []P, rest, others []uint64, buf []byte, deep int) (found Found) {
 	numbers := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(protocols[:len(msgs)]))), len(msgs))
 	words := (len(msgs) + 63) / 64

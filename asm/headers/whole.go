@@ -11,8 +11,8 @@ import (
 // Whole knows which frames are surely no fragments: IP in Ethernet, without tags, captured to at least
 // 34 bytes. It is immutable. The kernel knows its layout.
 type Whole struct {
-	extensions [8]uint64 // a bit for each protocol, twice
-	isOne      [256]uint32
+	extensions  [8]uint64   // a bit for each protocol, twice
+	isExtension [256]uint32 // 1 for each
 }
 
 const (
@@ -27,7 +27,7 @@ func NewWhole(isExtension *[256]bool) *Whole {
 	w := &Whole{extensions: protocolBits(&[2][256]bool{*isExtension, *isExtension})}
 	for protocol, is := range isExtension {
 		if is {
-			w.isOne[protocol] = 1
+			w.isExtension[protocol] = 1
 		}
 	}
 	return w
@@ -54,7 +54,7 @@ func (w *Whole) areWhole(all *[wholeGroup]frames.Frame, buf []byte) bool {
 		}
 		b := (*[wholeLeast]byte)(buf[f.Data:])
 		typ, field := uint32(binary.LittleEndian.Uint16(b[12:])), uint32(binary.LittleEndian.Uint16(b[20:]))
-		others |= (typ ^ ip4 | field&moreOrOffset) * (typ ^ ip6 | w.isOne[uint8(field)])
+		others |= (typ ^ ip4 | field&moreOrOffset) * (typ ^ ip6 | w.isExtension[uint8(field)])
 	}
 	return others == 0
 }

@@ -29,7 +29,7 @@ frame:
 	ANDL $0xff3f, R9
 	ORL  R9, R8
 	XORL $0xdd86, R10
-	ORL  Whole_isOne(BX)(R11*4), R10
+	ORL  Whole_isExtension(BX)(R11*4), R10
 	IMULQ R8, R10
 	TESTQ R10, R10
 	JNE  done

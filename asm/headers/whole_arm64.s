@@ -14,7 +14,7 @@ TEXT ·countWhole(SB), NOSPLIT, $0-48
 	MOVD buf+16(FP), R3
 	MOVD last+24(FP), R4
 	MOVD w+32(FP), R5
-	ADD  $Whole_isOne, R5
+	ADD  $Whole_isExtension, R5
 	ADD  $8, R0             // Frame.Data, and behind it CapLen
 	ADD  $20, R3, R6        // IPv4's fragment offset, IPv6's next header
 	ADD  $12, R3            // type

@@ -38,8 +38,8 @@ const (
 
 // Into opens tunnels in each other. msgs, protocols and rest are as FindDatagrams leaves them,
 // before and after; msgs lie in buf. untyped is an Untyped rule of FindDatagrams. A message whose
-// tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into returns what some
-// datagrams in tunnels are. It takes constant time for each frame, and for each tunnel and each extension header of a tunnel in it.
+// tunnel is of another shape, or one too many, gets its bit in rest, and protocol 0. Into returns
+// what some datagrams in tunnels are. It takes constant time for each frame, tunnel, and extension header.
 func (p *Deeper) Into(untyped *kernels.Datagrams, msgs []digest.Message, protocols []Protocol, rest []uint64, buf []byte) (found kernels.Found) {
 	p.others = capture.Resize(p.others, len(rest))
 	found = kernels.OpenTunnels(p.tunnels.plain, untyped, msgs, protocols, rest, p.others, buf, plainDeep)
