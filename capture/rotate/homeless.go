@@ -50,7 +50,7 @@ func (r *series) bringHome() {
 		r.completed(f)
 		r.warn(fmt.Errorf("a file without a name (%d packets) has come home: %s", f.content.Written(), f.out.Name()))
 	}
-	if r.homeless = still; len(still) == 0 && r.err != nil && r.err == r.unnamed && r.stats.Lost == r.lostThen {
+	if r.homeless = still; len(still) == 0 && r.err != nil && !r.told && r.err == r.unnamed && r.stats.Lost == r.lostThen {
 		r.err = nil // nothing is missing
 	}
 }

@@ -114,3 +114,20 @@ func homeless(t *testing.T, dir, back string) (home, away []string, end error) {
 	}
 	return readRotated(t, dir).names, readRotated(t, os.Getenv("STATE_DIRECTORY")).names, end
 }
+
+// TestFailedStays has a file fail that gets a name: nothing comes home later that would end its error.
+func TestFailedStays(t *testing.T) {
+	lines, err := NewLines(filepath.Join(t.TempDir(), "out.csv"), nil, Options{Every: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lines.Put([]byte("line\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	failed, result := errors.New("sync"), make(chan error, 1)
+	result <- failed
+	lines.file, lines.closing = nil, &closing{file: lines.file, result: result}
+	if err := lines.Commit(); !errors.Is(err, failed) {
+		t.Errorf("%v, want %v", err, failed)
+	}
+}

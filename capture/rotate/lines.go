@@ -49,10 +49,10 @@ func (r *Lines) Put(line []byte, at int64) error {
 		if err := r.enc.put(line); err != nil {
 			r.fail(err)
 		}
-		return r.err
+		return r.tell()
 	}
 	r.stats.Lost++
-	return r.err
+	return r.tell()
 }
 
 // open begins a file if none is being written.

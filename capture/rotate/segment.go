@@ -121,10 +121,11 @@ func (r *series) recordCompleted(err error) {
 	if err != nil {
 		f.whole = !r.cut
 		r.keepPartial(f)
-		if _, homeless := f.out.Homeless(); homeless {
+		_, homeless := f.out.Homeless()
+		if homeless {
 			err = reason(err)
 		}
-		if r.fail(err); r.err == err {
+		if r.fail(err); homeless && r.err == err {
 			r.unnamed, r.lostThen = err, r.stats.Lost
 		}
 		return

@@ -66,6 +66,7 @@ type series struct {
 	saidOthers  bool            // that other files fit the name
 	saidRecord  bool            // that files are not recorded
 	unnamed     error           // err, where only a name is missing: unless packets were lost since lostThen
+	told        bool            // err was returned by a write: its caller may have ended for it
 	lostThen    uint64          // stats.Lost when unnamed came
 	homeless    []*segment      // complete, or as complete as they get, without a name in the folder
 	err         error           // of the file that failed, until Retry
@@ -134,6 +135,12 @@ func (r *series) Tick(now time.Time) error {
 	if r.intervals.tick(now.UnixNano()) && r.file != nil && r.file.packets > 0 {
 		r.close()
 	}
+	return r.tell()
+}
+
+// tell returns the error, if any, to who writes.
+func (r *series) tell() error {
+	r.told = r.told || r.err != nil
 	return r.err
 }
 
@@ -145,7 +152,7 @@ func (r *series) Retry() {
 	if r.ended {
 		return
 	}
-	r.err = nil
+	r.err, r.told = nil, false
 	if r.closing == nil { // the goroutine that completes a file owns the series
 		r.bringHome()
 	}
@@ -187,7 +194,7 @@ func (r *series) Flush() error {
 			r.fail(err)
 		}
 	}
-	return r.err
+	return r.tell()
 }
 
 // Close writes gathered data, as any Writer does, and waits until the file before is complete.

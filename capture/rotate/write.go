@@ -35,7 +35,7 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 		for i := range b.Blocks {
 			r.splitter.Observe(b, i)
 		}
-		return r.err
+		return r.tell()
 	}
 	pos := 0
 	for i := range b.Blocks {
@@ -45,7 +45,7 @@ func (r *File) Write(b *capture.Batch, drop []uint64) error {
 		r.block(b, i)
 	}
 	r.frames(b, drop, pos, len(b.Frames))
-	return r.err
+	return r.tell()
 }
 
 // maxOverhead is more than the bytes that a packet can take in a file beyond its record and
