@@ -5,6 +5,7 @@ package clitest
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -47,10 +48,18 @@ func RunCompare(t *testing.T, code int, args ...string) (r CompareResult, stderr
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("compare %v: %v: %s", args, err, out)
 	}
-	if r.Same != (r.OnlyA+r.OnlyB == r.A.Outside+r.B.Outside && (r.Both > 0 || r.A.Packets+r.B.Packets == 0)) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
-		t.Errorf("compare %v: %+v", args, r)
+	if err := r.check(); err != nil {
+		t.Errorf("compare %v: %v", args, err)
 	}
 	return r, errs
+}
+
+// check returns an error unless the counts add up.
+func (r *CompareResult) check() error {
+	if r.Same != (r.OnlyA+r.OnlyB == r.A.Outside+r.B.Outside && (r.Both > 0 || r.A.Packets+r.B.Packets == 0)) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
+		return fmt.Errorf("counts that do not add up: %+v", r)
+	}
+	return nil
 }
 
 // InspectResult is the part of "inspect --json" that scripts read.
@@ -105,17 +114,25 @@ func RunInspect(t *testing.T, code int, args ...string) (r InspectResult) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("inspect %v: %v: %s", args, err, out)
 	}
+	if err := r.check(); err != nil {
+		t.Errorf("inspect %v: %v", args, err)
+	}
+	return r
+}
+
+// check returns an error unless the counts add up.
+func (r *InspectResult) check() error {
 	var sum uint64
 	for _, c := range r.Matrix {
 		sum += c.Count
 		if d := c.Delay; d.P50 > d.P90 || d.P90 > d.P99 || d.P99 > d.P999 || d.P999 > d.Max {
-			t.Errorf("%v: delays %+v", args, d)
+			return fmt.Errorf("delays %+v", d)
 		}
 	}
 	if sum != r.Copies || show.Total(r.Kinds) != r.Copies || r.Copies+show.Total(r.NotCopies) != r.Equal {
-		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, show.Total(r.Kinds), r.Copies, show.Total(r.NotCopies), r.Equal)
+		return fmt.Errorf("matrix of %d, kinds of %d, %d copies, %d others, %d equal", sum, show.Total(r.Kinds), r.Copies, show.Total(r.NotCopies), r.Equal)
 	}
-	return r
+	return nil
 }
 
 // WellFormed parses a page as XML, after closing the HTML elements that have no end tag.

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clitest
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
+)
+
+// Command is a command of scripts.
+type Command = func(ts *testscript.TestScript, neg bool, args []string)
+
+// sequential runs scripts one after the other, as all of them change the working directory.
+type sequential struct{ *testing.T }
+
+func (s sequential) Parallel()     {}
+func (s sequential) Verbose() bool { return testing.Verbose() }
+func (s sequential) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(sequential{t}) })
+}
+
+// Scripts runs testdata/script/*.txtar of a package. Each begins in a folder of its own, with
+// copies of the project's captures. Beside the commands of testscript it may use those of more, and
+//
+//	flowdedup ARGS             runs the program in this process; it must end with exit code 0. <FILE and
+//	                           >FILE behind ARGS are its standard input and output
+//	exit CODE ARGS             the same with another exit code
+//	fails CODE TEXT ARGS       prints nothing but one line that holds TEXT on standard error
+//	says CODE TEXT|TEXT ARGS   prints all these texts on either output; without a TEXT that ! precedes
+//	gives CODE CONDS ARGS      with --json, gives an object that fulfils conditions, separated by spaces
+//	json COND ...              the same for the last object that was printed
+//	cut FILE BYTES TO          copies a file without its last bytes
+//	replace FILE HEX HEX TO    copies a file with other bytes
+//	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
+//	packets FILE N             counts packets
+//	same FILE FILE             compares packets and times
+//	folder DIR NAME ...        compares the names in a folder, and ~ for a space
+//
+// A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression; NAME:=FIELD sets a
+// variable. FIELD is a path such as matrix.0.first, with # for the length of a list, ~ in VALUE a space.
+func Scripts(t *testing.T, more map[string]Command) {
+	dir, err := filepath.Abs(filepath.Join("testdata", "script"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	captures, err := filepath.Abs(Bundled(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(".") // back at the end
+	all := map[string]Command{
+		"flowdedup": func(ts *testscript.TestScript, neg bool, args []string) { runInScript(ts, cli.ExitDone, args) },
+		"gives": func(ts *testscript.TestScript, neg bool, args []string) {
+			runInScript(ts, number(ts, args[0]), slices.Insert(slices.Clone(args[2:]), 1, "--json"))
+			checkConditions(ts, fmt.Sprint(ts.Stdout()), strings.Fields(args[1]))
+		},
+		"exit": func(ts *testscript.TestScript, neg bool, args []string) {
+			runInScript(ts, number(ts, args[0]), args[1:])
+		},
+		"fails": fails, "json": checkJSON, "says": says, "cut": cutFile, "replace": replaceBytes, "part": partOf,
+		"packets": func(ts *testscript.TestScript, neg bool, args []string) {
+			if n := len(ReadAll(t, ts.MkAbs(args[0]))); strconv.Itoa(n) != args[1] {
+				ts.Fatalf("%d packets in %s, want %s", n, args[0], args[1])
+			}
+		},
+		"same": func(ts *testscript.TestScript, neg bool, args []string) {
+			t := testOf(ts)
+			CompareRecords(t, strings.Join(args, " and "), ReadAll(t, ts.MkAbs(args[0])), ReadAll(t, ts.MkAbs(args[1])))
+		},
+		"folder": func(ts *testscript.TestScript, neg bool, args []string) {
+			if got := strings.Join(Entries(testOf(ts), ts.MkAbs(args[0])), " "); got != strings.ReplaceAll(strings.Join(args[1:], " "), "~", " ") {
+				ts.Fatalf("%s has %s, want %s", args[0], got, args[1:])
+			}
+		},
+	}
+	maps.Copy(all, more)
+	testscript.RunT(sequential{t}, testscript.Params{Dir: dir, Cmds: all, RequireUniqueNames: true, ContinueOnError: true, Setup: func(e *testscript.Env) error {
+		e.Values[testKey] = e.T().(sequential).T
+		return os.CopyFS(e.WorkDir, os.DirFS(captures))
+	}})
+}
+
+// testKey is where a script keeps its test.
+const testKey = "test"
+
+// testOf returns the test of a script.
+func testOf(ts *testscript.TestScript) *testing.T { return ts.Value(testKey).(*testing.T) }
+
+// number reads a number of a script.
+func number(ts *testscript.TestScript, s string) int {
+	n, err := strconv.Atoi(s)
+	ts.Check(err)
+	return n
+}
+
+// runInScript runs a command line in the folder of a script.
+func runInScript(ts *testscript.TestScript, code int, args []string) {
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	for last := len(args) - 1; last > 0 && strings.ContainsAny(args[last][:min(1, len(args[last]))], "<>"); last-- {
+		std, open := &os.Stdin, os.Open
+		if args[last][0] == '>' {
+			std, open = &os.Stdout, os.Create
+		}
+		file, err := open(args[last][1:])
+		ts.Check(err)
+		defer file.Close()
+		defer func(usual *os.File) { *std = usual }(*std)
+		*std, args = file, args[:last]
+	}
+	var out strings.Builder
+	got := commands.Main(args, &out, ts.Stderr())
+	_, err := ts.Stdout().Write([]byte(out.String()))
+	ts.Check(err)
+	if got != code {
+		ts.Fatalf("exit code %d, want %d: %s", got, code, ts.Stderr())
+	}
+	ts.Check(checkSums(args[0], out.String()))
+}
+
+// fails expects nothing but a message.
+func fails(ts *testscript.TestScript, _ bool, args []string) {
+	runInScript(ts, number(ts, args[0]), args[2:])
+	out, errs := fmt.Sprint(ts.Stdout()), fmt.Sprint(ts.Stderr())
+	if out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") || !strings.Contains(errs, args[1]) {
+		ts.Fatalf("stdout %q, stderr %q, want a line with %q", out, errs, args[1])
+	}
+}
+
+// says looks for texts, or their absence.
+func says(ts *testscript.TestScript, _ bool, args []string) {
+	runInScript(ts, number(ts, args[0]), args[2:])
+	all := fmt.Sprint(ts.Stdout(), ts.Stderr())
+	for text := range strings.SplitSeq(args[1], "|") {
+		text, absent := strings.CutPrefix(text, "!")
+		if strings.Contains(all, strings.ReplaceAll(text, `\n`, "\n")) == absent {
+			ts.Fatalf("%q is in the output: %v\n%s", text, absent, all)
+		}
+	}
+}
+
+// condition is what the command json tests.
+var condition = regexp.MustCompile(`^([^=!<>~:]+)(:=|=|!=|<|>|~)(.*)$`)
+
+// checkJSON tests the fields of what was printed last.
+func checkJSON(ts *testscript.TestScript, _ bool, args []string) {
+	checkConditions(ts, ts.ReadFile("stdout"), args)
+}
+
+// checkConditions tests the fields of the last object of a text.
+func checkConditions(ts *testscript.TestScript, text string, conditions []string) {
+	var object any
+	text = strings.TrimSpace(text)
+	dec := json.NewDecoder(strings.NewReader(text[strings.LastIndexByte(text, '\n')+1:]))
+	dec.UseNumber()
+	ts.Check(dec.Decode(&object))
+	for _, text := range conditions {
+		c := condition.FindStringSubmatch(text)
+		if c == nil {
+			ts.Fatalf("%s is no condition", text)
+		}
+		if c[2] == ":=" {
+			ts.Setenv(c[1], field(object, c[3]))
+			continue
+		}
+		got, want := field(object, c[1]), strings.ReplaceAll(c[3], "~", " ")
+		a, errA := strconv.ParseFloat(got, 64)
+		b, errB := strconv.ParseFloat(want, 64)
+		numbers := errA == nil && errB == nil
+		if is := map[string]bool{
+			"=": got == want || numbers && a == b, "!=": got != want, "<": numbers && a < b, ">": numbers && a > b,
+			"~": c[2] == "~" && regexp.MustCompile(c[3]).MatchString(got),
+		}; !is[c[2]] {
+			ts.Fatalf("%s: it is %s", text, got)
+		}
+	}
+}
+
+// field returns a field of an object as text.
+func field(object any, path string) string {
+	for name := range strings.SplitSeq(path, ".") {
+		list, _ := object.([]any)
+		if i, err := strconv.Atoi(name); err == nil && list != nil && i < len(list) {
+			object = list[i]
+		} else if name == "#" {
+			object = max(len(list), 0)
+		} else {
+			object = object.(map[string]any)[name]
+		}
+	}
+	switch object.(type) {
+	case nil:
+		return "null"
+	case map[string]any, []any:
+		text, err := json.Marshal(object)
+		return fmt.Sprint(string(text), map[bool]any{true: "", false: err}[err == nil])
+	}
+	return fmt.Sprint(object)
+}
+
+// cutFile copies a file without its end.
+func cutFile(ts *testscript.TestScript, _ bool, args []string) {
+	data := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(data[:len(data)-number(ts, args[1])]), 0o600))
+}
+
+// partOf copies packets of a capture.
+func partOf(ts *testscript.TestScript, _ bool, args []string) {
+	what, value, _ := strings.Cut(args[1], " ")
+	n := number(ts, value)
+	WritePart(testOf(ts), ts.MkAbs(args[2]), ts.MkAbs(args[0]), func(number int, b *capture.Batch, i int) bool {
+		return map[string]bool{"from": number >= n, "upto": number <= n, "without": number != n, "at": int(b.Frames[i].Interface) == n}[what]
+	})
+}
+
+// replaceBytes copies a file with other bytes.
+func replaceBytes(ts *testscript.TestScript, _ bool, args []string) {
+	from, err := hex.DecodeString(args[1])
+	ts.Check(err)
+	to, err := hex.DecodeString(args[2])
+	ts.Check(err)
+	data := strings.ReplaceAll(ts.ReadFile(args[0]), string(from), string(to))
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(data), 0o600))
+}
+
+// checkSums returns an error if the counts of a command's summary do not add up.
+func checkSums(command, out string) error {
+	r := map[string]interface{ check() error }{"compare": new(CompareResult), "inspect": new(InspectResult)}[command]
+	if r == nil || !strings.HasPrefix(out, "{") {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(out), r); err != nil {
+		return err
+	}
+	return r.check()
+}
