@@ -45,13 +45,14 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	gives CODE CONDS ARGS      with --json, gives an object that fulfils conditions, separated by spaces
 //	json COND ...              the same for the last object that was printed
 //	cut FILE BYTES TO          copies a file without its last bytes
-//	replace FILE HEX HEX TO    copies a file with other bytes
+//	join FILE FILE TO          copies a file behind another
+//	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
 //	packets FILE N             counts packets
 //	same FILE FILE             compares packets and times
 //	folder DIR NAME ...        compares the names in a folder, and ~ for a space
 //
-// A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression; NAME:=FIELD sets a
+// $TESTDATA is the package's folder. A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression; NAME:=FIELD sets a
 // variable. FIELD is a path such as matrix.0.first, with # for the length of a list, ~ in VALUE a space.
 func Scripts(t *testing.T, more map[string]Command) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "script"))
@@ -82,6 +83,9 @@ func Scripts(t *testing.T, more map[string]Command) {
 			t := testOf(ts)
 			CompareRecords(t, strings.Join(args, " and "), ReadAll(t, ts.MkAbs(args[0])), ReadAll(t, ts.MkAbs(args[1])))
 		},
+		"join": func(ts *testscript.TestScript, neg bool, args []string) {
+			ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o600))
+		},
 		"folder": func(ts *testscript.TestScript, neg bool, args []string) {
 			if got := strings.Join(Entries(testOf(ts), ts.MkAbs(args[0])), " "); got != strings.ReplaceAll(strings.Join(args[1:], " "), "~", " ") {
 				ts.Fatalf("%s has %s, want %s", args[0], got, args[1:])
@@ -90,6 +94,7 @@ func Scripts(t *testing.T, more map[string]Command) {
 	}
 	maps.Copy(all, more)
 	testscript.RunT(sequential{t}, testscript.Params{Dir: dir, Cmds: all, RequireUniqueNames: true, ContinueOnError: true, Setup: func(e *testscript.Env) error {
+		e.Setenv("TESTDATA", filepath.Dir(dir))
 		e.Values[testKey] = e.T().(sequential).T
 		return os.CopyFS(e.WorkDir, os.DirFS(captures))
 	}})
@@ -229,11 +234,16 @@ func partOf(ts *testscript.TestScript, _ bool, args []string) {
 
 // replaceBytes copies a file with other bytes.
 func replaceBytes(ts *testscript.TestScript, _ bool, args []string) {
-	from, err := hex.DecodeString(args[1])
-	ts.Check(err)
-	to, err := hex.DecodeString(args[2])
-	ts.Check(err)
-	data := strings.ReplaceAll(ts.ReadFile(args[0]), string(from), string(to))
+	bytes := func(s string) string {
+		digits, isHex := strings.CutPrefix(s, "0x")
+		if !isHex {
+			return s
+		}
+		data, err := hex.DecodeString(digits)
+		ts.Check(err)
+		return string(data)
+	}
+	data := strings.ReplaceAll(ts.ReadFile(args[0]), bytes(args[1]), bytes(args[2]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(data), 0o600))
 }
 
