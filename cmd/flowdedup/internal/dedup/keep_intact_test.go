@@ -169,16 +169,3 @@ func TestIntactWhole(t *testing.T) {
 		}
 	}
 }
-
-// TestIntactText says in the summary what was preferred. Without an output nothing waits.
-func TestIntactText(t *testing.T) {
-	t.Parallel()
-	args := []string{"dedup", "--identity", "inner", "--ignore", "l4-checksum", clitest.Bundled("mirror-vxlan.pcap")}
-	const line = "preferred   236 packets to equal ones with a wrong checksum, 0 to truncated ones"
-	if out, _, _ := clitest.Run(append(args, "-w", filepath.Join(t.TempDir(), "kept.pcap"))...); !strings.Contains(out, line) {
-		t.Errorf("%s", out)
-	}
-	if out, _, _ := clitest.Run(args...); strings.Contains(out, "preferred") || strings.Contains(out, "held") {
-		t.Errorf("%s", out)
-	}
-}

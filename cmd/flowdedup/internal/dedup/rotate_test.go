@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
@@ -106,32 +105,6 @@ func plainCapture(name string) bool {
 	}
 	ending := filepath.Ext(name)
 	return err == io.EOF && (ending == ".pcap" || ending == ".pcapng")
-}
-
-// TestRotateKeeps checks that the oldest files are removed, including those of earlier
-// runs, and nothing else.
-func TestRotateKeeps(t *testing.T) {
-	dir := t.TempDir()
-	args := []string{"--window", "n:1", clitest.Bundled("router-plain.pcapng"), "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "20KiB"}
-	clitest.RunDedup(t, cli.ExitDone, args...)
-	all := clitest.RotatedFiles(t, dir, "out")
-	last := all[len(all)-1]
-	want := clitest.ReadAll(t, last)
-	other := filepath.Join(dir, "out-x.pcapng")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	clitest.RunDedup(t, cli.ExitDone, append(args, "--rotate-keep", "3")...)
-	second := last[:len(last)-len(".pcapng")] + "_002.pcapng"
-	left := clitest.RotatedFiles(t, dir, "out")
-	if len(left) != 3 || !slices.Contains(left, last) || !slices.Contains(left, second) {
-		t.Errorf("%q, want three, with %s and %s", left, last, second)
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Error(err)
-	}
-	clitest.CompareRecords(t, "the last file of the first run", clitest.ReadAll(t, last), want)
-	clitest.CompareRecords(t, "the last file of the second run", clitest.ReadAll(t, second), want)
 }
 
 // TestRotateKilled checks that only complete files have final names.

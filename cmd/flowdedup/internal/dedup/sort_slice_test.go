@@ -223,29 +223,6 @@ func TestSortRepeats(t *testing.T) {
 	}
 }
 
-// TestSortUsage checks what --sort and --slice do not go with.
-func TestSortUsage(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for _, c := range []struct{ args, want string }{
-		{"dedup --sort 1s --no-merge " + in, "--no-merge"},
-		{"dedup --sort 1s tcp-listen://:1", "--merge-wait"},
-		{"dedup --sort 0 " + in, "duration"},
-		{"dedup --sort-memory 1MiB " + in, "needs --sort"},
-		{"verify --sort 1s --no-merge " + in + " " + in, "--no-merge"},
-		{"dedup --slice 96 " + in, "-w"},
-		{"dedup --slice 0 -w out.pcap " + in, "l4+64"},
-		{"dedup --slice l3+4 -w out.pcap " + in, "l4+64"},
-		{"dedup --slice 60 --mark -w out.pcapng " + in, "--mark"},
-		{"live -i lo --slice 60", "-w"},
-		{"live -i lo --slice 60 -w out.pcapng --forward lo", "--forward"},
-	} {
-		out, errs, code := clitest.Run(strings.Fields(c.args)...)
-		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
-		}
-	}
-}
-
 // TestSliceCounts checks the counts of cut packets, with headers removed first.
 func TestSliceCounts(t *testing.T) {
 	in, out := clitest.Bundled("router-ordered.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
