@@ -114,6 +114,26 @@ func HourlyPcap(hours int) []byte {
 	return data
 }
 
+// SourcesPcap makes a capture of IPv4 headers with a packet of another source at each of the given
+// times (RFC 3339).
+func SourcesPcap(t *testing.T, times ...string) []byte {
+	t.Helper()
+	le := binary.LittleEndian
+	data := le.AppendUint32(nil, 0xa1b23c4d) // nanoseconds
+	data = append(data, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	data = le.AppendUint32(le.AppendUint32(data, 65535), 101)
+	for i, stamp := range times {
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = le.AppendUint32(le.AppendUint32(data, uint32(at.Unix())), uint32(at.Nanosecond()))
+		data = le.AppendUint32(le.AppendUint32(data, 20), 20)
+		data = append(data, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, byte(i), 10, 0, 1, 1)
+	}
+	return data
+}
+
 // RotatedFiles returns the files of an output, in order.
 func RotatedFiles(t *testing.T, dir, stem string) []string {
 	t.Helper()

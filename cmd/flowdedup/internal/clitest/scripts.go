@@ -43,11 +43,16 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	fails CODE TEXT ARGS       prints nothing but one line that holds TEXT on standard error
 //	says CODE TEXT|TEXT ARGS   prints all these texts on either output; without a TEXT that ! precedes
 //	gives CODE CONDS ARGS      with --json, gives an object that fulfils conditions, separated by spaces
+//	rows KEY=VALUE FIELDS WANT ARGS  with --json, gives rows with these fields, of those with VALUE;
+//	                           WANT has | between rows, and - for no value
 //	json COND ...              the same for the last object that was printed
 //	cut FILE BYTES TO          copies a file without its last bytes
+//	contains FILE TEXT|TEXT    looks for texts in a file, as says does
+//	flip FILE TO               copies a file with another bit in its middle
 //	join FILE FILE TO          copies a file behind another
 //	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
+//	sources TIME ... TO        makes a capture of a packet from another source at each time (RFC 3339)
 //	packets FILE N             counts packets
 //	same FILE FILE             compares packets and times
 //	folder DIR NAME ...        compares the names in a folder, and ~ for a space
@@ -73,7 +78,7 @@ func Scripts(t *testing.T, more map[string]Command) {
 		"exit": func(ts *testscript.TestScript, neg bool, args []string) {
 			runInScript(ts, number(ts, args[0]), args[1:])
 		},
-		"fails": fails, "json": checkJSON, "says": says, "cut": cutFile, "replace": replaceBytes, "part": partOf,
+		"fails": fails, "json": checkJSON, "says": says, "contains": contains, "cut": cutFile, "replace": replaceBytes, "part": partOf, "rows": rows, "sources": sources,
 		"packets": func(ts *testscript.TestScript, neg bool, args []string) {
 			if n := len(ReadAll(t, ts.MkAbs(args[0]))); strconv.Itoa(n) != args[1] {
 				ts.Fatalf("%d packets in %s, want %s", n, args[0], args[1])
@@ -82,6 +87,11 @@ func Scripts(t *testing.T, more map[string]Command) {
 		"same": func(ts *testscript.TestScript, neg bool, args []string) {
 			t := testOf(ts)
 			CompareRecords(t, strings.Join(args, " and "), ReadAll(t, ts.MkAbs(args[0])), ReadAll(t, ts.MkAbs(args[1])))
+		},
+		"flip": func(ts *testscript.TestScript, neg bool, args []string) {
+			data := []byte(ts.ReadFile(args[0]))
+			data[len(data)/2] ^= 4
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
 		},
 		"join": func(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o600))
@@ -149,8 +159,17 @@ func fails(ts *testscript.TestScript, _ bool, args []string) {
 // says looks for texts, or their absence.
 func says(ts *testscript.TestScript, _ bool, args []string) {
 	runInScript(ts, number(ts, args[0]), args[2:])
-	all := fmt.Sprint(ts.Stdout(), ts.Stderr())
-	for text := range strings.SplitSeq(args[1], "|") {
+	lookFor(ts, fmt.Sprint(ts.Stdout(), ts.Stderr()), args[1])
+}
+
+// contains looks for texts in a file.
+func contains(ts *testscript.TestScript, _ bool, args []string) {
+	lookFor(ts, ts.ReadFile(args[0]), args[1])
+}
+
+// lookFor looks for texts with | between them. None with ! before it may be there.
+func lookFor(ts *testscript.TestScript, all, texts string) {
+	for text := range strings.SplitSeq(texts, "|") {
 		text, absent := strings.CutPrefix(text, "!")
 		if strings.Contains(all, strings.ReplaceAll(text, `\n`, "\n")) == absent {
 			ts.Fatalf("%q is in the output: %v\n%s", text, absent, all)
@@ -195,6 +214,28 @@ func checkConditions(ts *testscript.TestScript, text string, conditions []string
 	}
 }
 
+// rows compares fields of the rows of a command.
+func rows(ts *testscript.TestScript, _ bool, args []string) {
+	runInScript(ts, cli.ExitDone, slices.Insert(slices.Clone(args[3:]), 1, "--json"))
+	key, value, _ := strings.Cut(args[0], "=")
+	var got []string
+	for dec := json.NewDecoder(strings.NewReader(fmt.Sprint(ts.Stdout()))); dec.More(); {
+		var row any
+		ts.Check(dec.Decode(&row))
+		if field(row, key) != value {
+			continue
+		}
+		var fields []string
+		for name := range strings.FieldsSeq(args[1]) {
+			fields = append(fields, strings.Replace(field(row, name), "null", "-", 1))
+		}
+		got = append(got, strings.Join(fields, " "))
+	}
+	if all := strings.Join(got, "|"); all != args[2] {
+		ts.Fatalf("rows %s", all)
+	}
+}
+
 // field returns a field of an object as text.
 func field(object any, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
@@ -221,6 +262,12 @@ func field(object any, path string) string {
 func cutFile(ts *testscript.TestScript, _ bool, args []string) {
 	data := ts.ReadFile(args[0])
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(data[:len(data)-number(ts, args[1])]), 0o600))
+}
+
+// sources makes a capture.
+func sources(ts *testscript.TestScript, _ bool, args []string) {
+	last := len(args) - 1
+	ts.Check(os.WriteFile(ts.MkAbs(args[last]), SourcesPcap(testOf(ts), args[:last]...), 0o600))
 }
 
 // partOf copies packets of a capture.
