@@ -219,19 +219,3 @@ func TestCompareLANs(t *testing.T) {
 		t.Errorf("two files: %+v, %d packets of IPv4", c, ip)
 	}
 }
-
-// TestCompareLANsUsage says what --lans needs.
-func TestCompareLANsUsage(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for _, args := range [][]string{{"-"}, {"tcp-listen://127.0.0.1:0"}, {}, {in, in, in}, {t.TempDir()}} {
-		if _, errs, code := clitest.Run(append([]string{"compare", "--lans"}, args...)...); code != cli.ExitUsage || errs == "" {
-			t.Errorf("%v: exit code %d, %s", args, code, errs)
-		}
-	}
-	if out, errs, code := clitest.Run("compare", "--lans", in); code != cli.ExitFailed || out != "" || !strings.Contains(errs, "no packet is of a PRP LAN") {
-		t.Errorf("no LAN: exit code %d, %s%s", code, out, errs)
-	}
-	if _, errs, code := clitest.Run("compare", "--lans", "missing.pcap"); code != cli.ExitFailed || !strings.Contains(errs, "missing.pcap") {
-		t.Errorf("no file: exit code %d, %s", code, errs)
-	}
-}

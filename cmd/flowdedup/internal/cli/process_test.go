@@ -239,3 +239,5 @@ func TestFullStdout(t *testing.T) {
 		}
 	}
 }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t, nil) }

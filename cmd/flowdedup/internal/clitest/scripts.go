@@ -49,6 +49,7 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	cut FILE BYTES TO          copies a file without its last bytes
 //	contains FILE TEXT|TEXT    looks for texts in a file, as says does
 //	flip FILE TO               copies a file with another bit in its middle
+//	hardlink FILE NAME         gives a file another name
 //	join FILE FILE TO          copies a file behind another
 //	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
@@ -92,6 +93,9 @@ func Scripts(t *testing.T, more map[string]Command) {
 			data := []byte(ts.ReadFile(args[0]))
 			data[len(data)/2] ^= 4
 			ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
+		},
+		"hardlink": func(ts *testscript.TestScript, neg bool, args []string) {
+			ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
 		},
 		"join": func(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o600))
