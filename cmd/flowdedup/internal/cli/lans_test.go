@@ -190,7 +190,7 @@ func TestCompareLANs(t *testing.T) {
 			if c.Both != uint64(r.both) || c.OnlyA != uint64(len(r.only[0])) || c.OnlyB != uint64(len(r.only[1])) || c.Filtered != 0 || c.Unpathed != 5 || errs != "" {
 				t.Errorf("%s: %+v, want %d, %d and %d, %s", what, c, r.both, len(r.only[0]), len(r.only[1]), errs)
 			}
-			if c.A.LAN != "A" || c.B.LAN != "B" || c.Delay.Max > 2000 {
+			if c.A.LAN != "A" || c.B.LAN != "B" || c.DelayNS.Max > 2000 {
 				t.Errorf("%s: %+v", what, c)
 			}
 			clitest.CompareRecords(t, what+" only in A", clitest.ReadAll(t, onlyA), r.only[0])

@@ -3,6 +3,7 @@
 package clitest
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 )
 
 // Command is a command of scripts.
@@ -299,13 +302,15 @@ func replaceBytes(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // checkSums returns an error if the counts of a command's summary do not add up.
-func checkSums(command, out string) error {
-	r := map[string]interface{ check() error }{"compare": new(CompareResult), "inspect": new(InspectResult)}[command]
-	if r == nil || !strings.HasPrefix(out, "{") {
-		return nil
+func checkSums(command, out string) (err error) {
+	switch {
+	case !strings.HasPrefix(out, "{"):
+	case command == "compare":
+		var r compare.Summary
+		err = cmp.Or(json.Unmarshal([]byte(out), &r), checkCompare(&r))
+	case command == "inspect":
+		var r inspect.Summary
+		err = cmp.Or(json.Unmarshal([]byte(out), &r), checkInspect(&r))
 	}
-	if err := json.Unmarshal([]byte(out), r); err != nil {
-		return err
-	}
-	return r.check()
+	return err
 }

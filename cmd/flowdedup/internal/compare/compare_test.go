@@ -25,8 +25,8 @@ func TestCompareRouter(t *testing.T) {
 	if r.Both != 308 || r.OnlyA != 20 || r.A.Outside != 2 || r.OnlyB != 6 || errs != "" || r.Reordered != 0 {
 		t.Errorf("%+v, %s", r, errs)
 	}
-	if r.OffsetNS == nil || math.Abs(float64(*r.OffsetNS)) > 50_000 || r.Delay.P50 <= 0 || r.Delay.Max > 800_000 {
-		t.Errorf("offset %v, delays %+v", r.OffsetNS, r.Delay)
+	if r.OffsetNS == nil || math.Abs(float64(*r.OffsetNS)) > 50_000 || r.DelayNS.P50 <= 0 || r.DelayNS.Max > 800_000 {
+		t.Errorf("offset %v, delays %+v", r.OffsetNS, r.DelayNS)
 	}
 	data, err := os.ReadFile(clitest.Bundled("router-ordered.truth.json"))
 	var truth struct{ Sightings [][]int }
@@ -117,8 +117,8 @@ func TestCompareTap(t *testing.T) {
 		a, b, removed := tap(t, shift)
 		onlyA, onlyB := filepath.Join(t.TempDir(), "only-a.pcap"), filepath.Join(t.TempDir(), "only-b.pcap")
 		r, errs := clitest.RunCompare(t, cli.ExitDifferent, a, b, "--only-a", onlyA, "--only-b", onlyB)
-		if r.OnlyA != 1000 || r.OnlyB != 0 || math.Abs(float64(*r.OffsetNS-shift)) > 1000 || math.Abs(*r.DriftPPM-20) > 0.01 || r.Delay.Max > 1000 {
-			t.Errorf("shift %d: %+v, offset %d, drift %v, delays %+v", shift, r, *r.OffsetNS, *r.DriftPPM, r.Delay)
+		if r.OnlyA != 1000 || r.OnlyB != 0 || math.Abs(float64(*r.OffsetNS-shift)) > 1000 || math.Abs(*r.DriftPPM-20) > 0.01 || r.DelayNS.Max > 1000 {
+			t.Errorf("shift %d: %+v, offset %d, drift %v, delays %+v", shift, r, *r.OffsetNS, *r.DriftPPM, r.DelayNS)
 		}
 		if far := strings.Contains(errs, "the clocks are -3h0m0s apart"); far != (shift < -60_000_000_000) || !far && errs != "" {
 			t.Errorf("shift %d: %s", shift, errs)

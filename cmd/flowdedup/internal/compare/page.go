@@ -12,7 +12,7 @@ import (
 )
 
 // newPage returns the summary as a page.
-func newPage(s *summary, of cli.Origin) *page.Page {
+func newPage(s *Summary, of cli.Origin) *page.Page {
 	p := &page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	for _, side := range []struct {
@@ -51,7 +51,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 }
 
 // delaysSection shows how much delays vary.
-func delaysSection(s *summary) page.Section {
+func delaysSection(s *Summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
 		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)}, Numbers: show.DelayTable("packets", s.Delays),
@@ -64,7 +64,7 @@ func delaysSection(s *summary) page.Section {
 }
 
 // lossSection shows the packets that one side lacks, by protocol.
-func lossSection(s *summary) page.Section {
+func lossSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Packets in only one capture"}
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]

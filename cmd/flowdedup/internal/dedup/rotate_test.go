@@ -3,7 +3,6 @@
 package dedup_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -51,17 +50,13 @@ func TestRotate(t *testing.T) {
 			whole := filepath.Join(dir, "whole")
 			want := clitest.RunDedup(t, cli.ExitDone, append(args, "-w", whole+c.ending, "--duplicates", whole+"-copies"+c.ending)...)
 			args = append(append(args, "-w", filepath.Join(dir, "kept"+c.ending), "--duplicates", filepath.Join(dir, "copies"+c.ending)), flags...)
-			out, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
-			var got struct {
-				PacketsOut uint64 `json:"packets_out"`
-				Files      int
-			}
-			if err := json.Unmarshal([]byte(out), &got); err != nil || code != cli.ExitDone || got.PacketsOut != want.PacketsOut {
-				t.Fatalf("%s %q: exit code %d, %s%s", c.name, flags, code, out, errs)
+			got := clitest.RunDedup(t, cli.ExitDone, args...)
+			if got.PacketsOut != want.PacketsOut || got.Files == nil {
+				t.Fatalf("%s %q: %+v", c.name, flags, got)
 			}
 			kept, copies := clitest.RotatedFiles(t, dir, "kept"), clitest.RotatedFiles(t, dir, "copies")
-			if got.Files != len(kept)+len(copies) || len(kept) < 2 {
-				t.Errorf("%s %q: %d files and %d, summary says %d", c.name, flags, len(kept), len(copies), got.Files)
+			if int(*got.Files) != len(kept)+len(copies) || len(kept) < 2 {
+				t.Errorf("%s %q: %d files and %d, summary says %d", c.name, flags, len(kept), len(copies), *got.Files)
 			}
 			clitest.CompareRecords(t, c.name+": kept", readInTurn(t, kept), clitest.ReadAll(t, whole+c.ending))
 			clitest.CompareRecords(t, c.name+": copies", readInTurn(t, copies), clitest.ReadAll(t, whole+"-copies"+c.ending))

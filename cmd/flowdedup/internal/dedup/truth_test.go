@@ -3,9 +3,7 @@
 package dedup_test
 
 import (
-	"encoding/binary"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,20 +77,11 @@ func TestFrameIdentityKeepsCopies(t *testing.T) {
 // millisecond.
 func writeFrames(t *testing.T, link uint32, frames ...[]byte) string {
 	t.Helper()
-	le := binary.LittleEndian
-	out := []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00")
-	out = le.AppendUint32(out, link)
+	p := clitest.NewPcap(link)
 	for i, f := range frames {
-		for _, v := range []int{1_700_000_000, 1000 * i, len(f), len(f)} {
-			out = le.AppendUint32(out, uint32(v))
-		}
-		out = append(out, f...)
+		p.Add(1_700_000_000e9+int64(i)*1e6, f)
 	}
-	name := filepath.Join(t.TempDir(), "in.pcap")
-	if err := os.WriteFile(name, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return p.Write(t, "in.pcap")
 }
 
 // TestTapsWithoutIP merges the same ARP requests as seen by an access port, a trunk, a

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// summary is the answer of "flowdedup inspect --json".
-type summary struct {
+// Summary is the answer of "flowdedup inspect --json".
+type Summary struct {
 	version.Heading
 	Verdict string `json:"verdict"`
 	// Conclusion is the verdict in a word.
@@ -96,8 +96,8 @@ type recommendation struct {
 	resummed, doubtful uint64
 }
 
-func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
-	s := summary{
+func newSummary(cfg *config, r *inspect.Report, took time.Duration) Summary {
+	s := Summary{
 		Heading: version.HeadingOf("inspect"),
 		Verdict: verdict.Of(r), Conclusion: r.Conclusion, Loops: r.Loops, Looped: r.Looped, Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
 		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
