@@ -241,4 +241,4 @@ func TestFullStdout(t *testing.T) {
 	}
 }
 
-func TestScripts(t *testing.T) { clitest.Scripts(t, nil) }
+func TestScripts(t *testing.T) { clitest.Scripts(t) }

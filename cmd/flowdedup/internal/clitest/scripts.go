@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,9 +24,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 )
 
-// Command is a command of scripts.
-type Command = func(ts *testscript.TestScript, neg bool, args []string)
-
 // sequential runs scripts one after the other, as all of them change the working directory.
 type sequential struct{ *testing.T }
 
@@ -38,32 +34,34 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 }
 
 // Scripts runs testdata/script/*.txtar of a package. Each begins in a folder of its own, with
-// copies of the project's captures. Beside the commands of testscript it may use those of more, and
+// copies of the project's captures. Beside the commands of testscript it may use these:
 //
-//	flowdedup ARGS             runs the program in this process; it must end with exit code 0. <FILE and
-//	                           >FILE behind ARGS are its standard input and output
+//	flowdedup ARGS             runs the program in this process; it must end with exit code 0. <FILE
+//	                           and >FILE behind ARGS are its standard input and output
 //	exit CODE ARGS             the same with another exit code
 //	fails CODE TEXT ARGS       prints nothing but one line that holds TEXT on standard error
 //	says CODE TEXT|TEXT ARGS   prints all these texts on either output; without a TEXT that ! precedes
 //	gives CODE CONDS ARGS      with --json, gives an object that fulfils conditions, separated by spaces
 //	rows KEY=VALUE FIELDS WANT ARGS  with --json, gives rows with these fields, of those with VALUE;
 //	                           WANT has | between rows, and - for no value
-//	json COND ...              the same for the last object that was printed
-//	cut FILE BYTES TO          copies a file without its last bytes
+//	json COND ...              tests the last object that was printed
 //	contains FILE TEXT|TEXT    looks for texts in a file, as says does
+//	folder DIR NAME ...        compares the names in a folder, and ~ for a space
+//	packets FILE N             counts packets
+//	same FILE FILE             compares packets and times
+//	cut FILE BYTES TO          copies a file without its last bytes
 //	flip FILE TO               copies a file with another bit in its middle
-//	hardlink FILE NAME         gives a file another name
 //	join FILE FILE TO          copies a file behind another
+//	hardlink FILE NAME         gives a file another name
 //	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
 //	sources TIME ... TO        makes a capture of a packet from another source at each time (RFC 3339)
-//	packets FILE N             counts packets
-//	same FILE FILE             compares packets and times
-//	folder DIR NAME ...        compares the names in a folder, and ~ for a space
 //
-// $TESTDATA is the package's folder. A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression; NAME:=FIELD sets a
-// variable. FIELD is a path such as matrix.0.first, with # for the length of a list, ~ in VALUE a space.
-func Scripts(t *testing.T, more map[string]Command) {
+// A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression. FIELD is a path such as
+// matrix.0.first, with # for the length of a list; VALUE is null or missing where there is none, and has
+// ~ for a space. $TESTDATA is the package's
+// folder.
+func Scripts(t *testing.T) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "script"))
 	if err != nil {
 		t.Fatal(err)
@@ -73,48 +71,40 @@ func Scripts(t *testing.T, more map[string]Command) {
 		t.Fatal(err)
 	}
 	t.Chdir(".") // back at the end
-	all := map[string]Command{
-		"flowdedup": func(ts *testscript.TestScript, neg bool, args []string) { runInScript(ts, cli.ExitDone, args) },
-		"gives": func(ts *testscript.TestScript, neg bool, args []string) {
-			runInScript(ts, number(ts, args[0]), slices.Insert(slices.Clone(args[2:]), 1, "--json"))
-			checkConditions(ts, fmt.Sprint(ts.Stdout()), strings.Fields(args[1]))
-		},
-		"exit": func(ts *testscript.TestScript, neg bool, args []string) {
-			runInScript(ts, number(ts, args[0]), args[1:])
-		},
-		"fails": fails, "json": checkJSON, "says": says, "contains": contains, "cut": cutFile, "replace": replaceBytes, "part": partOf, "rows": rows, "sources": sources,
-		"packets": func(ts *testscript.TestScript, neg bool, args []string) {
-			if n := len(ReadAll(t, ts.MkAbs(args[0]))); strconv.Itoa(n) != args[1] {
-				ts.Fatalf("%d packets in %s, want %s", n, args[0], args[1])
+	all := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
+	for name, c := range scriptCommands {
+		all[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) < c.least {
+				ts.Fatalf("%s takes no !, and at least %d words", name, c.least)
 			}
-		},
-		"same": func(ts *testscript.TestScript, neg bool, args []string) {
-			t := testOf(ts)
-			CompareRecords(t, strings.Join(args, " and "), ReadAll(t, ts.MkAbs(args[0])), ReadAll(t, ts.MkAbs(args[1])))
-		},
-		"flip": func(ts *testscript.TestScript, neg bool, args []string) {
-			data := []byte(ts.ReadFile(args[0]))
-			data[len(data)/2] ^= 4
-			ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o600))
-		},
-		"hardlink": func(ts *testscript.TestScript, neg bool, args []string) {
-			ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
-		},
-		"join": func(ts *testscript.TestScript, neg bool, args []string) {
-			ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o600))
-		},
-		"folder": func(ts *testscript.TestScript, neg bool, args []string) {
-			if got := strings.Join(Entries(testOf(ts), ts.MkAbs(args[0])), " "); got != strings.ReplaceAll(strings.Join(args[1:], " "), "~", " ") {
-				ts.Fatalf("%s has %s, want %s", args[0], got, args[1:])
-			}
-		},
+			c.run(ts, args)
+		}
 	}
-	maps.Copy(all, more)
 	testscript.RunT(sequential{t}, testscript.Params{Dir: dir, Cmds: all, RequireUniqueNames: true, ContinueOnError: true, Setup: func(e *testscript.Env) error {
 		e.Setenv("TESTDATA", filepath.Dir(dir))
 		e.Values[testKey] = e.T().(sequential).T
 		return os.CopyFS(e.WorkDir, os.DirFS(captures))
 	}})
+}
+
+// scriptCommands are the commands of scripts, and how many words each needs.
+var scriptCommands = map[string]struct {
+	least int
+	run   func(ts *testscript.TestScript, args []string)
+}{
+	"flowdedup": {1, func(ts *testscript.TestScript, args []string) { runInScript(ts, cli.ExitDone, args) }},
+	"exit":      {2, func(ts *testscript.TestScript, args []string) { runInScript(ts, number(ts, args[0]), args[1:]) }},
+	"fails":     {3, fails}, "says": {3, says}, "gives": {3, gives}, "rows": {4, rows},
+	"json":     {1, func(ts *testscript.TestScript, args []string) { checkConditions(ts, ts.ReadFile("stdout"), args) }},
+	"contains": {2, func(ts *testscript.TestScript, args []string) { lookFor(ts, ts.ReadFile(args[0]), args[1]) }},
+	"folder":   {1, folder}, "packets": {2, packets}, "same": {2, same},
+	"cut": {3, cutFile}, "flip": {2, flipBit}, "replace": {4, replaceBytes}, "part": {3, partOf}, "sources": {2, sources},
+	"join": {3, func(ts *testscript.TestScript, args []string) {
+		writeScript(ts, args[2], ts.ReadFile(args[0])+ts.ReadFile(args[1]))
+	}},
+	"hardlink": {2, func(ts *testscript.TestScript, args []string) {
+		ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
+	}},
 }
 
 // testKey is where a script keeps its test.
@@ -155,7 +145,7 @@ func runInScript(ts *testscript.TestScript, code int, args []string) {
 }
 
 // fails expects nothing but a message.
-func fails(ts *testscript.TestScript, _ bool, args []string) {
+func fails(ts *testscript.TestScript, args []string) {
 	runInScript(ts, number(ts, args[0]), args[2:])
 	out, errs := fmt.Sprint(ts.Stdout()), fmt.Sprint(ts.Stderr())
 	if out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") || !strings.Contains(errs, args[1]) {
@@ -164,14 +154,15 @@ func fails(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // says looks for texts, or their absence.
-func says(ts *testscript.TestScript, _ bool, args []string) {
+func says(ts *testscript.TestScript, args []string) {
 	runInScript(ts, number(ts, args[0]), args[2:])
 	lookFor(ts, fmt.Sprint(ts.Stdout(), ts.Stderr()), args[1])
 }
 
-// contains looks for texts in a file.
-func contains(ts *testscript.TestScript, _ bool, args []string) {
-	lookFor(ts, ts.ReadFile(args[0]), args[1])
+// gives tests the fields of an object.
+func gives(ts *testscript.TestScript, args []string) {
+	runInScript(ts, number(ts, args[0]), slices.Insert(slices.Clone(args[2:]), 1, "--json"))
+	checkConditions(ts, fmt.Sprint(ts.Stdout()), strings.Fields(args[1]))
 }
 
 // lookFor looks for texts with | between them. None with ! before it may be there.
@@ -184,13 +175,8 @@ func lookFor(ts *testscript.TestScript, all, texts string) {
 	}
 }
 
-// condition is what the command json tests.
-var condition = regexp.MustCompile(`^([^=!<>~:]+)(:=|=|!=|<|>|~)(.*)$`)
-
-// checkJSON tests the fields of what was printed last.
-func checkJSON(ts *testscript.TestScript, _ bool, args []string) {
-	checkConditions(ts, ts.ReadFile("stdout"), args)
-}
+// condition is what gives and json test.
+var condition = regexp.MustCompile(`^([^=!<>~]+)(=|!=|<|>|~)(.*)$`)
 
 // checkConditions tests the fields of the last object of a text.
 func checkConditions(ts *testscript.TestScript, text string, conditions []string) {
@@ -203,10 +189,6 @@ func checkConditions(ts *testscript.TestScript, text string, conditions []string
 		c := condition.FindStringSubmatch(text)
 		if c == nil {
 			ts.Fatalf("%s is no condition", text)
-		}
-		if c[2] == ":=" {
-			ts.Setenv(c[1], field(object, c[3]))
-			continue
 		}
 		got, want := field(object, c[1]), strings.ReplaceAll(c[3], "~", " ")
 		a, errA := strconv.ParseFloat(got, 64)
@@ -222,7 +204,7 @@ func checkConditions(ts *testscript.TestScript, text string, conditions []string
 }
 
 // rows compares fields of the rows of a command.
-func rows(ts *testscript.TestScript, _ bool, args []string) {
+func rows(ts *testscript.TestScript, args []string) {
 	runInScript(ts, cli.ExitDone, slices.Insert(slices.Clone(args[3:]), 1, "--json"))
 	key, value, _ := strings.Cut(args[0], "=")
 	var got []string
@@ -234,7 +216,7 @@ func rows(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		var fields []string
 		for name := range strings.FieldsSeq(args[1]) {
-			fields = append(fields, strings.Replace(field(row, name), "null", "-", 1))
+			fields = append(fields, strings.NewReplacer("null", "-", missing, "-").Replace(field(row, name)))
 		}
 		got = append(got, strings.Join(fields, " "))
 	}
@@ -243,51 +225,77 @@ func rows(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// missing stands for a field that an object does not have, which is not null.
+const missing = "missing"
+
 // field returns a field of an object as text.
 func field(object any, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
-		list, _ := object.([]any)
-		if i, err := strconv.Atoi(name); err == nil && list != nil && i < len(list) {
-			object = list[i]
-		} else if name == "#" {
-			object = max(len(list), 0)
-		} else {
-			object = object.(map[string]any)[name]
+		switch of := object.(type) {
+		case map[string]any:
+			value, found := of[name]
+			if !found {
+				return missing
+			}
+			object = value
+		case []any:
+			if i, err := strconv.Atoi(name); err == nil && i < len(of) {
+				object = of[i]
+			} else if name == "#" {
+				object = len(of)
+			} else {
+				return missing
+			}
+		default:
+			return missing
 		}
 	}
-	switch object.(type) {
-	case nil:
+	if object == nil {
 		return "null"
-	case map[string]any, []any:
-		text, err := json.Marshal(object)
-		return fmt.Sprint(string(text), map[bool]any{true: "", false: err}[err == nil])
 	}
 	return fmt.Sprint(object)
 }
 
+// folder compares names.
+func folder(ts *testscript.TestScript, args []string) {
+	if got := strings.Join(Entries(testOf(ts), ts.MkAbs(args[0])), " "); got != strings.ReplaceAll(strings.Join(args[1:], " "), "~", " ") {
+		ts.Fatalf("%s has %s, want %s", args[0], got, args[1:])
+	}
+}
+
+// packets counts the packets of a capture.
+func packets(ts *testscript.TestScript, args []string) {
+	if n := len(ReadAll(testOf(ts), ts.MkAbs(args[0]))); strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%d packets in %s, want %s", n, args[0], args[1])
+	}
+}
+
+// same compares captures.
+func same(ts *testscript.TestScript, args []string) {
+	t := testOf(ts)
+	CompareRecords(t, strings.Join(args, " and "), ReadAll(t, ts.MkAbs(args[0])), ReadAll(t, ts.MkAbs(args[1])))
+}
+
+// writeScript makes a file in the folder of a script.
+func writeScript(ts *testscript.TestScript, name, content string) {
+	ts.Check(os.WriteFile(ts.MkAbs(name), []byte(content), 0o600))
+}
+
 // cutFile copies a file without its end.
-func cutFile(ts *testscript.TestScript, _ bool, args []string) {
+func cutFile(ts *testscript.TestScript, args []string) {
 	data := ts.ReadFile(args[0])
-	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(data[:len(data)-number(ts, args[1])]), 0o600))
+	writeScript(ts, args[2], data[:len(data)-number(ts, args[1])])
 }
 
-// sources makes a capture.
-func sources(ts *testscript.TestScript, _ bool, args []string) {
-	last := len(args) - 1
-	ts.Check(os.WriteFile(ts.MkAbs(args[last]), SourcesPcap(testOf(ts), args[:last]...), 0o600))
-}
-
-// partOf copies packets of a capture.
-func partOf(ts *testscript.TestScript, _ bool, args []string) {
-	what, value, _ := strings.Cut(args[1], " ")
-	n := number(ts, value)
-	WritePart(testOf(ts), ts.MkAbs(args[2]), ts.MkAbs(args[0]), func(number int, b *capture.Batch, i int) bool {
-		return map[string]bool{"from": number >= n, "upto": number <= n, "without": number != n, "at": int(b.Frames[i].Interface) == n}[what]
-	})
+// flipBit copies a file with another bit.
+func flipBit(ts *testscript.TestScript, args []string) {
+	data := []byte(ts.ReadFile(args[0]))
+	data[len(data)/2] ^= 4
+	writeScript(ts, args[1], string(data))
 }
 
 // replaceBytes copies a file with other bytes.
-func replaceBytes(ts *testscript.TestScript, _ bool, args []string) {
+func replaceBytes(ts *testscript.TestScript, args []string) {
 	bytes := func(s string) string {
 		digits, isHex := strings.CutPrefix(s, "0x")
 		if !isHex {
@@ -297,8 +305,22 @@ func replaceBytes(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		return string(data)
 	}
-	data := strings.ReplaceAll(ts.ReadFile(args[0]), bytes(args[1]), bytes(args[2]))
-	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(data), 0o600))
+	writeScript(ts, args[3], strings.ReplaceAll(ts.ReadFile(args[0]), bytes(args[1]), bytes(args[2])))
+}
+
+// partOf copies packets of a capture.
+func partOf(ts *testscript.TestScript, args []string) {
+	what, value, _ := strings.Cut(args[1], " ")
+	n := number(ts, value)
+	WritePart(testOf(ts), ts.MkAbs(args[2]), ts.MkAbs(args[0]), func(number int, b *capture.Batch, i int) bool {
+		return map[string]bool{"from": number >= n, "upto": number <= n, "without": number != n, "at": int(b.Frames[i].Interface) == n}[what]
+	})
+}
+
+// sources makes a capture.
+func sources(ts *testscript.TestScript, args []string) {
+	last := len(args) - 1
+	writeScript(ts, args[last], string(SourcesPcap(testOf(ts), args[:last]...)))
 }
 
 // checkSums returns an error if the counts of a command's summary do not add up.

@@ -10,4 +10,4 @@ import (
 
 func TestMain(m *testing.M) { clitest.Main(m, nil) }
 
-func TestScripts(t *testing.T) { clitest.Scripts(t, nil) }
+func TestScripts(t *testing.T) { clitest.Scripts(t) }

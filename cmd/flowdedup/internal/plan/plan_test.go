@@ -287,4 +287,4 @@ func TestPlanPopulation(t *testing.T) {
 	}
 }
 
-func TestScripts(t *testing.T) { clitest.Scripts(t, nil) }
+func TestScripts(t *testing.T) { clitest.Scripts(t) }
