@@ -59,8 +59,7 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //
 // A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression. FIELD is a path such as
 // matrix.0.first, with # for the length of a list; VALUE is null or missing where there is none, and has
-// ~ for a space. $TESTDATA is the package's
-// folder.
+// ~ for a space. $TESTDATA is the package's folder.
 func Scripts(t *testing.T) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "script"))
 	if err != nil {
