@@ -195,5 +195,6 @@ func slicesSection(st *hub.Status) page.Section {
 		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Slice), s.Hub, comma(s.Digests), fmt.Sprintf("%.1f %%", 100*s.Fill),
 			fmt.Sprintf("%.2g", s.FPR), comma(s.EvictedLive), comma(s.Refused.Sum())})
 	}
-	return page.Section{Heading: "Slices", Table: &t}
+	t.Name = "Each slice"
+	return page.Section{Heading: "Slices", Numbers: &t, Text: []string{fmt.Sprintf("%d slices, %d of them without a hub.", st.Slices, len(st.Unowned))}}
 }
