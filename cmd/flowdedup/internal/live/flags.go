@@ -17,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -345,7 +346,7 @@ func (f *flags) budget() int {
 
 // warn reports reasons to doubt the result, packets that the kernel dropped among them. keepFlow is
 // --keep flow.
-func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
+func (f *flags) warn(e *cli.Env, s *monitor.Summary, keepFlow bool) {
 	dedup.WarnUnmatched(e, &s.Summary)
 	dedup.WarnForgotten(e, &s.Summary)
 	dedup.WarnUnchecked(e, &s.Summary)
@@ -361,7 +362,7 @@ func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.
-func (f *flags) print(e *cli.Env, s *summary) error {
+func (f *flags) print(e *cli.Env, s *monitor.Summary) error {
 	dedup.NoticeTunnels(e, &s.Summary)
 	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout

@@ -23,6 +23,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -56,10 +57,10 @@ func (r *runner) idleNow() time.Duration {
 // The error is nil if ctx, config.Packets or config.Duration ended the run. Otherwise it
 // comes from the capture, from a pipe whose reader left, or from outputs, which are reported at
 // the end.
-func runLive(ctx context.Context, cfg config) (summary, error) {
+func runLive(ctx context.Context, cfg config) (monitor.Summary, error) {
 	r, err := open(ctx, &cfg)
 	if err != nil {
-		return summary{}, err
+		return monitor.Summary{}, err
 	}
 	r.log.Info("started", "interfaces", cfg.Inputs)
 	stop := context.AfterFunc(ctx, r.capture.Stop)
@@ -78,7 +79,7 @@ func runLive(ctx context.Context, cfg config) (summary, error) {
 	err = errors.Join(err, r.end(), packets.Close())
 	sum := r.summary()
 	if !cfg.network() {
-		sum.setUnprocessed(r.resumed)
+		sum.Unprocessed = unprocessed(&sum, r.resumed)
 	}
 	return sum, err
 }
