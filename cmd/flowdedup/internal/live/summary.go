@@ -94,7 +94,7 @@ func (r *runner) status(now time.Time, sum monitor.Summary) monitor.Status {
 	// A packet may be kept in the place of a longer one. Counters only grow.
 	r.bytesOut = max(r.bytesOut, sum.BytesOut)
 	sum.BytesOut = r.bytesOut
-	s := monitor.Status{Started: r.begin, Now: now, Summary: sum, Rings: r.capture.Stats(), Networks: r.networks(), State: r.state.show(), TLS: r.cfg.TLS}
+	s := monitor.Status{Started: r.begin, Now: now, Summary: sum, Rings: r.capture.Stats(), Networks: r.networks(), State: r.state.show(), TLS: r.cfg.Outputs.TLS}
 	if sum.HubDelay != nil {
 		s.HubFailing = r.cfg.Dedup.Hub.Failing()
 	}
