@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
@@ -178,7 +179,7 @@ func distinctSection(st *hub.Status) page.Section {
 }
 
 // windowInUTC is when a window began, with the zone.
-func windowInUTC(r *hub.CountRow) string {
+func windowInUTC(r *counts.Row) string {
 	if r.WindowStart == nil {
 		return windowOf(r)
 	}
