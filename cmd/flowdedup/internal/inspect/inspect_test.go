@@ -97,8 +97,8 @@ func TestInspectTruth(t *testing.T) {
 			if routed > made.Kinds["routed"] || routed+r.ChecksumOnly < made.Kinds["routed"] || vlan != made.Kinds["vlan"] || same != made.Kinds["loopback"] || r.Copies != routed+vlan+same {
 				t.Errorf("kinds %v, want %v", r.Kinds, made.Kinds)
 			}
-			if r.TTLSteps[1]+r.TTLSteps[-1] != routed || len(r.TTLSteps) > 2 {
-				t.Errorf("TTL steps %v, %d routed", r.TTLSteps, routed)
+			if r.Hops[1]+r.Hops[-1] != routed || len(r.Hops) > 2 {
+				t.Errorf("TTL steps %v, %d routed", r.Hops, routed)
 			}
 			c := &r.Recommendation
 			if r.Copies == 0 {
