@@ -275,9 +275,19 @@ func TestOutputOfAnotherCompression(t *testing.T) {
 
 // TestFolderAsOutput names folders that look like numbers of editcap.
 func TestFolderAsOutput(t *testing.T) {
+	in, err := filepath.Abs(clitest.Bundled("router-plain.pcapng"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "in")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
 	for _, name := range []string{".", ".."} {
-		if out, errs, code := clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), "-w", name); code != cli.ExitFailed || out != "" || errs != "flowdedup: create "+name+": is a directory\n" {
-			t.Errorf("-w %s: exit code %d, stdout %q, stderr %q", name, code, out, errs)
+		clitest.RunDedup(t, cli.ExitDone, in, "-w", name)
+		if _, err := os.Stat(filepath.Join(name, "router-plain.pcapng")); err != nil {
+			t.Errorf("-w %s: %v", name, err)
 		}
 	}
 }

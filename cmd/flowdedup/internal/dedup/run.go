@@ -122,7 +122,7 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (r *runner, e
 	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
 	r.outputs = sink.New(ctx, sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Reassembled: cfg.Input.Reassemble, Slice: cfg.Choice.Slice, Tunnels: cfg.Identity.Tunnels, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Reassembled: cfg.Input.Reassemble, Slice: cfg.Choice.Slice, Tunnels: cfg.Identity.Tunnels, Rotate: rotate, Folders: true, Inputs: in.Inputs(), Log: cfg.Log,
 		TLS: cfg.Input.Network.TLS, Arriving: in.Arrives(), BeginsLate: in.BeginsLate(),
 	})
 	if err := r.outputs.OpenFiles(ctx); err != nil {

@@ -209,6 +209,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
+	f.named.WarnPassed(e)
 	if cmd.Flags().Changed("memory") && f.Method == "lru" && slices.ContainsFunc(f.Counted(), countsIPv4) {
 		e.Notice("--memory does not bound counts of IPv4 addresses with --method lru: they are exact, in the memory that they take")
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,7 +134,7 @@ was processed, 130 and 143 ended by a signal.`,
 }
 
 func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
-	inputs := f.All(args)
+	inputs := slices.Concat(f.Read, args)
 	if err := f.check(cmd.Flags(), inputs); err != nil {
 		return err
 	}
