@@ -51,6 +51,7 @@ var everyFile = map[string][]struct {
 		{"dedup in -w NAME", outcomes{waits, 0, 1, 0}}, // a folder gets a file
 		{"dedup in -w out --duplicates NAME", outcomes{waits, 0, 1, 0}},
 		{"dedup in -w out --html NAME", outcomes{waits, 0, 1, 1}},
+		{"dedup in --removed NAME", outcomes{waits, 0, 1, 1}},
 		{"distinct in --csv NAME", outcomes{waits, 0, 1, 1}},
 		{"compare in other --only-a NAME", outcomes{waits, 0, 1, 1}},
 		{"flows in -w NAME", outcomes{waits, 0, 1, 1}},

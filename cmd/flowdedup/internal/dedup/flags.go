@@ -27,6 +27,7 @@ type flags struct {
 	ForFlag
 	HubFlags
 	output, duplicates string
+	removed            string
 	inPlace            bool
 	rotate             cli.RotateFlags
 	net                cli.NetFlags
@@ -157,6 +158,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write kept packets to `FILE` (-: stdout; folder/: a file for each input)"},
 			{Name: "duplicates", Group: cli.GroupOutput, To: &f.duplicates, Help: "write removed packets to `FILE`"},
+			{Name: "removed", Group: cli.GroupOutput, To: &f.removed, Not: []string{"mark: it removes none"}, Help: "list removed packets in `FILE` as CSV: number, original, delay, points"},
 			{Name: "in-place", Group: cli.GroupOutput, To: &f.inPlace, Help: "let -w replace an input"},
 			f.page.Flag("with copies over time"),
 		},
@@ -185,11 +187,11 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	if err := cli.CheckZone(cmd.Flags(), f.Window); err != nil {
 		return err
 	}
-	if err := f.ForFlag.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
+	if err := f.ForFlag.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != "" || f.removed != ""); err != nil {
 		return err
 	}
 	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
-		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
+		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != "" || f.removed != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
 		f.HubFlags.Check(cmd.Flags(), &f.CompareFlags, &f.KeepFlags),
 		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(inputs)); err != nil {
 		return err
@@ -198,7 +200,7 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	if err := f.checkFolders(inputs, kept, removed); err != nil {
 		return err
 	}
-	named := cli.Files{Outputs: []cli.NamedFile{kept, removed, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace, Rotate: &f.rotate, Rotating: []string{"-w", "--duplicates"}}
+	named := cli.Files{Outputs: []cli.NamedFile{kept, removed, {Flag: "--removed", Name: f.removed}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace, Rotate: &f.rotate, Rotating: []string{"-w", "--duplicates"}}
 	return cli.HintOutput(named.Check(), inputs, f.output)
 }
 
@@ -247,7 +249,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	cfg.Hub = hub.Client()
 	cfg.Inputs, cfg.Input = args, f.Inputs(e, bar)
 	cfg.Input.Network, cfg.Input.Sort = network, f.sort.Config(cmd.Flags())
-	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.Options(), e.Logger()
+	cfg.Output, cfg.Duplicates, cfg.Removed, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.removed, f.rotate.Options(), e.Logger()
 	cfg.Timeline = f.page.Given()
 	file, err := f.page.Open(cmd, args)
 	if err != nil {
@@ -298,7 +300,7 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	NoticeTunnels(e, s)
 	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
-	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
+	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) || outfile.IsStdout(f.removed) {
 		w = e.Stderr
 	}
 	return f.Print(e, w, s, func(w io.Writer, columns int) error {
