@@ -27,6 +27,8 @@ type Series struct {
 	Points []Point
 	// Bounds, if any, are drawn as an area behind the line.
 	Bounds []Bound
+	// Hollow has the X of points whose marks are in outline.
+	Hollow map[float64]bool
 }
 
 // Point is one point of a series, in the units of the axes.
@@ -102,6 +104,7 @@ type drawn struct {
 	Name                string
 	Index               int
 	Path, Marks, Area   string
+	Hollow              string // marks in outline
 	KeyX, KeyY          float64
 	Sample, Mark, Block string // of the legend; a block is for columns
 	Key                 string // the name there
@@ -156,6 +159,7 @@ func (d *drawn) addTo(b *builder, legend bool) {
 	path("area", d.Area)
 	path("line", d.Path)
 	path("marks", d.Marks)
+	path("marks hollow", d.Hollow)
 	if legend {
 		path("area", d.Block)
 		path("line", d.Sample)
@@ -182,7 +186,7 @@ func (c Chart) drawable() []numbered {
 			return !c.X.takes(b.X) || !c.Y.takes(b.Low) || !c.Y.takes(b.High)
 		})
 		slices.SortStableFunc(bounds, func(a, b Bound) int { return cmp.Compare(a.X, b.X) })
-		all = append(all, numbered{Series: Series{s.Name, points, bounds}, index: (len(c.Columns) + i) % MostSeries})
+		all = append(all, numbered{Series: Series{s.Name, points, bounds, s.Hollow}, index: (len(c.Columns) + i) % MostSeries})
 	}
 	return all
 }

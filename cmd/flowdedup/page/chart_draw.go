@@ -27,12 +27,18 @@ func (l *layout) draw(s numbered, x, y *span, several bool) drawn {
 		return d
 	}
 	places := make([]Point, len(s.Points))
+	var full, hollow []Point
 	for i, p := range s.Points {
 		places[i] = Point{l.across(x.at(p.X)), l.up(y.at(p.Y))}
+		if s.Hollow[p.X] {
+			hollow = append(hollow, places[i])
+		} else {
+			full = append(full, places[i])
+		}
 	}
 	d.Path, d.Area = path(places), l.bounds(s.Bounds, x, y)
 	if len(places) <= mostMarks {
-		d.Marks = marks(s.index, places)
+		d.Marks, d.Hollow = marks(s.index, full), marks(s.index, hollow)
 	}
 	return d
 }

@@ -218,9 +218,14 @@ func TestChangeOfClocks(t *testing.T) {
 		var times []string
 		for i := range 3 {
 			at := first.Add(time.Duration(i) * time.Hour)
-			if i == 2 { // the most sources, in the last window
-				at = at.Add(30 * time.Minute)
+			switch i {
+			case 1: // the most sources of a whole window
 				times = append(times, at.Format(time.RFC3339), at.Add(time.Second).Format(time.RFC3339))
+			case 2: // more, in the last one, which is cut
+				at = at.Add(30 * time.Minute)
+				for s := range 4 {
+					times = append(times, at.Add(time.Duration(s)*time.Second).Format(time.RFC3339))
+				}
 			}
 			times = append(times, at.Format(time.RFC3339))
 		}
@@ -236,8 +241,8 @@ func TestChangeOfClocks(t *testing.T) {
 				t.Errorf("%s: no window %s\n%s\n%s", c.zone, c.text[i], text, lines)
 			}
 		}
-		most := strings.Replace(c.text[2], ":00 ", ":00:00 ", 1)
-		for _, want := range []string{">" + c.mark + "<", "start of the window (" + c.zone + ")", "in the window from " + most} {
+		most := strings.Replace(c.text[1], ":00 ", ":00:00 ", 1)
+		for _, want := range []string{">" + c.mark + "<", "start of the window (" + c.zone + ")", "in the window from " + most, `class="marks hollow"`, "Hollow points"} {
 			if !strings.Contains(html, want) {
 				t.Errorf("%s: no %q on the page", c.zone, want)
 			}

@@ -41,6 +41,21 @@ func TestListCommunityID(t *testing.T) {
 	}
 }
 
+// TestListIsAList has nothing but the list on standard output, and the table on standard error.
+func TestListIsAList(t *testing.T) {
+	in := clitest.Bundled("router-plain.pcapng")
+	out, errs, code := clitest.Run("distinct", "--list", "--of", "src,flow", in)
+	table, _, _ := clitest.Run("distinct", "--of", "src,flow", in)
+	if code != cli.ExitDone || errs != table {
+		t.Errorf("exit code %d, standard error is\n%s\nwant\n%s", code, errs, table)
+	}
+	for line := range strings.Lines(out) {
+		if strings.Count(line, "\t") != 2 {
+			t.Errorf("the list has %q", line)
+		}
+	}
+}
+
 // TestQuietList prints the list and no table.
 func TestQuietList(t *testing.T) {
 	out, errs, code := clitest.Run("distinct", "--quiet", "--list", "--of", "src", clitest.Bundled("router-plain.pcapng"))

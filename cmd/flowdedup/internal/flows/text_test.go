@@ -113,6 +113,9 @@ func TestFlowsSame(t *testing.T) {
 	if r, _, _ := runText(t, "--point", "same", a, b); r.Copies != 2 || len(r.Points) != 2 || !strings.HasSuffix(r.Points[0].Point, "a.json") {
 		t.Errorf("%+v", r)
 	}
+	if out, _, _ := clitest.Run("flows", a); !strings.Contains(out, "One point: exporters are told apart by address") {
+		t.Error(out)
+	}
 	if r, text, _ := runText(t, "--inspect", a); r.Copies != 0 || text.Inspection.Same != 0 || strings.Contains(text.Inspection.Command, "same") {
 		t.Errorf("%+v %+v", r, text.Inspection)
 	}

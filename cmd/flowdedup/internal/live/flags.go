@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,6 +44,7 @@ type flags struct {
 	sources            cli.Sources // the values of -i
 	distinctMemory     int         // 0 for layout.MemoryBudget
 	reports            string
+	drawn              bool // the display is on the terminal that is standard output, too
 	save               cli.SaveFlags
 	slide              time.Duration
 	state              string
@@ -169,7 +171,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.KeyFlags.Flags(cli.KeysOfPackets),
 		[]cli.Flag{
 			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters together; they sample keys beyond it (default: 1/8 of memory or of the cgroup's limit)"},
-			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
+			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout, unless that is the display)"},
 		},
 		f.save.Flags("DIR", "of: what to count"),
 		f.RingFlags.Flags(),
@@ -251,6 +253,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	f.HubFlags.Complete(&f.Common)
 	e.Quiet.Store(f.Quiet)
 	f.WarnHold(e, f.Window)
+	f.drawn = !f.Quiet && e.OnTerminal()
 	cfg := f.config(cmd)
 	if err := f.compile(cmd.Context(), &cfg); err != nil {
 		return cli.NameInterfaces(err)
@@ -302,7 +305,10 @@ func (f *flags) compile(ctx context.Context, cfg *config) (err error) {
 
 // config returns the configuration of the run.
 func (f *flags) config(cmd *cobra.Command) config {
-	if f.reports == "" {
+	switch {
+	case f.reports == "" && f.drawn:
+		f.reports = os.DevNull // the display has the counts
+	case f.reports == "":
 		f.reports = "-"
 	}
 	if len(f.forward) > 0 && !cmd.Flags().Changed("workers") {
