@@ -59,8 +59,9 @@ Identities:
          hardware addresses, ethertype and payload. Tags of VLANs and HSR
          rings, PRP trailers, padding and a known frame check sequence do not
          count. Captures on "any" lack the destination address: their frames
-         without IP never match frames captured on Ethernet. Wireless frames that are encrypted, or no
-         data, are compared whole, without the header of the radio.
+         without IP never match frames captured on Ethernet. Wireless frames
+         that are encrypted, or no data, are compared whole, without the header
+         of the radio.
   frame  The whole frame and its original length, without the header of a
          radio.
   inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,
@@ -210,7 +211,7 @@ func (f *flags) checkFolders(inputs []string, outputs ...cli.NamedFile) error {
 		switch {
 		case f.rotate.Rotates() || !sink.IsFolder(out.Name):
 			continue
-		case f.KeepFlags.mark:
+		case f.choice.Mark:
 			return cli.Usagef("--mark numbers the packets of one file, and %s %s is a folder", out.Flag, out.Name)
 		}
 		if err := cli.CheckFolder(out, inputs); err != nil {
