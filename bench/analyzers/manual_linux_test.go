@@ -131,7 +131,7 @@ func (k *kitchen) pantry() {
 		k.write("pantry/"+name, string(content))
 	}
 	k.cook("go -C " + absolute(k.t, "../..") + " run ./bench/contest make -packets 1000 -o $PWD/made")
-	k.cook("for name in substation.pcapng lan-a.pcap lan-b.pcap; do cp made/prp.pcap pantry/$name; done")
+	k.cook("for name in substation.pcapng lan-a.pcap lan-b.pcap; do cp made/prp.pcap pantry/$name; done; mkdir pantry/rot; cp made/prp.pcap pantry/rot")
 	for name, text := range flowFiles() {
 		k.write("pantry/"+name, text)
 	}

@@ -70,6 +70,20 @@ func compression(head []byte) string {
 	return ""
 }
 
+// Ending returns the ending of names for the compression that the first bytes of a file show, such
+// as ".gz"; "" for none.
+func Ending(head []byte) string {
+	switch compression(head) {
+	case "gzip":
+		return ".gz"
+	case "lz4":
+		return ".lz4"
+	case "":
+		return ""
+	}
+	return ".zst"
+}
+
 // newLayer opens the decompressor for the beginning of r.
 func newLayer(r io.Reader) (*layer, error) {
 	l := &layer{close: func() {}}

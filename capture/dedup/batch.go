@@ -172,7 +172,7 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 // Write passes a judged batch to w, with a bitmap of the packets to leave out. Where packets
 // wait, it passes earlier batches that wait no longer. It may take ownership of the batch's
 // buffers, and return unused ones in their place. With Parts.Mark it passes on all packets, and
-// copies have comments. Calls come in the order of the calls of Judge, while later batches are
+// copies have comments, unless that only reports them. Calls come in the order of the calls of Judge, while later batches are
 // judged. After an error of w nothing more is written.
 //
 // Batches that wait are written in later calls, so live captures call Write with empty batches
@@ -186,7 +186,7 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	case p.held != nil:
 		return p.held.write(b, write)
 	case d.parts.Mark != nil:
-		return write(d.parts.Mark.Mark(b, p.digests, p.drop, nil, nil), nil)
+		return write(leftOf(d.parts.Mark.Mark(b, p.digests, p.drop, nil, nil), b, p.drop))
 	}
 	return write(b, p.drop)
 }

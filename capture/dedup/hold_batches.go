@@ -92,7 +92,7 @@ func (h *hold) write(decided uint64, write func(b *capture.Batch, drop []uint64)
 // rest returns the part of a batch that is not yet written.
 func (h *hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
 	if h.cfg.mark != nil {
-		return h.marked(k), nil
+		return leftOf(h.marked(k), &k.batch.Batch, k.drop)
 	}
 	if k.written == 0 {
 		return &k.batch.Batch, k.drop

@@ -50,3 +50,12 @@ func (h *hold) marked(k *heldBatch) *capture.Batch {
 	}
 	return h.cfg.mark(&k.batch.Batch, k.digests, k.drop, k.later, h.following)
 }
+
+// leftOf returns what is written of b after traits.Marker.Mark has returned marked: all packets with
+// their comments, or b without its copies if that is b itself.
+func leftOf(marked, b *capture.Batch, drop []uint64) (*capture.Batch, []uint64) {
+	if marked == b {
+		return b, drop
+	}
+	return marked, nil
+}

@@ -3,6 +3,8 @@
 package outfile
 
 import (
+	"bufio"
+	"errors"
 	"io"
 	"path/filepath"
 	"runtime"
@@ -66,4 +68,38 @@ func newCompressor(name string, w io.Writer, workers int) (compressor, error) {
 		return z, z.Apply(lz4.BlockSizeOption(lz4.Block256Kb), lz4.ConcurrencyOption(workers))
 	}
 	return nil, nil
+}
+
+// CompressAs compresses an output of [Options.Plain], before its first Write, as [Create] does files
+// whose names have this ending. Other endings than those of compressions do nothing.
+func (f *File) CompressAs(ending string) { f.ending, f.parked = ending, true }
+
+// Park frees the memory of compression until the next Write, which begins another member of the
+// file. Readers put members together.
+func (f *File) Park() error {
+	if f.compress == nil {
+		return f.failed
+	}
+	err := f.finish()
+	f.tail, f.parked = nil, true
+	return err
+}
+
+// addStages puts a compressor before the open file if its ending asks for one. If that
+// fails the output is discarded.
+func (f *File) addStages() error {
+	name := f.name
+	if f.opt.Plain {
+		name = f.ending
+	}
+	const tailSize = 256 << 10
+	tail := bufio.NewWriterSize(fileWriter{f}, tailSize)
+	pack, err := newCompressor(name, tail, f.opt.Workers)
+	if err != nil {
+		return errors.Join(f.named("create", err), f.Discard())
+	}
+	if pack != nil {
+		f.compress, f.tail = pack, tail
+	}
+	return nil
 }

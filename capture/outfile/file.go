@@ -55,6 +55,8 @@ type File struct {
 	out        *os.File
 	compress   compressor // nil for a plain file
 	tail       *bufio.Writer
+	ending     string      // of CompressAs
+	parked     bool        // compression begins with the next Write
 	discarding atomic.Bool // later output of compressors is discarded
 
 	written int64 // bytes that are in out
@@ -91,9 +93,14 @@ func (f *File) Write(p []byte) (int, error) {
 	}
 	var n int
 	var err error
-	if f.compress != nil {
+	if f.parked {
+		f.parked, err = false, f.addStages()
+	}
+	switch {
+	case err != nil:
+	case f.compress != nil:
 		n, err = f.compress.Write(p)
-	} else {
+	default:
 		n, err = f.put(p)
 	}
 	if err != nil {
@@ -284,24 +291,6 @@ func (f *File) close() error {
 		return nil
 	}
 	return out.Close()
-}
-
-// addStages puts a compressor before the open file if the name asks for one. If that
-// fails the output is discarded.
-func (f *File) addStages() error {
-	if f.opt.Plain {
-		return nil
-	}
-	const tailSize = 256 << 10
-	tail := bufio.NewWriterSize(fileWriter{f}, tailSize)
-	pack, err := newCompressor(f.name, tail, f.opt.Workers)
-	if err != nil {
-		return errors.Join(f.named("create", err), f.Discard())
-	}
-	if pack != nil {
-		f.compress, f.tail = pack, tail
-	}
-	return nil
 }
 
 // fileWriter writes to the open file of a File.

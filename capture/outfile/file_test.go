@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/capture/compressed"
 )
 
 // create opens an output in a test.
@@ -305,4 +306,43 @@ func mixed(n int) []byte {
 		}
 	}
 	return data
+}
+
+// TestPark compresses by another ending than the file's, with its memory freed between writes.
+func TestPark(t *testing.T) {
+	for _, ending := range []string{"", ".gz", ".zst", ".lz4"} {
+		name := filepath.Join(t.TempDir(), "out.gz")
+		f, err := Create(t.Context(), name, Options{Plain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.CompressAs(ending)
+		want := ""
+		for i := range 4 {
+			text := strings.Repeat(fmt.Sprintf("part %d ", i), 1+i*9000)
+			if _, err := f.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(f.Park(), f.Park()); err != nil {
+				t.Fatal(err)
+			}
+			want += text
+		}
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		r, got, err := compressed.NewReader(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, err := io.ReadAll(r)
+		if got = append(got, rest...); err != nil || string(got) != want || r.Compressed() != (ending != "") {
+			t.Errorf("%q: %d bytes, want %d, compressed %v, %v", ending, len(got), len(want), r.Compressed(), err)
+		}
+	}
 }

@@ -32,7 +32,14 @@ type outBuffer struct {
 }
 
 func newOutBuffer(w io.Writer) *outBuffer {
-	return &outBuffer{w: w, buf: make([]byte, 0, outBufferSize)}
+	return &outBuffer{w: w}
+}
+
+// allocate gets the memory of the buffer, which is empty, if it has none.
+func (o *outBuffer) allocate() {
+	if o.buf == nil {
+		o.buf = make([]byte, 0, outBufferSize)
+	}
 }
 
 // mark says that whole records end here, with this number of packets since the last mark.
@@ -60,6 +67,7 @@ func (o *outBuffer) write(p []byte) {
 		return
 	}
 	o.flushWhole()
+	o.allocate()
 	if o.fits(p) || len(o.buf) > 0 && len(p) <= cap(o.buf)-len(o.buf) {
 		o.buf = append(o.buf, p...)
 		return
@@ -80,6 +88,7 @@ func (o *outBuffer) extend(n int) []byte {
 	}
 	if cap(o.buf)-len(o.buf) < maxExtend {
 		_ = o.flush() // err lasts
+		o.allocate()
 	}
 	at := len(o.buf)
 	o.buf = o.buf[:at+n]

@@ -191,6 +191,21 @@ func (w *lazyWriter) Flush() error {
 	return w.err
 }
 
+// ParkWriter passes on all that a Writer of NewWriter has gathered, and frees the memory that it
+// takes until its next Write. So hundreds of files can be written in turn.
+func ParkWriter(w capture.Writer) error {
+	l, ok := w.(*lazyWriter)
+	if !ok || l.err != nil {
+		return nil // Write returns it
+	}
+	l.err = l.Encoder.Flush()
+	l.out.buf = nil
+	if l.err == nil && l.file != nil {
+		l.err = l.file.Park()
+	}
+	return l.err
+}
+
 func (w *lazyWriter) Close() error {
 	if w.err != nil {
 		return w.err

@@ -20,17 +20,22 @@ type MarkerConfig struct {
 	// Window is the largest distance in time of a copy from its original. It is 0 for windows of
 	// packets. Then packets without a time have copies, too.
 	Window time.Duration
+	// Removed gets each copy, in the place of comments; nil for comments. It may not keep what it
+	// gets.
+	Removed func(*Removal)
 }
 
 // Marker marks the copies in one stream. It takes some 33 MiB, allocates nothing in the
 // steady state, and is for one goroutine at a time.
 type Marker struct {
-	inputs []string
-	window time.Duration
-	reader *reader
-	kept   memory
-	number uint64 // of the last packet
-	out    capture.Batch
+	inputs  []string
+	window  time.Duration
+	removed func(*Removal)
+	removal Removal // the last one
+	reader  *reader
+	kept    memory
+	number  uint64 // of the last packet
+	out     capture.Batch
 	// The tables of the batch that knew most of them.
 	interfaces []capture.Interface
 	sections   []capture.Section
@@ -43,7 +48,7 @@ func NewMarker(cfg MarkerConfig) *Marker { return newMarker(cfg, remembered) }
 
 // newMarker returns a Marker that remembers this number of packets.
 func newMarker(cfg MarkerConfig, packets int) *Marker {
-	return &Marker{inputs: cfg.Inputs, window: cfg.Window, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
+	return &Marker{inputs: cfg.Inputs, window: cfg.Window, removed: cfg.Removed, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
 // Mark returns b with a comment on each packet whose bit in drop is set. digests are the
@@ -56,7 +61,7 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 // is.
 //
 // The result shares the memory of b, except the comments, and is valid until the next call. b
-// itself stays as it is.
+// itself stays as it is. With MarkerConfig.Removed, the result is b.
 func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
 	comments := m.out.Comments
 	comments.Reset()
@@ -75,18 +80,25 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		case m.elsewhere != nil && m.elsewhere[i/64]>>(i%64)&1 != 0:
 			m.kept.enter(digests[i], &p) // later copies are its
 			m.text = append(m.text, "copy of a packet of another site"...)
+			m.remove(nil, &p)
 		case drop == nil || drop[i/64]>>(i%64)&1 == 0:
 			m.kept.enter(digests[i], &p)
 		case later != nil && later[i] > 0:
 			m.enterLater(b, i, digests[i], later[i], next)
 			fallthrough
 		default:
-			m.text = m.comment(m.text, m.kept.find(digests[i], p.time, m.window), &p)
+			kept := m.kept.find(digests[i], p.time, m.window)
+			if m.remove(kept, &p); m.removed == nil {
+				m.text = m.comment(m.text, kept, &p)
+			}
 		}
 		comments.Append(m.text)
 	}
 	for _, k := range b.Blocks[block:] {
 		m.number += framesOf(k.Type)
+	}
+	if m.removed != nil {
+		return b
 	}
 	m.out = *b
 	m.out.Comments = comments

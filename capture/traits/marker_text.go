@@ -29,7 +29,11 @@ func (m *Marker) comment(p []byte, kept, copied *packet) []byte {
 		return append(p, "copy of a packet no longer remembered"...)
 	}
 	p = strconv.AppendUint(append(p, "copy of packet "...), kept.number, 10)
-	p = appendDelay(p, kept.time, copied.time)
+	return m.appendDifferences(appendDelay(p, kept.time, copied.time), kept, copied)
+}
+
+// appendDifferences appends how a copy differs from its original, each difference behind ", ".
+func (m *Marker) appendDifferences(p []byte, kept, copied *packet) []byte {
 	start := len(p)
 	p = appendLabels(p, kept, copied)
 	p = appendRouted(p, kept, copied)

@@ -13,7 +13,11 @@ import (
 
 // newVerifier makes one of a configuration that is possible.
 func newVerifier(cfg Config, output, duplicates capture.Source) *Verifier {
-	made, err := New(cfg, output, duplicates)
+	var removed []capture.Source
+	if duplicates != nil {
+		removed = append(removed, duplicates)
+	}
+	made, err := New(cfg, []capture.Source{output}, removed)
 	if err != nil {
 		panic(err)
 	}
@@ -32,7 +36,7 @@ func TestConfigErrors(t *testing.T) {
 		{Memory: -1},
 		{Sort: Sort{Memory: -1}},
 	} {
-		if made, err := New(cfg, sourceOf(nil), nil); !errors.Is(err, ErrConfig) || made != nil {
+		if made, err := New(cfg, []capture.Source{sourceOf(nil)}, nil); !errors.Is(err, ErrConfig) || made != nil {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}

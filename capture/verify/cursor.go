@@ -13,6 +13,7 @@ import (
 // cursor reads the packets of a capture one by one.
 type cursor struct {
 	source capture.Source
+	file   int // its number
 	batch  capture.Batch
 	at     int
 	number uint64 // of packets passed
@@ -24,7 +25,7 @@ func (c *cursor) next() bool {
 	for c.err == nil && c.at == len(c.batch.Frames) {
 		c.at = 0
 		if c.err = c.source.Next(&c.batch); c.err != nil {
-			c.batch.Reset()
+			c.batch = capture.Batch{}
 		}
 	}
 	return c.err == nil
@@ -51,6 +52,33 @@ func (c *cursor) take(b *capture.Batch, i, n int) bool {
 	}
 	c.pass()
 	return true
+}
+
+// cursors read an output: one file, or a file for each input.
+type cursors []*cursor
+
+func newCursors(files []capture.Source) (c cursors) {
+	for i, file := range files {
+		c = append(c, &cursor{source: file, file: i})
+	}
+	return c
+}
+
+// of returns the cursor of the file that has packet i of b.
+func (c cursors) of(b *capture.Batch, i int) *cursor {
+	if len(c) == 1 {
+		return c[0]
+	}
+	return c[sectionOf(b, i).Input]
+}
+
+// failure returns the errors that ended captures early.
+func (c cursors) failure() error {
+	var errs []error
+	for _, one := range c {
+		errs = append(errs, one.failure())
+	}
+	return errors.Join(errs...)
 }
 
 // same reports whether packet i of a, cut to n bytes, is packet k of b: bytes, length on the

@@ -29,6 +29,7 @@ type Difference struct {
 	// Packet is its number, from 1: in the output (Foreign), among the removed packets
 	// (Misplaced), else in the input.
 	Packet uint64
+	File   int   // of the output or of the removed packets, 0 for others
 	Time   int64 // nanoseconds since 1970, or capture.NoTime
 }
 

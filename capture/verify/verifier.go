@@ -53,7 +53,7 @@ type Config struct {
 // Verifier checks the packets of an input against an output.
 type Verifier struct {
 	cfg      Config
-	out, dup *cursor // dup is nil without a file of removed packets
+	out, dup cursors // dup is empty without a file of removed packets
 	identity *identity.Identity
 	decoder  *headers.Decoder
 	within   *traits.SightingReader // nil where no header or interface has to be in common
@@ -82,6 +82,7 @@ type Verifier struct {
 // of removed packets.
 type removal struct {
 	surplus int
+	file    int    // of the first of them among the files of removed packets
 	in, dup uint64 // the number of the first of them
 	time    int64  // and its time
 }
@@ -107,19 +108,23 @@ func (c *Config) check() error {
 	return nil
 }
 
-// New returns a Verifier that reads the output, and the removed packets unless duplicates
-// is nil. It closes neither. Errors wrap ErrConfig.
-func New(cfg Config, output, duplicates capture.Source) (*Verifier, error) {
+// New returns a Verifier that reads the output, and the removed packets unless duplicates is empty.
+// Each is one file, or has a file for each input, by capture.Section.Input. New closes none. Errors
+// wrap ErrConfig.
+func New(cfg Config, output, duplicates []capture.Source) (*Verifier, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	if len(output) == 0 {
+		return nil, fmt.Errorf("%w: no output", ErrConfig)
+	}
 	v := &Verifier{
-		cfg: cfg, out: &cursor{source: output}, identity: identity.New(cfg.Identity),
+		cfg: cfg, out: newCursors(output), dup: newCursors(duplicates), identity: identity.New(cfg.Identity),
 		decoder:  headers.NewDecoder(cfg.Identity.Decode()),
 		digester: new(shaDigester), unfit: newUnfit(&cfg),
 	}
-	if duplicates != nil {
-		v.dup, v.balance = &cursor{source: duplicates}, map[digest.Digest]removal{}
+	if len(duplicates) > 0 {
+		v.balance = map[digest.Digest]removal{}
 	}
 	if fields := cfg.Within &^ traits.PointLAN; fields != 0 { // LANs are compared by their places
 		v.within = traits.NewSightingReader(traits.SightingConfig{Inner: cfg.Identity.Kind == identity.Inner, Tunnels: cfg.Identity.Tunnels, Fields: fields, Groups: cfg.Groups})
@@ -231,7 +236,7 @@ func (v *Verifier) compare(b, written *capture.Batch, i int, s *inputPacket) (le
 	for k := from; k < to; k++ {
 		if k == from || s.state == kept {
 			s.state = pending
-			if v.out.take(written, k, v.cutter.left(written, k)) {
+			if v.out.of(written, k).take(written, k, v.cutter.left(written, k)) {
 				s.state = kept
 			}
 		}
@@ -258,12 +263,13 @@ func (v *Verifier) stay(s *inputPacket) {
 // settle compares the removed packets with the file of them. A file may have any of
 // several equal packets. left is how many bytes of the packet it has.
 func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
-	if v.dup == nil {
+	if len(v.dup) == 0 {
 		return
 	}
+	dup := v.dup.of(b, i)
 	// A packet that was kept may be in the file too, as one of several equal ones. Without a time
 	// it would equal timed ones there, which are others.
-	listed := (s.state == pending || s.time != capture.NoTime) && v.dup.take(b, i, left)
+	listed := (s.state == pending || s.time != capture.NoTime) && dup.take(b, i, left)
 	if listed == (s.state == pending) {
 		return
 	}
@@ -275,7 +281,7 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 		return
 	}
 	if !ok {
-		r = removal{in: s.number, dup: v.dup.number, time: s.time}
+		r = removal{in: s.number, dup: dup.number, file: dup.file, time: s.time}
 	}
 	if listed {
 		r.surplus--
@@ -326,24 +332,22 @@ func (v *Verifier) Report() (*Report, error) {
 			r.note(Difference{Kind: Unlisted, Packet: one.in, Time: one.time})
 		} else {
 			r.Misplaced += uint64(-one.surplus)
-			r.note(Difference{Kind: Misplaced, Packet: one.dup, Time: one.time})
+			r.note(Difference{Kind: Misplaced, Packet: one.dup, File: one.file, Time: one.time})
 		}
 	}
 	err := v.out.failure()
-	if v.dup != nil {
-		r.Misplaced += v.rest(v.dup, Misplaced)
-		if err == nil {
-			err = v.dup.failure()
-		}
-	}
-	return r, err
+	r.Misplaced += v.rest(v.dup, Misplaced)
+	return r, cmp.Or(err, v.dup.failure())
 }
 
-// rest counts the packets of a file that are not in the input where they should be.
-func (v *Verifier) rest(c *cursor, kind Kind) (n uint64) {
-	for ; c.next(); c.pass() {
-		if n++; n == 1 {
-			v.report.note(Difference{Kind: kind, Packet: c.number + 1, Time: c.batch.Frames[c.at].Time})
+// rest counts the packets of files that are not in the input where they should be.
+func (v *Verifier) rest(files cursors, kind Kind) (n uint64) {
+	for _, c := range files {
+		for first := true; c.next(); c.pass() {
+			if first {
+				v.report.note(Difference{Kind: kind, Packet: c.number + 1, File: c.file, Time: c.batch.Frames[c.at].Time})
+			}
+			n, first = n+1, false
 		}
 	}
 	return n

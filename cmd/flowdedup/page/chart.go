@@ -28,6 +28,8 @@ type Series struct {
 	Points []Point
 	// Bounds, if any, are drawn as an area behind the line.
 	Bounds []Bound
+	// Hollow has the X of points whose marks are in outline.
+	Hollow map[float64]bool
 }
 
 // Point is one point of a series, in the units of the axes.
@@ -115,13 +117,12 @@ type drawn struct {
 	Path, Area          string
 	Marks               []mark
 	KeyX, KeyY          float64
-	Kind                string // of the marks: area for columns
 	Sample, Mark, Block string // of the legend; a block is for columns
 	Key                 string // the name there
 }
 
 // mark is a point or a column, and what a person reads who points at it.
-type mark struct{ path, title string }
+type mark struct{ class, path, title string }
 
 // html returns the chart as an element for a page. The error wraps [errEmpty] if no series
 // has a point to draw.
@@ -171,7 +172,7 @@ func (d *drawn) addTo(b *builder, legend bool) {
 	path("area", d.Area)
 	path("line", d.Path)
 	for _, m := range d.Marks {
-		b.addf(`<path class="%s" d="%s"><title>%s</title></path>`, d.Kind, m.path, m.title)
+		b.addf(`<path class="%s" d="%s"><title>%s</title></path>`, m.class, m.path, m.title)
 	}
 	if legend {
 		path("area", d.Block)
@@ -199,7 +200,7 @@ func (c Chart) drawable() []numbered {
 			return !c.X.takes(b.X) || !c.Y.takes(b.Low) || !c.Y.takes(b.High)
 		})
 		slices.SortStableFunc(bounds, func(a, b Bound) int { return cmp.Compare(a.X, b.X) })
-		all = append(all, numbered{Series: Series{s.Name, points, bounds}, index: (len(c.Columns) + i) % MostSeries})
+		all = append(all, numbered{Series: Series{s.Name, points, bounds, s.Hollow}, index: (len(c.Columns) + i) % MostSeries})
 	}
 	return all
 }

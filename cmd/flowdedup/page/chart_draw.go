@@ -12,16 +12,20 @@ import (
 func (l *layout) across(at float64) float64 { return round(l.Left + at*(l.Right-l.Left)) }
 func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bottom-l.Top)) }
 
-// mostMarks is how many points of a line have marks. More would hide the line.
-const mostMarks = 60
+// mostMarks is how many points of a line have marks: more would hide the line. mostTitled is how many
+// columns say their values: nobody can point at narrower ones.
+const mostMarks, mostTitled = 60, 120
 
 // draw returns a series without its entry of the legend.
 func (l *layout) draw(c Chart, s numbered, x, y *span) drawn {
-	d := drawn{Name: s.Name, Index: s.index, Kind: "marks"}
+	d := drawn{Name: s.Name, Index: s.index}
 	if s.columns != nil {
-		d.Kind = "area"
 		for _, b := range s.columns {
-			d.Marks = append(d.Marks, mark{l.column(b, x, y), c.says(s.Name, b.from, b.high-b.low)})
+			if len(s.columns) > mostTitled {
+				d.Area += l.column(b, x, y)
+				continue
+			}
+			d.Marks = append(d.Marks, mark{"area", l.column(b, x, y), c.says(s.Name, b.from, b.high-b.low)})
 		}
 		return d
 	}
@@ -32,7 +36,11 @@ func (l *layout) draw(c Chart, s numbered, x, y *span) drawn {
 	d.Path, d.Area = path(places), l.bounds(s.Bounds, x, y)
 	if len(places) <= mostMarks {
 		for i, p := range places {
-			d.Marks = append(d.Marks, mark{shape(s.index, p), c.says(s.Name, s.Points[i].X, s.Points[i].Y)})
+			class := "marks"
+			if s.Hollow[s.Points[i].X] {
+				class = "marks hollow"
+			}
+			d.Marks = append(d.Marks, mark{class, shape(s.index, p), c.says(s.Name, s.Points[i].X, s.Points[i].Y)})
 		}
 	}
 	return d

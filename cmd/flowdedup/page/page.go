@@ -82,7 +82,7 @@ var pageStyle markup
 func (p *Page) Write(w io.Writer) error {
 	var b builder
 	title := p.Title
-	if inputs := listed(p.Origin.Inputs, mostTitled); inputs != "" {
+	if inputs := listed(p.Origin.Inputs, mostInTitle); inputs != "" {
 		title += ": " + inputs
 	}
 	b.addf(`<!DOCTYPE html>
@@ -309,8 +309,8 @@ func (b *builder) markup() markup { return markup(b.text.String()) }
 // Style returns the style of all pages, in CSS, for pages that are made elsewhere.
 func Style() string { return string(pageStyle) }
 
-// mostTitled and mostListed are how many inputs the title, and the end of a page, name.
-const mostTitled, mostListed = 3, 20
+// mostInTitle and mostListed are how many inputs the title, and the end of a page, name.
+const mostInTitle, mostListed = 3, 20
 
 // clock is a time with its zone, as pages write it.
 const clock = "2006-01-02 15:04:05 MST"

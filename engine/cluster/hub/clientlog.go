@@ -32,7 +32,9 @@ func (l *clientLog) Fatalf(format string, v ...any) { l.warn(fmt.Sprintf(format,
 func (l *clientLog) warn(text string) {
 	line := clientLine.FindStringSubmatch(text)
 	if line == nil {
-		l.own.warn(text)
+		if !strings.HasSuffix(text, " can not be resolved properly") { // it listens, on a host without another address
+			l.own.warn(text)
+		}
 		return
 	}
 	host, id, rest := line[1], line[2], line[3]

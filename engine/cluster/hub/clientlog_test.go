@@ -49,7 +49,9 @@ func TestRefusedLog(t *testing.T) {
 			}
 		}
 	}
-	(&clientLog{l.server, newServerLog(log), newServerLog(log)}).Errorf("no room on the disk")
+	server := &clientLog{l.server, newServerLog(log), newServerLog(log)}
+	server.Errorf("no room on the disk")
+	server.Errorf("Address %q can not be resolved properly", "0.0.0.0") // on a host with loopback only
 	want := []string{
 		`NATS: no room on the disk`,
 		`a client at 127.0.0.1 named "flowdedup at paris" is refused: its token is not valid, or not any more`,

@@ -33,6 +33,7 @@ var advice = []struct{ words, without, with string }{
 	{"name a file in .gz, .zst or .lz4", "dedup IN -w TMP/a.pcap.xz", "dedup IN -w TMP/a.pcap.gz"},
 	{"name another file, or give --in-place", "dedup COPY -w COPY", "dedup COPY -w COPY --in-place"},
 	{"choose other names", "dedup IN -w TMP/o-%H.pcap --duplicates TMP/o-%M.pcap --rotate-every 1h", "dedup IN -w TMP/o-%H.pcap --duplicates TMP/d-%H.pcap --rotate-every 1h"},
+	{"choose a new or empty folder", "dedup IN -w TMP/fo/ ; dedup IN -w TMP/fo/", "dedup IN -w TMP/fp/"},
 	{"choose another name or folder", "dedup COPY -w TMP/copy%Y.pcapng --rotate-every 1h --rotate-keep 1", "dedup COPY -w TMP/other%Y.pcapng --rotate-every 1h --rotate-keep 1"},
 	{"name a capture, or - for standard input", "dedup", "dedup IN"},
 	{"another: use --filter", "live -i left -i tunnel --bpf-file BPF D", "live -i left -i tunnel --filter ip D"},

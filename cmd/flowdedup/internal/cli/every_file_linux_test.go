@@ -48,13 +48,15 @@ var everyFile = map[string][]struct {
 	},
 	"counts of `--merge`": {{"distinct --merge NAME", outcomes{1, 1, 1, 1}}},
 	"output of a run that ends": {
-		{"dedup in -w NAME", outcomes{waits, 0, 1, 1}},
-		{"dedup in -w out --duplicates NAME", outcomes{waits, 0, 1, 1}},
+		{"dedup in -w NAME", outcomes{waits, 0, 1, 0}}, // a folder gets a file
+		{"dedup in -w out --duplicates NAME", outcomes{waits, 0, 1, 0}},
 		{"dedup in -w out --html NAME", outcomes{waits, 0, 1, 1}},
+		{"dedup in --removed NAME", outcomes{waits, 0, 1, 1}},
 		{"distinct in --csv NAME", outcomes{waits, 0, 1, 1}},
 		{"compare in other --only-a NAME", outcomes{waits, 0, 1, 1}},
 		{"flows in -w NAME", outcomes{waits, 0, 1, 1}},
 	},
+	"file in a folder of `-w`, `--duplicates`": {{"dedup in -w NAME/", outcomes{1, 1, 1, 0}}, {"dedup NAME/file -w NAME", outcomes{1, 1, 1, 2}}},
 	"`-w` of live": {{"live -i lo -w NAME --duration 300ms", outcomes{waits, 0, 1, 0}}}, // a new file gets a number
 	"rotated file": {
 		{"dedup in -w NAME --rotate-size 1MB", outcomes{2, 2, 2, 2}},

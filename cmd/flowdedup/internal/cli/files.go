@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/spf13/cobra"
-
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/rotate"
@@ -152,30 +150,6 @@ func LookUp(names ...string) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// InputFlags name captures, like arguments.
-type InputFlags struct{ Read []string }
-
-// Flag returns the flag.
-func (f *InputFlags) Flag() Flag {
-	return Flag{Name: "read", Short: "r", Group: GroupInput, To: &f.Read, Help: "read capture `FILE`; may be repeated"}
-}
-
-// All returns the inputs in reading order, first those from flags.
-func (f *InputFlags) All(args []string) []string { return slices.Concat(f.Read, args) }
-
-// Check requires at least one input, and that each has a name and none is a filter
-// expression.
-func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
-	inputs := f.All(args)
-	switch {
-	case len(inputs) == 0:
-		return Usagef("name a capture, or - for standard input")
-	case slices.Contains(inputs, ""):
-		return Usagef("an input's name is empty")
-	}
-	return CheckExpression(args)
 }
 
 // CheckTerminal rejects packets on a terminal, which would interpret some of their bytes

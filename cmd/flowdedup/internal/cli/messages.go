@@ -121,6 +121,9 @@ func (e *Env) Columns(w io.Writer) int {
 	return columns
 }
 
+// OnTerminal reports whether both standard output and standard error are terminals.
+func (e *Env) OnTerminal() bool { return IsTerminal(e.stdout) && IsTerminal(e.Stderr) }
+
 // IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)

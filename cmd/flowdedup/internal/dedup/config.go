@@ -13,6 +13,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/strip"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -30,6 +31,7 @@ type Config struct {
 	Input      input.Options
 	Output     string // "" counts only, "-" is standard output
 	Duplicates string // "" keeps no duplicates
+	Removed    string // a list of the duplicates, or ""
 	// Rotate splits each output into several files, if it has a size or an interval.
 	Rotate rotate.Options
 	Log    *slog.Logger // gets problems of files that are complete
@@ -64,8 +66,9 @@ type Config struct {
 	Hub *hubclient.Client
 	// InterfaceIndex is input.MatcherConfig.InterfaceIndex, for these conditions.
 	InterfaceIndex func(name string) uint32
-	conditions     *conditions // nil before Compile or New
-	opened         []string    // names by capture.Section.Input
+	conditions     *conditions           // nil before Compile or New
+	opened         []string              // names by capture.Section.Input
+	list           func(*traits.Removal) // gets duplicates, nil for nothing
 
 	// Live says that packets cannot wait: a filter grows when its memory is ready, and
 	// not at a fixed packet.

@@ -56,9 +56,9 @@ func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Dete
 		parts.Reader = cfg.Choice.Reader
 	}
 	parts.Pairs = dedup.PairsWithin(cfg.span(), cmp.Or(cfg.Choice.Hold, cfg.Choice.Counts), parts.Intact || parts.Reader != nil)
-	if cfg.Choice.Mark {
+	if cfg.Choice.Mark || cfg.list != nil {
 		decoder := headers.NewDecoder(cfg.Identity.Decode())
-		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration})
+		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration, Removed: cfg.list})
 	}
 	if !cfg.Pass {
 		parts.Conversations = newConversations(cfg, saved)

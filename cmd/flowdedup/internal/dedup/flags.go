@@ -27,6 +27,7 @@ type flags struct {
 	ForFlag
 	HubFlags
 	output, duplicates string
+	removed            string
 	inPlace            bool
 	rotate             cli.RotateFlags
 	net                cli.NetFlags
@@ -40,10 +41,12 @@ func Command(e *cli.Env) *cobra.Command {
 		Use:   "dedup [flags] INPUT...",
 		Short: "Remove duplicate packets from captures",
 		Long: `Remove duplicate packets from pcap and pcapng captures, plain or compressed
-(gzip, zstd, lz4). - is standard input or output. Without -w packets are only
-counted. Several inputs are merged in time order, and --sort 1s sorts packets
-that are out of order by up to a second. tcp://HOST:PORT is an input or output
-that is connected to, tcp-listen://:PORT one that others connect to.
+(gzip, zstd, lz4). - is standard input or output. A folder as input is all
+captures in it, and as output gets a file for each input, with its name and
+format. Without -w packets are only counted. Several inputs are merged in time
+order, and --sort 1s sorts packets that are out of order by up to a second.
+tcp://HOST:PORT is an input or output that is connected to,
+tcp-listen://:PORT one that others connect to.
 
 A packet is a duplicate when the latest kept packet of equal identity lies
 within the window, before or after it. A removed packet does not restart the
@@ -113,6 +116,9 @@ of its first packet in its name and is a complete capture.`,
   # keep the last day of a long capture, an hour a file
   flowdedup dedup - -w clean.pcapng --rotate-every 1h --rotate-keep 24
 
+  # clean a folder of rotated files one to one
+  flowdedup dedup rot/ -w clean/
+
   # join two taps of one link: only a packet from the other tap is a copy
   flowdedup dedup --across --window 50ms tap-a.pcap tap-b.pcap -w link.pcapng
 
@@ -151,8 +157,9 @@ func (f *flags) register(cmd *cobra.Command) {
 		},
 		f.sort.Flags(),
 		[]cli.Flag{
-			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write kept packets to `FILE` (-: stdout)"},
+			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write kept packets to `FILE` (-: stdout; folder/: a file for each input)"},
 			{Name: "duplicates", Group: cli.GroupOutput, To: &f.duplicates, Help: "write removed packets to `FILE`"},
+			{Name: "removed", Group: cli.GroupOutput, To: &f.removed, Not: []string{"mark: it removes none"}, Help: "list removed packets in `FILE` as CSV: number, original, delay, points"},
 			{Name: "in-place", Group: cli.GroupOutput, To: &f.inPlace, Help: "let -w replace an input"},
 			f.page.Flag("with copies over time"),
 		},
@@ -181,17 +188,37 @@ func (f *flags) check(cmd *cobra.Command, inputs []string) error {
 	if err := cli.CheckZone(cmd.Flags(), f.Window); err != nil {
 		return err
 	}
-	if err := f.ForFlag.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != ""); err != nil {
+	if err := f.ForFlag.Apply(cmd.Flags(), &f.CompareFlags, &f.KeepFlags, f.output != "" || f.duplicates != "" || f.removed != ""); err != nil {
 		return err
 	}
 	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
-		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
+		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.duplicates != "" || f.removed != ""), f.checkInputs(inputs), f.page.Check(&f.Common),
 		f.HubFlags.Check(cmd.Flags(), &f.CompareFlags, &f.KeepFlags),
 		f.net.Check(inputs, f.rotate.Rotates(), f.output, f.duplicates), f.net.CheckMerge(cmd.Flags(), inputs), f.sort.Check(inputs)); err != nil {
 		return err
 	}
-	named := cli.Files{Outputs: []cli.NamedFile{{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace, Rotate: &f.rotate, Rotating: []string{"-w", "--duplicates"}}
+	kept, removed := cli.NamedFile{Flag: "-w", Name: f.output}, cli.NamedFile{Flag: "--duplicates", Name: f.duplicates}
+	if err := f.checkFolders(inputs, kept, removed); err != nil {
+		return err
+	}
+	named := cli.Files{Outputs: []cli.NamedFile{kept, removed, {Flag: "--removed", Name: f.removed}, f.page.Named()}, Inputs: append(f.Filter.Files(), inputs...), InPlace: "-w", Allowed: f.inPlace, Rotate: &f.rotate, Rotating: []string{"-w", "--duplicates"}}
 	return cli.HintOutput(named.Check(), inputs, f.output)
+}
+
+// checkFolders rejects flags of files for outputs in folders.
+func (f *flags) checkFolders(inputs []string, outputs ...cli.NamedFile) error {
+	for _, out := range outputs {
+		switch {
+		case f.rotate.Rotates() || !sink.IsFolder(out.Name):
+			continue
+		case f.choice.Mark:
+			return cli.Usagef("--mark numbers the packets of one file, and %s %s is a folder", out.Flag, out.Name)
+		}
+		if err := cli.CheckFolder(out, inputs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
@@ -207,6 +234,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
+	f.named.WarnPassed(e)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	f.WarnHold(e, f.Window)
@@ -222,7 +250,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	cfg.Hub = hub.Client()
 	cfg.Inputs, cfg.Input = args, f.Inputs(e, bar)
 	cfg.Input.Network, cfg.Input.Sort = network, f.sort.Config(cmd.Flags())
-	cfg.Output, cfg.Duplicates, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.rotate.Options(), e.Logger()
+	cfg.Output, cfg.Duplicates, cfg.Removed, cfg.Rotate, cfg.Log = f.output, f.duplicates, f.removed, f.rotate.Options(), e.Logger()
 	cfg.Timeline = f.page.Given()
 	file, err := f.page.Open(cmd, args)
 	if err != nil {
@@ -273,7 +301,7 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	NoticeTunnels(e, s)
 	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
-	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) {
+	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) || outfile.IsStdout(f.removed) {
 		w = e.Stderr
 	}
 	return f.Print(e, w, s, func(w io.Writer, columns int) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -87,17 +88,18 @@ func (cfg *Config) prepare(ctx context.Context, d *dedup.Detector, inputBytes in
 func (r *runner) end(err error, in *input.Stream) error {
 	switch {
 	case err == nil && len(in.Failed()) == 0 && !in.Damaged(nil):
-		return r.outputs.Commit()
+		return errors.Join(r.outputs.Commit(), r.removed.end((*outfile.File).Commit))
 	case r.detector.Counts().Packets+in.Filtered() == 0 && err != nil:
-		return errors.Join(err, r.outputs.Discard())
+		return errors.Join(err, r.outputs.Discard(), r.removed.end((*outfile.File).Discard))
 	}
-	return errors.Join(err, r.outputs.Keep())
+	return errors.Join(err, r.outputs.Keep(), r.removed.end(keepList))
 }
 
 // runner is shared by the batches of a run.
 type runner struct {
 	detector *dedup.Detector
 	outputs  *sink.Set
+	removed  *removedList
 	inputs   byInput
 	// hubCopies has the hub's copies, which are counted while inputs is.
 	hubCopies byInput
@@ -106,11 +108,23 @@ type runner struct {
 
 func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (r *runner, err error) {
 	cfg.conditions, cfg.opened = newConditions(cfg, in.Inputs()), in.Inputs()
-	r = &runner{}
+	removed, err := openRemoved(ctx, cfg.Removed)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removed.end((*outfile.File).Discard))
+		}
+	}()
+	if removed != nil {
+		cfg.list = removed.add
+	}
+	r = &runner{removed: removed}
 	if r.detector, err = New(cfg, in.Size(), r.observers(cfg)...); err != nil {
 		return nil, err
 	}
-	if err := cfg.prepare(ctx, r.detector, in.Size()); err != nil {
+	if err = cfg.prepare(ctx, r.detector, in.Size()); err != nil {
 		return nil, errors.Join(err, r.detector.Close())
 	}
 	headers, err := strip.ParseHeaders(cfg.Choice.Strip)
@@ -122,10 +136,10 @@ func newRunner(ctx context.Context, cfg *Config, in *input.Stream) (r *runner, e
 	rotate.Commented = cfg.Choice.Mark
 	rotate.Output.Workers = cfg.Workers
 	r.outputs = sink.New(ctx, sink.Config{
-		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Reassembled: cfg.Input.Reassemble, Slice: cfg.Choice.Slice, Tunnels: cfg.Identity.Tunnels, Rotate: rotate, Inputs: in.Inputs(), Log: cfg.Log,
+		Kept: cfg.Output, Removed: cfg.Duplicates, Strip: headers, Reassembled: cfg.Input.Reassemble, Slice: cfg.Choice.Slice, Tunnels: cfg.Identity.Tunnels, Rotate: rotate, Folders: true, Inputs: in.Inputs(), Log: cfg.Log,
 		TLS: cfg.Input.Network.TLS, Arriving: in.Arrives(), BeginsLate: in.BeginsLate(),
 	})
-	if err := r.outputs.OpenFiles(ctx); err != nil {
+	if err = r.outputs.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, r.outputs.Discard(), r.detector.Close())
 	}
 	return r, nil

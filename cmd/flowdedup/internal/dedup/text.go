@@ -81,7 +81,7 @@ func writeVerdicts(t *show.Text, s *Summary) {
 	}
 	if s.HubCopies != nil {
 		fmt.Fprintf(t, "  hub         %s found by the hub%s%s\n", show.Some(*s.HubCopies, "duplicate"),
-			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s.HubDelay))
+			show.Also(show.Note{Count: *s.Unchecked, What: "packets unchecked, which stay"}), answers(s))
 	}
 }
 
@@ -127,11 +127,14 @@ func writeMethod(t *show.Text, s *Summary, written bool) {
 }
 
 // answers describes how long answers of a hub took, if there were any.
-func answers(d *HubDelay) string {
-	if d.P99 == 0 {
+func answers(s *Summary) string {
+	switch {
+	case s.HubDelay.P99 == 0:
 		return ""
+	case *s.Unchecked > 0:
+		return fmt.Sprintf(", 99 %% of answers to others within %s", s.HubDelay.P99)
 	}
-	return fmt.Sprintf(", 99 %% of answers within %s", d.P99)
+	return fmt.Sprintf(", all answered, 99 %% within %s", s.HubDelay.P99)
 }
 
 // heldEarly returns how many packets could not be held as long as they should.

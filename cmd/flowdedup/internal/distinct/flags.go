@@ -131,7 +131,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "", "duration", cli.ParseEvery), Words: []string{"1m"}, Needs: []string{"method=auto,exact,sketch: others cannot forget"}, Not: []string{"list: windows overlap, so a key is first seen in several", "set-limit changes save: they need windows that do not overlap", "every=none: windows need a length: --every 1h"}, Help: "slide the window: report the past --every this often"},
 			{Name: "inner", Group: cli.GroupCount, To: &f.inner, Help: "take addresses from inside tunnels"},
 			cli.TunnelFlag(&f.tunnels),
-			{Name: "list", Group: cli.GroupOutput, To: &f.list, Not: []string{"set-limit method=sketch: keys are not remembered"}, Help: "print each key when it is first seen in a window"},
+			{Name: "list", Group: cli.GroupOutput, To: &f.list, Not: []string{"set-limit method=sketch: keys are not remembered"}, Help: "print each key when it is first seen in a window, and the table on standard error"},
 			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Help: "also write the counts to `FILE` as CSV"},
 			{Name: "total", Group: cli.GroupCount, To: &f.total, Help: "also count all inputs together, in rows behind the windows"},
 			{Name: "changes", Group: cli.GroupCount, To: &f.changes, Needs: []string{"method=auto,exact,sketch: another cannot list its keys"}, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "also count what is new, returning and gone against the window before"},
@@ -209,6 +209,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
+	f.named.WarnPassed(e)
 	if cmd.Flags().Changed("memory") && f.Method == "lru" && slices.ContainsFunc(f.Counted(), countsIPv4) {
 		e.Notice("--memory does not bound counts of IPv4 addresses with --method lru: they are exact, in the memory that they take")
 	}

@@ -38,6 +38,9 @@ func (f *flags) openOutputs(cmd *cobra.Command, e *cli.Env, inputs []string) (*o
 	case f.showsTable():
 		o.table = newTextTable(o.out, e.Columns(e.Stdout), f.columns())
 	}
+	if f.list && o.table != nil { // standard output is the list
+		o.table = newTextTable(e.Stderr, e.Columns(e.Stderr), f.columns())
+	}
 	var err error
 	if o.html, err = f.page.Open(cmd, inputs); err != nil {
 		return nil, err
@@ -97,13 +100,10 @@ func (o *outputs) withoutPorts(n uint64) error {
 	return o.json.withoutPorts(n)
 }
 
-// sighting writes a first sighting: as text, on a line outside of the table.
+// sighting writes a first sighting: as text, on a line of standard output.
 func (o *outputs) sighting(s *count.First) error {
 	if o.json != nil {
 		return o.json.sighting(s)
-	}
-	if o.table != nil {
-		o.table.open = false
 	}
 	_, err := o.out.Write(append(s.AppendText(o.out.AvailableBuffer()), '\n'))
 	return err

@@ -36,10 +36,34 @@ type keyPage struct {
 	recent  [][]count.Row // of the last windows, page.MostRows at least
 	windows int
 	span    time.Duration // of the first window
-	sum     float64       // of the counts of all windows
 	changed bool          // there are changes
-	most    uint64        // in a window, with its start
+	whole   summed        // windows that the run saw whole
+	cut     summed        // the others
+}
+
+// summed sums up windows.
+type summed struct {
+	windows int
+	sum     float64 // of their counts
+	most    uint64  // in the first window that has as many
 	mostAt  time.Time
+}
+
+// add adds a window.
+func (s *summed) add(distinct uint64, from time.Time) {
+	s.windows++
+	s.sum += float64(distinct)
+	if s.windows == 1 || distinct > s.most {
+		s.most, s.mostAt = distinct, from
+	}
+}
+
+// summed returns the whole windows, or the others if there are none.
+func (k *keyPage) summed() *summed {
+	if k.whole.windows > 0 {
+		return &k.whole
+	}
+	return &k.cut
 }
 
 // drawnWindow is a window, or a group of them, with the rows by family.
@@ -111,10 +135,11 @@ func (k *keyPage) add(rows []count.Row) {
 	k.draw(w)
 	k.windows++
 	all := w.families["all"]
-	k.sum += float64(all.Distinct)
 	k.changed = k.changed || all.RowChanges != nil
-	if all.Distinct >= k.most {
-		k.most, k.mostAt = all.Distinct, w.from
+	if all.Cut.Cut == "" {
+		k.whole.add(all.Distinct, w.from)
+	} else {
+		k.cut.add(all.Distinct, w.from)
 	}
 	k.recent = append(k.recent, slices.Clone(rows))
 	if len(k.recent) >= 2*page.MostRows {
@@ -213,7 +238,7 @@ func (k *keyPage) section(lines int) page.Section {
 func (k *keyPage) chart(x page.Axis) page.Chart {
 	c := page.Chart{Title: "Distinct " + k.of + " in each window", X: x, Y: page.Axis{Label: "distinct", Scale: page.Linear}}
 	for _, family := range families {
-		line := page.Series{Name: familyNames[family]}
+		line := page.Series{Name: familyNames[family], Hollow: map[float64]bool{}}
 		estimated, any := false, false
 		for _, w := range k.drawn {
 			r, ok := w.families[family]
@@ -222,6 +247,7 @@ func (k *keyPage) chart(x page.Axis) page.Chart {
 			}
 			at := float64(w.from.UnixNano())
 			line.Points = append(line.Points, page.Point{X: at, Y: float64(r.Distinct)})
+			line.Hollow[at] = r.Cut.Cut != ""
 			line.Bounds = append(line.Bounds, page.Bound{X: at, Low: float64(r.Low), High: float64(r.High)})
 			estimated, any = estimated || r.Low != r.High, any || r.Distinct > 0
 		}
@@ -256,7 +282,11 @@ func (k *keyPage) changes(x page.Axis) (page.Chart, bool) {
 
 // caption explains the pictures.
 func (k *keyPage) caption() string {
-	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(k.most), k.mostAt.Format(seconds))
+	s := k.summed()
+	text := fmt.Sprintf("The most are %s, in the window from %s. ", show.Count(s.most), s.mostAt.Format(seconds))
+	if k.whole.windows > 0 && k.cut.windows > 0 {
+		text += "Hollow points are windows that the run saw in part; averages and the most leave them out. "
+	}
 	if k.group > 1 {
 		text += fmt.Sprintf("Each point is the largest of %d windows. ", k.group)
 	}
@@ -326,7 +356,8 @@ func (k *keyPage) lead(totals []count.Row) string {
 		r := first.families["all"]
 		return fmt.Sprintf("%s %s from %s to %s%s.", countOf(&r), name, moment(first.from), moment(first.to), all)
 	}
-	return fmt.Sprintf("On average %s %s %s, most (%s) on %s%s.", show.Short(k.sum/float64(k.windows)), name, k.period(), show.Count(k.most), moment(k.mostAt), all)
+	s := k.summed()
+	return fmt.Sprintf("On average %s %s %s, most (%s) on %s%s.", show.Short(s.sum/float64(s.windows)), name, k.period(), show.Count(s.most), moment(s.mostAt), all)
 }
 
 // period says how long a window is.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -112,7 +113,7 @@ was processed, 130 and 143 ended by a signal.`,
 }
 
 func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
-	inputs := f.All(args)
+	inputs := slices.Concat(f.Read, args)
 	if err := f.check(cmd.Flags(), inputs); err != nil {
 		return err
 	}

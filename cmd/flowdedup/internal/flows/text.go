@@ -71,6 +71,9 @@ func writePoints(t *show.Text, s *summary) {
 	if len(s.Points) > 0 {
 		t.Table(pointColumns, pointRows(s, show.MaxRows))
 		t.WriteString(moreRows(len(s.Points)))
+		if len(s.Points) == 1 && s.Copies == 0 {
+			t.WriteString("  One point: exporters are told apart by address and observation domain, so two on one host need domains of their own.\n")
+		}
 	}
 }
 

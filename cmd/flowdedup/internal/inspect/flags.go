@@ -194,6 +194,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
+	f.named.WarnPassed(e)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg := config{

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,7 @@ type flags struct {
 	net                cli.NetFlags
 	sources            cli.Sources // the values of -i
 	distinctMemory     int         // 0 for layout.MemoryBudget
+	drawn              bool        // the display is on the terminal that is standard output, too
 	save               cli.SaveFlags
 	stateMismatch      cli.MismatchFlag
 	notPromiscuous     bool
@@ -164,7 +166,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.KeyFlags.Flags(cli.KeysOfPackets),
 		[]cli.Flag{
 			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters together; they sample keys beyond it (default: 1/8 of memory or of the cgroup's limit)"},
-			{Name: "reports", Group: cli.GroupOutput, To: &f.cfg.Reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
+			{Name: "reports", Group: cli.GroupOutput, To: &f.cfg.Reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout, unless that is the display)"},
 		},
 		f.save.Flags("DIR", "of: what to count"),
 		f.RingFlags.Flags(),
@@ -246,6 +248,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	f.HubFlags.Complete(&f.Common)
 	e.Quiet.Store(f.Quiet)
 	f.WarnHold(e, f.Window)
+	f.drawn = !f.Quiet && e.OnTerminal()
 	cfg := f.config(cmd)
 	if err := f.compile(cmd.Context(), &cfg); err != nil {
 		return cli.NameInterfaces(err)
@@ -297,7 +300,10 @@ func (f *flags) compile(ctx context.Context, cfg *config) (err error) {
 
 // config returns the configuration of the run.
 func (f *flags) config(cmd *cobra.Command) config {
-	if f.cfg.Reports == "" {
+	switch {
+	case f.cfg.Reports == "" && f.drawn:
+		f.cfg.Reports = os.DevNull // the display has the counts
+	case f.cfg.Reports == "":
 		f.cfg.Reports = "-"
 	}
 	if len(f.cfg.Outputs.Forward) > 0 && !cmd.Flags().Changed("workers") {

@@ -45,6 +45,25 @@ func TestTcpdumpFlags(t *testing.T) {
 	}
 }
 
+// TestReportsAside writes counts to standard output, but not into the display that is on the same
+// terminal, unless that is asked for.
+func TestReportsAside(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		drawn bool
+		want  string
+	}{{"--of src", false, "-"}, {"--of src", true, os.DevNull}, {"--of src --reports -", true, "-"}, {"--of src --reports a", true, "a"}} {
+		f, cmd, err := parseLive(t, c.line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.drawn = c.drawn
+		if got := f.config(cmd).Reports; got != c.want {
+			t.Errorf("%s, drawn %v: %q, want %q", c.line, c.drawn, got, c.want)
+		}
+	}
+}
+
 func TestTcpdumpFlagsRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		"-w a -C 1 --rotate-size 1MB":    "-C and --rotate-size",

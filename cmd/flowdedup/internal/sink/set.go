@@ -62,6 +62,8 @@ type Config struct {
 	// read it with a delay of one second. An existing file is never replaced. An output
 	// that fails does not stop the others.
 	Live bool
+	// Folders lets Kept and Removed be folders that get a file for each input.
+	Folders bool
 	// Inputs are the input files. Kept may replace one of them.
 	Inputs []string
 	// Stop ends a live run whose reader has left its pipe.
@@ -153,9 +155,13 @@ func (s *Set) openNamed(ctx context.Context, name string, removed bool) error {
 	if err != nil {
 		return err
 	}
+	file := name
+	if _, ok := d.(*folder); ok {
+		file = InFolder(name, "file")
+	}
 	o := &output{
 		destination: d, name: name, removed: removed, calls: newCalls(name),
-		direct: !pcapoverip.IsAddress(name) && !outfile.MayStall(name),
+		direct: !pcapoverip.IsAddress(name) && !outfile.MayStall(file),
 	}
 	if file, ok := d.(*single); ok && !removed && !s.cfg.Live {
 		o.records, _ = file.writer.(pcapfile.RecordWriter)
@@ -179,6 +185,9 @@ func (s *Set) openFile(ctx context.Context, name string, kept bool) (destination
 	derived := kept && s.cfg.Strip&strip.Tunnel != 0 || s.cfg.BeginsLate
 	if s.cfg.Rotate.Size > 0 || s.cfg.Rotate.Every > 0 {
 		return s.openRotation(name, derived)
+	}
+	if s.cfg.Folders && IsFolder(name) {
+		return s.openFolder(ctx, name, derived)
 	}
 	opt := s.cfg.Rotate.Output
 	open := outfile.Create

@@ -86,13 +86,14 @@ func (o *output) failedText() string {
 	return o.failed.Error()
 }
 
-// Files returns how many files the rotating outputs have written, nil if none rotates.
+// Files returns how many files the outputs that rotate or are folders have written, nil without any.
 func (s *Set) Files() *uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var n *uint64
 	for _, o := range s.outputs {
-		if _, ok := o.destination.(*rotating); ok {
+		switch o.destination.(type) {
+		case *rotating, *folder:
 			if n == nil {
 				n = new(uint64)
 			}

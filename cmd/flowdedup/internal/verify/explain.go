@@ -36,7 +36,7 @@ func (f *flags) explain(cmd *cobra.Command, cfg *config, s *summary) {
 	}
 	known := func(r *summary) bool { return r.Foreign == 0 }
 	right := func(r *summary) bool { return r.Same }
-	if c := at; c.Duplicates != "" && !given("read") && cmd.ArgsLenAtDash() < 0 && report.Foreign > 0 {
+	if c := at; c.Duplicates != "" && len(c.Inputs) == 1 && !given("read") && cmd.ArgsLenAtDash() < 0 && report.Foreign > 0 {
 		c.Inputs, c.Output, c.Duplicates = []string{c.Inputs[0], c.Output}, c.Duplicates, ""
 		try(c, known, "-- before the output")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -61,10 +63,14 @@ wrong with them and right with --identity inner, with some --strip, or as the
 output of several inputs, then nobody knows: verify names these flags, and
 calls the packets unknown, not lost.
 
-Several inputs that were merged into OUT stand before --, or behind -r. verify
-does not use the filters of dedup: it compares packets byte by byte, and looks
-copies up by SHA-256 in a plain table, in one thread. It remembers packets
-within the window, as many as --memory holds, and says so if they are too few.
+Several inputs that were merged into OUT stand before --, or behind -r.
+A folder as IN is all captures in it. A folder as OUT has a file for each of
+these, and may have others.
+
+verify does not use the filters of dedup: it compares packets byte by byte, and
+looks copies up by SHA-256 in a plain table, in one thread. It remembers
+packets within the window, as many as --memory holds, and says so if they are
+too few.
 It has its own code for --slice and --sort, and that of dedup for --strip. An
 output of --mark cannot be verified.
 
@@ -77,6 +83,9 @@ usage.`,
 
   # with the flags of the run that made it
   flowdedup verify --across --window 50ms a.pcap b.pcap -- link.pcapng
+
+  # a folder of files that were cleaned one to one
+  flowdedup verify rot/ clean/
 
   # without the headers of a mirror
   flowdedup verify --identity inner --strip tunnel mirror.pcap clean.pcap
@@ -158,7 +167,7 @@ func (f *flags) config(cmd *cobra.Command, args []string) (*config, error) {
 	if len(out) > 1 {
 		cfg.Duplicates = out[1]
 	}
-	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(cfg.Output, cfg.Duplicates)); err != nil {
+	if err := errors.Join((&cli.Files{Inputs: cfg.Inputs}).CheckInputs(), cli.LookUp(slices.DeleteFunc(slices.Clone(out), sink.IsFolder)...)); err != nil {
 		return nil, err
 	}
 	if err := f.checkPage(cfg); err != nil {
@@ -221,7 +230,7 @@ func (f *flags) checkLandmark(cmd *cobra.Command) error {
 
 // checkPage refuses a page that would stand between other output, or replace a capture.
 func (f *flags) checkPage(cfg *config) error {
-	if err := f.page.Check(&f.Common); err != nil {
+	if err := f.page.Check(&f.Common); err != nil || !f.page.Given() {
 		return err
 	}
 	var errs []error
@@ -240,6 +249,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		return err
 	}
 	e.Quiet.Store(f.Quiet)
+	f.WarnPassed(e)
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
 	cfg.Input = f.Inputs(e, bar)

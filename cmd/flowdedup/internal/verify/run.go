@@ -17,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
 
@@ -48,11 +49,44 @@ func boundHeap(memory int) (end func()) {
 
 // files returns the names of all captures.
 func (c *config) files() []string {
-	all := append(slices.Clone(c.Inputs), c.Output)
-	if c.Duplicates != "" {
-		all = append(all, c.Duplicates)
+	return slices.Concat(c.Inputs, c.in(c.Output), c.in(c.Duplicates))
+}
+
+// in returns the files of an output: a file for each input if it is a folder.
+func (c *config) in(output string) (files []string) {
+	switch {
+	case output == "":
+		return nil
+	case !sink.IsFolder(output):
+		return []string{output}
 	}
-	return all
+	for _, input := range c.Inputs {
+		files = append(files, sink.InFolder(output, input))
+	}
+	return files
+}
+
+// open opens the files of an output. Files that are not read yet are closed if they are many.
+func (c *config) open(ctx context.Context, output string) (sources []capture.Source, err error) {
+	names := c.in(output)
+	opt := pcapfile.Options{Warn: c.Input.Warn}
+	if len(names) > 1 {
+		opt.ChunkSize = pcapfile.MergeChunkSize(len(names))
+	}
+	for _, name := range names {
+		var src capture.Source
+		if err := outfile.Until(ctx, func() (err error) {
+			src, err = pcapfile.Open(name, opt)
+			return err
+		}); err != nil {
+			return sources, err
+		}
+		if len(names) > 1 {
+			pcapfile.Park(src)
+		}
+		sources = append(sources, src)
+	}
+	return sources, nil
 }
 
 // summary is the answer of "flowdedup verify --json".
@@ -83,23 +117,6 @@ type first struct {
 // files. A damaged capture is checked up to the damage.
 func run(ctx context.Context, cfg *config) (summary, error) {
 	begin := time.Now()
-	var files [2]capture.Source
-	for i, name := range []string{cfg.Output, cfg.Duplicates} {
-		if name == "" {
-			continue
-		}
-		if err := outfile.Until(ctx, func() (err error) {
-			files[i], err = pcapfile.Open(name, pcapfile.Options{Warn: cfg.Input.Warn})
-			return err
-		}); err != nil {
-			return summary{}, err
-		}
-		defer func() {
-			if ctx.Err() == nil { // else a pipe may be waited for
-				_ = files[i].Close()
-			}
-		}()
-	}
 	headers, err := strip.ParseHeaders(cfg.Headers)
 	if err != nil {
 		return summary{}, err
@@ -116,6 +133,23 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 		return summary{}, err
 	}
 	defer in.Close()
+	opened := *cfg
+	opened.Inputs = in.Inputs()
+	cfg = &opened
+	var files [2][]capture.Source
+	for i, name := range []string{cfg.Output, cfg.Duplicates} {
+		files[i], err = cfg.open(ctx, name)
+		defer func() {
+			for _, src := range files[i] {
+				if ctx.Err() == nil { // else a pipe may be waited for
+					_ = src.Close()
+				}
+			}
+		}()
+		if err != nil {
+			return summary{}, err
+		}
+	}
 	v, err := verify.New(cfg.Config, files[0], files[1])
 	if err != nil {
 		return summary{}, err

@@ -20,7 +20,7 @@ func newSummary(cfg *config, r *verify.Report) summary {
 		Window: window.Window{Duration: cfg.Window, Packets: int64(cfg.Packets), None: cfg.Window == 0 && cfg.Packets == 0, Landmark: cfg.Landmark}.String(),
 	}
 	if d := r.First; d != nil {
-		s.First = &first{Kind: d.Kind, File: fileOf(cfg, d.Kind), Packet: d.Packet}
+		s.First = &first{Kind: d.Kind, File: fileOf(cfg, d), Packet: d.Packet}
 		if d.Time != capture.NoTime {
 			s.First.Time = show.Timestamp(d.Time, time.UTC)
 		}
@@ -29,12 +29,12 @@ func newSummary(cfg *config, r *verify.Report) summary {
 }
 
 // fileOf returns the file in which packets of a difference are counted.
-func fileOf(cfg *config, k verify.Kind) string {
+func fileOf(cfg *config, d *verify.Difference) string {
 	switch {
-	case k == verify.Foreign:
-		return cfg.Output
-	case k == verify.Misplaced:
-		return cfg.Duplicates
+	case d.Kind == verify.Foreign:
+		return cfg.in(cfg.Output)[d.File]
+	case d.Kind == verify.Misplaced:
+		return cfg.in(cfg.Duplicates)[d.File]
 	case len(cfg.Inputs) == 1:
 		return cfg.Inputs[0]
 	}
