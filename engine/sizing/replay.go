@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	replayed    = 1 << 18 // sightings of runs
-	leastLines  = 26      // of a run for a share of the stream: two spare lines
+	replayed    = 1 << 18 // sightings of runs, as far as mostRuns allow
+	mostRuns    = 8
+	leastLines  = 26 // of a run for a share of the stream: two spare lines
 	leastCopies = 100
 )
 
@@ -36,7 +37,7 @@ func (m *Method) predictor(care int) Model {
 			return d, nil
 		}
 		missed, copies := 0.0, 0.0
-		for run := range care * (1 + replayed/len(s.elements)) {
+		for run := range care * min(mostRuns, 1+replayed/len(s.elements)) {
 			f, err := m.filter(r, d, max(1, min(lines, s.distinct))*lineBits/8)
 			if err != nil {
 				return d, err
