@@ -134,7 +134,7 @@ func (c TreeConfig) newNode(level, number int) node {
 		return slicedLayer{sliced}
 	}
 	bloom := newBloom(c.Bits, c.K)
-	bloom.hash = IndependentPositions
+	bloom.hash = independent
 	return bloom
 }
 
