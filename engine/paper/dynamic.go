@@ -175,13 +175,13 @@ func (c DynamicConfig) validate() error {
 
 // layer is one filter of a [Dynamic]: a [TimerBloom], or a [Bloom] without a landmark.
 type layer interface {
-	node
+	treeNode
 	// occupied returns how many positions are not zero at present.
 	occupied() int
 }
 
-// node is one filter of a [Tree]: a layer, or a sliced filter.
-type node interface {
+// treeNode is one filter of a [Tree]: a layer, or a sliced filter.
+type treeNode interface {
 	// advance makes unit the present, unless that is past.
 	advance(unit uint64)
 	// test reports whether the filter holds the element at present.

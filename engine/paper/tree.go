@@ -74,9 +74,9 @@ type TreeConfig struct {
 // nodes match. A tree serves one goroutine.
 type Tree struct {
 	config TreeConfig
-	timed  bool     // with a window
-	levels [][]node // nodes by level, the root first
-	below  []int    // leaves below a node of each level
+	timed  bool         // with a window
+	levels [][]treeNode // nodes by level, the root first
+	below  []int        // leaves below a node of each level
 	now    uint64
 	counts []LevelCounts
 }
@@ -101,7 +101,7 @@ func NewTree(c TreeConfig) (*Tree, error) {
 	t := &Tree{
 		config: c,
 		timed:  c.Window > 0,
-		levels: make([][]node, len(widths)),
+		levels: make([][]treeNode, len(widths)),
 		below:  make([]int, len(widths)),
 		counts: make([]LevelCounts, len(widths)),
 	}
@@ -126,7 +126,7 @@ func OnlyRoot(root *Sliced) func(level, number int) *Sliced {
 }
 
 // newNode returns the filter of a node.
-func (c TreeConfig) newNode(level, number int) node {
+func (c TreeConfig) newNode(level, number int) treeNode {
 	if c.Sliced == nil {
 		return newLayer(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window})
 	}
@@ -230,7 +230,7 @@ func (t *Tree) matches(level, number int, d digest.Digest) bool {
 // ancestor returns the number of the leaf's ancestor at a level.
 func (t *Tree) ancestor(level, leaf int) int { return leaf / t.below[level] }
 
-func (t *Tree) node(level, leaf int) node { return t.levels[level][t.ancestor(level, leaf)] }
+func (t *Tree) node(level, leaf int) treeNode { return t.levels[level][t.ancestor(level, leaf)] }
 
 // Levels returns the counts of each level since the tree was made, the root's first.
 func (t *Tree) Levels() []LevelCounts { return slices.Clone(t.counts) }

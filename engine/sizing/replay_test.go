@@ -162,3 +162,27 @@ func TestWindowElements(t *testing.T) {
 		t.Errorf("%v elements in a window, want %d", got, inWindow)
 	}
 }
+
+// TestManualMisses makes the manual's table of misses by memory in accuracy.md again, up to 10 %: all
+// of a window's elements differ, and repeats are spread evenly.
+func TestManualMisses(t *testing.T) {
+	r, err := NewRequest(Question{Kind: Sliding, Elements: 1e6, FPR: 1e-5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bits, want := range map[int]map[string]float64{
+		256: {"timed": 2e-6}, 128: {"timed": 0.0076, "fine": 7e-11, "coarse": 2e-16},
+		88: {"timed": 0.11, "fine": 2e-6, "coarse": 7e-11}, 64: {"timed": 0.28, "fine": 0.002, "coarse": 3e-6},
+	} {
+		for _, m := range methods[:3] {
+			want, some := want[m.Name]
+			if !some { // too few for a float64
+				continue
+			}
+			d, err := m.model(r, bits*1e6)
+			if err != nil || math.Abs(d.FNR/want-1) > 0.1 && fmt.Sprintf("%.0e", d.FNR) != fmt.Sprintf("%.0e", want) {
+				t.Errorf("%d bits, %s: %.3g are missed, the manual has %v; %v", bits, m.Name, d.FNR, want, err)
+			}
+		}
+	}
+}
