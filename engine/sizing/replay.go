@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	replayed    = 1 << 18 // sightings of runs, as far as mostRuns allow
-	mostRuns    = 8
-	leastLines  = 26 // of a run for a share of the stream: two spare lines
-	leastCopies = 100
+	replayed   = 1 << 18 // sightings of runs, as far as mostRuns allow
+	mostRuns   = 8
+	leastLines = 26 // of a run for a share of the stream: two spare lines
 )
 
 // predictor returns the model or, with a sample, a model whose misses are those of the filter on
@@ -49,9 +48,8 @@ func (m *Method) predictor(care int) Model {
 			}
 		}
 		switch {
-		case copies < leastCopies:
 		case missed == 0:
-			d.FNR = math.Min(d.FNR, 1/copies)
+			d.FNR = math.Min(d.FNR, 1/math.Max(1, copies))
 		default: // elements that are missed often are missed as often as they come
 			d.FNR = missed / copies
 			d.FNR = math.Min(1, d.FNR*math.Pow(s.busier, 1-d.FNR))

@@ -34,6 +34,9 @@ func TestReplay(t *testing.T) {
 			{"timed", window.Window{None: true}, 800}, {"lru", window.Window{None: true}, 800}, {"sbf", window.Window{None: true}, 800},
 		} {
 			for _, limit := range []int{math.MaxInt, n} {
+				if testing.Short() && limit == n {
+					continue
+				}
 				what := fmt.Sprintf("%s, %s in %d lines, window %v, at most %d", name, c.method, c.lines, c.window, limit/2)
 				testReplay(t, what, elements, c.method, c.window, c.lines, limit)
 			}

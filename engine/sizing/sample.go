@@ -3,6 +3,7 @@
 package sizing
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -61,10 +62,9 @@ func newSampler(w window.Window, limit int) sampler {
 }
 
 func (s *sampler) spanOf(x sighting) int64 { return calendar.Index(x.at, s.span) }
-
-// inSpans reports whether the sample has the span of a sighting, and has also asks for the element.
 func (s *sampler) inSpans(x sighting) bool { return s.spanOf(x)&(1<<s.skip-1) == 0 }
 
+// has reports whether the sample has the span and the element of a sighting.
 func (s *sampler) has(x sighting) bool {
 	return s.shift < 64 && x.element[0]&(1<<s.shift-1) == 0 && s.inSpans(x)
 }
@@ -104,7 +104,7 @@ func (s *sampler) result(repeats float64) *Sample {
 	if len(s.sightings) == 0 {
 		return nil
 	}
-	r := &Sample{window: s.window, share: math.Ldexp(1, -int(s.shift)), reach: math.MaxUint64, busier: 1}
+	r := &Sample{window: s.window, share: math.Ldexp(1, -int(s.shift)), busier: 1}
 	numbers := map[digest.Digest]uint32{}
 	for i, x := range s.sightings {
 		if _, found := numbers[x.element]; !found {
@@ -117,15 +117,10 @@ func (s *sampler) result(repeats float64) *Sample {
 		}
 	}
 	r.distinct = len(numbers)
-	switch part := float64(len(r.elements)) / s.all; {
-	case s.window.Packets > 0 && s.shift > 0:
-		r.window.Packets = max(1, int64(math.Round(float64(s.window.Packets)*part)))
-		fallthrough
-	case s.window.Packets > 0:
-		r.reach = uint64(r.window.Packets)
-	case s.window.Duration > 0:
-		r.reach = uint64(s.window.Duration)
+	if s.window.Packets > 0 && s.shift > 0 {
+		r.window.Packets = max(1, int64(math.Round(float64(s.window.Packets)*float64(len(r.elements))/s.all)))
 	}
+	r.reach = cmp.Or(uint64(max(int64(s.window.Duration), r.window.Packets)), math.MaxUint64)
 	if s.shift > 0 && repeats > 0 {
 		r.busier = r.repeats() / (repeats * s.all * r.share)
 	}
