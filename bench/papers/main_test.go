@@ -171,7 +171,7 @@ func TestExperiments(t *testing.T) {
 // measure time. `make papers SUITE=check` makes them too.
 var slow = []string{
 	"p0.table2", "p0.figure1", "p0.figure4", "p0.cells", "p0.buffers", "p0.speed", "p1.table1", "p1.table2", "p1.table3", "p1.table4", "p1.table5", "p1.table6",
-	"p1.table7", "p1.table8", "p1.table9", "p1.algorithm1", "p1.phases", "p2.figure6", "p2.figure7", "p2.text",
+	"p1.table7", "p1.table8", "p1.table9", "p1.algorithm1", "p1.phases", "p2.figure6", "p2.figure7", "p2.figure9", "p2.text",
 	"p3.table2", "p3.table3", "p3.table4", "p3.table5", "p3.semisort", "p3.attack",
 	"p4.figure5", "p4.figure7", "p4.figure7c", "p4.figure8", "p4.figure9", "p4.figure11", "p4.figure12c", "p4.treetimers", "p4.lemma1",
 	"rivals",

@@ -122,7 +122,8 @@ var fanOuts = [][]int{nil, {5}, {1, 1, 3}, {3, 4}, {2, 2, 2, 2}}
 // confirmation by only the root misses no duplicate, for which it takes d = 2.
 //
 // By Lemma 1 a tree with a root in vertical slices gives the verdicts of the sliced
-// filter by itself. With horizontal ones it calls more elements duplicates.
+// filter by itself, and so do trees with other nodes in slices. With a horizontal root it calls
+// more elements duplicates.
 func TestTreesAreOneFilter(t *testing.T) {
 	const m, k = 20_000, 4
 	ids := shuffled(12_000, 5_000, 21)
@@ -155,13 +156,19 @@ func TestTreesAreOneFilter(t *testing.T) {
 			}
 		}
 		for _, choices := range []int{1, k} { // of slices: horizontal ones, and vertical ones
-			slices := SlicedConfig{Bits: m, K: k, Slices: 10}
-			root := must[*Sliced](t)(NewSplit(slices, choices))
-			alone := must[*Sliced](t)(NewSplit(slices, choices))
-			c := TreeConfig{Bits: m, K: k, FanOut: []int{3, 4}, Dense: dense, Root: root}
-			missed, more := compare(c, alone, choices == 1)
-			if choices == k && missed > 0 || choices == 1 && more == 0 {
-				t.Errorf("%d choices, dense %v: %d missed, %d more found", choices, dense, missed, more)
+			for _, level := range []int{0, 1, 2} { // of the nodes in slices, every other one
+				sliced := func(at, number int) *Sliced {
+					if at != level || number%2 > 0 {
+						return nil
+					}
+					return must[*Sliced](t)(NewSplit(SlicedConfig{Bits: m, K: k, Slices: 10}, choices))
+				}
+				alone := must[*Sliced](t)(NewSplit(SlicedConfig{Bits: m, K: k, Slices: 10}, max(choices, k*min(1, level))))
+				c := TreeConfig{Bits: m, K: k, FanOut: []int{3, 4}, Dense: dense, Sliced: sliced}
+				missed, more := compare(c, alone, choices == 1)
+				if choices == k && missed > 0 || choices == 1 && level == 0 && more == 0 {
+					t.Errorf("level %d in slices, %d choices, dense %v: %d missed, %d more found", level, choices, dense, missed, more)
+				}
 			}
 		}
 	}
@@ -197,7 +204,7 @@ func TestTreesOfTimers(t *testing.T) {
 func TestTreeBits(t *testing.T) {
 	for want, c := range map[int]TreeConfig{
 		90: {FanOut: []int{2, 3}}, 120: {FanOut: []int{2}, Window: 8},
-		27: {FanOut: []int{2}, Root: must[*Bloom](t)(NewBloom(7, 1))},
+		27: {FanOut: []int{2}, Sliced: OnlyRoot(must[*Sliced](t)(NewVertical(SlicedConfig{Bits: 7, K: 1, Slices: 1})))},
 	} {
 		if c.Bits, c.K = 10, 1; must[*Tree](t)(NewTree(c)).Bits() != want {
 			t.Errorf("%+v: not %d bits", c, want)
@@ -338,8 +345,6 @@ func TestDistributedErrors(t *testing.T) {
 		err := failure(NewTree(TreeConfig{Bits: 8, K: 1, FanOut: fanOut}))
 		requireParameterErrors(t, map[string]error{fmt.Sprint(fanOut): err})
 	}
-	tree.Root = &Bloom{}
+	tree.Sliced = func(int, int) *Sliced { return nil }
 	requireBounds(t, NewTree, tree, bounds{"Window": {0, 0}, "TopDown": {0, 1}})
-	tree.FanOut = nil
-	requireParameterErrors(t, map[string]error{"a root and no level": failure(NewTree(tree))})
 }

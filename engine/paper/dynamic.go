@@ -173,9 +173,15 @@ func (c DynamicConfig) validate() error {
 	)
 }
 
-// layer is one filter of a [Dynamic] or a [Tree]: a [TimerBloom], or a [Bloom] without a
-// landmark.
+// layer is one filter of a [Dynamic]: a [TimerBloom], or a [Bloom] without a landmark.
 type layer interface {
+	treeNode
+	// occupied returns how many positions are not zero at present.
+	occupied() int
+}
+
+// treeNode is one filter of a [Tree]: a layer, or a sliced filter.
+type treeNode interface {
 	// advance makes unit the present, unless that is past.
 	advance(unit uint64)
 	// test reports whether the filter holds the element at present.
@@ -185,8 +191,6 @@ type layer interface {
 	// since returns the latest unit in which the element may have come. The filter must
 	// hold it.
 	since(d digest.Digest) uint64
-	// occupied returns how many positions are not zero at present.
-	occupied() int
 	Bits() int
 }
 

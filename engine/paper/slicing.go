@@ -180,11 +180,10 @@ var _ Filter = (*Sliced)(nil)
 
 // TestAndSet implements [Filter], by the primitive that the filter was made with.
 func (s *Sliced) TestAndSet(d digest.Digest) (seen bool) {
+	s.cost.Events++
 	s.locate(d)
 	live := s.route()
-	s.cost.Events++
-	seen = s.ask(live) && live >= s.config.AtLeast
-	if !seen {
+	if seen = s.ask(live) && live >= s.config.AtLeast; !seen {
 		s.set(live)
 	}
 	return seen
@@ -230,6 +229,24 @@ func (s *Sliced) set(live int) {
 		s.request(&s.cost.Sets, len(s.hops), live)
 	}
 }
+
+// slicedLayer is a sliced filter as a node of a [Tree].
+type slicedLayer struct{ *Sliced }
+
+func (s slicedLayer) advance(uint64) {}
+
+func (s slicedLayer) test(d digest.Digest) (seen bool) {
+	s.locate(d)
+	live := s.route()
+	return s.ask(live) && live >= s.config.AtLeast
+}
+
+func (s slicedLayer) set(d digest.Digest, _ uint64) {
+	s.locate(d)
+	s.Sliced.set(s.route())
+}
+
+func (s slicedLayer) since(digest.Digest) uint64 { return 0 }
 
 // Cost counts a sliced filter's network operations since it was made. A request goes from
 // an element's producer to a slice or, pipelined, from a slice to the next one; a slice

@@ -28,10 +28,11 @@ type TreeConfig struct {
 	TopDown int
 	// Window is w in time units if nodes are filters of timers, or 0 for Bloom filters.
 	Window int
-	// Root, if it is not nil, is the root's filter in place of one like the others: a
-	// [Sliced] one (Lemma 1). It must be empty, and goes without Window. The other nodes have
-	// the hash functions of vertical slices then.
-	Root Filter
+	// Sliced, if it is not nil, returns the filter of a node in place of one like the others
+	// (Lemma 1 has it for the root), by its level and its number there, or nil. Filters must be
+	// empty, and go without Window. The other nodes have the hash functions of vertical slices
+	// then.
+	Sliced func(level, number int) *Sliced
 }
 
 // Tree is the Bloom tree of KNPS, section 6: a tree of Bloom filters with the same size
@@ -47,10 +48,10 @@ type TreeConfig struct {
 // matched. So no node holds an element longer than the root, and the verdicts equal those
 // of one filter of timers.
 //
-// A sliced root gives the verdicts of the sliced filter by itself if its slices are
-// vertical, with m bits in all and K hash functions, like the nodes (Lemma 1). A
-// horizontal one has other bits than the nodes below, whose false positives add to its
-// own.
+// A tree with sliced nodes, the root or others, gives the verdicts of the sliced filter by
+// itself if slices are vertical, with m bits in all and K hash functions, like the nodes
+// (Lemma 1). A horizontal one has other bits than the nodes above and below, whose false
+// positives add to its own.
 //
 // A node's bits are always a subset of its parent's. So, without top-down testing, dense
 // and sparse trees and a single filter of that size all give the same verdicts, element
@@ -73,9 +74,9 @@ type TreeConfig struct {
 // nodes match. A tree serves one goroutine.
 type Tree struct {
 	config TreeConfig
-	timed  bool      // with a window
-	levels [][]layer // nodes by level, the root first
-	below  []int     // leaves below a node of each level
+	timed  bool         // with a window
+	levels [][]treeNode // nodes by level, the root first
+	below  []int        // leaves below a node of each level
 	now    uint64
 	counts []LevelCounts
 }
@@ -100,22 +101,41 @@ func NewTree(c TreeConfig) (*Tree, error) {
 	t := &Tree{
 		config: c,
 		timed:  c.Window > 0,
-		levels: make([][]layer, len(widths)),
+		levels: make([][]treeNode, len(widths)),
 		below:  make([]int, len(widths)),
 		counts: make([]LevelCounts, len(widths)),
 	}
 	t.config.FanOut = slices.Clone(c.FanOut)
 	for level, width := range widths {
 		t.below[level] = widths[len(widths)-1] / width
-		for range width {
-			node := newLayer(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window})
-			if bloom, ok := node.(*Bloom); ok && c.Root != nil {
-				bloom.hash = independent
-			}
-			t.levels[level] = append(t.levels[level], node)
+		for number := range width {
+			t.levels[level] = append(t.levels[level], c.newNode(level, number))
 		}
 	}
 	return t, nil
+}
+
+// OnlyRoot is [TreeConfig.Sliced] for a tree with a sliced root.
+func OnlyRoot(root *Sliced) func(level, number int) *Sliced {
+	return func(level, _ int) *Sliced {
+		if level > 0 {
+			return nil
+		}
+		return root
+	}
+}
+
+// newNode returns the filter of a node.
+func (c TreeConfig) newNode(level, number int) treeNode {
+	if c.Sliced == nil {
+		return newLayer(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window})
+	}
+	if sliced := c.Sliced(level, number); sliced != nil {
+		return slicedLayer{sliced}
+	}
+	bloom := newBloom(c.Bits, c.K)
+	bloom.hash = independent
+	return bloom
 }
 
 // widths returns the number of nodes at each level.
@@ -139,8 +159,8 @@ func (c TreeConfig) widths() ([]int, error) {
 	); err != nil {
 		return nil, err
 	}
-	if c.Root != nil && (c.Window != 0 || len(c.FanOut) == 0) {
-		return nil, fmt.Errorf("paper: a root of its own goes with levels below it, without a window: %w", ErrParameter)
+	if c.Sliced != nil && c.Window != 0 {
+		return nil, fmt.Errorf("paper: sliced nodes go without a window: %w", ErrParameter)
 	}
 	return widths, nil
 }
@@ -199,13 +219,9 @@ func (t *Tree) setFrom(level, leaf int, d digest.Digest, unit uint64) {
 	}
 }
 
-// matches tests a node, given by its number within the level. A custom root takes the
-// element at once if it misses it, as it is the last to be asked.
+// matches tests a node, given by its number within the level.
 func (t *Tree) matches(level, number int, d digest.Digest) bool {
 	t.counts[level].Tests++
-	if level == 0 && t.config.Root != nil {
-		return t.config.Root.TestAndSet(d)
-	}
 	node := t.levels[level][number]
 	node.advance(t.now)
 	return node.test(d)
@@ -214,7 +230,7 @@ func (t *Tree) matches(level, number int, d digest.Digest) bool {
 // ancestor returns the number of the leaf's ancestor at a level.
 func (t *Tree) ancestor(level, leaf int) int { return leaf / t.below[level] }
 
-func (t *Tree) node(level, leaf int) layer { return t.levels[level][t.ancestor(level, leaf)] }
+func (t *Tree) node(level, leaf int) treeNode { return t.levels[level][t.ancestor(level, leaf)] }
 
 // Levels returns the counts of each level since the tree was made, the root's first.
 func (t *Tree) Levels() []LevelCounts { return slices.Clone(t.counts) }
@@ -222,11 +238,8 @@ func (t *Tree) Levels() []LevelCounts { return slices.Clone(t.counts) }
 // Bits returns the memory of all nodes, in bits.
 func (t *Tree) Bits() int {
 	bits := 0
-	for _, level := range t.levels {
-		bits += len(level) * level[0].Bits()
-	}
-	if t.config.Root != nil {
-		bits += t.config.Root.Bits() - t.levels[0][0].Bits()
+	for _, node := range slices.Concat(t.levels...) {
+		bits += node.Bits()
 	}
 	return bits
 }

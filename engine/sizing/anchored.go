@@ -2,35 +2,11 @@
 
 package sizing
 
-import (
-	"errors"
-	"math"
-)
-
-// Ages say how sightings follow an insertion in windows that repeats do not extend, as measured.
-// Gaps do not give it where some elements come far more often than others, as one that came
-// often goes on to.
-type Ages struct {
-	Copies float64 // mean number of copies of an insertion
-	Copied float64 // share of the insertions with a copy
-	// All and Last have the distances of copies, and of last copies, from their insertion.
-	All, Last Gaps
-}
-
-// check returns an error unless the ages can be.
-func (a *Ages) check(q Question) error {
-	switch {
-	case a == nil:
-		return nil
-	case !(a.Copied > 0 && a.Copied <= 1 && a.Copies >= a.Copied):
-		return impossible("an insertion has %v copies, and %v of them have one", a.Copies, a.Copied)
-	}
-	return errors.Join(a.All.check(q), a.Last.check(q))
-}
+import "math"
 
 // anchored is a stream in windows that repeats do not extend: an element is inserted, its
 // repeats up to a window later are copies, and the first one after that is inserted
-// again. Without measured ages, the sightings of an element are a renewal process (Cox, Renewal
+// again. The sightings of an element are a renewal process (Cox, Renewal
 // Theory, 1962): each is followed by another one in the window with a probability equal to the
 // share of repeats, after a gap of their distribution.
 //
@@ -53,25 +29,10 @@ const leastRepeats = 1e-6
 
 func newAnchored(q *Question) *anchored {
 	a := &anchored{window: q.Elements}
-	if step := q.Elements / anchoredSteps; q.Ages != nil {
-		a.measured(q.Ages, step)
-	} else {
-		a.renewed(gapSteps(q.Gaps, step), math.Max(leastRepeats, 1-q.Distinct))
-	}
+	a.renewed(gapSteps(q.Gaps, q.Elements/anchoredSteps), math.Max(leastRepeats, 1-q.Distinct))
 	found, _ := a.copies(func(float64) float64 { return 1 })
 	a.insertions = 1 / (1 + found)
 	return a
-}
-
-// measured takes the steps of measured ages.
-func (a *anchored) measured(ages *Ages, step float64) {
-	a.sightings, a.last = gapSteps(ages.All, step), gapSteps(ages.Last, step)
-	for i := range a.sightings {
-		a.sightings[i] *= ages.Copies
-		a.last[i] *= ages.Copied
-	}
-	a.sightings[0]++
-	a.last[0] += 1 - ages.Copied
 }
 
 // renewed computes the steps of a renewal process.

@@ -130,7 +130,7 @@ func lagged(elements, size int, fresh float64) madeStream {
 	for _, d := range all.Elements {
 		track.Add(d, 0)
 	}
-	return madeStream{all.Elements, Question{Distinct: track.DistinctShare(), Gaps: track.Gaps(), Ages: track.Ages(), Length: float64(elements)}}
+	return madeStream{all.Elements, Question{Distinct: track.DistinctShare(), Gaps: track.Gaps(), Sample: track.Sample(), Length: float64(elements)}}
 }
 
 // drawn is a stream of equally likely elements with only their number known.

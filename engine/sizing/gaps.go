@@ -73,7 +73,8 @@ func (g Gaps) check(q Question) error {
 // histogram counts gaps, four bins for each power of two and one for each of the
 // smallest numbers. Its zero value is empty. It takes at most 2 KiB.
 type histogram struct {
-	counts []float64
+	counts  []float64
+	longest float64
 }
 
 // edges are the ends of a histogram's bins, ascending whole numbers up to 2^60.
@@ -90,7 +91,9 @@ var edges = func() []float64 {
 
 // add counts a gap, clamped to 1 to 2^60, with a weight.
 func (h *histogram) add(gap, weight float64) {
-	i, _ := slices.BinarySearch(edges, math.Min(gap, maxElements))
+	gap = math.Max(1, math.Min(gap, maxElements))
+	h.longest = math.Max(h.longest, gap)
+	i, _ := slices.BinarySearch(edges, gap)
 	for len(h.counts) <= i {
 		h.counts = append(h.counts, 0)
 	}
@@ -112,7 +115,7 @@ func (h *histogram) result() Gaps {
 	}
 	gaps := make(Gaps, len(h.counts))
 	for i, n := range h.counts {
-		gaps[i] = Bin{Upto: edges[i], Share: n / sum}
+		gaps[i] = Bin{Upto: math.Min(edges[i], h.longest), Share: n / sum}
 	}
 	return gaps
 }

@@ -26,9 +26,6 @@ type Method struct {
 	Title     string
 	Source    string // where it comes from
 	Certainty Certainty
-	// Evenly says that the FNR of measured streams is that of elements that come equally often,
-	// many times each.
-	Evenly bool
 
 	kinds []Kind
 	keys  []Key
@@ -69,7 +66,7 @@ var methods = []Method{
 		kinds: []Kind{Landmark}, keys: others, model: bloomLines},
 	{Name: "lru", Title: "LRU rows", Source: "this project", Certainty: Bound,
 		kinds: []Kind{Unbounded}, keys: []Key{Packets, Other}, model: lruRows},
-	{Name: "sbf", Title: "stable Bloom filter", Source: "Deng, Rafiei, SIGMOD 2006", Certainty: Bound, Evenly: true,
+	{Name: "sbf", Title: "stable Bloom filter", Source: "Deng, Rafiei, SIGMOD 2006", Certainty: Bound,
 		kinds: []Kind{Unbounded}, keys: packets, rank: measured, model: stableLines},
 	{Name: "exact", Title: "map of digests", Source: "the yardstick", Certainty: Exact,
 		kinds: []Kind{Landmark, Sliding, Count}, keys: []Key{Packets, IPv4, Other}, rank: yardstick, model: exactMap},

@@ -89,10 +89,14 @@ func Plan(question Question) (Answer, error) {
 
 // plan finds a method's candidate.
 func (r *Request) plan(m *Method) Candidate {
-	needed := r.Needed(m.model)
+	quick, care := m.predictor(1), 1
+	needed := r.Needed(quick)
 	c := Candidate{Method: m, NeededBits: needed}
 	bits := cmp.Or(r.MemoryBits, needed, maxSearched)
-	d, err := m.model(r, bits)
+	if r.MemoryBits > 0 { // else the rate is the one that the memory is needed for
+		care = 4
+	}
+	d, err := m.predictor(care)(r, bits)
 	if err != nil {
 		c.Why = "too little memory"
 		if needed == 0 {
@@ -102,7 +106,7 @@ func (r *Request) plan(m *Method) Candidate {
 	}
 	r.fill(&c, d)
 	if r.Curves {
-		c.Curve = r.curve(m.model, bits)
+		c.Curve = r.curve(quick, bits)
 	}
 	return c
 }

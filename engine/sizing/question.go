@@ -75,9 +75,9 @@ type Question struct {
 	// uniform gaps over a window, and for log-uniform gaps over an unbounded stream (nearly
 	// the gaps of the web crawl in Deng, Rafiei, SIGMOD 2006).
 	Gaps Gaps
-	// Ages are measured along with Gaps in windows that begin at an insertion. nil stands for
-	// gaps that are independent of each other.
-	Ages *Ages
+	// Sample is a part of the stream, whose misses replace the model's. nil stands for gaps that
+	// are independent of each other.
+	Sample *Sample
 	// Length is the number of elements of the stream in which Distinct and Gaps were
 	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands
 	// for no end, and the rates of the steady state. The rates of windows assume
@@ -125,7 +125,7 @@ func (q Question) complete() (Question, error) {
 			q.Gaps = logGaps(q.Elements)
 		}
 	}
-	return q, errors.Join(q.Gaps.check(q), q.Ages.check(q))
+	return q, q.Gaps.check(q)
 }
 
 func (q *Question) fill() {

@@ -11,7 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// MaxTracked is a good limit for a Tracker: it takes about 104 MiB.
+// MaxTracked is a good limit for a Tracker: it takes about 90 MiB.
 const MaxTracked = 1 << 20
 
 // Tracker measures a stream for a plan, in bounded memory: the share of distinct
@@ -31,31 +31,22 @@ type Tracker struct {
 	distinct, repeats float64
 	// Distances of repeats from the occurrence before, in elements and in nanoseconds.
 	gaps, times histogram
-	// Insertions of a window that repeats do not extend, and the distances of copies and of last
-	// copies from them.
-	inserted, single float64
-	ages, last       histogram
-	latest           occurrence // of all
-	peak             peak
+	peak        peak
+	sampler     sampler
 }
 
-// occurrence is the latest occurrence of an element, and the insertion that it is a copy of.
+// occurrence is the latest occurrence of an element.
 type occurrence struct {
-	position, inserted uint64
-	time, insertedAt   int64
-}
-
-// insertion returns the insertion.
-func (o *occurrence) insertion() occurrence {
-	return occurrence{position: o.inserted, time: o.insertedAt}
+	position uint64
+	time     int64
 }
 
 // NewTracker makes a Tracker of elements within a window, or since a landmark. It tracks at
-// most limit distinct elements at a time.
+// most limit distinct elements at a time, and takes half as many sightings into its Sample.
 func NewTracker(window window.Window, landmark bool, limit int) *Tracker {
 	return &Tracker{
 		window: window, landmark: landmark, limit: limit,
-		seen: make(map[digest.Digest]occurrence), peak: newPeak(window, landmark),
+		seen: make(map[digest.Digest]occurrence), peak: newPeak(window, landmark), sampler: newSampler(window, limit/2),
 	}
 }
 
@@ -67,14 +58,15 @@ func (t *Tracker) Add(d digest.Digest, at int64) {
 	}
 	t.position++
 	t.peak.add(at)
+	if !t.landmark {
+		t.sampler.add(sighting{d, t.sampledAt(at)})
+	}
 	if d[0]&(1<<t.shift-1) != 0 {
 		return
 	}
-	now := occurrence{position: t.position, inserted: t.position, time: at, insertedAt: at}
+	now := occurrence{position: t.position, time: at}
 	weight := float64(uint64(1) << t.shift)
-	t.latest = now
 	before, found := t.seen[d]
-	t.age(before, &now, found, weight)
 	if found && t.within(before, now) {
 		t.repeats += weight
 		t.gaps.add(float64(now.position-before.position), weight)
@@ -88,28 +80,6 @@ func (t *Tracker) Add(d digest.Digest, at int64) {
 	if len(t.seen) > t.limit {
 		t.halveSample(now)
 	}
-}
-
-// age counts an occurrence as a copy of an insertion, or as the next insertion.
-func (t *Tracker) age(before occurrence, now *occurrence, found bool, weight float64) {
-	if found && t.within(before.insertion(), *now) {
-		now.inserted, now.insertedAt = before.inserted, before.insertedAt
-		t.ages.add(float64(now.position-now.inserted), weight)
-		return
-	}
-	t.inserted += weight
-	if found {
-		t.end(before, weight)
-	}
-}
-
-// end counts the last occurrence of a window.
-func (t *Tracker) end(last occurrence, weight float64) {
-	if last.position == last.inserted {
-		t.single += weight
-		return
-	}
-	t.last.add(float64(last.position-last.inserted), weight)
 }
 
 // within reports whether the second occurrence lies in the window of the first.
@@ -140,34 +110,19 @@ func (t *Tracker) halveSample(now occurrence) {
 
 // forget forgets elements that can no longer be repeated.
 func (t *Tracker) forget(now occurrence) {
-	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool {
-		if t.within(s, now) {
-			return false
-		}
-		t.end(s, float64(uint64(1)<<t.shift))
-		return true
-	})
+	maps.DeleteFunc(t.seen, func(_ digest.Digest, s occurrence) bool { return !t.within(s, now) })
 }
 
-// Ages returns how sightings follow insertions, nil without copies. Insertions whose window has
-// not ended are left out of the last copies. Nothing may be added after it.
-func (t *Tracker) Ages() *Ages {
-	t.forget(t.latest)
-	for _, s := range t.seen {
-		if !t.within(s.insertion(), t.latest) {
-			t.end(s, float64(uint64(1)<<t.shift))
-		}
+// sampledAt returns the time of an element or, in windows without time, its position.
+func (t *Tracker) sampledAt(at int64) int64 {
+	if t.window.Duration > 0 {
+		return at
 	}
-	copies, copied := t.ages.sum(), t.last.sum()
-	if copied == 0 {
-		return nil
-	}
-	insertions := t.inserted / (t.inserted + copies)
-	steady, all := endless(insertions, t.ages.result(), float64(t.position))
-	a := Ages{Copied: copied / (copied + t.single), All: all, Last: t.last.result()}
-	a.Copies = max(a.Copied, (1-steady)/insertions)
-	return &a
+	return int64(t.position)
 }
+
+// Sample returns a part of the stream, nil without elements and since a landmark.
+func (t *Tracker) Sample() *Sample { return t.sampler.result(1 - t.DistinctShare()) }
 
 // Gaps returns the distances of repeats from the occurrence before, in elements.
 func (t *Tracker) Gaps() Gaps { return t.gaps.result() }

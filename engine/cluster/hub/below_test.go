@@ -59,10 +59,11 @@ func topDown(t *testing.T, dense bool, level, count int) {
 		sensors = append(sensors, leaf.sensor("a"))
 	}
 	cfg := paper.TreeConfig{Bits: shape.Size(), K: shape.Hashes, FanOut: []int{2, 2}, Dense: dense, TopDown: level}
-	var err error
-	if cfg.Root, err = paper.NewVertical(paper.SlicedConfig{Bits: shape.Size(), K: shape.Hashes, Slices: 2}); err != nil {
+	sliced, err := paper.NewVertical(paper.SlicedConfig{Bits: shape.Size(), K: shape.Hashes, Slices: 2})
+	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.Sliced = paper.OnlyRoot(sliced)
 	model, err := paper.NewTree(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -143,10 +143,11 @@ func reference(t *testing.T, s chain.Shape, dense bool) *paper.Tree {
 	if s.Filter == chain.Timers {
 		cfg.Window = int(s.Window())
 	} else {
-		var err error
-		if cfg.Root, err = paper.NewVertical(paper.SlicedConfig{Bits: s.Size(), K: s.Hashes, Slices: 2}); err != nil {
+		root, err := paper.NewVertical(paper.SlicedConfig{Bits: s.Size(), K: s.Hashes, Slices: 2})
+		if err != nil {
 			t.Fatal(err)
 		}
+		cfg.Sliced = paper.OnlyRoot(root)
 	}
 	tree, err := paper.NewTree(cfg)
 	if err != nil {

@@ -108,14 +108,11 @@ func locate(run, count int) []located {
 	return all
 }
 
-// model is the same tree of engine/paper. Its nodes choose bits as hubs do, because the root is a
-// sliced filter of one slice.
+// model is the same tree of engine/paper. Its nodes choose bits as hubs do, because they could be
+// sliced.
 func model(bits, level int, dense bool) (*paper.Tree, error) {
-	root, err := paper.NewVertical(paper.SlicedConfig{Bits: bits, K: hashes, Slices: 1})
-	if err != nil {
-		return nil, err
-	}
-	return paper.NewTree(paper.TreeConfig{Bits: bits, K: hashes, FanOut: []int{fanOut, fanOut, fanOut}, Dense: dense, TopDown: level, Root: root})
+	none := func(int, int) *paper.Sliced { return nil }
+	return paper.NewTree(paper.TreeConfig{Bits: bits, K: hashes, FanOut: []int{fanOut, fanOut, fanOut}, Dense: dense, TopDown: level, Sliced: none})
 }
 
 // treeRates returns the rates of a tree of hubs. Each verdict of a dense one must equal the model's.

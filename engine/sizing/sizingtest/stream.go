@@ -90,6 +90,21 @@ func Population(n, members int, seed uint64) []digest.Digest {
 	return drawn
 }
 
+// Busy draws n elements from the given number of members, of which number k comes with a
+// probability of nearly 1/k (Zipf).
+func Busy(n, members int, seed uint64) []digest.Digest {
+	random := rand.New(rand.NewPCG(seed, 3))
+	all := make([]digest.Digest, members)
+	for i := range all {
+		all[i] = digest.Digest{random.Uint64(), random.Uint64()}
+	}
+	drawn := make([]digest.Digest, n)
+	for i := range drawn {
+		drawn[i] = all[int(math.Exp(random.Float64()*math.Log(float64(members))))]
+	}
+	return drawn
+}
+
 // AnchoredRates runs a packet filter and returns its rates from the given element on. A
 // copy is an element whose latest kept occurrence lies within the window. An element is
 // new if none like it came within the window, and up to blur before it.

@@ -152,7 +152,7 @@ func lemma1(o result.Options, t *result.Table) {
 		for run, ids := range streams {
 			alone, leaf := slicings[way].make(config), leavesOf(run)
 			tree := result.Must(paper.NewTree(paper.TreeConfig{
-				Bits: config.Bits, K: hashes, FanOut: fiveLevels, Root: slicings[way].make(config),
+				Bits: config.Bits, K: hashes, FanOut: fiveLevels, Sliced: paper.OnlyRoot(slicings[way].make(config)),
 			}))
 			var score, single stream.Score
 			known := stream.NewKnown(webLog.domain)

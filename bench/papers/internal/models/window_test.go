@@ -73,7 +73,7 @@ func TestTimersAnchored(t *testing.T) {
 		elements []digest.Digest
 		question sizing.Question
 	}{
-		{lags.Elements, sizing.Question{Distinct: track.DistinctShare(), Gaps: track.Gaps(), Ages: track.Ages(), Length: elements}},
+		{lags.Elements, sizing.Question{Distinct: track.DistinctShare(), Gaps: track.Gaps(), Length: elements}},
 		{sizingtest.Population(elements, members, 5), sizing.Question{Different: members * -math.Expm1(-float64(size)/members)}},
 	} {
 		for _, load := range []float64{8, 4} { // of different elements in a line

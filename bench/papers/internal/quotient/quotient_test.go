@@ -3,7 +3,10 @@
 package quotient
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -146,5 +149,21 @@ func TestAttack(t *testing.T) {
 		if key == publicKey && forged < 0.95 || key == secretKey && math.Abs(forged-base) > 5*math.Sqrt(base/200) {
 			t.Errorf("key %d: %.3f of forged elements reported, %.3f of others", key, forged, base)
 		}
+	}
+}
+
+// TestCrawl gives URLs that come at random to the filters: the rates are those of a grid's stream.
+func TestCrawl(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	var urls, out strings.Builder
+	const scale = 1000
+	for range gridElements / scale {
+		fmt.Fprintf(&urls, "https://example.org/%d\n", random.IntN(alphabets[0]/scale))
+	}
+	if err := Crawl(strings.NewReader(urls.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "150000 URLs, ") || strings.Count(got, "too few URLs") != 2 || !strings.Contains(got, "  21.") || !strings.Contains(got, "QQHTD") {
+		t.Error(got)
 	}
 }

@@ -164,8 +164,8 @@ func (c *config) question(m *measurement) (sizing.Question, error) {
 	if m != nil {
 		q.Distinct = m.DistinctShare
 		q.Gaps = m.scaledGaps(q.Elements)
-		if c.Distinct == (distinct{}) && m.gaps != nil {
-			q.Ages = m.scaledAges(q.Elements)
+		if m.sample != nil && c.Distinct == (distinct{}) {
+			q.Sample = m.sample.ScaledTo(q.Elements / m.WindowElements)
 		}
 		q.Length = float64(m.Elements) * q.Elements / m.WindowElements
 	}

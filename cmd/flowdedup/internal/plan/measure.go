@@ -44,8 +44,8 @@ type measurement struct {
 
 	Damaged bool `json:"-"`
 
-	gaps sizing.Gaps
-	ages *sizing.Ages // nil where the capture is shorter than the window
+	gaps   sizing.Gaps
+	sample *sizing.Sample // nil where the capture is shorter than the window
 }
 
 // gapBin is the share of repeats whose gap is at most Upto and above the bin before.
@@ -60,17 +60,6 @@ func (m *measurement) scaledGaps(elements float64) sizing.Gaps {
 		return m.gaps
 	}
 	return m.gaps.Times(elements / m.WindowElements)
-}
-
-// scaledAges returns the ages for a window of that many elements.
-func (m *measurement) scaledAges(elements float64) *sizing.Ages {
-	if m.ages == nil || elements == m.WindowElements {
-		return m.ages
-	}
-	scaled := *m.ages
-	scaled.All = scaled.All.Times(elements / m.WindowElements)
-	scaled.Last = scaled.Last.Times(elements / m.WindowElements)
-	return &scaled
 }
 
 // measure reads captures. The measurement is valid with every error. Errors come from
@@ -152,7 +141,7 @@ func (m *meter) result() *measurement {
 	if w := m.window.Seconds(); w > seconds && r.Rate > 0 {
 		r.WindowElements, r.Extrapolated = math.Max(r.WindowElements, r.Rate*w), true
 	} else {
-		r.ages = t.Ages()
+		r.sample = t.Sample()
 	}
 	return r
 }

@@ -69,7 +69,6 @@ type candidate struct {
 	Curve   []point `json:"curve,omitempty"`
 
 	parameters []sizing.Parameter // in their order
-	evenly     bool
 }
 
 // point is a point of a curve.
@@ -121,7 +120,7 @@ func (c *config) candidate(from *sizing.Candidate) candidate {
 		Method: from.Method.Name, Title: from.Method.Title, Source: from.Method.Source,
 		Parameters: map[string]int{}, FPRKind: string(from.Method.Certainty),
 		Meets: from.Meets, Why: from.Why, Command: c.command(from),
-		parameters: from.Parameters, evenly: from.Method.Evenly,
+		parameters: from.Parameters,
 	}
 	for _, p := range from.Parameters {
 		out.Parameters[p.Name] = p.Value

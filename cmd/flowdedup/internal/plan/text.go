@@ -218,7 +218,7 @@ const mostlyNew = 0.8
 
 // cases returns for what streams numbers hold that do not hold for all.
 func (r *result) cases() (lines []string) {
-	var even, crowded []string
+	var crowded []string
 	for _, c := range r.shown() {
 		switch {
 		case c.MemoryBytes == nil:
@@ -226,15 +226,10 @@ func (r *result) cases() (lines []string) {
 			crowded = append(crowded, c.Method)
 		case c.Method == "exact" && r.Kind == sizing.Sliding.String() && r.Of == elementKind{Packets: true}.String():
 			lines = append(lines, "exact: the least memory; it takes up to an eighth of the machine's before it forgets anything")
-		case c.evenly && *c.FNR > 0 && r.Measured != nil:
-			even = append(even, c.Method)
 		}
 	}
 	if len(crowded) > 0 {
 		lines = append(lines, "FNR of "+strings.Join(crowded, ", ")+": of elements that come all the time, equally often; of others a sixth to four times as many may be missed")
-	}
-	if len(even) > 0 {
-		lines = append(lines, "FNR of "+strings.Join(even, ", ")+": of elements that come equally often, many times each; else several times as many may be missed, or half")
 	}
 	return lines
 }

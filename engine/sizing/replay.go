@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sizing
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/stream"
+	"github.com/flowdedup/flowdedup/engine/window"
+)
+
+const (
+	replayed   = 1 << 18 // sightings of runs, as far as mostRuns allow
+	mostRuns   = 8
+	leastLines = 26 // of a run for a share of the stream: two spare lines
+)
+
+// predictor returns the model or, with a sample, a model whose misses are those of the filter on
+// the sample, in runs with different digests. More care is more runs. If they miss nothing, the
+// model's rate stays as far as they do not contradict it.
+func (m *Method) predictor(care int) Model {
+	return func(r *Request, bits int) (Design, error) {
+		d, err := m.model(r, bits)
+		s := r.Sample
+		if err != nil || s == nil || d.FNR == 0 {
+			return d, err
+		}
+		lines := int(math.Round(float64(d.Bits) / lineBits * s.share))
+		if s.share != 1 && lines < leastLines {
+			return d, nil
+		}
+		missed, copies := 0.0, 0.0
+		for run := range care * min(mostRuns, 1+replayed/len(s.elements)) {
+			f, err := m.filter(r, d, max(1, min(lines, s.distinct))*lineBits/8)
+			if err != nil {
+				return d, err
+			}
+			more, all := s.run(f, uint64(run), r.Refresh)
+			missed, copies = missed+more, copies+all
+			if err := f.Close(); err != nil {
+				return d, err
+			}
+		}
+		switch {
+		case missed == 0:
+			d.FNR = math.Min(d.FNR, 1/math.Max(1, copies))
+		default: // elements that are missed often are missed as often as they come
+			d.FNR = missed / copies
+			d.FNR = math.Min(1, d.FNR*math.Pow(s.busier, 1-d.FNR))
+		}
+		return d, nil
+	}
+}
+
+// filter returns the filter of a design, with the given memory in bytes, for the sample's window.
+func (m *Method) filter(r *Request, d Design, memory int) (engine.PacketFilter, error) {
+	value := func(name string) int {
+		return d.Parameters[slices.IndexFunc(d.Parameters, func(p Parameter) bool { return p.Name == name })].Value
+	}
+	switch w := r.Sample.window; m.Name {
+	case "timed":
+		return window.NewTimed(window.TimedConfig{Window: w, Memory: memory, Refresh: r.Refresh})
+	case "lru":
+		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, Shape: fmt.Sprintf("%dx%d", value("cells"), value("cell bits"))})
+	case "sbf":
+		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, K: value("K"), P: value("P"), Max: value("Max")})
+	default: // coarse, fine
+		return window.NewCoarse(window.CoarseConfig{Window: w, Memory: memory, Fine: m.Name == "fine", Refresh: r.Refresh})
+	}
+}
+
+// run returns how many copies a filter misses, and how many there are. Digests differ by run.
+func (s *Sample) run(f engine.PacketFilter, run uint64, refresh bool) (missed, copies float64) {
+	const batch = 4096
+	rng := rand.New(rand.NewPCG(run, 1))
+	digests, began := make([]digest.Digest, s.distinct), slices.Repeat([]int64{calendar.NoTime}, s.distinct)
+	for i := range digests {
+		digests[i] = digest.Digest{rng.Uint64(), rng.Uint64()}
+	}
+	some, seen := make([]digest.Digest, batch), make([]uint64, batch/64)
+	for from := 0; from < len(s.elements); from += batch {
+		elements := s.elements[from:min(from+batch, len(s.elements))]
+		for i, element := range elements {
+			some[i] = digests[element]
+		}
+		f.TestAndSet(seen, some[:len(elements)], s.times[from:from+len(elements)], nil)
+		for i, element := range elements {
+			removed, at := seen[i/64]>>(i%64)&1 != 0, s.times[from+i]
+			if s.within(began[element], at) {
+				copies++
+				if !removed {
+					missed++
+				}
+			}
+			if !removed || refresh {
+				began[element] = at
+			}
+		}
+	}
+	return missed, copies
+}
