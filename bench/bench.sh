@@ -9,6 +9,7 @@
 # peers: other libraries, ten minutes.
 # peers-large: other libraries with filters of 128 and 512 MiB, an hour.
 # pipeline: whole commands beside cat, cp and other tools, on up to 10 GB: Linux, a quarter of an hour, 17 GB of free memory (with less it leaves out the largest). As root it installs missing tools by apt. ARGS holds more flags, such as -quick.
+# paths: flowdedup's options beside plain dedup and distinct, on 200 MB: Linux, three minutes. ARGS holds more flags, such as -quick.
 # levels: what the levels of the kernels of lines buy in whole commands: amd64 with AVX-512, two minutes.
 # live: receivers of live traffic, in a network namespace: Linux, as root, half an hour. ARGS holds more flags, such as -quick.
 # contest: programs that remove copies, ten minutes, counts into RESULTS.md. ARGS holds more flags, such as -tool 'NAME: COMMAND {in} {out}'.
@@ -77,6 +78,11 @@ pipeline() {
 	baseline file
 	command pipeline "$@"
 }
+paths() {
+	need lz4:lz4
+	programs ./bench/pipeline ./bench/workload/cmd/genworkload
+	command pipeline -paths "$@"
+}
 live() {
 	need tcpdump:tcpdump dumpcap:wireshark-common
 	programs ./bench/live
@@ -131,6 +137,7 @@ compare)
 peers) keep peers peers "$rounds" ;;
 peers-large) keep peers-large measure bench/peers 1 -timeout 2h -bench "$largePeers" . ;;
 pipeline) keep pipeline pipeline -rounds "$rounds" "${args[@]}" ;;
+paths) keep paths paths -rounds "$rounds" "${args[@]}" ;;
 levels) bench/levels.sh ;;
 live) keep live live -rounds "$rounds" "${args[@]}" ;;
 contest) keep contest contest -rounds "$rounds" -page bench/RESULTS.md "${args[@]}" ;;

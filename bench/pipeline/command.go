@@ -78,20 +78,27 @@ func takesWorkers(ctx context.Context, subcommand string) bool {
 }
 
 // available returns the commands whose tools are installed, in the order of jobs, ours
-// first. It names the others on standard error.
+// first.
 func available(ctx context.Context) []command {
-	var there []command
+	var all []command
 	for _, job := range jobs {
 		for _, c := range append(ours(ctx), others...) {
-			if c.job != job {
-				continue
+			if c.job == job {
+				all = append(all, c)
 			}
-			if missing := c.missing(); missing != "" {
-				fmt.Fprintf(os.Stderr, "pipeline: no %s, left out: %s\n", missing, c.line)
-				continue
-			}
-			there = append(there, c)
 		}
+	}
+	return installed(all)
+}
+
+// installed returns the commands whose tools are installed, and names the others on standard error.
+func installed(all []command) (there []command) {
+	for _, c := range all {
+		if missing := c.missing(); missing != "" {
+			fmt.Fprintf(os.Stderr, "pipeline: no %s, left out: %s\n", missing, c.line)
+			continue
+		}
+		there = append(there, c)
 	}
 	return there
 }

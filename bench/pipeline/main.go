@@ -33,6 +33,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("pipeline", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "small captures and one round, to see that everything works")
+	onPaths := flags.Bool("paths", false, "flowdedup's options beside its plain commands, instead of other tools")
 	rounds := flags.Int("rounds", 0, "rounds, instead of 5, or of 1 with -quick")
 	largest := flags.Int64("largest", 0, "leave out inputs larger than this number of MB (default: none)")
 	dir := flags.String("dir", "", "folder for captures and outputs (default: /dev/shm or the folder for temporary files)")
@@ -52,11 +53,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *largest > 0 {
 		p.inputs = slices.DeleteFunc(slices.Clone(p.inputs), func(bytes int64) bool { return bytes > *largest*megabyte })
 	}
-	return measureAll(ctx, p, *dir, out)
+	return measureAll(ctx, p, *onPaths, *dir, out)
 }
 
 // measureAll makes the captures, measures the commands, and removes the captures.
-func measureAll(ctx context.Context, p plan, dir string, out io.Writer) (err error) {
+func measureAll(ctx context.Context, p plan, onPaths bool, dir string, out io.Writer) (err error) {
 	b, err := newBench(ctx, p, dir, out)
 	if err != nil {
 		return err
@@ -64,6 +65,9 @@ func measureAll(ctx context.Context, p plan, dir string, out io.Writer) (err err
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
 	if err := b.printPlace(ctx); err != nil {
 		return err
+	}
+	if onPaths {
+		return b.paths(ctx)
 	}
 	err = b.tools(ctx)
 	if ctx.Err() != nil {

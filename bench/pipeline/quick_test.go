@@ -51,6 +51,20 @@ func TestQuick(t *testing.T) {
 	}
 }
 
+// TestPaths expects a result for every command whose tools there are.
+func TestPaths(t *testing.T) {
+	buildPrograms(t)
+	var out strings.Builder
+	if err := run(context.Background(), []string{"-quick", "-paths", "-dir", t.TempDir()}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range installed(paths) {
+		if name := "\nBenchmarkPaths/job=" + c.job + "/command=" + c.name + " 1 "; strings.Count(out.String(), name) != 1 {
+			t.Errorf("not one result of %s %s", c.job, c.name)
+		}
+	}
+}
+
 // resultsOf returns how many results of each name a command gives on a kind.
 func resultsOf(k kind, c command) map[string]int {
 	tools, inputs := 0, 0

@@ -17,13 +17,8 @@ import (
 // not exist; Linux stops at 40 as well.
 const maxLinks = 40
 
-// Reasons why an output cannot be opened; test with errors.Is.
-var (
-	// ErrEmptyName says that the output has no name.
-	ErrEmptyName = errors.New("empty name")
-	// ErrStdoutClosed says that the process was started without standard output.
-	ErrStdoutClosed = errors.New("standard output is closed")
-)
+// ErrEmptyName says that the output has no name.
+var ErrEmptyName = errors.New("empty name")
 
 // Create opens an output, which replaces an older file in Commit. The name "-" is standard
 // output. Devices, pipes and sockets are written directly; opening a pipe waits for its

@@ -6,7 +6,7 @@
 // [Create] opens an output that [File.Commit] puts in place. [CreateNew] chooses a free name
 // at the end, [CreateVisible] at the start. [Appender] appends to logs that others rotate,
 // and [Lock] keeps other runs from a name. Errors are *fs.PathError, or wrap [ErrClosed],
-// [ErrMoved], [ErrChanged], [ErrLocked], [ErrEmptyName] or [ErrStdoutClosed].
+// [ErrMoved], [ErrChanged], [ErrLocked] or [ErrEmptyName].
 //
 // # The contract
 //

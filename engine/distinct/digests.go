@@ -68,6 +68,9 @@ func NewDigestRows(memory int) (*DigestRows, error) {
 	return r, nil
 }
 
+// Reset makes the counter as NewDigestRows(0) returns it: see IPv4Rows.Reset.
+func (r *DigestRows) Reset() bool { return r.reset(minDigestLines) }
+
 // TestAndSet is as engine.Counter says. It allocates only when the rows grow.
 func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 	bitset.Clear(seen, len(d))

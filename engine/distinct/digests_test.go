@@ -128,6 +128,45 @@ func TestDigestRowsDoNotAllocate(t *testing.T) {
 	}
 }
 
+// TestReset compares counters that were reset, with words that overflowed and the word 0, after a
+// limit and amid thinning, with new ones. Larger ones are not reset.
+func TestReset(t *testing.T) {
+	rows := newDigestRows(t, 0)
+	addresses, err := NewIPv4Rows([16]byte{1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer addresses.Close()
+	ipv4 := make([]uint32, 700)
+	for i := range ipv4 {
+		ipv4[i] = uint32(i)
+	}
+	for _, digests := range [][]digest.Digest{oneLine(300)[1:], nil, oneLine(5000)[1:], oneLine(40_001)[1:], oneLine(20)[1:]} {
+		fresh := newDigestRows(t, 0)
+		sameVerdicts(t, fresh, map[digest.Digest]bool{}, digests, 100)
+		if len(digests) == 40_000 {
+			rows.Limit(1)
+			rows.TestAndSet(make([]uint64, len(digests)/64+1), digests)
+		} else {
+			sameVerdicts(t, rows, map[digest.Digest]bool{}, digests, 100)
+			if rows.Counts() != fresh.Counts() {
+				t.Errorf("%d digests: %+v, not %+v", len(digests), rows.Counts(), fresh.Counts())
+			}
+		}
+		if !rows.Reset() || rows.exactState != newDigestRows(t, 0).exactState {
+			t.Errorf("%d digests: not reset", len(digests))
+		}
+		sameVerdicts(t, addresses, map[uint32]bool{}, ipv4, 64)
+		if !addresses.Reset() || addresses.Counts().Distinct != 0 {
+			t.Error("addresses were not reset")
+		}
+	}
+	sameVerdicts(t, rows, map[digest.Digest]bool{}, oneLine(40_000)[1:], 1000)
+	if rows.Reset() || newDigestRows(t, 1<<20).Reset() {
+		t.Error("large rows were reset")
+	}
+}
+
 func BenchmarkDigestRows(b *testing.B) {
 	check.BenchSizes(b, func(b *testing.B, memory int) {
 		var r *DigestRows

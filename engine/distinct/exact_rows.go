@@ -237,7 +237,7 @@ func (x *exactRows[E, W]) placeOverflow(overflow rowtable.OverflowSet[W], out W)
 // 2^l (2^l - 1) (Ting, Streamed Approximate Counting of Distinct Elements, KDD 2014).
 // That holds whenever levels change, as a first sighting in a sample stays one.
 func (x *exactRows[E, W]) sum() (sum rowtable.SampleSum) {
-	for level, n := range x.firsts {
+	for level, n := range x.firsts[:x.levels()[1]+1] {
 		sum.Add(n, uint8(level), 1, 1)
 	}
 	if level := x.levels()[1]; level > 0 {
@@ -290,6 +290,19 @@ func (x *exactRows[E, W]) MemoryFor(elements uint64) int {
 // Populate is as engine.Sized says.
 func (x *exactRows[E, W]) Populate() {
 	x.rows.Table.Arena.Populate(0, x.rows.Lines())
+}
+
+// reset forgets all elements of rows that began with these lines and have not grown. It reports
+// whether it did.
+func (x *exactRows[E, W]) reset(lines int) bool {
+	if x.first != lines || x.rows.Final() != lines {
+		return false
+	}
+	if empty := (exactState{first: lines, growAt: x.kind.growAt(lines)}); x.exactState != empty {
+		x.rows.Restart(lines)
+		x.exactState = empty
+	}
+	return true
 }
 
 // Close is as engine.Counter says.

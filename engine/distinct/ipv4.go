@@ -100,6 +100,10 @@ func movePermuted(dst, src []layout.Line, from, to int) {
 	}
 }
 
+// Reset makes the counter as NewIPv4Rows(key, 0) returns it, for another use of its memory. It does
+// nothing, and reports false, if the counter has grown or began larger.
+func (e *IPv4Rows) Reset() bool { return e.reset(minIPv4Lines) }
+
 // TestAndSet is as engine.Counter says. It allocates only when the rows grow.
 func (e *IPv4Rows) TestAndSet(seen []uint64, addrs []uint32) {
 	bitset.Clear(seen, len(addrs))

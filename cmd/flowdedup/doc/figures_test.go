@@ -42,7 +42,6 @@ const (
 // of a folder, or a suite of bench/bench.sh.
 var elsewhere = []struct{ page, text, by string }{
 	{"cmd/flowdedup/doc/xdp.md", "64 MiB hold 32,768 packets, 8 ms at 4 million a second", ""},                                             // by division
-	{"README.md", "0.17 million packets/s", ""},                                                                                            // what a command prints
 	{"README.md", "| `tshark -q -z conv,tcp` | 6.9 s | 4.1 s |\n| `ndpiReader -q` | 3.7 s | 2.1 s |\n| `nfpcapd` | 0.42 s | 0.34 s |", ""}, // by commands in the table
 	{"cmd/flowdedup/doc/distinct.md", "50 ns a key and sensor (`make bench SUITE=merge`)", "merge"},
 	{"cmd/flowdedup/doc/hub.md", "One core of a hub takes 89 ns a digest, 11 million a second", "engine/cluster BenchmarkHubCore"},

@@ -35,6 +35,7 @@ type Counter struct {
 	seen      extent // of the packets that are in windows
 
 	preallocated *preallocated  // for the window to come, or nil
+	spare        []keyCounters  // empty, for the window to come, or nil
 	background   errgroup.Group // makes those, and closes such
 	closing      errgroup.Group // closes a large window, one at a time
 	err          error          // the first failure of counting or emitting, which ends the run
@@ -187,9 +188,15 @@ func (c *Counter) openWindow(start, end int64) *window {
 // closeWindow emits the counts of a window, unless something failed before.
 func (c *Counter) closeWindow(_, _ int64, w *window) {
 	c.limitSets(w)
+	memory := 0
 	if c.err == nil {
 		start, end := w.bounds()
 		counts := c.counts(w)
+		for i := range counts {
+			if counts[i].Family == "all" {
+				memory += counts[i].MemoryBytes
+			}
+		}
 		if c.changes != nil && start != noTime {
 			c.skipEmpty(start)
 			c.changes.add(counts, w, c.IsOpen(start-1), c.cfg)
@@ -200,8 +207,8 @@ func (c *Counter) closeWindow(_, _ int64, w *window) {
 		c.saveWindow(w)
 		return
 	}
-	if w.memory(c.cfg) < closeBehind {
-		c.keepError(w.close())
+	if memory < closeBehind {
+		c.recycle(w)
 		return
 	}
 	c.keepError(c.closing.Wait())
@@ -222,7 +229,7 @@ func (c *Counter) Skip(start, end int64) { c.windows.Skip(start, end) }
 
 // counts returns the counts of a window, key by key.
 func (c *Counter) counts(w *window) []Count {
-	var all []Count
+	all := make([]Count, 0, 3*len(w.keys))
 	for i := range w.keys {
 		first := len(all)
 		all = w.keys[i].appendCounts(all, &c.cfg.Keys[i], c.past.key(i))
@@ -273,6 +280,7 @@ func (c *Counter) Close() error {
 	c.windows.Close()
 	c.waitForSave()
 	c.dropPreallocated()
+	c.keepError(closeKeys(c.spare))
 	c.keepError(c.background.Wait())
 	c.keepError(c.closing.Wait())
 	if c.past != nil {

@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"errors"
 	"math"
 
 	"github.com/flowdedup/flowdedup/engine"
@@ -131,12 +132,47 @@ func successor[E any](
 	}
 }
 
-// takePreallocated gives a new window its preallocated counters, if there are any.
+// takePreallocated gives a new window its preallocated counters, if there are any, else the empty
+// ones of a window that closed.
 func (c *Counter) takePreallocated(w *window) {
 	if p := c.preallocated; p != nil && p.start == w.start {
 		<-p.ready
 		w.keys, c.preallocated = p.keys, nil
+	} else if c.spare != nil {
+		w.keys, c.spare = c.spare, nil
 	}
+}
+
+// recycle empties the counters of a window that closed for the next one that opens: new memory takes
+// most of the time of windows of a few packets. A budget counts no empty counters, so with a budget
+// recycle closes them.
+func (c *Counter) recycle(w *window) {
+	if c.spare != nil || c.budget.total > 0 {
+		c.keepError(w.close())
+		return
+	}
+	for i := range w.keys {
+		k := &w.keys[i]
+		c.keepError(errors.Join(k.addr4.recycle(), k.v4.recycle(), k.v6.recycle(), k.mac.recycle()))
+	}
+	c.spare = w.keys
+}
+
+// recycle empties the counter for another window if it is as a new one, else it closes it.
+func (c *familyCounter[E]) recycle() error {
+	used := c.Counter
+	if used == nil {
+		used = c.preallocated
+	}
+	*c = familyCounter[E]{}
+	if used == nil {
+		return nil
+	}
+	if small, ok := used.(interface{ Reset() bool }); ok && small.Reset() {
+		c.preallocated = used
+		return nil
+	}
+	return used.Close()
 }
 
 // dropPreallocated closes preallocated counters whose window never came.

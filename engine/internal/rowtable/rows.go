@@ -212,7 +212,8 @@ func (p *Rows[W]) Restart(lines int) {
 	}
 	p.Table.Copying.KeepRange(0, p.Lines())
 	p.Table.Arena.Clear()
-	p.Table.Overflow = p.overflowOf(p.Lines())
+	clear(p.Table.Overflow.sets)
+	p.Table.Overflow.bytes = 0
 }
 
 // Bytes returns the memory that is in use. While rows grow, a line counts until it has moved, and

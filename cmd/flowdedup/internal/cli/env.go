@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -40,10 +41,8 @@ type Env struct {
 	clearProgress func()
 }
 
-// closedStdout is the standard output of a process that was started without one. The runtime
-// puts the null device there, which would discard all results silently. Programs that want no
-// output pass the same device, opened for reading too, so the cases cannot be distinguished.
-// So a lost result is reported, and changes neither the run nor its exit code.
+// closedStdout is a standard output for which outfile.MayBeClosed returns true. It is a warning that
+// results are lost there, and changes neither the run nor its exit code.
 type closedStdout struct{ lost atomic.Bool }
 
 var errNotPrinted = errors.New("standard output is closed, or the null device: no result was printed")
@@ -51,6 +50,13 @@ var errNotPrinted = errors.New("standard output is closed, or the null device: n
 func (c *closedStdout) Write(p []byte) (int, error) {
 	c.lost.Store(true)
 	return len(p), nil
+}
+
+// NoteLost notes that the standard output, if it is closed, loses what goes to these outputs.
+func (e *Env) NoteLost(outputs ...string) {
+	if e.closed != nil && slices.ContainsFunc(outputs, outfile.IsStdout) {
+		e.closed.lost.Store(true)
+	}
 }
 
 // UnlessClosed returns w, or a writer that discards all if w is a closed standard output: for
@@ -95,7 +101,7 @@ func Run(stdout, stderr io.Writer, run func(context.Context, *Env) error) int {
 	}
 	ctx, stop := e.watchSignals(context.Background())
 	defer stop()
-	if stdout == io.Writer(os.Stdout) && outfile.CheckStdout() != nil {
+	if stdout == io.Writer(os.Stdout) && outfile.MayBeClosed() {
 		e.closed = &closedStdout{}
 		stdout = e.closed
 	}

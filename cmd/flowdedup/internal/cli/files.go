@@ -153,8 +153,9 @@ func LookUp(names ...string) error {
 }
 
 // CheckTerminal rejects packets on a terminal, which would interpret some of their bytes
-// as commands. Empty names are ignored.
+// as commands. Empty names are ignored. Outputs to a closed standard output are noted.
 func (e *Env) CheckTerminal(outputs ...string) error {
+	e.NoteLost(outputs...)
 	if IsTerminal(e.stdout) && slices.ContainsFunc(outputs, outfile.IsStdout) {
 		return Usagef("standard output is a terminal, which cannot show packets: name a file, or pipe into a program (-w - | tcpdump -r -)")
 	}

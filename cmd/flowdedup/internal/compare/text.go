@@ -5,7 +5,6 @@ package compare
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -30,7 +29,7 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 	protocolTable(t, s)
 	conversationTable(t, s)
 	fmt.Fprintf(t, "\n  compared    %s, in %s\n", comparedText(s), show.Bytes(s.MemoryBytes))
-	fmt.Fprintf(t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), s.Rate/1e6)
+	t.WriteString(show.Speed(s.Took, "%.2f million packets/s", s.Rate/1e6))
 	return t.Flush(w)
 }
 

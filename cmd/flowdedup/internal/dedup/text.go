@@ -18,7 +18,7 @@ func writeText(w io.Writer, columns int, s *Summary, written bool) error {
 	if written {
 		kept = "written"
 	}
-	return WriteText(w, columns, s, kept, fmt.Sprintf("speed       %s, %.2f million packets/s", s.Elapsed(), s.PacketsPerSecond/1e6))
+	return WriteText(w, columns, s, kept, show.Speed(s.Took, "%.2f million packets/s", s.PacketsPerSecond/1e6))
 }
 
 // Elapsed returns how long the run took, in milliseconds.
@@ -28,7 +28,7 @@ func (s *Summary) Elapsed() time.Duration {
 
 // WriteText writes the summary as text for a terminal of this width: see show.NewText. kept says what
 // became of the kept packets, such as "written"; it is empty if nothing was to be written. rate is the
-// last line.
+// last line, if any.
 func WriteText(w io.Writer, columns int, s *Summary, kept, rate string) error {
 	t := show.NewText(columns)
 	verb, place := "removed", kept
@@ -54,7 +54,7 @@ func WriteText(w io.Writer, columns int, s *Summary, kept, rate string) error {
 	writeVerdicts(t, s)
 	writeOutputs(t, s)
 	writeMethod(t, s, kept != "")
-	fmt.Fprintf(t, "  %s\n", rate)
+	t.WriteString(rate)
 	return t.Flush(w)
 }
 

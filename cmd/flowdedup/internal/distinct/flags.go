@@ -223,10 +223,10 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	}
 	bar := cli.NewProgress(e, &f.Common)
 	defer bar.Close()
-	cfg.Input, cfg.Rows = f.Inputs(e, bar), out.rows
+	cfg.Input, cfg.Rows, cfg.Flush = f.Inputs(e, bar), out.rows, out.out.Flush
 	cfg.Input.Network = network
 	if f.list {
-		cfg.FirstSeen, cfg.Flush = out.sighting, out.out.Flush
+		cfg.FirstSeen = out.sighting
 	}
 	result, err := Run(cmd.Context(), cfg)
 	bar.Close()

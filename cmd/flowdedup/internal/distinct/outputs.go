@@ -89,7 +89,7 @@ func (o *outputs) rows(rows []count.Row) error {
 	if o.page != nil {
 		o.page.addRows(rows)
 	}
-	return errors.Join(append(errs, o.out.Flush())...)
+	return errors.Join(errs...)
 }
 
 // withoutPorts writes how many packets are in flows whose ports were not captured.

@@ -20,8 +20,8 @@ type Config struct {
 
 	count.Config
 	Workers int // goroutines that share the work, at least 1; the counts do not depend on it
-	// Flush is called after the rows and sightings of each batch, so that buffered ones
-	// can be written. It may be nil.
+	// Flush is called after the rows and sightings of each batch, and at the end, so that
+	// buffered ones can be written. It may be nil.
 	Flush func() error
 }
 
@@ -60,6 +60,9 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return &task{packets: c.NewPackets(), flush: cfg.Flush}
 	})
 	closed := count.Failed(c.Close())
+	if cfg.Flush != nil {
+		closed = errors.Join(closed, count.Failed(cfg.Flush()))
+	}
 	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Fragments: in.Fragments(), Filtered: in.Filtered(), Late: c.Late(), LateForMemory: c.LateForMemory(), WithoutPorts: c.WithoutPorts(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
 	var failed *count.OutputError
 	if errors.As(err, &failed) { // closing returns the same error

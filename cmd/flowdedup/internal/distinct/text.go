@@ -27,8 +27,9 @@ type textTable struct {
 	more     moreColumns
 	heads    tableLine
 	widths   []int
-	open     bool // the table has begun and not ended
-	rows     bool // there were any
+	scratch  []byte // of a line
+	open     bool   // the table has begun and not ended
+	rows     bool   // there were any
 	hidden   []string
 	seenFrom string // when the run began, if that cut a window
 	seenTo   string // when it ended
@@ -79,10 +80,7 @@ func (d *textTable) writeRows(rows []count.Row) error {
 			n++
 		}
 		missing = d.missing(&rows[0])
-		lines = append(lines, d.lineOf(rows[:n]))
-		if len(lines) > 1 {
-			lines[len(lines)-1][0] = "" // the window is named once
-		}
+		lines = append(lines, d.lineOf(rows[:n], len(lines) == 0))
 		rows = rows[n:]
 	}
 	var text strings.Builder
@@ -179,13 +177,16 @@ func (d *textTable) overlap(o *overlap) error {
 	return err
 }
 
-// lineOf returns the line of a key, with its families side by side.
-func (d *textTable) lineOf(rows []count.Row) tableLine {
+// lineOf returns the line of a key, with its families side by side. The first one names the window.
+func (d *textTable) lineOf(rows []count.Row, first bool) tableLine {
 	line := make(tableLine, len(d.heads))
-	line[0], line[1] = d.window(&rows[0]), rows[0].Of
-	if rows[0].Cut.Cut != "" {
-		line[0] += " *"
-		d.cut(&rows[0])
+	line[1] = rows[0].Of
+	if first {
+		line[0] = d.window(&rows[0])
+		if rows[0].Cut.Cut != "" {
+			line[0] += " *"
+			d.cut(&rows[0])
+		}
 	}
 	for i := range rows {
 		r := &rows[i]

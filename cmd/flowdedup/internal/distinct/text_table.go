@@ -3,7 +3,7 @@
 package distinct
 
 import (
-	"fmt"
+	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -69,19 +69,26 @@ func (d *textTable) begin(text *strings.Builder) {
 }
 
 func (d *textTable) line(text *strings.Builder, cells tableLine) {
-	var line strings.Builder
+	line := d.scratch[:0]
 	for column, cell := range cells {
 		if d.isHidden(column) {
 			continue
 		}
-		if line.Len() > 0 {
-			line.WriteString(columnGap)
+		if len(line) > 0 {
+			line = append(line, columnGap...)
 		}
-		width := d.widths[column]
+		fill := d.widths[column] - width(cell)
 		if column < textColumns {
-			width = -width
+			line = append(line, cell...)
 		}
-		fmt.Fprintf(&line, "%*s", width, cell)
+		for range fill {
+			line = append(line, ' ')
+		}
+		if column >= textColumns {
+			line = append(line, cell...)
+		}
 	}
-	text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	text.Write(bytes.TrimRight(line, " "))
+	text.WriteByte('\n')
+	d.scratch = line
 }

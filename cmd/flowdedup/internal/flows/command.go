@@ -327,6 +327,7 @@ func (f *flags) print(e *cli.Env, s *summary, err error) error {
 	}
 	var w io.Writer = e.Stdout
 	if outfile.IsStdout(f.cfg.Output) || f.reportsToStdout() {
+		e.NoteLost("-")
 		w = e.Stderr
 	}
 	return f.Print(e, w, s, func(w io.Writer, columns int) error {

@@ -38,7 +38,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 		fmt.Fprintf(t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
 			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
-	fmt.Fprintf(t, "  speed       %s, %s records/s\n", s.Took.Round(time.Millisecond), show.Count(uint64(s.Rate)))
+	t.WriteString(show.Speed(s.Took, "%s records/s", show.Count(uint64(s.Rate))))
 	writePoints(t, s)
 	writeMatrix(t, s)
 	return t.Flush(w)

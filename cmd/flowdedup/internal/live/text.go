@@ -20,7 +20,7 @@ import (
 // somewhere.
 func writeText(w io.Writer, columns int, s *monitor.Summary, written bool) error {
 	// The possible speed is unknown: a live run is as fast as its packets.
-	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
+	rate := fmt.Sprintf("  traffic     %s packets/s over %s\n", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
 	if err := dedup.WriteText(w, columns, &s.Summary, kept(s, written), rate); err != nil {
 		return err
 	}

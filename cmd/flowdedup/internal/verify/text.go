@@ -5,7 +5,6 @@ package verify
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -21,7 +20,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 		}
 	}
 	fmt.Fprintf(t, "  compared    identity %s, window %s\n", s.Identity, s.Window)
-	fmt.Fprintf(t, "  speed       %s, %.2f million packets/s\n", s.Took.Round(time.Millisecond), float64(s.Packets)/s.Took.Seconds()/1e6)
+	t.WriteString(show.Speed(s.Took, "%.2f million packets/s", float64(s.Packets)/s.Took.Seconds()/1e6))
 	return t.Flush(w)
 }
 
