@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -79,19 +80,19 @@ func takesWorkers(ctx context.Context, subcommand string) bool {
 
 // available returns the commands whose tools are installed, in the order of jobs, ours
 // first. It names the others on standard error.
-func available(ctx context.Context) []command {
+func available(ctx context.Context, exports bool) []command {
+	all := flowCommands
+	if !exports {
+		all = append(ours(ctx), others...)
+		slices.SortStableFunc(all, func(a, b command) int { return slices.Index(jobs, a.job) - slices.Index(jobs, b.job) })
+	}
 	var there []command
-	for _, job := range jobs {
-		for _, c := range append(ours(ctx), others...) {
-			if c.job != job {
-				continue
-			}
-			if missing := c.missing(); missing != "" {
-				fmt.Fprintf(os.Stderr, "pipeline: no %s, left out: %s\n", missing, c.line)
-				continue
-			}
-			there = append(there, c)
+	for _, c := range all {
+		if missing := c.missing(); missing != "" {
+			fmt.Fprintf(os.Stderr, "pipeline: no %s, left out: %s\n", missing, c.line)
+			continue
 		}
+		there = append(there, c)
 	}
 	return there
 }
