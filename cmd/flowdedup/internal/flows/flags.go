@@ -44,7 +44,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			cli.TunnelFlag(&f.tunnels),
 			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.policy, "owner", "policy", parsePolicy), Words: policies(), Help: "what becomes of copies: owner, record, merge, mark"},
 			{Name: "flow-key", Group: cli.GroupCompare, To: cli.NewParsed(&f.key, "flow", "key", match.ParseKey), Words: []string{"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, Help: "what makes a flow: flow, biflow (either direction; the default where records report both); +vlan, +vrf, +tos"},
-			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what makes a point: exporter, direction, interface, same (one exporter in several inputs)"},
+			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "observation", "same"}, Help: "what makes a point: exporter, direction, interface, observation (observationPointId), same (one exporter in several inputs)"},
 			{Name: "nat", Group: cli.GroupCompare, To: &f.nat, Help: "a record with translated addresses belongs to both flows"},
 			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewList(&f.prefer, "", "who", parsePreferred), Words: []string{"sampling"}, Help: "who owns flows: addresses of exporters, or sampling (the smallest interval)"},
 			{Name: "boundary", Group: cli.GroupCompare, To: &f.boundary, Not: []string{"policy=record,merge,mark: it decides without other records"}, Help: "decide by external and internal interfaces in `FILE`, for sampled exports"},

@@ -29,12 +29,14 @@ func TestFlowsInspect(t *testing.T) {
 	}
 	directions := tempFile(t, "directions.json", twice("flow_direction", `"ingress"`, `"egress"`))
 	interfaces := tempFile(t, "interfaces.json", twice("in_if", "1", "5"))
+	observations := tempFile(t, "observations.json", twice("observation_point_id", "1", "5"))
 	for name, c := range map[string]struct {
 		policy string
 		says   string
 	}{
 		directions: {"owner", "--point direction -w"}, interfaces: {"owner", "--point interface -w"},
-		in: {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--flow-key biflow"},
+		observations: {"owner", "--point observation -w"},
+		in:           {"owner", "25.0 % of the records"}, sampled: {"", "--boundary"}, alone: {"", "one point"}, reversed: {"", "--flow-key biflow"},
 	} {
 		out, stderr, code := clitest.Run("flows", "--inspect", "--json", name)
 		var r struct {
