@@ -127,8 +127,9 @@ func (p *Packets) again(all []keys.Fragment) error {
 	return p.counter.CountAgain(p.batch, uncounted)
 }
 
-// flush counts the fragments that still wait. Their first ones do not come any more.
-func (c *Counter) flush() error {
+// expire counts the fragments of windows that end at or before a time, without their first ones.
+func (c *Counter) expire(end int64) error {
+	c.joiner.Expire(end)
 	all := c.joiner.Settled()
 	for at := 0; at < len(all); at += capture.GroupSize {
 		if err := c.countLate(all[at:min(at+capture.GroupSize, len(all))]); err != nil {

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/keys"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -106,20 +108,32 @@ func TestJoin(t *testing.T) {
 		{{Kind: keys.Biflow, Mask4: 30, Mask6: 127}, {Kind: keys.Flow, VLAN: true}},
 		{{Kind: keys.Flow, VLAN: true, Mask4: 31}, {Kind: keys.Dst, VLAN: true}, {Kind: keys.Biflow}},
 	} {
-		for _, list := range []bool{false, true} {
-			t.Run(fmt.Sprint(seed, list), func(t *testing.T) {
+		for kind, list := range []bool{false, true, false, false, false} {
+			t.Run(fmt.Sprint(seed, kind), func(t *testing.T) {
 				cut, whole := pieces(rand.New(rand.NewPCG(uint64(seed), 4)), 600)
 				var results [2][]Row
 				var listed [2][]Sighting
 				for i, b := range []*capture.Batch{cut, whole} {
 					cfg := Config{Keys: configs, Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}
+					switch kind {
+					case 2:
+						cfg.Total = true
+					case 3:
+						cfg.Past = time.Minute
+					case 4:
+						cfg.Slide, cfg.Window = time.Minute, time.Hour
+					}
 					if list {
 						cfg.FirstSeen = func(s *First) error {
 							listed[i] = append(listed[i], *s.Sighting())
 							return nil
 						}
 					}
-					results[i], _ = counts(t, cfg, b)
+					var past []windows.Count
+					results[i], past = counts(t, cfg, b)
+					for n := range past {
+						results[i] = append(results[i], Row{Distinct: past[n].Distinct, Counted: Counted{Of: past[n].Key, Family: past[n].Family}})
+					}
 				}
 				if !reflect.DeepEqual(results[0], results[1]) || len(results[0]) == 0 {
 					t.Errorf("%+v\n%+v", results[0], results[1])

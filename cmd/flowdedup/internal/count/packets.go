@@ -47,20 +47,21 @@ func (c *Counter) Ended(at int64) { c.rows.ended = at }
 
 // Close is windows.Counter.Close: the rows of windows that the end of the run cuts say so.
 func (c *Counter) Close() error {
-	c.joiner.Expire(math.MaxInt64)
-	_ = c.flush() // Close returns the error, too
+	_ = c.Flush() // Close returns the error, too
 	c.rows.ending = true
 	return c.Counter.Close()
 }
 
 // Expire is windows.Counter.Expire. Fragments of windows that it closes wait no longer.
 func (c *Counter) Expire(t int64) error {
-	c.joiner.Expire(t)
-	if err := c.flush(); err != nil {
+	if err := c.expire(t); err != nil {
 		return err
 	}
 	return c.Counter.Expire(t)
 }
+
+// Flush counts the fragments that wait for the first of their datagram, as it does not come any more.
+func (c *Counter) Flush() error { return c.expire(math.MaxInt64) }
 
 // Packets are the packets of one batch on their way into the counts. Reset and PrepareGroup do
 // not depend on earlier batches; Count does. Packets reuses its memory from batch to
