@@ -114,7 +114,7 @@ func TestJoin(t *testing.T) {
 				var results [2][]Row
 				var listed [2][]Sighting
 				for i, b := range []*capture.Batch{cut, whole} {
-					cfg := Config{Keys: configs, Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}
+					cfg := Config{Keys: configs, Config: windows.Config{Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}}
 					switch kind {
 					case 2:
 						cfg.Total = true

@@ -56,8 +56,9 @@ Identities:
          hardware addresses, ethertype and payload. Tags of VLANs and HSR
          rings, PRP trailers, padding and a known frame check sequence do not
          count. Captures on "any" lack the destination address: their frames
-         without IP never match frames captured on Ethernet. Wireless frames that are encrypted, or no
-         data, are compared whole, without the header of the radio.
+         without IP never match frames captured on Ethernet. Wireless frames
+         that are encrypted, or no data, are compared whole, without the header
+         of the radio.
   frame  The whole frame and its original length, without the header of a
          radio.
   inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,
