@@ -11,6 +11,7 @@
 # pipeline: whole commands beside cat, cp and other tools, on up to 10 GB: Linux, a quarter of an hour, 17 GB of free memory (with less it leaves out the largest). As root it installs missing tools by apt. ARGS holds more flags, such as -quick.
 # paths: flowdedup's options beside plain dedup and distinct, on 200 MB: Linux, three minutes. ARGS holds more flags, such as -quick.
 # levels: what the levels of the kernels of lines buy in whole commands: amd64 with AVX-512, two minutes.
+# flows: flow records, read, written and received, beside nfcapd, nfdump and goflow2's decoder: Linux, ten minutes, into RESULTS.md. As root it installs missing tools by apt. ARGS holds more flags, such as -quick.
 # live: receivers of live traffic, in a network namespace: Linux, as root, half an hour. ARGS holds more flags, such as -quick.
 # contest: programs that remove copies, ten minutes, counts into RESULTS.md. ARGS holds more flags, such as -tool 'NAME: COMMAND {in} {out}'.
 # merge: unites the saved counts of 20 sensors of 10 million flows, with and without overlap, by 1.1 GB of files: Linux.
@@ -53,7 +54,7 @@ need() {
 # programs builds flowdedup, the other programs that are measured, and those named.
 programs() {
 	go build -o "$bin/" ./cmd/flowdedup "$@"
-	(cd bench/peers && go build -o "$bin/" ./gopackets)
+	(cd bench/peers && go build -o "$bin/" ./gopackets ./goflow2)
 }
 
 # baseline builds bench/baseline/NAME.c, which needs a C compiler for x86-64.
@@ -82,6 +83,11 @@ paths() {
 	need lz4:lz4
 	programs ./bench/pipeline ./bench/workload/cmd/genworkload
 	command pipeline -paths "$@"
+}
+flows() {
+	need nfcapd:nfdump sfcapd:nfdump-sflow
+	programs ./bench/pipeline
+	command pipeline -flows "$@"
 }
 live() {
 	need tcpdump:tcpdump dumpcap:wireshark-common
@@ -120,7 +126,7 @@ everything() {
 	done
 }
 
-results() { (cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts "$out/all.txt"); }
+results() { (cd bench/peers && go run ./report -o ../RESULTS.md -charts ../charts "$out/$1.txt"); }
 
 # ARGS may hold quoted words.
 eval "args=(${ARGS:-})"
@@ -138,6 +144,10 @@ peers) keep peers peers "$rounds" ;;
 peers-large) keep peers-large measure bench/peers 1 -timeout 2h -bench "$largePeers" . ;;
 pipeline) keep pipeline pipeline -rounds "$rounds" "${args[@]}" ;;
 paths) keep paths paths -rounds "$rounds" "${args[@]}" ;;
+flows)
+	keep flows flows -rounds "$rounds" "${args[@]}"
+	results flows
+	;;
 levels) bench/levels.sh ;;
 live) keep live live -rounds "$rounds" "${args[@]}" ;;
 contest) keep contest contest -rounds "$rounds" -page bench/RESULTS.md "${args[@]}" ;;
@@ -148,9 +158,9 @@ merge)
 all)
 	read -ra parts <<<"${PARTS:-contest pipeline live kernels peers}"
 	keep all everything "${parts[@]}"
-	results
+	results all
 	;;
-results) results ;;
+results) results all ;;
 *)
 	echo "no suite $1; there are:" >&2
 	sed -nE 's/^# ([a-z-]+: .*)/  \1/p' "$0" >&2

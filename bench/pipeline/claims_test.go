@@ -33,7 +33,7 @@ func TestClaims(t *testing.T) {
 	dst := whole(func(d workload.Distinct) int64 { return d.Dst })
 	flow := whole(func(d workload.Distinct) int64 { return d.Flow })
 	found := fmt.Sprintf(" %d duplicates ", truth.Duplicates)
-	there := available(context.Background())
+	there := available(context.Background(), false)
 	for name, want := range map[string]string{
 		"dedup":        found,
 		"dedup-one":    found,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -79,14 +80,11 @@ func takesWorkers(ctx context.Context, subcommand string) bool {
 
 // available returns the commands whose tools are installed, in the order of jobs, ours
 // first.
-func available(ctx context.Context) []command {
-	var all []command
-	for _, job := range jobs {
-		for _, c := range append(ours(ctx), others...) {
-			if c.job == job {
-				all = append(all, c)
-			}
-		}
+func available(ctx context.Context, exports bool) []command {
+	all := flowCommands
+	if !exports {
+		all = append(ours(ctx), others...)
+		slices.SortStableFunc(all, func(a, b command) int { return slices.Index(jobs, a.job) - slices.Index(jobs, b.job) })
 	}
 	return installed(all)
 }

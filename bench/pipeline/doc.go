@@ -5,7 +5,9 @@
 // Command pipeline times whole programs on whole captures: flowdedup, the tools
 // that do a part of its work, and cat and cp, which only move the bytes:
 //
-//	pipeline [-quick] [-paths] [-rounds N] [-dir FOLDER] > pipeline.txt
+//	pipeline [-flows | -paths] [-quick] [-rounds N] [-dir FOLDER] > pipeline.txt
+//
+// With -flows it times commands on flow records, and collectors of them.
 //
 // It prints results in the form of go test -bench, from which bench/peers/report makes
 // the tables. bench/bench.sh builds the programs. All commands run in turn in every round,

@@ -32,6 +32,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("pipeline", flag.ContinueOnError)
+	exports := flags.Bool("flows", false, "measure commands on flow records instead")
 	quick := flags.Bool("quick", false, "small captures and one round, to see that everything works")
 	onPaths := flags.Bool("paths", false, "flowdedup's options beside its plain commands, instead of other tools")
 	rounds := flags.Int("rounds", 0, "rounds, instead of 5, or of 1 with -quick")
@@ -53,6 +54,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *largest > 0 {
 		p.inputs = slices.DeleteFunc(slices.Clone(p.inputs), func(bytes int64) bool { return bytes > *largest*megabyte })
 	}
+	p.exports = *exports
 	return measureAll(ctx, p, *onPaths, *dir, out)
 }
 
@@ -69,6 +71,9 @@ func measureAll(ctx context.Context, p plan, onPaths bool, dir string, out io.Wr
 	if onPaths {
 		return b.paths(ctx)
 	}
+	if p.exports {
+		return b.exports(ctx)
+	}
 	err = b.tools(ctx)
 	if ctx.Err() != nil {
 		return err
@@ -82,6 +87,9 @@ type plan struct {
 	bytes  map[string]int64 // of each kind's capture
 	slow   int64            // packets of the captures for slow tools
 	inputs []int64          // bytes, for the cost by the size of the input
+	flows  int64            // that two exporters report
+	// exports says that flow records are measured, and no captures.
+	exports bool
 }
 
 const (
@@ -95,12 +103,14 @@ var (
 		bytes:  map[string]int64{"64-bytes": 820 * megabyte, "busy": 820 * megabyte, "imix": 1000 * megabyte, "bimodal": 1000 * megabyte},
 		slow:   200_000,
 		inputs: []int64{10 * megabyte, 100 * megabyte, 1000 * megabyte, 10_000 * megabyte},
+		flows:  300_000,
 	}
 	small = plan{
 		rounds: 1,
 		bytes:  map[string]int64{"64-bytes": 2 * megabyte, "busy": 2 * megabyte, "imix": 2 * megabyte, "bimodal": 2 * megabyte},
 		slow:   1000,
 		inputs: []int64{megabyte / 10, megabyte},
+		flows:  1000,
 	}
 )
 

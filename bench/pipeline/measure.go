@@ -72,9 +72,19 @@ func (b *bench) printPlace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(b.out, "pkg: github.com/flowdedup/flowdedup/bench/pipeline\nplace: %s\nlowest-peak: %.1f MiB\n",
-		b.parent, float64(least.peak)/(1<<20))
+	_, err = fmt.Fprintf(b.out, "pkg: github.com/flowdedup/flowdedup/bench/pipeline\nplace: %s\nlowest-peak: %.1f MiB\nload: %s\n",
+		b.parent, float64(least.peak)/(1<<20), load())
 	return err
+}
+
+// load returns how many tasks ran or waited in the last minute.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
 }
 
 // field returns the first value of a key in a file of lines "key: value", or

@@ -31,7 +31,7 @@ func TestQuick(t *testing.T) {
 	if err := run(context.Background(), []string{"-quick", "-dir", dir}, &out); err != nil {
 		t.Fatal(err)
 	}
-	there := available(context.Background())
+	there := available(context.Background(), false)
 	for _, k := range kinds {
 		for _, c := range there {
 			for name, count := range resultsOf(k, c) {

@@ -134,18 +134,19 @@ func (c *Capture) ReadReserved(b *capture.Batch) {
 	if l.socket == nil {
 		return
 	}
+	if l.socket.few {
+		c.pause(l.socket.delay)
+	}
 	before := time.Now()
 	more, err := l.socket.read(b)
-	if few := len(b.Frames) < fewPackets; few && err == nil && c.gather() {
-		more, err = l.socket.read(b)
-	}
 	c.done.Add(int64(len(b.Buf)))
 	l.err = err
-	reached := before // at least, if nothing is left
-	if n := len(b.Frames); more && n > 0 {
+	n, reached := len(b.Frames), before // at least, if nothing is left
+	if more && n > 0 {
 		reached = reachedBy(before, b.Frames[n-1].Time)
 	}
-	c.release(l.socket, more, reached, err)
+	l.socket.few = n > 0 && n < fewPackets && l.socket.delay > 0
+	c.release(l.socket, more || l.socket.few, reached, err)
 }
 
 // reachedBy returns when a packet of time last came, which a read that began at a time before has
@@ -158,21 +159,20 @@ func reachedBy(before time.Time, last int64) time.Time {
 // fewPackets is how many packets may wait for more, as in package xdp.
 const fewPackets = batchPackets / 8
 
-// gather lets few packets become more. It returns false if it did not wait.
-func (c *Capture) gather() bool {
+// pause lets packets gather, unless the capture is to end. The runtime waits for a timer without a
+// thread in a system call, which it would look at every 20 µs for a while.
+func (c *Capture) pause(delay time.Duration) {
 	c.mu.Lock()
 	stopping := c.stopping
 	c.mu.Unlock()
-	if c.conf.Delay <= 0 || stopping {
-		return false
+	if !stopping {
+		time.Sleep(delay)
 	}
-	wait := unix.NsecToTimespec(int64(c.conf.Delay))
-	_, _ = unix.Ppoll([]unix.PollFd{{Fd: c.wakeUp.Socket(), Events: unix.POLLIN}}, &wait, nil) // early is fine
-	return true
 }
 
 // Next returns the packets that were read, as capture.Source specifies. A batch without
-// packets means that Config.Idle has passed, or that no datagram had a packet that is wanted.
+// packets means that Config.Idle or Config.Delay has passed, or that no datagram had a packet that
+// is wanted.
 // After Stop, Next delivers the packets that had come, then io.EOF.
 func (c *Capture) Next(b *capture.Batch) error {
 	l := leaseOf(b)

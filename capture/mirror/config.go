@@ -21,7 +21,8 @@ type Config struct {
 	BufferBytes int
 	// SnapLen is how many bytes of a packet are kept; 0 means all.
 	SnapLen int
-	// Delay is how long few packets wait for more.
+	// Delay is how long a socket gathers packets after few were read, so that a steady stream wakes
+	// up Next once in that time. It is less by the part of BufferBytes that the kernel denied.
 	Delay time.Duration
 	// Idle is how long Next waits for packets before it returns without any; 0 means
 	// forever.

@@ -191,6 +191,43 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// TestGather wakes up once in a delay while few datagrams come, and lets fewer gather in a small buffer.
+func TestGather(t *testing.T) {
+	enter(t)
+	const delay, datagrams = 40 * time.Millisecond, 30
+	conf := Config{Targets: []Target{Datagrams(netip.MustParseAddrPort("127.0.0.1:2055"))}, BufferBytes: 1 << 20, Delay: delay}
+	m, err := Open(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if conf.BufferBytes *= 4; m.sockets[0].delay != delay || delayOf(m.sockets[0].fd, &conf) != delay/4 {
+		t.Errorf("%v, and %v in a quarter of the buffer", m.sockets[0].delay, delayOf(m.sockets[0].fd, &conf))
+	}
+	conn, err := net.Dial("udp", "127.0.0.1:2055")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	began := time.Now()
+	go func() {
+		for range datagrams {
+			send(t, conn, []byte("datagram"))
+			time.Sleep(2 * time.Millisecond)
+		}
+	}()
+	got, batches := 0, 0
+	for b := new(capture.Batch); got < datagrams; got += len(b.Frames) {
+		if err := m.Next(b); err != nil {
+			t.Fatal(err)
+		}
+		batches++
+	}
+	if most := 2 + int(time.Since(began)/delay); batches > most {
+		t.Errorf("%d batches, want at most %d", batches, most)
+	}
+}
+
 // TestPick reads the socket that is furthest behind, also after the clock of the host was set back
 // behind the packets of one.
 func TestPick(t *testing.T) {

@@ -39,7 +39,8 @@ type message struct {
 	size uint32
 }
 
-// receive takes datagrams, up to atOnce, without waiting.
+// receive takes datagrams, up to atOnce, without waiting. So it hides the system call from the
+// runtime, which would wake up a thread to watch it.
 func (s *socket) receive() (int, error) {
 	for i := range s.messages {
 		h := &s.messages[i].head
@@ -47,7 +48,7 @@ func (s *socket) receive() (int, error) {
 		h.Namelen = unix.SizeofSockaddrInet6
 	}
 	for {
-		n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages)), atOnce, unix.MSG_DONTWAIT, 0, 0)
+		n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages)), atOnce, unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
 		case 0:
 			return int(n), nil

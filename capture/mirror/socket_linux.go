@@ -29,6 +29,8 @@ type socket struct {
 	names    [atOnce]unix.RawSockaddrInet6
 	controls [atOnce][controlBytes]byte
 	buffers  []byte
+	delay    time.Duration // of a read after few packets
+	few      bool          // packets were read last, and more than none
 
 	// Capture.mu guards them.
 	claimed bool      // somebody reads
@@ -73,6 +75,7 @@ func openSockets(t *Target, number int, c *Config, table *pointTable) (all []*so
 			s := &socket{fd: fd, index: len(all), raw4: t.kind.port == 0 && family == unix.AF_INET}
 			s.opener = opener{target: t, number: number, table: table}
 			s.prepare()
+			s.delay = delayOf(fd, c)
 			all = append(all, s)
 		}
 	}
@@ -203,6 +206,15 @@ func setBuffer(fd int, t *Target, c *Config) error {
 			t.name, got/2>>10, c.BufferBytes>>10, c.BufferBytes))
 	}
 	return nil
+}
+
+// delayOf returns how long packets may gather in a socket: less than asked if it holds less.
+func delayOf(fd int, c *Config) time.Duration {
+	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	if err != nil {
+		return 0
+	}
+	return c.Delay * time.Duration(min(got/2, c.BufferBytes)) / time.Duration(c.BufferBytes)
 }
 
 // prepare points the messages at their buffers.

@@ -56,6 +56,7 @@ type Record struct {
 
 	Ingress, Egress uint32 // interfaces (ifIndex)
 	Direction       Direction
+	Observation     uint32 // observationPointId (IANA information element 138)
 
 	// Start and End are nanoseconds since 1970 on the exporter's clock, 0 if unknown. Precision
 	// is by how much they may be wrong because of their unit: 1 s for a time in seconds.
@@ -115,7 +116,7 @@ const (
 	PartVRF
 	PartTOS
 	PartNAT      // translated addresses and ports
-	PartPoint    // Point.Domain, Direction, Ingress and Egress
+	PartPoint    // Point.Domain, Direction, Ingress, Egress and Observation
 	PartCounters // Packets, Bytes, and those of the reverse direction
 )
 

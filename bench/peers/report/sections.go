@@ -13,7 +13,7 @@ import (
 const title = `# Speed
 
 What is right comes first: a contest of programs that remove copies. Then come processors, the
-one with the newest results first. [README.md](README.md) says how the figures are made.
+one with the newest results first, and [flow records](#flow-records). [README.md](README.md) says how the figures are made.
 `
 
 // contestHeading begins the section that bench/contest writes into the page.
@@ -55,26 +55,33 @@ func (m *origin) chart() string {
 	return "input-" + strings.Trim(notInNames.ReplaceAllString(strings.ToLower(m.cpu), "-"), "-") + ".svg"
 }
 
-// page returns the old page with a section that is made anew.
+// page returns the old page with a section that is made anew: of a CPU, or about flow records.
 func page(old string, m origin, r *runs) string {
-	contest, others := "", ""
+	contest, others, flows := "", "", ""
 	_, old, _ = strings.Cut(old, heading)
 	for _, section := range strings.Split(old, heading) {
 		switch name, _, _ := strings.Cut(section, "\n"); {
 		case heading+name+"\n" == contestHeading:
 			contest = heading + section
-		case name != "" && name != m.cpu:
+		case name == flowsSection:
+			flows = heading + section
+		case name != "" && name != m.cpu || r.flows() != "" && name != "":
 			others += heading + strings.TrimSuffix(section, "\n") + "\n"
 		}
 	}
 	if contest != "" {
 		contest = strings.TrimSuffix(contest, "\n") + "\n"
 	}
-	return title + contest + fmt.Sprintf("%s%s\n\nMade in one go by `make bench SUITE=all` on %s from commit %s: %s, %s threads, kernel %s.\n",
-		heading, m.cpu, m.date, m.commit, m.system, m.threads, m.kernel) + r.parts(m.chart()) + others
+	made := fmt.Sprintf("on %s from commit %s: %s, %s threads, kernel %s.\n", m.date, m.commit, m.system, m.threads, m.kernel)
+	if text := r.flows(); text != "" {
+		flows = fmt.Sprintf("%s%s\n\nMade by `make bench SUITE=flows` with %s, %s", heading, flowsSection, m.cpu, made) + text
+	} else {
+		others = fmt.Sprintf("%s%s\n\nMade in one go by `make bench SUITE=all` %s", heading, m.cpu, made) + r.parts(m.chart()) + others
+	}
+	return title + contest + others + flows
 }
 
 // parts returns all parts of a section that have results. The chart is linked if it has a name.
 func (r *runs) parts(chart string) string {
-	return r.contest() + r.pipeline(chart) + r.live() + r.kernels()
+	return r.contest() + r.pipeline(chart) + r.live() + r.kernels() + r.flows()
 }

@@ -63,6 +63,7 @@ const (
 	exporter4
 	exporter6
 	domain
+	observation
 )
 
 // elements are IANA's information elements by number. NetFlow v9 has the same up to 127, and
@@ -72,7 +73,7 @@ var elements = map[uint16]target{
 	10: ingress, 11: destinationPort, 12: destination4, 14: egress, 21: endUptime, 22: startUptime,
 	27: source6, 28: destination6, 32: icmpTypeCode, 34: samplingInterval, 48: samplerID,
 	50: samplingInterval, 58: vlan, 61: direction, 85: bytesTotal, 86: packetsTotal,
-	130: exporter4, 131: exporter6, 139: icmpTypeCode, 149: domain, 150: startSeconds, 151: endSeconds,
+	130: exporter4, 131: exporter6, 138: observation, 139: icmpTypeCode, 149: domain, 150: startSeconds, 151: endSeconds,
 	152: startMilliseconds, 153: endMilliseconds, 154: startNTP, 155: endNTP, 156: startNTP, 157: endNTP,
 	158: startBefore, 159: endBefore, 160: bootMilliseconds, 161: durationMilliseconds, 162: durationMicroseconds,
 	176: icmpType, 177: icmpCode, 178: icmpType, 179: icmpCode,

@@ -171,6 +171,8 @@ func TestFields(t *testing.T) {
 			func(r *records.Record) bool {
 				return r.VLAN == 42 && r.VRF == 7 && r.Direction == records.DirectionEgress
 			}},
+		{"observation point", [][3]uint32{{138, 8}}, long(7), func(r *records.Record) bool { return r.Observation == 7 }},
+		{"observation point of 64 bits", [][3]uint32{{138, 8}}, long(7<<32 | 2), func(r *records.Record) bool { return r.Observation == 5 }},
 		{"translation", [][3]uint32{{225, 4}, {226, 4}, {227, 2}, {228, 2}}, append(exporttest.Words(0xc0000201, 0xc0000202), 0, 80, 1, 187),
 			func(r *records.Record) bool {
 				return r.NATSource.String() == "192.0.2.1" && r.NATDestination.String() == "192.0.2.2" && r.NATSourcePort == 80 && r.NATDestinationPort == 443

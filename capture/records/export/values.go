@@ -157,6 +157,9 @@ func (x *values) setRare(r *records.Record, w target, v []byte) {
 		setExporter(r, v)
 	case domain:
 		r.Point.Domain = uint32(number(v))
+	case observation:
+		n := number(v) // of 64 bits; most are small
+		r.Observation = uint32(n) ^ uint32(n>>32)
 	case samplingInterval:
 		x.interval = number(v)
 	case samplingPackets:

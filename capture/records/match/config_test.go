@@ -9,7 +9,7 @@ import (
 
 func TestConfigErrors(t *testing.T) {
 	for name, cfg := range map[string]Config{
-		"points":  {Points: Same + 1},
+		"points":  {Points: Observation + 1},
 		"timeout": {OwnerTimeout: -1},
 		"memory":  {Memory: -1},
 	} {

@@ -168,7 +168,7 @@ func (c *Config) needed() records.Parts {
 		part    records.Parts
 	}{
 		{c.Key.VLAN, records.PartVLAN}, {c.Key.VRF, records.PartVRF}, {c.Key.TOS, records.PartTOS}, {c.NAT, records.PartNAT},
-		{c.Points == Direction || c.Points == Interface || c.Boundary != nil, records.PartPoint},
+		{c.Points == Direction || c.Points == Interface || c.Points == Observation || c.Boundary != nil, records.PartPoint},
 		{c.Pairs != nil && (c.Pairs.Packets >= 0 || c.Pairs.Bytes >= 0), records.PartCounters},
 	} {
 		if part.decides {

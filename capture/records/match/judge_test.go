@@ -79,6 +79,7 @@ func TestJudge(t *testing.T) {
 		"another VRF, told apart":    {Config{Key: Key{VRF: true}}, []records.Record{one, with(same, func(r *records.Record) { r.VRF = 7 })}, "KK"},
 		"another TOS, told apart":    {Config{Key: Key{TOS: true}}, []records.Record{one, with(same, func(r *records.Record) { r.TOS = 7 })}, "KK"},
 		"interfaces":                 {Config{Points: Interface}, []records.Record{one, with(one, func(r *records.Record) { r.Ingress = 7 })}, "KC"},
+		"observation points":         {Config{Points: Observation}, []records.Record{one, with(one, func(r *records.Record) { r.Observation = 7 })}, "KC"},
 		"directions":                 {Config{Points: Direction}, []records.Record{one, with(one, func(r *records.Record) { r.Direction = records.DirectionEgress })}, "KC"},
 		"without times": {Config{}, []records.Record{
 			with(one, func(r *records.Record) { r.Start, r.End, r.Exported, r.Received = 0, 0, 1e18, 1e18+1 }),

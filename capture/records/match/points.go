@@ -14,13 +14,14 @@ type PointKind uint8
 
 // The kinds of points.
 const (
-	Exporter  PointKind = iota
-	Direction           // its flowDirection
-	Interface           // the interface that the flow came in by
-	Same                // the input: one exporter, stored by several collectors
+	Exporter    PointKind = iota
+	Direction             // its flowDirection
+	Interface             // the interface that the flow came in by
+	Same                  // the input: one exporter, stored by several collectors
+	Observation           // its observationPointId
 )
 
-var pointNames = []string{"exporter", "direction", "interface", "same"}
+var pointNames = []string{"exporter", "direction", "interface", "same", "observation"}
 
 // ParsePointKind reads the name of a kind.
 func ParsePointKind(s string) (PointKind, error) {
@@ -29,7 +30,7 @@ func ParsePointKind(s string) (PointKind, error) {
 			return PointKind(i), nil
 		}
 	}
-	return 0, errors.New("must be exporter, direction, interface or same")
+	return 0, errors.New("must be exporter, direction, interface, same or observation")
 }
 
 func (k PointKind) String() string { return pointNames[k] }
@@ -43,11 +44,13 @@ func (k PointKind) of(r *records.Record) uint32 {
 		return r.Ingress
 	case Same:
 		return r.Input
+	case Observation:
+		return r.Observation
 	}
 	return 0
 }
 
-// PointName names a point. Part is 0, the direction, the interface, or the input.
+// PointName names a point. Part is 0, the direction, the interface, the observation point, or the input.
 type PointName struct {
 	records.Point
 	Part uint32

@@ -284,7 +284,7 @@ func words(text string) markup {
 		switch {
 		case i == 0:
 		case units[strings.TrimRight(word, ".,;:)")]:
-			b.addf("&nbsp;")
+			b.addf("\u00a0")
 		default:
 			b.addf(" ")
 		}

@@ -28,6 +28,7 @@ type Batch struct {
 
 	counter   *Counter
 	times     []int64
+	counted   int // packets
 	keys      []Elements
 	implies   []bool // by key: its elements in a window imply others; never set with a past
 	derived   []Group
@@ -84,7 +85,7 @@ func (b *Batch) Derived() []Group { return b.derived }
 // Reset begins a batch of packets with the given times, in nanoseconds since 1970 UTC
 // (math.MinInt64: none). Count reads them, so until then they may change.
 func (b *Batch) Reset(times []int64) {
-	b.times = times
+	b.times, b.counted = times, 0
 	for i := range b.keys {
 		b.keys[i].reset()
 	}
@@ -156,6 +157,30 @@ func (s *Series[E]) Of(packet uint32) (number int, element []E) {
 		return 0, nil
 	}
 	return n, s.items[n : n+1]
+}
+
+// Remove removes the elements of packets, of which each has one, and returns their numbers. Packets
+// ascend.
+func (s *Series[E]) Remove(packets []uint32) (numbers []int) {
+	for _, p := range packets {
+		if n, found := slices.BinarySearch(s.packets, p); found {
+			numbers = append(numbers, n)
+		}
+	}
+	s.items, s.packets = Without(s.items, numbers), Without(s.packets, numbers)
+	return numbers
+}
+
+// Without removes elements from a list by their numbers, which ascend.
+func Without[T any](list []T, numbers []int) []T {
+	for i, n := range numbers {
+		end := len(list)
+		if i+1 < len(numbers) {
+			end = numbers[i+1]
+		}
+		copy(list[n-i:], list[n+1:end])
+	}
+	return list[:len(list)-len(numbers)]
 }
 
 // next returns the next range of elements, of packets before to, that it has not yet

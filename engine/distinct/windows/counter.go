@@ -122,22 +122,29 @@ func (c *Counter) LateForMemory() uint64 { return c.windows.LateEvicted() }
 // well that its addresses were there. A nil uncounted leaves out no packet. Batches must
 // come in the order of their stream. The error is the first failure of all.
 func (c *Counter) Count(b *Batch, uncounted []uint64) error {
+	return c.CountTo(b, uncounted, len(b.times))
+}
+
+// CountTo counts the packets before number to, from where the call before for the batch ended.
+func (c *Counter) CountTo(b *Batch, uncounted []uint64, to int) error {
 	b.uncounted = uncounted
+	at := b.counted
+	b.counted = to
 	if c.total != nil && c.err == nil {
-		c.err = c.countTotal(b)
+		c.err = c.countTotal(b, at, to)
 	}
 	if c.slides != nil {
-		c.packets += uint64(len(b.times))
+		c.packets += uint64(to - at)
 		if c.err == nil {
-			c.err = c.slides.count(b)
+			c.err = c.slides.count(b, at, to)
 		}
 		return c.err
 	}
-	if c.past != nil && c.err == nil && len(b.times) > 0 {
+	if c.past != nil && c.err == nil && at == 0 && to > 0 {
 		c.err = c.countPast(b)
 	}
-	for at := 0; at < len(b.times) && c.err == nil; {
-		n, w := c.windows.Run(b.times[at:])
+	for at < to && c.err == nil {
+		n, w := c.windows.Run(b.times[at:to])
 		at += n
 		if c.opened {
 			c.makeRoom()
@@ -153,6 +160,15 @@ func (c *Counter) Count(b *Batch, uncounted []uint64) error {
 		c.checkMemory(w, b.times[at-1])
 	}
 	return c.err
+}
+
+// CountAgain counts more elements of packets that were counted, in a batch of their own: Packets does
+// not count these again.
+func (c *Counter) CountAgain(b *Batch, uncounted []uint64) error {
+	before := c.packets
+	err := c.Count(b, uncounted)
+	c.packets = before
+	return err
 }
 
 // countWindow counts the elements, under every key, of the packets before to that were
@@ -310,15 +326,17 @@ func (c *Counter) Abandon() error {
 
 func emitNothing(int64, int64, []Count) error { return nil }
 
-// countTotal counts the elements of a batch for the whole stream. It leaves them to be
-// counted in windows.
-func (c *Counter) countTotal(b *Batch) error {
-	c.total.add(b.times)
+// countTotal counts the elements of the packets at to to-1 of a batch for the whole stream. It leaves
+// them to be counted in windows.
+func (c *Counter) countTotal(b *Batch, at, to int) error {
+	c.total.add(b.times[at:to])
 	for _, key := range c.direct {
-		if err := b.countKey(c.total, key, math.MaxUint32); err != nil {
+		e := &b.keys[key]
+		before := [4]int{e.Addr4.at, e.V4.at, e.V6.at, e.MAC.at}
+		if err := b.countKey(c.total, key, uint32(to)); err != nil {
 			return err
 		}
-		b.keys[key].rewind()
+		e.Addr4.at, e.V4.at, e.V6.at, e.MAC.at = before[0], before[1], before[2], before[3] // once more
 	}
 	return nil
 }
@@ -332,6 +350,3 @@ func (c *Counter) closeTotal() error {
 	}
 	return c.total.close()
 }
-
-// rewind has all elements counted once more.
-func (e *Elements) rewind() { e.Addr4.at, e.V4.at, e.V6.at, e.MAC.at = 0, 0, 0, 0 }

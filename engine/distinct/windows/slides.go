@@ -57,10 +57,10 @@ func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *s
 	return s
 }
 
-// count counts the packets of a batch, in the order of the stream.
-func (s *slides) count(b *Batch) error {
-	for at := 0; at < len(b.times) && s.err == nil; {
-		n := s.leading(b.times[at:])
+// count counts the packets at to to-1 of a batch, in the order of the stream.
+func (s *slides) count(b *Batch, at, to int) error {
+	for at < to && s.err == nil {
+		n := s.leading(b.times[at:to])
 		if n > 0 {
 			s.add(b, at, at+n)
 		} else {

@@ -178,3 +178,16 @@ func WriteInput(t *testing.T, name string, data []byte) string {
 	}
 	return name
 }
+
+// Entries returns the names in a folder.
+func Entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}

@@ -63,16 +63,3 @@ func MemoryCgroup(t *testing.T, limit int) (dir string) {
 	t.Skip("no cgroup with a limit of memory can be made here")
 	return ""
 }
-
-// Entries returns the names in a folder.
-func Entries(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range list {
-		names = append(names, e.Name())
-	}
-	return names
-}

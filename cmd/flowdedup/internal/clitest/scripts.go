@@ -96,7 +96,7 @@ var scriptCommands = map[string]struct {
 	"fails":     {3, fails}, "says": {3, says}, "gives": {3, gives}, "rows": {4, rows},
 	"json": {1, func(ts *testscript.TestScript, args []string) { checkConditions(ts, ts.ReadFile("stdout"), args) }},
 	"contains": {2, func(ts *testscript.TestScript, args []string) {
-		lookFor(ts, unwrapped.Replace(ts.ReadFile(args[0])), args[1])
+		lookFor(ts, Unwrapped(ts.ReadFile(args[0])), args[1])
 	}},
 	"folder": {1, folder}, "packets": {2, packets}, "same": {2, same},
 	"cut": {3, cutFile}, "flip": {2, flipBit}, "replace": {4, replaceBytes}, "part": {3, partOf}, "sources": {2, sources},
@@ -160,8 +160,10 @@ func says(ts *testscript.TestScript, args []string) {
 	lookFor(ts, fmt.Sprint(ts.Stdout(), ts.Stderr()), args[1])
 }
 
-// unwrapped removes what keeps the words of a page on one line.
-var unwrapped = strings.NewReplacer("&nbsp;", " ", `<span class="word">`, "", "</span>", "")
+// Unwrapped returns a page without what keeps its words on one line.
+func Unwrapped(page string) string { return unwrapped.Replace(page) }
+
+var unwrapped = strings.NewReplacer("\u00a0", " ", `<span class="word">`, "", "</span>", "")
 
 // gives tests the fields of an object.
 func gives(ts *testscript.TestScript, args []string) {

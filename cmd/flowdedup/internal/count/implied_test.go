@@ -85,6 +85,9 @@ func counts(t *testing.T, cfg Config, b *capture.Batch) (rows []Row, past []wind
 		}
 		at += n
 	}
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	past = c.Past(b.Frames[len(b.Frames)-1].Time)
 	if err := c.Close(); err != nil {
 		t.Fatal(err)

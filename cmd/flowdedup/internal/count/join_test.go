@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/keys"
@@ -17,7 +20,7 @@ import (
 
 // pieces returns a stream of datagrams in fragments, IPv4 and IPv6, of several datagrams at a time, and
 // its twin, in which each piece is a whole packet of its datagram's flow. The first fragment comes
-// before the others, or never: then the twin has ports 0.
+// before the others, between or behind them, or never: then the twin has ports 0.
 func pieces(rng *rand.Rand, datagrams int) (cut, whole *capture.Batch) {
 	cut, whole = traffic(rng, 0, nil), traffic(rng, 0, nil)
 	type datagram struct {
@@ -26,6 +29,7 @@ func pieces(rng *rand.Rand, datagrams int) (cut, whole *capture.Batch) {
 		ports       uint32
 		id          uint32
 		piece, last int
+		turn        int // by how many pieces the first one comes later
 		orphan      bool
 	}
 	put := func(b *capture.Batch, d *datagram, fragment, ports uint32) {
@@ -63,18 +67,28 @@ func pieces(rng *rand.Rand, datagrams int) (cut, whole *capture.Batch) {
 				six: rng.IntN(3) == 0, tagged: rng.IntN(4) == 0, ends: [2]byte{byte(rng.IntN(9)), byte(rng.IntN(9))},
 				ports: uint32(1+rng.IntN(5))<<16 | uint32(1+rng.IntN(5)), id: id, last: rng.IntN(4), orphan: rng.IntN(8) == 0,
 			})
+			if d := open[len(open)-1]; rng.IntN(2) == 0 {
+				d.turn = rng.IntN(d.last + 1)
+			}
 		}
 		n := rng.IntN(len(open))
 		d := open[n]
-		fragment, ports := uint32(d.piece*32), d.ports // of 8 bytes, above three bits of flags
-		if d.piece < d.last {
+		piece := d.piece // of 1, 2, 0, 3 with a turn of 2
+		switch {
+		case piece < d.turn:
+			piece++
+		case piece == d.turn:
+			piece = 0
+		}
+		fragment, ports := uint32(piece*32), d.ports // of 8 bytes, above three bits of flags
+		if piece < d.last {
 			fragment |= 1
 		}
-		if d.piece > 0 && d.orphan {
+		if piece > 0 && d.orphan {
 			ports = 0
 		}
-		if d.piece > 0 || !d.orphan {
-			put(cut, d, fragment, map[bool]uint32{true: d.ports, false: 0xffff_ffff}[d.piece == 0])
+		if piece > 0 || !d.orphan {
+			put(cut, d, fragment, map[bool]uint32{true: d.ports, false: 0xffff_ffff}[piece == 0])
 			put(whole, d, 0, ports)
 		}
 		if d.piece++; d.piece > d.last {
@@ -94,23 +108,41 @@ func TestJoin(t *testing.T) {
 		{{Kind: keys.Biflow, Mask4: 30, Mask6: 127}, {Kind: keys.Flow, VLAN: true}},
 		{{Kind: keys.Flow, VLAN: true, Mask4: 31}, {Kind: keys.Dst, VLAN: true}, {Kind: keys.Biflow}},
 	} {
-		for _, list := range []bool{false, true} {
-			t.Run(fmt.Sprint(seed, list), func(t *testing.T) {
+		for kind, list := range []bool{false, true, false, false, false} {
+			t.Run(fmt.Sprint(seed, kind), func(t *testing.T) {
 				cut, whole := pieces(rand.New(rand.NewPCG(uint64(seed), 4)), 600)
 				var results [2][]Row
 				var listed [2][]Sighting
 				for i, b := range []*capture.Batch{cut, whole} {
 					cfg := Config{Keys: configs, Config: windows.Config{Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}}
+					switch kind {
+					case 2:
+						cfg.Total = true
+					case 3:
+						cfg.Past = time.Minute
+					case 4:
+						cfg.Slide, cfg.Window = time.Minute, time.Hour
+					}
 					if list {
 						cfg.FirstSeen = func(s *First) error {
 							listed[i] = append(listed[i], *s.Sighting())
 							return nil
 						}
 					}
-					results[i], _ = counts(t, cfg, b)
+					var past []windows.Count
+					results[i], past = counts(t, cfg, b)
+					for n := range past {
+						results[i] = append(results[i], Row{Distinct: past[n].Distinct, Counted: Counted{Of: past[n].Key, Family: past[n].Family}})
+					}
 				}
 				if !reflect.DeepEqual(results[0], results[1]) || len(results[0]) == 0 {
 					t.Errorf("%+v\n%+v", results[0], results[1])
+				}
+				for _, all := range listed { // fragments that wait come behind others of their flow
+					slices.SortFunc(all, func(a, b Sighting) int { return strings.Compare(a.Of+a.Value, b.Of+b.Value) })
+					for i := range all {
+						all[i].FirstSeen = nil
+					}
 				}
 				if !reflect.DeepEqual(listed[0], listed[1]) || list != (len(listed[0]) > 0) {
 					t.Errorf("%d and %d sightings", len(listed[0]), len(listed[1]))

@@ -27,6 +27,7 @@ type Counter struct {
 	// withoutPorts counts packets whose ports were not captured, if keys have ports.
 	withoutPorts uint64
 	joiner       keys.Joiner
+	late         *Packets // fragments that have waited; nil before the first
 }
 
 // NewCounter makes the counters that cfg asks for, which must not change afterwards.
@@ -46,9 +47,21 @@ func (c *Counter) Ended(at int64) { c.rows.ended = at }
 
 // Close is windows.Counter.Close: the rows of windows that the end of the run cuts say so.
 func (c *Counter) Close() error {
+	_ = c.Flush() // Close returns the error, too
 	c.rows.ending = true
 	return c.Counter.Close()
 }
+
+// Expire is windows.Counter.Expire. Fragments of windows that it closes wait no longer.
+func (c *Counter) Expire(t int64) error {
+	if err := c.expire(t); err != nil {
+		return err
+	}
+	return c.Counter.Expire(t)
+}
+
+// Flush counts the fragments that wait for the first of their datagram, as it does not come any more.
+func (c *Counter) Flush() error { return c.expire(math.MaxInt64) }
 
 // Packets are the packets of one batch on their way into the counts. Reset and PrepareGroup do
 // not depend on earlier batches; Count does. Packets reuses its memory from batch to
@@ -62,6 +75,9 @@ type Packets struct {
 
 	fragments []keys.Fragment // by packet of the batch
 	joined    *keys.Keyer     // makes the keys of later ones; nil before the first
+	waits     []uint32        // packets with later ones before their first
+	settled   []keys.Fragment // that wait no longer: Frame is the packet before which they count
+	usable    []int64         // times
 
 	source       *capture.Batch // the batch that is counted
 	times        show.Timestamps
@@ -70,8 +86,11 @@ type Packets struct {
 }
 
 // WithoutPorts returns how many packets are in keys with ports as if theirs were 0, since
-// their ports were not captured.
-func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts }
+// their ports, or the first fragments that have them, were not captured.
+func (c *Counter) WithoutPorts() uint64 { return c.withoutPorts + c.joiner.Unknown() }
+
+// WithoutFirst returns how many of them are later fragments whose first did not come.
+func (c *Counter) WithoutFirst() uint64 { return c.joiner.Unknown() }
 
 // WithoutIP returns how many packets have no IP header, and are in no row of addresses.
 func (c *Counter) WithoutIP() uint64 { return c.withoutIP }
@@ -132,6 +151,7 @@ func (c *Counter) NewPackets() *Packets {
 // Reset begins a batch of packets with the given usable times. Only Count needs them, so
 // they may be filled in later, and must stay until then.
 func (p *Packets) Reset(times []int64) {
+	p.usable = times
 	p.batch.Reset(times)
 	p.direct.Forget()
 	p.fragments = p.fragments[:0]
@@ -212,7 +232,9 @@ func (p *Packets) Count(b *capture.Batch, uncounted []uint64) error {
 		p.counter.withoutPorts += n - p.withoutPorts
 		p.withoutPorts = n
 	}
-	p.join()
+	if err := p.join(uncounted); err != nil {
+		return err
+	}
 	return Failed(p.counter.Count(p.batch, uncounted))
 }
 

@@ -238,9 +238,15 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) (err error) {
 	if n := result.Fragments; n != nil && n.Left > 0 {
 		e.Warn(fmt.Errorf("%s of tunnels could not be put together, as others are missing or contradict them: they count by their outer addresses", show.Some(n.Left, "fragment")))
 	}
+	if n := result.WithoutPorts - result.WithoutFirst; n > 0 {
+		e.Warn(fmt.Errorf("%d %s count as one for each pair of addresses; capture at least 64 bytes", n,
+			show.Word(n, "packet was truncated before its ports: such flows", "packets were truncated before their ports: their flows")))
+	}
+	if n := result.WithoutFirst; n > 0 {
+		e.Warn(fmt.Errorf("%d %s count as one for each pair of addresses", n,
+			show.Word(n, "fragment came without the first of its datagram: such flows", "fragments came without the first of their datagram: their flows")))
+	}
 	if result.WithoutPorts > 0 {
-		e.Warn(fmt.Errorf("%d %s count as one for each pair of addresses; capture at least 64 bytes", result.WithoutPorts,
-			show.Word(result.WithoutPorts, "packet was truncated before its ports: such flows", "packets were truncated before their ports: their flows")))
 		err = errors.Join(err, out.withoutPorts(result.WithoutPorts))
 	}
 	if result.Late > 0 {

@@ -40,9 +40,9 @@ type Result struct {
 	Damaged   bool
 	// WithoutIP counts packets that are in no row of addresses.
 	WithoutIP uint64
-	// WithoutPorts is count.Counter.WithoutPorts.
-	WithoutPorts uint64
-	Gaps         int // windows without packets that have rows, at most count.MaxGaps
+	// WithoutPorts and WithoutFirst are those of count.Counter.
+	WithoutPorts, WithoutFirst uint64
+	Gaps                       int // windows without packets that have rows, at most count.MaxGaps
 }
 
 // Run counts. With every error the result is valid, and rows were emitted for everything read.
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	if cfg.Flush != nil {
 		closed = errors.Join(closed, count.Failed(cfg.Flush()))
 	}
-	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Fragments: in.Fragments(), Filtered: in.Filtered(), Late: c.Late(), LateForMemory: c.LateForMemory(), WithoutPorts: c.WithoutPorts(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
+	result := Result{Packets: c.Packets(), Unopened: c.Unopened(), Fragments: in.Fragments(), Filtered: in.Filtered(), Late: c.Late(), LateForMemory: c.LateForMemory(), WithoutPorts: c.WithoutPorts(), WithoutFirst: c.WithoutFirst(), WithoutIP: c.WithoutIP(), Damaged: in.Damaged(err), Gaps: c.Gaps()}
 	var failed *count.OutputError
 	if errors.As(err, &failed) { // closing returns the same error
 		closed = nil

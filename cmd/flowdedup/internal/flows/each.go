@@ -21,21 +21,52 @@ const (
 	leastReads = 1000
 )
 
-// each judges batches. Messages in sockets when ctx is done are still read.
+// each judges batches until the inputs end, or ctx is done. Inputs may block for ever, unlike sockets,
+// which end with ctx: so a goroutine reads and judges. Where its last read does not end, it is left
+// behind, and ends with the process.
 func (r *runner) each(ctx context.Context) error {
-	batch := new(records.Batch)
-	read := func() (error, bool) { return r.reader.ReadBatch(batch), true }
-	if !r.cfg.live() {
-		next := make(chan struct{})
-		defer close(next)
-		read = r.readBeside(ctx, batch, next)
-	}
-	for {
-		err, came := read()
-		if came {
-			r.note()
+	done, timeout := make(chan error, 1), make(<-chan time.Time)
+	go func() {
+		r.judging.Lock()
+		defer r.judging.Unlock()
+		done <- r.judgeAll(ctx)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		if !r.cfg.live() {
+			timeout = time.After(readTimeout)
 		}
-		if !came || errors.Is(err, io.EOF) {
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-timeout:
+	}
+	r.judging.Lock() // it reads, or has ended
+	defer r.judging.Unlock()
+	r.left = true
+	select {
+	case err := <-done:
+		return err
+	default:
+		return ctx.Err()
+	}
+}
+
+// judgeAll judges batches, and releases r.judging during reads. Messages in sockets when ctx is done
+// are still read.
+func (r *runner) judgeAll(ctx context.Context) error {
+	for batch := new(records.Batch); ; {
+		r.judging.Unlock()
+		err := r.reader.ReadBatch(batch)
+		r.judging.Lock()
+		if r.left {
+			return nil
+		}
+		r.note()
+		if errors.Is(err, io.EOF) {
 			return ctx.Err()
 		}
 		if err != nil {
@@ -48,22 +79,6 @@ func (r *runner) each(ctx context.Context) error {
 		if ctx.Err() != nil && r.isOver(time.Now()) {
 			return ctx.Err()
 		}
-	}
-}
-
-// readBeside returns a function that reads a batch of inputs, which may block, unlike sockets: these
-// end with ctx. So a goroutine reads, until next is closed. It ends with the process if it blocks for
-// ever.
-func (r *runner) readBeside(ctx context.Context, batch *records.Batch, next chan struct{}) func() (error, bool) {
-	done := make(chan error, 1)
-	go func() {
-		for range next {
-			done <- r.reader.ReadBatch(batch)
-		}
-	}()
-	return func() (error, bool) {
-		next <- struct{}{}
-		return await(ctx, done)
 	}
 }
 
@@ -92,19 +107,4 @@ func (r *runner) note() {
 	}
 	r.noteUnread(before)
 	r.noteDamage()
-}
-
-// await returns the outcome of a read. When ctx is done, it waits for readTimeout.
-func await(ctx context.Context, done <-chan error) (err error, came bool) {
-	select {
-	case err = <-done:
-		return err, true
-	case <-ctx.Done():
-	}
-	select {
-	case err = <-done:
-		return err, true
-	case <-time.After(readTimeout):
-		return nil, false
-	}
 }

@@ -22,7 +22,7 @@ type names struct {
 }
 
 // of returns the name of a point: the exporter or the input, the observation domain behind
-// a slash unless it is 0, and the direction or the interface behind a colon.
+// a slash unless it is 0, and the direction, the interface or the observation point behind a colon.
 func (n *names) of(number uint32) string {
 	if number == 0 {
 		return "unknown"

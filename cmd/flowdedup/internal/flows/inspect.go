@@ -23,11 +23,12 @@ type inspection struct {
 	// Reversed counts records, in addition to the copies, that report the other direction of a
 	// flow.
 	Reversed uint64 `json:"reversed"`
-	// Same are more copies if each input is a point of its own, Directions and Interfaces if
-	// each direction or ingress interface of an exporter is.
-	Same       uint64 `json:"same_exporter"`
-	Directions uint64 `json:"other_direction"`
-	Interfaces uint64 `json:"other_interface"`
+	// Same are more copies if each input is a point of its own, Directions, Interfaces and
+	// Observations if each direction, ingress interface or observation point of an exporter is.
+	Same         uint64 `json:"same_exporter"`
+	Directions   uint64 `json:"other_direction"`
+	Interfaces   uint64 `json:"other_interface"`
+	Observations uint64 `json:"other_observation_point"`
 
 	Verdict string   `json:"verdict"`
 	Policy  policy   `json:"recommended_policy,omitempty"` // "" for none
@@ -35,12 +36,17 @@ type inspection struct {
 	Command string   `json:"command,omitempty"`
 }
 
-// inspector has judges in addition to the run's own.
-type inspector struct{ pairs, biflow, same, direction, inside *match.Judge }
+// inspector has judges in addition to the run's own. Only records with an observation point need the
+// last.
+type inspector struct {
+	pairs, biflow, same, direction, inside, observation *match.Judge
+
+	observes bool
+}
 
 // all returns the places of all judges.
 func (i *inspector) all() []**match.Judge {
-	return []**match.Judge{&i.pairs, &i.biflow, &i.same, &i.direction, &i.inside}
+	return []**match.Judge{&i.pairs, &i.biflow, &i.same, &i.direction, &i.inside, &i.observation}
 }
 
 // newInspector makes judges that take this memory together.
@@ -48,11 +54,11 @@ func newInspector(cfg match.Config, memory int) (*inspector, error) {
 	var i inspector
 	var errs []error
 	cfg.Memory = memory / len(i.all())
-	pairs, biflow, same, direction, inside := cfg, cfg, cfg, cfg, cfg
+	pairs, biflow, same, direction, inside, observation := cfg, cfg, cfg, cfg, cfg, cfg
 	pairs.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second}
 	biflow.Key.Biflow = true
-	same.Points, direction.Points, inside.Points = match.Same, match.Direction, match.Interface
-	for n, config := range []match.Config{pairs, biflow, same, direction, inside} {
+	same.Points, direction.Points, inside.Points, observation.Points = match.Same, match.Direction, match.Interface, match.Observation
+	for n, config := range []match.Config{pairs, biflow, same, direction, inside, observation} {
 		var err error
 		*i.all()[n], err = match.New(config)
 		errs = append(errs, err)
@@ -61,8 +67,11 @@ func newInspector(cfg match.Config, memory int) (*inspector, error) {
 }
 
 func (i *inspector) take(b *records.Batch) {
+	i.observes = i.observes || slices.ContainsFunc(b.Records, func(r records.Record) bool { return r.Observation != 0 })
 	for _, judge := range i.all() {
-		(*judge).Judge(b)
+		if *judge != i.observation || i.observes {
+			(*judge).Judge(b)
+		}
 	}
 }
 
@@ -85,7 +94,8 @@ const (
 func (i *inspector) answer(cfg *config, s *summary) *inspection {
 	a := &inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
 	more := func(judge *match.Judge) uint64 { return max(judge.Counts().Copies, s.Copies) - s.Copies }
-	a.Reversed, a.Same, a.Directions, a.Interfaces = more(i.biflow), more(i.same), more(i.direction), more(i.inside)
+	a.Reversed, a.Same, a.Directions = more(i.biflow), more(i.same), more(i.direction)
+	a.Interfaces, a.Observations = more(i.inside), more(i.observation)
 	because := func(format string, args ...any) { a.Because = append(a.Because, fmt.Sprintf(format, args...)) }
 	switch {
 	case s.RecordsIn == 0:
@@ -96,17 +106,20 @@ func (i *inspector) answer(cfg *config, s *summary) *inspection {
 		a.Policy, a.Command = byOwner, command(cfg, without(cfg.Flags, "point"), "--point", "same")
 		because("--point same makes each input a point of its own: what an exporter sent to several collectors counts once")
 		return a
-	case float64(max(a.Directions, a.Interfaces)) > fewCopies*float64(s.RecordsIn):
+	case float64(max(a.Directions, a.Interfaces, a.Observations)) > fewCopies*float64(s.RecordsIn):
 		point, what, n := match.Direction, "direction", a.Directions
 		if a.Interfaces > n {
 			point, what, n = match.Interface, "ingress interface", a.Interfaces
+		}
+		if a.Observations > n {
+			point, what, n = match.Observation, "observation point", a.Observations
 		}
 		a.Verdict = fmt.Sprintf("%.1f %% of the records report what the same exporter reported before for another %s", 100*float64(n)/float64(s.RecordsIn), what)
 		a.Policy, a.Command = byOwner, command(cfg, without(cfg.Flags, "point"), "--point", point.String())
 		because("--point %s makes each %s of an exporter a point of its own, so that each flow counts once", point, what)
 		return a
 	case len(s.Points) == 1:
-		a.Verdict = "one point reports all flows, and none of them for two directions or interfaces"
+		a.Verdict = "one point reports all flows, and none of them for two directions, interfaces or observation points"
 		because("copies are between points: exporters with another address or observation domain, or inputs whose records name no exporter")
 		because("exporters on one host with equal domains are one point: give each its own domain, or an input of its own with --point same")
 		return a

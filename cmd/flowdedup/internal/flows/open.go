@@ -29,9 +29,8 @@ const idle = 250 * time.Millisecond
 // bufferBytes is the buffer of a socket: some 20,000 messages.
 const bufferBytes = 32 << 20
 
-// delay is how long few messages in a socket wait for more: waking up costs as much as tens of
-// records.
-const delay = 5 * time.Millisecond
+// delay is how long messages gather in a socket: waking up costs as much as some hundred records.
+const delay = 20 * time.Millisecond
 
 // openInputs opens all inputs, or sockets.
 func (r *runner) openInputs(ctx context.Context) error {

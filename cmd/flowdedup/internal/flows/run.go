@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -151,6 +152,8 @@ type runner struct {
 	receivers   []*pcapoverip.Receiver // of config.Streams
 	unread      uint64                 // messages that had come at the end, and were not read
 	lastReads   time.Duration          // lastReads, and 0 in a test
+	judging     sync.Mutex             // held while batches are judged, and guards left
+	left        bool                   // a read that did not end was left behind
 	until       time.Time              // end of lastReads; zero before the run was asked to end
 	reads       int                    // reads since then
 }

@@ -78,7 +78,7 @@ func TestInspectLoops(t *testing.T) {
 		}
 		html := filepath.Join(t.TempDir(), "loops.html")
 		text, errs, code := clitest.Run("inspect", "--html", html, name)
-		page := string(clitest.ReadFile(t, html))
+		page := clitest.Unwrapped(string(clitest.ReadFile(t, html)))
 		for _, want := range append(slices.Concat(c.stations, c.hosts), c.words) {
 			if code != cli.ExitDone || !strings.Contains(text, want) || !strings.Contains(page, want) {
 				t.Errorf("exit code %d, %s: no %q in\n%s\nor in the page", code, errs, want, text)
@@ -124,7 +124,7 @@ func TestInspectCannotTell(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 		for _, want := range c.words {
-			if !strings.Contains(text, want) || strings.HasPrefix(want, "Cannot") && !strings.Contains(string(page), want) {
+			if !strings.Contains(text, want) || strings.HasPrefix(want, "Cannot") && !strings.Contains(clitest.Unwrapped(string(page)), want) {
 				t.Errorf("%s: no %q in %s", c.name, want, text)
 			}
 		}

@@ -317,6 +317,9 @@ func (r *runner) unlock() error {
 func (r *runner) end() error {
 	errs := []error{r.outputs.Commit()}
 	saved := false
+	if r.counter != nil {
+		errs = append(errs, r.counter.Flush())
+	}
 	if r.state != nil {
 		err := r.state.end()
 		saved = err == nil

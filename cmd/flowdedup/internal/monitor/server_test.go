@@ -203,7 +203,7 @@ func TestPageStates(t *testing.T) {
 	for want, status := range map[string]*Status{
 		"The run has not begun.":                                nil,
 		"No packet has come.":                                   {},
-		"2 of 4 packets were duplicates (50.00 %)":              &exact,
+		"2 of 4 packets were duplicates (50.00\u00a0%)":         &exact,
 		"All sampled copies are exact: they differ in nothing.": &exact,
 		"<title>flowdedup live: eth1</title>":                   {},
 		"Loaded again every 2s. <a href=\"/?paused\">Pause</a>": {},

@@ -257,7 +257,7 @@ func TestPlanShows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(page), "--all shows") != (hidden != "") {
+		if strings.Contains(clitest.Unwrapped(string(page)), "--all shows") != (hidden != "") {
 			t.Errorf("%s: the page shows other methods", args)
 		}
 	}

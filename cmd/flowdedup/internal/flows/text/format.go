@@ -36,7 +36,7 @@ var formats = []*format{
 		"in_if": ingress, "out_if": egress, "flow_direction": direction,
 		"time_flow_start_ns": start, "time_flow_end_ns": end, "time_received_ns": received,
 		"packets": packets, "bytes": octets, "sampling_rate": sampling, "sampler_address": exporter,
-		"observation_domain_id": domain, "icmp_type": icmpType, "icmp_code": icmpCode,
+		"observation_domain_id": domain, "observation_point_id": observation, "icmp_type": icmpType, "icmp_code": icmpCode,
 		"reverse_packets": reversePackets, "reverse_bytes": reverseOctets, "bidirectional": both, "src_addr_nat": natSource, "dst_addr_nat": natDestination,
 		"SrcAddr": source, "DstAddr": destination, "SrcPort": sourcePort, "DstPort": destinationPort,
 		"Proto": protocol, "IPTos": tos, "TCPFlags": tcpFlags, "VlanId": vlan, "IngressVrfID": vrf,

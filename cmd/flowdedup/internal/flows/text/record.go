@@ -101,6 +101,8 @@ func (r *Reader) setRare(t target, v []byte) (ok bool) {
 		return setNumber(&rec.Sampling, v)
 	case domain:
 		return setNumber(&rec.Point.Domain, v)
+	case observation:
+		return setNumber(&rec.Observation, v)
 	case direction:
 		var d records.Direction
 		if d, ok = directionOf(v); rec.Direction == records.DirectionUnknown {

@@ -29,6 +29,7 @@ const (
 	sampling
 	exporter
 	domain
+	observation
 	received
 	icmpType
 	icmpCode
@@ -67,7 +68,7 @@ var targets = map[string]target{
 	"src": source, "dst": destination, "sport": sourcePort, "dport": destinationPort, "proto": protocol,
 	"tos": tos, "dscp": dscp, "tcp_flags": tcpFlags, "vlan": vlan, "vrf": vrf, "in": ingress, "out": egress,
 	"direction": direction, "start": start, "end": end, "duration": duration, "duration_ms": durationMS,
-	"packets": packets, "bytes": octets, "sampling": sampling, "exporter": exporter, "domain": domain,
+	"packets": packets, "bytes": octets, "sampling": sampling, "exporter": exporter, "domain": domain, "observation": observation,
 	"received": received, "icmp_type": icmpType, "icmp_code": icmpCode, "nat_src": natSource,
 	"reverse_packets": reversePackets, "reverse_bytes": reverseOctets, "nat_dst": natDestination, "nat_sport": natSourcePort, "nat_dport": natDestinationPort,
 }

@@ -73,7 +73,7 @@ var parts = [kind + 1]records.Parts{
 	protocol: records.PartFlow, icmpType: records.PartFlow, icmpCode: records.PartFlow,
 	tos: records.PartTOS, dscp: records.PartTOS, vlan: records.PartVLAN, vrf: records.PartVRF,
 	start: records.PartTime, end: records.PartTime, duration: records.PartTime, durationMS: records.PartTime,
-	ingress: records.PartPoint, egress: records.PartPoint, direction: records.PartPoint, domain: records.PartPoint,
+	ingress: records.PartPoint, egress: records.PartPoint, direction: records.PartPoint, domain: records.PartPoint, observation: records.PartPoint,
 	natSource: records.PartNAT, natDestination: records.PartNAT, natSourcePort: records.PartNAT, natDestinationPort: records.PartNAT,
 	packets: records.PartCounters, octets: records.PartCounters, reversePackets: records.PartCounters, reverseOctets: records.PartCounters,
 	totalPackets: records.PartCounters, totalOctets: records.PartCounters,
