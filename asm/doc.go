@@ -14,6 +14,7 @@
 //	where an IPv4 address goes in exact rows          asm/permute       bijection.go
 //	the datagrams in a batch of Ethernet frames       asm/headers       datagram.go, tuple.go
 //	times, lengths and order of a batch's packets      asm/frames        frames.go
+//	where fields and lines of text end                asm/signs         signs.go
 //	features of the CPU, and the meaning of AVX-512   asm/internal/cpu  level_amd64.go, level_arm64.go
 //	which kernel runs at which level                  each              dispatch_amd64.go, dispatch_arm64.go
 //	the same for lines, where all look alike          asm/internal/dispatch  table.go

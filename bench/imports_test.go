@@ -21,6 +21,7 @@ var layers = map[string][]string{
 	"asm/internal": {"asm/internal", "layout"},
 	"asm/digest":   {"asm/internal"},
 	"asm/permute":  {"asm/internal"},
+	"asm/signs":    {"asm/internal"},
 	"asm/headers":  {"asm/internal", "asm/digest", "asm/frames"},
 	"asm/frames":   {"asm/internal", "asm/digest"},
 	"asm/line":     {"asm/internal", "asm/digest", "layout"},
@@ -109,7 +110,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/internal/distinct":   room,
 	"cmd/flowdedup/internal/extcap":     room,
 	"cmd/flowdedup/internal/flows":      append([]string{"cmd/flowdedup/internal/flows"}, room...),
-	"cmd/flowdedup/internal/flows/text": {"capture.", "engine/calendar", "capture/records."},
+	"cmd/flowdedup/internal/flows/text": {"asm/signs", "capture.", "engine/calendar", "capture/records."},
 	"cmd/flowdedup/internal/inspect":    room,
 	"cmd/flowdedup/internal/live":       append([]string{"cmd/flowdedup/internal/dedup"}, room...), // it removes copies, too
 	"cmd/flowdedup/internal/plan":       room,

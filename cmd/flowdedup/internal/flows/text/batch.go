@@ -60,8 +60,10 @@ func (r *Reader) one(b *records.Batch, begin int) bool {
 		if n == 0 {
 			n = r.scan.end(r.buf[r.at:])
 		}
-	} else {
+	} else if r.json {
 		n = r.lineEnd()
+	} else {
+		n = r.line()
 	}
 	switch {
 	case n == 0 && len(r.buf)-r.at > maxRecord:
@@ -110,8 +112,11 @@ func (r *Reader) record(b *records.Batch, line []byte, offset int) {
 	if len(body) == 0 || r.over || !r.json && r.apart(body) {
 		return
 	}
-	b.Records = append(b.Records, records.Record{Offset: offset, Length: len(body), Input: r.config.Input})
+	b.Records = append(b.Records, records.Record{})
 	rec := &b.Records[len(b.Records)-1]
+	r.rec = rec
+	r.values = values{}
+	rec.Offset, rec.Length, rec.Input = offset, len(body), r.config.Input
 	for i := range line {
 		if !isSpace(line[i]) {
 			rec.Offset += i
@@ -120,9 +125,9 @@ func (r *Reader) record(b *records.Batch, line []byte, offset int) {
 	}
 	sound := false
 	if r.json {
-		sound = r.jsonRecord(rec, body)
+		sound = r.jsonRecord(body)
 	} else {
-		sound = r.csvRecord(rec, line)
+		sound = r.csvRecord(line)
 	}
 	r.count(sound)
 	if !sound || r.passed() {

@@ -4,11 +4,9 @@ package text
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/asm/signs"
 )
 
 // columns are the fields of lines.
@@ -16,7 +14,9 @@ type columns struct {
 	separator byte // ' ' stands for any number of spaces
 	plain     bool // quotes are signs as others
 	targets   []target
-	least     int // how many fields a line must have: those behind say nothing
+	wanted    []int     // the columns with a target
+	odd       [256]bool // first bytes of fields that may be more or less than a value
+	least     int       // how many fields a line must have: those behind say nothing
 }
 
 // separatorOf returns the separator of the fields of a header.
@@ -76,6 +76,9 @@ func (c *columns) unquote(v []byte) []byte {
 	return v
 }
 
+// trim cuts off the spaces around a value. Copies of it would be most of its callers' code.
+//
+//go:noinline
 func trim(v []byte) []byte {
 	for len(v) > 0 && isSpace(v[0]) {
 		v = v[1:]
@@ -86,7 +89,7 @@ func trim(v []byte) []byte {
 	return v
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+func isSpace(c byte) bool { return c <= ' ' && (c == ' ' || c == '\t' || c == '\r' || c == '\n') }
 
 // namesOf returns the names of a header.
 func (c *columns) namesOf(line []byte) (names []string) {
@@ -97,13 +100,23 @@ func (c *columns) namesOf(line []byte) (names []string) {
 // setColumns enters the names of a header.
 func (r *Reader) setColumns(names []string) {
 	c := &r.columns
-	c.targets = c.targets[:0]
-	for _, name := range names {
-		c.targets = append(c.targets, r.format.names[name])
+	c.targets, c.wanted, c.least = c.targets[:0], c.wanted[:0], 0
+	for i, name := range names {
+		t := r.format.names[name]
+		if c.targets = append(c.targets, t); t != 0 {
+			c.wanted, c.least = append(c.wanted, i), i+1
+		}
 	}
-	c.least = len(c.targets)
-	for c.least > 0 && c.targets[c.least-1] == 0 {
-		c.least--
+	r.bounds, r.marked = make([]int, len(names)+2*signs.Bytes), 0
+}
+
+// setOdd finds the first bytes of fields that may be more or less than a value.
+func (r *Reader) setOdd() {
+	clear(r.odd[:])
+	for _, some := range []string{" ", "\t", "\r", `"`, r.unset, r.empty} {
+		if some != "" {
+			r.odd[some[0]] = true
+		}
 	}
 }
 
@@ -126,42 +139,29 @@ func (r *Reader) apart(line []byte) bool {
 
 // csvRecord reads a record, and reports whether it has a value for each field: some
 // programs end lines with a separator, others their output with a summary.
-func (r *Reader) csvRecord(rec *records.Record, line []byte) bool {
-	r.rec, r.values = rec, values{}
-	n := 0
-	if c := &r.columns; !r.slow && c.separator != ' ' && (c.plain || bytes.IndexByte(line, '"') < 0) {
-		n = r.splitPlain(c.content(line))
-	} else {
+func (r *Reader) csvRecord(line []byte) bool {
+	c, n := &r.columns, r.fields
+	slow := r.slow || c.separator == '\r' || c.separator == ' ' && r.padded()
+	if slow {
 		n = c.split(line, r.takeField)
 	}
-	return n >= r.columns.least && n <= len(r.columns.targets)+1
-}
-
-// splitPlain does what split does with takeField for a line that is not quoted, eight bytes at a time.
-func (r *Reader) splitPlain(line []byte) (n int) {
-	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
-	begin, separators, at := 0, ones*uint64(r.separator), 0
-	for ; len(line)-at >= 8; at += 8 {
-		x := binary.LittleEndian.Uint64(line[at:]) ^ separators
-		for is := ^((x&low + low) | x | low); is != 0; is &= is - 1 { // bytes that are 0
-			end := at + bits.TrailingZeros64(is)/8
-			r.takePlain(n, line[begin:end])
-			n, begin = n+1, end+1
+	if n < c.least || n > len(c.targets)+1 {
+		return false
+	}
+	buf, bounds, columns := r.buf, r.bounds, c.wanted
+	if slow {
+		columns = nil
+	}
+	for _, i := range columns {
+		v, t := buf[bounds[i]+1:bounds[i+1]], c.targets[i]
+		if len(v) == 0 {
+			continue
+		}
+		if c.odd[v[0]] || v[len(v)-1] <= ' ' {
+			r.enter(t, c.unquote(trim(v)))
+		} else if !r.set(t, v) {
+			r.cannot(t, v)
 		}
 	}
-	for ; at < len(line); at++ {
-		if line[at] == r.separator {
-			r.takePlain(n, line[begin:at])
-			n, begin = n+1, at+1
-		}
-	}
-	r.takePlain(n, line[begin:])
-	return n + 1
-}
-
-// takePlain enters a field with spaces around it.
-func (r *Reader) takePlain(i int, v []byte) {
-	if i < len(r.columns.targets) && r.columns.targets[i] != 0 {
-		r.enter(r.columns.targets[i], trim(v))
-	}
+	return true
 }

@@ -20,10 +20,7 @@ const (
 // isDate reports whether a value has the form of a date, whether or not it is one. Numbers
 // have one dot.
 func isDate(v []byte) bool {
-	n := 0
-	for n < len(v) && isDigit(v[n]) {
-		n++
-	}
+	_, n := eight(v)
 	if n == 0 || n > 4 || n == len(v) {
 		return false
 	}
@@ -79,7 +76,9 @@ func (t *times) date(of target, v []byte) (ns int64, unit time.Duration, ok bool
 // minute is the beginning of dates of one minute, such as 2006-01-02T15:04: with the sign behind it.
 type minute struct {
 	text    [17]byte
-	seconds int64 // since 1970, without a zone
+	seconds int64  // since 1970, without a zone
+	zone    []byte // behind the last date
+	offset  int    // the same in seconds
 }
 
 // set remembers the minute of a date in the usual form. Dates near each other often have the same.
@@ -111,8 +110,15 @@ func (m *minute) read(v []byte) (ns int64, unit time.Duration, ok bool) {
 	if c.at < len(v) && v[c.at] != 'Z' && v[c.at] != '+' && v[c.at] != '-' {
 		return 0, 0, false
 	}
-	seconds := m.seconds + int64(v[17]-'0')*10 + int64(v[18]-'0') - int64(c.zone())
-	if c.bad || c.at < len(v) || seconds < 0 || seconds > maxSeconds {
+	if zone := v[c.at:]; string(zone) != string(m.zone) {
+		offset := c.zone()
+		if c.bad || c.at < len(v) {
+			return 0, 0, false
+		}
+		m.zone, m.offset = append(m.zone[:0], zone...), offset
+	}
+	seconds := m.seconds + int64(v[17]-'0')*10 + int64(v[18]-'0') - int64(m.offset)
+	if seconds < 0 || seconds > maxSeconds {
 		return 0, 0, false
 	}
 	return seconds*int64(time.Second) + int64(fraction), unit, true

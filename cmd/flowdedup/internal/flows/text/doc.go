@@ -12,6 +12,7 @@
 //	question                             file
 //	which format a text has              reader.go, format.go, ahead.go
 //	lines of JSON; of fields; of Zeek    json.go; csv.go; zeek.go
+//	where lines and their fields end     marks.go
 //	records with the names of earlier    shape.go
 //	the fields that a name may mean      target.go
 //	a batch; a record                    batch.go; record.go

@@ -2,8 +2,6 @@
 
 package text
 
-import "github.com/flowdedup/flowdedup/capture/records"
-
 // object reads one object of JSON.
 type object struct {
 	p    []byte
@@ -191,17 +189,18 @@ func (s *scan) end(p []byte) int {
 }
 
 // jsonRecord reads a record, and reports whether it is an object.
-func (r *Reader) jsonRecord(rec *records.Record, p []byte) (sound bool) {
-	r.rec, r.values = rec, values{}
+func (r *Reader) jsonRecord(p []byte) (sound bool) {
 	s := &r.shapes
 	if !r.array {
 		s.match(p)
 	}
 	length := s.length
 	if s.length = 0; length == len(p) {
-		for _, v := range s.found {
-			if v.quoted || isNumber(p[v.begin]) {
-				r.enter(v.target, p[v.begin:v.end])
+		for _, f := range s.found {
+			if v := p[f.begin:f.end]; len(v) != 0 && r.odd[v[0]] {
+				r.enter(f.target, v)
+			} else if len(v) != 0 && !r.set(f.target, v) {
+				r.cannot(f.target, v)
 			}
 		}
 		return true

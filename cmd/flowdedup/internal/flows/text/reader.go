@@ -36,6 +36,7 @@ type Reader struct {
 	json   bool
 	array  bool // objects are found by their ends, and not by lines
 	columns
+	marks
 	zeek
 	header string // of lines of fields
 	counts records.Counts
@@ -44,7 +45,7 @@ type Reader struct {
 	at   int
 	done int64 // bytes before buf
 	skip bool  // the rest of a record that is too long
-	slow bool  // lines are split at signs, in a test
+	slow bool  // fields are found byte by byte, in a test
 	scan scan  // of an object of an array
 	over bool  // the rest is a summary
 	err  error
@@ -107,6 +108,7 @@ func (r *Reader) begin() error {
 	if err != nil {
 		return err
 	}
+	r.setOdd()
 	r.shapes.names, r.shapes.most = r.format.names, mostText
 	return r.findOrder()
 }

@@ -142,6 +142,9 @@ func (r *Reader) setRare(t target, v []byte) (ok bool) {
 		rec.NATSourcePort, ok = x.port(t, v)
 	case natDestinationPort:
 		rec.NATDestinationPort, ok = x.port(t, v)
+	default:
+		rec.Protocol = implied[t].protocol
+		return r.set(implied[t].is, v)
 	}
 	return ok
 }
@@ -176,6 +179,9 @@ func setAddress(to *netip.Addr, v []byte) bool {
 // between, Argus in hexadecimal with the code in front. Programs that know only numbers with
 // fractions write a port as 443.0.
 func (x *values) port(t target, v []byte) (uint16, bool) {
+	if n, digits := eight(v); digits == len(v) {
+		return x.narrow(t, n, v), true
+	}
 	switch {
 	case !isDigit(v[0]):
 		return service(v)

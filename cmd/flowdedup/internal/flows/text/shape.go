@@ -14,6 +14,7 @@ type shape struct {
 	text  []byte
 	slots []slot
 	steps []slot // of these, the ones that vary or have a target
+	tail  []byte // the text behind the last step
 }
 
 // slot is the place of a value that is no object.
@@ -22,6 +23,7 @@ type slot struct {
 	target     target // 0 if the value says nothing
 	quoted     bool   // it is a string; its quotes lie outside
 	varies     bool   // else all records had the value of shape.text
+	before     []byte // of a step: text to compare, which has the value of the step before if that does not vary
 }
 
 const (
@@ -44,13 +46,12 @@ type shapes struct {
 	learned *shape // of the record at hand
 
 	length int     // of the record that match found
-	found  []value // its values that have a target
+	found  []value // its numbers and strings that have a target
 }
 
 // value is a value of the record at hand.
 type value struct {
 	target     target
-	quoted     bool
 	begin, end int
 }
 
@@ -74,31 +75,26 @@ func (s *shapes) match(p []byte) int {
 
 // fits returns the length of the record that begins p if it has a shape, else 0.
 func (s *shapes) fits(one *shape, p []byte) int {
-	if n := s.compare(one.text, one.steps, p, false); n > 0 {
-		return n
-	}
-	n := s.compare(one.text, one.slots, p, true)
-	if n > 0 {
-		one.loosen(p)
+	n := s.compare(one, p)
+	if n == 0 && one.loosen(p) {
+		one.walk()
+		n = s.compare(one, p)
 	}
 	return n
 }
 
-// compare returns the length of the record that begins p if it has a shape, else 0. It takes the
-// values that have varied so far for what may differ, or all of them.
-func (s *shapes) compare(text []byte, slots []slot, p []byte, all bool) int {
-	s.found = s.found[:0]
-	at, from := 0, 0 // in p and in the text, from where on these are to be compared
-	for i := range slots {
-		slot := &slots[i]
-		begin := at + slot.begin - from
-		end := begin + slot.end - slot.begin
-		if slot.varies || all {
-			if len(p) <= begin || string(p[at:begin]) != string(text[from:slot.begin]) {
-				return 0
-			}
-			ok := false
-			if slot.quoted {
+// compare does what fits does, without values that have not varied so far.
+func (s *shapes) compare(one *shape, p []byte) int {
+	found, at := s.found[:0], 0
+	for i := range one.steps {
+		step := &one.steps[i]
+		begin := at + len(step.before)
+		if len(p) <= begin || string(p[at:begin]) != string(step.before) {
+			return 0
+		}
+		end, ok := begin+step.end-step.begin, true
+		if at = begin; step.varies {
+			if step.quoted {
 				end, ok = quote(p, begin)
 			} else {
 				end, ok = word(p, begin)
@@ -106,44 +102,58 @@ func (s *shapes) compare(text []byte, slots []slot, p []byte, all bool) int {
 			if !ok {
 				return 0
 			}
-			at, from = end, slot.end
+			at = end
 		}
-		if slot.target != 0 {
-			s.found = append(s.found, value{slot.target, slot.quoted, begin, end})
+		if step.target != 0 && (step.quoted || isNumber(p[begin])) {
+			found = append(found, value{step.target, begin, end})
 		}
 	}
-	end := at + len(text) - from
-	if len(p) < end || string(p[at:end]) != string(text[from:]) {
+	s.found = found
+	end := at + len(one.tail)
+	if len(p) < end || string(p[at:end]) != string(one.tail) {
 		return 0
 	}
 	return end
 }
 
-// loosen has the values vary that a record of this shape has others of.
-func (one *shape) loosen(p []byte) {
-	at, from := 0, 0
+// loosen has the values vary that a record has others of, and reports whether there are any. It stops
+// where the record has another shape.
+func (one *shape) loosen(p []byte) (more bool) {
+	at, from, ok := 0, 0, false
 	for i := range one.slots {
 		slot := &one.slots[i]
 		begin := at + slot.begin - from
-		if slot.quoted {
-			at, _ = quote(p, begin)
-		} else {
-			at, _ = word(p, begin)
+		if len(p) <= begin || string(p[at:begin]) != string(one.text[from:slot.begin]) {
+			return more
 		}
-		from = slot.end
-		slot.varies = slot.varies || string(p[begin:at]) != string(one.text[slot.begin:slot.end])
+		if slot.quoted {
+			at, ok = quote(p, begin)
+		} else {
+			at, ok = word(p, begin)
+		}
+		if from = slot.end; !ok {
+			return more
+		}
+		if !slot.varies && string(p[begin:at]) != string(one.text[slot.begin:slot.end]) {
+			slot.varies, more = true, true
+		}
 	}
-	one.walk()
+	return more
 }
 
 // walk finds the steps.
 func (one *shape) walk() {
 	one.steps = one.steps[:0]
+	from := 0
 	for _, slot := range one.slots {
 		if slot.varies || slot.target != 0 {
-			one.steps = append(one.steps, slot)
+			slot.before, from = one.text[from:slot.begin], slot.begin
+			if one.steps = append(one.steps, slot); slot.varies {
+				from = slot.end
+			}
 		}
 	}
+	one.tail = one.text[from:]
 }
 
 // quote returns where the first quote at or behind at is. It returns false if there is none, or an
@@ -171,6 +181,9 @@ func quote(p []byte, at int) (int, bool) {
 // none is there.
 func word(p []byte, at int) (int, bool) {
 	begin := at
+	for n := 8; n == 8; at += n {
+		_, n = eight(p[at:])
+	}
 	for at < len(p) && inWord[p[at]] {
 		at++
 	}

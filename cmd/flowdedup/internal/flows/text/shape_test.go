@@ -5,11 +5,17 @@ package text
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -22,11 +28,12 @@ type outcome struct {
 	counts  records.Counts
 	unread  []Unread
 	err     string
+	array   bool
 }
 
-// outcomeOf reads text. A plain reader parses each record, and splits lines at signs.
-func outcomeOf(data []byte, format string, plain bool) (o outcome) {
-	r, err := NewReader(bytes.NewReader(data), "flows", Config{Format: format})
+// outcomeOf reads text. A plain reader parses each record, and looks at lines byte by byte.
+func outcomeOf(data io.Reader, format string, plain bool) (o outcome) {
+	r, err := NewReader(data, "flows", Config{Format: format})
 	if err != nil {
 		return outcome{err: err.Error()}
 	}
@@ -45,22 +52,34 @@ func outcomeOf(data []byte, format string, plain bool) (o outcome) {
 			o.records = append(o.records, rec)
 		}
 	}
-	o.counts, o.unread = r.Counts(), r.AppendUnread(nil)
+	o.counts, o.unread, o.array = r.Counts(), r.AppendUnread(nil), r.array
 	return o
 }
 
+// checkOutcome compares readers with a plain one.
 func checkOutcome(t *testing.T, data []byte, format string) {
 	t.Helper()
-	if got, want := outcomeOf(data, format, false), outcomeOf(data, format, true); !reflect.DeepEqual(got, want) {
-		t.Fatalf("%s: %d records %+v %v %s, want %d, %+v %v %s, of\n%.3000s", format, len(got.records), got.counts, got.unread, got.err,
-			len(want.records), want.counts, want.unread, want.err, data)
+	want := outcomeOf(bytes.NewReader(data), format, true)
+	readers := []io.Reader{bytes.NewReader(data)}
+	if !want.array { // else each piece of damage counts
+		var pieces []io.Reader
+		for piece := range slices.Chunk(data, 1000) {
+			pieces = append(pieces, bytes.NewReader(piece))
+		}
+		readers = append(readers, io.MultiReader(pieces...), iotest.DataErrReader(bytes.NewReader(data)))
+	}
+	for _, r := range readers {
+		if got := outcomeOf(r, format, false); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %d records %+v %v %s, want %d, %+v %v %s, of\n%.3000s", format, len(got.records), got.counts, got.unread, got.err,
+				len(want.records), want.counts, want.unread, want.err, data)
+		}
 	}
 }
 
 // edits are pieces of text that edited records get.
 var edits = []string{
 	"", `"`, `\`, `\"`, "{", "}", "[", "]", ",", ":", " ", "\n", "\r", "\t", "null", "true", "1.5e3", "-1", "0", "00", "x", `"a":`, `"a":1,`, `{"b":[1,"c"]}`, ",,", "\x00",
-	"127.0.0.1", "::1", "0x1f", "18446744073709551616", "2026-11-21T06:09:04.828+0000", "06:60:00", "é", "ICMP", "|", ";",
+	"127.0.0.1", "::1", "0x1f", "18446744073709551616", "2026-11-21T06:09:04.828+0000", "06:60:00", "é", "ICMP", "|", ";", "  ", "\n#separator \\x2c\n", "\n#separator \\x0d\n\r1" + strings.Repeat("\r1", 19) + "\n", "\n#unset_field\t6\n",
 }
 
 // edited returns a line with a few random edits.
@@ -105,7 +124,7 @@ func TestKnownShapes(t *testing.T) {
 	}
 }
 
-var name2format = map[string]string{"suricata": "suricata-flow", "goflow2": "goflow2", "hubble": "hubble", "nfdump": "nfdump", "aws": "aws"}
+var name2format = map[string]string{"suricata": "suricata-flow", "goflow2": "goflow2", "hubble": "hubble", "nfdump": "nfdump", "zeek": "zeek-conn", "quoted": "nfdump", "aws": "aws"}
 
 // FuzzShapes does the same with records that a fuzzer finds. Each comes twice, so its shape is known.
 func FuzzShapes(f *testing.F) {
@@ -120,26 +139,50 @@ func FuzzShapes(f *testing.F) {
 	})
 }
 
-// TestQuickValues compares what reads usual values with what reads all.
+// TestQuickValues compares what reads usual values with what reads all. Bytes behind values do not count.
 func TestQuickValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
+	some := func(v string) []byte {
+		v = edited(r, v)
+		return []byte(v + edits[r.IntN(len(edits))] + "0123456789.:,\"                 ")[:len(v)]
+	}
 	var kept times
 	for range 100_000 {
-		v := []byte(edited(r, fmt.Sprintf("%d.%d.%d.%d", r.IntN(300), r.IntN(300), r.IntN(300), r.IntN(300))))
+		v := some(fmt.Sprintf("%d.%d.%d.%d", r.IntN(300), r.IntN(300)>>r.IntN(9), r.IntN(300)>>r.IntN(9), r.IntN(300)))
 		want, err := netip.ParseAddr(string(v))
 		if got, ok := dotted(v); ok != (err == nil && want.Is4()) || ok && got != want {
 			t.Fatalf("address %q: %v %v, want %v", v, got, ok, want)
 		}
-		v = []byte(edited(r, fmt.Sprint(r.Uint64()>>r.IntN(64))))
-		if n, ok := number(v, 1<<40); len(v) > 0 && !bytes.HasPrefix(v, []byte("0x")) {
-			if want, _, _, fine := decimal(v); ok != (fine && want <= 1<<40) || ok && n != want {
-				t.Fatalf("number %q: %d %v, want %d", v, n, ok, want)
-			}
+		v = some(fmt.Sprint(r.Uint64() >> r.IntN(64)))
+		if r.IntN(2) == 0 {
+			v = some(fmt.Sprintf("%s.%d", v, r.Uint64()>>r.IntN(64)))
 		}
-		v = []byte(edited(r, time.Unix(1.8e9+r.Int64N(200), r.Int64N(1e9)).UTC().Format([]string{time.RFC3339Nano, time.DateTime, "2006-01-02T15:04:05.000-0700"}[r.IntN(3)])))
+		checkNumber(t, v)
+		v = some(time.Unix(1.8e9+r.Int64N(200), r.Int64N(1e9)).UTC().Format([]string{time.RFC3339Nano, time.DateTime, "2006-01-02T15:04:05.000-0700"}[r.IntN(3)]))
 		ns, unit, ok := kept.read(start, v)
 		if wantNS, wantUnit, fine := new(times).read(start, v); ns != wantNS || unit != wantUnit || ok != fine {
 			t.Fatalf("time %q: %d %v %v, want %d %v %v", v, ns, unit, ok, wantNS, wantUnit, fine)
 		}
+	}
+}
+
+// plainNumber is a number in its usual form.
+var plainNumber = regexp.MustCompile(`^([0-9]+)(?:\.([0-9]*))?$`)
+
+// checkNumber compares how number and decimal read a value with how strconv does.
+func checkNumber(t *testing.T, v []byte) {
+	t.Helper()
+	parts := plainNumber.FindSubmatch(v)
+	if parts == nil {
+		return
+	}
+	want, err := strconv.ParseUint(string(parts[1]), 10, 64)
+	fine := err == nil && want/10 < math.MaxUint64/10 // decimal leaves out the greatest
+	fraction, _ := strconv.ParseUint((string(parts[2]) + "000000000")[:9], 10, 64)
+	if n, rest, digits, ok := decimal(v); ok != fine || ok && (n != want || rest != fraction || digits != len(parts[2])) {
+		t.Fatalf("decimal %q: %d %d %d %v, want %d %d", v, n, rest, digits, ok, want, fraction)
+	}
+	if n, ok := number(v, 1<<40); ok != (fine && want <= 1<<40) || ok && n != want {
+		t.Fatalf("number %q: %d %v, want %d", v, n, ok, want)
 	}
 }

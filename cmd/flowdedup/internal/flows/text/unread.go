@@ -25,23 +25,19 @@ type unreadValues [kind + 1]struct {
 	example string
 }
 
-// enter enters a value. One that is there and cannot be read is counted, so that it does not
-// pass for absent.
+// enter enters a value, unless it says that there is none.
 func (r *Reader) enter(t target, v []byte) {
-	if len(v) == 0 || string(v) == r.unset || string(v) == r.empty {
-		return
-	}
-	if t > kind {
-		also := implied[t]
-		r.rec.Protocol, t = also.protocol, also.is
-	}
-	if !r.set(t, v) {
+	if len(v) != 0 && string(v) != r.unset && string(v) != r.empty && !r.set(t, v) {
 		r.cannot(t, v)
 	}
 }
 
-// cannot says that a value of the record at hand could not be read.
+// cannot says that a value of the record at hand could not be read. It is counted, so that it does not
+// pass for absent.
 func (r *Reader) cannot(t target, v []byte) {
+	if t > kind {
+		t = implied[t].is
+	}
 	r.rec.Unread |= parts[t]
 	r.values.lost |= 1 << t
 	if u := &r.unread[t]; u.values == 0 {

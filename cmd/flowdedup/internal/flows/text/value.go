@@ -4,7 +4,9 @@ package text
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"net/netip"
 	"strconv"
 	"time"
@@ -17,7 +19,7 @@ func str(v []byte) string { return unsafe.String(unsafe.SliceData(v), len(v)) }
 // decimal reads digits with or without a fraction, and returns both: the fraction in
 // 1/10^9. It reports how many digits the fraction had.
 func decimal(v []byte) (whole, fraction uint64, digits int, ok bool) {
-	i := 0
+	whole, i := eight(v)
 	for ; i < len(v) && isDigit(v[i]); i++ {
 		if whole > math.MaxUint64/10-1 {
 			return 0, 0, 0, false
@@ -42,14 +44,19 @@ func decimal(v []byte) (whole, fraction uint64, digits int, ok bool) {
 
 // billionths reads the digits of a fraction from v[at] on, and returns where they end.
 func billionths(v []byte, at int) (fraction uint64, digits, end int) {
-	scale := uint64(1e8)
-	for ; at < len(v) && isDigit(v[at]); at++ {
+	fraction, digits = eight(v[at:])
+	scale := powers[8-digits]
+	fraction *= 10 * scale
+	for at += digits; at < len(v) && isDigit(v[at]); at++ {
 		fraction += uint64(v[at]-'0') * scale
 		scale /= 10
 		digits++
 	}
 	return fraction, digits, at
 }
+
+// powers are the powers of ten.
+var powers = [9]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // exponent reads numbers such as 1.7e+09.
 func exponent(v []byte) (whole, fraction uint64, digits int, ok bool) {
@@ -61,20 +68,27 @@ func exponent(v []byte) (whole, fraction uint64, digits int, ok bool) {
 	return uint64(w), uint64(rest * 1e9), 6, true
 }
 
+// eight reads the digits that v begins with, at most eight, and returns how many there are. It
+// looks for them in eight bytes at once, whatever lies behind v: there are none if it cannot.
+func eight(v []byte) (n uint64, digits int) {
+	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
+	if cap(v) < 8 {
+		return 0, 0
+	}
+	x := binary.LittleEndian.Uint64(v[:8]) ^ ones*'0'
+	others := ((x & low) + ones*(0x7f-9) | x) &^ low // bytes that are no digits have a bit
+	digits = min(bits.TrailingZeros64(others)/8, len(v))
+	x <<= 64 - 8*digits // zeros in front of them
+	x = x*10 + x>>8     // pairs of digits, then all
+	return (x&0xff000000ff*0xf424000000064 + x>>16&0xff000000ff*0x271000000001) >> 32, digits
+}
+
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // number reads an unsigned integer of at most most. Its fraction does not count.
 func number(v []byte, most uint64) (n uint64, ok bool) {
-	for i, c := range v[:min(len(v), 19)] { // 19 digits fit
-		if !isDigit(c) {
-			break
-		}
-		if n = n*10 + uint64(c-'0'); i == len(v)-1 {
-			if n > most {
-				return 0, false
-			}
-			return n, true
-		}
+	if n, digits := eight(v); digits == len(v) && digits > 0 && n <= most {
+		return n, true
 	}
 	if len(v) > 2 && v[0] == '0' && v[1] == 'x' {
 		return hexadecimal(v[2:], most)
@@ -138,28 +152,43 @@ func address(v []byte) netip.Addr {
 	return a.Unmap()
 }
 
-// dotted reads an IPv4 address, as netip.ParseAddr does.
+// dotted reads an IPv4 address, as netip.ParseAddr does, if there are bytes behind it.
 func dotted(v []byte) (netip.Addr, bool) {
-	var a [4]byte
-	part, digits, n := 0, 0, 0
-	for _, c := range v {
-		switch {
-		case isDigit(c) && (part > 0 || digits == 0):
-			part = part*10 + int(c-'0')
-			digits++
-		case c == '.' && digits > 0 && n < 3:
-			a[n] = byte(part)
-			part, digits, n = 0, 0, n+1
-		default:
-			return netip.Addr{}, false
-		}
-		if part > math.MaxUint8 {
-			return netip.Addr{}, false
-		}
+	const dots, low, gather = 0x2e2e2e2e2e2e2e2e, 0x7f7f7f7f7f7f7f7f, 0x0102040810204080
+	if len(v) > 15 || cap(v) < 20 {
+		return netip.Addr{}, false
 	}
-	a[3] = byte(part)
-	return netip.AddrFrom4(a), n == 3 && digits > 0
+	p := (*[20]byte)(v[:20])
+	x, y := binary.LittleEndian.Uint64(p[:])^dots, binary.LittleEndian.Uint64(p[8:])^dots
+	x, y = ^(x&low+low|x|low)>>7*gather>>56, ^(y&low+low|y|low)>>7*gather>>56
+	at := (x | y<<8) & (1<<len(v) - 1) // a bit for each dot
+	second := at & (at - 1)
+	third := second & (second - 1)
+	a, b, c := uint(bits.TrailingZeros64(at)), uint(bits.TrailingZeros64(second)), uint(bits.TrailingZeros64(third))
+	if third&(third-1) != 0 || a-1 > 2 || b-a-2 > 2 || c-b-2 > 2 || uint(len(v))-c-2 > 2 {
+		return netip.Addr{}, false
+	}
+	first, ok := twoParts(p, 0, a, b)
+	last, fine := twoParts(p, b+1, c, uint(len(v)))
+	var ip [4]byte
+	binary.LittleEndian.PutUint32(ip[:], first|last<<16)
+	return netip.AddrFrom4(ip), ok && fine
 }
+
+// twoParts reads the part of an address between two places, and the part behind its dot.
+func twoParts(p *[20]byte, begin, dot, end uint) (uint32, bool) {
+	const ones, low, high = 0x100000001, 0x7f7f7f7f7f7f7f7f, 0x8000000080000000
+	first, second := dot-begin, end-dot-1 // digits
+	x := uint64((binary.LittleEndian.Uint32(p[begin&15:]) ^ 0x30303030) << ((32 - 8*first) & 31))
+	x |= uint64((binary.LittleEndian.Uint32(p[(dot+1)&15:])^0x30303030)<<((32-8*second)&31)) << 32
+	others := (x&low + 0x7676767676767676 | x) &^ low // bytes that are no digits have a bit
+	n := x>>24&(ones*0xff) + x>>16&(ones*0xff)*10 + x>>8&(ones*0xff)*100
+	enough := (n | high) - (least[first&3] | least[second&3]<<32) // its highest bits stay if there is no 0 in front
+	return uint32(n|n>>24) & 0xffff, others|n&^(ones*0xff)|^enough&high == 0
+}
+
+// least are the least numbers with so many digits.
+var least = [4]uint64{2: 10, 3: 100}
 
 // flagsOf reads a number, or letters as nfdump and rwcut write them.
 func flagsOf(v []byte) (flags uint8, ok bool) {

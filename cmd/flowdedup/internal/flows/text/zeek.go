@@ -55,12 +55,14 @@ func (r *Reader) directive(line []byte) {
 	switch string(name) {
 	case "#separator":
 		if n, err := strconv.ParseUint(strings.TrimPrefix(string(value), `\x`), 16, 8); err == nil {
-			r.separator = byte(n)
+			r.separator, r.marked = byte(n), 0
 		}
 	case "#unset_field":
 		r.unset = string(value)
+		r.setOdd()
 	case "#empty_field":
 		r.empty = string(value)
+		r.setOdd()
 	case "#path":
 		r.other = !bytes.HasPrefix(value, []byte("conn"))
 	case "#fields":
