@@ -16,8 +16,9 @@ func Levels() []Level {
 
 // AESLevels returns the levels for AES that the CPU has, the best last.
 func AESLevels() []Level {
+	all := Levels()
 	if cpuid.CPU.Supports(cpuid.AESARM, cpuid.PMULL, cpuid.ASIMD) {
-		return []Level{Generic, AESARM}
+		all = append(all, AESARM)
 	}
-	return []Level{Generic}
+	return all
 }
