@@ -30,6 +30,10 @@ import (
 )
 
 // Kernels returns the instruction sets that kernels run on here: for vectors (avx512,
-// avx2, neon), and for AES (vaes, vaes256, aesni, aesarm). The word generic stands for
-// plain Go.
+// avx2, neon), and for AES (vaes, vaes256, aesni, aesarm; neon without AES instructions). The word
+// generic stands for plain Go.
 func Kernels() (vectors, aes string) { return cpu.Best.String(), cpu.BestAES.String() }
+
+// HighwayIsFaster reports whether this CPU takes longer for digests by AES than by HighwayHash: it
+// has vectors, but no AES instructions.
+func HighwayIsFaster() bool { return cpu.Best != cpu.Generic && cpu.BestAES <= cpu.NEON }

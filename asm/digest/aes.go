@@ -29,9 +29,9 @@ import (
 //
 // The proofs hold for one use of a key: give Sum16, Sum48 and SumMessages keys of their own.
 //
-// Kernels read nothing at places that depend on the key. Their twins do: the tables of
-// [crypto/aes] and of POLYVAL. So does NewAES, once. A POLYVAL without tables, of products of
-// masked integers, took 1.5 times as long.
+// Kernels for CPUs with AES instructions read nothing at places that depend on the key. Others do,
+// from polyvalTables, and twins also from the tables of [crypto/aes]. So does NewAES, once. A POLYVAL
+// without tables takes longer: with products of masked integers, or of bytes by arm64's vectors.
 //
 // All three write the digest of input i to dst[i]. Digests are the same on every CPU. An
 // AES is immutable, so any number of goroutines may use it at once. No method allocates.
