@@ -4,8 +4,7 @@
 // takes raw slices, chooses no parameters, keeps no state between calls and does not
 // allocate. Each has one exported function, which checks its arguments (the contract),
 // one implementation in plain Go, named Generic (the twin), and kernels in assembly that
-// equal the twin bit for bit. Only headers.Tuples.List has no twin: without a kernel it
-// returns false, and capture/headers decodes the headers.
+// equal the twin bit for bit.
 //
 //	question                                          package           file
 //	is an element a copy, was it seen                 asm/line          doc.go has each kind of line
