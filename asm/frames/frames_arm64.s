@@ -40,3 +40,36 @@ done:
 	SUB  R2, R1
 	MOVD R1, done+40(FP)
 	RET
+
+// AFTER adds to V0 what is negative if the times of T are outside: V1 is the first time, V2 the span.
+#define AFTER(T, REST) \
+	VSUB V1.D2, T.D2, T.D2          \
+	VSUB T.D2, V2.D2, REST.D2       \
+	VORR T.B16, REST.B16, REST.B16  \
+	VORR REST.B16, V0.B16, V0.B16
+
+// func withinNEON(times *int64, groups int, first, span int64) bool
+TEXT ·withinNEON(SB), NOSPLIT, $0-33
+	MOVD times+0(FP), R0
+	MOVD groups+8(FP), R1
+	MOVD first+16(FP), R2
+	MOVD span+24(FP), R3
+	VDUP R2, V1.D2
+	VDUP R3, V2.D2
+	VEOR V0.B16, V0.B16, V0.B16
+
+group:
+	VLD1.P 64(R0), [V3.D2, V4.D2, V5.D2, V6.D2]
+	AFTER(V3, V16)
+	AFTER(V4, V17)
+	AFTER(V5, V18)
+	AFTER(V6, V19)
+	SUBS $1, R1
+	BNE  group
+	VMOV V0.D[0], R2
+	VMOV V0.D[1], R3
+	ORR  R2, R3
+	MVN  R3, R3
+	LSR  $63, R3
+	MOVB R3, ret+32(FP)
+	RET

@@ -62,6 +62,11 @@ type SightingReader struct {
 	layers  []headers.Layer    // of one frame
 	skipped headers.LayerKinds // that no field is of
 	apart   *SightingReader    // of the points that Apart distinguishes, or nil
+	// tunnel is the last one in VXLAN or GENEVE over IPv4, and its point.
+	tunnel struct {
+		key  tunnelKey
+		hash uint64
+	}
 	seen    Sightings
 }
 
