@@ -32,9 +32,9 @@ TEXT ·findDatagramsARM64(SB), NOSPLIT, $0-72
 
 frame:
 	MOVD  (R0), R8
-	CMP   R8.UW, R4
+	CMP   R8.UXTW, R4
 	BLO   other
-	ADD   R8.UW, R3, R10
+	ADD   R8.UXTW, R3, R10
 	LDP   (R10), (R11, R12)
 	MOVD  16(R10), R16
 	AND   R21, R11, R13
