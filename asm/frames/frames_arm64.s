@@ -20,7 +20,7 @@ TEXT ·sumARM64(SB), NOSPLIT, $0-48
 	MOVD $0x7fffffffffffffff, R20
 
 frame:
-	LDP   Frame_Time(R1), (R8, R9)
+	LDP.P Frame__size(R1), (R8, R9)
 	SUB   R20, R8, R11
 	CMP   $1, R11
 	BLS   done
@@ -29,7 +29,6 @@ frame:
 	MOVD  R8, R3
 	MOVD.P R8, 8(R0)
 	ADD   R9>>32, R5        // CapLen
-	ADD   $Frame__size, R1
 	SUBS  $1, R2
 	BNE   frame
 

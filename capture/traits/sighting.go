@@ -67,7 +67,7 @@ type SightingReader struct {
 		key  tunnelKey
 		hash uint64
 	}
-	seen    Sightings
+	seen Sightings
 }
 
 // NewSightingReader returns a reader.

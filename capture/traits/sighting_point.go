@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -180,18 +181,18 @@ func (r *SightingReader) stack(at *place, b *capture.Batch, i int, start uint32)
 type tunnelKey struct{ place, headers, tunnel, start uint64 }
 
 // tunnelKeyOf returns the key of a frame whose IP header in a tunnel is at offset start. A zero key
-// is of other frames.
+// is of other frames. Words are little-endian.
 func tunnelKeyOf(frame []byte, start uint32, place uint64) (k tunnelKey) {
-	const udp, header = plainStart + 20, 8
-	if start < udp+2*header+plainStart || int(start) >= len(frame)-1 || binary.BigEndian.Uint16(frame[udp+4:]) < header {
+	const udp, header, type4 = plainStart + 20, 8, 0x0008
+	if start < udp+2*header+plainStart || int(start)+2 > len(frame) {
 		return k
 	}
-	first, inside := binary.BigEndian.Uint32(frame[plainStart-2:]), binary.BigEndian.Uint32(frame[start-2:])
-	if first>>8 != iana.TypeIPv4<<8|0x45 || frame[plainStart+9] != iana.ProtoUDP {
+	h, inside := (*[udp + 2*header]byte)(frame), binary.LittleEndian.Uint32(frame[start-2:start+2])
+	first, ports := binary.LittleEndian.Uint32(h[plainStart-2:]), le64(h[udp:])
+	if first&0xffffff != type4|0x45<<16 || h[plainStart+9] != iana.ProtoUDP || bits.ReverseBytes16(uint16(ports>>32)) < header {
 		return k
 	}
-	port := binary.BigEndian.Uint16(frame[udp+2:])
-	return tunnelKey{place, uint64(port)<<32 | uint64(inside>>12), binary.BigEndian.Uint64(frame[udp+header:]), uint64(start)}
+	return tunnelKey{place, ports<<32&^(1<<48-1) | uint64(inside&0xf0ffff), le64(h[udp+header:]), uint64(start)}
 }
 
 // tags returns the hash of a place and of VLAN tags, which begin with the first type of a
