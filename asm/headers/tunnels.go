@@ -347,16 +347,16 @@ func openWithoutUDP(protocol uint16, at, ends int64, buf []byte, inside *digest.
 	if ends-at < ipLeast {
 		return otherShape
 	}
-	n, typ := int64(0), uint16(0)
+	n, typ := 0, uint16(0)
 	switch protocol {
 	case 4:
 		typ = 0x0800
 	case 41:
 		typ = 0x86dd
 	case 47:
-		n, typ = behindGRE((*[4]byte)(buf[at:]))
+		n, typ = BehindGRE(buf[at:])
 	}
-	ip := at + n
+	ip := at + int64(n)
 	if typ == bridging {
 		return frameAt(ip+datagramStart, ends, buf, inside)
 	}
@@ -368,15 +368,19 @@ func openWithoutUDP(protocol uint16, at, ends int64, buf []byte, inside *digest.
 
 const bridging = 0x6558 // the ethertype of an Ethernet frame
 
-// behindGRE returns the length of a header of version 0 without routes, with an ERSPAN header behind
-// it, and the ethertype of the packet inside. For other headers the ethertype is 0.
-func behindGRE(header *[4]byte) (n int64, typ uint16) {
+// BehindGRE returns the length of a GRE header of version 0 without routes (RFC 2784, RFC 2890), with
+// an ERSPAN header behind it, and the ethertype of the packet inside. For other headers the ethertype
+// is 0.
+func BehindGRE(header []byte) (n int, typ uint16) {
 	const routesOrVersion, sequence, erspan = 0x4007, 0x1000, 0x88be
-	flags, typ := binary.BigEndian.Uint16(header[:]), binary.BigEndian.Uint16(header[2:])
+	if len(header) < 4 {
+		return 0, 0
+	}
+	flags, typ := binary.BigEndian.Uint16(header), binary.BigEndian.Uint16(header[2:])
 	if flags&routesOrVersion != 0 {
 		return 0, 0
 	}
-	n = 4 + 4*int64(flags>>15+flags>>13&1+flags>>12&1)
+	n = GRELength(flags)
 	if typ != erspan {
 		return n, typ
 	}
@@ -384,4 +388,10 @@ func behindGRE(header *[4]byte) (n int64, typ uint16) {
 		n += 8
 	}
 	return n, bridging
+}
+
+// GRELength returns the length of a GRE header of version 0 with these flags, without its routes:
+// a checksum or routes, a key and a sequence number take four bytes each.
+func GRELength(flags uint16) int {
+	return 4 + 4*int((flags>>15|flags>>14&1)+flags>>13&1+flags>>12&1)
 }

@@ -19,9 +19,9 @@ type Counts struct {
 	// Copies counts the packets that the filter finds to be copies, without the copies that
 	// Config.Protect keeps. CopyBytes are the captured bytes of removed packets: where a copy
 	// takes the place of a packet, the bytes of that packet.
-	Copies           uint64                        `json:"Duplicates"`
-	CopyBytes        uint64                        `json:"Removed"`
-	CopiesByProtocol [headers.ProtocolCount]uint64 `json:"ByProtocol"`
+	Copies           uint64
+	CopyBytes        uint64
+	CopiesByProtocol [headers.ProtocolCount]uint64
 	// Unjudged counts packets that Config.Only has not chosen, Protected copies that
 	// Config.Protect has.
 	Unjudged, Protected uint64

@@ -5,6 +5,7 @@ package headers
 import (
 	"encoding/binary"
 
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
@@ -21,7 +22,7 @@ func (p *tunnelPort) inTunnel(proto uint8, upper []byte) (ip, end int, ok bool) 
 	case iana.ProtoUDP:
 		typ, o, end = p.behindUDP(upper)
 	case iana.ProtoGRE:
-		typ, o = behindGRE(upper)
+		o, typ = kernels.BehindGRE(upper)
 	case iana.ProtoIPv4:
 		typ = iana.TypeIPv4
 	case iana.ProtoIPv6:
@@ -64,7 +65,7 @@ func (t *Tunnels) Plain(frame []byte, start uint32) (kind LayerKind, id uint32, 
 			id >>= 8
 		}
 	case iana.ProtoGRE:
-		if typ, at = behindGRE(upper); typ != 0 && at <= len(upper) {
+		if at, typ = kernels.BehindGRE(upper); typ != 0 && at <= len(upper) {
 			kind, id = plainGRE(upper, at)
 		}
 	case iana.ProtoIPv4, iana.ProtoIPv6:
@@ -79,7 +80,7 @@ func (t *Tunnels) Plain(frame []byte, start uint32) (kind LayerKind, id uint32, 
 	return kind, id, at == int(start) && typ == typeOfNibble[frame[start]>>4]
 }
 
-// plainGRE returns the kind and the identifier of a header that behindGRE has read. The packet
+// plainGRE returns the kind and the identifier of a header that BehindGRE has read. The packet
 // inside begins at offset o.
 func plainGRE(d []byte, o int) (LayerKind, uint32) {
 	const erspan = 8
@@ -165,25 +166,4 @@ func behindGTP(d []byte) (typ uint16, o, length int) {
 		return 0, 0, 0
 	}
 	return typeOfNibble[d[o]>>4], o, header + int(binary.BigEndian.Uint16(d[2:]))
-}
-
-// behindGRE reads a header of version 0 without routes. ERSPAN of type II has a header of its own
-// behind it.
-func behindGRE(d []byte) (typ uint16, o int) {
-	const header, field, erspan = 4, 4, 8
-	if len(d) < header {
-		return 0, 0
-	}
-	flags, typ := binary.BigEndian.Uint16(d), binary.BigEndian.Uint16(d[2:])
-	if flags&(greRouting|greVersion) != 0 {
-		return 0, 0
-	}
-	o = header + field*int(flags>>15+flags>>13&1+flags>>12&1)
-	if typ != iana.TypeERSPAN2 {
-		return typ, o
-	}
-	if flags&greSequence != 0 {
-		o += erspan
-	}
-	return iana.TypeBridging, o
 }

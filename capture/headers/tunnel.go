@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	kernels "github.com/flowdedup/flowdedup/asm/headers"
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
 )
 
@@ -266,12 +267,7 @@ func (w *walk) gre() (s step, length int) {
 
 func (w *walk) gre0(flags, typ uint16) step {
 	start := w.o
-	w.o += 4
-	for _, field := range [...]uint16{greChecksum | greRouting, greKey, greSequence} {
-		if flags&field != 0 {
-			w.o += 4
-		}
-	}
+	w.o += kernels.GRELength(flags)
 	if flags&greRouting != 0 && !w.greRoutes() {
 		return stop
 	}

@@ -112,10 +112,10 @@ func TestRepeats(t *testing.T) {
 		packets = append(packets, packet{arp: true, time: at}, packet{arp: true, time: at + 3*us, device: 1})
 	}
 	r := inspected(packets, 7)
-	if r.Copies != 50 || r.NotCopies["arp"].Count != 49 || r.Kinds["interface"] != 50 || r.Matrix[0].Delay.Max > 3100 {
+	if r.Copies != 50 || r.NotCopies["arp"] != 49 || r.Kinds["interface"] != 50 || r.Matrix[0].Delay.Max > 3100 {
 		t.Errorf("%+v", r)
 	}
-	if e := r.NotCopies["arp"].Example; e.Packet != 3 || e.Earlier != 1 || e.Delay != 20*ms || e.What != "frame sent again" {
+	if e := r.Examples["arp"]; e.Packet != 3 || e.Earlier != 1 || e.Delay != 20*ms || e.What != "frame sent again" {
 		t.Errorf("%+v", e)
 	}
 	c := &r.Recommendation
@@ -124,7 +124,7 @@ func TestRepeats(t *testing.T) {
 	}
 	// Without the other interface, nothing is a copy.
 	r = inspected(slices.DeleteFunc(packets, func(p packet) bool { return p.device == 1 }), 7)
-	if r.Copies != 0 || r.NotCopies["arp"].Count != 49 || r.Recommendation.Dedup {
+	if r.Copies != 0 || r.NotCopies["arp"] != 49 || r.Recommendation.Dedup {
 		t.Errorf("%+v", r)
 	}
 }
@@ -138,7 +138,7 @@ func TestRepeatsAtTheWindow(t *testing.T) {
 		packets = append(packets, packet{arp: true, time: at}, packet{arp: true, time: at + 3*us, device: 1})
 	}
 	r := inspected(packets, 7)
-	if r.Copies != 50 || r.NotCopies["arp"].Count != 49 || r.Equal != 99 || r.Matrix[0].Delay.Max > 3100 {
+	if r.Copies != 50 || r.NotCopies["arp"] != 49 || r.Equal != 99 || r.Matrix[0].Delay.Max > 3100 {
 		t.Errorf("%+v", r)
 	}
 	if c := &r.Recommendation; c.Window != time.Millisecond || c.Removes != 50 || c.Wrong != 0 || c.Left != 0 {
@@ -208,7 +208,7 @@ func TestWindows(t *testing.T) {
 	r := n.Report()
 	var sum uint64
 	for _, c := range r.NotCopies {
-		sum += c.Count
+		sum += c
 	}
 	if r.Copies+sum != r.Equal {
 		t.Errorf("%d copies and %d others, of %d", r.Copies, sum, r.Equal)

@@ -116,7 +116,7 @@ func TestRenumbered(t *testing.T) {
 	if want := []PathCount{{"LAN A", 600, 0}, {"LAN B", 600, 0}}; !slices.Equal(r.Paths, want) {
 		t.Errorf("paths %+v", r.Paths)
 	}
-	if c := r.NotCopies["arp"]; c.Count != r.Equal-600 || c.Example.What != "frame sent again" {
+	if r.NotCopies["arp"] != r.Equal-600 || r.Examples["arp"].What != "frame sent again" {
 		t.Errorf("sent again: %+v", r.NotCopies)
 	}
 }

@@ -12,54 +12,16 @@ import (
 
 // Report has the results of an inspection. Equal packets are Copies and NotCopies.
 type Report struct {
-	Packets uint64
+	Findings
+	Doubts
 	// Sampled is how many packets each one stands for that was measured last. Above 1, the
 	// counts of copies and points are estimates.
 	Sampled uint64
-	// Equal counts packets that equal another one within the window, as the identity of the
-	// recommendation compares them.
-	Equal  uint64
-	Copies uint64
-	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
-	// tunnel, truncated, checksum, padding, link, lan, nat, df, mss, relay and ip-id, joined by plus signs;
-	// outer for nothing but the headers around a tunnel's packet, or identical.
-	Kinds map[string]uint64
-	// Hops counts copies by how much smaller their time to live is.
-	Hops   map[int]uint64
-	Matrix []traits.Cell
-	// Delays are the delays of all cells.
-	Delays []traits.Bin
 	// Routers is how many routers lie between the points of most copies whose time to live
 	// differs; 0 if there are none, or if it differs at random.
-	Routers int
-	// Paths has a row for each path of redundant networks, and none without them.
-	Paths []PathCount
-	// Checksums are the checksums of copies that differ in something, by point.
-	Checksums map[string]Checksums
-	// Points counts all packets by point.
-	Points map[string]uint64
-	// NotCopies are the equal packets that were sent again or are in Loops, by protocol.
-	NotCopies map[string]NotCopies
-	// Loops are the loops and storms, the largest one first. Looped counts the equal packets in them.
-	Loops  []Loop
-	Looped uint64
-	// Conclusion says whether the stream is duplicated, as far as that can be said.
-	Conclusion Conclusion
-	// Conversations are sampled from the first 2^18 packets. Of the SampledConversations, removing
-	// copies would tear SplitConversations apart.
-	SplitConversations, SampledConversations uint64
-	Sides                                    OneSided
-	Tried                                    []Tried // none without Translations or without IP
-	Recommendation                           Recommendation
-	Window                                   time.Duration
-	NoTime, Truncated, NonIP                 uint64
-	// Unopened counts frames and tunnels that were not opened: see headers.Unopened. It is nil
-	// without any.
-	Unopened map[string]uint64
-	// Undecidable counts packets that cannot be distinguished from others, because too little
-	// of them was captured or is compared: they are compared with none. ChecksumOnly counts
-	// equal packets that are known only by a checksum of 16 bits. They are not among Equal.
-	Undecidable, ChecksumOnly uint64
+	Routers        int
+	Recommendation Recommendation
+	Window         time.Duration
 	// Forgotten counts packets that made room for others within the window. Their copies
 	// were missed.
 	Forgotten uint64
@@ -68,10 +30,59 @@ type Report struct {
 	MemoryBytes int
 }
 
-// NotCopies are equal packets of one protocol that are no copies.
-type NotCopies struct {
-	Count   uint64
-	Example Example
+// Findings are what a stream has. Their JSON form is part of the command line's contract.
+type Findings struct {
+	// Conclusion says whether the stream is duplicated, as far as that can be said.
+	Conclusion Conclusion `json:"conclusion"`
+	Packets    uint64     `json:"packets_in"`
+	Copies     uint64     `json:"duplicates"`
+	Share      float64    `json:"duplicate_share"` // of Copies among Packets
+	// Equal counts packets that equal another one within the window, as the identity of the
+	// recommendation compares them.
+	Equal uint64 `json:"equal"`
+	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
+	// tunnel, truncated, checksum, padding, link, lan, nat, df, mss, relay and ip-id, joined by plus signs;
+	// outer for nothing but the headers around a tunnel's packet, or identical.
+	Kinds map[string]uint64 `json:"kinds"`
+	// Hops counts copies by how much smaller their time to live is.
+	Hops   map[int]uint64 `json:"ttl_steps"`
+	Matrix []traits.Cell  `json:"matrix"`
+	Delays []traits.Bin   `json:"delays"` // of the whole matrix
+	// Points counts all packets by point.
+	Points map[string]uint64 `json:"points"`
+	// Paths has a row for each path of redundant networks, and none without them.
+	Paths []PathCount `json:"paths"`
+	// Checksums are the checksums of copies that differ in something, by point.
+	Checksums map[string]Checksums `json:"checksums"`
+	// NotCopies counts the equal packets that were sent again or are in Loops, by protocol, and
+	// Examples has one of each.
+	NotCopies map[string]uint64  `json:"not_copies"`
+	Examples  map[string]Example `json:"examples"`
+	// Loops are the loops and storms, the largest one first. Looped counts the equal packets in them.
+	Loops  []Loop `json:"loops"`
+	Looped uint64 `json:"looped"`
+	// Conversations are sampled from the first 2^18 packets. Of the SampledConversations, removing
+	// copies would tear SplitConversations apart.
+	SplitConversations   uint64   `json:"split_conversations"`
+	SampledConversations uint64   `json:"sampled_conversations"`
+	Sides                OneSided `json:"one_sided"`
+	// Tried has the results of leaving out more fields, none without Translations or without IP.
+	Tried []Tried `json:"tried"`
+}
+
+// Doubts count packets of which too little is known.
+type Doubts struct {
+	NonIP uint64 `json:"non_ip"`
+	// Unopened counts frames and tunnels that were not opened: see headers.Unopened. It is nil
+	// without any.
+	Unopened  map[string]uint64 `json:"unopened,omitempty"`
+	Truncated uint64            `json:"truncated"`
+	NoTime    uint64            `json:"no_timestamp"`
+	// Undecidable counts packets that cannot be distinguished from others, because too little
+	// of them was captured or is compared: they are compared with none. ChecksumOnly counts
+	// equal packets that are known only by a checksum of 16 bits. They are not among Equal.
+	Undecidable  uint64 `json:"undecidable"`
+	ChecksumOnly uint64 `json:"checksum_only"`
 }
 
 // Report returns the results so far. It takes time linear in the size of the report, and in the number of
@@ -81,13 +92,18 @@ func (n *Inspector) Report() *Report {
 	m = n.withTrial(m)
 	j := n.judge(m)
 	r := &Report{
-		Packets: n.stream.packets, Sampled: 1 << levelOf(max(n.stream.packets, 1)), Equal: m.equal, Kinds: map[string]uint64{}, Hops: m.hopCounts(),
-		Routers: m.matrix.routers(), Paths: m.paths.report(), Checksums: m.sums.report(n.points.Name),
-		Points: n.atPoints(), NotCopies: m.same.report(j.isCopy),
-		Sides: n.oneSided(), Window: n.cfg.Window, NoTime: n.stream.noTime, Truncated: n.stream.truncated, NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(),
+		Sampled: 1 << levelOf(max(n.stream.packets, 1)), Routers: m.matrix.routers(), Window: n.cfg.Window,
+		Findings: Findings{
+			Packets: n.stream.packets, Equal: m.equal, Kinds: map[string]uint64{}, Hops: m.hopCounts(), Points: n.atPoints(),
+			Paths: m.paths.report(), Checksums: m.sums.report(n.points.Name), Sides: n.oneSided(),
+		},
+		Doubts: Doubts{
+			NonIP: n.stream.nonIP, Unopened: n.stream.unopened.ByName(), Truncated: n.stream.truncated, NoTime: n.stream.noTime,
+			Undecidable: m.undecidable, ChecksumOnly: m.checksumOnly,
+		},
 		Forgotten: m.table.forgotten, Uncounted: m.matrix.lost + m.same.lost, MemoryBytes: n.whole.table.bytes(),
 	}
-	r.Undecidable, r.ChecksumOnly = m.undecidable, m.checksumOnly
+	r.NotCopies, r.Examples = m.same.report(j.isCopy)
 	r.Matrix, r.Delays = m.matrix.report(n.points, j.isCopy)
 	if n.prefix != nil {
 		r.MemoryBytes += n.prefix.table.bytes()
@@ -107,6 +123,9 @@ func (n *Inspector) Report() *Report {
 		r.Kinds["outer"] = rewrapped
 	}
 	r.Copies += same
+	if r.Packets > 0 {
+		r.Share = float64(r.Copies) / float64(r.Packets)
+	}
 	c := n.split.Counts()
 	r.SplitConversations, r.SampledConversations = c.Split, c.Sampled
 	r.Loops, r.Looped = m.loops.report(), m.same.all(loopedPacket)
@@ -170,28 +189,24 @@ func (n *Inspector) atPoints() map[string]uint64 {
 	return all
 }
 
-// report lists equal packets that are no copies.
-func (r *repeats) report(isCopy func(sort, span int) bool) map[string]NotCopies {
-	all := map[string]NotCopies{}
+// report counts the equal packets of each protocol that are no copies, and returns the first of each.
+func (r *repeats) report(isCopy func(sort, span int) bool) (counts map[string]uint64, examples map[string]Example) {
+	counts, examples = map[string]uint64{}, map[string]Example{}
 	for _, key := range slices.SortedFunc(maps.Keys(r.protocols), compareProtocols) {
-		p := r.protocols[key]
-		one := all[key.String()]
+		p, name := r.protocols[key], key.String()
 		for sort := range p.counts {
 			for span, count := range p.counts[sort] {
 				if count == 0 || isCopy(sort, span) {
 					continue
 				}
-				one.Count += count
-				if e := p.examples[sort][span]; one.Example.Packet == 0 || e.Packet < one.Example.Packet {
-					one.Example = e
+				counts[name] += count
+				if e := p.examples[sort][span]; examples[name].Packet == 0 || e.Packet < examples[name].Packet {
+					examples[name] = e
 				}
 			}
 		}
-		if one.Count > 0 {
-			all[key.String()] = one
-		}
 	}
-	return all
+	return counts, examples
 }
 
 // judgement says which packets that differ in nothing from an earlier one are copies.

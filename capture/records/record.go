@@ -163,36 +163,40 @@ type Reader interface {
 	Counts() Counts
 }
 
-// Counts are the counts of a reader.
+// Counts are the counts of a reader. Those of messages have the names that "flowdedup flows --json"
+// gives them.
 type Counts struct {
-	Messages    uint64 // lines of text among them
-	Records     uint64
-	Undecodable uint64 // records, or sets and messages with an unknown number of records
+	Messages  uint64 `json:"messages"`  // lines of text among them
+	Templates uint64 `json:"templates"` // that were learned, changes of known ones among them
 	// Waiting are the messages that are kept now, as a template is missing; Untemplated the
 	// sets that passed without one.
-	Waiting, Untemplated uint64
+	Waiting     uint64 `json:"waiting"`
+	Untemplated uint64 `json:"untemplated"`
 	// Lost counts gaps in sequence numbers: records, or messages where the exporter counts
 	// these. While an exporter may count something else, gaps which that explains are not in.
-	Lost     uint64
-	Replayed uint64 // messages that came again, byte for byte
-	// Remembered is the shortest time that messages of a source were remembered to recognize
-	// repeats. It is 0 if memory sufficed for an hour.
-	Remembered time.Duration
-	Restarts   uint64 // of exporters
-	Templates  uint64 // that were learned, changes of known ones among them
-	Forgotten  uint64 // exporters whose templates were evicted for others'
+	Lost     uint64 `json:"lost"`
+	Replayed uint64 `json:"replayed"` // messages that came again, byte for byte
+	Restarts uint64 `json:"restarts"` // of exporters
 	// Reassembled counts UDP datagrams that were reassembled from IP fragments. Fragments
 	// counts fragments of UDP that could not be: others never came, or they contradict each
 	// other.
-	Reassembled, Fragments uint64
-	Foreign                uint64 // packets without a message of flow records
+	Reassembled uint64 `json:"reassembled"`
+	Fragments   uint64 `json:"fragments"`
+	// Remembered is the shortest time that messages of a source were remembered to recognize
+	// repeats. It is 0 if memory sufficed for an hour.
+	Remembered  time.Duration `json:"remembered_ns"`
+	Records     uint64        `json:"-"`
+	Undecodable uint64        `json:"-"` // records, or sets and messages with an unknown number of records
+	Forgotten   uint64        `json:"-"` // exporters whose templates were evicted for others'
+	Foreign     uint64        `json:"-"` // packets without a message of flow records
 	// Misdated counts records whose times cannot be: before 1980, or an end before the start.
 	// The time when they came counts instead. MisdatedAt is the first such time.
-	Misdated   uint64
-	MisdatedAt int64
+	Misdated   uint64 `json:"-"`
+	MisdatedAt int64  `json:"-"`
 	// Unread counts values of text that could not be read, Other records of text that are not
 	// about flows: other events of the same log.
-	Unread, Other uint64
+	Unread uint64 `json:"-"`
+	Other  uint64 `json:"-"`
 }
 
 // Verdict is a judge's verdict on a record.

@@ -146,7 +146,7 @@ func (c *cells) prefetch(pos []uint64) (sum uint64) {
 // hashed are cells that an element's hash functions select.
 type hashed struct {
 	cells
-	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or IndependentPositions
+	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or independent
 	space  uint64                                        // the range of a hash function
 	stride uint64                                        // from the start of a function's hash space to the next one's
 	pos    []uint64                                      // the cells of the element located last
@@ -222,18 +222,8 @@ func scale(x, m uint64) uint64 {
 	return high
 }
 
-// IndependentPositions fills pos with the values of len(pos) hash functions of range
-// [0,m) that are independent of each other, as sliced filters need them. With the double
-// hashing of the other filters, one in some hundred elements has all its bits close together or
-// at regular distances. In one array this is harmless. In slices such bits all lie in
-// failed ones far more often than by chance.
-func IndependentPositions(pos []uint64, d digest.Digest, m uint64) {
-	step := uint64(0)
-	for i := range pos {
-		step += golden
-		pos[i] = scale(layout.Mix(d[0]^layout.Mix(d[1]+step)), m)
-	}
-}
+// independent is layout.Positions for digests.
+func independent(pos []uint64, d digest.Digest, m uint64) { layout.Positions(pos, d, m) }
 
 // golden is 2^64 over the golden ratio, the step of the SplitMix64 generator.
 const golden = 0x9e3779b97f4a7c15

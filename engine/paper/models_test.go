@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // compare requires a filter's reports on a stream to equal a plain model's, and both
@@ -103,7 +104,7 @@ func TestEpochs(t *testing.T) {
 	for _, c := range []SlicedConfig{{Bits: 5011, K: 1, Slices: 7}, {Bits: 5011, K: 4, Slices: 40}, {Bits: 5011, K: 9, Slices: 5011}} {
 		f, pos := must[*Sliced](t)(NewVertical(c)), make([]uint64, c.K)
 		check(c, f, func(d digest.Digest) []uint64 {
-			IndependentPositions(pos, d, uint64(f.Bits()))
+			layout.Positions(pos, d, uint64(f.Bits()))
 			return pos
 		}, math.MaxInt, 1)
 	}

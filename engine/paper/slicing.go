@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // maxSlices bounds the sites of a sliced filter and the filters of a tree: each takes
@@ -57,7 +58,7 @@ func (c SlicedConfig) newSliced(inner int, arrange func(pos []uint64, size uint6
 		failed: make([]bool, count), tests: make([]int, count),
 	}
 	s.hash = func(pos []uint64, d digest.Digest, m uint64) {
-		IndependentPositions(pos, d, m)
+		layout.Positions(pos, d, m)
 		arrange(pos, s.size)
 	}
 	return s, nil
@@ -125,20 +126,7 @@ func NewHVDiced(c SlicedConfig, inner int) (*Sliced, error) {
 // hash function. One choice for all vertical slices would make the filter an h-v diced
 // one with S and S' exchanged.
 func NewVHDiced(c SlicedConfig, inner int) (*Sliced, error) {
-	return c.newSliced(inner, func(pos []uint64, size uint64) { DiceVertical(pos, size, inner) })
-}
-
-// DiceVertical moves an element's positions to the inner slices of a v-h diced filter, as
-// [NewVHDiced] does. size is the size of an inner slice; each vertical slice has inner
-// ones. The first position in a vertical slice selects the inner slice that takes all
-// positions there.
-func DiceVertical(pos []uint64, size uint64, inner int) {
-	outer := size * uint64(inner)
-	for i, p := range pos {
-		first := slices.IndexFunc(pos, func(other uint64) bool { return other/outer == p/outer })
-		chosen := pos[first] / size
-		pos[i] = chosen*size + p%size
-	}
+	return c.newSliced(inner, func(pos []uint64, size uint64) { layout.DiceVertical(pos, size, inner) })
 }
 
 // Fail makes the site of a slice fail: from now on its bits are neither read nor set.

@@ -6,9 +6,9 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // TimerConfig says which Bloom filter of timers to build.
@@ -114,7 +114,7 @@ func (b *TimerBloom) test(d digest.Digest) (seen bool) { return b.largestGroup(d
 
 // locate finds the timers of an element. Their functions are independent of each other: slices
 // may have some hundred timers only, where double hashing gives many elements the same ones.
-func (b *TimerBloom) locate(d digest.Digest) { IndependentPositions(b.pos, d, uint64(len(b.zeroAt))) }
+func (b *TimerBloom) locate(d digest.Digest) { layout.Positions(b.pos, d, uint64(len(b.zeroAt))) }
 
 // set sets the timers of an element of the given unit: to the window minus the units that
 // have passed since. Timers that would reach zero later anyway stay.
@@ -187,26 +187,7 @@ func (b *TimerBloom) largestGroup(d digest.Digest) (largest int) {
 	for j, i := range b.pos {
 		b.pos[j] = b.zeroAt[i]
 	}
-	return EqualGroup(b.pos, b.now)
-}
-
-// EqualGroup returns the size of the largest group of equal timers among an element's
-// timers, which it sorts, or 0 if one is zero at present. A timer is given by the unit in
-// which it reaches zero, so timers are equal if their units are. It takes O(k log k).
-func EqualGroup(zeroAt []uint64, now uint64) (largest int) {
-	slices.Sort(zeroAt)
-	group := 0
-	for j, unit := range zeroAt {
-		if unit <= now {
-			return 0
-		}
-		if j == 0 || unit != zeroAt[j-1] {
-			group = 0
-		}
-		group++
-		largest = max(largest, group)
-	}
-	return largest
+	return layout.EqualGroup(b.pos, b.now)
 }
 
 // TimerSlices is the horizontal slicing of KNPS, Definition 1, of its filters with a

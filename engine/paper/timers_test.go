@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // countdown is the timer Bloom filter as printed: all its counters lose one in each unit.
@@ -25,7 +26,7 @@ func (c *countdown) TestAndSetAt(d digest.Digest, unit uint64) (seen bool) {
 		}
 	}
 	pos := make([]uint64, c.K)
-	IndependentPositions(pos, d, uint64(c.Timers))
+	layout.Positions(pos, d, uint64(c.Timers))
 	groups, largest := map[uint64]int{}, 0
 	for _, i := range pos {
 		groups[c.counters[i]]++

@@ -110,7 +110,7 @@ func NewTree(c TreeConfig) (*Tree, error) {
 		for range width {
 			node := newLayer(TimerConfig{Timers: c.Bits, K: c.K, Window: c.Window})
 			if bloom, ok := node.(*Bloom); ok && c.Root != nil {
-				bloom.hash = IndependentPositions
+				bloom.hash = independent
 			}
 			t.levels[level] = append(t.levels[level], node)
 		}

@@ -56,21 +56,31 @@ type PointName struct {
 // Point describes a point, with its counts.
 type Point struct {
 	PointName
-	Records, Copies, Unchecked uint64
-	// Packets and Bytes are sums of all records, in both directions, CopiedBytes the bytes of
-	// copies.
-	Packets, Bytes, CopiedBytes uint64
-	// Offset is the correction of its times, 0 while unknown.
-	Offset time.Duration
-	// Longest is the duration of the longest record: about its active timeout.
-	Longest time.Duration
-	// Sampling is the largest interval of its sampled packets, 1 or 0 where it saw all.
-	Sampling  uint32
+	PointCounts
 	First     int64 // when its first record came
 	Last      int64 // and its last one
 	precision time.Duration
 	delay     time.Duration // the longest from the end of a record to its arrival
 	clock     *clock
+}
+
+// PointCounts are the records of a point, and what they show of it. "flowdedup flows --json" gives
+// them these names.
+type PointCounts struct {
+	Records   uint64 `json:"records_in"`
+	Copies    uint64 `json:"duplicates"`
+	Unchecked uint64 `json:"unchecked"`
+	// Packets and Bytes are sums of all records, in both directions, CopiedBytes the bytes of
+	// copies.
+	Packets     uint64 `json:"packets_in"`
+	Bytes       uint64 `json:"bytes_in"`
+	CopiedBytes uint64 `json:"duplicate_bytes"`
+	// Offset is the correction of its times, 0 while unknown.
+	Offset time.Duration `json:"offset_ns"`
+	// Longest is the duration of the longest record: about its active timeout.
+	Longest time.Duration `json:"longest_ns"`
+	// Sampling is the largest interval of its sampled packets, 1 or 0 where it saw all.
+	Sampling uint32 `json:"sampling"`
 }
 
 // silent is for how long the point reports nothing about a flow that it sees: until its longest

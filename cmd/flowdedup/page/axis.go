@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -52,6 +54,23 @@ func (a Axis) takes(v float64) bool {
 		return math.Abs(v) <= latest
 	}
 	return v >= 1/largest && v <= largest
+}
+
+// says writes a value in full.
+func (a Axis) says(v float64) string {
+	switch a.Scale {
+	case Times:
+		zone := a.Zone
+		if zone == nil {
+			zone = time.UTC
+		}
+		return time.Unix(0, int64(v)).In(zone).Format("2006-01-02 15:04:05.999")
+	case Delays:
+		return time.Duration(v).String()
+	case Sizes:
+		return humanize.IBytes(uint64(v))
+	}
+	return humanize.Commaf(math.Round(100*v) / 100)
 }
 
 // A tick is a labeled position of an axis, from 0 at its start to 1 at its end.

@@ -72,7 +72,7 @@ func TestChangeIsDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := float64(time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC).UnixNano())
-	html, err := Chart{X: Axis{Scale: Times, Zone: zone}, Y: Axis{Scale: Linear}, Series: []Series{{Points: []Point{{at, 1}, {at + 3*3600e9, 2}}}}}.html()
+	html, err := Chart{X: Axis{Scale: Times, Zone: zone}, Y: Axis{Scale: Linear}, Series: []Series{{Points: []Point{{at, 1}, {at + 3*3600e9, 2}}}}}.html(true)
 	if err != nil || strings.Count(string(html), "CEST → CET") != 1 || !strings.Contains(string(html), "stroke-dasharray") {
 		t.Errorf("%v\n%s", err, html)
 	}

@@ -18,6 +18,7 @@ type Chart struct {
 	X, Y    Axis
 	Columns []Columns
 	Series  []Series
+	Low     bool // less high, as a line below another chart
 }
 
 // Series is a named line through its points, in the order of X. A chart leaves out points
@@ -47,24 +48,34 @@ type Column struct{ From, To, Y float64 }
 // MostSeries is how many series have a color and a mark of their own.
 const MostSeries = 8
 
-// The beginning of every picture: its size and its title.
-const (
-	chartStart = `<svg class="chart" viewBox="0 0 %v %v" role="img" aria-label="%s">` + "\n"
-	chartTitle = `<text class="heading" x="%v" y="16">%s</text>` + "\n"
-)
+// begin begins a picture. Without its title the place of the title is cut off.
+func (b *builder) begin(width, height int, title string, titled bool) {
+	cut := titleHeight
+	if titled {
+		cut = 0
+	}
+	b.addf(`<svg class="chart" viewBox="0 %v %v %v" role="img" aria-label="%s">`+"\n", cut, width, height-cut, title)
+	if titled {
+		b.addf(`<text class="heading" x="0" y="16">%s</text>`+"\n", title)
+	}
+}
 
 // The sizes of a drawing. The page scales it to the width of the screen. It has larger letters
 // on narrow ones, and there is room for these.
 const (
 	chartWidth = 480
 	plotHeight = 230
-	top        = 34 // the title
+	lowHeight  = 90
+	top        = 34 // the title, with room around it
 	bottom     = 46 // the labels of the axis below
 	edge       = 30 // left of the labels of the left axis: its turned title
+	leastLabel = 5  // letters, so that charts below each other begin at one place
 	letter     = 9  // of a label: browsers have other fonts, so it is a generous guess
 	sample     = 34 // of a series, in the legend
 	entry      = 20 // of the legend, from one row to the next
 	gap        = 6  // below the legend
+
+	titleHeight = 22
 )
 
 // numbered is a series and its index, which selects its color and mark. One with columns
@@ -101,26 +112,30 @@ type placed struct {
 type drawn struct {
 	Name                string
 	Index               int
-	Path, Marks, Area   string
+	Path, Area          string
+	Marks               []mark
 	KeyX, KeyY          float64
+	Kind                string // of the marks: area for columns
 	Sample, Mark, Block string // of the legend; a block is for columns
 	Key                 string // the name there
 }
 
+// mark is a point or a column, and what a person reads who points at it.
+type mark struct{ path, title string }
+
 // html returns the chart as an element for a page. The error wraps [errEmpty] if no series
 // has a point to draw.
-func (c Chart) html() (markup, error) {
+func (c Chart) html(titled bool) (markup, error) {
 	all := c.drawable()
 	if len(all) == 0 {
 		return "", fmt.Errorf("chart %q: %w", c.Title, errEmpty)
 	}
-	return c.layOut(all).markup(), nil
+	return c.layOut(all).markup(titled), nil
 }
 
-func (l *layout) markup() markup {
+func (l *layout) markup(titled bool) markup {
 	var b builder
-	b.addf(chartStart, l.Width, l.Height, l.Title)
-	b.addf(chartTitle, 0, l.Title)
+	b.begin(l.Width, l.Height, l.Title, titled)
 	for _, t := range l.XTicks {
 		b.addf(`<path class="grid" d="M%v %vV%v"/>`, t.At, l.Top, l.Bottom)
 		b.addf(`<text class="x" x="%v" y="%v" dy="18">%s</text>`+"\n", t.At, l.Bottom, t.Label)
@@ -155,7 +170,9 @@ func (d *drawn) addTo(b *builder, legend bool) {
 	b.addf(`<g class="series color%v"><title>%s</title>`, d.Index, d.Name)
 	path("area", d.Area)
 	path("line", d.Path)
-	path("marks", d.Marks)
+	for _, m := range d.Marks {
+		b.addf(`<path class="%s" d="%s"><title>%s</title></path>`, d.Kind, m.path, m.title)
+	}
 	if legend {
 		path("area", d.Block)
 		path("line", d.Sample)
@@ -217,11 +234,11 @@ func (c Chart) stacked() (all []numbered) {
 // layOut computes all positions.
 func (c Chart) layOut(all []numbered) *layout {
 	x, y := c.spans(all)
-	legend := len(all) > 1 || len(c.Columns) == 0
+	legend := len(all) > 1 || len(c.Columns) == 0 && !c.Low
 	half := letter * widest(x.ticks) / 2
 	l := &layout{
 		Title: c.Title, XLabel: c.X.Label, YLabel: c.Y.Label, Width: chartWidth, Top: top, Legend: legend,
-		Left:  float64(max(half, edge+letter*widest(y.ticks))),
+		Left:  float64(max(half, edge+letter*max(leastLabel, widest(y.ticks)))),
 		Right: float64(chartWidth - half - 2),
 	}
 	var keys []placed
@@ -229,6 +246,9 @@ func (c Chart) layOut(all []numbered) *layout {
 		keys = l.placeKeys(all)
 	}
 	l.Bottom = l.Top + plotHeight
+	if c.Low {
+		l.Bottom = l.Top + lowHeight
+	}
 	l.Height = int(l.Bottom) + bottom
 	l.Zero = l.Bottom
 	if c.Y.Scale == Linear {
@@ -244,7 +264,7 @@ func (c Chart) layOut(all []numbered) *layout {
 		l.YTicks = append(l.YTicks, placed{At: l.up(t.at), Label: t.label})
 	}
 	for i, s := range all {
-		d := l.draw(s, &x, &y, len(c.Columns) > 1)
+		d := l.draw(c, s, &x, &y)
 		if legend {
 			d.key(&s, keys[i])
 		}
@@ -300,5 +320,9 @@ func (c Chart) spans(all []numbered) (x, y span) {
 			include(b.to, b.high)
 		}
 	}
-	return c.X.span(low.X, high.X, mostBelow), c.Y.span(low.Y, high.Y, mostTicks)
+	ticks := mostTicks
+	if c.Low {
+		ticks = mostBelow
+	}
+	return c.X.span(low.X, high.X, mostBelow), c.Y.span(low.Y, high.Y, ticks)
 }

@@ -15,14 +15,13 @@ func (l *layout) up(at float64) float64     { return round(l.Bottom - at*(l.Bott
 // mostMarks is how many points of a line have marks. More would hide the line.
 const mostMarks = 60
 
-// draw returns a series without its entry of the legend. Where columns stand on each other, every
-// second kind is light and has an edge, so that neighbors differ without colors.
-func (l *layout) draw(s numbered, x, y *span, several bool) drawn {
-	d := drawn{Name: s.Name, Index: s.index}
+// draw returns a series without its entry of the legend.
+func (l *layout) draw(c Chart, s numbered, x, y *span) drawn {
+	d := drawn{Name: s.Name, Index: s.index, Kind: "marks"}
 	if s.columns != nil {
-		d.Area = l.columns(s.columns, x, y)
-		if several && s.index%2 == 0 {
-			d.Path = l.edges(s.columns, x, y)
+		d.Kind = "area"
+		for _, b := range s.columns {
+			d.Marks = append(d.Marks, mark{l.column(b, x, y), c.says(s.Name, b.from, b.high-b.low)})
 		}
 		return d
 	}
@@ -32,9 +31,16 @@ func (l *layout) draw(s numbered, x, y *span, several bool) drawn {
 	}
 	d.Path, d.Area = path(places), l.bounds(s.Bounds, x, y)
 	if len(places) <= mostMarks {
-		d.Marks = marks(s.index, places)
+		for i, p := range places {
+			d.Marks = append(d.Marks, mark{shape(s.index, p), c.says(s.Name, s.Points[i].X, s.Points[i].Y)})
+		}
 	}
 	return d
+}
+
+// says writes what a mark shows.
+func (c Chart) says(name string, x, y float64) string {
+	return fmt.Sprintf("%s: %s %s", c.X.says(x), name, c.Y.says(y))
 }
 
 // key draws the entry of a series in the legend.
@@ -43,42 +49,21 @@ func (d *drawn) key(s *numbered, at placed) {
 	left, right := at.At+1, at.At+sample-12
 	if s.columns != nil {
 		d.Block = fmt.Sprintf("M%g %gH%gv9H%gz", left, at.Down-4, right, left)
-		if d.Path != "" {
-			d.Sample = fmt.Sprintf("M%g %gH%g", left, at.Down-4, right)
-		}
 		return
 	}
 	d.Sample = fmt.Sprintf("M%g %gH%g", left, at.Down, right)
-	if d.Marks != "" {
-		d.Mark = marks(s.index, []Point{{(left + right) / 2, at.Down}})
+	if len(d.Marks) > 0 {
+		d.Mark = shape(s.index, Point{(left + right) / 2, at.Down})
 	}
 }
 
-// edges returns the outer ends of columns.
-func (l *layout) edges(list []box, x, y *span) string {
-	var d strings.Builder
-	for _, b := range list {
-		end := b.high
-		if b.high <= 0 {
-			end = b.low
-		}
-		fmt.Fprintf(&d, "M%g %gH%g", l.across(x.at(b.from)), l.up(y.at(end)), l.across(x.at(b.to)))
+// column returns the outline of a column.
+func (l *layout) column(b box, x, y *span) string {
+	left, right := l.across(x.at(b.from)), l.across(x.at(b.to))
+	if right-left > 3 { // a gap to the next one
+		right--
 	}
-	return d.String()
-}
-
-// columns returns the outlines of columns.
-func (l *layout) columns(list []box, x, y *span) string {
-	var d strings.Builder
-	for _, b := range list {
-		left, right := l.across(x.at(b.from)), l.across(x.at(b.to))
-		low, high := l.up(y.at(b.low)), l.up(y.at(b.high))
-		if right-left > 3 { // a gap to the next one
-			right--
-		}
-		fmt.Fprintf(&d, "M%g %gH%gV%gH%gz", left, low, max(right, left+1), high, left)
-	}
-	return d.String()
+	return fmt.Sprintf("M%g %gH%gV%gH%gz", left, l.up(y.at(b.low)), max(right, left+1), l.up(y.at(b.high)), left)
 }
 
 // bounds returns the outline of an area.
@@ -121,11 +106,7 @@ var shapes = [...]string{
 	"m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z",
 }
 
-// marks returns the mark of the series with the given index at each position.
-func marks(index int, places []Point) string {
-	var d strings.Builder
-	for _, p := range places {
-		fmt.Fprintf(&d, "M%g %g%s", p.X, p.Y, shapes[index%len(shapes)])
-	}
-	return d.String()
+// shape returns the mark of the series with the given index at a position.
+func shape(index int, p Point) string {
+	return fmt.Sprintf("M%g %g%s", p.X, p.Y, shapes[index%len(shapes)])
 }

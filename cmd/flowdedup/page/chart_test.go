@@ -37,7 +37,7 @@ func (e *element) all(class string) []element {
 // draw draws the chart and reads it as XML.
 func draw(t *testing.T, c Chart) *element {
 	t.Helper()
-	text, err := c.html()
+	text, err := c.html(true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,10 @@ func TestChart(t *testing.T) {
 	if d, axis := series[0].all("line")[0].D, svg.all("axis")[0].D; d != "M84 60L456 290" || axis != "M84 60V290H456" {
 		t.Errorf("the line goes %s along axes %s", d, axis)
 	}
-	for i, want := range []struct{ name, color string }{{"lru", "color0"}, {`<b>"sbf" & more</b>`, "color2"}} {
+	for i, want := range []struct {
+		name, color string
+		points      int
+	}{{"lru", "color0", 2}, {`<b>"sbf" & more</b>`, "color2", 1}} {
 		s := &series[i]
 		if names := s.Children; names[0].Text != want.name || names[len(names)-1].Text != want.name {
 			t.Errorf("series %d is named %q in the legend", i, names[len(names)-1].Text)
@@ -78,8 +81,8 @@ func TestChart(t *testing.T) {
 		if !strings.HasSuffix(s.Class, want.color) {
 			t.Errorf("%s has %s, want %s", want.name, s.Class, want.color)
 		}
-		if n := len(s.all("marks")); n != 2 {
-			t.Errorf("%s: marks %d times, want them on the line and in the legend", want.name, n)
+		if n := len(s.all("marks")); n != want.points+1 {
+			t.Errorf("%s: %d marks, want them at %d points and in the legend", want.name, n, want.points)
 		}
 	}
 	var ticks []string
@@ -94,7 +97,7 @@ func TestChart(t *testing.T) {
 // TestChartEmpty checks that the error names the empty chart.
 func TestChartEmpty(t *testing.T) {
 	c := Chart{Title: "Rates", Y: Axis{Scale: Log}, Series: []Series{{Name: "zeros", Points: []Point{{1, 0}, {2, math.Inf(1)}}}}}
-	if _, err := c.html(); !errors.Is(err, errEmpty) || !strings.Contains(err.Error(), "Rates") {
+	if _, err := c.html(true); !errors.Is(err, errEmpty) || !strings.Contains(err.Error(), "Rates") {
 		t.Errorf("no point to draw: %v", err)
 	}
 }
@@ -186,15 +189,15 @@ func FuzzAxis(f *testing.F) {
 	})
 }
 
-// TestColumns stands columns on each other, and hangs others below 0. Neighbors differ without
-// colors, and a line parts those above from those below.
+// TestColumns stands columns on each other, and hangs others below 0. Each says its value, and a line
+// parts those above from those below.
 func TestColumns(t *testing.T) {
 	kind := func(name string, y float64) Columns { return Columns{Name: name, List: []Column{{0, 1, y}}} }
 	svg := draw(t, Chart{Title: "Changes", X: Axis{Scale: Linear}, Y: Axis{Scale: Linear}, Columns: []Columns{kind("back", 2), kind("new", 5), kind("gone", -3)}})
-	for i, edged := range []bool{true, false, true} {
-		s := svg.all("series")[i]
-		if areas, lines := len(s.all("area")), len(s.all("line")); areas != 2 || (lines == 2) != edged {
-			t.Errorf("columns %d: %d areas and %d edges, want them on the chart and in the legend", i, areas, lines)
+	for i, want := range []string{"0: back 2", "0: new 5", "0: gone 3"} {
+		areas := svg.all("series")[i].all("area")
+		if len(areas) != 2 || len(areas[0].Children) != 1 || areas[0].Children[0].Text != want {
+			t.Errorf("columns %d: %+v, want one on the chart that says %q, and one in the legend", i, areas, want)
 		}
 	}
 	if n := len(svg.all("zero")); n != 1 {

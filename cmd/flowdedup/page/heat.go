@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
 )
 
 // HeatMap is a matrix of values between names. The darkest cell has the largest value; the
@@ -45,7 +47,7 @@ const MostHeat = 8
 
 // html returns the map as an element for a page. The error wraps [errEmpty] if there are
 // no cells. A map that is wider than other pictures scrolls on narrow screens.
-func (h HeatMap) html() (markup, error) {
+func (h HeatMap) html(titled bool) (markup, error) {
 	if len(h.Cells) == 0 || len(h.Rows) == 0 || len(h.Across) == 0 {
 		return "", fmt.Errorf("chart %q: %w", h.Title, errEmpty)
 	}
@@ -61,10 +63,9 @@ func (h HeatMap) html() (markup, error) {
 	if width > chartWidth {
 		addScroll(&b, "Picture: "+h.Title, markup(fmt.Sprintf("<div style=\"min-width:%.0fpx;max-width:%dpx\">", leastScale*float64(width), 3*width/2)))
 	}
-	b.addf(chartStart, width, l.top+cellHeight*len(h.Rows)+4, h.Title)
-	b.addf(chartTitle, 0, h.Title)
+	b.begin(width, l.top+cellHeight*len(h.Rows)+4, h.Title, titled)
 	l.addNames(&b, &h)
-	l.addCells(&b, h.Cells)
+	l.addCells(&b, &h)
 	b.addf("</svg>\n")
 	if width > chartWidth {
 		b.addf("</div></div>\n")
@@ -98,15 +99,16 @@ func (l *laidHeat) addNames(b *builder, h *HeatMap) {
 	}
 }
 
-func (l *laidHeat) addCells(b *builder, cells []HeatCell) {
+func (l *laidHeat) addCells(b *builder, h *HeatMap) {
 	most := 0.0
-	for _, c := range cells {
+	for _, c := range h.Cells {
 		most = max(most, c.Value)
 	}
-	for _, c := range cells {
+	for _, c := range h.Cells {
 		x, y, middle := l.left+l.cell*c.Column, l.top+cellHeight*c.Row, l.left+l.cell*c.Column+l.cell/2
 		shade := palest + (fullest-palest)*math.Log1p(c.Value)/math.Log1p(most)
-		b.addf(`<g class="cell"><rect x="%v" y="%v" width="%v" height="%v" fill-opacity="%v"/>`, x+1, y+1, l.cell-4, cellHeight-4, math.Round(100*shade)/100)
+		b.addf(`<g class="cell"><title>%s, %s: %s</title>`, h.Rows[c.Row], h.Across[c.Column], humanize.Commaf(c.Value))
+		b.addf(`<rect x="%v" y="%v" width="%v" height="%v" fill-opacity="%v"/>`, x+1, y+1, l.cell-4, cellHeight-4, math.Round(100*shade)/100)
 		b.addf(`<text class="middle strong" x="%v" y="%v">%s</text>`, middle-1, y+17, c.Text)
 		for i, line := range c.More {
 			b.addf(`<text class="middle small" x="%v" y="%v">%s</text>`, middle-1, y+31+12*i, line)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Page is the content of a page, from top to bottom.
@@ -46,6 +47,10 @@ type Live struct {
 // Fact is a number, or a few words, with its name.
 type Fact struct{ Name, Value string }
 
+// mostLarge is how many facts stand in large letters, and largeLetters the most that such a one has.
+// The others are at the end.
+const mostLarge, largeLetters = 4, 16
+
 // wide reports whether the value needs a line of its own.
 func (f Fact) wide() bool { return len(f.Value) > 32 }
 
@@ -62,7 +67,10 @@ type Section struct {
 }
 
 // Picture is a Chart, Bars or a HeatMap.
-type Picture interface{ html() (markup, error) }
+type Picture interface {
+	// html returns the picture, with its title if it is not alone below a heading.
+	html(titled bool) (markup, error)
+}
 
 // errEmpty is returned for a picture without anything to draw.
 var errEmpty = errors.New("nothing to draw")
@@ -92,15 +100,21 @@ func (p *Page) Write(w io.Writer) error {
 `, title, pageStyle)
 	p.live(&b)
 	for _, line := range p.Lead {
-		b.addf("<p class=\"lead\">%s</p>\n", line)
+		b.addf("<p class=\"lead\">%s</p>\n", words(line))
 	}
 	p.alerts(&b)
-	p.facts(&b)
+	large, rest := p.split()
+	addFacts(&b, "large", large)
 	p.advice(&b)
 	for i := range p.Sections {
 		if err := p.Sections[i].addTo(&b); err != nil {
 			return err
 		}
+	}
+	if len(rest) > 0 {
+		b.addf("<section>\n<h2>Details</h2>\n")
+		addFacts(&b, "", rest)
+		b.addf("</section>\n")
 	}
 	b.addf("</main>\n")
 	p.Origin.addTo(&b)
@@ -132,18 +146,30 @@ func (p *Page) alerts(b *builder) {
 	}
 	b.addf("<ul class=\"alerts\">\n")
 	for _, line := range p.Alerts {
-		b.addf("<li class=\"bad\">%s</li>\n", line)
+		b.addf("<li class=\"bad\">%s</li>\n", words(line))
 	}
 	b.addf("</ul>\n")
 }
 
-func (p *Page) facts(b *builder) {
-	if len(p.Facts) == 0 {
+// split returns the facts for the top and those for the end.
+func (p *Page) split() (large, rest []Fact) {
+	for _, f := range p.Facts {
+		if len(large) < mostLarge && utf8.RuneCountInString(f.Value) <= largeLetters {
+			large = append(large, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return large, rest
+}
+
+func addFacts(b *builder, style string, facts []Fact) {
+	if len(facts) == 0 {
 		return
 	}
-	b.addf("<dl>\n")
-	for _, f := range p.Facts {
-		b.addf("<div%s><dt>%s</dt><dd>%s</dd></div>\n", class("wide", f.wide()), f.Name, f.Value)
+	b.addf("<dl%s>\n", class(markup(style), style != ""))
+	for _, f := range facts {
+		b.addf("<div%s><dt>%s</dt><dd>%s</dd></div>\n", class("wide", f.wide()), f.Name, words(f.Value))
 	}
 	b.addf("</dl>\n")
 }
@@ -154,21 +180,21 @@ func (p *Page) advice(b *builder) {
 	}
 	b.addf("<section class=\"advice\">\n")
 	if p.Command != "" {
-		b.addf("<pre>%s</pre>\n", p.Command)
+		b.addf("<h2>Run this</h2>\n<pre>%s</pre>\n", words(p.Command))
 	}
 	b.addf("<ul>\n")
 	for _, reason := range p.Because {
-		b.addf("<li>%s</li>\n", reason)
+		b.addf("<li>%s</li>\n", words(reason))
 	}
 	b.addf("</ul>\n</section>\n")
 }
 
 // class returns the attribute of an element that has, or has not, a style.
-func class(name string, has bool) markup {
+func class(name markup, has bool) markup {
 	if !has {
 		return ""
 	}
-	return markup(` class="` + name + `"`)
+	return ` class="` + name + `"`
 }
 
 func (s *Section) addTo(b *builder) error {
@@ -193,7 +219,7 @@ func (s *Section) addTo(b *builder) error {
 		b.addf("</details>\n")
 	}
 	for _, line := range s.Text {
-		b.addf("<p>%s</p>\n", line)
+		b.addf("<p>%s</p>\n", words(line))
 	}
 	b.addf("</section>\n")
 	return nil
@@ -204,7 +230,7 @@ func (s *Section) addTo(b *builder) error {
 func (s *Section) figure(b *builder) (bool, error) {
 	var drawn []markup
 	for _, picture := range s.Pictures {
-		svg, err := picture.html()
+		svg, err := picture.html(s.Heading == "" || len(s.Pictures) > 1)
 		if errors.Is(err, errEmpty) {
 			continue
 		}
@@ -221,7 +247,7 @@ func (s *Section) figure(b *builder) (bool, error) {
 		b.addf("%s", svg)
 	}
 	if s.Caption != "" {
-		b.addf("<figcaption>%s</figcaption>\n", s.Caption)
+		b.addf("<figcaption>%s</figcaption>\n", words(s.Caption))
 	}
 	b.addf("</figure>\n")
 	return true, nil
@@ -249,6 +275,33 @@ func (b *builder) addf(format string, args ...any) {
 	}
 	fmt.Fprintf(&b.text, format, args...)
 }
+
+// words returns text whose flags, times and names with hyphens are not broken at the ends of lines, and
+// whose numbers stay with their units.
+func words(text string) markup {
+	var b builder
+	for i, word := range strings.Split(text, " ") {
+		switch {
+		case i == 0:
+		case units[strings.TrimRight(word, ".,;:)")]:
+			b.addf("&nbsp;")
+		default:
+			b.addf(" ")
+		}
+		if strings.Contains(word, "-") && len(word) <= mostWord {
+			b.addf(`<span class="word">%s</span>`, word)
+		} else {
+			b.addf("%s", word)
+		}
+	}
+	return b.markup()
+}
+
+// mostWord is the longest word that fits into a line of a narrow screen.
+const mostWord = 34
+
+// units are the words that stay with the number before them.
+var units = map[string]bool{"%": true, "B": true, "KiB": true, "MiB": true, "GiB": true, "TiB": true, "s": true, "ppm": true, "UTC": true}
 
 // markup returns the added markup.
 func (b *builder) markup() markup { return markup(b.text.String()) }

@@ -13,6 +13,8 @@ import (
 func TestPage(t *testing.T) {
 	p := Page{
 		Title: "flowdedup x", Lead: []string{"All is well."}, Alerts: []string{"disk full"},
+		Command: "flowdedup y --keep flow", Because: []string{"takes 3 s"},
+		Facts: []Fact{{"packets", "7"}, {"time", "from the first to the last"}},
 		Origin: Origin{Command: "flowdedup x a", Inputs: []string{"a", "b", "c", "<d>"}, Version: "v1", Made: time.Date(2026, 3, 29, 1, 2, 3, 0, time.UTC)},
 		Sections: []Section{
 			{Heading: "Numbers", Table: &Table{
@@ -31,6 +33,8 @@ func TestPage(t *testing.T) {
 			`<div class="scroll" tabindex="0" role="region" aria-label="Table: Numbers">`, "<caption>Numbers</caption>", `<th scope="col">full</th>`,
 			`<th scope="row" class="left warn">one</th>`, `<meter min="0" max="1" value="0.5" aria-label="full"></meter>50 %</td>`,
 			`<li class="bad">disk full</li>`, "Nothing so far.",
+			"<h2>Run this</h2>\n<pre>flowdedup y <span class=\"word\">--keep</span> flow</pre>", "<li>takes 3&nbsp;s</li>",
+			`<dl class="large">` + "\n<div><dt>packets</dt><dd>7</dd></div>\n</dl>", "<h2>Details</h2>\n<dl>\n<div><dt>time</dt>",
 		}, []string{"Pause", ">none<", "<svg", "<th></th>", "<script"}},
 		{&Live{Every: 5 * time.Second, Paths: []string{"/metrics"}}, []string{"Loaded again every 5s.", `<a href="/?paused">Pause</a>`, `<a href="/metrics">metrics</a>`}, []string{"Resume"}},
 		{&Live{Every: 5 * time.Second, Paused: true}, []string{"Paused at 2026-03-29 01:02:03 UTC.", `<a href="/">Resume</a>`}, []string{">Pause<"}},

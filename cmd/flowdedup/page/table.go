@@ -79,7 +79,7 @@ func (t *Table) row(b *builder, row int) {
 	if t.Class != nil {
 		style = t.Class(row)
 	}
-	b.addf("<tr%s>", class(style, style != ""))
+	b.addf("<tr%s>", class(markup(style), style != ""))
 	for j, text := range t.Rows[row] {
 		var look Look
 		if t.Look != nil {
@@ -93,11 +93,15 @@ func (t *Table) row(b *builder, row int) {
 		if j == 0 && t.Columns[j].Left && text != "" {
 			element = "th scope=\"row\""
 		}
-		b.addf("<%s%s>", markup(element), class(of, of != ""))
+		b.addf("<%s%s>", markup(element), class(markup(of), of != ""))
 		if look.Meter {
 			b.addf(`<meter min="0" max="1" value="%v" aria-label="%s"></meter>`, look.Share, t.Columns[j].Name)
 		}
-		b.addf("%s</%s>", text, markup(element[:2]))
+		if t.Columns[j].Left { // numbers are on a line anyway
+			b.addf("%s</%s>", words(text), markup(element[:2]))
+		} else {
+			b.addf("%s</%s>", text, markup(element[:2]))
+		}
 	}
 	b.addf("</tr>\n")
 }

@@ -3,7 +3,7 @@
 package chain
 
 import (
-	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 const (
@@ -87,7 +87,7 @@ func (d *decider) deliver(unit uint64) (zeroAt uint64) {
 // agree reports whether all values say that the element was there.
 func (d *decider) agree(values []uint64) bool {
 	if d.equal > 1 && len(values) > 0 {
-		return paper.EqualGroup(values, d.now) >= min(d.equal, len(values))
+		return layout.EqualGroup(values, d.now) >= min(d.equal, len(values))
 	}
 	for _, v := range values {
 		if v <= d.now && (v == 0 || d.window > 0) {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // older are the full filters of a slice of dynamic size, as in KNPS, section 5, "applied per
@@ -60,7 +60,7 @@ func (l *Link) agreement(s *store, pos []uint64) (group int, first uint64) {
 	if !s.timed {
 		now = 0
 	}
-	if group = paper.EqualGroup(l.values, now); l.shape.Equal <= 1 {
+	if group = layout.EqualGroup(l.values, now); l.shape.Equal <= 1 {
 		group = min(group, 1)
 	}
 	return group, first

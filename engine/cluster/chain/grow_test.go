@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // grown is a chain of slices of dynamic size in plain words: each slice has filters, which are sets
@@ -68,9 +68,9 @@ func (g *grown) newest(link int) *positionSet {
 func (g *grown) positions(element uint64) map[int][]uint64 {
 	pos := make([]uint64, g.shape.Hashes)
 	size := uint64(g.shape.Size())
-	paper.IndependentPositions(pos, digest.Digest{element, 0}, size*uint64(g.shape.Links()))
+	layout.Positions(pos, digest.Digest{element, 0}, size*uint64(g.shape.Links()))
 	if g.shape.Layout == VH {
-		paper.DiceVertical(pos, size, g.shape.H)
+		layout.DiceVertical(pos, size, g.shape.H)
 	}
 	here := map[int][]uint64{}
 	for _, p := range pos {

@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // dynamicOf is engine/paper's filter of timers of dynamic size.
@@ -94,7 +95,7 @@ func (g *grownTimers) seen(element, unit uint64) bool {
 	for link, mine := range here {
 		values = append(values, g.best(link, mine)...)
 	}
-	if paper.EqualGroup(values, g.now) >= max(1, g.shape.Equal) {
+	if layout.EqualGroup(values, g.now) >= max(1, g.shape.Equal) {
 		return true
 	}
 	zeroAt := unit + g.shape.Window()
@@ -122,7 +123,7 @@ func (g *grownTimers) best(link int, mine []uint64) (values []uint64) {
 		for _, p := range mine {
 			one = append(one, g.filters[link][i][p])
 		}
-		equal := paper.EqualGroup(slices.Clone(one), g.now)
+		equal := layout.EqualGroup(slices.Clone(one), g.now)
 		if g.shape.Equal <= 1 {
 			equal = min(equal, 1)
 		}

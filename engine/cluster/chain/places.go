@@ -5,8 +5,7 @@ package chain
 import (
 	"slices"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // places find the positions of elements' bits or timers in their chain.
@@ -29,9 +28,9 @@ func newPlaces(s Shape) places {
 // of fills pos with the positions of an element: as engine/paper's filters choose them
 // for a digest whose upper word is 0.
 func (p *places) of(pos []uint64, element uint64) {
-	paper.IndependentPositions(pos, digest.Digest{element, 0}, p.all)
+	layout.Positions(pos, [2]uint64{element}, p.all)
 	if p.inner > 1 {
-		paper.DiceVertical(pos, p.size, p.inner)
+		layout.DiceVertical(pos, p.size, p.inner)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // reference answers for one chain.
@@ -54,14 +55,14 @@ type diced struct {
 
 func (f *diced) seen(element, unit uint64) bool {
 	pos := make([]uint64, f.shape.Hashes)
-	paper.IndependentPositions(pos, digest.Digest{element, 0}, uint64(f.shape.Size()*f.shape.Slices()))
-	paper.DiceVertical(pos, uint64(f.shape.Size()), f.shape.H)
+	layout.Positions(pos, digest.Digest{element, 0}, uint64(f.shape.Size()*f.shape.Slices()))
+	layout.DiceVertical(pos, uint64(f.shape.Size()), f.shape.H)
 	f.now = max(f.now, unit)
 	var values []uint64
 	for _, p := range pos {
 		values = append(values, f.zeroAt[p])
 	}
-	if paper.EqualGroup(values, f.now) >= max(1, f.shape.Equal) {
+	if layout.EqualGroup(values, f.now) >= max(1, f.shape.Equal) {
 		return true
 	}
 	if zeroAt := unit + f.window; zeroAt > f.now {

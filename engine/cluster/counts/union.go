@@ -29,10 +29,10 @@ type Row struct {
 	Distinct    uint64     `json:"distinct"`
 	Low         uint64     `json:"low"`
 	High        uint64     `json:"high"`
-	Packets     uint64     `json:"packets"` // sum over sites
+	Packets     uint64     `json:"packets_in"` // sum over sites
 	Method      string     `json:"method"`
 	MemoryBytes int        `json:"memory_bytes"`
-	FPR         float64    `json:"fpr"`
+	FPR         float64    `json:"predicted_fpr"`
 	Sensors     string     `json:"sensors"` // sites that have the window, out of the sites that send counts: "3/4"
 	Missing     []string   `json:"missing,omitempty"`
 	// Cut is "start", "end" or "both" if a site counted a part of the window, from
@@ -256,7 +256,8 @@ func zoneOf(f *countfile.File) *time.Location {
 // Rows returns the unions of the latest windows, the oldest first. known are the sites
 // that could have counts: a known site that has some in any window, but lacks this one,
 // is missing.
-func (s *Store) Rows(windows int, known []string) (rows []Row) {
+func (s *Store) Rows(windows int, known []string) []Row {
+	rows := []Row{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counting := map[string]bool{}

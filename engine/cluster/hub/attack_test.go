@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -154,7 +155,7 @@ type outcome struct {
 	verdicts [][]bool
 	sites    []SiteStatus
 	matrix   []PairStatus
-	counts   []CountRow
+	counts   []counts.Row
 	unowned  []int
 	fences   []uint64
 }

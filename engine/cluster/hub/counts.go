@@ -56,50 +56,14 @@ func (h *Hub) takeCounts(site string, m *nats.Msg) {
 // CountsStatus describes the distinct counts of all sites.
 type CountsStatus struct {
 	counts.Totals
-	Rows []CountRow `json:"rows"` // of the latest windows, the oldest first
+	Rows []counts.Row `json:"rows"` // of the latest windows, the oldest first
 }
 
-// CountRow is a counts.Row, which hubs send each other, with the field names of the
-// commands' rows.
-type CountRow struct {
-	WindowStart *time.Time `json:"window_start"` // nil for packets without a time
-	WindowEnd   *time.Time `json:"window_end"`
-	Of          string     `json:"of"`
-	Family      string     `json:"family"`
-	Distinct    uint64     `json:"distinct"`
-	Low         uint64     `json:"low"`
-	High        uint64     `json:"high"`
-	Packets     uint64     `json:"packets_in"`
-	Method      string     `json:"method"`
-	MemoryBytes int        `json:"memory_bytes"`
-	FPR         float64    `json:"predicted_fpr"`
-	Sensors     string     `json:"sensors"`
-	Missing     []string   `json:"missing,omitempty"`
-	Cut         string     `json:"cut,omitempty"`
-	SeenFrom    *time.Time `json:"seen_from,omitempty"`
-	SeenTo      *time.Time `json:"seen_to,omitempty"`
-}
-
-// countsPart is what a hub sends others about its counts.
-type countsPart struct {
-	counts.Totals
-	Rows []counts.Row `json:"rows"`
-}
-
-// status returns the counts as a status has them.
-func (p *countsPart) status() *CountsStatus {
-	st := &CountsStatus{p.Totals, make([]CountRow, len(p.Rows))}
-	for i, r := range p.Rows {
-		st.Rows[i] = CountRow(r)
-	}
-	return st
-}
-
-// countsPart describes the counts, nil where another hub has them.
-func (h *Hub) countsPart() *countsPart {
+// countsStatus describes the counts, nil where another hub has them.
+func (h *Hub) countsStatus() *CountsStatus {
 	if h.counts == nil {
 		return nil
 	}
 	names, _ := h.folder.siteNames() // without a list none is missing
-	return &countsPart{h.counts.Totals(), h.counts.Rows(shownWindows, names)}
+	return &CountsStatus{h.counts.Totals(), h.counts.Rows(shownWindows, names)}
 }

@@ -16,12 +16,8 @@ import (
 // errJournal is wrapped by the errors of journals that cannot be read.
 var errJournal = errors.New("bad journal")
 
-// entryVersion begins an entry. Earlier entries have neither version nor reply. They begin
-// with the length of a site's name, which is less than firstVersion.
-const (
-	entryVersion = 0x81
-	firstVersion = 0x80
-)
+// entryVersion begins an entry.
+const entryVersion = 1
 
 // entry is a message of a journal: a request, or a message of another link. Its reply names
 // the asker. So a restored slice knows the requests whose answers it has forgotten.
@@ -30,7 +26,7 @@ const (
 // site, reply and message.
 type entry struct {
 	site  string // empty for a message of another link
-	reply string // subject of the answer, empty if it is unknown
+	reply string // subject of the answer, empty for a message of another link
 	msg   []byte
 }
 
@@ -43,19 +39,13 @@ func (e *entry) append(dst []byte) []byte {
 
 // parseEntry parses a message of a journal. Errors wrap errJournal.
 func parseEntry(data []byte) (entry, error) {
-	site, reply, rest := 0, 0, data
-	switch {
-	case len(data) == 0:
-		return entry{}, fmt.Errorf("%w: an empty entry", errJournal)
-	case data[0] < firstVersion:
-		site, rest = int(data[0]), data[1:]
-	case data[0] != entryVersion:
-		return entry{}, fmt.Errorf("%w: an entry of version %d, want %d: another flowdedup-hub has made it", errJournal, data[0]-firstVersion, entryVersion-firstVersion)
-	case len(data) < 4:
+	if len(data) < 4 {
 		return entry{}, fmt.Errorf("%w: an entry is cut", errJournal)
-	default:
-		site, reply, rest = int(data[1]), int(binary.LittleEndian.Uint16(data[2:])), data[4:]
 	}
+	if data[0] != entryVersion {
+		return entry{}, fmt.Errorf("%w: an entry of version %d, want %d: another flowdedup-hub has made it", errJournal, data[0], entryVersion)
+	}
+	site, reply, rest := int(data[1]), int(binary.LittleEndian.Uint16(data[2:])), data[4:]
 	if len(rest) < site+reply {
 		return entry{}, fmt.Errorf("%w: an entry is cut", errJournal)
 	}

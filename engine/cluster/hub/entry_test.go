@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/flowdedup/flowdedup/engine/cluster/chain"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
@@ -134,76 +133,5 @@ func crashed(t *testing.T, l *lab) {
 	}
 	if a := askers[0].ask(asked + 1); a.Status != hubclient.OK || a.Copies[0] != 0 {
 		t.Errorf("a new request: %+v", a)
-	}
-}
-
-// TestFirstJournal has a hub start with a journal of the first version, which does not name askers.
-// Its requests are known, as numbers that any asker may have sent.
-func TestFirstJournal(t *testing.T) {
-	for name, change := range journaled() {
-		t.Run(name, func(t *testing.T) {
-			l := newLab(t, change)
-			askers := l.askers(t, 3)
-			const before = 8
-			for seq := uint64(1); seq <= before; seq++ {
-				for i := range askers {
-					if a := askers[i].ask(seq); a.Status != hubclient.OK {
-						t.Fatalf("%+v", a)
-					}
-				}
-			}
-			l.crash(t)
-			l.firstJournals(t)
-			l.begin()
-			repeats(t, askers, before, true)
-			for i := range askers {
-				if a := askers[i].ask(before + 1); a.Status != hubclient.OK || a.Copies[0] != 0 {
-					t.Errorf("a new request: %+v", a)
-				}
-			}
-		})
-	}
-}
-
-// firstJournals replaces the journals of a stopped hub by journals of the first version.
-func (l *lab) firstJournals(t *testing.T) {
-	t.Helper()
-	seed, err := l.folder.hubSeed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := connect(l.settings.URL, "journals", seed, newTestLog(t), l.server.Dial()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := js.Stream(t.Context(), "fd_log_"+l.hub.layout.name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := stream.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
-		m, err := stream.GetMsg(t.Context(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := parseEntry(m.Data)
-		if err != nil || e.site != "" && e.reply == "" {
-			t.Fatalf("%+v: %v", e, err)
-		}
-		if err := stream.DeleteMsg(t.Context(), seq); err != nil {
-			t.Fatal(err)
-		}
-		old := append(append([]byte{byte(len(e.site))}, e.site...), e.msg...)
-		if _, err := js.Publish(t.Context(), m.Subject, old); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -25,7 +25,7 @@ type part struct {
 	Rates     map[string]rate       `json:"rates"`
 	Bad       map[string]uint64     `json:"bad"`            // requests by site
 	Bans      map[string]Ban        `json:"bans,omitempty"` // by site
-	Counts    *countsPart           `json:"counts,omitempty"`
+	Counts    *CountsStatus         `json:"counts,omitempty"`
 	Tree      *TreeStatus           `json:"tree,omitempty"`
 	TopDown   *TopDownStatus        `json:"top_down,omitempty"`
 }
@@ -39,7 +39,7 @@ type slicePart struct {
 
 // part describes the hub.
 func (h *Hub) part() part {
-	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsPart(), Tree: h.tree(), TopDown: h.below.status()}
+	p := part{Hub: h.name, Started: h.started, Reports: h.reports.all(), Rates: h.rates.now(), Bad: h.bad.all(), Counts: h.countsStatus(), Tree: h.tree(), TopDown: h.below.status()}
 	if h.bans != nil {
 		p.Bans = h.bans()
 	}
@@ -187,7 +187,7 @@ func merge(s Settings, parts []part) Status {
 		}
 		addHub(sites, p)
 		if p.Counts != nil {
-			st.Counts = p.Counts.status()
+			st.Counts = p.Counts
 		}
 		st.Hubs = append(st.Hubs, hub)
 	}

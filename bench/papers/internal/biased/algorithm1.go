@@ -10,6 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // printedRSBF is Algorithm 1, line by line.
@@ -35,7 +36,7 @@ func (f *printedRSBF) Bits() int { return len(f.arrays) * len(f.arrays[0]) }
 // TestAndSet takes an element.
 func (f *printedRSBF) TestAndSet(d digest.Digest) (seen bool) {
 	s := len(f.arrays[0])
-	paper.IndependentPositions(f.pos, d, uint64(s))
+	layout.Positions(f.pos, d, uint64(s))
 	seen = true
 	for i, a := range f.arrays {
 		seen = seen && a[f.pos[i]]

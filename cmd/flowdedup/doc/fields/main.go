@@ -35,7 +35,7 @@ const rooms = "cmd/flowdedup/internal/"
 
 // roots are the structs that commands print.
 var roots = []struct{ command, dir, name string }{
-	{"dedup", rooms + "dedup", "Summary"}, {"live", rooms + "live", "summary"}, {"live", rooms + "count", "Line"},
+	{"dedup", rooms + "dedup", "Summary"}, {"live", rooms + "monitor", "Summary"}, {"live", rooms + "count", "Line"},
 	{"live", rooms + "live", "pastReport"}, {"inspect", rooms + "inspect", "summary"}, {"compare", rooms + "compare", "summary"},
 	{"verify", rooms + "verify", "summary"}, {"flows", rooms + "flows", "summary"}, {"flows", rooms + "count", "Line"},
 	{"plan", rooms + "plan", "result"}, {"distinct", rooms + "count", "Line"}, {"distinct", rooms + "count", "Sighting"},

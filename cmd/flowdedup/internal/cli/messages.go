@@ -10,10 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
@@ -105,88 +102,6 @@ func (w warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 
 // WithGroup implements slog.Handler; it is never called.
 func (w warnings) WithGroup(string) slog.Handler { return w }
-
-// Progress shows the progress of a run, on a terminal only. It shares the lock of
-// standard error with warnings, which come from other goroutines.
-type Progress struct {
-	mu    *sync.Mutex
-	bar   *progressbar.ProgressBar // nil where nothing is shown
-	next  time.Time
-	drawn int // times
-}
-
-const (
-	// redraw is the interval between two drawings of the line.
-	redraw = 200 * time.Millisecond
-	// settled is from which drawing on the line estimates the time that is left. The first
-	// batches wait for memory and threads, and the estimate is a mean over the latest ten.
-	settled = 15
-)
-
-func NewProgress(e *Env, c *Common) *Progress {
-	p := &Progress{mu: &e.mu}
-	if c.Quiet || c.NoProgress || !IsTerminal(e.Stderr) || os.Getenv("TERM") == "dumb" {
-		return p
-	}
-	p.bar = newBar(e.Stderr, redraw)
-	e.clearProgress = p.clear
-	return p
-}
-
-// newBar returns a line that is drawn at most once in the given time.
-func newBar(w io.Writer, every time.Duration) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionShowBytes(true),
-		progressbar.OptionSetPredictTime(false), // until it settles
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(every),
-		progressbar.OptionSetSpinnerChangeInterval(0), // it would draw from a goroutine of its own
-	)
-}
-
-// clear removes the line until it is drawn again. The lock is held.
-func (p *Progress) clear() {
-	if p.bar != nil {
-		_ = p.bar.Clear() // a bar that stays is only untidy
-	}
-}
-
-// Update is called after each batch.
-func (p *Progress) Update(done, total int64, packets uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar == nil {
-		return
-	}
-	now := time.Now()
-	if now.Before(p.next) {
-		return
-	}
-	p.next = now.Add(redraw)
-	if p.drawn++; p.drawn == settled {
-		progressbar.OptionSetPredictTime(true)(p.bar)
-	}
-	if total > 0 {
-		p.bar.ChangeMax64(total)
-	}
-	if packets > 0 { // saved counts have none
-		p.bar.Describe(fmt.Sprintf("%s packets", show.Count(packets)))
-	}
-	// A progress line that cannot be drawn must not end the run.
-	_ = p.bar.Set64(done)
-}
-
-// Close removes the line. It may be called twice.
-func (p *Progress) Close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar == nil {
-		return
-	}
-	_ = p.bar.Finish()
-	p.bar = nil
-}
 
 // defaultColumns is the width of a terminal that does not say how wide it is.
 const defaultColumns = 80

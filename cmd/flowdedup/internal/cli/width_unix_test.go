@@ -151,7 +151,7 @@ func TestDumbTerminal(t *testing.T) {
 	}
 	for term, want := range map[string]bool{"xterm": true, "dumb": false} {
 		shown := onTerminal(t, 80, dir, []string{"TERM=" + term}, "dedup", "in.pcapng")
-		if got := strings.Contains(shown, "|"); got != want {
+		if got := strings.Contains(shown, " of 15 MiB ("); got != want {
 			t.Errorf("TERM=%s: progress shown: %t in %q", term, got, shown)
 		}
 		if wide := tooWide(shown, 80); wide != nil {

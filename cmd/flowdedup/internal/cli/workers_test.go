@@ -24,6 +24,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -164,8 +165,8 @@ func distinctConfig(in workersInput, workers int, warnings *bytes.Buffer, encode
 		Inputs: in.names, Input: in.options(warnings), Workers: workers,
 		Config: count.Config{
 			Keys:   []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}, {Kind: keys.MACs}},
-			Method: "auto", FPR: 1e-9,
-			Rows: func(rows []count.Row) error { return encoder.Encode(rows) },
+			Config: windows.Config{Method: "auto", FPR: 1e-9},
+			Rows:   func(rows []count.Row) error { return encoder.Encode(rows) },
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
@@ -15,26 +16,14 @@ import (
 func newPage(s *summary, of cli.Origin) *page.Page {
 	p := &page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
-	for _, side := range []struct {
-		name string
-		*side
-		only uint64
-	}{{"A", &s.A, s.OnlyA - s.A.Outside}, {"B", &s.B, s.OnlyB - s.B.Outside}} {
-		fact(side.name, fmt.Sprintf("%s: %s", sideName(side.side, of.Name(side.Input)), show.Some(side.side.Packets, "packet")))
-		fact("only in "+side.name, fmt.Sprintf("%s (%s)%s", show.Count(side.only), show.Percent(float64(side.only), float64(side.side.Packets-side.side.Outside), 3),
-			show.Also(show.Note{Count: side.side.Outside, What: "more from before or after the other capture"})))
-		if notes := sideNotes(side.side); notes != "" {
-			fact("noticed in "+side.name, notes)
-		}
-		if text := show.NotOpened(side.side.Unopened, side.side.Packets); text != "" {
-			fact("not opened in "+side.name, text)
-		}
-	}
 	fact("in both", show.Count(s.Both))
+	fact("only in A", show.Count(s.OnlyA-s.A.Outside))
+	fact("only in B", show.Count(s.OnlyB-s.B.Outside))
 	fact("reordered", show.Count(s.Reordered))
 	fact("offset", offsetText(s))
 	fact("drift", driftText(s))
 	fact("compared", comparedText(s))
+	p.Sections = append(p.Sections, sidesSection(s, of))
 	if s.DelayNS != nil {
 		p.Sections = append(p.Sections, delaysSection(s))
 	}
@@ -50,11 +39,33 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	return p
 }
 
+// sidesSection shows both captures side by side. What neither has is left out.
+func sidesSection(s *summary, of cli.Origin) page.Section {
+	t := &page.Table{Columns: []show.Column{{Name: "", Left: true}, {Name: "A"}, {Name: "B"}}}
+	row := func(name string, value func(one *side, only uint64) string) {
+		a, b := value(&s.A, s.OnlyA), value(&s.B, s.OnlyB)
+		if a != "" || b != "" {
+			t.Rows = append(t.Rows, []string{name, a, b})
+		}
+	}
+	row("capture", func(one *side, _ uint64) string { return sideName(one, of.Name(one.Input)) })
+	row("packets", func(one *side, _ uint64) string { return show.Count(one.Packets) })
+	row("not in the other capture", func(one *side, only uint64) string {
+		return show.Count(only-one.Outside) + " (" + show.Percent(float64(only-one.Outside), float64(one.Packets-one.Outside), 3) + ")"
+	})
+	if s.A.Outside+s.B.Outside > 0 {
+		row("from before or after the other", func(one *side, _ uint64) string { return show.Count(one.Outside) })
+	}
+	row("noticed", func(one *side, _ uint64) string { return sideNotes(one) })
+	row("not opened", func(one *side, _ uint64) string { return show.NotOpened(one.Unopened, one.Packets) })
+	return page.Section{Heading: "A and B", Table: t}
+}
+
 // delaysSection shows how much delays vary.
 func delaysSection(s *summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
-		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", s.Delays)}, Numbers: show.DelayTable("packets", s.Delays),
+		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", above(s.Delays))}, Numbers: show.DelayTable("packets", s.Delays),
 		Caption: "The columns count the packets in both by how much longer they took than the fastest one, with offset and drift of the clocks removed. One narrow hill is a quiet path; a long tail is queueing; two hills are two paths, or packets in both directions.",
 		Table: &page.Table{
 			Columns: []show.Column{{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"}},
@@ -63,18 +74,20 @@ func delaysSection(s *summary) page.Section {
 	}
 }
 
+// above leaves out the fastest packet, from which an axis of decades would have to begin.
+func above(bins []traits.Bin) []traits.Bin {
+	if len(bins) > 1 && bins[0].From == 0 {
+		return bins[1:]
+	}
+	return bins
+}
+
 // lossSection shows the packets that one side lacks, by protocol.
 func lossSection(s *summary) page.Section {
-	bars := page.Bars{Title: "Packets in only one capture"}
+	bars := page.Bars{Title: "Packets in only one capture", Parts: [2]string{"only in A", "only in B"}}
 	for _, name := range protocolsByLoss(s) {
-		c := s.Protocols[name]
-		for _, one := range []struct {
-			side string
-			n    uint64
-		}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
-			if one.n > 0 && len(bars.List) < show.MaxRows {
-				bars.List = append(bars.List, page.Bar{Name: name + ", only in " + one.side, Value: float64(one.n), Text: show.Count(one.n)})
-			}
+		if c := s.Protocols[name]; c.OnlyA+c.OnlyB > 0 && len(bars.List) < show.MaxRows {
+			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(c.OnlyA + c.OnlyB), Part: float64(c.OnlyB), Text: show.Count(c.OnlyA) + " and " + show.Count(c.OnlyB)})
 		}
 	}
 	section := page.Section{

@@ -9,7 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/keys"
-	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -22,22 +21,15 @@ type Config struct {
 	// Tunnels are the UDP ports of tunnels that Inner opens; nil are the usual ones.
 	Tunnels *headers.Tunnels
 
-	// The following fields are as in windows.Config.
-	Calendar      calendar.Calendar
-	Slide, Window time.Duration
-	Past          time.Duration
-	Method        string
-	Memory        int
-	Budget        int
-	SetLimit      uint64
-	FPR           float64
-	Secret        secret.Secret
+	// Config has the windows, the method and its memory. The counter sets Implies and Emit, and
+	// the fields that this type has with other types.
+	windows.Config
 
 	// Rows gets the counts of each window when it closes.
 	Rows func([]Row) error
-	// Total has Rows get the counts of the whole input at the end, Changes those from
-	// window to window, and Gaps rows for windows without packets: see Row.
-	Total, Changes, Gaps bool
+	// Total has Rows get the counts of the whole input at the end, and Gaps rows for windows
+	// without packets: see Row.
+	Total, Gaps bool
 	// Save takes the content of saved windows, as windows.Config says; nil for nothing.
 	Save func(window countfile.Span, all []windows.SavedSeries) error
 	// FirstSeen gets each first sighting, in the order of the stream and within a packet
@@ -54,22 +46,15 @@ func (c *Config) counters(rows *rowMaker) *windows.Config {
 			all[i].PerPacket = 2
 		}
 	}
-	m := &windows.Config{
-		Keys:     all,
-		Implies:  c.implies,
-		Calendar: c.Calendar, Slide: c.Slide, Window: c.Window, Past: c.Past,
-		Method: c.Method, Memory: c.Memory, Budget: c.Budget, FPR: c.FPR, Secret: c.Secret,
-		SetLimit: c.SetLimit, Changes: c.Changes,
-		FirstSeen: c.FirstSeen != nil,
-		Emit:      rows.window,
-	}
+	m := c.Config
+	m.Keys, m.Implies, m.FirstSeen, m.Emit = all, c.implies, c.FirstSeen != nil, rows.window
 	if c.Save != nil {
 		m.Save = rows.save
 	}
 	if c.Total {
 		m.Total = rows.total
 	}
-	return m
+	return &m
 }
 
 // LeastBudget returns the least Budget that can be kept.

@@ -145,8 +145,7 @@ func TestImpliedKeys(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, i, every), func(t *testing.T) {
 					b := traffic(rand.New(rand.NewPCG(1, uint64(i))), 1500, times)
 					compareWithAlone(t, b, Config{
-						Keys: counted, Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour,
-						Method: "auto", FPR: 1e-6, Secret: secret.Secret{byte(i)},
+						Keys: counted, Config: windows.Config{Calendar: calendar.Calendar{Every: every, Location: time.UTC}, Past: time.Hour, Method: "auto", FPR: 1e-6, Secret: secret.Secret{byte(i)}},
 					})
 				})
 			}

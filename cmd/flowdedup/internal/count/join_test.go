@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/keys"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
@@ -99,7 +100,7 @@ func TestJoin(t *testing.T) {
 				var results [2][]Row
 				var listed [2][]Sighting
 				for i, b := range []*capture.Batch{cut, whole} {
-					cfg := Config{Keys: configs, Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}
+					cfg := Config{Keys: configs, Config: windows.Config{Method: "auto", FPR: 1e-9, Secret: secret.Secret{1}}}
 					if list {
 						cfg.FirstSeen = func(s *First) error {
 							listed[i] = append(listed[i], *s.Sighting())

@@ -49,7 +49,6 @@ func TestSavedStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	atOnce := saved
-	atOnce.ByProtocol = append([]uint64(nil), saved.ByProtocol...)
 	elsewhere()
 	want := find(first)
 	if !reflect.DeepEqual(saved, atOnce) || saved.Copies == 0 || want.Duplicates == saved.Copies {

@@ -55,9 +55,10 @@ Identities:
          VLAN or behind a router are found. Frames without IP are compared by
          hardware addresses, ethertype and payload. Tags of VLANs and HSR
          rings, PRP trailers, padding and a known frame check sequence do not
-         count. Frames of an "any" capture have no destination address, so
-         they equal only each other. Wireless frames that are encrypted, or no
-         data, are compared whole, without the header of the radio.
+         count. Captures on "any" lack the destination address: their frames
+         without IP never match frames captured on Ethernet. Wireless frames
+         that are encrypted, or no data, are compared whole, without the header
+         of the radio.
   frame  The whole frame and its original length, without the header of a
          radio.
   inner  Like l3, after opening GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP-in-IP,

@@ -33,11 +33,11 @@ func (f *ForFlag) Apply(fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlag
 	if err := refuse(r, fs, compare, keep); err != nil {
 		return cli.Usagef("--for %s: %w", r.Name, err)
 	}
-	keep.reader = r.Plain
+	keep.choice.Reader = r.Plain
 	if written && r.KeysVLAN && !fs.Changed("strip") && cli.PointsOf(keep.Within).Fields&traits.PointVLAN == 0 {
-		keep.strip = []string{"vlan"}
+		keep.choice.Strip = []string{"vlan"}
 	}
-	if r.Verifies && !fs.Changed("ignore") && compare.Identity != identity.Frame && !keep.first {
+	if r.Verifies && !fs.Changed("ignore") && compare.Identity != identity.Frame && !keep.choice.First {
 		compare.Ignore = identity.IgnoreAlso(identity.L4Checksum)
 	}
 	return nil
@@ -49,13 +49,13 @@ const standardFrame = 1514
 
 // refuse returns an error for a flag that would make the reader blind.
 func refuse(r *cli.Reader, fs *pflag.FlagSet, compare *CompareFlags, keep *KeepFlags) error {
-	firstOfVLANs := keep.keep == "first" && fs.Changed("keep") && fs.Changed("strip") && !slices.Contains(keep.strip, "vlan")
+	firstOfVLANs := keep.keep == "first" && fs.Changed("keep") && fs.Changed("strip") && !slices.Contains(keep.choice.Strip, "vlan")
 	switch {
 	case r.KeysVLAN && firstOfVLANs:
 		return fmt.Errorf("--keep first may leave each direction on another VLAN, which %s takes for two flows: use --keep flow or --strip vlan", r.Title)
-	case r.Verifies && keep.first && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
+	case r.Verifies && keep.choice.First && strings.Contains(fs.Lookup("ignore").Value.String(), "l4-checksum"):
 		return fmt.Errorf("--prefer first keeps copies whose checksums a network card was to fill in, and %s drops these: leave it out", r.Title)
-	case r.Watches && keep.mark:
+	case r.Watches && keep.choice.Mark:
 		return fmt.Errorf("--mark writes the copies too, and %s would see them: leave it out", r.Title)
 	case r.Watches && compare.Window.None:
 		return fmt.Errorf("--window none hides from %s what a host repeats, such as a beacon: use a window of time", r.Title)

@@ -98,7 +98,7 @@ func (f *HubFlags) checkFlags(fs *pflag.FlagSet, compare *CompareFlags, keep *Ke
 		return errors.New("--hub keeps the first of equal packets: leave out --keep flow and --prefer")
 	}
 	compare.Identity, compare.Window, compare.Ignore, compare.Tunnels, keep.Within = kind, shared, ignore, tunnels, within
-	keep.first = true // which is asked about at once
+	keep.choice.First = true // which is asked about at once
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
-	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
@@ -29,15 +28,10 @@ type KeepFlags struct {
 	cli.WithinFlag
 	only, protect []input.Condition // of several, one has to match
 	keep          string
-	prefer        []input.Condition
-	first         bool           // --prefer first
-	written       bool           // packets are written: see check
-	counts        bool           // they are counted as if they were
-	reader        *headers.Plain // of --for
+	choice        Choice // what flags set as it is
+	written       bool   // packets are written: see check
+	counts        bool   // they are counted as if they were
 	hold          time.Duration
-	strip         []string
-	slice         strip.Slice
-	mark          bool
 }
 
 // The words that these flags take.
@@ -60,9 +54,9 @@ func (f *KeepFlags) Flags() []cli.Flag {
 		{Name: "keep", Group: cli.GroupKeep, To: cli.NewParsed(&f.keep, "", "which", cli.OneOfNear(keepWords)), Words: keepWords, Help: "which of equal packets stays: flow (all of a conversation from one point) or first (default: flow where packets are written)"},
 		{Name: "prefer", Group: cli.GroupKeep, To: newPreferences(f), Words: preferWords, Help: "keep the copy that matches `EXPR` (may be repeated, best first), or first: the first one, whole or not"},
 		{Name: "hold", Group: cli.GroupKeep, To: cli.NewParsed(&f.hold, "", "duration", cli.ParseDelay), Words: []string{"1ms", "10ms"}, Help: "longest wait for a better copy (default: --window, at most 10ms)"},
-		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.strip, "", "headers", cli.ParseWords(cli.StripWords)), Words: cli.StripWords, Needs: []string{"write duplicates forward: it changes written packets"}, Help: "remove headers from written packets: " + strings.Join(cli.StripWords, ", ")},
-		{Name: "mark", Group: cli.GroupKeep, To: &f.mark, Needs: []string{"write: it writes all packets, copies with a comment"}, Not: []string{"strip slice: it shows packets as they came", "duplicates: it writes copies to the file of -w", "forward: an interface takes no comments"}, Help: "write all packets, and mark each copy with a comment (pcapng)"},
-		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Needs: []string{"write duplicates: it cuts written packets"}, Not: []string{"forward: an interface takes whole packets"}, Help: "cut written packets to 96 bytes, or l4+64: 64 bytes behind the innermost TCP or UDP header"},
+		{Name: "strip", Group: cli.GroupKeep, To: cli.NewList(&f.choice.Strip, "", "headers", cli.ParseWords(cli.StripWords)), Words: cli.StripWords, Needs: []string{"write duplicates forward: it changes written packets"}, Help: "remove headers from written packets: " + strings.Join(cli.StripWords, ", ")},
+		{Name: "mark", Group: cli.GroupKeep, To: &f.choice.Mark, Needs: []string{"write: it writes all packets, copies with a comment"}, Not: []string{"strip slice: it shows packets as they came", "duplicates: it writes copies to the file of -w", "forward: an interface takes no comments"}, Help: "write all packets, and mark each copy with a comment (pcapng)"},
+		{Name: "slice", Group: cli.GroupKeep, To: cli.NewParsed(&f.choice.Slice, "", "bytes", strip.ParseSlice), Words: cli.SliceWords, Needs: []string{"write duplicates: it cuts written packets"}, Not: []string{"forward: an interface takes whole packets"}, Help: "cut written packets to 96 bytes, or l4+64: 64 bytes behind the innermost TCP or UDP header"},
 	}
 }
 
@@ -75,7 +69,7 @@ func (f *KeepFlags) conditions() (all []namedCondition) {
 	}
 	add("--only", f.only)
 	add("--protect", f.protect)
-	add("--prefer", f.prefer)
+	add("--prefer", f.choice.Prefer)
 	return all
 }
 
@@ -86,7 +80,7 @@ type namedCondition struct {
 }
 
 // chooses reports whether packets wait for better copies.
-func (f *KeepFlags) chooses() bool { return f.keep == "flow" || len(f.prefer) > 0 }
+func (f *KeepFlags) chooses() bool { return f.keep == "flow" || len(f.choice.Prefer) > 0 }
 
 // chooseKeep sets --keep unless the user did. A run that writes no packets keeps the first, since its
 // counts are the same, and so does a hub.
@@ -108,15 +102,15 @@ func (f *KeepFlags) Check(fs *pflag.FlagSet, compare *CompareFlags, output strin
 	err := f.checkFirst()
 	switch {
 	case err != nil:
-	case len(f.prefer) > maxPreferences:
-		err = fmt.Errorf("--prefer may be given %d times, not %d", maxPreferences, len(f.prefer))
+	case len(f.choice.Prefer) > maxPreferences:
+		err = fmt.Errorf("--prefer may be given %d times, not %d", maxPreferences, len(f.choice.Prefer))
 	case fs.Changed("hold") && !f.chooses() && !f.Intact(compare.IdentityConfig()):
 		err = errors.New("--hold needs --keep flow (the default where packets are written), --prefer, or copies that may differ in checksums or length: otherwise no packet waits")
 	case fs.Changed("hold") && f.hold == 0:
 		err = errors.New("--hold 0 leaves no time for a better copy to come: leave it out, or give it a duration")
 	case f.WithinFlag.Check(&compare.CopyFlags) != nil:
 		err = f.WithinFlag.Check(&compare.CopyFlags)
-	case f.mark && (pcapfile.FormatOf(output) == capture.FormatPcap || pcapoverip.Classic(output)):
+	case f.choice.Mark && (pcapfile.FormatOf(output) == capture.FormatPcap || pcapoverip.Classic(output)):
 		err = fmt.Errorf("--mark writes comments, which pcap cannot hold: name the file .pcapng instead of %s", output)
 	}
 	if err != nil {
@@ -159,7 +153,8 @@ func (f *KeepFlags) CheckInterfaces(from *cli.Sources) error {
 // Complete adds the choice of packets to the configuration of the filter.
 func (f *KeepFlags) Complete(c *Config) {
 	c.Within, c.Only, c.Protect = f.Within, f.only, f.protect
-	c.Choice = Choice{Flow: f.keep == "flow", Prefer: f.prefer, Intact: f.Intact(c.Identity), Strip: f.strip, Slice: f.slice, Mark: f.mark, First: f.first, Reader: f.reader}
+	c.Choice = f.choice
+	c.Choice.Flow, c.Choice.Intact = f.keep == "flow", f.Intact(c.Identity)
 	if f.chooses() || c.Choice.Intact {
 		c.Choice.Hold = f.Hold(c.Window)
 	} else if f.counts {
@@ -199,19 +194,19 @@ func newExpressions(value *[]input.Condition) pflag.Value {
 
 // newPreferences returns the value of --prefer: each use adds a preference.
 func newPreferences(f *KeepFlags) pflag.Value {
-	return cli.NewAdding(&f.prefer, "expr", func(s string) ([]input.Condition, error) {
+	return cli.NewAdding(&f.choice.Prefer, "expr", func(s string) ([]input.Condition, error) {
 		if s == preferFirst {
-			f.first = true
-			return f.prefer, nil
+			f.choice.First = true
+			return f.choice.Prefer, nil
 		}
 		one, err := input.ParseCondition(s)
-		return append(f.prefer, one), err
+		return append(f.choice.Prefer, one), err
 	})
 }
 
 // checkFirst rejects further preferences with --prefer first.
 func (f *KeepFlags) checkFirst() error {
-	if f.first && len(f.prefer) > 0 {
+	if f.choice.First && len(f.choice.Prefer) > 0 {
 		return errors.New("--prefer first keeps the first of equal packets: leave out the other --prefer")
 	}
 	return nil
@@ -219,4 +214,4 @@ func (f *KeepFlags) checkFirst() error {
 
 // Intact reports whether whole packets with the right checksums are kept before others. It
 // matters for written packets, if equal ones may differ in these.
-func (f *KeepFlags) Intact(c identity.Config) bool { return f.written && !f.first && c.Uneven() }
+func (f *KeepFlags) Intact(c identity.Config) bool { return f.written && !f.choice.First && c.Uneven() }

@@ -29,6 +29,7 @@ func newPage(s *Summary, of cli.Origin, written bool) *page.Page {
 			{Name: "packets in", Value: show.Count(s.PacketsIn)},
 			{Name: "duplicates", Value: show.Count(s.Duplicates)},
 			{Name: "packets out", Value: show.Count(s.PacketsOut)},
+			{Name: "share of duplicates", Value: show.Share(s.Duplicates, s.PacketsIn)},
 			{Name: "bytes in, out", Value: show.Bytes(s.BytesIn) + ", " + show.Bytes(s.BytesOut)},
 			{Name: "compared", Value: fmt.Sprintf("by %s identity %s%s", s.Identity, within(s.Window), groups(s.Within))},
 		},
@@ -68,13 +69,13 @@ const atMillisecond = "2006-01-02 15:04:05.000"
 // timeSection shows packets and copies over time.
 func timeSection(s *Summary) page.Section {
 	section := page.Section{Heading: "Over time"}
-	line := s.Timeline
-	if line == nil || len(line.Bins) == 0 {
+	if s.Timeline == nil || len(s.Timeline.Bins) == 0 {
 		section.Text = []string{"No packet has a time."}
 		return section
 	}
+	line := s.Timeline.drawn()
 	per := line.Width.Seconds()
-	kept, copies := page.Columns{Name: "kept"}, page.Columns{Name: "copies"}
+	kept, copies, share := page.Columns{Name: "kept"}, page.Columns{Name: "copies"}, page.Series{Name: "copies"}
 	numbers := &page.Table{Name: "Numbers of the chart", Columns: []show.Column{{Name: "from (UTC)", Left: true}, {Name: "packets"}, {Name: "copies"}, {Name: "share"}}}
 	most, at := 0.0, int64(0)
 	for i, n := range line.Bins {
@@ -83,16 +84,18 @@ func timeSection(s *Summary) page.Section {
 		kept.List = append(kept.List, page.Column{From: float64(from), To: float64(to), Y: float64(n.Packets-n.Copies) / per})
 		copies.List = append(copies.List, page.Column{From: float64(from), To: float64(to), Y: float64(n.Copies) / per})
 		if n.Packets > 0 {
+			share.Points = append(share.Points, page.Point{X: float64(from+to) / 2, Y: 100 * float64(n.Copies) / float64(n.Packets)})
 			numbers.Rows = append(numbers.Rows, []string{time.Unix(0, from).UTC().Format(atMillisecond), show.Count(n.Packets), show.Count(n.Copies), show.Share(n.Copies, n.Packets)})
 		}
 		if n.Packets > 0 && float64(n.Copies)/float64(n.Packets) > most {
 			most, at = float64(n.Copies)/float64(n.Packets), from
 		}
 	}
-	section.Pictures = []page.Picture{page.Chart{
-		Title: "Packets a second", X: page.Axis{Label: "time (UTC)", Scale: page.Times}, Y: page.Axis{Label: "packets a second", Scale: page.Linear},
-		Columns: []page.Columns{kept, copies},
-	}}
+	x := page.Axis{Label: "time (UTC)", Scale: page.Times}
+	section.Pictures = []page.Picture{
+		page.Chart{Title: "Packets a second", X: x, Y: page.Axis{Label: "packets a second", Scale: page.Linear}, Columns: []page.Columns{kept, copies}},
+		page.Chart{Title: "Copies, in % of the packets", X: x, Y: page.Axis{Label: "%", Scale: page.Linear}, Series: []page.Series{{}, share}, Low: true},
+	}
 	section.Numbers = numbers
 	section.Caption = fmt.Sprintf("Each column is %s wide. An even share of copies points to how packets are mirrored, a share that comes and goes to a path that changes, or to a loop. ", show.Duration(line.Width))
 	if most > 0 {

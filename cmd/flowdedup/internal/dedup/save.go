@@ -4,7 +4,6 @@ package dedup
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -26,9 +25,7 @@ var errNoSnapshot = errors.New("this method cannot be saved")
 // SavedStats are the counts of a run, for the run that resumes it.
 type SavedStats struct {
 	dedup.Counts
-	// These two replace the fields of Counts.
-	Unopened   []headers.UnopenedCount `json:",omitempty"`
-	ByProtocol []uint64
+	Unopened []headers.UnopenedCount `json:",omitempty"` // in place of the field of Counts
 	// Points are the capture points of packets, by the numbers that the filter stores.
 	Points []traits.CapturePoint
 	// Position is dedup.Detector.Position.
@@ -61,7 +58,7 @@ func Save(cfg *Config, d *dedup.Detector, w io.Writer) (SavedStats, error) {
 	}
 	stats := d.Stats()
 	return SavedStats{
-		Counts: stats.Counts, Unopened: stats.Unopened.List(), ByProtocol: stats.CopiesByProtocol[:],
+		Counts: stats.Counts, Unopened: stats.Unopened.List(),
 		Points: d.Points().List(), Position: d.Position(), Unverified: stats.Unverified, Conversations: stats.Conversations,
 	}, f.Snapshot(w, cfg.Secret, cfg.label())
 }
@@ -73,19 +70,15 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error
 	if err != nil {
 		return nil, err
 	}
-	counts := saved.Counts
-	if len(saved.ByProtocol) != len(counts.CopiesByProtocol) {
-		return nil, errors.Join(fmt.Errorf("%w: %d protocols", snapshot.ErrInvalid, len(saved.ByProtocol)), filter.Close())
-	}
 	d, err := newDetector(cfg, dedup.Parts{Filter: filter}, saved)
 	if err != nil {
 		return nil, err
 	}
+	counts := saved.Counts
 	counts.Unopened = headers.UnopenedCounts{}
 	for _, one := range saved.Unopened {
 		counts.Unopened.Count(one.What, one.Frames)
 	}
-	copy(counts.CopiesByProtocol[:], saved.ByProtocol)
 	d.Continue(counts)
 	return d, nil
 }

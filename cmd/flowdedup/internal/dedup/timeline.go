@@ -3,6 +3,7 @@
 package dedup
 
 import (
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -21,7 +22,7 @@ type Timeline struct {
 type timelineBin struct{ Packets, Copies uint64 }
 
 const (
-	maxBins = 400
+	maxBins = 1000
 	// leastBin is the width of the first bins.
 	leastBin = time.Millisecond
 	// widestBin ends the widening: times that lie farther apart cannot all be right.
@@ -72,19 +73,62 @@ func (t *Timeline) bin(at int64) *timelineBin {
 	return &t.Bins[n]
 }
 
-// widen makes one bin of two.
+// widths are those of bins. Each is a multiple of the one before. Beyond the last, widths double.
+var widths = []time.Duration{
+	leastBin, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
+}
+
+// widen makes one bin of several.
 func (t *Timeline) widen() {
-	if mod(t.Start, 2*t.Width) != 0 {
-		t.prepend(1)
+	width := 2 * t.Width
+	if i := slices.Index(widths, t.Width); i >= 0 && i+1 < len(widths) {
+		width = widths[i+1]
 	}
+	t.join(width)
+}
+
+// join makes bins of a width that is a multiple of theirs, which begin at multiples of it.
+func (t *Timeline) join(width time.Duration) {
+	t.prepend(int(mod(t.Start, width) / int64(t.Width)))
+	each := int(width / t.Width)
 	for i := range t.Bins {
 		n := t.Bins[i]
 		t.Bins[i] = timelineBin{}
-		t.Bins[i/2].Packets += n.Packets
-		t.Bins[i/2].Copies += n.Copies
+		t.Bins[i/each].Packets += n.Packets
+		t.Bins[i/each].Copies += n.Copies
 	}
-	t.Bins = t.Bins[:(len(t.Bins)+1)/2]
-	t.Width *= 2
+	t.Bins = t.Bins[:(len(t.Bins)+each-1)/each]
+	t.Width = width
+}
+
+// columns are the widths that charts have, from the narrowest on.
+var columns = func() (all []time.Duration) {
+	for unit := time.Millisecond; unit < time.Second; unit *= 10 {
+		all = append(all, unit, 2*unit, 5*unit)
+	}
+	for _, n := range []time.Duration{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10800, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600} {
+		all = append(all, n*time.Second)
+	}
+	return all
+}()
+
+// mostColumns keeps the columns of a chart apart.
+const mostColumns = 100
+
+// drawn returns the timeline in at most mostColumns bins of a round width. Wider bins than any
+// column's stay.
+func (t *Timeline) drawn() Timeline {
+	line := Timeline{t.Start, t.Width, slices.Clone(t.Bins)}
+	for _, width := range columns {
+		if width%t.Width == 0 && uint64(len(t.Bins)+1)*uint64(t.Width) <= mostColumns*uint64(width) {
+			line.join(width)
+			return line
+		}
+	}
+	for len(line.Bins) > mostColumns {
+		line.join(2 * line.Width)
+	}
+	return line
 }
 
 // prepend adds empty bins before the first one.

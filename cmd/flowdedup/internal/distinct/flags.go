@@ -256,9 +256,11 @@ func (f *flags) config(inputs []string) Config {
 	cfg := Config{
 		Inputs: inputs, Workers: f.Workers,
 		Config: count.Config{
-			Keys: f.Counted(), Inner: f.inner, Tunnels: f.tunnels, Calendar: f.Calendar(), Slide: f.slide, Window: f.Every,
-			Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret,
-			Total: f.total, Changes: f.changes, Gaps: f.gaps, SetLimit: uint64(f.save.SetLimit),
+			Keys: f.Counted(), Inner: f.inner, Tunnels: f.tunnels, Total: f.total, Gaps: f.gaps,
+			Config: windows.Config{
+				Calendar: f.Calendar(), Slide: f.slide, Window: f.Every, Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret,
+				Changes: f.changes, SetLimit: uint64(f.save.SetLimit),
+			},
 		},
 	}
 	if f.bounded() {

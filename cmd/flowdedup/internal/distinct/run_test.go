@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
 // hourly makes a pcap of raw IPv4 headers, one an hour.
@@ -45,8 +46,9 @@ func TestFailedRowsEndRun(t *testing.T) {
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{hourly(t, packets)}, Input: input.Options{Warn: func(error) {}},
 		Config: count.Config{
-			Keys: []keys.Config{{Kind: keys.Src}}, Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact",
-			Rows: func([]count.Row) error { calls++; return full },
+			Keys:   []keys.Config{{Kind: keys.Src}},
+			Config: windows.Config{Calendar: calendar.Calendar{Every: time.Hour}, Method: "exact"},
+			Rows:   func([]count.Row) error { calls++; return full },
 		},
 	})
 	var failed *count.OutputError
@@ -68,7 +70,7 @@ func TestDamageAndFailedRows(t *testing.T) {
 	result, err := Run(context.Background(), Config{
 		Inputs: []string{name}, Input: input.Options{Warn: func(error) {}},
 		Config: count.Config{
-			Keys: []keys.Config{{Kind: keys.Src}}, Method: "exact",
+			Keys: []keys.Config{{Kind: keys.Src}}, Config: windows.Config{Method: "exact"},
 			Rows: func([]count.Row) error { return full },
 		},
 	})

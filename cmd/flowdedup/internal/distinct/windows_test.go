@@ -59,9 +59,9 @@ func TestLookAhead(t *testing.T) {
 				_, err := Run(context.Background(), Config{
 					Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 					Config: count.Config{
-						Keys:     []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}},
-						Calendar: calendar.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method),
-						Rows: func(r []count.Row) error { rows = append(rows, r...); return nil },
+						Keys:   []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}},
+						Config: windows.Config{Calendar: calendar.Calendar{Every: time.Hour}, Method: method, FPR: 1e-9, Memory: lruMemory(method)},
+						Rows:   func(r []count.Row) error { rows = append(rows, r...); return nil },
 					},
 				})
 				if err != nil {
@@ -104,9 +104,9 @@ func TestBudget(t *testing.T) {
 			_, err := Run(context.Background(), Config{
 				Inputs: []string{name}, Input: input.Options{ChunkSize: c.chunk}, Workers: c.workers,
 				Config: count.Config{
-					Keys:     []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}, {Kind: keys.Pair}},
-					Calendar: calendar.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total,
-					Rows: func(r []count.Row) error { rows = append(rows, r...); return nil },
+					Keys:   []keys.Config{{Kind: keys.Src}, {Kind: keys.Flow}, {Kind: keys.Pair}},
+					Config: windows.Config{Calendar: calendar.Calendar{Every: time.Hour}, Method: "auto", FPR: 1e-9, Budget: total},
+					Rows:   func(r []count.Row) error { rows = append(rows, r...); return nil },
 				},
 			})
 			if err != nil {

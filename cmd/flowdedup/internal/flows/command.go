@@ -10,18 +10,15 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/capture/records/relay"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
@@ -36,33 +33,15 @@ type flags struct {
 	cli.InputFlags
 	cli.KeyFlags
 	cli.Common
-	listen       listenFlag
-	format       string
-	mapping      text.Mapping
-	times        text.TimeLayout
-	inner        bool
-	tunnels      *headers.Tunnels
-	policy       policy
-	key          match.Key
-	points       match.PointKind
-	nat          bool
-	ownerTimeout time.Duration
-	prefer       preferred
-	deltas       match.Deltas
-	window       time.Duration
-	boundary     string
-	output       string
-	csv          bool
-	rotate       cli.RotateFlags
-	relay        string
-	spoof        bool
-	inspect      bool
-	page         cli.PageFlag
-	http         string
-	reports      string
-	state        string
-	stateEvery   time.Duration
-
+	listen        listenFlag
+	cfg           config // what flags set as it is
+	prefer        preferred
+	deltas        match.Deltas
+	boundary      string
+	rotate        cli.RotateFlags
+	page          cli.PageFlag
+	http          string
+	reports       string
 	stateMismatch cli.MismatchFlag
 }
 
@@ -174,20 +153,12 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 
 // config returns the configuration of the run, without what must be read or opened.
 func (f *flags) config(fs *pflag.FlagSet, e *cli.Env, inputs []string) config {
-	cfg := config{
-		Inputs: inputs, Listen: f.listen.datagrams, Streams: f.listen.streams,
-		Format: f.format, Map: f.mapping, Times: f.times, Inner: f.inner, Tunnels: f.tunnels,
-		KeyGiven: fs.Changed("flow-key"), Policy: f.policy, Window: f.window,
-		Output: f.output, CSV: f.csv, Rotate: f.rotate.Options(), Relay: f.relay, Spoof: f.spoof,
-		Inspect: f.inspect, Flags: repeated(fs),
-		State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), Log: e.Logger(),
-		Match: match.Config{
-			Key: f.key, Points: f.points, NAT: f.nat, OwnerTimeout: f.ownerTimeout, Prefer: f.prefer.exporters,
-			PreferSampling: f.prefer.sampling, Secret: f.Secret,
-		},
-		Memory: f.Memory,
-	}
-	if f.policy == byRecord {
+	cfg := f.cfg
+	cfg.Inputs, cfg.Listen, cfg.Streams, cfg.Log = inputs, f.listen.datagrams, f.listen.streams, e.Logger()
+	cfg.KeyGiven, cfg.Flags, cfg.BeginAnew = fs.Changed("flow-key"), repeated(fs), f.stateMismatch.Begins()
+	cfg.Rotate, cfg.Memory, cfg.Match.Secret = f.rotate.Options(), f.Memory, f.Secret
+	cfg.Match.Prefer, cfg.Match.PreferSampling = f.prefer.exporters, f.prefer.sampling
+	if f.cfg.Policy == byRecord {
 		cfg.Match.Pairs = &f.deltas
 	}
 	return cfg
@@ -342,7 +313,7 @@ func (f *flags) otherDoubts() string {
 	switch {
 	case f.boundary != "":
 		return ", or an interface that --boundary does not list"
-	case f.policy == byRecord:
+	case f.cfg.Policy == byRecord:
 		return fmt.Sprintf(", or are of a point behind the first %d", match.MaxPairPoints)
 	}
 	return ""
@@ -354,7 +325,7 @@ func (f *flags) print(e *cli.Env, s *summary, err error) error {
 		return nil
 	}
 	var w io.Writer = e.Stdout
-	if outfile.IsStdout(f.output) || f.reportsToStdout() {
+	if outfile.IsStdout(f.cfg.Output) || f.reportsToStdout() {
 		w = e.Stderr
 	}
 	return f.Print(e, w, s, func(w io.Writer, columns int) error {

@@ -27,53 +27,50 @@ const (
 )
 
 func (f *flags) register(cmd *cobra.Command) {
-	f.format = "auto"
-	f.policy = byOwner
-	f.window = defaultWindow
+	f.cfg = config{Format: "auto", Policy: byOwner, Window: defaultWindow, StateEvery: time.Minute}
 	f.deltas = match.Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}
 	f.Memory = defaultMemory
-	f.stateEvery = time.Minute
 	cli.Define(cmd,
 		[]cli.Flag{
 			f.InputFlags.Flag(),
 			{Name: "listen", Group: cli.GroupInput, To: cli.NewAdding(&f.listen, "address", func(s string) (listenFlag, error) { return f.listen.with(s) }), Words: []string{":2055", ":4739", ":6343", "tcp-listen://:4739"}, Help: "take UDP from exporters at `ADDRESS`: :2055, 192.0.2.1:4739; IPFIX over TCP: tcp-listen://:4739; may be repeated"},
-			{Name: "format", Group: cli.GroupInput, To: cli.NewParsed(&f.format, "auto", "format", cli.OneOf(formats()...)), Words: formats(), Help: "format of inputs: " + strings.Join(formats(), ", ")},
-			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.mapping, "", "fields", text.ParseMapping), Help: "names of fields in text: src=client.ip,dst=server.ip,bytes=octets"},
-			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.times, "", "layout", text.ParseTimeLayout), Help: "format of times in text, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
-			{Name: "inner", Group: cli.GroupInput, To: &f.inner, Help: "take flows from inside the tunnels of packets that sFlow samples"},
-			cli.TunnelFlag(&f.tunnels),
-			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.policy, "owner", "policy", parsePolicy), Words: policies(), Help: "what becomes of copies: owner, record, merge, mark"},
-			{Name: "flow-key", Group: cli.GroupCompare, To: cli.NewParsed(&f.key, "flow", "key", match.ParseKey), Words: []string{"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, Help: "what makes a flow: flow, biflow (either direction; the default where records report both); +vlan, +vrf, +tos"},
-			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what makes a point: exporter, direction, interface, same (one exporter in several inputs)"},
-			{Name: "nat", Group: cli.GroupCompare, To: &f.nat, Help: "a record with translated addresses belongs to both flows"},
+			{Name: "format", Group: cli.GroupInput, To: cli.NewParsed(&f.cfg.Format, "auto", "format", cli.OneOf(formats()...)), Words: formats(), Help: "format of inputs: " + strings.Join(formats(), ", ")},
+			{Name: "map", Group: cli.GroupInput, To: cli.NewParsed(&f.cfg.Map, "", "fields", text.ParseMapping), Help: "names of fields in text: src=client.ip,dst=server.ip,bytes=octets"},
+			{Name: "time-format", Group: cli.GroupInput, To: cli.NewParsed(&f.cfg.Times, "", "layout", text.ParseTimeLayout), Help: "format of times in text, as in strptime: '%d/%m/%Y %I:%M:%S %p'"},
+			{Name: "inner", Group: cli.GroupInput, To: &f.cfg.Inner, Help: "take flows from inside the tunnels of packets that sFlow samples"},
+			cli.TunnelFlag(&f.cfg.Tunnels),
+			{Name: "policy", Group: cli.GroupCompare, To: cli.NewParsed(&f.cfg.Policy, "owner", "policy", parsePolicy), Words: policies(), Help: "what becomes of copies: owner, record, merge, mark"},
+			{Name: "flow-key", Group: cli.GroupCompare, To: cli.NewParsed(&f.cfg.Match.Key, "flow", "key", match.ParseKey), Words: []string{"flow", "biflow", "flow+vlan", "flow+vrf", "flow+tos"}, Help: "what makes a flow: flow, biflow (either direction; the default where records report both); +vlan, +vrf, +tos"},
+			{Name: "point", Group: cli.GroupCompare, To: cli.NewParsed(&f.cfg.Match.Points, "exporter", "kind", match.ParsePointKind), Words: []string{"exporter", "direction", "interface", "same"}, Help: "what makes a point: exporter, direction, interface, same (one exporter in several inputs)"},
+			{Name: "nat", Group: cli.GroupCompare, To: &f.cfg.Match.NAT, Help: "a record with translated addresses belongs to both flows"},
 			{Name: "prefer", Group: cli.GroupCompare, To: cli.NewList(&f.prefer, "", "who", parsePreferred), Words: []string{"sampling"}, Help: "who owns flows: addresses of exporters, or sampling (the smallest interval)"},
 			{Name: "boundary", Group: cli.GroupCompare, To: &f.boundary, Not: []string{"policy=record,merge,mark: it decides without other records"}, Help: "decide by external and internal interfaces in `FILE`, for sampled exports"},
-			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "10s", "duration", cli.ParseDelay), Words: []string{"10s", "1m"}, Help: "how long records wait for their copies before they are written"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.cfg.Window, "10s", "duration", cli.ParseDelay), Words: []string{"10s", "1m"}, Help: "how long records wait for their copies before they are written"},
 		},
 		f.KeyFlags.Flags(cli.KeysOfRecords),
 		[]cli.Flag{
 			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts of --of to `FILE` (default: stdout)"},
-			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.output, Help: "write records to `FILE` (-: stdout): lines of JSON, or CSV for .csv"},
-			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Needs: []string{"write: where records are written"}, Help: "write CSV whatever the name of the file"},
+			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.cfg.Output, Help: "write records to `FILE` (-: stdout): lines of JSON, or CSV for .csv"},
+			{Name: "csv", Group: cli.GroupOutput, To: &f.cfg.CSV, Needs: []string{"write: where records are written"}, Help: "write CSV whatever the name of the file"},
 		},
 		f.rotate.Flags(),
 		[]cli.Flag{
-			{Name: "to", Group: cli.GroupOutput, To: &f.relay, Words: []string{"udp://"}, Not: []string{"policy=merge,mark: messages are sent as they came: that is for -w"}, Help: "send messages without copies to `ADDRESS`: udp://collector:2055"},
-			{Name: "spoof", Group: cli.GroupOutput, To: &f.spoof, Needs: []string{"to: where messages are sent"}, Help: "send messages from the exporters' addresses (CAP_NET_RAW)"},
-			{Name: "state", Group: cli.GroupOutput, To: &f.state, Help: "save flows and templates to `FILE`, and resume from it"},
+			{Name: "to", Group: cli.GroupOutput, To: &f.cfg.Relay, Words: []string{"udp://"}, Not: []string{"policy=merge,mark: messages are sent as they came: that is for -w"}, Help: "send messages without copies to `ADDRESS`: udp://collector:2055"},
+			{Name: "spoof", Group: cli.GroupOutput, To: &f.cfg.Spoof, Needs: []string{"to: where messages are sent"}, Help: "send messages from the exporters' addresses (CAP_NET_RAW)"},
+			{Name: "state", Group: cli.GroupOutput, To: &f.cfg.State, Help: "save flows and templates to `FILE`, and resume from it"},
 			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
-			{Name: "inspect", Group: cli.GroupOutput, To: &f.inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "show which points report the same flows, and which policy fits"},
+			{Name: "inspect", Group: cli.GroupOutput, To: &f.cfg.Inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "show which points report the same flows, and which policy fits"},
 			f.page.Flag("with the points and their copies"),
 		},
 		f.PrintFlags(),
 		[]cli.Flag{
-			{Name: "owner-timeout", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.ownerTimeout, "", "duration", cli.ParseEvery), Words: []string{"2m", "10m"}, Help: "how long the owner of a flow may be silent before another owns it (default: 0; records without times: twice the longest record)"},
+			{Name: "owner-timeout", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.cfg.Match.OwnerTimeout, "", "duration", cli.ParseEvery), Words: []string{"2m", "10m"}, Help: "how long the owner of a flow may be silent before another owns it (default: 0; records without times: twice the longest record)"},
 			{Name: "start-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Start, "5s", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how far apart records may start"},
 			{Name: "duration-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Duration, "", "duration", cli.ParseDelay), Needs: []string{"policy=record"}, Help: "policy record: how much durations may differ (default: any)"},
 			{Name: "packets-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Packets, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many packets records may differ by (default: any)"},
 			{Name: "bytes-delta", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.deltas.Bytes, "", "N", parseDelta), Needs: []string{"policy=record"}, Help: "policy record: how many bytes records may differ by (default: any)"},
 			{Name: "memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.Memory, "256MiB", "size", cli.ParseMemory), Words: []string{"64MiB", "256MiB", "1GiB"}, Help: "memory for all that grows with the input: 256MiB hold five million flows"},
-			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
+			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.cfg.StateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
 			f.stateMismatch.Flag(),
 		},
 	)
@@ -152,7 +149,7 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 		return cli.Usagef("an input's name is empty")
 	case slices.Contains(f.Of, keys.MACs):
 		return cli.Usagef("--of mac: flow records have no hardware addresses")
-	case f.reportsToStdout() && outfile.IsStdout(f.output):
+	case f.reportsToStdout() && outfile.IsStdout(f.cfg.Output):
 		return cli.Usagef("standard output takes records: name a file for counts with --reports")
 	}
 	if err := errors.Join(f.rotate.Check(), f.KeyFlags.Check()); err != nil {
@@ -162,7 +159,7 @@ func (f *flags) check(fs *pflag.FlagSet, inputs []string) error {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{
-		{Flag: "-w", Name: f.output}, {Flag: "--state", Name: f.state}, {Flag: "--reports", Name: f.reports}, f.page.Named(),
+		{Flag: "-w", Name: f.cfg.Output}, {Flag: "--state", Name: f.cfg.State}, {Flag: "--reports", Name: f.reports}, f.page.Named(),
 	}, Inputs: append(inputs, f.boundary), Rotate: &f.rotate, Rotating: []string{"-w"}}
 	return named.Check()
 }

@@ -71,7 +71,7 @@ var metrics = []metric{
 	{"peers_dropped_total", "Peers that were refused, sent no IPFIX, or broke off.", web.Counter, nil, ofPeers(func(p *pcapoverip.ReceiverStats) float64 { return float64(p.PeersDropped) })},
 	{"peers_total", "Peers that have connected, or were connected to.", web.Counter, nil, ofPeers(func(p *pcapoverip.ReceiverStats) float64 { return float64(p.Peers) })},
 	{"point_clock_offset_seconds", "Seconds that the clock of a point is behind ours.", web.Gauge, pointLabel,
-		eachPoint(func(p *pointSummary) float64 { return float64(p.OffsetNS) / 1e9 })},
+		eachPoint(func(p *pointSummary) float64 { return float64(p.Offset) / 1e9 })},
 	{"point_copies_total", "Records of a point that were copies.", web.Counter, pointLabel, eachPoint(func(p *pointSummary) float64 { return float64(p.Copies) })},
 	{"point_records_total", "Records of a point.", web.Counter, pointLabel, eachPoint(func(p *pointSummary) float64 { return float64(p.Records) })},
 	{"reassembled_total", "Datagrams reassembled from IP fragments.", web.Counter, nil, ofSummary(func(s *summary) uint64 { return s.Reassembled })},

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/metricstest"
 )
@@ -21,11 +23,11 @@ var update = flag.Bool("update", false, "write the metrics of testdata instead o
 func wholeFlows() *summary {
 	return &summary{
 		RecordsIn: 77, RecordsOut: 70, Copies: 7, BytesIn: 7700, CopiedBytes: 700, Unchecked: 1, Undecodable: 2, Other: 3, Untimed: 4, Foreign: 5,
-		Unread: []unreadSummary{{Field: "bytes", Values: 6}}, Messages: 8, Waiting: 9, Lost: 10, Replayed: 11, Restarts: 12,
-		Reassembled: 13, Fragments: 14, Sampled: 15, Dropped: 16, Late: 17, MemoryBytes: 18, MemoryLimit: 24, Early: 25, NoRoom: 26,
+		Unread: []unreadSummary{{Field: "bytes", Values: 6}}, Counts: records.Counts{Messages: 8, Waiting: 9, Lost: 10, Replayed: 11, Restarts: 12, Reassembled: 13, Fragments: 14},
+		Sampled: 15, Dropped: 16, Late: 17, MemoryBytes: 18, MemoryLimit: 24, Early: 25, NoRoom: 26,
 		Points: []pointSummary{
-			{Name: "192.0.2.1 domain 1", Records: 70, OffsetNS: 1500},
-			{Name: "b\"\n", Records: 7, Copies: 7},
+			{"192.0.2.1 domain 1", match.PointCounts{Records: 70, Offset: 1500}},
+			{"b\"\n", match.PointCounts{Records: 7, Copies: 7}},
 		},
 		ReceiverStats: &pcapoverip.ReceiverStats{Peers: 19, Connected: 20, PeersDropped: 21},
 		Relayed:       &relaySummary{To: "udp://192.0.2.9:2055", Messages: 22, Failed: 23},

@@ -38,11 +38,13 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 
 // sections are the tables of points and of copies by exporter.
 func sections(s *summary, of cli.Origin) (all []page.Section) {
-	bars := page.Bars{Title: "Records and copies by point"}
+	bars := page.Bars{Title: "Records by point", Parts: [2]string{"first reports", "copies"}}
 	for i := range s.Points[:min(len(s.Points), show.MaxRows)] {
 		one := &s.Points[i]
-		bars.List = append(bars.List, page.Bar{Name: show.Printable(of.Name(one.Name)), Value: float64(one.Records), Text: show.Count(one.Records)},
-			page.Bar{Name: show.Printable(of.Name(one.Name)) + ", copies", Value: float64(one.Copies), Text: show.Count(one.Copies)})
+		bars.List = append(bars.List, page.Bar{
+			Name: show.Printable(of.Name(one.Name)), Value: float64(one.Records), Part: float64(one.Copies),
+			Text: show.Count(one.Records-one.Copies) + " and " + show.Count(one.Copies),
+		})
 	}
 	if len(s.Points) > 0 {
 		all = append(all, page.Section{

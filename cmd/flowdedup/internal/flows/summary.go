@@ -31,22 +31,11 @@ type summary struct {
 	BytesIn     uint64          `json:"bytes_in"` // that records report
 	CopiedBytes uint64          `json:"duplicate_bytes"`
 
-	Messages    uint64 `json:"messages"`
-	Templates   uint64 `json:"templates"`
-	Waiting     uint64 `json:"waiting"`
-	Untemplated uint64 `json:"untemplated"`
-	Lost        uint64 `json:"lost"`
-	Replayed    uint64 `json:"replayed"`
-	Restarts    uint64 `json:"restarts"`
-	// Datagrams that were put together, and IP fragments that could not be.
-	Reassembled uint64 `json:"reassembled"`
-	Fragments   uint64 `json:"fragments"`
-	// Remembered is how long repeated messages are recognized, 0 for an hour or more.
-	Remembered time.Duration `json:"remembered_ns"`
-	Sampled    uint64        `json:"sampled"`
-	Dropped    uint64        `json:"dropped"`  // datagrams: by the kernel, or unread when the run ended
-	Archived   uint64        `json:"archived"` // records whose messages were sent again more than a day later
-	Late       uint64        `json:"late"`     // records that no count has: their windows were closed, or far ahead
+	records.Counts        // of messages; Remembered is 0 for an hour or more
+	Sampled        uint64 `json:"sampled"`
+	Dropped        uint64 `json:"dropped"`  // datagrams: by the kernel, or unread when the run ended
+	Archived       uint64 `json:"archived"` // records whose messages were sent again more than a day later
+	Late           uint64 `json:"late"`     // records that no count has: their windows were closed, or far ahead
 
 	Policy policy `json:"policy"`
 	Key    string `json:"flow_key"`
@@ -90,16 +79,8 @@ type relaySummary struct {
 
 // pointSummary describes a point.
 type pointSummary struct {
-	Name        string        `json:"point"`
-	Records     uint64        `json:"records_in"`
-	Copies      uint64        `json:"duplicates"`
-	Unchecked   uint64        `json:"unchecked"`
-	Packets     uint64        `json:"packets_in"`
-	Bytes       uint64        `json:"bytes_in"`
-	CopiedBytes uint64        `json:"duplicate_bytes"`
-	OffsetNS    int64         `json:"offset_ns"`
-	Longest     time.Duration `json:"longest_ns"`
-	Sampling    uint32        `json:"sampling"`
+	Name string `json:"point"`
+	match.PointCounts
 }
 
 // pairSummary counts the records of a point that were copies of another's.
@@ -117,21 +98,15 @@ func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took
 	s := summary{
 		Heading:   version.HeadingOf("flows"),
 		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated, NoRoom: c.NoRoom,
-		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Messages: read.Messages,
-		Templates: read.Templates, Waiting: read.Waiting, Untemplated: read.Untemplated, Lost: read.Lost, Replayed: read.Replayed,
-		Reassembled: read.Reassembled, Fragments: read.Fragments, Remembered: read.Remembered,
-		Other: read.Other, Foreign: read.Foreign, Restarts: read.Restarts, Sampled: c.Sampled, Archived: c.Archived, Policy: cfg.Policy, Key: j.Key().String(), Point: cfg.Match.Points.String(),
+		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Counts: read,
+		Other: read.Other, Foreign: read.Foreign, Sampled: c.Sampled, Archived: c.Archived, Policy: cfg.Policy, Key: j.Key().String(), Point: cfg.Match.Points.String(),
 		Points: []pointSummary{}, Matrix: []pairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == mark {
 		s.RecordsOut = c.Records
 	}
 	for i := range j.Points() {
-		p := &j.Points()[i]
-		s.Points = append(s.Points, pointSummary{
-			Name: n.of(uint32(i + 1)), Records: p.Records, Copies: p.Copies, Unchecked: p.Unchecked, Packets: p.Packets,
-			Bytes: p.Bytes, CopiedBytes: p.CopiedBytes, OffsetNS: int64(p.Offset), Longest: p.Longest, Sampling: p.Sampling,
-		})
+		s.Points = append(s.Points, pointSummary{n.of(uint32(i + 1)), j.Points()[i].PointCounts})
 	}
 	j.EachPair(func(original, copied uint32, copies uint64) {
 		s.Matrix = append(s.Matrix, pairSummary{n.of(original), n.of(copied), copies})

@@ -84,7 +84,7 @@ func pointRows(s *summary, most int) (rows [][]string) {
 		p := &s.Points[i]
 		rows = append(rows, []string{
 			show.Printable(p.Name), show.Count(p.Records), show.Count(p.Copies), show.Share(p.Copies, p.Records), show.Bytes(p.Bytes),
-			time.Duration(p.OffsetNS).Round(time.Millisecond).String(), p.Longest.Round(time.Second).String(),
+			p.Offset.Round(time.Millisecond).String(), p.Longest.Round(time.Second).String(),
 		})
 	}
 	return rows

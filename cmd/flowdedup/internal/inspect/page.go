@@ -32,7 +32,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	fact("removed by the command", show.Count(s.Recommendation.Removes), s.Recommendation.Dedup)
 	fact("of them no copies", show.Count(s.Recommendation.Wrong), s.Recommendation.Dedup)
 	fact("conversations torn apart", fmt.Sprintf("%s of %s sampled", show.Count(s.SplitConversations), show.Count(s.SampledConversations)), s.SampledConversations > 0)
-	fact("one-sided conversations", fmt.Sprintf("%s, without copies %s", oneSided(s.OneSided.Before), oneSided(s.OneSided.After)), s.OneSided.Before.Flows > 0)
+	fact("one-sided conversations", fmt.Sprintf("%s, without copies %s", oneSided(s.Sides.Before), oneSided(s.Sides.After)), s.Sides.Before.Flows > 0)
 	fact("noticed", inspectNotes(s), inspectNotes(s) != "")
 	fact("not opened", show.NotOpened(s.Unopened, s.Packets), len(s.Unopened) > 0)
 	fact("tried", tried(s), tried(s) != "")
@@ -131,7 +131,7 @@ func kindsSection(s *summary) page.Section {
 		Heading: "In what copies differ", Pictures: []page.Picture{bars}, Table: &t,
 		Caption: "What differs says what lies between the points: ttl and mac a router, vlan a trunk, tunnel a mirror at both ends of an overlay. An identity that compares it would not find the copy.",
 	}
-	if len(s.TTLSteps) > 0 {
+	if len(s.Hops) > 0 {
 		section.Text = []string{"Time to live of the copy: " + ttlSteps(s) + "."}
 	}
 	return section

@@ -17,51 +17,16 @@ import (
 type summary struct {
 	version.Heading
 	Verdict string `json:"verdict"`
-	// Conclusion is the verdict in a word.
-	Conclusion inspect.Conclusion `json:"conclusion"`
-	Packets    uint64             `json:"packets_in"`
-	Copies     uint64             `json:"duplicates"`
-	Share      float64            `json:"duplicate_share"`
-	// Equal counts copies and other packets that equal another one.
-	Equal    uint64            `json:"equal"`
-	Kinds    map[string]uint64 `json:"kinds"`
-	TTLSteps map[int]uint64    `json:"ttl_steps"`
-	Matrix   []traits.Cell     `json:"matrix"`
-	Delays   []traits.Bin      `json:"delays"` // of the whole matrix
-	Points   map[string]uint64 `json:"points"`
-	// Paths are the paths of redundant networks; empty without.
-	Paths []inspect.PathCount `json:"paths"`
-	// Checksums count copies that differ in something by point, and by their checksums.
-	Checksums map[string]inspect.Checksums `json:"checksums"`
-	// NotCopies counts equal packets that are no copies, by protocol.
-	NotCopies map[string]uint64          `json:"not_copies"`
-	Examples  map[string]inspect.Example `json:"examples"`
+	inspect.Findings
+	Recommendation recommendation `json:"recommendation"`
 
-	// Loops are what a network repeats, and Looped the packets in NotCopies that are in loops.
-	Loops  []inspect.Loop `json:"loops"`
-	Looped uint64         `json:"looped"`
-
-	SplitConversations   uint64           `json:"split_conversations"`
-	SampledConversations uint64           `json:"sampled_conversations"`
-	OneSided             inspect.OneSided `json:"one_sided"`
-
-	// Tried has the results of leaving out more fields.
-	Tried          []inspect.Tried `json:"tried"`
-	Recommendation recommendation  `json:"recommendation"`
-
-	Window      string            `json:"window"`
-	Sampled     float64           `json:"sampled_share"` // the share of the last packets that were measured
-	NonIP       uint64            `json:"non_ip"`
-	Unopened    map[string]uint64 `json:"unopened,omitempty"` // frames and tunnels that were not opened, by their content
-	Truncated   uint64            `json:"truncated"`
-	NoTimestamp uint64            `json:"no_timestamp"`
-	// Undecidable and ChecksumOnly are as in inspect.Report.
-	Undecidable  uint64 `json:"undecidable"`
-	ChecksumOnly uint64 `json:"checksum_only"`
-	Filtered     uint64 `json:"filtered"`
-	Dropped      uint64 `json:"dropped"`                // by the kernel
-	CardDropped  uint64 `json:"card_dropped,omitempty"` // before the kernel had them, at least
-	EvictedLive  uint64 `json:"evicted_live"`
+	Window  string  `json:"window"`
+	Sampled float64 `json:"sampled_share"` // the share of the last packets that were measured
+	inspect.Doubts
+	Filtered    uint64 `json:"filtered"`
+	Dropped     uint64 `json:"dropped"`                // by the kernel
+	CardDropped uint64 `json:"card_dropped,omitempty"` // before the kernel had them, at least
+	EvictedLive uint64 `json:"evicted_live"`
 	// Late counts packets that came after later ones of other inputs; nil without inputs
 	// that arrive. The others are the peers of inputs on a network; nil without such.
 	Late *uint64 `json:"late_packets,omitempty"`
@@ -98,20 +63,10 @@ type recommendation struct {
 
 func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
 	s := summary{
-		Heading: version.HeadingOf("inspect"),
-		Verdict: verdict.Of(r), Conclusion: r.Conclusion, Loops: r.Loops, Looped: r.Looped, Packets: r.Packets, Copies: r.Copies, Equal: r.Equal, Kinds: r.Kinds, TTLSteps: r.Hops,
-		Matrix: r.Matrix, Delays: r.Delays, Points: r.Points, Paths: r.Paths, Checksums: r.Checksums, NotCopies: map[string]uint64{}, Examples: map[string]inspect.Example{},
-		SplitConversations: r.SplitConversations, SampledConversations: r.SampledConversations, OneSided: r.Sides, Tried: r.Tried,
-		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(), NonIP: r.NonIP, Unopened: r.Unopened, Truncated: r.Truncated, NoTimestamp: r.NoTime,
-		Undecidable: r.Undecidable, ChecksumOnly: r.ChecksumOnly,
+		Heading: version.HeadingOf("inspect"), Verdict: verdict.Of(r), Findings: r.Findings, Doubts: r.Doubts,
+		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(),
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: traits.RelativeError,
 		Took: took, Rate: float64(r.Packets) / took.Seconds(),
-	}
-	if r.Packets > 0 {
-		s.Share = float64(r.Copies) / float64(r.Packets)
-	}
-	for name, n := range r.NotCopies {
-		s.NotCopies[name], s.Examples[name] = n.Count, n.Example
 	}
 	c := &r.Recommendation
 	s.Recommendation = recommendation{

@@ -65,7 +65,7 @@ func writeText(w io.Writer, columns int, s *summary) error {
 		fmt.Fprintf(t, "  split       %s of %s sampled conversations, if the first of equal packets is kept\n",
 			show.Count(s.SplitConversations), show.Count(s.SampledConversations))
 	}
-	oneSidedTable(t, &s.OneSided)
+	oneSidedTable(t, &s.Sides)
 	kindsTable(t, s)
 	matrixTable(t, s)
 	pathTable(t, s)
@@ -120,7 +120,7 @@ func inspectNotes(s *summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Truncated, What: "truncated"},
-		show.Note{Count: s.NoTimestamp, What: "without a timestamp"},
+		show.Note{Count: s.NoTime, What: "without a timestamp"},
 		show.Note{Count: s.Undecidable, What: "truncated too short to find copies"},
 		show.Note{Count: s.ChecksumOnly, What: "known to be equal only by a checksum"},
 		show.Note{Count: s.Dropped, What: "dropped by the kernel"},
@@ -143,7 +143,7 @@ func kindsTable(t *show.Text, s *summary) {
 		rows = append(rows, []string{name, show.Count(s.Kinds[name]), show.Share(s.Kinds[name], s.Copies)})
 	}
 	t.Table(kindsColumns, rows)
-	if len(s.TTLSteps) > 0 {
+	if len(s.Hops) > 0 {
 		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
 	}
 }
@@ -153,8 +153,8 @@ var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: 
 // ttlSteps lists how the time to live of copies differs.
 func ttlSteps(s *summary) string {
 	var words []string
-	for _, step := range show.Largest(s.TTLSteps) {
-		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.TTLSteps[step])))
+	for _, step := range show.Largest(s.Hops) {
+		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.Hops[step])))
 	}
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }

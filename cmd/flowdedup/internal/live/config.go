@@ -11,14 +11,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/bpf"
-	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
-	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/capture/xdp"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -47,17 +46,8 @@ type config struct {
 	// ignored. Addresses are taken from the headers that identities begin with.
 	Distinct count.Config
 
-	// Output and Duplicates are files, "-", or addresses of package pcapoverip, for kept and
-	// removed packets. "" is none.
-	Output, Duplicates string
-	// Forward are interfaces, and Others further addresses, that kept packets are sent to.
-	Forward, Others []string
-	// Balance and Spread are as in sink.Config.
-	Balance, Spread bool
-	// TLS is for addresses; nil for none.
-	TLS *certs.Files
-	// Rotate splits each output into several files, if it has a size or an interval.
-	Rotate rotate.Options
+	// Outputs are where packets go. runLive sets what follows from the other fields.
+	Outputs sink.Config
 	// Reports is the file, or "-", that rows of counts are appended to.
 	Reports string
 	// Reopen gets a function that opens Reports again by name. It may be nil.
@@ -112,10 +102,10 @@ func (f *flags) cardTimes(stamps func(string) bool) bool {
 }
 
 // keeps reports whether kept packets are written or forwarded.
-func (f *flags) keeps() bool { return f.output != "" || len(f.forward) > 0 }
+func (f *flags) keeps() bool { return f.cfg.Outputs.Kept != "" || len(f.cfg.Outputs.Forward) > 0 }
 
 // writes reports whether kept or removed packets are.
-func (f *flags) writes() bool { return f.keeps() || f.duplicates != "" }
+func (f *flags) writes() bool { return f.keeps() || f.cfg.Outputs.Removed != "" }
 
 // reassembles reports whether fragments of tunnels are put together. A decision of --learn may open
 // tunnels.

@@ -20,7 +20,7 @@
 //	--learn                                learn.go
 //	--state                                state.go, state_file.go, state_resume.go
 //	counts of windows                      reports.go; hub_counts.go sends them to a hub
-//	the result as JSON; as text            summary.go; text.go
+//	the result as JSON; as text            summary.go, package monitor; text.go
 //	the dashboard, logs, page, metrics     display.go, then package monitor
 //	privileges                             system_linux.go
 package live

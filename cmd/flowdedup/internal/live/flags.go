@@ -17,8 +17,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/window"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -35,23 +37,16 @@ type flags struct {
 	dedup.HubFlags
 	cli.KeyFlags
 	cli.RingFlags
-	output, duplicates string // output is the first of outputs
-	outputs, forward   []string
+	cfg                config // what flags set as it is
+	outputs            []string
 	balance, onFailure string
 	rotate             cli.RotateFlags
 	net                cli.NetFlags
 	sources            cli.Sources // the values of -i
 	distinctMemory     int         // 0 for layout.MemoryBudget
-	reports            string
 	save               cli.SaveFlags
-	slide              time.Duration
-	state              string
-	stateEvery         time.Duration
 	stateMismatch      cli.MismatchFlag
-	user               string
 	notPromiscuous     bool
-	packets            uint64
-	duration           time.Duration
 	logFormat          string
 	http               string
 	learn, learnEvery  time.Duration
@@ -141,20 +136,20 @@ capability: setcap cap_net_raw+ep.`,
 
 func (f *flags) register(cmd *cobra.Command) {
 	f.Window = window.Window{Duration: liveWindow}
-	f.slide, f.stateEvery = time.Minute, time.Minute
+	f.cfg.Slide, f.cfg.StateEvery = time.Minute, time.Minute
 	f.logFormat, f.onFailure = "text", "drop"
 	cli.Define(cmd,
 		f.InterfaceFlags("an address or a mirror target", cli.CompleteSources),
 		f.Filter.Flags(),
 		[]cli.Flag{
 			{Name: "write", Short: "w", Group: cli.GroupOutput, To: &f.outputs, Help: "write kept packets to `FILE` (-: stdout); addresses may be repeated"},
-			{Name: "duplicates", Group: cli.GroupOutput, To: &f.duplicates, Help: "write removed packets to `FILE`"},
+			{Name: "duplicates", Group: cli.GroupOutput, To: &f.cfg.Outputs.Removed, Help: "write removed packets to `FILE`"},
 		},
 		f.rotate.Flags(),
 		f.net.Flags(),
 		[]cli.Flag{
 			f.net.MergeFlag(),
-			{Name: "forward", Group: cli.GroupOutput, To: &f.forward, Complete: cli.CompleteInterfaces, Help: "send kept packets out of `IFACE`; may be repeated"},
+			{Name: "forward", Group: cli.GroupOutput, To: &f.cfg.Outputs.Forward, Complete: cli.CompleteInterfaces, Help: "send kept packets out of `IFACE`; may be repeated"},
 			{Name: "balance", Group: cli.GroupOutput, To: cli.NewParsed(&f.balance, "", "word", cli.OneOf("conversation")), Words: []string{"conversation"}, Help: "conversation: send each conversation to one of several outputs, not to all"},
 			{Name: "on-failure", Group: cli.GroupOutput, To: cli.NewParsed(&f.onFailure, "drop", "word", cli.OneOf("spread", "drop")), Words: []string{"spread", "drop"}, Needs: []string{"balance: without it every output gets every packet"}, Help: "with --balance: spread the share of a failed output over the others, or drop it"},
 		},
@@ -169,19 +164,19 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.KeyFlags.Flags(cli.KeysOfPackets),
 		[]cli.Flag{
 			{Name: "distinct-memory", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.distinctMemory, "", "size", cli.ParseMemory), Words: []string{"256MiB", "1GiB"}, Help: "memory of all counters together; they sample keys beyond it (default: 1/8 of memory or of the cgroup's limit)"},
-			{Name: "reports", Group: cli.GroupOutput, To: &f.reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
+			{Name: "reports", Group: cli.GroupOutput, To: &f.cfg.Reports, Needs: []string{"of: what to count"}, Help: "append counts to `FILE` (default: stdout)"},
 		},
 		f.save.Flags("DIR", "of: what to count"),
 		f.RingFlags.Flags(),
 		f.tcpdumpFlags(),
 		[]cli.Flag{
-			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.slide, "1m", "duration", cli.ParseDelay), Help: "report the past --every this often (0: never)"},
-			{Name: "state", Group: cli.GroupOutput, To: &f.state, Not: []string{"method=exact: it cannot be saved: use --method timed"}, Help: "save the run to `FILE`, and resume from it"},
-			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.stateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
+			{Name: "slide", Group: cli.GroupCount, To: cli.NewParsed(&f.cfg.Slide, "1m", "duration", cli.ParseDelay), Help: "report the past --every this often (0: never)"},
+			{Name: "state", Group: cli.GroupOutput, To: &f.cfg.State, Not: []string{"method=exact: it cannot be saved: use --method timed"}, Help: "save the run to `FILE`, and resume from it"},
+			{Name: "state-every", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.cfg.StateEvery, "1m", "duration", cli.ParseEvery), Help: "how often to save the state; it is saved at the end, too"},
 			f.stateMismatch.Flag(),
-			{Name: "user", Short: "Z", Group: cli.GroupAdvanced, To: &f.user, Help: "become user `NAME` (or UID, UID:GID) once interfaces are open"},
-			{Name: "count", Short: "c", Group: cli.GroupInput, To: &f.packets, Help: "stop after `N` packets"},
-			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.duration, "", "duration", cli.ParseDelay), Help: "stop after this time"},
+			{Name: "user", Short: "Z", Group: cli.GroupAdvanced, To: &f.cfg.User, Help: "become user `NAME` (or UID, UID:GID) once interfaces are open"},
+			{Name: "count", Short: "c", Group: cli.GroupInput, To: &f.cfg.Packets, Help: "stop after `N` packets"},
+			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.cfg.Duration, "", "duration", cli.ParseDelay), Help: "stop after this time"},
 		},
 		f.RunFlags(),
 		[]cli.Flag{
@@ -202,9 +197,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return err
 	}
 	switch {
-	case f.packetsToStdout() && len(f.Of) > 0 && (f.reports == "" || outfile.IsStdout(f.reports)):
+	case f.packetsToStdout() && len(f.Of) > 0 && (f.cfg.Reports == "" || outfile.IsStdout(f.cfg.Reports)):
 		return cli.Usagef("standard output takes packets: name a file for counts with --reports")
-	case f.slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
+	case f.cfg.Slide > 0 && len(f.Of) > 0 && f.Every > cli.MaxSlidingSpan:
 		return cli.Usagef("--every of more than 366 days needs --slide 0")
 	}
 	if err := f.save.CheckFolder(); err != nil {
@@ -214,14 +209,14 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return err
 	}
 	if err := errors.Join(f.rotate.Check(), f.CompareFlags.Check(cmd, &f.Common),
-		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.output, f.writes()),
+		f.KeepFlags.Check(cmd.Flags(), &f.CompareFlags, f.cfg.Outputs.Kept, f.writes()),
 		f.checkSources(cmd.Flags()), f.KeyFlags.Check(), f.checkBudget(), f.RingFlags.Check(),
 		f.HubFlags.Check(cmd.Flags(), &f.CompareFlags, &f.KeepFlags),
-		f.net.Check(f.sources.Names(), f.rotate.Rotates(), append(f.outputs, f.duplicates)...)); err != nil {
+		f.net.Check(f.sources.Names(), f.rotate.Rotates(), append(f.outputs, f.cfg.Outputs.Removed)...)); err != nil {
 		return err
 	}
 	named := cli.Files{Outputs: []cli.NamedFile{
-		{Flag: "-w", Name: f.output}, {Flag: "--duplicates", Name: f.duplicates}, {Flag: "--reports", Name: f.reports}, {Flag: "--state", Name: f.state},
+		{Flag: "-w", Name: f.cfg.Outputs.Kept}, {Flag: "--duplicates", Name: f.cfg.Outputs.Removed}, {Flag: "--reports", Name: f.cfg.Reports}, {Flag: "--state", Name: f.cfg.State},
 	}, Inputs: f.Filter.Files(), Rotate: &f.rotate, Rotating: []string{"-w", "--duplicates"}}
 	return named.Check()
 }
@@ -238,11 +233,11 @@ func (f *flags) checkSources(fs *pflag.FlagSet) (err error) {
 }
 
 func (f *flags) packetsToStdout() bool {
-	return outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates)
+	return outfile.IsStdout(f.cfg.Outputs.Kept) || outfile.IsStdout(f.cfg.Outputs.Removed)
 }
 
 func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
-	if err := errors.Join(f.check(cmd), e.CheckTerminal(f.output, f.duplicates)); err != nil {
+	if err := errors.Join(f.check(cmd), e.CheckTerminal(f.cfg.Outputs.Kept, f.cfg.Outputs.Removed)); err != nil {
 		return err
 	}
 	if err := f.Finish(cmd); err != nil {
@@ -265,7 +260,7 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	cfg.TLS, cfg.MergeWait = network.TLS, network.MergeWait
+	cfg.Outputs.TLS, cfg.MergeWait = network.TLS, network.MergeWait
 	hub, err := f.Join(false, func(err error) { cfg.Log.Warn(err.Error()) })
 	if err != nil {
 		return err
@@ -302,36 +297,34 @@ func (f *flags) compile(ctx context.Context, cfg *config) (err error) {
 
 // config returns the configuration of the run.
 func (f *flags) config(cmd *cobra.Command) config {
-	if f.reports == "" {
-		f.reports = "-"
+	if f.cfg.Reports == "" {
+		f.cfg.Reports = "-"
 	}
-	if len(f.forward) > 0 && !cmd.Flags().Changed("workers") {
+	if len(f.cfg.Outputs.Forward) > 0 && !cmd.Flags().Changed("workers") {
 		f.Workers = 1 // one thread sends, and packets wait for it
 	}
 	f.Conf.Promiscuous = f.Conf.Promiscuous && !f.notPromiscuous
 	filter := f.CompareFlags.Config(cmd, &f.Common)
 	f.KeepFlags.Complete(&filter)
 	filter.Zone = f.Calendar().Location
-	captured := f.RingConfig(cmd, len(f.forward) > 0)
+	captured := f.RingConfig(cmd, len(f.cfg.Outputs.Forward) > 0)
 	captured.Interfaces = f.sources.Interfaces
-	return config{
-		Inputs: f.Conf.Interfaces, Addresses: f.sources.Addresses,
-		Mirror: f.sources.Mirror(&captured),
-		Ring:   captured, Filter: f.Filter.Wanted, Dedup: filter,
-		Distinct: f.counters(),
-		Save:     f.save.To, Sensor: cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor()),
-		Output: f.output, Duplicates: f.duplicates, Forward: f.forward, Others: f.others(), Balance: f.balance != "", Spread: f.onFailure == "spread", Rotate: f.rotate.Options(),
-		Reports: f.reports, Slide: f.slide, State: f.state, StateEvery: f.stateEvery, BeginAnew: f.stateMismatch.Begins(), KeyGiven: cmd.Flags().Changed("key") || f.Hub != "",
-		User: f.user, Packets: f.packets, Duration: f.duration, Learn: f.learnConfig(),
-	}
+	cfg := f.cfg
+	cfg.Inputs, cfg.Addresses, cfg.Mirror, cfg.Ring = f.Conf.Interfaces, f.sources.Addresses, f.sources.Mirror(&captured), captured
+	cfg.Filter, cfg.Dedup, cfg.Distinct = f.Filter.Wanted, filter, f.counters()
+	cfg.Save, cfg.Sensor = f.save.To, cmp.Or(f.save.Sensor, f.Token.Site, cli.HostSensor())
+	cfg.Outputs.Others, cfg.Outputs.Rotate = f.others(), f.rotate.Options()
+	cfg.Outputs.Balance, cfg.Outputs.Spread = f.balance != "", f.onFailure == "spread"
+	cfg.BeginAnew, cfg.KeyGiven, cfg.Learn = f.stateMismatch.Begins(), cmd.Flags().Changed("key") || f.Hub != "", f.learnConfig()
+	return cfg
 }
 
 // counters returns the configuration of the counters.
 func (f *flags) counters() count.Config {
-	return count.Config{
-		Keys: f.Counted(), Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: f.past(),
+	return count.Config{Keys: f.Counted(), Config: windows.Config{
+		Calendar: f.Calendar(), Method: "auto", FPR: cli.DefaultFPR, Secret: f.Secret, Past: f.past(),
 		Budget: f.budget(), SetLimit: uint64(f.save.SetLimit),
-	}
+	}}
 }
 
 // budget returns the memory of all counters together. It looks at the machine's memory
@@ -345,7 +338,7 @@ func (f *flags) budget() int {
 
 // warn reports reasons to doubt the result, packets that the kernel dropped among them. keepFlow is
 // --keep flow.
-func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
+func (f *flags) warn(e *cli.Env, s *monitor.Summary, keepFlow bool) {
 	dedup.WarnUnmatched(e, &s.Summary)
 	dedup.WarnForgotten(e, &s.Summary)
 	dedup.WarnUnchecked(e, &s.Summary)
@@ -361,11 +354,11 @@ func (f *flags) warn(e *cli.Env, s *summary, keepFlow bool) {
 }
 
 // print writes the summary to the stream that gets neither packets nor counts.
-func (f *flags) print(e *cli.Env, s *summary) error {
+func (f *flags) print(e *cli.Env, s *monitor.Summary) error {
 	dedup.Notices(e, &s.Summary)
 	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
-	if f.packetsToStdout() || len(f.Of) > 0 && outfile.IsStdout(f.reports) {
+	if f.packetsToStdout() || len(f.Of) > 0 && outfile.IsStdout(f.cfg.Reports) {
 		w = e.Stderr
 	}
 	return f.Print(e, w, s, func(w io.Writer, columns int) error {

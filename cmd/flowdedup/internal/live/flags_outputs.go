@@ -16,13 +16,13 @@ import (
 
 // checkOutputs sorts the values of -w, and rejects outputs that do not fit together.
 func (f *flags) checkOutputs() error {
-	f.output = ""
+	f.cfg.Outputs.Kept = ""
 	if len(f.outputs) > 0 {
-		f.output = f.outputs[0]
+		f.cfg.Outputs.Kept = f.outputs[0]
 	}
 	isFile := func(name string) bool { return !pcapoverip.IsAddress(name) }
-	shared := len(f.forward) + len(f.outputs)
-	for _, names := range [][]string{f.outputs, f.forward} {
+	shared := len(f.cfg.Outputs.Forward) + len(f.outputs)
+	for _, names := range [][]string{f.outputs, f.cfg.Outputs.Forward} {
 		for i, name := range names {
 			if slices.Contains(names[:i], name) {
 				return cli.Usagef("the output %s is named twice", name)
@@ -107,7 +107,7 @@ func parseKibibytes(s string) (int, error) {
 
 // past returns the span before any moment that is counted, 0 for none.
 func (f *flags) past() time.Duration {
-	if f.slide > 0 && len(f.Of) > 0 {
+	if f.cfg.Slide > 0 && len(f.Of) > 0 {
 		return f.Every
 	}
 	return 0

@@ -31,7 +31,7 @@ func TestTcpdumpFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := f.config(cmd)
-	if r := c.Rotate; r.Size != 100_000_000 || r.Keep != 5 || r.Every != 0 {
+	if r := c.Outputs.Rotate; r.Size != 100_000_000 || r.Keep != 5 || r.Every != 0 {
 		t.Errorf("rotation %+v", r)
 	}
 	if r := c.Ring; r.SnapLen != 96 || r.RingBytes != 4<<20 || r.Promiscuous || c.User != "nobody" || c.Packets != 10 {
@@ -40,7 +40,7 @@ func TestTcpdumpFlags(t *testing.T) {
 	if f, cmd, err = parseLive(t, "-G 3600 -C 2g -w out.pcapng"); err != nil {
 		t.Fatal(err)
 	}
-	if c := f.config(cmd); c.Rotate.Every != time.Hour || c.Rotate.Size != 2<<30 || !c.Ring.Promiscuous {
+	if c := f.config(cmd); c.Outputs.Rotate.Every != time.Hour || c.Outputs.Rotate.Size != 2<<30 || !c.Ring.Promiscuous {
 		t.Errorf("%+v", c)
 	}
 }

@@ -234,8 +234,8 @@ func TestLearnLate(t *testing.T) {
 // repeats packets. It does not say that there are no copies.
 func TestLearnConclusions(t *testing.T) {
 	for _, r := range []*measure.Report{
-		{Packets: 100, NonIP: 60, Unopened: map[string]uint64{"mpls": 60}, Conclusion: measure.CannotTell},
-		{Packets: 100, Equal: 99, Looped: 99, Loops: []measure.Loop{{Kind: measure.RoutingLoop, Most: 100, Different: 1}}, Conclusion: measure.Loops},
+		{Findings: measure.Findings{Packets: 100, Conclusion: measure.CannotTell}, Doubts: measure.Doubts{NonIP: 60, Unopened: map[string]uint64{"mpls": 60}}},
+		{Findings: measure.Findings{Packets: 100, Equal: 99, Looped: 99, Loops: []measure.Loop{{Kind: measure.RoutingLoop, Most: 100, Different: 1}}, Conclusion: measure.Loops}},
 	} {
 		n := learnedOf(r, &dedup.Choice{})
 		if n.Conclusion != string(r.Conclusion) || n.Dedup || choiceOf(&r.Recommendation).dedup || strings.Contains(n.Verdict, "no copies") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
 // logLosses logs what was lost at a ring since the last time, by its cause.
@@ -29,7 +30,7 @@ func logLosses(log *slog.Logger, before, s *afpacket.Stats) {
 }
 
 // warnLosses warns of everything that was lost at an interface, by its cause.
-func warnLosses(e *cli.Env, n *inputSummary) {
+func warnLosses(e *cli.Env, n *monitor.Interface) {
 	if full := n.Dropped - n.TooLong - n.ToHost; full > 0 {
 		e.Warn(fmt.Errorf("%s: the kernel dropped %d of %d packets because a %s was full: use a larger --ring-size",
 			n.Name, full, n.Received, bufferOf(n)))
@@ -42,12 +43,12 @@ func warnLosses(e *cli.Env, n *inputSummary) {
 		e.Warn(fmt.Errorf("%s: the host got %d of %d packets, as the interface had other queues or another MTU than before", n.Name, n.ToHost, n.Received))
 	}
 	if n.CardDropped > 0 {
-		e.Warn(fmt.Errorf("%s: the network card or the host lost at least %d packets before the capture: %s", n.Name, n.CardDropped, n.card))
+		e.Warn(fmt.Errorf("%s: the network card or the host lost at least %d packets before the capture: %s", n.Name, n.CardDropped, n.Card))
 	}
 }
 
 // bufferOf names the buffer that packets wait in.
-func bufferOf(n *inputSummary) string {
+func bufferOf(n *monitor.Interface) string {
 	if n.Network != nil && n.Mirrored != nil {
 		return "socket"
 	}

@@ -98,7 +98,7 @@ func (a *arriving) open(ctx context.Context, cfg *config, log *slog.Logger) erro
 	}
 	for _, addr := range cfg.Addresses {
 		r, err := pcapoverip.Open(ctx, addr, pcapoverip.ReceiverConfig{
-			TLS: cfg.TLS, Endless: true, Warn: func(err error) { log.Warn("input", "error", err) },
+			TLS: cfg.Outputs.TLS, Endless: true, Warn: func(err error) { log.Warn("input", "error", err) },
 		})
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
@@ -147,7 +148,7 @@ func TestReportsReaderLeft(t *testing.T) {
 // TestTextEscapes checks that names of interfaces cannot control the terminal.
 func TestTextEscapes(t *testing.T) {
 	var out strings.Builder
-	s := summary{Interfaces: []inputSummary{{Name: "eth\x1b[2J"}}, Forwards: []sink.Forward{{Interface: "mon\u009b8m"}}}
+	s := monitor.Summary{Interfaces: []monitor.Interface{{Name: "eth\x1b[2J"}}, Forwards: []sink.Forward{{Interface: "mon\u009b8m"}}}
 	if err := writeText(&out, 0, &s, true); err != nil {
 		t.Fatal(err)
 	}
@@ -165,16 +166,16 @@ func TestTextEscapes(t *testing.T) {
 func TestTextKept(t *testing.T) {
 	for _, c := range []struct {
 		written bool
-		s       summary
+		s       monitor.Summary
 		want    []string
 	}{
-		{false, summary{}, []string{"9 packets left"}},
-		{true, summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 9}}}, []string{"9 packets written"}},
-		{true, summary{incomplete: true, Outputs: []sink.Output{{Name: "a.pcap", Packets: 7, Lost: 2}}}, []string{"9 packets kept", "7 packets to a.pcap, 2 lost"}},
-		{true, summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 9}}}}, []string{"9 packets written", "9 packets to mon0"}},
-		{true, summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 9}, {Name: "copies.pcap", Packets: 1, Lost: 2}}}, []string{"9 packets written", "1 packet to copies.pcap, 2 lost"}},
-		{true, summary{incomplete: true, Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Lost: 9}}}}, []string{"9 packets kept", "0 packets to mon0, 9 lost"}},
-		{true, summary{incomplete: true, Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 8, Refused: 1}}}}, []string{"9 packets kept", "8 packets to mon0, 1 refused"}},
+		{false, monitor.Summary{}, []string{"9 packets left"}},
+		{true, monitor.Summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 9}}}, []string{"9 packets written"}},
+		{true, monitor.Summary{Incomplete: true, Outputs: []sink.Output{{Name: "a.pcap", Packets: 7, Lost: 2}}}, []string{"9 packets kept", "7 packets to a.pcap, 2 lost"}},
+		{true, monitor.Summary{Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 9}}}}, []string{"9 packets written", "9 packets to mon0"}},
+		{true, monitor.Summary{Outputs: []sink.Output{{Name: "a.pcap", Packets: 9}, {Name: "copies.pcap", Packets: 1, Lost: 2}}}, []string{"9 packets written", "1 packet to copies.pcap, 2 lost"}},
+		{true, monitor.Summary{Incomplete: true, Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Lost: 9}}}}, []string{"9 packets kept", "0 packets to mon0, 9 lost"}},
+		{true, monitor.Summary{Incomplete: true, Forwards: []sink.Forward{{Interface: "mon0", SenderStats: afpacket.SenderStats{Sent: 8, Refused: 1}}}}, []string{"9 packets kept", "8 packets to mon0, 1 refused"}},
 	} {
 		var out strings.Builder
 		c.s.PacketsOut = 9

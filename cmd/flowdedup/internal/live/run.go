@@ -23,6 +23,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -56,10 +57,10 @@ func (r *runner) idleNow() time.Duration {
 // The error is nil if ctx, config.Packets or config.Duration ended the run. Otherwise it
 // comes from the capture, from a pipe whose reader left, or from outputs, which are reported at
 // the end.
-func runLive(ctx context.Context, cfg config) (summary, error) {
+func runLive(ctx context.Context, cfg config) (monitor.Summary, error) {
 	r, err := open(ctx, &cfg)
 	if err != nil {
-		return summary{}, err
+		return monitor.Summary{}, err
 	}
 	r.log.Info("started", "interfaces", cfg.Inputs)
 	stop := context.AfterFunc(ctx, r.capture.Stop)
@@ -78,7 +79,7 @@ func runLive(ctx context.Context, cfg config) (summary, error) {
 	err = errors.Join(err, r.end(), packets.Close())
 	sum := r.summary()
 	if !cfg.network() {
-		sum.setUnprocessed(r.resumed)
+		sum.Unprocessed = unprocessed(&sum, r.resumed)
 	}
 	return sum, err
 }
@@ -107,7 +108,7 @@ type runner struct {
 
 // open opens all resources of a run. It opens the ones that need privileges first.
 func open(ctx context.Context, cfg *config) (r *runner, err error) {
-	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Forward); err != nil {
+	if err := refuseForwards(cfg.Ring.Interfaces, cfg.Outputs.Forward); err != nil {
 		return nil, err
 	}
 	r = &runner{cfg: cfg, log: cfg.Log, begin: time.Now(), diffs: traits.NewCounter(cfg.Dedup.Identity.Tunnels)}
@@ -117,7 +118,7 @@ func open(ctx context.Context, cfg *config) (r *runner, err error) {
 		}
 	}()
 	cfg.Dedup.Live = true
-	cfg.Rotate.Commented = cfg.Dedup.Choice.Mark
+	cfg.Outputs.Rotate.Commented = cfg.Dedup.Choice.Mark
 	r.setWaiting()
 	if err = r.compile(ctx); err != nil {
 		return r, err
@@ -175,14 +176,14 @@ func (r *runner) setWaiting() {
 // openInterfaces opens the capture, and the interfaces that packets are forwarded to.
 func (r *runner) openInterfaces(ctx context.Context) error {
 	cfg := r.cfg
-	headers, err := strip.ParseHeaders(cfg.Dedup.Choice.Strip)
-	if err != nil {
+	var err error
+	outputs := cfg.Outputs
+	if outputs.Strip, err = strip.ParseHeaders(cfg.Dedup.Choice.Strip); err != nil {
 		return err
 	}
-	outputs := sink.Config{
-		Kept: cfg.Output, Others: cfg.Others, Balance: cfg.Balance, Spread: cfg.Spread, Removed: cfg.Duplicates, Forward: cfg.Forward, Strip: headers, Reassembled: cfg.reassembles(), Slice: cfg.Dedup.Choice.Slice, Tunnels: cfg.Dedup.Identity.Tunnels, Retry: cfg.Ring.Wait,
-		TLS: cfg.TLS, Rotate: cfg.Rotate, Live: true, BeginsLate: cfg.network(), Stop: func() { r.capture.Stop() }, Log: r.log,
-	}
+	outputs.Slice, outputs.Tunnels, outputs.Reassembled = cfg.Dedup.Choice.Slice, cfg.Dedup.Identity.Tunnels, cfg.reassembles()
+	outputs.Live, outputs.BeginsLate, outputs.Retry, outputs.Log = true, cfg.network(), cfg.Ring.Wait, r.log
+	outputs.Stop = func() { r.capture.Stop() }
 	// A run that waits for a hub would hold batches for long. Packets that wait for better
 	// copies are copied anyway.
 	cfg.Ring.InPlace = outputs.InPlace() && cfg.Learn.For == 0 && !cfg.network() && cfg.Dedup.Hub == nil

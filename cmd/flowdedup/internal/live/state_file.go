@@ -24,7 +24,7 @@ import (
 // A state file holds
 //
 //	the bytes FLOWSTAT
-//	version, 4, and the length of the header, in 64 bits each, little-endian
+//	version, 5, and the length of the header, in 64 bits each, little-endian
 //	the header, a JSON object
 //	the snapshots of the filter and of counters, one behind the other
 //	SHA-256 of all before
@@ -32,7 +32,7 @@ import (
 // The sum detects damage. Snapshots are sealed under the secret as well.
 const (
 	stateMagic   = "FLOWSTAT"
-	stateVersion = 4
+	stateVersion = 5
 	statePrefix  = len(stateMagic) + 8 + 8
 	stateBuffer  = 1 << 20 // of reading
 )
@@ -50,10 +50,10 @@ type stateHeader struct {
 	// Secret is the random key of the run, nil if --key gave it.
 	Secret []byte `json:",omitempty"`
 	Begin  time.Time
-	Stats  dedup.SavedStats `json:"Books"`
+	Stats  dedup.SavedStats
 	// Names are the names of the interfaces of Stats.Points.
 	Names []string
-	Diffs traits.Counts `json:"Reasons"`
+	Diffs traits.Counts
 	Open  windows.Saved
 }
 

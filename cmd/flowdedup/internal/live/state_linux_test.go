@@ -154,12 +154,12 @@ func savedPackets(t *testing.T, name string) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var header struct{ Books struct{ Packets uint64 } }
+	var header struct{ Stats struct{ Packets uint64 } }
 	const prefix = 24
 	if err := json.NewDecoder(strings.NewReader(string(content[prefix:]))).Decode(&header); err != nil {
 		t.Fatal(err)
 	}
-	return header.Books.Packets
+	return header.Stats.Packets
 }
 
 // TestLiveStateRefusals checks that a file that does not fit is neither resumed nor

@@ -76,7 +76,7 @@ func testHeader() *stateHeader {
 		Saved: time.Date(2026, 11, 21, 22, 0, 0, 1, time.UTC), Begin: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Settings: []setting{{"--window", "1ms"}, {"--of", ""}},
 		Secret:   bytes.Repeat([]byte{7}, len(secret.Secret{})),
-		Stats:    dedup.SavedStats{Counts: copies.Counts{Tally: copies.Tally{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62}}, ByProtocol: []uint64{1, 2}, Conversations: traits.SplitCounts{Sampled: 9, Split: 8, Tagged: 7}},
+		Stats:    dedup.SavedStats{Counts: copies.Counts{Tally: copies.Tally{Packets: 3, Bytes: 1 << 60, First: -1, Last: 1 << 62}}, Conversations: traits.SplitCounts{Sampled: 9, Split: 8, Tagged: 7}},
 		Diffs:    traits.Counts{Sampled: 5, Exact: 5},
 		Open:     windows.Saved{Windows: []windows.SavedWindow{{Start: 1, End: 2, Packets: 3, Counters: []windows.SavedCounter{{Key: 1, Family: "v6", Packets: 3}}}}},
 	}
@@ -179,7 +179,7 @@ func TestStateFileDamaged(t *testing.T) {
 		{nil, "it is not a state file"},
 		{[]byte("FLOWSTAT"), "it is not a state file"},
 		{append([]byte("FLOWSNAP"), good[8:]...), "it is not a state file"},
-		{append(le.AppendUint64([]byte(stateMagic), 1), good[16:]...), "it has version 1, and this program reads version 4"},
+		{append(le.AppendUint64([]byte(stateMagic), 1), good[16:]...), "it has version 1, and this program reads version 5"},
 		{append(bytes.Clone(good), 0), "it is damaged"},
 		{summed(3, "{}"), "it is damaged"},
 		{summed(1<<63, "{}"), "it is damaged"},

@@ -15,6 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -74,10 +75,9 @@ func newBenchTask(b *testing.B, change func(*count.Config)) (*runner, *task, *ca
 	r.phase.Store(&phase{detector: judging, cfg: cfg})
 	if change != nil {
 		cfg := count.Config{
-			Keys:     []keys.Config{{Kind: keys.Src}, {Kind: keys.Dst}, {Kind: keys.Flow}},
-			Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour,
-			Method: "auto", Secret: secret, FPR: 1e-6,
-			Rows: func([]count.Row) error { return nil },
+			Keys:   []keys.Config{{Kind: keys.Src}, {Kind: keys.Dst}, {Kind: keys.Flow}},
+			Config: windows.Config{Calendar: calendar.Calendar{Every: time.Hour}, Past: time.Hour, Method: "auto", Secret: secret, FPR: 1e-6},
+			Rows:   func([]count.Row) error { return nil },
 		}
 		change(&cfg)
 		r.counter = count.NewCounter(&cfg)

@@ -18,10 +18,10 @@ import (
 
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
-func writeText(w io.Writer, columns int, s *summary, written bool) error {
+func writeText(w io.Writer, columns int, s *monitor.Summary, written bool) error {
 	// The possible speed is unknown: a live run is as fast as its packets.
 	rate := fmt.Sprintf("traffic     %s packets/s over %s", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
-	if err := dedup.WriteText(w, columns, &s.Summary, s.kept(written), rate); err != nil {
+	if err := dedup.WriteText(w, columns, &s.Summary, kept(s, written), rate); err != nil {
 		return err
 	}
 	t := show.NewText(columns)
@@ -58,11 +58,11 @@ func writeText(w io.Writer, columns int, s *summary, written bool) error {
 }
 
 // kept says what became of the kept packets: "written" only if all were.
-func (s *summary) kept(written bool) string {
+func kept(s *monitor.Summary, written bool) string {
 	switch {
 	case !written:
 		return ""
-	case s.incomplete:
+	case s.Incomplete:
 		return "kept"
 	}
 	return "written"
@@ -77,7 +77,7 @@ func learned(n *monitor.Learned) string {
 }
 
 // ofInterface describes the packets of an input.
-func ofInterface(n *inputSummary) string {
+func ofInterface(n *monitor.Interface) string {
 	if n.Network != nil && n.ReceiverStats != nil {
 		return fmt.Sprintf("%s received from %s", show.Count(n.Received), english.Plural(int(n.Peers), "peer", "")) +
 			show.Also(show.Note{Count: n.PeersDropped, What: "dropped"}, show.Note{Count: n.LatePackets, What: "packets late"})
@@ -91,10 +91,10 @@ func ofInterface(n *inputSummary) string {
 }
 
 // notesOfKernel describes the kernel's counts of an interface or a socket.
-func notesOfKernel(n *inputSummary) string {
+func notesOfKernel(n *monitor.Interface) string {
 	text := show.Count(n.Received) + " received"
 	if n.CardDropped > 0 {
-		text += fmt.Sprintf(", at least %s lost before by the network card or the host (%s)", show.Count(n.CardDropped), n.card)
+		text += fmt.Sprintf(", at least %s lost before by the network card or the host (%s)", show.Count(n.CardDropped), n.Card)
 	}
 	if n.Dropped > 0 || n.CardDropped == 0 {
 		text += fmt.Sprintf(", %s dropped by the kernel", show.Count(n.Dropped))

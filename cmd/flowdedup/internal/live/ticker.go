@@ -93,11 +93,11 @@ func (w *ticker) tick(now time.Time) error {
 func (w *ticker) statusAt(now time.Time) monitor.Status {
 	sum := w.run.summary()
 	w.logTruncated(&sum)
-	return w.run.status(now, &sum)
+	return w.run.status(now, sum)
 }
 
 // logTruncated says once that packets could not be judged, and that copies may remain.
-func (w *ticker) logTruncated(s *summary) {
+func (w *ticker) logTruncated(s *monitor.Summary) {
 	if s.Undecidable > 0 && !w.undecidable {
 		w.undecidable = true
 		w.run.log.Warn("packets were truncated too short to distinguish copies from other packets of their flow, and stay: "+

@@ -160,37 +160,35 @@ func ratesOf(h *history) table {
 // filterOf returns the table of the filter. A filter that evicts live packets suggests a
 // size.
 func filterOf(s *Status) table {
-	f := &s.Filter
-	if f.Method == "" {
+	if s.Method == "" {
 		return table{}
 	}
-	evicted := alertCell(f.EvictedLive, warn)
-	if f.SuggestedMemory > 0 {
-		evicted.Text += ", try --memory " + show.FlagBytes(f.SuggestedMemory)
+	evicted := alertCell(s.EvictedLive, warn)
+	if s.SuggestedMemory > 0 {
+		evicted.Text += ", try --memory " + show.FlagBytes(s.SuggestedMemory)
 	}
 	return table{
 		Columns: []show.Column{{Name: "filter", Left: true}, {Name: "memory"}, {Name: "full", Left: true}, {Name: "FPR"}, {Name: "forgotten too early", Left: true}},
-		Rows: [][]cell{row(fmt.Sprintf("%s, %s %s", f.Method, f.Identity, inWindow(f.Window)),
-			textCell(show.Bytes(f.MemoryBytes)),
-			cell{Text: percent(f.Fill, 1), Bar: true, Share: f.Fill},
-			textCell(fmt.Sprintf("%.1e", f.PredictedFPR)), evicted)},
+		Rows: [][]cell{row(fmt.Sprintf("%s, %s %s", s.Method, s.Identity, inWindow(s.Window)),
+			textCell(show.Bytes(s.MemoryBytes)),
+			cell{Text: percent(s.Fill, 1), Bar: true, Share: s.Fill},
+			textCell(fmt.Sprintf("%.1e", s.PredictedFPR)), evicted)},
 		Least: 1,
 	}
 }
 
 // hubOf returns the table of the hub.
 func hubOf(s *Status) table {
-	h := s.Hub
-	if h == nil {
+	if s.HubDelay == nil {
 		return table{}
 	}
 	state := cell{Text: "answers"}
-	if h.Failing != "" {
-		state = cell{Text: h.Failing, Severity: bad}
+	if s.HubFailing != "" {
+		state = cell{Text: s.HubFailing, Severity: bad}
 	}
 	return table{
 		Columns: []show.Column{{Name: "hub", Left: true}, {Name: "duplicates"}, {Name: "unchecked"}, {Name: "half within"}, {Name: "99 % within"}},
-		Rows:    [][]cell{{state, countCell(h.Copies), alertCell(h.Unchecked, warn), textCell(h.DelayP50.String()), textCell(h.DelayP99.String())}},
+		Rows:    [][]cell{{state, countCell(*s.HubCopies), alertCell(*s.Unchecked, warn), textCell(s.HubDelay.P50.String()), textCell(s.HubDelay.P99.String())}},
 		Least:   1,
 	}
 }

@@ -16,10 +16,9 @@ func ExampleView() {
 	view := monitor.NewView(os.Stdout, 10*time.Second, monitor.Lines)
 	start := time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)
 	for second := range 11 {
-		view.Update(monitor.Status{
-			Now:       start.Add(time.Duration(second) * time.Second),
-			PacketsIn: uint64(1000 * second), BytesIn: uint64(64_000 * second), Duplicates: uint64(250 * second),
-		})
+		s := monitor.Status{Now: start.Add(time.Duration(second) * time.Second)}
+		s.PacketsIn, s.BytesIn, s.Duplicates = uint64(1000*second), uint64(64_000*second), uint64(250*second)
+		view.Update(s)
 	}
 	view.Close()
 	// Output:

@@ -129,11 +129,11 @@ func (l *statusLog) update(s *Status) {
 		slog.Uint64("dup", s.Duplicates),
 		slog.Float64("share", share(s.Duplicates, s.PacketsIn)),
 		slog.Uint64("drops", dropped),
-		slog.Float64("fill", rounded(s.Filter.Fill)),
-		slog.Uint64("evicted_live", s.Filter.EvictedLive),
+		slog.Float64("fill", rounded(s.Fill)),
+		slog.Uint64("evicted_live", s.EvictedLive),
 	)
-	if s.Hub != nil {
-		line.AddAttrs(slog.Uint64("hub_dup", s.Hub.Copies), slog.Uint64("unchecked", s.Hub.Unchecked))
+	if s.HubDelay != nil {
+		line.AddAttrs(slog.Uint64("hub_dup", *s.HubCopies), slog.Uint64("unchecked", *s.Unchecked))
 	}
 	_ = l.handle.Handle(ctx, line) // it only queues the line
 	l.last = s

@@ -91,8 +91,8 @@ var trafficMetrics = []metric{
 // fragmentsValue is a count of fragments, if they are put together.
 func fragmentsValue(count func(*reassemble.Stats) uint64) func(*Status, func(float64, ...string)) {
 	return func(s *Status, give func(float64, ...string)) {
-		if s.Fragments != nil {
-			give(float64(count(s.Fragments)))
+		if s.Stats != nil {
+			give(float64(count(s.Stats)))
 		}
 	}
 }
@@ -228,42 +228,41 @@ var networkMetrics = []metric{
 var filterMetrics = []metric{
 	{"filter_info", "The filter of duplicates.", gauge, []string{"method", "identity", "window"},
 		func(s *Status, give func(float64, ...string)) {
-			give(1, s.Filter.Method, s.Filter.Identity, s.Filter.Window)
+			give(1, s.Method, s.Identity, s.Window)
 		}},
 	{"filter_memory_bytes", "Memory of the filter.", gauge, nil,
-		singleValue(func(s *Status) float64 { return float64(s.Filter.MemoryBytes) })},
+		singleValue(func(s *Status) float64 { return float64(s.MemoryBytes) })},
 	{"filter_fill_ratio", "Share of the filter's cells that are taken.", gauge, nil,
-		singleValue(func(s *Status) float64 { return s.Filter.Fill })},
+		singleValue(func(s *Status) float64 { return s.Fill })},
 	{"filter_predicted_false_positive_ratio", "Predicted share of the packets that are wrongly taken for duplicates.", gauge, nil,
-		singleValue(func(s *Status) float64 { return s.Filter.PredictedFPR })},
+		singleValue(func(s *Status) float64 { return s.PredictedFPR })},
 	{"filter_evicted_live_total", "Packets forgotten before their window ended: their duplicates may have been missed.", counter, nil,
-		singleValue(func(s *Status) float64 { return float64(s.Filter.EvictedLive) })},
+		singleValue(func(s *Status) float64 { return float64(s.EvictedLive) })},
 	{"filter_unverified_total", "Packets kept although the filter took them for duplicates: the table of --verify-copies did not have them.", counter, nil,
-		optionalValue(func(s *Status) *uint64 { return s.Filter.Unverified })},
+		optionalValue(func(s *Status) *uint64 { return s.Unverified })},
 	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
-		singleValue(func(s *Status) float64 { return float64(s.Filter.SuggestedMemory) })},
+		singleValue(func(s *Status) float64 { return float64(s.SuggestedMemory) })},
 	{"held_bytes", "Packets that wait for better copies of them, in bytes.", gauge, nil,
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Bytes) })},
 	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
 		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
 	{"hub_up", "1 while the hub answers.", gauge, nil,
-		atHub(func(h *Hub) float64 { return web.Bool(h.Failing == "") })},
-	{"hub_duplicate_packets_total", "Duplicates that the hub found, among all duplicates.", counter, nil,
-		atHub(func(h *Hub) float64 { return float64(h.Copies) })},
-	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
-		atHub(func(h *Hub) float64 { return float64(h.Unchecked) })},
-	{"hub_delay_seconds", "Delay of the hub's answers, by percentile.", gauge, []string{"percentile"},
 		func(s *Status, give func(float64, ...string)) {
-			if s.Hub != nil {
-				give(s.Hub.DelayP50.Seconds(), "50")
-				give(s.Hub.DelayP99.Seconds(), "99")
+			if s.HubDelay != nil {
+				give(web.Bool(s.HubFailing == ""))
 			}
 		}},
-}
-
-// atHub gives a value if there is a hub.
-func atHub(of func(h *Hub) float64) web.Values[*Status] {
-	return web.Part(func(s *Status) *Hub { return s.Hub }, of)
+	{"hub_duplicate_packets_total", "Duplicates that the hub found, among all duplicates.", counter, nil,
+		optionalValue(func(s *Status) *uint64 { return s.HubCopies })},
+	{"hub_unchecked_packets_total", "Packets that stayed because the hub did not answer in time.", counter, nil,
+		optionalValue(func(s *Status) *uint64 { return s.Unchecked })},
+	{"hub_delay_seconds", "Delay of the hub's answers, by percentile.", gauge, []string{"percentile"},
+		func(s *Status, give func(float64, ...string)) {
+			if s.HubDelay != nil {
+				give(s.HubDelay.P50.Seconds(), "50")
+				give(s.HubDelay.P99.Seconds(), "99")
+			}
+		}},
 }
 
 // whileHeld gives a value if packets wait for better copies.

@@ -20,6 +20,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/certs/certstest"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web/metricstest"
 )
@@ -107,7 +108,7 @@ func wholeSample(seconds int) *Status {
 	}
 	status.Matrix = []traits.Cell{{First: "eth1 VLAN 10", Copy: "eth1 VLAN 20", Count: 8}}
 	status.Learned = &Learned{Decisions: 1, Dedup: true, Identity: "l3", Window: "1ms", Keep: "first", Passed: 9}
-	status.Hub = &Hub{}
+	status.HubCopies, status.Unchecked, status.HubDelay = new(uint64), new(uint64), new(dedup.HubDelay)
 	status.Unopened = map[string]uint64{"ethertype-88b5": 12, "linktype-290": 3}
 	whole, checksum := uint64(10), uint64(11)
 	status.WholePreferred, status.ChecksumPreferred = &whole, &checksum

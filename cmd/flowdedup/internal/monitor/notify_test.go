@@ -43,7 +43,8 @@ func TestNotifier(t *testing.T) {
 			}
 			return strings.Split(string(buf[:size]), "\n")
 		}
-		s := &Status{PacketsIn: 1234, Duplicates: 5, Rings: []afpacket.Stats{{Dropped: 2}, {Dropped: 3}}}
+		s := &Status{Rings: []afpacket.Stats{{Dropped: 2}, {Dropped: 3}}}
+		s.PacketsIn, s.Duplicates = 1234, 5
 		const text = "STATUS=1,234 packets, 5 duplicates, 5 dropped"
 		n.Update(s)
 		if got := heard(); !slices.Equal(got, []string{"WATCHDOG=1", text, "READY=1"}) {

@@ -65,7 +65,7 @@ func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(Server)
 		requireHealth(t, s, "no status yet")
-		well := Status{Outputs: []sink.Output{{Name: "a.pcap"}}, State: &State{Name: "b.state"}}
+		well := Status{Summary: Summary{Outputs: []sink.Output{{Name: "a.pcap"}}}, State: &State{Name: "b.state"}}
 		s.Update(well)
 		requireHealth(t, s)
 		time.Sleep(web.MaxAge)
@@ -122,9 +122,9 @@ func TestHealthLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(Server)
 		update := func(lost uint64, f afpacket.SenderStats) {
-			s.Update(Status{
+			s.Update(Status{Summary: Summary{
 				Outputs: []sink.Output{{Name: "a.pcap", Lost: lost}}, Forwards: []sink.Forward{{Interface: "out", SenderStats: f}},
-			})
+			}})
 		}
 		const (
 			lost    = "output a.pcap: 7 packets lost"
@@ -197,7 +197,8 @@ func TestPage(t *testing.T) {
 
 // TestPageStates wants words where there are no numbers yet.
 func TestPageStates(t *testing.T) {
-	exact := Status{PacketsIn: 4, Duplicates: 2}
+	var exact Status
+	exact.PacketsIn, exact.Duplicates = 4, 2
 	exact.Diffs.Sampled, exact.Diffs.Exact = 2, 2
 	for want, status := range map[string]*Status{
 		"The run has not begun.":                                nil,

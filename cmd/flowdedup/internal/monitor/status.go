@@ -7,11 +7,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/certs"
-	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
-	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/traits"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
 
@@ -22,51 +20,59 @@ type Status struct {
 	// Stopping is true in the last status of a run.
 	Stopping bool
 
-	Rings                []afpacket.Stats // one for each ring
-	Networks             []Network        // one for each input, if one is on a network
-	PacketsIn, BytesIn   uint64
-	Duplicates           uint64
-	BytesOut             uint64  // of the packets kept
-	Unjudged, Protected  *uint64 // as in dedup.Summary
-	Undecidable          uint64
-	ChecksumOnly         uint64
-	WholePreferred       *uint64 // the same
-	ChecksumPreferred    *uint64
-	DuplicatesByProtocol map[string]uint64
-	Unopened             map[string]uint64 // as in dedup.Summary
-	Fragments            *reassemble.Stats // of tunnels; nil where these are not opened
-	Diffs                traits.Counts     // of the duplicates sampled
-	Matrix               []traits.Cell
-	Conversations        show.Conversations
-
-	Filter   Filter
-	Held     *dedup.HoldStats // nil if no packet waits for better copies
-	Hub      *Hub             // nil without
-	Distinct []Distinct       // by key and family, in the order of the command line
-	Outputs  []sink.Output
-	Forwards []sink.Forward
-	State    *State       // nil without
-	Learned  *Learned     // nil without Config.Learn
-	TLS      *certs.Files // nil without
+	Summary                     // of the run so far
+	Rings      []afpacket.Stats // one for each ring
+	Networks   []Network        // one for each input, if one is on a network
+	HubFailing string           // why the hub does not answer, or ""
+	Distinct   []Distinct       // by key and family, in the order of the command line
+	State      *State           // nil without
+	TLS        *certs.Files     // nil without
 }
 
-// Filter describes the filter of duplicates.
-type Filter struct {
-	Window, Identity, Method string
-	MemoryBytes              int
-	Fill                     float64 // share of its cells that are taken, 0 to 1
-	PredictedFPR             float64
-	EvictedLive              uint64
-	Unverified               *uint64 // as in dedup.Summary
-	SuggestedMemory          int     // bytes; 0 where EvictedLive gives no reason for more
+// Summary is the result of a run; its JSON form is part of the command line's contract.
+// Its seconds last from the start of the run, or of the first run of a resumed state, to
+// the end of the capture. Its packets per second are the traffic over this time.
+type Summary struct {
+	dedup.Summary
+	Interfaces []Interface   `json:"interfaces"`
+	Diffs      traits.Counts `json:"differences"` // of the duplicates sampled
+	// Matrix has the points of these duplicates and of their originals.
+	Matrix []traits.Cell `json:"matrix"`
+	// Late counts packets that came too long after their window to be in any row.
+	Late uint64 `json:"late"`
+	// Unprocessed counts packets of interfaces that were captured when the run ended and that it
+	// did not process, since it had as many as it wanted.
+	Unprocessed uint64 `json:"unprocessed,omitempty"`
+	// WithoutPorts counts packets in flows whose ports were not captured.
+	WithoutPorts uint64 `json:"without_ports,omitempty"`
+	// Forwards are the interfaces of --forward, Outputs the files, pipes and addresses of -w
+	// and --duplicates. Both are empty lists without any.
+	Forwards []sink.Forward `json:"forwards"`
+	Outputs  []sink.Output  `json:"outputs"`
+	// Incomplete says that some of these lost kept packets.
+	Incomplete bool `json:"-"`
+	// Learned is the result of --learn, nil without it.
+	Learned *Learned `json:"learned,omitempty"`
 }
 
-// Hub describes the hub as this site sees it.
-type Hub struct {
-	Copies, Unchecked uint64 // packets
-	Failing           string // why it does not answer, or ""
-	DelayP50          time.Duration
-	DelayP99          time.Duration
+// Interface holds the kernel's counters of one interface.
+type Interface struct {
+	Name              string `json:"interface"`
+	Received          uint64 `json:"received"` // by the kernel, including dropped ones
+	Dropped           uint64 `json:"dropped"`  // because a ring was full, or as the next ones
+	TooLong           uint64 `json:"dropped_too_long,omitempty"`
+	ToHost            uint64 `json:"dropped_to_host,omitempty"`
+	Freezes           uint64 `json:"freezes"`   // how often a ring became full
+	Outages           uint64 `json:"outages"`   // how often the interface went down or away
+	Truncated         uint64 `json:"truncated"` // longer than the snap length or a block
+	Coalesced         uint64 `json:"merged"`    // several segments in one (GRO)
+	ChecksumOffloaded uint64 `json:"no_checksum"`
+	// CardDropped counts packets that were lost before the kernel had them, at least; CardCounters
+	// has how much the counters of the interface and its driver grew.
+	CardDropped  uint64            `json:"card_dropped"`
+	CardCounters map[string]uint64 `json:"card_counters,omitempty"`
+	Card         string            `json:"-"` // the counters in words
+	*Network                       // nil if no input is on a network
 }
 
 // Distinct is the count of one key and family.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
@@ -70,8 +71,8 @@ func hostile() *Status {
 	s.Rings[2] = afpacket.Stats{Interface: "eth1", Down: true}
 	s.Outputs[0].Name = strings.Repeat("生命", 100)
 	s.Outputs[1].Failed = "disk\nfull\x1b[31m"
-	s.Filter.Fill, s.Filter.PredictedFPR = math.NaN(), math.Inf(1)
-	s.Filter.MemoryBytes, s.Filter.EvictedLive = -1, math.MaxUint64
+	s.Fill, s.PredictedFPR = math.NaN(), math.Inf(1)
+	s.MemoryBytes, s.EvictedLive = -1, math.MaxUint64
 	s.PacketsIn, s.Duplicates = math.MaxUint64, math.MaxUint64
 	s.State.Saved, s.State.Bytes = s.Now.Add(time.Hour), -1
 	return s
@@ -165,20 +166,24 @@ func sample(seconds int) *Status {
 			{Interface: "eth0", Ring: 1, Received: packets/4 + 1234, Dropped: 1234, Freezes: 2, Delivered: packets / 4},
 			{Interface: "eth1", Ring: 0, Received: packets / 4, Delivered: packets / 4, Coalesced: 12, Truncated: 3, ChecksumOffloaded: 7, Outages: 1, Hardware: 1, Card: afpacket.CardCounts{21, 9}},
 		},
-		PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
-		DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},
-		Diffs:                traits.Counts{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
-		Conversations: show.Conversations{
-			SplitCounts: traits.SplitCounts{Sampled: 2_345, Split: 2_109, Tagged: 2_100}, Advice: []string{"--keep flow", "--strip vlan"},
+		Summary: Summary{
+			Summary: dedup.Summary{
+				PacketsIn: packets, BytesIn: 612 * packets, Duplicates: duplicates, BytesOut: 612 * (packets - duplicates),
+				DuplicatesByProtocol: map[string]uint64{"tcp": duplicates / 3, "udp": duplicates - duplicates/3},
+				Conversations: show.Conversations{
+					SplitCounts: traits.SplitCounts{Sampled: 2_345, Split: 2_109, Tagged: 2_100}, Advice: []string{"--keep flow", "--strip vlan"},
+				},
+				Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
+				PredictedFPR: 3.1e-12, EvictedLive: 42, Unverified: new(uint64(17)), SuggestedMemory: 16 << 20,
+			},
+			Diffs: traits.Counts{Sampled: 12_345, VLAN: 7_531, TTL: 2_469, MAC: 9_876, Interface: 1_235, Other: 12, Exact: 321},
+			Outputs: []sink.Output{
+				{Name: "/var/lib/flowdedup/captures/eth0-20261121.pcapng.zst", Packets: packets - duplicates, Bytes: 612 * (packets - duplicates), Files: 12},
+				{Name: "-", Packets: 77, Bytes: 6160, Lost: 1234, Failed: "write stdout: broken pipe"},
+			},
+			Forwards: []sink.Forward{{Interface: "veth9", SenderStats: afpacket.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Truncated: 1, Lost: 58, Retries: 99}}},
 		},
-		Filter: Filter{Window: "1ms", Identity: "l3", Method: "timed", MemoryBytes: 8 << 20, Fill: 0.4821,
-			PredictedFPR: 3.1e-12, EvictedLive: 42, Unverified: new(uint64(17)), SuggestedMemory: 16 << 20},
 		Distinct: distinctSample(now),
-		Outputs: []sink.Output{
-			{Name: "/var/lib/flowdedup/captures/eth0-20261121.pcapng.zst", Packets: packets - duplicates, Bytes: 612 * (packets - duplicates), Files: 12},
-			{Name: "-", Packets: 77, Bytes: 6160, Lost: 1234, Failed: "write stdout: broken pipe"},
-		},
-		Forwards: []sink.Forward{{Interface: "veth9", SenderStats: afpacket.SenderStats{Sent: packets - duplicates, Bytes: 612 * (packets - duplicates), Refused: 12, TooLong: 3, Truncated: 1, Lost: 58, Retries: 99}}},
 		State:    &State{Name: "/var/lib/flowdedup/eth0.state", Saved: now.Add(-12 * time.Second), Bytes: 8 << 20},
 	}
 }

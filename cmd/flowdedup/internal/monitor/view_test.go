@@ -37,12 +37,8 @@ func TestPlainLines(t *testing.T) {
 	var out locked
 	v := NewView(&out, 10*time.Second, Lines)
 	for second := range 24 {
-		s := Status{
-			Now:       began.Add(time.Duration(second)*time.Second + time.Duration(second%3)*time.Millisecond),
-			PacketsIn: uint64(second * second), BytesIn: uint64(1000 * second), Duplicates: uint64(second * second / 4),
-			Stopping: second == 23,
-		}
-		s.Filter.Fill = 0.25
+		s := Status{Now: began.Add(time.Duration(second)*time.Second + time.Duration(second%3)*time.Millisecond), Stopping: second == 23}
+		s.PacketsIn, s.BytesIn, s.Duplicates, s.Fill = uint64(second*second), uint64(1000*second), uint64(second*second/4), 0.25
 		v.Update(s)
 		if second == 15 {
 			slog.New(Lines(v)).Warn("the interface is down", "interface", "eth0")

@@ -32,12 +32,23 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 	if s.Damaged {
 		p.Alerts = []string{"A capture is damaged: it was checked up to the damage."}
 	}
-	bars := page.Bars{Title: "Packets of the input", List: []page.Bar{
-		{Name: "kept", Value: float64(s.Kept), Text: show.Count(s.Kept)}, {Name: "removed", Value: float64(s.Removed), Text: show.Count(s.Removed)},
+	for _, d := range s.deviations() {
+		if d.count > 0 && d.todo != "" {
+			p.Alerts = append(p.Alerts, fmt.Sprintf("%s %s%s: %s.", d.name, show.Count(d.count), d.text, d.todo))
+		}
+	}
+	bars := page.Bars{Title: "Packets of the input", Parts: [2]string{"kept", "removed"}, List: []page.Bar{
+		{Name: "packets", Value: float64(s.Kept + s.Removed), Part: float64(s.Removed), Text: show.Count(s.Kept) + " and " + show.Count(s.Removed)},
 	}}
 	t := &page.Table{Columns: []show.Column{{Name: "of the packets", Left: true}, {Name: "count"}, {Name: "which are", Left: true}}}
 	for _, d := range s.deviations() {
 		t.Rows = append(t.Rows, []string{d.name, show.Count(d.count), strings.TrimLeft(d.text, " ,")})
+	}
+	t.Look = func(row, _ int) (look page.Look) {
+		if d := s.deviations()[row]; d.count > 0 && d.todo != "" {
+			look.Class = "bad"
+		}
+		return look
 	}
 	p.Sections = []page.Section{{
 		Heading: "What was checked", Pictures: []page.Picture{bars}, Table: t,

@@ -30,15 +30,16 @@ type deviation struct {
 	name  string
 	count uint64
 	text  string // that follows the count
+	todo  string // what to do, nothing if that is no fault
 }
 
 func (s *summary) deviations() []deviation {
 	return []deviation{
-		{"filtered", s.Filtered, ", counted nowhere else"},
-		{"lost", s.Lost, " removed, and no copies of kept packets"},
-		{"foreign", s.Foreign, " in the output, from the first that the input does not have there"},
-		{"unlisted", s.Unlisted, " removed, and not among the removed packets"},
-		{"misplaced", s.Misplaced, " only among the removed packets"},
-		{"unknown", s.Unknown, ", for want of memory, or of the flags of the run"},
+		{"filtered", s.Filtered, ", counted nowhere else", ""},
+		{"lost", s.Lost, " removed, and no copies of kept packets", "keep the input, and look whether another program wrote to the output"},
+		{"foreign", s.Foreign, " in the output, from the first that the input does not have there", "compare with the input of that run, in its order"},
+		{"unlisted", s.Unlisted, " removed, and not among the removed packets", "give verify the file of --duplicates of that run"},
+		{"misplaced", s.Misplaced, " only among the removed packets", "give verify the file of --duplicates of that run"},
+		{"unknown", s.Unknown, ", for want of memory, or of the flags of the run", "give verify a larger --memory, and the flags of the run"},
 	}
 }

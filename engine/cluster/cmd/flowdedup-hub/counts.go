@@ -106,7 +106,7 @@ func printable(name string) string {
 }
 
 // from returns where the rows of the latest windows begin.
-func from(rows []hub.CountRow) int {
+func from(rows []counts.Row) int {
 	windows := 0
 	for i := len(rows) - 1; i >= 0; i-- {
 		if i == len(rows)-1 || windowOf(&rows[i]) != windowOf(&rows[i+1]) {
@@ -120,7 +120,7 @@ func from(rows []hub.CountRow) int {
 }
 
 // windowOf names the window of a row.
-func windowOf(r *hub.CountRow) string {
+func windowOf(r *counts.Row) string {
 	if r.WindowStart == nil {
 		return "no time"
 	}
@@ -128,4 +128,4 @@ func windowOf(r *hub.CountRow) string {
 }
 
 // missing lists the sites that lack a window.
-func missing(r *hub.CountRow) string { return strings.Join(r.Missing, " ") }
+func missing(r *counts.Row) string { return strings.Join(r.Missing, " ") }

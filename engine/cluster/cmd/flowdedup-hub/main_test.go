@@ -303,7 +303,7 @@ func TestShown(t *testing.T) {
 		Refused:  hub.Refusals{Bad: 3},
 		Counts: &hub.CountsStatus{
 			Totals: counts.Totals{Files: 3, Bytes: 4096, Refused: 2, Pending: 1, Evicted: 8},
-			Rows: []hub.CountRow{
+			Rows: []counts.Row{
 				{Of: "src", Family: "ipv4", Distinct: 9, Sensors: "2/2"},
 				{Of: "\x1b[2Jflow", Family: "\u202eipv4", Distinct: 1<<64 - 1, Sensors: "1/1"},
 				{WindowStart: &now, Of: "src", Family: "ipv4", Distinct: 12345, Sensors: "1/3", Missing: []string{"a", "c"}},

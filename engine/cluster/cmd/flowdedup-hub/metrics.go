@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/certs"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
@@ -40,7 +41,7 @@ func eachSlice(value func(s *hub.SliceStatus) float64) values {
 }
 
 // eachCount gives a value per key and family, of the latest window.
-func eachCount(value func(r *hub.CountRow) float64) values {
+func eachCount(value func(r *counts.Row) float64) values {
 	return func(st *hub.Status, give func(float64, ...string)) {
 		if st.Counts == nil || len(st.Counts.Rows) == 0 {
 			return
@@ -144,9 +145,9 @@ var metrics = []metric{
 	{"topdown_probed_total", "Copies that the hubs below were asked to confirm.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Probed) })},
 	{"topdown_unconfirmed_total", "Copies that none of them holds: they are new.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unconfirmed) })},
 	{"topdown_unanswered_total", "Copies that stay copies as a hub below has not answered in time.", web.Counter, nil, ofTopDown(func(t *hub.TopDownStatus) float64 { return float64(t.Unanswered) })},
-	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.Distinct) })},
-	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(len(r.Missing)) })},
-	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *hub.CountRow) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},
+	{"distinct", "Distinct keys of the latest window, over all sites that have sent it.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.Distinct) })},
+	{"distinct_missing_sites", "Sites whose counts of the latest window have not come.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(len(r.Missing)) })},
+	{"distinct_window_start_seconds", "Begin of the latest window.", web.Gauge, countLabels, eachCount(func(r *counts.Row) float64 { return float64(r.WindowStart.UnixNano()) / 1e9 })},
 	{"counts_bytes", "Files of counts that are kept.", web.Gauge, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Bytes) })},
 	{"counts_refused_total", "Messages with counts that were not taken.", web.Counter, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Refused) })},
 	{"counts_evicted_files_total", "Files of counts that made room for others.", web.Counter, nil, ofCounts(func(c *hub.CountsStatus) float64 { return float64(c.Evicted) })},

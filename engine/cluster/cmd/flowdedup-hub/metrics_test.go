@@ -16,6 +16,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture/certs/certstest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
@@ -24,9 +25,9 @@ var update = flag.Bool("update", false, "write the metrics of testdata instead o
 // whole is the status of a hub that has all that there is to describe.
 func whole() *hub.Status {
 	at, offset := time.Unix(1_800_000_000, 0), 3*time.Millisecond
-	var counts hub.CountsStatus
-	counts.Bytes, counts.Refused, counts.Evicted = 1<<20, 2, 3
-	counts.Rows = []hub.CountRow{{WindowStart: &at, Of: "flow", Family: "all", Distinct: 48_210, Missing: []string{"rome"}}}
+	var distinct hub.CountsStatus
+	distinct.Bytes, distinct.Refused, distinct.Evicted = 1<<20, 2, 3
+	distinct.Rows = []counts.Row{{WindowStart: &at, Of: "flow", Family: "all", Distinct: 48_210, Missing: []string{"rome"}}}
 	return &hub.Status{
 		Slices: 4, Owned: 3, Refused: hub.Refusals{WrongEpoch: 1, NotOwner: 2, Stale: 3, Overloaded: 4, Bad: 5},
 		Sites: []hub.SiteStatus{
@@ -41,7 +42,7 @@ func whole() *hub.Status {
 			PerDigest: 0.01, Bits: 29, TheoryMsgs: 0.4, TheoryBits: 22, FPR: 0.003,
 		},
 		TopDown: &hub.TopDownStatus{Probed: 50, Unconfirmed: 3, Unanswered: 2},
-		Counts:  &counts,
+		Counts:  &distinct,
 	}
 }
 

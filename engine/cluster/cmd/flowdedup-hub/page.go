@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
+	"github.com/flowdedup/flowdedup/engine/cluster/counts"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 )
 
@@ -178,7 +179,7 @@ func distinctSection(st *hub.Status) page.Section {
 }
 
 // windowInUTC is when a window began, with the zone.
-func windowInUTC(r *hub.CountRow) string {
+func windowInUTC(r *counts.Row) string {
 	if r.WindowStart == nil {
 		return windowOf(r)
 	}
@@ -195,5 +196,6 @@ func slicesSection(st *hub.Status) page.Section {
 		t.Rows = append(t.Rows, []string{strconv.Itoa(s.Slice), s.Hub, comma(s.Digests), fmt.Sprintf("%.1f %%", 100*s.Fill),
 			fmt.Sprintf("%.2g", s.FPR), comma(s.EvictedLive), comma(s.Refused.Sum())})
 	}
-	return page.Section{Heading: "Slices", Table: &t}
+	t.Name = "Each slice"
+	return page.Section{Heading: "Slices", Numbers: &t, Text: []string{fmt.Sprintf("%d slices, %d of them without a hub.", st.Slices, len(st.Unowned))}}
 }
