@@ -23,7 +23,7 @@ const populateStep = 2 * hugePage
 
 // maxLines keeps every size that is computed from a line count, alignment included,
 // within an int.
-var maxLines = (math.MaxInt - systemHuge()) / LineSize
+var maxLines = (math.MaxInt - systemHuge) / LineSize
 
 // ErrArenaSize is wrapped by NewArena's error when no memory of that size can exist.
 var ErrArenaSize = errors.New("layout: arena size out of range")
@@ -49,7 +49,7 @@ func NewArena(n int) (*Arena, error) {
 		return nil, fmt.Errorf("%w: %d lines", ErrArenaSize, n)
 	}
 	size, align := n*LineSize, LineSize
-	for _, page := range []int{hugePage, systemHuge()} {
+	for _, page := range []int{hugePage, systemHuge} {
 		if size >= page {
 			align = page
 		}

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemHuge returns the size of the system's huge pages.
-var systemHuge = sync.OnceValue(func() int { return systemHugeIn(os.DirFS("/")) })
+// systemHuge is the size of the system's huge pages.
+var systemHuge = systemHugeIn(os.DirFS("/"))
 
 // systemHugeIn returns hugePage for smaller ones, such as 1 MiB of s390x, of which it has several.
 func systemHugeIn(root fs.FS) int {

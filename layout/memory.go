@@ -69,8 +69,15 @@ func reportedCaches() CacheSizes {
 
 // level returns the size of the cache with a name: "l1", "l2" or "l3".
 func (c CacheSizes) level(name string) (bytes int, ok bool) {
-	bytes, ok = map[string]int{"l1": c.L1, "l2": c.L2, "l3": c.L3}[name]
-	return bytes, ok
+	switch name {
+	case "l1":
+		return c.L1, true
+	case "l2":
+		return c.L2, true
+	case "l3":
+		return c.L3, true
+	}
+	return 0, false
 }
 
 // Assumed reports whether neither the CPU nor the system says the size that Budget returns.
