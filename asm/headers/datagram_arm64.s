@@ -100,12 +100,15 @@ frame:
 	ADDW  $26, R8
 	SUB   $26, R16
 	ORR   R16<<32, R8
-	STP.P (R8, R14), 16(R0)
-	MOVH.P R10, 2(R1)
-	SUBS  $1, R2
-	BNE   frame
+	STP   (R8, R14), (R0)
+	MOVH  R10, (R1)
 
-done:
+	// Stores that move their address would pass on their latency to the next turn.
+next:
+	ADD  $16, R0
+	ADD  $2, R1
+	SUBS $1, R2
+	BNE  frame
 	MOVD R7, others+48(FP)
 	MOVD R25, cut+56(FP)
 	LSR  $32, R26
@@ -118,8 +121,4 @@ other:
 	MOVD $1, R9
 	LSL  R8, R9
 	ORR  R9, R7
-	ADD  $16, R0
-	ADD  $2, R1
-	SUBS $1, R2
-	BNE  frame
-	B    done
+	B    next
