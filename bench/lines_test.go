@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// budget is the lines that a subject may have: of its program, of its tests, and in assembly.
+// budget is the lines that a subject may have: of its program, of its tests and their scripts, and
+// in assembly.
 type budget struct {
 	code, tests, asm int
 	gives            string // what users get for them
@@ -81,9 +82,10 @@ func TestLines(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (name == "testdata" || name == "node_modules" || path == "../dist" || name[0] == '.' && path != ".."):
+		case d.IsDir() && (name == "node_modules" || path == "../dist" || name[0] == '.' && path != ".."):
 			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".s"):
+		case d.IsDir() || !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".s") && filepath.Ext(name) != ".txtar",
+			filepath.Ext(name) != ".txtar" && strings.Contains(filepath.ToSlash(path), "/testdata/"):
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -95,7 +97,7 @@ func TestLines(t *testing.T) {
 		switch {
 		case strings.HasSuffix(name, ".s"):
 			lines[subject].asm += n
-		case isTest(name):
+		case isTest(name), strings.HasSuffix(name, ".txtar"):
 			lines[subject].tests += n
 		default:
 			lines[subject].code += n

@@ -36,7 +36,7 @@ const rooms = "cmd/flowdedup/internal/"
 // roots are the structs that commands print.
 var roots = []struct{ command, dir, name string }{
 	{"dedup", rooms + "dedup", "Summary"}, {"live", rooms + "monitor", "Summary"}, {"live", rooms + "count", "Line"},
-	{"live", rooms + "live", "pastReport"}, {"inspect", rooms + "inspect", "summary"}, {"compare", rooms + "compare", "summary"},
+	{"live", rooms + "live", "pastReport"}, {"inspect", rooms + "inspect", "Summary"}, {"compare", rooms + "compare", "Summary"},
 	{"verify", rooms + "verify", "summary"}, {"flows", rooms + "flows", "summary"}, {"flows", rooms + "count", "Line"},
 	{"plan", rooms + "plan", "result"}, {"distinct", rooms + "count", "Line"}, {"distinct", rooms + "count", "Sighting"},
 	{"distinct", rooms + "distinct", "portsLine"}, {"distinct", rooms + "distinct", "sensorLine"},

@@ -91,7 +91,7 @@ var advice = []struct{ words, without, with string }{
 	{"choose a port above 1023", "", "TestLiveAdviceRights"},
 	{"name each interface", "", "TestLiveXDPUsage"},
 	{"use --boundary FILE", "", "TestFlowsSamples"},
-	{"use --flow-key biflow", "", "TestFlowsInspectCommand"},
+	{"use --flow-key biflow", "", "../flows/testdata/script/inspect.txtar"},
 	{"use a larger --merge-wait", "", "TestMergeWaitPipe"},
 	{"leave out --keep flow and --prefer", "dedup --hub TOKEN --prefer ip IN -w TMP/h.pcapng", "dedup --hub TOKEN IN -w TMP/h.pcapng"},
 	{"leave --keep flow at its default", "inspect VLAN", "dedup VLAN -w TMP/v.pcapng ; inspect TMP/v.pcapng"},
@@ -165,6 +165,9 @@ func TestAdviceHasTests(t *testing.T) {
 	for _, a := range advice {
 		if strings.HasPrefix(a.with, "Test") && !strings.Contains(string(tests), "func "+a.with+"\n") {
 			t.Errorf("%s: there is no %s", a.words, a.with)
+		}
+		if strings.HasSuffix(a.with, ".txtar") && !strings.Contains(string(clitest.ReadFile(t, a.with)), a.words) {
+			t.Errorf("%s does not have %q", a.with, a.words)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // dedupOf returns the arguments of a run that reads the input and a pipe.
@@ -160,7 +161,7 @@ func TestBadEndsDedup(t *testing.T) {
 					}
 					return
 				}
-				var sum clitest.DedupResult
+				var sum dedup.Summary
 				if err := json.Unmarshal(r.stdout.Bytes(), &sum); err != nil || sum.PacketsOut == 0 {
 					t.Fatalf("no summary: %v in %q, %q", err, &r.stdout, &r.stderr)
 				}
@@ -276,7 +277,7 @@ func TestRenameRefused(t *testing.T) {
 			if want == cli.ExitFailed {
 				return // no summary is printed
 			}
-			var sum clitest.DedupResult
+			var sum dedup.Summary
 			if err := json.Unmarshal(r.stdout.Bytes(), &sum); err != nil || uint64(records) != sum.PacketsOut {
 				t.Errorf("%d packets in %s, want %d, %v", records, file, sum.PacketsOut, err)
 			}

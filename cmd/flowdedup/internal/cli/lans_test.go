@@ -190,7 +190,7 @@ func TestCompareLANs(t *testing.T) {
 			if c.Both != uint64(r.both) || c.OnlyA != uint64(len(r.only[0])) || c.OnlyB != uint64(len(r.only[1])) || c.Filtered != 0 || c.Unpathed != 5 || errs != "" {
 				t.Errorf("%s: %+v, want %d, %d and %d, %s", what, c, r.both, len(r.only[0]), len(r.only[1]), errs)
 			}
-			if c.A.LAN != "A" || c.B.LAN != "B" || c.Delay.Max > 2000 {
+			if c.A.LAN != "A" || c.B.LAN != "B" || c.DelayNS.Max > 2000 {
 				t.Errorf("%s: %+v", what, c)
 			}
 			clitest.CompareRecords(t, what+" only in A", clitest.ReadAll(t, onlyA), r.only[0])
@@ -217,21 +217,5 @@ func TestCompareLANs(t *testing.T) {
 	}
 	if c.Filtered != 2*uint64(len(r.stream)-ip) || c.Unpathed != uint64(ip) || c.A.Packets+c.B.Packets != uint64(ip) {
 		t.Errorf("two files: %+v, %d packets of IPv4", c, ip)
-	}
-}
-
-// TestCompareLANsUsage says what --lans needs.
-func TestCompareLANsUsage(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for _, args := range [][]string{{"-"}, {"tcp-listen://127.0.0.1:0"}, {}, {in, in, in}, {t.TempDir()}} {
-		if _, errs, code := clitest.Run(append([]string{"compare", "--lans"}, args...)...); code != cli.ExitUsage || errs == "" {
-			t.Errorf("%v: exit code %d, %s", args, code, errs)
-		}
-	}
-	if out, errs, code := clitest.Run("compare", "--lans", in); code != cli.ExitFailed || out != "" || !strings.Contains(errs, "no packet is of a PRP LAN") {
-		t.Errorf("no LAN: exit code %d, %s%s", code, out, errs)
-	}
-	if _, errs, code := clitest.Run("compare", "--lans", "missing.pcap"); code != cli.ExitFailed || !strings.Contains(errs, "missing.pcap") {
-		t.Errorf("no file: exit code %d, %s", code, errs)
 	}
 }

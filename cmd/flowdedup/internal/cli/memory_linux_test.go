@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // ownMemory is the memory that a run may use besides its filter and up to 16 MiB of its
@@ -47,13 +48,13 @@ func checkPeak(t *testing.T, args ...string) {
 	if err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	var r clitest.DedupResult
+	var r dedup.Summary
 	if err := json.Unmarshal(stdout, &r); err != nil {
 		t.Fatalf("%q: %v in %q", args, err, stdout)
 	}
 	status := clitest.ReadFile(t, peak)
 	// The test program is larger than the program.
-	own := statusBytes(t, string(status), "VmHWM:") - statusBytes(t, string(status), "RssFile:") - r.MemoryBytes - tablesOfTests
+	own := statusBytes(t, string(status), "VmHWM:") - statusBytes(t, string(status), "RssFile:") - int64(r.MemoryBytes) - tablesOfTests
 	t.Logf("%d MiB: %q", own>>20, args)
 	if own > ownMemory {
 		t.Errorf("%q took %d KiB beside its filter and itself", args, own>>10)

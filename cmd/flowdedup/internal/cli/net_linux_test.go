@@ -19,6 +19,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // netRun is a run of flowdedup as a process.
@@ -39,7 +40,7 @@ func startNet(t *testing.T, args ...string) *netRun {
 }
 
 // result waits for the end, and returns the summary.
-func (r *netRun) result(t *testing.T, code int) (sum clitest.DedupResult) {
+func (r *netRun) result(t *testing.T, code int) (sum dedup.Summary) {
 	t.Helper()
 	if got := clitest.ExitCode(t, r.Wait()); got != code {
 		t.Fatalf("exit code %d, want %d: %s", got, code, &r.stderr)

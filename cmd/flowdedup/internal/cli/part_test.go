@@ -73,26 +73,3 @@ func TestPart(t *testing.T) {
 		})
 	}
 }
-
-// TestPartUsage checks that parts without a meaning are wrong usage.
-func TestPartUsage(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for _, c := range []struct{ args, want string }{
-		{"dedup --from 1h", "an offset from the first packet such as +10s"},
-		{"dedup --from +-1s", "must be a time"},
-		{"dedup --from 1e9", "must be a time"},
-		{"distinct --to 2026-02-30", "must be a time"},
-		{"distinct --to 1066-10-14", "must be a time"},
-		{"verify --from +2s --to +1s " + in, "--from must be before --to"},
-		{"compare --tz Europe/Berlin " + in, "--tz needs --from or --to"},
-		{"dedup -c 5 --sort 1s", "-c and --sort exclude each other"},
-		{"distinct --merge --from +1s", "no meaning with --merge"},
-	} {
-		if _, errs, code := clitest.Run(append(strings.Fields(c.args), in)...); code != cli.ExitUsage || !strings.Contains(errs, c.want) {
-			t.Errorf("%s: exit code %d, %s, want %s", c.args, code, errs, c.want)
-		}
-	}
-	if _, errs, code := clitest.Run("inspect", "-i", "lo", "-c", "5"); code != cli.ExitUsage || !strings.Contains(errs, "exclude each other: it is for captures") {
-		t.Errorf("inspect -i -c: exit code %d, %s", code, errs)
-	}
-}

@@ -18,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // asLimited runs main with the limits that a test asks for, where the system has any.
@@ -63,7 +64,7 @@ func TestSignals(t *testing.T) {
 			if code := clitest.ExitCode(t, cmd.Wait()); code != s.code {
 				t.Errorf("exit code %d, want %d: %s", code, s.code, &stderr)
 			}
-			var r clitest.DedupResult
+			var r dedup.Summary
 			if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 				t.Fatalf("no summary: %v in %q", err, &stdout)
 			}
@@ -129,7 +130,7 @@ func TestPipes(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	var r clitest.DedupResult
+	var r dedup.Summary
 	if err := json.Unmarshal(stderr.Bytes(), &r); err != nil {
 		t.Fatalf("no summary on stderr: %v in %q", err, &stderr)
 	}
@@ -239,3 +240,5 @@ func TestFullStdout(t *testing.T) {
 		}
 	}
 }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // TestSharedDedup compares the counts and duplicates of every shared capture with those
@@ -56,9 +57,9 @@ var otherTruncated = map[string]map[string]uint64{
 	"tcpdump__icmp-icmp_print-oobr-2.pcap": {"frame": 2},
 }
 
-func check(t *testing.T, what string, r clitest.DedupResult, a clitest.Answers, dups uint64) {
+func check(t *testing.T, what string, r dedup.Summary, a clitest.Answers, dups uint64) {
 	t.Helper()
-	if !r.Found(dups) {
+	if !clitest.Found(&r, dups) {
 		t.Errorf("%s: %d duplicates, want %d (%d undecidable, %d forgotten)", what, r.Duplicates, dups, r.Undecidable, r.EvictedLive)
 	}
 	truncated, listed := otherTruncated[filepath.Base(t.Name())][strings.Fields(what)[0]]
@@ -87,7 +88,7 @@ func TestSharedRefresh(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := clitest.RunDedup(t, clitest.ExitOf(a), "--refresh", "--window", d.String(), filepath.Join(dir, name))
-			if dups += clitest.MoreCopies[name].SlidingAbs[w]; !r.Found(dups) {
+			if dups += clitest.MoreCopies[name].SlidingAbs[w]; !clitest.Found(&r, dups) {
 				t.Errorf("%s within %s: %d duplicates, want %d (%d undecidable)", name, d, r.Duplicates, dups, r.Undecidable)
 			}
 		}

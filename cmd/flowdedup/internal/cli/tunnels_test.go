@@ -3,11 +3,9 @@
 package cli_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
-	"github.com/google/gopacket/pcapgo"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
@@ -114,22 +111,11 @@ var unknownToTshark = []string{"l2tpv3", "l2tpv3-udp", "gue", "mirror", "told-vx
 // step after the one before.
 func writeEvery(t *testing.T, name string, link layers.LinkType, offset, step time.Duration, frames ...[]byte) string {
 	t.Helper()
-	var file bytes.Buffer
-	w := pcapgo.NewWriter(&file)
-	if err := w.WriteFileHeader(262144, link); err != nil {
-		t.Fatal(err)
-	}
+	p := clitest.NewPcap(uint32(link))
 	for i, f := range frames {
-		at := time.Unix(1_700_000_000, 0).Add(offset + time.Duration(i)*step)
-		if err := w.WritePacket(gopacket.CaptureInfo{Timestamp: at, CaptureLength: len(f), Length: len(f)}, f); err != nil {
-			t.Fatal(err)
-		}
+		p.Add(1_700_000_000e9+int64(offset)+int64(i)*int64(step), f)
 	}
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return p.Write(t, name)
 }
 
 // alternate returns the frames of two slices in turn.

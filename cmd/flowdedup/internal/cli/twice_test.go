@@ -46,33 +46,6 @@ func TestFlagsTwice(t *testing.T) {
 	}
 }
 
-// TestTwice checks the exit code and the output of flags that are given twice.
-func TestTwice(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for _, c := range []struct{ args, want string }{
-		{"dedup -w a -w b", "-w (--write) is given twice"},
-		{"dedup -w a --write b", "-w (--write) is given twice"},
-		{"dedup --window 1ms --window 1s", "--window is given twice"},
-		{"dedup --filter tcp --filter udp", "--filter is given twice, and takes one value: join expressions"},
-		{"dedup --across --across=false", "--across is given twice, with different values"},
-		{"dedup --key 00 --key 11", "--key"},
-		{"dedup --strip vlan --strip vlan", "vlan is named twice"},
-		{"distinct --of src --of src", "src is named twice"},
-		{"distinct --every 1h --every 1m", "--every is given twice"},
-		{"plan --of src --of dst", "--of is given twice"},
-	} {
-		out, errs, code := clitest.Run(append(strings.Fields(c.args), in)...)
-		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
-		}
-	}
-	once, _, _ := clitest.Run("distinct", "--json", "--of", "src,flow", in)
-	twice, errs, code := clitest.Run("distinct", "--json", "--json", "--of", "src", "--of", "flow", in)
-	if code != cli.ExitDone || once != twice || !strings.Contains(once, `"flow"`) {
-		t.Errorf("exit code %d, %s%s, want %s", code, twice, errs, once)
-	}
-}
-
 // TestConditionsTwice checks that a packet is judged, or protected, that one of several
 // conditions chooses.
 func TestConditionsTwice(t *testing.T) {

@@ -100,18 +100,54 @@ func Encoded(t *testing.T, b *capture.Batch) []byte {
 	return out.Bytes()
 }
 
+// Pcap is a pcap file that a test makes, with times in nanoseconds.
+type Pcap []byte
+
+// NewPcap returns a file of a link type without packets.
+func NewPcap(link uint32) Pcap {
+	le := binary.LittleEndian
+	p := append(le.AppendUint32(nil, 0xa1b23c4d), 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	return le.AppendUint32(le.AppendUint32(p, 1<<18), link)
+}
+
+// Add appends a packet that came at a time since 1970, in nanoseconds.
+func (p *Pcap) Add(at int64, packet []byte) {
+	for _, n := range []int64{at / 1e9, at % 1e9, int64(len(packet)), int64(len(packet))} {
+		*p = binary.LittleEndian.AppendUint32(*p, uint32(n))
+	}
+	*p = append(*p, packet...)
+}
+
+// Write makes a file of a name in a folder of its own.
+func (p *Pcap) Write(t *testing.T, name string) string {
+	t.Helper()
+	return WriteInput(t, filepath.Join(t.TempDir(), name), *p)
+}
+
+const linkRaw = 101
+
 // HourlyPcap makes a capture of IPv4 headers, one an hour.
 func HourlyPcap(hours int) []byte {
-	le := binary.LittleEndian
-	data := le.AppendUint32(nil, 0xa1b2c3d4)
-	data = append(data, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-	data = le.AppendUint32(le.AppendUint32(data, 65535), 101)
+	p := NewPcap(linkRaw)
 	for i := range hours {
-		data = le.AppendUint32(le.AppendUint32(data, uint32(i*3600)), 0)
-		data = le.AppendUint32(le.AppendUint32(data, 20), 20)
-		data = append(data, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, byte(i>>8), byte(i), 10, 0, 0, 2)
+		p.Add(int64(i)*3600e9, []byte{0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, byte(i >> 8), byte(i), 10, 0, 0, 2})
 	}
-	return data
+	return p
+}
+
+// SourcesPcap makes a capture of IPv4 headers with a packet of another source at each of the given
+// times (RFC 3339).
+func SourcesPcap(t *testing.T, times ...string) []byte {
+	t.Helper()
+	p := NewPcap(linkRaw)
+	for i, stamp := range times {
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Add(at.UnixNano(), []byte{0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, byte(i), 10, 0, 1, 1})
+	}
+	return p
 }
 
 // RotatedFiles returns the files of an output, in order.

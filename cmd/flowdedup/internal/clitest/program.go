@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
 
 // AsProgram makes the test binary run as flowdedup, so that signals, pipes and exit codes
@@ -93,30 +95,10 @@ func Run(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), code
 }
 
-// DedupResult is the part of "dedup --json" that tests read.
-type DedupResult struct {
-	Method       string  `json:"method"`
-	PredictedFPR float64 `json:"predicted_fpr"`
-	EdgeError    float64 `json:"edge_error"`
-	PacketsIn    uint64  `json:"packets_in"`
-	PacketsOut   uint64  `json:"packets_out"`
-	Duplicates   uint64
-	Filtered     uint64
-	BytesIn      uint64 `json:"bytes_in"`
-	Truncated    uint64 `json:"truncated"`
-	OutOfOrder   uint64 `json:"out_of_order"`
-	NoTimestamp  uint64 `json:"no_timestamp"`
-	NonIP        uint64 `json:"non_ip"`
-	EvictedLive  uint64 `json:"evicted_live"`
-	MemoryBytes  int64  `json:"memory_bytes"`
-	Damaged      bool
-	Undecidable  uint64
-}
-
 // RunDedup runs dedup, checks its exit code, and returns its summary, if there is one.
-func RunDedup(t *testing.T, wantCode int, args ...string) DedupResult {
+func RunDedup(t *testing.T, wantCode int, args ...string) dedup.Summary {
 	t.Helper()
-	var r DedupResult
+	var r dedup.Summary
 	out, errs, code := Run(append([]string{"dedup", "--json"}, args...)...)
 	if code != wantCode {
 		t.Fatalf("dedup %s: exit code %d, want %d: %s", strings.Join(args, " "), code, wantCode, errs)
@@ -132,8 +114,17 @@ func RunDedup(t *testing.T, wantCode int, args ...string) DedupResult {
 
 // Found reports whether all duplicates were found, except undecidable packets: the independent
 // parser compares the captured bytes of a packet, however few.
-func (r *DedupResult) Found(dups uint64) bool {
+func Found(r *dedup.Summary, dups uint64) bool {
 	return r.Duplicates <= dups && r.Duplicates+r.Undecidable >= dups
+}
+
+// SameCounts reports whether two runs say the same of packets, but for how long it took, which points
+// copies had in common, and what outputs made of kept packets.
+func SameCounts(a, b dedup.Summary) bool {
+	b.Took, b.PacketsPerSecond, b.Within = a.Took, a.PacketsPerSecond, a.Within
+	b.BytesOut, b.Stripped, b.Unstripped, b.Stats, b.HeldBytes, b.HeldEarly = a.BytesOut, a.Stripped, a.Unstripped, a.Stats, a.HeldBytes, a.HeldEarly
+	b.SplitConversations, b.SampledConversations = a.SplitConversations, a.SampledConversations
+	return reflect.DeepEqual(a, b)
 }
 
 // Sample returns every n-th case where tests shall be short, as under the race detector:

@@ -5,40 +5,19 @@ package clitest
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// CompareResult is the part of "compare --json" that scripts read.
-type CompareResult struct {
-	Verdict   string
-	Same      bool
-	Both      uint64
-	OnlyA     uint64 `json:"only_a"`
-	OnlyB     uint64 `json:"only_b"`
-	Reordered uint64
-	OffsetNS  *int64                    `json:"offset_ns"`
-	DriftPPM  *float64                  `json:"drift_ppm"`
-	Delay     *struct{ P50, Max int64 } `json:"delay_ns"`
-	A, B      struct {
-		Packets   uint64 `json:"packets_in"`
-		Truncated uint64 `json:"truncated"`
-		Outside   uint64
-		LAN       string
-	}
-	Conversations []struct{ Name string }
-	IdentityBytes int `json:"identity_bytes"`
-	Filtered      uint64
-	Unpathed      uint64
-	Damaged       bool
-}
-
 // RunCompare runs compare, and checks its exit code and that its counts add up.
-func RunCompare(t *testing.T, code int, args ...string) (r CompareResult, stderr string) {
+func RunCompare(t *testing.T, code int, args ...string) (r compare.Summary, stderr string) {
 	t.Helper()
 	out, errs, got := Run(append([]string{"compare", "--json"}, args...)...)
 	if got != code {
@@ -47,56 +26,22 @@ func RunCompare(t *testing.T, code int, args ...string) (r CompareResult, stderr
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("compare %v: %v: %s", args, err, out)
 	}
-	if r.Same != (r.OnlyA+r.OnlyB == r.A.Outside+r.B.Outside && (r.Both > 0 || r.A.Packets+r.B.Packets == 0)) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
-		t.Errorf("compare %v: %+v", args, r)
+	if err := checkCompare(&r); err != nil {
+		t.Errorf("compare %v: %v", args, err)
 	}
 	return r, errs
 }
 
-// InspectResult is the part of "inspect --json" that scripts read.
-type InspectResult struct {
-	Undecidable  uint64
-	ChecksumOnly uint64 `json:"checksum_only"`
-	Verdict      string
-	Packets      uint64 `json:"packets_in"`
-	Copies       uint64 `json:"duplicates"`
-	Equal        uint64
-	Kinds        map[string]uint64
-	TTLSteps     map[string]uint64 `json:"ttl_steps"`
-	Matrix       []struct {
-		First, Copy string
-		Count       uint64                                   `json:"duplicates"`
-		Delay       struct{ P50, P90, P99, P999, Max int64 } `json:"delay_ns"`
+// checkCompare returns an error unless the counts add up.
+func checkCompare(r *compare.Summary) error {
+	if r.Same != (r.OnlyA+r.OnlyB == r.A.Outside+r.B.Outside && (r.Both > 0 || r.A.Packets+r.B.Packets == 0)) || r.Both+r.OnlyA != r.A.Packets || r.Both+r.OnlyB != r.B.Packets {
+		return fmt.Errorf("counts that do not add up: %+v", r)
 	}
-	NotCopies  map[string]uint64 `json:"not_copies"`
-	Conclusion string
-	Looped     uint64
-	Loops      []struct {
-		Kind            string
-		Stations, Hosts []string
-		Sightings       uint64
-		Most            uint64 `json:"most_sightings"`
-	}
-	Tried []struct {
-		Ignore   []string
-		Compared uint64
-		Equal    uint64
-		Copies   uint64 `json:"duplicates"`
-	}
-	Damaged        bool
-	Recommendation struct {
-		Dedup                bool
-		Identity, Window     string
-		IdentityBytes        int `json:"identity_bytes"`
-		Ignore               []string
-		Command              string
-		Removes, Wrong, Left uint64
-		Reasons              []string
-	}
+	return nil
 }
 
 // RunInspect runs inspect, and checks its exit code and that its counts add up.
-func RunInspect(t *testing.T, code int, args ...string) (r InspectResult) {
+func RunInspect(t *testing.T, code int, args ...string) (r inspect.Summary) {
 	t.Helper()
 	out, errs, got := Run(append([]string{"inspect", "--json"}, args...)...)
 	if got != code {
@@ -105,17 +50,25 @@ func RunInspect(t *testing.T, code int, args ...string) (r InspectResult) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("inspect %v: %v: %s", args, err, out)
 	}
+	if err := checkInspect(&r); err != nil {
+		t.Errorf("inspect %v: %v", args, err)
+	}
+	return r
+}
+
+// checkInspect returns an error unless the counts add up.
+func checkInspect(r *inspect.Summary) error {
 	var sum uint64
 	for _, c := range r.Matrix {
 		sum += c.Count
 		if d := c.Delay; d.P50 > d.P90 || d.P90 > d.P99 || d.P99 > d.P999 || d.P999 > d.Max {
-			t.Errorf("%v: delays %+v", args, d)
+			return fmt.Errorf("delays %+v", d)
 		}
 	}
 	if sum != r.Copies || show.Total(r.Kinds) != r.Copies || r.Copies+show.Total(r.NotCopies) != r.Equal {
-		t.Errorf("%v: matrix of %d, kinds of %d, %d copies, %d others, %d equal", args, sum, show.Total(r.Kinds), r.Copies, show.Total(r.NotCopies), r.Equal)
+		return fmt.Errorf("matrix of %d, kinds of %d, %d copies, %d others, %d equal", sum, show.Total(r.Kinds), r.Copies, show.Total(r.NotCopies), r.Equal)
 	}
-	return r
+	return nil
 }
 
 // WellFormed parses a page as XML, after closing the HTML elements that have no end tag.
@@ -168,12 +121,4 @@ var Key = strings.Repeat("5a", 32)
 // Name returns what a row counts.
 func (r *DistinctRow) Name() string {
 	return strings.Join([]string{r.Kind, r.WindowStart, r.Of, r.Family}, " ")
-}
-
-// PreferredCounts are what summaries say of packets that were preferred.
-type PreferredCounts struct {
-	PacketsOut        uint64 `json:"packets_out"`
-	WholePreferred    *int   `json:"whole_preferred"`
-	ChecksumPreferred *int   `json:"checksum_preferred"`
-	HeldBytes         *int   `json:"held_bytes"`
 }

@@ -209,7 +209,7 @@ const (
 )
 
 // warnSides warns of reasons to doubt the answer.
-func warnSides(e *cli.Env, s *summary) {
+func warnSides(e *cli.Env, s *Summary) {
 	if s.EvictedLive > 0 {
 		e.Warn(fmt.Errorf("%d %s forgotten within the window, so packets of both may count as packets of one: use a larger --memory or a shorter --window", s.EvictedLive, show.Word(s.EvictedLive, "packet was", "packets were")))
 	}
@@ -238,20 +238,20 @@ func warnSides(e *cli.Env, s *summary) {
 }
 
 // write writes the page, unless the inputs were not compared.
-func (f *flags) write(file cli.PageFile, s *summary, err error) error {
+func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
 	if nothingCompared(s, err) {
 		return file.Discard()
 	}
 	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
-func nothingCompared(s *summary, err error) bool {
+func nothingCompared(s *Summary, err error) bool {
 	return s.Verdict == "" || s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
 // print writes the summary to the stream that gets no packets. It prints nothing if the
 // inputs were not compared.
-func (f *flags) print(e *cli.Env, s *summary, err error) error {
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	if nothingCompared(s, err) || errors.Is(err, sink.ErrOutput) {
 		return nil
 	}

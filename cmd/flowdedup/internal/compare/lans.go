@@ -33,7 +33,7 @@ func (c *config) once() bool { return c.LANs && c.Inputs[0] == c.Inputs[1] }
 
 // countRemoved counts the packets of the inputs that belong to no side. An input that both
 // sides read has each packet once.
-func (r *runner) countRemoved(s *summary) {
+func (r *runner) countRemoved(s *Summary) {
 	a, b := r.inputs[0], r.inputs[1]
 	if s.Filtered = a.Filtered(); !r.cfg.once() {
 		s.Filtered += b.Filtered()

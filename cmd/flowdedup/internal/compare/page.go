@@ -13,7 +13,7 @@ import (
 )
 
 // newPage returns the summary as a page.
-func newPage(s *summary, of cli.Origin) *page.Page {
+func newPage(s *Summary, of cli.Origin) *page.Page {
 	p := &page.Page{Title: "flowdedup compare", Lead: []string{show.Sentence(s.Verdict)}}
 	fact := func(name, value string) { p.Facts = append(p.Facts, page.Fact{Name: name, Value: value}) }
 	fact("in both", show.Count(s.Both))
@@ -40,7 +40,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 }
 
 // sidesSection shows both captures side by side. What neither has is left out.
-func sidesSection(s *summary, of cli.Origin) page.Section {
+func sidesSection(s *Summary, of cli.Origin) page.Section {
 	t := &page.Table{Columns: []show.Column{{Name: "", Left: true}, {Name: "A"}, {Name: "B"}}}
 	row := func(name string, value func(one *side, only uint64) string) {
 		a, b := value(&s.A, s.OnlyA), value(&s.B, s.OnlyB)
@@ -62,7 +62,7 @@ func sidesSection(s *summary, of cli.Origin) page.Section {
 }
 
 // delaysSection shows how much delays vary.
-func delaysSection(s *summary) page.Section {
+func delaysSection(s *Summary) page.Section {
 	d := s.DelayNS
 	return page.Section{
 		Heading: "How much delays vary", Pictures: []page.Picture{show.DelayChart("Packets by delay above the fastest", "packets", above(s.Delays))}, Numbers: show.DelayTable("packets", s.Delays),
@@ -83,7 +83,7 @@ func above(bins []traits.Bin) []traits.Bin {
 }
 
 // lossSection shows the packets that one side lacks, by protocol.
-func lossSection(s *summary) page.Section {
+func lossSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Packets in only one capture", Parts: [2]string{"only in A", "only in B"}}
 	for _, name := range protocolsByLoss(s) {
 		if c := s.Protocols[name]; c.OnlyA+c.OnlyB > 0 && len(bars.List) < show.MaxRows {

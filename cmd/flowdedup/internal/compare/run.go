@@ -39,16 +39,16 @@ func workersOf(cfg *config) int { return (cfg.Workers + 1) / 2 }
 // run compares the inputs. The summary is valid with every error; it has no verdict if the
 // inputs were not compared. Errors come from input.Stream and sink.Set. A damaged input is
 // compared up to the damage.
-func run(ctx context.Context, cfg *config) (summary, error) {
+func run(ctx context.Context, cfg *config) (Summary, error) {
 	begin := time.Now()
 	r := &runner{cfg: cfg}
 	defer r.close()
 	if err := r.open(ctx); err != nil {
-		return summary{}, errors.Join(err, r.discard())
+		return Summary{}, errors.Join(err, r.discard())
 	}
 	c, err := compare.New(cfg.Config)
 	if err != nil {
-		return summary{}, errors.Join(err, r.discard())
+		return Summary{}, errors.Join(err, r.discard())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,7 +58,7 @@ func run(ctx context.Context, cfg *config) (summary, error) {
 	err = r.search(ctx, c)
 	if err != nil {
 		cancel()
-		return summary{}, errors.Join(r.end(err), r.discard())
+		return Summary{}, errors.Join(r.end(err), r.discard())
 	}
 	err = c.Run(r.written())
 	cancel() // no more is read if an output failed
@@ -182,7 +182,7 @@ func (r *runner) end(err error) error {
 
 // complete completes the outputs. After an unclean end existing files stay as they were,
 // and if nothing was read there is nothing to keep.
-func (r *runner) complete(err error, s *summary) error {
+func (r *runner) complete(err error, s *Summary) error {
 	end := (*sink.Set).Commit
 	switch {
 	case s.A.Packets+s.B.Packets+s.Filtered == 0 && err != nil:

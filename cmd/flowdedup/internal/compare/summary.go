@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// summary is the answer of "flowdedup compare --json".
-type summary struct {
+// Summary is the answer of "flowdedup compare --json".
+type Summary struct {
 	version.Heading
 	Verdict string `json:"verdict"`
 	Same    bool   `json:"same"`
@@ -57,8 +57,8 @@ type side struct {
 	compare.Side
 }
 
-func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
-	s := summary{
+func newSummary(cfg *config, r *compare.Report, took time.Duration) Summary {
+	s := Summary{
 		Heading: version.HeadingOf("compare"),
 		Same:    r.OnlyA+r.OnlyB == 0 && (r.Both > 0 || r.Sides[0].Packets+r.Sides[1].Packets == 0), Counts: compare.Counts{Both: r.Both, OnlyA: r.OnlyA + r.Sides[0].Outside, OnlyB: r.OnlyB + r.Sides[1].Outside}, Reordered: r.Reordered, Delays: r.Bins,
 		Protocols: r.Protocols, Conversations: r.Conversations, ConversationsEvicted: r.Evicted,
@@ -84,7 +84,7 @@ func newSummary(cfg *config, r *compare.Report, took time.Duration) summary {
 
 // verdict says in one sentence how the sides differ. Captures do not begin and end together, so
 // it is about the time that both have.
-func verdict(s *summary) string {
+func verdict(s *Summary) string {
 	outside := ""
 	if n := s.A.Outside + s.B.Outside; n > 0 {
 		outside = fmt.Sprintf("; %s more %s from before or after the other capture", show.Count(n), show.Word(int(n), "is", "are"))

@@ -12,7 +12,7 @@ import (
 )
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, columns int, s *summary) error {
+func writeText(w io.Writer, columns int, s *Summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
 	compareSide(t, "A", &s.A, s.OnlyA-s.A.Outside)
@@ -64,7 +64,7 @@ func sideNotes(s *side) string {
 }
 
 // offsetText describes the offset of the clocks.
-func offsetText(s *summary) string {
+func offsetText(s *Summary) string {
 	if s.OffsetNS == nil {
 		return "unknown"
 	}
@@ -72,7 +72,7 @@ func offsetText(s *summary) string {
 }
 
 // driftText says how fast they drift.
-func driftText(s *summary) string {
+func driftText(s *Summary) string {
 	if s.DriftPPM == nil {
 		return "unknown: too few packets in both, or too short a time"
 	}
@@ -80,7 +80,7 @@ func driftText(s *summary) string {
 }
 
 // comparedText describes how packets were compared.
-func comparedText(s *summary) string {
+func comparedText(s *Summary) string {
 	bytes := ""
 	if s.IdentityBytes > 0 {
 		bytes = fmt.Sprintf(", the first %d bytes", s.IdentityBytes)
@@ -89,7 +89,7 @@ func comparedText(s *summary) string {
 }
 
 // delayTable shows the delays.
-func delayTable(t *show.Text, s *summary) {
+func delayTable(t *show.Text, s *Summary) {
 	d := s.DelayNS
 	if d == nil {
 		return
@@ -135,7 +135,7 @@ var protocolColumns = []show.Column{{Name: "protocol", Left: true}, {Name: "both
 
 // protocolsByLoss lists the protocols, by the number of packets that only one side has, the
 // most first.
-func protocolsByLoss(s *summary) []string {
+func protocolsByLoss(s *Summary) []string {
 	order := map[string]uint64{}
 	for name, c := range s.Protocols {
 		order[name] = c.OnlyA + c.OnlyB
@@ -143,7 +143,7 @@ func protocolsByLoss(s *summary) []string {
 	return show.Largest(order)
 }
 
-func protocolRows(s *summary) (rows [][]string) {
+func protocolRows(s *Summary) (rows [][]string) {
 	for _, name := range protocolsByLoss(s) {
 		c := s.Protocols[name]
 		rows = append(rows, []string{name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB)})
@@ -151,7 +151,7 @@ func protocolRows(s *summary) (rows [][]string) {
 	return rows
 }
 
-func protocolTable(t *show.Text, s *summary) {
+func protocolTable(t *show.Text, s *Summary) {
 	if len(s.Protocols) > 0 {
 		t.Table(protocolColumns, protocolRows(s))
 	}
@@ -159,7 +159,7 @@ func protocolTable(t *show.Text, s *summary) {
 
 var conversationColumns = []show.Column{{Name: "conversation", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}, {Name: "reordered"}}
 
-func conversationRows(s *summary) (rows [][]string) {
+func conversationRows(s *Summary) (rows [][]string) {
 	for i := range s.Conversations {
 		c := &s.Conversations[i]
 		rows = append(rows, []string{c.Name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB), show.Count(c.Reordered)})
@@ -167,7 +167,7 @@ func conversationRows(s *summary) (rows [][]string) {
 	return rows
 }
 
-func conversationTable(t *show.Text, s *summary) {
+func conversationTable(t *show.Text, s *Summary) {
 	if len(s.Conversations) == 0 {
 		return
 	}

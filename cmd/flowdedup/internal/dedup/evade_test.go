@@ -124,14 +124,9 @@ func isKnown(form, flags string) bool {
 // returns the right packets.
 func evadeCapture(t *testing.T, name, form string, gap time.Duration, twice bool) (right []string) {
 	t.Helper()
-	data := joined(binary.LittleEndian.AppendUint32(nil, 0xa1b23c4d), []byte{2, 0, 4, 0}, make([]byte, 8), []byte{0xff, 0xff, 0, 0, 1, 0, 0, 0})
+	capture := clitest.NewPcap(1)
 	now := int64(1_700_000_000_000_000_000)
-	write := func(frame []byte) {
-		for _, v := range []int64{now / 1e9, now % 1e9, int64(len(frame)), int64(len(frame))} {
-			data = binary.LittleEndian.AppendUint32(data, uint32(v))
-		}
-		data = append(data, frame...)
-	}
+	write := func(frame []byte) { capture.Add(now, frame) }
 	for id := 1; id <= 60; id++ {
 		now += int64(50 * time.Millisecond)
 		p := evadeIP(id, 64, 6, evadeTCP(id, fmt.Sprintf("GET /%d HTTP/1.1", id)))
@@ -145,7 +140,7 @@ func evadeCapture(t *testing.T, name, form string, gap time.Duration, twice bool
 			write(frame)
 		}
 	}
-	clitest.WriteInput(t, name, data)
+	clitest.WriteInput(t, name, capture)
 	return right
 }
 

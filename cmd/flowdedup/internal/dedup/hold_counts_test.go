@@ -4,7 +4,6 @@ package dedup_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,18 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// heldResult is what a summary says of a run whose packets wait.
-type heldResult struct {
-	clitest.DedupResult
-	BytesOut  uint64 `json:"bytes_out"`
-	HeldBytes *int   `json:"held_bytes"`
-	HeldEarly *int   `json:"held_early"`
-	Inputs    []struct {
-		Packets    uint64 `json:"packets_in"`
-		Duplicates uint64
-	}
-}
 
 // written counts the packets of a capture file by the names of their interfaces, and their
 // bytes. It checks that their times do not step back.
@@ -73,12 +60,8 @@ func TestHeldCounts(t *testing.T) {
 			for workers := 1; workers <= 3; workers++ {
 				dir := t.TempDir()
 				kept, removed := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
-				args := append([]string{"dedup", "--json", in, out, "-w", kept, "--duplicates", removed, "--workers", strconv.Itoa(workers)}, slices.Concat(c.choice, c.filter)...)
-				text, errs, code := clitest.Run(args...)
-				var r heldResult
-				if err := json.Unmarshal([]byte(text), &r); err != nil || code != cli.ExitDone {
-					t.Fatalf("%v, exit code %d: %s", err, code, errs)
-				}
+				args := append([]string{in, out, "-w", kept, "--duplicates", removed, "--workers", strconv.Itoa(workers)}, slices.Concat(c.choice, c.filter)...)
+				r := clitest.RunDedup(t, cli.ExitDone, args...)
 				packets, size := written(t, kept)
 				copies, _ := written(t, removed)
 				if r.Duplicates != first.Duplicates || r.HeldBytes == nil || *r.HeldBytes == 0 || r.HeldEarly == nil || *r.HeldEarly != 0 {

@@ -4,7 +4,6 @@ package dedup_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,15 +18,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-func runPreferred(t *testing.T, args ...string) (s clitest.PreferredCounts) {
-	t.Helper()
-	text, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone {
-		t.Fatalf("%v, exit code %d: %s", err, code, errs)
-	}
-	return s
-}
 
 // soundness counts the packets of a file by their integrity: of TCP and UDP, and of others.
 func soundness(t *testing.T, name string) (transport, others map[identity.Integrity]int) {
@@ -84,7 +74,7 @@ func TestIntactMirror(t *testing.T) {
 					same = append(same, "--prefer", "first")
 				}
 				args := append(slices.Clone(same), "--keep", keep, "--workers", strconv.Itoa(workers))
-				s := runPreferred(t, append(args, "-w", kept, "--duplicates", removed, mirror)...)
+				s := clitest.RunDedup(t, cli.ExitDone, append(args, "-w", kept, "--duplicates", removed, mirror)...)
 				transport, _ := soundness(t, kept)
 				valid, wrong := transport[identity.ValidChecksum], transport[identity.WrongChecksum]
 				switch {
@@ -115,7 +105,7 @@ func TestIntactByTshark(t *testing.T) {
 	}
 	for _, keep := range []string{"first", "flow"} {
 		kept := filepath.Join(t.TempDir(), "kept.pcap")
-		runPreferred(t, "--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--strip", "tunnel", "-w", kept, clitest.Bundled("mirror-vxlan.pcap"))
+		clitest.RunDedup(t, cli.ExitDone, "--identity", "inner", "--ignore", "l4-checksum", "--keep", keep, "--strip", "tunnel", "-w", kept, clitest.Bundled("mirror-vxlan.pcap"))
 		transport, _ := soundness(t, kept)
 		status := statusByTshark(t, kept)
 		if status["1"] != 236 || status["0"]+status["2"] != transport[identity.Truncated] {
@@ -126,7 +116,7 @@ func TestIntactByTshark(t *testing.T) {
 
 // cutTwins returns the packets of one point of a router, twice: as they are, and cut. Which
 // one comes first alternates.
-func cutTwins(t *testing.T, length int) (stream []clitest.Seen, cut int) {
+func cutTwins(t *testing.T, length int) (stream []clitest.Seen, cut uint64) {
 	for _, p := range clitest.ReadStream(t, clitest.Bundled("router-plain.pcapng")) {
 		if p.Iface != 0 {
 			continue
@@ -154,7 +144,7 @@ func TestIntactWhole(t *testing.T) {
 	stream, cut := cutTwins(t, 96)
 	name, kept := clitest.WriteStream(t, stream, 2), filepath.Join(t.TempDir(), "kept.pcapng")
 	for _, keep := range []string{"first", "flow"} {
-		s := runPreferred(t, "--identity-bytes", "60", "--keep", keep, "-w", kept, name)
+		s := clitest.RunDedup(t, cli.ExitDone, "--identity-bytes", "60", "--keep", keep, "-w", kept, name)
 		transport, others := soundness(t, kept)
 		if s.PacketsOut != uint64(len(stream)/2) || transport[identity.Truncated]+others[identity.Truncated] != 0 || s.WholePreferred == nil || *s.WholePreferred < cut/3 || *s.ChecksumPreferred != 0 {
 			t.Errorf("--keep %s: %v, %v, %+v", keep, transport, others, s)
@@ -162,23 +152,10 @@ func TestIntactWhole(t *testing.T) {
 		if _, errs, code := clitest.Run("verify", "--identity-bytes", "60", name, kept); code != cli.ExitDone {
 			t.Errorf("verify: exit code %d: %s", code, errs)
 		}
-		s = runPreferred(t, "--identity-bytes", "60", "--keep", keep, "--prefer", "first", "-w", kept, name)
+		s = clitest.RunDedup(t, cli.ExitDone, "--identity-bytes", "60", "--keep", keep, "--prefer", "first", "-w", kept, name)
 		transport, _ = soundness(t, kept)
 		if transport[identity.Truncated] == 0 || s.WholePreferred != nil {
 			t.Errorf("--keep %s --prefer first: %v, %+v", keep, transport, s)
 		}
-	}
-}
-
-// TestIntactText says in the summary what was preferred. Without an output nothing waits.
-func TestIntactText(t *testing.T) {
-	t.Parallel()
-	args := []string{"dedup", "--identity", "inner", "--ignore", "l4-checksum", clitest.Bundled("mirror-vxlan.pcap")}
-	const line = "preferred   236 packets to equal ones with a wrong checksum, 0 to truncated ones"
-	if out, _, _ := clitest.Run(append(args, "-w", filepath.Join(t.TempDir(), "kept.pcap"))...); !strings.Contains(out, line) {
-		t.Errorf("%s", out)
-	}
-	if out, _, _ := clitest.Run(args...); strings.Contains(out, "preferred") || strings.Contains(out, "held") {
-		t.Errorf("%s", out)
 	}
 }

@@ -7,7 +7,6 @@ package dedup_test
 import (
 	"bufio"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -20,27 +19,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 )
-
-// filterFigures are the fields of a summary that the manual cites.
-type filterFigures struct {
-	Packets     uint64  `json:"packets_in"`
-	Duplicates  uint64  `json:"duplicates"`
-	Kept        uint64  `json:"packets_out"`
-	Method      string  `json:"method"`
-	MemoryBytes int     `json:"memory_bytes"`
-	FPR         float64 `json:"predicted_fpr"`
-	Evicted     uint64  `json:"evicted_live"`
-}
-
-func figuresOf(t *testing.T, args ...string) (f filterFigures) {
-	t.Helper()
-	out, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(out), &f); err != nil || code != cli.ExitDone {
-		t.Fatalf("%s: %v, %s", args, err, errs)
-	}
-	return f
-}
 
 // manual returns a page, or the README, without line ends.
 func manual(t *testing.T, page string) string {
@@ -55,23 +35,23 @@ func manual(t *testing.T, page string) string {
 // TestManualFigures makes numbers of the manual again, and looks for them in its pages.
 func TestManualFigures(t *testing.T) {
 	ordered, mirror := clitest.Bundled("router-ordered.pcapng"), clitest.Bundled("mirror-vxlan.pcap")
-	rate := func(f filterFigures, digits int) string {
-		return fmt.Sprintf("%.*f·10", digits, f.FPR/math.Pow10(int(math.Floor(math.Log10(f.FPR))))) + exponent(f.FPR)
+	rate := func(f dedup.Summary, digits int) string {
+		return fmt.Sprintf("%.*f·10", digits, f.PredictedFPR/math.Pow10(int(math.Floor(math.Log10(f.PredictedFPR))))) + exponent(f.PredictedFPR)
 	}
-	span := figuresOf(t, ordered)
-	plain, inner := figuresOf(t, mirror, "--identity", "inner"), figuresOf(t, mirror, "--identity", "inner", "--ignore", "l4-checksum")
-	timed, across, none := figuresOf(t, ordered), figuresOf(t, ordered, "--across"), figuresOf(t, ordered, "--window", "none")
-	if math.Abs(none.FPR/timed.FPR-0.5) > 1e-5 {
-		t.Errorf("--window none has %g, others %g: not half", none.FPR, timed.FPR)
+	span := clitest.RunDedup(t, cli.ExitDone, ordered)
+	plain, inner := clitest.RunDedup(t, cli.ExitDone, mirror, "--identity", "inner"), clitest.RunDedup(t, cli.ExitDone, mirror, "--identity", "inner", "--ignore", "l4-checksum")
+	timed, across, none := clitest.RunDedup(t, cli.ExitDone, ordered), clitest.RunDedup(t, cli.ExitDone, ordered, "--across"), clitest.RunDedup(t, cli.ExitDone, ordered, "--window", "none")
+	if math.Abs(none.PredictedFPR/timed.PredictedFPR-0.5) > 1e-5 {
+		t.Errorf("--window none has %g, others %g: not half", none.PredictedFPR, timed.PredictedFPR)
 	}
 	for _, c := range []struct{ page, text string }{
-		{"README.md", fmt.Sprintf("1,%d packets in, %d duplicates removed (%.2f %%), %d packets written", span.Packets-1000, span.Duplicates, 100*float64(span.Duplicates)/float64(span.Packets), span.Kept)},
+		{"README.md", fmt.Sprintf("1,%d packets in, %d duplicates removed (%.2f %%), %d packets written", span.PacketsIn-1000, span.Duplicates, 100*float64(span.Duplicates)/float64(span.PacketsIn), span.PacketsOut)},
 		{"recipes.md", fmt.Sprintf("%d of %d copies", plain.Duplicates, inner.Duplicates)},
 		{"README.md", "at most " + rate(timed, 1)},
 		{"guarantees.md", "at most " + rate(timed, 1)},
 		{"accuracy.md", fmt.Sprintf("at most %s of packets (`--across` %s; `--window none` half)", rate(timed, 1), rate(across, 1))},
-		{"accuracy.md", "34 bits and a coarse time | " + rate(figuresOf(t, ordered, "--fpr", "1e-9"), 0)},
-		{"accuracy.md", "24 bits and a coarse time | " + rate(figuresOf(t, ordered, "--fpr", "1e-6"), 0)},
+		{"accuracy.md", "34 bits and a coarse time | " + rate(clitest.RunDedup(t, cli.ExitDone, ordered, "--fpr", "1e-9"), 0)},
+		{"accuracy.md", "24 bits and a coarse time | " + rate(clitest.RunDedup(t, cli.ExitDone, ordered, "--fpr", "1e-6"), 0)},
 	} {
 		if !strings.Contains(manual(t, c.page), c.text) {
 			t.Errorf("%s does not have %q", c.page, c.text)
@@ -104,7 +84,7 @@ func TestManualMemory(t *testing.T) {
 		}
 		written := make(chan error, 1)
 		go func() { written <- writeSteady(fifo, packets) }()
-		got := figuresOf(t, append(strings.Fields(flags), fifo)...)
+		got := clitest.RunDedup(t, cli.ExitDone, append(strings.Fields(flags), fifo)...)
 		if err := <-written; err != nil {
 			t.Fatal(err)
 		}
@@ -113,14 +93,14 @@ func TestManualMemory(t *testing.T) {
 		size, forgotten := strings.Fields(cells[0]), strings.Fields(cells[2])
 		n, err := strconv.ParseFloat(size[0], 64)
 		want, err2 := strconv.ParseFloat(strings.ReplaceAll(forgotten[0], ",", ""), 64)
-		if err != nil || err2 != nil || got.Packets != packets {
+		if err != nil || err2 != nil || got.PacketsIn != packets {
 			t.Fatalf("%s: %q, %+v, %v, %v", flags, cells[:3], got, err, err2)
 		}
 		if bytes := n * map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "MB": 1e6}[size[1]]; math.Abs(bytes/float64(got.MemoryBytes)-1) > 0.01 {
 			t.Errorf("%s: a filter of %d bytes, the manual has %s", flags, got.MemoryBytes, cells[0])
 		}
-		if off := math.Abs(float64(got.Evicted) - want); off > max(want/25, 6*math.Sqrt(want)) {
-			t.Errorf("%s: %d forgotten too early, the manual has %s", flags, got.Evicted, cells[2])
+		if off := math.Abs(float64(got.EvictedLive) - want); off > max(want/25, 6*math.Sqrt(want)) {
+			t.Errorf("%s: %d forgotten too early, the manual has %s", flags, got.EvictedLive, cells[2])
 		}
 	}
 }

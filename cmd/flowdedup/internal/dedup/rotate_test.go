@@ -3,13 +3,11 @@
 package dedup_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
@@ -52,17 +50,13 @@ func TestRotate(t *testing.T) {
 			whole := filepath.Join(dir, "whole")
 			want := clitest.RunDedup(t, cli.ExitDone, append(args, "-w", whole+c.ending, "--duplicates", whole+"-copies"+c.ending)...)
 			args = append(append(args, "-w", filepath.Join(dir, "kept"+c.ending), "--duplicates", filepath.Join(dir, "copies"+c.ending)), flags...)
-			out, errs, code := clitest.Run(append([]string{"dedup", "--json"}, args...)...)
-			var got struct {
-				PacketsOut uint64 `json:"packets_out"`
-				Files      int
-			}
-			if err := json.Unmarshal([]byte(out), &got); err != nil || code != cli.ExitDone || got.PacketsOut != want.PacketsOut {
-				t.Fatalf("%s %q: exit code %d, %s%s", c.name, flags, code, out, errs)
+			got := clitest.RunDedup(t, cli.ExitDone, args...)
+			if got.PacketsOut != want.PacketsOut || got.Files == nil {
+				t.Fatalf("%s %q: %+v", c.name, flags, got)
 			}
 			kept, copies := clitest.RotatedFiles(t, dir, "kept"), clitest.RotatedFiles(t, dir, "copies")
-			if got.Files != len(kept)+len(copies) || len(kept) < 2 {
-				t.Errorf("%s %q: %d files and %d, summary says %d", c.name, flags, len(kept), len(copies), got.Files)
+			if int(*got.Files) != len(kept)+len(copies) || len(kept) < 2 {
+				t.Errorf("%s %q: %d files and %d, summary says %d", c.name, flags, len(kept), len(copies), *got.Files)
 			}
 			clitest.CompareRecords(t, c.name+": kept", readInTurn(t, kept), clitest.ReadAll(t, whole+c.ending))
 			clitest.CompareRecords(t, c.name+": copies", readInTurn(t, copies), clitest.ReadAll(t, whole+"-copies"+c.ending))
@@ -106,32 +100,6 @@ func plainCapture(name string) bool {
 	}
 	ending := filepath.Ext(name)
 	return err == io.EOF && (ending == ".pcap" || ending == ".pcapng")
-}
-
-// TestRotateKeeps checks that the oldest files are removed, including those of earlier
-// runs, and nothing else.
-func TestRotateKeeps(t *testing.T) {
-	dir := t.TempDir()
-	args := []string{"--window", "n:1", clitest.Bundled("router-plain.pcapng"), "-w", filepath.Join(dir, "out.pcapng"), "--rotate-size", "20KiB"}
-	clitest.RunDedup(t, cli.ExitDone, args...)
-	all := clitest.RotatedFiles(t, dir, "out")
-	last := all[len(all)-1]
-	want := clitest.ReadAll(t, last)
-	other := filepath.Join(dir, "out-x.pcapng")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	clitest.RunDedup(t, cli.ExitDone, append(args, "--rotate-keep", "3")...)
-	second := last[:len(last)-len(".pcapng")] + "_002.pcapng"
-	left := clitest.RotatedFiles(t, dir, "out")
-	if len(left) != 3 || !slices.Contains(left, last) || !slices.Contains(left, second) {
-		t.Errorf("%q, want three, with %s and %s", left, last, second)
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Error(err)
-	}
-	clitest.CompareRecords(t, "the last file of the first run", clitest.ReadAll(t, last), want)
-	clitest.CompareRecords(t, "the last file of the second run", clitest.ReadAll(t, second), want)
 }
 
 // TestRotateKilled checks that only complete files have final names.

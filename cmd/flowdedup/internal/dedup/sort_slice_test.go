@@ -223,41 +223,12 @@ func TestSortRepeats(t *testing.T) {
 	}
 }
 
-// TestSortUsage checks what --sort and --slice do not go with.
-func TestSortUsage(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for _, c := range []struct{ args, want string }{
-		{"dedup --sort 1s --no-merge " + in, "--no-merge"},
-		{"dedup --sort 1s tcp-listen://:1", "--merge-wait"},
-		{"dedup --sort 0 " + in, "duration"},
-		{"dedup --sort-memory 1MiB " + in, "needs --sort"},
-		{"verify --sort 1s --no-merge " + in + " " + in, "--no-merge"},
-		{"dedup --slice 96 " + in, "-w"},
-		{"dedup --slice 0 -w out.pcap " + in, "l4+64"},
-		{"dedup --slice l3+4 -w out.pcap " + in, "l4+64"},
-		{"dedup --slice 60 --mark -w out.pcapng " + in, "--mark"},
-		{"live -i lo --slice 60", "-w"},
-		{"live -i lo --slice 60 -w out.pcapng --forward lo", "--forward"},
-	} {
-		out, errs, code := clitest.Run(strings.Fields(c.args)...)
-		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
-		}
-	}
-}
-
 // TestSliceCounts checks the counts of cut packets, with headers removed first.
 func TestSliceCounts(t *testing.T) {
 	in, out := clitest.Bundled("router-ordered.pcapng"), filepath.Join(t.TempDir(), "out.pcapng")
-	text, errs, code := clitest.Run("dedup", "--json", in, "-w", out, "--strip", "vlan", "--slice", "54")
-	var s struct {
-		PacketsOut uint64 `json:"packets_out"`
-		Stripped   uint64
-		Sliced     *uint64
-		Unsliced   *uint64
-	}
-	if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone || s.Sliced == nil || s.Unsliced == nil {
-		t.Fatalf("exit code %d, %v, %s%s", code, err, text, errs)
+	s := clitest.RunDedup(t, cli.ExitDone, in, "-w", out, "--strip", "vlan", "--slice", "54")
+	if s.Stripped == nil || s.Sliced == nil || s.Unsliced == nil {
+		t.Fatalf("%+v", s)
 	}
 	cut, packets, tagged := uint64(0), uint64(0), 0
 	clitest.WritePart(t, filepath.Join(t.TempDir(), "again.pcapng"), out, func(_ int, b *capture.Batch, i int) bool {
@@ -274,7 +245,7 @@ func TestSliceCounts(t *testing.T) {
 		}
 		return true
 	})
-	if *s.Sliced != cut || packets != s.PacketsOut || *s.Unsliced != 0 || s.Stripped == 0 || tagged > 0 || cut == 0 {
+	if *s.Sliced != cut || packets != s.PacketsOut || *s.Unsliced != 0 || *s.Stripped == 0 || tagged > 0 || cut == 0 {
 		t.Errorf("%d of %d packets are cut, %d tagged, and %+v, %d sliced, %d unsliced", cut, packets, tagged, s, *s.Sliced, *s.Unsliced)
 	}
 	if text, _, _ := clitest.Run("dedup", in, "-w", out, "--slice", "54"); !strings.Contains(text, "sliced") {

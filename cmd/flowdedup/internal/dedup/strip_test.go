@@ -139,7 +139,7 @@ func TestStripShared(t *testing.T) {
 					}
 					want.PacketsIn, want.PacketsOut, want.BytesIn = got.PacketsIn, want.PacketsOut-less, got.BytesIn
 				}
-				if got != want || uint64(len(clitest.PacketBytes(t, out))) != want.PacketsOut {
+				if !clitest.SameCounts(got, want) || uint64(len(clitest.PacketBytes(t, out))) != want.PacketsOut {
 					t.Errorf("--strip %s: %+v, want %+v, and %d packets", headers, got, want, len(clitest.PacketBytes(t, out)))
 				}
 				if readable && plainCapture(out) && !tcpdumpReads(out) {

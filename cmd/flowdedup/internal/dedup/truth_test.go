@@ -3,9 +3,7 @@
 package dedup_test
 
 import (
-	"encoding/binary"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,20 +77,11 @@ func TestFrameIdentityKeepsCopies(t *testing.T) {
 // millisecond.
 func writeFrames(t *testing.T, link uint32, frames ...[]byte) string {
 	t.Helper()
-	le := binary.LittleEndian
-	out := []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\x00")
-	out = le.AppendUint32(out, link)
+	p := clitest.NewPcap(link)
 	for i, f := range frames {
-		for _, v := range []int{1_700_000_000, 1000 * i, len(f), len(f)} {
-			out = le.AppendUint32(out, uint32(v))
-		}
-		out = append(out, f...)
+		p.Add(1_700_000_000e9+int64(i)*1e6, f)
 	}
-	name := filepath.Join(t.TempDir(), "in.pcap")
-	if err := os.WriteFile(name, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return p.Write(t, "in.pcap")
 }
 
 // TestTapsWithoutIP merges the same ARP requests as seen by an access port, a trunk, a
@@ -200,44 +189,6 @@ func TestTimersWarn(t *testing.T) {
 		warned := strings.Contains(errs, "time goes back by about") && strings.Contains(errs, "or use --method timed")
 		if warned != c.late || strings.Contains(errs, "--memory") {
 			t.Errorf("%s within %s: %q", c.name, c.window, errs)
-		}
-	}
-}
-
-func TestMethodParamsRefused(t *testing.T) {
-	for _, c := range []struct{ args, want string }{
-		{"--method sbf --window none --param Max=4", "Max is 4, must be 1, 3, 7 or 15"},
-		{"--method sbf --window none --param K=9", "K is 9, must be from 1 to 4"},
-		{"--method sbf --window none --param cells=8", "no parameter cells, it takes K, P, Max"},
-		{"--method bsbf --window none --param P=3", "no parameter P, it takes K"},
-		{"--method lru --window none --param cells=17", "must be one of 8x8, 32x16"},
-		{"--method lru --window none --param cells=8,cell-bits=8 --fpr 1%", "keep 0.0314, not 0.01"},
-		{"--method timed --param K=3", "it has no parameters"},
-		{"--param K=3", "it has no parameters"},
-		{"--method timers --param K=9", "K is 9, must be from 1 to 8"},
-		{"--method timers --param counter-bits=12", "must be 8 or 16"},
-		{"--method timers --window none", "needs a window"},
-		{"--method timers --across", "takes no --across"},
-		{"--method timers --fpr 1%", "keeps no rate"},
-		{"--method sbf --param K=3", "needs --window none"},
-		{"--method rsbf --window none --param p=3", "p* is 3, must be from 1e-06 to 1"},
-		{"--method sbf --window none --param P=0.03", "its P is 0.03, must be a whole number"},
-		{"--method rsbf --window none --param K=2.5", "must be names and whole numbers"},
-		{"--method sbf --window none --param K", "must be names and whole numbers"},
-		{"--method sbf --window none --param K=0", "must be names and whole numbers"},
-		{"--method sbf --window none --param K=2,k=3", "has K twice"},
-		{"--method timers --window landmark:1h", "use --method timed for a landmark window"},
-		{"--method timers --window landmark:n:1000", "use --method timed for a landmark window"},
-		{"--method sbf --window landmark:1h", "needs --window none"},
-		{"--window landmark:1h --refresh", "takes no --refresh"},
-		{"--window landmark:none", "neither a duration such as 1h, nor n:PACKETS"},
-		{"--window landmark:0s", "is not positive"},
-		{"--window 1h --tz Europe/Berlin", "--tz is the time zone of landmark windows"},
-		{"--window landmark:1h --tz Europe/Atlantis", "must be a time zone"},
-	} {
-		_, errs, code := clitest.Run(append([]string{"dedup", clitest.Bundled("router-vlan.pcapng")}, strings.Fields(c.args)...)...)
-		if code != cli.ExitUsage || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: exit code %d, stderr %q, want %q", c.args, code, errs, c.want)
 		}
 	}
 }

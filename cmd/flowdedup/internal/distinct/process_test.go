@@ -6,67 +6,14 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/bench/lab/wait"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 )
-
-// TestListCommunityID gives flows, and no addresses, the ID that Zeek and Suricata log. Python's
-// hashlib made the one here.
-func TestListCommunityID(t *testing.T) {
-	out, errs, code := clitest.Run("distinct", "--json", "--list", "--of", "src,flow,biflow", clitest.Bundled("router-ordered.pcapng"))
-	if code != cli.ExitDone || errs != "" {
-		t.Fatalf("exit code %d, %s", code, errs)
-	}
-	const udp = `"value":"udp 10.10.0.2:45183`
-	ids := 0
-	for line := range strings.Lines(out) {
-		switch has := strings.Contains(line, `"community_id"`); {
-		case strings.Contains(line, udp) && !strings.Contains(line, `"community_id":"1:o+udRL33cES2RPF4afzHRJqHFuc="`):
-			t.Error(line)
-		case strings.Contains(line, udp):
-			ids++
-		case strings.Contains(line, `"of":"src"`) && has:
-			t.Error(line)
-		}
-	}
-	if ids != 2 {
-		t.Errorf("%d lines of the flow in %s", ids, out)
-	}
-}
-
-// TestQuietList prints the list and no table.
-func TestQuietList(t *testing.T) {
-	out, errs, code := clitest.Run("distinct", "--quiet", "--list", "--of", "src", clitest.Bundled("router-plain.pcapng"))
-	if code != cli.ExitDone || errs != "" || strings.Count(out, "\n") != strings.Count(out, "\tsrc\t") || out == "" {
-		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
-	}
-}
-
-// TestQuietTable checks that --quiet prints the same result, unless a file takes it.
-func TestQuietTable(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	want, _, _ := clitest.Run("distinct", in)
-	csv := filepath.Join(t.TempDir(), "counts.csv")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"distinct", "--quiet", in}, want},
-		{[]string{"distinct", "--quiet", "--csv", csv, in}, ""},
-	} {
-		out, errs, code := clitest.Run(c.args...)
-		if code != cli.ExitDone || errs != "" || out != c.want || want == "" {
-			t.Errorf("%q: exit code %d, stdout %q, stderr %q", c.args, code, out, errs)
-		}
-	}
-}
 
 // TestDistinctStreams reads the output while the input pipe stays open: windows that
 // closed to make room, and first sightings.
@@ -114,24 +61,5 @@ func TestDistinctStreams(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestUnboundedIPv4 says that --memory does not bound counts of IPv4 addresses with lru, where it
-// was given and there are any.
-func TestUnboundedIPv4(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for args, says := range map[string]bool{
-		"--of flow,src --method lru --memory 1MiB":                    true,
-		"--of ip --method lru --memory 1MiB --mask4 24":               true,
-		"--of flow --method lru --memory 1MiB":                        false,
-		"--of src --method lru":                                       false,
-		"--of src --memory 1MiB":                                      false,
-		"--of src --method lru --memory 1MiB --quiet --csv /dev/null": false,
-	} {
-		_, errs, code := clitest.Run(append([]string{"distinct", in}, strings.Fields(args)...)...)
-		if got := strings.Contains(errs, "--memory does not bound counts of IPv4 addresses"); code != cli.ExitDone || got != says {
-			t.Errorf("%s: exit code %d, %q", args, code, errs)
-		}
 	}
 }

@@ -24,22 +24,15 @@ type sentAt struct {
 
 // pcapOf returns a capture of messages (LINKTYPE_RAW).
 func pcapOf(all ...sentAt) []byte {
-	be, le := binary.BigEndian, binary.LittleEndian
-	p := le.AppendUint32(nil, 0xa1b2c3d4)
-	p = append(le.AppendUint16(le.AppendUint16(p, 2), 4), make([]byte, 8)...)
-	p = le.AppendUint32(le.AppendUint32(p, 1<<16), 101)
+	be, p := binary.BigEndian, clitest.NewPcap(101)
 	for _, m := range all {
-		size := uint32(28 + len(m.data))
-		for _, n := range []uint32{uint32(m.at / 1e6), uint32(m.at % 1e6), size, size} {
-			p = le.AppendUint32(p, n)
-		}
-		p = be.AppendUint16(append(p, 0x45, 0), uint16(size))
-		p = append(append(p, 0, 0, 0, 0, 64, 17, 0, 0), netip.MustParseAddr(m.from).AsSlice()...)
-		p = append(p, 192, 0, 2, 9)
+		ip := be.AppendUint16([]byte{0x45, 0}, uint16(28+len(m.data)))
+		ip = append(append(ip, 0, 0, 0, 0, 64, 17, 0, 0), netip.MustParseAddr(m.from).AsSlice()...)
+		ip = append(ip, 192, 0, 2, 9)
 		for _, n := range []uint16{40000, 2055, uint16(8 + len(m.data)), 0} {
-			p = be.AppendUint16(p, n)
+			ip = be.AppendUint16(ip, n)
 		}
-		p = append(p, m.data...)
+		p.Add(m.at*1000, append(ip, m.data...))
 	}
 	return p
 }

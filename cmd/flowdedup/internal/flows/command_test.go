@@ -89,44 +89,6 @@ const goflowLines = `{"type":"IPFIX","sampler_address":"192.0.2.1","time_flow_st
 {"type":"IPFIX","sampler_address":"192.0.2.1","time_flow_start_ns":1700000010000000000,"time_flow_end_ns":1700000010000000000,"bytes":80,"packets":1,"src_addr":"10.0.0.3","dst_addr":"10.0.0.4","proto":17,"src_port":53,"dst_port":99}
 `
 
-// TestFlowsPolicies runs every policy.
-func TestFlowsPolicies(t *testing.T) {
-	in := tempFile(t, "in.json", goflowLines)
-	for policy, want := range map[string][]string{
-		"owner":  {`"bytes":1000,`, `"seen_by":["192.0.2.1","192.0.2.2"],"copies":1}`, `"seen_by":["192.0.2.1"],"copies":0}`, `"copies":0}`},
-		"record": {`"bytes":1000,`, `"copies":1}`, `"copies":0}`, `"copies":0}`},
-		"merge":  {`"bytes":2000,`, `"seen_by":[{"point":"192.0.2.1","in_if":0,"out_if":0},{"point":"192.0.2.2",`, `"copies":0}`},
-		"mark":   {`"bytes":1000,`, `"copies":1}`, `"duplicate_of":"192.0.2.1"}`, `"copies":0}`, `"copies":0}`},
-	} {
-		t.Run(policy, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "out.ndjson")
-			r, _ := runFlows(t, cli.ExitDone, in, "--policy", policy, "-w", out)
-			kept := 3
-			if policy == "mark" {
-				kept = 4
-			}
-			text := string(mustReadFile(t, out))
-			if r.RecordsIn != 4 || r.Copies != 1 || int(r.RecordsOut) != kept || strings.Count(text, "\n") != kept {
-				t.Errorf("%+v\n%s", r, text)
-			}
-			for _, part := range want {
-				at := strings.Index(text, part)
-				if at < 0 {
-					t.Fatalf("%s is missing in\n%s", part, text)
-				}
-			}
-			for line := range strings.Lines(text) {
-				if !json.Valid([]byte(line)) {
-					t.Errorf("no JSON: %s", line)
-				}
-			}
-			if again, _ := runFlows(t, cli.ExitDone, out); int(again.RecordsIn) != kept {
-				t.Errorf("its own output has %d records", again.RecordsIn)
-			}
-		})
-	}
-}
-
 func mustReadFile(t *testing.T, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -134,45 +96,6 @@ func mustReadFile(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-// TestFlowsOutputs writes CSV by name and by flag, and lines to standard output with the
-// summary on standard error.
-func TestFlowsOutputs(t *testing.T) {
-	t.Parallel()
-	in := tempFile(t, "in.json", goflowLines)
-	out := filepath.Join(t.TempDir(), "out.csv")
-	runFlows(t, cli.ExitDone, in, "-w", out)
-	byName := mustReadFile(t, out)
-	var stdout, stderr bytes.Buffer
-	cmd := clitest.Program(t, "flows", "--json", in, "-w", "-", "--csv")
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil || stdout.String() != string(byName) || parseFlows(t, stderr.String()).RecordsOut != 3 {
-		t.Errorf("%v, %s%s", err, &stdout, &stderr)
-	}
-	lines := strings.Split(stdout.String(), "\n")
-	if len(lines) != 5 || !strings.HasPrefix(lines[0], "sampler_address,") || !strings.HasSuffix(lines[1], ",192.0.2.1 192.0.2.2,1,,") {
-		t.Errorf("%q", lines)
-	}
-	if r, _ := runFlows(t, cli.ExitDone, out); r.RecordsIn != 3 || len(r.Points) != 1 || r.Points[0].Point != "192.0.2.1" {
-		t.Errorf("its own CSV: %+v", r)
-	}
-}
-
-// TestFlowsCommunityID gives records the ID that Zeek and Suricata log, in lines and in CSV.
-// Python's hashlib made the one here.
-func TestFlowsCommunityID(t *testing.T) {
-	t.Parallel()
-	in := tempFile(t, "in.json", `{"type":"FLOW","first":"2026-11-21T06:09:04.828","last":"2026-11-21T06:09:05.829","in_packets":6,"in_bytes":960,`+
-		`"proto":6,"src_port":40071,"dst_port":443,"src4_addr":"192.0.2.1","dst4_addr":"198.51.100.7","ip4_router":"203.0.113.1"}`+"\n")
-	const id = "1:QQiP16Lt/YgRINieydB+gvvNYXc="
-	for name, want := range map[string]string{"out.ndjson": `"community_id":"` + id + `"`, "out.csv": "," + id + ","} {
-		out := filepath.Join(t.TempDir(), name)
-		runFlows(t, cli.ExitDone, in, "-w", out)
-		if text := string(mustReadFile(t, out)); !strings.Contains(text, want) {
-			t.Errorf("no %s in %s", want, text)
-		}
-	}
 }
 
 // TestFlowsDistinct counts the keys of records in each window that they touch, against a
@@ -329,26 +252,6 @@ func TestFlowsOrder(t *testing.T) {
 		r, _ := runFlows(t, cli.ExitDone, inputs...)
 		if r.Copies != 20 || r.RecordsIn != 40 || len(r.Points) != 2 || !slices.ContainsFunc(inputs, func(s string) bool { return s == r.Points[0].Point }) {
 			t.Errorf("%+v", r)
-		}
-	}
-}
-
-// TestFlowsUsage has wrong command lines.
-func TestFlowsUsage(t *testing.T) {
-	in := tempFile(t, "in.json", goflowLines)
-	for _, args := range [][]string{
-		{}, {in, "--listen", ":2055"}, {"--listen", "x"}, {"--listen", "host:1"}, {in, "--policy", "first"}, {in, "--flow-key", "five"},
-		{in, "--point", "port"}, {in, "--spoof"}, {in, "--to", "udp://127.0.0.1:1", "--policy", "mark"}, {in, "--csv"}, {in, "--prefer", "router"},
-		{in, "--of", "mac"}, {in, "--reports", "x"}, {in, "--of", "src", "-w", "-"}, {in, "--inspect", "-w", "x"}, {in, "--start-delta", "1s"}, {in, "--policy", "record", "--bytes-delta", "-1"}, {in, "-w", in}, {in, in},
-		{in, "--to", "collector:2055"}, {in, "--to", "udp://collector"}, {in, "--boundary", in}, {in, "--memory", "much"}, {in, "--format", "morse"}, {in, "--map", "src"}, {in, ""}, {in, "-w", ""},
-	} {
-		if _, stderr, code := clitest.Run(append([]string{"flows"}, args...)...); code != cli.ExitUsage || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q: exit code %d: %s", args, code, stderr)
-		}
-	}
-	for _, args := range [][]string{{"no such file"}, {tempFile(t, "empty", "")}, {tempFile(t, "text", "what is this\nand that\n")}, {tempFile(t, "bare", "\x00\x09\x00\x01 a message")}} {
-		if _, stderr, code := clitest.Run(append([]string{"flows"}, args...)...); code != cli.ExitFailed || !strings.Contains(stderr, filepath.Base(args[0])) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q: exit code %d: %s", args, code, stderr)
 		}
 	}
 }

@@ -55,12 +55,4 @@ func TestFlowsRotate(t *testing.T) {
 			t.Errorf("%q", files)
 		}
 	}
-	for _, args := range [][]string{{"--rotate-size", "1MiB"}, {"--rotate-keep", "3", "-w", "x"}} {
-		if _, stderr, code := clitest.Run(append([]string{"flows", in}, args...)...); code != cli.ExitUsage || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q: exit code %d: %s", args, code, stderr)
-		}
-	}
-	if _, stderr, code := clitest.Run("flows", in, "-w", "-", "--rotate-size", "1MiB"); code == cli.ExitDone || !strings.Contains(stderr, "name a file") {
-		t.Errorf("exit code %d: %s", code, stderr)
-	}
 }

@@ -35,9 +35,7 @@ type udpPacket struct {
 // udpCapture writes a capture that begins at a time.
 func udpCapture(t *testing.T, begin time.Time, packets []udpPacket) string {
 	t.Helper()
-	le := binary.LittleEndian
-	file := le.AppendUint32(le.AppendUint16(le.AppendUint16(le.AppendUint32(nil, 0xa1b2c3d4), 2), 4), 0)
-	file = le.AppendUint32(le.AppendUint32(le.AppendUint32(file, 0), 65535), 1) // Ethernet
+	file := clitest.NewPcap(1)
 	out, options := gopacket.NewSerializeBuffer(), gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
 	for _, p := range packets {
 		head := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: net.IPv4(10, 0, 0, 1), DstIP: net.IPv4(10, 0, 0, 2)}
@@ -50,12 +48,9 @@ func udpCapture(t *testing.T, begin time.Time, packets []udpPacket) string {
 			head, udp, gopacket.Payload(make([]byte, p.size))); err != nil {
 			t.Fatal(err)
 		}
-		at := begin.Add(p.at)
-		n := uint32(len(out.Bytes()))
-		file = le.AppendUint32(le.AppendUint32(file, uint32(at.Unix())), uint32(at.Nanosecond()/1000))
-		file = append(le.AppendUint32(le.AppendUint32(file, n), n), out.Bytes()...)
+		file.Add(begin.Add(p.at).UnixNano(), out.Bytes())
 	}
-	return tempFile(t, "flows.pcap", string(file))
+	return file.Write(t, "flows.pcap")
 }
 
 // perPort adds up what was written for each flow of a capture.

@@ -14,7 +14,7 @@ import (
 var checksumColumns = []show.Column{{Name: "checksums right at", Left: true}, {Name: "seen first"}, {Name: "copied"}}
 
 // checksumRows returns a row for each point, none if all checksums of copies are right.
-func checksumRows(s *summary) (rows [][]string) {
+func checksumRows(s *Summary) (rows [][]string) {
 	wrong := func(c inspect.Checksums) bool { return c.FirstWrong+c.CopyWrong > 0 }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Checksums)), wrong) {
 		return nil
@@ -34,7 +34,7 @@ func rightSums(valid, wrong uint64) string {
 	return show.Percent(float64(valid), float64(valid+wrong), 0) + " of " + show.Count(valid+wrong)
 }
 
-func checksumsTable(t *show.Text, s *summary) {
+func checksumsTable(t *show.Text, s *Summary) {
 	if rows := checksumRows(s); len(rows) > 0 {
 		t.Table(checksumColumns, rows)
 	}

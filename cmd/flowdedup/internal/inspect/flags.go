@@ -226,14 +226,14 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, inputs []string) error {
 }
 
 // write writes the page, unless nothing could be read.
-func (f *flags) write(file cli.PageFile, s *summary, err error) error {
+func (f *flags) write(file cli.PageFile, s *Summary, err error) error {
 	if nothingInspected(s, err) {
 		return file.Discard()
 	}
 	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
-func nothingInspected(s *summary, err error) bool {
+func nothingInspected(s *Summary, err error) bool {
 	return s.Verdict == "" || s.Packets+s.Filtered == 0 && err != nil && !errors.Is(err, context.Canceled)
 }
 
@@ -250,7 +250,7 @@ func (f *flags) repeated(fs *pflag.FlagSet) (words []string) {
 	return words
 }
 
-func (f *flags) print(e *cli.Env, s *summary, err error) error {
+func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	if nothingInspected(s, err) {
 		return nil
 	}

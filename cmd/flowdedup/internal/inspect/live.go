@@ -24,10 +24,10 @@ type liveSource interface {
 }
 
 // runLive inspects live traffic.
-func runLive(ctx context.Context, cfg *config, begin time.Time) (summary, error) {
+func runLive(ctx context.Context, cfg *config, begin time.Time) (Summary, error) {
 	live, dropped, err := openLive(ctx, cfg)
 	if err != nil {
-		return summary{}, err
+		return Summary{}, err
 	}
 	defer context.AfterFunc(ctx, live.Stop)()
 	if cfg.Duration > 0 {

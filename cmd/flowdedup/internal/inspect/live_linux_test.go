@@ -13,6 +13,7 @@ import (
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 )
 
 // TestInspectLive looks at live traffic of which each packet comes twice, the second time
@@ -46,7 +47,7 @@ func TestInspectLive(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	var r clitest.InspectResult
+	var r inspect.Summary
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}
@@ -84,7 +85,7 @@ func TestInspectMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // says that the exit code is 130
-	var r clitest.InspectResult
+	var r inspect.Summary
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("%v: %s", err, out.String())
 	}

@@ -16,7 +16,7 @@ var loopColumns = []show.Column{
 }
 
 // loopRows describes the largest loops.
-func loopRows(s *summary) (rows [][]string) {
+func loopRows(s *Summary) (rows [][]string) {
 	for _, l := range s.Loops[:min(len(s.Loops), show.MaxRows)] {
 		what := "the same frame"
 		if l.Kind == inspect.RoutingLoop {
@@ -31,7 +31,7 @@ func loopRows(s *summary) (rows [][]string) {
 }
 
 // loopSection shows what a network repeats.
-func loopSection(s *summary) page.Section {
+func loopSection(s *Summary) page.Section {
 	return page.Section{
 		Heading: "Loops and storms", Table: &page.Table{Columns: loopColumns, Rows: loopRows(s)},
 		Caption: "A network or a sender repeats these packets, and no mirror. A frame that stays the same goes in circles between switches, or its sender makes a storm of it. " +

@@ -120,7 +120,7 @@ func TestInspectCannotTell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := clitest.RunInspect(t, cli.ExitDone, name); r.Conclusion != c.conclusion || r.Recommendation.Dedup {
+		if r := clitest.RunInspect(t, cli.ExitDone, name); string(r.Conclusion) != c.conclusion || r.Recommendation.Dedup {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 		for _, want := range c.words {

@@ -13,7 +13,7 @@ import (
 )
 
 // newPage returns the summary as a page.
-func newPage(s *summary, of cli.Origin) *page.Page {
+func newPage(s *Summary, of cli.Origin) *page.Page {
 	p := &page.Page{
 		Title: "flowdedup inspect", Lead: []string{show.Sentence(s.Verdict)},
 		Command: of.Shorten(s.Recommendation.Command), Because: s.Recommendation.Reasons,
@@ -56,7 +56,7 @@ func newPage(s *summary, of cli.Origin) *page.Page {
 }
 
 // matrixSection shows between which points copies lie.
-func matrixSection(s *summary) page.Section {
+func matrixSection(s *Summary) page.Section {
 	heat := page.HeatMap{Title: "Copies by point", Row: "first seen at", Column: "copied at"}
 	names := []string{}
 	index := func(name string) int {
@@ -90,7 +90,7 @@ func matrixSection(s *summary) page.Section {
 }
 
 // matrixAdvice interprets the matrix.
-func matrixAdvice(s *summary) string {
+func matrixAdvice(s *Summary) string {
 	same := uint64(0)
 	for i := range s.Matrix {
 		if s.Matrix[i].First == s.Matrix[i].Copy {
@@ -107,7 +107,7 @@ func matrixAdvice(s *summary) string {
 }
 
 // delaySection shows how late copies come.
-func delaySection(s *summary) page.Section {
+func delaySection(s *Summary) page.Section {
 	return page.Section{
 		Heading:  "How late copies come",
 		Pictures: []page.Picture{show.DelayChart("Copies by delay", "copies", s.Delays)}, Numbers: show.DelayTable("copies", s.Delays),
@@ -117,7 +117,7 @@ func delaySection(s *summary) page.Section {
 }
 
 // kindsSection shows how copies differ.
-func kindsSection(s *summary) page.Section {
+func kindsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Copies by what differs"}
 	t := page.Table{Columns: kindsColumns}
 	for i, name := range show.Largest(s.Kinds) {
@@ -138,7 +138,7 @@ func kindsSection(s *summary) page.Section {
 }
 
 // pathSection shows the losses of each path of a redundant network.
-func pathSection(s *summary) page.Section {
+func pathSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Frames that came only on the other path"}
 	for _, p := range s.Paths {
 		bars.List = append(bars.List, page.Bar{Name: p.Path, Value: float64(p.Missed), Text: show.Count(p.Missed)})
@@ -151,7 +151,7 @@ func pathSection(s *summary) page.Section {
 }
 
 // repeatsSection shows packets that must not be removed.
-func repeatsSection(s *summary) page.Section {
+func repeatsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Equal packets that were sent again"}
 	t := page.Table{Columns: repeatsColumns}
 	for i, name := range show.Largest(s.NotCopies) {

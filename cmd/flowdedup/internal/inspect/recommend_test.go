@@ -42,10 +42,3 @@ func TestProfileInspect(t *testing.T) {
 		}
 	}
 }
-
-// TestInspectForCaptures checks that captures have no duration.
-func TestInspectForCaptures(t *testing.T) {
-	if _, errs, code := clitest.Run("inspect", clitest.Bundled("router-plain.pcapng"), "--for", "1m"); code != cli.ExitUsage || !strings.Contains(errs, "-i") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-}

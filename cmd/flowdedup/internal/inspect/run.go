@@ -38,14 +38,14 @@ type config struct {
 // run inspects the inputs, or live traffic until ctx is done. The summary is valid with every
 // error; it has no packets if nothing could be read. Errors come from input.Stream or the ring
 // package. The end of ctx is no error of live traffic.
-func run(ctx context.Context, cfg *config) (summary, error) {
+func run(ctx context.Context, cfg *config) (Summary, error) {
 	begin := time.Now()
 	if len(cfg.Inputs) == 0 {
 		return runLive(ctx, cfg, begin)
 	}
 	in, err := input.Open(ctx, cfg.Inputs, cfg.Input)
 	if err != nil {
-		return summary{}, err
+		return Summary{}, err
 	}
 	defer in.Close()
 	n := newInspector(cfg, in.Inputs())

@@ -13,8 +13,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
-// summary is the answer of "flowdedup inspect --json".
-type summary struct {
+// Summary is the answer of "flowdedup inspect --json".
+type Summary struct {
 	version.Heading
 	Verdict string `json:"verdict"`
 	inspect.Findings
@@ -61,8 +61,8 @@ type recommendation struct {
 	resummed, doubtful uint64
 }
 
-func newSummary(cfg *config, r *inspect.Report, took time.Duration) summary {
-	s := summary{
+func newSummary(cfg *config, r *inspect.Report, took time.Duration) Summary {
+	s := Summary{
 		Heading: version.HeadingOf("inspect"), Verdict: verdict.Of(r), Findings: r.Findings, Doubts: r.Doubts,
 		Sampled: 1 / float64(r.Sampled), Window: window.Window{Duration: r.Window}.String(),
 		EvictedLive: r.Forgotten, Uncounted: r.Uncounted, MemoryBytes: r.MemoryBytes, DelayError: traits.RelativeError,

@@ -14,7 +14,7 @@ import (
 )
 
 // tried says which fields were left out by way of trial, and what that found; "" without IP.
-func tried(s *summary) string {
+func tried(s *Summary) string {
 	var words, none []string
 	least := s.Packets // that a trial without result has compared
 	for i := range s.Tried {
@@ -44,7 +44,7 @@ func ofFirst(n, all uint64) string {
 }
 
 // writeText writes the summary as text.
-func writeText(w io.Writer, columns int, s *summary) error {
+func writeText(w io.Writer, columns int, s *Summary) error {
 	t := show.NewText(columns)
 	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.Verdict))
 	fmt.Fprintf(t, "  packets     %s, %s (%s)%s\n", show.Count(s.Packets), show.Some(s.Copies, "copy", "copies"), show.Share(s.Copies, s.Packets),
@@ -116,7 +116,7 @@ func oneSidedAdvice(s *inspect.OneSided) string {
 }
 
 // inspectNotes describes anomalies of the input.
-func inspectNotes(s *summary) string {
+func inspectNotes(s *Summary) string {
 	notes := show.Notes(
 		show.Note{Count: s.NonIP, What: "without IP"},
 		show.Note{Count: s.Truncated, What: "truncated"},
@@ -134,7 +134,7 @@ func inspectNotes(s *summary) string {
 	return notes
 }
 
-func kindsTable(t *show.Text, s *summary) {
+func kindsTable(t *show.Text, s *Summary) {
 	if len(s.Kinds) == 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func kindsTable(t *show.Text, s *summary) {
 var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
 // ttlSteps lists how the time to live of copies differs.
-func ttlSteps(s *summary) string {
+func ttlSteps(s *Summary) string {
 	var words []string
 	for _, step := range show.Largest(s.Hops) {
 		words = append(words, fmt.Sprintf("%+d: %s", -step, show.Count(s.Hops[step])))
@@ -159,7 +159,7 @@ func ttlSteps(s *summary) string {
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *show.Text, s *summary) {
+func matrixTable(t *show.Text, s *Summary) {
 	if len(s.Matrix) == 0 {
 		return
 	}
@@ -183,7 +183,7 @@ func matrixRow(c *traits.Cell) []string {
 	return row
 }
 
-func pathTable(t *show.Text, s *summary) {
+func pathTable(t *show.Text, s *Summary) {
 	if len(s.Paths) > 0 {
 		t.Table(pathColumns, pathRows(s))
 	}
@@ -193,14 +193,14 @@ var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {N
 
 // pathRows says how many frames came on each path of a redundant network, and how many came
 // only on the other one.
-func pathRows(s *summary) (rows [][]string) {
+func pathRows(s *Summary) (rows [][]string) {
 	for _, p := range s.Paths {
 		rows = append(rows, []string{p.Path, show.Count(p.Frames), show.Count(p.Missed), show.Share(p.Missed, p.Frames+p.Missed)})
 	}
 	return rows
 }
 
-func notCopiesTable(t *show.Text, s *summary) {
+func notCopiesTable(t *show.Text, s *Summary) {
 	if len(s.NotCopies) == 0 {
 		return
 	}
@@ -214,7 +214,7 @@ func notCopiesTable(t *show.Text, s *summary) {
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
 
 // repeatsRow describes the equal packets of a protocol.
-func repeatsRow(s *summary, name string) []string {
+func repeatsRow(s *Summary, name string) []string {
 	e := s.Examples[name]
 	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
 }
@@ -237,7 +237,7 @@ func removed(r *recommendation) string {
 }
 
 // writeRecommendation writes the recommended command, and why.
-func writeRecommendation(t *show.Text, s *summary) {
+func writeRecommendation(t *show.Text, s *Summary) {
 	r := &s.Recommendation
 	switch {
 	case s.Packets == 0:

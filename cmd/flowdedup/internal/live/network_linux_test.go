@@ -3,7 +3,6 @@
 package live_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net"
 	"os"
@@ -86,14 +85,9 @@ func TestLiveSilent(t *testing.T) {
 	run.Event(" started ")
 	conn := clitest.Dialled(t, port)
 	defer conn.Close()
-	p := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
-	p = append(p, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0)
-	frame := clitest.Frame{ID: 1, Src: 9, TTL: 64}.Bytes()
-	now := time.Now()
-	for _, v := range []uint32{uint32(now.Unix()), uint32(now.Nanosecond() / 1000), uint32(len(frame)), uint32(len(frame))} {
-		p = binary.LittleEndian.AppendUint32(p, v)
-	}
-	if _, err := conn.Write(append(p, frame...)); err != nil {
+	p := clitest.NewPcap(1)
+	p.Add(time.Now().UnixNano(), clitest.Frame{ID: 1, Src: 9, TTL: 64}.Bytes())
+	if _, err := conn.Write(p); err != nil {
 		t.Fatal(err)
 	}
 	wait.Until(t, "the row of a window", func() bool {

@@ -3,9 +3,7 @@
 package live_test
 
 import (
-	"encoding/binary"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -62,24 +60,11 @@ func sendable(f []byte) bool {
 // pcapOf writes a capture of Ethernet frames, each a microsecond after the one before.
 func pcapOf(t *testing.T, frames [][]byte) string {
 	t.Helper()
-	le := binary.LittleEndian
-	b := le.AppendUint32(nil, 0xA1B2C3D4)
-	b = le.AppendUint32(b, 4<<16|2)
-	b = append(b, make([]byte, 8)...)
-	b = le.AppendUint32(b, 1<<18)
-	b = le.AppendUint32(b, uint32(capture.LinkEthernet))
+	p := clitest.NewPcap(uint32(capture.LinkEthernet))
 	for i, f := range frames {
-		b = le.AppendUint32(b, 1)
-		b = le.AppendUint32(b, uint32(i))
-		b = le.AppendUint32(b, uint32(len(f)))
-		b = le.AppendUint32(b, uint32(len(f)))
-		b = append(b, f...)
+		p.Add(1e9+int64(i)*1000, f)
 	}
-	name := filepath.Join(t.TempDir(), "replayed.pcap")
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return p.Write(t, "replayed.pcap")
 }
 
 // TestLiveReplay replays captures. The run keeps the same packets as dedup, and finds the

@@ -3,19 +3,18 @@
 package plan_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"github.com/flowdedup/flowdedup/engine/stream"
 	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flowdedup/flowdedup/engine/stream"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
@@ -221,125 +220,6 @@ func TestPlanFalseTime(t *testing.T) {
 	}
 }
 
-// TestPlanUsage checks for exit code 2, one line that helps, and nothing on standard
-// output.
-func TestPlanUsage(t *testing.T) {
-	in := clitest.Bundled("router-plain.pcapng")
-	for _, c := range []struct {
-		args string
-		want string
-	}{
-		{"--window 10ms", "--rate, --link, --elements or --from"},
-		{"--of src --kind landmark", "--elements or --from"},
-		{"--kind sliding", "exclude each other"},
-		{"--kind sometimes", "landmark"},
-		{"--rate 5 --link 1G --window 1s", "exclude each other"},
-		{"--rate 5", "window of time"},
-		{"--elements 5 --rate 5 --window 1s", "exclude each other"},
-		{"--elements 5 --window n:5", "exclude each other"},
-		{"--elements 5 --from " + in, "give one of them"},
-		{"--rate many", "1.5M"},
-		{"--link fast", "10Gb/s"},
-		{"--elements -1", "positive"},
-		{"--distinct 0", "60%"},
-		{"--distinct 3M", "unbounded"},
-		{"--window n:100 --distinct 200", "--distinct 200 is more than the 100 elements"},
-		{"--of src --window 1h --elements 100 --distinct 200", "more than the 100 elements"},
-		{"--refresh", "--refresh needs packets in a window"},
-		{"--of flow --kind sliding --window 1h --elements 5 --refresh", "--refresh needs packets"},
-		{"--fpr 0%", "between 0 and 1"},
-		{"--fpr 100%", "between 0 and 1"},
-		{"--memory 0bit", "number of bits"},
-		{"--memory 100TiB", "64 TiB"},
-		{"--memory 20TiB", "8.0 TiB"},
-		{"--of colour", "biflow"},
-		{"--of flow --ipv6", "src, dst or ip"},
-		{"--html -", "--quiet"},
-		{"--html " + in + " --from " + in, "replace the input"},
-		{"x.pcap", "--from"},
-		{"--widow 1s", "did you mean --window?"},
-		{"--kind landmark --elements 5", "--kind landmark is for keys"},
-		{"--of flow --window n:5", "--of flow needs a window of time"},
-		{"--window landmark:1h --rate 5", "packets take the memory of --window 1h"},
-		{"--of src --memory 1MiB", "--of src needs a window of time, such as --window 1h"},
-	} {
-		out, errs, code := clitest.Run(append([]string{"plan"}, strings.Fields(c.args)...)...)
-		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want %q", c.args, code, out, errs, c.want)
-		}
-	}
-}
-
-// TestPlanFailures checks for exit code 1 and one line.
-func TestPlanFailures(t *testing.T) {
-	dir := t.TempDir()
-	for _, args := range [][]string{
-		{"--from", "no-such-file"}, {"--from", dir},
-		{"--from", clitest.Bundled("tunnel-raw.pcap"), "--of", "mac"},
-		{"--quiet", "--memory", "1KiB", "--html", dir + "/no/such/folder"},
-	} {
-		out, errs, code := clitest.Run(append([]string{"plan"}, args...)...)
-		if code != cli.ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") {
-			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, out, errs)
-		}
-	}
-}
-
-// TestPlanDamaged plans for the readable part of a damaged capture.
-func TestPlanDamaged(t *testing.T) {
-	whole, err := os.ReadFile(clitest.Bundled("router-in.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cut := filepath.Join(t.TempDir(), "cut.pcap")
-	if err := os.WriteFile(cut, whole[:len(whole)-7], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, errs, code := clitest.Run("plan", "--from", cut, "--window", "1ms")
-	if code != cli.ExitDamaged || !strings.Contains(out, "recommended: timed") || !strings.Contains(errs, cut) {
-		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
-	}
-}
-
-// TestPlanNothingMeets checks that a table appears, with what would be enough.
-func TestPlanNothingMeets(t *testing.T) {
-	out, _, code := clitest.Run("plan", "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB")
-	if code != cli.ExitDone || !strings.Contains(out, "no recommendation: no method meets the request; the least memory that does is") {
-		t.Errorf("exit code %d, stdout %q", code, out)
-	}
-	if r := runPlan(t, "--of", "flow", "--window", "1h", "--elements", "1M", "--memory", "1KiB"); r.Recommended != nil || r.Command != nil {
-		t.Errorf("recommended %v, command %v", r.Recommended, r.Command)
-	}
-}
-
-// TestPlanPage checks what the page says.
-func TestPlanPage(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "plan.html")
-	out, errs, code := clitest.Run("plan", "--quiet", "--memory", "4KiB", "--fpr", "1%", "--html", name)
-	if code != cli.ExitDone || out != "" || errs != "" {
-		t.Fatalf("exit code %d, stdout %q, stderr %q", code, out, errs)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(text)
-	for _, want := range []string{"The method lru (", ">sbf</th>", "Numbers of the charts", "False positive rate", "False negative rate"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q", want)
-		}
-	}
-	if n := strings.Count(page, "<svg"); n != 2 {
-		t.Errorf("%d charts", n)
-	}
-	if !strings.Contains(page, " KiB</text>") || !strings.Contains(page, ">0.01</text>") {
-		t.Error("no ticks in sizes and powers of ten")
-	}
-	if odd := regexp.MustCompile(`>[^<]*(e-0|e\+|99999)[^<]*</text>`).FindString(page); odd != "" {
-		t.Errorf("a tick reads %s", odd)
-	}
-}
-
 // TestPlanShows expects three methods that meet the request at most, the nearest ones if none does,
 // and all with --all.
 func TestPlanShows(t *testing.T) {
@@ -383,18 +263,6 @@ func TestPlanShows(t *testing.T) {
 	}
 }
 
-func TestPlanHelp(t *testing.T) {
-	out, _, code := clitest.Run("plan", "--help")
-	if code != cli.ExitDone || strings.Count(out, "  flowdedup plan --") < 3 {
-		t.Errorf("exit code %d, help %q", code, out)
-	}
-	for sc := bufio.NewScanner(strings.NewReader(out)); sc.Scan(); {
-		if len(sc.Text()) > 79 {
-			t.Errorf("%d columns: %s", len(sc.Text()), sc.Text())
-		}
-	}
-}
-
 // TestPlanPopulation runs the commands of a plan that only knows how many packets differ, for a
 // population that crowds the filter all the time.
 func TestPlanPopulation(t *testing.T) {
@@ -418,3 +286,5 @@ func TestPlanPopulation(t *testing.T) {
 		t.Errorf("%d commands ran", ran)
 	}
 }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,24 +57,14 @@ const madeBegin = 1_800_000_000
 func (s madeStream) write(t *testing.T) string {
 	t.Helper()
 	const size = 60
-	little := binary.LittleEndian
-	out := little.AppendUint32(nil, 0xa1b2c3d4)
-	out = append(little.AppendUint32(out, 2|4<<16), make([]byte, 8)...)
-	out = little.AppendUint32(little.AppendUint32(out, 65535), 1)
+	p := clitest.NewPcap(1)
 	for i, number := range s {
-		for _, word := range []int{madeBegin + i/1_000_000, i % 1_000_000, size, size} {
-			out = little.AppendUint32(out, uint32(word))
-		}
 		frame := make([]byte, size)
 		copy(frame[12:], []byte{8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 0, 192, 0, 2, 1, 16, 0, 16, 1, 0, 26})
 		binary.BigEndian.PutUint32(frame[26:], uint32(number))
-		out = append(out, frame...)
+		p.Add(madeBegin*1e9+int64(i)*1000, frame)
 	}
-	name := filepath.Join(t.TempDir(), "made.pcap")
-	if err := os.WriteFile(name, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return p.Write(t, "made.pcap")
 }
 
 // kept runs a command of "plan" on the stream and returns which packets are left.

@@ -5,13 +5,11 @@ package verify_test
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
@@ -131,91 +129,6 @@ func TestVerifyChangedOutput(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDamaged || errs != "" || s.Same || s.Fits != c.fits || s.Lost+s.Foreign != 0 || s.Unknown == 0 {
 			t.Errorf("%s %s: exit code %d, %s%s", c.in, c.run, code, text, errs)
-		}
-	}
-}
-
-// TestVerifyJoined verifies what was made of several inputs, and knows those without --.
-func TestVerifyJoined(t *testing.T) {
-	a, b, out := clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"), filepath.Join(t.TempDir(), "joined.pcapng")
-	if _, errs, code := clitest.Run("dedup", "-q", "--across", a, b, "-w", out); code != cli.ExitDone {
-		t.Fatal(errs)
-	}
-	for _, c := range []struct {
-		args string
-		code int
-	}{{"A B -- OUT", cli.ExitDone}, {"-r A B -- OUT", cli.ExitDone}, {"-r A -r B OUT", cli.ExitDone}, {"A B OUT", cli.ExitDamaged}, {"B -- OUT", cli.ExitDifferent}} {
-		text, errs, code := clitest.Run(append([]string{"verify", "--across"}, clitest.WordsOf(c.args, "A", a, "B", b, "OUT", out)...)...)
-		if code != c.code || strings.Contains(text, "-- before the output") != (code == cli.ExitDamaged) {
-			t.Errorf("%s: exit code %d, %s%s", c.args, code, text, errs)
-		}
-	}
-}
-
-// TestVerifyFinds shows what the command says, and its exit codes.
-func TestVerifyFinds(t *testing.T) {
-	const in = "../../../../testdata/pcaps/router-ordered.pcapng"
-	dir := t.TempDir()
-	name := func(s string) string { return filepath.Join(dir, s) }
-	out, dup := name("out.pcapng"), name("dup.pcapng")
-	if _, errs, code := clitest.Run("dedup", "-q", in, "-w", out, "--duplicates", dup); code != cli.ExitDone {
-		t.Fatal(errs)
-	}
-	clitest.WritePart(t, name("short.pcapng"), out, func(number int, _ *capture.Batch, _ int) bool { return number != 99 })
-	content := clitest.ReadFile(t, in)
-	if err := os.WriteFile(name("cut.pcapng"), content[:len(content)-7], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		args string
-		code int
-		kind string
-	}{
-		{"IN OUT DUP", cli.ExitDone, ""},
-		{"-r IN OUT", cli.ExitDone, ""},
-		{"IN SHORT", cli.ExitDifferent, "lost"},
-		{"--window 1us IN OUT", cli.ExitDifferent, "lost"},
-		{"--identity frame IN OUT", cli.ExitDifferent, "lost"},
-		{"OUT IN", cli.ExitDifferent, "foreign"},
-		{"IN OUT OUT", cli.ExitDifferent, "unlisted"},
-		{"--memory 256 --window 1s IN OUT", cli.ExitDamaged, ""}, // unknown
-		{"IN -- OUT DUP", cli.ExitDone, ""},
-		{"-r IN -- OUT", cli.ExitDone, ""},
-		{"IN OUT --", cli.ExitUsage, ""},
-		{"IN -- OUT DUP DUP", cli.ExitUsage, ""},
-		{"CUT OUT", cli.ExitDamaged, ""},
-		{"CUT SHORT", cli.ExitDifferent, "lost"}, // damage excuses nothing else
-		{"IN", cli.ExitUsage, ""},
-		{"IN OUT DUP DUP", cli.ExitUsage, ""},
-		{"- - OUT", cli.ExitUsage, ""},
-		{"IN missing", cli.ExitFailed, ""},
-		{"-r IN -r IN OUT", cli.ExitUsage, ""},
-		{"--within vni IN OUT", cli.ExitUsage, ""},
-		{"--window landmark:1h IN OUT", cli.ExitDone, ""},
-		{"--window landmark:1us IN OUT", cli.ExitDifferent, "lost"},
-		{"--window landmark:n:2 IN OUT", cli.ExitDifferent, "lost"},
-		{"--window landmark:1h --refresh IN OUT", cli.ExitUsage, ""},
-		{"--window landmark:1h --tolerance 1us IN OUT", cli.ExitUsage, ""},
-		{"--window 1h --tz UTC IN OUT", cli.ExitUsage, ""},
-	} {
-		args := clitest.WordsOf(c.args, "IN", in, "OUT", out, "DUP", dup, "SHORT", name("short.pcapng"), "CUT", name("cut.pcapng"))
-		text, errs, code := clitest.Run(append([]string{"verify", "--json"}, args...)...)
-		if code != c.code {
-			t.Errorf("verify %s: exit code %d, want %d: %s%s", c.args, code, c.code, text, errs)
-		}
-		if code == cli.ExitUsage || code == cli.ExitFailed {
-			continue
-		}
-		var s struct {
-			Same   bool
-			First  *struct{ Kind string } `json:"first_difference"`
-			Window string
-		}
-		if err := json.Unmarshal([]byte(text), &s); err != nil {
-			t.Fatalf("verify %s: %v: %s", c.args, err, text)
-		}
-		if s.Same != (code != cli.ExitDifferent && !strings.HasPrefix(c.args, "--memory")) || (s.First != nil) != (c.kind != "") || s.First != nil && s.First.Kind != c.kind {
-			t.Errorf("verify %s: %s", c.args, text)
 		}
 	}
 }
