@@ -4,8 +4,7 @@
 // takes raw slices, chooses no parameters, keeps no state between calls and does not
 // allocate. Each has one exported function, which checks its arguments (the contract),
 // one implementation in plain Go, named Generic (the twin), and kernels in assembly that
-// equal the twin bit for bit. Only headers.Tuples.List has no twin: without a kernel it
-// returns false, and capture/headers decodes the headers.
+// equal the twin bit for bit.
 //
 //	question                                          package           file
 //	is an element a copy, was it seen                 asm/line          doc.go has each kind of line
@@ -31,6 +30,10 @@ import (
 )
 
 // Kernels returns the instruction sets that kernels run on here: for vectors (avx512,
-// avx2, neon), and for AES (vaes, vaes256, aesni, aesarm). The word generic stands for
-// plain Go.
+// avx2, neon), and for AES (vaes, vaes256, aesni, aesarm; neon without AES instructions). The word
+// generic stands for plain Go.
 func Kernels() (vectors, aes string) { return cpu.Best.String(), cpu.BestAES.String() }
+
+// HighwayIsFaster reports whether this CPU takes longer for digests by AES than by HighwayHash: it
+// has vectors, but no AES instructions.
+func HighwayIsFaster() bool { return cpu.Best != cpu.Generic && cpu.BestAES <= cpu.NEON }

@@ -14,6 +14,7 @@
 # exporters: records of softflowd, pmacct and Open vSwitch, as far as installed. Linux, as root, a minute.
 # readers: tshark, tcptrace, argus and ndpiReader judge what is written from all captures of testdata: minutes.
 # instructions: a command takes no more instructions a packet than its budget, on arm64 and with AVX2. Linux with qemu-user and cc, a minute.
+# arm64: boots a kernel for arm64 in qemu-system, and runs the tests of live capture there. Debian with qemu-user and qemu-system-arm, minutes.
 # streams: flow records of 6,000 flows that random exporters report, and of all pairs of timeouts: two minutes.
 # intervals: the 95 % intervals of all approximate counts over longer streams: a quarter of an hour.
 # references: the hub's slices agree with engine/paper's filters, event by event, over EVENTS (10000000) for each layout, while slices move and are killed: an hour or two.
@@ -55,6 +56,7 @@ batches) FLOWDEDUP_BATCHES=all go test -count=1 -timeout 1h -run BatchEnds ./cmd
 exporters) FLOWDEDUP_EXPORTERS=all go test -count=1 -run TestFlows ./cmd/flowdedup/internal/... ;;
 readers) FLOWDEDUP_READERS=all go test -count=1 -timeout 1h -run 'TestReaders|TestWiresharkRouter' -v ./bench/analyzers ;;
 instructions) FLOWDEDUP_INSTRUCTIONS=all go test -count=1 -v ./bench/instructions ;;
+arm64) bench/arm64/live.sh ;;
 streams) FLOWDEDUP_STREAMS=long go test -count=1 -run 'TestTimeouts|TestStreams' -v ./capture/records/match ;;
 intervals) FLOWDEDUP_INTERVALS=long go test -count=1 -timeout 1h -run TestIntervals -v ./engine/distinct/... ;;
 references) FLOWDEDUP_EVENTS=${EVENTS:-10000000} go -C engine/cluster test -run '^(TestReferences|TestGrowth)$' -count 1 -timeout 12h -v ./chain ;;

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// hugePage is the size of a huge page, with which the TLB covers far more memory. Arenas
-// of at least this size are aligned to it.
+// hugePage is the usual size of a huge page, with which the TLB covers far more memory. Arenas
+// of at least this size are aligned to it, and those of at least systemHuge to that.
 const hugePage = 2 << 20
 
 // smallPage is the smallest page size of any system.
@@ -23,19 +23,21 @@ const populateStep = 2 * hugePage
 
 // maxLines keeps every size that is computed from a line count, alignment included,
 // within an int.
-const maxLines = (math.MaxInt - hugePage) / LineSize
+var maxLines = (math.MaxInt - systemHuge) / LineSize
 
 // ErrArenaSize is wrapped by NewArena's error when no memory of that size can exist.
 var ErrArenaSize = errors.New("layout: arena size out of range")
 
 // Arena is a fixed amount of memory in lines, each at an address divisible by LineSize.
-// An arena of 2 MiB or more starts on a 2 MiB boundary, and asks Linux for huge pages. On
+// An arena of 2 MiB or more starts on a 2 MiB boundary, and asks Linux for huge pages. Where these
+// have 512 MiB, as with pages of 64 KiB on arm64, an arena as large starts on such a boundary. On
 // Linux its memory lies outside of the Go heap, so hundreds of megabytes of filter do not
 // change the pace of the collector; elsewhere it is an ordinary slice. An Arena has no
 // locks: only Unpin may be called from any goroutine.
 type Arena struct {
 	lines   []Line
 	mapping []byte       // the mapping, which the last Unpin unmaps
+	align   int          // of the first line
 	pins    atomic.Int32 // one for the owner until Close, and one for each Pin
 }
 
@@ -47,8 +49,10 @@ func NewArena(n int) (*Arena, error) {
 		return nil, fmt.Errorf("%w: %d lines", ErrArenaSize, n)
 	}
 	size, align := n*LineSize, LineSize
-	if size >= hugePage {
-		align = hugePage
+	for _, page := range []int{hugePage, systemHuge} {
+		if size >= page {
+			align = page
+		}
 	}
 	mapping, err := mapMemory(size + align - LineSize)
 	if err != nil {
@@ -57,11 +61,11 @@ func NewArena(n int) (*Arena, error) {
 	base := unsafe.Pointer(unsafe.SliceData(mapping))
 	skip := -uintptr(base) & uintptr(align-1)
 	aligned := mapping[skip : int(skip)+size]
-	if align == hugePage {
+	if align >= hugePage {
 		adviseHuge(aligned)
 	}
 	lines := unsafe.Slice((*Line)(unsafe.Pointer(unsafe.SliceData(aligned))), n)
-	a := &Arena{lines: lines, mapping: mapping}
+	a := &Arena{lines: lines, mapping: mapping, align: align}
 	a.pins.Store(1)
 	return a, nil
 }
@@ -122,7 +126,7 @@ func (a *Arena) Populate(from, to int) {
 // pages. It does nothing in smaller arenas, in pinned ones, and on systems other than
 // Linux.
 func (a *Arena) Release(from, to int) {
-	const lines = hugePage / LineSize
+	lines := max(a.align, hugePage) / LineSize
 	from, to = from/lines*lines, to/lines*lines
 	if from < to && a.pins.Load() == 1 {
 		release(a.bytes(from, to))

@@ -4,11 +4,28 @@ package layout
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
+
+// systemHuge is the size of the system's huge pages.
+var systemHuge = systemHugeIn(os.DirFS("/"))
+
+// systemHugeIn returns hugePage for smaller ones, such as 1 MiB of s390x, of which it has several.
+func systemHugeIn(root fs.FS) int {
+	const largest = 1 << 30
+	n, err := strconv.Atoi(strings.Join(readLines(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size"), ""))
+	if err != nil || n&(n-1) != 0 || n > largest {
+		return hugePage
+	}
+	return max(n, hugePage)
+}
 
 // mapMemory returns size bytes of zeros, page-aligned unless the arena is small. It
 // refuses a size that the machine cannot back. Memory too small for huge pages is

@@ -5,7 +5,47 @@ package layout
 import (
 	"sync"
 	"testing"
+	"testing/fstest"
+	"unsafe"
 )
+
+// TestSystemHuge reads sizes as Linux gives them: of amd64, of arm64 with pages of 64 KiB, of s390x,
+// and what it never gives.
+func TestSystemHuge(t *testing.T) {
+	for text, want := range map[string]int{"2097152\n": 2 << 20, "536870912\n": 512 << 20, "1048576\n": hugePage, "": hugePage, "3145728\n": hugePage, "-1\n": hugePage, "1099511627776\n": hugePage} {
+		root := fstest.MapFS{"sys/kernel/mm/transparent_hugepage/hpage_pmd_size": {Data: []byte(text)}}
+		if got := systemHugeIn(root); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+	if got := systemHugeIn(fstest.MapFS{}); got != hugePage {
+		t.Errorf("without a file: %d", got)
+	}
+}
+
+// TestLargeHuge has huge pages of 32 MiB, of which an arena has two.
+func TestLargeHuge(t *testing.T) {
+	const page = 32 << 20
+	before := systemHuge
+	systemHuge = page
+	defer func() { systemHuge = before }()
+	a, err := NewArena(2 * page / LineSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if at := uintptr(unsafe.Pointer(&a.Lines()[0])); at%page != 0 {
+		t.Errorf("lines begin at %#x", at)
+	}
+	last := &a.Lines()[page/LineSize-1]
+	last[0] = 1
+	if a.Release(0, page/LineSize-1); last[0] != 1 {
+		t.Error("a part of a huge page was released")
+	}
+	if a.Release(0, page/LineSize); last[0] != 0 {
+		t.Error("a huge page was not released")
+	}
+}
 
 // TestArenaReuse closes an arena, and expects a further one of its size in the same
 // memory, with zeros. A pinned arena keeps its memory until the last Unpin.

@@ -59,9 +59,31 @@ var defaultCaches = CacheSizes{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}
 
 // Caches returns the cache sizes of this machine's CPU. All are positive, and none is
 // smaller than the level before it. The CPU says them on amd64, the system elsewhere.
-func Caches() CacheSizes {
+func Caches() CacheSizes { return sane(reportedCaches()) }
+
+// reportedCaches has 0 for sizes that neither the CPU nor the system says.
+func reportedCaches() CacheSizes {
 	c, s := cpuid.CPU.Cache, systemCaches()
-	return sane(CacheSizes{L1: cmp.Or(max(c.L1D, 0), s.L1), L2: cmp.Or(max(c.L2, 0), s.L2), L3: cmp.Or(max(c.L3, 0), s.L3)})
+	return CacheSizes{L1: cmp.Or(max(c.L1D, 0), s.L1), L2: cmp.Or(max(c.L2, 0), s.L2), L3: cmp.Or(max(c.L3, 0), s.L3)}
+}
+
+// level returns the size of the cache with a name: "l1", "l2" or "l3".
+func (c CacheSizes) level(name string) (bytes int, ok bool) {
+	switch name {
+	case "l1":
+		return c.L1, true
+	case "l2":
+		return c.L2, true
+	case "l3":
+		return c.L3, true
+	}
+	return 0, false
+}
+
+// Assumed reports whether neither the CPU nor the system says the size that Budget returns.
+func Assumed(name string) bool {
+	bytes, ok := reportedCaches().level(name)
+	return ok && bytes == 0
 }
 
 // sane fills in unknown sizes, and corrects levels that a virtual machine reports smaller
@@ -75,15 +97,4 @@ func sane(c CacheSizes) CacheSizes {
 
 // Budget returns the size in bytes of the cache level with this name: "l1", "l2" or "l3".
 // It reports false for every other name.
-func Budget(name string) (bytes int, ok bool) {
-	c := Caches()
-	switch name {
-	case "l1":
-		return c.L1, true
-	case "l2":
-		return c.L2, true
-	case "l3":
-		return c.L3, true
-	}
-	return 0, false
-}
+func Budget(name string) (bytes int, ok bool) { return Caches().level(name) }

@@ -26,9 +26,12 @@ func TestCaches(t *testing.T) {
 		if got, ok := Budget(name); !ok || got != want {
 			t.Errorf("Budget(%q) = %d, %v, want %d", name, got, ok, want)
 		}
+		if known, _ := reportedCaches().level(name); Assumed(name) != (known == 0) {
+			t.Errorf("Assumed(%q) = %v, and %d bytes are known", name, Assumed(name), known)
+		}
 	}
 	for _, name := range []string{"", "l4", "L2", "8MiB"} {
-		if got, ok := Budget(name); ok || got != 0 {
+		if got, ok := Budget(name); ok || got != 0 || Assumed(name) {
 			t.Errorf("Budget(%q) = %d, %v", name, got, ok)
 		}
 	}

@@ -29,9 +29,9 @@ import (
 //
 // The proofs hold for one use of a key: give Sum16, Sum48 and SumMessages keys of their own.
 //
-// Kernels read nothing at places that depend on the key. Their twins do: the tables of
-// [crypto/aes] and of POLYVAL. So does NewAES, once. A POLYVAL without tables, of products of
-// masked integers, took 1.5 times as long.
+// Kernels for CPUs with AES instructions read nothing at places that depend on the key. Others do,
+// from polyvalTables, and twins also from the tables of [crypto/aes]. So does NewAES, once. A POLYVAL
+// without tables takes longer: with products of masked integers, or of bytes by arm64's vectors.
 //
 // All three write the digest of input i to dst[i]. Digests are the same on every CPU. An
 // AES is immutable, so any number of goroutines may use it at once. No method allocates.
@@ -40,13 +40,20 @@ type AES struct {
 	block    cipher.Block
 	schedule *aesSchedule
 	messages *messageKey
+	tables   *polyvalTables // nil where the CPU has AES instructions
 	level    cpu.Level
 }
 
 // NewAES expands key.
-func NewAES(key [16]byte) *AES {
-	block := newAESBlock(key)
-	return &AES{block: block, schedule: newAESSchedule(key), messages: newMessageKey(block), level: cpu.BestAES}
+func NewAES(key [16]byte) *AES { return newAES(key, cpu.BestAES) }
+
+func newAES(key [16]byte, level cpu.Level) *AES {
+	a := &AES{block: newAESBlock(key), schedule: newAESSchedule(key), level: level}
+	a.messages, a.tables = newMessageKey(a.block)
+	if level > cpu.NEON {
+		a.tables = nil // Kernels multiply.
+	}
+	return a
 }
 
 func newAESBlock(key [16]byte) cipher.Block {
@@ -65,12 +72,13 @@ type messageKey struct {
 }
 
 // newMessageKey derives the keys from the key of block.
-func newMessageKey(block cipher.Block) *messageKey {
+func newMessageKey(block cipher.Block) (*messageKey, *polyvalTables) {
 	point, key := [16]byte{1}, [16]byte{2}
 	block.Encrypt(point[:], point[:])
 	block.Encrypt(key[:], key[:])
 	h := Digest{binary.LittleEndian.Uint64(point[:8]), binary.LittleEndian.Uint64(point[8:])}
-	return &messageKey{schedule: *newAESSchedule(key), hash: *newPolyvalKey(h), block: newAESBlock(key)}
+	hash, tables := newPolyvalKey(h)
+	return &messageKey{schedule: *newAESSchedule(key), hash: *hash, block: newAESBlock(key)}, tables
 }
 
 // Sum16 sets dst[i] to E(keys[i]), one AES-128 encryption. It panics if dst is shorter

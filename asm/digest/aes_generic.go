@@ -71,7 +71,7 @@ func (a *AES) sumMessagesGeneric(dst []Digest, buf []byte, msgs []Message) (done
 		if m.isOutside(buf) {
 			return i
 		}
-		dst[i] = key.hash.sum(buf[m.Off:][:m.Len])
+		dst[i] = a.tables.sum(buf[m.Off:][:m.Len])
 		dst[i][0] ^= uint64(m.Len) << 32
 		dst[i][1] ^= m.Tweak
 		loadDigest(&dst[i])

@@ -14,8 +14,7 @@ import (
 // benchAES runs a benchmark with each implementation of AES.
 func benchAES(b *testing.B, run func(b *testing.B, a *AES)) {
 	for _, level := range cpu.AESLevels() {
-		a := NewAES([16]byte{})
-		a.level = level
+		a := newAES([16]byte{}, level)
 		b.Run("level="+level.String(), func(b *testing.B) { run(b, a) })
 	}
 }

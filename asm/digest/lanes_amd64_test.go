@@ -29,8 +29,7 @@ func newLanes(t *testing.T, key [16]byte) (l lanes, generic *AES) {
 	if !slices.Contains(cpu.Levels(), cpu.AVX512) || !slices.Contains(cpu.AESLevels(), cpu.AESNI) {
 		t.Skip("needs AVX-512 and AES-NI")
 	}
-	generic = NewAES(key)
-	generic.level = cpu.Generic
+	generic = newAES(key, cpu.Generic)
 	return lanes{generic}, generic
 }
 

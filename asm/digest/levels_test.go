@@ -17,9 +17,7 @@ func forAESLevels(t *testing.T, key [16]byte, test func(t *testing.T, a, generic
 	t.Helper()
 	for _, level := range cpu.AESLevels()[1:] {
 		t.Run("level="+level.String(), func(t *testing.T) {
-			a, generic := NewAES(key), NewAES(key)
-			a.level, generic.level = level, cpu.Generic
-			test(t, a, generic)
+			test(t, newAES(key, level), newAES(key, cpu.Generic))
 		})
 	}
 }

@@ -75,8 +75,7 @@ func TestMaskLevels(t *testing.T) {
 
 // TestMaskTwins does so for the plain forms.
 func TestMaskTwins(t *testing.T) {
-	a, h := NewAES([16]byte{3: 5}), NewHighway([32]byte{1})
-	a.level = cpu.Generic
+	a, h := newAES([16]byte{3: 5}, cpu.Generic), NewHighway([32]byte{1})
 	for _, d := range []MessageDigester{a, h} {
 		compareShortBuffers(t, newMasked(t, d), cleared{newMasked(t, d)})
 	}

@@ -17,8 +17,6 @@ type polyvalKey struct {
 	// descendingSums has the sum of the words of each of these powers, twice, for the
 	// kernel of VAES256.
 	descendingSums [polyvalLongest + 4]Digest
-	// bytes has the products of x^120 and of each element of 8 bits and H.
-	bytes [256]Digest
 }
 
 // polyvalPower is a power of H, and twice the sum of its words: two products of words and
@@ -32,26 +30,43 @@ const polyvalBlocks = 16
 // polyvalLongest is the same for the kernels of VAES. Packets of Ethernet have at most as many.
 const polyvalLongest = 96
 
-// newPolyvalKey returns the key for the point h.
-func newPolyvalKey(h Digest) *polyvalKey {
-	k := new(polyvalKey)
-	low, high := overX8(h[0], h[1])
-	for bit := 1; bit < len(k.bytes); bit *= 2 {
-		for b := range bit {
-			k.bytes[bit+b] = Digest{k.bytes[b][0] ^ low, k.bytes[b][1] ^ high}
-		}
-		low, high = polyvalTimesX(low, high)
-	}
-	low, high = h[0], h[1]
+// newPolyvalKey returns the key for the point h, and its tables.
+func newPolyvalKey(h Digest) (*polyvalKey, *polyvalTables) {
+	k, tables := new(polyvalKey), newPolyvalTables(h)
+	low, high := h[0], h[1]
 	for i := range polyvalLongest {
 		k.descending[polyvalLongest-1-i] = Digest{low, high}
 		k.descendingSums[polyvalLongest-1-i] = Digest{low ^ high, low ^ high}
 		if i < polyvalBlocks {
 			k.powers[i] = polyvalPower{Digest{low, high}, Digest{low ^ high, low ^ high}}
 		}
-		low, high = k.times(low, high)
+		low, high = tables.times(low, high)
 	}
-	return k
+	return k, tables
+}
+
+// polyvalTables multiplies by H without instructions for products of polynomials. Table i has the
+// product of H and each byte i of an element.
+//
+// Which entries are read depends on what was read before and on H. A program on the same CPU that
+// measures its caches could find H in long observation.
+type polyvalTables [16][256]Digest
+
+func newPolyvalTables(h Digest) *polyvalTables {
+	t := new(polyvalTables)
+	low, high := h[0], h[1]
+	for range t {
+		low, high = overX8(low, high)
+	}
+	for i := range t {
+		for bit := 1; bit < len(t[i]); bit *= 2 {
+			for b := range bit {
+				t[i][bit+b] = Digest{t[i][b][0] ^ low, t[i][b][1] ^ high}
+			}
+			low, high = polyvalTimesX(low, high)
+		}
+	}
+	return t
 }
 
 // polyvalTimesX multiplies by x.
@@ -67,30 +82,26 @@ func overX8(low, high uint64) (uint64, uint64) {
 	return low>>8 | high<<56, high>>8 ^ end<<49 ^ end<<54 ^ end<<55 ^ end<<56
 }
 
-// times multiplies by H, byte by byte.
-func (k *polyvalKey) times(low, high uint64) (uint64, uint64) {
-	var productLow, productHigh uint64 // in registers, as no Digest would be
-	for _, word := range [2]uint64{low, high} {
-		for range 8 {
-			term := &k.bytes[word&0xff]
-			productLow, productHigh = overX8(productLow, productHigh)
-			productLow, productHigh = productLow^term[0], productHigh^term[1]
-			word >>= 8
-		}
+// times multiplies by H.
+func (t *polyvalTables) times(low, high uint64) (productLow, productHigh uint64) {
+	for i := range 8 {
+		a, b := &t[i][low&0xff], &t[8+i][high&0xff]
+		productLow, productHigh = productLow^a[0]^b[0], productHigh^a[1]^b[1]
+		low, high = low>>8, high>>8
 	}
 	return productLow, productHigh
 }
 
 // sum returns POLYVAL of p, padded with zeros to whole blocks.
-func (k *polyvalKey) sum(p []byte) Digest {
+func (t *polyvalTables) sum(p []byte) Digest {
 	var low, high uint64
 	for ; len(p) >= 16; p = p[16:] {
-		low, high = k.times(low^binary.LittleEndian.Uint64(p), high^binary.LittleEndian.Uint64(p[8:]))
+		low, high = t.times(low^binary.LittleEndian.Uint64(p), high^binary.LittleEndian.Uint64(p[8:]))
 	}
 	if len(p) > 0 {
 		var last [16]byte
 		copy(last[:], p)
-		low, high = k.times(low^binary.LittleEndian.Uint64(last[:]), high^binary.LittleEndian.Uint64(last[8:]))
+		low, high = t.times(low^binary.LittleEndian.Uint64(last[:]), high^binary.LittleEndian.Uint64(last[8:]))
 	}
 	return Digest{low, high}
 }

@@ -19,3 +19,17 @@ func sumVectors(times []int64, frames []Frame, last int64, s *Sums) (done int) {
 //
 //go:noescape
 func sumARM64(times *int64, frames *Frame, n int, last int64, s *Sums) (done int)
+
+// withinVectors does whole groups of eight times, and returns how many.
+func withinVectors(times []int64, first, span int64) (done int, within bool) {
+	groups := len(times) / 8
+	if cpu.Best == cpu.Generic || groups == 0 {
+		return 0, true
+	}
+	return 8 * groups, withinNEON(&times[0], groups, first, span)
+}
+
+// withinNEON does groups of eight times, 1 or more.
+//
+//go:noescape
+func withinNEON(times *int64, groups int, first, span int64) bool

@@ -9,9 +9,6 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 // messageVectors leaves all frames to its caller.
 func messageVectors([]digest.Message, []Frame, uint64) (done int) { return 0 }
 
-// withinVectors leaves all times to its caller.
-func withinVectors([]int64, int64, int64) (done int, within bool) { return 0, true }
-
 // pointVectors leaves all frames to its caller.
 func (p *Place) pointVectors([]uint64, []Frame, []digest.Message, []byte) (done int, others uint64) {
 	return 0, 0

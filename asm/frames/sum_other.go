@@ -6,3 +6,6 @@ package frames
 
 // sumVectors leaves all frames to its caller.
 func sumVectors([]int64, []Frame, int64, *Sums) (done int) { return 0 }
+
+// withinVectors leaves all times to its caller.
+func withinVectors([]int64, int64, int64) (done int, within bool) { return 0, true }

@@ -7,7 +7,7 @@
 //
 //	question                                 function         contract      plain twin
 //	where is the IP datagram in a frame      FindDatagrams   datagram.go   datagram.go, labels.go
-//	addresses and ports of many datagrams    Tuples.List      tuple.go      none: capture/headers decodes
+//	addresses and ports of many datagrams    Tuples.List      tuple.go      tuple.go
 //	which datagrams are in tunnels           OpenTunnels      tunnels.go    tunnels.go
 //	which headers no receiver takes          FindBroken       broken.go     none: FindDatagrams has it
 //	which frames are no fragments            Whole.Count      whole.go      whole.go

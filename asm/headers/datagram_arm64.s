@@ -7,8 +7,7 @@
 // func findDatagramsARM64(msgs *digest.Message, numbers *uint16, n int, buf *byte, last int, d *Datagrams) (others, cut, broken uint64)
 //
 // One frame a turn, whose version is a number, 1 for IPv6, so that no branch depends on it. R7 collects
-// the others: the bit of the last message is the highest. R25 collects in bits 1 to 31 by how much
-// datagrams were truncated, in its other bits those that no receiver takes.
+// the others. R25 collects by how much datagrams were truncated, R26 what no receiver takes.
 TEXT ·findDatagramsARM64(SB), NOSPLIT, $0-72
 	MOVD msgs+0(FP), R0
 	MOVD numbers+8(FP), R1
@@ -29,14 +28,13 @@ TEXT ·findDatagramsARM64(SB), NOSPLIT, $0-72
 	MOVD $0xfffefffefffeffff, R6
 	MOVD ZR, R7
 	MOVD ZR, R25
+	MOVD ZR, R26
 
 frame:
-	LSR   $1, R7
 	MOVD  (R0), R8
-	MOVWU R8, R9
-	CMP   R4, R9
-	BHI   other
-	ADD   R9, R3, R10
+	CMP   R8.UXTW, R4
+	BLO   other
+	ADD   R8.UXTW, R3, R10
 	LDP   (R10), (R11, R12)
 	MOVD  16(R10), R16
 	AND   R21, R11, R13
@@ -53,32 +51,35 @@ frame:
 	ADC   ZR, R17
 	ADD   R17<<16, R17
 	ADD   R17<<32, R17
-	AND   $0xffff00000000, R12, R16
-	CMP   R6, R17
-	CSEL  LO, R16, ZR, R16  // a checksum that is wrong
-	AND   $0xff0000, R12, R13
+	AND   $0xffff00000000, R12, R9 // the checksum
+	AND   $0xff0000, R12, R13      // time to live
 	AND   $0xff00, R12, R14
-	CMP   $0, R15
-	CSEL  NE, ZR, R16, R16
-	CSEL  NE, R14, R13, R13 // time to live
-	CMP   $0, R13
-	CSINC NE, R16, ZR, R26
 
 	// Length and protocol.
 	EXTR  $16, R11, R12, R11
 	REV   R11, R11          // bytes 0 to 7
 	REV   R12, R12          // bytes 6 to 13
+	CMP   $0, R15
+	CSEL  NE, R14, R13, R16
 	UBFX  $16, R11, $16, R14
 	UBFX  $32, R11, $16, R13
-	UBFX  $8, R11, $8, R10
-	UBFX  $32, R12, $8, R17
-	UBFX  $16, R12, $32, R12
 	ADD   $40, R14
-	CMP   $0, R15
 	CSEL  NE, R14, R13, R13
-	CSEL  NE, R10, R17, R10
-	CSEL  NE, R20, R19, R14
+	UBFX  $8, R11, $8, R10
+	UBFX  $32, R12, $8, R14
+	CSEL  NE, R10, R14, R10
+	LSL   $4, R10, R14
+	CSEL  NE, R14, R10, R14 // the protocol as in the tweak
+	UBFX  $16, R12, $32, R12
 	CSEL  NE, R12, ZR, R12  // of the tweak: bytes 8 to 11
+	ORR   R14<<48, R12
+	CSEL  NE, R20, R19, R14
+	AND   R11, R14
+	ORR   R12, R14          // the tweak
+	CCMP  EQ, R17, R6, $2
+	CSEL  LO, R9, ZR, R9    // a checksum that is wrong
+	SUB   $1, R16           // below 0 without time to live
+	ORR   R16, R9
 	ADD   $14, R13          // end as stated
 	LSR   $32, R8, R16
 	CMP   R16, R13
@@ -88,44 +89,36 @@ frame:
 	// Slow are some protocols, IPv6 that ends elsewhere, and all that is too short.
 	ADD   R15<<8, R10, R17
 	MOVBU (R5)(R17), R17
-	NEG   R15, R8
-	AND   R13, R8
-	ORR   R8, R17
-	ADD   R15<<2, R15, R8
-	LSL   $2, R8            // an IPv6 header has 20 bytes more
-	SUB   R8, R16, R8
-	CMP   $38, R8
-	CSINC GE, R17, ZR, R17
-	CBNZ  R17, other
-	ORR   R13<<1, R25
-	ORR   R26, R25
-	AND   R11, R14
-	LSL   $2, R15
-	ADD   $48, R15
-	LSL   R15, R10, R15     // of the tweak: the protocol
-	ORR   R15, R14
-	ORR   R12, R14
-	ADD   $26, R9
+	MADD  R15, R17, R13, R17
+	MOVD  $20, R11          // so many bytes more has an IPv6 header
+	MSUB  R15, R16, R11, R11
+	CMP   $38, R11
+	CCMP  GE, R17, $0, $0
+	BNE   other
+	ORR   R13, R25
+	ORR   R9, R26
+	ADDW  $26, R8
 	SUB   $26, R16
-	ORR   R16<<32, R9
-	STP   (R9, R14), (R0)
+	ORR   R16<<32, R8
+	STP   (R8, R14), (R0)
 	MOVH  R10, (R1)
 
+	// Stores that move their address would pass on their latency to the next turn.
 next:
 	ADD  $16, R0
 	ADD  $2, R1
 	SUBS $1, R2
 	BNE  frame
-	MOVD n+16(FP), R2
-	NEG  R2, R2             // modulo 64
-	LSR  R2, R7
 	MOVD R7, others+48(FP)
-	AND  $0xfffffffe, R25, R8
-	MOVD R8, cut+56(FP)
-	BIC  R8, R25
-	MOVD R25, broken+64(FP)
+	MOVD R25, cut+56(FP)
+	LSR  $32, R26
+	MOVD R26, broken+64(FP)
 	RET
 
 other:
-	ORR $0x8000000000000000, R7
-	B   next
+	MOVD n+16(FP), R8
+	SUB  R2, R8
+	MOVD $1, R9
+	LSL  R8, R9
+	ORR  R9, R7
+	B    next

@@ -74,9 +74,6 @@ func (e *Ends) hashVectors(hashes []uint64, msgs []digest.Message, buf []byte) (
 //go:noescape
 func hashEndsAVX512(hashes *uint64, msgs *digest.Message, groups int, buf *byte, e *Ends) (others uint64)
 
-// tupleReach is the number of bytes that are read of a frame, without its tags.
-const tupleReach = datagramStart + 44
-
 // tupleEnd is a list in the form that the kernel takes.
 type tupleEnd struct {
 	frame, at *uint32
@@ -88,19 +85,16 @@ func (l *TupleList) end() tupleEnd {
 	return tupleEnd{unsafe.SliceData(l.Frame), unsafe.SliceData(l.At), unsafe.SliceData(l.Tail), len(l.Frame)}
 }
 
-func (t *Tuples) listVectors(four, six *TupleList, msgs []digest.Message, first uint32, buf []byte) (done int, can bool) {
+func (t *Tuples) listVectors(four, six *TupleList, msgs []digest.Message, first uint32, buf []byte) (done int) {
 	groups := len(msgs) / 8
-	if cpu.Best != cpu.AVX512 {
-		return 0, false
-	}
-	if groups == 0 || len(buf) < tupleReach {
-		return 0, true
+	if cpu.Best != cpu.AVX512 || groups == 0 || len(buf) < tupleReach {
+		return 0
 	}
 	end4, end6 := four.end(), six.end()
 	done = listTuplesAVX512(&msgs[0], int(first), groups, &buf[0], len(buf)-tupleReach, t, &end4, &end6)
 	four.Resize(end4.n)
 	six.Resize(end6.n)
-	return done, true
+	return done
 }
 
 // listTuplesAVX512 does groups of eight messages, 1 or more. It reads frames from offsets

@@ -8,8 +8,8 @@ import "github.com/flowdedup/flowdedup/asm/digest"
 
 // listVectors lists nothing: without loads from eight places at once vectors gain
 // nothing.
-func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int, can bool) {
-	return 0, false
+func (t *Tuples) listVectors(_, _ *TupleList, _ []digest.Message, _ uint32, _ []byte) (done int) {
+	return 0
 }
 
 // hashVectors hashes nothing, for the same reason.

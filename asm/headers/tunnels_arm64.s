@@ -7,8 +7,9 @@
 
 // func placeTunnels(msgs *digest.Message, numbers *uint16, todo uint64, buf *byte, last int, t *Tunnels, r *tunnelRound) (n int, others uint64)
 //
-// R8 is the number of a message. R14 is the offset of the header above IP, R15 where the packet
-// ends, R11 and R12 are the words of UDP and of the tunnel, R13 is its shape. R7 collects others.
+// R8 is the number of a message. R14 is 32 more than the offset of the header above IP, R15 where the packet
+// ends, R11 and R12 are the words of UDP and of the tunnel, R13 is its shape. R2 has the messages to
+// do, and R7 collects others, in reversed order.
 TEXT ·placeTunnels(SB), NOSPLIT, $0-72
 	MOVD msgs+0(FP), R0
 	MOVD numbers+8(FP), R1
@@ -26,13 +27,16 @@ TEXT ·placeTunnels(SB), NOSPLIT, $0-72
 	MOVD $0x400008, R24     // an ethertype and the version of IP, as read from memory
 	MOVD $0x60dd86, R25
 	MOVD $0xf0ffff, R26
+	SUB  $32, R3
+	ADD  $32, R19
+	RBIT R2, R2
 	CBZ  R2, done
 
 message:
-	RBIT  R2, R8
-	CLZ   R8, R8
-	SUB   $1, R2, R9
-	AND   R9, R2
+	CLZ   R2, R8
+	MOVD  $0x8000000000000000, R9
+	LSR   R8, R9
+	BIC   R9, R2
 	MOVHU (R1)(R8<<1), R9
 	ADD   R8<<4, R0, R10
 	LDP   (R10), (R11, R12)
@@ -50,9 +54,8 @@ message:
 	ADD   R11>>32, R14, R15
 	ADD   R13<<2, R13
 	ADD   R13<<1, R14
-	SUB   $32, R14
 	SUB   R14, R15, R16
-	CMP   $8, R16
+	CMN   $24, R16
 	CCMP  GE, R14, R19, $0
 	BGT   other
 
@@ -62,7 +65,7 @@ message:
 	UBFX  $24, R11, $8, R13
 	MOVHU (R20)(R13<<1), R17
 	CBZ   R17, source
-	CMP   $40, R16
+	CMP   $8, R16
 	BLT   other
 	MOVBU (R21)(R13), R13
 	SUB   $1, R13
@@ -77,27 +80,25 @@ message:
 	CCMP  EQ, R17, R9, $0
 	BNE   other
 
-	// Where IP begins, and ends.
+	// Where IP begins, less 14, and ends.
 	AND   R12, R10
+	SUB   $32, R14
 	ADD   R10<<2, R14, R12
-	ADD   $30, R12
+	ADD   $16, R12
 	LSR   $32, R11
 	REV16W R11, R11
-	AND   $0xffff, R11
-	ADD   R14, R11
+	ADD   R11.UXTH, R14, R11
 	CMP   R15, R11
 	CSEL  LO, R11, R15, R15
 	SUB   R12, R15
-	CMP   $24, R15
+	CMP   $38, R15
 	BLT   other
 	ADD   R3, R12, R10
-	MOVWU -2(R10), R11
+	MOVWU 44(R10), R11
 	AND   R26, R11
 	CMP   R24, R11
 	CCMP  NE, R11, R25, $4
 	BNE   other
-	SUB   $14, R12
-	ADD   $14, R15
 	ORR   R15<<32, R12
 	MOVD.P R12, 16(R5)
 	MOVB.P R8, 1(R6)
@@ -110,6 +111,7 @@ done:
 	ADD  $tunnelRound_list, R5
 	SUB  R5, R6
 	MOVD R6, n+56(FP)
+	RBIT R7, R7
 	MOVD R7, others+64(FP)
 	RET
 
@@ -123,8 +125,8 @@ source:
 	BNE  next
 
 other:
-	MOVD $1, R9
-	LSL  R8, R9
+	MOVD $0x8000000000000000, R9
+	LSR  R8, R9
 	ORR  R9, R7
 	CBNZ R2, message
 	B    done

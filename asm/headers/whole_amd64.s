@@ -14,11 +14,14 @@ TEXT ·countWhole(SB), NOSPLIT, $0-48
 	MOVQ buf+16(FP), DI
 	MOVQ last+24(FP), DX
 	MOVQ w+32(FP), BX
+	SHLQ $5, CX
+	ADDQ CX, SI
+	NEGQ CX                 // the next frame, from the end on
 
 frame:
-	CMPL 12(SI), $34        // Frame.CapLen
+	CMPL 12(SI)(CX*1), $34  // Frame.CapLen
 	JCS  done
-	MOVL 8(SI), AX          // Frame.Data
+	MOVL 8(SI)(CX*1), AX    // Frame.Data
 	CMPQ AX, DX
 	JHI  done
 	MOVWLZX 12(DI)(AX*1), R8
@@ -33,13 +36,13 @@ frame:
 	IMULQ R8, R10
 	TESTQ R10, R10
 	JNE  done
-	ADDQ $32, SI
-	DECQ CX
+	ADDQ $32, CX
 	JNZ  frame
 
 done:
 	MOVQ n+8(FP), AX
-	SUBQ CX, AX
+	SARQ $5, CX
+	ADDQ CX, AX
 	ANDQ $~7, AX
 	MOVQ AX, done+40(FP)
 	RET

@@ -26,10 +26,10 @@ var budgets = []struct {
 	command, capture string
 	arm64, avx2      float64
 }{
-	{"dedup", "udp", 480, 412},
-	{"dedup -w /dev/null", "udp", 685, 625},
-	{"dedup --identity inner", "vxlan", 800, 715},
-	{"distinct --of src,dst,flow", "udp", 385, 405},
+	{"dedup", "udp", 460, 412},
+	{"dedup -w /dev/null", "udp", 675, 625},
+	{"dedup --identity inner", "vxlan", 715, 660},
+	{"distinct --of src,dst,flow", "udp", 360, 360},
 }
 
 // spare is how much less a command may take before its budget falls. On a machine with much other

@@ -62,7 +62,12 @@ type SightingReader struct {
 	layers  []headers.Layer    // of one frame
 	skipped headers.LayerKinds // that no field is of
 	apart   *SightingReader    // of the points that Apart distinguishes, or nil
-	seen    Sightings
+	// tunnel is the last one in VXLAN or GENEVE over IPv4, and its point.
+	tunnel struct {
+		key  tunnelKey
+		hash uint64
+	}
+	seen Sightings
 }
 
 // NewSightingReader returns a reader.

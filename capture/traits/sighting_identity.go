@@ -131,14 +131,14 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 }
 
 // tagged writes the points of at most 64 frames that are at the place of the first one, and
-// have no header that counts, or nothing but a VLAN tag. It returns a bit for each other.
-// Their messages are msgs.
+// have no header that counts, or nothing but a VLAN tag. It returns a bit for each other, and for
+// all if the first one is in a tunnel. Their messages are msgs.
 func (r *SightingReader) tagged(points []uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (others uint64) {
 	all := b.Frames[from : from+len(msgs)]
 	if all[0].Interface != at.number {
 		*at = r.placeOf(b, from)
 	}
-	if r.cfg.Fields&PointVLAN == 0 || r.cfg.Groups.vlans != nil || at.plain != plainStart || at.number == noInterface {
+	if r.cfg.Fields&PointVLAN == 0 || r.cfg.Groups.vlans != nil || at.plain != plainStart || at.number == noInterface || int32(msgs[0].Off-identity.MessageStart-all[0].Data) > plainStart+4 {
 		return ^uint64(0) >> (64 - len(msgs))
 	}
 	p := frames.Place{

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
@@ -156,14 +157,42 @@ func (r *SightingReader) placeOf(b *capture.Batch, i int) place {
 // at start.
 func (r *SightingReader) stack(at *place, b *capture.Batch, i int, start uint32) uint64 {
 	if at.plain == plainStart && start > plainStart {
-		if hash, ok := r.tags(at.hash, b.Buf[b.Frames[i].Data:][plainStart-2:start]); ok {
+		frame := b.Data(i)
+		key := tunnelKeyOf(frame, start, at.hash)
+		if key == r.tunnel.key && key.place != 0 {
+			return r.tunnel.hash
+		}
+		if hash, ok := r.tags(at.hash, frame[plainStart-2:start]); ok {
 			return hash
 		}
-		if kind, id, ok := r.cfg.Tunnels.Plain(b.Data(i), start); ok {
-			return r.layer(at.hash, kind, id)
+		if kind, id, ok := r.cfg.Tunnels.Plain(frame, start); ok {
+			hash := r.layer(at.hash, kind, id)
+			if kind == headers.LayerVXLAN || kind == headers.LayerGENEVE {
+				r.tunnel.key, r.tunnel.hash = key, hash
+			}
+			return hash
 		}
 	}
 	return r.layered(at.hash, b, i)
+}
+
+// tunnelKey has all that headers.Tunnels.Plain reads of a frame in VXLAN or GENEVE over IPv4. Many
+// frames in a row are in the same tunnel.
+type tunnelKey struct{ place, headers, tunnel, start uint64 }
+
+// tunnelKeyOf returns the key of a frame whose IP header in a tunnel is at offset start. A zero key
+// is of other frames. Words are little-endian.
+func tunnelKeyOf(frame []byte, start uint32, place uint64) (k tunnelKey) {
+	const udp, header, type4 = plainStart + 20, 8, 0x0008
+	if start < udp+2*header+plainStart || int(start)+2 > len(frame) {
+		return k
+	}
+	h, inside := (*[udp + 2*header]byte)(frame), binary.LittleEndian.Uint32(frame[start-2:start+2])
+	first, ports := binary.LittleEndian.Uint32(h[plainStart-2:]), le64(h[udp:])
+	if first&0xffffff != type4|0x45<<16 || h[plainStart+9] != iana.ProtoUDP || bits.ReverseBytes16(uint16(ports>>32)) < header {
+		return k
+	}
+	return tunnelKey{place, ports<<32&^(1<<48-1) | uint64(inside&0xf0ffff), le64(h[udp+header:]), uint64(start)}
 }
 
 // tags returns the hash of a place and of VLAN tags, which begin with the first type of a

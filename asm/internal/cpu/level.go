@@ -9,8 +9,8 @@ import "slices"
 type Level int
 
 // Kernels of lines, HighwayHash, the permutation and the headers of frames exist for the first
-// four levels, kernels of AES for Generic and the last four. Some of asm/headers and asm/frames
-// are for AVX512 alone: their dispatch says so.
+// four levels, kernels of AES for Generic, NEON and the last four. Some of asm/headers and
+// asm/frames are for AVX512 alone: their dispatch says so.
 const (
 	Generic Level = iota // plain Go
 	AVX2                 // AVX2, BMI1, BMI2, POPCNT

@@ -4,20 +4,16 @@
 
 package cpu
 
-import "github.com/klauspost/cpuid/v2"
+import "golang.org/x/sys/cpu"
 
-// Levels returns the levels that the CPU has, the best last.
-func Levels() []Level {
-	if cpuid.CPU.Supports(cpuid.ASIMD) {
-		return []Level{Generic, NEON}
-	}
-	return []Level{Generic}
-}
+// Levels returns the levels that the CPU has, the best last. Go itself runs only on CPUs with vectors.
+func Levels() []Level { return []Level{Generic, NEON} }
 
 // AESLevels returns the levels for AES that the CPU has, the best last.
 func AESLevels() []Level {
-	if cpuid.CPU.Supports(cpuid.AESARM, cpuid.PMULL, cpuid.ASIMD) {
-		return []Level{Generic, AESARM}
+	all := Levels()
+	if cpu.ARM64.HasAES && cpu.ARM64.HasPMULL {
+		all = append(all, AESARM)
 	}
-	return []Level{Generic}
+	return all
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -124,6 +125,16 @@ func ParseMemory(s string) (int, error) {
 		return 0, fmt.Errorf("must be below %s, the limit of a program of %d bits", show.Bytes(math.MaxInt), bits.UintSize)
 	}
 	return int(n), nil
+}
+
+// NoticeAssumed says which flags are the size of a cache that is only assumed.
+func NoticeAssumed(e *Env, fs *pflag.FlagSet, assumed func(level string) bool) {
+	fs.Visit(func(f *pflag.Flag) {
+		if level := strings.ToLower(f.Value.String()); f.Value.Type() == "size" && assumed(level) {
+			n, _ := layout.Budget(level)
+			e.Notice(fmt.Sprintf("--%s %s: this system does not say the size of that cache; %s is assumed", f.Name, level, show.Bytes(n)))
+		}
+	})
 }
 
 // ParseFPR reads a probability between 0 and 1.

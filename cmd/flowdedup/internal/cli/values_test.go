@@ -9,7 +9,25 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // zones are needed on machines without them, too
+
+	"github.com/spf13/pflag"
 )
+
+// TestAssumedNoticed names each size that is assumed, and no other.
+func TestAssumedNoticed(t *testing.T) {
+	for value, want := range map[string]string{"L2": "flowdedup: noticed: --memory l2: this system does not say the size of that cache; ", "l1": "", "8MiB": ""} {
+		fs, errs, bytes := pflag.NewFlagSet("", pflag.ContinueOnError), strings.Builder{}, 0
+		fs.Var(NewParsed(&bytes, "", "size", ParseMemory), "memory", "")
+		fs.String("interface", "", "")
+		if err := fs.Parse([]string{"--memory", value, "--interface", "l2"}); err != nil {
+			t.Fatal(err)
+		}
+		NoticeAssumed(&Env{Stderr: &errs}, fs, func(level string) bool { return level == "l2" })
+		if got := errs.String(); !strings.HasPrefix(got, want) || want == "" && got != "" || strings.Count(got, "\n") > 1 {
+			t.Errorf("%s: %q", value, got)
+		}
+	}
+}
 
 func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{

@@ -27,6 +27,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Main runs one command line and returns the exit code.
@@ -85,7 +86,11 @@ everything readable was processed, 4 compare or verify found a difference,
 	})
 	apply := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error { // the file may be a pipe
-		return outfile.Until(cmd.Context(), func() error { return apply(cmd, args) })
+		err := outfile.Until(cmd.Context(), func() error { return apply(cmd, args) })
+		if quiet, _ := cmd.Flags().GetBool("quiet"); !quiet {
+			cli.NoticeAssumed(e, cmd.Flags(), layout.Assumed)
+		}
+		return err
 	}
 	once.Flags(root)
 	return root

@@ -298,7 +298,7 @@ func (f *flags) print(e *cli.Env, s *Summary, err error) error {
 	if hasNoResult(s, err) {
 		return nil
 	}
-	NoticeTunnels(e, s)
+	Notices(e, s)
 	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
 	if outfile.IsStdout(f.output) || outfile.IsStdout(f.duplicates) || outfile.IsStdout(f.removed) {

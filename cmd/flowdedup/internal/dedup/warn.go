@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowdedup/flowdedup/asm"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/method"
@@ -137,8 +138,14 @@ func WarnUnchecked(e *cli.Env, s *Summary) {
 // inside and outside of a tunnel, half are in it, and fewer if some are seen more often outside.
 const manyTunnels = 0.25
 
-// NoticeTunnels suggests --identity inner if many packets travel in tunnels.
-func NoticeTunnels(e *cli.Env, s *Summary) {
+// Notices suggests flags that fit the packets and the CPU better.
+func Notices(e *cli.Env, s *Summary) {
+	noticeTunnels(e, s)
+	noticeDigest(e, s, asm.HighwayIsFaster())
+}
+
+// noticeTunnels suggests --identity inner if many packets travel in tunnels.
+func noticeTunnels(e *cli.Env, s *Summary) {
 	if s.InTunnels < manyTunnels {
 		return
 	}
@@ -148,4 +155,14 @@ func NoticeTunnels(e *cli.Env, s *Summary) {
 	}
 	e.Notice(fmt.Sprintf("%.0f %% of packets are %s; for copies inside of tunnels try --identity inner",
 		100*s.InTunnels, strings.Join(names, ", ")))
+}
+
+// manyPackets take long enough for advice about time.
+const manyPackets = 1_000_000
+
+// noticeDigest suggests --digest highway where this takes less time. Sites of a hub have no choice.
+func noticeDigest(e *cli.Env, s *Summary, highwayIsFaster bool) {
+	if highwayIsFaster && s.Digest == "aes" && s.Unchecked == nil && s.PacketsIn >= manyPackets {
+		e.Notice("this CPU has no AES instructions; --digest highway takes less time")
+	}
 }

@@ -361,7 +361,7 @@ func (f *flags) warn(e *cli.Env, s *monitor.Summary, keepFlow bool) {
 
 // print writes the summary to the stream that gets neither packets nor counts.
 func (f *flags) print(e *cli.Env, s *monitor.Summary) error {
-	dedup.NoticeTunnels(e, &s.Summary)
+	dedup.Notices(e, &s.Summary)
 	cli.WarnUnopened(e, "packets", s.Unopened, s.PacketsIn)
 	w := e.Stdout
 	if f.packetsToStdout() || len(f.Of) > 0 && outfile.IsStdout(f.cfg.Reports) {
