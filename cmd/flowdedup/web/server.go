@@ -34,10 +34,16 @@ type Server struct {
 	served chan error // the error of serving
 }
 
-// Listen serves on addr: host:port, or :port or port for loopback only. Errors begin with
-// --http. They wrap [ErrAddress] if addr has another form, and the system's error if it cannot
-// be listened on. The caller must call Close.
-func Listen(addr string, c Content) (*Server, error) {
+// Listen serves on addr: host:port, or :port or port for loopback only. tokens is a file of tokens that
+// requests need, "" for none. Errors begin with --http. They wrap [ErrAddress] if addr has another form,
+// [ErrToken] if the file has no token, and the system's error if either cannot be used. The caller must
+// call Close.
+func Listen(addr, tokens string, c Content) (*Server, error) {
+	if tokens != "" {
+		if _, err := readTokens(tokens); err != nil {
+			return nil, fmt.Errorf("%s-token %w", flag, err)
+		}
+	}
 	full, err := address(addr)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", flag, err)
@@ -49,7 +55,7 @@ func Listen(addr string, c Content) (*Server, error) {
 	s := &Server{addr: l.Addr(), served: make(chan error, 1)}
 	conns := new(connections)
 	s.http = http.Server{
-		Handler:           conns.answering(onlyHosts(full, c.Handler())),
+		Handler:           conns.answering(onlyHosts(full, onlyWithToken(tokens, c.Handler()))),
 		ReadHeaderTimeout: headTimeout, ReadTimeout: headTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true,

@@ -40,7 +40,7 @@ func sample() Content {
 
 func serve(t *testing.T, addr string) *Server {
 	t.Helper()
-	s, err := Listen(addr, sample())
+	s, err := Listen(addr, "", sample())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestAttack(t *testing.T) {
 }
 
 func TestListen(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", sample())
+	s, err := Listen("127.0.0.1:0", "", sample())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestListen(t *testing.T) {
 			t.Errorf("%s: Refresh %q", path, refresh)
 		}
 	}
-	if _, err := Listen(s.Addr().String(), sample()); !errors.Is(err, syscall.EADDRINUSE) ||
+	if _, err := Listen(s.Addr().String(), "", sample()); !errors.Is(err, syscall.EADDRINUSE) ||
 		!strings.Contains(err.Error(), s.Addr().String()) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("busy port: %v", err)
 	}
@@ -105,7 +105,7 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", addr, got, err, want)
 		}
 	}
-	if _, err := Listen("nowhere", Content{}); !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), `--http "nowhere"`) {
+	if _, err := Listen("nowhere", "", Content{}); !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), `--http "nowhere"`) {
 		t.Errorf("%v", err)
 	}
 }

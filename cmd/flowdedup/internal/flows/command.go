@@ -42,6 +42,7 @@ type flags struct {
 	rotate        cli.RotateFlags
 	page          cli.PageFlag
 	http          string
+	httpToken     string
 	reports       string
 	stateMismatch cli.MismatchFlag
 }
@@ -212,7 +213,7 @@ func (f *flags) show(cfg *config, of cli.Origin) (end func(), err error) {
 	}
 	var server *server
 	if f.http != "" {
-		server, err = listen(f.http, of)
+		server, err = listen(f.http, f.httpToken, of)
 		if errors.Is(err, web.ErrAddress) {
 			return nil, cli.Usage(err)
 		} else if err != nil {

@@ -59,6 +59,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "spoof", Group: cli.GroupOutput, To: &f.cfg.Spoof, Needs: []string{"to: where messages are sent"}, Help: "send messages from the exporters' addresses (CAP_NET_RAW)"},
 			{Name: "state", Group: cli.GroupOutput, To: &f.cfg.State, Help: "save flows and templates to `FILE`, and resume from it"},
 			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
+			{Name: "http-token", Group: cli.GroupAdvanced, To: &f.httpToken, Needs: []string{"http: where it is served"}, Help: "who asks there needs the token in `FILE`; its second line, if any, opens /metrics and /healthz alone"},
 			{Name: "inspect", Group: cli.GroupOutput, To: &f.cfg.Inspect, Not: []string{"write to: it writes no records", "policy=record,merge,mark boundary: it tries policies itself"}, Help: "show which points report the same flows, and which policy fits"},
 			f.page.Flag("with the points and their copies"),
 		},

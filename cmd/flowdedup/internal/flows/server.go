@@ -29,12 +29,12 @@ type server struct {
 // packets.
 const pageEvery = 5 * time.Second
 
-// listen serves on addr, the value of a flag, as monitor.Listen does. The page names the
+// listen serves on addr, the value of a flag, with the tokens of a file, as monitor.Listen does. The page names the
 // origin.
-func listen(addr string, of cli.Origin) (s *server, err error) {
+func listen(addr, tokens string, of cli.Origin) (s *server, err error) {
 	s = new(server)
 	all := allMetrics()
-	s.Server, err = web.Listen(addr, web.Content{
+	s.Server, err = web.Listen(addr, tokens, web.Content{
 		Page: func(w io.Writer, paused bool) error {
 			last := s.status().summary
 			if last == nil {

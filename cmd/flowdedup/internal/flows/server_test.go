@@ -19,7 +19,7 @@ import (
 
 // TestFlowServer asks for all paths, before and after the first status.
 func TestFlowServer(t *testing.T) {
-	s, err := listen("0", cli.Origin{})
+	s, err := listen("0", "", cli.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestFlowHealth(t *testing.T) {
 
 // TestAttack attacks the server.
 func TestAttack(t *testing.T) {
-	f, err := listen("0", cli.Origin{})
+	f, err := listen("0", "", cli.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (f *flags) newDisplay(e *cli.Env, of cli.Origin) (*display, error) {
 	s := &display{env: e, stderr: e.Stderr}
 	if f.http != "" {
 		var err error
-		if s.server, err = monitor.Listen(f.http, of.Now); errors.Is(err, web.ErrAddress) {
+		if s.server, err = monitor.Listen(f.http, f.httpToken, of.Now); errors.Is(err, web.ErrAddress) {
 			return nil, cli.Usage(err)
 		} else if err != nil {
 			return nil, err

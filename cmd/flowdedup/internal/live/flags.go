@@ -51,6 +51,7 @@ type flags struct {
 	notPromiscuous     bool
 	logFormat          string
 	http               string
+	httpToken          string
 	learn, learnEvery  time.Duration
 }
 
@@ -183,6 +184,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.RunFlags(),
 		[]cli.Flag{
 			{Name: "http", Group: cli.GroupOutput, To: &f.http, Help: "serve metrics and a page at `ADDRESS`: 9469 (loopback only), 0.0.0.0:9469"},
+			{Name: "http-token", Group: cli.GroupAdvanced, To: &f.httpToken, Needs: []string{"http: where it is served"}, Help: "who asks there needs the token in `FILE`; its second line, if any, opens /metrics and /healthz alone"},
 			{Name: "log", Group: cli.GroupOutput, To: cli.NewParsed(&f.logFormat, "text", "format", cli.OneOf("text", "json")), Words: []string{"text", "json"}, Help: "log format: text, json"},
 		},
 	)

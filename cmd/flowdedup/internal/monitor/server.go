@@ -24,11 +24,11 @@ type Server struct {
 	updated time.Time // when the last status came; zero before
 }
 
-// Listen serves on addr, the value of --http; see [web.Listen]. The page names the origin. The
-// caller must call Close.
-func Listen(addr string, origin func() page.Origin) (s *Server, err error) {
+// Listen serves on addr, the value of --http, with the tokens of a file; see [web.Listen]. The page
+// names the origin. The caller must call Close.
+func Listen(addr, tokens string, origin func() page.Origin) (s *Server, err error) {
 	s = &Server{origin: origin}
-	s.Server, err = web.Listen(addr, s.content())
+	s.Server, err = web.Listen(addr, tokens, s.content())
 	return s, err
 }
 

@@ -35,7 +35,7 @@ func get(s *Server, path string) *httptest.ResponseRecorder {
 }
 
 func TestListen(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", testOrigin)
+	s, err := Listen("127.0.0.1:0", "", testOrigin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestHealthFull(t *testing.T) {
 
 // TestAttack attacks the server.
 func TestAttack(t *testing.T) {
-	s, err := Listen("0", testOrigin)
+	s, err := Listen("0", "", testOrigin)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ type serveFlags struct {
 	topDown       int
 	name          string
 	http          string
+	httpToken     string
 	cert, key, ca string
 	changed       func(name string) bool
 }
@@ -86,7 +87,8 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.IntVar(&f.topDown, "top-down", 0, "with --below: a copy is one only if hubs of so many `levels` below hold it, else a false one")
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page, /metrics and /healthz: 9418 (loopback only), 0.0.0.0:9418, or none")
-	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "parent", "parent-wait", "dense", "below", "top-down", "name", "http")
+	flags.StringVar(&f.httpToken, "http-token", "", "who asks there needs the token in this `file`; its second line, if any, opens /metrics and /healthz alone")
+	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "parent", "parent-wait", "dense", "below", "top-down", "name", "http", "http-token")
 	for flag, words := range completed {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic("flowdedup-hub: " + err.Error()) // a flag that was never defined

@@ -204,7 +204,7 @@ func (f *serveFlags) serveHTTP(h *hub.Hub, files *certs.Files, log *logger) (sto
 		return func() error { return nil }, nil
 	}
 	past := &history{}
-	server, err := web.Listen(f.http, content(h.Status, h.Failures, files, past))
+	server, err := web.Listen(f.http, f.httpToken, content(h.Status, h.Failures, files, past))
 	if errors.Is(err, web.ErrAddress) {
 		return nil, usageError{err}
 	} else if err != nil {
