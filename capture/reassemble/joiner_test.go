@@ -280,3 +280,40 @@ func TestSplitWithoutRecords(t *testing.T) {
 		t.Errorf("%d packets became %d", len(b.Frames), len(got.Frames))
 	}
 }
+
+// pausing gives an empty batch before each batch of a stream.
+type pausing struct {
+	*stream
+	paused bool
+}
+
+func (p *pausing) Next(b *capture.Batch) error {
+	if p.paused = !p.paused; p.paused {
+		b.Reset()
+		return nil
+	}
+	return p.stream.Next(b)
+}
+
+// TestLiveSilence joins fragments between which a live capture gives empty batches, as it does many
+// times a second, and gives up a datagram after a longer silence.
+func TestLiveSilence(t *testing.T) {
+	d := vxlan(4, 1, 7, packet(rand.New(rand.NewPCG(1, 2)), 1200))
+	frames := at(append(d.fragments(600), d.fragments(600)[0])...)
+	src, whole := NewSource(&pausing{stream: &stream{frames: frames, size: 1}}, true, nil)
+	var b capture.Batch
+	for whole.Stats().Datagrams == 0 {
+		if err := src.Next(&b); err != nil {
+			t.Fatalf("%v, %+v", err, whole.Stats())
+		}
+	}
+	for range 2 {
+		if err := src.Next(&b); err != nil || len(b.Frames) > 0 {
+			t.Fatalf("%v, a fragment did not wait", err)
+		}
+	}
+	time.Sleep(liveTimeout)
+	if err := src.Next(&b); err != nil || len(b.Frames) != 1 {
+		t.Errorf("%v, %d packets after a long silence", err, len(b.Frames))
+	}
+}

@@ -10,15 +10,16 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// liveTimeout is how long a datagram waits for its fragments in a live capture, in packet time. The
-// packets behind it wait as long.
-const liveTimeout = int64(100 * time.Millisecond)
+// liveTimeout is how long a datagram waits for its fragments in a live capture, in packet time, and
+// while no packets come. The packets behind it wait as long.
+const liveTimeout = 100 * time.Millisecond
 
 // Source is a capture.Source with the fragments of tunnels put together.
 type Source struct {
 	capture.Source
 	joiner *Joiner
 	live   bool
+	heard  time.Time // when the latest packets came, in a live capture
 
 	mu    sync.Mutex
 	stats Stats
@@ -26,12 +27,12 @@ type Source struct {
 
 // NewSource returns src with the fragments of tunnels put together, which owns src. It delivers
 // batches as src does: see capture.Preloader, capture.LiveSource and capture.Lender. live says that
-// packets come in their own time. They wait for less time then, and not while no other comes.
+// packets come in their own time. They wait for less time then.
 // tunnels are as of New.
 func NewSource(src capture.Source, live bool, tunnels *headers.Tunnels) (capture.Source, *Source) {
 	s := &Source{Source: src, joiner: New(tunnels), live: live}
 	if live {
-		s.joiner.wait = liveTimeout
+		s.joiner.wait = int64(liveTimeout)
 	}
 	if p, ok := src.(capture.Preloader); ok {
 		return &preloader{s, p}, s
@@ -52,7 +53,7 @@ func (s *Source) Next(b *capture.Batch) error {
 	if err != nil {
 		s.joiner.Rest(b)
 	} else {
-		s.joiner.Pass(b, s.live && len(b.Frames) == 0)
+		s.joiner.Pass(b, s.live && s.silent(b))
 	}
 	s.mu.Lock()
 	s.stats = s.joiner.stats
@@ -61,6 +62,16 @@ func (s *Source) Next(b *capture.Batch) error {
 		return err
 	}
 	return nil
+}
+
+// silent reports whether no packets have come for as long as datagrams wait. Sources give empty
+// batches earlier than that.
+func (s *Source) silent(b *capture.Batch) bool {
+	now := time.Now()
+	if len(b.Frames) > 0 {
+		s.heard = now
+	}
+	return now.Sub(s.heard) >= liveTimeout
 }
 
 // preloader is a Source whose input several goroutines read.

@@ -230,7 +230,7 @@ func TestFullStdout(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{
-		{"distinct", "--list", "--every", "1s", clitest.Bundled("router-plain.pcapng")}, {"--help"}, {"dedup", "-h"}, {"help", "dedup"}, {"--version"}, {"completion", "bash"},
+		{"distinct", "--quiet", "--list", "--every", "1s", clitest.Bundled("router-plain.pcapng")}, {"--help"}, {"dedup", "-h"}, {"help", "dedup"}, {"--version"}, {"completion", "bash"},
 	} {
 		cmd := clitest.Program(t, args...)
 		var stderr strings.Builder

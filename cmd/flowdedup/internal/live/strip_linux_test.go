@@ -91,9 +91,19 @@ func fragmentsOf(host byte, id uint16, frame string) (all [][]byte) {
 func TestLiveFragments(t *testing.T) {
 	t.Parallel()
 	clitest.Lab(t, "left right", "out sensor")
+	for range 5 {
+		if passFragments(t) {
+			return
+		}
+	}
+	t.Skip("the machine is too busy: fragments of a datagram came further apart than the program waits")
+}
+
+// passFragments returns false if sending took so long that a run may have given fragments up.
+func passFragments(t *testing.T) bool {
 	dir := t.TempDir()
 	seen, kept := filepath.Join(dir, "sensor.pcapng"), filepath.Join(dir, "kept.pcapng")
-	const n = 30
+	const n, patience = 30, 50 * time.Millisecond
 	sensor := startLive(t, "-i", "sensor", "-w", seen, "--method", "exact", "--window", "n:1", "--json")
 	forward := startLive(t, "-i", "left", "--forward", "out", "--identity", "inner", "--json", "--window", "5s")
 	strip := startLive(t, "-i", "left", "-w", kept, "--strip", "tunnel", "--identity", "inner", "--json", "--window", "5s")
@@ -113,10 +123,15 @@ func TestLiveFragments(t *testing.T) {
 	// The last fragment lacks another one.
 	frames = append(frames, fragmentsOf(3, 1, stripped[1])[0])
 	forwarded, stripped = append(forwarded, string(frames[4*n])), append(stripped, string(frames[4*n]))
+	begun := time.Now()
 	clitest.SendBytes(t, "right", frames...)
+	took := time.Since(begun)
 	forward.finish()
 	strip.finish()
 	sensor.finish()
+	if took > patience {
+		return false
+	}
 	for name, want := range map[string][]string{seen: forwarded, kept: stripped} {
 		got := clitest.FramesOf(t, name)
 		if len(got) != len(want) {
@@ -129,6 +144,7 @@ func TestLiveFragments(t *testing.T) {
 			}
 		}
 	}
+	return true
 }
 
 // TestLiveSlice cuts kept packets and copies behind their UDP header. They were compared as a
