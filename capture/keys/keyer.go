@@ -237,7 +237,7 @@ func (k *Keyer) Forget() {
 
 // FromKeys makes the keys that follow from keys of two addresses, as Config.Determines says.
 // chosen4 and chosen6 are the numbers of the keys of v4 and v6 that it takes. The Frame
-// slices of the result have these numbers.
+// slices of the result have these numbers. No key has hardware addresses: it makes none of MACs.
 func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []uint32) []*Keys {
 	k.chosen4, k.chosen6 = k.chosen4[:0], k.chosen6[:0]
 	for _, number := range chosen4 {
@@ -249,8 +249,10 @@ func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []
 	listKeys(&k.four, k.chosen4, chosen4, size4, tail4)
 	listKeys(&k.six, k.chosen6, chosen6, size6, tail6)
 	for i, one := range k.makers {
-		one.gather4(k.chosen4, &k.four, 0)
-		one.gather6(k.chosen6, &k.six, 0)
+		if one.cfg.Kind != MACs {
+			one.gather4(k.chosen4, &k.four, 0)
+			one.gather6(k.chosen6, &k.six, 0)
+		}
 		k.keys[i] = &one.keys
 	}
 	return k.keys
