@@ -48,7 +48,7 @@ var budgets = map[string]budget{
 	"capture/records":                 {5758, 4403, 0, "flow records: NetFlow, IPFIX, sFlow, text; observation points"},
 	"capture/headers":                 {5776, 2385, 0, "headers and tunnels of packets"},
 	"capture/identity":                {2067, 2844, 0, "what makes two packets the same"},
-	"capture/keys":                    {1208, 1118, 0, "addresses and flows that are counted; fragments that come before their first"},
+	"capture/keys":                    {1210, 1119, 0, "addresses and flows that are counted; fragments that come before their first"},
 	"capture/traits":                  {2599, 2590, 0, "where a packet was seen, and what differs; lists of what was removed"},
 	"capture/reassemble":              {847, 493, 0, "tunnels in fragments"},
 	"capture/dedup":                   {3334, 3984, 0, "packets meet filters; which copy stays; numbers of a run in one place"},
