@@ -55,7 +55,7 @@ var budgets = map[string]budget{
 	"capture/inspect":                 {3912, 1576, 0, "what a capture holds; numbers of a run in one place"},
 	"capture/compare":                 {2252, 1367, 0, "two captures against each other"},
 	"capture/verify":                  {1916, 907, 0, "a check of what dedup did, by other code, in bounded memory; a folder against a folder"},
-	"cmd/flowdedup":                   {3093, 1196, 0, "pages, settings, web server and versions of the command; pages whose marks say their numbers; a token for who asks"},
+	"cmd/flowdedup":                   {3095, 1198, 0, "pages, settings, web server and versions of the command; pages whose marks say their numbers; a token for who asks"},
 	"cmd/flowdedup/doc":               {951, 1060, 0, "the manual: generated pages, and tests of what it says; figures held"},
 	"cmd/flowdedup/contrib":           {1841, 2788, 0, "packages, services and checks of releases"},
 	"cmd/flowdedup/internal":          {10420, 9065, 0, "what commands share: flags, inputs, outputs, texts; what is truncated, held against an oracle; folders cleaned one to one, lists of removed packets"},

@@ -193,9 +193,9 @@ var timeSteps = []time.Duration{
 // timesRoom is how many letters of labels of times fit next to each other.
 const timesRoom = 42
 
-// fits reports whether the labels of a length of time fit, with a tick every step.
-func fits(length, step time.Duration) bool {
-	return length/step < time.Duration(timesRoom/(len(timeFormat(step))+1))
+// fits reports whether the labels of a length of time, within a day or not, fit with a tick every step.
+func fits(length, step time.Duration, day bool) bool {
+	return length/step < time.Duration(timesRoom/(len(timeFormat(step, day))+1))
 }
 
 // times ends the axis at the values. Ticks are round times of the zone, by the calendar that
@@ -205,8 +205,10 @@ func (s *span) times(low, high float64, zone *time.Location) {
 		low, high = low-5e8, high+5e8
 	}
 	s.low, s.high = low, high
-	step := timeStep(time.Duration(high - low))
-	format := timeFormat(step)
+	length := time.Duration(high - low)
+	day := time.Unix(0, int64(low)).In(zone).YearDay() == time.Unix(0, int64(high)).In(zone).YearDay() && length < 24*time.Hour
+	step := timeStep(length, day)
+	format := timeFormat(step, day)
 	rounds := calendar.Calendar{Every: step, Location: zone}
 	at, next := rounds.Window(int64(low))
 	if float64(at) < low {
@@ -219,7 +221,7 @@ func (s *span) times(low, high float64, zone *time.Location) {
 	if len(s.ticks) < 2 { // the axis is shorter than two steps
 		s.ticks = nil
 		for _, at := range []float64{low, high} {
-			s.mark(at, time.Unix(0, int64(at)).In(zone).Format("15:04:05.000000"))
+			s.mark(at, time.Unix(0, int64(at)).In(zone).Format(timeFormat(length/1000, day)))
 		}
 	}
 }
@@ -251,33 +253,33 @@ func (s *span) clockChanges(low, high float64, zone *time.Location) {
 	}
 }
 
-// timeStep returns the distance of the ticks of a length of time.
-func timeStep(length time.Duration) time.Duration {
+// timeStep returns the distance of the ticks of a length of time, within a day or not.
+func timeStep(length time.Duration, day bool) time.Duration {
 	for unit := time.Duration(1000); unit < time.Second; unit *= 10 {
 		for _, m := range []time.Duration{1, 2, 5} {
-			if fits(length, m*unit) {
+			if fits(length, m*unit, day) {
 				return m * unit
 			}
 		}
 	}
 	for _, step := range timeSteps {
-		if fits(length, step) {
+		if fits(length, step, day) {
 			return step
 		}
 	}
 	step := 24 * time.Hour
-	for !fits(length, step) {
+	for !fits(length, step, day) {
 		step *= 2
 	}
 	return step
 }
 
-// timeFormat returns how ticks with the distance are written.
-func timeFormat(step time.Duration) string {
+// timeFormat returns how ticks with the distance are written: within a day without the date.
+func timeFormat(step time.Duration, day bool) string {
 	switch {
 	case step >= 24*time.Hour:
 		return "2006-01-02"
-	case step >= time.Hour:
+	case step >= time.Hour && !day:
 		return "Jan 2 15:04"
 	case step >= time.Minute:
 		return "15:04"

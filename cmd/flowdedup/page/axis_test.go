@@ -20,6 +20,8 @@ func TestTimesOfZones(t *testing.T) {
 		changes   string // what it says, and when in UTC
 	}{
 		{"UTC", "2026-10-25T00:00:00Z", 170 * time.Minute, "00:00|00:30|01:00|01:30|02:00|02:30", ""},
+		// Hours of a day have no date.
+		{"UTC", "2026-01-05T08:00:00Z", 570 * time.Minute, "08:00|10:00|12:00|14:00|16:00", ""},
 		// 02:00 comes twice.
 		{"Europe/Berlin", "2026-10-24T22:30:00Z", 170 * time.Minute, "00:30|01:00|01:30|02:00|02:30|02:00", "CEST → CET 01:00"},
 		{"Europe/Berlin", "2026-10-24T16:00:00Z", 17 * time.Hour, "Oct 24 18:00|Oct 25 00:00|Oct 25 06:00", "CEST → CET 01:00"},
