@@ -175,13 +175,16 @@ func onlyHosts(address string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 		if ok && local.IP.IsLoopback() && !ours(hostOf(r.Host), hostOf(address)) {
-			withSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				http.Error(w, "This is not the host that was asked for: take its address, localhost, or the name in "+flag+".", http.StatusMisdirectedRequest)
-			})).ServeHTTP(w, r)
+			refuse(w, r, "This is not the host that was asked for: take its address, localhost, or the name in "+flag+".", http.StatusMisdirectedRequest)
 			return
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// refuse answers a request that no path sees.
+func refuse(w http.ResponseWriter, r *http.Request, why string, status int) {
+	withSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, why, status) })).ServeHTTP(w, r)
 }
 
 // ours reports whether a request is for a host that no page from elsewhere can have.

@@ -21,8 +21,7 @@ const (
 	tokenBytes = 4 << 10 // a file of tokens has no more
 )
 
-// readTokens reads a file of tokens: the token of all paths in the first line, and in the second,
-// if any, a token for /metrics and /healthz alone.
+// readTokens reads a file of tokens: for all paths, and in a second line for /metrics and /healthz alone.
 func readTokens(name string) (tokens []string, err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -58,10 +57,8 @@ func onlyWithToken(name string, h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		withSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("WWW-Authenticate", `Basic realm="flowdedup", charset="UTF-8"`)
-			http.Error(w, "A token is needed: as a bearer, or as the password.", http.StatusUnauthorized)
-		})).ServeHTTP(w, r)
+		w.Header().Set("WWW-Authenticate", `Basic realm="flowdedup", charset="UTF-8"`)
+		refuse(w, r, "A token is needed: as a bearer, or as the password.", http.StatusUnauthorized)
 	})
 }
 

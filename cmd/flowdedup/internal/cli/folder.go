@@ -29,11 +29,13 @@ func (f *InputFlags) Flag() Flag {
 	return Flag{Name: "read", Short: "r", Group: GroupInput, To: &f.Read, Help: "read capture `FILE`; may be repeated"}
 }
 
-// All returns the inputs in reading order, first those from flags. The captures of a folder take its
-// place, in the order of their names.
+// Named returns the inputs as they were named, first those from flags. It opens nothing.
+func (f *InputFlags) Named(args []string) []string { return slices.Concat(f.Read, args) }
+
+// All returns the inputs in reading order. A folder's captures take its place, in the order of names.
 func (f *InputFlags) All(args []string) (all []string) {
 	f.passed = nil
-	for _, name := range slices.Concat(f.Read, args) {
+	for _, name := range f.Named(args) {
 		captures, others := capturesIn(name)
 		if len(captures) == 0 { // it is a file, or opening it fails
 			captures, others = []string{name}, nil
@@ -50,9 +52,8 @@ func (f *InputFlags) WarnPassed(e *Env) {
 	}
 }
 
-// capturesIn returns the files of a folder that are captures, and others. A file with the ending of
-// captures is damaged if it is none, unless it is empty. Hidden files and what is no regular file do
-// not count.
+// capturesIn returns the captures of a folder, and other files. A file with the ending of captures is
+// damaged if it is none, unless it is empty. Hidden files and what is no regular file do not count.
 func capturesIn(folder string) (captures, others []string) {
 	entries, _ := os.ReadDir(folder) // of what is no folder, there are none
 	for _, entry := range entries {
@@ -97,10 +98,9 @@ func CheckFolder(out NamedFile, inputs []string) error {
 	return nil
 }
 
-// Check requires at least one input, and that each has a name and none is a filter
-// expression.
+// Check requires an input, and that each has a name and none is a filter expression.
 func (f *InputFlags) Check(_ *cobra.Command, args []string) error {
-	inputs := f.All(args)
+	inputs := f.Named(args)
 	switch {
 	case len(inputs) == 0:
 		return Usagef("name a capture, or - for standard input")

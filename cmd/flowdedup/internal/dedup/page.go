@@ -92,7 +92,7 @@ func timeSection(s *Summary) page.Section {
 		}
 	}
 	x := page.Axis{Label: "time (UTC)", Scale: page.Times}
-	section.Pictures = []page.Picture{
+	section.Pictures = []page.Picture{ // the share is the second series, so that it has the color of copies
 		page.Chart{Title: "Packets a second", X: x, Y: page.Axis{Label: "packets a second", Scale: page.Linear}, Columns: []page.Columns{kept, copies}},
 		page.Chart{Title: "Copies, in % of the packets", X: x, Y: page.Axis{Label: "%", Scale: page.Linear}, Series: []page.Series{{}, share}, Low: true},
 	}

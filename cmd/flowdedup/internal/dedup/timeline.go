@@ -73,16 +73,16 @@ func (t *Timeline) bin(at int64) *timelineBin {
 	return &t.Bins[n]
 }
 
-// widths are those of bins. Each is a multiple of the one before. Beyond the last, widths double.
-var widths = []time.Duration{
+// binWidths are the widths of bins. Each is a multiple of the one before. Beyond the last, widths double.
+var binWidths = []time.Duration{
 	leastBin, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
 // widen makes one bin of several.
 func (t *Timeline) widen() {
 	width := 2 * t.Width
-	if i := slices.Index(widths, t.Width); i >= 0 && i+1 < len(widths) {
-		width = widths[i+1]
+	if i := slices.Index(binWidths, t.Width); i >= 0 && i+1 < len(binWidths) {
+		width = binWidths[i+1]
 	}
 	t.join(width)
 }
@@ -101,8 +101,8 @@ func (t *Timeline) join(width time.Duration) {
 	t.Width = width
 }
 
-// columns are the widths that charts have, from the narrowest on.
-var columns = func() (all []time.Duration) {
+// columnWidths are the widths of a chart's columns, from the narrowest on.
+var columnWidths = func() (all []time.Duration) {
 	for unit := time.Millisecond; unit < time.Second; unit *= 10 {
 		all = append(all, unit, 2*unit, 5*unit)
 	}
@@ -119,7 +119,7 @@ const mostColumns = 100
 // column's stay.
 func (t *Timeline) drawn() Timeline {
 	line := Timeline{t.Start, t.Width, slices.Clone(t.Bins)}
-	for _, width := range columns {
+	for _, width := range columnWidths {
 		if width%t.Width == 0 && uint64(len(t.Bins)+1)*uint64(t.Width) <= mostColumns*uint64(width) {
 			line.join(width)
 			return line

@@ -83,7 +83,7 @@ Nothing is written or removed. One pass, in constant memory.`,
   # run the recommended command
   flowdedup inspect --json span.pcapng | jq -r .recommendation.command | sh`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("interface") && len(f.named.All(args)) == 0 {
+			if cmd.Flags().Changed("interface") && len(f.named.Named(args)) == 0 {
 				return nil
 			}
 			return f.named.Check(cmd, args)
