@@ -83,18 +83,18 @@ var layers = map[string][]string{
 	"capture/keys":               {"capture.", "capture/headers", "capture/internal/enum", "capture/internal/fragments", "capture/internal/iana", "asm"},
 	"capture/traits":             {"capture", "engine/calendar", "layout", "asm"},
 	// It remembers more of a packet than filters do.
-	"capture/inspect": {"capture", "engine/calendar", "layout", "asm"},
-	"capture/compare": {"capture", "engine/calendar", "asm"},
+	"cmd/flowdedup/internal/analysis/inspect": {"capture", "engine/calendar", "layout", "asm"},
+	"capture/compare":                         {"capture", "engine/calendar", "asm"},
 	// It shares only the reading and the identity with the code that it checks.
-	"capture/verify":     {"capture", "engine/calendar", "asm/digest"},
-	"capture/strip":      {"capture"},
-	"capture/reassemble": {"capture.", "capture/headers", "capture/internal"},
-	junction:             {"capture", "engine", "layout", "asm"},
-	"capture/gopackets":  {"capture"},
-	"capture/pipeline":   {"capture"},
-	"capture/afpacket":   {"capture", "capture/internal/sockets"},
-	"capture/xdp":        {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
-	"cmd":                {"capture", "engine", "layout", "asm", "cmd"},
+	"cmd/flowdedup/internal/analysis/verify": {"capture", "engine/calendar", "asm/digest"},
+	"capture/strip":                          {"capture"},
+	"capture/reassemble":                     {"capture.", "capture/headers", "capture/internal"},
+	junction:                                 {"capture", "engine", "layout", "asm"},
+	"capture/gopackets":                      {"capture"},
+	"capture/pipeline":                       {"capture"},
+	"capture/afpacket":                       {"capture", "capture/internal/sockets"},
+	"capture/xdp":                            {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
+	"cmd":                                    {"capture", "engine", "layout", "asm", "cmd"},
 	// Packages that the command and the hub, a separate module, share.
 	"cmd/flowdedup/page":            {"engine/calendar"}, // its axes have round times as windows do
 	"cmd/flowdedup/once":            {},
@@ -141,7 +141,7 @@ const face = "."
 // room is the packages that the folder of a command may import.
 var room = []string{
 	"capture", "engine", "layout", "asm", "cmd/flowdedup/page", "cmd/flowdedup/version", "cmd/flowdedup/web",
-	"cmd/flowdedup/internal/cli", "cmd/flowdedup/internal/count", "cmd/flowdedup/internal/input", "cmd/flowdedup/internal/method",
+	"cmd/flowdedup/internal/analysis", "cmd/flowdedup/internal/cli", "cmd/flowdedup/internal/count", "cmd/flowdedup/internal/input", "cmd/flowdedup/internal/method",
 	"cmd/flowdedup/internal/monitor", "cmd/flowdedup/internal/show", "cmd/flowdedup/internal/sink", "cmd/flowdedup/internal/verdict",
 }
 

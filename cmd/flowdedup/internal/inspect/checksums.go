@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/capture/headers"
-	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"

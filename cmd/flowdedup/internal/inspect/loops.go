@@ -5,7 +5,7 @@ package inspect
 import (
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
-	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/mirror"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 )
 

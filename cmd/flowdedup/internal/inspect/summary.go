@@ -5,9 +5,9 @@ package inspect
 import (
 	"time"
 
-	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/verdict"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/window"

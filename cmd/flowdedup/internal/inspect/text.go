@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 

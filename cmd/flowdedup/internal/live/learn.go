@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	copies "github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/identity"
-	measure "github.com/flowdedup/flowdedup/capture/inspect"
+	measure "github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"

@@ -9,7 +9,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture/inspect"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/engine/window"
 )

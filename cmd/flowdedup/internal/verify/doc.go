@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package verify implements "flowdedup verify": its flags (flags.go), the run of
-// capture/verify over captures (run.go), and the result as JSON (summary.go), text (text.go)
+// cmd/flowdedup/internal/analysis/verify over captures (run.go), and the result as JSON (summary.go), text (text.go)
 // and a page (page.go).
 package verify

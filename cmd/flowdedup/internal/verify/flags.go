@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/strip"
 	"github.com/flowdedup/flowdedup/capture/traits"
-	"github.com/flowdedup/flowdedup/capture/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"

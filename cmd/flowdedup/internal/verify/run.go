@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/strip"
-	"github.com/flowdedup/flowdedup/capture/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/verify"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/window"

@@ -7,13 +7,13 @@ import (
 	"log"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/inspect"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 )
 
 // A program looks at a capture, and decides whether to remove copies.
 func Example() {
-	src, err := pcapfile.Open("../../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
+	src, err := pcapfile.Open("../../../../../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
