@@ -19,9 +19,10 @@ type Fragment struct {
 	V4  [size4]byte
 	V6  [size6]byte
 	Is6 bool
-	// Time is the time of its packet, capture.NoTime for none, and Uncounted says that the packet is
-	// left out of counts of packets. The caller of Join sets them.
+	// Time is the time of its packet, capture.NoTime for none, Length its length on the wire, and
+	// Uncounted says that the packet is left out of counts of packets. The caller of Join sets them.
 	Time      int64
+	Length    uint32
 	Uncounted bool
 	datagram  fragments.Key
 	first     bool

@@ -35,6 +35,9 @@ func newBudget(cfg *Config) budget {
 			b.families++ // IPv4 and IPv6
 		}
 	}
+	if cfg.Top > 0 {
+		b.families *= 2 // the ranking of each
+	}
 	return b
 }
 
@@ -160,6 +163,7 @@ func (c *Counter) appendBounded(all []engine.Bounded) []engine.Bounded {
 			add(k.v4.preallocated)
 			add(k.v6.preallocated)
 			add(k.mac.preallocated)
+			all = k.ranking.appendBounded(all)
 		}
 	})
 	if c.past == nil {

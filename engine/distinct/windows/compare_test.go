@@ -32,7 +32,7 @@ func reportsOf(t *testing.T, cfg Config, packets []packet, seed uint64) (all []r
 	note := func(total bool) func(start, end int64, counts []Count) error {
 		return func(start, _ int64, counts []Count) error {
 			for _, n := range counts {
-				if n.Family == "ipv4" {
+				if n.Family == "ipv4" || n.Top4 != nil {
 					all = append(all, reported{start: start, count: n, total: total})
 				}
 			}

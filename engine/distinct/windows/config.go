@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
@@ -49,6 +50,10 @@ type Config struct {
 	FPR      float64 // upper bound for Bloom filters and for rows that forget; 0 stands for engine.DefaultFPR
 	Secret   secret.Secret
 
+	// Top is how many elements with the most packets, or bytes as TopBy says, Count has of each family.
+	// They come from Batch.Keys. 0 stands for none. Slide excludes it.
+	Top   int
+	TopBy top.By
 	// FirstSeen makes each Batch report the elements that their window had not seen
 	// before.
 	FirstSeen bool
@@ -112,8 +117,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("%w: method %q, must be one of %s", ErrConfig, method, strings.Join(Methods(), ", "))
 	case !(full.FPR > 0 && full.FPR < 1):
 		return fmt.Errorf("%w: %g", engine.ErrFPR, c.FPR)
-	case slides && (method != methodAuto && method != methodExact && method != methodSketch || c.FirstSeen):
-		return fmt.Errorf("%w: windows that slide have method auto, exact or sketch, and no FirstSeen", ErrConfig)
+	case slides && (method != methodAuto && method != methodExact && method != methodSketch || c.FirstSeen || c.Top > 0):
+		return fmt.Errorf("%w: windows that slide have method auto, exact or sketch, and neither FirstSeen nor Top", ErrConfig)
 	case slides && (c.Window < c.Slide || c.Window%c.Slide != 0 || c.Window/c.Slide > MaxSlides):
 		return fmt.Errorf("%w: a window of %v must be 1 to %d slides of %v", ErrConfig, c.Window, MaxSlides, c.Slide)
 	case c.Changes && (!calendar || slides || method != methodAuto && method != methodExact && method != methodSketch):

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -46,10 +47,14 @@ type Count struct {
 	Key     string // Key.Name
 	Family  string // "ipv4", "ipv6", or "all" for both together and for hardware addresses
 	Packets uint64 // packets with such an element
+	Bytes   uint64 // lengths of these packets, in the count of all families, if Config.Top is set
 	engine.Counts
 	// Changes are the changes since the window before, if Config.Changes requests them.
 	// They are nil for the first window, and where windows close in another order.
 	Changes *Changes
+	// Top4 and Top6 are the first Config.Top elements of each family, in the count of all families.
+	Top4 []top.Entry[[16]byte]
+	Top6 []top.Entry[[48]byte]
 }
 
 // New makes a Counter. What cfg refers to must not change afterwards. It panics if Config.Check
@@ -79,9 +84,9 @@ func New(cfg *Config) *Counter {
 	if cfg.Past > 0 {
 		c.past = newPast(cfg, c.budget.share())
 	}
-	// First sightings, slides and totals need all elements, and rows that forget need each
+	// First sightings, rankings, slides and totals need all elements, and rows that forget need each
 	// repeat.
-	if !cfg.FirstSeen && cfg.Slide == 0 && cfg.Total == nil && cfg.Method != methodLRU {
+	if !cfg.FirstSeen && cfg.Top == 0 && cfg.Slide == 0 && cfg.Total == nil && cfg.Method != methodLRU {
 		c.impliedBy = newImpliedBy(cfg)
 	}
 	c.direct = c.impliedBy.direct()
@@ -130,11 +135,11 @@ func (c *Counter) CountTo(b *Batch, uncounted []uint64, to int) error {
 	b.uncounted = uncounted
 	at := b.counted
 	b.counted = to
-	if c.total != nil && c.err == nil {
-		c.err = c.countTotal(b, at, to)
-	}
 	if c.slides != nil {
 		c.packets += uint64(to - at)
+		if c.err == nil {
+			c.err = c.countTotal(b, at, to)
+		}
 		if c.err == nil {
 			c.err = c.slides.count(b, at, to)
 		}
@@ -145,6 +150,7 @@ func (c *Counter) CountTo(b *Batch, uncounted []uint64, to int) error {
 	}
 	for at < to && c.err == nil {
 		n, w := c.windows.Run(b.times[at:to])
+		c.keepError(c.countTotal(b, at, at+n)) // as far as windows, so that bounds of memory change at the same packets
 		at += n
 		if c.opened {
 			c.makeRoom()
@@ -253,6 +259,7 @@ func (c *Counter) counts(w *window) []Count {
 		for j := first; j < len(all); j++ {
 			all[j].FPR = max(all[j].FPR, implied)
 		}
+		w.keys[i].ranking.addTop(&all[len(all)-1], c.cfg.Top)
 	}
 	return all
 }
@@ -329,6 +336,9 @@ func emitNothing(int64, int64, []Count) error { return nil }
 // countTotal counts the elements of the packets at to to-1 of a batch for the whole stream. It leaves
 // them to be counted in windows.
 func (c *Counter) countTotal(b *Batch, at, to int) error {
+	if c.total == nil {
+		return nil
+	}
 	c.total.add(b.times[at:to])
 	for _, key := range c.direct {
 		e := &b.keys[key]

@@ -4,6 +4,7 @@ package windows
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -65,6 +66,14 @@ func fill(b *Batch, packets []packet) {
 			}
 		}
 	}
+	b.Keys = func(key int, _ SeriesID, from, n int) (four [][16]byte, _ [][48]byte) {
+		for _, p := range packets[from:][:n] {
+			four = append(four, [16]byte{})
+			binary.BigEndian.PutUint32(four[len(four)-1][:], []uint32{p.host(), p.flow}[key])
+		}
+		return four, nil
+	}
+	b.Bytes = func(number uint32) uint64 { return lengthOf(packets[number]) }
 	add(b.Direct(), upTo(len(packets)))
 	b.Derive = func(group int, v4, _ []uint32) { add(b.Derived()[group].Keys, v4) }
 }

@@ -154,6 +154,7 @@ func (c *Counter) recycle(w *window) {
 	for i := range w.keys {
 		k := &w.keys[i]
 		c.keepError(errors.Join(k.addr4.recycle(), k.v4.recycle(), k.v6.recycle(), k.mac.recycle()))
+		k.ranking = ranking{}
 	}
 	c.spare = w.keys
 }

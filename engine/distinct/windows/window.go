@@ -82,6 +82,7 @@ func (w *window) close() error { return closeKeys(w.keys) }
 type keyCounters struct {
 	addr4       familyCounter[uint32]
 	v4, v6, mac familyCounter[digest.Digest]
+	ranking     ranking
 }
 
 // familyCounter counts the distinct elements of one family. Its counter is made for the
@@ -147,7 +148,9 @@ func (k *keyCounters) appendCounts(all []Count, key *Key, past *pastKey) []Count
 	if k.addr4.Counter != nil {
 		v4 = k.addr4.count()
 	}
-	return appendFamilies(all, key, v4, v6, mac)
+	all = appendFamilies(all, key, v4, v6, mac)
+	all[len(all)-1].MemoryBytes += k.ranking.memory()
+	return all
 }
 
 // count returns the count of a family. Without an element it is 0, and exact.

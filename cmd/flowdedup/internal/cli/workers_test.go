@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/dedup"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/distinct"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -146,6 +148,16 @@ func distinctText(t *testing.T, in workersInput, workers int) string {
 	cfg := distinctConfig(in, workers, &warnings, encoder)
 	cfg.Calendar.Every = time.Minute
 	cfg.FirstSeen = func(s *count.First) error { return encoder.Encode(s.Sighting()) }
+	cfg.Top, cfg.TopBy, cfg.Total = 3, top.Bytes, true
+	cfg.Budget = cfg.LeastBudget()
+	cfg.Rows = func(rows []count.Row) error {
+		for i := range rows {
+			if err := errors.Join(encoder.Encode(&rows[i]), encoder.Encode(rows[i].Top)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	result, err := distinct.Run(context.Background(), cfg)
 	return fmt.Sprintf("%+v\n%v\n%s%s", result, err, &warnings, &printed)
 }

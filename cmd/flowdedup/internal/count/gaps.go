@@ -34,6 +34,7 @@ const MaxGaps = 100_000
 // since the latest one. Windows in between that are still open have their rows later.
 func (r *rowMaker) window(start, end int64, counts []windows.Count) error {
 	rows := RowsOf(start, end, r.cfg.zone(), counts)
+	r.cfg.rank(rows, counts)
 	span := r.span(start, end)
 	for i := range rows {
 		rows[i].Cut = CutOf(span, r.cfg.zone())
@@ -92,6 +93,7 @@ func (r *rowMaker) total(start, end int64, counts []windows.Count) error {
 	for i := range rows {
 		rows[i].Kind = KindTotal
 	}
+	r.cfg.rank(rows, counts)
 	return r.cfg.Rows(rows)
 }
 

@@ -23,6 +23,7 @@ func (p *Packets) join(uncounted []uint64) error {
 		f := &p.fragments[i]
 		p.pass(passed, f.Frame)
 		passed = f.Frame
+		f.Length = p.source.Frames[f.Frame].WireLen
 		f.Time, f.Uncounted = p.usable[f.Frame], uncounted != nil && uncounted[f.Frame/64]>>(f.Frame%64)&1 != 0
 		switch j.Join(f) {
 		case keys.Joined:
@@ -107,7 +108,7 @@ func (p *Packets) again(all []keys.Fragment) error {
 	p.source = &capture.Batch{Frames: make([]capture.Frame, n)}
 	for i := range all {
 		f := &all[i]
-		keys4[i], keys6[i], times[i], p.source.Frames[i].Time = f.V4, f.V6, f.Time, f.Time
+		keys4[i], keys6[i], times[i], p.source.Frames[i] = f.V4, f.V6, f.Time, capture.Frame{Time: f.Time, WireLen: f.Length}
 		if f.Is6 {
 			six = append(six, uint32(i))
 		} else {
@@ -145,7 +146,7 @@ func (c *Counter) hasPorts(key int) bool {
 	return kind == keys.Flow || kind == keys.Biflow
 }
 
-// listed returns the listed keys behind the elements of a key, none without Config.FirstSeen.
+// listed returns the listed keys behind the elements of a key, none unless they are kept.
 func (p *Packets) listed(key int) (listed elements) {
 	if p.keys != nil {
 		listed = p.keys[key]

@@ -71,7 +71,8 @@ type Packets struct {
 	batch   *windows.Batch
 	direct  *keys.Keyer // makes the keys of all packets
 	derived []derived   // group by group
-	keys    []elements  // by key of the run, nil without Config.FirstSeen
+	keys    []elements  // by key of the run, nil without Config.FirstSeen and Config.Top
+	wide    [][16]byte  // scratch
 
 	fragments []keys.Fragment // by packet of the batch
 	joined    *keys.Keyer     // makes the keys of later ones; nil before the first
@@ -136,13 +137,14 @@ type elements struct {
 func (c *Counter) NewPackets() *Packets {
 	p := &Packets{counter: c, batch: c.NewBatch()}
 	p.batch.Derive, p.batch.FirstSeen = p.derive, p.emitFirstSeen
+	p.batch.Keys, p.batch.Bytes = p.ranked, func(packet uint32) uint64 { return uint64(p.source.Frames[packet].WireLen) }
 	p.direct = c.cfg.keyers(p.batch.Direct())
 	for _, group := range p.batch.Derived() {
 		by := slices.Index(p.batch.Direct(), group.By)
 		p.direct.Keep(by)
 		p.derived = append(p.derived, derived{c.cfg.keyers(group.Keys), by})
 	}
-	if p.times.Zone = c.cfg.zone(); c.cfg.FirstSeen != nil {
+	if p.times.Zone = c.cfg.zone(); c.cfg.FirstSeen != nil || c.cfg.Top > 0 {
 		p.keys = make([]elements, len(c.cfg.Keys))
 	}
 	return p

@@ -22,6 +22,8 @@ type Row struct {
 	Kind string `json:"-"`
 	// Zone is the time zone of the stamps; nil means UTC.
 	Zone *time.Location `json:"-"`
+	// Top has the elements with the most packets or bytes, in the row of all families: see Config.Top.
+	Top []Top `json:"-"`
 	Counted
 	Distinct uint64 `json:"distinct"`
 	// Low and High bound the true count with 95 % confidence.
@@ -184,11 +186,17 @@ func NewLines(w io.Writer, command string) *Lines {
 	return &Lines{enc, version.HeadingOf(command)}
 }
 
-// Rows writes the counts of a window that closed.
+// Rows writes the counts of a window that closed, each with its ranking.
 func (l *Lines) Rows(rows []Row) error {
 	for i := range rows {
 		if err := l.Encode(NewLine(l.Heading, &rows[i])); err != nil {
 			return err
+		}
+		for _, top := range rows[i].Top {
+			top.Heading = l.Heading
+			if err := l.Encode(&top); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -37,6 +39,8 @@ type flags struct {
 	page    cli.PageFlag
 
 	total, changes, gaps bool
+	top                  int // 0 for none
+	topBy                top.By
 	save                 cli.SaveFlags
 	merge, overlap       bool
 }
@@ -100,6 +104,9 @@ and the same flags of counting. A sensor without a window is named in its row.`,
   # count the past hour, at every minute
   flowdedup distinct --every 1h --slide 1m --of src,flow capture.pcapng
 
+  # who sent the most bytes, in each hour and in all
+  flowdedup distinct --of src,flow --top 10 --top-by bytes capture.pcapng
+
   # new keys in each hour, and the whole day in one row
   flowdedup distinct --changes --total capture.pcapng
 
@@ -135,6 +142,8 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "csv", Group: cli.GroupOutput, To: &f.csv, Help: "also write the counts to `FILE` as CSV"},
 			{Name: "total", Group: cli.GroupCount, To: &f.total, Help: "also count all inputs together, in rows behind the windows"},
 			{Name: "changes", Group: cli.GroupCount, To: &f.changes, Needs: []string{"method=auto,exact,sketch: another cannot list its keys"}, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "also count what is new, returning and gone against the window before"},
+			{Name: "top", Group: cli.GroupCount, To: cli.NewParsed(&f.top, "", "N", parseTop), Words: []string{"10"}, Not: []string{"slide: windows overlap, and counts of elements cannot be taken back"}, Help: "also print the `N` elements with the most packets, of each window and of all inputs"},
+			{Name: "top-by", Group: cli.GroupCount, To: cli.NewParsed(&f.topBy, "packets", "what", parseTopBy), Words: topBy, Needs: []string{"top"}, Help: "what --top ranks by: packets, bytes"},
 			{Name: "gaps", Group: cli.GroupCount, To: &f.gaps, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "print rows of zeros for windows without packets"},
 		},
 		f.save.Flags("FILE", "method=auto,sketch"),
@@ -263,10 +272,10 @@ func (f *flags) config(inputs []string) Config {
 	cfg := Config{
 		Inputs: inputs, Workers: f.Workers,
 		Config: count.Config{
-			Keys: f.Counted(), Inner: f.inner, Tunnels: f.tunnels, Total: f.total, Gaps: f.gaps,
+			Keys: f.Counted(), Inner: f.inner, Tunnels: f.tunnels, Total: f.hasTotal(), Gaps: f.gaps,
 			Config: windows.Config{
 				Calendar: f.Calendar(), Slide: f.slide, Window: f.Every, Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret,
-				Changes: f.changes, SetLimit: uint64(f.save.SetLimit),
+				Changes: f.changes, SetLimit: uint64(f.save.SetLimit), Top: f.top, TopBy: f.topBy,
 			},
 		},
 	}
@@ -283,6 +292,28 @@ func (f *flags) lost(err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s is incomplete: the reader of standard output left", f.csv)
+}
+
+// hasTotal reports whether rows of all inputs are wanted. Rankings of windows do not add up to one.
+func (f *flags) hasTotal() bool { return f.total || f.top > 0 && f.Every > 0 }
+
+// mostTop is the longest ranking.
+const mostTop = 1000
+
+func parseTop(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > mostTop {
+		return 0, fmt.Errorf("must be from 1 to %d", mostTop)
+	}
+	return n, nil
+}
+
+// topBy are the names of what rankings are by.
+var topBy = []string{top.Packets: "packets", top.Bytes: "bytes"}
+
+func parseTopBy(s string) (top.By, error) {
+	_, err := cli.OneOf(topBy...)(s)
+	return top.By(slices.Index(topBy, s)), err
 }
 
 // parseSpan reads the length of windows. "none" is 0: one window for everything.

@@ -81,20 +81,24 @@ type overlapLine struct {
 }
 
 // moreColumns says which optional columns rows have, and whether windows follow the packets.
-type moreColumns struct{ Total, Changes, Sensors, Whole bool }
+type moreColumns struct{ Total, Changes, Sensors, Whole, Top bool }
 
 // csvLines writes counts as comma-separated values with a header line
 // (RFC 4180).
 type csvLines struct {
 	w    *csv.Writer
 	more moreColumns
+	head []string
 }
+
+// topColumns are the columns of rankings alone. They have kinds in column kind.
+var topColumns = []string{"rank", "value", "packets_low", "packets_share", "bytes_in", "bytes_low", "bytes_share"}
 
 // newCSVLines writes the header line.
 func newCSVLines(w io.Writer, more moreColumns) (*csvLines, error) {
-	d := &csvLines{csv.NewWriter(w), more}
+	d := &csvLines{w: csv.NewWriter(w), more: more}
 	head := []string{"window_start", "window_end", "of", "family", "distinct", "low", "high", "packets_in", "method", "memory_bytes", "predicted_fpr"}
-	if more.Total {
+	if more.Total || more.Top {
 		head = append(head, "kind")
 	}
 	if more.Changes {
@@ -103,25 +107,52 @@ func newCSVLines(w io.Writer, more moreColumns) (*csvLines, error) {
 	if more.Sensors {
 		head = append(head, "sensors", "missing")
 	}
-	return d, d.w.WriteAll([][]string{append(head, "cut", "seen_from", "seen_to")})
+	head = append(head, "cut", "seen_from", "seen_to")
+	if more.Top {
+		head = append(head, topColumns...)
+	}
+	d.head = head
+	return d, d.w.WriteAll([][]string{head})
 }
 
 // writeRows writes the counts of a window that closed.
 func (d *csvLines) writeRows(rows []count.Row) error {
-	records := make([][]string, len(rows))
+	var records [][]string
 	for i := range rows {
-		records[i] = d.record(&rows[i])
+		r := &rows[i]
+		records = append(records, d.record(r))
+		for t := range r.Top {
+			records = append(records, d.top(&r.Top[t]))
+		}
 	}
 	return d.w.WriteAll(records) // and flush: nothing waits for later windows
 }
 
+// top returns the cells of an element of a ranking, which has no counts of distinct elements.
+func (d *csvLines) top(t *count.Top) []string {
+	of := map[string]string{
+		"window_start": value(t.WindowStart), "window_end": value(t.WindowEnd), "of": t.Of, "family": t.Family, "kind": t.Kind,
+		"rank": strconv.Itoa(t.Rank), "value": t.Value,
+		"packets_in": number(t.Packets), "packets_low": number(t.PacketsLow), "packets_share": rate(t.PacketsShare),
+		"bytes_in": number(t.Bytes), "bytes_low": number(t.BytesLow), "bytes_share": rate(t.BytesShare),
+	}
+	cells := make([]string, len(d.head))
+	for i, name := range d.head {
+		cells[i] = of[name]
+	}
+	return cells
+}
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func rate(r float64) string { return strconv.FormatFloat(r, 'g', -1, 64) }
+
 func (d *csvLines) record(r *count.Row) []string {
-	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	cells := []string{
 		value(r.WindowStart), value(r.WindowEnd), r.Of, r.Family, number(r.Distinct), number(r.Low), number(r.High),
-		number(r.Packets), r.Method, strconv.Itoa(r.MemoryBytes), strconv.FormatFloat(r.FPR, 'g', -1, 64),
+		number(r.Packets), r.Method, strconv.Itoa(r.MemoryBytes), rate(r.FPR),
 	}
-	if d.more.Total {
+	if d.more.Total || d.more.Top {
 		cells = append(cells, r.KindName())
 	}
 	switch c := r.RowChanges; {
@@ -135,7 +166,8 @@ func (d *csvLines) record(r *count.Row) []string {
 	if d.more.Sensors {
 		cells = append(cells, r.Sensors, strings.Join(r.Missing, " "))
 	}
-	return append(cells, r.Cut.Cut, value(r.SeenFrom), value(r.SeenTo))
+	cells = append(cells, r.Cut.Cut, value(r.SeenFrom), value(r.SeenTo))
+	return append(cells, make([]string, len(d.head)-len(cells))...)
 }
 
 func value(s *string) string {

@@ -37,6 +37,8 @@ type keyPage struct {
 	windows int
 	span    time.Duration // of the first window
 	changed bool          // there are changes
+	ranked  bool          // there are rankings
+	top     []count.Top   // of the last window
 	whole   summed        // windows that the run saw whole
 	cut     summed        // the others
 }
@@ -141,7 +143,10 @@ func (k *keyPage) add(rows []count.Row) {
 	} else {
 		k.cut.add(all.Distinct, w.from)
 	}
-	k.recent = append(k.recent, slices.Clone(rows))
+	k.ranked, k.top = k.ranked || all.Top != nil, all.Top
+	rows = slices.Clone(rows)
+	rows[len(rows)-1].Top = slices.Clone(all.Top[:min(1, len(all.Top))])
+	k.recent = append(k.recent, rows)
 	if len(k.recent) >= 2*page.MostRows {
 		k.recent = slices.Delete(k.recent, 0, page.MostRows)
 	}
@@ -201,8 +206,25 @@ func (p *countsPage) page() *page.Page {
 	}
 	for _, k := range p.keys[:min(len(p.keys), mostKeys)] {
 		out.Sections = append(out.Sections, k.section(page.MostRows/len(p.keys)))
+		if all := p.top(k); len(all) > 0 {
+			columns, rows, note := ranked(all)
+			out.Sections = append(out.Sections, page.Section{Heading: "Top " + k.of + " in all", Table: &page.Table{Columns: columns, Rows: rows, More: note}})
+		}
 	}
 	return out
+}
+
+// top returns the ranking of a key in the whole input, if there is one.
+func (p *countsPage) top(k *keyPage) []count.Top {
+	for i := range p.totals {
+		if t := &p.totals[i]; t.Of == k.of && t.Top != nil {
+			return t.Top
+		}
+	}
+	if k.windows > 1 {
+		return nil
+	}
+	return k.top
 }
 
 // countOf formats a count with its bounds.
@@ -220,10 +242,17 @@ func (k *keyPage) section(lines int) page.Section {
 		Heading:  "Distinct " + k.of,
 		Pictures: []page.Picture{k.chart(x)},
 		Caption:  k.caption(),
-		Table:    &page.Table{Columns: pageColumns[:k.columns()]},
+		Table:    &page.Table{Columns: slices.Clone(pageColumns[:k.columns()])},
+	}
+	if k.ranked {
+		s.Table.Columns = append(s.Table.Columns, show.Column{Name: "top", Left: true})
 	}
 	for _, rows := range k.recent[max(0, len(k.recent)-lines):] {
-		s.Table.Rows = append(s.Table.Rows, lineOfWindow(rows)[:k.columns()])
+		cells := lineOfWindow(rows)[:k.columns()]
+		if k.ranked {
+			cells = append(cells, first(rows[len(rows)-1].Top))
+		}
+		s.Table.Rows = append(s.Table.Rows, cells)
 	}
 	if changes, ok := k.changes(x); ok {
 		s.Pictures = append(s.Pictures, changes)

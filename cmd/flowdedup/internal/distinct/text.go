@@ -30,6 +30,7 @@ type textTable struct {
 	scratch  []byte // of a line
 	open     bool   // the table has begun and not ended
 	rows     bool   // there were any
+	windows  int
 	hidden   []string
 	seenFrom string // when the run began, if that cut a window
 	seenTo   string // when it ended
@@ -71,7 +72,12 @@ func newTextTable(w io.Writer, terminal int, more moreColumns) *textTable {
 type tableLine []string
 
 // writeRows writes the counts of a window that closed.
-func (d *textTable) writeRows(rows []count.Row) error {
+func (d *textTable) writeRows(all []count.Row) error {
+	if all[0].Kind == count.KindTotal && !d.more.Total && d.windows == 1 {
+		return nil // it is there for a ranking, and equals the window's
+	}
+	d.windows++
+	rows := all
 	var lines []tableLine
 	missing := ""
 	for len(rows) > 0 {
@@ -95,6 +101,7 @@ func (d *textTable) writeRows(rows []count.Row) error {
 	if missing != "" && d.terminal > 0 {
 		text.WriteString(show.Wrap("  "+missing, 4, d.terminal) + "\n")
 	}
+	d.top(&text, all)
 	_, err := io.WriteString(d.out, text.String())
 	return err
 }
@@ -119,6 +126,9 @@ func (d *textTable) close(filtered, withoutIP uint64) error {
 
 // notes explain the table.
 func (d *textTable) notes(text *strings.Builder) {
+	if d.more.Top && d.rows {
+		text.WriteByte('\n')
+	}
 	if d.span != "" {
 		text.WriteString(show.Wrap("all: "+d.span, 2, cmp.Or(d.terminal, math.MaxInt)) + "\n")
 	}
