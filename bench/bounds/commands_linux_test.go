@@ -42,6 +42,7 @@ var commands = []command{
 	{"distinct IN --of src,dst,ip,pair,flow,biflow,mac --memory 64MiB", packets},
 	{"distinct IN --of src,flow --every 1m --slide 1s --memory 64MiB", packets},
 	{"distinct IN --of flow,mac --inner --vlan --total --changes --html page.html --csv rows.csv --set-limit 1M", packets},
+	{"distinct IN --of src,flow,mac --top 10 --memory 64MiB --html page.html", packets},
 	{"distinct IN COPY --of src --total --save out.counts --sensor a --set-limit 1M --key KEY", packets},
 	{"distinct IN --list --json --method lru --memory 16MiB --of flow", packets},
 	{"inspect IN", packets},

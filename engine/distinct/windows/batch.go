@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 )
 
 // Batch holds the elements of a batch of packets on their way into a Counter. Several
@@ -25,9 +26,9 @@ type Batch struct {
 	// packet, and within a packet in the order of the keys. start is math.MinInt64 for
 	// the whole stream. It is called within Count if Config.FirstSeen is set.
 	FirstSeen func(start int64, first []FirstSeen) error
-	// Keys returns n elements of a series from number from on, as 16 bytes or, of IPv6, as 48. Bytes
-	// returns the length of a packet. They are called within Count if Config.Top is set.
-	Keys  func(key int, id SeriesID, from, n int) (four [][16]byte, six [][48]byte)
+	// Key returns an element of a series by its number, as Count.Top has it, and Bytes the length of a
+	// packet. They are called within Count if Config.Top is set.
+	Key   func(key int, id SeriesID, number int) top.Key
 	Bytes func(packet uint32) uint64
 
 	counter   *Counter
@@ -221,9 +222,7 @@ func (s *Series[E]) pick(numbers []uint32) []E {
 func (b *Batch) countKey(w *window, key int, to uint32) error {
 	e, k, cfg := &b.keys[key], &w.keys[key], b.counter.cfg
 	by := b.counter.impliedBy[key]
-	if cfg.Top > 0 {
-		b.rank(&k.ranking, key, to)
-	}
+	before := e.taken()
 	f := seriesRun{
 		key: key, to: to, implied: by >= 0 && by != key,
 		firstSeen: cfg.FirstSeen && w != b.counter.total, implies: b.implies[key],
@@ -239,6 +238,9 @@ func (b *Batch) countKey(w *window, key int, to uint32) error {
 		if err := countSeries(b, s.counter, cfg.newDigests, s.elements, f.of(s.id)); err != nil {
 			return err
 		}
+	}
+	if cfg.Top > 0 {
+		b.rank(&k.ranking, key, before)
 	}
 	return nil
 }

@@ -34,9 +34,9 @@ func newBudget(cfg *Config) budget {
 		if b.families++; !cfg.Keys[i].MAC {
 			b.families++ // IPv4 and IPv6
 		}
-	}
-	if cfg.Top > 0 {
-		b.families *= 2 // the ranking of each
+		if cfg.Top > 0 {
+			b.families++ // the ranking
+		}
 	}
 	return b
 }
@@ -163,7 +163,9 @@ func (c *Counter) appendBounded(all []engine.Bounded) []engine.Bounded {
 			add(k.v4.preallocated)
 			add(k.v6.preallocated)
 			add(k.mac.preallocated)
-			all = k.ranking.appendBounded(all)
+			if k.ranking.Summary != nil {
+				add(k.ranking.Summary)
+			}
 		}
 	})
 	if c.past == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 )
 
 // reported is a Counter's output for one family of a window, and its saved contents.
@@ -32,7 +33,7 @@ func reportsOf(t *testing.T, cfg Config, packets []packet, seed uint64) (all []r
 	note := func(total bool) func(start, end int64, counts []Count) error {
 		return func(start, _ int64, counts []Count) error {
 			for _, n := range counts {
-				if n.Family == "ipv4" || n.Top4 != nil {
+				if n.Family == "ipv4" || n.Top != nil {
 					all = append(all, reported{start: start, count: n, total: total})
 				}
 			}
@@ -131,8 +132,12 @@ func flat(all []reported) (out []any) {
 		if one.count.Changes != nil {
 			changes = *one.count.Changes
 		}
-		one.count.Changes = nil
-		out = append(out, one, changes)
+		var ranked []top.Entry
+		for _, e := range one.count.Top {
+			ranked = append(ranked, *e)
+		}
+		one.count.Changes, one.count.Top = nil, nil
+		out = append(out, one, changes, ranked)
 	}
 	return out
 }

@@ -50,8 +50,8 @@ type Config struct {
 	FPR      float64 // upper bound for Bloom filters and for rows that forget; 0 stands for engine.DefaultFPR
 	Secret   secret.Secret
 
-	// Top is how many elements with the most packets, or bytes as TopBy says, Count has of each family.
-	// They come from Batch.Keys. 0 stands for none. Slide excludes it.
+	// Top is how many elements with the most packets, or bytes as TopBy says, Count.Top has. 0 stands for
+	// none. Slide excludes it.
 	Top   int
 	TopBy top.By
 	// FirstSeen makes each Batch report the elements that their window had not seen

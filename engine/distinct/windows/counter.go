@@ -52,9 +52,8 @@ type Count struct {
 	// Changes are the changes since the window before, if Config.Changes requests them.
 	// They are nil for the first window, and where windows close in another order.
 	Changes *Changes
-	// Top4 and Top6 are the first Config.Top elements of each family, in the count of all families.
-	Top4 []top.Entry[[16]byte]
-	Top6 []top.Entry[[48]byte]
+	// Top has the first Config.Top elements, in the count of all families.
+	Top []*top.Entry
 }
 
 // New makes a Counter. What cfg refers to must not change afterwards. It panics if Config.Check
@@ -259,7 +258,9 @@ func (c *Counter) counts(w *window) []Count {
 		for j := first; j < len(all); j++ {
 			all[j].FPR = max(all[j].FPR, implied)
 		}
-		w.keys[i].ranking.addTop(&all[len(all)-1], c.cfg.Top)
+		if r, last := &w.keys[i].ranking, &all[len(all)-1]; r.Summary != nil {
+			last.Top, last.Bytes = r.Top(c.cfg.Top), r.bytes
+		}
 	}
 	return all
 }
@@ -342,7 +343,7 @@ func (c *Counter) countTotal(b *Batch, at, to int) error {
 	c.total.add(b.times[at:to])
 	for _, key := range c.direct {
 		e := &b.keys[key]
-		before := [4]int{e.Addr4.at, e.V4.at, e.V6.at, e.MAC.at}
+		before := e.taken()
 		if err := b.countKey(c.total, key, uint32(to)); err != nil {
 			return err
 		}

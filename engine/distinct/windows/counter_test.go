@@ -16,6 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
@@ -66,12 +67,9 @@ func fill(b *Batch, packets []packet) {
 			}
 		}
 	}
-	b.Keys = func(key int, _ SeriesID, from, n int) (four [][16]byte, _ [][48]byte) {
-		for _, p := range packets[from:][:n] {
-			four = append(four, [16]byte{})
-			binary.BigEndian.PutUint32(four[len(four)-1][:], []uint32{p.host(), p.flow}[key])
-		}
-		return four, nil
+	b.Key = func(key int, _ SeriesID, number int) (k top.Key) {
+		binary.BigEndian.PutUint32(k[:], []uint32{packets[number].host(), packets[number].flow}[key])
+		return k
 	}
 	b.Bytes = func(number uint32) uint64 { return lengthOf(packets[number]) }
 	add(b.Direct(), upTo(len(packets)))

@@ -28,6 +28,7 @@
 //	a span before any moment       past.go
 //	keys counted from larger keys  implied.go
 //	new, returning and gone keys   changes.go
+//	those with the most packets    rank.go
 //	memory; samples beyond it      memory.go; fallback.go
 //	saved counts                   snapshot.go
 package windows

@@ -2,96 +2,77 @@
 
 package windows
 
-import (
-	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/distinct/top"
-)
+import "github.com/flowdedup/flowdedup/engine/distinct/top"
 
-// ranking has the elements of a key in a window, with their packets and bytes: 16 bytes for IPv4 and
-// hardware addresses, 48 for IPv6. Both are nil before the first element.
+// ranking counts the packets and bytes of the elements of a key in a window.
 type ranking struct {
-	four  *top.Summary[[16]byte]
-	six   *top.Summary[[48]byte]
-	bytes uint64 // of the packets
+	*top.Summary        // nil before the first element
+	bytes        uint64 // of all packets
 }
 
-// mostRanked bounds the elements of a family that are ranked exactly without Config.Budget: 32 to 60 MiB.
-const mostRanked = 1 << 18
+// mostRanked bounds the elements that are ranked exactly without Config.Budget, in 14 MiB.
+const mostRanked = 1 << 16
 
-// rank ranks the elements of a key, of packets before to, that countKey has not taken yet.
-func (b *Batch) rank(r *ranking, key int, to uint32) {
+// begin makes the summary for the first element.
+func (r *ranking) begin(c *Counter) {
+	r.Summary = top.New(c.cfg.TopBy)
+	if share := c.budget.share(); share > 0 {
+		r.Limit(share)
+	} else if c.cfg.Method != methodExact {
+		r.Limit(r.Needs(mostRanked))
+	}
+}
+
+// rank ranks the elements of a key from the given numbers of each series on, which countKey has taken. It
+// goes in the order of packets, which does not depend on where batches end.
+func (b *Batch) rank(r *ranking, key int, at [MAC + 1]int) {
 	e := &b.keys[key]
-	for _, s := range [...]struct {
-		id      SeriesID
-		from    int
-		packets []uint32
-	}{{Addr4, e.Addr4.at, e.Addr4.coming(to)}, {V4, e.V4.at, e.V4.coming(to)}, {V6, e.V6.at, e.V6.coming(to)}, {MAC, e.MAC.at, e.MAC.coming(to)}} {
-		if len(s.packets) > 0 {
-			four, six := b.Keys(key, s.id, s.from, len(s.packets))
-			r.bytes += rankSeries(b, &r.four, four, s.packets)
-			r.bytes += rankSeries(b, &r.six, six, s.packets)
+	packets := [...][]uint32{e.Addr4.packets[:e.Addr4.at], e.V4.packets[:e.V4.at], e.V6.packets[:e.V6.at], e.MAC.packets[:e.MAC.at]}
+	last, lastID := ^uint32(0), uint64(0)
+	for {
+		next, p := Addr4, ^uint32(0)
+		for s, all := range packets {
+			if at[s] < len(all) && all[at[s]] < p {
+				next, p = SeriesID(s), all[at[s]]
+			}
 		}
-	}
-}
-
-// coming returns the packets of the elements that next returns in its coming call.
-func (s *Series[E]) coming(to uint32) []uint32 {
-	from, end := s.upcoming(to)
-	return s.packets[from:end]
-}
-
-// rankSeries ranks the elements of packets, and returns the lengths of these.
-func rankSeries[K top.Key](b *Batch, s **top.Summary[K], keys []K, packets []uint32) (sum uint64) {
-	if len(keys) > 0 && *s == nil {
-		*s = top.New[K](b.counter.cfg.TopBy)
-		switch share := b.counter.budget.share(); {
-		case share > 0:
-			(*s).Limit(share)
-		case b.counter.cfg.Method != methodExact:
-			(*s).Limit((*s).Needs(mostRanked))
+		if p == ^uint32(0) { // no packet has this number
+			return
 		}
-	}
-	for i, key := range keys {
-		p := packets[i]
-		second := i > 0 && packets[i-1] == p
-		if b.uncounted != nil && b.uncounted[p/64]>>(p%64)&1 != 0 || second && keys[i-1] == key {
+		number := at[next]
+		at[next]++
+		if b.uncounted != nil && b.uncounted[p/64]>>(p%64)&1 != 0 {
 			continue
 		}
-		bytes := b.Bytes(p)
-		(*s).Add(key, bytes)
-		if !second {
-			sum += bytes
+		if r.Summary == nil {
+			r.begin(b.counter)
 		}
+		id, length := e.id(next, number), b.Bytes(p)
+		if p != last {
+			r.bytes += length
+		}
+		if p != last || id != lastID {
+			r.Add(b.Key(key, next, number), id, length)
+		}
+		last, lastID = p, id
 	}
-	return sum
 }
 
-// appendBounded appends what a budget bounds.
-func (r *ranking) appendBounded(all []engine.Bounded) []engine.Bounded {
-	if r.four != nil {
-		all = append(all, r.four)
+// id returns half of the digest of an element, or its address. Of two elements of a run both are the
+// same with a probability of 2^-64.
+func (e *Elements) id(series SeriesID, number int) uint64 {
+	switch series {
+	case Addr4:
+		return uint64(e.Addr4.items[number])
+	case V4:
+		return e.V4.items[number][0]
+	case V6:
+		return e.V6.items[number][0]
 	}
-	if r.six != nil {
-		all = append(all, r.six)
-	}
-	return all
+	return e.MAC.items[number][0]
 }
 
-// memory returns the memory of both in bytes.
-func (r *ranking) memory() (bytes int) {
-	for _, s := range r.appendBounded(nil) {
-		bytes += s.Needs(0)
-	}
-	return bytes
-}
-
-// addTop adds the first n elements of each family, and the bytes of all, to a count.
-func (r *ranking) addTop(c *Count, n int) {
-	c.Bytes = r.bytes
-	if r.four != nil {
-		c.Top4 = r.four.Top(n)
-	}
-	if r.six != nil {
-		c.Top6 = r.six.Top(n)
-	}
+// taken returns how many elements of each series next has returned.
+func (e *Elements) taken() [MAC + 1]int {
+	return [...]int{e.Addr4.at, e.V4.at, e.V6.at, e.MAC.at}
 }

@@ -149,7 +149,9 @@ func (k *keyCounters) appendCounts(all []Count, key *Key, past *pastKey) []Count
 		v4 = k.addr4.count()
 	}
 	all = appendFamilies(all, key, v4, v6, mac)
-	all[len(all)-1].MemoryBytes += k.ranking.memory()
+	if k.ranking.Summary != nil {
+		all[len(all)-1].MemoryBytes += k.ranking.Needs(0)
+	}
 	return all
 }
 

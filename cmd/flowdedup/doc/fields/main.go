@@ -39,6 +39,7 @@ var roots = []struct{ command, dir, name string }{
 	{"live", rooms + "live", "pastReport"}, {"inspect", rooms + "inspect", "Summary"}, {"compare", rooms + "compare", "Summary"},
 	{"verify", rooms + "verify", "summary"}, {"flows", rooms + "flows", "summary"}, {"flows", rooms + "count", "Line"},
 	{"plan", rooms + "plan", "result"}, {"distinct", rooms + "count", "Line"}, {"distinct", rooms + "count", "Sighting"},
+	{"distinct", rooms + "count", "Top"},
 	{"distinct", rooms + "distinct", "portsLine"}, {"distinct", rooms + "distinct", "sensorLine"},
 	{"distinct", rooms + "distinct", "overlapLine"}, {"hub", "engine/cluster/hub", "Status"},
 }

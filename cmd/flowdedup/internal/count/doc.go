@@ -8,5 +8,6 @@
 //	the way of a batch               packets.go
 //	the fields of a row, its JSON    row.go
 //	rows of windows without packets  gaps.go
+//	rankings of keys                 top.go
 //	files of counts                  save.go
 package count

@@ -72,7 +72,6 @@ type Packets struct {
 	direct  *keys.Keyer // makes the keys of all packets
 	derived []derived   // group by group
 	keys    []elements  // by key of the run, nil without Config.FirstSeen and Config.Top
-	wide    [][16]byte  // scratch
 
 	fragments []keys.Fragment // by packet of the batch
 	joined    *keys.Keyer     // makes the keys of later ones; nil before the first
@@ -137,7 +136,7 @@ type elements struct {
 func (c *Counter) NewPackets() *Packets {
 	p := &Packets{counter: c, batch: c.NewBatch()}
 	p.batch.Derive, p.batch.FirstSeen = p.derive, p.emitFirstSeen
-	p.batch.Keys, p.batch.Bytes = p.ranked, func(packet uint32) uint64 { return uint64(p.source.Frames[packet].WireLen) }
+	p.batch.Key, p.batch.Bytes = p.ranked, func(packet uint32) uint64 { return uint64(p.source.Frames[packet].WireLen) }
 	p.direct = c.cfg.keyers(p.batch.Direct())
 	for _, group := range p.batch.Derived() {
 		by := slices.Index(p.batch.Direct(), group.By)

@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
+	"github.com/flowdedup/flowdedup/engine/distinct/top"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
@@ -42,56 +43,58 @@ const (
 func (c *Config) rank(rows []Row, counts []windows.Count) {
 	for i := range counts {
 		n, row := &counts[i], &rows[i]
-		if n.Top4 == nil && n.Top6 == nil {
-			continue
-		}
-		key := c.Keys[slices.IndexFunc(c.Keys, func(k keys.Config) bool { return k.Kind.String() == n.Key })]
-		add := func(family, value, id string, counts, over [2]uint64) {
+		for at, e := range n.Top {
 			t := Top{
-				Kind: KindTop, Counted: row.Counted, Value: value, CommunityID: id,
-				Packets: counts[0], PacketsLow: counts[0] - over[0], PacketsShare: show.Rounded(float64(counts[0]) / float64(max(1, n.Packets))),
-				Bytes: counts[1], BytesLow: counts[1] - over[1], BytesShare: show.Rounded(float64(counts[1]) / float64(max(1, n.Bytes))),
+				Kind: KindTop, Counted: row.Counted, Rank: at + 1,
+				Packets: e.Count[top.Packets], PacketsLow: e.Count[top.Packets] - e.Over[top.Packets],
+				Bytes: e.Count[top.Bytes], BytesLow: e.Count[top.Bytes] - e.Over[top.Bytes],
 			}
-			if t.Family = family; row.Kind == KindTotal {
+			t.PacketsShare, t.BytesShare = share(t.Packets, n.Packets), share(t.Bytes, n.Bytes)
+			if row.Kind == KindTotal {
 				t.Kind = KindTopTotal
 			}
+			c.name(&t, e.Key)
 			row.Top = append(row.Top, t)
-		}
-		of4 := "ipv4"
-		if key.Kind == keys.MACs {
-			of4 = "all"
-		}
-		for _, e := range n.Top4 {
-			add(of4, key.Format16(e.Key), key.CommunityID16(e.Key), e.Count, e.Over)
-		}
-		for _, e := range n.Top6 {
-			add("ipv6", key.Format48(e.Key), key.CommunityID48(e.Key), e.Count, e.Over)
-		}
-		slices.SortStableFunc(row.Top, func(a, b Top) int {
-			return c.TopBy.Compare([2]uint64{a.Packets, a.Bytes}, [2]uint64{b.Packets, b.Bytes})
-		})
-		row.Top = row.Top[:min(len(row.Top), c.Top)]
-		for i := range row.Top {
-			row.Top[i].Rank = i + 1
 		}
 	}
 }
 
-// ranked returns the keys behind n elements of a batch, as windows.Batch.Keys says.
-func (p *Packets) ranked(key int, id windows.SeriesID, from, n int) (four [][16]byte, six [][48]byte) {
-	k := &p.keys[key]
+// share returns the share of a count. Where both are 0, or a count too high, it is 1 at most.
+func share(part, whole uint64) float64 {
+	return show.Rounded(min(1, float64(part)/float64(max(1, whole))))
+}
+
+// name writes an element as --list does.
+func (c *Config) name(t *Top, key top.Key) {
+	k := c.Keys[slices.IndexFunc(c.Keys, func(k keys.Config) bool { return k.Kind.String() == t.Of })]
+	series := windows.SeriesID(key[seriesAt])
+	if key[seriesAt] = 0; series == windows.V6 {
+		t.Family, t.Value, t.CommunityID = "ipv6", k.Format48(key), k.CommunityID48(key)
+		return
+	}
+	four := [16]byte(key[:])
+	if t.Value, t.CommunityID = k.Format16(four), k.CommunityID16(four); series == windows.V4 {
+		t.Family = "ipv4"
+	}
+}
+
+// seriesAt is where the series of an element is in a top.Key: keys end with zeros.
+const seriesAt = len(top.Key{}) - 1
+
+// ranked returns the key behind an element of a batch, as windows.Batch.Key says.
+func (p *Packets) ranked(key int, id windows.SeriesID, number int) (k top.Key) {
+	all := &p.keys[key]
 	switch id {
-	case windows.V4:
-		return k.v4[from:][:n], nil
 	case windows.V6:
-		return nil, k.v6[from:][:n]
+		k = all.v6[number]
+	case windows.V4:
+		copy(k[:], all.v4[number][:])
 	case windows.MAC:
-		return k.mac[from:][:n], nil
+		copy(k[:], all.mac[number][:])
+	default:
+		binary.BigEndian.PutUint32(k[:], all.addr4[number])
+		id = windows.V4
 	}
-	p.wide = slices.Grow(p.wide[:0], n)[:n]
-	for i, addr := range k.addr4[from:][:n] {
-		p.wide[i] = [16]byte{}
-		binary.BigEndian.PutUint32(p.wide[i][:], addr)
-	}
-	return p.wide, nil
+	k[seriesAt] = byte(id)
+	return k
 }

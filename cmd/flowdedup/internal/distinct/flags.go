@@ -40,14 +40,14 @@ type flags struct {
 
 	total, changes, gaps bool
 	top                  int // 0 for none
-	topBy                top.By
+	topBy                string
 	save                 cli.SaveFlags
 	merge, overlap       bool
 }
 
 // Command returns "flowdedup distinct".
 func Command(e *cli.Env) *cobra.Command {
-	f := &flags{}
+	f := &flags{topBy: topBy[0]}
 	cmd := &cobra.Command{
 		Use:   "distinct [flags] INPUT...",
 		Short: "Count distinct addresses and flows per hour",
@@ -143,7 +143,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			{Name: "total", Group: cli.GroupCount, To: &f.total, Help: "also count all inputs together, in rows behind the windows"},
 			{Name: "changes", Group: cli.GroupCount, To: &f.changes, Needs: []string{"method=auto,exact,sketch: another cannot list its keys"}, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "also count what is new, returning and gone against the window before"},
 			{Name: "top", Group: cli.GroupCount, To: cli.NewParsed(&f.top, "", "N", parseTop), Words: []string{"10"}, Not: []string{"slide: windows overlap, and counts of elements cannot be taken back"}, Help: "also print the `N` elements with the most packets, of each window and of all inputs"},
-			{Name: "top-by", Group: cli.GroupCount, To: cli.NewParsed(&f.topBy, "packets", "what", parseTopBy), Words: topBy, Needs: []string{"top"}, Help: "what --top ranks by: packets, bytes"},
+			{Name: "top-by", Group: cli.GroupCount, To: cli.NewParsed(&f.topBy, f.topBy, "what", cli.OneOf(topBy...)), Words: topBy, Needs: []string{"top"}, Help: "what --top ranks by: packets, bytes"},
 			{Name: "gaps", Group: cli.GroupCount, To: &f.gaps, Not: []string{"every=none: it needs several windows: --every 1h, not none"}, Help: "print rows of zeros for windows without packets"},
 		},
 		f.save.Flags("FILE", "method=auto,sketch"),
@@ -275,7 +275,7 @@ func (f *flags) config(inputs []string) Config {
 			Keys: f.Counted(), Inner: f.inner, Tunnels: f.tunnels, Total: f.hasTotal(), Gaps: f.gaps,
 			Config: windows.Config{
 				Calendar: f.Calendar(), Slide: f.slide, Window: f.Every, Method: f.Method, Memory: f.Memory, FPR: f.FPR, Secret: f.Secret,
-				Changes: f.changes, SetLimit: uint64(f.save.SetLimit), Top: f.top, TopBy: f.topBy,
+				Changes: f.changes, SetLimit: uint64(f.save.SetLimit), Top: f.top, TopBy: top.By(slices.Index(topBy, f.topBy)),
 			},
 		},
 	}
@@ -310,11 +310,6 @@ func parseTop(s string) (int, error) {
 
 // topBy are the names of what rankings are by.
 var topBy = []string{top.Packets: "packets", top.Bytes: "bytes"}
-
-func parseTopBy(s string) (top.By, error) {
-	_, err := cli.OneOf(topBy...)(s)
-	return top.By(slices.Index(topBy, s)), err
-}
 
 // parseSpan reads the length of windows. "none" is 0: one window for everything.
 func parseSpan(s string) (time.Duration, error) {

@@ -91,6 +91,9 @@ type csvLines struct {
 	head []string
 }
 
+// Columns that rows have in all files, and the column behind these.
+const distinctColumn, packetsColumn, kindColumn = 4, 7, 11
+
 // topColumns are the columns of rankings alone. They have kinds in column kind.
 var topColumns = []string{"rank", "value", "packets_low", "packets_share", "bytes_in", "bytes_low", "bytes_share"}
 
@@ -130,17 +133,11 @@ func (d *csvLines) writeRows(rows []count.Row) error {
 
 // top returns the cells of an element of a ranking, which has no counts of distinct elements.
 func (d *csvLines) top(t *count.Top) []string {
-	of := map[string]string{
-		"window_start": value(t.WindowStart), "window_end": value(t.WindowEnd), "of": t.Of, "family": t.Family, "kind": t.Kind,
-		"rank": strconv.Itoa(t.Rank), "value": t.Value,
-		"packets_in": number(t.Packets), "packets_low": number(t.PacketsLow), "packets_share": rate(t.PacketsShare),
-		"bytes_in": number(t.Bytes), "bytes_low": number(t.BytesLow), "bytes_share": rate(t.BytesShare),
-	}
-	cells := make([]string, len(d.head))
-	for i, name := range d.head {
-		cells[i] = of[name]
-	}
-	return cells
+	cells := d.record(&count.Row{Kind: t.Kind, Counted: t.Counted, Packets: t.Packets})
+	clear(cells[distinctColumn:packetsColumn])
+	clear(cells[packetsColumn+1 : kindColumn])
+	return append(cells[:len(cells)-len(topColumns)], strconv.Itoa(t.Rank), t.Value,
+		number(t.PacketsLow), rate(t.PacketsShare), number(t.Bytes), number(t.BytesLow), rate(t.BytesShare))
 }
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -250,7 +250,12 @@ func (k *keyPage) section(lines int) page.Section {
 	for _, rows := range k.recent[max(0, len(k.recent)-lines):] {
 		cells := lineOfWindow(rows)[:k.columns()]
 		if k.ranked {
-			cells = append(cells, first(rows[len(rows)-1].Top))
+			top := ""
+			if all := rows[len(rows)-1].Top; len(all) > 0 {
+				_, first, _ := ranked(all)
+				top = first[0][0] + " (" + first[0][2] + " of packets, " + first[0][4] + " of bytes)"
+			}
+			cells = append(cells, top)
 		}
 		s.Table.Rows = append(s.Table.Rows, cells)
 	}

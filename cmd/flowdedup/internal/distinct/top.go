@@ -26,14 +26,6 @@ func ranked(all []count.Top) (columns []show.Column, rows [][]string, note strin
 	return columns, rows, note
 }
 
-// first names the first element of a ranking, with its shares, "" without elements.
-func first(all []count.Top) string {
-	if len(all) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s of packets, %s of bytes)", all[0].Value, show.Percent(all[0].PacketsShare, 1, 1), show.Percent(all[0].BytesShare, 1, 1))
-}
-
 // top writes the rankings of a window outside of the table.
 func (d *textTable) top(text *strings.Builder, rows []count.Row) {
 	for i := range rows {
