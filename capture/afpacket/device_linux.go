@@ -37,6 +37,21 @@ func LinkTypeOf(name string, wait bool) (capture.LinkType, error) {
 	return d.Link, err
 }
 
+// Check returns why a capture of an interface, or a [Sender] to it, could not be opened, as far as this
+// shows without capturing: ErrNotPermitted, or without wait, which is Config.Wait, ErrNoInterface or
+// ErrDown.
+func Check(name string, wait bool) error {
+	d, err := expect(name, wait)
+	if err == nil && !d.Up && !wait && name != Any {
+		err = fmt.Errorf("%s: %w", name, ErrDown)
+	}
+	fd, failure := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0) // protocol 0 receives nothing (packet(7))
+	if failure != nil {
+		return errors.Join(err, kernelError(name, "socket", failure))
+	}
+	return errors.Join(err, unix.Close(fd))
+}
+
 // kernelError turns an error of the kernel about an interface into one with advice.
 func kernelError(name, call string, err error) error {
 	reason := os.NewSyscallError(call, err)

@@ -37,6 +37,9 @@ func (*Capture) Stop() {}
 // LinkTypeOf returns an error that wraps errors.ErrUnsupported.
 func LinkTypeOf(string, bool) (capture.LinkType, error) { return 0, errLinux }
 
+// Check returns an error that wraps errors.ErrUnsupported.
+func Check(string, bool) error { return errLinux }
+
 // StampsInHardware reports false.
 func StampsInHardware(string) bool { return false }
 

@@ -70,6 +70,22 @@ var localSystems = map[int64]bool{
 	unix.OVERLAYFS_SUPER_MAGIC: true,
 }
 
+// leastFree is the room below which a file system counts as full.
+const leastFree = 1 << 20
+
+// CheckFolder returns why no file could be written in a folder, without writing one.
+func CheckFolder(dir string) error {
+	err := unix.Access(dir+"/.", unix.W_OK|unix.X_OK)
+	var st unix.Statfs_t
+	if err == nil && unix.Statfs(dir, &st) == nil && st.Blocks > 0 && st.Bavail*uint64(st.Bsize) < leastFree {
+		err = unix.ENOSPC
+	}
+	if err != nil {
+		return &os.PathError{Op: "write in", Path: dir, Err: err}
+	}
+	return nil
+}
+
 // onLocalSystem reports whether a path lies in one of localSystems.
 func onLocalSystem(path string) bool {
 	var st unix.Statfs_t

@@ -18,5 +18,11 @@ func MayBeClosed() bool { return false }
 // startWriteBack does nothing where only a sync does it.
 func startWriteBack(*os.File, int64, int64) {}
 
+// CheckFolder returns an error if there is no such folder.
+func CheckFolder(dir string) error {
+	_, err := os.ReadDir(dir)
+	return err
+}
+
 // onLocalSystem is for systems that report the file system of a path.
 func onLocalSystem(string) bool { return false }

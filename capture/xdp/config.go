@@ -56,8 +56,10 @@ type Config struct {
 
 // Why a capture cannot begin; test with errors.Is. Package afpacket has more reasons.
 var (
-	ErrInUse = errors.New("the host uses the interface and would lose its packets")
-	ErrUnfit = errors.New("AF_XDP cannot capture from it")
+	// ErrNotPermitted says that Open lacks a capability.
+	ErrNotPermitted = errors.New("not permitted: AF_XDP needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf+ep on the program)")
+	ErrInUse        = errors.New("the host uses the interface and would lose its packets")
+	ErrUnfit        = errors.New("AF_XDP cannot capture from it")
 )
 
 const (

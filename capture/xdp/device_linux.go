@@ -98,7 +98,7 @@ func explain(name string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		err = errNotPermitted
+		err = ErrNotPermitted
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
 		err = afpacket.ErrNoInterface
 	case errors.Is(err, unix.ENETDOWN):
@@ -113,5 +113,3 @@ func explain(name string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
-
-var errNotPermitted = errors.New("not permitted: AF_XDP needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF (run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf+ep on the program)")

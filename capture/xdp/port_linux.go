@@ -78,7 +78,7 @@ func (p *port) Open() (err error) {
 
 // Final reports whether an error stays until somebody does something.
 func (p *port) Final(err error) bool {
-	return errors.Is(err, ErrInUse) || errors.Is(err, errNotPermitted)
+	return errors.Is(err, ErrInUse) || errors.Is(err, ErrNotPermitted)
 }
 
 func (p *port) openAll() error {

@@ -19,7 +19,7 @@ window identity ignore across within only protect site verdict-wait learn keep p
 of every tz mask4 mask6 vlan slide rotate-size rotate-every rotate-keep rotate-keep-bytes rotate-megabytes
 rotate-seconds rotate-files forward balance on-failure sensor state json quiet log
 identity-bytes refresh digest param verify-copies method memory fpr key learn-every distinct-memory set-limit rings
-fanout block-timeout buffer-size state-every state-mismatch workers help`
+fanout block-timeout buffer-size state-every state-mismatch workers check help`
 
 // TestUnitPermits finds each flag of live in the manual's table of what the unit has to permit, or in
 // the list of flags that need nothing, and the lines of that table in the unit, as comments.

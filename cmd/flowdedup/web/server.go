@@ -34,19 +34,27 @@ type Server struct {
 	served chan error // the error of serving
 }
 
+// Check returns the whole address that Listen would serve on, or Listen's error about its arguments.
+func Check(addr, tokens string) (full string, err error) {
+	if tokens != "" {
+		if _, err := readTokens(tokens); err != nil {
+			return "", fmt.Errorf("%s-token %w", flag, err)
+		}
+	}
+	if full, err = address(addr); err != nil {
+		return "", fmt.Errorf("%s %w", flag, err)
+	}
+	return full, nil
+}
+
 // Listen serves on addr: host:port, or :port or port for loopback only. tokens is a file of tokens that
 // requests need, "" for none. Errors begin with --http. They wrap [ErrAddress] if addr has another form,
 // [ErrToken] if the file has no token, and the system's error if either cannot be used. The caller must
 // call Close.
 func Listen(addr, tokens string, c Content) (*Server, error) {
-	if tokens != "" {
-		if _, err := readTokens(tokens); err != nil {
-			return nil, fmt.Errorf("%s-token %w", flag, err)
-		}
-	}
-	full, err := address(addr)
+	full, err := Check(addr, tokens)
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", flag, err)
+		return nil, err
 	}
 	l, err := listen(full)
 	if err != nil {

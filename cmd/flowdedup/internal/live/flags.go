@@ -50,6 +50,7 @@ type flags struct {
 	stateMismatch      cli.MismatchFlag
 	notPromiscuous     bool
 	logFormat          string
+	checks             bool
 	http               string
 	httpToken          string
 	learn, learnEvery  time.Duration
@@ -179,6 +180,7 @@ func (f *flags) register(cmd *cobra.Command) {
 			f.stateMismatch.Flag(),
 			{Name: "user", Short: "Z", Group: cli.GroupAdvanced, To: &f.cfg.User, Help: "become user `NAME` (or UID, UID:GID) once interfaces are open"},
 			{Name: "count", Short: "c", Group: cli.GroupInput, To: &f.cfg.Packets, Help: "stop after `N` packets"},
+			{Name: "check", Group: cli.GroupAdvanced, To: &f.checks, Help: "check settings, rights, interfaces, files and folders, print ok, and end: nothing is captured or written"},
 			{Name: "duration", Group: cli.GroupInput, To: cli.NewParsed(&f.cfg.Duration, "", "duration", cli.ParseDelay), Help: "stop after this time"},
 		},
 		f.RunFlags(),
@@ -252,8 +254,16 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	f.WarnHold(e, f.Window)
 	f.drawn = !f.Quiet && e.OnTerminal()
 	cfg := f.config(cmd)
+	if f.checks {
+		if err := f.checkSystem(&cfg); err != nil {
+			return err
+		}
+	}
 	if err := f.compile(cmd.Context(), &cfg); err != nil {
 		return cli.NameInterfaces(err)
+	}
+	if f.checks {
+		return f.checkFiles(cmd, e, &cfg)
 	}
 	display, err := f.newDisplay(e, cli.NewOrigin(cmd, f.Conf.Interfaces))
 	if err != nil {

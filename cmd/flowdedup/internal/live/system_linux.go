@@ -17,6 +17,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/afpacket"
+	"github.com/flowdedup/flowdedup/capture/xdp"
 )
 
 // become drops all privileges and becomes another user. Leaving root removes every capability on
@@ -39,6 +40,29 @@ func become(name string) error {
 		}
 	}
 	return nil
+}
+
+// checkRights returns what the system would deny: becoming another user, "" for none, or AF_XDP.
+func checkRights(name string, byXDP bool) (err error) {
+	if name != "" {
+		if _, err = lookupCredentials(name); err == nil && !capable(unix.CAP_SETUID) {
+			err = errors.New("not permitted: start as root")
+		}
+		if err != nil {
+			err = fmt.Errorf("--user %s: %w", name, err)
+		}
+	}
+	if byXDP && !(capable(unix.CAP_NET_ADMIN) && (capable(unix.CAP_BPF) || capable(unix.CAP_SYS_ADMIN))) {
+		err = errors.Join(err, xdp.ErrNotPermitted)
+	}
+	return err
+}
+
+// capable reports whether a capability is effective (capabilities(7)).
+func capable(capability int) bool {
+	var sets [2]unix.CapUserData
+	err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &sets[0])
+	return err == nil && sets[capability/32].Effective>>(capability%32)&1 != 0
 }
 
 // credentials are the user, the group and the supplementary groups of a process, as

@@ -41,6 +41,7 @@ type serveFlags struct {
 	below         string
 	topDown       int
 	name          string
+	onlyCheck     bool
 	http          string
 	httpToken     string
 	cert, key, ca string
@@ -88,7 +89,8 @@ func (f *serveFlags) define(c *cobra.Command) {
 	flags.StringVar(&f.name, "name", hostname(), "`name` of this hub in reports")
 	flags.StringVar(&f.http, "http", "127.0.0.1:9418", "`address` of the status page, /metrics and /healthz: 9418 (loopback only), 0.0.0.0:9418, or none")
 	flags.StringVar(&f.httpToken, "http-token", "", "who asks there needs the token in this `file`; its second line, if any, opens /metrics and /healthz alone")
-	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "parent", "parent-wait", "dense", "below", "top-down", "name", "http", "http-token")
+	flags.BoolVar(&f.onlyCheck, "check", false, "check settings, state folder and files, print ok, and end: nothing is served or written")
+	groupHub.Add(flags, "journal", "memory", "counts", "nats", "join", "parent", "parent-wait", "dense", "below", "top-down", "name", "http", "http-token", "check")
 	for flag, words := range completed {
 		if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 			panic("flowdedup-hub: " + err.Error()) // a flag that was never defined

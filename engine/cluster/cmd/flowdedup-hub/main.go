@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/once"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/settings"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/cluster/hub"
 	"github.com/flowdedup/flowdedup/engine/cluster/slice"
 	"github.com/flowdedup/flowdedup/layout"
@@ -89,9 +91,9 @@ func run(args []string, out, errOut io.Writer, signals <-chan os.Signal) int {
 	close(done)
 	group.Wait()
 	if err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(errOut, "flowdedup-hub: %v\n", err)
+		(&logger{out: errOut}).Log(strings.ReplaceAll(err.Error(), "\n", "\nflowdedup-hub: "))
 		var usage usageError
-		if errors.As(err, &usage) || errors.Is(err, hub.ErrName) || errors.Is(err, slice.ErrConfig) || errors.Is(err, hub.ErrInvitation) {
+		if errors.As(err, &usage) || errors.Is(err, hub.ErrName) || errors.Is(err, slice.ErrConfig) || errors.Is(err, hub.ErrInvitation) || errors.Is(err, web.ErrAddress) {
 			return exitUsage
 		}
 		return exitFailed

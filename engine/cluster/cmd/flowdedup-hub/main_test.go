@@ -100,6 +100,10 @@ func TestUsage(t *testing.T) {
 		{[]string{"--tls-cert", "x"}, 2, "belong together"},
 		{[]string{"--tls-cert", text, "--tls-key", text}, 2, "--tls-cert"},
 		{[]string{"--http", "nowhere", "--listen", "127.0.0.1:0"}, 2, "not an address to listen on"},
+		{[]string{"--check", "--http", "nowhere"}, 2, "not an address to listen on"},
+		{[]string{"--check", "--http-token", "/nope"}, 1, "--http-token open /nope"},
+		{[]string{"--check", "--window", "long"}, 2, "such as 1ms"},
+		{[]string{"--check", "--tls-cert", text, "--tls-key", text}, 2, "--tls-cert"},
 		{[]string{"--join", "x"}, 2, "hub-token"},
 		{[]string{"--join", "x", "--slices", "3"}, 2, "leave it out"},
 		{[]string{"--join", "x", "--layout", "vertical"}, 2, "leave it out"},
@@ -268,6 +272,36 @@ func TestKill(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, c.Stderr)
 		}
 	}
+}
+
+// TestCheck checks a hub before its first start, and beside the running hub. Nothing is made.
+func TestCheck(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "var", "state")
+	check := func(want string, args ...string) {
+		t.Helper()
+		code, out, errOut := hubRun(append(args, "--check", "--state", state)...)
+		if want == "" && (code != 0 || out != "ok\n" || errOut != "") || want != "" && (code == 0 || !strings.Contains(errOut, want)) {
+			t.Errorf("%q: exit code %d, %q, %q, want %q", args, code, out, errOut, want)
+		}
+	}
+	check("", "--slices", "2")
+	if _, err := os.Stat(filepath.Dir(state)); !os.IsNotExist(err) {
+		t.Errorf("made a folder: %v", err)
+	}
+	program(t, state, "--listen", "127.0.0.1:"+lab.FreePort(t), "--http", "none", "--slices", "1", "--memory", "1MiB")
+	settings, err := os.ReadFile(filepath.Join(state, "hub.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("", "--slices", "3", "--window", "5ms")
+	check("--identity inner", "--within", "vni")
+	if now, err := os.ReadFile(filepath.Join(state, "hub.json")); err != nil || !bytes.Equal(now, settings) {
+		t.Errorf("settings are %s now, and were %s: %v", now, settings, err)
+	}
+	if err := os.WriteFile(filepath.Join(state, "hub.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("hub.json: unexpected end")
 }
 
 // TestIgnoredSignals starts a hub with signals ignored, as in the background of a script that

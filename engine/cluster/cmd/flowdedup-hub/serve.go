@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -62,6 +64,9 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if f.onlyCheck {
+		return f.checkSystem(c, log)
+	}
 	folder, settings, made, err := f.open(state(c))
 	if err != nil {
 		return err
@@ -71,11 +76,8 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	if err := f.change(&settings, made, log); err != nil {
+	if err := f.change(folder, &settings, made, log); err != nil {
 		return err
-	}
-	if err := folder.CheckParent(&settings); err != nil {
-		return usageError{fmt.Errorf("--parent: %w", err)}
 	}
 	var files *certs.Files
 	var certificates *tls.Config
@@ -119,9 +121,37 @@ func (f *serveFlags) serve(c *cobra.Command, log *logger) (err error) {
 	}
 }
 
+// checkSystem prints ok, or returns all that would keep the hub from starting, as far as this shows without
+// a listening port or a written byte.
+func (f *serveFlags) checkSystem(c *cobra.Command, log *logger) error {
+	path := state(c)
+	folder, settings, err := hub.OpenFolder(path)
+	if err == nil {
+		err = f.change(folder, &settings, true, log)
+	} else if errors.Is(err, hub.ErrNoFolder) { // the first start makes it
+		err = nil
+		for _, missing := os.Stat(path); missing != nil && path != filepath.Dir(path); _, missing = os.Stat(path) {
+			path = filepath.Dir(path)
+		}
+	}
+	errs := []error{err, outfile.CheckFolder(path), outfile.Until(c.Context(), func() error {
+		_, _, err := f.certificates(&settings, log)
+		return err
+	})}
+	if f.http != "none" && f.http != "" {
+		_, err := web.Check(f.http, f.httpToken)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), "ok")
+	return err
+}
+
 // change applies the flags to the settings of a folder. made says that it is new: then there are no
 // earlier tokens.
-func (f *serveFlags) change(s *hub.Settings, made bool, log *logger) error {
+func (f *serveFlags) change(folder *hub.Folder, s *hub.Settings, made bool, log *logger) error {
 	invalid, err := f.apply(s)
 	if err != nil {
 		return err
@@ -136,6 +166,9 @@ func (f *serveFlags) change(s *hub.Settings, made bool, log *logger) error {
 	}
 	if s.Tunnels != "" && !inner {
 		return usageError{errors.New("--tunnel needs --identity inner: nothing else opens tunnels")}
+	}
+	if err := folder.CheckParent(s); err != nil {
+		return usageError{fmt.Errorf("--parent: %w", err)}
 	}
 	return nil
 }
@@ -206,7 +239,7 @@ func (f *serveFlags) serveHTTP(h *hub.Hub, files *certs.Files, log *logger) (sto
 	past := &history{}
 	server, err := web.Listen(f.http, f.httpToken, content(h.Status, h.Failures, files, past))
 	if errors.Is(err, web.ErrAddress) {
-		return nil, usageError{err}
+		return nil, err
 	} else if err != nil {
 		return nil, fmt.Errorf("%w; or --http none", err)
 	}
