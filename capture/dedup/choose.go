@@ -16,7 +16,7 @@ type Chooser func(chosen []uint64, b *capture.Batch, from, to int)
 
 // choose asks the choosers about the packets from to to-1.
 func (p *BatchDetector) choose(b *capture.Batch, from, to int) {
-	d := &p.detector.parts
+	d := &p.detector.cfg
 	if d.Only != nil {
 		d.Only(p.only[from/64:], b, from, to)
 	}
@@ -28,7 +28,7 @@ func (p *BatchDetector) choose(b *capture.Batch, from, to int) {
 // rank sets the ranks of packets that wait: the number of the first chooser of Prefer that
 // chooses a packet, or else how many there are.
 func (p *BatchDetector) rank(b *capture.Batch, from, to int) {
-	prefer := p.detector.parts.Prefer
+	prefer := p.detector.cfg.Prefer
 	if len(prefer) == 0 {
 		return
 	}
@@ -95,7 +95,7 @@ func (p *BatchDetector) judgeSorts(judged []uint64) {
 	case judged != nil:
 		p.judgeChosen(judged)
 	default:
-		d.parts.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+		d.cfg.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	}
 	if d.hub == nil {
 		p.unfit.turn(p.digests)
@@ -106,7 +106,7 @@ func (p *BatchDetector) judgeSorts(judged []uint64) {
 func (p *BatchDetector) judgeChosen(judged []uint64) {
 	c := &p.chosen
 	c.gather(judged, p.digests, p.times, p.points)
-	p.detector.parts.Filter.TestAndSet(c.drop, c.digests, c.times, c.points)
+	p.detector.cfg.Filter.TestAndSet(c.drop, c.digests, c.times, c.points)
 	c.scatter(p.drop, judged)
 }
 
@@ -120,7 +120,7 @@ func (p *BatchDetector) judged() []uint64 {
 
 // fix keeps the protected packets, and notes which packets were not judged or must stay.
 func (p *BatchDetector) fix() {
-	d, n := &p.detector.parts, len(p.digests)
+	d, n := &p.detector.cfg, len(p.digests)
 	if d.Only == nil && d.Protect == nil && !p.doubts.some {
 		p.copies, p.fixed = p.drop, nil
 		return

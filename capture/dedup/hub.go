@@ -183,7 +183,7 @@ func (h *hub) writeNext(write func(b *capture.Batch, drop []uint64) error) error
 // write writes a batch whose answers are all known.
 func (h *hub) write(k *askedBatch, write func(b *capture.Batch, drop []uint64) error) error {
 	if h.cfg.Mark != nil {
-		return write(leftOf(h.cfg.Mark.MarkWith(&k.batch.Batch, k.digests, k.drop, k.answers.Copies), &k.batch.Batch, k.drop))
+		return write(h.cfg.Mark.MarkWith(&k.batch.Batch, k.digests, k.drop, k.answers.Copies))
 	}
 	return write(&k.batch.Batch, k.drop)
 }

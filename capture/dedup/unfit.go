@@ -12,8 +12,8 @@ import (
 )
 
 // unfit are the packets of a batch that cannot stand for an equal one that is fit: no receiver
-// takes them, the reader of the output may not open their headers (Parts.Reader), or
-// checksums say so (Parts.Intact): theirs is wrong, or they were truncated, so that it cannot be
+// takes them, the reader of the output may not open their headers (Config.Reader), or
+// checksums say so (Config.Checksums): theirs is wrong, or they were truncated, so that it cannot be
 // verified. Otherwise a sender could send each packet in such a form first, and the right one would
 // be taken for its copy. Unfit packets have digests of their own, so the filter compares them with
 // each other only.
@@ -21,7 +21,7 @@ type unfit struct {
 	words     int
 	some      bool                 // whether there are any
 	all       []uint64             // a bit for each; of no meaning unless some
-	integrity []identity.Integrity // of all packets; empty without Parts.Intact
+	integrity []identity.Integrity // of all packets; empty without Config.Checksums
 	headers   []headers.Header
 }
 
@@ -35,20 +35,20 @@ func (u *unfit) reset(n int, intact bool) {
 
 // readUnfit finds the unfit packets from from to to-1.
 func (p *BatchDetector) readUnfit(b *capture.Batch, from, to int) {
-	u, d := &p.unfit, &p.detector.parts
+	u, d := &p.unfit, &p.detector.cfg
 	for w, word := range p.messages.Broken() {
 		for ; word != 0; word &= word - 1 {
 			u.set(from + 64*w + bits.TrailingZeros64(word))
 		}
 	}
-	if !d.Intact && d.Reader == nil {
+	if !d.Checksums && d.Reader == nil {
 		return
 	}
 	u.headers = capture.Resize(u.headers, to-from)
 	p.decoder.Decode(u.headers, b, from)
 	for i := range u.headers {
 		h, i := &u.headers[i], from+i
-		if d.Intact {
+		if d.Checksums {
 			u.note(i, identity.IntegrityOf(h, b, i), d.Across)
 		}
 		if d.Reader != nil && !d.Reader.Has(h, b.Interfaces[b.Frames[i].Interface].LinkType, b.Data(i)) {
@@ -68,7 +68,15 @@ func (u *unfit) note(i int, is identity.Integrity, across bool) {
 }
 
 // is reports whether packet i is unfit.
-func (u *unfit) is(i int) bool { return u.some && isSet(u.all, i) }
+func (u *unfit) is(i int) bool { return u.some && capture.IsSet(u.all, i) }
+
+// found returns a bit for each unfit packet, nil if there is none.
+func (u *unfit) found() []uint64 {
+	if !u.some {
+		return nil
+	}
+	return u.all
+}
 
 // unfitMask is the difference between the digests of an unfit packet and of an equal fit one. All
 // its bytes differ from 0, so no filter takes part of one for that of the other.

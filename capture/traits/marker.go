@@ -51,8 +51,9 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 	return &Marker{inputs: cfg.Inputs, window: cfg.Window, removed: cfg.Removed, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
-// Mark returns b with a comment on each packet whose bit in drop is set. digests are the
-// digests of all packets of b. Batches come in the order of their stream, each once.
+// Mark returns what a capture.Writer is to get: b with a comment on each packet whose bit in drop is
+// set, and a nil bitmap, which keeps all. With MarkerConfig.Removed it returns b and drop. digests are
+// the digests of all packets of b. Batches come in the order of their stream, each once.
 //
 // A copy may come before the kept packet. Then later says how many packets after it that one
 // comes. It is 0 for all other packets, and nil if there are no such copies. next are the
@@ -61,8 +62,8 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 // is.
 //
 // The result shares the memory of b, except the comments, and is valid until the next call. b
-// itself stays as it is. With MarkerConfig.Removed, the result is b.
-func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
+// itself stays as it is.
+func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) (*capture.Batch, []uint64) {
 	comments := m.out.Comments
 	comments.Reset()
 	block := 0
@@ -98,16 +99,16 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		m.number += framesOf(k.Type)
 	}
 	if m.removed != nil {
-		return b
+		return b, drop
 	}
 	m.out = *b
 	m.out.Comments = comments
-	return &m.out
+	return &m.out, nil
 }
 
 // MarkWith is Mark for a site of several. Packets whose bit in elsewhere is set are copies of
 // packets that other sites have sent.
-func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) *capture.Batch {
+func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) (*capture.Batch, []uint64) {
 	m.elsewhere = elsewhere
 	defer func() { m.elsewhere = nil }()
 	return m.Mark(b, digests, drop, nil, nil)
