@@ -14,8 +14,8 @@ import (
 
 // BatchDetector takes one batch at a time through a Detector, in three steps. Prepare does
 // what needs no other batch: identities and digests. Judge asks the filter. Write passes on
-// the packets that stay, and need not be called where none waits: see Config. It keeps its
-// memory from batch to batch, and is for one goroutine at a time.
+// the packets that stay, and need not be called where no packet waits: see Config.Hold. A
+// BatchDetector keeps its memory from batch to batch, and is for one goroutine at a time.
 type BatchDetector struct {
 	detector *Detector
 	identity *identity.Identity
@@ -35,17 +35,18 @@ type BatchDetector struct {
 	chosen          chosen
 	doubts          doubts
 	unfit           unfit
-	paired          []uint64 // see judgePairs; nil where it was not called
+	paired          []uint64 // see judgePairs; empty where judgePairs was not called
 	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
-	fixes, repeats  []uint64 // memory of fixed, and of copies where they are not those of drop
-	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
+	copies          []uint64 // a bit for each packet that is no first sighting: a copy, or unjudged
+	fixedMemory     []uint64
+	copiesMemory    []uint64 // not in use where copies are drop
 	notJudged       uint64   // packets of the last batch
-	protectedCopies uint64   // copies of it that are protected
+	protectedCopies uint64   // protected packets of the last batch that are copies
 
-	held    *hold.Batch // nil if no packet waits for better copies
-	asked   *hubBatch   // nil without a hub
-	ranks   []uint8     // of packets that wait: see rank; empty without preferences
-	matched []uint64    // memory of rank
+	atHold     *hold.Batch // nil if no packet waits for better copies
+	atHub      *hubBatch   // nil without a hub
+	ranks      []uint8     // of packets that wait: see rank; empty without preferences
+	rankMemory []uint64
 }
 
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
@@ -53,14 +54,14 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 	p := d.newBatchDetector()
 	switch {
 	case d.hub != nil:
-		p.asked = d.hub.newBatch()
+		p.atHub = d.hub.newBatch()
 	case d.hold != nil:
-		p.held = d.hold.NewBatch(func(b *capture.Batch, i int) { d.stays(p, b, i) })
+		p.atHold = d.hold.NewBatch(func(b *capture.Batch, i int) { d.stays(p, b, i) })
 	}
 	return p
 }
 
-// newBatchDetector makes one whose packets do not wait.
+// newBatchDetector makes a BatchDetector whose packets do not wait.
 func (d *Detector) newBatchDetector() *BatchDetector {
 	p := &BatchDetector{detector: d, identity: identity.New(d.cfg.Identity), digester: d.cfg.Digester(), decoder: d.NewDecoder()}
 	if d.within.Fields != 0 {
@@ -94,12 +95,12 @@ func (p *BatchDetector) Reset(n int) {
 	}
 	p.doubts.reset(words)
 	p.unfit.reset(n, p.detector.cfg.Checksums)
-	if p.held == nil {
+	if p.atHold == nil {
 		return
 	}
-	p.held.Reset(n)
+	p.atHold.Reset(n)
 	if len(p.detector.cfg.Prefer) > 0 {
-		p.ranks, p.matched = capture.Resize(p.ranks, n), capture.Resize(p.matched, words)
+		p.ranks, p.rankMemory = capture.Resize(p.ranks, n), capture.Resize(p.rankMemory, words)
 	}
 }
 
@@ -124,9 +125,9 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 		p.tally.countUnopened(p.decoder, b, from+int(i))
 	}
 	p.choose(b, from, to)
-	if p.held != nil {
+	if p.atHold != nil {
 		p.rank(b, from, to)
-		p.held.Prepare(b, p.messages, from, to)
+		p.atHold.Prepare(b, p.messages, from, to)
 	}
 	return p.digests[from:to]
 }
@@ -140,9 +141,8 @@ func (p *BatchDetector) Times() []int64 { return p.times }
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is valid
-// until the next Reset. Batches must be judged one after another, in the order of the stream.
-// Where packets wait for better copies or for a hub, Write must follow. It may write other
-// packets than the bitmap leaves.
+// until the next Reset. Batches must be judged in the order of the stream. Where packets wait for
+// better copies or for a hub, Write must follow, and may write other packets than the bitmap leaves.
 func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
 	if d.cfg.Across {
@@ -159,10 +159,10 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d.count(p, b)
 	d.judged(b, p.drop)
 	switch {
-	case p.asked != nil:
-		p.asked.judge(b, p)
-	case p.held != nil:
-		p.held.Judge(b, hold.Verdicts{
+	case p.atHub != nil:
+		p.atHub.judge(b, p)
+	case p.atHold != nil:
+		p.atHold.Judge(b, hold.Verdicts{
 			Digests: p.digests, Times: p.times, Drop: p.drop, Copies: p.copies, Fixed: p.fixed,
 			Paired: p.paired, Unfit: p.unfit.found(), Ranks: p.ranks, Integrity: p.unfit.integrity,
 		})
@@ -172,9 +172,9 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 
 // Write passes a judged batch to w, with a bitmap of the packets to leave out. Where packets
 // wait, it passes earlier batches that wait no longer. It may take ownership of the batch's
-// buffers, and return unused ones in their place. With Config.Mark it passes on all packets, and
-// copies have comments, unless that only reports them. Calls come in the order of the calls of Judge, while later batches are
-// judged. After an error of w nothing more is written.
+// buffers, and return unused buffers in their place. With Config.Mark it passes on all packets, and
+// copies have comments, unless Mark only reports copies. Calls come in the order of the calls of
+// Judge, while later batches are judged. After an error of w nothing more is written.
 //
 // Batches that wait are written in later calls, so live captures call Write with empty batches
 // while no packets come.
@@ -182,10 +182,10 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	d := p.detector
 	write := d.final(w)
 	switch {
-	case p.asked != nil:
-		return p.asked.write(b, write)
-	case p.held != nil:
-		return p.held.Write(b, write)
+	case p.atHub != nil:
+		return p.atHub.write(b, write)
+	case p.atHold != nil:
+		return p.atHold.Write(b, write)
 	case d.cfg.Mark != nil:
 		return write(d.cfg.Mark.Mark(b, p.digests, p.drop, nil, nil))
 	}
@@ -196,10 +196,10 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 // whether they are final, and the batch is passed on as it is.
 func (p *BatchDetector) settled() (drop []uint64, final bool) {
 	switch {
-	case p.asked != nil, p.detector.cfg.Mark != nil:
+	case p.atHub != nil, p.detector.cfg.Mark != nil:
 		return nil, false
-	case p.held != nil:
-		return p.held.Final()
+	case p.atHold != nil:
+		return p.atHold.Final()
 	}
 	return p.drop, true
 }

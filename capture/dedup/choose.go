@@ -37,9 +37,9 @@ func (p *BatchDetector) rank(b *capture.Batch, from, to int) {
 		ranks[i] = uint8(len(prefer))
 	}
 	for number := len(prefer) - 1; number >= 0; number-- {
-		prefer[number](p.matched, b, from, to)
+		prefer[number](p.rankMemory, b, from, to)
 		for i := range ranks {
-			bit := uint8(p.matched[i/64]>>(i%64)) & 1
+			bit := uint8(p.rankMemory[i/64]>>(i%64)) & 1
 			ranks[i] ^= (ranks[i] ^ uint8(number)) & -bit // without a branch
 		}
 	}
@@ -126,16 +126,16 @@ func (p *BatchDetector) fix() {
 		return
 	}
 	if d.Only != nil {
-		p.fixes = capture.Complement(p.fixes, p.only, n)
+		p.fixedMemory = capture.Complement(p.fixedMemory, p.only, n)
 	} else {
-		p.fixes = capture.Resize(p.fixes, len(p.drop))
-		clear(p.fixes)
+		p.fixedMemory = capture.Resize(p.fixedMemory, len(p.drop))
+		clear(p.fixedMemory)
 	}
-	p.fixed = p.fixes
+	p.fixed = p.fixedMemory
 	p.notJudged, p.protectedCopies = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	p.doubts.fix(p.fixed)
-	p.repeats = capture.Resize(p.repeats, len(p.drop))
-	p.copies = p.repeats
+	p.copiesMemory = capture.Resize(p.copiesMemory, len(p.drop))
+	p.copies = p.copiesMemory
 	for w := range p.copies {
 		p.copies[w] = p.drop[w] | p.fixed[w]
 	}

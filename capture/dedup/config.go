@@ -27,9 +27,9 @@ type Config struct {
 	// Identity says what makes two packets the same packet.
 	Identity identity.Config
 	// Window is the largest distance between a copy and its original; the zero value stands for
-	// window.Default. With Refresh a copy renews the memory of its original. With Across a packet is
-	// a copy only of one that another capture point saw: repeats that a sender means then stay,
-	// however long the window is.
+	// window.Default. With Refresh a copy renews the memory of its original. With Across only packets
+	// that two capture points saw are copies: repeats that a sender means then stay, however long the
+	// window is.
 	Window          window.Window
 	Refresh, Across bool
 	// Zone is the time zone of a landmark window of days or weeks; nil means UTC.
@@ -38,47 +38,48 @@ type Config struct {
 	// much memory as the traffic needs; others bound memory or errors, or continue a saved filter.
 	// The Detector closes it.
 	Filter engine.PacketFilter
-	// VerifyCopies is the memory, in bytes, of a table of the latest packets: only packets with
-	// an equal one in it are copies. See stream.Verified, and Stats.Unverified. 0 is no table. It is
-	// for filters that take many packets for copies. A Filter that was restored has its table.
+	// VerifyCopies is the memory, in bytes, of a table of the latest packets: only packets that equal
+	// a packet of the table are copies. See stream.Verified, and Stats.Unverified. 0, for no table, is
+	// right for all filters but those that take many packets for copies. A restored Filter has its
+	// table.
 	VerifyCopies int
 	// Secret keys all hashes. Without it, an attacker cannot make packets that collide with those
-	// of others. The zero value stands for a random one: leave it out unless a Filter or a Hub has
+	// of others. The zero value stands for a random secret: leave it unless a Filter or a Hub has
 	// digests of other runs.
 	Secret secret.Secret
 	// Digester makes what makes digests, for each batch that is under way; nil stands for AES with
 	// the key of Secret.
 	Digester func() digest.MessageDigester
-	// Within says at which points equal packets are copies of each other: where one of its fields
-	// differs they are not. The zero value is at all points. Its groups are identifiers that are
-	// one, such as the VLANs of one tenant before and behind a firewall.
+	// Within says at which points equal packets are copies of each other: where any of its fields
+	// differs they are not. The zero value is at all points. Its groups join identifiers, such as the
+	// VLANs of a tenant before and behind a firewall.
 	Within traits.Points
 	// Only chooses the packets that are judged, nil for all. Others are kept, and not
 	// remembered: no packet is a copy of one of them, and a window of packets does not
 	// count them.
 	Only Chooser
-	// Protect chooses packets that are never removed, nil for none. Their copies
-	// and they are judged as without it: a protected copy begins no window.
+	// Protect chooses packets that are never removed, nil for none. Verdicts are as without it: a
+	// protected copy begins no window.
 	Protect Chooser
 	// Hold says which of equal packets are written, by Tasks and by BatchDetector.Write; the
 	// verdicts of Copies and Judge do not depend on it. Packets wait for better copies with Flow
 	// and Prefer, and with Intact if equal packets may be of different quality: see
-	// identity.Config.Uneven. A For of 0 then stands for the window, at most 10 ms. Where none
-	// waits, Copies counts right packets within For of an unfit one as if it had given place to
-	// them. The command chooses Flow where it writes packets.
+	// identity.Config.Uneven. A For of 0 then stands for the window, at most 10 ms. Where no packet
+	// waits, a fit packet within For of an equal unfit packet before it counts as its copy, as where
+	// packets wait and it takes that packet's place. The command chooses Flow where it writes packets.
 	Hold hold.Config
-	// Prefer keeps, of equal packets, a packet that the first Chooser chooses, else one that the
-	// second chooses, and so on: see MaxPreferences. It counts before Hold.Flow and Hold.Intact.
+	// Prefer ranks packets: of equal packets it keeps the choice of the first Chooser, else of the
+	// second, and so on: see MaxPreferences. It counts before Hold.Flow and Hold.Intact.
 	Prefer []Chooser
 	// Checksums makes packets unfit whose checksum of TCP, UDP or ICMP is wrong, or cannot be
-	// verified since they were truncated, except with Across, where all packets of one point stay.
-	// It has a meaning if equal packets may be of different quality. Hold.Intact implies it.
+	// verified since they were truncated. Unfit are also packets that no receiver takes: see
+	// identity.Messages.Broken. A fit packet is no copy of an unfit packet before it.
 	//
-	// Unfit are also packets that no receiver takes: see identity.Messages.Broken. No fit packet is
-	// a copy of an unfit one that came before it.
+	// It has a meaning if equal packets may be of different quality, and without Across, with which
+	// all packets of a point stay. Hold.Intact implies it.
 	Checksums bool
-	// Reader says which headers the reader of the output surely opens; nil for all. Packets in
-	// others are unfit.
+	// Reader says which headers the reader of the output surely opens; nil for all. Packets in other
+	// headers are unfit.
 	Reader *headers.Plain
 	// Hub asks a hub about the packets that the filter leaves; nil for none. Hold then has no
 	// meaning.
@@ -125,8 +126,7 @@ func (c *Config) check() error {
 // maxHold bounds holds by default.
 const maxHold = 10 * time.Millisecond
 
-// setHold completes Hold and Checksums, and reports whether packets wait. Window is that of the
-// filter.
+// setHold completes Hold and Checksums, and reports whether packets wait. Window is set.
 func (c *Config) setHold() (waits bool) {
 	uneven := c.Identity.Uneven()
 	c.Hold.Intact = c.Hold.Intact && uneven

@@ -73,9 +73,9 @@ func (d *Detector) begin() (err error) {
 	waits := c.setHold()
 	switch {
 	case c.Hub != nil:
-		d.hub = newHub(hubConfig{Client: c.Hub, Removed: d.elsewhere, Mark: c.Mark})
+		d.hub = newHub(c.Hub, d.elsewhere, c.Mark)
 	case waits:
-		if err := d.setHold(); err != nil {
+		if err := d.makeHold(); err != nil {
 			return err
 		}
 	}
@@ -119,8 +119,8 @@ func (d *Detector) setFilter() (err error) {
 	return nil
 }
 
-// setHold makes packets wait.
-func (d *Detector) setHold() (err error) {
+// makeHold makes packets wait.
+func (d *Detector) makeHold() (err error) {
 	c := &d.cfg
 	s := hold.Stream{Sightings: Sightings(c.Identity, c.Secret, 0), Exchanged: d.exchanged}
 	s.Sightings.Apart = c.Within

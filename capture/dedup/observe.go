@@ -10,8 +10,8 @@ type Observer struct {
 	// Judged gets each batch with its copies, as Judge returns them. Calls come from Judge and
 	// Copies.
 	Judged func(b *capture.Batch, copies []uint64)
-	// Exchanged gets each packet in that is kept in the place of packet out, which Judged got
-	// as one that is no copy. Both have interfaces of b. Calls come from Judge.
+	// Exchanged gets each packet in that is kept in the place of packet out, which was no copy for
+	// Judged. Both have interfaces of b. Calls come from Judge.
 	Exchanged func(b *capture.Batch, out, in *capture.Frame)
 	// Stays gets each packet that Judged got as a copy and that stays, as no packet could give place
 	// to it. It has an interface of b. Calls come from Judge.
@@ -31,7 +31,7 @@ func (d *Detector) judged(b *capture.Batch, copies []uint64) {
 	}
 }
 
-// exchanged corrects the counts when a packet is kept in the place of another.
+// exchanged corrects the counts when packet in is kept in the place of packet out.
 func (d *Detector) exchanged(b *capture.Batch, out, in *capture.Frame) {
 	d.counts.CopyBytes += uint64(out.CapLen) - uint64(in.CapLen)
 	for i := range d.cfg.Observers {

@@ -32,18 +32,18 @@ const (
 // is reports whether a cell has a packet of a sort.
 func (c *pairCell) is(sort uint64) bool { return c.tag&sortBits == sort }
 
-// pairs finds copies between fit and unfit packets: the filter compares packets of one sort only, see
-// unfit. It remembers the latest packets, in less than 1 MiB. What it does not remember stays. It
-// does not know points.
+// pairs finds copies between fit and unfit packets, which the filter does not compare: see unfit. It
+// remembers the latest packets, in less than 1 MiB. Packets whose equals it forgot stay. It does not
+// know points.
 type pairs struct {
-	// window is the largest distance of the times of an unfit packet and the fit one before it that
-	// it copies.
+	// window is the largest distance in time of an unfit packet from a fit packet before it whose copy
+	// it is.
 	window time.Duration
-	// hold is the largest distance of a fit packet and an unfit one before it, of which it takes the
-	// place. Beyond it, and with 0, both stay.
+	// hold is the largest distance of a fit packet from an unfit packet before it whose place it takes.
+	// Beyond hold, and with 0, both stay.
 	hold time.Duration
-	// often says that unfit packets are no rarity. Otherwise the first one begins the search, and
-	// packets before it are not found; pairIdle packets without another end it.
+	// often says that unfit packets are no rarity. Otherwise an unfit packet begins the search, and
+	// packets before it are not found. pairIdle packets without a further unfit packet end the search.
 	often bool
 
 	lines [][pairCells]pairCell // nil until the first unfit packet
@@ -77,8 +77,8 @@ func (s *pairs) searches(p *BatchDetector) bool {
 
 // judgePairs judges the packets of a batch whose bits are set in judged, all for nil. The digests are
 // as unfit.turn leaves them. It sets a bit in paired for each fit packet that is to take the place of
-// an unfit one, of which it is a copy. The filter sees no unfit packet that is a copy of a fit one:
-// a removed packet begins no window.
+// an equal unfit packet. Unfit copies of fit packets do not reach the filter: a removed packet begins
+// no window.
 func (p *BatchDetector) judgePairs(judged []uint64) {
 	p.paired = capture.Resize(p.paired, len(p.drop))
 	clear(p.paired)
@@ -138,8 +138,8 @@ func (s *pairs) touch(p *BatchDetector, begin, end int) {
 	}
 }
 
-// mayPair reports whether unfit packet i is a copy of a fit one, as far as that is known before the
-// packets of its word from begin on are judged.
+// mayPair reports whether unfit packet i may be a copy of a fit packet, before the packets of its word
+// from begin on are judged.
 func (p *BatchDetector) mayPair(begin, i int) bool {
 	tag, first := p.tag(i), begin&^63
 	for fit := ^p.unfit.all[begin/64] >> (begin - first) << (begin - first) &^ (^uint64(0) << (i - first)); fit != 0; fit &= fit - 1 {
@@ -159,7 +159,7 @@ func (p *BatchDetector) tag(i int) uint64 {
 	return tag &^ sortBits
 }
 
-// isCopy reports whether unfit packet i is a copy of a fit one.
+// isCopy reports whether unfit packet i is a copy of a fit packet that was noted.
 func (s *pairs) isCopy(p *BatchDetector, i int) bool {
 	if s.lines == nil || p.times[i] == calendar.NoTime {
 		return false
@@ -204,7 +204,7 @@ func (s *pairs) begin() {
 // line returns the cells that a packet with a tag may have.
 func (s *pairs) line(tag uint64) *[pairCells]pairCell { return &s.lines[tag>>2%pairLines] }
 
-// find returns the cell with a tag, else the one that it may take.
+// find returns the cell with a tag, else an empty cell of its line, else the cell of the oldest packet.
 func (s *pairs) find(tag uint64) (c *pairCell, known bool) {
 	line := s.line(tag)
 	c = &line[0]

@@ -11,12 +11,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// unfit are the packets of a batch that cannot stand for an equal one that is fit: no receiver
-// takes them, the reader of the output may not open their headers (Config.Reader), or
-// checksums say so (Config.Checksums): theirs is wrong, or they were truncated, so that it cannot be
-// verified. Otherwise a sender could send each packet in such a form first, and the right one would
-// be taken for its copy. Unfit packets have digests of their own, so the filter compares them with
-// each other only.
+// unfit are the packets of a batch that cannot stand for an equal fit packet: no receiver takes them,
+// the reader of the output may not open their headers (Config.Reader), or their checksum is wrong or
+// cannot be verified, since they were truncated (Config.Checksums). Otherwise a sender could send each
+// packet in such a form first, and the right packet would be taken for its copy. Unfit packets have
+// digests of their own, so the filter compares them with each other only.
 type unfit struct {
 	words     int
 	some      bool                 // whether there are any
@@ -78,11 +77,11 @@ func (u *unfit) found() []uint64 {
 	return u.all
 }
 
-// unfitMask is the difference between the digests of an unfit packet and of an equal fit one. All
-// its bytes differ from 0, so no filter takes part of one for that of the other.
+// unfitMask is the difference between the digests of an unfit packet and of an equal fit packet. No
+// byte of it is 0, so the two differ in each part that a filter keeps.
 var unfitMask = digest.Digest{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9}
 
-// turn gives unfit packets the digests that filters compare, and another call takes these back.
+// turn gives unfit packets the digests that filters compare, and the next call takes these back.
 func (u *unfit) turn(digests []digest.Digest) {
 	if !u.some {
 		return

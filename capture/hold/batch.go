@@ -13,8 +13,8 @@ import (
 )
 
 // Verdicts are the verdicts on the packets of a batch, and what the choice between equal packets
-// goes by. Element i of a slice, and bit i of a bitmap, belong to packet i. An empty bitmap, and a nil
-// one, have no bit set.
+// goes by. Element i of a slice, and bit i of a bitmap, belong to packet i. An empty bitmap, such as
+// nil, has no bit set.
 type Verdicts struct {
 	Digests []digest.Digest
 	Times   []int64  // in nanoseconds since 1970, or calendar.NoTime
@@ -28,14 +28,13 @@ type Verdicts struct {
 	Integrity []identity.Integrity
 }
 
-// Batch takes one batch at a time through a Hold. A pipeline needs one for each batch in
-// flight.
+// Batch takes one batch at a time through a Hold. A pipeline needs a Batch for each batch in flight.
 type Batch struct {
 	hold      *Hold
 	stays     func(b *capture.Batch, i int)
 	sightings *traits.SightingReader // nil without Config.Flow
 	seen      traits.Sightings
-	unread    []packetRun // of seen: home has the packets of the one point
+	unread    []packetRun // of seen, where home has the packets of Hold.lone
 	home      []uint64
 	verdicts  Verdicts
 	own       *held
@@ -47,7 +46,7 @@ type Batch struct {
 type packetRun struct{ from, to int }
 
 // homeFields make two homes different. TEIDs do not: both directions of a conversation have
-// their own. Nor do the files of a rotated capture: a conversation goes on in the next one.
+// their own. Nor do the files of a rotated capture: a conversation goes on in the next file.
 const homeFields = traits.PointVLAN | traits.PointVNI | traits.PointOrigin
 
 // NewBatch makes a Batch. stays gets the number of each packet of Verdicts.Paired that stays. Calls
@@ -87,7 +86,7 @@ func (x *Batch) Prepare(b *capture.Batch, m *identity.Messages, from, to int) {
 }
 
 // Judge takes the verdicts on a prepared batch, and changes some of them for Write only. It keeps v
-// until the next call. Calls must come for one batch after another, in the order of the stream.
+// until the next call. Calls come in the order of the stream.
 func (x *Batch) Judge(b *capture.Batch, v Verdicts) {
 	x.verdicts = v
 	h := x.hold
@@ -130,8 +129,8 @@ func (x *Batch) findHomes(b *capture.Batch) {
 	}
 }
 
-// stayLone reports whether all first sightings come from the one point again. Packets
-// without a time are at home everywhere.
+// stayLone reports whether all first sightings still come from Hold.lone. Packets without a time are
+// at home everywhere.
 func (x *Batch) stayLone() bool {
 	times := x.verdicts.Times
 	for w, home := range x.home {

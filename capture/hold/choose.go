@@ -24,8 +24,8 @@ func (x *Batch) choose(b *capture.Batch) {
 	h.passBlocks(blocks, len(b.Frames))
 }
 
-// chooseWord chooses among the packets from to to-1, whose bits are those of a word. It
-// decides the packets of a run that hold.pass takes after it, since nothing is settled
+// chooseWord chooses among the packets from to to-1, which share a word of bits; all has their
+// bits. It decides a run of packets after Hold.pass has taken the run, since nothing is settled
 // meanwhile. It returns the blocks that are left.
 func (x *Batch) chooseWord(b *capture.Batch, blocks []capture.Block, from, to int, all uint64) []capture.Block {
 	h, times, open := x.hold, x.verdicts.Times, x.undecided(from/64)&all
@@ -86,10 +86,9 @@ func (x *Batch) ranksAll() bool {
 	return len(v.Ranks) > 0 || x.hold.cfg.Intact || len(v.Unfit) > 0 || len(v.Paired) > 0
 }
 
-// undecided returns the packets of a word that decide has to look at. These are firsts from
-// elsewhere, and copies from home. Where ranksAll, they are all packets. A first from
-// home must end the choice between earlier packets that it equals, unless it is too late for
-// them.
+// undecided returns the packets of a word that decide has to look at: firsts from elsewhere, and
+// copies from home; all packets where ranksAll. A first from home must end the choice between
+// earlier packets that it equals, unless it is too late for them.
 func (x *Batch) undecided(w int) uint64 {
 	h, v := x.hold, &x.verdicts
 	if x.ranksAll() {
@@ -108,8 +107,8 @@ func (x *Batch) undecided(w int) uint64 {
 	return open
 }
 
-// decide handles a packet: the first of its group waits for a better copy, and a copy may
-// be one.
+// decide handles a packet: the first of equal packets waits for a better copy, and a copy may take
+// its place.
 func (x *Batch) decide(b *capture.Batch, i int) {
 	h, v := x.hold, &x.verdicts
 	quality, fixed, first := x.quality(i), capture.IsSet(v.Fixed, i), !capture.IsSet(v.Copies, i)
@@ -129,8 +128,8 @@ func (x *Batch) decide(b *capture.Batch, i int) {
 	}
 }
 
-// improve keeps copy i in the place of the packet of its group that is kept, if that is not
-// as good and not settled. It reports whether it has.
+// improve keeps copy i in the place of the equal packet that is kept, if copy i is better and the
+// kept packet is not settled. It reports whether it has.
 func (x *Batch) improve(b *capture.Batch, i int, quality uint64) bool {
 	h, v := x.hold, &x.verdicts
 	c := h.candidates.find(v.Digests[i][1])
@@ -165,8 +164,10 @@ func (x *Batch) improve(b *capture.Batch, i int, quality uint64) bool {
 	return true
 }
 
-// The quality of a packet orders equal ones, 0 being best: first by unfit, then by rank, then by
-// defects, the least important last.
+// The quality of a packet orders equal packets, 0 being best. From the highest bit:
+//
+//	11        10 ... 3   2          1         0
+//	unfit     rank       truncated  wrongSum  away
 const (
 	away       = 1 << iota // it is not from home
 	wrongSum               // it is whole, and its checksum is wrong

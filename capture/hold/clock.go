@@ -14,22 +14,20 @@ const (
 	// interfaces step back in captures of dumpcap, by up to a quarter of a second.
 	maxSlack = uint64(time.Second)
 	// maxSets is how often the clock may be set until packets from before are settled, though
-	// it never lasts for a hold. Where many times are outliers, it counts as set each time
-	// that waryOutliers of them came among waryPackets: it may be the wrong one, and stand
-	// still.
+	// it never lasts for a hold. Where many times are outliers, the clock counts as set each time
+	// that waryOutliers of them came among waryPackets: its own time may be wrong, and stand still.
 	maxSets      = 16
 	waryOutliers = 64
 	waryPackets  = 4 * waryOutliers
 )
 
-// clock is the clock of a hold: the latest time that a calendar.Clock believes. So one
-// source with a wrong clock does not settle the packets of others. A pause of up to
+// clock is the clock of a Hold: the latest time that a calendar.Clock believes. So a
+// source with a wrong clock does not settle the packets of other sources. A pause of up to
 // calendar.Tolerance is believed at once, since sparse streams are full of pauses: a wrong
 // time that is no further ahead does settle packets.
 //
-// The clock may be set for a moment by a run of wrong times, and set back by the right ones.
-// So packets from before it was set are settled when it has gone on for a hold since, and not
-// at once.
+// The clock may be set for a moment by a run of wrong times, and set back by right times. So packets
+// from before it was set are not settled at once, but when it has gone on for a hold since.
 type clock struct {
 	times    calendar.Clock // follows now when it is needed, while it holds no outliers
 	now      int64          // the latest time, or NoTime
@@ -84,8 +82,8 @@ func (c *clock) beWary(number uint64) {
 	c.outliers, c.waryFrom = 0, number
 }
 
-// skip takes the times of packets while none waits. It believes all: a wrong one settles
-// nothing, and packets that wait later wait for a quorum of right ones.
+// skip takes the times of packets while no packet waits. It believes all: a wrong time settles
+// nothing, and packets that wait later wait for a quorum of right times.
 func (c *clock) skip(times []int64) {
 	c.doubts = false
 	now := c.now
@@ -104,8 +102,7 @@ func (c *clock) skip(times []int64) {
 	c.now = now
 }
 
-// isPast reports whether no packet can come any more that is to be exchanged for one of a
-// part.
+// isPast reports whether no packet can come any more that may take the place of a packet of a part.
 func (c *clock) isPast(p *part) bool {
 	most := c.wait + c.slack
 	away := calendar.Distance(c.now, p.clock) > most

@@ -6,7 +6,7 @@
 // places in the stream.
 //
 // It knows neither filters nor identities: it takes [Verdicts]. Package capture/dedup makes a Hold
-// where its Config asks for one, and its example of Config shows what comes of it:
+// where its Config asks for better copies. ExampleConfig_hold there shows the result:
 //
 //	detector, err := dedup.New(dedup.Config{Hold: hold.Config{Flow: true}})
 //

@@ -19,8 +19,8 @@ import (
 // zero value the first stays, except where the caller ranks packets.
 type Config struct {
 	// Flow keeps the packet from the home of its conversation: the capture point (VLANs, tunnel,
-	// interface and input) of the conversation's first packet. Files of a rotated capture are one
-	// input. Where none comes from there in time, the first stays.
+	// interface and input) of the conversation's first packet. The files of a rotated capture are the
+	// same input. Where no packet comes from home in time, the first stays.
 	Flow bool
 	// Intact prefers packets that were captured whole, and of these packets whose checksum of
 	// TCP, UDP or ICMP is not wrong: see identity.IntegrityOf.
@@ -29,7 +29,7 @@ type Config struct {
 	For time.Duration
 	// Clock makes packets wait by their arrival, for Wait, and not by their times. It returns
 	// the time since some start. It is for live captures: their packets must not wait for later
-	// ones, and their times come from several rings. nil is for captures that were saved.
+	// packets, and their times come from several rings. nil is for captures that were saved.
 	Clock func() time.Duration
 	Wait  time.Duration
 }
@@ -63,10 +63,13 @@ const mostHeld = 256 << 20
 // Hold keeps batches back until it is settled which of equal packets stays. It is for one
 // goroutine at a time, but its Batches may be prepared side by side.
 //
-// Of equal packets the best is a packet that is not unfit, then one of the lowest rank: see
-// Verdicts. With Config.Intact, ties go to a whole packet, then to one without a wrong checksum.
-// With Config.Flow, they then go to a packet from home. The last criterion is the order of the
-// stream: the first.
+// Equal packets are compared by these, in this order:
+//
+//	fit before unfit; the lowest rank   see Verdicts
+//	whole before truncated              with Config.Intact
+//	no wrong checksum                   with Config.Intact
+//	from home                           with Config.Flow
+//	the first of the stream
 //
 // A first sighting waits if a better copy may replace it. Packets behind it wait, too, so that
 // packets leave in their order. A first sighting from home has no better copy. So while all
@@ -77,9 +80,10 @@ const mostHeld = 256 << 20
 // second. A time that steps back further, or is ahead by more than [calendar.Tolerance], is
 // believed when [calendar.Quorum] packets have such times. Then packets wait for as many more, and
 // for Config.For after them. Waiting packets are settled at once if a run of packets has no times
-// that are believed. They are settled early if more than 256 MiB would wait: large packets, and many
-// between equal ones, take that. Packets without a time are neither exchanged nor taken in exchange. Which packets stay does not
-// depend on how the stream is cut into batches, unless they wait by their arrival.
+// that are believed. They are settled early if more than 256 MiB would wait, as of large packets, or
+// where many come between equal packets. Packets without a time are neither exchanged nor taken in
+// exchange. Which packets stay does not depend on how the stream is cut into batches, unless they
+// wait by their arrival.
 type Hold struct {
 	cfg        Config
 	stream     Stream
@@ -102,7 +106,7 @@ type Hold struct {
 	open    backlog.Queue[*held] // whose packets are not settled; for Judge
 	waiting backlog.Queue[*held] // to be written; for Write
 	waits   atomic.Bool          // there are some
-	// following are the batches that wait behind the one that is marked; for Write.
+	// following are the batches that wait behind the batch that is marked; for Write.
 	following []*capture.Batch
 
 	memory backlog.Store[held]

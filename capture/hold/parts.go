@@ -49,9 +49,9 @@ func (h *Hold) begin() {
 	h.part = lastPart{first: h.next, from: h.clock.now}
 }
 
-// pass takes note of the next packets, at most 64, and returns how many these are, at least
-// one unless no packet may be exchanged any more. It stops there, where a part is full,
-// and where it would settle packets before one whose bit in open is set.
+// pass takes note of the next packets, at most 64, and returns their number. It stops where a part is
+// full, where no packet may be exchanged any more, and before a packet that would settle others while
+// a bit in open is set for an earlier packet of the run. So it returns 0 only where nothing waits.
 func (h *Hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
 	p, clock, bytes, first := &h.part, h.clock.now, h.part.bytes, h.next
 	frames = frames[:min(len(times), int(p.first+partPackets-first))]
@@ -88,7 +88,7 @@ func (h *Hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
 	return blocks
 }
 
-// full reports whether the next packet belongs to another part.
+// full reports whether the next packet begins a new part.
 func (h *Hold) full() bool {
 	return h.next-h.part.first >= partPackets || h.part.bytes >= partBytes
 }
@@ -130,8 +130,8 @@ func (h *Hold) jump(time int64) {
 	h.settle()
 }
 
-// redate gives the parts since the first of the outliers which set the clock its time: these
-// have not waited yet.
+// redate gives the time of the clock to the parts since the first of the outliers that set it: these
+// parts have not waited yet.
 func (h *Hold) redate() {
 	for i := h.parts.Len() - 1; i >= 0 && h.parts.At(i).end > h.clock.doubted; i-- {
 		p := h.parts.At(i)
@@ -149,7 +149,7 @@ func (h *Hold) closePart() {
 	h.settle()
 }
 
-// endPart appends the part, with the clock at its end, to the waiting ones, and begins another.
+// endPart appends the part, with the clock at its end, to the waiting parts, and begins the next.
 func (h *Hold) endPart(clock int64) {
 	h.parts.Push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
@@ -157,8 +157,8 @@ func (h *Hold) endPart(clock int64) {
 	h.part = lastPart{first: h.next, from: h.clock.now}
 }
 
-// settle settles the parts that have waited long enough, and early those for which there
-// is no memory. Where no packet may be exchanged any more, it settles all.
+// settle settles the parts that have waited long enough, and further parts, early, while memory is
+// short. Where no packet may be exchanged any more, it settles all.
 func (h *Hold) settle() {
 	if h.advance(); h.decided == h.next {
 		h.settleAll()

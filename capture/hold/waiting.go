@@ -47,7 +47,7 @@ func (x *Batch) accept(b *capture.Batch) {
 	h.open.Push(k)
 }
 
-// keep appends a batch to the waiting ones.
+// keep has the batch wait: it copies what its source needs back.
 func (x *Batch) keep(b *capture.Batch) {
 	k := x.own
 	if x.hold.memory.Keep(&k.batch, b); k.batch.Copied {
@@ -55,7 +55,7 @@ func (x *Batch) keep(b *capture.Batch) {
 	}
 }
 
-// Write takes ownership of the buffers of a judged batch, and returns unused ones in their place.
+// Write takes ownership of the buffers of a judged batch, and returns unused buffers in their place.
 // It passes to write the batches that no longer wait, in the order of the stream: each batch with
 // the packets that are not to be kept. Calls come in the order of the calls of Judge, while later
 // batches are judged. An error of write ends all.
@@ -74,7 +74,7 @@ func (x *Batch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint
 	return h.write(x.decided, write)
 }
 
-// write writes the packets before one that may be exchanged.
+// write writes the packets before number decided, the first that may be exchanged.
 func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
 	for h.waiting.Len() > 0 && (*h.waiting.Front()).end <= decided {
 		k := h.waiting.Pop()
@@ -141,8 +141,7 @@ func (h *Hold) arrive() {
 	h.settle()
 }
 
-// advance finds the first packet that may be exchanged. It forgets the batches before that
-// one's.
+// advance finds the first packet that may be exchanged. It forgets the batches before.
 func (h *Hold) advance() {
 	h.decided = max(h.decided, h.settled)
 	for h.open.Len() > 0 {
@@ -185,8 +184,8 @@ func (h *Hold) recycle(k *held) {
 type marks struct {
 	digests []digest.Digest
 	later   []uint32
-	// before has for each packet the distance, in packets, back to the one in whose place it is
-	// kept; 0 for none.
+	// before has for each packet the distance, in packets, back to the packet whose place it took; 0
+	// if it took none.
 	before []uint32
 }
 
