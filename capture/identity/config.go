@@ -32,13 +32,10 @@ const (
 var kindNames = [...]string{L3: "l3", Frame: "frame", Inner: "inner"}
 
 // String returns "l3", "frame" or "inner".
-func (k Kind) String() string { return enum.Name(kindNames[:], uint8(k)) }
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // ParseKind is the inverse of String.
-func ParseKind(s string) (Kind, error) {
-	k, err := enum.Parse(kindNames[:], s)
-	return Kind(k), err
-}
+func ParseKind(s string) (Kind, error) { return enum.Parse[Kind](kindNames[:], s) }
 
 // Fields is a set of header fields that an identity leaves out.
 type Fields uint32
