@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"math"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -17,8 +19,8 @@ const (
 	// silence is longer than the pauses of most conversations, and shorter than most
 	// faults of a network take to be mended.
 	silence = time.Minute
-	// maxMisses is more packets in a row than a point loses by chance: at a loss of one in
-	// three, once in 2^25 packets. It is less than TCP sends at once after its first round
+	// maxMisses is more packets in a row than a point loses by chance: where it loses a third of
+	// them, once in 2^25 packets. It is less than TCP sends at once after its first round
 	// trip, so little of a conversation is split.
 	maxMisses = 16
 	// wordSize is how many packets are handled while the lines of as many more are
@@ -58,11 +60,10 @@ func newHomesOf(lines int, hold time.Duration) (*homes, error) {
 // homeSightings are packets of a stream, in its order. Element i of each slice, and bit i of
 // Copies, belong to packet i.
 type homeSightings struct {
-	// Conversation, Fragment and Point are as in traits.Sightings.
-	Conversation, Fragment, Point []uint64
+	traits.Sightings
 	// Times are in nanoseconds since 1970, or calendar.NoTime.
 	Times []int64
-	// Copies marks packets that equal an earlier one.
+	// Copies has a bit for each packet that equals an earlier packet.
 	Copies []uint64
 }
 
@@ -78,10 +79,10 @@ type homeSightings struct {
 // and has lasted longer than the hold: packets that are only ahead of their copies from
 // home do not move it.
 //
-// A stream whose first sightings come from one point has all homes there. So after 65,536 of
-// them homes are not noted, until there is one at another point. For a minute from then on, a
-// conversation that is not remembered may be an old one: its home is the point that was the
-// only one.
+// A stream whose first sightings come from one point, the lone point, has all homes there. So
+// after 65,536 first sightings homes are not noted, until another point has a first sighting. For a
+// minute from then on, a conversation that is not remembered may have begun before: its home is the
+// lone point.
 //
 // The result does not depend on how the stream is cut into calls. atHome does not
 // allocate. It panics if a slice is too short, or after Close.
@@ -179,19 +180,19 @@ func (t *homes) miss(c homeCell, now int64) bool {
 	return lasted >= silence || misses == maxMisses && lasted > t.hold || lasted < 0 // beyond 292 years
 }
 
-// cell returns the cell of a conversation, or else an empty one of its line, or else the
-// one whose time is the farthest from now.
+// cell returns the cell of a conversation, or else an empty cell of its line, or else the
+// cell whose time is the farthest from now.
 func (t *homes) cell(conversation uint64, now int64) (c homeCell, known bool) {
 	line, farthest := &t.arena.Lines()[conversation&t.mask], uint64(0)
 	for at := range uint(layout.HomeCells) {
-		switch one := (homeCell{line, at}); {
-		case *one.state() == 0:
-			return one, false
-		case one.tag() == uint32(conversation>>32):
-			return one, true
+		switch cell := (homeCell{line, at}); {
+		case *cell.state() == 0:
+			return cell, false
+		case cell.tag() == uint32(conversation>>32):
+			return cell, true
 		default:
-			if d := calendar.Distance(now, one.time()); d >= farthest {
-				farthest, c = d, one
+			if d := calendar.Distance(now, cell.time()); d >= farthest {
+				farthest, c = d, cell
 			}
 		}
 	}
@@ -246,9 +247,80 @@ func setHalf(word *uint64, shift uint, to uint32) {
 }
 
 // setRow sets the misses and the time.
-func (c homeCell) setRow(misses int, time int64) { *c.state() = newRow(misses, time) }
+func (c homeCell) setRow(misses int, time int64) {
+	*c.state() = layout.HomePresent | uint64(misses)<<layout.HomeMissShift | uint64(time)>>layout.HomeTimeShift
+}
 
-// newRow returns a state.
-func newRow(misses int, time int64) uint64 {
-	return layout.HomePresent | uint64(misses)<<layout.HomeMissShift | uint64(time)>>layout.HomeTimeShift
+// loneAfter is how many first sightings at one point a stream begins with before homes are
+// no longer noted: more than come before each point of a capture has shown itself.
+const loneAfter = 1 << 16
+
+// loneHome is the state of homes while all first sightings come from one point, so that all
+// homes are at that point.
+type loneHome struct {
+	point uint64
+	count int  // first sightings at the point, at most loneAfter
+	over  bool // another point had a first sighting
+	// since is the time of that sighting if homes were not noted before, else NoTime.
+	since int64
+}
+
+// lonePoint returns the point of all first sightings so far, and whether homes are not noted. Then
+// exactly the packets of that point are at home, and need not be passed to atHome before the next
+// first sighting at another point.
+func (t *homes) lonePoint() (point uint64, ok bool) {
+	return t.lone.point, !t.lone.over && t.lone.count == loneAfter
+}
+
+// learn counts first sightings from packet number from on. It returns the number of the packet
+// before which l changed: behind the last first sighting that it counted, or the first sighting of another
+// point; the number of packets if l did not change.
+func (l *loneHome) learn(s *homeSightings, from int) int {
+	for i := from; i < len(s.Conversation); i++ {
+		if !counts(s, i) || isCopy(s, i) {
+			continue
+		}
+		if l.count == 0 {
+			l.point = s.Point[i]
+		}
+		if l.point != s.Point[i] {
+			l.over = true
+			return i
+		}
+		if l.count++; l.count == loneAfter {
+			return i + 1
+		}
+	}
+	return len(s.Conversation)
+}
+
+// pass sets the bits of packets from number from on that are at home, up to a first
+// sighting at another point, whose number it returns.
+func (l *loneHome) pass(home []uint64, s *homeSightings, from int) int {
+	for i := from; i < len(s.Conversation); i++ {
+		switch {
+		case s.Point[i] == l.point || !counts(s, i):
+			home[i/wordSize] |= 1 << (i % wordSize)
+		case !isCopy(s, i):
+			l.over, l.since = true, s.Times[i]
+			return i
+		}
+	}
+	return len(s.Conversation)
+}
+
+// counts reports whether a packet has a home.
+func counts(s *homeSightings, i int) bool {
+	return s.Conversation[i] != 0 && s.Times[i] != calendar.NoTime
+}
+
+func isCopy(s *homeSightings, i int) bool { return capture.IsSet(s.Copies, i) }
+
+// homeOf returns the home of a conversation that is not remembered, and that is seen at a
+// point. The conversation may have begun when homes were not noted.
+func (l *loneHome) homeOf(point uint32, now int64) uint32 {
+	if l.since != calendar.NoTime && calendar.Distance(now, l.since) < uint64(silence) {
+		return uint32(l.point)
+	}
+	return point
 }

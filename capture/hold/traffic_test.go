@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"encoding/binary"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -103,7 +104,7 @@ func copies(t *testing.T, all []sighted, cfg window.ExactConfig) []bool {
 	seen, drop := make([]uint64, (len(all)+63)/64), make([]bool, len(all))
 	filter.TestAndSet(seen, digests, times, points)
 	for i := range drop {
-		drop[i] = isSet(seen, i)
+		drop[i] = capture.IsSet(seen, i)
 	}
 	return drop
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"math"
@@ -58,8 +58,7 @@ func (t *candidates) load(digests []digest.Digest, set uint64) {
 	t.touch = read
 }
 
-// find returns the candidate with a tag, or nil. Which cell that is, is hard to foresee,
-// so nothing branches on it.
+// find returns the candidate with a tag, or nil. As in place, nothing branches on the cell.
 func (t *candidates) find(tag uint64) *candidate {
 	line := t.line(tag)
 	cells := uint(0)
@@ -84,7 +83,7 @@ func (t *candidates) forget(tag uint64) {
 	}
 }
 
-// enter adds a candidate, in the place of one with the same tag. Packets before
+// enter adds a candidate, in the place of a candidate with the same tag. Packets before
 // number settled are settled. It reports whether it had to drop a candidate that was not settled.
 func (t *candidates) enter(tag, number, quality, settled uint64) (early bool) {
 	c, known := t.place(tag)
@@ -98,8 +97,14 @@ func (t *candidates) enter(tag, number, quality, settled uint64) (early bool) {
 	return early
 }
 
-// place returns the candidate with a tag, or else the cell that oldest returns. Which cell
-// that is, is hard to foresee, so nothing branches on it.
+// place returns the candidate with a tag, or else the cell that oldest returns. CPUs cannot predict
+// which cell that is, so nothing branches on it.
+//
+//	differ = tag of the cell ^ tag       0 for the same tag
+//	other  = (differ|-differ) >> 63      signed: all bits set unless differ is 0
+//	value  = (value of the cell + 1) & other
+//
+// So the least value is 0 for the same tag, 1 for an empty cell, and grows with a packet's number.
 func (t *candidates) place(tag uint64) (c *candidate, known bool) {
 	line, least, at := t.line(tag), uint64(math.MaxUint64), uint64(0)
 	for i := range line {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// TestHoldBorder exchanges a packet for a better copy that comes a hold later, and not for a copy
+// TestBorder exchanges a packet for a better copy that comes a hold later, and not for a copy
 // that comes a nanosecond after that.
-func TestHoldBorder(t *testing.T) {
+func TestBorder(t *testing.T) {
 	const hold = time.Millisecond
 	for _, c := range []struct {
 		delay  time.Duration
@@ -20,7 +20,7 @@ func TestHoldBorder(t *testing.T) {
 	}{{hold - 1, true}, {hold, true}, {hold + 1, false}} {
 		for _, size := range []int{1, 3} { // the copy in another batch, and in the same
 			all, drop := pair(1, 1e9, c.delay)
-			r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: hold}), all: all, drop: drop}
+			r := &heldRun{t: t, hold: testHold(t, Config{Flow: true, For: hold}, Stream{}), all: all, drop: drop}
 			if keep := r.run(false, func() int { return size }); !slices.Equal(keep, []bool{true, !c.better, c.better}) {
 				t.Errorf("a copy %v later, batches of %d: kept %v", c.delay, size, keep)
 			}
@@ -48,7 +48,7 @@ func TestHomeBorder(t *testing.T) {
 			add(2, time.Second+lasts*time.Duration(i)/15, false)
 		}
 		add(1, time.Second+lasts+time.Microsecond, true)
-		keep := (&heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: hold}), all: all, drop: drop}).run(false, func() int { return 1 })
+		keep := (&heldRun{t: t, hold: testHold(t, Config{Flow: true, For: hold}, Stream{}), all: all, drop: drop}).run(false, func() int { return 1 })
 		if n := len(keep); keep[n-2] != moves || keep[n-1] == moves {
 			t.Errorf("elsewhere for %v: kept %v", lasts, keep[n-2:])
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"math/bits"
@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 )
@@ -15,50 +16,50 @@ import (
 // frameBytes is the memory of a packet without its record.
 const frameBytes = int(unsafe.Sizeof(capture.Frame{}))
 
-// heldBatch is a batch that waits.
-type heldBatch struct {
-	batch      backlog.Batch // belongs to write, unless it is a copy
+// held is a batch that waits.
+type held struct {
+	batch      backlog.Batch // belongs to Write, unless it is a copy
 	frames     []capture.Frame
 	drop       []uint64
 	waiting    []uint64      // a bit for each packet that may be exchanged
-	written    int           // packets; for write
+	written    int           // packets; for Write
 	first, end uint64        // numbers of its first packet, and after the last
-	arrived    time.Duration // by HoldConfig.Clock
-	marks                    // empty without HoldConfig.mark
+	arrived    time.Duration // by Config.Clock
+	marks                    // empty without Stream.Mark
 }
 
 // accept begins with a batch.
-func (x *holdBatch) accept(b *capture.Batch) {
+func (x *Batch) accept(b *capture.Batch) {
 	h := x.hold
 	k := h.memory.Get()
 	k.first, k.end = h.next, h.next+uint64(len(b.Frames))
-	k.drop = append(k.drop[:0], x.verdicts.drop...)
+	k.drop = append(k.drop[:0], x.verdicts.Drop...)
 	k.waiting = capture.Resize(k.waiting, len(k.drop))
 	clear(k.waiting)
 	k.frames, k.written = b.Frames, 0
 	if h.cfg.Clock != nil {
 		k.arrived = h.cfg.Clock()
 	}
-	if h.cfg.mark != nil {
-		k.marks.begin(x.verdicts.digests)
+	if h.stream.Mark != nil {
+		k.marks.begin(x.verdicts.Digests)
 	}
 	x.own = k
 	h.open.Push(k)
 }
 
-// keep appends a batch to the waiting ones.
-func (x *holdBatch) keep(b *capture.Batch) {
+// keep has the batch wait: it copies what its source needs back.
+func (x *Batch) keep(b *capture.Batch) {
 	k := x.own
 	if x.hold.memory.Keep(&k.batch, b); k.batch.Copied {
 		k.frames = k.batch.Frames
 	}
 }
 
-// write takes ownership of the buffers of a batch that was applied, and returns unused ones in
-// their place. It passes to write the batches that no longer wait, in the order of the stream:
-// each batch with the packets that are not to be kept. Calls come in the order of the calls of
-// judge, while later batches are judged. An error of write ends all.
-func (x *holdBatch) write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
+// Write takes ownership of the buffers of a judged batch, and returns unused buffers in their place.
+// It passes to write the batches that no longer wait, in the order of the stream: each batch with
+// the packets that are not to be kept. Calls come in the order of the calls of Judge, while later
+// batches are judged. An error of write ends all.
+func (x *Batch) Write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hold, x.own
 	x.own = nil
 	if !x.kept {
@@ -73,8 +74,8 @@ func (x *holdBatch) write(b *capture.Batch, write func(b *capture.Batch, drop []
 	return h.write(x.decided, write)
 }
 
-// write writes the packets before one that may be exchanged.
-func (h *hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
+// write writes the packets before number decided, the first that may be exchanged.
+func (h *Hold) write(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
 	for h.waiting.Len() > 0 && (*h.waiting.Front()).end <= decided {
 		k := h.waiting.Pop()
 		if err := write(h.rest(k)); err != nil {
@@ -83,16 +84,16 @@ func (h *hold) write(decided uint64, write func(b *capture.Batch, drop []uint64)
 		h.recycle(k)
 	}
 	h.waits.Store(h.waiting.Len() > 0)
-	if h.waiting.Len() == 0 || h.cfg.mark != nil {
+	if h.waiting.Len() == 0 || h.stream.Mark != nil {
 		return nil
 	}
 	return (*h.waiting.Front()).writeBegin(decided, write)
 }
 
 // rest returns the part of a batch that is not yet written.
-func (h *hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
-	if h.cfg.mark != nil {
-		return leftOf(h.marked(k), &k.batch.Batch, k.drop)
+func (h *Hold) rest(k *held) (b *capture.Batch, drop []uint64) {
+	if h.stream.Mark != nil {
+		return h.marked(k)
 	}
 	if k.written == 0 {
 		return &k.batch.Batch, k.drop
@@ -102,7 +103,7 @@ func (h *hold) rest(k *heldBatch) (b *capture.Batch, drop []uint64) {
 
 // writeBegin writes the packets of a batch that leave before its others. They are whole
 // words of bits, so nobody changes these.
-func (k *heldBatch) writeBegin(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
+func (k *held) writeBegin(decided uint64, write func(b *capture.Batch, drop []uint64) error) error {
 	if decided < k.first+64 {
 		return nil
 	}
@@ -115,7 +116,7 @@ func (k *heldBatch) writeBegin(decided uint64, write func(b *capture.Batch, drop
 
 // part returns the packets from to to-1 of a batch, with the blocks before each, and with
 // those behind the last.
-func (k *heldBatch) part(from, to int) (*capture.Batch, []uint64) {
+func (k *held) part(from, to int) (*capture.Batch, []uint64) {
 	part, all := k.batch.Batch, len(k.batch.Frames)
 	part.Frames, part.Blocks = part.Frames[from:to], nil
 	for _, block := range k.batch.Blocks {
@@ -128,7 +129,7 @@ func (k *heldBatch) part(from, to int) (*capture.Batch, []uint64) {
 }
 
 // arrive settles packets that have waited long enough since their arrival.
-func (h *hold) arrive() {
+func (h *Hold) arrive() {
 	if h.cfg.Clock == nil {
 		return
 	}
@@ -140,9 +141,8 @@ func (h *hold) arrive() {
 	h.settle()
 }
 
-// advance finds the first packet that may be exchanged. It forgets the batches before that
-// one's.
-func (h *hold) advance() {
+// advance finds the first packet that may be exchanged. It forgets the batches before.
+func (h *Hold) advance() {
 	h.decided = max(h.decided, h.settled)
 	for h.open.Len() > 0 {
 		k := *h.open.Front()
@@ -157,7 +157,7 @@ func (h *hold) advance() {
 
 // nextWaiting returns the number of the first packet, from a number on, that may be
 // exchanged, or the end.
-func (k *heldBatch) nextWaiting(from uint64) uint64 {
+func (k *held) nextWaiting(from uint64) uint64 {
 	at := max(from, k.first) - k.first
 	for w := int(at / 64); w < len(k.waiting); w++ {
 		if word := k.waiting[w] >> (at % 64); word != 0 {
@@ -169,20 +169,57 @@ func (k *heldBatch) nextWaiting(from uint64) uint64 {
 }
 
 // holder returns the batch that has a packet which is not settled.
-func (h *hold) holder(number uint64) *heldBatch {
+func (h *Hold) holder(number uint64) *held {
 	i := sort.Search(h.open.Len(), func(i int) bool { return (*h.open.At(i)).end > number })
 	return *h.open.At(i)
 }
 
 // recycle takes the memory of a batch that was written.
-func (h *hold) recycle(k *heldBatch) {
+func (h *Hold) recycle(k *held) {
 	k.frames = nil
 	h.memory.Put(k, &k.batch)
 }
 
-// isSet returns a bit of a bitmap. A bitmap without bits may be nil.
-func isSet(bitmap []uint64, i int) bool {
-	return bitmap != nil && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
+// marks is the input of Stream.Mark for a waiting batch.
+type marks struct {
+	digests []digest.Digest
+	later   []uint32
+	// before has for each packet the distance, in packets, back to the packet whose place it took; 0
+	// if it took none.
+	before []uint32
 }
 
-func setBit(bitmap []uint64, i int) { bitmap[uint(i)/64] |= 1 << (uint(i) % 64) }
+// begin takes the digests of a batch.
+func (m *marks) begin(digests []digest.Digest) {
+	m.digests = append(m.digests[:0], digests...)
+	m.later, m.before = capture.Resize(m.later, len(digests)), capture.Resize(m.before, len(digests))
+	clear(m.later)
+	clear(m.before)
+}
+
+// notePlace notes that packet in of the newest batch is kept in the place of packet out, and
+// of the packets that out had replaced. Settled packets may have been written.
+func (h *Hold) notePlace(own *held, out, in uint64) {
+	own.before[in-own.first] = uint32(in - out)
+	for out >= h.settled {
+		k := own
+		if out < k.first {
+			k = h.holder(out)
+		}
+		at := out - k.first
+		k.later[at] = uint32(in - out)
+		if k.before[at] == 0 {
+			return
+		}
+		out -= uint64(k.before[at])
+	}
+}
+
+// marked returns the result of Stream.Mark for a batch.
+func (h *Hold) marked(k *held) (*capture.Batch, []uint64) {
+	h.following = h.following[:0]
+	for i := range h.waiting.Len() {
+		h.following = append(h.following, &(*h.waiting.At(i)).batch.Batch)
+	}
+	return h.stream.Mark(&k.batch.Batch, k.digests, k.drop, k.later, h.following)
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// TestHoldIntact keeps the best of equal packets in the order of what counts, and counts why.
-func TestHoldIntact(t *testing.T) {
+// TestIntact keeps the best of equal packets in the order of what counts, and counts why.
+func TestIntact(t *testing.T) {
 	const (
 		none, valid, wrong, cut = identity.NoChecksum, identity.ValidChecksum, identity.WrongChecksum, identity.Truncated
 	)
@@ -26,7 +26,7 @@ func TestHoldIntact(t *testing.T) {
 		all             []seen
 		kept            int
 		whole, checksum uint64
-		first           bool // KeepFirst
+		first           bool // not Flow
 	}{
 		{name: "all valid", all: []seen{{valid, 1, 0}, {valid, 2, 0}}, kept: 0},
 		{name: "sent unfilled", all: []seen{{wrong, 1, 0}, {valid, 2, 0}}, kept: 1, checksum: 1},
@@ -52,13 +52,13 @@ func TestHoldIntact(t *testing.T) {
 			want := make([]bool, len(all))
 			want[0], want[1+c.kept] = true, true
 			for _, step := range []int{1, 2, len(all)} {
-				cfg := HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Intact: true}
+				cfg := Config{Flow: true, For: time.Millisecond, Intact: true}
 				if c.first {
-					cfg.Keep = KeepFirst
+					cfg.Flow = false
 				}
-				h := testHold(t, cfg)
+				h := testHold(t, cfg, Stream{})
 				got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(true, func() int { return step })
-				if s := h.currentStats(); !slices.Equal(got, want) || s.Whole != c.whole || s.Checksum != c.checksum {
+				if s := h.Stats(); !slices.Equal(got, want) || s.Whole != c.whole || s.Checksum != c.checksum {
 					t.Errorf("batches of %d: kept %v, want %v; %+v", step, got, want, s)
 				}
 			}

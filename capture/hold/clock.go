@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"slices"
@@ -14,23 +14,21 @@ const (
 	// interfaces step back in captures of dumpcap, by up to a quarter of a second.
 	maxSlack = uint64(time.Second)
 	// maxSets is how often the clock may be set until packets from before are settled, though
-	// it never lasts for a hold. Where many times are outliers, it counts as set each time
-	// that waryOutliers of them came among waryPackets: it may be the wrong one, and stand
-	// still.
+	// it never lasts for a hold. Where many times are outliers, the clock counts as set each time
+	// that waryOutliers of them came among waryPackets: its own time may be wrong, and stand still.
 	maxSets      = 16
 	waryOutliers = 64
 	waryPackets  = 4 * waryOutliers
 )
 
-// holdClock is the clock of a hold: the latest time that a calendar.Clock believes. So one
-// source with a wrong clock does not settle the packets of others. A pause of up to
+// clock is the clock of a Hold: the latest time that a calendar.Clock believes. So a
+// source with a wrong clock does not settle the packets of other sources. A pause of up to
 // calendar.Tolerance is believed at once, since sparse streams are full of pauses: a wrong
 // time that is no further ahead does settle packets.
 //
-// The clock may be set for a moment by a run of wrong times, and set back by the right ones.
-// So packets from before it was set are settled when it has gone on for a hold since, and not
-// at once.
-type holdClock struct {
+// The clock may be set for a moment by a run of wrong times, and set back by right times. So packets
+// from before it was set are not settled at once, but when it has gone on for a hold since.
+type clock struct {
 	times    calendar.Clock // follows now when it is needed, while it holds no outliers
 	now      int64          // the latest time, or NoTime
 	slack    uint64         // the largest step back of times
@@ -44,8 +42,8 @@ type holdClock struct {
 	wary     int // how often there were many
 }
 
-func newHoldClock(within uint64) holdClock {
-	return holdClock{
+func newClock(within uint64) clock {
+	return clock{
 		times: calendar.Clock{Ahead: max(calendar.Tolerance, time.Duration(within)), Behind: time.Duration(maxSlack)},
 		now:   calendar.NoTime, wait: within,
 	}
@@ -53,7 +51,7 @@ func newHoldClock(within uint64) holdClock {
 
 // observe takes the time of a packet. It need not be called for times that are believed at
 // once where there are no outliers: the caller moves now.
-func (c *holdClock) observe(t int64, number uint64) calendar.Verdict {
+func (c *clock) observe(t int64, number uint64) calendar.Verdict {
 	if !c.doubts && c.now != calendar.NoTime {
 		c.times.Set(c.now)
 	}
@@ -67,14 +65,14 @@ func (c *holdClock) observe(t int64, number uint64) calendar.Verdict {
 	case verdict == calendar.Quarantined && len(held) == 1:
 		c.doubted = number
 	case verdict == calendar.Believed && t < c.now:
-		c.slack = max(c.slack, distance(c.now, t))
+		c.slack = max(c.slack, calendar.Distance(c.now, t))
 	}
 	c.now, c.doubts = c.times.Latest(), len(c.times.Quarantine()) > 0
 	return verdict
 }
 
 // beWary counts an outlier.
-func (c *holdClock) beWary(number uint64) {
+func (c *clock) beWary(number uint64) {
 	if c.outliers++; c.outliers < waryOutliers {
 		return
 	}
@@ -84,17 +82,17 @@ func (c *holdClock) beWary(number uint64) {
 	c.outliers, c.waryFrom = 0, number
 }
 
-// skip takes the times of packets while none waits. It believes all: a wrong one settles
-// nothing, and packets that wait later wait for a quorum of right ones.
-func (c *holdClock) skip(times []int64) {
+// skip takes the times of packets while no packet waits. It believes all: a wrong time settles
+// nothing, and packets that wait later wait for a quorum of right times.
+func (c *clock) skip(times []int64) {
 	c.doubts = false
 	now := c.now
 	for _, t := range times {
 		switch {
 		case t > now:
 			now = t
-		case t != calendar.NoTime && distance(now, t) > c.slack:
-			if step := distance(now, t); step <= maxSlack {
+		case t != calendar.NoTime && calendar.Distance(now, t) > c.slack:
+			if step := calendar.Distance(now, t); step <= maxSlack {
 				c.slack = step
 			} else {
 				now = t
@@ -104,17 +102,16 @@ func (c *holdClock) skip(times []int64) {
 	c.now = now
 }
 
-// isPast reports whether no packet can come any more that is to be exchanged for one of a
-// part.
-func (c *holdClock) isPast(p *part) bool {
+// isPast reports whether no packet can come any more that may take the place of a packet of a part.
+func (c *clock) isPast(p *part) bool {
 	most := c.wait + c.slack
-	away := distance(c.now, p.clock) > most
+	away := calendar.Distance(c.now, p.clock) > most
 	switch {
 	case c.sets-p.sets+c.wary-p.wary >= maxSets:
 		return true
 	case p.sets == c.sets:
 		return away
 	default:
-		return away && c.now > c.setFrom && distance(c.now, c.setFrom) > most
+		return away && c.now > c.setFrom && calendar.Distance(c.now, c.setFrom) > most
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"errors"
@@ -26,14 +26,14 @@ func pair(n int, time int64, delay time.Duration) (all []sighted, drop []bool) {
 	return all, drop
 }
 
-// TestHoldArrival settles packets by their arrival, and not by those after them.
-func TestHoldArrival(t *testing.T) {
+// TestArrival settles packets by their arrival, and not by those after them.
+func TestArrival(t *testing.T) {
 	const ms = time.Millisecond
 	now := time.Duration(0)
-	h := testHold(t, HoldConfig{Keep: KeepFlow, Hold: 2 * ms, Clock: func() time.Duration { return now }, Wait: 10 * ms})
+	h := testHold(t, Config{Flow: true, For: 2 * ms, Clock: func() time.Duration { return now }, Wait: 10 * ms}, Stream{})
 	all, drop := pair(3, 1e9, ms)
 	r := &heldRun{t: t, hold: h, all: all, drop: drop}
-	x := h.newBatch()
+	x := h.NewBatch(nil)
 	var b capture.Batch
 	for i, step := range []struct {
 		at       time.Duration
@@ -46,14 +46,14 @@ func TestHoldArrival(t *testing.T) {
 		now = step.at
 		r.batch(&b, step.from, step.to)
 		r.apply(x, &b, step.from, step.to, false)
-		if err := x.write(&b, r.write); err != nil {
+		if err := x.Write(&b, r.write); err != nil {
 			t.Fatal(err)
 		}
 		if r.n != step.written {
 			t.Errorf("step %d: %d packets written, want %d", i, r.n, step.written)
 		}
 	}
-	if err := h.finish(r.write); err != nil {
+	if err := h.Finish(r.write); err != nil {
 		t.Fatal(err)
 	}
 	// The better copies of the second pair and of the third come too late.
@@ -62,9 +62,9 @@ func TestHoldArrival(t *testing.T) {
 	}
 }
 
-// TestHoldEnds settles what waits where a stream ends, or has no times. One time that steps
+// TestEnds settles what waits where a stream ends, or has no times. One time that steps
 // back settles nothing.
-func TestHoldEnds(t *testing.T) {
+func TestEnds(t *testing.T) {
 	all, drop := pair(2, 1e9, time.Microsecond)
 	back := slices.Clone(all)
 	back[4].time -= 2e9
@@ -83,7 +83,7 @@ func TestHoldEnds(t *testing.T) {
 		"untimed":   {untimed, []bool{true, true, false, true, false}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond}), all: c.all, drop: drop}
+			r := &heldRun{t: t, hold: testHold(t, Config{Flow: true, For: time.Millisecond}, Stream{}), all: c.all, drop: drop}
 			if keep := r.run(false, func() int { return 1 }); !slices.Equal(keep, c.keep) || r.before != c.written {
 				t.Errorf("kept %v, %d written before the end", keep, r.before)
 			}
@@ -91,14 +91,14 @@ func TestHoldEnds(t *testing.T) {
 	}
 }
 
-// TestHoldSwapped reports which packets replace which.
-func TestHoldSwapped(t *testing.T) {
+// TestExchanged reports which packets replace which.
+func TestExchanged(t *testing.T) {
 	all, drop := pair(3, 1e9, time.Microsecond)
 	for i := range all {
 		all[i].size = i
 	}
 	var got [][2]uint32
-	h := testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, swapped: func(_ *capture.Batch, out, in *capture.Frame) {
+	h := testHold(t, Config{Flow: true, For: time.Millisecond}, Stream{Exchanged: func(_ *capture.Batch, out, in *capture.Frame) {
 		got = append(got, [2]uint32{out.CapLen - dataHead, in.CapLen - dataHead})
 	}})
 	(&heldRun{t: t, hold: h, all: all, drop: drop}).run(false, func() int { return 2 })
@@ -107,32 +107,32 @@ func TestHoldSwapped(t *testing.T) {
 	}
 }
 
-// TestHoldFails returns the error of a write, which ends all.
-func TestHoldFails(t *testing.T) {
+// TestFails returns the error of a write, which ends all.
+func TestFails(t *testing.T) {
 	full := errors.New("full")
 	all, drop := pair(2000, 1e9, time.Microsecond)
-	r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond}), all: all, drop: drop}
+	r := &heldRun{t: t, hold: testHold(t, Config{Flow: true, For: time.Millisecond}, Stream{}), all: all, drop: drop}
 	r.hold.limit = 1
-	x := r.hold.newBatch()
+	x := r.hold.NewBatch(nil)
 	var b capture.Batch
 	r.batch(&b, 0, len(all))
 	r.apply(x, &b, 0, len(all), false)
 	calls := 0
 	fail := func(*capture.Batch, []uint64) error { calls++; return full }
-	if err := errors.Join(x.write(&b, fail), r.hold.finish(fail)); !errors.Is(err, full) || calls != 1 {
+	if err := errors.Join(x.Write(&b, fail), r.hold.Finish(fail)); !errors.Is(err, full) || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }
 
-// TestHoldBlocks bounds what waits where blocks without packets come.
-func TestHoldBlocks(t *testing.T) {
-	r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Hour}), all: make([]sighted, 1000), drop: make([]bool, 1000)}
+// TestBlocks bounds what waits where blocks without packets come.
+func TestBlocks(t *testing.T) {
+	r := &heldRun{t: t, hold: testHold(t, Config{Flow: true, For: time.Hour}, Stream{}), all: make([]sighted, 1000), drop: make([]bool, 1000)}
 	r.hold.limit = 1 << 20
 	for i := range r.all {
 		r.all[i].time, r.all[i].digest[1] = int64(i), uint64(i)
 		r.all[i].conversation, r.all[i].point = 7, uint64(min(i, 1)) // the home is silent
 	}
-	x, bytes := r.hold.newBatch(), 0
+	x, bytes := r.hold.NewBatch(nil), 0
 	var b capture.Batch
 	for i := range r.all {
 		r.batch(&b, i, i+1)
@@ -142,7 +142,7 @@ func TestHoldBlocks(t *testing.T) {
 		bytes += len(b.Buf)
 		r.apply(x, &b, i, i+1, false)
 		written := 0
-		if err := x.write(&b, func(b *capture.Batch, drop []uint64) error {
+		if err := x.Write(&b, func(b *capture.Batch, drop []uint64) error {
 			written += len(b.Buf)
 			return r.write(b, drop)
 		}); err != nil {
@@ -157,16 +157,16 @@ func TestHoldBlocks(t *testing.T) {
 	}
 }
 
-// TestHoldMemory bounds the memory of sparse batches of a source, of which each has far more
+// TestMemory bounds the memory of sparse batches of a source, of which each has far more
 // than the packets that wait.
-func TestHoldMemory(t *testing.T) {
+func TestMemory(t *testing.T) {
 	const records, chunk, memory = 70_000, 640 << 10, 32 << 20
-	r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Hour}), all: make([]sighted, 1500), drop: make([]bool, 1500)}
+	r := &heldRun{t: t, hold: testHold(t, Config{Flow: true, For: time.Hour}, Stream{}), all: make([]sighted, 1500), drop: make([]bool, 1500)}
 	for i := range r.all {
 		r.all[i].time, r.all[i].digest[1] = int64(i), uint64(i)
 		r.all[i].conversation, r.all[i].point, r.all[i].size = 7, uint64(min(i, 1)), records
 	}
-	x, chunks := r.hold.newBatch(), 0
+	x, chunks := r.hold.NewBatch(nil), 0
 	var b capture.Batch
 	for i := range r.all {
 		if b.SourceState == nil {
@@ -175,14 +175,14 @@ func TestHoldMemory(t *testing.T) {
 		}
 		r.batch(&b, i, i+1)
 		r.apply(x, &b, i, i+1, false)
-		if err := x.write(&b, r.write); err != nil {
+		if err := x.Write(&b, r.write); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if most := memory/chunk + 2; r.hold.bytes < memory || chunks > most {
 		t.Errorf("the source has %d batches where %d bytes wait, want %d at most", chunks, r.hold.bytes, most)
 	}
-	if err := r.hold.finish(r.write); err != nil || r.n != len(r.all) {
+	if err := r.hold.Finish(r.write); err != nil || r.n != len(r.all) {
 		t.Errorf("%d packets were written: %v", r.n, err)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"math/rand/v2"
@@ -27,9 +27,9 @@ func withWild(rng *rand.Rand, all []sighted, every int, next func(now int64) []i
 	return mixed, wild
 }
 
-// TestHoldWildTimes has packets with wrong clocks between others: of these the same ones stay
+// TestWildTimes has packets with wrong clocks between others: of these the same ones stay
 // as without, whatever the size of batches is.
-func TestHoldWildTimes(t *testing.T) {
+func TestWildTimes(t *testing.T) {
 	const hold, day = time.Millisecond, int64(24 * time.Hour)
 	for name, next := range map[string]func(now int64) []int64{
 		"far ahead":      func(now int64) []int64 { return []int64{now + day} },
@@ -46,10 +46,10 @@ func TestHoldWildTimes(t *testing.T) {
 				every = 500
 			}
 			all := g.stream(6000)
-			cfg := HoldConfig{Keep: KeepFlow, Hold: hold, Window: hold}
+			cfg := Config{Flow: true, For: hold}
 			kept := func(all []sighted, next func() int) []bool {
 				drop := copies(t, all, window.ExactConfig{Window: window.Window{Duration: hold}})
-				h := testHold(t, cfg)
+				h := testHold(t, cfg, Stream{Window: hold})
 				return (&heldRun{t: t, hold: h, all: all, drop: drop}).run(false, next)
 			}
 			want := kept(all, func() int { return len(all) })
@@ -70,10 +70,10 @@ func TestHoldWildTimes(t *testing.T) {
 	}
 }
 
-// TestHoldSet lets packets leave soon after the clock was set, forward as by a pause or back,
+// TestSet lets packets leave soon after the clock was set, forward as by a pause or back,
 // and where it is set again and again, or all times disagree, or outliers come as often as the
 // one time at which it stands still. A first sighting waits for a copy that never comes.
-func TestHoldSet(t *testing.T) {
+func TestSet(t *testing.T) {
 	const hold, hour = time.Millisecond, int64(time.Hour)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for name, c := range map[string]struct {
@@ -96,7 +96,7 @@ func TestHoldSet(t *testing.T) {
 				home.time, home.digest[0] = 1e18+c.next(i), uint64(i+100)
 				all, drop = append(all, home), append(drop, false)
 			}
-			r := &heldRun{t: t, hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: hold}), all: all, drop: drop}
+			r := &heldRun{t: t, hold: testHold(t, Config{Flow: true, For: hold}, Stream{}), all: all, drop: drop}
 			settled, taken := 0, 0
 			next := func() int {
 				if taken++; settled == 0 && taken > 3 && r.hold.decided > 1 {

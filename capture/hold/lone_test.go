@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"slices"
@@ -23,22 +23,22 @@ func alone(n int, time int64) (all []sighted, drop []bool) {
 	return all, drop
 }
 
-// TestHoldAlone writes each batch in its own write, as it is and without a copy, where all
+// TestAlone writes each batch in its own write, as it is and without a copy, where all
 // packets come from one point, live and offline.
-func TestHoldAlone(t *testing.T) {
-	for name, cfg := range map[string]HoldConfig{
-		"offline": {Keep: KeepFlow, Hold: time.Second},
-		"live":    {Keep: KeepFlow, Hold: time.Second, Clock: func() time.Duration { return 0 }, Wait: time.Hour},
+func TestAlone(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"offline": {Flow: true, For: time.Second},
+		"live":    {Flow: true, For: time.Second, Clock: func() time.Duration { return 0 }, Wait: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, drop := alone(10_000, 1e9)
-			r := &heldRun{t: t, hold: testHold(t, cfg), all: all, drop: drop}
-			x := r.hold.newBatch()
+			r := &heldRun{t: t, hold: testHold(t, cfg, Stream{}), all: all, drop: drop}
+			x := r.hold.NewBatch(nil)
 			var b capture.Batch
 			for from := 0; from < len(all); from += 100 {
 				r.batch(&b, from, from+100)
 				r.apply(x, &b, from, from+100, false)
-				if err := x.write(&b, func(got *capture.Batch, drop []uint64) error {
+				if err := x.Write(&b, func(got *capture.Batch, drop []uint64) error {
 					if got != &b {
 						t.Error("a batch was copied")
 					}
@@ -46,14 +46,14 @@ func TestHoldAlone(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				if r.n != from+100 || r.hold.isWaiting() {
+				if r.n != from+100 || r.hold.Waits() {
 					t.Fatalf("%d packets written, want %d", r.n, from+100)
 				}
 			}
-			if err := r.hold.finish(r.write); err != nil {
+			if err := r.hold.Finish(r.write); err != nil {
 				t.Fatal(err)
 			}
-			if s := r.hold.currentStats(); s != (HoldStats{}) {
+			if s := r.hold.Stats(); s != (Stats{}) {
 				t.Errorf("%+v", s)
 			}
 			if !slices.Equal(r.keep, invert(drop)) {
@@ -63,19 +63,19 @@ func TestHoldAlone(t *testing.T) {
 	}
 }
 
-// TestHoldLetsGo writes what comes before the first packet that waits at once, in words of
+// TestLetsGo writes what comes before the first packet that waits at once, in words of
 // 64 packets, and the rest when it is settled.
-func TestHoldLetsGo(t *testing.T) {
+func TestLetsGo(t *testing.T) {
 	all, drop := alone(300, 1e9)
 	all[200].point, all[200].conversation = 2, all[0].conversation // a first sighting from elsewhere
 	all[200].digest = digest.Digest{4, 4}
 	drop[200], drop[201] = false, false
 	all[201].digest = digest.Digest{4, 5}
 	now := time.Duration(0)
-	r := &heldRun{t: t, all: all, drop: drop, hold: testHold(t, HoldConfig{
-		Keep: KeepFlow, Hold: time.Millisecond, Clock: func() time.Duration { return now }, Wait: 10 * time.Millisecond,
-	})}
-	x := r.hold.newBatch()
+	r := &heldRun{t: t, all: all, drop: drop, hold: testHold(t, Config{
+		Flow: true, For: time.Millisecond, Clock: func() time.Duration { return now }, Wait: 10 * time.Millisecond,
+	}, Stream{})}
+	x := r.hold.NewBatch(nil)
 	var b capture.Batch
 	for _, step := range []struct {
 		at                time.Duration
@@ -84,11 +84,11 @@ func TestHoldLetsGo(t *testing.T) {
 		now = step.at
 		r.batch(&b, step.from, step.to)
 		r.apply(x, &b, step.from, step.to, false)
-		if err := x.write(&b, r.write); err != nil {
+		if err := x.Write(&b, r.write); err != nil {
 			t.Fatal(err)
 		}
-		if r.n != step.written || r.hold.isWaiting() != (step.written < len(all)) {
-			t.Errorf("after %v: %d packets written, want %d; others wait: %v", step.at, r.n, step.written, r.hold.isWaiting())
+		if r.n != step.written || r.hold.Waits() != (step.written < len(all)) {
+			t.Errorf("after %v: %d packets written, want %d; others wait: %v", step.at, r.n, step.written, r.hold.Waits())
 		}
 	}
 	if !slices.Equal(r.keep, invert(drop)) {
@@ -96,13 +96,13 @@ func TestHoldLetsGo(t *testing.T) {
 	}
 }
 
-// TestHoldInPlace copies packets that wait out of memory that their source needs back, and
+// TestInPlace copies packets that wait out of memory that their source needs back, and
 // nothing else of it.
-func TestHoldInPlace(t *testing.T) {
+func TestInPlace(t *testing.T) {
 	all, drop := pair(3, 1e9, time.Microsecond)
 	all = all[:len(all)-1] // the last waits until the end
-	r := &heldRun{t: t, all: all, drop: drop[:len(all)], hold: testHold(t, HoldConfig{Keep: KeepFlow, Hold: time.Millisecond})}
-	x := r.hold.newBatch()
+	r := &heldRun{t: t, all: all, drop: drop[:len(all)], hold: testHold(t, Config{Flow: true, For: time.Millisecond}, Stream{})}
+	x := r.hold.NewBatch(nil)
 	var b capture.Batch
 	r.batch(&b, 0, len(all))
 	b.Blocks = nil
@@ -112,14 +112,14 @@ func TestHoldInPlace(t *testing.T) {
 	b.Buf = append(b.Buf, make([]byte, 1<<20)...) // the rest of a ring
 	lent := b.Buf
 	r.apply(x, &b, 0, len(all), false)
-	if err := x.write(&b, r.write); err != nil {
+	if err := x.Write(&b, r.write); err != nil {
 		t.Fatal(err)
 	}
 	if &b.Buf[0] != &lent[0] || len(b.Buf) != len(lent) {
 		t.Error("the source does not get its memory back")
 	}
 	clear(lent)
-	if err := r.hold.finish(func(b *capture.Batch, drop []uint64) error {
+	if err := r.hold.Finish(func(b *capture.Batch, drop []uint64) error {
 		if len(b.Buf) > 1000 {
 			t.Errorf("%d bytes were copied", len(b.Buf))
 		}
@@ -132,10 +132,10 @@ func TestHoldInPlace(t *testing.T) {
 	}
 }
 
-// TestHoldBlocksInParts writes the blocks of a batch once and in their places, where it
+// TestBlocksInParts writes the blocks of a batch once and in their places, where it
 // leaves in parts.
-func TestHoldBlocksInParts(t *testing.T) {
-	var k heldBatch
+func TestBlocksInParts(t *testing.T) {
+	var k held
 	k.batch.Frames = make([]capture.Frame, 200)
 	for _, before := range []uint32{0, 63, 64, 64, 128, 199, 200} {
 		k.batch.Blocks = append(k.batch.Blocks, capture.Block{Before: before})

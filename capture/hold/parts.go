@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"github.com/flowdedup/flowdedup/capture"
@@ -36,7 +36,7 @@ type lastPart struct {
 }
 
 // skip notes the next packets. Neither they nor packets before them may be exchanged.
-func (h *hold) skip(times []int64) {
+func (h *Hold) skip(times []int64) {
 	h.next += uint64(len(times))
 	if h.cfg.Clock == nil {
 		h.clock.skip(times)
@@ -44,15 +44,15 @@ func (h *hold) skip(times []int64) {
 }
 
 // begin begins a part, before a packet that may be exchanged.
-func (h *hold) begin() {
+func (h *Hold) begin() {
 	h.idle, h.settled = false, h.next
 	h.part = lastPart{first: h.next, from: h.clock.now}
 }
 
-// pass takes note of the next packets, at most 64, and returns how many these are, at least
-// one unless no packet may be exchanged any more. It stops there, where a part is full,
-// and where it would settle packets before one whose bit in open is set.
-func (h *hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
+// pass takes note of the next packets, at most 64, and returns their number. It stops where a part is
+// full, where no packet may be exchanged any more, and before a packet that would settle others while
+// a bit in open is set for an earlier packet of the run. So it returns 0 only where nothing waits.
+func (h *Hold) pass(times []int64, frames []capture.Frame, open uint64) (n int) {
 	p, clock, bytes, first := &h.part, h.clock.now, h.part.bytes, h.next
 	frames = frames[:min(len(times), int(p.first+partPackets-first))]
 run:
@@ -77,7 +77,7 @@ run:
 }
 
 // passBlocks takes note of the blocks before frame i, and returns those after it.
-func (h *hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
+func (h *Hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
 	for len(blocks) > 0 && int(blocks[0].Before) <= i {
 		if !h.idle {
 			h.part.bytes += int(blocks[0].Len)
@@ -88,12 +88,12 @@ func (h *hold) passBlocks(blocks []capture.Block, i int) []capture.Block {
 	return blocks
 }
 
-// full reports whether the next packet belongs to another part.
-func (h *hold) full() bool {
+// full reports whether the next packet begins a new part.
+func (h *Hold) full() bool {
 	return h.next-h.part.first >= partPackets || h.part.bytes >= partBytes
 }
 
-func (h *hold) closeFull() {
+func (h *Hold) closeFull() {
 	if !h.idle && h.full() {
 		h.closePart()
 	}
@@ -101,7 +101,7 @@ func (h *hold) closeFull() {
 
 // jump handles the time of the next packet, at which the part has lasted too long, or which
 // the clock has to judge.
-func (h *hold) jump(time int64) {
+func (h *Hold) jump(time int64) {
 	before := h.clock.now
 	verdict := h.clock.observe(time, h.next)
 	p := &h.part
@@ -130,9 +130,9 @@ func (h *hold) jump(time int64) {
 	h.settle()
 }
 
-// redate gives the parts since the first of the outliers which set the clock its time: these
-// have not waited yet.
-func (h *hold) redate() {
+// redate gives the time of the clock to the parts since the first of the outliers that set it: these
+// parts have not waited yet.
+func (h *Hold) redate() {
 	for i := h.parts.Len() - 1; i >= 0 && h.parts.At(i).end > h.clock.doubted; i-- {
 		p := h.parts.At(i)
 		p.clock, p.sets = h.clock.now, h.clock.sets
@@ -140,7 +140,7 @@ func (h *hold) redate() {
 }
 
 // closePart ends a part, and settles packets that have waited long enough.
-func (h *hold) closePart() {
+func (h *Hold) closePart() {
 	if h.cfg.Clock == nil && !h.part.timed && h.next > h.part.first {
 		h.settleAll() // the clock may stand still for long
 		return
@@ -149,17 +149,17 @@ func (h *hold) closePart() {
 	h.settle()
 }
 
-// endPart appends the part, with the clock at its end, to the waiting ones, and begins another.
-func (h *hold) endPart(clock int64) {
+// endPart appends the part, with the clock at its end, to the waiting parts, and begins the next.
+func (h *Hold) endPart(clock int64) {
 	h.parts.Push(part{end: h.next, clock: clock, sets: h.clock.sets, wary: h.clock.wary, bytes: h.part.bytes})
 	h.bytes += h.part.bytes
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes)
 	h.part = lastPart{first: h.next, from: h.clock.now}
 }
 
-// settle settles the parts that have waited long enough, and early those for which there
-// is no memory. Where no packet may be exchanged any more, it settles all.
-func (h *hold) settle() {
+// settle settles the parts that have waited long enough, and further parts, early, while memory is
+// short. Where no packet may be exchanged any more, it settles all.
+func (h *Hold) settle() {
 	if h.advance(); h.decided == h.next {
 		h.settleAll()
 		return
@@ -173,7 +173,7 @@ func (h *hold) settle() {
 }
 
 // due reports whether a part is to be settled.
-func (h *hold) due(p *part) bool {
+func (h *Hold) due(p *part) bool {
 	switch {
 	case p.end <= max(h.settled, h.decided), h.cfg.Clock == nil && h.clock.isPast(p):
 		return true
@@ -185,7 +185,7 @@ func (h *hold) due(p *part) bool {
 }
 
 // settleAll settles all packets before the next.
-func (h *hold) settleAll() {
+func (h *Hold) settleAll() {
 	h.stats.HeldBytes = max(h.stats.HeldBytes, h.bytes+h.part.bytes)
 	h.parts.Clear()
 	h.settled, h.bytes, h.idle = h.next, 0, true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"bytes"
@@ -20,10 +20,11 @@ import (
 // no memory, and whose clocks are set by more than is believed at once: each packet waits for
 // all copies within the hold.
 type model struct {
-	cfg   HoldConfig
-	ranks bool
-	homes map[uint64]*modelHome
-	kept  map[digest.Digest]*modelKept
+	cfg    Config
+	window time.Duration // as in Stream
+	ranks  bool
+	homes  map[uint64]*modelHome
+	kept   map[digest.Digest]*modelKept
 }
 
 // unfitQuality is more than any other.
@@ -56,19 +57,19 @@ func (m *model) run(all []sighted, drop []bool) (keep []bool) {
 		case m.cfg.Intact && p.integrity == identity.WrongChecksum:
 			quality += unfitQuality + 2
 		}
-		if m.cfg.Keep == KeepFlow && timed && p.conversation != 0 && !m.atHome(p, first) {
+		if m.cfg.Flow && timed && p.conversation != 0 && !m.atHome(p, first) {
 			quality++
 		}
 		c := m.kept[p.digest]
 		switch {
 		case first && (quality == 0 || p.fixed || !timed):
-			if m.cfg.Window == 0 || m.ranks || m.cfg.Intact {
+			if m.window == 0 || m.ranks || m.cfg.Intact {
 				delete(m.kept, p.digest)
 			}
 		case first:
 			m.kept[p.digest] = &modelKept{i, quality}
 		case p.fixed, !timed, c == nil, quality >= c.quality:
-		case max(p.time-all[c.packet].time, all[c.packet].time-p.time) <= int64(m.cfg.Hold):
+		case max(p.time-all[c.packet].time, all[c.packet].time-p.time) <= int64(m.cfg.For):
 			keep[i], keep[c.packet] = true, false
 			c.packet, c.quality = i, quality
 		}
@@ -89,7 +90,7 @@ func (m *model) atHome(p *sighted, first bool) bool {
 			h.misses, h.since = 0, p.time
 		}
 		h.misses++
-		if lasted := p.time - h.since; h.misses >= 16 && lasted > int64(m.cfg.Hold) || lasted >= int64(time.Minute) {
+		if lasted := p.time - h.since; h.misses >= 16 && lasted > int64(m.cfg.For) || lasted >= int64(time.Minute) {
 			h.point, h.misses = p.point, 0
 		}
 	}
@@ -102,7 +103,7 @@ func (m *model) atHome(p *sighted, first bool) bool {
 // heldRun is a stream on its way through a Hold.
 type heldRun struct {
 	t    *testing.T
-	hold *hold
+	hold *Hold
 	all  []sighted
 	drop []bool
 	keep []bool
@@ -113,8 +114,8 @@ type heldRun struct {
 }
 
 // testHold makes a hold that is closed with the test.
-func testHold(t *testing.T, cfg HoldConfig) *hold {
-	h, err := newHold(cfg)
+func testHold(t *testing.T, cfg Config, s Stream) *Hold {
+	h, err := New(cfg, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func (r *heldRun) write(b *capture.Batch, drop []uint64) error {
 		if !bytes.Equal(b.Data(i), r.all[r.n].data(r.n)) {
 			r.t.Fatalf("packet %d has the content of another", r.n)
 		}
-		r.keep = append(r.keep, !isSet(drop, i))
+		r.keep = append(r.keep, !capture.IsSet(drop, i))
 		r.n++
 	}
 	return nil
@@ -147,52 +148,58 @@ func (r *heldRun) batch(b *capture.Batch, from, to int) {
 	}
 }
 
-// apply takes a batch of the packets from to to-1 through judge.
-func (r *heldRun) apply(x *holdBatch, b *capture.Batch, from, to int, ranks bool) {
+// apply takes a batch of the packets from to to-1 through Judge.
+func (r *heldRun) apply(x *Batch, b *capture.Batch, from, to int, ranks bool) {
 	words := (to - from + 63) / 64
-	p := &BatchDetector{drop: make([]uint64, words), fixed: make([]uint64, words)}
-	p.copies = p.drop
-	x.reset(to - from)
+	v := Verdicts{Drop: make([]uint64, words), Fixed: make([]uint64, words), Unfit: make([]uint64, words)}
+	v.Copies = v.Drop
+	x.Reset(to - from)
 	x.seen = traits.Sightings{}
-	var rank []uint8
-	p.unfit.reset(to-from, r.hold.cfg.Intact)
+	unfit := false
 	for i, s := range r.all[from:to] {
 		if r.hold.cfg.Intact {
-			p.unfit.note(i, s.integrity, false)
+			v.Integrity = append(v.Integrity, s.integrity)
+			if s.integrity >= identity.WrongChecksum {
+				capture.SetBit(v.Unfit, i)
+				unfit = true
+			}
 		}
-		p.digests, p.times = append(p.digests, s.digest), append(p.times, s.time)
+		v.Digests, v.Times = append(v.Digests, s.digest), append(v.Times, s.time)
 		x.seen.Conversation = append(x.seen.Conversation, s.conversation)
 		x.seen.Fragment = append(x.seen.Fragment, s.fragment)
 		x.seen.Point = append(x.seen.Point, s.point)
 		if ranks {
-			rank = append(rank, s.rank)
+			v.Ranks = append(v.Ranks, s.rank)
 		}
 		if s.fixed {
-			p.fixed[i/64] |= 1 << (i % 64)
+			capture.SetBit(v.Fixed, i)
 		}
 		if r.drop[from+i] {
-			p.drop[i/64] |= 1 << (i % 64)
+			capture.SetBit(v.Drop, i)
 		}
 	}
-	x.judge(b, p, rank)
+	if !unfit {
+		v.Unfit = nil
+	}
+	x.Judge(b, v)
 }
 
 // run takes the stream through in batches of sizes that next returns, and returns which
 // packets stay.
 func (r *heldRun) run(ranks bool, next func() int) []bool {
-	x := r.hold.newBatch()
+	x := r.hold.NewBatch(nil)
 	var b capture.Batch
 	for from := 0; from < len(r.all); {
 		to := min(from+next(), len(r.all))
 		r.batch(&b, from, to)
 		r.apply(x, &b, from, to, ranks)
-		if err := x.write(&b, r.write); err != nil {
+		if err := x.Write(&b, r.write); err != nil {
 			r.t.Fatal(err)
 		}
 		from = to
 	}
 	r.before = r.n
-	if err := r.hold.finish(r.write); err != nil {
+	if err := r.hold.Finish(r.write); err != nil {
 		r.t.Fatal(err)
 	}
 	if r.n != len(r.all) {
@@ -230,12 +237,12 @@ func firstDifference(a, b []bool) int {
 	return -1
 }
 
-// TestHoldModel compares a Hold with the model, whatever the size of batches is.
-func TestHoldModel(t *testing.T) {
+// TestModel compares a Hold with the model, whatever the size of batches is.
+func TestModel(t *testing.T) {
 	const us = time.Microsecond
 	cases := map[string]struct {
 		traffic traffic
-		cfg     HoldConfig
+		cfg     Config
 		filter  window.ExactConfig
 	}{
 		"in order":          {traffic: traffic{loss: 0.1, delay: 300 * us}},
@@ -246,17 +253,17 @@ func TestHoldModel(t *testing.T) {
 		"without times":     {traffic: traffic{loss: 0.2, delay: 300 * us, untimed: 0.1, wild: 0.1}},
 		"fragments":         {traffic: traffic{loss: 0.2, delay: 300 * us, fragment: true}},
 		"beyond the window": {traffic: traffic{loss: 0.1, delay: 3000 * us}},
-		"short hold":        {traffic: traffic{loss: 0.1, delay: 600 * us}, cfg: HoldConfig{Hold: 100 * us}},
-		"refresh":           {traffic: traffic{loss: 0.1, delay: 3000 * us, points: 8}, filter: window.ExactConfig{Refresh: true}, cfg: HoldConfig{Hold: 2000 * us}},
+		"short hold":        {traffic: traffic{loss: 0.1, delay: 600 * us}, cfg: Config{For: 100 * us}},
+		"refresh":           {traffic: traffic{loss: 0.1, delay: 3000 * us, points: 8}, filter: window.ExactConfig{Refresh: true}, cfg: Config{For: 2000 * us}},
 		"across":            {traffic: traffic{loss: 0.1, delay: 1500 * us, points: 5}, filter: window.ExactConfig{Across: true}},
-		"packets":           {traffic: traffic{loss: 0.1, delay: 300 * us, untimed: 0.1}, filter: window.ExactConfig{Window: window.Window{Packets: 50}}, cfg: HoldConfig{Hold: 1000 * us}},
-		"no window":         {traffic: traffic{loss: 0.1, delay: 300 * us, jumps: 0.002}, filter: window.ExactConfig{Window: window.Window{None: true}}, cfg: HoldConfig{Hold: 1000 * us}},
-		"ranks":             {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true}, cfg: HoldConfig{Keep: KeepFirst}},
+		"packets":           {traffic: traffic{loss: 0.1, delay: 300 * us, untimed: 0.1}, filter: window.ExactConfig{Window: window.Window{Packets: 50}}, cfg: Config{For: 1000 * us}},
+		"no window":         {traffic: traffic{loss: 0.1, delay: 300 * us, jumps: 0.002}, filter: window.ExactConfig{Window: window.Window{None: true}}, cfg: Config{For: 1000 * us}},
+		"ranks":             {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true}, cfg: Config{}},
 		"ranks and homes":   {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true, fragment: true}},
-		"intact":            {traffic: traffic{loss: 0.1, delay: 300 * us, fixed: true}, cfg: HoldConfig{Intact: true}},
-		"intact and homes":  {traffic: traffic{loss: 0.1, delay: 300 * us, fragment: true, disorder: 3000 * us}, cfg: HoldConfig{Intact: true}},
-		"intact, ranks":     {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true, untimed: 0.1}, cfg: HoldConfig{Intact: true}},
-		"intact, no window": {traffic: traffic{loss: 0.1, delay: 300 * us, jumps: 0.002}, filter: window.ExactConfig{Window: window.Window{None: true}}, cfg: HoldConfig{Hold: 1000 * us, Intact: true}},
+		"intact":            {traffic: traffic{loss: 0.1, delay: 300 * us, fixed: true}, cfg: Config{Intact: true}},
+		"intact and homes":  {traffic: traffic{loss: 0.1, delay: 300 * us, fragment: true, disorder: 3000 * us}, cfg: Config{Intact: true}},
+		"intact, ranks":     {traffic: traffic{loss: 0.1, delay: 300 * us, ranks: true, fixed: true, untimed: 0.1}, cfg: Config{Intact: true}},
+		"intact, no window": {traffic: traffic{loss: 0.1, delay: 300 * us, jumps: 0.002}, filter: window.ExactConfig{Window: window.Window{None: true}}, cfg: Config{For: 1000 * us, Intact: true}},
 		"fixed":             {traffic: traffic{loss: 0.1, delay: 300 * us, fixed: true}},
 	}
 	seeds := uint64(3)
@@ -271,20 +278,21 @@ func TestHoldModel(t *testing.T) {
 					g.points = 3
 				}
 				if name != "ranks" && name != "intact" {
-					cfg.Keep = KeepFlow
+					cfg.Flow = true
 				}
 				if c.filter.Window == (window.Window{}) {
 					c.filter.Window.Duration = 1000 * us
 				}
-				if cfg.Hold == 0 {
-					cfg.Hold = 1000 * us
+				if cfg.For == 0 {
+					cfg.For = 1000 * us
 				}
+				var of Stream
 				if !c.filter.Refresh {
-					cfg.Window = c.filter.Window.Duration
+					of.Window = c.filter.Window.Duration
 				}
 				all := g.stream(6000)
 				drop := copies(t, all, c.filter)
-				want := (&model{cfg: cfg, ranks: g.ranks}).run(all, drop)
+				want := (&model{cfg: cfg, window: of.Window, ranks: g.ranks}).run(all, drop)
 				checkOnce(t, all, drop, want)
 				for i, next := range []func() int{
 					func() int { return 1 },
@@ -292,7 +300,7 @@ func TestHoldModel(t *testing.T) {
 					func() int { return g.rng.IntN(2000) },
 					func() int { return len(all) },
 				} {
-					h := testHold(t, cfg)
+					h := testHold(t, cfg, of)
 					got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(g.ranks, next)
 					if at := firstDifference(got, want); at >= 0 {
 						t.Fatalf("seed %d, cut %d: packet %d: kept %v, want %v", seed, i, at, got[at], want[at])
@@ -317,10 +325,10 @@ func invert(drop []bool) []bool {
 	return keep
 }
 
-// TestHoldWild takes streams with all kinds of times through a Hold that has hardly any
+// TestWild takes streams with all kinds of times through a Hold that has hardly any
 // memory: as many of equal packets stay as without, and the result does not depend on the
 // size of batches.
-func TestHoldWild(t *testing.T) {
+func TestWild(t *testing.T) {
 	sum, seeds := uint64(0), uint64(20)
 	if testing.Short() {
 		seeds = 5
@@ -343,12 +351,13 @@ func TestHoldWild(t *testing.T) {
 				all[i].digest = all[rng.IntN(len(all))].digest
 			}
 		}
-		cfg := HoldConfig{Keep: KeepFlow, Hold: time.Millisecond, Window: time.Duration(rng.IntN(2)) * time.Millisecond, Intact: seed%2 == 1}
+		cfg := Config{Flow: true, For: time.Millisecond, Intact: seed%2 == 1}
+		of := Stream{Window: time.Duration(rng.IntN(2)) * time.Millisecond}
 		drop := copies(t, all, window.ExactConfig{Window: window.Window{Duration: time.Millisecond}})
 		var want []bool
 		early := uint64(0)
 		for i, next := range []func() int{func() int { return len(all) }, func() int { return 1 }, func() int { return rng.IntN(700) }} {
-			h := testHold(t, cfg)
+			h := testHold(t, cfg, of)
 			h.limit = 100 << 10
 			got := (&heldRun{t: t, hold: h, all: all, drop: drop}).run(true, next)
 			checkOnce(t, all, drop, got)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package dedup
+package hold
 
 import (
 	"encoding/binary"
@@ -23,7 +23,7 @@ type markRun struct {
 }
 
 // mark takes the place of traits.Marker.Mark.
-func (r *markRun) mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
+func (r *markRun) mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) (*capture.Batch, []uint64) {
 	first := len(r.kept)
 	following := []*capture.Batch{b}
 	following = append(following, next...)
@@ -32,13 +32,13 @@ func (r *markRun) mark(b *capture.Batch, digests []digest.Digest, drop []uint64,
 		if digests[i] != r.all[n].digest {
 			r.t.Fatalf("packet %d has the digest of another", n)
 		}
-		r.kept = append(r.kept, !isSet(drop, i))
+		r.kept = append(r.kept, !capture.IsSet(drop, i))
 		r.later = append(r.later, later[i])
 		if later[i] > 0 && numberAt(r.t, following, i+int(later[i])) != n+int(later[i]) {
 			r.t.Fatalf("packet %d leads to another than packet %d", n, n+int(later[i]))
 		}
 	}
-	return b
+	return b, drop
 }
 
 // numberAt returns the number of packet i of some batches, which its data has.
@@ -79,9 +79,9 @@ func (r *markRun) check(drop []bool) {
 	}
 }
 
-// TestHoldMark checks the comments on copies that come before the kept packet, for any size of
+// TestMark checks the comments on copies that come before the kept packet, for any size of
 // batches.
-func TestHoldMark(t *testing.T) {
+func TestMark(t *testing.T) {
 	for seed := range uint64(6) {
 		ranks := seed%2 == 1
 		g := traffic{rng: rand.New(rand.NewPCG(seed, 9)), conversations: 30, size: 200, points: 4, loss: 0.1, ranks: ranks, delay: 300 * time.Microsecond}
@@ -91,11 +91,11 @@ func TestHoldMark(t *testing.T) {
 		var first *markRun
 		for _, next := range []func() int{func() int { return 1 }, func() int { return g.rng.IntN(500) }, func() int { return len(all) }} {
 			r := &markRun{t: t, all: all}
-			cfg := HoldConfig{Hold: time.Millisecond, Window: filter.Window.Duration, mark: r.mark, Intact: seed > 3}
+			cfg, of := Config{For: time.Millisecond, Intact: seed > 3}, Stream{Window: filter.Window.Duration, Mark: r.mark}
 			if !ranks {
-				cfg.Keep = KeepFlow
+				cfg.Flow = true
 			}
-			(&heldRun{t: t, hold: testHold(t, cfg), all: all, drop: drop}).run(ranks, next)
+			(&heldRun{t: t, hold: testHold(t, cfg, of), all: all, drop: drop}).run(ranks, next)
 			r.check(drop)
 			if first == nil {
 				first = r
