@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,6 +24,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // sequential runs scripts one after the other, as all of them change the working directory.
@@ -45,6 +48,11 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	rows KEY=VALUE FIELDS WANT ARGS  with --json, gives rows with these fields, of those with VALUE;
 //	                           WANT has | between rows, and - for no value
 //	json COND ...              tests the last object that was printed
+//	each NAME=A|B COMMAND ...  runs a command for each value, which replaces NAME in its words. A word that
+//	                           is NAME alone becomes as many words as the value has
+//	removes N INPUT ... FLAGS  runs dedup as Cleaned does, which must remove N packets, or any number: some.
+//	                           out and removed, with the ending of the first input, are what it writes
+//	follows CONDS ARGS         runs inspect as gives does, and what it recommends as Follow does
 //	contains FILE TEXT|TEXT    looks for texts in a file, as says does
 //	folder DIR NAME ...        compares the names in a folder, and ~ for a space
 //	packets FILE N             counts packets
@@ -56,6 +64,8 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
 //	sources TIME ... TO        makes a capture of a packet from another source at each time (RFC 3339)
+//	token NAME FIELD=TEXT ...  sets a variable of the environment to a token of a hub that is not there, with these fields
+//	frames FILE SETTING ... TO makes a capture of the frames that a file describes: see readFrames
 //
 // A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression. FIELD is a path such as
 // matrix.0.first, with # for the length of a list; VALUE is null or missing where there is none, and has
@@ -79,6 +89,21 @@ func Scripts(t *testing.T) {
 			c.run(ts, args)
 		}
 	}
+	all["each"] = func(ts *testscript.TestScript, neg bool, args []string) {
+		name, values, _ := strings.Cut(args[0], "=")
+		for value := range strings.SplitSeq(values, "|") {
+			var words []string
+			for _, word := range args[1:] {
+				if word == name {
+					words = append(words, strings.Fields(value)...)
+				} else {
+					words = append(words, strings.ReplaceAll(word, name, value))
+				}
+			}
+			ts.Logf("%q", words)
+			all[words[0]](ts, neg, words[1:])
+		}
+	}
 	testscript.RunT(sequential{t}, testscript.Params{Dir: dir, Cmds: all, RequireUniqueNames: true, ContinueOnError: true, Setup: func(e *testscript.Env) error {
 		e.Setenv("TESTDATA", filepath.Dir(dir))
 		e.Values[testKey] = e.T().(sequential).T
@@ -94,6 +119,7 @@ var scriptCommands = map[string]struct {
 	"flowdedup": {1, func(ts *testscript.TestScript, args []string) { runInScript(ts, cli.ExitDone, args) }},
 	"exit":      {2, func(ts *testscript.TestScript, args []string) { runInScript(ts, number(ts, args[0]), args[1:]) }},
 	"fails":     {3, fails}, "says": {3, says}, "gives": {3, gives}, "rows": {4, rows},
+	"removes": {2, removes}, "follows": {2, follows}, "frames": {2, frames}, "token": {1, token},
 	"json": {1, func(ts *testscript.TestScript, args []string) { checkConditions(ts, ts.ReadFile("stdout"), args) }},
 	"contains": {2, func(ts *testscript.TestScript, args []string) {
 		lookFor(ts, Unwrapped(ts.ReadFile(args[0])), args[1])
@@ -123,26 +149,35 @@ func number(ts *testscript.TestScript, s string) int {
 
 // runInScript runs a command line in the folder of a script.
 func runInScript(ts *testscript.TestScript, code int, args []string) {
-	ts.Check(os.Chdir(ts.MkAbs(".")))
-	for last := len(args) - 1; last > 0 && strings.ContainsAny(args[last][:min(1, len(args[last]))], "<>"); last-- {
-		std, open := &os.Stdin, os.Open
-		if args[last][0] == '>' {
-			std, open = &os.Stdout, os.Create
+	inScript(ts, func() string {
+		for last := len(args) - 1; last > 0 && strings.ContainsAny(args[last][:min(1, len(args[last]))], "<>"); last-- {
+			std, open := &os.Stdin, os.Open
+			if args[last][0] == '>' {
+				std, open = &os.Stdout, os.Create
+			}
+			file, err := open(args[last][1:])
+			ts.Check(err)
+			defer file.Close()
+			defer func(usual *os.File) { *std = usual }(*std)
+			*std, args = file, args[:last]
 		}
-		file, err := open(args[last][1:])
-		ts.Check(err)
-		defer file.Close()
-		defer func(usual *os.File) { *std = usual }(*std)
-		*std, args = file, args[:last]
+		var out strings.Builder
+		if got := commands.Main(args, &out, ts.Stderr()); got != code {
+			ts.Fatalf("exit code %d, want %d: %s%s", got, code, out.String(), ts.Stderr())
+		}
+		ts.Check(checkSums(args[0], out.String()))
+		return out.String()
+	})
+}
+
+// inScript calls a function in the folder of a script, whose standard output is what it returns.
+func inScript(ts *testscript.TestScript, run func() string) {
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	for _, of := range []io.Writer{ts.Stdout(), ts.Stderr()} {
+		of.(interface{ Reset() }).Reset() // each runs several
 	}
-	var out strings.Builder
-	got := commands.Main(args, &out, ts.Stderr())
-	_, err := ts.Stdout().Write([]byte(out.String()))
+	_, err := ts.Stdout().Write([]byte(run()))
 	ts.Check(err)
-	if got != code {
-		ts.Fatalf("exit code %d, want %d: %s", got, code, ts.Stderr())
-	}
-	ts.Check(checkSums(args[0], out.String()))
 }
 
 // fails expects nothing but a message.
@@ -152,6 +187,24 @@ func fails(ts *testscript.TestScript, args []string) {
 	if out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") || !strings.Contains(errs, args[1]) {
 		ts.Fatalf("stdout %q, stderr %q, want a line with %q", out, errs, args[1])
 	}
+	for _, arg := range args {
+		if secret, isToken := strings.CutPrefix(arg, "fd1:"); isToken && strings.Contains(errs, secret) {
+			ts.Fatalf("the line has the token: %s", errs)
+		}
+	}
+}
+
+// token makes a token.
+func token(ts *testscript.TestScript, args []string) {
+	t := hubclient.Token{
+		URL: "nats://127.0.0.1:1", Namespace: "main", Filter: "packets", Site: "paris", Epoch: 1, Slices: 4, Key: make([]byte, 32), WindowUS: 1000,
+	}
+	for _, arg := range args[1:] {
+		name, text, _ := strings.Cut(arg, "=")
+		reflect.ValueOf(&t).Elem().FieldByName(name).SetString(text)
+	}
+	ts.Setenv(args[0], t.Encode())
+	testOf(ts).Setenv(args[0], t.Encode()) // of this process, whose scripts are subtests
 }
 
 // says looks for texts, or their absence.
