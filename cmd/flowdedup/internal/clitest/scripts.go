@@ -57,15 +57,16 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	folder DIR NAME ...        compares the names in a folder, and ~ for a space
 //	packets FILE N             counts packets
 //	same FILE FILE             compares packets and times
-//	cut FILE BYTES TO          copies a file without its last bytes
+//	cut FILE BYTES TO          copies a file without its last bytes, or its first, -24
 //	flip FILE TO               copies a file with another bit in its middle
 //	join FILE FILE TO          copies a file behind another
 //	hardlink FILE NAME         gives a file another name
 //	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
 //	sources TIME ... TO        makes a capture of a packet from another source at each time (RFC 3339)
-//	token NAME FIELD=TEXT ...  sets a variable of the environment to a token of a hub that is not there, with these fields
-//	frames FILE SETTING ... TO makes a capture of the frames that a file describes: see readFrames
+//	data WORD ... TO           makes a file of the bytes that such words describe
+//	token NAME FIELD=TEXT ...  sets a variable to the token of a hub that is not there, with these fields
+//	frames FILE SETTING ... TO makes a capture of the frames that a file describes: see read in scripts_frames.go
 //
 // A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression. FIELD is a path such as
 // matrix.0.first, with # for the length of a list; VALUE is null or missing where there is none, and has
@@ -128,6 +129,10 @@ var scriptCommands = map[string]struct {
 	"cut": {3, cutFile}, "flip": {2, flipBit}, "replace": {4, replaceBytes}, "part": {3, partOf}, "sources": {2, sources},
 	"join": {3, func(ts *testscript.TestScript, args []string) {
 		writeScript(ts, args[2], ts.ReadFile(args[0])+ts.ReadFile(args[1]))
+	}},
+	"data": {2, func(ts *testscript.TestScript, args []string) {
+		last := len(args) - 1
+		writeScript(ts, args[last], string(bytesOf(ts, args[:last], 0)))
 	}},
 	"hardlink": {2, func(ts *testscript.TestScript, args []string) {
 		ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
@@ -340,10 +345,11 @@ func writeScript(ts *testscript.TestScript, name, content string) {
 	ts.Check(os.WriteFile(ts.MkAbs(name), []byte(content), 0o600))
 }
 
-// cutFile copies a file without its end.
+// cutFile copies a file without one of its ends.
 func cutFile(ts *testscript.TestScript, args []string) {
 	data := ts.ReadFile(args[0])
-	writeScript(ts, args[2], data[:len(data)-number(ts, args[1])])
+	n := number(ts, args[1])
+	writeScript(ts, args[2], data[max(0, -n):len(data)-max(0, n)])
 }
 
 // flipBit copies a file with another bit.

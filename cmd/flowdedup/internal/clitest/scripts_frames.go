@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,13 +18,13 @@ import (
 
 // framesFile is a file of frames that is read.
 type framesFile struct {
-	ts        *testscript.TestScript
-	batch     capture.Batch
-	at        int64         // of the next frame, in nanoseconds since 1970
-	step      time.Duration // between frames
-	cut       int           // bytes that are captured of a frame, at most
-	link      capture.LinkType
-	replacing []string // words of the file, each with what it stands for
+	ts    *testscript.TestScript
+	batch capture.Batch
+	at    int64         // of the next frame, in nanoseconds since 1970
+	step  time.Duration // between frames
+	cut   int           // bytes that are captured of a frame, at most
+	link  capture.LinkType
+	names []string // each with what it stands for
 }
 
 // frames makes a capture.
@@ -42,7 +43,7 @@ func frames(ts *testscript.TestScript, args []string) {
 		case "link":
 			f.link = capture.LinkType(number(ts, value))
 		default:
-			f.replacing = append(f.replacing, name, value)
+			f.names = append(f.names, name, value)
 		}
 	}
 	f.read(ts.ReadFile(args[0]))
@@ -55,22 +56,25 @@ func (f *framesFile) duration(text string) time.Duration {
 	return d
 }
 
-// read reads lines of words. "100 *" before others repeats a line. ";" stands between its frames. A
-// word is hexadecimal digits, or
+// read reads lines of words. "100 *" before others repeats a line. ";" stands between its frames. "NAME ="
+// before others gives these a name. A word is hexadecimal digits, or
 //
-//	00*12    the same byte several times
+//	00*12    the same bytes several times
 //	'text    text, with ~ for a space
 //	NN NNNN  the number of the repetition, from 0
 //	IP       nothing: here an IPv4 header begins, whose checksum is filled in
 //	@1 =30ms an interface other than 0, named point1, and the time since the first frame
 //
 // Settings of the command are step=1ms between frames, after=1s from the usual first time, cut=96 bytes,
-// link=1, and words with what they stand for.
+// link=1, and names with what they stand for.
 func (f *framesFile) read(text string) {
-	text = strings.NewReplacer(f.replacing...).Replace(text)
 	begin := f.at
 	for line := range strings.Lines(text) {
-		words, times := strings.Fields(line), 1
+		words, times := strings.Fields(strings.NewReplacer(f.names...).Replace(line)), 1
+		if len(words) > 1 && words[1] == "=" {
+			f.names = append(f.names, words[0], strings.Join(words[2:], " "))
+			continue
+		}
 		if len(words) > 1 && words[1] == "*" {
 			times, words = number(f.ts, words[0]), words[2:]
 		}
@@ -84,8 +88,33 @@ func (f *framesFile) read(text string) {
 
 // add appends a frame.
 func (f *framesFile) add(begin int64, n int, words []string) {
-	var data []byte
-	header, point := -1, 0
+	point := 0
+	words = slices.DeleteFunc(words, func(word string) bool {
+		switch word[0] {
+		case '@':
+			point = number(f.ts, word[1:])
+		case '=':
+			f.at = begin + int64(f.duration(word[1:]))
+		default:
+			return false
+		}
+		return true
+	})
+	data := bytesOf(f.ts, words, n)
+	for len(f.batch.Interfaces) <= point {
+		it := capture.Interface{LinkType: f.link, SnapLen: uint32(f.cut)}
+		if point > 0 {
+			it.Name = fmt.Sprint("point", len(f.batch.Interfaces))
+		}
+		f.batch.AppendInterface(it)
+	}
+	f.batch.Append(capture.Frame{Time: f.at, Interface: uint32(point), WireLen: uint32(len(data))}, data[:min(f.cut, len(data))])
+	f.at += int64(f.step)
+}
+
+// bytesOf returns the bytes that words stand for.
+func bytesOf(ts *testscript.TestScript, words []string, n int) (data []byte) {
+	header := -1
 	for _, word := range words {
 		switch {
 		case word == "IP":
@@ -96,16 +125,12 @@ func (f *framesFile) add(begin int64, n int, words []string) {
 			data = binary.BigEndian.AppendUint16(data, uint16(n))
 		case word[0] == '\'':
 			data = append(data, strings.ReplaceAll(word[1:], "~", " ")...)
-		case word[0] == '@':
-			point = number(f.ts, word[1:])
-		case word[0] == '=':
-			f.at = begin + int64(f.duration(word[1:]))
 		default:
 			digits, times, several := strings.Cut(word, "*")
 			part, err := hex.DecodeString(digits)
-			f.ts.Check(err)
+			ts.Check(err)
 			if several {
-				part = bytes.Repeat(part, number(f.ts, times))
+				part = bytes.Repeat(part, number(ts, times))
 			}
 			data = append(data, part...)
 		}
@@ -113,15 +138,7 @@ func (f *framesFile) add(begin int64, n int, words []string) {
 	if header >= 0 {
 		fillChecksum(data[header:])
 	}
-	for len(f.batch.Interfaces) <= point {
-		it := capture.Interface{LinkType: f.link, SnapLen: uint32(f.cut)}
-		if point > 0 {
-			it.Name = fmt.Sprint("point", len(f.batch.Interfaces))
-		}
-		f.batch.AppendInterface(it)
-	}
-	f.batch.Append(capture.Frame{Time: f.at, Interface: uint32(point), WireLen: uint32(len(data))}, data[:min(f.cut, len(data))])
-	f.at += int64(f.step)
+	return data
 }
 
 // fillChecksum fills the checksum of an IPv4 header in.
