@@ -65,6 +65,7 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
 //	sources TIME ... TO        makes a capture of a packet from another source at each time (RFC 3339)
 //	data WORD ... TO           makes a file of the bytes that such words describe
+//	begins FILE WORD ...       tests with which bytes a file begins
 //	token NAME FIELD=TEXT ...  sets a variable to the token of a hub that is not there, with these fields
 //	frames FILE SETTING ... TO makes a capture of the frames that a file describes: see read in scripts_frames.go
 //
@@ -133,6 +134,11 @@ var scriptCommands = map[string]struct {
 	"data": {2, func(ts *testscript.TestScript, args []string) {
 		last := len(args) - 1
 		writeScript(ts, args[last], string(bytesOf(ts, args[:last], 0)))
+	}},
+	"begins": {2, func(ts *testscript.TestScript, args []string) {
+		if want := bytesOf(ts, args[1:], 0); !strings.HasPrefix(ts.ReadFile(args[0]), string(want)) {
+			ts.Fatalf("%s does not begin with %x", args[0], want)
+		}
 	}},
 	"hardlink": {2, func(ts *testscript.TestScript, args []string) {
 		ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
