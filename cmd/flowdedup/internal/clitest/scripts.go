@@ -53,7 +53,7 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	removes N INPUT ... FLAGS  runs dedup as Cleaned does, which must remove N packets, or any number: some.
 //	                           out and removed, with the ending of the first input, are what it writes
 //	follows CONDS ARGS         runs inspect as gives does, and what it recommends as Follow does
-//	contains FILE TEXT|TEXT    looks for texts in a file, as says does
+//	contains FILE TEXT|TEXT    looks for texts in a file, as says does; a page must be well-formed
 //	folder DIR NAME ...        compares the names in a folder, and ~ for a space
 //	packets FILE N             counts packets
 //	same FILE FILE             compares packets and times
@@ -122,9 +122,18 @@ var scriptCommands = map[string]struct {
 	"exit":      {2, func(ts *testscript.TestScript, args []string) { runInScript(ts, number(ts, args[0]), args[1:]) }},
 	"fails":     {3, fails}, "says": {3, says}, "gives": {3, gives}, "rows": {4, rows},
 	"removes": {2, removes}, "follows": {2, follows}, "frames": {2, frames}, "token": {1, token},
-	"json": {1, func(ts *testscript.TestScript, args []string) { checkConditions(ts, ts.ReadFile("stdout"), args) }},
+	"json": {1, func(ts *testscript.TestScript, args []string) {
+		text := ts.ReadFile("stdout")
+		checkConditions(ts, text, args)
+		_, err := ts.Stdout().Write([]byte(text)) // for another one
+		ts.Check(err)
+	}},
 	"contains": {2, func(ts *testscript.TestScript, args []string) {
-		lookFor(ts, Unwrapped(ts.ReadFile(args[0])), args[1])
+		page := Unwrapped(ts.ReadFile(args[0]))
+		if strings.HasSuffix(args[0], ".html") {
+			WellFormed(testOf(ts), page)
+		}
+		lookFor(ts, page, args[1])
 	}},
 	"folder": {1, folder}, "packets": {2, packets}, "same": {2, same},
 	"cut": {3, cutFile}, "flip": {2, flipBit}, "replace": {4, replaceBytes}, "part": {3, partOf}, "sources": {2, sources},

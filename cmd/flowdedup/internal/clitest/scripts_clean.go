@@ -5,6 +5,7 @@ package clitest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -97,21 +98,27 @@ func removes(ts *testscript.TestScript, args []string) {
 func follows(ts *testscript.TestScript, args []string) {
 	gives(ts, slices.Concat([]string{"0", args[0], "inspect"}, args[1:]))
 	var s inspect.Summary
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &s))
-	inScript(ts, func() string { Follow(testOf(ts), &s, "clean.pcapng"); return "" })
+	text := fmt.Sprint(ts.Stdout())
+	ts.Check(json.Unmarshal([]byte(text), &s))
+	inScript(ts, func() string {
+		Follow(testOf(ts), &s)
+		return text
+	})
 }
 
-// Follow runs what inspect recommends, with another output: it removes as many packets as inspect says.
-func Follow(t *testing.T, s *inspect.Summary, out string) {
+// Follow runs what inspect recommends, which removes as many packets as inspect says, and returns the output.
+func Follow(t *testing.T, s *inspect.Summary) (out string) {
 	t.Helper()
 	words := shellWords(s.Recommendation.Command)
 	if len(words) < 2 || words[0] != "flowdedup" || words[1] != "dedup" {
 		t.Fatalf("command %q", s.Recommendation.Command)
 	}
+	out = filepath.Join(t.TempDir(), "clean.pcapng")
 	words[slices.Index(words, "-w")+1] = out
 	if got := RunDedup(t, cli.ExitDone, words[2:]...).Duplicates; got != s.Recommendation.Removes {
 		t.Errorf("%s removes %d packets, not %d", s.Recommendation.Command, got, s.Recommendation.Removes)
 	}
+	return out
 }
 
 // shellWords splits a line as a shell does that knows single quotes and backslashes.

@@ -62,6 +62,7 @@ func (f *framesFile) duration(text string) time.Duration {
 //	00*12    the same bytes several times
 //	'text    text, with ~ for a space
 //	NN NNNN  the number of the repetition, from 0
+//	40-2N    a byte that is 0x40 at first, and 2 less in each repetition
 //	IP       nothing: here an IPv4 header begins, whose checksum is filled in
 //	@1 =30ms an interface other than 0, named point1, and the time since the first frame
 //
@@ -116,7 +117,10 @@ func (f *framesFile) add(begin int64, n int, words []string) {
 func bytesOf(ts *testscript.TestScript, words []string, n int) (data []byte) {
 	header := -1
 	for _, word := range words {
-		switch {
+		var first, step int
+		switch _, err := fmt.Sscanf(word, "%2x%dN", &first, &step); {
+		case err == nil:
+			data = append(data, byte(first+step*n))
 		case word == "IP":
 			header = len(data)
 		case word == "NN":
