@@ -49,7 +49,7 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	                           WANT has | between rows, and - for no value
 //	json COND ...              tests the last object that was printed
 //	each NAME=A|B COMMAND ...  runs a command for each value, which replaces NAME in its words. A word that
-//	                           is NAME alone becomes as many words as the value has
+//	                           is NAME alone becomes as many words as the value has, with ~ for a space
 //	removes N INPUT ... FLAGS  runs dedup as Cleaned does, which must remove N packets, or any number: some.
 //	                           out and removed, with the ending of the first input, are what it writes
 //	follows CONDS ARGS         runs inspect as gives does, and what it recommends as Follow does
@@ -97,7 +97,7 @@ func Scripts(t *testing.T) {
 			var words []string
 			for _, word := range args[1:] {
 				if word == name {
-					words = append(words, strings.Fields(value)...)
+					words = append(words, WordsOf(value)...)
 				} else {
 					words = append(words, strings.ReplaceAll(word, name, value))
 				}

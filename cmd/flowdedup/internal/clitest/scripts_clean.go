@@ -20,14 +20,14 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
 )
 
-// Cleaned runs dedup, which writes what it keeps to out and the rest to removed. Other workers and
+// Cleaned runs dedup with a key, which writes what it keeps to out and the rest to removed. Other workers and
 // batches write the same, and verify, by its own code, finds both files right. Flags that only dedup or
 // only verify has are given to that command.
 func Cleaned(t *testing.T, out, removed string, inputs, flags []string) (s dedup.Summary) {
 	t.Helper()
 	var first [2][]byte
 	for seed := range uint64(3) {
-		args := slices.Concat([]string{"dedup", "--json", "-w", out, "--duplicates", removed, "--workers", strconv.Itoa(1 + int(seed))}, inputs, known("dedup", flags))
+		args := slices.Concat([]string{"dedup", "--json", "-w", out, "--duplicates", removed, "--workers", strconv.Itoa(1 + int(seed)), "--key", Key}, inputs, known("dedup", flags))
 		text, errs, code := RunCut(seed, args...)
 		if code != cli.ExitDone {
 			t.Fatalf("%q: exit code %d: %s", args, code, errs)
