@@ -57,6 +57,8 @@ type keyCounts struct {
 	closed int64         // windows before this are closed
 	grace  time.Duration // as of the last advance
 	late   uint64        // records of windows that were closed, or could not be opened
+	// untimed are the records in no window, for want of a time.
+	untimed uint64
 	// patient says that a file has records of an archive that was sent again, in any order: windows
 	// close only for others.
 	patient bool

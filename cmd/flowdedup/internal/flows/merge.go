@@ -104,3 +104,25 @@ func (m *merged) Counts() (sum records.Counts) {
 	}
 	return sum
 }
+
+// add returns the sum of two readers' counts.
+func add(a, b records.Counts) records.Counts {
+	a.Messages += b.Messages
+	a.Records += b.Records
+	a.Undecodable += b.Undecodable
+	a.Waiting += b.Waiting
+	a.Untemplated += b.Untemplated
+	a.Lost += b.Lost
+	a.Replayed += b.Replayed
+	a.Restarts += b.Restarts
+	a.Reassembled += b.Reassembled
+	a.Fragments += b.Fragments
+	a.Remembered = max(a.Remembered, b.Remembered) // one reader has messages
+	a.Templates += b.Templates
+	a.Unread += b.Unread
+	a.Misdated += b.Misdated
+	a.MisdatedAt = cmp.Or(a.MisdatedAt, b.MisdatedAt)
+	a.Other += b.Other
+	a.Foreign += b.Foreign
+	return a
+}
