@@ -23,9 +23,7 @@ func (x *values) finish(r *records.Record, m *message, s *source) (zero bool) {
 	r.Bytes, r.Packets = cmp.Or(r.Bytes, x.bytes), cmp.Or(r.Packets, x.packets)
 	r.ReverseBytes, r.ReversePackets = cmp.Or(r.ReverseBytes, x.bytesReverse), cmp.Or(r.ReversePackets, x.packetsReverse)
 	r.Both = r.ReverseBytes|r.ReversePackets != 0
-	if r.Protocol == icmp4 || r.Protocol == icmp6 {
-		x.finishICMP(r)
-	}
+	x.finishICMP(r)
 	if x.hasStartUp || x.hasEndUp {
 		x.finishUptime(r, m, s)
 	}
@@ -38,9 +36,11 @@ func (x *values) finish(r *records.Record, m *message, s *source) (zero bool) {
 	return zero
 }
 
-// finishICMP puts type and code where most exporters have them: in the destination port.
+// finishICMP puts type and code of ICMP where most exporters have them: in the destination port.
 func (x *values) finishICMP(r *records.Record) {
 	switch {
+	case r.Protocol != icmp4 && r.Protocol != icmp6:
+		return
 	case x.hasICMP && (x.icmp != 0 || r.DestinationPort == 0):
 		r.DestinationPort = x.icmp
 	case r.DestinationPort == 0:

@@ -11,13 +11,17 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Sizes of headers, and of a record of NetFlow v5.
+// Sizes of headers, and of records of NetFlow v1, v5 and v7. Some exporters of v1 fill records up.
 const (
-	head5   = 24
-	size5   = 48
-	head9   = 20
-	headIPX = 16
-	headSet = 4
+	head1     = 16
+	size1     = 48
+	sizeLong1 = 52
+	head5     = 24 // and of v7
+	size5     = 48
+	size7     = 52
+	head9     = 20
+	headIPX   = 16
+	headSet   = 4
 )
 
 // Identifiers of sets. Those of data are the template's.
@@ -34,13 +38,12 @@ func (m *message) parse() bool {
 	if len(m.data) < headIPX {
 		return false
 	}
-	switch p := m.data; binary.BigEndian.Uint16(p) {
-	case 1, 7:
-		return m.parseOld()
+	p := m.data
+	switch version := binary.BigEndian.Uint16(p); version {
+	case 1, 5, 7:
+		return m.parsePlain(version)
 	case 0:
 		return binary.BigEndian.Uint16(p[2:]) == 5 && m.parseSFlow()
-	case 5:
-		return len(p) >= head5+size5 && m.parse5()
 	case 9:
 		return len(p) >= head9 && m.parse9() && m.hasSets(setTemplates9, setOptions9)
 	case 10:
@@ -49,19 +52,36 @@ func (m *message) parse() bool {
 	return false
 }
 
-func (m *message) parse5() bool {
+// parsePlain reads the header of a message of NetFlow v1, v5 or v7. Versions 1 and 7 name no domain,
+// and version 1 numbers nothing. A message of these whose length contradicts its count is another
+// protocol.
+func (m *message) parsePlain(version uint16) bool {
 	p := m.data
-	m.kind, m.at, m.count = records.NetFlow5, head5, int(binary.BigEndian.Uint16(p[2:]))
+	m.kind, m.at, m.size, m.count = records.NetFlow1, head1, size1, int(binary.BigEndian.Uint16(p[2:]))
 	m.uptime, m.hasUptime = binary.BigEndian.Uint32(p[4:]), true
 	fraction := int64(binary.BigEndian.Uint32(p[12:]))
 	m.exported = seconds(p[8:]) + fraction
-	m.number = binary.BigEndian.Uint32(p[16:])
-	m.domain = uint32(binary.BigEndian.Uint16(p[20:]))
-	m.interval = uint32(binary.BigEndian.Uint16(p[22:]) & (1<<14 - 1))
 	if m.precision = time.Millisecond; fraction == 0 {
 		m.precision = time.Second
 	}
-	return fraction < int64(time.Second)
+	if version == 1 && len(p) == head1+m.count*sizeLong1 {
+		m.size = sizeLong1
+	}
+	if version != 1 {
+		if len(p) < head5 {
+			return false
+		}
+		m.kind, m.at, m.size = records.NetFlow7, head5, size7
+		m.number = binary.BigEndian.Uint32(p[16:])
+	}
+	whole := m.count > 0 && len(p) == m.at+m.count*m.size
+	if version == 5 {
+		m.kind, m.size = records.NetFlow5, size5
+		m.domain = uint32(binary.BigEndian.Uint16(p[20:]))
+		m.interval = uint32(binary.BigEndian.Uint16(p[22:]) & (1<<14 - 1))
+		whole = len(p) >= head5+size5
+	}
+	return whole && fraction < int64(time.Second)
 }
 
 func (m *message) parse9() bool {

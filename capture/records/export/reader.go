@@ -245,12 +245,10 @@ func (r *Reader) done(b *records.Batch, d decoded) {
 func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded {
 	b.Records = b.Records[:0]
 	switch m.kind {
-	case records.NetFlow5:
-		return r.decode5(b, m)
+	case records.NetFlow1, records.NetFlow5, records.NetFlow7:
+		return r.decodePlain(b, m)
 	case records.SFlow:
 		return r.decodeSFlow(b, m)
-	case records.NetFlow1, records.NetFlow7:
-		return r.decodeOld(b, m)
 	}
 	return r.decodeSets(b, m, s, h)
 }
@@ -278,9 +276,9 @@ func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
 
 // source returns the state of a message's sender.
 func (r *Reader) source(m *message) *source {
-	key := sourceKey{from: m.from.Addr(), agent: m.agent, domain: m.domain, kind: m.kind}
-	if !key.from.IsValid() {
-		key.input = m.input
+	key := sourceKey{From: m.from.Addr(), Agent: m.agent, Domain: m.domain, Kind: m.kind}
+	if !key.From.IsValid() {
+		key.Input = m.input
 	}
 	return r.sourceOf(key)
 }
@@ -294,26 +292,18 @@ func (r *Reader) sourceOf(key sourceKey) *source {
 	return s
 }
 
-// settle counts the memory of a source, and makes room for it.
+// settle counts the memory of a source. It forgets sources while all take too much, and gives up
+// their messages that wait.
 func (r *Reader) settle(s *source) {
 	r.sources.settle(s)
-	r.bound()
-}
-
-// bound forgets sources while they take too much.
-func (r *Reader) bound() {
-	for r.sources.bytes > r.sources.most && r.sources.len() > 1 {
-		r.forgotten(r.sources.forget())
+	for r.sources.bytes > r.sources.most && len(r.sources.byKey) > 1 {
+		gone := r.sources.forget()
+		if len(gone.templates) > 0 {
+			r.counts.Forgotten++
+		}
+		for len(gone.waiting) > 0 {
+			r.giveUp(gone.waiting[0])
+		}
+		r.room += gone.seen.size()
 	}
-}
-
-// forgotten counts a source that was forgotten. Its messages do not wait any more.
-func (r *Reader) forgotten(s *source) {
-	if len(s.templates) > 0 {
-		r.counts.Forgotten++
-	}
-	for len(s.waiting) > 0 {
-		r.giveUp(s.waiting[0])
-	}
-	r.room += s.seen.size()
 }

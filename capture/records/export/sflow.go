@@ -120,20 +120,15 @@ func (r *Reader) readFlow(rec *records.Record, format uint32, x xdr) {
 		if format == flowIPv6 {
 			n = 16
 		}
-		var sampled records.Record
+		sampled := *rec
 		sampled.Bytes, sampled.Protocol = uint64(x.word()), uint8(x.word())
 		address(&sampled.Source, x.bytes(n))
 		address(&sampled.Destination, x.bytes(n))
 		sampled.SourcePort, sampled.DestinationPort = uint16(x.word()), uint16(x.word())
 		sampled.TCPFlags, sampled.TOS = uint8(x.word()), uint8(x.word())
-		if x.short || rec.Source.IsValid() {
-			return
-		}
-		rec.Source, rec.Destination = sampled.Source, sampled.Destination
-		rec.SourcePort, rec.DestinationPort, rec.Protocol = sampled.SourcePort, sampled.DestinationPort, sampled.Protocol
-		rec.TCPFlags, rec.TOS, rec.Bytes = sampled.TCPFlags, sampled.TOS, sampled.Bytes
-		if rec.Protocol == icmp4 || rec.Protocol == icmp6 {
-			new(values).finishICMP(rec)
+		if !x.short && !rec.Source.IsValid() {
+			new(values).finishICMP(&sampled)
+			*rec = sampled
 		}
 	case flowSwitch:
 		if v := x.word(); !x.short && v < 1<<12 {

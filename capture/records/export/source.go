@@ -5,6 +5,7 @@ package export
 import (
 	"container/list"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
@@ -13,11 +14,11 @@ import (
 
 // sourceKey is whose templates and sequence numbers belong together.
 type sourceKey struct {
-	from   netip.Addr
-	agent  netip.Addr // of sFlow
-	input  uint32     // if from is not known
-	domain uint32
-	kind   records.Kind
+	From   netip.Addr   `json:"from"`
+	Agent  netip.Addr   `json:"agent,omitzero"`  // of sFlow
+	Input  uint32       `json:"input,omitempty"` // if From is not known
+	Domain uint32       `json:"domain"`
+	Kind   records.Kind `json:"kind"`
 }
 
 // source is the state of an exporter's observation domain.
@@ -44,8 +45,8 @@ type source struct {
 
 // sampler is one of an exporter, by its number.
 type sampler struct {
-	id       uint64
-	interval uint32
+	ID       uint64 `json:"id"`
+	Interval uint32 `json:"interval"`
 }
 
 // Bounds of a source.
@@ -135,12 +136,19 @@ func (s *source) option(x *values) {
 	}
 }
 
+// sampler returns the interval of a sampler, nil if the sampler is not known.
+func (s *source) sampler(id uint64) *uint32 {
+	i := slices.IndexFunc(s.samplers, func(known sampler) bool { return known.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.samplers[i].Interval
+}
+
 func (s *source) setSampler(id uint64, interval uint32) {
-	for i := range s.samplers {
-		if s.samplers[i].id == id {
-			s.samplers[i].interval = interval
-			return
-		}
+	if known := s.sampler(id); known != nil {
+		*known = interval
+		return
 	}
 	if len(s.samplers) == maxSamplers {
 		s.samplers = append(s.samplers[:0], s.samplers[1:]...)
@@ -151,10 +159,8 @@ func (s *source) setSampler(id uint64, interval uint32) {
 // sampling returns the sampling interval for a record without one.
 func (s *source) sampling(x *values) uint32 {
 	if x.hasSampler {
-		for i := range s.samplers {
-			if s.samplers[i].id == x.sampler {
-				return s.samplers[i].interval
-			}
+		if known := s.sampler(x.sampler); known != nil {
+			return *known
 		}
 	}
 	return s.interval
@@ -177,6 +183,7 @@ type message struct {
 	precision time.Duration // of times since the exporter's start
 	number    uint32        // in sequence
 	count     int           // of records or sets, as the header has it
+	size      int           // of a record of NetFlow v1, v5 or v7
 	interval  uint32        // of sampling, NetFlow v5
 	cut       bool          // it was not captured whole
 	at        int           // where records or sets begin

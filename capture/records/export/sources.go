@@ -36,8 +36,6 @@ func newSources(most int) *sources {
 	return &sources{byKey: map[sourceKey]*source{}, fresh: list.New(), known: list.New(), most: most}
 }
 
-func (all *sources) len() int { return len(all.byKey) }
-
 // get returns a source, which counts as used now. It returns nil for one that is not there.
 func (all *sources) get(key sourceKey) *source {
 	s := all.byKey[key]

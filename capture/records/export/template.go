@@ -33,9 +33,9 @@ type template struct {
 
 // step reads a field.
 type step struct {
-	target target
-	at     uint16 // from the beginning of the record, if that has a fixed length
-	length uint16
+	element element
+	at      uint16 // from the beginning of the record, if that has a fixed length
+	length  uint16
 }
 
 // newTemplate compiles a template.
@@ -43,12 +43,12 @@ func newTemplate(fields []field, scopes int, options, v9 bool) *template {
 	t := &template{fields: fields, scopes: scopes, options: options}
 	t.variable = slices.ContainsFunc(fields, func(f field) bool { return f.length == variableLength })
 	for i, f := range fields {
-		w := element(f, v9)
+		e := f.element()
 		if v9 && i < scopes {
-			w = nothing // scopes have numbers of their own
+			e = 0 // scopes have numbers of their own
 		}
-		if t.variable || w != nothing && f.length > 0 && t.size <= 0xffff {
-			t.steps = append(t.steps, step{w, uint16(t.size), f.length})
+		if t.variable || e != 0 && f.length > 0 && t.size <= 0xffff {
+			t.steps = append(t.steps, step{e, uint16(t.size), f.length})
 		}
 		if f.length == variableLength {
 			t.size++

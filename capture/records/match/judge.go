@@ -152,7 +152,9 @@ func New(cfg Config) (*Judge, error) {
 	case cfg.Pairs != nil:
 		j.policy, err = newPairs(j)
 	default:
-		j.policy, err = newOwner(j)
+		o := &owner{judges: j}
+		o.owners, err = newOwners(cfg.forFlows())
+		j.policy = o
 	}
 	if err != nil {
 		return nil, err

@@ -77,8 +77,8 @@ func newOwnersOf(groups int) (*owners, error) {
 	return o, err
 }
 
-// setRank gives a point a rank. At first, every rank is 0.
-func (o *owners) setRank(point uint32, rank uint8) { o.ranks[point] = rank }
+// rank gives a point a rank. At first, every rank is 0.
+func (o *owners) rank(point uint32, rank uint8) { o.ranks[point] = rank }
 
 // line returns the number of a flow's line. The upper bits of the flow choose the group at first.
 // Bits of its tag choose the group among those that it has grown to, and the line.
@@ -192,8 +192,8 @@ func apart(a, b uint32) uint32 { return uint32(max(int32(a-b), int32(b-a))) }
 // units returns 32 bits of a time, above its OwnerUnitShift lowest bits.
 func units(time int64) uint32 { return uint32(time >> layout.OwnerUnitShift) }
 
-// bytes returns the memory of the table.
-func (o *owners) bytes() int { return len(o.used()) * layout.LineSize }
+// Bytes returns the memory of the table.
+func (o *owners) Bytes() int { return len(o.used()) * layout.LineSize }
 
 // Close gives the memory back.
 func (o *owners) Close() error { return o.arena.Close() }
@@ -206,19 +206,9 @@ const nearby = 500 * time.Millisecond
 
 // owner is the policy that keeps the records of one point of a flow at a time.
 type owner struct {
+	*owners
 	judges *Judge
-	table  *owners
 }
-
-func newOwner(j *Judge) (*owner, error) {
-	table, err := newOwners(j.cfg.forFlows())
-	return &owner{j, table}, err
-}
-
-func (o *owner) fetch(flows []uint64)          { o.table.fetch(flows) }
-func (o *owner) rank(point uint32, rank uint8) { o.table.setRank(point, rank) }
-func (o *owner) Bytes() int                    { return o.table.bytes() }
-func (o *owner) Close() error                  { return o.table.Close() }
 
 // judge finds the flow's owner. A record with translated addresses belongs to two flows. It is
 // a copy if another point owns either, and the owner of one owns both.
@@ -233,11 +223,11 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	if s.Packets > 1 {
 		report.Gap = time.Duration(uint64(s.end-s.start) / (s.Packets - 1))
 	}
-	o.table.setSilent(s.point, o.judges.points.at(s.point).silent())
-	of, answer := o.table.report(report)
+	o.setSilent(s.point, o.judges.points.at(s.point).silent())
+	of, answer := o.report(report)
 	if s.nat != 0 && answer != ownerFull {
 		report.Flow, report.Point = s.nat, of
-		if before, other := o.table.report(report); answer == ownerNew && other == ownerCopy {
+		if before, other := o.report(report); answer == ownerNew && other == ownerCopy {
 			of, answer = before, other
 		}
 	}

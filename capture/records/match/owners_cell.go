@@ -125,10 +125,10 @@ func atDistance(end uint32, code uint64) uint32 {
 	return (end>>shift - (n&(mantissa-1) | mantissa)) << shift
 }
 
-// Snapshot writes all flows for restoreOwners, under the secret of their hashes. Only the same
+// snapshot writes all flows for restoreOwners, under the secret of their hashes. Only the same
 // label, of at most snapshot.MaxLabel bytes, restores them. Points are saved as numbers, and
-// ranks not at all. Errors come from w. Snapshot panics after Close.
-func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+// ranks not at all. Errors come from w. snapshot panics after Close.
+func (o *owners) snapshot(w io.Writer, secret secret.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
 	most, grown, cells := o.first<<o.most, uint64(o.grown), uint64(layout.OwnerCells)
 	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&most, &grown, &cells})
@@ -136,7 +136,7 @@ func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	return out.End()
 }
 
-// restoreOwners reads what owners.Snapshot wrote, and nothing behind it. Errors wrap
+// restoreOwners reads what owners.snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
 	var groups, grown, cells uint64

@@ -41,7 +41,7 @@ func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	switch p := j.policy.(type) {
 	case *owner:
 		s.Flows = true
-		err = p.table.Snapshot(w, j.cfg.Secret, s.Label)
+		err = p.owners.snapshot(w, j.cfg.Secret, s.Label)
 	case *pairs:
 		s.Pairs = true
 		err = p.snapshot(w, j.cfg.Secret, s.Label)
@@ -80,8 +80,8 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 		if err != nil {
 			return err
 		}
-		_ = o.table.Close() // it is empty
-		o.table = table
+		_ = o.Close() // it is empty
+		o.owners = table
 	case matches:
 		if err := p.restore(r, c, len(s.Points)); err != nil {
 			return err

@@ -62,11 +62,7 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 	case records.NetFlow1:
 		m.plain(head1, size5)
 		m.lowerCount(m.removed)
-	case records.NetFlow7:
-		sequence = 16
-		m.plain(head5, size7)
-		m.lowerCount(m.removed)
-	case records.NetFlow5:
+	case records.NetFlow5, records.NetFlow7:
 		sequence = 16
 		m.plain(head5, size5)
 		m.lowerCount(m.removed)
@@ -140,8 +136,7 @@ func (c *Cutter) Shared() *Shared { return c.shared }
 const (
 	head1      = 16
 	head5      = 24 // and of v7
-	size7      = 52
-	size5      = 48 // and of v1 at least
+	size5      = 48 // and of v1 and v7 at least
 	head9      = 20
 	headIPFIX  = 16
 	headSet    = 4
