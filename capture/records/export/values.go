@@ -3,10 +3,14 @@
 package export
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"net/netip"
 	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // values are fields without a single place in a record.
@@ -80,3 +84,124 @@ func address(to *netip.Addr, v []byte) {
 		*to = a
 	}
 }
+
+// IP protocols whose packets have a type and a code in place of ports.
+const (
+	icmp4 = 1
+	icmp6 = 58
+)
+
+// finish completes a record whose fields were read. It reports whether all times in it are 0.
+func (x *values) finish(r *records.Record, m *message, s *source) (zero bool) {
+	r.Bytes, r.Packets = cmp.Or(r.Bytes, x.bytes), cmp.Or(r.Packets, x.packets)
+	r.ReverseBytes, r.ReversePackets = cmp.Or(r.ReverseBytes, x.bytesReverse), cmp.Or(r.ReversePackets, x.packetsReverse)
+	r.Both = r.ReverseBytes|r.ReversePackets != 0
+	x.finishICMP(r)
+	if x.hasStartUp || x.hasEndUp {
+		x.finishUptime(r, m, s)
+	}
+	zero = r.Precision != 0 && r.Start|r.End == 0 || x.hasStartUp && x.hasEndUp && x.startUp|x.endUp == 0 && m.uptime != 0
+	x.finishTimes(r)
+	if r.Sampling = x.sampling(); r.Sampling == 0 {
+		r.Sampling = s.sampling(x)
+	}
+	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
+	return zero
+}
+
+// finishICMP puts type and code of ICMP where most exporters have them: in the destination port.
+func (x *values) finishICMP(r *records.Record) {
+	switch {
+	case r.Protocol != icmp4 && r.Protocol != icmp6:
+		return
+	case x.hasICMP && (x.icmp != 0 || r.DestinationPort == 0):
+		r.DestinationPort = x.icmp
+	case r.DestinationPort == 0:
+		r.DestinationPort = r.SourcePort
+	}
+	r.SourcePort = 0
+}
+
+// finishUptime turns times since the exporter's start into those since 1970.
+func (x *values) finishUptime(r *records.Record, m *message, s *source) {
+	if x.boot == 0 {
+		x.boot = s.boot
+	}
+	if !m.hasUptime && x.boot == 0 {
+		return
+	}
+	at := func(up uint32) int64 {
+		if m.hasUptime {
+			return m.sent - ago(m.uptime, up)
+		}
+		return wrapped(calendar.Shift(x.boot, int64(up)*int64(time.Millisecond)), m.exported)
+	}
+	if x.hasStartUp {
+		r.Start = at(x.startUp)
+	}
+	if x.hasEndUp {
+		r.End = at(x.endUp)
+	}
+	r.Precision = m.precision
+}
+
+// ago returns by how much a time lies before now, both in milliseconds of a clock with 32 bits,
+// which wraps each 49.7 days. Some exporters send times a little ahead of the clock.
+func ago(now, then uint32) int64 {
+	const ahead = uint32(time.Hour / time.Millisecond)
+	d := int64(now - then)
+	if d > math.MaxUint32-int64(ahead) {
+		d -= 1 << 32
+	}
+	return d * int64(time.Millisecond)
+}
+
+// wrapped adds or takes off the wraps of a clock of 32 bits, so that a time is as near as it
+// can be to another.
+func wrapped(t, near int64) int64 {
+	const wrap = 1 << 32 * int64(time.Millisecond)
+	switch d := near - t; {
+	case d > wrap/2:
+		t += (d + wrap/2) / wrap * wrap
+	case d < -wrap/2:
+		t -= (wrap/2 - d) / wrap * wrap
+	}
+	return t
+}
+
+// finishTimes derives one time from the other.
+func (x *values) finishTimes(r *records.Record) {
+	switch {
+	case r.Start != 0 && r.End == 0 && x.duration != 0:
+		r.End = calendar.Shift(r.Start, x.duration)
+	case r.End != 0 && r.Start == 0 && x.duration != 0:
+		r.Start = calendar.Shift(r.End, -x.duration)
+	}
+	if r.End == 0 && x.event >= r.Start {
+		r.End = x.event
+	}
+	if r.Start == 0 {
+		r.Start = r.End
+	}
+	if r.End == 0 {
+		r.End = r.Start
+	}
+	if r.Start != 0 && r.Precision == 0 {
+		r.Precision = time.Millisecond
+	}
+}
+
+// sampling returns the sampling interval in a record, 0 if it has none.
+func (x *values) sampling() uint32 {
+	n := x.interval
+	switch {
+	case x.size > 0 && x.population >= x.size:
+		n = x.population / x.size
+	case x.taken > 0 && x.space < math.MaxUint32:
+		n = 1 + x.space/x.taken
+	}
+	return uint32(min(n, math.MaxUint32))
+}
+
+// noAddress reports whether an address is none: zeros fill places that say nothing.
+func noAddress(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }

@@ -4,6 +4,7 @@ package match
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -351,5 +352,17 @@ func TestHold(t *testing.T) {
 				t.Errorf("copies %v, want %v", copies, c.copies)
 			}
 		})
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"points":  {Points: Observation + 1},
+		"timeout": {OwnerTimeout: -1},
+		"memory":  {Memory: -1},
+	} {
+		if j, err := New(cfg); !errors.Is(err, ErrConfig) || j != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -5,11 +5,14 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // tried says which fields were left out by way of trial, and what that found; "" without IP.
@@ -260,5 +263,72 @@ func writeRecommendation(t *show.Text, s *Summary) {
 	for _, reason := range r.Reasons {
 		fmt.Fprintf(t, "  %-11s %s\n", title, reason)
 		title = ""
+	}
+}
+
+var checksumColumns = []show.Column{{Name: "checksums right at", Left: true}, {Name: "seen first"}, {Name: "copied"}}
+
+// checksumRows returns a row for each point, none if all checksums of copies are right.
+func checksumRows(s *Summary) (rows [][]string) {
+	wrong := func(c inspect.Checksums) bool { return c.FirstWrong+c.CopyWrong > 0 }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Checksums)), wrong) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Checksums)) {
+		c := s.Checksums[name]
+		rows = append(rows, []string{show.Printable(name), rightSums(c.FirstValid, c.FirstWrong), rightSums(c.CopyValid, c.CopyWrong)})
+	}
+	return rows
+}
+
+// rightSums says which share of the checksums is right.
+func rightSums(valid, wrong uint64) string {
+	if valid+wrong == 0 {
+		return "-"
+	}
+	return show.Percent(float64(valid), float64(valid+wrong), 0) + " of " + show.Count(valid+wrong)
+}
+
+func checksumsTable(t *show.Text, s *Summary) {
+	if rows := checksumRows(s); len(rows) > 0 {
+		t.Table(checksumColumns, rows)
+	}
+}
+
+// checksumsSection shows where checksums are right.
+func checksumsSection(rows [][]string) page.Section {
+	t := page.Table{Columns: checksumColumns, Rows: rows[:min(len(rows), page.MostRows)]}
+	return page.Section{
+		Heading: "Where checksums are right", Table: &t,
+		Caption: "Of the packets with copies: at the sender's end of a mirror a network card has not filled checksums in yet, and analyzers drop such packets. With --ignore l4-checksum the copies with the right checksums stay.",
+	}
+}
+
+var loopColumns = []show.Column{
+	{Name: "loop or storm", Left: true}, {Name: "stations", Left: true}, {Name: "hosts", Left: true}, {Name: "packets"}, {Name: "seen"},
+	{Name: "each up to"}, {Name: "every"}, {Name: "first packet"},
+}
+
+// loopRows describes the largest loops.
+func loopRows(s *Summary) (rows [][]string) {
+	for _, l := range s.Loops[:min(len(s.Loops), show.MaxRows)] {
+		what := "the same frame"
+		if l.Kind == inspect.RoutingLoop {
+			what = "falling time to live"
+		}
+		rows = append(rows, []string{
+			l.What + ", " + what, strings.Join(l.Stations, " "), strings.Join(l.Hosts, " "), show.Count(l.Different), show.Count(l.Sightings),
+			show.Count(l.Most) + " times", show.Delay(l.Every), show.Count(l.Packet),
+		})
+	}
+	return rows
+}
+
+// loopSection shows what a network repeats.
+func loopSection(s *Summary) page.Section {
+	return page.Section{
+		Heading: "Loops and storms", Table: &page.Table{Columns: loopColumns, Rows: loopRows(s)},
+		Caption: "A network or a sender repeats these packets, and no mirror. A frame that stays the same goes in circles between switches, or its sender makes a storm of it. " +
+			"A time to live that falls with each pass between the same stations goes in circles between routers.",
 	}
 }

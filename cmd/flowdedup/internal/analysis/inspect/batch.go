@@ -199,3 +199,91 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 		}
 	}
 }
+
+// firsts are the first packets of a stream, up to the first truncated one. Captures with a snap length
+// begin with short packets, and the recommended command compares the first bytes of these, too.
+type firsts struct {
+	packets capture.Batch
+	seen    []sighting
+	over    bool // the first truncated packet came later
+}
+
+// mostFirsts bounds the packets, and mostFirstBytes the bytes of them.
+const (
+	mostFirsts     = 1 << 12
+	mostFirstBytes = 4 << 20
+)
+
+// add adds the packets of b, which p has prepared.
+func (f *firsts) add(p *Batch, b *capture.Batch) {
+	f.over = f.over || len(f.seen)+len(p.seen) > mostFirsts
+	f.packets.Interfaces, f.packets.Sections = b.Interfaces, b.Sections
+	for i := 0; i < len(p.seen) && !f.over; i++ {
+		frame := b.Frames[p.frames[i]]
+		data := b.Data(int(p.frames[i]))
+		frame.Data = uint32(len(f.packets.Buf))
+		f.packets.Buf, f.packets.Frames, f.seen = append(f.packets.Buf, data...), append(f.packets.Frames, frame), append(f.seen, p.seen[i])
+		f.over = len(f.packets.Buf) > mostFirstBytes
+	}
+	if f.over {
+		*f = firsts{over: true}
+	}
+}
+
+// measure begins a measure of the first bytes of packets with the first packets.
+func (f *firsts) measure(n *Inspector, bytes int) {
+	n.prefix = newMeasure(n, n.cfg.Memory/4, bytes)
+	p := n.NewBatch()
+	p.seen = f.seen
+	for i := range f.seen {
+		p.frames = append(p.frames, int32(i))
+	}
+	p.readPrefixes(&f.packets)
+	n.prefix.add(p, p.prefixes, p.prefixDoubts, 0, len(p.seen), false, &f.packets)
+	*f = firsts{over: true}
+}
+
+// doubt says that too little of a packet is compared to know it from others: see identity.Doubt.
+type doubt uint8
+
+const (
+	known        doubt = iota
+	checksumOnly       // a checksum of 16 bits is all that numbers it
+	unknown
+)
+
+// doubtReader reads the doubts about packets of a group. Identities of inspections leave the
+// checksum out, and it is compared separately from the digest. So it has an identity of its
+// own.
+type doubtReader struct {
+	identity *identity.Identity
+	of       [capture.GroupSize]doubt
+}
+
+func (n *Inspector) newDoubtReader(bytes int) *doubtReader {
+	return &doubtReader{identity: identity.New(identity.Config{Kind: identity.Inner, Bytes: bytes, Tunnels: n.cfg.Tunnels})}
+}
+
+// read replaces the doubts of the group before by those in all, of n packets.
+func (r *doubtReader) read(all []identity.Doubt, n int) {
+	clear(r.of[:n])
+	for _, one := range all {
+		if r.of[one.Number] = unknown; one.Checksum {
+			r.of[one.Number] = checksumOnly
+		}
+	}
+}
+
+// alike counts a packet that is known only by a checksum, or in doubt, if it equals one within a
+// window. Filters remove the former, and the latter if it is of another point and they look only
+// there. Nothing else is concluded from it.
+func (m *measure) alike(e *entry, s *sighting, is doubt) {
+	v := m.table.judge(e, s, &m.owner.windows)
+	if is == unknown {
+		v.anywhere = 0
+	} else if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
+		m.checksumOnly += s.weight()
+	}
+	v.count(&m.doubtful, s.weight())
+	m.table.restart(e, s)
+}

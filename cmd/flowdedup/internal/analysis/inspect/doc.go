@@ -13,10 +13,10 @@
 //	question                                     file
 //	a batch; the stream                          batch.go; inspector.go
 //	remembered packets; what filters would keep  pool.go, table.go; measure.go
-//	how a copy differs                           sighting.go, kind.go, hops.go, checksums.go
+//	how a copy differs                           sighting.go, kind.go
 //	where copies come from, and how late         matrix.go, path.go
-//	copies that more ignored fields would find    trial.go, tried.go: mappings.go, pairings.go
-//	equal packets that are no copies             repeats.go, doubts.go
+//	copies that more ignored fields would find   trial.go; evidence.go
+//	equal packets that are no copies             repeats.go, loops.go
 //	conversations that an analyzer sees in part  sides.go
 //	the result; the recommended flags            report.go; recommend.go
 package inspect

@@ -11,11 +11,9 @@
 //
 //	question                             file
 //	which format a text has              reader.go, format.go, ahead.go
-//	lines of JSON; of fields; of Zeek    json.go; csv.go; zeek.go
-//	where lines and their fields end     marks.go
+//	lines of JSON; of fields and Zeek    json.go; csv.go
 //	records with the names of earlier    shape.go
-//	the fields that a name may mean      target.go
+//	what a name may mean; unread values  target.go
 //	a batch; a record                    batch.go; record.go
-//	numbers and addresses; names; times  value.go; names.go; time.go, date.go
-//	values that cannot be read           unread.go
+//	numbers and addresses; names; times  value.go; names.go; time.go
 package text
