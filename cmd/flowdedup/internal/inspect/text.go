@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
@@ -68,14 +67,15 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 			show.Count(s.SplitConversations), show.Count(s.SampledConversations))
 	}
 	oneSidedTable(t, &s.Sides)
-	kindsTable(t, s)
-	matrixTable(t, s)
-	pathTable(t, s)
-	checksumsTable(t, s)
-	notCopiesTable(t, s)
-	if len(s.Loops) > 0 {
-		t.Table(loopColumns, loopRows(s))
+	t.Table(kindsColumns, kindsRows(s))
+	if len(s.Hops) > 0 {
+		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
 	}
+	t.Table(matrixColumns, matrixRows(s))
+	t.Table(pathColumns, pathRows(s))
+	t.Table(checksumColumns, checksumRows(s))
+	t.Table(repeatsColumns, repeatsRows(s))
+	t.Table(loopColumns, loopRows(s))
 	writeRecommendation(t, s)
 	if s.Sampled < 1 {
 		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
@@ -136,21 +136,15 @@ func inspectNotes(s *Summary) string {
 	return notes
 }
 
-func kindsTable(t *show.Text, s *Summary) {
-	if len(s.Kinds) == 0 {
-		return
-	}
-	var rows [][]string
+var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
+
+// kindsRows counts the copies by their differences, the most frequent ones first.
+func kindsRows(s *Summary) (rows [][]string) {
 	for _, name := range show.Largest(s.Kinds) {
 		rows = append(rows, []string{name, show.Count(s.Kinds[name]), show.Share(s.Kinds[name], s.Copies)})
 	}
-	t.Table(kindsColumns, rows)
-	if len(s.Hops) > 0 {
-		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
-	}
+	return rows
 }
-
-var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
 // ttlSteps lists how the time to live of copies differs.
 func ttlSteps(s *Summary) string {
@@ -161,34 +155,22 @@ func ttlSteps(s *Summary) string {
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *show.Text, s *Summary) {
-	if len(s.Matrix) == 0 {
-		return
-	}
-	var rows [][]string
-	for i := range s.Matrix {
-		rows = append(rows, matrixRow(&s.Matrix[i]))
-	}
-	t.Table(matrixColumns, rows)
-}
-
 var matrixColumns = []show.Column{
 	{Name: "first seen at", Left: true}, {Name: "copied at", Left: true}, {Name: "copies"},
 	{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"},
 }
 
-func matrixRow(c *traits.Cell) []string {
-	row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
-	for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
-		row = append(row, show.Delay(d))
+// matrixRows has the copies and delays of each pair of points.
+func matrixRows(s *Summary) (rows [][]string) {
+	for i := range s.Matrix {
+		c := &s.Matrix[i]
+		row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
+		for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
+			row = append(row, show.Delay(d))
+		}
+		rows = append(rows, row)
 	}
-	return row
-}
-
-func pathTable(t *show.Text, s *Summary) {
-	if len(s.Paths) > 0 {
-		t.Table(pathColumns, pathRows(s))
-	}
+	return rows
 }
 
 var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {Name: "missed"}, {Name: "share"}}
@@ -202,23 +184,15 @@ func pathRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func notCopiesTable(t *show.Text, s *Summary) {
-	if len(s.NotCopies) == 0 {
-		return
-	}
-	var rows [][]string
-	for _, name := range show.Largest(s.NotCopies) {
-		rows = append(rows, repeatsRow(s, name))
-	}
-	t.Table(repeatsColumns, rows)
-}
-
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
 
-// repeatsRow describes the equal packets of a protocol.
-func repeatsRow(s *Summary, name string) []string {
-	e := s.Examples[name]
-	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
+// repeatsRows describes the equal packets of each protocol.
+func repeatsRows(s *Summary) (rows [][]string) {
+	for _, name := range show.Largest(s.NotCopies) {
+		e := s.Examples[name]
+		rows = append(rows, []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)})
+	}
+	return rows
 }
 
 // removed says how many packets the command removes, and which of them are no copies.
@@ -287,12 +261,6 @@ func rightSums(valid, wrong uint64) string {
 		return "-"
 	}
 	return show.Percent(float64(valid), float64(valid+wrong), 0) + " of " + show.Count(valid+wrong)
-}
-
-func checksumsTable(t *show.Text, s *Summary) {
-	if rows := checksumRows(s); len(rows) > 0 {
-		t.Table(checksumColumns, rows)
-	}
 }
 
 // checksumsSection shows where checksums are right.

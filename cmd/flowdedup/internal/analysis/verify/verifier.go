@@ -176,11 +176,11 @@ func (v *Verifier) join(b *capture.Batch) {
 // check checks packets in the order of the output.
 func (v *Verifier) check(b *capture.Batch) {
 	n := len(b.Frames)
-	v.headers, v.digests = grow(v.headers, n), grow(v.digests, n)
+	v.headers, v.digests = capture.Resize(v.headers, n), capture.Resize(v.digests, n)
 	v.decoder.Decode(v.headers, b, 0)
 	messages := v.identity.FromHeaders(b, 0, v.headers)
 	messages.Sum(v.digests, v.digester)
-	v.doubted = grow(v.doubted, n)
+	v.doubted = capture.Resize(v.doubted, n)
 	clear(v.doubted)
 	for _, d := range messages.Doubts() {
 		v.doubted[d.Number] = v.headers[d.Number].Version == 0
@@ -351,14 +351,6 @@ func (v *Verifier) rest(files cursors, kind Kind) (n uint64) {
 		}
 	}
 	return n
-}
-
-// grow returns a slice of n elements, in the memory of s if they fit.
-func grow[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // shaDigester digests identities by the first 128 bits of SHA-256 (FIPS 180-4).
