@@ -30,7 +30,7 @@ func (f field) element() element {
 }
 
 // set stores the value of a field in its place, and reports whether there is one. Numbers above
-// 40,000 are those of Cisco's firewalls, from before they used IANA's.
+// 40,000 are elements of Cisco's firewalls, from before these used IANA's.
 func (x *values) set(r *records.Record, e element, v []byte) bool {
 	n := number(v)
 	switch e {

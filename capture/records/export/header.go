@@ -35,7 +35,7 @@ const (
 	firstData     = 256
 )
 
-// parse reads the header of a message, and reports whether it is one.
+// parse reads the header of a message, and reports whether the bytes are a message.
 func (m *message) parse() bool {
 	if len(m.data) < headIPX {
 		return false
@@ -55,8 +55,8 @@ func (m *message) parse() bool {
 }
 
 // parsePlain reads the header of a message of NetFlow v1, v5 or v7. Versions 1 and 7 name no domain,
-// and version 1 numbers nothing. A message of these whose length contradicts its count is another
-// protocol.
+// and version 1 numbers nothing. Their length must agree with
+// the count: other protocols have these versions, too.
 func (m *message) parsePlain(version uint16) bool {
 	p := m.data
 	m.kind, m.at, m.size, m.count = records.NetFlow1, head1, size1, int(binary.BigEndian.Uint16(p[2:]))

@@ -29,7 +29,7 @@ type Reader struct {
 
 	batch capture.Batch
 	heads []headers.Header
-	frame int // the next one
+	frame int // the next frame of batch
 	now   int64
 	err   error // of src
 
@@ -38,7 +38,7 @@ type Reader struct {
 	keptBytes int
 	mostKept  int
 	room      int            // slots that sources may take to remember messages
-	slots     int            // number of them, including taken ones
+	slots     int            // number of slots, including the taken ones
 	scratch   records.Record // of options
 	fragments *fragments.Assembler
 
@@ -75,7 +75,7 @@ func (r *Reader) Bytes() int {
 }
 
 // OpenTunnels takes records of sFlow from the innermost IP header of sampled packets. tunnels are
-// the UDP ports of tunnels; nil are the usual ones. Call it before ReadBatch.
+// the UDP ports of tunnels, nil for the usual ports. Call it before ReadBatch.
 func (r *Reader) OpenTunnels(tunnels *headers.Tunnels) {
 	r.sampler = headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels})
 }
@@ -189,7 +189,7 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 		d = r.decode(b, &m, s, again)
 	}
 	r.follow(b, &m, s, &d)
-	if b.Restarted && m.sent != m.exported { // another process has the same uptime
+	if b.Restarted && m.sent != m.exported { // a new process has the uptime of the old process
 		s.burst, m.sent = m.exported, m.exported
 		d = r.decode(b, &m, s, again)
 	}

@@ -92,7 +92,7 @@ func (r *Reader) readSample(rec *records.Record, p []byte, expanded bool) bool {
 // noInterface says that a packet came by no interface, or left by none.
 const noInterface = 1<<30 - 1
 
-// readInterface reads an interface, 0 if it is not a single one.
+// readInterface reads an interface. It returns 0 for several interfaces or none.
 func readInterface(x *xdr, expanded bool) uint32 {
 	format, value := uint32(0), x.word()
 	if expanded {
@@ -106,7 +106,7 @@ func readInterface(x *xdr, expanded bool) uint32 {
 	return value
 }
 
-// readFlow reads one description of the packet that was sampled.
+// readFlow reads a flow record of a sample: a description of the sampled packet.
 func (r *Reader) readFlow(rec *records.Record, format uint32, x xdr) {
 	switch format {
 	case flowRaw:

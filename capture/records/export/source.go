@@ -43,7 +43,7 @@ type source struct {
 	counted int           // its memory, as sources have counted it
 }
 
-// sampler is one of an exporter, by its number.
+// sampler is a sampler of an exporter, with its sampling interval in packets.
 type sampler struct {
 	ID       uint64 `json:"id"`
 	Interval uint32 `json:"interval"`
@@ -55,12 +55,13 @@ const (
 	maxSamplers  = 256
 )
 
-// longestBurst is how long an exporter may take to send the messages that it made at one time. An
-// uptime that stands for longer is none.
+// longestBurst is how long an exporter may take to send messages that it made at the same time. An
+// uptime that stands still for longer is no clock.
 const longestBurst = int64(10 * time.Second)
 
 // sent returns when a message was made. softflowd and pmacctd give all messages of a burst the
-// uptime of its begin, and each its own second, which under load is a later one: the first counts.
+// uptime of its begin, but each the second in which it leaves. Under load seconds pass meanwhile, so
+// the second of the first message counts.
 func (s *source) sent(m *message) int64 {
 	if !m.hasUptime {
 		return m.exported
@@ -156,7 +157,7 @@ func (s *source) setSampler(id uint64, interval uint32) {
 	s.samplers = append(s.samplers, sampler{id, interval})
 }
 
-// sampling returns the sampling interval for a record without one.
+// sampling returns the sampling interval for a record that states none.
 func (s *source) sampling(x *values) uint32 {
 	if x.hasSampler {
 		if known := s.sampler(x.sampler); known != nil {
@@ -199,15 +200,15 @@ const (
 	gapCost      = 48
 	samplerCost  = 16
 
-	// known is how many messages make a source one that is known.
+	// known is the number of messages from which on a source is known.
 	known = 16
 	// freshShare is the part of the memory that sources have which are not known yet.
 	freshShare = 8
 )
 
-// sources are the senders of messages. Senders of few messages do not evict known ones, as long
-// as these do not take all memory: whoever makes up addresses sends few messages from each.
-// Else the one that has sent nothing for longest goes.
+// sources are the senders of messages. Forged addresses send few messages each, so new senders evict
+// new senders, and known senders only while these take all memory. The least recently used sender
+// goes first.
 type sources struct {
 	byKey map[sourceKey]*source
 	// The last used first.
@@ -221,7 +222,7 @@ func newSources(most int) *sources {
 	return &sources{byKey: map[sourceKey]*source{}, fresh: list.New(), known: list.New(), most: most}
 }
 
-// get returns a source, which counts as used now. It returns nil for one that is not there.
+// get returns a source, which counts as used now, or nil.
 func (all *sources) get(key sourceKey) *source {
 	s := all.byKey[key]
 	if s != nil {
@@ -244,8 +245,8 @@ func (all *sources) add(s *source) {
 	all.settle(s)
 }
 
-// settle counts the memory of a source. One that takes more than half of the memory loses the
-// templates that it has not used for longest. It does nothing for one that was forgotten.
+// settle counts the memory of a source. A source that takes more than half of the memory loses its
+// least recently used templates. settle does nothing for a forgotten source.
 func (all *sources) settle(s *source) {
 	if s.place == nil {
 		return
@@ -273,7 +274,7 @@ func (all *sources) count(s *source, bytes int) {
 	s.counted = bytes
 }
 
-// forget removes a source and returns it. There must be one.
+// forget removes a source and returns it. It must not be called without sources.
 func (all *sources) forget() *source {
 	from := all.known
 	if all.fresh.Len() > 0 && (all.freshBytes > all.most/freshShare || from.Len() == 0) {
@@ -286,7 +287,7 @@ func (all *sources) forget() *source {
 	return s
 }
 
-// backward calls yield for each source: known ones come last, in the order of their last use.
+// backward calls yield for each source, new sources first. Each kind is in the order of its last use.
 func (all *sources) backward(yield func(*source) bool) {
 	for _, l := range []*list.List{all.fresh, all.known} {
 		for e := l.Back(); e != nil; e = e.Prev() {

@@ -63,7 +63,7 @@ func newTemplate(fields []field, scopes int, options, v9 bool) *template {
 	return t
 }
 
-// same reports whether a template says the same as another.
+// same reports whether two templates describe the same records.
 func (t *template) same(u *template) bool {
 	return t.options == u.options && t.scopes == u.scopes && t.missing == u.missing && slices.Equal(t.fields, u.fields)
 }
@@ -71,7 +71,7 @@ func (t *template) same(u *template) bool {
 // errTemplate says that a set of templates cannot be read on.
 var errTemplate = errors.New("damaged template")
 
-// readTemplates calls learn for each template of a set, with nil for a withdrawn one.
+// readTemplates calls learn for each template of a set, with nil for a withdrawn template.
 // Identifier 0 withdraws all.
 func readTemplates(p []byte, options, v9 bool, learn func(id uint16, t *template)) error {
 	for len(p) >= 4 {

@@ -67,9 +67,9 @@ func fromNTP(v []byte) int64 {
 	return max(0, seconds*int64(time.Second)+int64(uint64(binary.BigEndian.Uint32(v[4:]))*uint64(time.Second)>>32))
 }
 
-// address sets to unless the field has another length, or would replace an address by none:
-// some templates have fields for both families. Of several addresses the last counts: the inner
-// header's (RFC 7011, section 8).
+// address stores an address of 4 or 16 bytes. Zeros do not replace an address, as some templates have
+// fields for both families. The last of several addresses counts, which is the inner header's (RFC
+// 7011, section 8).
 func address(to *netip.Addr, v []byte) {
 	var a netip.Addr
 	switch len(v) {
@@ -156,8 +156,7 @@ func ago(now, then uint32) int64 {
 	return d * int64(time.Millisecond)
 }
 
-// wrapped adds or takes off the wraps of a clock of 32 bits, so that a time is as near as it
-// can be to another.
+// wrapped adds or takes off wraps of a clock of 32 bits, so that t is as near as possible to near.
 func wrapped(t, near int64) int64 {
 	const wrap = 1 << 32 * int64(time.Millisecond)
 	switch d := near - t; {
@@ -169,7 +168,7 @@ func wrapped(t, near int64) int64 {
 	return t
 }
 
-// finishTimes derives one time from the other.
+// finishTimes derives a missing start from the end, and a missing end from the start.
 func (x *values) finishTimes(r *records.Record) {
 	switch {
 	case r.Start != 0 && r.End == 0 && x.duration != 0:

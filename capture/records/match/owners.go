@@ -18,8 +18,7 @@ const maxPoint = layout.OwnerMax
 // each in a report for every piece of its time. [owners.report] says whether another point
 // already reported that time. Not safe for concurrent use.
 //
-// A report touches one line of 64 bytes, or more of the group that the line belongs to where the
-// line is full. A cell is free again when its flow is no longer alive. Where a group is full of
+// A report touches a line of 64 bytes, and further lines of its group where the line is full. A cell is free again when its flow is no longer alive. Where a group is full of
 // flows alive, the table grows, up to its arena. Then a report of another flow is not remembered,
 // so a flood of flows evicts none.
 type owners struct {
@@ -156,7 +155,7 @@ func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 
 // find returns the flow's cell at a time, else a free one, else false. Records of a week ago may
 // come beside present ones, even of the same flow: each has a cell of its own. So an empty cell
-// goes before a dead one, and of dead ones the one nearest in time leaves.
+// is taken before a dead cell, and of dead cells the nearest in time.
 func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, room bool) {
 	lines, first := o.arena.Lines(), o.line(r.Flow)
 	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))
@@ -180,7 +179,7 @@ func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, roo
 	return c, false, room
 }
 
-// near reports whether the reported time and another one are at most a span apart.
+// near reports whether the reported time and the time from start to end are at most span apart.
 func (c ownerCell) near(start, end uint32, span int32) bool {
 	until := c.end(end)
 	return int32(start-until) <= span && int32(c.begin(until)-end) <= span
@@ -211,7 +210,7 @@ type owner struct {
 }
 
 // judge finds the flow's owner. A record with translated addresses belongs to two flows. It is
-// a copy if another point owns either, and the owner of one owns both.
+// a copy if another point owns either flow, and the owner of the first owns both.
 func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	report := ownerReport{
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
@@ -242,15 +241,15 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 }
 
 // reported is the time for which a flow was reported, in units: from begin to left and from back
-// to end. In between the flow paused. It pauses more often than that: a pause is forgotten for
-// the next one that is at least as long. Without a pause begin, left and back are equal.
+// to end. In between the flow paused. The flow may pause more
+// often: a pause replaces an earlier pause that is not longer. Without a pause begin, left and back are equal.
 type reported struct{ begin, left, back, end uint32 }
 
 // contains reports whether a report begins within the reported time: see [owners.report]. A
 // report that begins where a part of that time ends may be about the packets after it. It begins
-// with the last packet there if another one is not to be expected so soon: if packets come much
-// further apart than times differ; if they do not come sooner, and that one came alone; or if the
-// pause is hardly longer than packets are apart.
+// with the last packet of that part if the next packet cannot come so soon: if packets come much
+// further apart than times differ; if they come not sooner, and the last packet came alone; or if
+// the pause is hardly longer than packets are apart.
 func (t reported) contains(start, end, gap uint32, within int32) bool {
 	in := func(from, until uint32, same bool) bool {
 		later := -within // must the time end by as much
@@ -267,8 +266,8 @@ func (t reported) contains(start, end, gap uint32, within int32) bool {
 		in(t.begin, t.left, gap > apart && t.back-t.left <= gap+gap/4)
 }
 
-// add adds a report to the reported time. A pause before it counts as one if another point ends
-// it, however short it is: the owner may still report that time.
+// add adds a report to the reported time. If another point than the owner reports, a pause
+// before the report stays, however short: the owner may still report that time.
 func (t *reported) add(start, end uint32, within int32, another bool) {
 	if int32(start-t.back) >= 0 && int32(start-t.end) <= within { // as most do
 		if int32(end-t.end) > 0 {

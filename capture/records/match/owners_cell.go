@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// ownerCell is one cell of a line of owners.
+// ownerCell is a cell of a line of owners.
 type ownerCell struct {
 	line *layout.Line
 	at   uint // 0 to layout.OwnerCells - 1
@@ -28,7 +28,7 @@ func tagOf(flow uint64) uint64 { return flow & (1<<ownerTagBits - 1) }
 
 func (c ownerCell) tag() uint64 { return c.line[c.at] >> layout.OwnerTagShift }
 
-// end returns the time nearest to another time whose low bits are those of the end.
+// end returns the end of the reported time: of the times with its low bits, the nearest to near.
 func (c ownerCell) end(near uint32) uint32 {
 	const unknown = 32 - layout.OwnerLowestShift
 	return near + uint32(int32((uint32(c.line[c.at])-near)<<unknown)>>unknown)
@@ -55,7 +55,7 @@ func (c ownerCell) owner() uint32 {
 	return uint32(c.report()>>(3*layout.OwnerDistanceBits)) & layout.OwnerMax
 }
 
-// reported returns the reported time, near to another one.
+// reported returns the reported time, whose end is nearest to near.
 func (c ownerCell) reported(near uint32) reported {
 	report, end := c.report(), c.end(near)
 	return reported{
@@ -89,7 +89,7 @@ func (c ownerCell) setUpper(upper uint64) {
 	}
 }
 
-// copyFrom sets the cell to another one.
+// copyFrom copies the content of another cell.
 func (c ownerCell) copyFrom(other ownerCell) {
 	c.line[c.at] = other.line[other.at]
 	c.setUpper(other.report() >> layout.OwnerLowestBits & (1<<layout.OwnerReportBits - 1))
@@ -198,7 +198,7 @@ func (o *owners) grow() {
 	}
 }
 
-// place copies a cell to the first empty one of a group, in the order in which find looks for it.
+// place copies a cell to the first empty cell of a group, in the order in which find looks for it.
 func place(group []layout.Line, c ownerCell) {
 	for i := range uint64(ownerGroup) {
 		line := &group[c.tag()%ownerGroup^i]

@@ -23,7 +23,7 @@ type saved struct {
 	Label   string
 	Points  []PointName
 	Longest time.Duration
-	// Flows says that a snapshot of flows follows, Pairs that one of records does.
+	// Flows says that a snapshot of flows follows, Pairs that a snapshot of records follows.
 	Flows, Pairs bool
 }
 
@@ -52,7 +52,7 @@ func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	return json.Marshal(&s)
 }
 
-// Restore gives a new judge the state that another one saved. Remembered flows keep their size,
+// Restore gives a new judge a saved state. Remembered flows keep their size,
 // which may differ from Config.Memory: most bytes at most. Errors wrap ErrState,
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
