@@ -23,7 +23,7 @@ import (
 type config struct {
 	Inputs [2]string // A and B
 	// LANs takes for A the packets of the first path of a redundant network, such as LAN A of
-	// PRP, and for B the packets of the second one. Both inputs may be one file then.
+	// PRP, and for B the packets of the second path. Both inputs may be the same file then.
 	LANs  bool
 	Input input.Options
 	// Only names the outputs for packets that only one side has; "" is none.

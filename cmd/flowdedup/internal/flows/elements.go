@@ -12,7 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// take counts the keys of records: live ones at their time on our clock, those of files at their own.
+// take counts the keys of records: live records at their time on our clock, records of files at their
+// own time.
 func (c *keyCounts) take(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment, judge *match.Judge) error {
 	for i := range b.Records {
 		r, offset := &b.Records[i], int64(0)
@@ -37,7 +38,7 @@ func (c *keyCounts) take(b *records.Batch, verdicts []records.Verdict, judgments
 	return nil
 }
 
-// ends adds the elements of a record: those of a packet from each end that sent some.
+// ends adds the elements of a record: for each end that sent packets, the elements of a packet.
 func (c *keyCounts) ends(to *windows.Elements, key *keys.Config, r *records.Record, n []uint32) {
 	one := !r.Both || key.Kind == keys.IP || key.Kind == keys.Biflow
 	if one || r.Packets|r.Bytes != 0 {
@@ -64,7 +65,7 @@ func (c *keyCounts) keys(to *windows.Elements, key *keys.Config, r *records.Reco
 		c.element(to, key, r, from, netip.Addr{}, n)
 		c.element(to, key, r, other, netip.Addr{}, n)
 	default:
-		if r.Unread&records.PartFlow == 0 { // else it would pass for another flow
+		if r.Unread&records.PartFlow == 0 { // else it would count as a wrong flow
 			c.element(to, key, r, from, other, n)
 		}
 	}

@@ -203,7 +203,7 @@ type config struct {
 	Map     text.Mapping
 	Times   text.TimeLayout  // of text
 	Inner   bool             // sFlow's sampled packets are read inside their tunnels
-	Tunnels *headers.Tunnels // the UDP ports of these; nil are the usual ones
+	Tunnels *headers.Tunnels // the UDP ports of tunnels, nil for the usual ports
 	Match   match.Config
 	// Memory bounds the memory for records in bytes. The budget of distinct comes on top of it: see
 	// shares. It takes the place of Match.Memory.

@@ -16,9 +16,9 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// inspection has the results of other policies, and names the one that fits.
+// inspection has the results of other policies, and recommends a policy.
 type inspection struct {
-	// OneToOne are the copies that match one to one, with equal packets and bytes.
+	// OneToOne counts the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
 	// Reversed counts records, in addition to the copies, that report the other direction of a
 	// flow.
@@ -36,7 +36,7 @@ type inspection struct {
 	Command string   `json:"command,omitempty"`
 }
 
-// question is what another judge is asked: how many copies there were with other settings.
+// question asks a further judge how many copies there are with other settings.
 type question int
 
 const (
@@ -49,7 +49,7 @@ const (
 	questions
 )
 
-// settings are those of each question, in addition to the run's.
+// settings change the run's settings for each question.
 var settings = [questions]func(*match.Config){
 	oneToOne:         func(c *match.Config) { c.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second} },
 	reversed:         func(c *match.Config) { c.Key.Biflow = true },
@@ -200,7 +200,7 @@ func command(cfg *config, flags []string, others ...string) string {
 	return strings.Join(words, " ")
 }
 
-// without returns the flags with another name.
+// without returns the flags except the flag of that name.
 func without(flags []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return strings.HasPrefix(flag, "--"+name+"=") })
 }

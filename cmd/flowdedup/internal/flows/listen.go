@@ -24,7 +24,7 @@ const (
 	// delay is how long messages gather in a socket: waking up costs as much as some hundred
 	// records.
 	delay = 20 * time.Millisecond
-	// mergeWait is how long messages wait for older ones that come another way.
+	// mergeWait is how long messages wait for older messages of other sockets.
 	mergeWait = 100 * time.Millisecond
 	// socketLag is how long it may take from a message's arrival to its being read.
 	socketLag = 10 * time.Millisecond

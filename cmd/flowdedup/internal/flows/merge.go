@@ -56,8 +56,8 @@ func (m *merged) ReadBatch(b *records.Batch) error {
 	return nil
 }
 
-// first returns the input whose next record is the oldest, and the one after it. An input
-// that fails does not end the others.
+// first returns the inputs whose next records are the oldest and the second oldest. An input that
+// fails does not end the others.
 func (m *merged) first() (first, second *cursor) {
 	for _, c := range m.inputs {
 		if err := c.fill(); err != nil {
@@ -117,7 +117,7 @@ func add(a, b records.Counts) records.Counts {
 	a.Restarts += b.Restarts
 	a.Reassembled += b.Reassembled
 	a.Fragments += b.Fragments
-	a.Remembered = max(a.Remembered, b.Remembered) // one reader has messages
+	a.Remembered = max(a.Remembered, b.Remembered) // only one reader has messages
 	a.Templates += b.Templates
 	a.Unread += b.Unread
 	a.Misdated += b.Misdated

@@ -34,8 +34,8 @@ type Summary struct {
 	Dropped     uint64 `json:"dropped"`                // by the kernel
 	CardDropped uint64 `json:"card_dropped,omitempty"` // before the kernel had them, at least
 	EvictedLive uint64 `json:"evicted_live"`
-	// Late counts packets that came after later ones of other inputs; nil without inputs
-	// that arrive. The others are the peers of inputs on a network; nil without such.
+	// Late counts packets that came after later packets of other inputs; nil without inputs on a
+	// network, as are ReceiverStats, their peers.
 	Late *uint64 `json:"late_packets,omitempty"`
 	*pcapoverip.ReceiverStats
 	Uncounted   uint64        `json:"uncounted"` // copies of too many points
@@ -167,7 +167,7 @@ func profileOf(r *cli.Reader) (p profile) {
 	return p
 }
 
-// adapt makes a recommendation one for the reader.
+// adapt changes a recommendation for the reader.
 func (p *profile) adapt(r *recommendation) {
 	if p.Name == "" {
 		return

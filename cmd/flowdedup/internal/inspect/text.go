@@ -89,8 +89,8 @@ func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
 
 var oneSidedColumns = []show.Column{{Name: "one-sided conversations", Left: true}, {Name: "as captured"}, {Name: "without copies"}}
 
-// oneSidedTable writes the shares of conversations that an analyzer sees in one direction only,
-// with advice.
+// oneSidedTable writes the shares of conversations of which an analyzer sees one direction, with
+// advice.
 func oneSidedTable(t *show.Text, s *inspect.OneSided) {
 	if s.Before.Flows == 0 {
 		return
@@ -138,7 +138,7 @@ func inspectNotes(s *Summary) string {
 
 var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
-// kindsRows counts the copies by their differences, the most frequent ones first.
+// kindsRows counts the copies by their differences, the most frequent first.
 func kindsRows(s *Summary) (rows [][]string) {
 	for _, name := range show.Largest(s.Kinds) {
 		rows = append(rows, []string{name, show.Count(s.Kinds[name]), show.Share(s.Kinds[name], s.Copies)})

@@ -183,11 +183,11 @@ func (t task) Write(b *capture.Batch) error {
 	return nil
 }
 
-// stripped are the headers that explain tries, the most usual ones first.
+// stripped are the headers that explain tries, the most usual first.
 var stripped = []string{"vlan", "tunnel", "vlan,tunnel", "mpls", "pppoe", "vlan,mpls", "vlan,mpls,pppoe", "vlan,mpls,pppoe,tunnel", "arista"}
 
-// explain looks for other flags with which an output is right that is not so with the given ones.
-// Nobody knows then whether the output is right: its differences become unknown. It reads the
+// explain looks for flags that make a wrong output right. With them, nobody knows whether the output
+// is right: its differences become unknown. It reads the
 // captures again for each try, so it takes files only.
 func (f *flags) explain(cmd *cobra.Command, cfg *config, s *summary) {
 	for _, name := range cfg.files() {

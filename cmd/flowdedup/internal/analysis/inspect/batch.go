@@ -12,7 +12,7 @@ import (
 
 // Where packets were captured in part, as many bytes of them are compared as the first such
 // packet has, less the headers that others may have before IP. These bounds hold all headers of
-// most packets, and those of TCP over IPv4.
+// most packets, and of TCP over IPv4 in any case.
 const (
 	identityBytes      = 64
 	leastIdentityBytes = 40
@@ -25,12 +25,12 @@ func prefixOf(captured uint32) int {
 	return min(max(int(captured)-headersBeforeIP, leastIdentityBytes), identityBytes)
 }
 
-// Batch prepares one batch at a time. It keeps its memory from batch to batch, and is for
-// one goroutine at a time.
+// Batch prepares batches. It keeps its memory from batch to batch, and is for one goroutine at a
+// time.
 type Batch struct {
 	inspector *Inspector
 	decoder   *headers.Decoder
-	// Of whole packets, and of their first bytes: nil before one was captured in part.
+	// Of whole packets, and of their first bytes: nil before the first truncated packet.
 	whole, prefix *identity.Identity
 	trials        []*identity.Identity // of the trials of the inspector
 	digester      *digest.AES
@@ -45,7 +45,7 @@ type Batch struct {
 	picked  capture.Batch
 	numbers []int32
 
-	// Element i of the next ones belongs to frame frames[i].
+	// Element i of the slices below belongs to frame frames[i].
 	frames  []int32
 	seen    []sighting
 	origins []origin
@@ -80,8 +80,8 @@ func (n *Inspector) NewBatch() *Batch {
 	return p
 }
 
-// identityOf returns the identity of the first bytes of packets, or of whole ones. Copies may differ
-// in what it leaves out, and are counted by that: see kindOf.
+// identityOf returns the identity of the first bytes of packets, 0 for whole packets. Copies are counted
+// by how they differ in the fields that it leaves out: see kindOf.
 func (n *Inspector) identityOf(bytes int) *identity.Identity {
 	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum | identity.MSS), Bytes: bytes, Tunnels: n.cfg.Tunnels})
 }
@@ -125,7 +125,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 }
 
 // pick picks the frames of a group that are in the sample: those whose digests have no bit of
-// mask. Number from is the first one's in its batch.
+// mask. The first frame has number from in its batch.
 func (p *Batch) pick(frames []capture.Frame, from int, mask uint64) {
 	p.picked.Frames, p.numbers = p.picked.Frames[:0], p.numbers[:0]
 	for i := range frames {
@@ -200,8 +200,8 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 	}
 }
 
-// firsts are the first packets of a stream, up to the first truncated one. Captures with a snap length
-// begin with short packets, and the recommended command compares the first bytes of these, too.
+// firsts are the first packets of a stream, up to the first truncated packet. Captures with a snap
+// length begin with short packets, and the recommended command compares their first bytes, too.
 type firsts struct {
 	packets capture.Batch
 	seen    []sighting
@@ -274,9 +274,9 @@ func (r *doubtReader) read(all []identity.Doubt, n int) {
 	}
 }
 
-// alike counts a packet that is known only by a checksum, or in doubt, if it equals one within a
-// window. Filters remove the former, and the latter if it is of another point and they look only
-// there. Nothing else is concluded from it.
+// alike counts a packet that is known only by a checksum, or in doubt, if it equals e within a window.
+// Filters remove a packet known by a checksum. Filters that look only at other points remove a packet
+// of another point that is in doubt. Nothing else is concluded from it.
 func (m *measure) alike(e *entry, s *sighting, is doubt) {
 	v := m.table.judge(e, s, &m.owner.windows)
 	if is == unknown {

@@ -5,8 +5,8 @@
 // packets are no copies. It recommends a de-duplication, and counts the packets that it would
 // remove. It removes nothing.
 //
-// An [Inspector] receives the batches of a stream in order. A [Batch] prepares one of them,
-// and may do so in any worker. [Inspector.Report] returns the results so far. Nothing in a
+// An [Inspector] receives the batches of a stream in order. A [Batch] prepares a batch, in any
+// worker. [Inspector.Report] returns the results so far. Nothing in a
 // report depends on how the stream is cut into batches. Memory is bounded, and a report says
 // when the bound was hit.
 //

@@ -13,11 +13,11 @@ import (
 )
 
 // mappings find translations of addresses among the matches of a trial. Two packets that differ in
-// addresses prove nothing. A pair of addresses of which one replaces the other does: see
-// mapping.stands.
+// addresses prove nothing. An address that replaces another address in many packets does: see
+// mappings.stands.
 type mappings struct {
 	numbers map[uint64]uint32
-	list    []mapping // the first one is for all pairs beyond the bound
+	list    []mapping // the first is for all pairs beyond the bound
 }
 
 const (
@@ -28,14 +28,14 @@ const (
 	maxOuter = 4
 )
 
-// mapping counts the matches of a pair of addresses, of which one stands for the other.
+// mapping counts the matches of a pair of addresses that may stand for each other.
 type mapping struct {
 	all uint32
 	// lowered counts packets that a router may have sent on, by direction, and acked the TCP
 	// segments among them that acknowledge something.
 	lowered [2]uint32
 	acked   uint32
-	// renumbered counts packets with another identification. contents has those of all.
+	// renumbered counts packets whose identification differs. contents has the contents of all.
 	renumbered uint32
 	contents   contents
 	// outer is the address that the translation put in as a source. It is on the other side of
@@ -50,9 +50,10 @@ func newMappings() mappings {
 }
 
 // stands reports whether a translation made the matches of a mapping. Routers lower times to live,
-// and senders do not. Distances may make them differ in one direction; in both, or of numbered
-// segments that acknowledge the same, only if packets were sent on. Packets with another
-// identification are the same only if each has contents of its own.
+// and senders do not. Hosts at different
+// distances make them differ in one direction. If they differ in both directions, or of segments that
+// acknowledge the same, packets were sent on. Packets whose identifications differ are the same only
+// if each has contents of its own.
 func (t *mappings) stands(number uint32) bool {
 	m := &t.list[number]
 	lowered := m.lowered[0] + m.lowered[1]
@@ -66,14 +67,14 @@ var plainStarts = map[capture.LinkType]uint32{
 	capture.LinkEthernet: 14, capture.LinkLinuxSLL: 16, capture.LinkLinuxSLL2: 20, capture.LinkRaw: 0,
 }
 
-// isPlain reports whether a condition on addresses finds those of a packet.
+// isPlain reports whether a condition on addresses finds the addresses of a packet.
 func isPlain(link capture.LinkType, start uint32) bool {
 	at, ok := plainStarts[link]
 	return ok && at == start
 }
 
 // add counts s, which equals e but for addresses, and returns the number of the mapping. The time to
-// live of the later one is smaller by step. No translation changes the address of a group.
+// live of the later packet is smaller by step. No translation changes the address of a group.
 func (t *mappings) add(e, s *tried, digest uint64, step int) uint32 {
 	src, dst := pairOf(e.ends[0], s.ends[0]), pairOf(e.ends[1], s.ends[1])
 	if src+dst == 0 || (e.flags|s.flags)&toGroup != 0 {
@@ -106,7 +107,7 @@ func (s *sighting) acknowledges() bool {
 	return s.proto == protoTCP && s.tcp&(rst|ack) == ack
 }
 
-// pairOf hashes two ends in any order. It returns 0 for equal ones.
+// pairOf hashes two ends in any order. It returns 0 for equal ends.
 func pairOf(a, b uint64) uint64 {
 	if a == b {
 		return 0
@@ -114,7 +115,7 @@ func pairOf(a, b uint64) uint64 {
 	return max(traits.Mix(min(a, b), max(a, b)), 1)
 }
 
-// outer returns the addresses of one side of all translations, or none if they are unknown, too
+// outer returns the addresses of one side of all translations, or nil if they are unknown, too
 // many, or hidden.
 func (t *mappings) outer() []netip.Addr {
 	all := map[netip.Addr]bool{}
@@ -134,18 +135,18 @@ func (t *mappings) outer() []netip.Addr {
 }
 
 // pairings find flows that are sent twice among the matches of a trial: to a relay and on from
-// there, or on lines A and B. Nearly each packet of such a flow has a partner in the other one, and
+// there, or on lines A and B. Nearly each packet of such a flow has a partner in the second flow, and
 // contents of its own. Senders that repeat a request, a keepalive or silence repeat its contents.
 type pairings struct {
 	flows   *flows
 	numbers map[uint64]uint32
-	list    []pairing // the first one is for all pairs that prove nothing
+	list    []pairing // the first is for all pairs that prove nothing
 }
 
 // flows counts packets by flow.
 type flows struct {
 	numbers map[uint64]uint32
-	packets []uint32 // the first one is for packets that prove nothing
+	packets []uint32 // the first is for packets that prove nothing
 }
 
 const (
@@ -160,7 +161,7 @@ const (
 // pairing counts the matches of two flows.
 type pairing struct {
 	flows    [2]uint32
-	relay    bool      // one flow ends where the other one begins
+	relay    bool      // the destination of a flow is the source of the other
 	all      uint32    // matches
 	earlier  [2]uint32 // of them, by the flow that came first
 	contents contents
@@ -198,10 +199,10 @@ func (t *flows) number(conversation uint64, s *tried) uint32 {
 	return number
 }
 
-// add counts a match, and returns the number of the pair of flows. A relay receives one packet and
-// sends the other one. Two lines have no address in common. A packet with the same source is one
-// that a sender sends to several receivers, one with the same destination may be its sender's at
-// another interface, and one the other way is an answer.
+// add counts a match, and returns the number of the pair of flows. A relay receives the first packet and
+// sends the second. Two lines have no address in common. Packets with the same source may go to
+// several receivers, packets with the same destination may come from two interfaces of a sender, and a
+// packet the other way is an answer.
 func (t *pairings) add(first, copied *tried, digest uint64) uint32 {
 	relay := first.ends[1] == copied.ends[0]
 	back := first.ends[0] == copied.ends[1]

@@ -18,7 +18,7 @@ const (
 	ttlKind                              // time to live, or hop limit
 	classKind                            // type of service, or traffic class
 	interfaceKind                        // the capture point
-	tunnelKind                           // the tunnel, or whether there is one
+	tunnelKind                           // the tunnel, or its absence
 	truncatedKind                        // how much was captured
 	checksumKind                         // of the transport protocol, where a network card was to fill it in
 	paddingKind                          // bytes behind the packet in its frame
@@ -48,7 +48,7 @@ func (k difference) String() string {
 	return strings.Join(names, "+")
 }
 
-// kindOf compares two sightings of one packet.
+// kindOf compares two sightings of a packet.
 func kindOf(a, b *sighting) (k difference) {
 	if *a == *b {
 		return 0

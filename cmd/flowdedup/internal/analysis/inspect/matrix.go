@@ -35,7 +35,7 @@ type cell struct {
 
 func newMatrix(most int64) matrix { return matrix{cells: map[cellKey]*cell{}, most: most} }
 
-// record adds a delay to d. It makes d if there is room for one more.
+// record adds a delay to d. It makes d if there is room for a histogram.
 func (m *matrix) record(d **traits.Histogram, delay, weight uint64) {
 	if *d == nil {
 		if m.histograms >= maxHistograms {
@@ -75,7 +75,7 @@ func (m *matrix) add(first, copied *sighting, delay, weight uint64) {
 	}
 }
 
-// addSame counts a packet that does not differ from an earlier one at the same point.
+// addSame counts a packet that does not differ from an earlier packet at the same point.
 func (m *matrix) addSame(x *event, weight uint64) {
 	if c := m.cell(x.point, x.point, weight); c != nil {
 		m.record(&c.same[x.sort][x.span], x.delay, weight)
@@ -176,8 +176,8 @@ func (m *matrix) routers() int {
 	return step
 }
 
-// most returns the number with the largest count, the least of equal ones, its count, and
-// the sum of all.
+// most returns the number with the largest count, the least if counts are equal, its count, and the
+// sum of all counts.
 func most(counts map[int]uint64) (number int, n, sum uint64) {
 	for i, count := range counts {
 		sum += count

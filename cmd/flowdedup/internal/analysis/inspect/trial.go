@@ -14,9 +14,9 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// triedFields are the lists of fields that are left out besides the usual ones, each in a trial of
-// its own. A shorter list comes before the lists that it is a part of. Copies with another maximum
-// segment size make a list of their own.
+// triedFields are the lists of fields that are ignored in addition to the usual fields, each in a trial
+// of its own. A shorter list comes before the lists that it is a part of. MSS is in all, since copies
+// that differ in the maximum segment size are counted by themselves.
 var triedFields = [...]struct {
 	ignore []string // in the words of the flag
 	fields identity.Fields
@@ -27,7 +27,7 @@ var triedFields = [...]struct {
 
 // trials compares the first packets without further fields. Where a list of fields finds copies, that
 // trial compares all packets that are all measured. Equal packets are no copies by themselves: a
-// sender may send the same to several receivers, and several senders the same to one. Mappings and
+// sender may send the same to several receivers, and several senders the same to a receiver. Mappings and
 // pairings have the evidence.
 type trials struct {
 	list     []*trial
@@ -54,7 +54,7 @@ const (
 	setBits   = 13
 )
 
-// triedPlace is the place of a packet among the recent ones.
+// triedPlace is the place of a packet among the recent packets.
 type triedPlace struct{ check, number uint64 }
 
 // tried is a packet that is compared.
@@ -69,7 +69,7 @@ type tried struct {
 	sighting
 }
 
-// match is a packet that equals an earlier one but for the further fields.
+// match is a packet that equals an earlier packet but for the further fields.
 type match struct {
 	delay            uint64
 	mapping, pairing uint32
@@ -280,7 +280,7 @@ func (t *trial) count() (copies, others uint64) {
 	return copies, uint64(len(t.matches)) - copies
 }
 
-// Tried counts the packets that one more list of ignored fields makes equal to earlier ones.
+// Tried counts the packets that a further list of ignored fields makes equal to earlier packets.
 type Tried struct {
 	Ignore  []string `json:"ignore"`
 	Packets uint64   `json:"compared"`   // the first packets of the stream
@@ -304,8 +304,8 @@ func (n *Inspector) tried(m *measure) []Tried {
 	return all
 }
 
-// withTrial returns m with the matches of the trial that finds the most copies, of equal ones the
-// first. It returns m if these are too few to ignore fields for.
+// withTrial returns m with the matches of the trial that finds the most copies, the first of equal
+// trials. It returns m if these are too few to ignore fields for.
 func (n *Inspector) withTrial(m *measure) *measure {
 	var best *trial
 	most, measured := 0.0, min(n.stream.packets, 1<<allBits)

@@ -175,8 +175,8 @@ func (r *Reader) csvRecord(line []byte) bool {
 type marks struct {
 	blocks        [64]signs.Block
 	first, marked int
-	// bounds are the places of the separators of the line at hand, between the place in front of it
-	// and that of its end. It has this many fields.
+	// bounds are the place before the line at hand, the places of its separators, and its end.
+	// fields is the number of its fields.
 	bounds []int
 	fields int
 }
@@ -247,7 +247,7 @@ func (r *Reader) padded() bool {
 // (Zeek, Log Output Formats). Logs that follow each other in a file have each their own.
 type zeek struct {
 	isZeek bool
-	other  bool // lines belong to another log than conn
+	other  bool // lines do not belong to the log conn
 }
 
 // zeekLog is the name of the preset for Zeek.

@@ -4,10 +4,10 @@
 // lines of fields under a header (CSV, or separated by bars, tabs or spaces).
 //
 // A format maps names to fields. There are presets for the output of common programs.
-// [NewReader] finds the one that fits, or takes a [Mapping] of the user's.
+// [NewReader] finds the preset that fits, or takes a [Mapping] of the user's.
 //
 // Text is not trusted. Unreadable values and records are counted, and the next record is read.
-// A record of more than 1 MiB is not one. Nothing is allocated for a record.
+// A record of more than 1 MiB is unreadable. Nothing is allocated for a record.
 //
 //	question                             file
 //	which format a text has              reader.go, format.go, ahead.go

@@ -50,7 +50,7 @@ const (
 	both     // a number that is not 0 if both ends sent packets
 	argusDir // an arrow
 	argusState
-	kind // a record is one of flows only with the value of the format
+	kind // records of flows have the value format.flows here
 
 	// Ports whose name says the protocol.
 	tcpSourcePort
@@ -94,7 +94,7 @@ type Unread struct {
 	Field   string // as a mapping names it
 	Part    records.Parts
 	Values  uint64 // at most one for a record
-	Example string // the first one, its beginning
+	Example string // the beginning of the first value
 }
 
 // maxExample is how many bytes an example has.
@@ -126,7 +126,7 @@ func (r *Reader) cannot(t target, v []byte) {
 	}
 }
 
-// countUnread counts the unreadable values of the current record, which is one of a flow.
+// countUnread counts the unreadable values of the current record, which is about a flow.
 func (r *Reader) countUnread() {
 	for lost := r.values.lost; lost != 0; lost &= lost - 1 {
 		r.unread[bits.TrailingZeros64(lost)].values++

@@ -67,8 +67,8 @@ type times struct {
 	last   [kind]minute // by target
 }
 
-// read reads the time of a target, unless it cannot be one of a record. It returns the unit of its
-// last digit.
+// read reads the time of a target, and the unit of its last digit. It rejects times that no record
+// has: see records.IsTime.
 func (t *times) read(of target, v []byte) (ns int64, unit time.Duration, ok bool) {
 	if ns, unit, ok = t.parse(of, v); !ok || !records.IsTime(ns) {
 		return 0, unit, false
@@ -121,11 +121,11 @@ const (
 	unknownOrder order = iota
 	dayFirst
 	monthFirst
-	contradictory // both are in one text
+	contradictory // the text has both orders
 )
 
-// isDate reports whether a value has the form of a date, whether or not it is one. Numbers
-// have one dot.
+// isDate reports whether a value has the form of a date; the date itself may be wrong. Numbers have
+// one dot at most.
 func isDate(v []byte) bool {
 	_, n := eight(v)
 	if n == 0 || n > 4 || n == len(v) {
@@ -180,7 +180,8 @@ func (t *times) date(of target, v []byte) (ns int64, unit time.Duration, ok bool
 	return seconds*int64(time.Second) + int64(fraction), unit, true
 }
 
-// minute is the beginning of dates of one minute, such as 2006-01-02T15:04: with the sign behind it.
+// minute is the common beginning of dates within a minute, such as 2006-01-02T15:04: with the last
+// colon.
 type minute struct {
 	text    [17]byte
 	seconds int64  // since 1970, without a zone
