@@ -41,15 +41,17 @@ func LinkTypeOf(name string, wait bool) (capture.LinkType, error) {
 // shows without capturing: ErrNotPermitted, or without wait, which is Config.Wait, ErrNoInterface or
 // ErrDown.
 func Check(name string, wait bool) error {
-	d, err := expect(name, wait)
-	if err == nil && !d.Up && !wait && name != Any {
-		err = fmt.Errorf("%s: %w", name, ErrDown)
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0) // protocol 0 receives nothing (packet(7))
+	if err == nil {
+		err = unix.Close(fd)
 	}
-	fd, failure := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0) // protocol 0 receives nothing (packet(7))
-	if failure != nil {
-		return errors.Join(err, kernelError(name, "socket", failure))
+	if err != nil {
+		return kernelError(name, "socket", err)
 	}
-	return errors.Join(err, unix.Close(fd))
+	if d, err := expect(name, wait); err != nil || d.Up || wait || name == Any {
+		return err
+	}
+	return kernelError(name, "bind", unix.ENETDOWN)
 }
 
 // kernelError turns an error of the kernel about an interface into one with advice.

@@ -15,11 +15,12 @@ import (
 // Group is the heading of a flag in help.
 type Group string
 
-// Advanced is the group that the short help leaves out, and None the group of flags that
-// were put into no other.
+// Advanced is the group that the short help leaves out, Measuring the group that only --help-all
+// shows, and None the group of flags that were put into no other.
 const (
-	Advanced Group = "Advanced"
-	None     Group = ""
+	Advanced  Group = "Advanced"
+	Measuring Group = "Measuring"
+	None      Group = ""
 )
 
 // groupKey is the annotation of a flag that holds its group.
@@ -84,19 +85,23 @@ func usages(fs *pflag.FlagSet, groups []Group, columns int) string {
 
 // lines returns a line, or few, for each flag that is not advanced.
 func lines(fs *pflag.FlagSet, groups []Group, columns int) string {
-	var main []Group
-	for _, g := range groups {
-		if g != Advanced {
-			main = append(main, g)
-		}
-	}
-	return underHeadings(fs, main, func(some *pflag.FlagSet) string {
+	return underHeadings(fs, without(Advanced, without(Measuring, groups)), func(some *pflag.FlagSet) string {
 		var text strings.Builder
 		for line := range strings.Lines(some.FlagUsages()) {
 			text.WriteString(shorten(strings.TrimSuffix(line, "\n"), columns) + "\n")
 		}
 		return text.String()
 	})
+}
+
+// without returns the groups but for one.
+func without(one Group, groups []Group) (others []Group) {
+	for _, g := range groups {
+		if g != one {
+			others = append(others, g)
+		}
+	}
+	return others
 }
 
 // head matches the flag and the space in front of its explanation.

@@ -33,6 +33,9 @@ func Set(root *cobra.Command, groups []Group, terminal func(io.Writer) int) {
 	})
 }
 
+// helpAll asks for help with all flags. The root has it as an annotation then.
+const helpAll = "--help-all"
+
 // wantsShort reports whether help was asked for with -h. cobra passes no arguments for
 // --help of the help command.
 func wantsShort(args []string) bool {
@@ -63,8 +66,12 @@ func usage(cmd *cobra.Command, groups []Group, columns int) error {
 			}
 		}
 	}
+	more := ""
+	if cmd.Root().Annotations[helpAll] == "" && Measuring.of(local).HasAvailableFlags() {
+		groups, more = without(Measuring, groups), "\n\nFlags for measurements, too: "+cmd.CommandPath()+" "+helpAll
+	}
 	if local.HasAvailableFlags() {
-		text.WriteString("\n\n" + usages(local, groups, columns))
+		text.WriteString("\n\n" + usages(local, groups, columns) + more)
 	}
 	if inherited.HasAvailableFlags() {
 		text.WriteString("\n\nGlobal flags:\n" + strings.TrimRight(inherited.FlagUsagesWrapped(columns), "\n"))

@@ -16,6 +16,14 @@ func Run(ctx context.Context, root *cobra.Command, args []string) error {
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		unquote(root)
 	}
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		} else if arg == helpAll {
+			args = append(args[:i:i], "--help")
+			root.Annotations = map[string]string{helpAll: "yes"}
+		}
+	}
 	out := &output{to: root.OutOrStdout()}
 	root.SetOut(out)
 	root.SetArgs(args)

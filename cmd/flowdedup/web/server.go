@@ -34,17 +34,17 @@ type Server struct {
 	served chan error // the error of serving
 }
 
-// Check returns the whole address that Listen would serve on, or Listen's error about its arguments.
-func Check(addr, tokens string) (full string, err error) {
+// Check returns the error that Listen would return for its arguments alone.
+func Check(addr, tokens string) error {
 	if tokens != "" {
 		if _, err := readTokens(tokens); err != nil {
-			return "", fmt.Errorf("%s-token %w", flag, err)
+			return fmt.Errorf("%s-token %w", flag, err)
 		}
 	}
-	if full, err = address(addr); err != nil {
-		return "", fmt.Errorf("%s %w", flag, err)
+	if _, err := address(addr); err != nil {
+		return fmt.Errorf("%s %w", flag, err)
 	}
-	return full, nil
+	return nil
 }
 
 // Listen serves on addr: host:port, or :port or port for loopback only. tokens is a file of tokens that
@@ -52,10 +52,10 @@ func Check(addr, tokens string) (full string, err error) {
 // [ErrToken] if the file has no token, and the system's error if either cannot be used. The caller must
 // call Close.
 func Listen(addr, tokens string, c Content) (*Server, error) {
-	full, err := Check(addr, tokens)
-	if err != nil {
+	if err := Check(addr, tokens); err != nil {
 		return nil, err
 	}
+	full, _ := address(addr)
 	l, err := listen(full)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", flag, err)

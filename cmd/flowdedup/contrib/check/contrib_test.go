@@ -55,11 +55,13 @@ func TestDashboards(t *testing.T) {
 }
 
 func dashboard(t *testing.T, name string, folders []string) {
+	type panel struct {
+		Title   string
+		Targets []struct{ Expr, LegendFormat string }
+		Panels  []panel // of a row that is collapsed
+	}
 	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr, LegendFormat string }
-		}
+		Panels     []panel
 		Templating struct {
 			List []struct{ Type, Definition string }
 		}
@@ -73,6 +75,9 @@ func dashboard(t *testing.T, name string, folders []string) {
 	}
 	offered, shown := offer(t, folders), regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
 	expressions := 0
+	for _, row := range dashboard.Panels {
+		dashboard.Panels = append(dashboard.Panels, row.Panels...)
+	}
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
 			expressions++

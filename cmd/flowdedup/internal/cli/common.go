@@ -51,10 +51,6 @@ func (c *Common) ProgressFlag() Flag {
 // experiments; no traffic needs them.
 func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 	all := slices.Concat(usual, measuring)
-	usage := "filter method: " + strings.Join(usual, ", ")
-	if len(measuring) > 0 {
-		usage += "; to be measured (all but timers with --window none): " + strings.Join(measuring, ", ")
-	}
 	var unlimited []string // methods that no memory limits
 	for _, one := range []struct{ method, why string }{{"exact", "it takes what it needs"}, {"sketch", "it takes 16 KiB for each number"}} {
 		if slices.Contains(all, one.method) {
@@ -64,7 +60,7 @@ func (c *Common) MethodFlags(usual []string, measuring ...string) []Flag {
 	c.Method = "auto"
 	c.FPR = DefaultFPR
 	return []Flag{
-		{Name: "method", Group: GroupAdvanced, To: NewParsed(&c.Method, "auto", "method", OneOf(all...)), Words: all, Help: usage},
+		{Name: "method", Group: GroupAdvanced, To: NewParsed(&c.Method, "auto", "method", OneOf(all...)), Words: all, Help: "filter method: " + strings.Join(usual, ", ")},
 		{Name: "memory", Group: GroupAdvanced, To: NewParsed(&c.Memory, "", "size", ParseMemory), Words: []string{"l1", "l2", "l3", "64MiB", "1GiB"}, Not: unlimited, Help: "filter memory: 8MiB, 64M, l1, l2, l3 (default: as needed)"},
 		{Name: "fpr", Group: GroupAdvanced, To: NewParsed(&c.FPR, "1e-9", "probability", ParseFPR), Help: "highest false positive rate"},
 		{Name: "key", Group: GroupAdvanced, To: NewParsed(&c.Secret, "", "hex", secret.Parse), Help: "secret key, 32 bytes in hex (default: random)"},

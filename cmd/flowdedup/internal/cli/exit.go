@@ -21,6 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/rotate"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/input"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine"
 )
 
@@ -92,7 +93,7 @@ func (e *Env) codeOf(err error) int {
 	switch {
 	case errors.As(err, &usage), errors.Is(err, input.ErrRepeatedStdin), errors.Is(err, engine.ErrFPR),
 		errors.Is(err, rotate.ErrCannotRotate), errors.Is(err, bpf.ErrExpression), errors.Is(err, afpacket.ErrConfig),
-		errors.Is(err, match.ErrState), errors.Is(err, outfile.ErrNotState):
+		errors.Is(err, match.ErrState), errors.Is(err, outfile.ErrNotState), errors.Is(err, web.ErrAddress):
 		return ExitUsage
 	case errors.As(err, &damaged), errors.Is(err, ErrUnknown):
 		return ExitDamaged

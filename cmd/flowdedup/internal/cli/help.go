@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 )
 
-// SetHelp makes -h print one line per main flag, and --help all flags, a description and
-// examples.
+// SetHelp makes -h print one line per main flag, --help all flags but for those of measurements, a
+// description and examples, and --help-all all flags.
 func SetHelp(root *cobra.Command, e *Env) {
 	help.Set(root, flagGroups, e.Columns)
 	root.Flags().BoolP("version", "v", false, "print the version")
@@ -49,19 +49,20 @@ func completeList(words []string) cobra.CompletionFunc {
 
 // The headings of flags in help.
 const (
-	GroupInput    help.Group = "Input"
-	GroupLoad     help.Group = "Load"
-	GroupCompare  help.Group = "Comparing"
-	GroupKeep     help.Group = "Keeping"
-	GroupCount    help.Group = "Counting"
-	GroupGoal     help.Group = "Requirements"
-	GroupOutput   help.Group = "Output"
-	GroupAdvanced            = help.Advanced
+	GroupInput     help.Group = "Input"
+	GroupLoad      help.Group = "Load"
+	GroupCompare   help.Group = "Comparing"
+	GroupKeep      help.Group = "Keeping"
+	GroupCount     help.Group = "Counting"
+	GroupGoal      help.Group = "Requirements"
+	GroupOutput    help.Group = "Output"
+	GroupAdvanced             = help.Advanced
+	GroupMeasuring            = help.Measuring
 )
 
 // flagGroups are the headings in the order of help.
 var flagGroups = []help.Group{
-	GroupInput, GroupLoad, GroupCompare, GroupKeep, GroupCount, GroupGoal, GroupOutput, GroupAdvanced, help.None,
+	GroupInput, GroupLoad, GroupCompare, GroupKeep, GroupCount, GroupGoal, GroupOutput, GroupAdvanced, GroupMeasuring, help.None,
 }
 
 // Groups returns the headings of flags, in the order of help.

@@ -56,13 +56,14 @@ func TestDaysEverywhere(t *testing.T) {
 }
 
 // TestGroups checks that each flag of our commands has a heading, and appears there once
-// in --help.
+// in --help-all; those for measurements only there.
 func TestGroups(t *testing.T) {
 	for _, cmd := range commands.Root().Commands() {
 		if !help.Grouped(cmd.LocalFlags()) {
 			continue
 		}
-		long, _, _ := clitest.Run(cmd.Name(), "--help")
+		long, _, _ := clitest.Run(cmd.Name(), "--help-all")
+		usual, _, _ := clitest.Run(cmd.Name(), "--help")
 		short, _, _ := clitest.Run(cmd.Name(), "-h")
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			name := "--" + f.Name + " "
@@ -73,7 +74,10 @@ func TestGroups(t *testing.T) {
 			if group == help.None || !slices.Contains(cli.Groups(), group) || lines(long) != 1 {
 				t.Errorf("%s --%s: group %q, %d lines of --help", cmd.Name(), f.Name, group, lines(long))
 			}
-			if want := group != help.Advanced; (lines(short) == 1) != want {
+			if measures := group == help.Measuring; (lines(usual) == 1) == measures || measures && !strings.Contains(usual, "flowdedup "+cmd.Name()+" --help-all\n") {
+				t.Errorf("%s --%s: %d lines of --help, in the group %s", cmd.Name(), f.Name, lines(usual), group)
+			}
+			if want := group != help.Advanced && group != help.Measuring; (lines(short) == 1) != want {
 				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
 			}
 		})

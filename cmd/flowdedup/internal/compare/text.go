@@ -32,7 +32,6 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 		fmt.Fprintf(t, "  too many conversations to count all: small ones may be missing\n")
 	}
 	fmt.Fprintf(t, "\n  compared    %s, in %s\n", comparedText(s), show.Bytes(s.MemoryBytes))
-	t.WriteString(show.Speed(s.Took, "%.2f million packets/s", s.Rate/1e6))
 	return t.Flush(w)
 }
 

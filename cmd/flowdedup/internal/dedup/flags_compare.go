@@ -5,6 +5,7 @@ package dedup
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,7 @@ func (f *CompareFlags) Flags() []cli.Flag {
 	f.digest = "aes"
 	return append(f.CopyFlags.Flags(),
 		cli.Flag{Name: "digest", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.digest, "aes", "name", cli.OneOf("aes", "highway")), Words: []string{"aes", "highway"}, Help: "keyed digest of identities: aes, highway"},
-		cli.Flag{Name: "param", Group: cli.GroupAdvanced, To: cli.NewList(&f.params, "", "names", method.ParseParams), Help: "parameters of --method, as plan prints them: K=3,P=10,Max=3"},
+		cli.Flag{Name: "param", Group: cli.GroupMeasuring, To: cli.NewList(&f.params, "", "names", method.ParseParams), Help: "parameters of a --method to be measured, as plan prints them: K=3,P=10,Max=3; methods, all but timers with --window none: " + strings.Join(MeasuringMethods(), ", ")},
 		cli.Flag{Name: "verify-copies", Group: cli.GroupAdvanced, To: cli.NewParsed(&f.verify, "", "size", cli.ParseMemory), Words: []string{"1MiB", "64MiB"}, Not: []string{"method=exact: it compares whole digests itself"}, Help: "remove only copies of the latest packets, which a table knows: 64MiB"},
 	)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
@@ -18,18 +17,12 @@ func writeText(w io.Writer, columns int, s *Summary, written bool) error {
 	if written {
 		kept = "written"
 	}
-	return WriteText(w, columns, s, kept, show.Speed(s.Took, "%.2f million packets/s", s.PacketsPerSecond/1e6))
-}
-
-// Elapsed returns how long the run took, in milliseconds.
-func (s *Summary) Elapsed() time.Duration {
-	return s.Took.Round(time.Millisecond)
+	return WriteText(w, columns, s, kept)
 }
 
 // WriteText writes the summary as text for a terminal of this width: see show.NewText. kept says what
-// became of the kept packets, such as "written"; it is empty if nothing was to be written. rate is the
-// last line, if any.
-func WriteText(w io.Writer, columns int, s *Summary, kept, rate string) error {
+// became of the kept packets, such as "written"; it is empty if nothing was to be written.
+func WriteText(w io.Writer, columns int, s *Summary, kept string) error {
 	t := show.NewText(columns)
 	verb, place := "removed", kept
 	switch {
@@ -54,7 +47,6 @@ func WriteText(w io.Writer, columns int, s *Summary, kept, rate string) error {
 	writeVerdicts(t, s)
 	writeOutputs(t, s)
 	writeMethod(t, s, kept != "")
-	t.WriteString(rate)
 	return t.Flush(w)
 }
 
@@ -87,9 +79,6 @@ func writeVerdicts(t *show.Text, s *Summary) {
 
 // writeOutputs writes what happened to the packets that stay.
 func writeOutputs(t *show.Text, s *Summary) {
-	if s.HeldBytes != nil && *s.HeldBytes > 0 {
-		fmt.Fprintf(t, "  held        %s at most, for better copies\n", show.Bytes(*s.HeldBytes))
-	}
 	if s.ChecksumPreferred != nil {
 		fmt.Fprintf(t, "  preferred   %s to equal ones with a wrong checksum, %s to truncated ones\n", show.Some(*s.ChecksumPreferred, "packet"), show.Count(*s.WholePreferred))
 	}

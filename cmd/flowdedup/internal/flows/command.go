@@ -24,7 +24,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -212,10 +211,7 @@ func (f *flags) show(cfg *config, of cli.Origin) (end func(), err error) {
 	}
 	var server *server
 	if f.http != "" {
-		server, err = listen(f.http, f.httpToken, of)
-		if errors.Is(err, web.ErrAddress) {
-			return nil, cli.Usage(err)
-		} else if err != nil {
+		if server, err = listen(f.http, f.httpToken, of); err != nil {
 			return nil, err
 		}
 		cfg.Log.Info("serving", "url", "http://"+server.Addr().String()+"/")

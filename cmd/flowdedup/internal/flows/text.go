@@ -38,7 +38,6 @@ func writeText(w io.Writer, columns int, s *summary) error {
 		fmt.Fprintf(t, "  relayed     %s messages to %s%s\n", show.Count(s.Relayed.Messages), s.Relayed.To,
 			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
-	t.WriteString(show.Speed(s.Took, "%s records/s", show.Count(uint64(s.Rate))))
 	t.Table(pointColumns, pointRows(s, len(s.Points)))
 	if len(s.Points) == 1 && s.Copies == 0 {
 		t.WriteString("  One point: exporters are told apart by address and observation domain, so two on one host need domains of their own.\n")

@@ -81,7 +81,6 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
 	}
 	fmt.Fprintf(t, "\n  compared    innermost packets within %s, in %s\n", s.Window, show.Bytes(s.MemoryBytes))
-	t.WriteString(show.Speed(s.Took, "%.2f million packets/s", s.Rate/1e6))
 	return t.Flush(w)
 }
 

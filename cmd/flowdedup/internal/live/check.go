@@ -19,58 +19,43 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
-// checkSystem returns all that would keep a run from beginning, as far as this shows without a
+// checkSystem prints ok, or returns all that would keep a run from beginning, as far as this shows without a
 // capture, a listening port or a written byte.
-func (f *flags) checkSystem(cfg *config) error {
-	errs := []error{refuseForwards(cfg.Ring.Interfaces, cfg.Outputs.Forward), checkRights(cfg.User, f.XDP() != nil)}
+func (f *flags) checkSystem(cmd *cobra.Command, e *cli.Env, cfg *config) error {
+	cfg.Log = slog.New(slog.DiscardHandler)
+	_, err := f.net.Network(cmd, cfg.Log)
+	err = errors.Join(err, refuseForwards(cfg.Ring.Interfaces, cfg.Outputs.Forward), checkRights(cfg.User, f.XDP() != nil))
 	for _, name := range slices.Concat(cfg.Ring.Interfaces, cfg.Outputs.Forward) {
-		errs = append(errs, cli.NameInterfaces(afpacket.Check(name, cfg.Ring.Wait)))
+		err = errors.Join(err, cli.NameInterfaces(afpacket.Check(name, cfg.Ring.Wait)))
 	}
-	for _, file := range []struct{ flag, name string }{
-		{"-w", cfg.Outputs.Kept}, {"--duplicates", cfg.Outputs.Removed}, {"--reports", cfg.Reports}, {"--state", cfg.State}, {"--save", cfg.Save},
-	} {
-		if err := checkFile(file.name); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", file.flag, err))
-		}
+	for _, name := range []string{cfg.Outputs.Kept, cfg.Outputs.Removed, cfg.Reports, cfg.State, cfg.Save} {
+		err = errors.Join(err, checkFile(name))
 	}
 	if cfg.State != "" {
-		errs = append(errs, outfile.CheckState(cfg.State, stateMagic))
+		err = errors.Join(err, outfile.CheckState(cfg.State, stateMagic))
 	}
 	if f.http != "" {
-		_, err := web.Check(f.http, f.httpToken)
-		if errors.Is(err, web.ErrAddress) {
-			err = cli.Usage(err)
-		}
-		errs = append(errs, err)
+		err = errors.Join(err, web.Check(f.http, f.httpToken))
 	}
-	return errors.Join(errs...)
+	if err == nil {
+		err = errors.Join(f.compile(cmd.Context(), cfg), (&runner{cfg: cfg, log: cfg.Log}).compile(cmd.Context()))
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(e.Stdout, "ok")
+	}
+	return err
 }
 
 // checkFile checks the folder of a file, or a folder itself that is there.
 func checkFile(name string) error {
-	if name == "" || outfile.IsStdout(name) || pcapoverip.IsAddress(name) {
+	info, err := os.Stat(name)
+	switch {
+	case name == "" || outfile.IsStdout(name) || pcapoverip.IsAddress(name):
 		return nil
+	case err == nil && info.IsDir():
+		return outfile.CheckFolder(name)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // a pipe or a device
 	}
-	dir := filepath.Dir(name)
-	if info, err := os.Stat(name); err == nil {
-		switch {
-		case info.IsDir():
-			dir = name
-		case !info.Mode().IsRegular():
-			return nil // a pipe or a device
-		}
-	}
-	return outfile.CheckFolder(dir)
-}
-
-// checkFiles reads the files that a run needs, compiles the conditions, and prints ok.
-func (f *flags) checkFiles(cmd *cobra.Command, e *cli.Env, cfg *config) error {
-	cfg.Log = slog.New(slog.DiscardHandler)
-	_, err := f.net.Network(cmd, cfg.Log)
-	r := &runner{cfg: cfg, log: cfg.Log}
-	if err := errors.Join(err, r.compile(cmd.Context())); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(e.Stdout, "ok")
-	return err
+	return outfile.CheckFolder(filepath.Dir(name))
 }

@@ -33,11 +33,11 @@ func TestCheck(t *testing.T) {
 		{0, "-i vxlan://:4789 -w tcp-listen://:4790 --http 9469 --user nobody", "ok"},
 		{0, "-i left --only 'host 192.0.2.1'", "ok"},
 		{0, "-i right -i nope --forward none", "right: the interface is down|nope: no such interface|none: no such interface"},
-		{0, "-i left -w /nope/x.pcapng --duplicates FULL/x.pcapng --http nonsense", "-w: write in /nope: no such file|--duplicates: write in FULL: no space left|--http \"nonsense\""},
+		{0, "-i left -w /nope/x.pcapng --duplicates FULL/x.pcapng --http nonsense", "write in /nope: no such file|write in FULL: no space left|--http \"nonsense\""},
 		{0, "-i left --tls-cert /nope --tls-key /nope -w tcp://192.0.2.1:9", "/nope: no such file"},
 		{0, "-i left --http 9469 --http-token /nope", "--http-token open /nope"},
 		{0, "-i left --state PROGRAM", "not a state file"},
-		{65534, "-i left -w /x.pcapng", "left: not permitted: needs CAP_NET_RAW|-w: write in /: permission denied"},
+		{65534, "-i left -w /x.pcapng", "left: not permitted: needs CAP_NET_RAW|write in /: permission denied"},
 		{65534, "-i nope --wait --user nobody --capture xdp", "--user nobody: not permitted|AF_XDP needs CAP_NET_RAW|nope: not permitted"},
 	} {
 		folder := t.TempDir()

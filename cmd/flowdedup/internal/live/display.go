@@ -3,14 +3,12 @@
 package live
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/web"
 )
 
 // lineEvery is the interval of status lines if there is no terminal.
@@ -30,9 +28,7 @@ func (f *flags) newDisplay(e *cli.Env, of cli.Origin) (*display, error) {
 	s := &display{env: e, stderr: e.Stderr}
 	if f.http != "" {
 		var err error
-		if s.server, err = monitor.Listen(f.http, f.httpToken, of.Now); errors.Is(err, web.ErrAddress) {
-			return nil, cli.Usage(err)
-		} else if err != nil {
+		if s.server, err = monitor.Listen(f.http, f.httpToken, of.Now); err != nil {
 			return nil, err
 		}
 	}

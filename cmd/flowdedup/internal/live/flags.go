@@ -255,15 +255,10 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	f.drawn = !f.Quiet && e.OnTerminal()
 	cfg := f.config(cmd)
 	if f.checks {
-		if err := f.checkSystem(&cfg); err != nil {
-			return err
-		}
+		return f.checkSystem(cmd, e, &cfg)
 	}
 	if err := f.compile(cmd.Context(), &cfg); err != nil {
 		return cli.NameInterfaces(err)
-	}
-	if f.checks {
-		return f.checkFiles(cmd, e, &cfg)
 	}
 	display, err := f.newDisplay(e, cli.NewOrigin(cmd, f.Conf.Interfaces))
 	if err != nil {

@@ -45,8 +45,9 @@ func become(name string) error {
 // checkRights returns what the system would deny: becoming another user, "" for none, or AF_XDP.
 func checkRights(name string, byXDP bool) (err error) {
 	if name != "" {
-		if _, err = lookupCredentials(name); err == nil && !capable(unix.CAP_SETUID) {
-			err = errors.New("not permitted: start as root")
+		_, err = lookupCredentials(name)
+		if err == nil && !capable(unix.CAP_SETUID) {
+			err = errors.New("not permitted")
 		}
 		if err != nil {
 			err = fmt.Errorf("--user %s: %w", name, err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize/english"
 
@@ -19,12 +20,11 @@ import (
 // writeText writes the summary as text. written says that the kept packets were written
 // somewhere.
 func writeText(w io.Writer, columns int, s *monitor.Summary, written bool) error {
-	// The possible speed is unknown: a live run is as fast as its packets.
-	rate := fmt.Sprintf("  traffic     %s packets/s over %s\n", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Elapsed())
-	if err := dedup.WriteText(w, columns, &s.Summary, kept(s, written), rate); err != nil {
+	if err := dedup.WriteText(w, columns, &s.Summary, kept(s, written)); err != nil {
 		return err
 	}
 	t := show.NewText(columns)
+	fmt.Fprintf(t, "  traffic     %s packets/s over %s\n", show.Count(uint64(math.Round(s.PacketsPerSecond))), s.Took.Round(time.Millisecond))
 	if n := s.Learned; n != nil {
 		fmt.Fprintf(t, "  learned     %s%s\n", learned(n), show.Also(show.Note{Count: n.Passed, What: "packets kept unjudged"}))
 	}

@@ -141,20 +141,25 @@ func served(t *testing.T) map[string]bool {
 func TestDashboard(t *testing.T) {
 	type target struct{ Expr string }
 	type source struct{ Type, UID string }
+	type panel struct {
+		ID         int
+		Type       string
+		Datasource source
+		GridPos    struct{ X, W int }
+		Targets    []target
+		Panels     []panel // of a row that is collapsed
+	}
 	var dashboard struct {
 		Templating struct{ List []struct{ Name, Type string } }
-		Panels     []struct {
-			ID         int
-			Type       string
-			Datasource source
-			GridPos    struct{ X, W int }
-			Targets    []target
-		}
+		Panels     []panel
 	}
 	if err := json.Unmarshal([]byte(contrib(t, "grafana-dashboard.json")), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	names, shown, ids := served(t), map[string]bool{}, map[int]bool{}
+	for _, row := range dashboard.Panels {
+		dashboard.Panels = append(dashboard.Panels, row.Panels...)
+	}
 	for _, p := range dashboard.Panels {
 		if ids[p.ID] || p.GridPos.X+p.GridPos.W > 24 {
 			t.Errorf("panel %d is twice there, or too wide", p.ID)

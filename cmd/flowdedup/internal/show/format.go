@@ -38,15 +38,6 @@ func Count(n uint64) string {
 	return humanize.Comma(int64(min(n, math.MaxInt64)))
 }
 
-// Speed returns the line of a text that says how long a run took, and its rate in this format. It is
-// empty below a second, of which the start and the wait for the system are a large part.
-func Speed(took time.Duration, format string, rate any) string {
-	if took < time.Second {
-		return ""
-	}
-	return fmt.Sprintf("  speed       %s, "+format+"\n", took.Round(time.Millisecond), rate)
-}
-
 // Short formats a number with three digits, in thousands if it is large: 1.23M.
 func Short(n float64) string {
 	if n < 10000 {

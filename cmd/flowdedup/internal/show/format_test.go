@@ -200,20 +200,6 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// TestSpeed knows that short runs have no line.
-func TestSpeed(t *testing.T) {
-	for took, want := range map[time.Duration]string{
-		7 * time.Millisecond:    "",
-		time.Second - 1:         "",
-		time.Second:             "  speed       1s, 1.50 million packets/s\n",
-		2004 * time.Millisecond: "  speed       2.004s, 1.50 million packets/s\n",
-	} {
-		if got := Speed(took, "%.2f million packets/s", 1.5); got != want {
-			t.Errorf("%s: %q, want %q", took, got, want)
-		}
-	}
-}
-
 // TestTimestamps compares times within and across seconds, before 1970 too, with Timestamp.
 func TestTimestamps(t *testing.T) {
 	zone := time.FixedZone("", 5*3600+1800)

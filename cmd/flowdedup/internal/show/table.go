@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
@@ -40,42 +39,50 @@ func Table(columns []Column, rows [][]string, most int) []string {
 	return lines
 }
 
-// render draws columns that are at most so wide.
-func render(columns []Column, rows [][]string, limits []int) []string {
-	t := table.NewWriter()
-	t.SetStyle(plainStyle)
-	head := make(table.Row, len(columns))
-	configs := make([]table.ColumnConfig, len(columns))
+// render draws columns that are at most so wide. Longer cells continue below; names stand right above
+// the rows.
+func render(columns []Column, rows [][]string, limits []int) (lines []string) {
+	names := make([]string, len(columns))
 	for i, c := range columns {
-		head[i] = c.Name
-		configs[i] = table.ColumnConfig{Number: i + 1, WidthMax: limits[i], WidthMaxEnforcer: text.WrapSoft, VAlignHeader: text.VAlignBottom}
-		if !c.Left {
-			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
-		}
+		names[i] = c.Name
 	}
-	t.AppendHeader(head)
-	t.SetColumnConfigs(configs)
-	for _, cells := range rows {
-		row := make(table.Row, len(columns))
+	rows = append([][]string{names}, rows...)
+	folded, widths := make([][][]string, len(rows)), make([]int, len(columns))
+	for r, cells := range rows {
 		for i := range columns {
-			row[i] = cells[i]
+			parts := strings.Split(text.WrapSoft(cells[i], limits[i]), "\n")
+			for _, part := range parts {
+				widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(part))
+			}
+			folded[r] = append(folded[r], parts)
 		}
-		t.AppendRow(row)
 	}
-	lines := strings.Split(t.Render(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
+	for r, cells := range folded {
+		height := 0
+		for _, parts := range cells {
+			height = max(height, len(parts))
+		}
+		for n := range height {
+			line := ""
+			for i, parts := range cells {
+				at, part := n, ""
+				if r == 0 {
+					at -= height - len(parts)
+				}
+				if at >= 0 && at < len(parts) {
+					part = parts[at]
+				}
+				fill := strings.Repeat(" ", widths[i]-text.StringWidthWithoutEscSequences(part))
+				if columns[i].Left {
+					part, fill = fill, part
+				}
+				line += fill + part + strings.Repeat(" ", gap)
+			}
+			lines = append(lines, strings.TrimRight(line, " "))
+		}
 	}
 	return lines
 }
-
-var plainStyle = func() table.Style {
-	s := table.StyleDefault
-	s.Options = table.OptionsNoBordersAndSeparators
-	s.Box.PaddingLeft, s.Box.PaddingRight = "", strings.Repeat(" ", gap)
-	s.Format.Header = text.FormatDefault
-	return s
-}()
 
 // naturalWidths returns the width of each column, 1 at least.
 func naturalWidths(columns []Column, rows [][]string) []int {

@@ -94,7 +94,6 @@ func writeText(w io.Writer, columns int, s *summary) error {
 		}
 	}
 	fmt.Fprintf(t, "  compared    identity %s, window %s\n", s.Identity, s.Window)
-	t.WriteString(show.Speed(s.Took, "%.2f million packets/s", float64(s.Packets)/s.Took.Seconds()/1e6))
 	return t.Flush(w)
 }
 

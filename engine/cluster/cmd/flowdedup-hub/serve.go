@@ -139,8 +139,7 @@ func (f *serveFlags) checkSystem(c *cobra.Command, log *logger) error {
 		return err
 	})}
 	if f.http != "none" && f.http != "" {
-		_, err := web.Check(f.http, f.httpToken)
-		errs = append(errs, err)
+		errs = append(errs, web.Check(f.http, f.httpToken))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
