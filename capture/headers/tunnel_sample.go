@@ -12,7 +12,7 @@ import (
 )
 
 // TunnelSample measures which tunnels packets travel in, from a sample at equal distances:
-// every packet at first, every second one once the sample is full, and so on. The sample
+// every packet at first, every second packet once the sample is full, and so on. The sample
 // depends only on the stream. Each time the stream doubles, some two thousand more packets are
 // decoded. The zero value is ready for use.
 type TunnelSample struct {
@@ -20,7 +20,7 @@ type TunnelSample struct {
 	n     int
 	shift uint   // log2 of the distance
 	seen  uint64 // packets
-	// Ports are the UDP ports of tunnels; nil are the usual ones.
+	// Ports are the UDP ports of tunnels; nil stands for the usual ports.
 	Ports *Tunnels
 }
 

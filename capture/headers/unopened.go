@@ -15,7 +15,7 @@ import (
 // headers before IP do not count, nor do fragments of IP.
 type Unopened struct {
 	Number uint32 // the number of Kind: an ethertype or the like
-	Kind   uint8  // 0 for others, which are not distinguished
+	Kind   uint8  // 0 for all kinds that are not distinguished
 }
 
 // Kinds of frames that are not opened, and their numbers.
@@ -79,7 +79,7 @@ func (w *walk) unknown(kind uint8, number uint32) step {
 func (w *walk) control() step { return w.unknown(unopenedControl, 0) }
 
 // Unopened returns the part of frame i of b that was not opened. Decode describes such a frame as
-// one without IP, or by FlagClosed. It reports false if nothing was left unopened. It panics if b
+// without IP, or by FlagClosed. It reports false if nothing was left unopened. It panics if b
 // has no frame i.
 func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 	f := &b.Frames[i]
@@ -100,15 +100,15 @@ func (d *Decoder) Unopened(b *capture.Batch, i int) (Unopened, bool) {
 // maxUnopened is how many kinds of frames that were not opened are counted apart.
 const maxUnopened = 32
 
-// UnopenedCounts count frames that were not opened, by their payload: at most 32 kinds, of
-// which a new one takes the place of the rarest. The zero value is ready for use.
+// UnopenedCounts count frames that were not opened, by their payload. A new kind beyond 32 takes the
+// place of the rarest. The zero value is ready for use.
 type UnopenedCounts struct {
 	kinds  [maxUnopened]UnopenedCount
 	used   int
 	others uint64 // frames of kinds that were given up
 }
 
-// UnopenedCount counts frames that were not opened, of one kind or, without one, of others.
+// UnopenedCount counts frames that were not opened. What is zero for all other kinds.
 type UnopenedCount struct {
 	What   Unopened
 	Frames uint64
@@ -122,12 +122,12 @@ func (c *UnopenedCounts) Count(u Unopened, frames uint64) {
 	}
 	least := 0
 	for i := range c.kinds[:c.used] {
-		one := &c.kinds[i]
-		if one.What == u {
-			one.Frames += frames
+		kind := &c.kinds[i]
+		if kind.What == u {
+			kind.Frames += frames
 			return
 		}
-		if one.Frames < c.kinds[least].Frames {
+		if kind.Frames < c.kinds[least].Frames {
 			least = i
 		}
 	}
@@ -142,8 +142,8 @@ func (c *UnopenedCounts) Count(u Unopened, frames uint64) {
 
 // Add adds other counts.
 func (c *UnopenedCounts) Add(more *UnopenedCounts) {
-	for _, one := range more.kinds[:more.used] {
-		c.Count(one.What, one.Frames)
+	for _, kind := range more.kinds[:more.used] {
+		c.Count(kind.What, kind.Frames)
 	}
 	c.others += more.others
 }
@@ -161,11 +161,11 @@ func (c *UnopenedCounts) List() []UnopenedCount {
 // without any.
 func (c *UnopenedCounts) ByName() map[string]uint64 {
 	var all map[string]uint64
-	for _, one := range c.List() {
+	for _, kind := range c.List() {
 		if all == nil {
 			all = map[string]uint64{}
 		}
-		all[one.What.String()] += one.Frames
+		all[kind.What.String()] += kind.Frames
 	}
 	return all
 }
