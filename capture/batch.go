@@ -25,7 +25,7 @@ const NoTime = math.MinInt64
 // of slices: it takes 32 bytes, and no pointer for the garbage collector.
 //
 // A program with packets of its own fills a batch with AppendInterface and Append.
-// Writers, identities and filters take it like one of a Source.
+// Writers, identities and filters take it as they take the batches of a Source.
 type Batch struct {
 	// Buf holds whole records (pcap) or blocks (pcapng) as they were read, without the
 	// pcapng blocks and options whose authors forbid copies in a changed file.
@@ -51,7 +51,7 @@ type Batch struct {
 	SourceState any
 }
 
-// Frame is one captured packet. Offsets are in bytes from the start of
+// Frame is a captured packet. Offsets are in bytes from the start of
 // Batch.Buf.
 type Frame struct {
 	Time      int64  // nanoseconds since 1970 UTC, or NoTime
@@ -100,9 +100,9 @@ func (b *Batch) Block(i int) []byte {
 // interface is a capture point of its own. The batch must be empty, or be filled only by
 // AppendInterface and Append.
 //
-// Reset keeps Sections and Interfaces. So a program that fills one batch after another
-// describes each interface once, and gives later batches the tables of the first, other
-// batches in flight too. All interfaces are of one pcapng section. Its header and their
+// Reset keeps Sections and Interfaces. So a program describes each interface once, in its first
+// batch, and gives all later batches the tables of the first, also while several are in
+// flight. All interfaces are of the same pcapng section. Its header and their
 // descriptions are blocks of the batch, so a second description would be a second section,
 // which the Writers of package pcapfile refuse.
 func (b *Batch) AppendInterface(it Interface) uint32 {

@@ -123,7 +123,7 @@ func EndBlock(p []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(p, n)
 }
 
-// AppendOption appends one option with its padding; a value that is too long is
+// AppendOption appends an option with its padding; a value that is too long is
 // truncated.
 func AppendOption[Value string | []byte](p []byte, code uint16, value Value) []byte {
 	value = value[:min(len(value), maxOption)]
