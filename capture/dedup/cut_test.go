@@ -219,7 +219,10 @@ func TestUndecidableHold(t *testing.T) {
 	}
 	defer d.Close()
 	written := uint64(0)
-	task := d.Tasks(writer{show: func(b *capture.Batch, drop []uint64) { written += capture.CountKept(drop, 0, len(b.Frames)) }})()
+	task := d.Tasks(writeFunc(func(b *capture.Batch, drop []uint64) error {
+		written += capture.CountKept(drop, 0, len(b.Frames))
+		return nil
+	}))()
 	task.Prepare(b)
 	if err := task.Judge(b); err != nil {
 		t.Fatal(err)
@@ -233,15 +236,4 @@ func TestUndecidableHold(t *testing.T) {
 	if written != 20 {
 		t.Errorf("%d of 20 packets were written", written)
 	}
-}
-
-// writer is a capture.Writer that shows what it gets.
-type writer struct {
-	capture.Writer
-	show func(b *capture.Batch, drop []uint64)
-}
-
-func (w writer) Write(b *capture.Batch, drop []uint64) error {
-	w.show(b, drop)
-	return nil
 }

@@ -19,17 +19,14 @@ import (
 )
 
 // checked is a writer that counts packets by what their checksums are.
-type checked struct {
-	capture.Writer
-	counts map[identity.Integrity]int
-}
+type checked struct{ counts map[identity.Integrity]int }
 
 // Write counts the packets that stay.
 func (w *checked) Write(b *capture.Batch, drop []uint64) error {
 	decoded := make([]headers.Header, len(b.Frames))
 	headers.NewDecoder(headers.DecoderConfig{Inner: true}).Decode(decoded, b, 0)
-	for lo, hi := capture.NextRun(drop, 0, len(b.Frames)); lo < len(b.Frames); lo, hi = capture.NextRun(drop, hi, len(b.Frames)) {
-		for i := lo; i < hi; i++ {
+	for i := range decoded {
+		if !capture.IsSet(drop, i) {
 			w.counts[identity.IntegrityOf(&decoded[i], b, i)]++
 		}
 	}

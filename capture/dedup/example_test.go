@@ -94,7 +94,6 @@ func ExampleConfig_hold() {
 
 // interfaces is a writer that notes which interfaces the packets of conversations are from.
 type interfaces struct {
-	capture.Writer
 	packets int
 	from    map[uint64]map[uint32]bool
 }
@@ -106,7 +105,7 @@ func (w *interfaces) Write(b *capture.Batch, drop []uint64) error {
 	}
 	seen := traits.NewSightingReader(traits.SightingConfig{}).Read(b, 0, len(b.Frames))
 	for i, conversation := range seen.Conversation {
-		if drop[i/64]>>(i%64)&1 != 0 {
+		if capture.IsSet(drop, i) {
 			continue
 		}
 		w.packets++

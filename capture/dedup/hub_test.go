@@ -116,18 +116,14 @@ type keptNumbers struct {
 }
 
 func (k *keptNumbers) Write(b *capture.Batch, drop []uint64) error {
-	for i := range b.Frames {
-		if drop[i/64]>>(i%64)&1 != 0 {
-			continue
-		}
+	return eachKept(b, drop, func(i int) {
 		number := binary.BigEndian.Uint32(b.Data(i)[payloadAt+4:])
 		if number < k.last {
 			k.t.Errorf("packet %d is written after packet %d", number, k.last)
 		}
 		k.last = number
 		k.counts[number]++
-	}
-	return nil
+	})
 }
 
 // TestHub has several sites take the same packets through their filters and a hub. Each packet
@@ -221,14 +217,9 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 	return removed, at.client.Stats()
 }
 
-// writeFunc is a PacketWriter.
-type writeFunc func(*capture.Batch, []uint64) error
-
-func (w writeFunc) Write(b *capture.Batch, drop []uint64) error { return w(b, drop) }
-
 func sum(all []uint64) (n uint64) {
-	for _, one := range all {
-		n += one
+	for _, number := range all {
+		n += number
 	}
 	return n
 }

@@ -132,18 +132,10 @@ func TestLandmarkPrefer(t *testing.T) {
 }
 
 // keptTimes is a writer that notes the times of packets that stay.
-type keptTimes struct {
-	capture.Writer
-	times []int64
-}
+type keptTimes struct{ times []int64 }
 
 func (w *keptTimes) Write(b *capture.Batch, drop []uint64) error {
-	for i := range b.Frames {
-		if drop == nil || drop[i/64]>>(i%64)&1 == 0 {
-			w.times = append(w.times, b.Frames[i].Time)
-		}
-	}
-	return nil
+	return eachKept(b, drop, func(i int) { w.times = append(w.times, b.Frames[i].Time) })
 }
 
 func TestLandmarkErrors(t *testing.T) {
