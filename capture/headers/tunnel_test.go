@@ -129,20 +129,20 @@ func TestTunnelDepth(t *testing.T) {
 
 // TestTunnelOf names exactly the tunnels that identity Inner opens.
 func TestTunnelOf(t *testing.T) {
-	names := map[string]Tunnel{
-		"gre": tunnelGRE, "pptp": tunnelGRE, "erspan": tunnelERSPAN, "vxlan": tunnelVXLAN, "vxlan-gpe": tunnelVXLAN, "geneve": tunnelGENEVE, "gtp": tunnelGTPU,
-		"ip": tunnelIPinIP, "6": tunnelIPinIP, "4": tunnelIPinIP, "three": tunnelIPinIP, "ah": tunnelIPinIP, "wccp": tunnelGRE, "eoip": tunnelEoIP, "etherip": tunnelEtherIP,
-		"mpls": tunnelMPLSinIP, "srv6": tunnelEthernetInIP, "l2tp": tunnelL2TP, "lisp": tunnelLISP, "jmirror": tunnelJMirror, "tzsp": tunnelTZSP,
-		"capwap": tunnelCAPWAP, "lwapp": tunnelLWAPP, "teredo": tunnelTeredo, "gue": tunnelGUE, "l2tpv3": tunnelL2TPv3, "mirror": tunnelGRE,
+	names := map[string]LayerKind{
+		"gre": LayerGRE, "pptp": LayerGRE, "erspan": LayerERSPAN, "vxlan": LayerVXLAN, "vxlan-gpe": LayerVXLAN, "geneve": LayerGENEVE, "gtp": LayerGTPU,
+		"ip": LayerIPinIP, "6": LayerIPinIP, "4": LayerIPinIP, "three": LayerIPinIP, "ah": LayerIPinIP, "wccp": LayerGRE, "eoip": LayerEoIP, "etherip": LayerEtherIP,
+		"mpls": LayerMPLSinIP, "srv6": LayerEthernetInIP, "l2tp": LayerL2TP, "lisp": LayerLISP, "jmirror": LayerJMirror, "tzsp": LayerTZSP,
+		"capwap": LayerCAPWAP, "lwapp": LayerLWAPP, "teredo": LayerTeredo, "gue": LayerGUE, "l2tpv3": LayerL2TPv3, "mirror": LayerGRE,
 	}
 	for _, c := range tunnelCases {
-		want := noTunnel
+		want := LayerKind(0)
 		if c.Carried != nil {
 			first, _, _ := strings.Cut(c.Name, " ")
 			want = names[strings.TrimSuffix(first, ",")]
 		}
-		if got := usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer), 0); got != want {
-			t.Errorf("%s: %v, want %v", c.Name, got, want)
+		if got := usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer), 0); got != Tunnel(want) {
+			t.Errorf("%s: %v, want %v", c.Name, got, Tunnel(want))
 		}
 		for n := range len(c.Outer) {
 			usualTunnels.tunnelOf(newBatch(capture.LinkRaw, c.Outer[:n:n]), 0) // must not read beyond
@@ -205,11 +205,11 @@ func TestTunnelSample(t *testing.T) {
 		if n < 4096 {
 			continue
 		}
-		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{tunnelGRE, tunnelIPinIP}) { // five standard errors
+		if math.Abs(share-0.75) > 0.04 || !slices.Equal(kinds, []Tunnel{Tunnel(LayerGRE), Tunnel(LayerIPinIP)}) { // five standard errors
 			t.Errorf("%d packets: share %v, %v", n, share, kinds)
 		}
 		for i := range first.n {
-			if got, want := first.kinds[i] == noTunnel, packets[i<<first.shift] == plainUDP; got != want {
+			if got, want := first.kinds[i] == 0, packets[i<<first.shift] == plainUDP; got != want {
 				t.Fatalf("%d packets: sample %d is of another packet", n, i)
 			}
 		}
