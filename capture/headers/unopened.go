@@ -5,6 +5,7 @@ package headers
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
 )
@@ -36,37 +37,27 @@ const (
 	unopenedDTLS                 // an encrypted tunnel, by its LayerKind
 )
 
+// unopenedNames have the number of a kind, or with %v the LayerKind that it is.
+var unopenedNames = [...]string{
+	0: "others", unopenedControl: "others",
+	unopenedLink: "linktype-%d", unopenedType: "ethertype-%04x", unopenedSAP: "llc-%02x", unopenedPPP: "ppp-%04x", unopenedMPLS: "mpls",
+	unopenedMACsec: "macsec-encrypted", unopenedWiFi: "802.11-encrypted", unopenedTunnel: "%v", unopenedNSH: "nsh-%02x",
+	unopenedNLPID: "nlpid-%02x", unopenedFragment: "%v-fragment", unopenedMultilink: "ppp-multilink-fragment", unopenedDTLS: "%v-dtls",
+}
+
 // String returns a name such as "ethertype-88b5", "linktype-290" or "macsec-encrypted".
 func (u Unopened) String() string {
-	switch u.Kind {
-	case unopenedLink:
-		return fmt.Sprintf("linktype-%d", u.Number)
-	case unopenedType:
-		return fmt.Sprintf("ethertype-%04x", u.Number)
-	case unopenedSAP:
-		return fmt.Sprintf("llc-%02x", u.Number)
-	case unopenedPPP:
-		return fmt.Sprintf("ppp-%04x", u.Number)
-	case unopenedMPLS:
-		return "mpls"
-	case unopenedMACsec:
-		return "macsec-encrypted"
-	case unopenedWiFi:
-		return "802.11-encrypted"
-	case unopenedNSH:
-		return fmt.Sprintf("nsh-%02x", u.Number)
-	case unopenedNLPID:
-		return fmt.Sprintf("nlpid-%02x", u.Number)
-	case unopenedTunnel:
-		return LayerKind(u.Number).String()
-	case unopenedFragment:
-		return LayerKind(u.Number).String() + "-fragment"
-	case unopenedMultilink:
-		return "ppp-multilink-fragment"
-	case unopenedDTLS:
-		return LayerKind(u.Number).String() + "-dtls"
+	name := unopenedNames[0]
+	if int(u.Kind) < len(unopenedNames) {
+		name = unopenedNames[u.Kind]
 	}
-	return "others"
+	switch {
+	case !strings.Contains(name, "%"):
+		return name
+	case strings.Contains(name, "%v"):
+		return fmt.Sprintf(name, LayerKind(u.Number))
+	}
+	return fmt.Sprintf(name, u.Number)
 }
 
 // unknown notes that the walk ends at something that is not known here.
