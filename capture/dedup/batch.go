@@ -36,10 +36,8 @@ type BatchDetector struct {
 	doubts          doubts
 	unfit           unfit
 	paired          []uint64 // see judgePairs; empty where judgePairs was not called
-	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
+	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected
 	copies          []uint64 // a bit for each packet that is no first sighting: a copy, or unjudged
-	fixedMemory     []uint64
-	copiesMemory    []uint64 // not in use where copies are drop
 	notJudged       uint64   // packets of the last batch
 	protectedCopies uint64   // protected packets of the last batch that are copies
 
@@ -93,7 +91,7 @@ func (p *BatchDetector) Reset(n int) {
 	if p.detector.cfg.Protect != nil {
 		p.protected = capture.Resize(p.protected, words)
 	}
-	p.doubts.reset(words)
+	p.doubts.reset(n)
 	p.unfit.reset(n, p.detector.cfg.Checksums)
 	if p.atHold == nil {
 		return

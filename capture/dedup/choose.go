@@ -120,22 +120,13 @@ func (p *BatchDetector) judged() []uint64 {
 
 // fix keeps the protected packets, and notes which packets were not judged or must stay.
 func (p *BatchDetector) fix() {
-	d, n := &p.detector.cfg, len(p.digests)
-	if d.Only == nil && d.Protect == nil && !p.doubts.some {
-		p.copies, p.fixed = p.drop, nil
-		return
+	n := len(p.digests)
+	if p.fixed = capture.Cleared(p.fixed, n); p.detector.cfg.Only != nil {
+		p.fixed = capture.Complement(p.fixed, p.only, n)
 	}
-	if d.Only != nil {
-		p.fixedMemory = capture.Complement(p.fixedMemory, p.only, n)
-	} else {
-		p.fixedMemory = capture.Resize(p.fixedMemory, len(p.drop))
-		clear(p.fixedMemory)
-	}
-	p.fixed = p.fixedMemory
 	p.notJudged, p.protectedCopies = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	p.doubts.fix(p.fixed)
-	p.copiesMemory = capture.Resize(p.copiesMemory, len(p.drop))
-	p.copies = p.copiesMemory
+	p.copies = capture.Resize(p.copies, len(p.drop))
 	for w := range p.copies {
 		p.copies[w] = p.drop[w] | p.fixed[w]
 	}

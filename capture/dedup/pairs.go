@@ -80,8 +80,7 @@ func (s *pairs) searches(p *BatchDetector) bool {
 // an equal unfit packet. Unfit copies of fit packets do not reach the filter: a removed packet begins
 // no window.
 func (p *BatchDetector) judgePairs(judged []uint64) {
-	p.paired = capture.Resize(p.paired, len(p.drop))
-	clear(p.paired)
+	p.paired = capture.Cleared(p.paired, len(p.digests))
 	clear(p.drop)
 	if judged == nil && !p.unfit.some {
 		p.judgeRun(0, len(p.digests))
