@@ -289,3 +289,10 @@ func Resize[T any](s []T, n int) []T {
 	}
 	return s[:n]
 }
+
+// Zeroed is Resize to zero values.
+func Zeroed[T any](s []T, n int) []T {
+	s = Resize(s, n)
+	clear(s)
+	return s
+}

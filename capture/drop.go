@@ -16,13 +16,6 @@ func IsSet(bitmap []uint64, i int) bool {
 	return len(bitmap) > 0 && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
 }
 
-// Cleared returns a bitmap for n frames without any bit set. It reuses old if that is long enough.
-func Cleared(old []uint64, n int) []uint64 {
-	bitmap := Resize(old, (n+63)/64)
-	clear(bitmap)
-	return bitmap
-}
-
 // SetBit sets bit i of a bitmap.
 func SetBit(bitmap []uint64, i int) { bitmap[uint(i)/64] |= 1 << (uint(i) % 64) }
 

@@ -91,7 +91,7 @@ func (p *BatchDetector) Reset(n int) {
 	if p.detector.cfg.Protect != nil {
 		p.protected = capture.Resize(p.protected, words)
 	}
-	p.doubts.reset(n)
+	p.doubts.reset(words)
 	p.unfit.reset(n, p.detector.cfg.Checksums)
 	if p.atHold == nil {
 		return

@@ -121,7 +121,7 @@ func (p *BatchDetector) judged() []uint64 {
 // fix keeps the protected packets, and notes which packets were not judged or must stay.
 func (p *BatchDetector) fix() {
 	n := len(p.digests)
-	if p.fixed = capture.Cleared(p.fixed, n); p.detector.cfg.Only != nil {
+	if p.fixed = capture.Zeroed(p.fixed, len(p.drop)); p.detector.cfg.Only != nil {
 		p.fixed = capture.Complement(p.fixed, p.only, n)
 	}
 	p.notJudged, p.protectedCopies = uint64(n)-capture.CountKept(p.fixed, 0, n), 0

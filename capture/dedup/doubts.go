@@ -23,9 +23,9 @@ type doubts struct {
 	undecided, checksums uint64 // packets of the batch: not judged, and removed only by a checksum
 }
 
-// reset begins a batch of n packets.
-func (d *doubts) reset(n int) {
-	*d = doubts{undecidable: capture.Cleared(d.undecidable, n), checksum: capture.Cleared(d.checksum, n), decidables: d.decidables}
+// reset begins a batch, whose bitmaps have this many words.
+func (d *doubts) reset(words int) {
+	*d = doubts{undecidable: capture.Zeroed(d.undecidable, words), checksum: capture.Zeroed(d.checksum, words), decidables: d.decidables}
 }
 
 // add adds the packets of a run that begins with packet from.

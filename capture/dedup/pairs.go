@@ -80,7 +80,7 @@ func (s *pairs) searches(p *BatchDetector) bool {
 // an equal unfit packet. Unfit copies of fit packets do not reach the filter: a removed packet begins
 // no window.
 func (p *BatchDetector) judgePairs(judged []uint64) {
-	p.paired = capture.Cleared(p.paired, len(p.digests))
+	p.paired = capture.Zeroed(p.paired, len(p.drop))
 	clear(p.drop)
 	if judged == nil && !p.unfit.some {
 		p.judgeRun(0, len(p.digests))

@@ -25,7 +25,7 @@ type unfit struct {
 
 // reset begins a batch of n packets.
 func (u *unfit) reset(n int, intact bool) {
-	u.some, u.all, u.integrity = false, capture.Cleared(u.all, n), u.integrity[:0]
+	u.some, u.all, u.integrity = false, capture.Zeroed(u.all, (n+63)/64), u.integrity[:0]
 	if intact {
 		u.integrity = capture.Resize(u.integrity, n)
 	}

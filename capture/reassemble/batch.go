@@ -132,8 +132,7 @@ func (j *Joiner) deliver(to uint64) {
 
 // setFates says what becomes of each packet.
 func (j *Joiner) setFates() {
-	j.fates = capture.Resize(j.fates, len(j.waiting.Frames)+len(j.in.Frames))
-	clear(j.fates)
+	j.fates = capture.Zeroed(j.fates, len(j.waiting.Frames)+len(j.in.Frames))
 	for k, d := range j.done {
 		for i := range d.pieces {
 			j.fates[d.pieces[i].number-j.number] = absorbed
