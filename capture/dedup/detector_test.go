@@ -81,7 +81,7 @@ func eachTruth(t *testing.T, test func(t *testing.T, want *truth)) {
 	}
 }
 
-// detector makes one that is closed with the test.
+// detector makes a Detector that is closed with the test.
 func detector(t *testing.T, cfg dedup.Config) *dedup.Detector {
 	d, err := dedup.New(cfg)
 	if err != nil {

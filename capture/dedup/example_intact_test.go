@@ -34,7 +34,7 @@ func (w *checked) Write(b *capture.Batch, drop []uint64) error {
 }
 
 // A mirror of both ends shows packets before a network card has filled in their checksums, and
-// after. With Intact those with the right checksums stay.
+// after. With Intact the packets with the right checksums stay.
 func ExampleConfig_intact() {
 	for _, intact := range []bool{false, true} {
 		src, err := pcapfile.Open("../../testdata/pcaps/mirror-vxlan.pcap", pcapfile.Options{})

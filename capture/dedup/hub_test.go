@@ -74,7 +74,7 @@ func (a *atHub) Send(subject, reply string, msg []byte) error {
 }
 
 // numbered is a stream of packets of these numbers, with their numbers in them, each of
-// them twice, in small batches and large ones.
+// them twice, in small batches and large.
 type numbered struct {
 	capture.Source
 	rng   *rand.Rand
@@ -127,7 +127,7 @@ func (k *keptNumbers) Write(b *capture.Batch, drop []uint64) error {
 }
 
 // TestHub has several sites take the same packets through their filters and a hub. Each packet
-// must stay at one site at least, in order, and at only one if all answers came.
+// must stay at a site at least, in order, and only there if all answers came.
 func TestHub(t *testing.T) {
 	const packets = 4000
 	for seed, c := range []struct {

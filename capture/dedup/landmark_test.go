@@ -105,7 +105,7 @@ func (m *landmarkModel) copies(b *capture.Batch, first int) (all []int) {
 }
 
 // TestLandmarkPrefer has a better copy that comes late for its window: it is kept instead of a
-// packet of that window, and not of an equal one of the next.
+// packet of that window, and not instead of an equal packet of the next.
 func TestLandmarkPrefer(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	m := &mirrored{}
@@ -148,7 +148,7 @@ func TestLandmarkErrors(t *testing.T) {
 	}
 }
 
-// TestLandmarkZone has equal packets on one day of a zone, which are on two days of another.
+// TestLandmarkZone has equal packets on the same day of a zone, which are on two days elsewhere.
 func TestLandmarkZone(t *testing.T) {
 	var b capture.Batch
 	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})

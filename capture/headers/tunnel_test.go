@@ -173,7 +173,7 @@ func batches(r *rand.Rand, packets []string) (all []*capture.Batch) {
 }
 
 // TestTunnelSample checks that every packet of a short stream is sampled, and every 16th
-// of a long one, wherever batches end.
+// of a long stream, wherever batches end.
 func TestTunnelSample(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{0, 1, 4096, 4097, 60_000} {
