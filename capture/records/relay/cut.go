@@ -319,14 +319,11 @@ func (m *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// add adds a new key. If the map is full, it removes the least recently used entry, and returns its
-// value.
-func (m *lru[K, V]) add(key K, value V) (old V, full bool) {
-	if e := m.order.Back(); len(m.byKey) >= m.limit {
-		last := m.order.Remove(e).(*entry[K, V])
+// add adds a new key. If the map is full, the least recently used entry makes room.
+func (m *lru[K, V]) add(key K, value V) {
+	if len(m.byKey) >= m.limit {
+		last := m.order.Remove(m.order.Back()).(*entry[K, V])
 		delete(m.byKey, last.key)
-		old, full = last.value, true
 	}
 	m.byKey[key] = m.order.PushFront(&entry[K, V]{key, value})
-	return old, full
 }
