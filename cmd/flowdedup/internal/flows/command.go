@@ -150,7 +150,9 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		err = cli.Usagef("--to: %w", err)
 	}
 	f.warn(e, &s)
-	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, err), f.writePage(file, &s, err))
+	result := s.Policy != "" && !errors.Is(err, sink.ErrOutput)
+	return errors.Join(cli.MarkDamage(err, s.RecordsIn, s.Damaged), f.print(e, &s, result),
+		file.Write(result, func(of cli.Origin) *page.Page { return newPage(&s, of) }))
 }
 
 // config returns the configuration of the run, without what must be read or opened.
@@ -164,14 +166,6 @@ func (f *flags) config(fs *pflag.FlagSet, e *cli.Env, inputs []string) config {
 		cfg.Match.Pairs = &f.deltas
 	}
 	return cfg
-}
-
-// writePage writes the page unless nothing was opened, or an output failed.
-func (f *flags) writePage(file cli.PageFile, s *summary, err error) error {
-	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
-		return file.Discard()
-	}
-	return file.Write(func(of cli.Origin) *page.Page { return newPage(s, of) })
 }
 
 // reportsToStdout reports whether counts go to standard output.
@@ -321,8 +315,8 @@ func (f *flags) otherDoubts() string {
 }
 
 // print writes the summary to the stream that gets no records.
-func (f *flags) print(e *cli.Env, s *summary, err error) error {
-	if s.Policy == "" || errors.Is(err, sink.ErrOutput) {
+func (f *flags) print(e *cli.Env, s *summary, result bool) error {
+	if !result {
 		return nil
 	}
 	var w io.Writer = e.Stdout
