@@ -3,6 +3,7 @@
 package export
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 
@@ -248,11 +249,4 @@ func (t *template) read(r *records.Record, x *values, p []byte) int {
 }
 
 // isZero reports whether all bytes are zero, as in padding.
-func isZero(p []byte) bool {
-	for _, b := range p {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(p []byte) bool { return len(bytes.TrimLeft(p, "\x00")) == 0 }

@@ -3,6 +3,7 @@
 package match
 
 import (
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -109,7 +110,7 @@ func (w *world) run(flows int, length time.Duration) {
 		}
 	}
 	for _, r := range w.routers {
-		for _, flow := range sortedKeys(r.cache) {
+		for _, flow := range slices.Sorted(maps.Keys(r.cache)) {
 			w.send([]observed{r.export(flow, r.cache[flow].end+r.inactive)})
 		}
 	}
@@ -117,14 +118,6 @@ func (w *world) run(flows int, length time.Duration) {
 	if w.waits != nil {
 		slices.SortStableFunc(w.out, func(a, b observed) int { return int(a.Received + w.waits(&a) - b.Received - w.waits(&b)) })
 	}
-}
-
-func sortedKeys(m map[int]*observed) (keys []int) {
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // send delivers records after some time, or loses them.

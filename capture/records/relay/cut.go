@@ -3,6 +3,7 @@
 package relay
 
 import (
+	"bytes"
 	"container/list"
 	"encoding/binary"
 	"net/netip"
@@ -281,14 +282,7 @@ func (m *cut) lower(at int, by uint32) {
 }
 
 // isZero reports whether all bytes are zero.
-func isZero(p []byte) bool {
-	for _, b := range p {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(p []byte) bool { return len(bytes.TrimLeft(p, "\x00")) == 0 }
 
 // lru is a map of limited size, which forgets the least recently used entry. The zero value is not
 // ready: use newLRU.
