@@ -4,7 +4,12 @@
 // (NetFlow, IPFIX, sFlow, or lines of text).
 //
 // A [Reader] reads batches of records. A Judge of package match finds the copies among them:
-// records of a flow that another [Point] reported before.
+// records of a flow that another [Point] reported before. The example of package match uses both.
+//
+//	question                                        folder
+//	messages of exporters; their records            export
+//	which records are copies; merging them          match
+//	messages without copies, for a collector        relay
 package records
 
 import (
