@@ -169,7 +169,7 @@ type Reader interface {
 	Counts() Counts
 }
 
-// Counts are the counts of a reader. Those of messages have the names that "flowdedup flows --json"
+// Counts are the counts of a reader. Counts of messages have the names that "flowdedup flows --json"
 // gives them.
 type Counts struct {
 	Messages  uint64 `json:"messages"`  // lines of text among them

@@ -11,7 +11,7 @@
 //
 // Exporters are not trusted. Messages may lie about lengths, come twice, late or never, and
 // name templates that nobody has seen. Memory is bounded whatever comes.
-// Messages whose template is missing are kept until it comes; those kept for too long, or
+// Messages whose template is missing are kept until it comes. Messages kept for too long, or
 // beyond the bound, are returned without the records that cannot be read.
 //
 //	question                                file

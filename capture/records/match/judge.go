@@ -145,7 +145,7 @@ func (j *Judge) hash(all []records.Record) {
 }
 
 // translated returns the ends of a flow behind the translation of addresses, and reports
-// whether they differ from those before it.
+// whether they differ from the ends before it.
 func translated(r *records.Record) (from, to side, ok bool) {
 	from, to = side{r.Source, r.SourcePort}, side{r.Destination, r.DestinationPort}
 	before := [2]side{from, to}

@@ -252,8 +252,8 @@ func appendFields(dst []byte, r *records.Record) []byte {
 	return dst
 }
 
-// trimObject returns an object of JSON without its last brace, nil if it is none. An
-// object that spans lines becomes one line.
+// trimObject returns an object of JSON without its last brace, nil if line is no object. An object that
+// spans lines becomes one line.
 func trimObject(line []byte) []byte {
 	end := bytes.LastIndexByte(line, '}')
 	if end <= 0 || line[0] != '{' {

@@ -53,8 +53,8 @@ const longShare = 1024
 type copies struct {
 	cfg     *Config
 	recent         // what is remembered
-	most    uint64 // how many are remembered, with those that others have taken
-	taken   uint64
+	most    uint64 // how many packets memory holds: remembered sightings, and taken
+	taken   uint64 // entries of Verifier.balance
 	long    uint64                  // how many are remembered though none is expected to reach them
 	moved   map[digest.Digest]moved // the latest of an identity; nil where times do not matter
 	windows calendar.Calendar       // of a landmark window of time
