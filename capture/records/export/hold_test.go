@@ -188,7 +188,7 @@ func TestKnownSources(t *testing.T) {
 }
 
 // TestTemplatesAreBounded has a single exporter send more templates than memory has room for:
-// the used ones stay.
+// the used templates stay.
 func TestTemplatesAreBounded(t *testing.T) {
 	const memory = 1 << 20
 	template := exporttest.Set(0, exporttest.Template(256, [3]uint32{8, 4}, [3]uint32{12, 4}, [3]uint32{1, 4}))

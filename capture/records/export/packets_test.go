@@ -18,7 +18,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
 )
 
-// packets delivers IP packets in one batch.
+// packets delivers IP packets in a batch.
 type packets struct {
 	exporttest.Wire
 	all  [][]byte
@@ -158,7 +158,7 @@ func FuzzFragments(f *testing.F) {
 	})
 }
 
-// TestStream reads IPFIX messages one after another, and says where one is damaged.
+// TestStream reads a stream of IPFIX messages, and says where it is damaged.
 func TestStream(t *testing.T) {
 	messages := [][]byte{
 		exporttest.IPFIX(900, 0, 1, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)), exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows...))),

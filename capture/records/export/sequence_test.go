@@ -24,7 +24,7 @@ func TestSequence(t *testing.T) {
 		}
 		return all
 	}
-	// Each message has two records, the first one record and the template.
+	// The first message has a record and the template, each other message has two records.
 	ipfix := func(numbers ...uint32) (all [][]byte) {
 		all = append(all, exporttest.IPFIX(900, numbers[0], 0, exporttest.Set(2, exporttest.Template(256, exporttest.UsualTemplate...)), exporttest.Set(256, exporttest.UsualRecords(exporttest.Flows[:1]...))))
 		for i, n := range numbers[1:] {

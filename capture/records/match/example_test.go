@@ -18,7 +18,7 @@ import (
 // Two routers report the same flows. The second message has only copies, so nothing of it is left
 // for a collector.
 func Example() {
-	// src is any capture.Source, such as a pcapfile.Reader or a socket.
+	// src is any capture.Source: a capture file, or a socket.
 	src := &exporttest.Wire{Datagrams: []exporttest.Datagram{
 		{From: "192.0.2.1:2055", At: 1700000000e9, Data: exporttest.V5(5000, 1700000000, 0, 1, exporttest.Flows...)},
 		{From: "192.0.2.2:2055", At: 1700000001e9, Data: exporttest.V5(5000, 1700000000, 0, 1, exporttest.Flows...)},

@@ -154,12 +154,12 @@ type result struct {
 	records, kept, lost, unchecked int
 	// flowsLost are flows of which records came and none was kept.
 	flowsLost int
-	// sum is by how much the bytes that were kept differ from those of the packets.
+	// sum is by how much the bytes that were kept differ from the bytes of the packets.
 	sum float64
 }
 
-// check says what became of records. One that was removed is lost if no kept record of another
-// point reports the flow around that time.
+// check says what became of records. A removed record is lost if no kept record of a different point
+// reports the flow around that time.
 func (w *world) check(verdicts []records.Verdict, slack int64) (r result) {
 	kept := map[int][]*observed{}
 	known := map[int]bool{}

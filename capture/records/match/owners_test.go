@@ -26,7 +26,7 @@ func ownersOf(t testing.TB, memory int) *owners {
 	return o
 }
 
-// tell returns a report from one second to another.
+// tell returns a report of the time from a second to a second.
 func tell(flow uint64, point uint32, from, to float64) ownerReport {
 	return ownerReport{
 		Flow: flow, Point: point, Start: 1e18 + int64(from*1e9), End: 1e18 + int64(to*1e9), Now: 1e18 + int64(to*1e9),

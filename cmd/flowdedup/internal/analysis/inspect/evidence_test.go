@@ -207,7 +207,7 @@ func TestHiddenTranslations(t *testing.T) {
 	}
 }
 
-// TestTranslatedSegments looks at one direction of TCP: three equal segments at least prove a
+// TestTranslatedSegments looks at a direction of TCP: three equal segments at least prove a
 // translation.
 func TestTranslatedSegments(t *testing.T) {
 	for segments := uint64(2); segments <= 4; segments++ {
@@ -222,7 +222,7 @@ func TestTranslatedSegments(t *testing.T) {
 	}
 }
 
-// TestTranslationsAmongOthers looks at translated packets, and at equal ones to several hosts,
+// TestTranslationsAmongOthers looks at translated packets, and at equal packets to several hosts,
 // which the recommended command removes, too.
 func TestTranslationsAmongOthers(t *testing.T) {
 	packets := translatedPackets(func(p *packet, i int, behind bool) {
@@ -282,7 +282,7 @@ func TestPortsAlone(t *testing.T) {
 }
 
 // TestTranslationsSampled looks at more packets than are all measured: a translation at the
-// beginning counts for its part of them all, and a later one is not looked for.
+// beginning counts for its part of all packets, and later translations are not looked for.
 func TestTranslationsSampled(t *testing.T) {
 	one := translatedPackets(func(*packet, int, bool) {})
 	var packets []packet

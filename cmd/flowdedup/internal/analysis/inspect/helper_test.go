@@ -33,11 +33,11 @@ type packet struct {
 	payload uint32
 	noTime  bool
 	tcp     bool
-	to      uint32 // destination, 0 for the usual one
+	to      uint32 // destination, 0 for the usual destination
 	df      bool
 	mss     uint16 // of a segment with SYN; 0 is none
 
-	service  uint16 // VLAN of an 802.1ad tag around the other one
+	service  uint16 // VLAN of an 802.1ad tag around the other tag
 	lan      byte   // 0xa or 0xb of PRP; 0 is none
 	ring     byte   // 1 more than the path of HSR; 0 is none
 	sequence uint16 // of PRP and HSR

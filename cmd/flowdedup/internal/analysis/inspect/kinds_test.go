@@ -124,7 +124,7 @@ func TestRewrapped(t *testing.T) {
 }
 
 // TestChecksums says at which points checksums are right: a mirror of both ends shows a packet
-// in the tunnel of the sender before its checksum is filled in, and then in the other one.
+// in the tunnel of the sender before its checksum is filled in, and then in the second tunnel.
 func TestChecksums(t *testing.T) {
 	var all []packet
 	for i := range 400 {
@@ -160,7 +160,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// TestOtherChecksums counts the packets that equal earlier ones but for a checksum that no card left
+// TestOtherChecksums counts the packets that equal earlier packets but for a checksum that no card left
 // out: the recommended command removes them, too, once it ignores checksums.
 func TestOtherChecksums(t *testing.T) {
 	for _, c := range []struct {

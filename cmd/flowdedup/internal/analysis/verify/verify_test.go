@@ -36,7 +36,7 @@ func batchOf(packets []packet) *capture.Batch {
 	return b
 }
 
-// source delivers one batch.
+// source delivers a batch.
 type source struct {
 	capture.Source
 	batch *capture.Batch
@@ -183,7 +183,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestUntimed has packets without a time among equal ones that have one. An output that kept them
+// TestUntimed has packets without a time among equal packets with a time. An output that kept them
 // without a time is right, whether the next of the removed packets equals them or not.
 func TestUntimed(t *testing.T) {
 	in := []packet{
@@ -266,7 +266,7 @@ func TestManyEqualKept(t *testing.T) {
 	}
 }
 
-// newVerifier makes one of a configuration that is possible.
+// newVerifier makes a Verifier of a possible configuration.
 func newVerifier(cfg Config, output, duplicates capture.Source) *Verifier {
 	var removed []capture.Source
 	if duplicates != nil {
