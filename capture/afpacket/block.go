@@ -27,7 +27,7 @@ const (
 // Offsets in a ring frame (struct tpacket3_hdr). The struct sockaddr_ll of the packet
 // follows it, then some free space, then the packet.
 const (
-	frameNextAt    = 0 // offset of the next ring frame from this one
+	frameNextAt    = 0 // offset of the next ring frame from this ring frame
 	frameSecondAt  = 4
 	frameNanoAt    = 8
 	frameSnapLenAt = 12
@@ -92,8 +92,8 @@ type walkerCounts struct {
 
 // take appends the next packets of a ring block to b until the batch is full. While
 // w.left is not 0, the same block has more. In place, the ring block is part of b.Buf,
-// from origin on. take trusts nothing that the block says: ring frames must lie one
-// behind the other within it, and packets within their ring frames. An error wraps
+// from origin on. take trusts nothing that the block says: ring frames must lie in order
+// within it, and packets within their ring frames. An error wraps
 // capture.ErrDamaged; the packets before the damage are in b.
 func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 	if len(block) < blockHeadLen {
@@ -114,7 +114,7 @@ func (w *walker) take(b *capture.Batch, block []byte, origin int) error {
 		w.load(block, at)
 		if w.inPlace && !w.cooked {
 			if n, end := w.takePlain(b, block, at, left, origin); n > 0 {
-				at, left = end, left-n+1 // the loop counts one of them
+				at, left = end, left-n+1 // the loop counts one packet
 				continue
 			}
 		}
@@ -193,7 +193,7 @@ func (w *walker) countStatus(status uint32) {
 }
 
 // tagOf returns the VLAN tag that the kernel took off a packet: its type in the upper 16 bits,
-// its control information in the lower ones. Kernels before 3.14 do not report the type, which
+// its control information in the lower 16 bits. Kernels before 3.14 do not report the type, which
 // is 802.1Q then. VLAN 0 is a tag too; a result of 0 never is.
 func tagOf(frame []byte, status uint32) uint32 {
 	const type8021Q = 0x8100

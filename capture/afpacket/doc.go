@@ -23,11 +23,11 @@
 // up.
 //
 // Changes by the kernel before the capture cannot be undone. Receive offload (GRO) merges
-// packets into one of 64 KiB and more (see NotMerging). Packets that the
+// packets into packets of 64 KiB and more (see NotMerging). Packets that the
 // host itself sends often lack their checksums. [Stats] counts both.
 //
 // Errors wrap [ErrNoInterface], [ErrDown], [ErrRemoved], [ErrLinkChanged],
-// [ErrNotPermitted], [ErrLinkType] or one of the reasons why a filter does not fit.
+// [ErrNotPermitted], [ErrLinkType], or [ErrFilter] and the other reasons why a filter does not fit.
 // [Open] and [OpenSender] need CAP_NET_RAW and no other privilege.
 //
 //	question                                      file

@@ -74,8 +74,8 @@ func (c *Config) filterFor(link capture.LinkType) ([]bpf.RawInstruction, error) 
 	return p, nil
 }
 
-// program returns the socket filter of one interface: the user's program, or one that
-// every packet passes. It limits lengths to snapLen, and passes looped-back packets once.
+// program returns the socket filter of an interface: the user's program, or a program that
+// accepts all packets. It limits lengths to snapLen, and accepts looped-back packets once.
 func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool) ([]bpf.RawInstruction, error) {
 	var p []bpf.RawInstruction
 	if everywhere {

@@ -88,7 +88,7 @@ func needsKernel(expr string) bool {
 	return false
 }
 
-// liveNames are libpcap's names of link types of interfaces, without cooked ones. A cooked
+// liveNames are libpcap's names of link types of interfaces, without cooked types. A cooked
 // header holds the direction, and has no place for tags.
 var liveNames = map[capture.LinkType]string{
 	capture.LinkEthernet:  "EN10MB",

@@ -13,8 +13,7 @@ import (
 // Config configures a capture. Only Targets is required.
 type Config struct {
 	Targets []Target
-	// Sockets is the number of sockets that share the datagrams of a UDP target; 0 means
-	// one.
+	// Sockets is the number of sockets that share the datagrams of a UDP target. The default is 1.
 	Sockets int
 	// BufferBytes bounds the datagrams that wait in a socket, in bytes of kernel memory; 0
 	// means afpacket.DefaultRingBytes. Without CAP_NET_ADMIN net.core.rmem_max bounds it.
@@ -33,7 +32,7 @@ type Config struct {
 	Warn func(error)
 }
 
-// Stats counts the packets and events of one target. Any goroutine may read it at any time.
+// Stats counts the packets and events of a target. Any goroutine may read it at any time.
 type Stats struct {
 	// Sockets has the counts of each socket: Received are datagrams, Delivered packets.
 	Sockets []afpacket.Stats

@@ -10,7 +10,7 @@
 // contents.
 //
 // A UDP target may have several sockets (SO_REUSEPORT), among which the kernel divides the
-// datagrams by their addresses and ports: datagrams of one tunnel stay in order. As many
+// datagrams by their addresses and ports: datagrams of a tunnel stay in order. As many
 // goroutines read at a time, as a Capture is a capture.Preloader. The socket that is furthest
 // behind is read first, so packets are out of order by about a batch.
 //

@@ -42,7 +42,7 @@ func Overlap(a, b *regexp.Regexp) bool {
 	return false
 }
 
-// program returns the instructions of an expression, nil if it is not one of the package.
+// program returns the instructions of an expression, or nil if package syntax does not take it.
 func program(r *regexp.Regexp) *syntax.Prog {
 	tree, err := syntax.Parse(r.String(), syntax.Perl)
 	if err != nil {
@@ -64,7 +64,7 @@ func consumes(i *syntax.Inst) bool {
 	return false
 }
 
-// after returns the instructions that follow one that takes no character.
+// after returns the instructions that follow an instruction without a character.
 func after(i *syntax.Inst) []uint32 {
 	switch i.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:

@@ -36,7 +36,7 @@ func (p *pcapng) optionsAt(block []byte, kind uint32) int {
 			at = 16 + int(min(uint64(p.u32(block[12:]))+3, uint64(end)))&^3
 		}
 	case capture.BlockNameResolution:
-		// Records have the form of options, and one that ends them.
+		// Records have the form of options. The record nrb_record_end ends them.
 		records := encoding.Options{Rest: block[blockHead:end], Big: p.big}
 		for code, err := uint16(1), error(nil); code != encoding.OptEnd; {
 			if code, _, err = records.Next(); err != nil {
@@ -71,8 +71,8 @@ func (p *pcapng) withoutNoCopy(block []byte, list int) (left []byte, broken int,
 	}
 }
 
-// shorten moves the end of a block's body, from an offset on, to another one in front
-// of it, and returns the block with its new length.
+// shorten removes the bytes from offset to up to offset from of a block, and returns the block with
+// its new length.
 func (p *pcapng) shorten(block []byte, to, from int) []byte {
 	if to == from {
 		return block

@@ -53,7 +53,7 @@ func (p *pcapng) header(head []byte) (int, error) {
 }
 
 // lookAhead reads the sound descriptions of interfaces at the start of remainder. Parsing
-// reports damage in the next one.
+// reports damage in the description after these.
 func (p *pcapng) lookAhead(remainder []byte) {
 	for len(remainder) >= encoding.MinInterfaceLen && p.u32(remainder) == capture.BlockInterface {
 		length, err := p.blockLen(remainder)
@@ -127,8 +127,8 @@ func (p *pcapng) blockLen(remainder []byte) (uint32, error) {
 	return length, nil
 }
 
-// checkTrailer compares the length at the end of the block with that at its
-// start. Both are in the same byte order, whichever it is.
+// checkTrailer compares the lengths at the start and the end of a block. Both are in the same byte
+// order, whichever it is.
 func (p *pcapng) checkTrailer(block []byte, length uint32) error {
 	if last := le.Uint32(block[length-4:]); last != le.Uint32(block[4:]) {
 		if le.Uint32(block[4:]) != length {
@@ -199,7 +199,7 @@ func (p *pcapng) section(block []byte) error {
 	return p.beginSection(p.big)
 }
 
-// packet delivers an enhanced packet block, or an obsolete one, which differs only in its
+// packet delivers an enhanced packet block, or an obsolete packet block, which differs only in its
 // first word.
 func (p *pcapng) packet(b *capture.Batch, block []byte, at uint32, obsolete bool) error {
 	if len(block) < encoding.MinPacketLen {
@@ -308,9 +308,9 @@ func (p *pcapng) tables() ([]capture.Interface, []capture.Section) {
 
 // fastPackets is the fast path for the blocks that most files consist of: little-endian
 // enhanced packet blocks without options. It describes those from pos on, until frames is
-// full or another block comes. That block is for p.next: it is of another kind, damaged,
-// or not read whole. It returns how many there are and where they end. Like pcap.walk, it
-// writes frames field by field.
+// full or a block comes that is left to p.next: a block of other kinds, with damage, or not read
+// whole. It returns how many there are and where they end. Like pcap.walk, it writes frames field
+// by field.
 func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (found int, end uint32) {
 	first, clocks := p.first, p.clocks[p.first:]
 	for i := range frames {

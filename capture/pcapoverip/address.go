@@ -18,7 +18,7 @@ type Address struct {
 	name   string // as the user wrote it
 	host   string // and port
 	listen bool
-	format capture.Format // 0 unless the name has one
+	format capture.Format // 0 unless the name has a format
 	micro  bool           // pcap has microseconds
 }
 
@@ -31,7 +31,7 @@ const (
 	listens  = "tcp-listen://"
 )
 
-// loopback is the host of addresses to listen on without one.
+// loopback is the default host of addresses to listen on.
 const loopback = "127.0.0.1"
 
 // IsAddress reports whether a name is an address and not a file's.

@@ -34,8 +34,8 @@ func Fits(output, file string, every time.Duration) bool {
 	return false
 }
 
-// sameFolder reports whether two files are in one folder. Folders that cannot be looked up are not:
-// nothing can be written to them.
+// sameFolder reports whether two files are in the same folder. It returns false for folders that
+// cannot be looked up: nothing can be written to them.
 func sameFolder(a, b string) bool {
 	x, errX := os.Stat(filepath.Dir(a))
 	y, errY := os.Stat(filepath.Dir(b))
@@ -80,8 +80,8 @@ func (n *names) sorted(files []outfile.MadeFile) (all []*keptFile) {
 	return all
 }
 
-// prune removes the oldest files of the series beyond those to keep. It warns once of a file that it
-// cannot remove, and removes another one instead.
+// prune removes the oldest files of the series beyond the number and bytes to keep. It warns once of
+// a file that it cannot remove, and removes the next file instead.
 func (r *series) prune() {
 	if !r.prunes() {
 		return
