@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/internal/encoding"
 )
 
 var (
@@ -204,11 +205,10 @@ func tagOf(frame []byte, status uint32) uint32 {
 	return tpid<<16 | native.Uint32(frame[frameTCIAt:])&0xFFFF
 }
 
-// An enhanced packet block (draft-ietf-opsawg-pcapng, section 4.3) has its type, length,
-// interface, time and both lengths before the packet, and its length again behind it.
+// The parts of an enhanced packet block before and behind the packet.
 const (
-	recordHead = 28
-	recordTail = 4
+	recordHead = encoding.PacketHead
+	recordTail = encoding.MinPacketLen - recordHead
 )
 
 // The parts that are added to packets: a VLAN tag behind the two addresses of an Ethernet
@@ -239,13 +239,7 @@ func (w *walker) beginRecord(b *capture.Batch, r *record, capLen int) []byte {
 	if padded > 0 {
 		le.PutUint32(p[recordHead+padded-4:], 0)
 	}
-	le.PutUint32(p, capture.BlockEnhancedPacket)
-	le.PutUint32(p[4:], uint32(size))
-	le.PutUint32(p[8:], w.iface)
-	le.PutUint32(p[12:], uint32(r.time>>32))
-	le.PutUint32(p[16:], uint32(r.time))
-	le.PutUint32(p[20:], uint32(capLen))
-	le.PutUint32(p[24:], r.wireLen)
+	encoding.PutPacketHead(p, uint32(size), w.iface, uint64(r.time), uint32(capLen), r.wireLen)
 	f := w.appendFrame(b, r, uint(at+recordHead), capLen)
 	f.Record, f.RecordLen = uint32(at), uint32(size)
 	return p[recordHead : recordHead+capLen]

@@ -277,7 +277,7 @@ func (s *Sender) reconnect() bool {
 		err = checkSendable(&d)
 	}
 	if err == nil {
-		err = bindSender(s.fd, &d)
+		err = bind(s.fd, &d, noProtocol)
 	}
 	if err != nil {
 		o.reason = err
@@ -312,13 +312,6 @@ func checkSendable(d *sockets.Device) error {
 		return fmt.Errorf("%s: %w: frames are sent to Ethernet only", d.Name, ErrLinkType)
 	case !d.Up:
 		return fmt.Errorf("%s: %w: ip link set %s up", d.Name, ErrDown, d.Name)
-	}
-	return nil
-}
-
-func bindSender(fd int, d *sockets.Device) error {
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: d.Index}); err != nil {
-		return kernelError(d.Name, "bind", err)
 	}
 	return nil
 }

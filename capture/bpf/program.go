@@ -111,16 +111,13 @@ func faultOf(ins bpf.RawInstruction, at, n int) string {
 		return "a shift by more bits than there are"
 	}
 	for _, next := range successors(at, ins) {
-		if next < 0 || next >= n && !isStraight(ins.Op) {
+		// check reports a last instruction that is neither a jump nor a return.
+		if next < 0 || next >= n && ins.Op&classMask == opJump {
 			return "a jump beyond the end"
 		}
 	}
 	return ""
 }
-
-// isStraight reports whether the next instruction follows. It exists, since the last instruction
-// is a return.
-func isStraight(op uint16) bool { return op&classMask != opJump }
 
 // isBranch reports whether an instruction is a conditional jump.
 func isBranch(op uint16) bool { return op&classMask == opJump && op != opJump|jumpAlways }

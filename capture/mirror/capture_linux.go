@@ -231,7 +231,9 @@ func (c *Capture) claim() (s *socket, over bool) {
 		if !idle.IsZero() {
 			rest := time.Until(idle)
 			if rest <= 0 {
-				c.notAsked()
+				c.mu.Lock()
+				c.asked = false
+				c.mu.Unlock()
 				return nil, false
 			}
 			timeout = int((rest + time.Millisecond - 1) / time.Millisecond)

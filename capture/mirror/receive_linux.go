@@ -159,12 +159,6 @@ func parseControl(p []byte) (c control) {
 	return c
 }
 
-func (c *Capture) notAsked() {
-	c.mu.Lock()
-	c.asked = false
-	c.mu.Unlock()
-}
-
 // Silent reports whether a Next waits, and no socket has anything for it: all that came
 // before the call was delivered. Any goroutine may call it at any time.
 func (c *Capture) Silent() bool {

@@ -140,7 +140,8 @@ func (f *File) openReplacing(final string, info fs.FileInfo) error {
 	if info != nil {
 		mode = 0o600 // until it has the owner of the old file
 	}
-	if f.out, err = d.create(mode); err != nil && info != nil && notPermitted(err) {
+	f.out, err = d.create(mode)
+	if info != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) { // of the folder
 		f.out, err = d.createElsewhere(mode)
 	}
 	if err != nil {
@@ -155,11 +156,6 @@ func (f *File) openReplacing(final string, info fs.FileInfo) error {
 		return fail(errors.Join(err, f.close(), d.discard()))
 	}
 	return nil
-}
-
-// notPermitted reports whether err says that a folder may not be written.
-func notPermitted(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // checkWritable returns an error for a file that the user protected. A rename needs only the

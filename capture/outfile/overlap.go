@@ -35,7 +35,7 @@ func Overlap(a, b *regexp.Regexp) bool {
 			}
 		case p.Op == syntax.InstMatch && q.Op == syntax.InstMatch:
 			return true
-		case consumes(p) && consumes(q) && share(p, q):
+		case consumes(p) && consumes(q) && (anyStart(p, q) || anyStart(q, p)):
 			todo = append(todo, state{p.Out, q.Out})
 		}
 	}
@@ -75,11 +75,8 @@ func after(i *syntax.Inst) []uint32 {
 	return []uint32{i.Out}
 }
 
-// share reports whether a character matches both instructions. It is the first of a range of either.
-func share(p, q *syntax.Inst) bool {
-	return anyStart(p, q) || anyStart(q, p)
-}
-
+// anyStart reports whether q takes the first character of any range of p. Two instructions that take
+// the same character take the first of a range of either.
 func anyStart(p, q *syntax.Inst) bool {
 	if p.Op == syntax.InstRuneAny || p.Op == syntax.InstRuneAnyNotNL {
 		return true

@@ -50,9 +50,10 @@ type renumbering struct {
 func newMultiSource(sources []capture.Source) multiSource {
 	ms := multiSource{sources: sources, maps: make([]renumbering, len(sources))}
 	for i, src := range sources {
-		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}}
-		ms.names = append(ms.names, src.Inputs()...)
-		ms.maps[i].part = newPart(src)
+		ms.maps[i] = renumbering{input: len(ms.names), points: map[uint32]uint32{}, part: part{last: capture.NoTime}}
+		if names := src.Inputs(); len(names) > 0 {
+			ms.names, ms.maps[i].part.name = append(ms.names, names...), names[0]
+		}
 	}
 	// The first batch has the headers of all inputs: a writer chooses a format by these.
 	for i, src := range sources {

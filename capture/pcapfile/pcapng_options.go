@@ -14,11 +14,6 @@ import (
 // output is such a file. So the reader leaves these blocks and options out, and no writer
 // has to look for them.
 
-// isNoCopy reports whether an option must not be copied.
-func isNoCopy(code uint16) bool {
-	return code == encoding.OptCustomTextOnce || code == encoding.OptCustomDataOnce
-}
-
 // optionsAt returns where the options of a block begin, or the end of its body if it
 // has none that are known.
 func (p *pcapng) optionsAt(block []byte, kind uint32) int {
@@ -61,7 +56,7 @@ func (p *pcapng) withoutNoCopy(block []byte, list int) (left []byte, broken int,
 			return p.shorten(block, to, from), to, err
 		}
 		end := len(block) - 4 - len(o.Rest)
-		if isNoCopy(code) {
+		if code == encoding.OptCustomTextOnce || code == encoding.OptCustomDataOnce {
 			continue
 		}
 		if from != to {

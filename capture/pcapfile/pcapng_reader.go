@@ -148,9 +148,12 @@ func (p *pcapng) block(b *capture.Batch, block []byte, at uint32) error {
 	case capture.BlockSimplePacket:
 		return p.simplePacket(b, block, at)
 	case capture.BlockSectionHeader:
-		if err := p.nextSection(block); err != nil {
-			return err
+		if p.started {
+			if err := p.section(block); err != nil {
+				return err
+			}
 		}
+		p.started = true // header has read the first section
 	case capture.BlockInterface:
 		if p.undelivered > 0 {
 			p.undelivered--
@@ -171,15 +174,6 @@ func (p *pcapng) block(b *capture.Batch, block []byte, at uint32) error {
 		Section: uint32(len(p.sections) - 1), Before: uint32(len(b.Frames)),
 	})
 	return nil
-}
-
-// nextSection begins a section, unless it is the first, which header began.
-func (p *pcapng) nextSection(block []byte) error {
-	if !p.started {
-		p.started = true
-		return nil
-	}
-	return p.section(block)
 }
 
 // section begins the section whose header is block.
@@ -205,17 +199,16 @@ func (p *pcapng) packet(b *capture.Batch, block []byte, at uint32, obsolete bool
 	if len(block) < encoding.MinPacketLen {
 		return damaged("packet block of %d bytes", len(block))
 	}
-	h := block[blockHead:encoding.PacketHead]
-	id := p.u32(h)
+	id := p.u32(block[encoding.PacketInterfaceAt:])
 	if obsolete { // 16 bits of interface, 16 bits of drops
-		id = uint32(encoding.Uint16(h, p.big))
+		id = uint32(encoding.Uint16(block[encoding.PacketInterfaceAt:], p.big))
 	}
 	index := uint64(p.first) + uint64(id)
 	if index >= uint64(len(p.clocks)) {
 		return damaged("packet of interface %d of %d", id, len(p.clocks)-int(p.first))
 	}
 	clock := &p.clocks[index]
-	capLen := p.u32(h[12:])
+	capLen := p.u32(block[encoding.PacketCapLenAt:])
 	if capLen > clock.maxLen {
 		return damaged("captured length %d exceeds %d", capLen, clock.maxLen)
 	}
@@ -226,15 +219,20 @@ func (p *pcapng) packet(b *capture.Batch, block []byte, at uint32, obsolete bool
 		block = p.packetOptions(block, options, at)
 	}
 	b.Frames = append(b.Frames, capture.Frame{
-		Time:      clock.nanoseconds(uint64(p.u32(h[4:]))<<32 | uint64(p.u32(h[8:]))),
+		Time:      clock.nanoseconds(packetTicks(block, p.big)),
 		Data:      at + encoding.PacketHead,
 		CapLen:    capLen,
-		WireLen:   p.u32(h[16:]),
+		WireLen:   p.u32(block[encoding.PacketWireLenAt:]),
 		Interface: uint32(index),
 		Record:    at,
 		RecordLen: uint32(len(block)),
 	})
 	return nil
+}
+
+// packetTicks returns the time of an enhanced or obsolete packet block, in units of its interface.
+func packetTicks(block []byte, big bool) uint64 {
+	return uint64(encoding.Uint32(block[encoding.PacketTimeAt:], big))<<32 | uint64(encoding.Uint32(block[encoding.PacketTimeAt+4:], big))
 }
 
 // packetOptions removes options that are not to be copied, and ends a broken list where it
@@ -319,7 +317,7 @@ func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (fo
 			return i, pos
 		}
 		h := (*[encoding.PacketHead]byte)(buf[at : at+encoding.PacketHead])
-		id, capLen, length := le.Uint32(h[8:]), le.Uint32(h[20:]), le.Uint32(h[4:])
+		id, capLen, length := le.Uint32(h[encoding.PacketInterfaceAt:]), le.Uint32(h[encoding.PacketCapLenAt:]), le.Uint32(h[4:])
 		if le.Uint32(h[:]) != capture.BlockEnhancedPacket || uint64(id) >= uint64(len(clocks)) {
 			return i, pos
 		}
@@ -332,10 +330,10 @@ func (p *pcapng) fastPackets(frames []capture.Frame, buf []byte, pos uint32) (fo
 			return i, pos
 		}
 		f := &frames[i]
-		f.Time = clock.nanoseconds(uint64(le.Uint32(h[12:]))<<32 | uint64(le.Uint32(h[16:])))
+		f.Time = clock.nanoseconds(uint64(le.Uint32(h[encoding.PacketTimeAt:]))<<32 | uint64(le.Uint32(h[encoding.PacketTimeAt+4:])))
 		f.Data = pos + encoding.PacketHead
 		f.CapLen = capLen
-		f.WireLen = le.Uint32(h[24:])
+		f.WireLen = le.Uint32(h[encoding.PacketWireLenAt:])
 		f.Interface = first + id
 		f.Record = pos
 		f.RecordLen = length

@@ -31,14 +31,6 @@ func (p *partPoint) same(o *partPoint) bool {
 	return p.format == o.format && p.link == o.link && p.name == o.name
 }
 
-func newPart(src capture.Source) part {
-	p := part{last: capture.NoTime}
-	if names := src.Inputs(); len(names) > 0 {
-		p.name = names[0]
-	}
-	return p
-}
-
 // pass notes the last time of frames.
 func (p *part) pass(frames []capture.Frame) {
 	for i := len(frames) - 1; i >= 0; i-- {

@@ -210,7 +210,7 @@ func putPcap(p []byte, f *capture.Frame, data []byte, t *target, time uint64) {
 	le.PutUint32(p[n-8:], 0) // padding, of which data overwrites what it needs
 	copy(p[encoding.PacketHead:], data)
 	le.PutUint32(p[n-4:], uint32(n))
-	putEnhanced(p, f, uint32(n), t.id, time)
+	encoding.PutPacketHead(p, uint32(n), t.id, time, f.CapLen, f.WireLen)
 }
 
 // timeOf returns the time to write for a frame from pcap: its time, else the time of the frame
@@ -240,28 +240,12 @@ func (w *sectionWriter) pcapFrame(b *capture.Batch, i int, id uint32, ticks uint
 // enhanced writes the part of an enhanced packet block of n bytes that comes
 // before the packet.
 func (w *sectionWriter) enhanced(f *capture.Frame, n, id uint32, ticks uint64) {
-	putEnhanced(w.out.extend(encoding.PacketHead), f, n, id, ticks)
-}
-
-func putEnhanced(p []byte, f *capture.Frame, n, id uint32, ticks uint64) {
-	_ = p[encoding.PacketHead-1] // one check of bounds
-	le.PutUint32(p, capture.BlockEnhancedPacket)
-	le.PutUint32(p[4:], n)
-	le.PutUint32(p[8:], id)
-	le.PutUint32(p[12:], uint32(ticks>>32))
-	le.PutUint32(p[16:], uint32(ticks))
-	le.PutUint32(p[20:], f.CapLen)
-	le.PutUint32(p[24:], f.WireLen)
+	encoding.PutPacketHead(w.out.extend(encoding.PacketHead), n, id, ticks, f.CapLen, f.WireLen)
 }
 
 // u32 writes one integer.
 func (w *sectionWriter) u32(v uint32) {
 	le.PutUint32(w.out.extend(4), v)
-}
-
-// pad writes the zeros that follow n bytes.
-func (w *sectionWriter) pad(n uint32) {
-	clear(w.out.extend(int(pad4(n) - n)))
 }
 
 // pad4 rounds n up to whole 32-bit words.

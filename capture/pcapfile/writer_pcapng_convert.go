@@ -23,7 +23,7 @@ func (w *sectionWriter) packet(b *capture.Batch, i int, id uint32, ticks uint64,
 	n := encoding.MinPacketLen + pad4(f.CapLen) + uint32(len(options))
 	w.enhanced(f, n, id, ticks)
 	w.out.write(b.Data(i))
-	w.pad(f.CapLen)
+	clear(w.out.extend(int(pad4(f.CapLen) - f.CapLen)))
 	w.out.write(options)
 	w.u32(n)
 }

@@ -13,14 +13,6 @@ const (
 	commentTimeZero  = "no timestamp in the original (simple packet block)"
 )
 
-// timeComment returns the comment for a packet that had no time.
-func timeComment(taken bool) string {
-	if taken {
-		return commentTimeTaken
-	}
-	return commentTimeZero
-}
-
 // conversion is the conversion of a packet block of a pcapng input.
 type conversion uint8
 
@@ -71,8 +63,7 @@ func (w *sectionWriter) packetBlock(b *capture.Batch, i int, t *target) {
 	switch w.conversionOf(b, i, big) {
 	case rebuilt:
 		// Obsolete and enhanced packet blocks differ only in the first word.
-		ticks := uint64(encoding.Uint32(record[12:], big))<<32 | uint64(encoding.Uint32(record[16:], big))
-		w.packet(b, i, t.id, ticks, w.rebuiltList(b, i, big))
+		w.packet(b, i, t.id, packetTicks(record, big), w.rebuiltList(b, i, big))
 	case givenTime:
 		w.timedPacket(b, i, t)
 	case swapped:
@@ -150,7 +141,11 @@ func optionsEnd(list []byte) int {
 
 // timedList returns the options of a packet that had no time.
 func (w *sectionWriter) timedList(b *capture.Batch, i int, taken bool) []byte {
-	w.scratch = encoding.AppendOption(w.scratch[:0], encoding.OptComment, timeComment(taken))
+	why := commentTimeZero
+	if taken {
+		why = commentTimeTaken
+	}
+	w.scratch = encoding.AppendOption(w.scratch[:0], encoding.OptComment, why)
 	if comment := b.Comments.Of(i); len(comment) > 0 {
 		w.scratch = encoding.AppendOption(w.scratch, encoding.OptComment, comment)
 	}
