@@ -2,7 +2,7 @@
 
 // Package afpacket captures from network interfaces and sends to them, through AF_PACKET
 // sockets of Linux. On other systems its functions return an error that wraps
-// errors.ErrUnsupported.
+// errors.ErrUnsupported. The example of [Open] writes each packet of an interface once.
 //
 // [Open] returns a [Capture], which is a [capture.Source]: whatever works on files works on
 // live traffic. The kernel writes packets into TPACKET_V3 rings in shared memory

@@ -12,4 +12,9 @@
 // frames of files and of AF_XDP sockets, with the verdicts of tcpdump -r.
 //
 // Errors wrap [ErrExpression], [ErrNoCompiler] or [ErrProgram].
+//
+//	question                      file
+//	expressions, by tcpdump       compile.go
+//	programs: reading, checks     program.go
+//	programs: running on frames   machine.go
 package bpf

@@ -17,4 +17,9 @@
 // Senders are neither trusted nor authenticated. Malformed datagrams are counted by reason.
 // Memory is bounded: by the buffers of the sockets, 2 MiB more for each socket, and 4,096
 // capture points, of which each target has an equal share.
+//
+//	question                                 file
+//	what a user writes; limits and errors    target.go; config.go
+//	packets out of datagrams; their points   opener.go; points.go
+//	a capture, its sockets, their datagrams  capture_linux.go, socket_linux.go, receive_linux.go
 package mirror

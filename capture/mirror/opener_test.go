@@ -362,3 +362,22 @@ func FuzzVXLAN(f *testing.F)  { fuzz(f, "vxlan") }
 func FuzzGENEVE(f *testing.F) { fuzz(f, "geneve") }
 func FuzzTZSP(f *testing.F)   { fuzz(f, "tzsp") }
 func FuzzERSPAN(f *testing.F) { fuzz(f, "erspan") }
+
+// TestConfigErrors refuses configurations that no capture can have.
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []Config{
+		{},
+		{Targets: make([]Target, 1), Sockets: -1},
+		{Targets: make([]Target, 1), Sockets: maxSockets + 1},
+		{Targets: make([]Target, 1), SnapLen: -1},
+		{Targets: make([]Target, 1), BufferBytes: -1},
+	} {
+		if _, err := c.withDefaults(); err == nil {
+			t.Errorf("%+v is possible", c)
+		}
+	}
+	good := Config{Targets: make([]Target, 1), Sockets: maxSockets, BufferBytes: 1}
+	if _, err := good.withDefaults(); err != nil {
+		t.Error(err)
+	}
+}

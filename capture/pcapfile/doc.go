@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pcapfile reads and writes packet captures in batches.
+// Package pcapfile reads and writes packet captures in batches. Its example copies a capture
+// without every second packet.
 //
 // # Reading
 //

@@ -11,4 +11,9 @@
 // handshake takes, and the size of records. A stream is not decompressed. Keep-alive probes
 // end connections whose peer is gone. TCP itself authenticates nobody: an address without a
 // host listens on the loopback interface only.
+//
+//	question                               file
+//	addresses; connections, TLS            address.go; tls.go
+//	receiving: an address; a stream        receive.go, refusals.go; stream.go
+//	sending: an address; each peer         send.go; peer.go
 package pcapoverip

@@ -39,4 +39,11 @@
 //
 // Errors wrap errors of package afpacket, [ErrInUse] or [ErrUnfit]. Open needs Linux 5.9,
 // CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF. Capture.Start needs no privilege from Linux 5.19 on.
+//
+//	question                                 file
+//	settings, limits, errors                 config.go, device_linux.go
+//	a capture; an interface and its changes  capture_linux.go; port_linux.go, follow_linux.go
+//	a queue, its socket, its frames          queue_linux.go, socket_linux.go, frames.go
+//	the program: loading; instructions       program_linux.go; instructions_linux.go
+//	a time for all packets of a poll         poll_clock_linux.go
 package xdp
