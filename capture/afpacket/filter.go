@@ -25,7 +25,8 @@ const (
 	classLoad, classLoadX                  = 0x00, 0x01
 	modeAbsolute, modeIndirect, modeNibble = 0x20, 0x40, 0xA0
 
-	// ancillaryOffset (SKF_AD_OFF) and a bpf.Extension are the offset of metadata of the kernel.
+	// ancillaryOffset (SKF_AD_OFF) and the number of an extension (x/net/bpf) are the offset of metadata
+	// of the kernel.
 	ancillaryOffset = 0xFFFFF000
 	// networkOffset (SKF_NET_OFF) is the offset of the network header, in the linear part of the
 	// packet.

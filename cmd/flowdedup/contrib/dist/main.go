@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// release is one version of the project.
+// release is a version of the project.
 type release struct {
 	root    string // of a clean clone of the commit, in work
 	out     string

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// product is one of the programs of a release, with its files.
+// product is a program of a release, with its files.
 type product struct {
 	name   string // of the program, its packages, images and archives
 	module string // folder of its module
@@ -23,12 +23,12 @@ type product struct {
 	// suggests are packages that it can use, in a deb and in an rpm.
 	suggests map[string][]string
 	extcap   bool     // it is a program of Wireshark, too
-	config   string   // folder of settings, if they have one
+	config   string   // folder of settings, or ""
 	env      []string // of the image
 	ports    []string // that the image listens on
 }
 
-// products are the programs of a release. One that calls methods by names that it computes, as
+// products are the programs of a release. A program that calls methods by names that it computes, as
 // html/template does, is larger by 3 MB, since the linker keeps every method then.
 var products = []*product{
 	{
