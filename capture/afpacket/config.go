@@ -72,7 +72,8 @@ type Config struct {
 	RingBytes, BlockBytes int
 	// InPlace delivers packets where the kernel has put them, which saves one copy of
 	// each. Batches then have no records (capture.Frame.RecordLen is 0), and hold ring blocks
-	// until they are given back, see capture.Lender.
+	// until they are given back, see capture.Lender. Leave it unset where batches are kept for long:
+	// the ring would run full.
 	InPlace bool
 	// BlockTimeout is how long a ring block that is not full may wait for more packets.
 	// It is rounded up to milliseconds and is at most a minute; 0 means the default. It

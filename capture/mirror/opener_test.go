@@ -190,7 +190,7 @@ func TestWireLength(t *testing.T) {
 	}
 }
 
-// TestGopacket takes packets out of what another implementation wrote.
+// TestGopacket takes packets out of what package gopacket wrote.
 func TestGopacket(t *testing.T) {
 	want := frame(50, 0)
 	for name, stack := range map[string][]gopacket.SerializableLayer{
@@ -241,7 +241,7 @@ func TestManyPoints(t *testing.T) {
 	}
 }
 
-// TestPointsOfTargets floods a target with made-up points: another one keeps its share.
+// TestPointsOfTargets floods a target with made-up points: the other target keeps its share.
 func TestPointsOfTargets(t *testing.T) {
 	targets := []Target{target(t, "vxlan://:4789"), target(t, "geneve://:6081")}
 	both := newTable(targets, 64)

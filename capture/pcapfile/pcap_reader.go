@@ -256,7 +256,12 @@ func (p *pcap) need(remainder []byte) (need int, err error) {
 	return int(p.recordLen + capLen), nil
 }
 
-// native turns two integers of 32 bits, read as an integer of 64 bits, into little-endian order.
+// native returns two integers a and b of 32 bits, a in the low half, that were read as a
+// little-endian integer v of 64 bits. Of a big-endian file, from the highest byte to the lowest:
+//
+//	v               b3 b2 b1 b0 a3 a2 a1 a0   as the file has a0 a1 a2 a3 b0 b1 b2 b3
+//	ReverseBytes64  a0 a1 a2 a3 b0 b1 b2 b3
+//	RotateLeft64    b0 b1 b2 b3 a0 a1 a2 a3
 func (p *pcap) native(v uint64) uint64 {
 	if p.big {
 		return bits.RotateLeft64(bits.ReverseBytes64(v), 32)

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// newBatch returns an empty batch with one interface.
+// newBatch returns an empty batch with an interface.
 func newBatch() *capture.Batch {
 	b := &capture.Batch{}
 	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
