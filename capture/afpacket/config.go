@@ -3,6 +3,7 @@
 package afpacket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -143,12 +144,12 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	c.Rings = max(c.Rings, 1)
-	c.BlockBytes = positive(c.BlockBytes, DefaultBlockBytes)
+	c.BlockBytes = cmp.Or(c.BlockBytes, DefaultBlockBytes)
 	page := os.Getpagesize()
 	c.BlockBytes = (c.BlockBytes + page - 1) / page * page
-	c.RingBytes = max(positive(c.RingBytes, DefaultRingBytes)/c.BlockBytes, 2) * c.BlockBytes
-	c.BlockTimeout = min(positive(c.BlockTimeout, DefaultBlockTimeout), maxBlockTimeout)
-	c.SnapLen = min(positive(c.SnapLen, MaxSnapLen), MaxSnapLen)
+	c.RingBytes = max(cmp.Or(c.RingBytes, DefaultRingBytes)/c.BlockBytes, 2) * c.BlockBytes
+	c.BlockTimeout = min(cmp.Or(c.BlockTimeout, DefaultBlockTimeout), maxBlockTimeout)
+	c.SnapLen = min(cmp.Or(c.SnapLen, MaxSnapLen), MaxSnapLen)
 	return c, nil
 }
 
@@ -161,13 +162,6 @@ const (
 	maxRingBytes  = 1<<31 - 1
 	maxBlockBytes = 1 << 29
 )
-
-func positive[T int | time.Duration](n, otherwise T) T {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
-}
 
 // repeated returns the first name that occurs twice, or "".
 func repeated(names []string) string {

@@ -111,12 +111,7 @@ func (p *port) Waiting() bool { return slices.ContainsFunc(p.rings, (*ring).read
 func (p *port) Behind() bool { return slices.ContainsFunc(p.rings, (*ring).behind) }
 
 func (p *port) Drained() bool {
-	for _, r := range p.rings {
-		if !r.drained() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.rings, func(r *ring) bool { return !r.drained() })
 }
 
 func (p *port) Counts() (received, dropped uint64) {

@@ -3,6 +3,7 @@
 package afpacket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -61,7 +62,7 @@ func OpenSender(conf SenderConfig) (*Sender, error) {
 	if _, err := sockets.Expect(conf.Interface, conf.Wait); err != nil {
 		return nil, err
 	}
-	conf.RetryTimeout = positive(conf.RetryTimeout, defaultRetryTimeout)
+	conf.RetryTimeout = cmp.Or(max(conf.RetryTimeout, 0), defaultRetryTimeout)
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, noProtocol)
 	if err != nil {
 		return nil, kernelError(conf.Interface, "socket", err)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -108,12 +109,7 @@ func (f *Files) load() (*content, error) {
 }
 
 func (c *content) equal(other *content) bool {
-	for i := range c.texts {
-		if !bytes.Equal(c.texts[i], other.texts[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(c.texts[:], other.texts[:], bytes.Equal)
 }
 
 // readFile reads a file, which may be a pipe only where it is read once.

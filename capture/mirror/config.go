@@ -3,6 +3,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -74,13 +75,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("snap length %d, buffer of %d bytes: must not be negative", c.SnapLen, c.BufferBytes)
 	}
 	c.Sockets = max(c.Sockets, 1)
-	if c.BufferBytes == 0 {
-		c.BufferBytes = afpacket.DefaultRingBytes
-	}
-	c.BufferBytes = min(c.BufferBytes, maxBufferBytes)
-	if c.SnapLen == 0 {
-		c.SnapLen = afpacket.MaxSnapLen
-	}
+	c.BufferBytes = min(cmp.Or(c.BufferBytes, afpacket.DefaultRingBytes), maxBufferBytes)
+	c.SnapLen = cmp.Or(c.SnapLen, afpacket.MaxSnapLen)
 	return c, nil
 }
 

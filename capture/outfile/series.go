@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -332,12 +333,8 @@ func (s *Series) Remove(f *MadeFile, keep []fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range keep {
-		if os.SameFile(k, info) {
-			return &fs.PathError{Op: "remove", Path: s.dir.join(f.Name), Err: ErrStays}
-		}
-	}
-	if !info.Mode().IsRegular() || entryOf(f.Name, info) != f.entry {
+	kept := slices.ContainsFunc(keep, func(k fs.FileInfo) bool { return os.SameFile(k, info) })
+	if kept || !info.Mode().IsRegular() || entryOf(f.Name, info) != f.entry {
 		return &fs.PathError{Op: "remove", Path: s.dir.join(f.Name), Err: ErrStays}
 	}
 	if err := s.dir.remove(f.Name); err != nil {

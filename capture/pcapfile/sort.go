@@ -3,6 +3,7 @@
 package pcapfile
 
 import (
+	"cmp"
 	"math"
 	"sync/atomic"
 
@@ -66,9 +67,7 @@ type Sorter struct {
 
 // Sort returns a Sorter, which owns the source: its Close closes that.
 func Sort(src capture.Source, cfg SortConfig) *Sorter {
-	if cfg.Memory == 0 {
-		cfg.Memory = DefaultSortMemory
-	}
+	cfg.Memory = cmp.Or(cfg.Memory, DefaultSortMemory)
 	return &Sorter{
 		Source: src, cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, barrier: len(src.Inputs()) == 1,
 	}

@@ -26,12 +26,9 @@ func Overlap(a, b string, every time.Duration) bool {
 func Fits(output, file string, every time.Duration) bool {
 	n := newNames(output, every)
 	pattern := n.pattern()
-	for _, path := range []string{file, outfile.FinalPath(file)} {
-		if pattern.MatchString(filepath.Base(path)) && sameFolder(output, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{file, outfile.FinalPath(file)}, func(path string) bool {
+		return pattern.MatchString(filepath.Base(path)) && sameFolder(output, path)
+	})
 }
 
 // sameFolder reports whether two files are in the same folder. It returns false for folders that

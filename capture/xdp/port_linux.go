@@ -240,22 +240,17 @@ func (p *port) Sockets(set []unix.PollFd) []unix.PollFd {
 	return set
 }
 
-func (p *port) Waiting() bool {
-	for _, q := range p.queues {
-		if q.waiting() > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *port) Behind() bool {
-	n := 0
+// waiting returns how many descriptors wait in all queues.
+func (p *port) waiting() (n int) {
 	for _, q := range p.queues {
 		n += q.waiting()
 	}
-	return n >= batchPackets
+	return n
 }
+
+func (p *port) Waiting() bool { return p.waiting() > 0 }
+
+func (p *port) Behind() bool { return p.waiting() >= batchPackets }
 
 // inFlight is how long packets may take from the program to a socket after the program was
 // detached.

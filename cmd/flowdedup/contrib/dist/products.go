@@ -4,6 +4,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -68,14 +69,7 @@ const mainModule = "github.com/flowdedup/flowdedup"
 func (p *product) path() string { return strings.TrimSuffix(mainModule+"/"+p.module, "/.") }
 
 // runsOn reports whether the product is made for a platform.
-func (p *product) runsOn(on platform) bool {
-	for _, system := range p.systems {
-		if system == on.os {
-			return true
-		}
-	}
-	return false
-}
+func (p *product) runsOn(on platform) bool { return slices.Contains(p.systems, on.os) }
 
 // file is the name of the program on a platform.
 func (p *product) file(on platform) string {
