@@ -123,7 +123,11 @@ func (r *Receiver) Start(to *pcapfile.Arrivals, input int) {
 	case r.listener != nil:
 		go r.accept(to.Expect(r.Close))
 	default:
-		go r.connect(to.Expect(r.Close))
+		done := to.Expect(r.Close)
+		go func() {
+			defer done()
+			redial(r.ctx, r.addr, r.cfg.TLS, r.cfg.Warn, r.follow)
+		}()
 	}
 }
 
@@ -173,44 +177,6 @@ func (r *Receiver) count(change int, err error) {
 func (r *Receiver) passOn(_ *stream, err error) error {
 	r.count(-1, err)
 	return err
-}
-
-// The pauses between attempts to connect.
-const (
-	firstPause = 500 * time.Millisecond
-	lastPause  = 30 * time.Second
-)
-
-// pause waits before the next attempt, and returns the pause after that.
-func pause(ctx context.Context, d time.Duration) time.Duration {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return min(2*d, lastPause)
-}
-
-// connect connects again and again. A warning comes when that begins to fail, or to bring
-// no capture.
-func (r *Receiver) connect(done func()) {
-	defer done()
-	wait, failing := firstPause, false
-	for r.ctx.Err() == nil {
-		conn, err := dial(r.ctx, r.addr, r.cfg.TLS)
-		sound := false
-		switch {
-		case err == nil:
-			sound = r.follow(conn, failing)
-		case !failing && r.ctx.Err() == nil:
-			r.cfg.Warn(err)
-		}
-		if failing = !sound; sound {
-			wait = firstPause
-		}
-		wait = pause(r.ctx, wait)
-	}
 }
 
 // follow adds the stream of a connection, and waits for its end. It reports whether it was a

@@ -115,7 +115,7 @@ func (s *Sender) open(ctx context.Context) error {
 			return s.awaitPeer(ctx)
 		}
 	case s.cfg.Live:
-		s.running.Go(s.connect)
+		s.running.Go(func() { redial(s.ctx, s.addr, s.cfg.TLS, s.cfg.Warn, s.follow) })
 	default:
 		conn, err := dial(ctx, s.addr, s.cfg.TLS)
 		if err != nil {
@@ -303,26 +303,13 @@ func (s *Sender) welcome(conn net.Conn, complete func(context.Context, net.Conn)
 	}
 }
 
-// connect connects again and again. A warning comes when that begins to fail.
-func (s *Sender) connect() {
-	wait, failing := firstPause, false
-	for s.ctx.Err() == nil {
-		conn, err := dial(s.ctx, s.addr, s.cfg.TLS)
-		if err != nil {
-			if !failing && s.ctx.Err() == nil {
-				s.cfg.Warn(err)
-			}
-			failing = true
-			wait = pause(s.ctx, wait)
-			continue
-		}
-		wait, failing = firstPause, false
-		p := s.join(conn, s.addr.name)
-		if p == nil {
-			_ = conn.Close() // the sender ends
-			return
-		}
-		<-p.done
-		pause(s.ctx, firstPause)
+// follow makes a connection a peer, and waits until the peer has left.
+func (s *Sender) follow(conn net.Conn, _ bool) bool {
+	p := s.join(conn, s.addr.name)
+	if p == nil {
+		_ = conn.Close() // the sender ends
+		return false
 	}
+	<-p.done
+	return true
 }
