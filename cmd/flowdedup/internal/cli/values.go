@@ -35,8 +35,18 @@ type parsed[T any] struct {
 	uses  []string // values as given, of a flag that may be repeated
 }
 
-// NewParsed returns a value of a flag. text is its default in help, kind its name there.
+// NewParsed returns a value of a flag. text is its default, which parse reads and help shows, kind its
+// name in help. A text that parse does not read, such as "", leaves the value as it is.
 func NewParsed[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
+	if v, err := parse(text); err == nil && text != "" {
+		*value = v
+	}
+	return NewShown(value, text, kind, parse)
+}
+
+// NewShown is NewParsed for a default that help shows, and that the value does not get: the command
+// distinguishes it from the same value on the command line.
+func NewShown[T any](value *T, text, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind}
 }
 
