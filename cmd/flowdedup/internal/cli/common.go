@@ -31,7 +31,7 @@ type Common struct {
 	Part       PartFlags
 }
 
-// Flags returns the flags. The usual methods are for traffic, the measuring ones for
+// Flags returns the flags. The usual methods are for traffic, the measuring methods for
 // experiments.
 func (c *Common) Flags(usual []string, measuring ...string) []Flag {
 	return slices.Concat(c.Filter.Flags(), c.Part.Flags(), c.MethodFlags(usual, measuring...), []Flag{c.MergeFlag()}, c.RunFlags(), []Flag{c.ProgressFlag()})

@@ -18,7 +18,7 @@ import (
 type RingFlags struct {
 	Conf          afpacket.Config
 	fanout        string
-	capture       string // one of captures
+	capture       string // a word of captures
 	takeInterface bool
 }
 

@@ -56,8 +56,8 @@ func NewList[T any](value *T, text, kind string, parse func(string) (T, error)) 
 	return &parsed[T]{value: value, parse: parse, text: text, kind: kind, list: true}
 }
 
-// NewAdding is NewParsed for a flag that may be repeated: parse returns the value so far with
-// the new one added.
+// NewAdding is NewParsed for a flag that may be repeated: parse returns the value so far, with what
+// it read added.
 func NewAdding[T any](value *T, kind string, parse func(string) (T, error)) *parsed[T] {
 	return &parsed[T]{value: value, kind: kind, adds: true, parse: parse}
 }
@@ -188,8 +188,8 @@ func ParseAmount(s string) (float64, error) {
 	return n, nil
 }
 
-// maxWorkers bounds the memory of batches in flight, 2 MiB per worker. The one goroutine
-// that reads cannot keep this many workers busy.
+// maxWorkers bounds the memory of batches in flight, 2 MiB per worker. A single goroutine
+// reads, which cannot keep this many workers busy.
 const maxWorkers = 16
 
 // defaultWorkers returns the number of workers for --workers 0.

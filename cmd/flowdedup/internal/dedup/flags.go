@@ -270,8 +270,8 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	return errors.Join(cli.MarkDamage(err, summary.PacketsIn+summary.Filtered, summary.Damaged), f.lost(err), f.print(e, &summary, err), f.write(file, &summary, err))
 }
 
-// lost reports that both outputs are incomplete because the reader of one left. With one
-// output that is no failure.
+// lost reports that both outputs are incomplete because the reader of one output left. A reader
+// that leaves the only output is no failure.
 func (f *flags) lost(err error) error {
 	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil

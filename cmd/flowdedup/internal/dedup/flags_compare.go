@@ -84,7 +84,7 @@ func (f *CompareFlags) checkMeasuring(cmd *cobra.Command, name string, fpr float
 }
 
 // Config returns the configuration of the filter. The method chooses its false positive
-// rate unless the user gave one.
+// rate unless --fpr is given.
 func (f *CompareFlags) Config(cmd *cobra.Command, c *cli.Common) Config {
 	fpr := 0.0
 	if cmd.Flags().Changed("fpr") {

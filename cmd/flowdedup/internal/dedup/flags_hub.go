@@ -169,7 +169,7 @@ type HubLink struct {
 	client *hubclient.Client
 }
 
-// Join connects to the hub. It returns nil without one. block says that inputs wait. A hub
+// Join connects to the hub. It returns nil without --hub. block says that inputs wait. A hub
 // that cannot be reached is no error: it is reported to warn, now and later.
 func (f *HubFlags) Join(block bool, warn func(error)) (*HubLink, error) {
 	if f.Hub == "" {
