@@ -86,7 +86,7 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
-// onLocalSystem reports whether a path lies in one of localSystems.
+// onLocalSystem reports whether the file system of a path is among localSystems.
 func onLocalSystem(path string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(path, &st) == nil && localSystems[int64(st.Type)]
