@@ -15,7 +15,7 @@ import (
 // flagsIntro begins the page of all flags.
 const flagsIntro = `# Flags
 
-All flags of each command. ` + "`flowdedup COMMAND --help`" + ` has the same, with examples. Flags that
+All flags of each command. ` + "`flowdedup COMMAND --help-all`" + ` has the same, with examples. Flags that
 do not fit together are wrong usage: exit code 2, and one line that names both and says why.
 This page is made from the program, by a test.
 `
