@@ -148,14 +148,7 @@ func (b *Batch) Append(f Frame, data []byte) {
 	f.Data = f.Record + encoding.PacketHead
 	b.Buf = slices.Grow(b.Buf, int(size))[:at+size]
 	p := b.Buf[at:]
-	time := uint64(max(f.Time, 0))
-	binary.LittleEndian.PutUint32(p, BlockEnhancedPacket)
-	binary.LittleEndian.PutUint32(p[4:], f.RecordLen)
-	binary.LittleEndian.PutUint32(p[8:], f.Interface)
-	binary.LittleEndian.PutUint32(p[12:], uint32(time>>32))
-	binary.LittleEndian.PutUint32(p[16:], uint32(time))
-	binary.LittleEndian.PutUint32(p[20:], f.CapLen)
-	binary.LittleEndian.PutUint32(p[24:], f.WireLen)
+	encoding.PutPacketHead(p, f.RecordLen, f.Interface, uint64(max(f.Time, 0)), f.CapLen, f.WireLen)
 	clear(p[encoding.PacketHead+copy(p[encoding.PacketHead:], data) : size-4])
 	binary.LittleEndian.PutUint32(p[size-4:], f.RecordLen)
 	b.Frames = append(b.Frames, f)
