@@ -52,7 +52,7 @@ func (f *PageFlag) Open(cmd *cobra.Command, inputs []string) (PageFile, error) {
 	return PageFile{file, NewOrigin(cmd, inputs)}, err
 }
 
-// PageFile is the page to write, if one was asked for.
+// PageFile is the page to write, if the user asked for a page.
 type PageFile struct {
 	file *outfile.File
 	Origin
@@ -122,8 +122,8 @@ func (o Origin) Shorten(line string) string {
 	return strings.TrimSuffix(line, " ")
 }
 
-// shortName returns the name of an input without its folder. If another input has the same name, it
-// keeps the part of the folder that distinguishes the two. Addresses and interfaces have no folder.
+// shortName returns the name of an input without its folder. If several inputs have this name, it
+// keeps the part of the folder that distinguishes them. Addresses and interfaces have no folder.
 func shortName(inputs []string, name string) string {
 	if strings.Contains(name, "://") {
 		return name

@@ -105,8 +105,7 @@ usage.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	f.window, f.top = compare.DefaultWindow, 10
-	f.identity, f.Memory = identity.L3, compare.DefaultMemory
+	f.top = 10
 	cli.Define(cmd,
 		[]cli.Flag{
 			{Name: "only-a", Group: cli.GroupOutput, To: &f.only[0], Help: "write the packets that only A has to `FILE` (-: stdout)"},
@@ -119,7 +118,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		f.Part.Flags(),
 		f.net.Flags(),
 		[]cli.Flag{
-			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "100ms", "duration", cli.ParseLength), Words: []string{"100ms", "10ms", "1s"}, Help: "match packets within this time of the offset"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, compare.DefaultWindow.String(), "duration", cli.ParseLength), Words: []string{"100ms", "10ms", "1s"}, Help: "match packets within this time of the offset"},
 			cli.IdentityFlag(&f.identity),
 			cli.IgnoreFlag(&f.ignore),
 			cli.TunnelFlag(&f.tunnels),

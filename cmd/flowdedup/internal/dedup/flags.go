@@ -270,8 +270,8 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 		file.Write(!hasNoResult(&summary, err), func(of cli.Origin) *page.Page { return newPage(&summary, of, f.output != "") }))
 }
 
-// lost reports that both outputs are incomplete because the reader of one left. With one
-// output that is no failure.
+// lost reports that both outputs are incomplete because the reader of one output left. A reader
+// that leaves the only output is no failure.
 func (f *flags) lost(err error) error {
 	if f.output == "" || f.duplicates == "" || !errors.Is(err, sink.ErrOutput) || !errors.Is(err, syscall.EPIPE) {
 		return nil

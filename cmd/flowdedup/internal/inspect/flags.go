@@ -94,9 +94,6 @@ Nothing is written or removed. One pass, in constant memory.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	f.length = time.Minute
-	f.window = inspect.DefaultWindow
-	f.Memory = inspect.DefaultMemory
 	cli.Define(cmd,
 		[]cli.Flag{
 			f.named.Flag(),
@@ -116,7 +113,7 @@ func (f *flags) register(cmd *cobra.Command) {
 		[]cli.Flag{
 			f.net.MergeFlag(),
 			cli.TunnelFlag(&f.tunnels),
-			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, "1s", "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
+			{Name: "window", Group: cli.GroupCompare, To: cli.NewParsed(&f.window, inspect.DefaultWindow.String(), "duration", cli.ParseLength), Words: []string{"1s", "10s", "100ms"}, Help: "compare packets within this time"},
 			f.Part.ZoneFlag(),
 			f.page.Flag("with the matrix and delays"),
 		},

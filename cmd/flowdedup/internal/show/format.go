@@ -24,8 +24,8 @@ func Word[N int | int64 | uint64](n N, one, many string) string {
 	return many
 }
 
-// Some returns a number as Count does, and the words that go with it. Without many they are one
-// with an s.
+// Some returns a number as Count does, and the word that goes with it. Without many the plural is
+// the singular with an s.
 func Some(n uint64, one string, many ...string) string {
 	return Count(n) + " " + Word(n, one, append(many, one+"s")[0])
 }
@@ -140,7 +140,7 @@ const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
 
 // Timestamp formats a packet time, in nanoseconds since 1970 UTC, as RFC 3339 in the
 // zone. It returns nil, which becomes null in JSON, for capture.NoTime. A full second has no
-// fraction, because many programs, such as jq, read only times without one.
+// fraction, because many programs, such as jq, read only times without fractions.
 func Timestamp(t int64, zone *time.Location) *string {
 	if t == capture.NoTime {
 		return nil

@@ -100,7 +100,6 @@ usage.`,
 }
 
 func (f *flags) register(cmd *cobra.Command) {
-	f.Memory = verifyMemory
 	cli.Define(cmd,
 		[]cli.Flag{
 			f.InputFlags.Flag(),
