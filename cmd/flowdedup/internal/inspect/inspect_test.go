@@ -12,6 +12,10 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }
+
 // TestInspectTruth compares kinds, TTL steps and the removed packets with how the captures
 // were made. Each copy behind the router has one hop less, or more if it is late.
 func TestInspectTruth(t *testing.T) {
