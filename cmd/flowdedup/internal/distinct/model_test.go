@@ -45,7 +45,7 @@ func (m *distinctModel) args() []string {
 	return args
 }
 
-// cell names a count; tally is one.
+// cell names a count, tally is the count.
 type cell struct{ start, end, of, family string }
 
 type tally struct{ distinct, packets uint64 }

@@ -32,7 +32,7 @@ func (d *stuck) Write(*capture.Batch, []uint64) error {
 }
 
 // TestBlocked ends a run while an output blocks. The error names that output, and the
-// other one is complete.
+// other output is complete.
 func TestBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
