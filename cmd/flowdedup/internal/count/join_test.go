@@ -29,7 +29,7 @@ func pieces(rng *rand.Rand, datagrams int) (cut, whole *capture.Batch) {
 		ports       uint32
 		id          uint32
 		piece, last int
-		turn        int // by how many pieces the first one comes later
+		turn        int // by how many pieces the first piece comes later
 		orphan      bool
 	}
 	put := func(b *capture.Batch, d *datagram, fragment, ports uint32) {
