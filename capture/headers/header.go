@@ -3,6 +3,7 @@
 package headers
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
@@ -56,12 +57,8 @@ const (
 // linkFlags are the flags about the link header.
 const linkFlags = FlagVLAN | FlagDst | FlagSrc
 
-// protocolNames has the names of IP protocols: "ip-<number>" for those without a common
-// name.
+// protocolNames has the common names of IP protocols.
 var protocolNames = func() (names [256]string) {
-	for i := range names {
-		names[i] = "ip-" + strconv.Itoa(i)
-	}
 	for number, name := range map[int]string{
 		iana.ProtoHopByHop: "hopopt", iana.ProtoICMP: "icmp", iana.ProtoIGMP: "igmp", iana.ProtoIPv4: "ipip", iana.ProtoTCP: "tcp", iana.ProtoUDP: "udp",
 		iana.ProtoDCCP: "dccp", iana.ProtoIPv6: "ip6ip", iana.ProtoRouting: "ipv6-route", iana.ProtoFragment: "ipv6-frag", iana.ProtoGRE: "gre",
@@ -99,5 +96,5 @@ func (p Protocol) String() string {
 	if p >= NonIP {
 		return "non_ip"
 	}
-	return protocolNames[p]
+	return cmp.Or(protocolNames[p], "ip-"+strconv.Itoa(int(p)))
 }
