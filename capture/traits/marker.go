@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // MarkerConfig describes the stream to mark.
@@ -33,7 +34,7 @@ type Marker struct {
 	inputs   []string
 	window   time.Duration
 	removed  func(*Removal)
-	removal  Removal // the last one
+	removal  Removal // the memory of remove
 	reader   *reader
 	kept     memory
 	copied   packet // the last copy
@@ -59,18 +60,19 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 	return m
 }
 
-// Mark returns b with a comment on each packet whose bit in drop is set. digests are the
-// digests of all packets of b. Batches come in the order of their stream, each once.
+// Mark returns what a capture.Writer is to get: b with a comment on each packet whose bit in drop is
+// set, and a nil bitmap, which keeps all. With MarkerConfig.Removed it returns b and drop. digests are
+// the digests of all packets of b. Batches come in the order of their stream, each once.
 //
-// A copy may come before the kept packet. Then later says how many packets after it that one
-// comes. It is 0 for all other packets, and nil if there are no such copies. next are the
+// A copy may come before the kept packet. Then later has the distance to the kept packet, in
+// packets. It is 0 for all other packets, and nil if there are no such copies. next are the
 // batches of the stream after b, as far as later leads to them. The comment on any other copy
-// names the last kept packet with its digest, within MarkerConfig.Window if one of the last few
+// names the last kept packet with its digest, within MarkerConfig.Window if any of the last few
 // is.
 //
 // The result shares the memory of b, except the comments, and is valid until the next call. b
-// itself stays as it is. With MarkerConfig.Removed, the result is b.
-func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
+// itself stays as it is.
+func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) (*capture.Batch, []uint64) {
 	comments := m.out.Comments
 	comments.Reset()
 	block := 0
@@ -84,11 +86,11 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		m.number++
 		m.text = m.text[:0]
 		switch {
-		case m.elsewhere != nil && m.elsewhere[i/64]>>(i%64)&1 != 0:
-			m.keep(digests[i], b, i, m.number) // later copies are its
+		case capture.IsSet(m.elsewhere, i):
+			m.keep(digests[i], b, i, m.number) // as the original of later copies
 			m.text = append(m.text, "copy of a packet of another site"...)
 			m.remove(nil, m.describe(&m.copied, b, i, m.number))
-		case drop == nil || drop[i/64]>>(i%64)&1 == 0:
+		case !capture.IsSet(drop, i):
 			m.keep(digests[i], b, i, m.number)
 		case later != nil && later[i] > 0:
 			m.enterLater(b, i, digests[i], later[i], next)
@@ -105,16 +107,16 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		m.number += framesOf(k.Type)
 	}
 	if m.removed != nil {
-		return b
+		return b, drop
 	}
 	m.out = *b
 	m.out.Comments = comments
-	return &m.out
+	return &m.out, nil
 }
 
 // MarkWith is Mark for a site of several. Packets whose bit in elsewhere is set are copies of
 // packets that other sites have sent.
-func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) *capture.Batch {
+func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) (*capture.Batch, []uint64) {
 	m.elsewhere = elsewhere
 	defer func() { m.elsewhere = nil }()
 	return m.Mark(b, digests, drop, nil, nil)
@@ -182,9 +184,9 @@ const frameLen = int(unsafe.Sizeof(facts{}))
 // frame returns the memory of the facts, which hold no pointers.
 func (p *packet) frame() *[frameLen]byte { return (*[frameLen]byte)(unsafe.Pointer(&p.facts)) }
 
-// keep remembers frame i of b as one that was kept. Few kept packets have copies, so it copies a
-// short plain frame, and recall describes the frame if a copy comes. Such a description depends on
-// nothing but the bytes and the interface.
+// keep remembers frame i of b as a kept packet. Few kept packets have copies, so keep only copies a
+// short plain frame, and recall describes the frame when a copy comes. The description of such a
+// frame depends on nothing but its bytes and its interface.
 func (m *Marker) keep(d digest.Digest, b *capture.Batch, i int, number uint64) {
 	p := m.kept.enter(d)
 	if !isShort(b, i) {
@@ -228,18 +230,18 @@ func (m *Marker) routed(b *capture.Batch, i int) bool {
 	if !isShort(b, i) || m.alone.Frames[0].CapLen != n {
 		return false
 	}
-	one, other := &m.plain[0], &m.plain[1]
-	if !m.split(one, &m.original, &m.alone, 0) || !m.split(other, &m.copied, b, i) || !bytes.Equal(one[ethernetLen:n], other[ethernetLen:n]) {
+	first, second := &m.plain[0], &m.plain[1]
+	if !m.split(first, &m.original, &m.alone, 0) || !m.split(second, &m.copied, b, i) || !bytes.Equal(first[ethernetLen:n], second[ethernetLen:n]) {
 		return false
 	}
-	if !bytes.Equal(one[:2*addressLen], other[:2*addressLen]) {
+	if !bytes.Equal(first[:2*addressLen], second[:2*addressLen]) {
 		m.copied.traits.MAC = 1
 	}
 	return true
 }
 
-// split copies frame i of b, which is short, and moves what routers change to the facts of p. It
-// reports whether the frame has an IP header.
+// split copies frame i of b, which is short, and moves the fields that routers change to the facts of
+// p. It reports whether an IP header follows the Ethernet header.
 func (m *Marker) split(to *[frameLen]byte, p *packet, b *capture.Batch, i int) bool {
 	m.set(p, b, i, m.number)
 	h := &m.reader.header[0]
@@ -249,10 +251,8 @@ func (m *Marker) split(to *[frameLen]byte, p *packet, b *capture.Batch, i int) b
 	}
 	copy(to[:], b.Data(i))
 	ip := to[ethernetLen:h.End]
-	routed := RoutedOf(ip)
 	p.facts = facts{base: ethernetLen, traits: traits{
-		Point: CapturePoint{Interface: b.Interfaces[p.iface].CapturePoint}, Version: h.Version,
-		Hops: routed.Hops, Class: routed.Class, DF: routed.DF, Derived: uint64(routed.Sum),
+		Point: CapturePoint{Interface: b.Interfaces[p.iface].CapturePoint}, Version: h.Version, Routed: RoutedOf(ip),
 	}}
 	ClearRouted(ip)
 	return true
@@ -292,9 +292,9 @@ func (m *Marker) describe(p *packet, b *capture.Batch, i int, number uint64) *pa
 // remembered is how many packets a Marker remembers: 33 MiB of them.
 const remembered = 200_000
 
-// memory remembers the packets that were kept last. Those whose digests agree in some bits
+// memory remembers the packets that were kept last. Packets whose digests agree in some bits
 // are a chain, from the newest to the oldest. The oldest packet of all makes room for each
-// new one. Nothing removes it from its chain: a chain ends at a place that is too old.
+// new packet, but stays in its chain: a chain ends at a place that is too old.
 type memory struct {
 	rows    []row
 	newest  []uint64 // of each chain, whose number is a power of two: its place plus 1
@@ -319,7 +319,7 @@ func (m *memory) chain(d digest.Digest) *uint64 { return &m.newest[d[0]&uint64(l
 // touchAhead is the number of packets whose chains are loaded ahead.
 const touchAhead = 128
 
-// touch loads the newest of the chains of digests. The loads overlap, as none waits for another.
+// touch loads the newest of the chains of digests. No load waits for the others, so they overlap.
 func (m *memory) touch(digests []digest.Digest) {
 	for _, d := range digests {
 		m.touched += *m.chain(d)
@@ -335,13 +335,13 @@ func (m *memory) enter(d digest.Digest) *packet {
 	return &r.packet
 }
 
-// nearby is how many packets with the digest of a copy are looked at for one within the window.
-// They are more than one where clocks differ by more than that.
+// nearby is how many packets with the digest of a copy are searched for one within the window. There
+// are several where clocks differ by more than the window.
 const nearby = 16
 
-// find returns the packet with this digest that was entered last, or nil. With a window it is the
-// last one within the window of a time, if one of the last few is, and else the last that has a
-// time.
+// find returns the packet with this digest that was entered last, or nil. With a window it returns
+// the last packet within the window of a time, if any of the last few is, and else the last packet
+// that has a time.
 func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
 	var last *packet
 	for n, equal := *m.chain(d), 0; equal < nearby && n > 0 && m.entered-n < uint64(len(m.rows)); {
@@ -351,7 +351,7 @@ func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
 			continue
 		}
 		equal++
-		if p := &r.packet; within == 0 || apart(p.time, at) <= uint64(within) {
+		if p := &r.packet; within == 0 || calendar.Distance(p.time, at) <= uint64(within) {
 			return p
 		} else if last == nil {
 			last = p
@@ -359,6 +359,3 @@ func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
 	}
 	return last
 }
-
-// apart returns the absolute difference of two times.
-func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
