@@ -9,24 +9,15 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 )
 
-// memoryLimit returns, as read first, how many bytes of memory this process can have: the machine's
+// memoryLimit returns how many bytes of memory this process can have: the machine's
 // memory, or the limit of the process's memory cgroup or of one above it, whichever is
 // least. It reads version 2 (memory.max, and memory.high, which throttles) and version 1
 // (memory.limit_in_bytes) of cgroups(7). It reports false where none of these is known.
 func memoryLimit() (limit int64, ok bool) {
-	limitOnce.Do(func() { limitRead, limitKnown = memoryLimitIn(os.DirFS("/")) })
-	return limitRead, limitKnown
+	return memoryLimitIn(os.DirFS("/"))
 }
-
-// limitRead and limitKnown are the result of memoryLimit. Each program asks several times.
-var (
-	limitOnce  sync.Once
-	limitRead  int64
-	limitKnown bool
-)
 
 // memoryLimitIn reads the files below root.
 func memoryLimitIn(root fs.FS) (limit int64, ok bool) {

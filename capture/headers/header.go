@@ -3,7 +3,6 @@
 package headers
 
 import (
-	"cmp"
 	"strconv"
 
 	"github.com/flowdedup/flowdedup/capture/internal/iana"
@@ -96,5 +95,8 @@ func (p Protocol) String() string {
 	if p >= NonIP {
 		return "non_ip"
 	}
-	return cmp.Or(protocolNames[p], "ip-"+strconv.Itoa(int(p)))
+	if name := protocolNames[p]; name != "" {
+		return name
+	}
+	return "ip-" + strconv.Itoa(int(p))
 }

@@ -47,18 +47,11 @@ func (r *recent) head(id *digest.Digest) *uint64 {
 	return &r.heads[hash>>(64-bits.TrailingZeros(uint(len(r.heads))))]
 }
 
-// warmLen is how many identities are warmed at once.
-const warmLen = 32
-
-// warm touches the memory that finding some identities will touch. These loads overlap, while loads
-// for one identity after another wait for each other.
+// warm touches the memory that finding the identities of a batch will touch. These loads overlap,
+// while the loads of one search after another wait for each other.
 func (r *recent) warm(ids []digest.Digest) {
-	var heads [warmLen]uint64
 	for i := range ids {
-		heads[i] = *r.head(&ids[i])
-	}
-	for _, place := range heads[:len(ids)] {
-		if place > r.first {
+		if place := *r.head(&ids[i]); place > r.first {
 			r.warmed |= r.at(place - 1).identity[0]
 		}
 	}

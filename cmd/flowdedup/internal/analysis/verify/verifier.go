@@ -190,10 +190,8 @@ func (v *Verifier) check(b *capture.Batch) {
 		within = v.within.Points(b, 0, n)
 	}
 	written := v.strip(&v.written, b)
+	v.copies.warm(v.digests)
 	for i := range n {
-		if i%warmLen == 0 {
-			v.copies.warm(v.digests[i:min(i+warmLen, n)])
-		}
 		v.report.Packets++
 		s := inputPacket{identity: v.digests[i], time: b.Frames[i].Time, number: v.report.Packets, point: placeOf(b, i), state: pending, unfit: v.unfit.is(b, i, &v.headers[i])}
 		if within != nil {
