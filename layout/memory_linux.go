@@ -3,7 +3,6 @@
 package layout
 
 import (
-	"bufio"
 	"bytes"
 	"io/fs"
 	"os"
@@ -134,10 +133,7 @@ func readLines(root fs.FS, name string) (lines []string) {
 	if err != nil {
 		return nil
 	}
-	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
-		lines = append(lines, s.Text())
-	}
-	return lines
+	return strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' })
 }
 
 func systemCaches() CacheSizes { return cachesIn(os.DirFS("/")) }
