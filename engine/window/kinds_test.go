@@ -82,7 +82,7 @@ func timedKind() check.SavedPacketKind[TimedConfig, *Timed] {
 			{pinned(Window{None: true}, false), "jumps", "b07c9550", "79f75e0b2218ac8c"},
 		},
 	}
-	k.New, k.Points, k.Small = NewTimed, true, TimedConfig{Window: oneMillisecond, Memory: 6400, Across: true}
+	k.New, k.Slices, k.Small = NewTimed, 3, TimedConfig{Window: oneMillisecond, Memory: 6400, Across: true}
 	k.Memory = func(f *Timed) []layout.Line { return f.rows.arena.Lines() }
 	for _, w := range hostile {
 		k.Hostile = append(k.Hostile, TimedConfig{Window: w, Memory: 1 << 14})
@@ -132,7 +132,7 @@ func coarseKind(fine bool) check.SavedPacketKind[CoarseConfig, *Coarse] {
 			k.Pinned[i].Verdicts, k.Pinned[i].State = p[0], p[1]
 		}
 	}
-	k.New, k.Small = NewCoarse, of(6400)(oneMillisecond, 2)
+	k.New, k.Slices, k.Small = NewCoarse, 2, of(6400)(oneMillisecond, 2)
 	k.Memory = func(f *Coarse) []layout.Line { return f.rows.arena.Lines() }
 	for _, w := range hostile {
 		k.Hostile = append(k.Hostile, CoarseConfig{Window: w, Fine: fine, Memory: 1 << 12, Limit: 1 << 16})
@@ -155,7 +155,7 @@ func timersKind() check.SavedPacketKind[TimersConfig, *Timers] {
 		Restore: RestoreTimers,
 		Copied:  map[string]TimersConfig{"one second": {Window: Window{Duration: time.Second}, Memory: copiedMemory}},
 	}
-	k.New, k.Small = NewTimers, TimersConfig{Window: oneMillisecond, Memory: 6400}
+	k.New, k.Slices, k.Small = NewTimers, 2, TimersConfig{Window: oneMillisecond, Memory: 6400}
 	k.Memory = func(f *Timers) []layout.Line { return f.arena.Lines() }
 	k.Pinned = []check.Pinned[TimersConfig]{{k.Small, "in order", "ef540832", "6299fdfb5630478a"}}
 	for _, w := range hostile {
@@ -187,7 +187,7 @@ func TestFine(t *testing.T)   { coarseKind(true).Test(t) }
 func TestTimers(t *testing.T) { timersKind().Test(t) }
 
 func TestExact(t *testing.T) {
-	k := check.PacketKind[TimedConfig, *Exact]{New: exactOf, Points: true, Small: timedKind().Small, Hostile: timedKind().Hostile}
+	k := check.PacketKind[TimedConfig, *Exact]{New: exactOf, Slices: 3, Small: timedKind().Small, Hostile: timedKind().Hostile}
 	for _, w := range []Window{oneMillisecond, {Packets: 70}, {None: true}} {
 		k.Batches = append(k.Batches, TimedConfig{Window: w})
 	}

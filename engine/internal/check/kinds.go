@@ -66,8 +66,8 @@ func Panics(t *testing.T, what string, call func()) {
 type PacketKind[C any, F engine.PacketFilter] struct {
 	New     func(C) (F, error)
 	Refused []Refused[C]
-	// Points says that filters of Small read points.
-	Points bool
+	// Slices is how many slices filters of Small read, of verdicts, times and points.
+	Slices int
 	// Small takes little memory, so that a fuzzer may read it often.
 	Small C
 	// Hostile are windows of time, for times from all of an int64.
@@ -94,10 +94,13 @@ func (k PacketKind[C, F]) Test(t *testing.T) {
 // panics wants slices refused that are too short.
 func (k PacketKind[C, F]) panics(t *testing.T) {
 	f, d := New(t, k.New, k.Small), make([]digest.Digest, 1)
-	Panics(t, "seen", func() { f.TestAndSet(nil, d, make([]int64, 1), make([]uint32, 1)) })
-	Panics(t, "times", func() { f.TestAndSet(make([]uint64, 1), d, nil, make([]uint32, 1)) })
-	if k.Points {
-		Panics(t, "points", func() { f.TestAndSet(make([]uint64, 1), d, make([]int64, 1), nil) })
+	seen, times, points := make([]uint64, 1), make([]int64, 1), make([]uint32, 1)
+	for i, call := range []func(){
+		func() { f.TestAndSet(nil, d, times, points) },
+		func() { f.TestAndSet(seen, d, nil, points) },
+		func() { f.TestAndSet(seen, d, times, nil) },
+	}[:k.Slices] {
+		Panics(t, [...]string{"seen", "times", "points"}[i], call)
 	}
 }
 
