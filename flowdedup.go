@@ -38,7 +38,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -108,7 +107,7 @@ type SeenConfig struct {
 	FPR float64
 	// Secret keys the digests, so that nobody can make items that collide with others. The
 	// zero value stands for a random one.
-	Secret secret.Secret
+	Secret engine.Secret
 }
 
 // Seen reports which byte strings came before, in bounded memory. It keeps 40 to 64 bits of a
@@ -140,7 +139,7 @@ func NewSeen(cfg SeenConfig) (*Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Seen{digest: digest.NewAES(key.AESKey(secret.Own))}
+	s := &Seen{digest: digest.NewAES(key.AESKey(engine.UseOwn))}
 	if cfg.Window == 0 {
 		s.filter, err = stream.NewPackets(stream.Config{Memory: cfg.Memory, FPR: cfg.FPR})
 	} else {
@@ -157,9 +156,9 @@ func NewSeen(cfg SeenConfig) (*Seen, error) {
 }
 
 // keyOf returns a random secret in place of the zero value.
-func keyOf(s secret.Secret) (secret.Secret, error) {
-	if s == (secret.Secret{}) {
-		return secret.Random()
+func keyOf(s engine.Secret) (engine.Secret, error) {
+	if s == (engine.Secret{}) {
+		return engine.RandomSecret()
 	}
 	return s, nil
 }
@@ -280,7 +279,7 @@ type counter struct {
 
 // newCounter makes a counter of valid settings.
 func newCounter(cfg *DistinctConfig, emit func(Count) error) (*counter, error) {
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +312,7 @@ func newCounter(cfg *DistinctConfig, emit func(Count) error) (*counter, error) {
 	}
 	c := &counter{Counter: windows.New(&w), keyer: keys.NewKeyer(cfg.Of, headers.DecoderConfig{})}
 	c.batch = c.NewBatch()
-	for i, use := range []secret.Use{secret.IPv4, secret.IPv6, secret.MAC} {
+	for i, use := range []engine.Use{engine.UseIPv4, engine.UseIPv6, engine.UseMAC} {
 		c.digests[i] = digest.NewAES(key.AESKey(use))
 	}
 	return c, nil

@@ -33,8 +33,8 @@
 // with: they are plain, and take several cache misses an element.
 //
 // Package distinct/windows counts several keys of one stream in windows. Package calendar
-// cuts time into windows, and has the one policy for wrong clocks. Package secret derives
-// the keys of digests. Package snapshot writes and reads the contents of filters. Package
+// cuts time into windows, and has the only policy for wrong clocks. A Secret derives the
+// keys of digests. Package snapshot writes and reads the contents of filters. Package
 // paper has the filters of the literature as printed, package theory their closed forms,
 // and package sizing chooses a filter for a load.
 package engine

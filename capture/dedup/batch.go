@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -217,8 +217,8 @@ func (d *Detector) Finish(w PacketWriter) error {
 
 // Within returns the reader of packets' points for Parts.Within: packets of different points are no
 // copies of each other. Inner identities have the points of the innermost headers.
-func Within(fields traits.PointFields, of identity.Config, key secret.Secret) traits.SightingConfig {
-	seed := key.AESKey(secret.Sightings)
+func Within(fields traits.PointFields, of identity.Config, key engine.Secret) traits.SightingConfig {
+	seed := key.AESKey(engine.UseSightings)
 	return traits.SightingConfig{Inner: of.Kind == identity.Inner, Tunnels: of.Tunnels, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -38,7 +37,7 @@ type Config struct {
 	Zone *time.Location
 	// Secret keys the digests. Without it, an attacker cannot make packets that collide
 	// with those of others. The zero value stands for a random one.
-	Secret secret.Secret
+	Secret engine.Secret
 	// Within says at which points equal packets are copies of each other: where one of
 	// these fields differs they are not. 0 is at all points.
 	Within traits.PointFields
@@ -155,7 +154,7 @@ type Detector struct {
 	captured identity.Captured
 }
 
-// New makes a Detector. Errors come from window.NewTimed, window.NewLandmarks, secret.Random and
+// New makes a Detector. Errors come from window.NewTimed, window.NewLandmarks, engine.RandomSecret and
 // NewWith.
 func New(cfg Config) (*Detector, error) {
 	if cfg.Keep > KeepFlow || cfg.Hold < 0 { // where nothing waits, too
@@ -165,8 +164,8 @@ func New(cfg Config) (*Detector, error) {
 		return nil, configError("a zone without a landmark window")
 	}
 	var err error
-	if cfg.Secret == (secret.Secret{}) {
-		if cfg.Secret, err = secret.Random(); err != nil {
+	if cfg.Secret == (engine.Secret{}) {
+		if cfg.Secret, err = engine.RandomSecret(); err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +189,7 @@ func New(cfg Config) (*Detector, error) {
 	return NewWith(Parts{
 		Identity: cfg.Identity, Filter: filter, VerifyCopies: cfg.VerifyCopies, Landmarks: landmarks, Across: cfg.Filter.Across,
 		Within: within, Only: cfg.Only, Protect: cfg.Protect,
-		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(secret.Packets)) },
+		Digester: func() digest.MessageDigester { return digest.NewAES(cfg.Secret.AESKey(engine.UsePackets)) },
 		Hold:     hold, Prefer: cfg.Prefer, Intact: cfg.Intact && cfg.Identity.Uneven(), Pairs: cfg.pairs(hold),
 	})
 }

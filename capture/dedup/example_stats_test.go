@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -74,12 +74,12 @@ func ExampleObserver() {
 		log.Fatal(err)
 	}
 	copies := map[string]int{}
-	key, err := secret.Random()
+	key, err := engine.RandomSecret()
 	if err != nil {
 		log.Fatal(err)
 	}
 	detector, err := dedup.NewWith(dedup.Parts{
-		Filter: filter, Digester: func() digest.MessageDigester { return digest.NewAES(key.AESKey(secret.Packets)) },
+		Filter: filter, Digester: func() digest.MessageDigester { return digest.NewAES(key.AESKey(engine.UsePackets)) },
 		Observers: []dedup.Observer{{Judged: func(b *capture.Batch, drop []uint64) {
 			for w, word := range drop {
 				for ; word != 0; word &= word - 1 {

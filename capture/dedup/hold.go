@@ -12,8 +12,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/backlog"
 	"github.com/flowdedup/flowdedup/capture/traits"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Keep says which of equal packets is kept.
@@ -41,7 +41,7 @@ type HoldConfig struct {
 	// Hold is cut to it. Else it is 0.
 	Window time.Duration
 	// Secret keys conversations and points.
-	Secret secret.Secret
+	Secret engine.Secret
 	// Memory is how many bytes may wait, 0 for 256 MiB. Large packets, and many between equal
 	// ones, fill it early, and packets are then settled early.
 	Memory int

@@ -17,8 +17,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -203,7 +203,7 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 		return
 	}
 	d, err := dedup.NewWith(dedup.Parts{
-		Filter: filter, Hub: at.client, Digester: func() digest.MessageDigester { return digest.NewAES(secret.Secret{1}.AESKey(secret.Packets)) },
+		Filter: filter, Hub: at.client, Digester: func() digest.MessageDigester { return digest.NewAES(engine.Secret{1}.AESKey(engine.UsePackets)) },
 		Observers: []dedup.Observer{{Elsewhere: func(b *capture.Batch, copies []uint64) {
 			removed += uint64(len(b.Frames)) - capture.CountKept(copies, 0, len(b.Frames))
 		}}},

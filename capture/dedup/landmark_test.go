@@ -14,7 +14,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -37,7 +36,7 @@ func TestLandmarkCopies(t *testing.T) {
 		for _, w := range windows {
 			for _, only := range []dedup.Chooser{nil, even} {
 				cfg := want.config()
-				cfg.Secret, cfg.Filter.Across = secret.Secret{1}, false
+				cfg.Secret, cfg.Filter.Across = engine.Secret{1}, false
 				plain := cfg
 				plain.Filter.Window = window.Window{None: true}
 				cfg.Filter.Window, cfg.Only = w, only

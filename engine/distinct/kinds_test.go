@@ -9,13 +9,13 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/permute"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // ipv4Key permutes the addresses of counters that can be restored.
-var ipv4Key = check.SavedSecret.AESKey(secret.Permutation)
+var ipv4Key = check.SavedSecret.AESKey(engine.UsePermutation)
 
 func ofIPv4(memory int) (*IPv4Rows, error)               { return NewIPv4Rows(ipv4Key, memory) }
 func newIPv4Rows(t testing.TB, memory int) *IPv4Rows     { return check.New(t, ofIPv4, memory) }

@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
@@ -100,7 +99,7 @@ func (s *Sketched[K]) Close() error { return nil }
 
 // Snapshot writes the sketch for Restore. Arguments and errors are as in
 // IPv4Rows.Snapshot.
-func (s *Sketched[K]) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (s *Sketched[K]) Snapshot(w io.Writer, secret engine.Secret, label string) error {
 	registers := s.sketch.Append(nil)
 	size := len(registers)
 	registers = append(registers, make([]byte, 7)...)

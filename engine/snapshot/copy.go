@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -126,7 +126,7 @@ func (c *Copy) Copy(during time.Duration) (done bool) {
 
 // WriteTo implements io.WriterTo.
 func (c *Copy) WriteTo(w io.Writer) (int64, error) {
-	out := &Writer{to: w, seal: newSeal(secret.Secret{}), buf: make([]byte, 0, 8*partWords)}
+	out := &Writer{to: w, seal: newSeal(engine.Secret{}), buf: make([]byte, 0, 8*partWords)}
 	for _, step := range c.steps {
 		step(out)
 	}

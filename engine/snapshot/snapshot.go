@@ -18,7 +18,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/layout"
 	"github.com/minio/highwayhash"
 )
@@ -101,7 +101,7 @@ func (k Kind) String() string {
 }
 
 // newSeal returns the hash that snapshots under a secret are sealed with.
-func newSeal(s secret.Secret) hash.Hash {
+func newSeal(s engine.Secret) hash.Hash {
 	key := s.SnapshotKey()
 	h, err := highwayhash.New128(key[:])
 	if err != nil {
@@ -111,7 +111,7 @@ func newSeal(s secret.Secret) hash.Hash {
 }
 
 // keyCheck returns the key check value.
-func keyCheck(s secret.Secret) []byte {
+func keyCheck(s engine.Secret) []byte {
 	h := newSeal(s)
 	h.Write([]byte(magic))
 	return h.Sum(nil)
@@ -129,7 +129,7 @@ type Writer struct {
 }
 
 // NewWriter writes everything before the lines. Errors come from End.
-func NewWriter(w io.Writer, kind Kind, secret secret.Secret, label string, fields Fields) *Writer {
+func NewWriter(w io.Writer, kind Kind, secret engine.Secret, label string, fields Fields) *Writer {
 	s := &Writer{to: w, seal: newSeal(secret), buf: make([]byte, 0, 8*partWords), err: checkLabel(label)}
 	if s.copy, _ = w.(*Copy); s.copy != nil {
 		s.copy.add(func(out *Writer) { out.seal = newSeal(secret) })

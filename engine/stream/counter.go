@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -123,7 +122,7 @@ func (f *Packets) Populate(ctx context.Context) error { return mem.Populate(ctx,
 func (f *Packets) Close() error { return f.filter.Close() }
 
 // Snapshot is as Filter.Snapshot.
-func (f *Packets) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (f *Packets) Snapshot(w io.Writer, secret engine.Secret, label string) error {
 	return f.filter.Snapshot(w, secret, label)
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/check"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
@@ -85,7 +84,7 @@ func TestRestoreRefuses(t *testing.T) {
 		config snapshot.RestoreConfig
 		is     error
 	}{
-		"another key": {snapshot.RestoreConfig{Secret: secret.Secret{9}, Label: check.SavedLabel}, snapshot.ErrInvalid},
+		"another key": {snapshot.RestoreConfig{Secret: engine.Secret{9}, Label: check.SavedLabel}, snapshot.ErrInvalid},
 		"too large":   {snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: 6399}, engine.ErrMemory},
 		"no memory":   {snapshot.RestoreConfig{Secret: check.SavedSecret, Label: check.SavedLabel, Memory: -1}, engine.ErrMemory},
 	} {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
@@ -95,9 +94,9 @@ func (v *Verified) Populate(ctx context.Context) error {
 // Snapshot writes the contents of both, the filter's first, for the restoring function of the
 // filter and then RestoreVerified. Errors are as in Filter.Snapshot, or wrap
 // errors.ErrUnsupported if the filter cannot be saved.
-func (v *Verified) Snapshot(w io.Writer, key secret.Secret, label string) error {
+func (v *Verified) Snapshot(w io.Writer, key engine.Secret, label string) error {
 	f, ok := v.PacketFilter.(interface {
-		Snapshot(w io.Writer, key secret.Secret, label string) error
+		Snapshot(w io.Writer, key engine.Secret, label string) error
 	})
 	if !ok {
 		return fmt.Errorf("snapshot of %T: %w", v.PacketFilter, errors.ErrUnsupported)

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -47,7 +47,7 @@ func kindOfCoarse(fine bool) snapshot.Kind {
 
 // Snapshot writes the filter's contents, for RestoreCoarse, or RestoreFine if it has fine
 // cells. Arguments and errors are as in Timed.Snapshot.
-func (c *Coarse) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (c *Coarse) Snapshot(w io.Writer, secret engine.Secret, label string) error {
 	mem.CheckOpen("window: Coarse.Snapshot", c.rows.arena)
 	g := &c.growth
 	state := coarseState{

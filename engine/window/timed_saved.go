@@ -9,8 +9,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/asm/line"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/mem"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -82,7 +82,7 @@ func (t *Timed) state() *timedState {
 // label names the elements, such as "flow, aes", in at most snapshot.MaxLabel bytes. A
 // filter can only be restored with the same label. Errors come from w, or wrap
 // snapshot.ErrInvalid for a bad label. It panics after Close.
-func (t *Timed) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+func (t *Timed) Snapshot(w io.Writer, secret engine.Secret, label string) error {
 	mem.CheckOpen("window: Timed.Snapshot", t.rows.arena)
 	out := snapshot.NewWriter(w, snapshot.Timed, secret, label, t.state().fields())
 	t.copying = timedCopy{

@@ -13,8 +13,8 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 )
 
 // Config defines the copies of a judge.
@@ -44,7 +44,7 @@ type Config struct {
 	// Memory bounds the remembered flows and points, in bytes: 7/8 for flows, and the rest for
 	// points.
 	Memory int
-	Secret secret.Secret
+	Secret engine.Secret
 }
 
 // Judgment details a judge's verdict on a record.
@@ -142,7 +142,7 @@ func New(cfg Config) (*Judge, error) {
 		return nil, err
 	}
 	j := &Judge{
-		cfg: cfg, points: newPoints(cfg.Points, cfg.Memory/pointsShare/2/pointCost), aes: digest.NewAES(cfg.Secret.AESKey(secret.Records)),
+		cfg: cfg, points: newPoints(cfg.Points, cfg.Memory/pointsShare/2/pointCost), aes: digest.NewAES(cfg.Secret.AESKey(engine.UseRecords)),
 		matrix: map[[2]uint32]uint64{}, needed: cfg.needed(),
 	}
 	var err error

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
 
@@ -55,13 +55,13 @@ func TestOwnersGrow(t *testing.T) {
 func resaved(t *testing.T, o *owners, memory int) *owners {
 	t.Helper()
 	var saved bytes.Buffer
-	if err := o.Snapshot(&saved, secret.Secret{7}, ""); err != nil {
+	if err := o.Snapshot(&saved, engine.Secret{7}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if saved.Len() > o.bytes()+1000 {
 		t.Errorf("%d bytes are saved of a table of %d", saved.Len(), o.bytes())
 	}
-	restored, err := restoreOwners(&saved, snapshot.RestoreConfig{Secret: secret.Secret{7}, Memory: memory})
+	restored, err := restoreOwners(&saved, snapshot.RestoreConfig{Secret: engine.Secret{7}, Memory: memory})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 )
 
@@ -47,7 +46,7 @@ type Config struct {
 	// that find no more memory in Budget also turn into a sketch, in place of a sample.
 	SetLimit uint64
 	FPR      float64 // upper bound for Bloom filters and for rows that forget; 0 stands for engine.DefaultFPR
-	Secret   secret.Secret
+	Secret   engine.Secret
 
 	// FirstSeen makes each Batch report the elements that their window had not seen
 	// before.
@@ -191,7 +190,7 @@ func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
 	case methodSketch:
 		return c.newSketchedAddresses(), nil
 	}
-	e, err := distinct.NewIPv4Rows(c.Secret.AESKey(secret.Permutation), memory)
+	e, err := distinct.NewIPv4Rows(c.Secret.AESKey(engine.UsePermutation), memory)
 	if err != nil {
 		return nil, err
 	}
@@ -199,5 +198,5 @@ func (c *Config) newAddresses(memory int) (engine.Counter[uint32], error) {
 }
 
 func (c *Config) newSketchedAddresses() *distinct.Sketched[uint32] {
-	return distinct.NewSketchedIPv4(c.Secret.AESKey(secret.Permutation))
+	return distinct.NewSketchedIPv4(c.Secret.AESKey(engine.UsePermutation))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
@@ -41,7 +40,7 @@ type pastKey struct{ v4, v6, mac *sliding.Rows }
 func newPast(cfg *Config, memory int) *past {
 	return &past{
 		cfg: cfg, step: int64(pastStep(cfg.Past)), keys: make([]pastKey, len(cfg.Keys)), memory: memory,
-		addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
+		addresses: sliding.NewAddresses(cfg.Secret.AESKey(engine.UsePermutation)),
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct"
 	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
@@ -49,7 +48,7 @@ type slides struct {
 
 func newSlides(cfg *Config, out func(start, end int64, counts []Count) error) *slides {
 	s := &slides{
-		cfg: cfg, emitCounts: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(secret.Permutation)),
+		cfg: cfg, emitCounts: out, addresses: sliding.NewAddresses(cfg.Secret.AESKey(engine.UsePermutation)),
 		window: int64(cfg.Window), slide: int64(cfg.Slide), keys: make([]slidingKey, len(cfg.Keys)),
 		seen: noExtent, clock: calendar.Clock{Ahead: cfg.Window, Behind: cfg.Window},
 	}

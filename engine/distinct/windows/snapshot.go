@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 )
@@ -86,7 +85,7 @@ func saveFamily[E any](c *Counter, w io.Writer, s *SavedWindow, key int, family 
 		return nil
 	}
 	one, ok := counter.Counter.(interface {
-		Snapshot(w io.Writer, secret secret.Secret, label string) error
+		Snapshot(w io.Writer, secret engine.Secret, label string) error
 	})
 	if !ok {
 		return ErrNoSnapshot

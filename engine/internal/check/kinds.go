@@ -35,7 +35,7 @@ func New[C any, F io.Closer](t testing.TB, create func(C) (F, error), c C) F {
 }
 
 // Refused is a configuration that cannot be: the error wraps Is, and contains Says.
-type Refused[C any] struct {
+type Refused[C any] = struct {
 	Config C
 	Is     error
 	Says   string
@@ -175,7 +175,7 @@ type SavedPacketKind[C any, F savedPackets] struct {
 
 // Pinned has the hash of the verdicts on a random stream of 20,000 packets, and the first
 // digits of a hash of the snapshot after them. Both are the same on every CPU.
-type Pinned[C any] struct {
+type Pinned[C any] = struct {
 	Config                 C
 	Clock, Verdicts, State string
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/match"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -135,10 +134,10 @@ func (r *runner) restore(in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if len(h.Secret) != len(secret.Secret{}) {
+	if len(h.Secret) != len(engine.Secret{}) {
 		return fmt.Errorf("%w: it is damaged", errState)
 	}
-	r.cfg.Match.Secret = secret.Secret(h.Secret)
+	r.cfg.Match.Secret = engine.Secret(h.Secret)
 	if r.judge, err = match.New(r.cfg.Match); err != nil {
 		return err
 	}
