@@ -20,7 +20,7 @@ var layers = map[string][]string{
 	"asm":          {"asm/internal"},
 	"asm/internal": {"asm/internal", "layout"},
 	"asm/digest":   {"asm/internal"},
-	"asm/permute":  {"asm/internal"},
+	"asm/permute":  {"asm/internal", "layout"},
 	"asm/signs":    {"asm/internal"},
 	"asm/headers":  {"asm/internal", "asm/digest", "asm/frames"},
 	"asm/frames":   {"asm/internal", "asm/digest"},

@@ -45,8 +45,17 @@ const LineBits = 8 * LineSize
 // one. It is an alias, so users can make lines of their own.
 type Line = [8]uint64
 
-// Mix is a bijection whose results look random: the finalizer of SplitMix64 (Steele, Lea, Flood,
-// "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). 0 stays 0.
+// Golden is 2^64 over the golden ratio: the step of SplitMix64.
+const Golden = 0x9e3779b97f4a7c15
+
+// SplitMix advances the state of the generator SplitMix64 (Steele, Lea, Flood, "Fast Splittable
+// Pseudorandom Number Generators", OOPSLA 2014), and returns its next output.
+func SplitMix(state *uint64) uint64 {
+	*state += Golden
+	return Mix(*state)
+}
+
+// Mix is a bijection whose results look random: the finalizer of SplitMix64. 0 stays 0.
 func Mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -12,11 +12,9 @@ import (
 // elements has all its bits close together or at regular distances. In one array this is harmless.
 // In slices such bits all lie in failed ones far more often than by chance.
 func Positions(pos []uint64, digest [2]uint64, m uint64) {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
-	step := uint64(0)
+	state := digest[1]
 	for i := range pos {
-		step += golden
-		pos[i], _ = bits.Mul64(Mix(digest[0]^Mix(digest[1]+step)), m)
+		pos[i], _ = bits.Mul64(Mix(digest[0]^SplitMix(&state)), m)
 	}
 }
 

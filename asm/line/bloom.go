@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -20,7 +19,7 @@ type bloomSalts [8*layout.MaxBloomRounds + 1]uint64
 var salts = func() (salts bloomSalts) {
 	var state uint64
 	for i := range 8 * layout.MaxBloomRounds {
-		salts[i] = splitmix.Next(&state) | 1
+		salts[i] = layout.SplitMix(&state) | 1
 	}
 	return salts
 }()

@@ -13,7 +13,7 @@ package permute
 import (
 	"encoding/binary"
 
-	"github.com/flowdedup/flowdedup/asm/internal/splitmix"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // bijectionRounds is how many rounds it takes until every input bit reaches every output
@@ -53,7 +53,7 @@ func NewBijection(key [16]byte) *Bijection {
 	var random uint64
 	for i := range bijectionRounds {
 		if i%2 == 0 {
-			random = splitmix.Next(&state)
+			random = layout.SplitMix(&state)
 		}
 		b.xor[i] = binary.LittleEndian.Uint32(key[4*i:])
 		b.mul[i] = uint32(random) | 1

@@ -49,7 +49,7 @@ func (c *Contents) Hash(word uint64) uint64 {
 // independent. It is the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a
 // permutation.
 func Mix(x uint64) uint64 {
-	return layout.Mix(x + rowtable.GoldenFactor) // so that 0 is no fixed point
+	return layout.Mix(x + layout.Golden) // so that 0 is no fixed point
 }
 
 // Contents is as Lister says.

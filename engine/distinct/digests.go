@@ -61,7 +61,7 @@ func NewDigestRows(memory int) (*DigestRows, error) {
 	lines := max(memory/layout.LineSize, minDigestLines)
 	r := new(DigestRows)
 	first := 1 << (bits.Len(uint(lines)) - 1)
-	if err := r.start(&digestRowsKind, first, math.MaxInt, rowtable.GoldenFactor); err != nil {
+	if err := r.start(&digestRowsKind, first, math.MaxInt, layout.Golden); err != nil {
 		return nil, err
 	}
 	return r, nil

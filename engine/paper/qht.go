@@ -244,7 +244,7 @@ func (f fingerprints) of(x uint64) uint64 {
 
 // rehash returns value number i of the SplitMix64 sequence that x determines. Every 64-bit
 // value occurs in it.
-func rehash(x, i uint64) uint64 { return layout.Mix(x + i*golden) }
+func rehash(x, i uint64) uint64 { return layout.Mix(x + i*layout.Golden) }
 
 // SQFConfig configures a streaming quotient filter.
 type SQFConfig struct {

@@ -160,7 +160,7 @@ func newRows(window, step int64) (*Rows, error) {
 		quarantine: make([]datedElement, 0, calendar.Quorum),
 		clock:      calendar.Clock{Ahead: time.Duration(window), Behind: time.Duration(window)},
 	}
-	shape := rowtable.Shape{Name: "sliding rows", Width: 64, Cells: func(int) int { return 8 }, Dated: true, Factor: rowtable.GoldenFactor}
+	shape := rowtable.Shape{Name: "sliding rows", Width: 64, Cells: func(int) int { return 8 }, Dated: true, Factor: layout.Golden}
 	if err := s.rows.Open(shape, layout.SlidingLines); err != nil {
 		return nil, err
 	}

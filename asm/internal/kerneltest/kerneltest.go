@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // Guarded returns n values in memory that ends at a page without access or, with front,
@@ -67,6 +68,16 @@ func BenchLevels(b *testing.B, run func(b *testing.B)) {
 			AtLevel(level, func() { run(b) })
 		})
 	}
+}
+
+// Lines returns lines of zeros, kib KiB in all, on huge pages where the system grants them.
+func Lines(b *testing.B, kib int) []layout.Line {
+	arena, err := layout.NewArena(kib << 10 / layout.LineSize)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { arena.Close() })
+	return arena.Lines()
 }
 
 // Measure times call, which handles this number of elements, and calls prepare before
