@@ -12,8 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// ErrParams is wrapped by the errors of NewCellRule and NewTimerRule.
-var ErrParams = errors.New("parameter out of range")
+var errParams = errors.New("parameter out of range")
 
 // CellParams configures the lines of a stable Bloom filter.
 type CellParams struct {
@@ -35,7 +34,7 @@ func (p CellParams) Cells() int { return 512 / p.Bits }
 
 func (p CellParams) check() error {
 	if p.Bits != 2 && p.Bits != 4 {
-		return fmt.Errorf("line: cells have %d bits, must be 2 or 4: %w", p.Bits, ErrParams)
+		return fmt.Errorf("line: cells have %d bits, must be 2 or 4: %w", p.Bits, errParams)
 	}
 	for _, v := range []struct {
 		name             string
@@ -47,7 +46,7 @@ func (p CellParams) check() error {
 		{"HitP", p.HitP, 0, p.MissP},
 	} {
 		if v.value < v.low || v.value > v.high {
-			return fmt.Errorf("line: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, ErrParams)
+			return fmt.Errorf("line: cell lines: %s is %d, must be from %d to %d: %w", v.name, v.value, v.low, v.high, errParams)
 		}
 	}
 	return nil
@@ -144,7 +143,7 @@ type CellRule struct {
 	run [2][cellWindows]byte
 }
 
-// NewCellRule prepares p. Errors wrap ErrParams.
+// NewCellRule prepares p, or says which parameter is out of range.
 func NewCellRule(p CellParams) (*CellRule, error) {
 	if err := p.check(); err != nil {
 		return nil, err

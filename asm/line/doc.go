@@ -4,7 +4,7 @@
 // bytes, in batches. A kernel chooses no parameters, keeps no state between calls and
 // does not allocate. Package layout has a picture of each kind of line. Functions panic
 // if slices are too short or parameters are out of range; NewCellRule and NewTimerRule
-// return errors that wrap ErrParams.
+// return an error for these.
 //
 //	question                              function               contract        plain twin
 //	is it a copy within a window          TestAndSetTimed        timed.go        timed_generic.go

@@ -9,6 +9,6 @@
 //	IPv4Rows            IPv4 addresses  exact                           ipv4.go, exact_rows.go
 //	DigestRows          all others      exact, unless 64 bits collide   digests.go, exact_rows.go
 //	ScalableBloom       all others      less memory, at a chosen error  bloom.go
-//	Sketched            all             an estimate, in 16 KiB          sketched.go
+//	Sketched            all             an estimate, in 16 KiB          sketched.go, sketch.go
 //	IPv4Map, DigestMap  the same        exact: the references of tests  reference.go
 package distinct

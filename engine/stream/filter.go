@@ -3,8 +3,8 @@
 // Package stream finds the elements of an endless stream that came before, in constant
 // memory. A Filter has rows of fingerprints, a stable Bloom filter or another method of
 // the literature, in lines of 64 bytes. Packets is a Filter as an engine.PacketFilter,
-// Counter one as an engine.Counter. For windows see package window. Errors wrap
-// ErrParameter, engine.ErrFPR or engine.ErrMemory.
+// Counter one as an engine.Counter. For windows see package window. Errors about
+// configurations wrap engine.ErrConfig.
 package stream
 
 import (
@@ -49,9 +49,8 @@ type Config struct {
 	Threshold float64
 }
 
-// ErrParameter is wrapped by errors about parameters of a Filter, unless they wrap
-// engine.ErrFPR or engine.ErrMemory.
-var ErrParameter = engine.Impossible("parameter of a stream filter out of range")
+// errParameter begins errors about parameters other than FPR and Memory.
+var errParameter = engine.Impossible("parameter of a stream filter out of range")
 
 // Filter is the filter of unbounded streams. It remembers recent elements in a fixed
 // amount of memory, and forgets others for them. All that an element touches is in one
@@ -81,8 +80,7 @@ type Filter struct {
 	copying  *snapshot.LineCopy // of the arena
 }
 
-// New makes an empty filter. Errors wrap ErrParameter, engine.ErrFPR or engine.ErrMemory,
-// or come from layout.NewArena.
+// New makes an empty filter. Errors wrap engine.ErrConfig, or come from layout.NewArena.
 func New(c Config) (*Filter, error) {
 	c.Memory = cmp.Or(c.Memory, mem.MaxDefault)
 	p, err := chooseParameters(c)

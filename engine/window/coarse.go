@@ -78,7 +78,7 @@ type Coarse struct {
 	copying  *snapshot.LineCopy // copy of the rows
 }
 
-// NewCoarse makes the filter. Errors wrap ErrWindow or ErrMemory, or come from
+// NewCoarse makes an empty filter. Errors wrap engine.ErrConfig, or come from
 // layout.NewArena.
 func NewCoarse(cfg CoarseConfig) (*Coarse, error) {
 	if err := cfg.Window.check(); err != nil {

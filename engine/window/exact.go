@@ -71,7 +71,7 @@ type keptElement struct {
 // touchAhead is the number of elements whose homes are loaded ahead.
 const touchAhead = 64
 
-// NewExact makes an empty filter. Errors wrap ErrWindow.
+// NewExact makes an empty filter. Errors wrap engine.ErrConfig.
 func NewExact(cfg ExactConfig) (*Exact, error) {
 	if err := cfg.Window.check(); err != nil {
 		return nil, err

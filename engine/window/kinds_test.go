@@ -172,11 +172,11 @@ func timersKind() check.SavedPacketKind[TimersConfig, *Timers] {
 		{TimersConfig{Memory: 64}, engine.ErrWindow, ""},
 		{TimersConfig{Memory: 64, Window: Window{None: true}}, engine.ErrWindow, ""},
 		{TimersConfig{Memory: 63, Window: w}, engine.ErrMemory, ""},
-		{TimersConfig{Memory: 64, Window: w, K: 9}, ErrTimers, "K is 9"},
-		{TimersConfig{Memory: 64, Window: w, K: -1}, ErrTimers, "K is -1"},
-		{TimersConfig{Memory: 64, Window: w, K: 3, Equal: 4}, ErrTimers, ""},
-		{TimersConfig{Memory: 64, Window: w, TimerBits: 12}, ErrTimers, "timer bits is 12"},
-		{TimersConfig{Memory: 64, Window: w, TimerBits: 32}, ErrTimers, ""},
+		{TimersConfig{Memory: 64, Window: w, K: 9}, errTimers, "K is 9"},
+		{TimersConfig{Memory: 64, Window: w, K: -1}, errTimers, "K is -1"},
+		{TimersConfig{Memory: 64, Window: w, K: 3, Equal: 4}, errTimers, ""},
+		{TimersConfig{Memory: 64, Window: w, TimerBits: 12}, errTimers, "timer bits is 12"},
+		{TimersConfig{Memory: 64, Window: w, TimerBits: 32}, errTimers, ""},
 	}
 	return k
 }

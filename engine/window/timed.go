@@ -87,7 +87,7 @@ type Timed struct {
 	copying    timedCopy // copy of the rows
 }
 
-// NewTimed makes the filter. Errors wrap ErrWindow, ErrFPR or ErrMemory, or come from
+// NewTimed makes an empty filter. Errors wrap engine.ErrConfig, or come from
 // layout.NewArena.
 func NewTimed(cfg TimedConfig) (*Timed, error) {
 	if err := cfg.Window.check(); err != nil {

@@ -40,9 +40,8 @@ type TimersConfig struct {
 	Refresh bool
 }
 
-// ErrTimers is wrapped by errors about the parameters of Timers, unless they wrap
-// ErrWindow or ErrMemory.
-var ErrTimers = engine.Impossible("parameter of timers out of range")
+// errTimers begins errors about K, Equal and TimerBits.
+var errTimers = engine.Impossible("parameter of timers out of range")
 
 const (
 	defaultTimers    = 8 // of an element
@@ -102,8 +101,8 @@ type timedBatch struct {
 	late    []lateTimer
 }
 
-// NewTimers makes an empty filter. Errors wrap ErrTimers, engine.ErrWindow or
-// engine.ErrMemory, or come from layout.NewArena.
+// NewTimers makes an empty filter. Errors wrap engine.ErrConfig, or come from
+// layout.NewArena.
 func NewTimers(c TimersConfig) (*Timers, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -119,7 +118,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 	f.startClock(tick)
 	params := line.TimerParams{Bits: c.TimerBits, K: c.K, Window: int(f.window), Equal: c.Equal, Refresh: c.Refresh}
 	if f.rule, err = line.NewTimerRule(params); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTimers, err)
+		return nil, fmt.Errorf("%w: %w", errTimers, err)
 	}
 	f.sweepInterval = uint64(params.SweepInterval())
 	if f.arena, err = layout.NewArena(lines); err != nil {
@@ -150,11 +149,11 @@ func (c *TimersConfig) complete() error {
 			*v.value = v.usual
 		}
 		if *v.value < v.least || *v.value > v.most {
-			return fmt.Errorf("%w: %s is %d, must be from %d to %d", ErrTimers, v.name, *v.value, v.least, v.most)
+			return fmt.Errorf("%w: %s is %d, must be from %d to %d", errTimers, v.name, *v.value, v.least, v.most)
 		}
 	}
 	if c.TimerBits != 8 && c.TimerBits != 16 {
-		return fmt.Errorf("%w: timer bits is %d, must be 8 or 16", ErrTimers, c.TimerBits)
+		return fmt.Errorf("%w: timer bits is %d, must be 8 or 16", errTimers, c.TimerBits)
 	}
 	if c.Memory == 0 {
 		c.Memory = DefaultMemory(c.Window, 0)

@@ -3,8 +3,7 @@
 // Package window finds the elements of a stream that are copies of earlier ones within a
 // window of time or of elements. For streams without a window in fixed memory see package
 // stream; for counts of distinct elements see packages distinct and sliding. All filters
-// implement engine.PacketFilter, and their constructors return errors that wrap
-// engine.ErrWindow, engine.ErrFPR, engine.ErrMemory or ErrTimers.
+// implement engine.PacketFilter. Errors about configurations wrap engine.ErrConfig.
 //
 //	filter       for                                              files
 //	Timed        all traffic: the filter to use                   timed.go, timed_*.go

@@ -19,7 +19,7 @@
 //	   is cut, "seen_from" and "seen_to" bound the part that was counted.
 //	S  JSON: a series of it: key, family, packets; "set" with width and count, or "sketch".
 //	B  a block of a set: see package wordset. Words ascend from block to block.
-//	R  the registers of a sketch: see package sketch.
+//	R  the registers of a sketch: see distinct.Sketch.Append.
 //	E  nothing. The last record: a file without it is not complete.
 //
 // The version is the last byte of the first eight. Errors about content wrap ErrInvalid,

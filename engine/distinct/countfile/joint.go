@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 )
 
 // Joint is a window with the parts of all sensors.
@@ -148,7 +147,7 @@ func (w *Writer) union(ctx context.Context, s *JointSeries) error {
 	}
 	packets := uint64(0)
 	for _, p := range s.Parts {
-		packets = sketch.Sum(packets, p.Series.Packets)
+		packets = distinct.Sum(packets, p.Series.Packets)
 	}
 	c := distinct.Contents{Width: cmp.Or(first.kind.Width, s.Parts[0].Series.width)}
 	if first.any {

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
 // ErrInvalid is wrapped by errors about the content of files.
@@ -35,7 +35,7 @@ const (
 // limits are the longest contents by kind of record.
 var limits = map[byte]int{
 	recordHeader: maxText, recordWindow: maxName, recordSeries: maxText,
-	recordBlock: wordset.MaxBytes, recordRegisters: sketch.Size, recordEnd: 0,
+	recordBlock: wordset.MaxBytes, recordRegisters: distinct.SketchSize, recordEnd: 0,
 }
 
 // File is a file whose windows can be merged.

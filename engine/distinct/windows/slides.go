@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/distinct"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
 	"github.com/flowdedup/flowdedup/engine/sliding"
 )
 
@@ -310,7 +309,7 @@ func (c *Config) newSliding() (slidingCounter, error) {
 	case methodExact:
 		return sliding.NewMap(c.Window), nil
 	case methodSketch:
-		return &slidingSketch{sketch.NewSliding(int(c.Window / c.Slide)), int64(c.Slide)}, nil
+		return &slidingSketch{distinct.NewSlidingSketch(int(c.Window / c.Slide)), int64(c.Slide)}, nil
 	}
 	s, err := sliding.New(sliding.Config{Window: c.Window, Step: c.Slide, Memory: c.Memory})
 	if err != nil {
@@ -363,7 +362,7 @@ func (f *slidingFamily) count(end int64) Count {
 
 // slidingSketch has a sketch for each slide.
 type slidingSketch struct {
-	sliding *sketch.Sliding
+	sliding *distinct.SlidingSketch
 	slide   int64
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/distinct/sketch"
+	"github.com/flowdedup/flowdedup/engine/distinct"
 )
 
 // window is the state of one stretch of time.
@@ -174,7 +174,7 @@ func appendFamilies(all []Count, key *Key, v4, v6, mac Count) []Count {
 // false positive rate is the higher one, with its method.
 func Sum(a, b engine.Counts) engine.Counts {
 	s := engine.Counts{
-		Distinct: sketch.Sum(a.Distinct, b.Distinct), Low: sketch.Sum(a.Low, b.Low), High: sketch.Sum(a.High, b.High),
+		Distinct: distinct.Sum(a.Distinct, b.Distinct), Low: distinct.Sum(a.Low, b.Low), High: distinct.Sum(a.High, b.High),
 		MemoryBytes: a.MemoryBytes + b.MemoryBytes, FPR: max(a.FPR, b.FPR), Method: a.Method,
 	}
 	if b.FPR > a.FPR || a.Distinct == 0 {
