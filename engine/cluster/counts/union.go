@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/flowdedup/flowdedup/engine"
-	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/countfile"
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 

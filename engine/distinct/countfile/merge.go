@@ -47,7 +47,7 @@ type union struct {
 	any      bool   // any sensor has a sketch
 	all      distinct.Sketch
 	own      []distinct.Sketch // sketch of each sensor, where overlaps need them
-	held     []uint64        // words of sets by sensor
+	held     []uint64          // words of sets by sensor
 	only     []uint64
 	both     [][]uint64
 }

@@ -15,8 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
 	"github.com/flowdedup/flowdedup/engine/distinct"
+	"github.com/flowdedup/flowdedup/engine/distinct/internal/wordset"
 )
 
 // ErrInvalid is wrapped by errors about the content of files.
