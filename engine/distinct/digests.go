@@ -11,7 +11,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/line"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
@@ -93,7 +92,7 @@ func (r *DigestRows) Counts() engine.Counts {
 // Snapshot writes all digests of the counter, for RestoreDigestRows. secret is the one
 // that the digests were made under. Other arguments and errors are as in IPv4Rows.Snapshot.
 func (r *DigestRows) Snapshot(w io.Writer, secret engine.Secret, label string) error {
-	mem.CheckOpen("distinct: DigestRows.Snapshot", r.rows.Table.Arena)
+	r.rows.Table.Arena.CheckOpen("distinct: DigestRows.Snapshot")
 	s, overflow := r.save()
 	out := snapshot.NewWriter(w, snapshot.DigestRows, secret, label, s.fields())
 	r.rows.Save(out, overflow)

@@ -12,7 +12,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/permute"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/internal/bitset"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
@@ -142,7 +141,7 @@ func (s *savedIPv4) fields() snapshot.Fields {
 // restored with the same label. Errors come from w, or wrap snapshot.ErrInvalid for a bad
 // label. It panics after Close.
 func (e *IPv4Rows) Snapshot(w io.Writer, secret engine.Secret, label string) error {
-	mem.CheckOpen("distinct: IPv4Rows.Snapshot", e.rows.Table.Arena)
+	e.rows.Table.Arena.CheckOpen("distinct: IPv4Rows.Snapshot")
 	exact, overflow := e.save()
 	s := savedIPv4{exact, uint64(e.maxLines), e.permutationCheck()}
 	out := snapshot.NewWriter(w, snapshot.IPv4Rows, secret, label, s.fields())

@@ -15,7 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -195,7 +194,7 @@ func chooseStep(window, step time.Duration) (time.Duration, error) {
 // elements. Elements that are not in the sample, or in quarantine, count as not seen. It
 // panics if seen or times is too short. It allocates only when the rows grow or overflow.
 func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
-	mem.CheckOpen("sliding: Rows.TestAndSet", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.TestAndSet")
 	if len(times) < len(d) {
 		panic("sliding: Rows.TestAndSet: times shorter than digests")
 	}
@@ -217,7 +216,7 @@ func (s *Rows) TestAndSet(seen []uint64, d []digest.Digest, times []int64) {
 // times. It only sets the bits of elements that were already seen in that step, for which
 // nothing changes. Elements with a later sighting count as not seen.
 func (s *Rows) TestAndSetStep(seen []uint64, d []digest.Digest, t int64) {
-	mem.CheckOpen("sliding: Rows.TestAndSetStep", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.TestAndSetStep")
 	m := marks{seen, seenInStep}
 	m.clear(len(d))
 	for i := 0; i < len(d); {

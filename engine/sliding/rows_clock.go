@@ -5,7 +5,6 @@ package sliding
 import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 )
 
 // observe takes an element whose time may move the clock.
@@ -96,7 +95,7 @@ func (s *Rows) advance(step int64) {
 // the window make room for others, and those in quarantine are forgotten. It does nothing
 // if now is not later than all elements.
 func (s *Rows) Advance(now int64) {
-	mem.CheckOpen("sliding: Rows.Advance", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.Advance")
 	now = min(now, calendar.Farthest)
 	if !s.started || calendar.Index(now, s.step) <= s.current {
 		return

@@ -10,7 +10,6 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/internal/mem"
 	"github.com/flowdedup/flowdedup/engine/internal/rowtable"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
@@ -40,7 +39,7 @@ func (s *savedRows) fields() snapshot.Fields {
 // bytes. A counter can only be restored with the same label. Errors come from w, or wrap
 // snapshot.ErrInvalid for a bad label. It panics after Close.
 func (s *Rows) Snapshot(w io.Writer, secret engine.Secret, label string) error {
-	mem.CheckOpen("sliding: Rows.Snapshot", s.rows.Table.Arena)
+	s.rows.Table.Arena.CheckOpen("sliding: Rows.Snapshot")
 	rows, overflow := s.rows.State()
 	saved := savedRows{
 		rows: rows, rowsState: s.rowsState, latest: s.clock.Latest(), votes: s.clock.Votes(),

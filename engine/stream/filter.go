@@ -106,7 +106,7 @@ func newFilter(p parameters) (*Filter, error) {
 // shorter than that, or after Close. It does not allocate.
 func (s *Filter) TestAndSet(seen []uint64, d []digest.Digest) {
 	bitset.Clear(seen, len(d))
-	mem.CheckOpen("stream: Filter.TestAndSet", s.arena)
+	s.arena.CheckOpen("stream: Filter.TestAndSet")
 	s.copying.Keep(d)
 	s.kernel.testAndSet(s.arena.Lines(), seen, d, s.elements+1)
 	for _, word := range seen[:(len(d)+63)/64] {

@@ -31,7 +31,7 @@ func (s *savedState) fields() snapshot.Fields {
 // can only be restored with the same label. Errors come from w, or wrap
 // snapshot.ErrInvalid for a bad label. It panics after Close.
 func (s *Filter) Snapshot(w io.Writer, secret engine.Secret, label string) error {
-	mem.CheckOpen("stream: Filter.Snapshot", s.arena)
+	s.arena.CheckOpen("stream: Filter.Snapshot")
 	state := savedState{s.params, s.elements, s.seen, s.kernel.counts()}
 	out := snapshot.NewWriter(w, snapshot.Stream, secret, label, state.fields())
 	s.copying = out.Lines(s.arena, 0, s.params.lines)

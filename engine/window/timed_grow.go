@@ -97,12 +97,6 @@ func (n *preparedRows) close() error {
 	return n.rows.arena.Close()
 }
 
-// GrowWhenReady makes the filter grow once the larger memory is prepared. Without it, the
-// filter grows at a fixed element, and waits there for the memory. The elements that it
-// forgets then depend on how fast the system gives memory, so this is for streams that
-// cannot wait, such as live traffic.
-func (t *Timed) GrowWhenReady() { t.growth.whenReady = true }
-
 // growLead returns the number of elements that a filter with the given number of lines
 // takes between the decision to grow and growing, about a twentieth of its capacity.
 func growLead(lines int) int { return max(leastBlock, lines/8) &^ (leastBlock - 1) }
@@ -142,20 +136,22 @@ func (g *growth[R]) prepare(at uint64, lines int) {
 	g.at, g.lines, g.next = at, lines, prepareRows(lines)
 }
 
-// grow returns the larger rows. The current ones become older ones, without an element
-// later than since. It reports false if there is no memory.
-func (g *growth[R]) grow(current timedRows, since int64, m *workingSet) (rows timedRows, ok bool) {
+// grow makes the larger rows the current ones, which become older ones, without an element
+// later than since. If there is no memory, it changes nothing and reports false.
+func (f *rowFilter[R]) grow(since int64) (grown bool) {
+	g, m := &f.growth, &f.workingSet
 	next := g.next
 	g.at, g.lines, g.next = 0, 0, nil
 	<-next.done
 	next.stop()
 	if next.err != nil {
 		g.refused = true
-		return current, false
+		return false
 	}
-	g.older = append([]olderRows{{current, since, m.clock.taken, m.late.total}}, g.older...)
+	g.older = append([]olderRows{{f.rows, since, m.clock.taken, m.late.total}}, g.older...)
+	f.rows = next.rows
 	m.begin(m.clock.now)
-	return next.rows, true
+	return true
 }
 
 // dropOldest returns the memory of the oldest rows.
@@ -180,8 +176,8 @@ func (g *growth[R]) changed(of func(*timedRows) R) (bytes int) {
 // changeRows grows, ends older rows, and plans growth. A block begins.
 func (t *Timed) changeRows() {
 	g := &t.growth
-	if g.isDue(t.position) {
-		t.grow()
+	if g.isDue(t.position) && t.grow(layout.NoTick) {
+		t.rowsChanged()
 	}
 	for i := range g.older {
 		g.older[i].date(&t.workingSet.clock)
@@ -191,15 +187,6 @@ func (t *Timed) changeRows() {
 	}
 	if g.mayPlan() && float64(t.workingSet.current()) > growLoad*float64(t.rows.lines) {
 		g.plan(t.position, t.lines, t.memory, timedLines(float64(t.workingSet.need())))
-	}
-}
-
-// grow makes the larger rows the current ones. The filter stays as it is if there is no
-// memory.
-func (t *Timed) grow() {
-	var grown bool
-	if t.rows, grown = t.growth.grow(t.rows, layout.NoTick, &t.workingSet); grown {
-		t.rowsChanged()
 	}
 }
 

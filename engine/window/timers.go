@@ -166,7 +166,7 @@ func (c TimersConfig) Check() error { return c.complete() }
 
 // TestAndSet implements engine.PacketFilter.
 func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {
-	mem.CheckOpen("window: Timers.TestAndSet", f.arena)
+	f.arena.CheckOpen("window: Timers.TestAndSet")
 	checkPacketArguments("Timers.TestAndSet", seen, d, times, points, false)
 	bitset.Clear(seen, len(d))
 	f.copying.Keep(d)

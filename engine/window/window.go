@@ -11,9 +11,9 @@
 //	Exact        the reference of both                            exact.go
 //	Timers       a method of the literature                       timers.go, timers_*.go
 //
-// What they share: the time in ticks (ticks.go), packets that are late (lateness.go), growth
-// (timed_grow.go, coarse_grow.go, working_set.go). Landmarks cut a stream into windows that
-// begin by the clock (landmark.go).
+// Timed and Coarse share their rows (rowfilter.go), growth (timed_grow.go, working_set.go),
+// the time in ticks (ticks.go) and the count of packets that are late (lateness.go).
+// Landmarks cut a stream into windows that begin by the clock (landmark.go).
 package window
 
 import (
