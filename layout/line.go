@@ -26,7 +26,7 @@
 package layout
 
 // A line is 64 bytes: eight words of 64 bits, each in the byte order of the machine. Bit
-// b of a line is bit b%64 of word b/64, counted from the lowest one.
+// b of a line is bit b%64 of word b/64, counted from the lowest bit.
 //
 //	word     0       1       2       3       4       5       6       7
 //	     ┌───────┬───────┬───────┬───────┬───────┬───────┬───────┬───────┐
@@ -42,7 +42,7 @@ const LineSize = 64
 const LineBits = 8 * LineSize
 
 // Line is the unit of memory of all filters: everything that an element touches lies in
-// one. It is an alias, so users can make lines of their own.
+// a line. It is an alias, so users can make lines of their own.
 type Line = [8]uint64
 
 // Golden is 2^64 over the golden ratio: the step of SplitMix64.

@@ -10,8 +10,8 @@ import (
 )
 
 // The kernels at each level. Where there is none, the one to its left runs. The suffix of
-// a function and of its file is the level. Most functions that run them are generated:
-// asm/internal/dispatch writes levels_amd64.go. This file has the others.
+// a function and of its file is the level. Most functions that run them look alike:
+// levels_amd64.go has them. This file has the others.
 //
 //	kind                Generic                         AVX2                     AVX512
 //	batches             fill in batch.go, ...           fillBatchAVX2, ...       fillBatchAVX512, ...

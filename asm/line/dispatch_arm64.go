@@ -13,8 +13,8 @@ import (
 )
 
 // The kernels at level NEON are declared at the end of this file. Where there is none,
-// the plain twin runs. dispatch_amd64.go has the same as a table. levels_arm64.go, which
-// asm/internal/dispatch makes, has the functions that all look alike.
+// the plain twin runs. dispatch_amd64.go has the same as a table. levels_arm64.go has
+// the functions that all look alike, levels_plain.go the ones without a kernel.
 
 // vectorGroups returns the number of groups of eight elements that kernels take.
 func vectorGroups(elements int) int {
@@ -38,10 +38,6 @@ func prefetch(lines []layout.Line, hashes []uint64) {
 	}
 }
 
-func atHome(lines []layout.Line, s *Sightings, r *HomeRule) (home uint64, done int) {
-	return atHomeGeneric(lines, s, r)
-}
-
 // testAndSetTimedBatch returns its bits in stream order.
 func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *timedBatch, r *timedRule) (found timedFound) {
 	if cpu.Best == cpu.Generic {
@@ -54,10 +50,6 @@ func testAndSetTimedBatch(lines []layout.Line, current, ahead *batch, n int, b *
 		inOrder(first>>32<<rest|second>>32, n),
 		inOrder(first&math.MaxUint32<<rest|second&math.MaxUint32, n),
 	}
-}
-
-func (r *timedRule) survey(line, spare *[8]uint64, cell, mark uint64) spareView {
-	return r.surveyGeneric(line, spare, cell, mark)
 }
 
 // testAndSet first replaces the words of the batch by the patterns that the kernels look
@@ -86,21 +78,6 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 // choiceOf returns the choice of one byte for all bytes of a lane. A shift reads the
 // lowest one.
 func choiceOf(lane, at int) uint64 { return uint64(lane%2*8+at) * 0x0101010101010101 }
-
-// These functions leave all elements to their callers. A vector has two elements and no
-// product of 64 bits, so vectors would gain nothing.
-
-func (b *batch) fingerprintVectors(int, *rowGeometry, bool) bool { return false }
-
-func splitExactVectors(_, _ []layout.Line, _, _ uint) bool { return false }
-
-func splitCellsVectors(_, _ []layout.Line, _ uint) bool { return false }
-
-func spreadBits(x, mask uint64) (moved uint64) { return spreadGeneric(x, mask) }
-
-// topVictims reports that the kernels of rows in words expect the top bit of the cell
-// that a random eviction takes.
-func topVictims() bool { return true }
 
 //go:noescape
 func lines32x16NEON(lines *[8]uint64, current, ahead *batch, n int, eviction Eviction) (missed, filled uint64)

@@ -34,9 +34,9 @@
 // The CPU decides which kernel runs (internal/cpu), which changes only the time.
 // dispatch_amd64.go has a table of the kernels at each level, dispatch_arm64.go has those
 // for NEON. Where a level has no kernel, the next plainer one runs, in the end the twin
-// in plain Go, named Generic. asm/internal/dispatch generates the functions of
-// levels_*.go, which choose among them. Every kernel equals its twin bit for bit. The
-// build tag purego builds only the twins.
+// in plain Go, named Generic. The functions of levels_*.go and dispatch_*.go choose among
+// them. Every kernel equals its twin bit for bit. The build tag purego builds only the
+// twins.
 //
 // bench/levels.sh measures the gain of each kernel level in a whole command. CPU time for
 // six million packets of 60 bytes in one worker, medians of rounds in turns on busy machines
@@ -91,5 +91,3 @@
 // and the parameters of its kind. It returns a bit for each element, shifted in from
 // below, so that the last element is bit 0 (see inOrder), and counts or more bits.
 package line
-
-//go:generate go run ../internal/dispatch

@@ -24,7 +24,7 @@ import (
 //
 // Without Start, WriteTo writes the filters' contents, and no goroutine may use the
 // filters meanwhile. The zero value is empty. The memory of a copy, as much as the lines
-// of the filters, serves the next one until Close.
+// of the filters, serves the next copy until Close.
 //
 // A filter is in a Copy once at most. Overflow of rows is copied at once.
 type Copy struct {
@@ -163,7 +163,7 @@ type LineCopy struct {
 	first int           // number of the first line
 	from  []layout.Line // the filter's lines while they are copied
 	kept  []uint64      // a bit for each line that is copied
-	next  int           // first word of kept that is not all ones, or has not been checked
+	next  int           // first word of kept that is not all ones or not checked
 }
 
 // words returns the size of kept.

@@ -207,7 +207,7 @@ func (s *Writer) writeLines(lines []layout.Line) {
 	}
 }
 
-// usedLines are the nonzero ones of a part of the lines.
+// usedLines are the nonzero lines of a part.
 type usedLines struct {
 	bits  [partLines / 64]uint64
 	at    [partLines]uint16
@@ -238,7 +238,7 @@ type Fields []any
 // It wraps ErrInvalid.
 var ErrInconsistent = fmt.Errorf("%w: parameters that do not belong together", ErrInvalid)
 
-// numbers returns the numbers one by one.
+// numbers returns the numbers in order.
 func (f Fields) numbers() (all []reflect.Value) {
 	for _, field := range f {
 		v := reflect.Indirect(reflect.ValueOf(field))

@@ -30,7 +30,7 @@ type CoarseConfig struct {
 }
 
 // CoarseFPR bounds the probability that a Coarse takes an element without a twin for a
-// copy, because it has the fingerprint of one of the fifteen in its line. It is 8.9e-7.
+// copy, because it has one of the fifteen fingerprints of its line. It is 8.9e-7.
 // FineFPR is the bound for fine cells, twelve in a line: 7.0e-10. An element that also
 // looks in a spare line has twice that probability; PacketStats has the average.
 const (
@@ -51,8 +51,8 @@ const (
 //     31st. So a window is never too short, and too long by at most EdgeError of it. For
 //     most windows, such as 1 ms, that is 0.8 %, and 3.3 % with fine cells. For any it is at
 //     most 1.6 % and 6.5 %. Windows of up to 127 ns or elements are exact, or up to 31.
-//   - An element that is late by more than a window, compared with the latest one of its
-//     line, finds no twin, and the line forgets its elements. PacketStats counts elements
+//   - An element that is late by more than a window, compared with the latest element of
+//     its line, finds no twin, and the line forgets its elements. PacketStats counts elements
 //     that are so late. An element with a wrong time does the same to one line.
 //   - Elements in spare lines are remembered for an eighth of a window beyond the window.
 //     A copy that is late by more than that may be missed without being counted.
@@ -120,7 +120,7 @@ func CoarseEdgeError(w Window, fine bool) float64 {
 }
 
 // sizeOf returns the nanoseconds or packets of a window that has an end.
-func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // one of the two is 0
+func sizeOf(w Window) int64 { return int64(w.Duration) + w.Packets } // either is 0
 
 // TestAndSet implements engine.PacketFilter. It allocates only to grow.
 func (c *Coarse) TestAndSet(seen []uint64, d []digest.Digest, times []int64, points []uint32) {

@@ -89,7 +89,7 @@ func (s *coarseState) filter(c snapshot.RestoreConfig, fine bool) (*Coarse, erro
 }
 
 // resume takes over the saved state of the stream, makes the older rows, and prepares the
-// next ones.
+// next rows.
 func (c *Coarse) resume(s *coarseState) error {
 	if err := c.rowFilter.resume(&s.rowState); err != nil {
 		return err

@@ -94,7 +94,7 @@ func (l *lateness) mayBeLate(ticks []int64) bool {
 	return least < l.before(latest)
 }
 
-// count counts the late ones among kept elements. The first element has number position.
+// count counts the late elements among the kept elements. The first element has number position.
 func (l *lateness) count(kept uint64, ticks []int64, position uint64) {
 	for i, tick := range ticks {
 		if tick >= l.bound || tick == layout.NoTick || kept>>i&1 == 0 {

@@ -35,7 +35,7 @@ type TimedConfig struct {
 const (
 	fpBits       = 40 // bits of a cell, at least
 	fpBitsAcross = 36 // the same where a cell holds a point too
-	pointBits    = 7  // 127 points before two of them may look like one
+	pointBits    = 7  // two of more than 127 points may look alike
 	// minTickBits keeps eras 9 minutes long, at the usual window.
 	minTickBits = 40
 )

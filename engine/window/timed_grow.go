@@ -22,7 +22,7 @@ const (
 )
 
 // growth lets a filter follow the traffic. When too many elements a line are live, larger
-// rows take their place. The older ones are only looked up (line.TestAndSetTimedAround,
+// rows take their place. The older rows are only looked up (line.TestAndSetTimedAround,
 // line.TestAndSetCoarseAround), until all of their elements are older than a window, or
 // would have been pushed out. R is the rows in the form that the kernel takes.
 //
@@ -68,7 +68,7 @@ func prepareRows(lines int) *preparedRows {
 	go func() {
 		defer close(n.done)
 		if n.rows, n.err = newTimedRows(lines, true); n.err == nil {
-			_ = mem.Populate(ctx, n.rows.arena) // a stopped one counts as done
+			_ = mem.Populate(ctx, n.rows.arena) // memory that is not populated serves, too
 		}
 	}()
 	return n
@@ -119,7 +119,7 @@ func (g *growth[R]) isDue(position uint64) bool {
 // mayPlan reports whether the filter may plan to grow.
 func (g *growth[R]) mayPlan() bool { return g.limit > 0 && g.at == 0 && !g.refused }
 
-// plan prepares larger rows, if there may be any. The current ones have the given number
+// plan prepares larger rows, if there may be any. The current rows have the given number
 // of lines, and all rows together take memory bytes. A window needs need lines, including
 // spare ones.
 func (g *growth[R]) plan(position uint64, lines, memory, need int) {
@@ -136,7 +136,7 @@ func (g *growth[R]) prepare(at uint64, lines int) {
 	g.at, g.lines, g.next = at, lines, prepareRows(lines)
 }
 
-// grow makes the larger rows the current ones, which become older ones, without an element
+// grow makes the larger rows current. The rows before become older rows, without an element
 // later than since. If there is no memory, it changes nothing and reports false.
 func (f *rowFilter[R]) grow(since int64) (grown bool) {
 	g, m := &f.growth, &f.workingSet
@@ -190,7 +190,7 @@ func (t *Timed) changeRows() {
 	}
 }
 
-// date sets the time, if the clock has one of elements after the rows.
+// date sets the time, if all samples of the clock came after the rows.
 func (r *olderRows) date(c *medianClock) {
 	if r.since == layout.NoTick && c.taken >= r.taken+clockSamples {
 		r.since = c.now
@@ -215,7 +215,7 @@ func (t *Timed) past(since int64) bool {
 }
 
 // endOldest returns the memory of the oldest rows. Their elements that have not come
-// again are forgotten, so all elements from before now are late. Live ones are counted as
+// again are forgotten, so all elements from before now are late. Live elements count as
 // evicted.
 func (t *Timed) endOldest() {
 	oldest := &t.growth.older[len(t.growth.older)-1]

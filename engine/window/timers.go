@@ -81,7 +81,7 @@ type Timers struct {
 	counts        line.TimerCounts
 	log           timersLog
 	tick          divisor
-	window        uint64 // in ticks, the present one included
+	window        uint64 // in ticks, with the present tick
 	sweepInterval uint64 // ticks between two sweeps
 
 	clock calendar.Clock // of windows of time
@@ -112,7 +112,7 @@ func NewTimers(c TimersConfig) (*Timers, error) {
 		return nil, err
 	}
 	most := uint64(1)<<(c.TimerBits-1) - 1
-	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // one of the two is 0
+	size := uint64(c.Window.Duration) + uint64(c.Window.Packets) // either is 0
 	tick := (size-1)/(most-1) + 1
 	f := &Timers{config: c, tick: newDivisor(tick), window: (size-1)/tick + 2}
 	f.startClock(tick)
@@ -182,7 +182,7 @@ func (f *Timers) TestAndSet(seen []uint64, d []digest.Digest, times []int64, poi
 	f.position += uint64(len(d))
 }
 
-// goTo makes tick the latest one, if it is later.
+// goTo makes tick the latest tick, if it is later.
 func (f *Timers) goTo(seen []uint64, tick uint64) {
 	switch {
 	case !f.started:
@@ -192,7 +192,7 @@ func (f *Timers) goTo(seen []uint64, tick uint64) {
 	}
 }
 
-// startAt makes tick the latest one. The filter must be empty.
+// startAt makes tick the latest tick. The filter must be empty.
 func (f *Timers) startAt(tick uint64) {
 	f.started, f.began, f.now, f.swept = true, tick, tick, tick
 }
@@ -269,7 +269,7 @@ func (f *Timers) Stats() engine.PacketStats {
 // edgeError is the share by which a window may be too long: an element at the beginning
 // of a tick is found up to the end of the last tick that its timers run in.
 func (f *Timers) edgeError() float64 {
-	size := float64(f.config.Window.Duration) + float64(f.config.Window.Packets) // one of the two is 0
+	size := float64(f.config.Window.Duration) + float64(f.config.Window.Packets) // either is 0
 	return max(0, (float64(f.window*f.tick.by)-1-size)/size)
 }
 

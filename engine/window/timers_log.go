@@ -23,7 +23,7 @@ type timersLog struct {
 type timersEntry struct{ line, tick uint64 }
 
 const (
-	// linesForEntry keeps a sweep of the log cheaper than one of all lines.
+	// linesForEntry keeps a sweep of the log cheaper than a sweep of all lines.
 	linesForEntry = 8
 	// mostLogEntries bounds the log to 64 KiB, which do not count as the filter's memory.
 	mostLogEntries = 4096
