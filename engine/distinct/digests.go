@@ -81,7 +81,7 @@ func (r *DigestRows) TestAndSet(seen []uint64, d []digest.Digest) {
 }
 
 // Counts is as engine.Counter says. The estimate adds the digests that were taken for
-// known ones, n^2 / 2^65 out of n on average: one at 6e9.
+// known digests, n^2 / 2^65 out of n on average: one at 6e9.
 func (r *DigestRows) Counts() engine.Counts {
 	rate := math.Ldexp(float64(r.held), -64)
 	c := r.counts(r.sum().Mean * rate / 2)

@@ -63,10 +63,10 @@ const (
 //     a bit of its digest, then every fourth, and so on. Count returns an estimate with
 //     bounds. At 64 MiB that begins at 5.2 million elements, and the error is a tenth of
 //     a percent. When the rows empty, the sample becomes all elements again.
-//   - Elements may be late by up to W: an element's last sighting is the one with the
-//     latest time, not the one that arrived last. Rows does not count elements that are
+//   - Elements may be late by up to W: an element's last sighting is the sighting of
+//     the latest time, not the last to arrive. Rows does not count elements that are
 //     later than that, without a time, or with a time before 1824 or after 2115.
-//   - A time more than W away from the latest one is not believed at once, as one wrong
+//   - A time more than W away from the latest time is not believed at once, as one wrong
 //     clock must not empty the window. A calendar.Clock quarantines such elements, and a
 //     quorum of them sets it, forward or back. Until then Count counts the quarantined
 //     elements that lie in its window.
@@ -102,7 +102,7 @@ type rowsState struct {
 }
 
 // recentSlots is the number of the current step's elements that Rows knows by their
-// digests, in a part of the first-level cache. They are the most frequent ones, and need
+// digests, in a part of the first-level cache. They are the most frequent, and need
 // no further work until the next step.
 const recentSlots = 1 << 10
 
@@ -245,7 +245,7 @@ func (s *Rows) enqueueable(elements int) int {
 	return min(elements, rowtable.Step-s.pending.position-s.pending.count)
 }
 
-// leading counts the elements up to the first of another step, as far as enqueueAll may
+// leading counts the elements up to the first element of another step, as far as enqueueAll may
 // take them, and moves the clock.
 func (s *Rows) leading(times []int64) (n int) {
 	times = times[:s.enqueueable(len(times))]
@@ -260,7 +260,7 @@ func (s *Rows) leading(times []int64) (n int) {
 	return n
 }
 
-// enqueueAll appends elements of the current step to the pending ones, except recent
+// enqueueAll appends elements of the current step to the pending elements, except recent
 // elements. It does not branch on which elements are recent: in the traffic of most
 // networks that is as good as random.
 func (s *Rows) enqueueAll(m marks, d []digest.Digest, place int) {
@@ -303,7 +303,7 @@ func (s *Rows) forgetRecent() {
 	}
 }
 
-// enqueue appends an element to the pending ones, if it is in the sample.
+// enqueue appends an element to the pending elements, if it is in the sample.
 func (s *Rows) enqueue(m marks, d *digest.Digest, step int64, place int) {
 	level := uint(s.levels[step&int64(len(s.levels)-1)])
 	if s.rows.Thinning && d[0] < s.rows.Mark() {

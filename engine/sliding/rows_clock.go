@@ -29,7 +29,7 @@ func (s *Rows) observe(m marks, d *digest.Digest, t int64, place int) {
 	}
 }
 
-// advanceTo makes the step of t the current one if it is later, and returns it. The clock
+// advanceTo makes the step of t current if it is later, and returns it. The clock
 // has believed t.
 func (s *Rows) advanceTo(m marks, t int64) (step int64) {
 	step = calendar.Index(t, s.step)
@@ -43,7 +43,7 @@ func (s *Rows) advanceTo(m marks, t int64) (step int64) {
 	return step
 }
 
-// start makes step the first one.
+// start makes step the first step.
 func (s *Rows) start(step int64) {
 	s.started, s.current, s.currentStart = true, step, step*s.step
 	s.levelStep = step
@@ -67,13 +67,13 @@ func (s *Rows) adoptClock() {
 	s.flush(marks{})
 }
 
-// restartAt forgets all elements, and makes the step of t the first one.
+// restartAt forgets all elements, and makes the step of t the first step.
 func (s *Rows) restartAt(t int64) {
 	s.empty()
 	s.start(calendar.Index(t, s.step))
 }
 
-// advance makes a later step the current one, at most a window ahead.
+// advance makes a later step current, at most a window ahead.
 func (s *Rows) advance(step int64) {
 	by := step - s.current
 	mask := int64(len(s.counts) - 1)

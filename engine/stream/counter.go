@@ -70,7 +70,7 @@ func (c *Counter) least(s Stats) uint64 {
 	return (s.Occupied + uint64(p.k) - 1) / uint64(p.k)
 }
 
-// missedBeside returns how many distinct elements are taken for seen if noticed ones are
+// missedBeside returns how many distinct elements are taken for seen if the noticed elements are
 // not, at the given false positive rate. It is at most seen.
 func missedBeside(noticed uint64, rate float64, seen uint64) float64 {
 	if rate >= 1 {

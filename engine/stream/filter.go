@@ -3,7 +3,7 @@
 // Package stream finds the elements of an endless stream that came before, in constant
 // memory. A Filter has rows of fingerprints, a stable Bloom filter or another method of
 // the literature, in lines of 64 bytes. Packets is a Filter as an engine.PacketFilter,
-// Counter one as an engine.Counter. For windows see package window. Errors about
+// Counter a Filter as an engine.Counter. For windows see package window. Errors about
 // configurations wrap engine.ErrConfig.
 package stream
 
@@ -56,9 +56,9 @@ var errParameter = engine.Impossible("parameter of a stream filter out of range"
 // amount of memory, and forgets others for them. All that an element touches is in one
 // line of 64 bytes.
 //
-//	lru     rows of fingerprints, the one that was not seen for longest leaves
-//	qht     rows as quotient hash tables have them: a random one leaves
-//	qqhtd   the queued ones: every element comes in, copies too, the oldest leaves
+//	lru     rows of fingerprints: the element that was not seen for longest leaves
+//	qht     rows as quotient hash tables have them: a random element leaves
+//	qqhtd   queues: every element comes in, copies too, and the oldest leaves
 //	sbf     stable Bloom filter: new elements decrement cells of their line
 //	rsbf    reservoir sampling based Bloom filter
 //	bsbf    biased sampling based Bloom filter
@@ -128,10 +128,10 @@ type Stats struct {
 	// Elements is the number of elements, and Seen the number of them that were taken for
 	// seen.
 	Elements, Seen uint64
-	// Evicted counts fingerprints that made room for another one in their row. It is 0
+	// Evicted counts fingerprints that made room for another fingerprint in their row. It is 0
 	// with filters of bits and cells.
 	Evicted uint64
-	// Cells is the number of the lines' cells, and Occupied the number of nonempty ones.
+	// Cells is the number of the lines' cells, and Occupied the number of nonempty cells.
 	Cells, Occupied uint64
 	// Fill is Occupied over Cells.
 	Fill float64

@@ -43,7 +43,7 @@ var methodTable = []struct {
 	{name: "qqht", rows: true, eviction: line.EvictQueueOnce},
 }
 
-// Methods returns the methods that New knows, the recommended one first.
+// Methods returns the methods that New knows, the recommended method first.
 func Methods() []string {
 	names := make([]string, len(methodTable))
 	for i := range methodTable {

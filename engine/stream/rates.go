@@ -166,7 +166,7 @@ func (p *parameters) mostP() int {
 	return layout.MaxStableRun
 }
 
-// leastP returns the smallest P that keeps the rate, or the largest possible one.
+// leastP returns the smallest P that keeps the rate, or the largest possible P.
 func (p *parameters) leastP(limit float64) int {
 	q := *p
 	for q.p = 1; q.p < p.mostP() && q.bound() > limit; {

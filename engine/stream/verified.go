@@ -22,7 +22,7 @@ import (
 //
 // The table has rows of eight fingerprints of 64 bits, from which the element leaves that was
 // not seen for longest: method "lru" of shape "8x64", 8 bytes an element. An element without
-// an equal one in the table is a copy with a probability of 8 * 2^-64 = 4.3e-19 at most,
+// an equal element in the table is a copy with a probability of 8 * 2^-64 = 4.3e-19 at most,
 // whatever the filter's rate.
 //
 // So the table decides how far a copy lies at most, in elements, and the filter how far in time:
@@ -73,7 +73,7 @@ func (v *Verified) Stats() engine.PacketStats {
 	return s
 }
 
-// GrowWhenReady is the filter's, if it has one.
+// GrowWhenReady calls the filter's GrowWhenReady, if it has the method.
 func (v *Verified) GrowWhenReady() {
 	if f, ok := v.PacketFilter.(interface{ GrowWhenReady() }); ok {
 		f.GrowWhenReady()

@@ -22,7 +22,7 @@ import (
 // others, so the filter finds every copy, and by the boundaries to the nanosecond, whatever
 // the precision of its own window. Its memory, its false positive rate and its counts of
 // evicted and late elements keep their meaning. It holds the elements of one span, as for a
-// window that slides, and forgets those before a boundary one by one. So an element that
+// window that slides, and forgets elements before a boundary in their order. So an element that
 // comes late for its window is judged against that window, as long as the filter remembers
 // it.
 //

@@ -83,8 +83,8 @@ func (l *lateness) forget(bound int64) { l.bound = max(l.bound, bound) }
 // before returns t minus the window, without overflow.
 func (l *lateness) before(t int64) int64 { return earlier(t, l.window) }
 
-// mayBeLate reports whether a tick lies more than a window before the latest one, of
-// these or of parts before them. So it misses no late element where everything before the
+// mayBeLate reports whether a tick lies more than a window before the latest tick of
+// these, or of the parts before. So it misses no late element where everything before the
 // latest part is forgotten.
 func (l *lateness) mayBeLate(ticks []int64) bool {
 	latest, least := l.reached, int64(math.MaxInt64)

@@ -10,9 +10,9 @@ import (
 )
 
 // timersLog has the lines that elements came to since some sweep, as long as these are
-// few. A sweep of its lines is one of all, so packets that are rare for the window do not
-// have all lines swept for each of them. An element stays in it for up to three sweeps,
-// which makes the cost of them constant for each element.
+// few. A sweep of its lines does for a sweep of all lines, so packets that are rare for the
+// window do not have all lines swept for each. An element stays in it for up to three
+// sweeps: so their cost is constant for each element.
 type timersLog struct {
 	entries []timersEntry // in the order of their ticks
 	full    bool          // elements since the last sweep are missing

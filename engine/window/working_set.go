@@ -59,8 +59,8 @@ func newWorkingSet(window int64, lines int) workingSet {
 	}
 }
 
-// observe counts the elements that seen does not mark as copies, and the late ones if
-// there may be any. Groups continue from call to call, so the sizes of calls do not
+// observe counts the elements that seen does not mark as copies and, if there may be any,
+// the late elements. Groups continue from call to call, so the sizes of calls do not
 // matter.
 func (m *workingSet) observe(seen []uint64, ticks []int64, late bool) {
 	at := 0

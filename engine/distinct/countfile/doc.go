@@ -6,7 +6,7 @@
 // A [Writer] writes the contents of package distinct's counters, window by window. [Open]
 // finds the windows of a file, and [Merge] unites the sensors' parts of a window as a
 // stream: a set of any size takes a block of memory for each file. Sets unite exactly; if
-// one sensor has a sketch, the union is a sketch.
+// any sensor has a sketch, the union is a sketch.
 //
 // # Format
 //

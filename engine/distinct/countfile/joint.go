@@ -21,8 +21,8 @@ type Joint struct {
 	seen []Span // by Sensors: from the first to the last of a sensor's parts
 }
 
-// Span returns the part of the window that all sensors counted which have it. If one of them
-// ends before another begins, the part ends before it begins.
+// Span returns the part of the window that all sensors counted which have it. If a sensor
+// ends before another sensor begins, the part ends before it begins.
 func (j *Joint) Span() Span {
 	s := Whole(j.Start, j.End)
 	for _, one := range j.seen {

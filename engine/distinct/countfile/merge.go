@@ -54,7 +54,7 @@ type union struct {
 
 // Merge unites the parts of the given number of sensors, at least one, of one window, key
 // and family. With overlap it compares the sensors. It takes 128 KiB for each part, and
-// 16 KiB for each sensor where one has a sketch. Bounds of differences of sketches are
+// 16 KiB for each sensor where any sensor has a sketch. Bounds of differences of sketches are
 // the extremes of the bounds of both, so they are wide. Errors wrap ErrInvalid, or come
 // from reading and ctx.
 func Merge(ctx context.Context, parts []Part, sensors int, overlap bool) (Merged, error) {

@@ -26,7 +26,7 @@ const (
 	recordHead = 5 // bytes of a record before its content
 	recordTail = 4 // bytes of a record after its content
 	// maxText bounds the content of records of JSON, and maxParts the windows and series
-	// of a file, so that a hostile one takes bounded memory: 64 MB.
+	// of a file, so that a hostile file takes bounded memory: 64 MB.
 	maxText  = 64 << 10
 	maxParts = 1 << 19
 	maxName  = 256

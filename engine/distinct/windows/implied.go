@@ -66,7 +66,7 @@ func (b impliedBy) direct() (keys []int) {
 }
 
 // unseen lists the elements of a series that did not come before in the same window, nor
-// in the same step of the past if there is one. Implied keys are made only from these
+// in the same step of the past, if there is a past. Implied keys are made only from these
 // elements. With a past, windows count only these elements.
 type unseen struct {
 	valid   bool     // if false all elements are counted

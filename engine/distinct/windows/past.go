@@ -94,7 +94,7 @@ func span(times []int64) (first, last int64) {
 	return first, last
 }
 
-// count counts the elements of a key in a batch. If list is set, it lists the unseen ones.
+// count counts the elements of a key in a batch. If list is set, it lists the unseen elements.
 func (s *past) count(b *Batch, key int, list bool) error {
 	e, k := &b.keys[key], &s.keys[key]
 	s.digests = resize(s.digests, len(e.Addr4.items))

@@ -21,7 +21,7 @@ const MaxSlides = 4096
 //
 // Counts are emitted when the first packet of a later slide comes. A later packet of the
 // same slide is missing from them, and counts as late; later windows that hold its time
-// include it. A packet whose time is more than a window away from the latest one is an
+// include it. A packet whose time is more than a window away from the latest time is an
 // outlier. It is quarantined until the clock believes it, as one wrong clock must not end
 // all windows.
 type slides struct {

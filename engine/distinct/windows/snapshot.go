@@ -25,7 +25,7 @@ type Saved struct {
 // SavedWindow describes an open window that another Counter can continue.
 type SavedWindow struct {
 	Start, End, Packets int64
-	Counters            []SavedCounter // the existing ones, key by key
+	Counters            []SavedCounter // key by key
 }
 
 // SavedCounter is the place of a counter, and the number of packets it has counted.
@@ -79,7 +79,7 @@ func (c *Counter) saveKey(w io.Writer, s *SavedWindow, key int, k *keyCounters) 
 	)
 }
 
-// saveFamily writes a counter, if there is one.
+// saveFamily writes a counter, if there is a counter.
 func saveFamily[E any](c *Counter, w io.Writer, s *SavedWindow, key int, family string, counter *familyCounter[E]) error {
 	if counter.Counter == nil {
 		return nil
@@ -233,7 +233,7 @@ func (c *Counter) restorePast(r io.Reader, s SavedCounter, now int64) (err error
 }
 
 // saveWindow saves a closed window in the background, and returns its memory. So memory
-// holds one window that is being saved, and an error ends the run when the next one
+// holds one window that is being saved, and an error ends the run when the next window
 // closes.
 func (c *Counter) saveWindow(w *window) {
 	c.waitForSave()

@@ -195,7 +195,7 @@ func (g *Overflow[W]) words() []W {
 	return words
 }
 
-// Between returns the words from one to another, ascending.
+// Between returns the words from a word to another word, ascending.
 func (g *Overflow[W]) Between(from, to W) (words []W) {
 	for i := from >> g.shift; i <= to>>g.shift; i++ {
 		for y := range g.sets[i].All {
