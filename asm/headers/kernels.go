@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/internal/cpu"
 )
 
-// findPlain does all messages: plain frames by a kernel, others one by one.
+// findPlain does all messages: plain frames by a kernel, others singly.
 func (d *Datagrams) findPlain(msgs []digest.Message, numbers []uint16, rest []uint64, buf []byte) (found Found) {
 	for i := 0; i < len(msgs); i += 64 {
 		part := msgs[i:min(i+64, len(msgs))]

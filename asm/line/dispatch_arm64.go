@@ -76,7 +76,7 @@ func (k *stableKernel) testAndSet(current, ahead *batch, n int, inserted uint64)
 }
 
 // choiceOf returns the choice of one byte for all bytes of a lane. A shift reads the
-// lowest one.
+// lowest byte.
 func choiceOf(lane, at int) uint64 { return uint64(lane%2*8+at) * 0x0101010101010101 }
 
 //go:noescape
@@ -94,7 +94,7 @@ func testAndSetBitmapARM64(lines *[8]uint64, seen *uint64, permuted *uint32, n i
 //go:noescape
 func prefetchARM64(lines *[8]uint64, mask uint64, hashes *uint64, n int)
 
-// coarseRowsNEON returns its bits with the last element in the lowest one.
+// coarseRowsNEON returns its bits with the last element in the lowest bit.
 //
 //go:noescape
 func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
@@ -102,9 +102,9 @@ func coarseRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseL
 //go:noescape
 func fineRowsNEON(lines *[8]uint64, current, ahead *batch, n int, log *coarseLog, r *coarseRule) (hits, found uint64)
 
-// timedRowsNEON returns its bits with the last element in the lowest one. second is for
+// timedRowsNEON returns its bits with the last element in the lowest bit. second is for
 // the last half of the elements, and first for 32 before them, if there are more than 32:
-// the upper half has the new ones, the lower half the elements that may concern a spare
+// the upper half has the new elements, the lower half the elements that may concern a spare
 // line.
 //
 //go:noescape
@@ -120,7 +120,7 @@ func fillBatchNEON(b *batch, digests *digest.Digest, groups, lines int, within, 
 //go:noescape
 func fillTimedNEON(b *timedBatch, low *[64]uint64, ticks *int64, points *uint32, groups int, r *timedRule)
 
-// slidingRowsNEON returns the elements that have a cell in the end, the last one in the
+// slidingRowsNEON returns the elements that have a cell in the end, the last in the
 // lowest bit; bits above the last element's are 0.
 //
 //go:noescape

@@ -33,7 +33,7 @@
 //
 // The CPU decides which kernel runs (internal/cpu), which changes only the time.
 // dispatch_amd64.go has a table of the kernels at each level, dispatch_arm64.go has those
-// for NEON. Where a level has no kernel, the next plainer one runs, in the end the twin
+// for NEON. Where a level has no kernel, the next plainer kernel runs, in the end the twin
 // in plain Go, named Generic. The functions of levels_*.go and dispatch_*.go choose among
 // them. Every kernel equals its twin bit for bit. The build tag purego builds only the
 // twins.
@@ -74,7 +74,7 @@
 //
 // # Elements and positions
 //
-// A call looks up its elements one after the other, so elements of one call find each
+// A call looks up its elements in their order, so elements of one call find each
 // other. Bit i of seen is the verdict on element i. Bits after the last element are
 // cleared in the last word. The high half of a digest, digests[i][1], chooses the line.
 // The low half, digests[i][0], is the part of the element that the line stores or checks.

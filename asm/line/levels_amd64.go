@@ -110,7 +110,7 @@ func (s *timerStamps) fillVectors(ticks []uint64, r *TimerRule) (done int) {
 	return 8 * groups
 }
 
-// decreasingVectors compares the first ticks, each with the one after it, and returns
+// decreasingVectors compares the first ticks, each with the tick after it, and returns
 // their number.
 func decreasingVectors(ticks []uint64) (done int, fell bool) {
 	groups := vectorGroups(len(ticks) - 1)

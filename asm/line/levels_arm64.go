@@ -91,7 +91,7 @@ func testAndSetCellBatch(lines []layout.Line, current, ahead *batch, n int, r *C
 }
 
 // testAndSetTimerBatch leaves groups of equal timers to the plain kernel at level NEON,
-// since a kernel would look for them one timer after the other, too.
+// since a kernel would look for them timer by timer, too.
 func testAndSetTimerBatch(lines []layout.Line, current, ahead *batch, n int, s *timerStamps, r *TimerRule) (found, filled uint64) {
 	if cpu.Best == cpu.NEON {
 		if r.bits == 8 && r.equal <= 1 {

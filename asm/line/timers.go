@@ -211,7 +211,7 @@ func (s *timerStamps) fill(ticks []uint64, r *TimerRule) {
 	}
 }
 
-// decreasing reports whether a tick is less than the one before it.
+// decreasing reports whether a tick is less than the tick before it.
 func decreasing(ticks []uint64) bool {
 	done, fell := decreasingVectors(ticks)
 	for i := done + 1; i < len(ticks); i++ {

@@ -27,7 +27,7 @@ const DeltaUnit = 10
 const MaxTime = 1 << 53
 
 // DigestBits is the number of a digest's lower bits that go to the hub. The upper bits
-// choose the slice. To a slice, two packets whose digests agree in the lower bits are one.
+// choose the slice. To a slice, two packets whose digests agree in the lower bits are equal.
 const DigestBits = 56
 
 // digestBytes is the length of a digest in a message, and digestMask has its bits.
@@ -61,7 +61,7 @@ type Op uint8
 
 // The operations. Their numbers are part of the messages.
 const (
-	TestAndSet Op = 1 + iota // remember digests, and report those that another site has sent
+	TestAndSet Op = 1 + iota // remember digests, and report which another site has sent
 	Test                     // only report
 	Set                      // only remember
 	Chain                    // test and set, passed on from slice to slice

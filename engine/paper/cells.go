@@ -148,7 +148,7 @@ type hashed struct {
 	cells
 	hash   func(pos []uint64, d digest.Digest, m uint64) // positions, or independent
 	space  uint64                                        // the range of a hash function
-	stride uint64                                        // from the start of a function's hash space to the next one's
+	stride uint64                                        // from the start of a function's hash space to the next start
 	pos    []uint64                                      // the cells of the element located last
 }
 

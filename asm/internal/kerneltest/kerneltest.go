@@ -39,14 +39,14 @@ func AtLevel(level cpu.Level, f func()) {
 	f()
 }
 
-// ForLevels runs a test with each level that the CPU has except the plain one, which
+// ForLevels runs a test with each level that the CPU has except the plain level, which
 // kernels are compared with.
 func ForLevels(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	runLevels(t, cpu.Levels()[1:], test)
 }
 
-// ForEveryLevel runs a test with each level, the plain one too.
+// ForEveryLevel runs a test with each level, the plain level too.
 func ForEveryLevel(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	runLevels(t, cpu.Levels(), test)

@@ -27,7 +27,7 @@ func (c *Changes) plus(other *Changes) *Changes {
 type changes struct {
 	kept   []kept
 	end    int64 // of the last window
-	latest int64 // end of the latest window so far, noTime before the first one
+	latest int64 // end of the latest window so far, noTime before the first window
 }
 
 // kept is the remembered state of a family.
@@ -37,8 +37,8 @@ type kept struct {
 }
 
 // add sets the changes of the counts of a window, and keeps the window's contents. The
-// window before it is the last one that closed, or had no packets. The latter is certain
-// only where all windows so far are earlier ones. Otherwise changes are unknown. afterOpen
+// window before it is the last window that closed, or had no packets. The latter is
+// certain only where all windows so far are earlier. Otherwise changes are unknown. afterOpen
 // means that the window before is open.
 func (c *changes) add(counts []Count, w *window, afterOpen bool, cfg *Config) {
 	first, follows := c.latest == noTime, w.start == c.end

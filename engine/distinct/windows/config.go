@@ -141,13 +141,13 @@ func (c *Config) withDefaults() Config {
 }
 
 // Methods returns the values of Config.Method, the default first. "lru" remembers recent
-// keys in a fixed amount of memory, and counts forgotten ones again. "sketch" remembers
+// keys in a fixed amount of memory, and counts forgotten keys again. "sketch" remembers
 // no key, and estimates their number in 16 KiB.
 func Methods() []string {
 	return []string{methodAuto, methodBloom, methodExact, methodLRU, methodSketch}
 }
 
-// MinBudgetFPR is the lowest rate that a Budget bounds. It is that of rows of digests: they keep
+// MinBudgetFPR is the lowest rate that a Budget bounds: the rate of rows of digests. They keep
 // it for up to 1.8e9 of them, which take 24 GB. Below it a Bloom filter counts, without a bound.
 const MinBudgetFPR = 1e-10
 

@@ -158,7 +158,8 @@ func (c *Counter) recycle(w *window) {
 	c.spare = w.keys
 }
 
-// recycle empties the counter for another window if its memory is as of a new counter, else it closes it.
+// recycle empties the counter for another window if its memory is as of a new counter, else
+// it closes the counter.
 func (c *familyCounter[E]) recycle() error {
 	used := c.Counter
 	if used == nil {
