@@ -2,6 +2,7 @@
 
 // Package signs has the kernel that finds the bytes which structure lines of text. Find panics
 // if a slice is too short, and returns no errors. It takes linear time and does not allocate.
+// signs.go has the contract and the plain twin.
 package signs
 
 import "encoding/binary"

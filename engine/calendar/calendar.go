@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calendar handles the times of a stream. Calendar and Stream cut time into
-// windows, and Clock is the only policy for wrong clocks. The package does not know what
+// Package calendar handles the times of a stream:
+//
+//	hours := calendar.Calendar{Every: time.Hour, Location: zone}
+//	start, end := hours.Window(packetTime) // of the hour that holds the packet
+//
+// Calendar and Stream cut time into windows, and Clock is the only policy for wrong clocks. The package does not know what
 // the times belong to: packets for some callers, elements for others. Its functions
 // return no errors.
 //
 // A time is a number of nanoseconds since 1970 UTC. The package imports nothing of this
 // module, so both capture and engine may use it.
+//
+//	question                              file
+//	which window holds a time             calendar.go
+//	which window of a stream is complete  stream.go, stream_room.go
+//	which clock is wrong                  clock.go
 package calendar
 
 import (

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sliding counts the distinct elements of the last hour, or another span W, at
-// every instant. Rows is the counter to use, Map its reference, and Addresses makes
+// every instant:
+//
+//	counter, err := sliding.New(sliding.Config{Window: time.Hour})
+//	counter.TestAndSet(nil, digests, times)
+//	n := counter.Count(now).Distinct
+//
+// Rows is the counter to use, Map its reference, and Addresses makes
 // digests of IPv4 addresses for both. For counts since a start see package distinct; for
-// several keys at once see package windows. Errors wrap engine.ErrWindow or
-// engine.ErrMemory; errors of snapshots wrap snapshot.ErrInvalid.
+// several keys at once see package windows. Errors about configurations
+// wrap engine.ErrConfig, errors about snapshots snapshot.ErrInvalid.
+//
+//	question                                  file
+//	elements and the rows they go to          rows.go, rows_lookup.go
+//	steps, wrong clocks, sweeps               rows_clock.go
+//	counts, exact or of a sample              rows_count.go
+//	rows that grow, or thin to a sample       rows_grow.go
+//	snapshots                                 rows_saved.go
+//	the reference; digests of IPv4 addresses  map.go
 package sliding
 
 import (

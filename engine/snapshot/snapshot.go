@@ -3,7 +3,15 @@
 // Package snapshot writes and reads the contents of filters. A snapshot has a list of the
 // filter's numbers (Fields) and its lines, and is sealed under the secret that the
 // digests were made with. Filters have a method Snapshot that takes an io.Writer, and a
-// function that restores them.
+// function that restores them:
+//
+//	err := filter.Snapshot(file, secret, "flow, aes")
+//	again, err := window.RestoreTimed(file, snapshot.RestoreConfig{Secret: secret, Label: "flow, aes"})
+//
+//	question                             file
+//	the format; what a filter writes     snapshot.go
+//	what it reads, and refuses           read.go
+//	a copy of a filter that goes on      copy.go
 package snapshot
 
 import (

@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package stream finds the elements of an endless stream that came before, in constant
-// memory. A Filter has rows of fingerprints, a stable Bloom filter or another method of
+// memory:
+//
+//	filter, err := stream.New(stream.Config{Method: "lru", Memory: 1 << 20})
+//	filter.TestAndSet(seen, digests) // bit i of seen: element i came before
+//
+// A Filter has rows of fingerprints, a stable Bloom filter or another method of
 // the literature, in lines of 64 bytes. Packets is a Filter as an engine.PacketFilter,
 // Counter a Filter as an engine.Counter. For windows see package window. Errors about
 // configurations wrap engine.ErrConfig.
+//
+//	question                            file
+//	methods, parameters and their ends  params.go, rates.go
+//	a call, its kernel, statistics      filter.go, kernels.go
+//	a filter as a counter, of packets   counter.go
+//	copies verified by a second table   verified.go
+//	snapshots                           saved.go
 package stream
 
 import (

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package window finds the elements of a stream that are copies of earlier ones within a
-// window of time or of elements. For streams without a window in fixed memory see package
+// Package window finds the elements of a stream that are copies of earlier elements within a
+// window of time or of elements:
+//
+//	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Millisecond}})
+//	filter.TestAndSet(seen, digests, times, nil) // bit i of seen: element i is a copy
+//
+// For streams without a window in fixed memory see package
 // stream; for counts of distinct elements see packages distinct and sliding. All filters
 // implement engine.PacketFilter. Errors about configurations wrap engine.ErrConfig.
 //
