@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 )
 
@@ -18,8 +17,7 @@ import (
 // make a secret. The zero value is known to everybody. Logs show the word "secret".
 type Secret [32]byte
 
-// ErrSecret is wrapped by errors about the text of a secret.
-var ErrSecret = errors.New("bad secret")
+var errSecret = Impossible("bad secret")
 
 // RandomSecret returns a secret from the system's random source.
 func RandomSecret() (Secret, error) {
@@ -30,14 +28,14 @@ func RandomSecret() (Secret, error) {
 
 // ParseSecret reads a secret of 64 hex digits. 32 hex digits are a key k of 16 bytes. They
 // stand for the 32 bytes E(0) || E(1), where E is AES-128 under k and the numbers are
-// blocks of 16 bytes, little-endian. Errors wrap ErrSecret, and do not show the text.
+// blocks of 16 bytes, little-endian. Errors wrap ErrConfig, and do not show the text.
 func ParseSecret(text string) (Secret, error) {
 	b, err := hex.DecodeString(text)
 	switch {
 	case len(text) != 32 && len(text) != 64:
-		return Secret{}, fmt.Errorf("%w: %d characters, want 64 hex digits (or 32)", ErrSecret, len(text))
+		return Secret{}, fmt.Errorf("%w: %d characters, want 64 hex digits (or 32)", errSecret, len(text))
 	case err != nil:
-		return Secret{}, fmt.Errorf("%w: not hex digits", ErrSecret)
+		return Secret{}, fmt.Errorf("%w: not hex digits", errSecret)
 	case len(b) == 32:
 		return Secret(b), nil
 	}

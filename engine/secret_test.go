@@ -26,8 +26,8 @@ func TestParseSecret(t *testing.T) {
 	}
 	for _, text := range []string{"", "00", zeros[:31], zeros + "00", zeros + zeros + "00", strings.Repeat("xy", 16), strings.Repeat("0 ", 32)} {
 		_, err := ParseSecret(text)
-		if !errors.Is(err, ErrSecret) || text != "" && strings.Contains(err.Error(), text) {
-			t.Errorf("ParseSecret(%q): error %v, want ErrSecret without the text", text, err)
+		if !errors.Is(err, ErrConfig) || text != "" && strings.Contains(err.Error(), text) {
+			t.Errorf("ParseSecret(%q): error %v, want ErrConfig without the text", text, err)
 		}
 	}
 }

@@ -127,11 +127,10 @@ func (s *Sketch) Append(b []byte) []byte {
 // sparseSize is the size of a register with its number.
 const sparseSize = 6
 
-// ErrSketch is the error about registers that no sketch has.
-var ErrSketch = errors.New("not the registers of a sketch")
+var errSketch = errors.New("not the registers of a sketch")
 
-// Restore sets the registers to the ones that Append wrote. The error is ErrSketch, and
-// leaves the sketch as it was.
+// Restore sets the registers to what Append wrote. If no sketch has such registers, it
+// returns an error, and leaves the sketch as it was.
 func (s *Sketch) Restore(b []byte) error {
 	var read Sketch
 	if len(b) == SketchSize {
@@ -139,11 +138,11 @@ func (s *Sketch) Restore(b []byte) error {
 			read.register[i] = binary.LittleEndian.Uint32(b[4*i:])
 		}
 	} else if !read.restoreSparse(b) {
-		return ErrSketch
+		return errSketch
 	}
 	for _, r := range read.register {
 		if !validRegister(r) {
-			return ErrSketch
+			return errSketch
 		}
 	}
 	s.register, s.changed = read.register, true

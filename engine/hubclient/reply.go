@@ -84,7 +84,7 @@ func (r *Reply) Append(dst []byte) []byte {
 func (r *Reply) Decode(msg []byte) error {
 	le := binary.LittleEndian
 	if len(msg) < replyHeader {
-		return ErrLength
+		return errLength
 	}
 	if err := checkMagic(msg); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (r *Reply) Decode(msg []byte) error {
 		Fencing: le.Uint64(msg[20:]), Unchecked: le.Uint32(msg[28:]), Copies: msg[replyHeader:],
 	}
 	if r.Status > Ring || r.N > MaxDigests || r.Unchecked > r.N {
-		return ErrField
+		return errField
 	}
 	want := 0
 	if r.Status == OK {
@@ -102,10 +102,10 @@ func (r *Reply) Decode(msg []byte) error {
 	}
 	rest := r.Copies[min(want, len(r.Copies)):]
 	if r.Copies = r.Copies[:len(r.Copies)-len(rest)]; len(r.Copies) != want {
-		return ErrLength
+		return errLength
 	}
 	if tail := r.N % 8; want > 0 && tail > 0 && r.Copies[want-1]>>tail != 0 {
-		return ErrField
+		return errField
 	}
 	return r.decodeRemaining(rest)
 }
@@ -120,7 +120,7 @@ func (r *Reply) decodeRemaining(rest []byte) error {
 		copies += bits.OnesCount8(b)
 	}
 	if len(rest) != 2*copies {
-		return ErrLength
+		return errLength
 	}
 	r.Remaining = make([]uint16, r.N)
 	for i := range r.Remaining {

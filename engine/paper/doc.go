@@ -13,9 +13,9 @@
 // [TimedFilter] are the interfaces. Errors of the constructors wrap [ErrParameter].
 //
 //	filters of                                     file
-//	DR06: stable Bloom filters; Bloom filters      stable.go; bloom.go
+//	DR06: stable Bloom filters; what it compares   stable.go; bloom.go, buffers.go
 //	BDNB12: biased sampling                        biased.go
-//	GLN19: quotient tables, and what it compares   qht.go, semisort.go; compared.go, buffers.go
+//	GLN19: quotient tables, and what it compares   qht.go, semisort.go; compared.go
 //	MAE05: landmark, jumping and sliding windows   bloom.go, windows.go
 //	KNPS: timers, sizes, slices and trees          timerbloom.go, dynamic.go, slicing.go, tree.go
 //	what they share                                filter.go, cells.go, draws.go

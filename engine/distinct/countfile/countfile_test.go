@@ -323,8 +323,8 @@ func TestSeriesRefused(t *testing.T) {
 		contents distinct.Contents
 		want     error
 	}{
-		"before a window": {0, contents(32, []uint64{1}, false), ErrSeries},
-		"a sample":        {1, sample, ErrSeries},
+		"before a window": {0, contents(32, []uint64{1}, false), errSeries},
+		"a sample":        {1, sample, errSeries},
 		"a set":           {1, contents(32, []uint64{1}, false), nil},
 	} {
 		w := NewWriter(new(bytes.Buffer), testHeader)

@@ -17,8 +17,7 @@
 //
 // A Counter returns the memory of closed windows in the background. Config.Budget bounds
 // all memory, including the memory of Config.Past. Elements beyond it are counted by
-// samples. Errors are about memory, come from Config.Emit or from snapshots, or are
-// ErrNoSnapshot.
+// samples. Errors are about memory, or come from Config.Emit or from snapshots.
 //
 //	question                       file
 //	keys, methods, limits          config.go

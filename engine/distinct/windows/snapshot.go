@@ -47,12 +47,11 @@ const (
 // pastFamilies are the names of pastKey.families.
 var pastFamilies = [...]string{familyV4, familyV6, familyMAC}
 
-// ErrNoSnapshot is returned for counters that cannot be saved.
-var ErrNoSnapshot = errors.New("counters of this method cannot be saved")
+var errNoSnapshot = errors.New("counters of this method cannot be saved")
 
 // Save writes the counters of all open windows for Resume, except the window of packets
 // without a time, and returns their description. It must not be called during Count.
-// Errors come from w, or are ErrNoSnapshot.
+// Errors come from w, or are about counters that cannot be saved.
 func (c *Counter) Save(w io.Writer) (saved Saved, err error) {
 	c.windows.Each(func(start, end, packets int64, content *window) {
 		if start == noTime || err != nil {
@@ -88,7 +87,7 @@ func saveFamily[E any](c *Counter, w io.Writer, s *SavedWindow, key int, family 
 		Snapshot(w io.Writer, secret engine.Secret, label string) error
 	})
 	if !ok {
-		return ErrNoSnapshot
+		return errNoSnapshot
 	}
 	_, sketch := counter.Counter.(*distinct.Sketched[E])
 	s.Counters = append(s.Counters, SavedCounter{key, family, counter.packets, sketch})
