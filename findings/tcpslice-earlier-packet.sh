@@ -3,8 +3,8 @@
 # Guess: `tcpslice -w out in` copies a capture, as its manual says. It counts on packets in the order
 #        of their times; a packet that is a microsecond earlier than the packet before it would at worst
 #        lie at another place.
-# Is:    the copy ends there, without a word and with exit code 0: all packets from it on are lost. (Where
-#        thousands of packets come in a second, that packet alone is lost.)
+# Is:    if a second begins between the two, the copy ends there, without a word and with exit code 0: all
+#        packets from it on are lost. Within a second, that packet alone is lost.
 # Why:   two queues of a network card are enough for such a packet. Half of a capture can be gone before
 #        anybody looks for copies, and a comparison with another tap calls it lost.
 set -euo pipefail
@@ -16,23 +16,23 @@ apt-get download -q tcpslice=$version libnids1.21 libosip2-15 libnet1 libglib2.0
 for package in *.deb; do dpkg -x "$package" .; done
 export LD_LIBRARY_PATH=$(echo usr/lib/*-linux-gnu):$(echo lib/*-linux-gnu)
 
-# copied MICROSECONDS prints how many of 40 packets, a second apart, are in the copy. Packet 20 comes so
-# much later than packet 19.
+# copied TIME TIME prints how many of 40 packets, a second apart, are in the copy. The times, in
+# microseconds, are those of packets 19 and 20.
 copied() {
-	python3 - "$1" <<'PY'
+	python3 - "$@" <<'PY'
 import struct, sys
 with open('in.pcap', 'wb') as f:
     f.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
     for i in range(40):
         p = bytes.fromhex('020000000002' '020000000001' '88b5') + bytes([i]) * 46
-        second, micro = (1700000019, 500 + int(sys.argv[1])) if i == 20 else (1700000000 + i, 500)
-        f.write(struct.pack('<IIII', second, micro, len(p), len(p)) + p)
+        time = int(sys.argv[i - 18]) if i in (19, 20) else i * 10**6
+        f.write(struct.pack('<IIII', 1700000000 + time // 10**6, time % 10**6, len(p), len(p)) + p)
 PY
 	rm -f out.pcap
 	usr/bin/tcpslice -w out.pcap in.pcap 2>said || { echo "tcpslice failed"; return; }
 	echo "$((($(stat -c %s out.pcap) - 24) / 76)) packets$(cat said)"
 }
 
-order=$(copied 1) earlier=$(copied -1)
-echo "tcpslice $version: of 40 packets in order $order, with an earlier packet $earlier"
-[ "$order, $earlier" = "40 packets, 20 packets" ]
+order=$(copied 19000000 19000001) within=$(copied 19000001 19000000) before=$(copied 19000000 18999999)
+echo "tcpslice $version: of 40 packets in order $order, with an earlier packet $within, in the second before $before"
+[ "$order, $within, $before" = "40 packets, 39 packets, 20 packets" ]
