@@ -12,7 +12,7 @@ import (
 )
 
 // memoryLimit returns how many bytes of memory this process can have: the machine's
-// memory, or the limit of the process's memory cgroup or of one above it, whichever is
+// memory, or the limit of the process's memory cgroup or a cgroup above, whichever is
 // least. It reads version 2 (memory.max, and memory.high, which throttles) and version 1
 // (memory.limit_in_bytes) of cgroups(7). It reports false where none of these is known.
 func memoryLimit() (limit int64, ok bool) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/engine/secret"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
 	"github.com/flowdedup/flowdedup/layout"
 )
@@ -247,7 +247,7 @@ func TestOwnersSnapshot(t *testing.T) {
 		o.report(r)
 	}
 	var saved bytes.Buffer
-	key := secret.Secret{7}
+	key := engine.Secret{7}
 	if err := o.snapshot(&saved, key, "label"); err != nil {
 		t.Fatal(err)
 	}
