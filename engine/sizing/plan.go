@@ -89,14 +89,12 @@ func Plan(question Question) (Answer, error) {
 
 // plan finds a method's candidate.
 func (r *Request) plan(m *Method) Candidate {
-	quick, care := m.predictor(1), 1
+	quick := m.predictor(false)
 	needed := r.Needed(quick)
 	c := Candidate{Method: m, NeededBits: needed}
 	bits := cmp.Or(r.MemoryBits, needed, maxSearched)
-	if r.MemoryBits > 0 { // else the rate is the one that the memory is needed for
-		care = 4
-	}
-	d, err := m.predictor(care)(r, bits)
+	// Without a memory the rate is the one that the memory is needed for.
+	d, err := m.predictor(r.MemoryBits > 0)(r, bits)
 	if err != nil {
 		c.Why = "too little memory"
 		if needed == 0 {

@@ -16,35 +16,47 @@ import (
 )
 
 const (
-	replayed   = 1 << 18 // sightings of runs, as far as mostRuns allow
+	replayed   = 1 << 18 // sightings of quick runs, as far as mostRuns allow
+	patience   = 1 << 23 // sightings of careful runs, whose mean is to be known within noise
 	mostRuns   = 8
+	noise      = 1.0 / 20
 	leastLines = 26 // of a run for a share of the stream: two spare lines
 )
 
-// predictor returns the model or, with a sample, a model whose misses are those of the filter on
-// the sample, in runs with different digests. More care is more runs. If they miss nothing, the
-// model's rate stays as far as they do not contradict it.
-func (m *Method) predictor(care int) Model {
+// predictor returns the model or, with a sample, a model whose misses are the mean of the filter's
+// in runs on the sample, with different digests. If they miss nothing, the model's rate stays as
+// far as they do not contradict it.
+func (m *Method) predictor(careful bool) Model {
 	return func(r *Request, bits int) (Design, error) {
 		d, err := m.model(r, bits)
-		s := r.Sample
-		if err != nil || s == nil || d.FNR == 0 {
+		if err != nil || r.Sample == nil || d.FNR == 0 {
 			return d, err
 		}
-		lines := int(math.Round(float64(d.Bits) / lineBits * s.share))
-		if s.share != 1 && lines < leastLines {
-			return d, nil
+		s := r.Sample
+		if lines := float64(d.Bits) / lineBits * s.share; s.share < 1 && lines < leastLines {
+			if s = s.repeated(int(math.Ceil(leastLines / lines))); s == nil {
+				return d, nil
+			}
 		}
-		missed, copies := 0.0, 0.0
-		for run := range care * min(mostRuns, 1+replayed/len(s.elements)) {
-			f, err := m.filter(r, d, max(1, min(lines, s.distinct))*lineBits/8)
+		lines := min(int(math.Round(float64(d.Bits)/lineBits*s.share)), s.distinct)
+		least := min(mostRuns, 1+replayed/len(s.elements))
+		most := least
+		if careful {
+			least, most = 4, max(4, patience/len(s.elements))
+		}
+		missed, squares, copies := 0.0, 0.0, 0.0
+		for run := range most {
+			f, err := m.filter(s.window, r.Refresh, d, max(1, lines)*lineBits/8)
 			if err != nil {
 				return d, err
 			}
 			more, all := s.run(f, uint64(run), r.Refresh)
-			missed, copies = missed+more, copies+all
+			missed, squares, copies = missed+more, squares+more*more, copies+all
 			if err := f.Close(); err != nil {
 				return d, err
+			}
+			if n := float64(run + 1); run+1 >= least && (n*squares-missed*missed)/(n-1) <= noise*noise*missed*missed {
+				break
 			}
 		}
 		switch {
@@ -58,20 +70,20 @@ func (m *Method) predictor(care int) Model {
 	}
 }
 
-// filter returns the filter of a design, with the given memory in bytes, for the sample's window.
-func (m *Method) filter(r *Request, d Design, memory int) (engine.PacketFilter, error) {
+// filter returns the filter of a design, with the given memory in bytes, for a window.
+func (m *Method) filter(w window.Window, refresh bool, d Design, memory int) (engine.PacketFilter, error) {
 	value := func(name string) int {
 		return d.Parameters[slices.IndexFunc(d.Parameters, func(p Parameter) bool { return p.Name == name })].Value
 	}
-	switch w := r.Sample.window; m.Name {
+	switch m.Name {
 	case "timed":
-		return window.NewTimed(window.TimedConfig{Window: w, Memory: memory, Refresh: r.Refresh})
+		return window.NewTimed(window.TimedConfig{Window: w, Memory: memory, Refresh: refresh})
 	case "lru":
 		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, Shape: fmt.Sprintf("%dx%d", value("cells"), value("cell bits"))})
 	case "sbf":
 		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, K: value("K"), P: value("P"), Max: value("Max")})
 	default: // coarse, fine
-		return window.NewCoarse(window.CoarseConfig{Window: w, Memory: memory, Fine: m.Name == "fine", Refresh: r.Refresh})
+		return window.NewCoarse(window.CoarseConfig{Window: w, Memory: memory, Fine: m.Name == "fine", Refresh: refresh})
 	}
 }
 

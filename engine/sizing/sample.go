@@ -127,6 +127,36 @@ func (s *sampler) result(repeats float64) *Sample {
 	return r
 }
 
+// mostSightings is for repeated samples.
+const mostSightings = 1 << 21
+
+// repeated returns a sample with n elements for each, which come together. A filter for it has n
+// times the memory, so that a small share of a small filter has enough lines. It returns nil if
+// there were too many sightings.
+func (s *Sample) repeated(n int) *Sample {
+	if n > mostSightings/len(s.elements) {
+		return nil
+	}
+	r := *s
+	r.elements, r.times = nil, nil
+	for i, element := range s.elements {
+		for j := range n {
+			at := int64(len(r.times))
+			if s.window.Duration > 0 {
+				at = s.times[i]
+			}
+			r.elements, r.times = append(r.elements, element*uint32(n)+uint32(j)), append(r.times, at)
+		}
+	}
+	r.distinct *= n
+	r.share *= float64(n)
+	if r.window.Packets > 0 {
+		r.window.Packets *= int64(n)
+		r.reach = uint64(r.window.Packets)
+	}
+	return &r
+}
+
 // repeats counts sightings that lie in the window of the one before.
 func (s *Sample) repeats() (n float64) {
 	last := slices.Repeat([]int64{calendar.NoTime}, s.distinct)
