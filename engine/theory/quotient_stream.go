@@ -54,7 +54,7 @@ func (s UniformStream) Duplicates() (float64, error) {
 // time) and the false negative rate (of all repeats) over a whole stream from an empty
 // table, before saturation too.
 //
-// GLN19 has the first for K = 1 only (see [Quotient.PrintedFP]) and the second in the
+// GLN19 has the first for K = 1 only (Theorem 4.1) and the second in the
 // limit of long streams only. The model for QHT: a row takes every new fingerprint until
 // it is full, at a time T. Then another element of the row may evict the fingerprint of a
 // given element, and a false duplicate may restore it; after each draw of the element it
