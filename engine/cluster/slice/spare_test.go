@@ -333,6 +333,9 @@ func TestManualMemory(t *testing.T) {
 	if few := uint64(windows * n / 50_000); st.EvictedLive > 2*few || n*slices < 7e6 {
 		t.Errorf("%d of %d digests are forgotten too early, %d in a window of all slices", st.EvictedLive, windows*n, n*slices)
 	}
+	if want := n / (cells * float64(memory/lineBytes)); math.Abs(st.Fill/want-1) > 0.1 {
+		t.Errorf("%.3f of the cells are in use, want %.3f", st.Fill, want)
+	}
 	if got := fmt.Sprintf("%.0e", st.FPR/st.Fill); got != "7e-12" {
 		t.Errorf("at most %s of the packets are taken for copies", got)
 	}
