@@ -51,7 +51,7 @@ type Point struct {
 
 // Answer is the result of [Plan].
 type Answer struct {
-	// Question is the one asked, with its defaults filled in.
+	// Question is as asked, with its defaults filled in.
 	Question Question
 	// Window is the number of distinct elements in a window or, for an unbounded stream,
 	// within the longest gap.
@@ -168,8 +168,8 @@ func (r *Request) ranking(all []Candidate) func(a, b Candidate) int {
 	}
 }
 
-// memory returns the memory to rank a candidate by: the least sufficient one, or the
-// memory in use if none suffices.
+// memory returns the memory to rank a candidate by: the least that is enough, or the
+// memory in use if no memory is.
 func (r *Request) memory(c *Candidate) int {
 	return cmp.Or(c.NeededBits, c.MemoryBits)
 }
@@ -177,8 +177,8 @@ func (r *Request) memory(c *Candidate) int {
 // countedFPR returns the FPR to rank a candidate by. Rates within the bound are equal.
 func (r *Request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
 
-// countedLines returns the cache lines to rank a candidate by. Lines that fewer than one
-// element in four touches do not count.
+// countedLines returns the cache lines to rank a candidate by. Lines that less than a
+// quarter of the elements touch do not count.
 func (c *Candidate) countedLines() float64 { return math.Floor(c.Lines + 0.75) }
 
 // countedEdge returns the edge error to rank a candidate by. Exact edges are worth

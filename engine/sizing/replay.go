@@ -21,45 +21,31 @@ const (
 	mostRuns   = 8
 	noise      = 1.0 / 20
 	leastLines = 26 // of a run for a share of the stream: two spare lines
+	// mostRepeated bounds the sightings of a repeated sample.
+	mostRepeated = 1 << 21
 )
 
-// predictor returns the model or, with a sample, a model whose misses are the mean of the filter's
-// in runs on the sample, with different digests. If they miss nothing, the model's rate stays as
-// far as they do not contradict it.
+// predictor returns the model or, with a sample, a model whose misses are those of the filter in
+// runs on the sample. If they miss nothing, the model's rate stays as far as they do not contradict
+// it.
 func (m *Method) predictor(careful bool) Model {
 	return func(r *Request, bits int) (Design, error) {
 		d, err := m.model(r, bits)
 		if err != nil || r.Sample == nil || d.FNR == 0 {
 			return d, err
 		}
-		s := r.Sample
-		if lines := float64(d.Bits) / lineBits * s.share; s.share < 1 && lines < leastLines {
-			if s = s.repeated(int(math.Ceil(leastLines / lines))); s == nil {
+		s, lines := r.Sample, float64(d.Bits)/lineBits*r.Sample.share
+		if s.share < 1 && lines < leastLines {
+			n := math.Ceil(leastLines / lines)
+			if n*float64(len(s.elements)) > mostRepeated {
 				return d, nil
 			}
+			s, lines = s.repeated(int(n)), n*lines
 		}
-		lines := min(int(math.Round(float64(d.Bits)/lineBits*s.share)), s.distinct)
-		least := min(mostRuns, 1+replayed/len(s.elements))
-		most := least
-		if careful {
-			least, most = 4, max(4, patience/len(s.elements))
-		}
-		missed, squares, copies := 0.0, 0.0, 0.0
-		for run := range most {
-			f, err := m.filter(s.window, r.Refresh, d, max(1, lines)*lineBits/8)
-			if err != nil {
-				return d, err
-			}
-			more, all := s.run(f, uint64(run), r.Refresh)
-			missed, squares, copies = missed+more, squares+more*more, copies+all
-			if err := f.Close(); err != nil {
-				return d, err
-			}
-			if n := float64(run + 1); run+1 >= least && (n*squares-missed*missed)/(n-1) <= noise*noise*missed*missed {
-				break
-			}
-		}
+		missed, copies, err := m.replay(r, d, s, max(1, min(int(math.Round(lines)), s.distinct)), careful)
 		switch {
+		case err != nil:
+			return d, err
 		case missed == 0:
 			d.FNR = math.Min(d.FNR, 1/math.Max(1, copies))
 		default: // elements that are missed often are missed as often as they come
@@ -68,6 +54,32 @@ func (m *Method) predictor(careful bool) Model {
 		}
 		return d, nil
 	}
+}
+
+// replay returns how many copies filters of a design miss that have some lines, and how many copies
+// there are, in runs with different digests.
+func (m *Method) replay(r *Request, d Design, s *Sample, lines int, careful bool) (missed, copies float64, err error) {
+	least := min(mostRuns, 1+replayed/len(s.elements))
+	most := least
+	if careful {
+		least, most = 4, max(4, patience/len(s.elements))
+	}
+	squares := 0.0
+	for run := range most {
+		f, err := m.filter(s.window, r.Refresh, d, lines*lineBits/8)
+		if err != nil {
+			return 0, 0, err
+		}
+		more, all := s.run(f, uint64(run), r.Refresh)
+		missed, squares, copies = missed+more, squares+more*more, copies+all
+		if err := f.Close(); err != nil {
+			return 0, 0, err
+		}
+		if n := float64(run + 1); run+1 >= least && (n*squares-missed*missed)/(n-1) <= noise*noise*missed*missed {
+			break // the variance of the sum is small
+		}
+	}
+	return missed, copies, nil
 }
 
 // filter returns the filter of a design, with the given memory in bytes, for a window.

@@ -22,7 +22,7 @@ type Sample struct {
 	window   window.Window
 	reach    uint64  // greatest distance of times in a window
 	share    float64 // of the stream's elements
-	busier   float64 // its repeats, as a multiple of those of the same share of the stream
+	busier   float64 // its repeats, as a multiple of the share of the stream's repeats
 }
 
 // ScaledTo returns the sample for a stream that has factor times as many elements.
@@ -42,7 +42,7 @@ type sampler struct {
 	window      window.Window
 	limit       int     // of sightings
 	span        int64   // in nanoseconds or elements
-	skip, shift uint    // it has one of 2^skip spans, and of 2^shift elements
+	skip, shift uint    // every 2^skip-th span is sampled, and an element with probability 2^-shift
 	all         float64 // sightings of all elements in these spans
 	sightings   []sighting
 }
@@ -127,18 +127,14 @@ func (s *sampler) result(repeats float64) *Sample {
 	return r
 }
 
-// mostSightings is for repeated samples.
-const mostSightings = 1 << 21
-
-// repeated returns a sample with n elements for each, which come together. A filter for it has n
-// times the memory, so that a small share of a small filter has enough lines. It returns nil if
-// there were too many sightings.
+// repeated returns a sample in which n elements, which come together, stand for each. A filter for
+// it has n times the memory, so that a small share of a small filter has enough lines.
 func (s *Sample) repeated(n int) *Sample {
-	if n > mostSightings/len(s.elements) {
-		return nil
+	r := Sample{window: s.window, distinct: n * s.distinct, reach: s.reach, share: float64(n) * s.share, busier: s.busier}
+	if s.window.Packets > 0 {
+		r.window.Packets *= int64(n)
+		r.reach *= uint64(n)
 	}
-	r := *s
-	r.elements, r.times = nil, nil
 	for i, element := range s.elements {
 		for j := range n {
 			at := int64(len(r.times))
@@ -148,16 +144,10 @@ func (s *Sample) repeated(n int) *Sample {
 			r.elements, r.times = append(r.elements, element*uint32(n)+uint32(j)), append(r.times, at)
 		}
 	}
-	r.distinct *= n
-	r.share *= float64(n)
-	if r.window.Packets > 0 {
-		r.window.Packets *= int64(n)
-		r.reach = uint64(r.window.Packets)
-	}
 	return &r
 }
 
-// repeats counts sightings that lie in the window of the one before.
+// repeats counts sightings that lie in the window of the sighting before.
 func (s *Sample) repeats() (n float64) {
 	last := slices.Repeat([]int64{calendar.NoTime}, s.distinct)
 	for i, element := range s.elements {
