@@ -11,6 +11,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
 )
 
 // TestPairsRestoreInvalid refuses sizes and numbers of records that pairs never have.
@@ -20,7 +21,13 @@ func TestPairsRestoreInvalid(t *testing.T) {
 		{leastPairLines - 1, 1, 1}, {leastPairLines, 0, 0}, {leastPairLines, 2, 1}, {leastPairLines, 1, leastPairLines + 2},
 	} {
 		var saved bytes.Buffer
-		if err := snapshot.NewWriter(&saved, snapshot.Pairs, key, "label", snapshot.Fields{&c.lines, &c.first, &c.next}).End(); err != nil {
+		arena, err := layout.NewArena(int(c.lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := snapshot.NewWriter(&saved, snapshot.Pairs, key, "label", snapshot.Fields{&c.lines, &c.first, &c.next})
+		out.Lines(arena, 0, int(c.lines))
+		if err := errors.Join(out.End(), arena.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if err := new(pairs).restore(&saved, snapshot.RestoreConfig{Secret: key, Label: "label", Memory: 1 << 20}, 0); !errors.Is(err, snapshot.ErrInvalid) {
