@@ -83,3 +83,18 @@ func TestContainsApart(t *testing.T) {
 		}
 	}
 }
+
+// TestLongDistances has codes that grow up to the longest.
+func TestLongDistances(t *testing.T) {
+	before := uint64(0)
+	for long := uint64(1); long < 1<<32; long += 1 + long/9 {
+		code := distanceTo(7, 7-uint32(long), 0)
+		if code < before || code > mostDistance {
+			t.Fatalf("%d before: code %d after %d", long, code, before)
+		}
+		before = code
+	}
+	if before != mostDistance {
+		t.Errorf("the longest code is %d", before)
+	}
+}
