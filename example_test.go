@@ -42,7 +42,7 @@ func ExampleOption() {
 	}
 	defer in.Close()
 	var out bytes.Buffer
-	intact := func(c *dedup.Config) { c.Intact = true }
+	intact := func(c *dedup.Config) { c.Hold.Intact = true }
 	stats, err := flowdedup.Dedup(context.Background(), &out, in, flowdedup.Inner(), flowdedup.Window(10*time.Millisecond), intact)
 	if err != nil {
 		log.Fatal(err)

@@ -31,6 +31,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/keys"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -53,12 +54,12 @@ type Option func(*dedup.Config)
 // Window sets the largest distance between a copy and its original, before or after. Without
 // it Dedup takes window.Default: copies of a switch, a tap or a router arrive within that.
 func Window(d time.Duration) Option {
-	return func(c *dedup.Config) { c.Filter.Window = window.Window{Duration: d} }
+	return func(c *dedup.Config) { c.Window = window.Window{Duration: d} }
 }
 
 // Across leaves packets that come again at the same interface: only a packet that was seen at
 // another one is a copy. Repeats that a sender means then stay, so a long Window is safe.
-func Across() Option { return func(c *dedup.Config) { c.Filter.Across = true } }
+func Across() Option { return func(c *dedup.Config) { c.Across = true } }
 
 // Inner compares the packets within tunnels (GRE, ERSPAN, VXLAN, GENEVE, GTP-U, IP in IP), as
 // mirrors send them.
@@ -73,7 +74,7 @@ func Inner() Option { return func(c *dedup.Config) { c.Identity.Kind = identity.
 // could be read before, and the error is a *capture.InputError. Dedup closes neither src nor dst.
 // If ctx ends, a call of src.Read may still be in progress when Dedup returns.
 func Dedup(ctx context.Context, dst io.Writer, src io.Reader, opts ...Option) (stats dedup.Stats, err error) {
-	cfg := dedup.Config{Keep: dedup.KeepFlow}
+	cfg := dedup.Config{Hold: hold.Config{Flow: true}}
 	for _, set := range opts {
 		set(&cfg)
 	}

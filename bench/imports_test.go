@@ -89,6 +89,7 @@ var layers = map[string][]string{
 	"cmd/flowdedup/internal/analysis/verify": {"capture", "engine/calendar", "asm/digest"},
 	"capture/strip":                          {"capture"},
 	"capture/reassemble":                     {"capture.", "capture/headers", "capture/internal"},
+	"capture/hold":                           {"capture.", "capture/identity", "capture/internal/backlog", "capture/traits", "engine/calendar", "layout", "asm"}, // no filter
 	junction:                                 {"capture", "engine", "layout", "asm"},
 	"capture/gopackets":                      {"capture"},
 	"capture/pipeline":                       {"capture"},

@@ -32,12 +32,6 @@ var unreached = map[string]string{
 
 	"capture/pcapfile.DefaultChunkSize": "is what a ChunkSize of 0 stands for",
 
-	"capture/dedup.Config.Protect":             "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Prefer":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Groups":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Within":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Secret":              "is for programs; flowdedup takes its own to a Detector",
-	"capture/dedup.Config.Hold":                "is for programs; flowdedup makes a Hold of its own",
 	"capture/gopackets.Config.Ahead":           handles,
 	"capture/gopackets.Config.Detector":        handles,
 	"capture/gopackets.Config.LinkType":        handles,

@@ -11,6 +11,14 @@ import (
 // A drop bitmap says which frames of a batch to leave out: bit i%64 of word i/64 is frame
 // i. A nil bitmap keeps all.
 
+// IsSet returns bit i of a bitmap. An empty bitmap has no bit set.
+func IsSet(bitmap []uint64, i int) bool {
+	return len(bitmap) > 0 && bitmap[uint(i)/64]>>(uint(i)%64)&1 != 0
+}
+
+// SetBit sets bit i of a bitmap.
+func SetBit(bitmap []uint64, i int) { bitmap[uint(i)/64] |= 1 << (uint(i) % 64) }
+
 // CheckDrop panics if drop is not nil and too short for b. Write of each Writer calls it
 // first.
 func CheckDrop(b *Batch, drop []uint64) {

@@ -11,19 +11,25 @@ DATA ·plainBytes+0x10(SB)/8, $0x0203040506070809
 DATA ·plainBytes+0x18(SB)/8, $0x08090a0b0c0d0e0f
 GLOBL ·plainBytes(SB), RODATA|NOPTR, $32
 
-// Numbers that each 64-bit word of a vector gets.
-DATA ·plainWords+0x00(SB)/8, $14                 // end of a frame of length 0
-DATA ·plainWords+0x08(SB)/8, $40                 // how much later it is for IPv6
-DATA ·plainWords+0x10(SB)/8, $38                 // least end
-DATA ·plainWords+0x18(SB)/8, $20                 // how much more for IPv6
-DATA ·plainWords+0x20(SB)/8, $0x00ff000000000000 // protocol of IPv4
-DATA ·plainWords+0x28(SB)/8, $0xff00             // of IPv6
-DATA ·plainWords+0x30(SB)/8, $0xffffffe60000001a // the numbers that are added to end and offset
-DATA ·plainWords+0x38(SB)/8, $0xffffffff
-DATA ·plainWords+0x40(SB)/8, $0xffff             // sums that are right
-DATA ·plainWords+0x48(SB)/8, $0x1fffe
-DATA ·plainWords+0x50(SB)/8, $0xffff0000         // checksum of IPv4, in bytes 6 to 13
-GLOBL ·plainWords(SB), RODATA|NOPTR, $88
+// NUMBER sets the four words of a vector to N.
+#define NUMBER(OFFSET, N) \
+	DATA ·plainWords+(OFFSET+0x00)(SB)/8, N  \
+	DATA ·plainWords+(OFFSET+0x08)(SB)/8, N  \
+	DATA ·plainWords+(OFFSET+0x10)(SB)/8, N  \
+	DATA ·plainWords+(OFFSET+0x18)(SB)/8, N
+
+NUMBER(0x000, $14)                 // end of a frame of length 0
+NUMBER(0x020, $40)                 // how much later it is for IPv6
+NUMBER(0x040, $38)                 // least end
+NUMBER(0x060, $20)                 // how much more for IPv6
+NUMBER(0x080, $0x00ff000000000000) // protocol of IPv4
+NUMBER(0x0a0, $0xff00)             // of IPv6
+NUMBER(0x0c0, $0xffffffe60000001a) // the numbers that are added to end and offset
+NUMBER(0x0e0, $0xffffffff)
+NUMBER(0x100, $0xffff)             // sums that are right
+NUMBER(0x120, $0x1fffe)
+NUMBER(0x140, $0xffff0000)         // checksum of IPv4, in bytes 6 to 13
+GLOBL ·plainWords(SB), RODATA|NOPTR, $352
 
 // Bytes 14 to 19 of IPv4 as a big-endian word.
 DATA ·plainEnds+0x00(SB)/8, $0x8080000102030405
@@ -32,7 +38,7 @@ DATA ·plainEnds+0x10(SB)/8, $0x8080000102030405
 DATA ·plainEnds+0x18(SB)/8, $0x808008090a0b0c0d
 GLOBL ·plainEnds(SB), RODATA|NOPTR, $32
 
-#define WORDS(OFFSET, Y) VPBROADCASTQ ·plainWords+OFFSET(SB), Y
+#define WORDS(OFFSET) ·plainWords+OFFSET(SB)
 
 // SLOW adds whether the next of four indexes in R8 takes the slow path.
 #define SLOW \
@@ -104,11 +110,9 @@ group:
 	VPSLLQ   $32, Y0, Y7
 	VPBLENDVB Y4, Y7, Y6, Y6
 	VPSRLQ   $48, Y6, Y6
-	WORDS(0x08, Y1)
-	VPAND    Y1, Y4, Y1
+	VPAND    WORDS(0x020), Y4, Y1
 	VPADDQ   Y1, Y6, Y6
-	WORDS(0x00, Y1)
-	VPADDQ   Y1, Y6, Y6
+	VPADDQ   WORDS(0x000), Y6, Y6
 	VMOVDQU  (DI), Y8
 	VPUNPCKLQDQ 32(DI), Y8, Y8
 	VPSRLQ   $32, Y8, Y7
@@ -116,10 +120,8 @@ group:
 	VPCMPEQQ Y7, Y6, Y2
 	VPANDN   Y4, Y2, Y6
 	VPANDN   Y5, Y6, Y5
-	WORDS(0x18, Y9)
-	VPAND    Y9, Y4, Y9
-	WORDS(0x10, Y1)
-	VPADDQ   Y1, Y9, Y9
+	VPAND    WORDS(0x060), Y4, Y9
+	VPADDQ   WORDS(0x040), Y9, Y9
 	VPCMPGTQ Y7, Y9, Y9
 	VPANDN   Y5, Y9, Y5
 	VPERMQ   $0xd8, Y5, Y9
@@ -162,29 +164,25 @@ group:
 	VMOVHPS  28(SI)(R9*1), X6, X6
 	VINSERTI128 $1, X6, Y1, Y1
 	VPSHUFB  ·plainEnds(SB), Y1, Y1
-	WORDS(0x38, Y9)
 	VPSRLQ   $32, Y0, Y6
 	VPADDQ   Y6, Y1, Y1
-	VPAND    Y9, Y0, Y6
+	VPAND    WORDS(0x0e0), Y0, Y6
 	VPADDQ   Y6, Y1, Y1
 	VPSLLQ   $16, Y3, Y6
 	VPSRLQ   $16, Y6, Y6
 	VPADDQ   Y6, Y1, Y1
 	VPSRLQ   $32, Y1, Y6
-	VPAND    Y9, Y1, Y1
+	VPAND    WORDS(0x0e0), Y1, Y1
 	VPADDQ   Y6, Y1, Y1
-	WORDS(0x40, Y9)
 	VPSRLQ   $16, Y1, Y6
-	VPAND    Y9, Y1, Y1
+	VPAND    WORDS(0x100), Y1, Y1
 	VPADDQ   Y6, Y1, Y1
-	VPCMPEQQ Y9, Y1, Y6
-	WORDS(0x48, Y9)
-	VPCMPEQQ Y9, Y1, Y1
+	VPCMPEQQ WORDS(0x100), Y1, Y6
+	VPCMPEQQ WORDS(0x120), Y1, Y1
 	VPOR     Y6, Y1, Y1
 
 	// What is wrong is IPv4 and has a checksum. Or nothing is left of a time to live.
-	WORDS(0x50, Y9)
-	VPAND    Y9, Y3, Y9
+	VPAND    WORDS(0x140), Y3, Y9
 	VPXOR    Y6, Y6, Y6
 	VPCMPEQQ Y6, Y9, Y9
 	VPOR     Y9, Y1, Y1
@@ -204,14 +202,12 @@ group:
 	// Tweaks.
 	VPSLLQ   $16, Y3, Y3
 	VPAND    Y13, Y0, Y6
-	WORDS(0x28, Y9)
-	VPAND    Y9, Y0, Y9
+	VPAND    WORDS(0x0a0), Y0, Y9
 	VPSLLQ   $44, Y9, Y9
 	VPOR     Y9, Y6, Y6
 	VPSRLQ   $32, Y3, Y9
 	VPOR     Y9, Y6, Y6
-	WORDS(0x20, Y9)
-	VPAND    Y9, Y3, Y3
+	VPAND    WORDS(0x080), Y3, Y3
 	VPAND    Y14, Y0, Y0
 	VPOR     Y3, Y0, Y0
 	VPBLENDVB Y4, Y6, Y0, Y0
@@ -222,8 +218,7 @@ group:
 	ORQ      R9, R15
 	VPSLLQ   $32, Y7, Y7
 	VPBLENDD $0xaa, Y7, Y8, Y8
-	WORDS(0x30, Y9)
-	VPADDD   Y9, Y8, Y8
+	VPADDD   WORDS(0x0c0), Y8, Y8
 	VPUNPCKLQDQ Y0, Y8, Y1
 	VPUNPCKHQDQ Y0, Y8, Y2
 	VPUNPCKLQDQ Y5, Y5, Y4

@@ -5,10 +5,16 @@
 #include "textflag.h"
 #include "go_asm.h"
 
+// Of a tweak: the version and what only fragments of IPv4 have, and what whole datagrams of IPv4 have.
+DATA ·wholeIPv4+0x00(SB)/8, $0xf000000000003fff
+DATA ·wholeIPv4+0x08(SB)/8, $0x4000000000000000
+GLOBL ·wholeIPv4(SB), RODATA|NOPTR, $16
+
 // func placeTunnels(msgs *digest.Message, numbers *uint16, todo uint64, buf *byte, last int, t *Tunnels, r *tunnelRound) (n int, others uint64)
 //
-// CX is the number of a message. AX is the offset of the header above IP, R15 where the packet ends,
-// R13 is the word of UDP, R12 the shape of the tunnel, then where IP begins. R10 collects others.
+// CX is the number of a message. AX is 8 less than the offset of the header above IP, R15 is 8 more
+// than what the packet has from there on. R13 is the word of UDP, R12 the shape of the tunnel, then
+// where IP begins. R10 collects others.
 TEXT ·placeTunnels(SB), NOSPLIT, $0-72
 	MOVQ msgs+0(FP), DI
 	MOVQ numbers+8(FP), R11
@@ -17,76 +23,71 @@ TEXT ·placeTunnels(SB), NOSPLIT, $0-72
 	MOVQ t+40(FP), BX
 	MOVQ r+48(FP), R8
 	LEAQ tunnelRound_list(R8), DX
+	SUBQ $8, last+32(FP)
 	XORL R10, R10
 
 message:
 	TZCNTQ R9, CX
 	JCS  done
+
+some:
 	BLSRQ R9, R9
 	CMPW (R11)(CX*2), $17
 	JNE  other
 
-	// Whole datagrams of IPv4 or IPv6.
-	MOVL CX, R13
-	SHLL $4, R13
-	MOVQ 8(DI)(R13*1), AX
-	MOVL 4(DI)(R13*1), R15
-	MOVL (DI)(R13*1), R13
-	ADDQ R13, R15
-	LEAQ ·outerIP(SB), R12
-	MOVQ AX, R14
-	SHRQ $60, R14
-	SHLL $4, R14
-	ADDQ R14, R12
-	TESTQ AX, 8(R12)
-	JNE  other
-	MOVQ (R12), AX
-	TESTQ AX, AX
-	JEQ  other
-	ADDQ R13, AX
-	MOVQ R15, R14
-	SUBQ AX, R14
-	CMPQ R14, $8
+	// Whole datagrams, nearly always of IPv4: their headers end 8 bytes behind the offset.
+	LEAL (CX)(CX*1), R13
+	MOVQ 8(DI)(R13*8), R14
+	MOVL 4(DI)(R13*8), R15
+	MOVL (DI)(R13*8), AX
+	MOVQ R14, R13
+	ANDQ ·wholeIPv4+0(SB), R13
+	CMPQ R13, ·wholeIPv4+8(SB)
+	JNE  six
+
+upper:
+	CMPL R15, $16
 	JLT  other
 	CMPQ AX, last+32(FP)
 	JGT  other
 
 	// The destination port, by its low byte.
-	MOVQ (SI)(AX*1), R13
-	MOVBLZX 3(SI)(AX*1), R12
+	MOVQ 8(SI)(AX*1), R13
+	MOVBLZX 11(SI)(AX*1), R12
 	CMPW Tunnels_tunnel(BX)(R12*2), $0
 	JEQ  source
-	CMPQ R14, $40
+	CMPL R15, $48
 	JLT  other
 	MOVBLZX Tunnels_shapes(BX)(R12*1), R12
 	DECL R12
 	CMPL R12, $4
 	JAE  other
 	SHLL $5, R12
-	ADDQ BX, R12
 	MOVL R13, R14
 	ANDL $0xffff0000, R14
-	CMPQ R14, tunnelShape_port(R12)
+	CMPQ R14, tunnelShape_port(BX)(R12*1)
 	JNE  other
-	MOVQ 8(SI)(AX*1), R14
-	ANDQ tunnelShape_mask(R12), R14
-	CMPQ R14, tunnelShape_value(R12)
+	MOVQ 16(SI)(AX*1), R14
+	ANDQ tunnelShape_mask(BX)(R12*1), R14
+	CMPQ R14, tunnelShape_value(BX)(R12*1)
 	JNE  other
 
-	// Where IP begins, and ends.
-	MOVQ tunnelShape_words(R12), R12
-	ANDQ 8(SI)(AX*1), R12
-	LEAQ 30(AX)(R12*4), R12
+	// Where IP begins, less 14, and how much there is from there on.
+	MOVQ tunnelShape_words(BX)(R12*1), R12
+	ANDQ 16(SI)(AX*1), R12
+	SHLQ $2, R12
 	SHRQ $32, R13
 	ROLW $8, R13
 	MOVWLZX R13, R13
-	ADDQ AX, R13
-	CMPQ R13, R15
-	CMOVQLT R13, R15
-	SUBQ R12, R15
-	CMPQ R15, $24
+	ADDL $8, R13
+	CMPL R13, R15
+	CMOVLLT R13, R15
+	SUBL R12, R15
+	SUBL $24, R15
+	CMPL R15, $38
 	JLT  other
-	MOVL -2(SI)(R12*1), R13
+	LEAQ 24(AX)(R12*1), R12
+	MOVL 12(SI)(R12*1), R13
 	ANDL $0xf0ffff, R13
 	MOVL R13, R14
 	XORL $0x400008, R13
@@ -94,14 +95,30 @@ message:
 	IMULQ R14, R13
 	TESTQ R13, R13
 	JNE  other
-	SUBL $14, R12
-	ADDL $14, R15
 	MOVL R12, (R8)
 	MOVL R15, 4(R8)
 	MOVB CX, (DX)
 	ADDQ $16, R8
 	INCQ DX
-	JMP  message
+	TZCNTQ R9, CX
+	JCC  some
+
+done:
+	MOVQ r+48(FP), R8
+	LEAQ tunnelRound_list(R8), R8
+	SUBQ R8, DX
+	MOVQ DX, n+56(FP)
+	MOVQ R10, others+64(FP)
+	RET
+
+	// Headers of IPv6 end 20 bytes further on.
+six:
+	SHRQ $60, R14
+	CMPQ R14, $6
+	JNE  other
+	ADDQ $20, AX
+	SUBL $20, R15
+	JMP  upper
 
 	// No tunnel has the destination port. A source port is another tunnel's.
 source:
@@ -115,14 +132,6 @@ source:
 other:
 	BTSQ CX, R10
 	JMP  message
-
-done:
-	MOVQ r+48(FP), R8
-	LEAQ tunnelRound_list(R8), R8
-	SUBQ R8, DX
-	MOVQ DX, n+56(FP)
-	MOVQ R10, others+64(FP)
-	RET
 
 DATA ·carryingBits+0x00(SB)/8, $0x8040201008040201 // the bits of a byte
 DATA ·carryingBits+0x08(SB)/8, $0x8040201008040201

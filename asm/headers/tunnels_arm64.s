@@ -7,9 +7,10 @@
 
 // func placeTunnels(msgs *digest.Message, numbers *uint16, todo uint64, buf *byte, last int, t *Tunnels, r *tunnelRound) (n int, others uint64)
 //
-// R8 is the number of a message. R14 is 32 more than the offset of the header above IP, R15 where the packet
-// ends, R11 and R12 are the words of UDP and of the tunnel, R13 is its shape. R2 has the messages to
-// do, and R7 collects others, in reversed order.
+// R8 is the number of a message. R14 is 8 less than the offset of the header above IP, R16 is 8 more
+// than what the packet has from there on. R11 and R12 are the words of UDP and of the tunnel, R13 is
+// its shape. R2 has the messages to do, and R7 collects others, in reversed order. R17 is the first
+// bit of both.
 TEXT ·placeTunnels(SB), NOSPLIT, $0-72
 	MOVD msgs+0(FP), R0
 	MOVD numbers+8(FP), R1
@@ -27,15 +28,15 @@ TEXT ·placeTunnels(SB), NOSPLIT, $0-72
 	MOVD $0x400008, R24     // an ethertype and the version of IP, as read from memory
 	MOVD $0x60dd86, R25
 	MOVD $0xf0ffff, R26
-	SUB  $32, R3
-	ADD  $32, R19
+	MOVD $0xf000000000003fff, R15 // of a tweak: the version, and what only fragments of IPv4 have
+	MOVD $0x8000000000000000, R17
+	SUB  $8, R19
 	RBIT R2, R2
 	CBZ  R2, done
 
 message:
 	CLZ   R2, R8
-	MOVD  $0x8000000000000000, R9
-	LSR   R8, R9
+	LSR   R8, R17, R9
 	BIC   R9, R2
 	MOVHU (R1)(R8<<1), R9
 	ADD   R8<<4, R0, R10
@@ -43,63 +44,61 @@ message:
 	CMP   $17, R9
 	BNE   other
 
-	// Whole datagrams of IPv4 or IPv6: their headers end 8 or 28 bytes behind the offset.
-	LSR   $60, R12, R13
-	AND   $0x3fff, R12
-	CMP   $4, R13
-	CCMP  EQ, R12, $0, $0
-	CCMP  NE, R13, $6, $4
-	BNE   other
+	// Whole datagrams, nearly always of IPv4: their headers end 8 bytes behind the offset.
 	MOVWU R11, R14
-	ADD   R11>>32, R14, R15
-	ADD   R13<<2, R13
-	ADD   R13<<1, R14
-	SUB   R14, R15, R16
-	CMN   $24, R16
-	CCMP  GE, R14, R19, $0
-	BGT   other
+	LSR   $32, R11, R16
+	AND   R15, R12, R13
+	EOR   $0x4000000000000000, R13
+	CBNZ  R13, six
+
+upper:
+	CMP  $16, R16
+	CCMP GE, R14, R19, $0
+	BGT  other
 
 	// The destination port, by its low byte.
 	ADD   R14, R3, R10
-	LDP   (R10), (R11, R12)
+	LDP   8(R10), (R11, R12)
 	UBFX  $24, R11, $8, R13
-	MOVHU (R20)(R13<<1), R17
-	CBZ   R17, source
-	CMP   $8, R16
+	MOVHU (R20)(R13<<1), R9
+	CBZ   R9, source
+	CMP   $48, R16
 	BLT   other
 	MOVBU (R21)(R13), R13
 	SUB   $1, R13
 	CMP   $4, R13
 	BHS   other
 	ADD   R13<<5, R4, R13
-	LDP   (R13), (R16, R17)
-	LDP   16(R13), (R9, R10)
-	AND   $0xffff0000, R11, R13
-	AND   R12, R17
-	CMP   R16, R13
-	CCMP  EQ, R17, R9, $0
+	MOVD  (R13), R10
+	AND   $0xffff0000, R11, R9
+	CMP   R9, R10
+	LDP   8(R13), (R9, R10)
+	AND   R12, R9
+	CCMP  EQ, R9, R10, $0
 	BNE   other
+	MOVD  24(R13), R13
 
-	// Where IP begins, less 14, and ends.
-	AND   R12, R10
-	SUB   $32, R14
-	ADD   R10<<2, R14, R12
-	ADD   $16, R12
+	// Where IP begins, less 14, and how much there is from there on.
+	AND   R12, R13
+	ADD   R13<<2, R14, R12
+	ADD   $24, R12
 	LSR   $32, R11
 	REV16W R11, R11
-	ADD   R11.UXTH, R14, R11
-	CMP   R15, R11
-	CSEL  LO, R11, R15, R15
-	SUB   R12, R15
-	CMP   $38, R15
+	AND   $0xffff, R11
+	ADD   $8, R11
+	CMP   R16, R11
+	CSEL  LO, R11, R16, R16
+	SUB   R13<<2, R16
+	SUB   $24, R16
+	CMP   $38, R16
 	BLT   other
 	ADD   R3, R12, R10
-	MOVWU 44(R10), R11
+	MOVWU 12(R10), R11
 	AND   R26, R11
 	CMP   R24, R11
 	CCMP  NE, R11, R25, $4
 	BNE   other
-	ORR   R15<<32, R12
+	ORR   R16<<32, R12
 	MOVD.P R12, 16(R5)
 	MOVB.P R8, 1(R6)
 
@@ -115,18 +114,26 @@ done:
 	MOVD R7, others+64(FP)
 	RET
 
+	// Headers of IPv6 end 20 bytes further on.
+six:
+	LSR  $60, R12, R13
+	CMP  $6, R13
+	BNE  other
+	ADD  $20, R14
+	SUB  $20, R16
+	B    upper
+
 	// No tunnel has the destination port. A source port is another tunnel's.
 source:
 	AND  $0xffff, R11, R13
-	LSR  R23, R13, R16
-	AND  $7, R16
-	MOVD (R22)(R16<<3), R16
-	CMP  R16, R13
+	LSR  R23, R13, R9
+	AND  $7, R9
+	MOVD (R22)(R9<<3), R9
+	CMP  R9, R13
 	BNE  next
 
 other:
-	MOVD $0x8000000000000000, R9
-	LSR  R8, R9
+	LSR  R8, R17, R9
 	ORR  R9, R7
 	CBNZ R2, message
 	B    done

@@ -32,7 +32,7 @@ func ExampleOpen() {
 	packets := pipeline.New(live) // owns live, and closes it
 	defer packets.Close()
 	detector, err := dedup.New(dedup.Config{
-		Filter: window.TimedConfig{Window: window.Window{Duration: 10 * time.Millisecond}},
+		Window: window.Window{Duration: 10 * time.Millisecond},
 	})
 	if err != nil {
 		log.Fatal(err)

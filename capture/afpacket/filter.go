@@ -11,30 +11,18 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 )
 
-// Codes of classic BPF instructions, and the offsets of ancillary data: loads from there read
-// the kernel's metadata of a packet (linux/filter.h).
+// Codes of classic BPF instructions, and offsets of loads that do not count from the start of a
+// frame (linux/filter.h).
 const (
-	opClass     = 0x07
-	opMode      = 0xE0
-	opLoad      = 0x00
-	opLoadX     = 0x01
-	opReturn    = 0x06
-	opReturnK   = 0x06
-	opModeAbs   = 0x20
-	opModeInd   = 0x40
-	opModeMSH   = 0xA0
-	opLoadWord  = 0x20
-	opLoadZero  = 0x00
+	opReturn    = 0x06 // of a constant
+	opLoadWord  = 0x20 // from an absolute offset
+	opLoadZero  = 0x00 // of the constant 0
 	opJumpEqual = 0x15
 
-	ancillaryOffset     = 0xFFFFF000 // SKF_AD_OFF
-	ancillaryProtocol   = ancillaryOffset + 0
-	ancillaryPacketType = ancillaryOffset + 4
-	ancillaryIfindex    = ancillaryOffset + 8
-	ancillaryHardware   = ancillaryOffset + 28
-
-	// SKF_NET_OFF: loads from here on count from the network header. They reach the
-	// linear part of the packet, which has its headers.
+	// ancillaryOffset (SKF_AD_OFF) and a bpf.Extension are the offset of metadata of the kernel.
+	ancillaryOffset = 0xFFFFF000
+	// networkOffset (SKF_NET_OFF) is the offset of the network header, in the linear part of the
+	// packet.
 	networkOffset = 0xFFF00000
 )
 
@@ -45,17 +33,17 @@ const (
 )
 
 // rejectAll is a program that no packet passes.
-var rejectAll = []bpf.RawInstruction{{Op: opReturnK, K: 0}}
+var rejectAll = []bpf.RawInstruction{{Op: opReturn, K: 0}}
 
 // onceOnLoopback is the start of a program. It rejects the sent frames of a loopback
 // interface, since all of them are received too, and passes all others on to the
 // instructions after it.
 var onceOnLoopback = []bpf.RawInstruction{
-	{Op: opLoadWord, K: ancillaryHardware},
+	{Op: opLoadWord, K: ancillaryOffset + uint32(bpf.ExtLinkLayerType)},
 	{Op: opJumpEqual, Jf: 3, K: hardwareLoopback},
-	{Op: opLoadWord, K: ancillaryPacketType},
+	{Op: opLoadWord, K: ancillaryOffset + uint32(bpf.ExtType)},
 	{Op: opJumpEqual, Jf: 1, K: typeOutgoing},
-	{Op: opReturnK, K: 0},
+	{Op: opReturn, K: 0},
 	{Op: opLoadZero}, // programs expect a zero accumulator
 }
 
@@ -94,52 +82,44 @@ func program(user []bpf.RawInstruction, snapLen uint32, everywhere, cooked bool)
 		p = append(p, onceOnLoopback...)
 	}
 	if len(user) == 0 {
-		return append(p, bpf.RawInstruction{Op: opReturnK, K: snapLen}), nil
+		return append(p, bpf.RawInstruction{Op: opReturn, K: snapLen}), nil
 	}
 	for _, ins := range user {
-		if ins.Op&opClass == opReturn {
-			if ins.Op == opReturnK {
-				ins.K = min(ins.K, snapLen)
-			}
+		if end, ok := ins.Disassemble().(bpf.RetConstant); ok {
+			ins.K = min(end.Val, snapLen)
 		} else if cooked {
-			k, ok := translateCooked(ins)
-			if !ok {
+			if ins.K, ok = translateCooked(ins); !ok {
 				return nil, ErrFilter
 			}
-			ins.K = k
 		}
 		p = append(p, ins)
 	}
 	return p, nil
 }
 
+// cookedFields are the fields of a LINKTYPE_LINUX_SLL2 header that the kernel has as metadata, by
+// their offsets.
+var cookedFields = map[uint32]bpf.Extension{0: bpf.ExtProto, 4: bpf.ExtInterfaceIndex, 8: bpf.ExtLinkLayerType, 10: bpf.ExtType}
+
 // translateCooked returns the operand of an instruction that was written for frames with
 // a LINKTYPE_LINUX_SLL2 header. The kernel runs programs on the original frame, so the
-// operand must point to ancillary data or count from the network header instead. ok is
+// operand must point to metadata or count from the network header instead. ok is
 // false for fields that the kernel cannot provide.
-func translateCooked(ins bpf.RawInstruction) (k uint32, ok bool) {
-	mode := ins.Op & opMode
-	load := ins.Op&opClass == opLoad && (mode == opModeAbs || mode == opModeInd)
-	if !load && !(ins.Op&opClass == opLoadX && mode == opModeMSH) {
-		return ins.K, true
+func translateCooked(raw bpf.RawInstruction) (k uint32, ok bool) {
+	absolute := false
+	switch raw.Disassemble().(type) {
+	case bpf.LoadAbsolute:
+		absolute = true
+	case bpf.LoadIndirect, bpf.LoadMemShift:
+	default:
+		return raw.K, true
 	}
 	switch {
-	case ins.K >= networkOffset:
-		return ins.K, true
-	case ins.K >= cookedLen:
-		return ins.K - cookedLen + networkOffset, true
-	case mode != opModeAbs:
-		return 0, false
+	case raw.K >= networkOffset:
+		return raw.K, true
+	case raw.K >= cookedLen:
+		return raw.K - cookedLen + networkOffset, true
 	}
-	switch ins.K {
-	case 0:
-		return ancillaryProtocol, true
-	case 4:
-		return ancillaryIfindex, true
-	case 8:
-		return ancillaryHardware, true
-	case 10:
-		return ancillaryPacketType, true
-	}
-	return 0, false
+	field, known := cookedFields[raw.K]
+	return ancillaryOffset + uint32(field), known && absolute
 }

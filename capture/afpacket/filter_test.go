@@ -35,10 +35,10 @@ func TestProgramCooked(t *testing.T) {
 		want uint32
 		bad  bool
 	}{
-		{in: bpf.RawInstruction{Op: 0x28, K: 0}, want: ancillaryProtocol},
-		{in: bpf.RawInstruction{Op: 0x20, K: 4}, want: ancillaryIfindex},
-		{in: bpf.RawInstruction{Op: 0x28, K: 8}, want: ancillaryHardware},
-		{in: bpf.RawInstruction{Op: 0x30, K: 10}, want: ancillaryPacketType},
+		{in: bpf.RawInstruction{Op: 0x28, K: 0}, want: ancillaryOffset + uint32(bpf.ExtProto)},
+		{in: bpf.RawInstruction{Op: 0x20, K: 4}, want: ancillaryOffset + uint32(bpf.ExtInterfaceIndex)},
+		{in: bpf.RawInstruction{Op: 0x28, K: 8}, want: ancillaryOffset + uint32(bpf.ExtLinkLayerType)},
+		{in: bpf.RawInstruction{Op: 0x30, K: 10}, want: ancillaryOffset + uint32(bpf.ExtType)},
 		{in: bpf.RawInstruction{Op: 0x30, K: 29}, want: networkOffset + 9},
 		{in: bpf.RawInstruction{Op: 0xb1, K: 20}, want: networkOffset},
 		{in: bpf.RawInstruction{Op: 0x48, K: 22}, want: networkOffset + 2},

@@ -16,7 +16,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// Batch is a batch of packets of one side, with their digests and places.
+// Batch is a batch of packets of a side, with their digests and conversations.
 type Batch struct {
 	packets capture.Batch
 	known
@@ -27,15 +27,15 @@ type known struct {
 	bytes     int // how many bytes of identities the digests are of, 0 for all
 	digests   []digest.Digest
 	protocols []headers.Protocol
-	// undecidable counts packets whose compared bytes do not distinguish them from others of
-	// their flow: see identity.Doubt.
+	// undecidable counts packets whose compared bytes do not distinguish them within their flow: see
+	// identity.Doubt.
 	undecidable uint64
 	truncated   uint64                 // see identity.Messages.Truncated
 	closed      headers.UnopenedCounts // tunnels that were not opened
 	// talks are hashes of conversations. The lowest bit is the direction. 0 is none.
 	talks []uint64
-	// ends has the number in four of a packet's addresses, or the complement of that in
-	// six. It is valid where talks is not 0.
+	// ends has the number of a packet's key in four, or the complement of its number in six. It is
+	// valid where talks is not 0.
 	ends []int32
 	four [][16]byte // keys of kind keys.Flow
 	six  [][48]byte
@@ -108,16 +108,16 @@ func (p *Preparer) digest(k *known, b *capture.Batch) {
 				k.closed.Count(what, 1)
 			}
 		}
-		for _, one := range m.Doubts() {
-			if !one.Checksum {
+		for _, doubt := range m.Doubts() {
+			if !doubt.Checksum {
 				k.undecidable++
 			}
 		}
 	}
 }
 
-// Take moves the content of the batch that was prepared to another one, and leaves meaningless
-// content in its place. It leaves out blocks without a packet, unless Config.Blocks is set.
+// Take moves the content of b, which was prepared, to a Batch, and leaves meaningless content in
+// b. It leaves out blocks without a packet, unless Config.Blocks is set.
 func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	if !p.comparer.cfg.Blocks {
 		b.Blocks = b.Blocks[:0]
@@ -139,8 +139,7 @@ func (p *Preparer) Take(to *Batch, b *capture.Batch) {
 	}
 }
 
-// refresh makes the digests of a batch again if they are of other identities than the ones
-// compared now.
+// refresh makes the digests of a batch again if another number of bytes is compared now.
 func (p *Preparer) refresh(b *Batch) {
 	if b.bytes != int(p.comparer.bytes.Load()) {
 		p.digest(&b.known, &b.packets)

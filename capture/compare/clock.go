@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// mostApart is the largest offset of two clocks, in nanoseconds: 73 years, so that one that
+// mostApart is the largest offset of two clocks, in nanoseconds: 73 years, so that a clock that
 // stands at 1970 counts. Times lie within calendar.Farthest, so a time and an offset have a
 // sum in 64 bits. Differences of such sums need not.
 const mostApart = 1 << 61
@@ -60,8 +60,8 @@ func medianOf[T int64 | float64](values []T) T {
 	return values[at]
 }
 
-// divide orders the values from number from to to-1 so that those up to j are at most as large as the
-// others, and those from i on at least. The ones between are equal.
+// divide orders the values from number from to to-1 by a pivot: values up to j are not above it,
+// values from i on not below it, and values between j and i equal it.
 func divide[T int64 | float64](values []T, from, to int) (i, j int) {
 	a, b, c := values[from], values[(from+to)/2], values[to-1]
 	pivot := max(min(a, b), min(max(a, b), c))
@@ -80,7 +80,7 @@ func divide[T int64 | float64](values []T, from, to int) (i, j int) {
 	return i, j
 }
 
-// Slopes are of pairs that lie at least a part of the whole span apart: slopes of near ones
+// Slopes are of pairs that lie at least a part of the whole span apart: slopes of near pairs
 // say little.
 const (
 	allSlopes  = 512 // pairs of which all slopes are looked at
@@ -159,7 +159,7 @@ const (
 	mostAnchors = 64
 	fewAnchors  = 8
 	// longSpan is the least span of anchors that has a slope: noise of a millisecond
-	// makes one of 100 ppm there.
+	// makes a slope of 100 ppm there.
 	longSpan = int64(10 * time.Second)
 )
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/identity"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // some returns n, or fewer in short mode.
@@ -77,7 +78,7 @@ func TestClocks(t *testing.T) {
 			t.Fatalf("shift %d: %d and %d packets of one side alone", c.shift, len(missing[0]), len(missing[1]))
 		}
 		wrong := int64(got.Offset) - c.shift - c.middle - int64(c.ppm*1e-6*float64(got.At-start-a[0].time))
-		if !got.Found || magnitude(wrong) > uint64(c.near) || math.Abs(got.Drift*1e6-c.ppm) > c.ppmNear || math.Abs(got.Drift*1e6-c.ppm) > 3*got.DriftError*1e6+0.001 {
+		if !got.Found || calendar.Distance(wrong, 0) > uint64(c.near) || math.Abs(got.Drift*1e6-c.ppm) > c.ppmNear || math.Abs(got.Drift*1e6-c.ppm) > 3*got.DriftError*1e6+0.001 {
 			t.Errorf("shift %d, drift %v: offset is off by %d ns, drift %v ± %v ppm", c.shift, c.ppm, wrong, got.Drift*1e6, got.DriftError*1e6)
 		}
 		for i, share := range []float64{0.5, 0.9, 0.99, 0.999, 1} {

@@ -66,7 +66,7 @@ type Comparer struct {
 	match   *matcher
 	tracker tracker
 	delays  delays
-	// doubtful are delays that count if there are no others.
+	// doubtful are delays that count only where delays has none.
 	doubtful delays
 	talks    *talks
 	passed   int64 // all packets before this time have been read
@@ -75,18 +75,18 @@ type Comparer struct {
 	failed   error // of written
 
 	both, forgotten uint64
-	fast, slow      int64 // by how much delays differ from the usual one: at most 0, at least 0
+	fast, slow      int64 // the least and the largest difference of a delay from the usual delay
 }
 
 // side is the state of a side.
 type side struct {
 	source Source
-	queue  backlog.Queue[*Batch] // that were read, the first one in part
-	at     int                   // packet of the first one, if it is open
+	queue  backlog.Queue[*Batch] // that were read; its front in part, if it is open
+	at     int                   // the next packet of the front
 	open   bool
 	ended  bool // the source has no more
 	holds  backlog.Queue[holding]
-	number int // packets that are settled, of those in holds
+	number int // packets of holds that are settled
 
 	clock    calendar.Clock
 	latest   int64 // place of the latest packet, by its own clock
@@ -99,12 +99,11 @@ type side struct {
 	recent   []recentLine
 	touched  uint64 // the OR of warm's reads, so that no compiler leaves them out
 
-	packets, truncated, noTime, disorder, repeats uint64
-	undecidable                                   uint64
-	protocols                                     [headers.ProtocolCount]uint64
-	unopened                                      headers.UnopenedCounts
-	only, outside                                 [headers.ProtocolCount]uint64
-	alone                                         uint64
+	counts        Side // without what Report adds from the fields below
+	protocols     [headers.ProtocolCount]uint64
+	unopened      headers.UnopenedCounts
+	only, outside [headers.ProtocolCount]uint64
+	alone         uint64
 }
 
 // holding is a batch that waits to be written.
@@ -151,8 +150,8 @@ const (
 	morePrefix  = 4
 	// mostPrefix bounds them, in bytes of each side.
 	mostPrefix = 64 << 20
-	// leastBytes is the least that is compared of a truncated packet. Shorter ones are not
-	// found.
+	// leastBytes is the least that is compared of a truncated packet. Shorter packets find no equal
+	// packet.
 	leastBytes = 32
 )
 
@@ -287,9 +286,9 @@ func (s *Survey) Add(p *Batch) {
 func (s *Survey) raise(level uint) {
 	s.level = level
 	kept := s.seen[:0]
-	for _, one := range s.seen {
-		if one.digest[1]&(1<<level-1) == 0 {
-			kept = append(kept, one)
+	for _, p := range s.seen {
+		if p.digest[1]&(1<<level-1) == 0 {
+			kept = append(kept, p)
 		}
 	}
 	s.seen = kept

@@ -12,7 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// mostPairs bounds the sample of pairs whose delays are known one by one.
+// mostPairs bounds the sample of pairs.
 const mostPairs = 1 << 17
 
 // delays has a sample of the pairs of a run, and the outermost of all pairs.
@@ -80,17 +80,16 @@ func (d *delays) spread(l *line, pairs []pair) (each []float64, most float64) {
 }
 
 // hull is the upper convex hull of pairs (Andrew: Another efficient algorithm for convex
-// hulls in two dimensions, 1979): the pair that lies furthest above any line is one of
-// its corners. Times that go back count as the latest one.
+// hulls in two dimensions, 1979): the pair that lies furthest above any line is a
+// corner of the hull. Times that go back count as the latest time before.
 type hull struct{ corners []pair }
 
-// mostCorners bounds the corners. Beyond, every second one is left out: a hull with this many
+// mostCorners bounds the corners. Beyond, every second corner is left out: a hull with this many
 // corners is smooth.
 const mostCorners = 1 << 14
 
-// addAll adds a group of pairs at most, whose times it changes to the latest one where they go
-// back. It leaves out what can be no corner: pairs that lie below one before them and below one
-// behind them.
+// addAll adds at most a group of pairs. It changes times that go back to the latest time before. It
+// leaves out pairs that can be no corner: pairs below both an earlier and a later pair.
 func (h *hull) addAll(pairs []pair) {
 	if len(pairs) == 0 {
 		return

@@ -127,3 +127,12 @@ func compared(cfg Config, a, b []packet, most int) (r *Report, missing [2][]int)
 	}
 	return c.Report(100), missing
 }
+
+// newComparer makes a Comparer of a possible configuration.
+func newComparer(cfg Config) *Comparer {
+	made, err := New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	return made
+}

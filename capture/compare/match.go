@@ -11,13 +11,13 @@ import (
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
-// record is a packet that was read and is not counted yet: one line of a cache.
+// record is a packet that was read and is not counted yet: a line of a cache.
 type record struct {
 	digest digest.Digest
 	time   int64 // by the clock of its side
 	placed int64 // when it was read, by the corrected clock
-	// next is the packet that follows among equal ones that wait. The first of them also
-	// has the last of them, and the first packet of another digest in the same bucket.
+	// next is the packet behind this one in its list, of equal packets that wait. The first of a list
+	// also has the last of the list, and chain: the first of the next list of the same bucket.
 	next, last, chain uint32
 	mate              uint32 // of a matched packet of B: the number of that in A, its low bits
 	talk              uint32 // its place among the conversations, or noTalk
@@ -32,7 +32,7 @@ const recordBytes = int(unsafe.Sizeof(record{}))
 
 type state uint8
 
-// A packet waits, or was matched, or has no equal one on the other side.
+// A packet waits, or was matched, or the other side has no equal packet.
 const (
 	waiting state = iota
 	matched
@@ -46,8 +46,7 @@ const (
 	untimed              // it has no time of its own
 )
 
-// queue has the records of a side in the order of its packets. The first one has number
-// first.
+// queue has the records of a side in the order of its packets, from number first on.
 type queue struct {
 	records     []record // a power of two
 	first, next uint64
@@ -70,7 +69,7 @@ func (q *queue) len() int { return int(q.next - q.first) }
 func (q *queue) at(number uint64) *record { return &q.records[number&uint64(len(q.records)-1)] }
 
 // matcher finds equal packets of two sides. Equal packets of a side wait in a list for
-// those of the other one. Lists of digests that share a bucket are chained.
+// equal packets of the other side. Lists of digests that share a bucket are chained.
 type matcher struct {
 	window uint64
 	offset int64 // of the clock of B, now
@@ -202,7 +201,7 @@ func (m *matcher) match(side int, r *record, number uint64) *record {
 		}
 		behind := calendar.Since(r.time-other.time, offset) // how much later r was seen than other
 		switch {
-		case magnitude(behind) <= m.window:
+		case calendar.Distance(behind, 0) <= m.window:
 			theirs := m.numberOf(1-side, *link)
 			m.unlink(link)
 			r.state, other.state = matched, matched
@@ -232,8 +231,8 @@ func (m *matcher) numberOf(side int, reference uint32) uint64 {
 	return q.first + (uint64((reference-1)>>1)-q.first)&uint64(len(q.records)-1)
 }
 
-// warm touches the memory that matching some packets will touch. These loads overlap, while loads
-// for one packet after another wait for each other.
+// warm touches the memory that matching some packets will touch. These loads overlap, while the loads
+// of match wait for each other.
 func (m *matcher) warm(digests []digest.Digest) {
 	touched := uint32(0)
 	var heads [group]uint32
@@ -256,11 +255,4 @@ func (m *matcher) giveUp(side int) {
 		m.unlink(m.find(&r.digest))
 		r.state = alone
 	}
-}
-
-func magnitude(d int64) uint64 {
-	if d < 0 {
-		return -uint64(d)
-	}
-	return uint64(d)
 }

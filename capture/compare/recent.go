@@ -9,8 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 )
 
-// recentLines times recentCells is among how many packets of a side repeated ones are
-// noticed.
+// Repeats are noticed among the latest recentLines times recentCells packets of a side.
 const (
 	recentLines = 1 << 10
 	recentCells = 8
@@ -29,8 +28,8 @@ func (s *side) warm(digests []digest.Digest) {
 	s.touched |= touched
 }
 
-// seenBefore returns 1 if an equal packet came on the same side lately, else 0, and remembers this
-// one.
+// seenBefore returns 1 if an equal packet came on the same side lately, else 0, and remembers the
+// packet.
 func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) uint64 {
 	const tick = 20 // about a millisecond
 	line, now := &s.recent[d[0]%recentLines], uint32(placed>>tick)
@@ -49,7 +48,7 @@ func (s *side) seenBefore(d *digest.Digest, placed int64, window time.Duration) 
 	return 0
 }
 
-// shift puts a cell in front, and drops the last one. It goes word by word, as a processor does not
+// shift puts a cell in front, and drops the last cell. It goes word by word, as a processor does not
 // forward words that were just written to a load of several.
 func (l *recentLine) shift(first uint64) {
 	l[7], l[6], l[5] = l[6], l[5], l[4]

@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Counts are packets that both sides have, and packets that only one has although both captured
+// Counts are packets that both sides have, and packets that only A or B has although both captured
 // then (see Side.Outside).
 type Counts struct {
 	Both  uint64 `json:"both"`
@@ -18,13 +18,13 @@ type Counts struct {
 	OnlyB uint64 `json:"only_b"`
 }
 
-// Side is what was seen of one side.
+// Side is what was seen of a side.
 type Side struct {
 	Packets uint64 `json:"packets_in"`
 	// Outside counts further packets that only this side has: from before the first packet of
-	// the other side, or from after its last one.
+	// the other side, or from after the last.
 	Outside uint64 `json:"outside"`
-	// Repeats counts packets that equal one before on the same side, within the window, as
+	// Repeats counts packets that equal an earlier packet of the same side, within the window, as
 	// far as was noticed.
 	Repeats uint64 `json:"repeats"`
 	NonIP   uint64 `json:"non_ip"`
@@ -34,8 +34,8 @@ type Side struct {
 	Truncated uint64            `json:"truncated"`
 	Disorder  uint64            `json:"out_of_order"`
 	NoTime    uint64            `json:"no_timestamp"`
-	// Undecidable counts packets that look like others of their flow, as too little of them
-	// is compared. They match in their order.
+	// Undecidable counts packets of which too little is compared to distinguish them within their
+	// flow. They match in their order.
 	Undecidable uint64 `json:"undecidable"`
 }
 
@@ -44,8 +44,7 @@ type Report struct {
 	Counts
 	Sides     [2]Side
 	Protocols map[string]Counts
-	// Conversations are the ones with the most packets that only one side has, then the
-	// largest.
+	// Conversations with the most packets that a single side has come first, then the largest.
 	Conversations []Conversation
 	// Evicted is whether there were too many conversations to count all.
 	Evicted bool
@@ -54,9 +53,9 @@ type Report struct {
 	Reordered uint64
 	// Found is whether packets with times were matched. Without, there is no offset.
 	Found bool
-	// At is the time, by the clock of A, of the first of them. Offset is how much later the
-	// clock of B showed then, for a packet with the median delay, and Drift how much it
-	// gains, in parts of one.
+	// At is the time of the first matched packet by the clock of A. Offset is how much later the
+	// clock of B showed then, for a packet with the median delay, and Drift how many nanoseconds the
+	// clock of B gains each nanosecond.
 	At     int64
 	Offset time.Duration
 	Drift  float64
@@ -64,17 +63,17 @@ type Report struct {
 	HasDrift bool
 	// DriftError is half of the 95 % interval of Drift.
 	DriftError float64
-	// Delays say how much longer packets took than the fastest one took, after offset and
+	// Delays say how much longer packets took than the fastest packet, after offset and
 	// drift are removed (RFC 5481, section 4.2: packet delay variation). Bins counts them.
 	Delays traits.Delays
 	Bins   []traits.Bin
 	// Sampled is the number of packets that each delay stands for. The slowest packet's delay
-	// stands for one.
+	// stands for that packet only.
 	Sampled uint64
 	// IdentityBytes is how many bytes of packets were compared, 0 for all.
 	IdentityBytes int
-	// Forgotten counts packets that made room for others within the window. Packets equal to
-	// them count for one side only.
+	// Forgotten counts packets that made room for newer packets within the window. Equal packets of
+	// the other side then count as that side's only.
 	Forgotten   uint64
 	MemoryBytes int
 }
@@ -93,10 +92,8 @@ func (c *Comparer) Report(conversations int) *Report {
 	r.Counts = Counts{Both: c.both, OnlyA: a.alone, OnlyB: b.alone}
 	for i := range c.sides {
 		s := &c.sides[i]
-		r.Sides[i] = Side{
-			Packets: s.packets, Repeats: s.repeats, NonIP: s.protocols[headers.NonIP],
-			Truncated: s.truncated, NoTime: s.noTime, Disorder: s.disorder, Unopened: s.unopened.ByName(), Undecidable: s.undecidable,
-		}
+		r.Sides[i] = s.counts
+		r.Sides[i].NonIP, r.Sides[i].Unopened = s.protocols[headers.NonIP], s.unopened.ByName()
 	}
 	for p := range a.protocols {
 		r.Sides[sideA].Outside += a.outside[p]

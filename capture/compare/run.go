@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	// parts is how many parts a window has. Both sides are read in turns, one such part
-	// at a time.
+	// parts is how many parts a window has. Both sides are read in turns, a part at a time.
 	parts = 4
 	// turn is how many packets of a side are read at a time, at most.
 	turn = 1 << 12
-	// turnShare is the share of Config.Memory that these take at most, where they are
-	// written: else they would leave no room for those of the other side.
+	// turnShare is the share of Config.Memory that the packets of a turn take at most, where they
+	// are written: else they would leave no room for packets of the other side.
 	turnShare = 16
 	// group is how many packets are matched together, so that what they look up comes from
 	// memory at the same time. It is the bits of a word.
@@ -92,8 +91,8 @@ func (c *Comparer) begin(s *side) {
 	b := *s.queue.At(0)
 	c.prepare.refresh(b)
 	s.unopened.Add(&b.closed)
-	s.truncated += b.truncated
-	s.undecidable += b.undecidable // of the identities that are compared: Search may have read it before it knew them
+	s.counts.Truncated += b.truncated
+	s.counts.Undecidable += b.undecidable // of the identities that are compared: Search may have read it before it knew them
 	s.at, s.open = 0, true
 	if c.written != nil {
 		blocks := backlog.BlockBytes(&b.packets)
@@ -126,8 +125,8 @@ func (s *side) placeGroup(places, times *[group]int64, end int64) (n int) {
 	return n
 }
 
-// placeRun is placeGroup for packets of the open batch whose times follow each other, as most do:
-// these are their places. It stops at another one.
+// placeRun is placeGroup for packets of the open batch whose times do not go back, as of most: their
+// times are their places. It stops at any other packet.
 func (s *side) placeRun(places, times []int64, end int64) (n int) {
 	b, latest := *s.queue.At(0), s.latest
 	for ; n < len(places) && s.at+n < len(b.packets.Frames); n++ {
@@ -208,13 +207,6 @@ func (c *Comparer) readUntil(i int, end int64) bool {
 	return true
 }
 
-// countUnopened counts frame i of b, which has no IP, if it was not opened.
-func (c *Comparer) countUnopened(s *side, b *capture.Batch, i int) {
-	if what, ok := c.prepare.decoder.Unopened(b, i); ok {
-		s.unopened.Count(what, 1)
-	}
-}
-
 // add matches the packets of a batch from packet first on, which are read at places and have
 // these times.
 func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
@@ -230,7 +222,7 @@ func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
 	for j, placed := range places {
 		g.again |= s.seenBefore(&digests[j], placed-g.offset, c.cfg.Window) << j
 	}
-	s.repeats += uint64(bits.OnesCount64(g.again))
+	s.counts.Repeats += uint64(bits.OnesCount64(g.again))
 	for from, to := 0, 0; from < n; from = to {
 		to = from + c.reserve(i, b.packets.Frames[first+from:first+n])
 		c.record(i, &g, from, to)
@@ -246,7 +238,7 @@ func (c *Comparer) add(i int, b *Batch, first int, places, times []int64) {
 			}
 		}
 	}
-	s.packets += uint64(n)
+	s.counts.Packets += uint64(n)
 	s.lastRead = places[n-1] - g.offset
 }
 
@@ -257,7 +249,7 @@ type added struct {
 	places, times []int64
 	offset        int64 // of the places from the clock of A
 	talks         [group]uint32
-	again         uint64 // bits of the packets that equal one before on the same side
+	again         uint64 // bits of the packets that equal an earlier packet of the same side
 }
 
 // record appends packets of a group to the queue of a side, which has room.
@@ -272,7 +264,9 @@ func (c *Comparer) record(i int, g *added, from, to int) {
 		r.proto, r.size, r.state = b.protocols[k], f.RecordLen+knownBytes, waiting
 		s.protocols[r.proto]++
 		if r.proto == headers.NonIP {
-			c.countUnopened(s, &b.packets, k)
+			if what, ok := c.prepare.decoder.Unopened(&b.packets, k); ok {
+				s.unopened.Count(what, 1)
+			}
 		}
 		if r.time < placed {
 			s.late(r, placed)
@@ -284,17 +278,16 @@ func (c *Comparer) record(i int, g *added, from, to int) {
 // time of its place.
 func (s *side) late(r *record, placed int64) {
 	if r.time != calendar.NoTime {
-		s.disorder++
+		s.counts.Disorder++
 		return
 	}
 	r.time = placed
 	r.flags |= untimed
-	s.noTime++
+	s.counts.NoTime++
 }
 
-// reserve makes room for the first of some packets of a side, and returns for how many there is
-// room: for all of them, or for one. Where there is none, it settles the oldest ones of the side
-// early.
+// reserve makes room for some packets of a side, and returns for how many: for all, or for the first
+// packet only. It settles the oldest packets of the side early until there is room for the first.
 func (c *Comparer) reserve(i int, frames []capture.Frame) int {
 	if size := c.sizeOf(frames); c.held+size <= c.cfg.Memory/2 && c.match.reserve(i, len(frames)) {
 		c.held += size

@@ -25,15 +25,15 @@ const (
 	// fewCross is the largest number of pairs of equal packets that are unambiguous: 4 on one
 	// side and 4 on the other.
 	fewCross = 16
-	// mostCross bounds all pairs of packets that have more equal ones.
+	// mostCross bounds all pairs, also of digests that make more than fewCross.
 	mostCross = 1 << 20
 	// surePairs is how many pairs have to agree where more packets can be looked at.
 	surePairs = 32
 )
 
-// locate finds the offset of the clocks: the one that most pairs of equal packets agree on.
-// Where several have as many, it is the one nearest to 0. It is sure if at least surePairs
-// agree, and as many as disagree. It changes the order of seen.
+// locate finds the offset of the clocks on which most pairs of equal packets agree, of several such
+// offsets the nearest to 0. It is sure if at least surePairs agree, and as many as disagree. It
+// changes the order of seen.
 func locate(seen []probe, window time.Duration) (l line, found, sure bool) {
 	slices.SortStableFunc(seen, func(a, b probe) int {
 		return cmp.Or(cmp.Compare(a.digest[0], b.digest[0]), cmp.Compare(a.digest[1], b.digest[1]), cmp.Compare(a.side, b.side), cmp.Compare(a.time, b.time))
@@ -71,8 +71,8 @@ func crossPairs(seen []probe, most int) (pairs []pair) {
 		}
 		for _, a := range equal[:ofA] {
 			for _, b := range equal[ofA:] {
-				if delta := b.time - a.time; magnitude(delta) <= mostApart {
-					pairs = append(pairs, pair{a.time, delta})
+				if calendar.Distance(a.time, b.time) <= mostApart {
+					pairs = append(pairs, pair{a.time, b.time - a.time})
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func densest(pairs []pair, window time.Duration) []pair {
 		for j < len(pairs) && uint64(pairs[j].delta)-uint64(pairs[i].delta) <= width {
 			j++
 		}
-		if j-i > end-from || j-i == end-from && magnitude(pairs[i].delta) < magnitude(pairs[from].delta) {
+		if j-i > end-from || j-i == end-from && calendar.Distance(pairs[i].delta, 0) < calendar.Distance(pairs[from].delta, 0) {
 			from, end = i, j
 		}
 	}

@@ -129,8 +129,8 @@ func (c *Comparer) release(i int) {
 	}
 }
 
-// meet takes two packets that match. Delays of repeated ones are in doubt: where one of
-// several is lost, those behind it match the wrong ones.
+// meet takes two packets that match. Delays of repeated packets are in doubt: where a side has lost
+// one of them, the packets behind it match the wrong packets.
 func (c *Comparer) meet(a, b *record) {
 	p := pair{a.time, b.time - a.time}
 	switch flags := a.flags | b.flags; {

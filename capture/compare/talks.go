@@ -11,8 +11,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/keys"
 )
 
-// Conversations are counted in sets of eight. Where a set is full, that with the fewest
-// packets makes room, and the new one inherits the number as its error (Metwally, Agrawal,
+// Conversations are counted in sets of eight. Where a set is full, the conversation with the fewest
+// packets makes room, and the new conversation inherits the number as its error (Metwally, Agrawal,
 // El Abbadi: Efficient computation of frequent and top-k elements in data streams, 2005).
 const (
 	talkSets = 1 << 12
@@ -24,28 +24,28 @@ const (
 // the rest of a conversation, so that it stays in the caches.
 type talks struct {
 	sets   []talkSet
-	seen   [][2]uint64 // packets of each side; the last one is of packets without a conversation
+	seen   [][2]uint64 // packets of each side; at noTalk of packets without a conversation
 	latest [][2]uint64 // by direction: the number in A of the latest packet that B saw, plus 1
 	counts []talk
 	// evicted is whether any conversation made room.
 	evicted bool
-	ordered uint64 // packets that came behind a later one of their direction
+	ordered uint64 // packets that came behind a later packet of their direction
 	touched uint64 // the OR of warm's reads, so that no compiler leaves them out
 }
 
-// talkSet holds the searched fields of a set in one cache line.
+// talkSet holds the searched fields of a set in a cache line.
 type talkSet struct {
 	checks [talkWays]uint32 // parts of the hashes, 0 for none
-	weight [talkWays]uint32 // packets, with those of conversations that made room
+	weight [talkWays]uint32 // packets, with the packets of conversations that made room
 }
 
 // talk holds what few packets change of a conversation, from when it got its place.
 type talk struct {
-	only  [2]uint64 // packets that only one side has
+	only  [2]uint64 // packets that only side A has, and only side B
 	error uint32    // packets that it may have had before, at most
 	six   bool
 	ends  [48]byte // a key of kind keys.Flow
-	// reordered counts packets that came behind a later one of their direction.
+	// reordered counts packets that came behind a later packet of their direction.
 	reordered uint64
 }
 
@@ -56,8 +56,7 @@ func newTalks() *talks {
 	}
 }
 
-// checkOf returns the part of a conversation's hash that distinguishes it from others of its
-// set.
+// checkOf returns the part of a conversation's hash that distinguishes it within its set.
 func checkOf(hash uint64) uint32 { return uint32(hash) &^ 1 }
 
 // way returns which conversation of a set has that check, or talkWays. It has no branches, which
@@ -91,7 +90,7 @@ func (t *talks) count(places []uint32, side int, b *Batch, from int) {
 		set := &t.sets[number]
 		way := set.way(checkOf(hash))
 		if way == talkWays {
-			t.see(side, places[counted:i]) // before one of them makes room
+			t.see(side, places[counted:i]) // before their conversations may make room
 			counted = i
 			places[i] = t.add(b, from+i)
 			continue
@@ -180,8 +179,8 @@ type Conversation struct {
 	Error uint64 `json:"error"`
 }
 
-// top returns the n conversations with the most packets on only one side. Conversations without any
-// follow, the largest first.
+// top returns the n conversations with the most packets that a single side has. Conversations without
+// such packets follow, the largest first.
 func (t *talks) top(n int) []Conversation {
 	type named struct {
 		at   int
@@ -202,12 +201,12 @@ func (t *talks) top(n int) []Conversation {
 	return of
 }
 
-// largest returns the places of the n conversations that top lists, and of all that have the same
-// counts as the last one of them: only these need names.
+// largest returns the places of the n conversations that top lists, and of all with the same counts as
+// the last of them: only these need names.
 func (t *talks) largest(n int) []int {
 	var all []int
 	for at := range t.counts {
-		if t.sets[at/talkWays].checks[at%talkWays] == 0 || t.countsOf(at) == (Counts{}) { // it is another one in A
+		if t.sets[at/talkWays].checks[at%talkWays] == 0 || t.countsOf(at) == (Counts{}) { // A has its packets in another conversation
 			continue
 		}
 		all = append(all, at)
@@ -226,7 +225,7 @@ func (t *talks) countsOf(at int) Counts {
 	return Counts{Both: a - min(c.only[sideA], a), OnlyA: c.only[sideA], OnlyB: c.only[sideB]}
 }
 
-// compareCounts puts the counts with more packets on only one side first, then those with more on
+// compareCounts puts counts with more packets of a single side first, then counts with more packets of
 // both.
 func compareCounts(a, b Counts) int {
 	return cmp.Or(cmp.Compare(b.OnlyA+b.OnlyB, a.OnlyA+a.OnlyB), cmp.Compare(b.Both, a.Both))
@@ -241,7 +240,7 @@ func (c *talk) communityID() string {
 	return cfg.CommunityID16([16]byte(c.ends[:]))
 }
 
-// name names both ends, the lower one first.
+// name names both ends, the lower end first.
 func (c *talk) name() string {
 	cfg := keys.Config{Kind: keys.Biflow}
 	if c.six {
@@ -254,7 +253,7 @@ func (c *talk) name() string {
 	return cfg.Format16(key)
 }
 
-// swapEnds swaps two ends if the first one is the greater. tail begins with the ports.
+// swapEnds swaps two ends if the first is the greater. tail begins with the ports.
 func swapEnds(src, dst, tail []byte) {
 	order := slices.Compare(src, dst)
 	if order < 0 || order == 0 && binary.BigEndian.Uint16(tail) <= binary.BigEndian.Uint16(tail[2:]) {

@@ -3,11 +3,13 @@
 package compare
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
@@ -76,10 +78,24 @@ func TestWildOffset(t *testing.T) {
 		for _, origin := range []int64{firstTime, 0, lastTime} {
 			l := line{origin: origin, offset: 5, slope: slope}
 			for _, at := range []int64{firstTime - mostApart, 0, lastTime + mostApart} {
-				if got := l.at(at); magnitude(got) > mostApart || at > origin && got != 5 && (got > 0) != (slope > 0) {
+				if got := l.at(at); calendar.Distance(got, 0) > mostApart || at > origin && got != 5 && (got > 0) != (slope > 0) {
 					t.Errorf("slope %g from %d: offset %d at %d", slope, origin, got, at)
 				}
 			}
+		}
+	}
+}
+
+// TestConfigErrors rejects what cannot be.
+func TestConfigErrors(t *testing.T) {
+	for _, cfg := range []Config{
+		{Identity: identity.Config{Kind: identity.Inner + 1}},
+		{Identity: identity.Config{Ignore: identity.IgnoreOnly(1 << 31)}},
+		{Window: -1},
+		{Memory: -1},
+	} {
+		if made, err := New(cfg); !errors.Is(err, ErrConfig) || made != nil {
+			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
 }

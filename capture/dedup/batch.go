@@ -3,21 +3,19 @@
 package dedup
 
 import (
-	"encoding/binary"
-
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
-	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
 // BatchDetector takes one batch at a time through a Detector, in three steps. Prepare does
 // what needs no other batch: identities and digests. Judge asks the filter. Write passes on
-// the packets that stay, and need not be called where none waits: see Config. It keeps its
-// memory from batch to batch, and is for one goroutine at a time.
+// the packets that stay, and need not be called where no packet waits: see Config.Hold. A
+// BatchDetector keeps its memory from batch to batch, and is for one goroutine at a time.
 type BatchDetector struct {
 	detector *Detector
 	identity *identity.Identity
@@ -37,17 +35,18 @@ type BatchDetector struct {
 	chosen          chosen
 	doubts          doubts
 	unfit           unfit
-	paired          []uint64 // see judgePairs; nil where it was not called
+	paired          []uint64 // see judgePairs; empty where judgePairs was not called
 	fixed           []uint64 // a bit for each packet that is unjudged, undecidable or protected; nil without any
-	fixes, repeats  []uint64 // memory of fixed, and of copies where they are not those of drop
-	copies          []uint64 // a bit for each packet that is no first sighting: copies and unjudged ones
+	copies          []uint64 // a bit for each packet that is no first sighting: a copy, or unjudged
+	fixedMemory     []uint64
+	copiesMemory    []uint64 // not in use where copies are drop
 	notJudged       uint64   // packets of the last batch
-	protectedCopies uint64   // copies of it that are protected
+	protectedCopies uint64   // protected packets of the last batch that are copies
 
-	held    *holdBatch // nil if no packet waits for better copies
-	asked   *hubBatch  // nil without a hub
-	ranks   []uint8    // of packets that wait: see rank; empty without preferences
-	matched []uint64   // memory of rank
+	atHold     *hold.Batch // nil if no packet waits for better copies
+	atHub      *hubBatch   // nil without a hub
+	ranks      []uint8     // of packets that wait: see rank; empty without preferences
+	rankMemory []uint64
 }
 
 // NewBatchDetector makes a BatchDetector. A pipeline needs one for each batch in flight.
@@ -55,18 +54,18 @@ func (d *Detector) NewBatchDetector() *BatchDetector {
 	p := d.newBatchDetector()
 	switch {
 	case d.hub != nil:
-		p.asked = d.hub.newBatch()
+		p.atHub = d.hub.newBatch()
 	case d.hold != nil:
-		p.held = d.hold.newBatch()
+		p.atHold = d.hold.NewBatch(func(b *capture.Batch, i int) { d.stays(p, b, i) })
 	}
 	return p
 }
 
-// newBatchDetector makes one whose packets do not wait.
+// newBatchDetector makes a BatchDetector whose packets do not wait.
 func (d *Detector) newBatchDetector() *BatchDetector {
-	p := &BatchDetector{detector: d, identity: identity.New(d.parts.Identity), digester: d.parts.Digester(), decoder: d.NewDecoder()}
-	if d.parts.Within.Fields != 0 {
-		p.within = traits.NewSightingReader(d.parts.Within)
+	p := &BatchDetector{detector: d, identity: identity.New(d.cfg.Identity), digester: d.cfg.Digester(), decoder: d.NewDecoder()}
+	if d.within.Fields != 0 {
+		p.within = traits.NewSightingReader(d.within)
 	}
 	return p
 }
@@ -88,20 +87,20 @@ func (p *BatchDetector) Reset(n int) {
 	p.protocols = capture.Resize(p.protocols, n)
 	words := (n + 63) / 64
 	p.drop = capture.Resize(p.drop, words)
-	if p.detector.parts.Only != nil {
+	if p.detector.cfg.Only != nil {
 		p.only = capture.Resize(p.only, words)
 	}
-	if p.detector.parts.Protect != nil {
+	if p.detector.cfg.Protect != nil {
 		p.protected = capture.Resize(p.protected, words)
 	}
 	p.doubts.reset(words)
-	p.unfit.reset(n, p.detector.parts.Intact)
-	if p.held == nil {
+	p.unfit.reset(n, p.detector.cfg.Checksums)
+	if p.atHold == nil {
 		return
 	}
-	p.held.reset(n)
-	if len(p.detector.parts.Prefer) > 0 {
-		p.ranks, p.matched = capture.Resize(p.ranks, n), capture.Resize(p.matched, words)
+	p.atHold.Reset(n)
+	if len(p.detector.cfg.Prefer) > 0 {
+		p.ranks, p.rankMemory = capture.Resize(p.ranks, n), capture.Resize(p.rankMemory, words)
 	}
 }
 
@@ -110,7 +109,7 @@ func (p *BatchDetector) Reset(n int) {
 func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Digest {
 	p.messages = p.identity.FromFrames(p.protocols[from:to], b, from)
 	p.messages.Sum(p.digests[from:to], p.digester)
-	p.doubts.add(p.messages.Doubts(), from, p.detector.parts.Across)
+	p.doubts.add(p.messages.Doubts(), from, p.detector.cfg.Across)
 	p.doubts.captured.Merge(p.messages.Captured())
 	p.tally.Truncated += p.messages.Truncated()
 	p.readUnfit(b, from, to)
@@ -126,9 +125,9 @@ func (p *BatchDetector) PrepareGroup(b *capture.Batch, from, to int) []digest.Di
 		p.tally.countUnopened(p.decoder, b, from+int(i))
 	}
 	p.choose(b, from, to)
-	if p.held != nil {
+	if p.atHold != nil {
 		p.rank(b, from, to)
-		p.held.prepare(b, p, from, to)
+		p.atHold.Prepare(b, p.messages, from, to)
 	}
 	return p.digests[from:to]
 }
@@ -142,17 +141,16 @@ func (p *BatchDetector) Times() []int64 { return p.times }
 func (p *BatchDetector) Digests() []digest.Digest { return p.digests }
 
 // Judge judges the packets of a prepared batch, and returns a bitmap of the copies. It is valid
-// until the next Reset. Batches must be judged one after another, in the order of the stream.
-// Where packets wait for better copies or for a hub, Write must follow. It may write other
-// packets than the bitmap leaves.
+// until the next Reset. Batches must be judged in the order of the stream. Where packets wait for
+// better copies or for a hub, Write must follow, and may write other packets than the bitmap leaves.
 func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d := p.detector
-	if d.parts.Across {
+	if d.cfg.Across {
 		p.points = capture.Resize(p.points, len(b.Frames))
-		d.parts.Points.Number(p.points, b, 0)
+		d.cfg.Points.Number(p.points, b, 0)
 	}
 	judged := p.judged()
-	if l := d.parts.Landmarks; l != nil {
+	if l := d.landmarks; l != nil {
 		l.Part(p.digests, p.times, judged)
 	}
 	p.judgeSorts(judged)
@@ -161,19 +159,22 @@ func (p *BatchDetector) Judge(b *capture.Batch) (drop []uint64) {
 	d.count(p, b)
 	d.judged(b, p.drop)
 	switch {
-	case p.asked != nil:
-		p.asked.judge(b, p)
-	case p.held != nil:
-		p.held.judge(b, p, p.ranks)
+	case p.atHub != nil:
+		p.atHub.judge(b, p)
+	case p.atHold != nil:
+		p.atHold.Judge(b, hold.Verdicts{
+			Digests: p.digests, Times: p.times, Drop: p.drop, Copies: p.copies, Fixed: p.fixed,
+			Paired: p.paired, Unfit: p.unfit.found(), Ranks: p.ranks, Integrity: p.unfit.integrity,
+		})
 	}
 	return p.drop
 }
 
 // Write passes a judged batch to w, with a bitmap of the packets to leave out. Where packets
 // wait, it passes earlier batches that wait no longer. It may take ownership of the batch's
-// buffers, and return unused ones in their place. With Parts.Mark it passes on all packets, and
-// copies have comments, unless that only reports them. Calls come in the order of the calls of Judge, while later batches are
-// judged. After an error of w nothing more is written.
+// buffers, and return unused buffers in their place. With Config.Mark it passes on all packets, and
+// copies have comments, unless Mark only reports copies. Calls come in the order of the calls of
+// Judge, while later batches are judged. After an error of w nothing more is written.
 //
 // Batches that wait are written in later calls, so live captures call Write with empty batches
 // while no packets come.
@@ -181,12 +182,12 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 	d := p.detector
 	write := d.final(w)
 	switch {
-	case p.asked != nil:
-		return p.asked.write(b, write)
-	case p.held != nil:
-		return p.held.write(b, write)
-	case d.parts.Mark != nil:
-		return write(leftOf(d.parts.Mark.Mark(b, p.digests, p.drop, nil, nil), b, p.drop))
+	case p.atHub != nil:
+		return p.atHub.write(b, write)
+	case p.atHold != nil:
+		return p.atHold.Write(b, write)
+	case d.cfg.Mark != nil:
+		return write(d.cfg.Mark.Mark(b, p.digests, p.drop, nil, nil))
 	}
 	return write(b, p.drop)
 }
@@ -195,10 +196,10 @@ func (p *BatchDetector) Write(b *capture.Batch, w PacketWriter) error {
 // whether they are final, and the batch is passed on as it is.
 func (p *BatchDetector) settled() (drop []uint64, final bool) {
 	switch {
-	case p.asked != nil, p.detector.parts.Mark != nil:
+	case p.atHub != nil, p.detector.cfg.Mark != nil:
 		return nil, false
-	case p.held != nil:
-		return p.held.own.drop, !p.held.kept
+	case p.atHold != nil:
+		return p.atHold.Final()
 	}
 	return p.drop, true
 }
@@ -210,16 +211,9 @@ func (d *Detector) Finish(w PacketWriter) error {
 	case d.hub != nil:
 		return d.hub.finish(d.final(w))
 	case d.hold != nil:
-		return d.hold.finish(d.final(w))
+		return d.hold.Finish(d.final(w))
 	}
 	return nil
-}
-
-// Within returns the reader of packets' points for Parts.Within: packets of different points are no
-// copies of each other. Inner identities have the points of the innermost headers.
-func Within(fields traits.PointFields, of identity.Config, key secret.Secret) traits.SightingConfig {
-	seed := key.AESKey(secret.Sightings)
-	return traits.SightingConfig{Inner: of.Kind == identity.Inner, Tunnels: of.Tunnels, Fields: fields, Seed: binary.LittleEndian.Uint64(seed[:])}
 }
 
 // separate makes the digests of equal packets differ if their points do. A point is a

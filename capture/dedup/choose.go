@@ -16,7 +16,7 @@ type Chooser func(chosen []uint64, b *capture.Batch, from, to int)
 
 // choose asks the choosers about the packets from to to-1.
 func (p *BatchDetector) choose(b *capture.Batch, from, to int) {
-	d := &p.detector.parts
+	d := &p.detector.cfg
 	if d.Only != nil {
 		d.Only(p.only[from/64:], b, from, to)
 	}
@@ -28,7 +28,7 @@ func (p *BatchDetector) choose(b *capture.Batch, from, to int) {
 // rank sets the ranks of packets that wait: the number of the first chooser of Prefer that
 // chooses a packet, or else how many there are.
 func (p *BatchDetector) rank(b *capture.Batch, from, to int) {
-	prefer := p.detector.parts.Prefer
+	prefer := p.detector.cfg.Prefer
 	if len(prefer) == 0 {
 		return
 	}
@@ -37,9 +37,9 @@ func (p *BatchDetector) rank(b *capture.Batch, from, to int) {
 		ranks[i] = uint8(len(prefer))
 	}
 	for number := len(prefer) - 1; number >= 0; number-- {
-		prefer[number](p.matched, b, from, to)
+		prefer[number](p.rankMemory, b, from, to)
 		for i := range ranks {
-			bit := uint8(p.matched[i/64]>>(i%64)) & 1
+			bit := uint8(p.rankMemory[i/64]>>(i%64)) & 1
 			ranks[i] ^= (ranks[i] ^ uint8(number)) & -bit // without a branch
 		}
 	}
@@ -95,7 +95,7 @@ func (p *BatchDetector) judgeSorts(judged []uint64) {
 	case judged != nil:
 		p.judgeChosen(judged)
 	default:
-		d.parts.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
+		d.cfg.Filter.TestAndSet(p.drop, p.digests, p.times, p.points)
 	}
 	if d.hub == nil {
 		p.unfit.turn(p.digests)
@@ -106,7 +106,7 @@ func (p *BatchDetector) judgeSorts(judged []uint64) {
 func (p *BatchDetector) judgeChosen(judged []uint64) {
 	c := &p.chosen
 	c.gather(judged, p.digests, p.times, p.points)
-	p.detector.parts.Filter.TestAndSet(c.drop, c.digests, c.times, c.points)
+	p.detector.cfg.Filter.TestAndSet(c.drop, c.digests, c.times, c.points)
 	c.scatter(p.drop, judged)
 }
 
@@ -120,22 +120,22 @@ func (p *BatchDetector) judged() []uint64 {
 
 // fix keeps the protected packets, and notes which packets were not judged or must stay.
 func (p *BatchDetector) fix() {
-	d, n := &p.detector.parts, len(p.digests)
+	d, n := &p.detector.cfg, len(p.digests)
 	if d.Only == nil && d.Protect == nil && !p.doubts.some {
 		p.copies, p.fixed = p.drop, nil
 		return
 	}
 	if d.Only != nil {
-		p.fixes = capture.Complement(p.fixes, p.only, n)
+		p.fixedMemory = capture.Complement(p.fixedMemory, p.only, n)
 	} else {
-		p.fixes = capture.Resize(p.fixes, len(p.drop))
-		clear(p.fixes)
+		p.fixedMemory = capture.Resize(p.fixedMemory, len(p.drop))
+		clear(p.fixedMemory)
 	}
-	p.fixed = p.fixes
+	p.fixed = p.fixedMemory
 	p.notJudged, p.protectedCopies = uint64(n)-capture.CountKept(p.fixed, 0, n), 0
 	p.doubts.fix(p.fixed)
-	p.repeats = capture.Resize(p.repeats, len(p.drop))
-	p.copies = p.repeats
+	p.copiesMemory = capture.Resize(p.copiesMemory, len(p.drop))
+	p.copies = p.copiesMemory
 	for w := range p.copies {
 		p.copies[w] = p.drop[w] | p.fixed[w]
 	}

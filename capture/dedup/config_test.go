@@ -9,53 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/secret"
 	"github.com/flowdedup/flowdedup/engine/stream"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
-
-func TestConfigErrors(t *testing.T) {
-	chooser := func([]uint64, *capture.Batch, int, int) {}
-	hour := window.Window{Duration: time.Hour}
-	for name, c := range map[string]struct {
-		cfg  dedup.Config
-		want error // nil for none
-	}{
-		"zero":                 {dedup.Config{}, nil},
-		"all of it":            {dedup.Config{Keep: dedup.KeepFlow, Hold: time.Second, Intact: true, VerifyCopies: 64, Prefer: []dedup.Chooser{chooser}}, nil},
-		"most preferences":     {dedup.Config{Prefer: slices.Repeat([]dedup.Chooser{chooser}, dedup.MaxPreferences)}, nil},
-		"identity":             {dedup.Config{Identity: identity.Config{Kind: identity.Inner + 1}}, dedup.ErrConfig},
-		"fields to ignore":     {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreAlso(identity.IPOptions << 1)}}, dedup.ErrConfig},
-		"only unknown fields":  {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreOnly(1 << 31)}}, dedup.ErrConfig},
-		"points":               {dedup.Config{Within: traits.PointOrigin << 1}, dedup.ErrConfig},
-		"keep":                 {dedup.Config{Keep: 77}, dedup.ErrConfig},
-		"hold":                 {dedup.Config{Keep: dedup.KeepFlow, Hold: -1}, dedup.ErrConfig},
-		"hold of nothing":      {dedup.Config{Hold: -1}, dedup.ErrConfig},
-		"too many preferences": {dedup.Config{Prefer: slices.Repeat([]dedup.Chooser{chooser}, dedup.MaxPreferences+1)}, dedup.ErrConfig},
-		"a nil preference":     {dedup.Config{Prefer: []dedup.Chooser{chooser, nil}}, dedup.ErrConfig},
-		"negative table":       {dedup.Config{VerifyCopies: -1}, dedup.ErrConfig},
-		"table of no row":      {dedup.Config{VerifyCopies: 63}, engine.ErrMemory},
-		"memory":               {dedup.Config{Filter: window.TimedConfig{Memory: -1}}, engine.ErrMemory},
-		"limit":                {dedup.Config{Filter: window.TimedConfig{Memory: 64, Limit: -1}}, engine.ErrMemory},
-		"rate":                 {dedup.Config{Filter: window.TimedConfig{FPR: -1}}, engine.ErrFPR},
-		"window":               {dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: -1}}}, engine.ErrWindow},
-		"two windows":          {dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: 1, Packets: 1}}}, engine.ErrWindow},
-		"zone of no landmark":  {dedup.Config{Filter: window.TimedConfig{Window: hour}, Zone: time.UTC}, dedup.ErrConfig},
-	} {
-		d, err := dedup.New(c.cfg)
-		if !errors.Is(err, c.want) || (d != nil) != (c.want == nil) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
-		if d != nil {
-			d.Close()
-		}
-	}
-}
 
 // closing is a filter that notes whether it was closed.
 type closing struct {
@@ -68,30 +31,46 @@ func (c *closing) Close() error {
 	return nil
 }
 
-func TestPartsErrors(t *testing.T) {
-	digester := func() digest.MessageDigester { return digest.NewAES([16]byte{}) }
+// TestConfigErrors rejects what cannot be, and closes the filter then.
+func TestConfigErrors(t *testing.T) {
+	chooser := func([]uint64, *capture.Batch, int, int) {}
 	for name, c := range map[string]struct {
-		parts dedup.Parts
-		want  error
+		cfg  dedup.Config
+		want error // nil for none
 	}{
-		"digester":   {dedup.Parts{}, dedup.ErrConfig},
-		"identity":   {dedup.Parts{Digester: digester, Identity: identity.Config{Kind: 9}}, dedup.ErrConfig},
-		"points":     {dedup.Parts{Digester: digester, Within: traits.SightingConfig{Fields: 1 << 7}}, dedup.ErrConfig},
-		"keep":       {dedup.Parts{Digester: digester, Hold: &dedup.HoldConfig{Keep: 2}}, dedup.ErrConfig},
-		"hold":       {dedup.Parts{Digester: digester, Hold: &dedup.HoldConfig{Hold: -1}}, dedup.ErrConfig},
-		"window":     {dedup.Parts{Digester: digester, Hold: &dedup.HoldConfig{Window: -1}}, dedup.ErrConfig},
-		"wait":       {dedup.Parts{Digester: digester, Hold: &dedup.HoldConfig{Wait: -1}}, dedup.ErrConfig},
-		"memory":     {dedup.Parts{Digester: digester, Hold: &dedup.HoldConfig{Memory: -1}}, dedup.ErrConfig},
-		"small copy": {dedup.Parts{Digester: digester, VerifyCopies: 1}, engine.ErrMemory},
+		"zero":                 {dedup.Config{}, nil},
+		"all of it":            {dedup.Config{Hold: hold.Config{Flow: true, Intact: true, For: time.Second}, VerifyCopies: 64, Prefer: []dedup.Chooser{chooser}}, nil},
+		"most preferences":     {dedup.Config{Prefer: slices.Repeat([]dedup.Chooser{chooser}, dedup.MaxPreferences)}, nil},
+		"identity":             {dedup.Config{Identity: identity.Config{Kind: identity.Inner + 1}}, dedup.ErrConfig},
+		"fields to ignore":     {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreAlso(identity.IPOptions << 1)}}, dedup.ErrConfig},
+		"only unknown fields":  {dedup.Config{Identity: identity.Config{Ignore: identity.IgnoreOnly(1 << 31)}}, dedup.ErrConfig},
+		"points":               {dedup.Config{Within: traits.Points{Fields: traits.PointOrigin << 1}}, dedup.ErrConfig},
+		"hold":                 {dedup.Config{Hold: hold.Config{Flow: true, For: -1}}, dedup.ErrConfig},
+		"hold of nothing":      {dedup.Config{Hold: hold.Config{For: -1}}, dedup.ErrConfig},
+		"wait":                 {dedup.Config{Hold: hold.Config{Wait: -1}}, dedup.ErrConfig},
+		"too many preferences": {dedup.Config{Prefer: slices.Repeat([]dedup.Chooser{chooser}, dedup.MaxPreferences+1)}, dedup.ErrConfig},
+		"a nil preference":     {dedup.Config{Prefer: []dedup.Chooser{chooser, nil}}, dedup.ErrConfig},
+		"negative table":       {dedup.Config{VerifyCopies: -1}, dedup.ErrConfig},
+		"table of no row":      {dedup.Config{VerifyCopies: 63}, engine.ErrMemory},
+		"window":               {dedup.Config{Window: window.Window{Duration: -1}}, engine.ErrWindow},
+		"two windows":          {dedup.Config{Window: window.Window{Duration: 1, Packets: 1}}, engine.ErrWindow},
 	} {
-		filter := &closing{}
-		c.parts.Filter = filter
-		if d, err := dedup.NewWith(c.parts); !errors.Is(err, c.want) || d != nil || !filter.closed {
-			t.Errorf("%s: %v, closed %v", name, err, filter.closed)
+		for _, own := range []bool{false, true} {
+			filter := &closing{}
+			if own {
+				c.cfg.Filter = filter
+			}
+			d, err := dedup.New(c.cfg)
+			if own && c.want == engine.ErrWindow {
+				c.want = nil // the filter has the window
+			}
+			if !errors.Is(err, c.want) || (d != nil) != (c.want == nil) || filter.closed != (own && c.want != nil) {
+				t.Errorf("%s: %v, want %v; closed %v", name, err, c.want, filter.closed)
+			}
+			if d != nil {
+				d.Close()
+			}
 		}
-	}
-	if _, err := dedup.NewWith(dedup.Parts{Digester: digester}); !errors.Is(err, dedup.ErrConfig) {
-		t.Error(err)
 	}
 }
 
@@ -113,10 +92,7 @@ func TestVerifyCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := dedup.NewWith(dedup.Parts{
-			Digester: func() digest.MessageDigester { return digest.NewAES([16]byte{}) },
-			Filter:   filter, VerifyCopies: table,
-		})
+		d, err := dedup.New(dedup.Config{Secret: secret.Secret{1}, Filter: filter, VerifyCopies: table})
 		if err != nil {
 			t.Fatal(err)
 		}

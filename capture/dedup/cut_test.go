@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -43,7 +44,15 @@ type found struct {
 
 func find(t *testing.T, cfg dedup.Config, b *capture.Batch) found {
 	t.Helper()
-	cfg.Filter.Memory = 256 << 10 // enough for mostPackets, and soon there
+	timed := window.TimedConfig{Window: cfg.Window, Across: cfg.Across, Memory: 256 << 10} // enough for mostPackets, and soon there
+	if timed.Window == (window.Window{}) {
+		timed.Window.Duration = window.Default
+	}
+	filter, err := window.NewTimed(timed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Filter = filter
 	d, err := dedup.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +83,7 @@ func TestCutCaptures(t *testing.T) {
 			// Some packets are there with a checksum that was left to the card, too, and are copies
 			// of each other while the checksum is not there.
 			testCuts(t, b, inner, 0, innerWithoutChecksum)
-			long := dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Second}}}
+			long := dedup.Config{Window: window.Window{Duration: time.Second}}
 			testCuts(t, b, long, 1)
 		})
 	}
@@ -150,7 +159,7 @@ func datagrams(cut int, sum byte) *capture.Batch {
 
 // TestUndecidable keeps packets that cannot be known, and remembers none of them.
 func TestUndecidable(t *testing.T) {
-	across := dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: window.Default}, Across: true}}
+	across := dedup.Config{Window: window.Window{Duration: window.Default}, Across: true}
 	protect := dedup.Config{Protect: func(chosen []uint64, _ *capture.Batch, _, _ int) { chosen[0] = ^uint64(0) }}
 	only := dedup.Config{Only: func(chosen []uint64, _ *capture.Batch, _, _ int) { chosen[0] = 0xf }}
 	for _, c := range []struct {
@@ -204,7 +213,7 @@ func TestUndecidableBatches(t *testing.T) {
 // TestUndecidableHold keeps them where they are while others wait for better copies.
 func TestUndecidableHold(t *testing.T) {
 	b := datagrams(62, 0)
-	d, err := dedup.New(dedup.Config{Keep: dedup.KeepFlow})
+	d, err := dedup.New(dedup.Config{Hold: hold.Config{Flow: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

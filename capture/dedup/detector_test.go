@@ -5,7 +5,6 @@ package dedup_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,7 +18,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
 
@@ -44,7 +42,7 @@ func (want *truth) config() dedup.Config {
 	if want.Ignore != nil {
 		cfg.Ignore = identity.IgnoreAlso(identity.L4Checksum)
 	}
-	return dedup.Config{Identity: cfg, Filter: window.TimedConfig{Window: window.Window{Duration: want.Window}, Across: want.Across}}
+	return dedup.Config{Identity: cfg, Window: window.Window{Duration: want.Window}, Across: want.Across}
 }
 
 // open returns the captures, merged.
@@ -157,13 +155,13 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// TestNewWith judges by parts of the caller's.
-func TestNewWith(t *testing.T) {
+// TestFilter judges by a filter and digests of the caller's.
+func TestFilter(t *testing.T) {
 	filter, err := window.NewExact(window.ExactConfig{Window: window.Window{Packets: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dedup.NewWith(dedup.Parts{
+	d, err := dedup.New(dedup.Config{
 		Identity: identity.Config{Kind: identity.Frame}, Filter: filter,
 		Digester: func() digest.MessageDigester { return digest.NewAES([16]byte{}) },
 	})
@@ -182,18 +180,6 @@ func TestNewWith(t *testing.T) {
 	d.Copies(&b) // the same again: what came before has left the window
 	if s := d.Stats(); s.Packets != 14 || s.Copies != 4 {
 		t.Errorf("%d packets, %d copies", s.Packets, s.Copies)
-	}
-}
-
-// TestNewErrors returns what the engine says.
-func TestNewErrors(t *testing.T) {
-	for want, cfg := range map[error]window.TimedConfig{
-		engine.ErrWindow: {Window: window.Window{Duration: -1}},
-		engine.ErrMemory: {Memory: 1},
-	} {
-		if _, err := dedup.New(dedup.Config{Filter: cfg}); !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
-		}
 	}
 }
 

@@ -31,11 +31,11 @@ func (d *doubts) reset(words int) {
 
 // add adds the packets of a run that begins with packet from.
 func (d *doubts) add(all []identity.Doubt, from int, across bool) {
-	for _, one := range all {
-		if one.Checksum {
-			d.checksum = set(d.checksum, from+int(one.Number), d.words, &d.weak)
+	for _, doubt := range all {
+		if doubt.Checksum {
+			d.checksum = set(d.checksum, from+int(doubt.Number), d.words, &d.weak)
 		} else if !across {
-			d.undecidable = set(d.undecidable, from+int(one.Number), d.words, &d.some)
+			d.undecidable = set(d.undecidable, from+int(doubt.Number), d.words, &d.some)
 		}
 	}
 }

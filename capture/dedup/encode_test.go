@@ -59,14 +59,11 @@ func (e *encoding) Write(b *capture.Batch, drop []uint64) error {
 func TestEncode(t *testing.T) {
 	encoded := map[string]int64{}
 	eachTruth(t, func(t *testing.T, want *truth) {
-		for name, change := range map[string]func(*dedup.Config){
-			"first": func(c *dedup.Config) { c.Keep = dedup.KeepFirst },
-			"flow":  func(c *dedup.Config) { c.Keep = dedup.KeepFlow },
-		} {
+		for name, flow := range map[string]bool{"first": false, "flow": true} {
 			var plain dropped
 			run := func(w dedup.PacketWriter, workers int) {
 				cfg := want.config()
-				change(&cfg)
+				cfg.Hold.Flow = flow
 				if err := pipeline.New(want.open(t)).Run(context.Background(), workers, detector(t, cfg).Tasks(w)); err != nil {
 					t.Fatal(err)
 				}

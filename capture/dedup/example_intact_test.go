@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
@@ -45,7 +46,7 @@ func ExampleConfig_intact() {
 		}
 		packets := pipeline.New(src)
 		detector, err := dedup.New(dedup.Config{
-			Identity: identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum)}, Intact: intact,
+			Identity: identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum)}, Hold: hold.Config{Intact: intact},
 		})
 		if err != nil {
 			log.Fatal(err)

@@ -9,14 +9,12 @@ import (
 	"math/bits"
 	"runtime"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/engine/secret"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // discard is a writer for those who only count.
@@ -39,7 +37,7 @@ func countCopies(d *dedup.Detector) {
 
 // A program reports what was found, as the command does.
 func ExampleDetector_Stats() {
-	detector, err := dedup.New(dedup.Config{Keep: dedup.KeepFlow})
+	detector, err := dedup.New(dedup.Config{Hold: hold.Config{Flow: true}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,26 +67,16 @@ func ExampleDetector_Stats() {
 
 // An observer sees each verdict where copies come from.
 func ExampleObserver() {
-	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: window.Default}})
-	if err != nil {
-		log.Fatal(err)
-	}
 	copies := map[string]int{}
-	key, err := secret.Random()
-	if err != nil {
-		log.Fatal(err)
-	}
-	detector, err := dedup.NewWith(dedup.Parts{
-		Filter: filter, Digester: func() digest.MessageDigester { return digest.NewAES(key.AESKey(secret.Packets)) },
-		Observers: []dedup.Observer{{Judged: func(b *capture.Batch, drop []uint64) {
-			for w, word := range drop {
-				for ; word != 0; word &= word - 1 {
-					f := &b.Frames[w*64+bits.TrailingZeros64(word)]
-					copies[b.Interfaces[f.Interface].Name]++
-				}
+	count := func(b *capture.Batch, drop []uint64) {
+		for w, word := range drop {
+			for ; word != 0; word &= word - 1 {
+				f := &b.Frames[w*64+bits.TrailingZeros64(word)]
+				copies[b.Interfaces[f.Interface].Name]++
 			}
-		}}},
-	})
+		}
+	}
+	detector, err := dedup.New(dedup.Config{Observers: []dedup.Observer{{Judged: count}}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
@@ -64,16 +65,16 @@ func Example() {
 	// Output: 319 of 612 packets stay
 }
 
-// A router sees each packet at two interfaces. With KeepFlow all packets of a conversation
+// A router sees each packet at two interfaces. With Flow all packets of a conversation
 // are those of one interface.
-func ExampleConfig_keepFlow() {
-	for _, keep := range []dedup.Keep{dedup.KeepFirst, dedup.KeepFlow} {
+func ExampleConfig_hold() {
+	for _, flow := range []bool{false, true} {
 		src, err := pcapfile.Open("../../testdata/pcaps/router-plain.pcapng", pcapfile.Options{})
 		if err != nil {
 			log.Fatal(err)
 		}
 		packets := pipeline.New(src)
-		detector, err := dedup.New(dedup.Config{Keep: keep})
+		detector, err := dedup.New(dedup.Config{Hold: hold.Config{Flow: flow}})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -156,7 +157,7 @@ func ExampleDetector_Copies() {
 	}
 	defer src.Close()
 	detector, err := dedup.New(dedup.Config{
-		Filter: window.TimedConfig{Window: window.Window{Duration: 5 * time.Millisecond}},
+		Window: window.Window{Duration: 5 * time.Millisecond},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -258,4 +259,44 @@ func ExampleDetector_Tasks() {
 	}
 	fmt.Println(countAll(back), "of 10 packets stay")
 	// Output: 5 of 10 packets stay
+}
+
+// Each packet stays once a day, by the clock of an office an hour east of Greenwich.
+func ExampleNew_landmark() {
+	office := time.FixedZone("office", 60*60)
+	d, err := dedup.New(dedup.Config{
+		Window: window.Window{Duration: 24 * time.Hour, Landmark: true},
+		Zone:   office,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer d.Close()
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	for _, hour := range []int{9, 22, 24} {
+		at := time.Date(2026, 5, 4, hour, 30, 0, 0, office)
+		b.Append(capture.Frame{Time: at.UnixNano()}, []byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x88\xb5 a beacon"))
+	}
+	fmt.Printf("copies: %03b\n", d.Copies(&b)[0])
+	// Output: copies: 010
+}
+
+// A packet is a copy only if the table has an equal one, too. A table of 64 bytes has the last
+// eight packets.
+func ExampleConfig_verifyCopies() {
+	d, err := dedup.New(dedup.Config{VerifyCopies: 64})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer d.Close()
+	var b capture.Batch
+	b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+	for i, name := range "aabcdefghijb" {
+		b.Append(capture.Frame{Time: int64(i)}, []byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x88\xb5 "+string(name)))
+	}
+	fmt.Printf("copies: %012b, unverified: %d\n", d.Copies(&b)[0], d.Stats().Unverified)
+	// Output: copies: 000000000010, unverified: 1
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 )
 
@@ -49,7 +50,7 @@ func TestKeepFlowLate(t *testing.T) {
 	for workers := 1; workers <= 4; workers++ {
 		var w kept
 		src := &latecomer{mirrored{rng: rand.New(rand.NewPCG(5, 6)), packets: packets}, from}
-		d := detector(t, dedup.Config{Keep: dedup.KeepFlow})
+		d := detector(t, dedup.Config{Hold: hold.Config{Flow: true}})
 		if err := pipeline.New(src).Run(context.Background(), workers, d.Tasks(&w)); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine/window"
@@ -120,7 +121,7 @@ func TestKeepFlow(t *testing.T) {
 		for workers := 1; workers <= 4; workers++ {
 			var w kept
 			p := pipeline.New(&mirrored{rng: rand.New(rand.NewPCG(1, uint64(workers))), packets: packets, lossy: lossy})
-			d := detector(t, dedup.Config{Keep: dedup.KeepFlow})
+			d := detector(t, dedup.Config{Hold: hold.Config{Flow: true}})
 			if err := p.Run(context.Background(), workers, d.Tasks(&w)); err != nil {
 				t.Fatal(err)
 			}
@@ -142,18 +143,18 @@ func TestKeepFlow(t *testing.T) {
 func TestKeepFlowCaptures(t *testing.T) {
 	eachTruth(t, func(t *testing.T, want *truth) {
 		var first splitCounter
-		run := func(w *splitCounter, keep dedup.Keep, workers int) {
+		run := func(w *splitCounter, flow bool, workers int) {
 			cfg := want.config()
-			cfg.Keep = keep
+			cfg.Hold.Flow = flow
 			if err := pipeline.New(want.open(t)).Run(context.Background(), workers, detector(t, cfg).Tasks(w)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		run(&first, dedup.KeepFirst, 1)
+		run(&first, false, 1)
 		var before []int
 		for _, workers := range []int{1, 2, 4} {
 			var w splitCounter
-			run(&w, dedup.KeepFlow, workers)
+			run(&w, true, workers)
 			if len(w.drop) != len(first.drop) || w.splits() > 0 || before != nil && !slices.Equal(w.drop, before) {
 				t.Errorf("%d workers: %d dropped, %d split; first: %d dropped, %d split", workers, len(w.drop), w.splits(), len(first.drop), first.splits())
 			}
@@ -192,16 +193,13 @@ func (w *splitCounter) splits() (n int) {
 	return n
 }
 
-// TestKeepFlowUndisturbed keeps what KeepFirst keeps where nothing is better.
+// TestKeepFlowUndisturbed keeps the first where nothing is better.
 func TestKeepFlowUndisturbed(t *testing.T) {
 	want := truth{Files: []string{"loopback.pcap"}, Window: time.Millisecond}
 	var got, first dropped
-	for _, c := range []struct {
-		keep dedup.Keep
-		w    *dropped
-	}{{dedup.KeepFirst, &first}, {dedup.KeepFlow, &got}} {
-		cfg := dedup.Config{Keep: c.keep, Hold: time.Hour, Filter: window.TimedConfig{Window: window.Window{None: true}}}
-		if err := pipeline.New(want.open(t)).Run(context.Background(), 2, detector(t, cfg).Tasks(c.w)); err != nil {
+	for flow, w := range map[bool]*dropped{false: &first, true: &got} {
+		cfg := dedup.Config{Hold: hold.Config{Flow: flow, For: time.Hour}, Window: window.Window{None: true}}
+		if err := pipeline.New(want.open(t)).Run(context.Background(), 2, detector(t, cfg).Tasks(w)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,26 +18,16 @@ import (
 // hubLimit bounds the memory of the batches that wait for a hub, in bytes.
 const hubLimit = 64 << 20
 
-// hubConfig configures newHub.
-type hubConfig struct {
-	// Client asks the hub. It says how long a packet waits.
-	Client *hubclient.Client
-	// Removed gets the packets of a batch that the hub says are copies. Calls come from
-	// hubBatch.write and Finish.
-	Removed func(b *capture.Batch, copies []uint64)
-	// Mark, if not nil, marks copies. All packets are then written.
-	Mark *traits.Marker
-}
-
 // hub keeps batches back until a hub has answered which of their packets other sites have sent
-// before. It asks about the packets that this site's filter leaves: first sightings. It does
-// not ask about packets that Config.Only leaves out. Packets that Config.Protect matches stay,
-// whatever the hub answers.
+// before. A hub is asked about first sightings, which this site's filter leaves, and not about packets
+// that Config.Only leaves out. Packets that Config.Protect chooses stay, whatever the hub answers.
 //
 // A packet that gets no answer in time stays: see hubclient.Client. Packets leave in their
 // order.
 type hub struct {
-	cfg     hubConfig
+	client  *hubclient.Client // says how long a packet waits
+	removed func(b *capture.Batch, copies []uint64)
+	mark    *traits.Marker             // nil for none
 	limit   int                        // bytes
 	waiting backlog.Queue[*askedBatch] // to be written; for write
 	bytes   int                        // of waiting
@@ -52,15 +42,19 @@ type askedBatch struct {
 	batch     backlog.Batch
 	drop      []uint64
 	fixed     []uint64
-	digests   []digest.Digest // with hubConfig.Mark
+	digests   []digest.Digest // with hub.mark
 	protocols []headers.Protocol
 	answers   hubclient.Answers
 	bytes     int // of its memory
 }
 
-// newHub makes a hub.
-func newHub(cfg hubConfig) *hub {
-	return &hub{cfg: cfg, limit: hubLimit, found: HubCounts{ByProtocol: make([]uint64, headers.ProtocolCount)}}
+// newHub makes a hub. removed gets the packets of a batch that the hub says are copies. Calls come
+// from hubBatch.write and finish.
+func newHub(client *hubclient.Client, removed func(b *capture.Batch, copies []uint64), mark *traits.Marker) *hub {
+	return &hub{
+		client: client, removed: removed, mark: mark, limit: hubLimit,
+		found: HubCounts{ByProtocol: make([]uint64, headers.ProtocolCount)},
+	}
 }
 
 // resume goes on with earlier counts, which may include the client's.
@@ -71,7 +65,7 @@ func (h *hub) resume(before *HubCounts) {
 	clear(byProtocol)
 	copy(byProtocol, before.ByProtocol)
 	h.found = *before
-	h.found.Unchecked -= h.cfg.Client.Stats().Unchecked // modulo 2^64: counts adds it again
+	h.found.Unchecked -= h.client.Stats().Unchecked // modulo 2^64: counts adds it again
 	h.found.ByProtocol = byProtocol
 }
 
@@ -80,7 +74,7 @@ func (h *hub) counts() HubCounts {
 	h.counting.Lock()
 	defer h.counting.Unlock()
 	c := h.found
-	c.Unchecked += h.cfg.Client.Stats().Unchecked
+	c.Unchecked += h.client.Stats().Unchecked
 	c.ByProtocol = slices.Clone(c.ByProtocol)
 	return c
 }
@@ -99,8 +93,8 @@ func (h *hub) count(b *capture.Batch, copies []uint64, protocols []headers.Proto
 	}
 }
 
-// hubBatch takes one batch at a time through a hub. A pipeline needs one for each
-// batch in flight.
+// hubBatch takes one batch at a time through a hub. A pipeline needs a hubBatch for each batch in
+// flight.
 type hubBatch struct {
 	hub *hub
 	own *askedBatch
@@ -109,30 +103,29 @@ type hubBatch struct {
 // newBatch makes a hubBatch.
 func (h *hub) newBatch() *hubBatch { return &hubBatch{hub: h} }
 
-// judge asks about the packets of a batch, which p has judged. Calls must come for one batch
-// after another, in the order of the stream.
+// judge asks about the packets of a batch, which p has judged. Calls come in the order of the stream.
 func (x *hubBatch) judge(b *capture.Batch, p *BatchDetector) {
 	h := x.hub
 	k := h.memory.Get()
 	k.drop = append(k.drop[:0], p.drop...)
 	k.fixed = append(k.fixed[:0], p.fixed...)
 	k.protocols = append(k.protocols[:0], p.protocols...)
-	if h.cfg.Mark != nil {
+	if h.mark != nil {
 		k.digests = append(k.digests[:0], p.digests...)
 	}
 	h.memory.Keep(&k.batch, b)
 	n := len(b.Frames)
-	h.cfg.Client.Count(uint64(n), uint64(n)-capture.CountKept(p.drop, 0, n))
-	h.cfg.Client.Ask(&k.answers, p.digests, p.times, p.copies)
+	h.client.Count(uint64(n), uint64(n)-capture.CountKept(p.drop, 0, n))
+	h.client.Ask(&k.answers, p.digests, p.times, p.copies)
 	x.own = k
 }
 
-// write takes ownership of the buffers of a batch that was applied, and returns unused ones in
-// their place. It passes to write the batches that no longer wait, in the order of the stream:
-// each batch with the packets that are not to be kept. Calls come in the order of the calls of
-// judge, while later batches are judged. An error of write ends all.
+// write takes ownership of the buffers of a judged batch, and returns unused buffers in their place.
+// It passes to write the batches that no longer wait, in the order of the stream: each batch with
+// the packets that are not to be kept. Calls come in the order of the calls of judge, while later
+// batches are judged. An error of write ends all.
 //
-// Of a stream that pauses, batches wait for the next call: live captures pass empty ones.
+// Where a stream pauses, batches wait for the next call: live captures pass empty batches.
 func (x *hubBatch) write(b *capture.Batch, write func(b *capture.Batch, drop []uint64) error) error {
 	h, k := x.hub, x.own
 	h.memory.Take(&k.batch, b)
@@ -140,7 +133,7 @@ func (x *hubBatch) write(b *capture.Batch, write func(b *capture.Batch, drop []u
 	k.bytes = k.batch.Memory()
 	h.bytes += k.bytes
 	x.own = nil
-	for h.waiting.Len() > 0 && (h.bytes > h.limit || h.cfg.Client.Ready(&(*h.waiting.Front()).answers)) {
+	for h.waiting.Len() > 0 && (h.bytes > h.limit || h.client.Ready(&(*h.waiting.Front()).answers)) {
 		if err := h.writeNext(write); err != nil {
 			return err
 		}
@@ -162,14 +155,14 @@ func (h *hub) finish(write func(b *capture.Batch, drop []uint64) error) error {
 // writeNext writes the batch that has waited longest, once all is known of it.
 func (h *hub) writeNext(write func(b *capture.Batch, drop []uint64) error) error {
 	k := h.waiting.Pop()
-	h.cfg.Client.Wait(&k.answers)
+	h.client.Wait(&k.answers)
 	h.bytes -= k.bytes
 	copies := k.answers.Copies
 	for w, fixed := range k.fixed {
 		copies[w] &^= fixed
 	}
 	h.count(&k.batch.Batch, copies, k.protocols)
-	h.cfg.Removed(&k.batch.Batch, copies)
+	h.removed(&k.batch.Batch, copies)
 	for w, word := range copies {
 		k.drop[w] |= word
 	}
@@ -182,8 +175,8 @@ func (h *hub) writeNext(write func(b *capture.Batch, drop []uint64) error) error
 
 // write writes a batch whose answers are all known.
 func (h *hub) write(k *askedBatch, write func(b *capture.Batch, drop []uint64) error) error {
-	if h.cfg.Mark != nil {
-		return write(leftOf(h.cfg.Mark.MarkWith(&k.batch.Batch, k.digests, k.drop, k.answers.Copies), &k.batch.Batch, k.drop))
+	if h.mark != nil {
+		return write(h.mark.MarkWith(&k.batch.Batch, k.digests, k.drop, k.answers.Copies))
 	}
 	return write(&k.batch.Batch, k.drop)
 }

@@ -13,13 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/secret"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // modelHub is a hub of the plainest kind: the first site that sends a digest keeps it. It
@@ -197,13 +195,8 @@ func throughHub(t *testing.T, hub *modelHub, site string, src capture.Source, wr
 	at.client = hubclient.NewClient(cfg, at, "run")
 	hub.mu.Unlock()
 	defer at.client.Close()
-	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: time.Millisecond}})
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	d, err := dedup.NewWith(dedup.Parts{
-		Filter: filter, Hub: at.client, Digester: func() digest.MessageDigester { return digest.NewAES(secret.Secret{1}.AESKey(secret.Packets)) },
+	d, err := dedup.New(dedup.Config{
+		Hub: at.client, Secret: secret.Secret{1},
 		Observers: []dedup.Observer{{Elsewhere: func(b *capture.Batch, copies []uint64) {
 			removed += uint64(len(b.Frames)) - capture.CountKept(copies, 0, len(b.Frames))
 		}}},

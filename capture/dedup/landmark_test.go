@@ -12,6 +12,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/calendar"
 	"github.com/flowdedup/flowdedup/engine/secret"
@@ -37,10 +38,10 @@ func TestLandmarkCopies(t *testing.T) {
 		for _, w := range windows {
 			for _, only := range []dedup.Chooser{nil, even} {
 				cfg := want.config()
-				cfg.Secret, cfg.Filter.Across = secret.Secret{1}, false
+				cfg.Secret, cfg.Across = secret.Secret{1}, false
 				plain := cfg
-				plain.Filter.Window = window.Window{None: true}
-				cfg.Filter.Window, cfg.Only = w, only
+				plain.Window = window.Window{None: true}
+				cfg.Window, cfg.Only = w, only
 				d, model := detector(t, cfg), landmarkModel{identities: detector(t, plain).NewBatchDetector(), window: w, some: only != nil}
 				src := want.open(t)
 				var b capture.Batch
@@ -116,8 +117,8 @@ func TestLandmarkPrefer(t *testing.T) {
 	}{{20, 9 * ms}, {20, 11 * ms}, {10, 9*ms + 1}, {20, 12 * ms}, {20, 8 * ms}} {
 		m.frame(&b, mirroredPacket{7, 0}, one.vlan, false, time.Duration(one.at))
 	}
-	d := detector(t, dedup.Config{Prefer: []dedup.Chooser{inVLAN(10)}, Hold: 5 * time.Millisecond,
-		Filter: window.TimedConfig{Window: window.Window{Duration: 10 * time.Millisecond, Landmark: true}}})
+	d := detector(t, dedup.Config{Prefer: []dedup.Chooser{inVLAN(10)}, Hold: hold.Config{For: 5 * time.Millisecond},
+		Window: window.Window{Duration: 10 * time.Millisecond, Landmark: true}})
 	var w keptTimes
 	p := d.NewBatchDetector()
 	p.Prepare(&b)
@@ -146,9 +147,12 @@ func (w *keptTimes) Write(b *capture.Batch, drop []uint64) error {
 }
 
 func TestLandmarkErrors(t *testing.T) {
-	_, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{None: true, Landmark: true}}})
-	if !errors.Is(err, engine.ErrWindow) {
-		t.Error(err)
+	for _, cfg := range []dedup.Config{
+		{Window: window.Window{None: true, Landmark: true}}, {Window: window.Window{Packets: 9, Landmark: true}, Position: 1 << 63},
+	} {
+		if _, err := dedup.New(cfg); !errors.Is(err, engine.ErrWindow) {
+			t.Error(err)
+		}
 	}
 }
 
@@ -160,7 +164,7 @@ func TestLandmarkZone(t *testing.T) {
 		(&mirrored{}).frame(&b, mirroredPacket{7, 0}, 10, false, at)
 	}
 	for zone, want := range map[*time.Location]int{nil: 1, time.FixedZone("east", 3600): 0, time.FixedZone("west", -3600): 1} {
-		d := detector(t, dedup.Config{Zone: zone, Filter: window.TimedConfig{Window: window.Window{Duration: 24 * time.Hour, Landmark: true}}})
+		d := detector(t, dedup.Config{Zone: zone, Window: window.Window{Duration: 24 * time.Hour, Landmark: true}})
 		if got := marked(nil, d.Copies(&b), 0, 2); len(got) != want {
 			t.Errorf("%v: copies %v, want %d", zone, got, want)
 		}

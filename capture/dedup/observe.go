@@ -10,8 +10,8 @@ type Observer struct {
 	// Judged gets each batch with its copies, as Judge returns them. Calls come from Judge and
 	// Copies.
 	Judged func(b *capture.Batch, copies []uint64)
-	// Exchanged gets each packet in that is kept in the place of packet out, which Judged got
-	// as one that is no copy. Both have interfaces of b. Calls come from Judge.
+	// Exchanged gets each packet in that is kept in the place of packet out, which was no copy for
+	// Judged. Both have interfaces of b. Calls come from Judge.
 	Exchanged func(b *capture.Batch, out, in *capture.Frame)
 	// Stays gets each packet that Judged got as a copy and that stays, as no packet could give place
 	// to it. It has an interface of b. Calls come from Judge.
@@ -24,18 +24,18 @@ type Observer struct {
 
 // judged passes the verdicts on a batch on.
 func (d *Detector) judged(b *capture.Batch, copies []uint64) {
-	for i := range d.parts.Observers {
-		if f := d.parts.Observers[i].Judged; f != nil {
+	for i := range d.cfg.Observers {
+		if f := d.cfg.Observers[i].Judged; f != nil {
 			f(b, copies)
 		}
 	}
 }
 
-// exchanged corrects the counts when a packet is kept in the place of another.
+// exchanged corrects the counts when packet in is kept in the place of packet out.
 func (d *Detector) exchanged(b *capture.Batch, out, in *capture.Frame) {
 	d.counts.CopyBytes += uint64(out.CapLen) - uint64(in.CapLen)
-	for i := range d.parts.Observers {
-		if f := d.parts.Observers[i].Exchanged; f != nil {
+	for i := range d.cfg.Observers {
+		if f := d.cfg.Observers[i].Exchanged; f != nil {
 			f(b, out, in)
 		}
 	}
@@ -47,8 +47,8 @@ func (d *Detector) stays(p *BatchDetector, b *capture.Batch, i int) {
 	d.counts.Copies--
 	d.counts.CopyBytes -= uint64(f.CapLen)
 	d.counts.CopiesByProtocol[p.protocols[i]]--
-	for k := range d.parts.Observers {
-		if get := d.parts.Observers[k].Stays; get != nil {
+	for k := range d.cfg.Observers {
+		if get := d.cfg.Observers[k].Stays; get != nil {
 			get(b, f)
 		}
 	}
@@ -56,8 +56,8 @@ func (d *Detector) stays(p *BatchDetector, b *capture.Batch, i int) {
 
 // elsewhere passes the verdicts of the hub on.
 func (d *Detector) elsewhere(b *capture.Batch, copies []uint64) {
-	for i := range d.parts.Observers {
-		if f := d.parts.Observers[i].Elsewhere; f != nil {
+	for i := range d.cfg.Observers {
+		if f := d.cfg.Observers[i].Elsewhere; f != nil {
 			f(b, copies)
 		}
 	}
@@ -66,7 +66,7 @@ func (d *Detector) elsewhere(b *capture.Batch, copies []uint64) {
 // final returns the function that writes batches to w, and shows them to the observers of
 // written packets.
 func (d *Detector) final(w PacketWriter) func(b *capture.Batch, drop []uint64) error {
-	conversations := d.parts.Conversations
+	conversations := d.cfg.Conversations
 	if conversations == nil {
 		return w.Write
 	}

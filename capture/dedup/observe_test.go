@@ -7,12 +7,11 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/pipeline"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 // byInterface counts packets that are not kept, and their bytes.
@@ -46,7 +45,7 @@ func TestObserver(t *testing.T) {
 		}
 		observed, written := byInterface{packets: map[uint32]int{}}, byInterface{packets: map[uint32]int{}}
 		exchanges := 0
-		d := observing(t, dedup.KeepFlow, dedup.Observer{
+		d := detector(t, dedup.Config{Hold: hold.Config{Flow: true}, Observers: []dedup.Observer{{
 			Judged: observed.add,
 			Exchanged: func(_ *capture.Batch, out, in *capture.Frame) {
 				exchanges++
@@ -54,7 +53,7 @@ func TestObserver(t *testing.T) {
 				observed.packets[in.Interface]--
 				observed.bytes += uint64(out.CapLen) - uint64(in.CapLen)
 			},
-		}, dedup.Observer{})
+		}, {}}})
 		if err := pipeline.New(src).Run(context.Background(), workers, d.Tasks(&written)); err != nil {
 			t.Fatal(err)
 		}
@@ -70,22 +69,4 @@ func TestObserver(t *testing.T) {
 			t.Errorf("%d workers: %+v, want %d copies of %d bytes", workers, s, copies, written.bytes)
 		}
 	}
-}
-
-// observing makes a detector with the defaults of New, and observers.
-func observing(t *testing.T, keep dedup.Keep, observers ...dedup.Observer) *dedup.Detector {
-	t.Helper()
-	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: window.Default}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := dedup.NewWith(dedup.Parts{
-		Filter: filter, Digester: func() digest.MessageDigester { return digest.NewAES([16]byte{1}) },
-		Hold: &dedup.HoldConfig{Keep: keep, Hold: window.Default, Window: window.Default}, Observers: observers,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	return d
 }

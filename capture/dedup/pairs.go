@@ -9,34 +9,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/engine/calendar"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
-
-// PairConfig says when a fit packet and an equal unfit one are copies. The filter compares packets
-// of one sort only: see unfit. The zero value finds none.
-type PairConfig struct {
-	// window is the largest distance of the times of an unfit packet and the fit one before it that
-	// it copies; 0 is for none.
-	window time.Duration
-	// hold is the largest distance of a fit packet and an unfit one before it, of which it takes the
-	// place. Beyond it, and with 0, both stay.
-	hold time.Duration
-	// often says that unfit packets are no rarity. Otherwise the first one begins the search, and
-	// packets before it are not found; pairIdle packets without another end it.
-	often bool
-}
-
-// PairsWithin returns a PairConfig for a window and a hold. often says that unfit packets are no
-// rarity. Windows of packets have no pairs: how many packets lie between two depends on which are
-// copies.
-func PairsWithin(w window.Window, hold time.Duration, often bool) PairConfig {
-	c := PairConfig{window: w.Duration, hold: hold, often: often}
-	if w.None {
-		c.window = math.MaxInt64
-	}
-	c.hold = min(c.hold, c.window)
-	return c
-}
 
 const (
 	pairIdle  = 1 << 16
@@ -59,10 +32,20 @@ const (
 // is reports whether a cell has a packet of a sort.
 func (c *pairCell) is(sort uint64) bool { return c.tag&sortBits == sort }
 
-// pairs finds copies between fit and unfit packets. It remembers the latest packets, in less than 1
-// MiB. What it does not remember stays. It does not know points.
+// pairs finds copies between fit and unfit packets, which the filter does not compare: see unfit. It
+// remembers the latest packets, in less than 1 MiB. Packets whose equals it forgot stay. It does not
+// know points.
 type pairs struct {
-	cfg   PairConfig
+	// window is the largest distance in time of an unfit packet from a fit packet before it whose copy
+	// it is.
+	window time.Duration
+	// hold is the largest distance of a fit packet from an unfit packet before it whose place it takes.
+	// Beyond hold, and with 0, both stay.
+	hold time.Duration
+	// often says that unfit packets are no rarity. Otherwise an unfit packet begins the search, and
+	// packets before it are not found. pairIdle packets without a further unfit packet end the search.
+	often bool
+
 	lines [][pairCells]pairCell // nil until the first unfit packet
 	left  int                   // packets until the search ends
 	word  [1]uint64
@@ -70,13 +53,18 @@ type pairs struct {
 	touched uint64 // so that no compiler leaves touch out
 }
 
-// newPairs makes pairs, nil if it is to find none.
-func newPairs(parts *Parts) *pairs {
-	if parts.Pairs.window <= 0 || parts.Across {
+// newPairs makes pairs, nil if it is to find none. Windows of packets have no pairs: how many packets
+// lie between two depends on which are copies.
+func newPairs(c *Config) *pairs {
+	s := &pairs{window: c.Window.Duration, often: c.Checksums || c.Reader != nil}
+	if c.Window.None {
+		s.window = math.MaxInt64
+	}
+	if s.window <= 0 || c.Across {
 		return nil
 	}
-	s := &pairs{cfg: parts.Pairs}
-	if s.cfg.often {
+	s.hold = min(c.Hold.For, s.window)
+	if s.often {
 		s.begin()
 	}
 	return s
@@ -89,8 +77,8 @@ func (s *pairs) searches(p *BatchDetector) bool {
 
 // judgePairs judges the packets of a batch whose bits are set in judged, all for nil. The digests are
 // as unfit.turn leaves them. It sets a bit in paired for each fit packet that is to take the place of
-// an unfit one, of which it is a copy. The filter sees no unfit packet that is a copy of a fit one:
-// a removed packet begins no window.
+// an equal unfit packet. Unfit copies of fit packets do not reach the filter: a removed packet begins
+// no window.
 func (p *BatchDetector) judgePairs(judged []uint64) {
 	p.paired = capture.Resize(p.paired, len(p.drop))
 	clear(p.paired)
@@ -102,14 +90,14 @@ func (p *BatchDetector) judgePairs(judged []uint64) {
 	for from := 0; from < len(p.digests); from += 64 {
 		begin, end := from, min(from+64, len(p.digests))
 		for i := from; i < end; i++ {
-			leave := judged != nil && !isSet(judged, i)
+			leave := judged != nil && !capture.IsSet(judged, i)
 			if !leave && !(p.unfit.is(i) && p.mayPair(begin, i)) {
 				continue
 			}
 			p.judgeRun(begin, i)
 			begin = i
 			if !leave && p.detector.pairs.isCopy(p, i) {
-				setBit(p.drop, i)
+				capture.SetBit(p.drop, i)
 				leave = true
 			}
 			if leave {
@@ -122,7 +110,7 @@ func (p *BatchDetector) judgePairs(judged []uint64) {
 
 // judgeRun has the filter judge packets of one word of bits, or of a batch.
 func (p *BatchDetector) judgeRun(begin, end int) {
-	s, filter := p.detector.pairs, p.detector.parts.Filter
+	s, filter := p.detector.pairs, p.detector.cfg.Filter
 	switch {
 	case begin == end:
 		return
@@ -150,8 +138,8 @@ func (s *pairs) touch(p *BatchDetector, begin, end int) {
 	}
 }
 
-// mayPair reports whether unfit packet i is a copy of a fit one, as far as that is known before the
-// packets of its word from begin on are judged.
+// mayPair reports whether unfit packet i may be a copy of a fit packet, before the packets of its word
+// from begin on are judged.
 func (p *BatchDetector) mayPair(begin, i int) bool {
 	tag, first := p.tag(i), begin&^63
 	for fit := ^p.unfit.all[begin/64] >> (begin - first) << (begin - first) &^ (^uint64(0) << (i - first)); fit != 0; fit &= fit - 1 {
@@ -171,13 +159,13 @@ func (p *BatchDetector) tag(i int) uint64 {
 	return tag &^ sortBits
 }
 
-// isCopy reports whether unfit packet i is a copy of a fit one.
+// isCopy reports whether unfit packet i is a copy of a fit packet that was noted.
 func (s *pairs) isCopy(p *BatchDetector, i int) bool {
 	if s.lines == nil || p.times[i] == calendar.NoTime {
 		return false
 	}
 	c, known := s.find(p.tag(i))
-	return known && c.is(fitPacket) && distance(c.time, p.times[i]) <= uint64(s.cfg.window)
+	return known && c.is(fitPacket) && calendar.Distance(c.time, p.times[i]) <= uint64(s.window)
 }
 
 // note takes note of a judged packet.
@@ -188,16 +176,16 @@ func (s *pairs) note(p *BatchDetector, i int) {
 		s.begin()
 	case s.left == 0:
 		return
-	case !s.cfg.often:
+	case !s.often:
 		s.left--
 	}
-	if isSet(p.drop, i) || p.times[i] == calendar.NoTime {
+	if capture.IsSet(p.drop, i) || p.times[i] == calendar.NoTime {
 		return
 	}
 	c, known := s.find(p.tag(i))
-	if known && !unfit && c.is(unfitPacket) && s.cfg.hold > 0 && distance(c.time, p.times[i]) <= uint64(s.cfg.hold) {
-		setBit(p.drop, i)
-		setBit(p.paired, i)
+	if known && !unfit && c.is(unfitPacket) && s.hold > 0 && calendar.Distance(c.time, p.times[i]) <= uint64(s.hold) {
+		capture.SetBit(p.drop, i)
+		capture.SetBit(p.paired, i)
 	}
 	*c = pairCell{tag: p.tag(i) | fitPacket, time: p.times[i]}
 	if unfit {
@@ -216,7 +204,7 @@ func (s *pairs) begin() {
 // line returns the cells that a packet with a tag may have.
 func (s *pairs) line(tag uint64) *[pairCells]pairCell { return &s.lines[tag>>2%pairLines] }
 
-// find returns the cell with a tag, else the one that it may take.
+// find returns the cell with a tag, else an empty cell of its line, else the cell of the oldest packet.
 func (s *pairs) find(tag uint64) (c *pairCell, known bool) {
 	line := s.line(tag)
 	c = &line[0]

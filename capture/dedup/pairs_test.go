@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/engine/hubclient"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -59,7 +60,11 @@ func TestHubUnfit(t *testing.T) {
 // TestPairsFlood keeps right packets behind as many forms of them, in bounded memory.
 func TestPairsFlood(t *testing.T) {
 	const packets = 300_000
-	d := detector(t, dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Millisecond}, Memory: 1 << 20}})
+	filter, err := window.NewTimed(window.TimedConfig{Window: window.Window{Duration: window.Default}, Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := detector(t, dedup.Config{Filter: filter})
 	src := &expired{numbered: numbered{rng: rand.New(rand.NewPCG(1, 9)), count: packets, batch: 300}}
 	var b capture.Batch
 	var before, after runtime.MemStats
@@ -82,5 +87,34 @@ func TestPairsFlood(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if more := int64(after.HeapAlloc) - int64(before.HeapAlloc); more > 1<<20 {
 		t.Errorf("%d bytes more", more)
+	}
+}
+
+// TestPairsEnd goes on where the search for copies of an unfit packet ends while others wait.
+func TestPairsEnd(t *testing.T) {
+	d, m := detector(t, dedup.Config{Hold: hold.Config{Flow: true}}), &mirrored{}
+	p, w := d.NewBatchDetector(), keptTimes{}
+	var b capture.Batch
+	const batches, pairs = 1100, 32 // more than pairIdle packets
+	for n := range uint32(batches) {
+		b.Reset()
+		b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
+		m.frame(&b, mirroredPacket{1, 100 * n}, 10, false, 0)
+		if n == 0 {
+			b.Data(0)[ipAt+8] = 0
+		}
+		m.frame(&b, mirroredPacket{1, 100*n + 1}, 20, false, 0) // waits for a copy from home
+		for i := range uint32(pairs) {
+			m.frame(&b, mirroredPacket{1, 100*n + 2 + i}, 10, false, 0)
+			m.frame(&b, mirroredPacket{1, 100*n + 2 + i}, 10, false, 1)
+		}
+		p.Prepare(&b)
+		p.Judge(&b)
+		if err := p.Write(&b, &w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Finish(&w); err != nil || len(w.times) != batches*(2+pairs) {
+		t.Errorf("%d packets stay: %v", len(w.times), err)
 	}
 }

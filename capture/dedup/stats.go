@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/engine"
@@ -30,8 +31,8 @@ type Counts struct {
 	// different packets of one flow and length are then taken for copies at a rate of
 	// identity.ChecksumError.
 	Undecidable, ChecksumOnly uint64
-	// Whole and Checksum count the packets that Config.Intact kept instead of a truncated one, and
-	// instead of one with a wrong checksum.
+	// Whole and Checksum count the packets that hold.Config.Intact kept instead of a truncated packet,
+	// and instead of a packet with a wrong checksum.
 	Whole, Checksum uint64
 	Hub             HubCounts `json:",omitzero"`
 }
@@ -50,7 +51,7 @@ type Stats struct {
 	engine.PacketStats
 	Counts
 	// Held describes the packets that wait for better copies; nil if none does.
-	Held *HoldStats
+	Held *hold.Stats
 	// InTunnels is the share of packets, by a sample, in tunnels that identity L3 does not
 	// open, from 0 to 1. Tunnels are their kinds, the most frequent one first. Both are empty
 	// for other identities.
@@ -66,26 +67,26 @@ type Stats struct {
 	SharedPoints uint64
 	// OnePoint says that Across compared capture points, and there was no other than the first.
 	OnePoint bool
-	// Conversations are the counts of Parts.Conversations.
+	// Conversations are the counts of Config.Conversations.
 	Conversations traits.SplitCounts
 }
 
 // Stats returns the counts. It must not be called while a batch is judged.
 func (d *Detector) Stats() Stats {
-	s := Stats{PacketStats: d.parts.Filter.Stats(), Counts: d.Counts(), SharedPoints: d.parts.Points.Shared(), Captured: d.captured}
+	s := Stats{PacketStats: d.cfg.Filter.Stats(), Counts: d.Counts(), SharedPoints: d.cfg.Points.Shared(), Captured: d.captured}
 	s.InTunnels, s.Tunnels = d.tunnels.Share()
-	s.OnePoint = d.parts.Across && len(d.parts.Points.List()) == 1
-	if d.parts.Landmarks != nil {
+	s.OnePoint = d.cfg.Across && len(d.cfg.Points.List()) == 1
+	if d.landmarks != nil {
 		s.EdgeError = 0 // the digests say where a window ends
 	}
 	if d.hold != nil {
-		held := d.hold.currentStats()
+		held := d.hold.Stats()
 		s.Held = &held
 	}
-	if f, ok := d.parts.Filter.(interface{ Unverified() uint64 }); ok {
+	if f, ok := d.cfg.Filter.(interface{ Unverified() uint64 }); ok {
 		s.Unverified = f.Unverified()
 	}
-	if c := d.parts.Conversations; c != nil {
+	if c := d.cfg.Conversations; c != nil {
 		s.Conversations = c.Counts()
 	}
 	return s
@@ -96,7 +97,7 @@ func (d *Detector) Stats() Stats {
 func (d *Detector) Counts() Counts {
 	c := d.counts
 	if d.hold != nil {
-		held := d.hold.currentStats()
+		held := d.hold.Stats()
 		c.Whole, c.Checksum = c.Whole+held.Whole, c.Checksum+held.Checksum
 	}
 	if d.hub != nil {
@@ -131,7 +132,7 @@ func (d *Detector) count(p *BatchDetector, b *capture.Batch) {
 	c.Undecidable += p.doubts.undecided
 	c.ChecksumOnly += p.doubts.checksums
 	d.captured.Merge(p.doubts.captured)
-	if d.parts.Identity.Kind == identity.L3 {
+	if d.cfg.Identity.Kind == identity.L3 {
 		d.tunnels.Add(b)
 	}
 }

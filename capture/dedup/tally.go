@@ -17,7 +17,7 @@ type Tally struct {
 	NonIP               uint64                 // packets without an IP header
 	Unopened            headers.UnopenedCounts // packets without IP, and tunnels, that were not opened
 	Truncated           uint64                 // packets captured in part: see identity.Messages.Truncated
-	OutOfOrder, Untimed uint64                 // packets older than the one before, and without a time
+	OutOfOrder, Untimed uint64                 // packets older than the packet before, and without a time
 	// First and Last are the times of the first and the last packet that have one, or
 	// capture.NoTime.
 	First, Last int64
@@ -39,7 +39,7 @@ func (t *Tally) add(times []int64, all []capture.Frame, protocols []headers.Prot
 		}
 		for ; n < len(all) && !calendar.HasTime(all[n].Time); n++ {
 			times[n] = calendar.NoTime
-			t.one(&all[n])
+			t.addUntimed(&all[n])
 		}
 		times, all = times[n:], all[n:]
 	}
@@ -86,8 +86,8 @@ func nonIP(protocols []headers.Protocol) (n uint64) {
 	return n
 }
 
-// one adds a packet whose time is not usable.
-func (t *Tally) one(f *capture.Frame) {
+// addUntimed adds a packet whose time is not usable.
+func (t *Tally) addUntimed(f *capture.Frame) {
 	t.Bytes += uint64(f.CapLen)
 	if f.Time == capture.NoTime {
 		t.Untimed++
@@ -97,14 +97,14 @@ func (t *Tally) one(f *capture.Frame) {
 	t.Last = f.Time
 }
 
-// see notes the time of a packet if it is the first one.
+// see notes the time of the first packet that has one.
 func (t *Tally) see(time int64) {
 	if t.First == capture.NoTime {
 		t.First = time
 	}
 }
 
-// EqualTimes reports whether several packets have a time, all the same one: then windows of
+// EqualTimes reports whether several packets have a time, and all have the same: then windows of
 // time say nothing.
 func (t *Tally) EqualTimes() bool {
 	return t.Packets-t.Untimed > 1 && t.First == t.Last && t.OutOfOrder == 0

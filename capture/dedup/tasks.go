@@ -26,8 +26,8 @@ type Encoding interface {
 // Tasks returns the function that makes the tasks of a pipeline. They write the packets that
 // stay to w: see BatchDetector.Write. When pipeline.Pipeline.Run returns, every judged batch has
 // been written. If w has the method GiveUp of a pipeline.Abandoner, the tasks have it, too. If w has
-// the method NewEncoding, which returns an Encoding, each task writes to one, and Judge encodes
-// batches while batches before them are written.
+// the method NewEncoding, each task writes to an Encoding of its own, and Judge encodes batches while
+// batches before them are written.
 func (d *Detector) Tasks(w PacketWriter) func() pipeline.Task {
 	if a, ok := w.(interface{ GiveUp() <-chan struct{} }); ok {
 		return func() pipeline.Task { return &abandonedTask{*d.newTask(w), a.GiveUp()} }

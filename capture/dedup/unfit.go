@@ -11,17 +11,16 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// unfit are the packets of a batch that cannot stand for an equal one that is fit: no receiver
-// takes them, the reader of the output may not open their headers (Parts.Reader), or
-// checksums say so (Parts.Intact): theirs is wrong, or they were truncated, so that it cannot be
-// verified. Otherwise a sender could send each packet in such a form first, and the right one would
-// be taken for its copy. Unfit packets have digests of their own, so the filter compares them with
-// each other only.
+// unfit are the packets of a batch that cannot stand for an equal fit packet: no receiver takes them,
+// the reader of the output may not open their headers (Config.Reader), or their checksum is wrong or
+// cannot be verified, since they were truncated (Config.Checksums). Otherwise a sender could send each
+// packet in such a form first, and the right packet would be taken for its copy. Unfit packets have
+// digests of their own, so the filter compares them with each other only.
 type unfit struct {
 	words     int
 	some      bool                 // whether there are any
 	all       []uint64             // a bit for each; of no meaning unless some
-	integrity []identity.Integrity // of all packets; empty without Parts.Intact
+	integrity []identity.Integrity // of all packets; empty without Config.Checksums
 	headers   []headers.Header
 }
 
@@ -35,20 +34,20 @@ func (u *unfit) reset(n int, intact bool) {
 
 // readUnfit finds the unfit packets from from to to-1.
 func (p *BatchDetector) readUnfit(b *capture.Batch, from, to int) {
-	u, d := &p.unfit, &p.detector.parts
+	u, d := &p.unfit, &p.detector.cfg
 	for w, word := range p.messages.Broken() {
 		for ; word != 0; word &= word - 1 {
 			u.set(from + 64*w + bits.TrailingZeros64(word))
 		}
 	}
-	if !d.Intact && d.Reader == nil {
+	if !d.Checksums && d.Reader == nil {
 		return
 	}
 	u.headers = capture.Resize(u.headers, to-from)
 	p.decoder.Decode(u.headers, b, from)
 	for i := range u.headers {
 		h, i := &u.headers[i], from+i
-		if d.Intact {
+		if d.Checksums {
 			u.note(i, identity.IntegrityOf(h, b, i), d.Across)
 		}
 		if d.Reader != nil && !d.Reader.Has(h, b.Interfaces[b.Frames[i].Interface].LinkType, b.Data(i)) {
@@ -68,13 +67,21 @@ func (u *unfit) note(i int, is identity.Integrity, across bool) {
 }
 
 // is reports whether packet i is unfit.
-func (u *unfit) is(i int) bool { return u.some && isSet(u.all, i) }
+func (u *unfit) is(i int) bool { return u.some && capture.IsSet(u.all, i) }
 
-// unfitMask is the difference between the digests of an unfit packet and of an equal fit one. All
-// its bytes differ from 0, so no filter takes part of one for that of the other.
+// found returns a bit for each unfit packet, nil if there is none.
+func (u *unfit) found() []uint64 {
+	if !u.some {
+		return nil
+	}
+	return u.all
+}
+
+// unfitMask is the difference between the digests of an unfit packet and of an equal fit packet. No
+// byte of it is 0, so the two differ in each part that a filter keeps.
 var unfitMask = digest.Digest{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9}
 
-// turn gives unfit packets the digests that filters compare, and another call takes these back.
+// turn gives unfit packets the digests that filters compare, and the next call takes these back.
 func (u *unfit) turn(digests []digest.Digest) {
 	if !u.some {
 		return

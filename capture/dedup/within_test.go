@@ -30,7 +30,7 @@ func TestWithin(t *testing.T) {
 			}
 			for _, size := range []int{1, 100, 5000} {
 				cfg := want.config()
-				cfg.Within = fields
+				cfg.Within.Fields = fields
 				d := detector(t, cfg)
 				var got []int
 				at := 0
@@ -56,7 +56,7 @@ func TestWithinTable(t *testing.T) {
 		f := []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, vlan, 8, 0, 0x45, 0, 0, 21, 0, 0, 0, 0, 64, 99, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, last}
 		return f
 	}
-	d := detector(t, dedup.Config{Within: traits.PointVLAN})
+	d := detector(t, dedup.Config{Within: traits.Points{Fields: traits.PointVLAN}})
 	var b capture.Batch
 	at := b.AppendInterface(capture.Interface{LinkType: capture.LinkEthernet})
 	for i, p := range []struct{ vlan, last byte }{{1, 1}, {2, 1}, {1, 1}, {3, 1}, {2, 1}, {2, 2}, {1, 2}, {3, 1}} {

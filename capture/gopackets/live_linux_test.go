@@ -81,7 +81,7 @@ func TestLiveOnce(t *testing.T) {
 		sender, handle := wire(t, 2*frames)
 		sent := twice(frames)
 		// A busy machine takes its time between a packet and its copy.
-		detector, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Hour}}})
+		detector, err := dedup.New(dedup.Config{Window: window.Window{Duration: time.Hour}})
 		if err != nil {
 			t.Fatal(err)
 		}

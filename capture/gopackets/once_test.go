@@ -144,7 +144,7 @@ func TestOnceErrors(t *testing.T) {
 
 // TestOnceDetector judges by a detector of the caller's.
 func TestOnceDetector(t *testing.T) {
-	detector, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Window: window.Window{Duration: time.Minute}}})
+	detector, err := dedup.New(dedup.Config{Window: window.Window{Duration: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

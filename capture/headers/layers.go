@@ -98,7 +98,7 @@ var layerNames = [layerKinds]string{
 }
 
 // String returns the name of the protocol in lower case.
-func (k LayerKind) String() string { return enum.Name(layerNames[:], uint8(k)) }
+func (k LayerKind) String() string { return enum.Name(layerNames[:], k) }
 
 // Tunnel reports whether k is a tunnel, whose header lies behind an IP header.
 func (k LayerKind) Tunnel() bool { return k >= LayerIPinIP && k < LayerUnread }

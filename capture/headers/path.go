@@ -37,7 +37,7 @@ var pathNames = func() (names [1 << 6]string) {
 }()
 
 // String returns "LAN A", "LAN B" or such as "HSR path 1", and "" for NoPath.
-func (p Path) String() string { return enum.Name(pathNames[:], uint8(p)) }
+func (p Path) String() string { return enum.Name(pathNames[:], p) }
 
 // IsSecond reports whether p is the second path of its pair, such as LAN B.
 func (p Path) IsSecond() bool { return p&1 != 0 }

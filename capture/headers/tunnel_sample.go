@@ -106,7 +106,7 @@ var tunnelNames = [tunnelKinds]string{
 }
 
 // String returns the name of the protocol.
-func (t Tunnel) String() string { return enum.Name(tunnelNames[:], uint8(t)) }
+func (t Tunnel) String() string { return enum.Name(tunnelNames[:], t) }
 
 // tunnelOf returns the outermost tunnel of frame i of b, if identity Inner opens it.
 func (t *Tunnels) tunnelOf(b *capture.Batch, i int) Tunnel {

@@ -19,7 +19,7 @@ import (
 //     1122, section 3.2.1.2), or
 //   - the time to live or the hop limit is 0 (RFC 791, section 3.2; RFC 8200, section 3), or
 //   - the length goes beyond the frame as it was on the wire. This matters with Config.Bytes only:
-//     otherwise such a packet equals no whole one.
+//     otherwise such a packet equals no whole packet.
 //
 // Other headers that no receiver takes have fields that are compared. Broken is valid as long as m.
 func (m *Messages) Broken() []uint64 {
@@ -31,12 +31,12 @@ func (m *Messages) Broken() []uint64 {
 
 // breaks notes that frame number i of the run is broken.
 func (m *Messages) breaks(i int) {
-	m.broken[i/64] |= 1 << (i % 64)
+	capture.SetBit(m.broken, i)
 	m.someBroken = true
 }
 
-// breakFound looks for broken ones among the datagrams that kernels have found in the run's frames from
-// number first on. found is what some of them are.
+// breakFound looks for broken datagrams among msgs, which kernels have found in the run's frames from
+// number first on. found says what some of them are.
 func (g *Identity) breakFound(found kernels.Found, msgs []digest.Message, first int, buf []byte) {
 	if found&kernels.FoundBroken == 0 {
 		return

@@ -32,13 +32,10 @@ const (
 var kindNames = [...]string{L3: "l3", Frame: "frame", Inner: "inner"}
 
 // String returns "l3", "frame" or "inner".
-func (k Kind) String() string { return enum.Name(kindNames[:], uint8(k)) }
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // ParseKind is the inverse of String.
-func ParseKind(s string) (Kind, error) {
-	k, err := enum.Parse(kindNames[:], s)
-	return Kind(k), err
-}
+func ParseKind(s string) (Kind, error) { return enum.Parse[Kind](kindNames[:], s) }
 
 // Fields is a set of header fields that an identity leaves out.
 type Fields uint32
@@ -56,7 +53,7 @@ const (
 	L4Checksum                    // of TCP, UDP, UDP-Lite, ICMP, ICMPv6, SCTP, DCCP
 	MAC                           // source and destination hardware addresses
 	VLAN                          // the outermost run of VLAN tags
-	TCPSeq                        // sequence and acknowledgment numbers of TCP, those in SACK blocks, and its checksum
+	TCPSeq                        // sequence and acknowledgment numbers of TCP, also in SACK blocks, and its checksum
 	NAT                           // addresses, ports, the identifier of ICMP echoes, and the checksum over them
 	DF                            // "don't fragment" of IPv4
 	MSS                           // the maximum segment size in TCP segments with SYN, and their checksum
@@ -89,15 +86,14 @@ type Ignore struct {
 	noDefaults bool
 }
 
-// IgnoreAlso leaves out fields besides the default ones.
+// IgnoreAlso leaves out fields besides the default.
 func IgnoreAlso(f Fields) Ignore { return Ignore{fields: f} }
 
-// IgnoreOnly leaves out fields instead of the default ones; IgnoreOnly(0) leaves out
-// nothing.
+// IgnoreOnly leaves out fields instead of the default; IgnoreOnly(0) leaves out nothing.
 func IgnoreOnly(f Fields) Ignore { return Ignore{fields: f, noDefaults: true} }
 
 // ParseIgnore reads the names of fields to leave out, separated by commas. They come on
-// top of the default, or replace it if one of the words is "none".
+// top of the default, or replace it if a word is "none".
 func ParseIgnore(s string) (Ignore, error) {
 	var m Ignore
 	for word := range strings.SplitSeq(s, ",") {
@@ -164,7 +160,7 @@ func (f Fields) ipMasks() ipMasks {
 }
 
 // checksumAt returns the offset of the checksum in the header of an IP protocol, and its
-// size in bytes; size is 0 for protocols without one.
+// size in bytes; size is 0 for protocols without a checksum.
 func checksumAt(proto uint8) (offset, size uint32) {
 	switch proto {
 	case iana.ProtoTCP:

@@ -11,13 +11,13 @@
 // FromFrames reads frames; FromHeaders reads frames that a headers.Decoder has described.
 // Both give the same messages. FromFrames is faster where nothing else needs a header.
 //
-// A [Doubt] is a truncated packet whose bytes may also be those of another packet.
+// A [Doubt] is a truncated packet that another packet may equal in all that was captured.
 // [IntegrityOf] verifies the checksum of a packet.
 //
 //	question                         file
 //	which bytes count                config.go, fields.go, options.go
 //	frames to messages               identity.go, zerocopy.go, masks.go
-//	link headers; frames without IP  link.go, carried.go; nonip.go
+//	link headers; frames without IP  link.go; nonip.go
 //	truncated packets; checksums     evidence.go; integrity.go
 //	packets that no receiver takes   broken.go
 package identity

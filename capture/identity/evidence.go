@@ -4,6 +4,7 @@ package identity
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
@@ -18,7 +19,7 @@ import (
 type Doubt struct {
 	Number uint32 // of the frame in its run
 	// Checksum says that the part has a checksum of 16 bits over the payload. Two different
-	// packets of one flow and length have the same one once in 2^16.
+	// packets of the same flow and length have equal checksums once in 2^16.
 	Checksum bool
 }
 
@@ -36,11 +37,11 @@ func (m *Messages) doubt(i int, e evidence) {
 }
 
 // Captured is how many bytes were captured of datagrams that were cut, from the IP header on: the
-// least and the most of any, 0 without one. If they differ, equal packets may have been cut in
+// least and the most of any, 0 if none was cut. If they differ, equal packets may have been cut in
 // different places, and then have different identities.
 type Captured struct{ Least, Most uint32 }
 
-// Merge adds others.
+// Merge adds the datagrams that others describes.
 func (c *Captured) Merge(others Captured) {
 	if others.Most > 0 && (c.Most == 0 || others.Least < c.Least) {
 		c.Least = others.Least
@@ -85,8 +86,8 @@ func (g *Identity) doubtFound(msgs []digest.Message, frames []capture.Frame, buf
 	}
 }
 
-// doubtHeaders looks at messages from number first on, of frames that h describes, but not at
-// others, which have no IP header.
+// doubtHeaders looks at messages from number first on, of frames that h describes. It leaves out
+// others, the frames without an IP header.
 func (g *Identity) doubtHeaders(b *capture.Batch, from, first int, h []headers.Header, others []nonIPFrame) {
 	for i := range h {
 		if len(others) > 0 && int(others[0].number) == first+i {
@@ -140,8 +141,8 @@ const (
 	conclusive                   // it numbers the packet
 )
 
-// evidence looks at the beginning of an IP datagram. length is its length if its header does
-// not state one. It had left bytes on the wire, with what followed it there.
+// evidence looks at the beginning of an IP datagram. length is the datagram's length if its header
+// does not state it. left is how many bytes it had on the wire, with what followed it there.
 func (g *Identity) evidence(ip []byte, length, left int) evidence {
 	r := remnant{ignore: g.ignore, left: left, tunnels: g.tunnels}
 	if !r.read(ip, length) {
@@ -158,8 +159,8 @@ func (g *Identity) evidence(ip []byte, length, left int) evidence {
 	return max(e, evidenceOf(ip[in.Start:in.End], r.length-int(in.Start), g.tunnels))
 }
 
-// evidenceOf looks at a datagram within another, which has left bytes for it. Identities ignore
-// fields only of the outer one.
+// evidenceOf looks at a datagram that another datagram carries, and has left bytes for. Identities
+// ignore fields of the outer datagram only.
 func evidenceOf(ip []byte, left int, tunnels *headers.Tunnels) evidence {
 	r := remnant{left: left, tunnels: tunnels}
 	if !r.read(ip, len(ip)) {
@@ -171,11 +172,11 @@ func evidenceOf(ip []byte, left int, tunnels *headers.Tunnels) evidence {
 // remnant is the beginning of a datagram that was truncated.
 type remnant struct {
 	ip     []byte
-	h      headers.Header // its offsets are those in ip
+	h      headers.Header // with offsets in ip
 	length int            // of all of the datagram
 	left   int            // from its start to the end of what carried it
-	ignore Fields
-	// tunnels are the UDP ports of tunnels.
+
+	ignore  Fields
 	tunnels *headers.Tunnels
 }
 
@@ -204,8 +205,8 @@ func (r *remnant) evidence() evidence {
 	return r.quoted()
 }
 
-// numberedByIP reports whether the IP header or one of its extensions has a number that
-// another packet of the flow does not have.
+// numberedByIP reports whether the IP header or any of its extensions has a number that no other
+// packet of the flow has.
 func (r *remnant) numberedByIP() bool {
 	if r.h.Version == 4 {
 		return r.identified()
@@ -236,10 +237,10 @@ const (
 	leastOther = 8
 )
 
-// identified reports whether the identification of IPv4 numbers the packet. Some senders give
-// all packets the same one, as generators of traffic do. So some of the payload must be there,
-// too. Anonymizers leave the header's checksum wrong, and network cards leave it 0. A wrong one may
-// also be that of a damaged header, so all lengths must be right then.
+// identified reports whether the identification of IPv4 numbers the packet. Some senders, such as
+// generators of traffic, give all packets the same identification. So some of the payload must be
+// there, too. Anonymizers leave the header's checksum wrong, and network cards leave it 0. Where it is
+// wrong the header may be damaged, so all lengths must be right then.
 func (r *remnant) identified() bool {
 	if r.ignore&IPID != 0 || r.ip[4]|r.ip[5] == 0 {
 		return false
@@ -275,7 +276,7 @@ func isNumber(d []byte, at int) bool {
 	return at+4 <= len(d) && binary.BigEndian.Uint32(d[at:]) != 0
 }
 
-// numberedAbove does so for the header above IP.
+// numberedAbove reports whether the header above IP has a number that no other packet of the flow has.
 func (r *remnant) numberedAbove() bool {
 	o := int(r.h.L4)
 	switch r.h.Proto {
@@ -372,29 +373,8 @@ func (r *remnant) isError(o int) bool {
 	return false
 }
 
-// pseudo returns the sum of the pseudo header (RFC 9293, section 3.1), which a sender leaves
-// in the place of a checksum that its network card is to fill in. Senders leave the length out
-// where the card also cuts the segment.
+// pseudo returns the sum of the pseudo header, which a sender leaves in the place of a checksum that
+// its network card is to fill in. Senders leave the length out where the card also cuts the segment.
 func (r *remnant) pseudo(length int) uint16 {
-	from, to := 12, 20
-	if r.h.Version == 6 {
-		from, to = 8, 40
-	}
-	return foldSum(sumWords(r.ip[from:to]) + uint64(r.h.Proto) + uint64(max(length, 0)))
-}
-
-// sumWords adds 32-bit words; len(d) is a multiple of 4. foldSum makes the sum of 16-bit words of it
-// (RFC 1071).
-func sumWords(d []byte) (sum uint64) {
-	for ; len(d) >= 4; d = d[4:] {
-		sum += uint64(binary.BigEndian.Uint32(d))
-	}
-	return sum
-}
-
-func foldSum(sum uint64) uint16 {
-	for sum>>16 != 0 {
-		sum = sum>>16 + sum&0xffff
-	}
-	return uint16(sum)
+	return bits.ReverseBytes16(foldOnes(pseudoSum(&r.h, r.ip, uint32(max(length, 0)))))
 }

@@ -12,11 +12,22 @@ import (
 
 // pseudo4 and pseudo6 are the checksums that a card is to finish.
 func pseudo4(proto, length int) int {
-	return int(foldSum(sumWords([]byte("\xc0\x00\x02\x01\xc6\x33\x64\x02")) + uint64(proto) + uint64(length)))
+	return sum16(0xc000, 0x0201, 0xc633, 0x6402, proto, length)
 }
 
 func pseudo6(proto, length int) int {
-	return int(foldSum(8*0x2020 + 8*0x2121 + uint64(proto) + uint64(length)))
+	return sum16(8*0x2020, 8*0x2121, proto, length)
+}
+
+// sum16 is the one's complement sum of words of 16 bits (RFC 1071).
+func sum16(words ...int) (sum int) {
+	for _, word := range words {
+		sum += word
+	}
+	for sum>>16 != 0 {
+		sum = sum>>16 + sum&0xffff
+	}
+	return sum
 }
 
 func segment(sum int, payload []byte) []byte {

@@ -20,7 +20,7 @@ type Config struct {
 	Kind   Kind
 	Ignore Ignore // fields that are left out
 	Bytes  int    // how many bytes of the identity count; 0 or less means all
-	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	// Tunnels are the UDP ports of tunnels; nil stands for the usual ports.
 	Tunnels *headers.Tunnels
 }
 
@@ -250,7 +250,7 @@ func (g *Identity) readSlow(protocols []headers.Protocol, b *capture.Batch, from
 // Messages are the identities of a run of frames.
 type Messages struct {
 	buf       []byte           // of the batch: holds msgs
-	msgs      []digest.Message // one for each frame; those in copiedAs do not count
+	msgs      []digest.Message // of each frame; of the frames in copiedAs they do not count
 	masks     *digest.Masks    // or nil
 	which     []uint8          // the number of each message's mask
 	datagrams bool             // zeroCopyDatagram has made msgs
@@ -294,7 +294,7 @@ func (g *Identity) begin(b *capture.Batch, n int) {
 	m.copied.reset()
 }
 
-// addCopy returns n bytes for the message of frame i of the run, in place of the one in the batch.
+// addCopy returns n bytes for the message of frame i of the run, which then does not lie in the batch.
 func (g *Identity) addCopy(i int, n uint32, tweak uint64) []byte {
 	m := &g.out
 	off, room := m.copied.add(n)
@@ -328,7 +328,7 @@ func (m *Messages) Sum(dst []digest.Digest, d digest.MessageDigester) {
 	}
 }
 
-// Buffers up to scratchKeep bytes are kept. A larger one, which only batches with very
+// Buffers up to scratchKeep bytes are kept. A larger buffer, which only batches with very
 // large frames need, is freed after scratchKeepCalls calls that did not need it.
 const (
 	scratchKeep      = 4 << 20

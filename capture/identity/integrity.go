@@ -18,15 +18,15 @@ type Integrity uint8
 const (
 	// NoChecksum is a whole packet without a checksum that can be verified: a fragment, a
 	// protocol other than TCP, UDP and ICMP, UDP over IPv4 without a checksum, IPv4 with
-	// options, and IPv6 with extension headers. These may name other ends than the header
-	// of a receiver does, over which checksums go (RFC 8200, section 8.1).
+	// options, and IPv6 with extension headers. Options and extensions may name the final end, which
+	// the checksum covers in place of the end in the IP header (RFC 8200, section 8.1).
 	NoChecksum Integrity = iota
 	// ValidChecksum is a whole packet whose checksum of TCP, UDP or ICMP is right.
 	ValidChecksum
-	// WrongChecksum is a whole packet whose checksum is not. A sender's own capture has
+	// WrongChecksum is a whole packet whose checksum is wrong. A sender's own capture has
 	// such packets, if a network card is to fill checksums in.
 	WrongChecksum
-	// Truncated is a packet that was captured in part; padding and trailers are none of it.
+	// Truncated is a packet that was captured in part. Padding and trailers do not belong to it.
 	Truncated
 )
 
@@ -66,10 +66,7 @@ func isCut(h *headers.Header, d []byte, f *capture.Frame) bool {
 // verify verifies the checksum behind an IP header without options or extension headers.
 func verify(h *headers.Header, d []byte) Integrity {
 	segment := d[h.L4:h.End]
-	ends, least := d[h.Start+12:h.Start+20], 0
-	if h.Version == 6 {
-		ends = d[h.Start+8 : h.Start+40]
-	}
+	least := 0
 	switch h.Proto {
 	case iana.ProtoTCP:
 		least = 20
@@ -78,17 +75,15 @@ func verify(h *headers.Header, d []byte) Integrity {
 			return NoChecksum
 		}
 		least = 8
-	case iana.ProtoICMP:
-		ends, least = nil, 4
-	case iana.ProtoICMPv6:
+	case iana.ProtoICMP, iana.ProtoICMPv6:
 		least = 4
 	}
 	if least == 0 || len(segment) < least {
 		return NoChecksum
 	}
 	sum := uint64(0)
-	if ends != nil {
-		sum = onesSum(uint64(bits.ReverseBytes32(uint32(len(segment))))+uint64(h.Proto)<<8, ends)
+	if h.Proto != iana.ProtoICMP {
+		sum = pseudoSum(h, d[h.Start:], uint32(len(segment)))
 	}
 	if h.Proto == iana.ProtoUDP && segment[6]|segment[7] == 0 || foldOnes(onesSum(sum, segment)) != 0xffff {
 		return WrongChecksum
@@ -109,9 +104,19 @@ func datagramUDP(p []byte) []byte {
 	return p[:n]
 }
 
+// pseudoSum returns the sum of the pseudo header of a segment (RFC 9293, section 3.1) behind ip, which
+// h describes, as onesSum does: with little-endian words.
+func pseudoSum(h *headers.Header, ip []byte, length uint32) uint64 {
+	ends := ip[12:20]
+	if h.Version == 6 {
+		ends = ip[8:40]
+	}
+	return onesSum(uint64(bits.ReverseBytes32(length))+uint64(h.Proto)<<8, ends)
+}
+
 // onesSum adds the words of p to a one's complement sum of 64 bits (RFC 1071). Its words are
-// little-endian: the sum of words in another order of bytes is the sum in that order. An odd
-// byte at the end is followed by 0.
+// little-endian, as swapping the bytes of all words swaps the bytes of their sum. An odd byte at the
+// end is followed by 0.
 func onesSum(sum uint64, p []byte) uint64 {
 	carry := uint64(0)
 	for ; len(p) >= 32; p = p[32:] {

@@ -12,15 +12,15 @@ import (
 // count, their messages begin behind.
 const linkAddresses = 12
 
-// tweakBare is the top byte of the tweak of such identities. The length of the frame on
+// tweakBare is the top byte of the tweak of frames without addresses. The length of the frame on
 // the wire follows.
 const tweakBare = 5 << 56
 
-// linkParts says which parts of a link header do not count, besides the ones before the message.
+// linkParts says which parts of a message do not count since they are of a link header.
 type linkParts struct {
 	addresses [2]uint32 // offsets in the message, less cut
 	count     int       // of addresses
-	// Tags that a copy lacks: their size, or 0, and offsets in the message of the first one, and of
+	// Tags that a copy lacks: their size, or 0, and offsets in the message of the first tag, and of
 	// the type that announces it.
 	cut, tag, typ uint32
 }
@@ -113,7 +113,7 @@ func (g *Identity) skipAddresses(l *linkParts, m *digest.Message) {
 
 // copyTo copies src without the tags, as far as dst has room. A tag is two bytes of control
 // information and the type of the next header. So the type in the last tag replaces the type
-// that announced the first one. Those bytes of src must be there.
+// that announced the first tag. src must have all tags.
 func (l *linkParts) copyTo(dst, src []byte) {
 	if l.cut == 0 {
 		copy(dst, src)

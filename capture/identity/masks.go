@@ -10,9 +10,8 @@ import (
 )
 
 // Messages lie in the batch, which stays as it is. Where some of their first bytes do not count,
-// they are digested under a mask. Nearly all frames have one of a few masks, since it follows
-// from where the headers are and from the protocol. A message with fields behind the mask is
-// copied.
+// they are digested under a mask. A mask follows from the protocol and from where the headers are, so
+// nearly all frames share a few masks. A message with fields behind the mask is copied.
 
 // layout has the number of the mask for messages that have their headers at the same places.
 type layout struct {
@@ -21,8 +20,8 @@ type layout struct {
 	far    bool // such messages are copied
 }
 
-// layouts are kept by key. A new one takes the place of another. Common ones have places of their
-// own.
+// layouts are kept by key. A new layout may take the place of an old one; common layouts do not share
+// their places.
 type layouts [1024]layout
 
 func (l *layouts) at(key uint32) *layout { return &l[key*0x9e3779b1>>22] }
@@ -138,7 +137,7 @@ func shapeOf(tweak uint64) int {
 func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protocol, frames []capture.Frame, first int) {
 	protocols = protocols[:len(msgs)]
 	for i := range msgs {
-		if g.slow[i/64]>>(i%64)&1 != 0 {
+		if capture.IsSet(g.slow, i) {
 			continue
 		}
 		m, proto := &msgs[i], uint8(protocols[i])
@@ -150,7 +149,7 @@ func (g *Identity) layOutFound(msgs []digest.Message, protocols []headers.Protoc
 			m.Tweak &= g.tweakMasks[at]
 		case g.kind == Frame:
 			if !g.foundFrame(m, ip, &frames[i]) {
-				g.slow[i/64] |= 1 << (i % 64)
+				capture.SetBit(g.slow, i)
 				continue
 			}
 		default:

@@ -5,6 +5,7 @@ package identity
 import (
 	"encoding/binary"
 
+	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
@@ -14,8 +15,8 @@ import (
 // destination that cooked headers lack.
 const nonIPHead = 6 + 6 + 2
 
-// tweakNonIP is the top byte of the tweak of such identities. The length of the payload
-// on the wire follows.
+// tweakNonIP is the top byte of the tweak of frames without IP. The length of the payload on the
+// wire follows.
 const tweakNonIP = 3 << 56
 
 // nonIPFrame is the identity of a frame without IP.
@@ -33,7 +34,7 @@ type nonIPFrame struct {
 }
 
 // addNonIP adds frame from+number of b to the frames without IP, if it has no IP header and
-// headers.NonIPParts finds its parts. All others are compared whole.
+// headers.NonIPParts finds its parts. All other frames are compared whole.
 func (g *Identity) addNonIP(b *capture.Batch, from, number int, h *headers.Header) (added bool) {
 	var p headers.NonIPParts
 	if h.Version != 0 || !p.Read(b, from+number, h) {
@@ -86,6 +87,46 @@ func (g *Identity) copyNonIP(buf []byte) {
 		}
 		if f.size < f.wire || n < nonIPHead+f.size {
 			m.doubt(int(f.number), inconclusive)
+		}
+	}
+}
+
+// tweakCarried is the top byte of the tweak of frames whose bytes are compared: encrypted, management
+// and control frames of 802.11, frames of 802.15.4. The length of the frame on the wire follows.
+//
+// Some captures put a header of their own before each frame: when and how strongly a radio
+// heard it, or which process it belongs to. It is not compared, nor is the frame check sequence. A
+// frame that is sent again is no copy, since its retry bit is set, or its sequence number differs.
+const tweakCarried = 4 << 56
+
+// skipCaptureHeaders has messages of whole frames begin behind the headers of the capture.
+func skipCaptureHeaders(msgs []digest.Message, b *capture.Batch, from int) {
+	for i := range b.Interfaces {
+		if headers.HasCaptureHeader(b.Interfaces[i].LinkType) {
+			for i := range msgs {
+				n := headers.CaptureHeader(b, from+i)
+				msgs[i].Off += n
+				msgs[i].Len -= n
+				msgs[i].Tweak = tweakFrame | uint64(b.Frames[from+i].WireLen-n)
+			}
+			return
+		}
+	}
+}
+
+// copyTo copies the part of the frame that fits dst.
+func (f *nonIPFrame) copyTo(dst, buf []byte) {
+	src := buf[f.payload:][:f.size+f.gapLen]
+	n := copy(dst, f.head[:])
+	if !f.carried {
+		copy(dst[n:], src)
+		return
+	}
+	n += copy(dst[n:], src[:f.gap])
+	copy(dst[n:], src[f.gap+f.gapLen:])
+	for _, at := range f.clear {
+		if at > 0 {
+			clear(dst[min(int(at), len(dst)):min(int(at)+6, len(dst))])
 		}
 	}
 }

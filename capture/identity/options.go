@@ -144,9 +144,9 @@ func hasOptions(proto uint8) bool {
 	return proto == iana.ProtoHopByHop || proto == iana.ProtoRouting || proto == iana.ProtoDstOpts
 }
 
-// dropWritten leaves out what routers write into options and routing headers: the content of options
-// that RFC 4302 calls mutable, for IPv6 those whose type says so (RFC 8200, section 4.2), and the
-// segments left of segment routing (RFC 8754).
+// dropWritten leaves out what routers write into options and routing headers: the content of mutable
+// options (RFC 4302; in IPv6 their type says so: RFC 8200, section 4.2), and the segments left of
+// segment routing (RFC 8754).
 func dropWritten(e *eraser, d *datagram, buf []byte) {
 	const segmentRouting, mayChange = 4, 0x20
 	ip := buf[d.ip:d.end]

@@ -31,8 +31,8 @@ var replies = func() (all [2]map[uint16]uint16) {
 // protocol in base64 (https://github.com/corelight/community-id-spec). Of ICMP and ICMPv6 the
 // ports are type and code. UDP-Lite counts as UDP, and DCCP has no ports, as in tshark.
 //
-// TCP, UDP and SCTP without ports have none: such a key belongs to a fragment, and those
-// programs reassemble fragments. It appends nothing then, or if an address is not valid.
+// It appends nothing for TCP, UDP and SCTP without ports, nor if an address is not valid: a flow
+// without ports is of fragments, which these programs reassemble.
 func AppendCommunityID(text []byte, src, dst netip.Addr, proto uint8, srcPort, dstPort uint16) []byte {
 	if !src.IsValid() || !dst.IsValid() || src.BitLen() != dst.BitLen() {
 		return text

@@ -61,8 +61,8 @@ func (k *Keyer) isFragment(h *headers.Header) bool {
 	return k.ports && h.Version != 0 && h.Flags&headers.FlagFragment != 0
 }
 
-// maxDatagrams is how many first fragments a Joiner remembers, and how many later ones that come before
-// theirs. These wait for a second by the times of packets, as fragments of tunnels do.
+// maxDatagrams is how many first fragments a Joiner remembers, and how many later fragments that come
+// before their first. These wait for a second by the times of packets, as fragments of tunnels do.
 const (
 	maxDatagrams = 4096
 	wait         = time.Second
@@ -150,7 +150,7 @@ func (j *Joiner) await(f *Fragment) {
 	j.waiting++
 }
 
-// settle gives the fragments that wait for this first one its ports, unless they waited too long.
+// settle gives the fragments that wait for a first fragment its ports, unless they waited too long.
 func (j *Joiner) settle(first *Fragment) {
 	place := j.early[first.datagram]
 	if place == nil {
@@ -174,7 +174,7 @@ func (j *Joiner) Pass(now int64) {
 	}
 }
 
-// Expire is Pass for windows that end at or before a time: what is in them waits no longer.
+// Expire is Pass for windows that end at or before a time: their fragments wait no longer.
 func (j *Joiner) Expire(end int64) {
 	for j.waiting > 0 && j.order.Front().Value.(*waiting).pieces[0].Time < end {
 		j.giveUp()
@@ -204,7 +204,7 @@ func isPast(at, now int64) bool {
 // Waiting reports whether fragments wait.
 func (j *Joiner) Waiting() bool { return j.waiting > 0 }
 
-// Settled returns the fragments that wait no longer, until the next call of another method.
+// Settled returns the fragments that wait no longer. They are valid until the next call of a method.
 func (j *Joiner) Settled() []Fragment {
 	all := j.settled
 	j.settled = j.settled[:0]
@@ -214,8 +214,8 @@ func (j *Joiner) Settled() []Fragment {
 // Unknown returns how many later fragments have ports 0, as their first did not come in time.
 func (j *Joiner) Unknown() uint64 { return j.unknown }
 
-// noteRead notes the frames that h describes, from frame from of b on, the first of which has number
-// n in the run: those whose ports were not captured, and fragments.
+// noteRead counts packets whose ports were not captured, and notes fragments. h describes the frames
+// from number from on; the first has number n in the run.
 func (k *Keyer) noteRead(b *capture.Batch, from, n int, h []headers.Header) {
 	for i := range h {
 		if h[i].L4 == 0 || h[i].L4+4 > h[i].End {

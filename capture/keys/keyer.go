@@ -29,7 +29,7 @@ const (
 // Keys are the elements that were made from a run of frames. The Frame slice of each
 // family says which frame an element comes from, counted from the first of the run.
 type Keys struct {
-	// Addr4 has the IPv4 elements, as big-endian numbers, if a key is one address without
+	// Addr4 has the IPv4 elements, as big-endian numbers, if a key is a single address without
 	// a VLAN. Otherwise V4 has them.
 	Addr4    []uint32
 	V4       [][16]byte
@@ -40,7 +40,7 @@ type Keys struct {
 	MACFrame []uint32
 }
 
-// Keyer makes keys, of one or more kinds, in one pass over the frames. It keeps its
+// Keyer makes keys of several kinds in one pass over the frames. It keeps its
 // buffers from call to call, so one goroutine at a time may use it.
 type Keyer struct {
 	makers []*keyMaker
@@ -72,12 +72,12 @@ type Keyer struct {
 func NewKeyer(cfgs []Config, decode headers.DecoderConfig) *Keyer {
 	k := &Keyer{keys: make([]*Keys, len(cfgs)), decoder: *headers.NewDecoder(decode), inner: decode.Inner}
 	for _, cfg := range cfgs {
-		one := newKeyMaker(cfg)
-		k.makers = append(k.makers, one)
+		maker := newKeyMaker(cfg)
+		k.makers = append(k.makers, maker)
 		k.macs = k.macs || cfg.Kind == MACs
 		k.headers = k.headers || cfg.Kind != MACs
-		k.tails = k.tails || one.tail != 0
-		k.ports = k.ports || one.tail&tailPorts != 0
+		k.tails = k.tails || maker.tail != 0
+		k.ports = k.ports || maker.tail&tailPorts != 0
 	}
 	var ports [256]bool
 	for number, mask := range iana.PortMask {
@@ -104,7 +104,7 @@ func (k *Keyer) FromHeaders(b *capture.Batch, from int, h []headers.Header) []*K
 }
 
 // splitRead adds the frames from number from on, which h describes, to the lists under numbers
-// from first on. It counts those without IP, and tunnels, that were not opened.
+// from first on. It counts frames without IP and tunnels that were not opened.
 func (k *Keyer) splitRead(b *capture.Batch, from int, h []headers.Header, first int) {
 	before := len(k.four.Frame) + len(k.six.Frame)
 	k.split(b.Frames[from:from+len(h)], h, first, k.tails)
@@ -134,8 +134,8 @@ func (k *Keyer) TakeUnopened(c *headers.UnopenedCounts) {
 }
 
 func (k *Keyer) gather(b *capture.Batch, from int, h []headers.Header) []*Keys {
-	for i, one := range k.makers {
-		k.keys[i] = one.gather(&k.families, b, from, h)
+	for i, maker := range k.makers {
+		k.keys[i] = maker.gather(&k.families, b, from, h)
 	}
 	return k.keys
 }
@@ -171,7 +171,7 @@ func (k *Keyer) FromFrames(b *capture.Batch, from, n int) []*Keys {
 const tupleGroup, tupleGroups = 8, 64
 
 // list adds the frames from number at to end-1, of one link type, to the lists. The placer takes
-// those that need more than [kernels.Tuples].
+// frames that need more than [kernels.Tuples].
 func (k *Keyer) list(link capture.LinkType, b *capture.Batch, from, at, end int) {
 	rule := k.tuples
 	if link != capture.LinkEthernet {
@@ -200,8 +200,8 @@ func (k *Keyer) listRead(b *capture.Batch, from, at, end int) {
 // was made. It is 0 if all keys are hardware addresses.
 func (k *Keyer) WithoutIP() uint64 { return k.withoutIP }
 
-// WithoutPorts returns how many packets of all calls have ports that were not captured. Their
-// keys have 0 there, if they have ports, so that flows of the same ends look like one.
+// WithoutPorts returns how many packets of all calls have ports that were not captured. Keys of
+// flows have ports 0 then, so that flows of the same ends look like a single flow.
 func (k *Keyer) WithoutPorts() uint64 { return k.withoutPorts }
 
 // portsCut returns 1 if the ports of frame d lie behind its captured bytes, or if its
@@ -230,8 +230,8 @@ func (k *Keyer) Kept(i int) (v4 [][size4]byte, v6 [][size6]byte) {
 
 // Forget keeps no keys that were made before.
 func (k *Keyer) Forget() {
-	for _, one := range k.makers {
-		one.kept.V4, one.kept.V6 = one.kept.V4[:0], one.kept.V6[:0]
+	for _, maker := range k.makers {
+		maker.kept.V4, maker.kept.V6 = maker.kept.V4[:0], maker.kept.V6[:0]
 	}
 }
 
@@ -248,12 +248,12 @@ func (k *Keyer) FromKeys(v4 [][size4]byte, v6 [][size6]byte, chosen4, chosen6 []
 	}
 	listKeys(&k.four, k.chosen4, chosen4, size4, tail4)
 	listKeys(&k.six, k.chosen6, chosen6, size6, tail6)
-	for i, one := range k.makers {
-		if one.cfg.Kind != MACs {
-			one.gather4(k.chosen4, &k.four, 0)
-			one.gather6(k.chosen6, &k.six, 0)
+	for i, maker := range k.makers {
+		if maker.cfg.Kind != MACs {
+			maker.gather4(k.chosen4, &k.four, 0)
+			maker.gather6(k.chosen6, &k.six, 0)
 		}
-		k.keys[i] = &one.keys
+		k.keys[i] = &maker.keys
 	}
 	return k.keys
 }

@@ -23,7 +23,7 @@ const (
 	IP                 // either address: two elements a packet
 	Pair               // source and destination address
 	Flow               // five-tuple: addresses, ports and protocol
-	Biflow             // five-tuple with its two ends sorted, so that both directions are one
+	Biflow             // five-tuple with its two ends sorted: the same in both directions
 	// MACs is either hardware address, without group addresses: the stations seen. It
 	// needs no IP header.
 	MACs
@@ -32,13 +32,10 @@ const (
 var kindNames = [...]string{Src: "src", Dst: "dst", IP: "ip", Pair: "pair", Flow: "flow", Biflow: "biflow", MACs: "mac"}
 
 // String returns the name that ParseKind reads.
-func (o Kind) String() string { return enum.Name(kindNames[:], uint8(o)) }
+func (o Kind) String() string { return enum.Name(kindNames[:], o) }
 
 // ParseKind reads "src", "dst", "ip", "pair", "flow", "biflow" or "mac".
-func ParseKind(s string) (Kind, error) {
-	o, err := enum.Parse(kindNames[:], s)
-	return Kind(o), err
-}
+func ParseKind(s string) (Kind, error) { return enum.Parse[Kind](kindNames[:], s) }
 
 // Config defines the fields of a key.
 type Config struct {
@@ -62,7 +59,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// determined says which kinds of key follow from others. Bit o of element k is set if
+// determined says which kinds of key determine which. Bit o of element k is set if
 // packets with equal keys of kind k also have equal keys of kind o.
 var determined = [...]uint8{
 	Src: 1 << Src, Dst: 1 << Dst, IP: 1 << IP, MACs: 1 << MACs,

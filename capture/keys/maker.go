@@ -98,7 +98,7 @@ func (k *keyMaker) framesOf(old, frames []uint32) []uint32 {
 // No branch here depends on a packet. Fields that are not part of a key are masked
 // instead of left out, and the two ends are swapped by mask.
 
-// room returns room for n keys, in place of the last ones or behind the kept ones.
+// room returns room for n keys, in place of the last keys or behind the kept keys.
 func room[K any](k *keyMaker, last []K, kept *[]K, n int) []K {
 	if !k.keeps {
 		return capture.Resize(last, n)
@@ -134,7 +134,7 @@ func (k *keyMaker) gather4(buf []byte, v *kernels.TupleList, source int) {
 	}
 }
 
-// addresses4 writes the addresses at an offset from those in the list. With two elements per
+// addresses4 writes the addresses at an offset from the places in the list. With two elements per
 // packet, which says whether they become the first or the second.
 func (k *keyMaker) addresses4(dst []uint32, which int, buf []byte, v *kernels.TupleList, address int) {
 	mask := uint32(k.both4 >> 32)
@@ -234,8 +234,8 @@ func swapPorts(tail, swap uint64) uint64 {
 	return tail ^ differ<<48 ^ differ<<32
 }
 
-// gatherMACs makes the keys of hardware addresses. It writes every address, and the next
-// one overwrites it if it does not count.
+// gatherMACs makes the keys of hardware addresses. It writes every address; the next address
+// overwrites an address that does not count.
 func (k *keyMaker) gatherMACs(b *capture.Batch, from int, h []headers.Header) {
 	keys, n := &k.keys, 0
 	macs, origins := capture.Resize(keys.MAC, 2*len(h)), capture.Resize(keys.MACFrame, 2*len(h))

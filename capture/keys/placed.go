@@ -26,7 +26,7 @@ type placer struct {
 // mask6 leaves room in the tweak of IPv6 for the protocol.
 const mask6 = 0xf00fffff_00000000
 
-// newPlacer returns a placer that opens tunnels, or leaves those that d opens.
+// newPlacer returns a placer that opens tunnels, or leaves tunnels to d.
 func newPlacer(d *headers.Decoder, opens bool) *placer {
 	deeper := d.Deeper()
 	if opens {
@@ -55,7 +55,7 @@ func (p *placer) place(msgs []digest.Message, link capture.LinkType, buf []byte)
 func (p *placer) needsHeader(m *digest.Message, i int) bool {
 	const fragment, truncated6 = 0x3fff, 7
 	version := m.Tweak >> 60
-	return p.slow[i/64]>>(i%64)&1 != 0 || version == truncated6 || version == 4 && m.Tweak&fragment != 0
+	return capture.IsSet(p.slow, i) || version == truncated6 || version == 4 && m.Tweak&fragment != 0
 }
 
 // listPlaced adds the frames from number at to end-1, of one link type, to the lists.
@@ -89,8 +89,8 @@ func (k *Keyer) addTags(b *capture.Batch, from, at int) {
 	}
 }
 
-// listFound adds messages from number i on to the lists, up to one that needs a header, and returns
-// how many. Message 0 is frame first. As in split, each is written to both lists.
+// listFound adds messages from number i on to the lists, up to a message that needs a header, and
+// returns how many. Message 0 is frame first. As in split, each is written to both lists.
 func (k *Keyer) listFound(msgs []digest.Message, i, first int, buf []byte) (n int) {
 	const start, header4, header6 = 12, 20, 40 // of a message in its datagram
 	four, six := k.four, k.six

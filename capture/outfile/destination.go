@@ -23,8 +23,6 @@ type replacing struct {
 	lock     *Lock       // nil if the caller has it
 }
 
-func (d *replacing) regular() bool { return true }
-
 // createElsewhere opens the file in another folder.
 func (d *replacing) createElsewhere(mode fs.FileMode) (*os.File, error) {
 	elsewhere, err := openFolder(elsewhere())
@@ -98,7 +96,7 @@ func (d *replacing) overwrite(f *File, reason error) error {
 	if err = errors.Join(err, into.Close()); err != nil {
 		return err
 	}
-	_ = d.remove() // the next run does it
+	_ = d.discard() // the next run does it
 	return nil
 }
 
@@ -127,11 +125,9 @@ func (d *replacing) keep(f *File) (string, error) {
 	if failed != nil {
 		return "", errors.Join(err, failed)
 	}
-	_ = d.remove() // the next run does it
+	_ = d.discard() // the next run does it
 	return name, nil
 }
-
-func (d *replacing) discard() error { return d.remove() }
 
 func (d *replacing) close() error {
 	var err error
@@ -150,8 +146,6 @@ type visible struct {
 	base string
 }
 
-func (d *visible) regular() bool { return true }
-
 func (d *visible) commit(f *File) error         { return d.dir.checkInPlace(d.base, f.out) }
 func (d *visible) keep(f *File) (string, error) { return f.name, nil }
 func (d *visible) discard() error               { return d.dir.remove(d.base) }
@@ -161,7 +155,6 @@ func (d *visible) close() error                 { return d.dir.close() }
 // standard output.
 type direct struct{}
 
-func (direct) regular() bool              { return false }
 func (direct) commit(*File) error         { return nil }
 func (direct) keep(*File) (string, error) { return "", nil }
 func (direct) discard() error             { return nil }
@@ -193,21 +186,11 @@ func openDirect(ctx context.Context, name string) (*os.File, error) {
 		}
 		noReader(name)
 	}
-	type opened struct {
-		file *os.File
-		err  error
+	var file *os.File
+	if err := Until(ctx, func() (err error) { file, err = os.OpenFile(name, os.O_WRONLY, 0); return err }); err != nil {
+		return nil, err // nobody may use what open sets later
 	}
-	done := make(chan opened, 1)
-	go func() {
-		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		done <- opened{file, err}
-	}()
-	select {
-	case o := <-done:
-		return o.file, o.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return file, nil
 }
 
 // checkInPlace returns ErrMoved if a name no longer belongs to the file. The error says where the

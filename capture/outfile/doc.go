@@ -49,5 +49,5 @@
 //	the file while it has no name         temp.go, folder_*.go
 //	names; compression by name            names.go; compress.go
 //	logs; locks                           append.go; lock.go
-//	calls of the system                   os_*.go
+//	calls of the system                   os_*.go, folder_other.go
 package outfile

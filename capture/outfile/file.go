@@ -70,8 +70,6 @@ type File struct {
 
 // destination is where an open file goes in the end.
 type destination interface {
-	// regular reports whether the file can be synced and cut.
-	regular() bool
 	// commit gives the file its name, after a clean end.
 	commit(f *File) error
 	// keep gives it a visible name, which it returns.
@@ -81,6 +79,9 @@ type destination interface {
 	// close releases the destination's resources, once.
 	close() error
 }
+
+// regular reports whether the open file can be synced and cut.
+func (f *File) regular() bool { return f.dest != direct{} }
 
 // Write appends p, and does not keep it. A failed write to a plain regular file removes the
 // written part of p. Errors have the name as given, and every later call returns them.
@@ -126,7 +127,7 @@ func (f *File) Flush() error {
 }
 
 // Gathers reports whether the caller should gather small writes: no reader waits for them.
-func (f *File) Gathers() bool { return f.dest.regular() || f.compress != nil }
+func (f *File) Gathers() bool { return f.regular() || f.compress != nil }
 
 // Name returns the name as it was given, or as it was chosen since.
 func (f *File) Name() string { return f.name }
@@ -143,7 +144,7 @@ func (f *File) Commit() error {
 		return f.result
 	}
 	err := f.finish()
-	if err == nil && f.dest.regular() && !f.opt.NoSync {
+	if err == nil && f.regular() && !f.opt.NoSync {
 		err = f.named("sync", f.out.Sync())
 	}
 	if err == nil {
@@ -212,7 +213,7 @@ func (f *File) isPartial() bool { return f.partial || f.failed != nil }
 
 // keep gives the file a visible name, unless the first write of all has failed.
 func (f *File) keep() (string, error) {
-	if f.failed != nil && f.written == 0 && f.dest.regular() {
+	if f.failed != nil && f.written == 0 && f.regular() {
 		f.lost = true
 		return "", f.dest.discard()
 	}
@@ -278,7 +279,7 @@ func (f *File) finish() error {
 // fail notes the first failure of a write.
 func (f *File) fail(op string, err error) {
 	f.failed = f.named(op, err)
-	if f.cut && f.dest.regular() && f.compress == nil {
+	if f.cut && f.regular() && f.compress == nil {
 		_ = f.out.Truncate(f.written) // a reader finds the end of the complete part
 	}
 }
@@ -318,7 +319,7 @@ func (f *File) put(p []byte) (int, error) {
 	}
 	before := f.written &^ (writeBehind - 1)
 	f.written += int64(n)
-	if now := f.written &^ (writeBehind - 1); now > before && f.dest.regular() && !f.opt.NoSync {
+	if now := f.written &^ (writeBehind - 1); now > before && f.regular() && !f.opt.NoSync {
 		startWriteBack(f.out, before, now-before)
 	}
 	return n, nil
@@ -336,7 +337,7 @@ func (f *File) writePieces(p []byte) (int, error) {
 	n, err := 0, error(nil)
 	for n < len(p) && err == nil {
 		want, got := len(p)-n, 0
-		if f.dest.regular() {
+		if f.regular() {
 			want = min(want, writePiece-int((f.written+int64(n))%writePiece))
 		}
 		if got, err = f.out.Write(p[n : n+want]); err == nil && got != want {

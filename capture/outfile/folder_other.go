@@ -65,3 +65,18 @@ func (d *folder) list() (*os.File, error) { return d.root.Open(".") }
 
 // currentPath is for systems that report the path of an open folder.
 func (d *folder) currentPath() string { return "" }
+
+// WidenPipe does nothing where pipes are as wide as they are.
+func WidenPipe(*os.File) {}
+
+// reserve is for systems that take room for a file ahead.
+func reserve(*os.File, int64) error { return nil }
+
+// MayBeClosed is for systems that report a closed standard output on a write.
+func MayBeClosed() bool { return false }
+
+// startWriteBack does nothing where only a sync does it.
+func startWriteBack(*os.File, int64, int64) {}
+
+// onLocalSystem is for systems that report the file system of a path.
+func onLocalSystem(string) bool { return false }

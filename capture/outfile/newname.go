@@ -23,8 +23,6 @@ type newName struct {
 	awayInfo fs.FileInfo
 }
 
-func (d *newName) regular() bool { return true }
-
 func (d *newName) commit(f *File) error {
 	d.whole = true
 	name, err := d.publish(f, inFolder(d.next))
@@ -72,8 +70,7 @@ func (d *newName) keep(f *File) (string, error) {
 	return away, nil
 }
 
-func (d *newName) discard() error { return d.remove() }
-func (d *newName) close() error   { return d.dir.close() }
+func (d *newName) close() error { return d.dir.close() }
 
 // homeless returns the destination of an output that got no name in its folder, else nil.
 func (f *File) homeless() *newName {
@@ -123,7 +120,7 @@ func (f *File) Forsake() error {
 		return nil
 	}
 	if d.away != "" {
-		_ = d.remove() // the next run does it
+		_ = d.discard() // the next run does it
 	}
 	return f.named("close", errors.Join(f.close(), d.close()))
 }

@@ -189,7 +189,7 @@ func (s *Series) rewrite() error {
 		err = s.dir.rename(to.temp, s.base)
 	}
 	if err != nil {
-		return errors.Join(err, to.remove(), f.out.Close())
+		return errors.Join(err, to.discard(), f.out.Close())
 	}
 	return f.out.Close()
 }

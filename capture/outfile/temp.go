@@ -174,13 +174,13 @@ func (f *File) copyElsewhere(base string, next func() string) (string, error) {
 		name, err = to.publish(copied, next)
 	}
 	if err = errors.Join(err, copied.out.Close()); err != nil {
-		return "", errors.Join(err, to.remove())
+		return "", errors.Join(err, to.discard())
 	}
 	return dir.join(name), nil
 }
 
-// remove takes the hidden name away.
-func (s *tempFile) remove() error {
+// discard takes the hidden name away.
+func (s *tempFile) discard() error {
 	if s.temp == "" {
 		return nil
 	}

@@ -208,14 +208,11 @@ func (p *preamble) reset() {
 }
 
 func (p *preamble) add(b *capture.Batch, i int) {
-	k := b.Blocks[i]
-	if len(p.Buf)+int(k.Len) > maxPreamble {
+	if len(p.Buf)+int(b.Blocks[i].Len) > maxPreamble {
 		p.full = true
 		return
 	}
-	p.Buf = append(p.Buf, b.Block(i)...)
-	k.Offset, k.Before = uint32(len(p.Buf))-k.Len, 0
-	p.Blocks = append(p.Blocks, k)
+	appendBlock(&p.Batch, b, i)
 }
 
 // check returns an error if a file cannot be a complete capture.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture"
@@ -85,7 +86,7 @@ func (opt *WriterOptions) naturalLayout(b *capture.Batch) layout {
 	switch {
 	case opt.Derived:
 		return oneSection
-	case oneInput(b.Sections), !opt.Merged && noPcap(b.Sections):
+	case oneInput(b.Sections), !opt.Merged && all(b.Sections, capture.FormatPcapNG):
 		return copied
 	case samePcap(b.Sections, b.Interfaces):
 		return onePcap
@@ -94,37 +95,23 @@ func (opt *WriterOptions) naturalLayout(b *capture.Batch) layout {
 }
 
 func oneInput(sections []capture.Section) bool {
-	for i := range sections {
-		if sections[i].Input != sections[0].Input {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(sections, func(s capture.Section) bool { return s.Input != sections[0].Input })
 }
 
-func noPcap(sections []capture.Section) bool {
-	for i := range sections {
-		if sections[i].Format != capture.FormatPcapNG {
-			return false
-		}
-	}
-	return true
+// all reports whether all sections have a format.
+func all(sections []capture.Section, format capture.Format) bool {
+	return !slices.ContainsFunc(sections, func(s capture.Section) bool { return s.Format != format })
 }
 
 // samePcap reports whether all inputs fit under one pcap header.
 func samePcap(sections []capture.Section, interfaces []capture.Interface) bool {
-	for i := range sections {
-		if sections[i].Format != capture.FormatPcap {
-			return false
-		}
-	}
-	for i := range interfaces {
-		if it := &interfaces[i]; !it.Derived && (it.LinkType != interfaces[0].LinkType || it.FCSLen != interfaces[0].FCSLen) {
-			return false
-		}
-	}
-	return len(interfaces) > 0
+	return all(sections, capture.FormatPcap) && len(interfaces) > 0 && !slices.ContainsFunc(interfaces, func(it capture.Interface) bool {
+		return !it.Derived && !sameLink(&it, &interfaces[0])
+	})
 }
+
+// sameLink reports whether packets of two interfaces can be in one pcap file.
+func sameLink(a, b *capture.Interface) bool { return a.LinkType == b.LinkType && a.FCSLen == b.FCSLen }
 
 // fitsPcap returns why one pcap file cannot hold packets of all these interfaces.
 func fitsPcap(interfaces []capture.Interface) error {

@@ -177,14 +177,18 @@ func (in *mergeInput) run(b *capture.Batch, limit int64) {
 }
 
 func (in *mergeInput) copyBlock(b *capture.Batch, num *renumbering) {
-	k := in.batch.Blocks[in.block]
-	data := in.batch.Block(in.block)
-	k.Offset = uint32(len(b.Buf))
+	k := appendBlock(b, &in.batch, in.block)
 	k.Section = num.sections[k.Section]
-	k.Before = uint32(len(b.Frames))
-	b.Blocks = append(b.Blocks, k)
-	b.Buf = append(b.Buf, data...)
 	in.block++
+}
+
+// appendBlock appends block i of a batch to another batch, and returns the new block.
+func appendBlock(to, from *capture.Batch, i int) *capture.Block {
+	k := from.Blocks[i]
+	k.Offset, k.Before = uint32(len(to.Buf)), uint32(len(to.Frames))
+	to.Buf = append(to.Buf, from.Block(i)...)
+	to.Blocks = append(to.Blocks, k)
+	return &to.Blocks[len(to.Blocks)-1]
 }
 
 // copyFrames delivers frames up to the limit, the next block, the end of adjacent records,

@@ -3,6 +3,7 @@
 package pcapfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -159,14 +160,7 @@ func (p *pcap) appendEmpty(b *capture.Batch, used int) {
 
 // isBlank reports whether a part of a record header is all zeros. A whole one is then the
 // header of a packet of 1970 without a length on the wire or captured bytes.
-func isBlank(part []byte) bool {
-	for _, c := range part {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isBlank(part []byte) bool { return len(bytes.TrimLeft(part, "\x00")) == 0 }
 
 // blank decides about remainder, which begins with a blank record. A single one is an odd
 // packet. Two in a row, or one and then zeros to the end, were never written: a crash left a

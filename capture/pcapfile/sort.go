@@ -162,11 +162,7 @@ func (s *Sorter) blockNext() bool {
 // take delivers a block of the source, or lets a packet wait.
 func (s *Sorter) take(b *capture.Batch) {
 	if s.blockNext() {
-		k := s.in.Blocks[s.block]
-		data := s.in.Block(s.block)
-		k.Offset, k.Before = uint32(len(b.Buf)), uint32(len(b.Frames))
-		b.Blocks = append(b.Blocks, k)
-		b.Buf = append(b.Buf, data...)
+		appendBlock(b, &s.in, s.block)
 		s.block++
 		return
 	}

@@ -253,10 +253,7 @@ func (w *lazyWriter) hold(b *capture.Batch, drop []uint64) bool {
 		return false
 	}
 	for i := range b.Blocks {
-		k := b.Blocks[i]
-		w.held.Buf = append(w.held.Buf, b.Block(i)...)
-		k.Offset, k.Before = uint32(len(w.held.Buf))-k.Len, 0
-		w.held.Blocks = append(w.held.Blocks, k)
+		appendBlock(&w.held, b, i)
 	}
 	w.held.Interfaces, w.held.Sections = b.Interfaces, b.Sections
 	return true

@@ -44,11 +44,7 @@ func (w *pcapWriter) frameLen(b *capture.Batch, i int, _ bool) int64 {
 
 // encode writes the file header before the first batch and all kept frames.
 func (w *pcapWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
-	if !w.began {
-		w.fileHeader(b.Interfaces, &b.Interfaces[0])
-		w.out.mark(0)
-		w.began = true
-	}
+	w.fileHeader(b.Interfaces, &b.Interfaces[0])
 	if err := w.checkInputs(b); err != nil {
 		return err
 	}
@@ -58,10 +54,8 @@ func (w *pcapWriter) encode(b *capture.Batch, drop []uint64, p Part) error {
 		}
 	}
 	w.begin(b)
-	for pos := p.From; pos < p.To; {
-		lo, hi := capture.NextRun(drop, pos, p.To)
+	for lo, hi := capture.NextRun(drop, p.From, p.To); lo < p.To; lo, hi = capture.NextRun(drop, hi, p.To) {
 		w.mixed(b, lo, hi)
-		pos = hi
 	}
 	w.end()
 	return nil
@@ -78,7 +72,7 @@ func (w *pcapWriter) checkInputs(b *capture.Batch) error {
 	}
 	for ; w.inputs < len(b.Interfaces); w.inputs++ {
 		t, first := &b.Interfaces[w.inputs], &b.Interfaces[0]
-		if !t.Derived && (t.LinkType != first.LinkType || t.FCSLen != first.FCSLen) {
+		if !t.Derived && !sameLink(t, first) {
 			return fmt.Errorf("link types %v and %v in one pcap file: %w", first.LinkType, t.LinkType, capture.ErrNotSupported)
 		}
 	}
@@ -92,8 +86,12 @@ func (w *pcapWriter) isCopyable(s *capture.Section, header []byte) bool {
 		le.Uint16(header[4:]) == 2 && le.Uint16(header[6:]) == 4
 }
 
-// fileHeader writes a header that covers all interfaces. The link type is first's.
+// fileHeader writes a header that covers all interfaces, once. The link type is first's.
 func (w *pcapWriter) fileHeader(interfaces []capture.Interface, first *capture.Interface) {
+	if w.began {
+		return
+	}
+	w.began = true
 	magic := uint32(magicMicroseconds)
 	if w.nanosecond {
 		magic = magicNanoseconds
@@ -117,6 +115,7 @@ func (w *pcapWriter) fileHeader(interfaces []capture.Interface, first *capture.I
 	le.PutUint16(p[6:], 4)
 	le.PutUint32(p[16:], snapLen)
 	le.PutUint32(p[20:], link)
+	w.out.mark(0)
 }
 
 // mixed writes the kept frames lo..hi-1, runs of plain ones as ranges.
@@ -198,22 +197,16 @@ func inTicks(units uint64, it *capture.Interface) bool { return units%it.TicksPe
 
 // encode writes the file header before the first batch and all kept frames.
 func (w *pcapConverter) encode(b *capture.Batch, drop []uint64, p Part) error {
-	if !w.began {
-		w.fileHeader(b.Interfaces, &b.Interfaces[w.first])
-		w.out.mark(0)
-		w.began = true
-	}
+	w.fileHeader(b.Interfaces, &b.Interfaces[w.first])
 	for i := p.FromBlock; i < p.ToBlock; i++ {
 		w.block(b, i)
 	}
-	for pos := p.From; pos < p.To; {
-		lo, hi := capture.NextRun(drop, pos, p.To)
+	for lo, hi := capture.NextRun(drop, p.From, p.To); lo < p.To; lo, hi = capture.NextRun(drop, hi, p.To) {
 		for i := lo; i < hi; i++ {
 			if err := w.frame(b, i); err != nil {
 				return err
 			}
 		}
-		pos = hi
 	}
 	return nil
 }
@@ -222,7 +215,7 @@ func (w *pcapConverter) encode(b *capture.Batch, drop []uint64, p Part) error {
 func (w *pcapConverter) frame(b *capture.Batch, i int) error {
 	f := b.Frames[i]
 	it := &b.Interfaces[f.Interface]
-	if first := &b.Interfaces[w.first]; it.LinkType != first.LinkType || it.FCSLen != first.FCSLen {
+	if first := &b.Interfaces[w.first]; !sameLink(it, first) {
 		return fmt.Errorf("packet of an interface of link type %v, described behind the first packet, in pcap of link type %v (pcapng holds both): %w",
 			it.LinkType, first.LinkType, capture.ErrNotSupported)
 	}

@@ -144,8 +144,7 @@ func (w *sectionWriter) describe(t *target, description []byte) {
 
 // frames writes the kept ones of frames pos..end-1.
 func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) error {
-	for pos < end {
-		lo, hi := capture.NextRun(drop, pos, end)
+	for lo, hi := capture.NextRun(drop, pos, end); lo < end; lo, hi = capture.NextRun(drop, hi, end) {
 		for i := lo; i < hi; i++ {
 			if i = w.pcapRun(b, i, hi); i == hi {
 				break
@@ -171,7 +170,6 @@ func (w *sectionWriter) frames(b *capture.Batch, drop []uint64, pos, end int) er
 				w.last = f.Time
 			}
 		}
-		pos = hi
 	}
 	return nil
 }

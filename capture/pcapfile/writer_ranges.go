@@ -25,12 +25,8 @@ func (r *ranges) end() {
 
 // frames adds the kept ones of frames pos..end-1.
 func (r *ranges) frames(frames []capture.Frame, drop []uint64, pos, end int) {
-	for pos < end {
-		lo, hi := capture.NextRun(drop, pos, end)
-		if lo < hi {
-			r.run(frames[lo:hi])
-		}
-		pos = hi
+	for lo, hi := capture.NextRun(drop, pos, end); lo < end; lo, hi = capture.NextRun(drop, hi, end) {
+		r.run(frames[lo:hi])
 	}
 }
 

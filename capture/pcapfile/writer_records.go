@@ -85,9 +85,8 @@ func (r *Records) convert(b *capture.Batch, drop []uint64, targets []target) boo
 	const longer = encoding.MinPacketLen + 3 - pcapRecordLen // with padding
 	r.reset()
 	r.memory = capture.Resize(r.memory, len(b.Buf)+longer*len(b.Frames))
-	used, packets := 0, 0
-	for pos := 0; pos < len(b.Frames); {
-		lo, hi := capture.NextRun(drop, pos, len(b.Frames))
+	used, packets, end := 0, 0, len(b.Frames)
+	for lo, hi := capture.NextRun(drop, 0, end); lo < end; lo, hi = capture.NextRun(drop, hi, end) {
 		for i := lo; i < hi; i++ {
 			f, data := &b.Frames[i], b.Data(i)
 			if f.Time == capture.NoTime {
@@ -99,7 +98,6 @@ func (r *Records) convert(b *capture.Batch, drop []uint64, targets []target) boo
 			r.last = f.Time
 		}
 		packets += hi - lo
-		pos = hi
 	}
 	r.pieces = append(r.pieces, piece{r.memory[:used], packets})
 	return true

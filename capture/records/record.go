@@ -80,7 +80,7 @@ type Record struct {
 	// Unmatched says that no key can be made: it has no addresses. It passes as unchecked.
 	Unmatched bool
 	// Unread are the parts that are there and could not be read. Records whose verdict needs
-	// one of them pass as unchecked.
+	// an unread part pass as unchecked.
 	Unread Parts
 	// Input is the number of the input, from 0, whoever the exporter is.
 	Input uint32
@@ -92,15 +92,15 @@ func (r *Record) TotalPackets() uint64 { return r.Packets + r.ReversePackets }
 // TotalBytes returns the bytes of both directions.
 func (r *Record) TotalBytes() uint64 { return r.Bytes + r.ReverseBytes }
 
-// earliest is 1980 in nanoseconds since 1970. Clocks that nobody set are before it, as are times
-// in another unit than the reader takes them for.
+// earliest is 1980 in nanoseconds since 1970. Clocks that nobody set are before it, and times whose
+// unit the reader takes for a smaller unit.
 const earliest = 3652 * 24 * int64(time.Hour)
 
 // IsTime reports whether a record may be of that time, in nanoseconds since 1970: of 1980 or later.
 func IsTime(at int64) bool { return at >= earliest }
 
 // EndsBeforeStart reports whether a record ends before its start, by more than its precision and
-// the second that a clock may be set by: one of both is wrong.
+// the second that a clock may be set by. Then start or end is wrong.
 func (r *Record) EndsBeforeStart() bool {
 	return r.End != 0 && r.End < r.Start && uint64(r.Start-r.End) > uint64(time.Second+r.Precision)
 }
@@ -117,7 +117,7 @@ const (
 	PartTOS
 	PartNAT      // translated addresses and ports
 	PartPoint    // Point.Domain, Direction, Ingress, Egress and Observation
-	PartCounters // Packets, Bytes, and those of the reverse direction
+	PartCounters // Packets, Bytes, ReversePackets and ReverseBytes
 )
 
 // Batch has the records of one message or one piece of text. A reader fills it again and
@@ -136,7 +136,7 @@ type Batch struct {
 	// Restarted says that this is the first message since the exporter has restarted.
 	Restarted bool
 	// PerRecord says that sequence numbers of the sender count records, and not messages. WithOwn
-	// says that those of the message count, too.
+	// says that the records of the message itself are among them.
 	PerRecord, WithOwn bool
 }
 
@@ -168,9 +168,9 @@ type Reader interface {
 // gives them.
 type Counts struct {
 	Messages  uint64 `json:"messages"`  // lines of text among them
-	Templates uint64 `json:"templates"` // that were learned, changes of known ones among them
-	// Waiting are the messages that are kept now, as a template is missing; Untemplated the
-	// sets that passed without one.
+	Templates uint64 `json:"templates"` // templates that were learned or changed
+	// Waiting counts the messages that are kept now because a template is missing, Untemplated the
+	// sets that passed without a template.
 	Waiting     uint64 `json:"waiting"`
 	Untemplated uint64 `json:"untemplated"`
 	// Lost counts gaps in sequence numbers: records, or messages where the exporter counts

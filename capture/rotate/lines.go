@@ -4,9 +4,7 @@ package rotate
 
 import (
 	"fmt"
-	"math"
 
-	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
 
@@ -66,10 +64,7 @@ func (r *Lines) open() {
 		return
 	}
 	r.enc = &lineEncoder{out: out, buf: append([]byte(nil), r.header...)}
-	r.file = &segment{out: out, content: r.enc, first: capture.NoTime, limit: math.MaxInt64}
-	if r.opt.Size > 0 {
-		r.file.limit = max(r.opt.Size, 2*r.enc.Size())
-	}
+	r.file = newSegment(out, r.enc, r.opt.Size)
 }
 
 // lineBuffer is how many bytes of lines are gathered.

@@ -3,6 +3,8 @@
 package rotate
 
 import (
+	"math"
+
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
 )
@@ -18,6 +20,15 @@ type segment struct {
 	packets uint64  // in it
 	names   names   // of a file without a name in the folder
 	whole   bool    // such a file is complete
+}
+
+// newSegment returns a file that has its headers, and may have size bytes: 0 for any number.
+func newSegment(out *outfile.File, headers content, size int64) *segment {
+	s := &segment{out: out, content: headers, first: capture.NoTime, limit: math.MaxInt64}
+	if size > 0 {
+		s.limit = max(size, 2*headers.Size())
+	}
+	return s
 }
 
 // content holds the gathered bytes of a file.

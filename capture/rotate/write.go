@@ -4,7 +4,6 @@ package rotate
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/outfile"
@@ -60,12 +59,11 @@ func (r *File) fits(b *capture.Batch) bool {
 
 // note finds the first time of the file being written, if all of b goes to it.
 func (r *File) note(b *capture.Batch, drop []uint64) {
-	for pos := 0; pos < len(b.Frames) && r.file.first == capture.NoTime; {
-		lo, hi := capture.NextRun(drop, pos, len(b.Frames))
+	end := len(b.Frames)
+	for lo, hi := capture.NextRun(drop, 0, end); lo < end && r.file.first == capture.NoTime; lo, hi = capture.NextRun(drop, hi, end) {
 		for _, frame := range b.Frames[lo:hi] {
 			r.file.note(&r.intervals, frame.Time)
 		}
-		pos = hi
 	}
 }
 
@@ -94,8 +92,7 @@ func (r *File) frames(b *capture.Batch, drop []uint64, pos, end int) {
 func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) (stop int, full bool) {
 	left, begun, packets := r.file.limit-r.enc.Size(), r.file.begun, r.file.packets > 0
 	timed := r.enc.Timed()
-	for pos < end {
-		lo, hi := capture.NextRun(drop, pos, end)
+	for lo, hi := capture.NextRun(drop, pos, end); lo < end; lo, hi = capture.NextRun(drop, hi, end) {
 		for i := lo; i < hi; i++ {
 			left -= r.enc.FrameLen(b, i, timed)
 			at := b.Frames[i].Time
@@ -110,7 +107,6 @@ func (r *File) fileEnd(b *capture.Batch, drop []uint64, pos, end int) (stop int,
 			begun, packets = true, true
 			timed = timed || at != capture.NoTime
 		}
-		pos = hi
 	}
 	return end, false
 }
@@ -149,15 +145,12 @@ func (r *File) open(b *capture.Batch) bool {
 		return false
 	}
 	enc, err := r.splitter.Begin(out, b)
-	r.enc, r.file = enc, &segment{out: out, content: enc, over: func() { r.splitter.End(enc) }, first: capture.NoTime, limit: math.MaxInt64}
+	r.enc, r.file = enc, newSegment(out, enc, r.opt.Size)
+	r.file.over = func() { r.splitter.End(enc) }
 	if err != nil {
 		r.fail(err)
-		return false
 	}
-	if r.opt.Size > 0 {
-		r.file.limit = max(r.opt.Size, 2*enc.Size())
-	}
-	return true
+	return err == nil
 }
 
 // write puts a part of a batch into the file being written.

@@ -15,15 +15,15 @@ import (
 
 // CapturePoints numbers the places where frames were seen (RFC 7011: observation points),
 // from 0 on, in the order of their first frames. A capture point is an interface of the
-// capture. In a Linux "any" capture with version 2 headers, which has only one interface,
-// it is the interface that the header names. Version 1 headers name none. The paths of a
-// redundant network are points of their own, also where one interface sees them all.
+// capture. A Linux "any" capture has a single interface: with version 2 headers a capture point is
+// the interface that the header names; version 1 headers name none. The paths of a
+// redundant network are points of their own, also where the same interface sees them all.
 type CapturePoints struct {
 	list    []CapturePoint // number i at index i
 	numbers map[CapturePoint]uint32
-	last    CapturePoint // the last one with its number, since frames of one point come in runs
-	number  uint32
-	shared  uint64 // frames whose point has no number of its own
+	last    CapturePoint // a cache, since frames of a point come in runs
+	number  uint32       // of last
+	shared  uint64       // frames whose point has no number of its own
 }
 
 // CapturePoint is a place as a capture describes it. The zero value has number 0.
@@ -82,8 +82,8 @@ func (p *CapturePoints) Number(dst []uint32, b *capture.Batch, from int) {
 	}
 }
 
-// Shared returns how many frames had points without a number of their own. All points
-// beyond MaxCapturePoints share one.
+// Shared returns how many frames had points without a number of their own: points beyond
+// MaxCapturePoints.
 func (p *CapturePoints) Shared() uint64 { return p.shared }
 
 // CapturePointOf returns where frame i of b was seen. It panics if b has no frame i.
@@ -107,8 +107,8 @@ func interfaceOf(b *capture.Batch, i int) (at CapturePoint, all bool) {
 	return at, false
 }
 
-// MaxCapturePoints bounds the memory of the numbering. No real capture has that many points,
-// but a forged one may. Further points share the number MaxCapturePoints.
+// MaxCapturePoints bounds the memory of the numbering. Only forged captures have more points. Further
+// points share the number MaxCapturePoints.
 const MaxCapturePoints = 1 << 16
 
 func (p *CapturePoints) find(at CapturePoint) uint32 {
@@ -123,7 +123,7 @@ func (p *CapturePoints) find(at CapturePoint) uint32 {
 	return n
 }
 
-// Cell counts the copies that were seen first at one point and then at another.
+// Cell counts the copies whose originals were seen at point First, and the copies at point Copy.
 type Cell struct {
 	First string `json:"first"`
 	Copy  string `json:"copy"`
@@ -168,7 +168,7 @@ func (m *matrix) add(first, copied uint32, delay uint64) {
 	h.Add(delay, 1)
 }
 
-// list lists the counts, the largest first. Points with equal names count as one.
+// list lists the counts, the largest first. The counts of points with equal names are added.
 func (m *matrix) list(names *Names) []Cell {
 	named := map[[2]string]*Histogram{}
 	for key, h := range m.cells {

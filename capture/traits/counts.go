@@ -33,7 +33,7 @@ type Counts struct {
 
 // Counter compares sampled copies with their originals. The sample is chosen by digest, so it
 // has a packet and all its copies, or none of them. A copy is left out if another packet has
-// overwritten the one that it copies. It takes 500 KiB, and the memory of its matrix.
+// overwritten its original. A Counter takes 500 KiB, and the memory of its matrix.
 type Counter struct {
 	Counts
 	kept   [rememberedSamples]sample
@@ -41,8 +41,8 @@ type Counter struct {
 	matrix matrix
 }
 
-// NewCounter returns a Counter without counts. tunnels are the UDP ports of tunnels; nil are the
-// usual ones.
+// NewCounter returns a Counter without counts. tunnels are the UDP ports of tunnels; nil stands for
+// the usual ports.
 func NewCounter(tunnels *headers.Tunnels) *Counter { return &Counter{names: NewNames(nil, tunnels)} }
 
 // Matrix lists the points of the copies in the sample and of their originals, the most
@@ -65,7 +65,7 @@ func (c *Counter) Add(s *Sampler, b *capture.Batch, copies []uint64) {
 	for i := range s.samples {
 		s := &s.samples[i]
 		k := &c.kept[s.digest[0]%rememberedSamples]
-		isCopy := copies[s.frame/64]>>(s.frame%64)&1 != 0
+		isCopy := capture.IsSet(copies, int(s.frame))
 		if isCopy && k.digest != s.digest {
 			continue
 		}
@@ -105,5 +105,5 @@ func (c *Counts) compare(kept, copied traits) {
 
 // other returns t without the traits that have a count of their own.
 func other(t traits) traits {
-	return traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Class: t.Class, DF: t.DF}
+	return traits{Labels: t.Labels, Link: t.Link, Rest: t.Rest, Version: t.Version, Routed: Routed{Class: t.Class, DF: t.DF}}
 }

@@ -16,7 +16,7 @@ const RelativeError = 0.01
 // digits is the precision of a histogram: values are off by RelativeError at most.
 const digits = 2
 
-// Histogram counts delays. One of delays up to a second takes 25 KiB.
+// Histogram counts delays. It takes 25 KiB for delays up to a second.
 type Histogram struct {
 	most  int64
 	count uint64
@@ -37,7 +37,7 @@ func (d *Histogram) Add(delay, weight uint64) {
 	_ = d.hist.RecordValues(int64(min(delay, uint64(d.most))), int64(weight))
 }
 
-// Merge adds another histogram with the same most; o may be nil.
+// Merge adds a histogram o with the same most; o may be nil.
 func (d *Histogram) Merge(o *Histogram) {
 	if o != nil {
 		d.count += o.count
@@ -73,8 +73,7 @@ type Bin struct {
 // binsPerDecade is how fine delays are reported. The histograms are finer.
 const binsPerDecade = 10
 
-// Bins sums up a histogram. Bins grow with the delay, and none but the first and the last
-// is left out.
+// Bins sums up a histogram. Bins grow with the delay. Empty bins at both ends are left out.
 func (d *Histogram) Bins() []Bin {
 	all := []Bin{}
 	if d.count == 0 {

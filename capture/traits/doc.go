@@ -47,7 +47,7 @@
 // Packets are numbered as Wireshark numbers them in one file that holds the whole stream:
 // from 1 on, and with the custom and journal blocks of pcapng, which it shows among the
 // packets. Of several files that hold the stream one after the other, the numbers go
-// through all. A packet is kept in the memory of a [Marker] until 200,000 others were
+// through all. A [Marker] remembers a packet until 200,000 further packets were
 // kept; a copy that comes later is "copy of a packet no longer remembered".
 //
 // All types take constant memory. None returns errors.

@@ -36,7 +36,7 @@ func Example() {
 	for err = src.Next(&b); err == nil; err = src.Next(&b) {
 		packets.Prepare(&b)
 		copies := packets.Judge(&b)
-		marked := marker.Mark(&b, packets.Digests(), copies, nil, nil)
+		marked, _ := marker.Mark(&b, packets.Digests(), copies, nil, nil)
 		if err := w.Write(marked, nil); err != nil {
 			log.Fatal(err)
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// Groups joins identifiers of headers: packets of any identifier of a group were seen at one
-// point, if they differ in nothing else. The zero value joins none. ParsePoints makes others.
+// Groups joins identifiers of headers: packets with any identifiers of a group were seen at the same
+// point, if they differ in nothing else. The zero value joins none: see ParsePoints.
 type Groups struct {
-	// Each identifier of a group has its least one. Others have no entry.
+	// Each identifier of a group leads to the least of the group. Other identifiers have no entry.
 	vlans, numbers map[uint32]uint32
 }
 
@@ -31,7 +31,7 @@ func (g *Groups) of(k headers.LayerKind, id uint32) uint32 {
 	return id
 }
 
-// Points is what distinguishes points: the fields, and the identifiers in them that are one.
+// Points is what distinguishes points: the fields, and the groups of their identifiers.
 type Points struct {
 	Fields PointFields
 	Groups Groups
@@ -42,8 +42,8 @@ type Points struct {
 // ParsePoints reads a list of fields such as "vlan,input": "vlan", "interface", "input" and "lan" are
 // fields of PointFields, and "vni" is PointVNI with the identifiers that differ by direction, such as the
 // TEID of GTP-U. These distinguish tenants, but a conversation has two of them. "vlan" and "vni"
-// may have groups of identifiers that are one: in "vlan:10+110,20+120,input", VLANs 10 and 110 are
-// one, and 20 and 120. VLAN 0 stands for frames without a tag.
+// may have groups: "vlan:10+110,20+120,input" joins VLANs 10 and 110, and 20 and 120. VLAN 0 stands
+// for frames without a tag.
 func ParsePoints(list string) (p Points, err error) {
 	field := ""
 	for word := range strings.SplitSeq(list, ",") {

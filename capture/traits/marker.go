@@ -9,6 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // MarkerConfig describes the stream to mark.
@@ -31,7 +32,7 @@ type Marker struct {
 	inputs  []string
 	window  time.Duration
 	removed func(*Removal)
-	removal Removal // the last one
+	removal Removal // the memory of remove
 	reader  *reader
 	kept    memory
 	number  uint64 // of the last packet
@@ -51,18 +52,19 @@ func newMarker(cfg MarkerConfig, packets int) *Marker {
 	return &Marker{inputs: cfg.Inputs, window: cfg.Window, removed: cfg.Removed, reader: newReader(cfg.Decoder), kept: newMemory(packets)}
 }
 
-// Mark returns b with a comment on each packet whose bit in drop is set. digests are the
-// digests of all packets of b. Batches come in the order of their stream, each once.
+// Mark returns what a capture.Writer is to get: b with a comment on each packet whose bit in drop is
+// set, and a nil bitmap, which keeps all. With MarkerConfig.Removed it returns b and drop. digests are
+// the digests of all packets of b. Batches come in the order of their stream, each once.
 //
-// A copy may come before the kept packet. Then later says how many packets after it that one
-// comes. It is 0 for all other packets, and nil if there are no such copies. next are the
+// A copy may come before the kept packet. Then later has the distance to the kept packet, in
+// packets. It is 0 for all other packets, and nil if there are no such copies. next are the
 // batches of the stream after b, as far as later leads to them. The comment on any other copy
-// names the last kept packet with its digest, within MarkerConfig.Window if one of the last few
+// names the last kept packet with its digest, within MarkerConfig.Window if any of the last few
 // is.
 //
 // The result shares the memory of b, except the comments, and is valid until the next call. b
-// itself stays as it is. With MarkerConfig.Removed, the result is b.
-func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) *capture.Batch {
+// itself stays as it is.
+func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, later []uint32, next []*capture.Batch) (*capture.Batch, []uint64) {
 	comments := m.out.Comments
 	comments.Reset()
 	block := 0
@@ -77,11 +79,11 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		p := m.describe(b, i, m.number)
 		m.text = m.text[:0]
 		switch {
-		case m.elsewhere != nil && m.elsewhere[i/64]>>(i%64)&1 != 0:
-			m.kept.enter(digests[i], &p) // later copies are its
+		case capture.IsSet(m.elsewhere, i):
+			m.kept.enter(digests[i], &p) // as the original of later copies
 			m.text = append(m.text, "copy of a packet of another site"...)
 			m.remove(nil, &p)
-		case drop == nil || drop[i/64]>>(i%64)&1 == 0:
+		case !capture.IsSet(drop, i):
 			m.kept.enter(digests[i], &p)
 		case later != nil && later[i] > 0:
 			m.enterLater(b, i, digests[i], later[i], next)
@@ -98,16 +100,16 @@ func (m *Marker) Mark(b *capture.Batch, digests []digest.Digest, drop []uint64, 
 		m.number += framesOf(k.Type)
 	}
 	if m.removed != nil {
-		return b
+		return b, drop
 	}
 	m.out = *b
 	m.out.Comments = comments
-	return &m.out
+	return &m.out, nil
 }
 
 // MarkWith is Mark for a site of several. Packets whose bit in elsewhere is set are copies of
 // packets that other sites have sent.
-func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) *capture.Batch {
+func (m *Marker) MarkWith(b *capture.Batch, digests []digest.Digest, drop, elsewhere []uint64) (*capture.Batch, []uint64) {
 	m.elsewhere = elsewhere
 	defer func() { m.elsewhere = nil }()
 	return m.Mark(b, digests, drop, nil, nil)
@@ -195,9 +197,9 @@ func (m *Marker) describe(b *capture.Batch, i int, number uint64) packet {
 // remembered is how many packets a Marker remembers: 33 MiB of them.
 const remembered = 200_000
 
-// memory remembers the packets that were kept last. Those whose digests agree in some bits
+// memory remembers the packets that were kept last. Packets whose digests agree in some bits
 // are a chain, from the newest to the oldest. The oldest packet of all makes room for each
-// new one. Nothing removes it from its chain: a chain ends at a place that is too old.
+// new packet, but stays in its chain: a chain ends at a place that is too old.
 type memory struct {
 	rows    []row
 	newest  []uint64 // of each chain, whose number is a power of two: its place plus 1
@@ -222,7 +224,7 @@ func (m *memory) chain(d digest.Digest) *uint64 { return &m.newest[d[0]&uint64(l
 // touchAhead is the number of packets whose chains are loaded ahead.
 const touchAhead = 128
 
-// touch loads the newest of the chains of digests. The loads overlap, as none waits for another.
+// touch loads the newest of the chains of digests. No load waits for the others, so they overlap.
 func (m *memory) touch(digests []digest.Digest) {
 	for _, d := range digests {
 		m.touched += *m.chain(d)
@@ -237,13 +239,13 @@ func (m *memory) enter(d digest.Digest, p *packet) {
 	*first = m.entered
 }
 
-// nearby is how many packets with the digest of a copy are looked at for one within the window.
-// They are more than one where clocks differ by more than that.
+// nearby is how many packets with the digest of a copy are searched for one within the window. There
+// are several where clocks differ by more than the window.
 const nearby = 16
 
-// find returns the packet with this digest that was entered last, or nil. With a window it is the
-// last one within the window of a time, if one of the last few is, and else the last that has a
-// time.
+// find returns the packet with this digest that was entered last, or nil. With a window it returns
+// the last packet within the window of a time, if any of the last few is, and else the last packet
+// that has a time.
 func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
 	var last *packet
 	for n, equal := *m.chain(d), 0; equal < nearby && n > 0 && m.entered-n < uint64(len(m.rows)); {
@@ -253,7 +255,7 @@ func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
 			continue
 		}
 		equal++
-		if p := &r.packet; within == 0 || apart(p.time, at) <= uint64(within) {
+		if p := &r.packet; within == 0 || calendar.Distance(p.time, at) <= uint64(within) {
 			return p
 		} else if last == nil {
 			last = p
@@ -261,6 +263,3 @@ func (m *memory) find(d digest.Digest, at int64, within time.Duration) *packet {
 	}
 	return last
 }
-
-// apart returns the absolute difference of two times.
-func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }

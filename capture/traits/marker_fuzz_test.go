@@ -53,7 +53,7 @@ func FuzzMark(f *testing.F) {
 				drop[i/64] |= r.Uint64N(2) << (i % 64)
 			}
 			packets += uint64(len(b.Frames))
-			out := m.Mark(&b, digests, drop, nil, nil)
+			out, _ := m.Mark(&b, digests, drop, nil, nil)
 			for i := range out.Frames {
 				text := out.Comments.Of(i)
 				if copied := drop[i/64]>>(i%64)&1 == 1; copied != (len(text) > 0) || !utf8.Valid(text) {

@@ -25,7 +25,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/internal/capturetest"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/capture/traits"
-	"github.com/flowdedup/flowdedup/engine/window"
 )
 
 const pcaps = "../../testdata/pcaps/"
@@ -42,7 +41,7 @@ func markCaptures(w capture.Writer, chunk int, names ...string) error {
 	}
 	src := pcapfile.Merge(sources, nil)
 	defer src.Close()
-	detector, err := dedup.New(dedup.Config{Filter: window.TimedConfig{Across: len(names) > 1}})
+	detector, err := dedup.New(dedup.Config{Across: len(names) > 1})
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func markCaptures(w capture.Writer, chunk int, names ...string) error {
 	for src.Next(&b) == nil {
 		packets.Prepare(&b)
 		drop := packets.Judge(&b)
-		if err := w.Write(marker.Mark(&b, packets.Digests(), drop, nil, nil), nil); err != nil {
+		if err := w.Write(marker.Mark(&b, packets.Digests(), drop, nil, nil)); err != nil {
 			return err
 		}
 	}
@@ -221,7 +220,7 @@ func TestTsharkNumbers(t *testing.T) {
 			drop[i/64] |= n % 2 << (i % 64)
 			n++
 		}
-		if err := w.Write(marker.Mark(&b, digests, drop, nil, nil), nil); err != nil {
+		if err := w.Write(marker.Mark(&b, digests, drop, nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}

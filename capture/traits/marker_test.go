@@ -141,7 +141,7 @@ func TestNumbers(t *testing.T) {
 			for _, n := range stream[i+1:] {
 				next = append(next, n.batch)
 			}
-			b := m.Mark(c.batch, c.digests, c.drop, c.later, next)
+			b, _ := m.Mark(c.batch, c.digests, c.drop, c.later, next)
 			for j := range b.Frames {
 				got = append(got, numberOf(t, string(b.Comments.Of(j))))
 			}
@@ -176,16 +176,16 @@ func TestLater(t *testing.T) {
 	(&described{time: 5_000_001, payload: "another packet"}).appendTo(t, first)
 	(&described{time: 5_210_000, iface: eth1, ttl: 1}).appendTo(t, second)
 	m := NewMarker(plain)
-	b := m.Mark(first, []digest.Digest{{1, 1}, {2, 2}}, []uint64{1}, []uint32{2, 0}, []*capture.Batch{second})
+	b, _ := m.Mark(first, []digest.Digest{{1, 1}, {2, 2}}, []uint64{1}, []uint32{2, 0}, []*capture.Batch{second})
 	const want = "copy of packet 3, 0.210 ms earlier, TTL 1 -> 0, interface eth1 -> eth0"
 	if got := string(b.Comments.Of(0)); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if b = m.Mark(second, []digest.Digest{{1, 1}}, []uint64{0}, nil, nil); b.Comments.Size() != 0 {
+	if b, _ = m.Mark(second, []digest.Digest{{1, 1}}, []uint64{0}, nil, nil); b.Comments.Size() != 0 {
 		t.Errorf("%q on what is kept", b.Comments.Of(0))
 	}
 	// An announced packet may not come.
-	b = m.Mark(first, []digest.Digest{{3, 3}, {4, 4}}, []uint64{1}, []uint32{2, 0}, nil)
+	b, _ = m.Mark(first, []digest.Digest{{3, 3}, {4, 4}}, []uint64{1}, []uint32{2, 0}, nil)
 	if got := string(b.Comments.Of(0)); !strings.Contains(got, "no longer remembered") {
 		t.Errorf("%q", got)
 	}
@@ -213,7 +213,7 @@ func TestWindow(t *testing.T) {
 		}
 		cfg := plain
 		cfg.Window = c.window
-		out := NewMarker(cfg).Mark(b, digests, []uint64{1 << len(c.kept)}, nil, nil)
+		out, _ := NewMarker(cfg).Mark(b, digests, []uint64{1 << len(c.kept)}, nil, nil)
 		if got := numberOf(t, string(out.Comments.Of(len(c.kept)))); got != c.want {
 			t.Errorf("window %v, %v: packet %d, want %d", c.window, c.kept, got, c.want)
 		}
@@ -226,10 +226,10 @@ func TestMarkLeavesBatch(t *testing.T) {
 	(&described{}).appendTo(t, b)
 	before := slices.Clone(b.Buf)
 	m := NewMarker(plain)
-	if out := m.Mark(b, []digest.Digest{{1, 1}}, nil, nil, nil); out.Comments.Size() != 0 {
+	if out, _ := m.Mark(b, []digest.Digest{{1, 1}}, nil, nil, nil); out.Comments.Size() != 0 {
 		t.Errorf("%q without a verdict", out.Comments.Of(0))
 	}
-	if out := m.Mark(b, []digest.Digest{{1, 1}}, []uint64{1}, nil, nil); out.Comments.Size() == 0 || b.Comments.Size() != 0 || !slices.Equal(b.Buf, before) {
+	if out, _ := m.Mark(b, []digest.Digest{{1, 1}}, []uint64{1}, nil, nil); out.Comments.Size() == 0 || b.Comments.Size() != 0 || !slices.Equal(b.Buf, before) {
 		t.Errorf("%d bytes of comments, %d in the batch", out.Comments.Size(), b.Comments.Size())
 	}
 }

@@ -215,7 +215,7 @@ func TestComments(t *testing.T) {
 			Decoder: headers.NewDecoder(headers.DecoderConfig{Inner: c.kept.vni != 0 || s.vni != 0}),
 			Inputs:  []string{"all.pcapng", "one.pcap", "other.pcap"},
 		})
-		got := m.Mark(b, []digest.Digest{{1, 2}, {1, 2}}, []uint64{2}, nil, nil)
+		got, _ := m.Mark(b, []digest.Digest{{1, 2}, {1, 2}}, []uint64{2}, nil, nil)
 		if len(got.Comments.Of(0)) != 0 {
 			t.Errorf("%s: %q on what is kept", c.name, got.Comments.Of(0))
 		}

@@ -13,17 +13,16 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// maxPoints bounds how many points have a number and a name of their own. All others
-// share number 0.
+// maxPoints bounds how many points have a number and a name of their own.
 const maxPoints = 1024
 
-// Names numbers the points of a stream from 1 on, and names them. All points beyond a
-// bound share number 0.
+// Names numbers the points of a stream from 1 on, and names them. All points beyond maxPoints share
+// number 0.
 type Names struct {
 	inputs  []string
 	numbers map[uint64]uint32
 	names   []string
-	last    uint64 // a cache, since packets of one point come in runs
+	last    uint64 // a cache, since packets of a point come in runs
 	found   uint32
 	known   bool
 	decoder *headers.Decoder
@@ -31,8 +30,8 @@ type Names struct {
 }
 
 // NewNames returns Names of a stream of several inputs with these names, by
-// capture.Section.Input. One input needs no name. tunnels are the UDP ports of tunnels; nil are
-// the usual ones.
+// capture.Section.Input. A single input needs no name. tunnels are the UDP ports of tunnels; nil
+// stands for the usual ports.
 func NewNames(inputs []string, tunnels *headers.Tunnels) *Names {
 	return &Names{
 		inputs: inputs, numbers: map[uint64]uint32{}, names: []string{"other points"},
@@ -76,7 +75,7 @@ func (p *Names) name(b *capture.Batch, i int) string {
 		switch {
 		case l.Kind == headers.LayerVLAN && l.ID != 0:
 			vlans = append(vlans, strconv.Itoa(int(l.ID)))
-		case fieldOf(l.Kind) == PointVNI:
+		case layerFields[l.Kind] == PointVNI:
 			t.WriteString(" " + strings.ToUpper(l.Kind.String()))
 			if l.ID != 0 {
 				t.WriteString(" " + strconv.Itoa(int(l.ID)))

@@ -8,7 +8,7 @@ import (
 )
 
 // PairReader hashes the two addresses of packets, so that packets can be shared out without
-// state: whatever belongs to one conversation has one hash, in both directions, with all its
+// state: all packets of a conversation have the same hash, in both directions, with all
 // fragments. It opens tunnels. One goroutine at a time may use it.
 type PairReader struct {
 	keys    sightingKeys
@@ -19,14 +19,15 @@ type PairReader struct {
 }
 
 // NewPairReader returns a reader. Its hashes are the same in each run, so that a conversation
-// stays where it is over a restart. tunnels are the UDP ports of tunnels; nil are the usual ones.
+// stays where it is over a restart. tunnels are the UDP ports of tunnels; nil stands for the
+// usual ports.
 func NewPairReader(tunnels *headers.Tunnels) *PairReader {
 	return &PairReader{keys: newSightingKeys(0), tunnels: tunnels}
 }
 
-// Read returns a hash of each frame of b, 0 for those without an IP header. It is valid until
+// Read returns a hash of each frame of b, 0 for frames without an IP header. It is valid until
 // the next call. The fragments of a datagram that carries a tunnel have the hash of the
-// tunnel's ends, since only the first one shows the content.
+// tunnel's ends, since only the first fragment shows the content.
 func (r *PairReader) Read(b *capture.Batch) []uint64 {
 	r.headers, r.hashes = capture.Resize(r.headers, len(b.Frames)), capture.Resize(r.hashes, len(b.Frames))
 	r.outer.Decode(r.headers, b, 0)

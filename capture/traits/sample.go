@@ -11,7 +11,7 @@ import (
 )
 
 // Sample has values by hash, at first of all hashes. Each time that it is full, it goes on with
-// every second one of them. Hashes that others can choose need a secret. The memory is taken with
+// half of the hashes. Hashes that others can choose need a secret. The memory is taken with
 // the first value.
 type Sample[T any] struct {
 	most   int
@@ -24,7 +24,7 @@ type Sample[T any] struct {
 // NewSample returns a sample of up to most values; most is a power of two.
 func NewSample[T any](most int) Sample[T] { return Sample[T]{most: most} }
 
-// Find returns the value of a hash that is not 0, a new one if it is unknown. It returns nil
+// Find returns the value of a hash that is not 0, a new value if it is unknown. It returns nil
 // if the hash is not in the sample. The value stays in its place until the next call.
 func (s *Sample[T]) Find(id uint64) *T {
 	for id>>(64-s.level) == 0 {
@@ -45,7 +45,7 @@ func (s *Sample[T]) Find(id uint64) *T {
 	return nil
 }
 
-// at returns the place of an id, or the empty one where it belongs.
+// at returns the place of an id, or the empty place where it belongs.
 func (s *Sample[T]) at(id uint64) uint64 {
 	mask := uint64(len(s.ids) - 1)
 	at := id & mask

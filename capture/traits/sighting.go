@@ -12,12 +12,12 @@ type SightingConfig struct {
 	// Inner opens tunnels. The innermost IP header then defines the conversation, and the
 	// tunnels on the way there belong to the point.
 	Inner bool
-	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	// Tunnels are the UDP ports of tunnels; nil stands for the usual ports.
 	Tunnels *headers.Tunnels
 	Fields  PointFields
-	Groups  Groups // identifiers of Fields that are one
-	// Apart has equal ends at points that differ in it be ends of different conversations, such as
-	// those of two tenants.
+	Groups  Groups // of identifiers of Fields
+	// Apart makes conversations of equal ends different where their points differ in it, such as
+	// conversations of two tenants.
 	Apart Points
 	// Seed keys all hashes. Whoever does not know it cannot choose packets whose hashes
 	// collide. Equal seeds give equal hashes.
@@ -45,7 +45,7 @@ func (s *Sightings) Run(from, to int) Sightings {
 	return Sightings{Conversation: s.Conversation[from:to], Fragment: s.Fragment[from:to], Point: s.Point[from:to]}
 }
 
-// Set copies the results of another run to s.
+// Set copies the results of a run of the same length to s.
 func (s Sightings) Set(to *Sightings) {
 	copy(s.Conversation, to.Conversation)
 	copy(s.Fragment, to.Fragment)
@@ -62,7 +62,7 @@ type SightingReader struct {
 	layers  []headers.Layer    // of one frame
 	skipped headers.LayerKinds // that no field is of
 	apart   *SightingReader    // of the points that Apart distinguishes, or nil
-	// tunnel is the last one in VXLAN or GENEVE over IPv4, and its point.
+	// tunnel is the last tunnel of VXLAN or GENEVE over IPv4, and its point.
 	tunnel struct {
 		key  tunnelKey
 		hash uint64
@@ -116,8 +116,8 @@ func (r *SightingReader) separate(s *Sightings, b *capture.Batch, from int) {
 	}
 }
 
-// Points returns the same Sightings.Point as read, in less time. Unless the fields are some of
-// the headers of a frame, it does not read them.
+// Points returns the same Sightings.Point as Read, in less time. It reads the headers of frames only
+// if their fields count.
 func (r *SightingReader) Points(b *capture.Batch, from, n int) []uint64 {
 	var h []headers.Header
 	if r.cfg.Fields&headerFields != 0 {

@@ -83,7 +83,7 @@ func (k *sightingKeys) sum(a0, a1, b0, b1, rest uint64) uint64 {
 }
 
 // fragment returns both hashes of a fragment: its conversation, and for a first fragment the
-// one of the fragments after it. ip is its datagram.
+// conversation of the fragments after it. ip is its datagram.
 func (k *sightingKeys) fragment(h *headers.Header, ip []byte) (conversation, after uint64) {
 	id, first := fragmentID(h, ip)
 	datagram := k.datagram(h, ip, id)
@@ -93,8 +93,7 @@ func (k *sightingKeys) fragment(h *headers.Header, ip []byte) (conversation, aft
 	return datagram, 0
 }
 
-// fragmentID returns the identification of a fragment, and whether it is the first one of
-// its datagram.
+// fragmentID returns the identification of a fragment, and whether it is the first of its datagram.
 func fragmentID(h *headers.Header, ip []byte) (id uint32, first bool) {
 	if h.Version == 4 {
 		return uint32(binary.BigEndian.Uint16(ip[4:])), binary.BigEndian.Uint16(ip[6:])&0x1fff == 0

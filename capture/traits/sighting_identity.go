@@ -19,8 +19,8 @@ import (
 // need not be decoded again. least6 is the length of IPv6 messages that have the ports.
 const least6 = 40 + 4 - identity.MessageStart
 
-// ReadIdentities writes to s the results of read for the frames from number from on, whose
-// identities are m. It takes less time than read, if m was made by identity.Identity.FromFrames. The
+// ReadIdentities writes to s the results of Read for the frames from number from on, whose
+// identities are m. It takes less time than Read, if m was made by identity.Identity.FromFrames. The
 // identity must open tunnels if and only if r does. It panics if the slices of s are shorter
 // than m.
 func (r *SightingReader) ReadIdentities(s Sightings, b *capture.Batch, from int, m *identity.Messages) {
@@ -83,8 +83,8 @@ func (r *SightingReader) atMessages(point uint64, at *place, b *capture.Batch, f
 	return found
 }
 
-// isAt is At for a frame that has more headers before IP, or is of another kind. start is
-// where its IP header begins, if m is a datagram as it was captured.
+// isAt is At for a frame that atMessages cannot judge by its place. start is where its IP header
+// begins, if m is a datagram as it was captured.
 func (r *SightingReader) isAt(point uint64, at *place, b *capture.Batch, i int, start uint32, m *digest.Message) bool {
 	if version := m.Tweak >> 60; version != 4 && version != 6 {
 		h := &r.decode(b, i, 1)[0]
@@ -109,7 +109,9 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 	if others != 0 || !at.hasAll(frames, msgs, headers) {
 		others |= r.tagged(points, at, b, from, msgs)
 	} else {
-		fill(points, at.hash)
+		for i := range points {
+			points[i] = at.hash
+		}
 	}
 	for ; others != 0; others &= others - 1 {
 		i := bits.TrailingZeros64(others)
@@ -130,9 +132,9 @@ func (r *SightingReader) readMessages(s Sightings, at *place, b *capture.Batch, 
 	r.paths(points, b, from)
 }
 
-// tagged writes the points of at most 64 frames that are at the place of the first one, and
-// have no header that counts, or nothing but a VLAN tag. It returns a bit for each other, and for
-// all if the first one is in a tunnel. Their messages are msgs.
+// tagged writes the points of frames, at most 64, whose messages are msgs. It can do so for frames at
+// the place of the first frame that have no header that counts, or nothing but a VLAN tag. It returns
+// a bit for each other frame, and for all if the first frame is in a tunnel.
 func (r *SightingReader) tagged(points []uint64, at *place, b *capture.Batch, from int, msgs []digest.Message) (others uint64) {
 	all := b.Frames[from : from+len(msgs)]
 	if all[0].Interface != at.number {
@@ -157,12 +159,6 @@ func (p *place) hasAll(frames []capture.Frame, msgs []digest.Message, headers bo
 		start |= (msgs[i].Off - identity.MessageStart - frames[i].Data) ^ p.plain
 	}
 	return differ == 0 && (start == 0 || !headers)
-}
-
-func fill(points []uint64, point uint64) {
-	for i := range points {
-		points[i] = point
-	}
 }
 
 // messages writes the conversations of at most 64 messages that lie in buf. It returns a

@@ -35,7 +35,7 @@ const (
 	PointInput
 	// PointLAN is the path through a redundant network: see Path.
 	PointLAN
-	// PointOrigin is PointInterface and PointInput, but inputs that continue each other are one:
+	// PointOrigin is PointInterface and PointInput, but inputs that continue each other are the same:
 	// see capture.Interface.Origin.
 	PointOrigin
 
@@ -63,9 +63,6 @@ var layerFields = [headers.LayerUnread + 1]PointFields{
 	headers.LayerEtherIP: PointVNI, headers.LayerEoIP: PointVNI, headers.LayerLISP: PointVNI, headers.LayerJMirror: PointVNI,
 	headers.LayerGTPU: pointTEID, headers.LayerPPTP: pointTEID, headers.LayerL2TP: pointTEID, headers.LayerL2TPv3: pointTEID,
 }
-
-// fieldOf returns the field that the identifier of a header of kind k is, or 0.
-func fieldOf(k headers.LayerKind) PointFields { return layerFields[k] }
 
 // parsePointField returns the fields that a name stands for: see ParsePoints.
 func parsePointField(name string) (PointFields, error) {
@@ -195,8 +192,8 @@ func tunnelKeyOf(frame []byte, start uint32, place uint64) (k tunnelKey) {
 	return tunnelKey{place, ports<<32&^(1<<48-1) | uint64(inside&0xf0ffff), le64(h[udp+header:]), uint64(start)}
 }
 
-// tags returns the hash of a place and of VLAN tags, which begin with the first type of a
-// frame and end with the last one. It reports whether there is nothing else.
+// tags returns the hash of a place and of VLAN tags, from the first to the last type of a frame. It
+// reports whether there is nothing else.
 func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
 	for ; len(tags) >= 6; tags = tags[4:] {
 		tag := binary.BigEndian.Uint32(tags)
@@ -210,7 +207,7 @@ func (r *SightingReader) tags(hash uint64, tags []byte) (_ uint64, ok bool) {
 	return hash, len(tags) == 2
 }
 
-// layered does on the slow path the same as stack on the fast one.
+// layered is the slow path of stack.
 func (r *SightingReader) layered(hash uint64, b *capture.Batch, i int) uint64 {
 	r.layers = r.decoder.LayersBut(r.skipped, r.layers[:0], b, i)
 	for _, l := range r.layers {

@@ -22,7 +22,7 @@ type SplitCounts struct {
 	// differ in tags or in interfaces. Without copies each point had its own part from the
 	// start, as with a tap that has an interface for each direction.
 	Split uint64
-	// Tagged counts the ones of Split whose kept packets differ in tags.
+	// Tagged counts conversations of Split whose kept packets differ in tags.
 	Tagged uint64
 }
 
@@ -101,7 +101,7 @@ func (c *SplitCounter) add(b *capture.Batch, from, n int, drop []uint64) {
 			continue
 		}
 		before := k.traits
-		if f := from + i; drop != nil && drop[f/64]>>(f%64)&1 != 0 {
+		if capture.IsSet(drop, from+i) {
 			k.traits |= copied
 		} else {
 			k.keep(uint16(s.Point[i]), uint16(places[i]))
@@ -114,8 +114,8 @@ func (c *SplitCounter) add(b *capture.Batch, from, n int, drop []uint64) {
 	}
 }
 
-// Every packet of the first 2^14 is sampled, then bursts of 512 packets in a row: one burst in
-// 2 of the next 2^14 packets, one in 4 of the next 2^15, and so on, at last one in 128. That
+// Every packet of the first 2^14 is sampled, then bursts of 512 packets in a row: every 2nd burst
+// of the next 2^14 packets, every 4th of the next 2^15, and so on, at last every 128th. Sampling
 // starts anew every 2^24 packets, so that the conversations of today count. Bursts show both
 // directions of a conversation where single packets seldom would. Only the numbers of packets
 // in the stream decide which are sampled.
@@ -142,13 +142,13 @@ func nextBurst(at uint64) (from, to uint64) {
 	return from, from + burst
 }
 
-// parts records which packets of a conversation were kept or removed, and how kept ones
+// parts records which packets of a conversation were kept or removed, and how its kept packets
 // differ.
 type parts uint8
 
 const (
 	kept   parts = 1 << iota // a packet was kept
-	again                    // and another one
+	again                    // a second packet was kept
 	copied                   // a copy was removed
 	// The kept packets differ in tags, or in interfaces.
 	tagsDiffer

@@ -65,7 +65,7 @@ func (s *Stack) Sum(data []byte, key, seed uint64) Sums {
 			}
 		case l.Kind.HasID():
 			sums.Labels = Mix(id, sums.Labels^key) | 1
-			if fieldOf(l.Kind) == PointVNI {
+			if layerFields[l.Kind] == PointVNI {
 				sums.Tags = Mix(id, sums.Tags)
 			}
 		}

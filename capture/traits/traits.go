@@ -17,7 +17,7 @@ var (
 	secret = maphash.Comparable(seed, 0)
 )
 
-// traits are the parts of a packet that may differ between copies. Long ones are hashes,
+// traits are the parts of a packet that may differ between copies. Long parts are hashes,
 // which mean something within one process only. Packets with equal traits have equal bytes.
 type traits struct {
 	Point CapturePoint
@@ -29,9 +29,7 @@ type traits struct {
 	// Rest hashes the IP header and the bytes behind it, without the fields below.
 	Rest    uint64
 	Version uint8 // of IP; 0 without
-	Hops    uint8 // IPv4 time to live, or IPv6 hop limit
-	Class   uint8 // IPv4 type of service, or IPv6 traffic class
-	DF      bool  // "don't fragment" of IPv4
+	Routed        // without its Sum, which Derived has
 	// Derived is what follows from the other traits, unless it is wrong: the checksum of an
 	// IPv4 header, and the interface in a cooked header. The capture's own header, such as
 	// radiotap, adds its hash.
@@ -96,9 +94,9 @@ func (r *reader) read(b *capture.Batch, i int) traits {
 	r.scratch = append(link[:0], data[start:]...)
 	if t.Version != 0 {
 		ip := r.scratch[:h.End-start]
-		routed := RoutedOf(ip)
-		t.Hops, t.Class, t.DF = routed.Hops, routed.Class, routed.DF
-		t.Derived |= uint64(routed.Sum) << 32
+		t.Routed = RoutedOf(ip)
+		t.Derived |= uint64(t.Sum) << 32
+		t.Sum = 0
 		ClearRouted(ip)
 	}
 	t.Rest = maphash.Bytes(seed, r.scratch)

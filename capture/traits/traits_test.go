@@ -227,9 +227,9 @@ func TestCounter(t *testing.T) {
 		frame(b, at, p.bytes())
 	}
 	digest := func(low, high uint64) digest.Digest { return digest.Digest{low, high} }
-	kept := sample{digest: digest(5, 16), time: 1000, place: 1, traits: traits{Hops: 64}}
-	routed := sample{digest: digest(5, 16), time: 3000, place: 2, frame: 1, traits: traits{Hops: 63}}
-	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, traits: traits{Hops: 63}}
+	kept := sample{digest: digest(5, 16), time: 1000, place: 1, traits: traits{Routed: Routed{Hops: 64}}}
+	routed := sample{digest: digest(5, 16), time: 3000, place: 2, frame: 1, traits: traits{Routed: Routed{Hops: 63}}}
+	other := sample{digest: digest(5+rememberedSamples, 16), frame: 2, traits: traits{Routed: Routed{Hops: 63}}}
 	enter := func(drop uint64, samples ...sample) { r.Add(&Sampler{samples: samples}, b, []uint64{drop}) }
 
 	enter(0b010, kept, routed)

@@ -10,18 +10,18 @@ import (
 )
 
 // Name returns the name of a constant, or its number if it has no name.
-func Name(names []string, i uint8) string {
+func Name[T ~uint8](names []string, i T) string {
 	if int(i) < len(names) {
 		return names[i]
 	}
-	return fmt.Sprint(i)
+	return fmt.Sprint(uint8(i))
 }
 
 // Parse is the inverse of Name. Its error lists the names.
-func Parse(names []string, s string) (uint8, error) {
+func Parse[T ~uint8](names []string, s string) (T, error) {
 	i := slices.Index(names, s)
 	if i < 0 {
 		return 0, fmt.Errorf("must be one of %s", strings.Join(names, ", "))
 	}
-	return uint8(i), nil
+	return T(i), nil
 }

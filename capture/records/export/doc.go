@@ -15,11 +15,11 @@
 // beyond the bound, are returned without the records that cannot be read.
 //
 //	question                                file
-//	from packets or streams to messages     packet.go, stream.go, header.go
-//	records of a message                    netflow.go, old.go, sflow.go; reader.go calls these
-//	templates; messages that wait for them  template.go; hold.go
-//	fields of a record                      fields.go, values.go, finish.go
-//	exporters; what is known of each        sources.go; source.go
+//	from packets or streams to messages     stream.go, header.go
+//	records of a message                    netflow.go, sflow.go; reader.go calls these
+//	templates; messages that wait for them  template.go
+//	fields of a record                      fields.go, values.go
+//	exporters; what is known of each        source.go
 //	lost, repeated and reordered messages   sequence.go, life.go, seen.go
 //	saved state                             state.go
 package export

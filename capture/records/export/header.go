@@ -8,16 +8,22 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/flowdedup/flowdedup/capture"
+	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Sizes of headers, and of a record of NetFlow v5.
+// Sizes of headers, and of records of NetFlow v1, v5 and v7. Some exporters of v1 fill records up.
 const (
-	head5   = 24
-	size5   = 48
-	head9   = 20
-	headIPX = 16
-	headSet = 4
+	head1     = 16
+	size1     = 48
+	sizeLong1 = 52
+	head5     = 24 // and of v7
+	size5     = 48
+	size7     = 52
+	head9     = 20
+	headIPX   = 16
+	headSet   = 4
 )
 
 // Identifiers of sets. Those of data are the template's.
@@ -29,18 +35,17 @@ const (
 	firstData     = 256
 )
 
-// parse reads the header of a message, and reports whether it is one.
+// parse reads the header of a message, and reports whether the bytes are a message.
 func (m *message) parse() bool {
 	if len(m.data) < headIPX {
 		return false
 	}
-	switch p := m.data; binary.BigEndian.Uint16(p) {
-	case 1, 7:
-		return m.parseOld()
+	p := m.data
+	switch version := binary.BigEndian.Uint16(p); version {
+	case 1, 5, 7:
+		return m.parsePlain(version)
 	case 0:
 		return binary.BigEndian.Uint16(p[2:]) == 5 && m.parseSFlow()
-	case 5:
-		return len(p) >= head5+size5 && m.parse5()
 	case 9:
 		return len(p) >= head9 && m.parse9() && m.hasSets(setTemplates9, setOptions9)
 	case 10:
@@ -49,19 +54,36 @@ func (m *message) parse() bool {
 	return false
 }
 
-func (m *message) parse5() bool {
+// parsePlain reads the header of a message of NetFlow v1, v5 or v7. Versions 1 and 7 name no domain,
+// and version 1 numbers nothing. Their length must agree with
+// the count: other protocols have these versions, too.
+func (m *message) parsePlain(version uint16) bool {
 	p := m.data
-	m.kind, m.at, m.count = records.NetFlow5, head5, int(binary.BigEndian.Uint16(p[2:]))
+	m.kind, m.at, m.size, m.count = records.NetFlow1, head1, size1, int(binary.BigEndian.Uint16(p[2:]))
 	m.uptime, m.hasUptime = binary.BigEndian.Uint32(p[4:]), true
 	fraction := int64(binary.BigEndian.Uint32(p[12:]))
 	m.exported = seconds(p[8:]) + fraction
-	m.number = binary.BigEndian.Uint32(p[16:])
-	m.domain = uint32(binary.BigEndian.Uint16(p[20:]))
-	m.interval = uint32(binary.BigEndian.Uint16(p[22:]) & (1<<14 - 1))
 	if m.precision = time.Millisecond; fraction == 0 {
 		m.precision = time.Second
 	}
-	return fraction < int64(time.Second)
+	if version == 1 && len(p) == head1+m.count*sizeLong1 {
+		m.size = sizeLong1
+	}
+	if version != 1 {
+		if len(p) < head5 {
+			return false
+		}
+		m.kind, m.at, m.size = records.NetFlow7, head5, size7
+		m.number = binary.BigEndian.Uint32(p[16:])
+	}
+	whole := m.count > 0 && len(p) == m.at+m.count*m.size
+	if version == 5 {
+		m.kind, m.size = records.NetFlow5, size5
+		m.domain = uint32(binary.BigEndian.Uint16(p[20:]))
+		m.interval = uint32(binary.BigEndian.Uint16(p[22:]) & (1<<14 - 1))
+		whole = len(p) >= head5+size5
+	}
+	return whole && fraction < int64(time.Second)
 }
 
 func (m *message) parse9() bool {
@@ -169,4 +191,77 @@ func (x *xdr) address() netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+const (
+	udp     = 17
+	headUDP = 8
+)
+
+// addresses returns the addresses of an IP header, and its type of service.
+func addresses(ip []byte, version uint8) (source, destination netip.Addr, tos uint8) {
+	switch {
+	case version == 4 && len(ip) >= 20:
+		return netip.AddrFrom4([4]byte(ip[12:])), netip.AddrFrom4([4]byte(ip[16:])), ip[1]
+	case version == 6 && len(ip) >= 40:
+		return netip.AddrFrom16([16]byte(ip[8:])).Unmap(), netip.AddrFrom16([16]byte(ip[24:])).Unmap(),
+			uint8(binary.BigEndian.Uint16(ip) >> 4)
+	}
+	return source, destination, 0
+}
+
+// open finds the message of frame i. It counts frames that have none.
+func (r *Reader) open(m *message, i int) bool {
+	f, h := &r.batch.Frames[i], &r.heads[i]
+	if f.Time != capture.NoTime {
+		m.received = f.Time
+	}
+	if h.Proto != udp || h.Version == 0 {
+		r.counts.Foreign++
+		return false
+	}
+	ip := r.batch.Data(i)[h.Start:h.End]
+	fragment := h.Flags&headers.FlagFragment != 0 && (h.L4 == 0 || !isCut(ip, h.Version))
+	var datagram []byte
+	switch {
+	case fragment:
+		if datagram = r.fragments.Add(ip, max(m.received, r.now)); datagram == nil {
+			return false
+		}
+	case h.L4 != 0:
+		datagram = ip[h.L4-h.Start:]
+	}
+	m.input = uint32(r.batch.Sections[r.batch.Interfaces[f.Interface].Section].Input)
+	if from, _, _ := addresses(ip, h.Version); !r.openDatagram(m, datagram, from) {
+		r.counts.Foreign++
+		return false
+	}
+	if fragment {
+		r.fragments.Want()
+	}
+	return true
+}
+
+// openDatagram finds the message of a UDP datagram.
+func (r *Reader) openDatagram(m *message, datagram []byte, from netip.Addr) bool {
+	if len(datagram) < headUDP {
+		return false
+	}
+	if from.IsValid() && !from.IsUnspecified() {
+		m.from = netip.AddrPortFrom(from, binary.BigEndian.Uint16(datagram))
+	}
+	size := len(datagram)
+	if n := int(binary.BigEndian.Uint16(datagram[4:])); n >= headUDP {
+		size, m.cut = min(size, n), n > size
+	}
+	m.data = datagram[headUDP:size:size]
+	return m.parse()
+}
+
+// isCut reports whether an IP packet was not captured whole.
+func isCut(ip []byte, version uint8) bool {
+	if version == 4 {
+		return int(binary.BigEndian.Uint16(ip[2:])) > len(ip)
+	}
+	return 40+int(binary.BigEndian.Uint16(ip[4:])) > len(ip)
 }

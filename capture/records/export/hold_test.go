@@ -128,7 +128,7 @@ func TestSourcesAreBounded(t *testing.T) {
 	var b records.Batch
 	for r.ReadBatch(&b) == nil {
 		if r.sources.bytes > r.sources.most {
-			t.Fatalf("%d bytes of %d sources", r.sources.bytes, r.sources.len())
+			t.Fatalf("%d bytes of %d sources", r.sources.bytes, len(r.sources.byKey))
 		}
 	}
 	total := 0

@@ -32,7 +32,7 @@ type stamp struct {
 // maxGaps bounds the gaps of a life. Messages of earlier gaps are late and not found.
 const maxGaps = 64
 
-// span returns the numbers of a message, from one up to another.
+// span returns the numbers of a message, from the first up to, but without, to.
 func (u unit) span(a *arrival) (from, to uint32) {
 	switch u {
 	case allRecords:
@@ -71,7 +71,7 @@ func (l *life) place(a *arrival, u unit) (o outcome, ok bool) {
 	return l.below(a, u)
 }
 
-// ahead counts the numbers missing between the last message and another one.
+// ahead counts the numbers missing between the last message and message a.
 func (l *life) ahead(a *arrival, u unit) (o outcome) {
 	from, _ := u.span(a)
 	_, want := u.span(&l.last)
@@ -81,7 +81,7 @@ func (l *life) ahead(a *arrival, u unit) (o outcome) {
 	return o
 }
 
-// below takes a message from before the first one.
+// below takes a message from before the first message of the life.
 func (l *life) below(a *arrival, u unit) (o outcome, ok bool) {
 	_, to := u.span(a)
 	first, _ := u.span(&l.first)
@@ -128,21 +128,19 @@ func (l *life) fill(a *arrival, u unit) (found uint32, ok bool) {
 	return to - from, true
 }
 
-// after reports whether a stamp is later than another one. Threads of an exporter may stamp
-// their messages slightly out of order.
+// after reports whether stamp a is later than b. Threads of an exporter may stamp their messages
+// slightly out of order.
 func after(a, b stamp) bool {
 	const little = time.Second
 	return a.exported-b.exported > int64(little) || ran(b.uptime, a.uptime) > little
 }
 
-// ran returns how long an exporter ran from one uptime to another, both in milliseconds of a
-// clock with 32 bits.
+// ran returns how long an exporter ran between two uptimes, in milliseconds of 32 bits.
 func ran(from, to uint32) time.Duration {
 	return time.Duration(int32(to-from)) * time.Millisecond
 }
 
-// drift returns how much later the exporter started according to this message than according to
-// the last one. Datagrams of sFlow have no time, so their arrival counts.
+// drift returns how much later the exporter started by message a than by the last message. Datagrams of sFlow have no time, so their arrival counts.
 func (l *life) drift(a *arrival) time.Duration {
 	passed := a.exported - l.last.exported
 	if a.exported == 0 {
@@ -151,7 +149,7 @@ func (l *life) drift(a *arrival) time.Duration {
 	return less(passed, ran(l.last.uptime, a.uptime))
 }
 
-// less subtracts from the time that passed by one clock the time by another, which may be any.
+// less subtracts the times that two clocks measured. Either may be of any size.
 func less(passed int64, ran time.Duration) time.Duration {
 	return time.Duration(calendar.Since(passed, int64(ran)))
 }

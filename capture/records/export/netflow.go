@@ -51,29 +51,57 @@ func appendRecord(b *records.Batch, base *records.Record) *records.Record {
 	return &b.Records[len(b.Records)-1]
 }
 
-// decode5 reads the records of NetFlow v5.
-func (r *Reader) decode5(b *records.Batch, m *message) (d decoded) {
+// decodePlain reads the records of NetFlow v1, v5 and v7.
+func (r *Reader) decodePlain(b *records.Batch, m *message) (d decoded) {
 	base := m.base()
 	base.Sampling, base.Precision = m.interval, m.precision
-	at := head5
-	for range m.count {
-		if at+size5 > len(m.data) {
+	for n := range m.count {
+		at := m.at + n*m.size
+		if at+m.size > len(m.data) {
 			d.undecodable++
 			break
 		}
-		p := m.data[at : at+size5]
 		rec := appendRecord(b, &base)
-		rec.Offset, rec.Length = at, size5
-		m.common(rec, p)
-		rec.TCPFlags, rec.Protocol, rec.TOS = p[37], p[38], p[39]
-		d.doubt(rec, m, isZero(p[24:32]) && m.uptime != 0)
-		if rec.Protocol == icmp4 || rec.Protocol == icmp6 {
-			new(values).finishICMP(rec)
-		}
-		at += size5
+		rec.Offset, rec.Length = at, m.size
+		m.readPlain(rec, m.data[at:at+m.size], &d)
 	}
 	d.records = uint32(m.count)
 	return d
+}
+
+// Places of fields in a record of NetFlow v1, v5 and v7 (Cisco, NetFlow Export Datagram Format).
+const (
+	atSource          = 0
+	atDestination     = 4
+	atInput           = 12
+	atOutput          = 14
+	atPackets         = 16
+	atOctets          = 20
+	atFirst           = 24
+	atLast            = 28
+	atSourcePort      = 32
+	atDestinationPort = 34
+	atFlags           = 37
+	atProtocol        = 38
+	atTOS             = 39
+	atFlags1          = 40 // of v1
+)
+
+// readPlain reads a record of NetFlow v1, v5 or v7.
+func (m *message) readPlain(rec *records.Record, p []byte, d *decoded) {
+	be := binary.BigEndian
+	address(&rec.Source, p[atSource:atDestination])
+	address(&rec.Destination, p[atDestination:atDestination+4])
+	rec.Ingress, rec.Egress = uint32(be.Uint16(p[atInput:])), uint32(be.Uint16(p[atOutput:]))
+	rec.Packets, rec.Bytes = uint64(be.Uint32(p[atPackets:])), uint64(be.Uint32(p[atOctets:]))
+	rec.Start, rec.End = m.sent-ago(m.uptime, be.Uint32(p[atFirst:])), m.sent-ago(m.uptime, be.Uint32(p[atLast:]))
+	rec.SourcePort, rec.DestinationPort = be.Uint16(p[atSourcePort:]), be.Uint16(p[atDestinationPort:])
+	rec.TCPFlags, rec.Protocol, rec.TOS = p[atFlags], p[atProtocol], p[atTOS]
+	if m.kind == records.NetFlow1 {
+		rec.TCPFlags = p[atFlags1]
+	}
+	d.doubt(rec, m, isZero(p[atFirst:atSourcePort]) && m.uptime != 0)
+	new(values).finishICMP(rec)
 }
 
 // decodeSets reads the sets of NetFlow v9 and IPFIX.
@@ -187,7 +215,7 @@ func (r *Reader) decodeData(b *records.Batch, m *message, s *source, base *recor
 func (t *template) read(r *records.Record, x *values, p []byte) int {
 	if !t.variable {
 		for _, s := range t.steps {
-			x.set(r, s.target, p[s.at:int(s.at)+int(s.length)])
+			x.set(r, s.element, p[s.at:int(s.at)+int(s.length)])
 		}
 		return t.size
 	}
@@ -211,8 +239,8 @@ func (t *template) read(r *records.Record, x *values, p []byte) int {
 		if at+n > len(p) {
 			return 0
 		}
-		if s.target != nothing && n > 0 {
-			x.set(r, s.target, p[at:at+n])
+		if s.element != 0 && n > 0 {
+			x.set(r, s.element, p[at:at+n])
 		}
 		at += n
 	}

@@ -29,7 +29,7 @@ type Reader struct {
 
 	batch capture.Batch
 	heads []headers.Header
-	frame int // the next one
+	frame int // the next frame of batch
 	now   int64
 	err   error // of src
 
@@ -38,7 +38,7 @@ type Reader struct {
 	keptBytes int
 	mostKept  int
 	room      int            // slots that sources may take to remember messages
-	slots     int            // number of them, including taken ones
+	slots     int            // number of slots, including the taken ones
 	scratch   records.Record // of options
 	fragments *fragments.Assembler
 
@@ -75,7 +75,7 @@ func (r *Reader) Bytes() int {
 }
 
 // OpenTunnels takes records of sFlow from the innermost IP header of sampled packets. tunnels are
-// the UDP ports of tunnels; nil are the usual ones. Call it before ReadBatch.
+// the UDP ports of tunnels, nil for the usual ports. Call it before ReadBatch.
 func (r *Reader) OpenTunnels(tunnels *headers.Tunnels) {
 	r.sampler = headers.NewDecoder(headers.DecoderConfig{Inner: true, Tunnels: tunnels})
 }
@@ -189,7 +189,7 @@ func (r *Reader) decodeFrame(b *records.Batch, i int) bool {
 		d = r.decode(b, &m, s, again)
 	}
 	r.follow(b, &m, s, &d)
-	if b.Restarted && m.sent != m.exported { // another process has the same uptime
+	if b.Restarted && m.sent != m.exported { // a new process has the uptime of the old process
 		s.burst, m.sent = m.exported, m.exported
 		d = r.decode(b, &m, s, again)
 	}
@@ -245,12 +245,10 @@ func (r *Reader) done(b *records.Batch, d decoded) {
 func (r *Reader) decode(b *records.Batch, m *message, s *source, h how) decoded {
 	b.Records = b.Records[:0]
 	switch m.kind {
-	case records.NetFlow5:
-		return r.decode5(b, m)
+	case records.NetFlow1, records.NetFlow5, records.NetFlow7:
+		return r.decodePlain(b, m)
 	case records.SFlow:
 		return r.decodeSFlow(b, m)
-	case records.NetFlow1, records.NetFlow7:
-		return r.decodeOld(b, m)
 	}
 	return r.decodeSets(b, m, s, h)
 }
@@ -278,9 +276,9 @@ func (r *Reader) follow(b *records.Batch, m *message, s *source, d *decoded) {
 
 // source returns the state of a message's sender.
 func (r *Reader) source(m *message) *source {
-	key := sourceKey{from: m.from.Addr(), agent: m.agent, domain: m.domain, kind: m.kind}
-	if !key.from.IsValid() {
-		key.input = m.input
+	key := sourceKey{From: m.from.Addr(), Agent: m.agent, Domain: m.domain, Kind: m.kind}
+	if !key.From.IsValid() {
+		key.Input = m.input
 	}
 	return r.sourceOf(key)
 }
@@ -294,26 +292,18 @@ func (r *Reader) sourceOf(key sourceKey) *source {
 	return s
 }
 
-// settle counts the memory of a source, and makes room for it.
+// settle counts the memory of a source. It forgets sources while all take too much, and gives up
+// their messages that wait.
 func (r *Reader) settle(s *source) {
 	r.sources.settle(s)
-	r.bound()
-}
-
-// bound forgets sources while they take too much.
-func (r *Reader) bound() {
-	for r.sources.bytes > r.sources.most && r.sources.len() > 1 {
-		r.forgotten(r.sources.forget())
+	for r.sources.bytes > r.sources.most && len(r.sources.byKey) > 1 {
+		gone := r.sources.forget()
+		if len(gone.templates) > 0 {
+			r.counts.Forgotten++
+		}
+		for len(gone.waiting) > 0 {
+			r.giveUp(gone.waiting[0])
+		}
+		r.room += gone.seen.size()
 	}
-}
-
-// forgotten counts a source that was forgotten. Its messages do not wait any more.
-func (r *Reader) forgotten(s *source) {
-	if len(s.templates) > 0 {
-		r.counts.Forgotten++
-	}
-	for len(s.waiting) > 0 {
-		r.giveUp(s.waiting[0])
-	}
-	r.room += s.seen.size()
 }

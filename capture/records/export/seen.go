@@ -10,20 +10,19 @@ const (
 	slotBytes  = 8
 	leastSlots = 16
 	mostSlots  = 1 << 19 // of half of a source's memory
-	// remembered is for how long messages are remembered at least if there is memory.
+	// remembered is the least time for which messages are remembered if memory suffices.
 	remembered = time.Hour
 )
 
-// seen remembers the messages of a source by their hashes. It has two sets: the younger one
-// takes new messages. When it is full or old, it becomes the older one, which is forgotten.
+// seen remembers the messages of a source by their hashes. New messages go into the
+// young set. When that is full or covers an hour, the old set is cleared and both change places.
 type seen struct {
 	young, old hashes
 	begun      int64 // when the young set began
 }
 
-// enter reports whether a message came before. Room are the slots that all sources may
-// still take. If memory was too small for the time that messages are to be remembered,
-// spanned is for how long they are.
+// enter remembers a message, and reports whether it came before. Room is the number of slots that
+// all sources may still take. spanned is the time remembered if memory was short, else 0.
 func (s *seen) enter(hash uint64, now int64, room *int) (again bool, spanned time.Duration) {
 	hash = max(hash, 1)
 	if s.young.has(hash) || s.old.has(hash) {

@@ -30,15 +30,15 @@ type arrival struct {
 // own returns how many records of flows the message has.
 func (a *arrival) own() uint32 { return a.count - a.options }
 
-// beginsOwn reports whether a message that is the first one with records of flows counts its own.
-// Other exporters begin with 0.
+// beginsOwn reports whether the first message with records of flows counts its own records. Other
+// exporters begin with 0.
 func (a *arrival) beginsOwn() bool { return a.own() > 0 && a.number == a.own() }
 
 // sequence follows the sequence numbers of a source.
 type sequence struct {
 	unit unit
-	// Life is the time since the exporter's last restart that is known, and before the one
-	// that ended by it: its last messages may come late.
+	// life is the time since the exporter's last known restart, before the life that this restart
+	// ended: its last messages may come late.
 	life, before life
 
 	// Exporters that count something else are known by several messages in a row. Doubtful is
@@ -54,20 +54,20 @@ type sequence struct {
 
 const (
 	// farAhead is the greatest gap that is loss. Beyond it, the exporter has restarted with
-	// another number.
+	// a random number.
 	farAhead = 1 << 20
-	// enoughFits is how many messages in a row fit another unit by no chance. Loss of
+	// After enoughFits messages in a row that fit a second unit, chance is excluded. Loss of
 	// messages fits the number of records more easily.
 	enoughFits         = 3
 	enoughFitsMessages = 6
-	// apart is by how much the clock and the uptime of one exporter may disagree: a clock
-	// in whole seconds makes it one.
+	// apart is by how much clock and uptime of an exporter may disagree: a clock in whole
+	// seconds is off by a second.
 	apart = 2 * time.Second
 	// farApart is by how much they disagree where no step of the clock explains it.
 	farApart = 30 * time.Second
 )
 
-// outcome is the information of a message about earlier ones.
+// outcome is what a message shows about earlier messages.
 type outcome struct {
 	restarted bool
 	lost      uint32
@@ -76,8 +76,7 @@ type outcome struct {
 
 // enter enters a message that did not come before. Three signs distinguish a restart from loss
 // and from late messages: the time at which the exporter started by its uptime, a number that
-// came already in another message, and a number that is lower though the exporter's clock is
-// later.
+// an earlier message had, and a number that falls although the exporter's clock has advanced.
 func (q *sequence) enter(a arrival, usual unit) outcome {
 	o := q.take(a, usual)
 	o.lost += q.settled
@@ -127,7 +126,7 @@ func (q *sequence) take(a arrival, usual unit) (o outcome) {
 	return o
 }
 
-// restart begins another life. The exporter still counts what it counted, so that a doubt
+// restart begins a new life. The exporter still counts what it counted, so that a doubt
 // about it goes on.
 func (q *sequence) restart(a *arrival) outcome {
 	q.before, q.life = q.life, life{gaps: q.before.gaps[:0]}
@@ -158,8 +157,7 @@ func (q *sequence) back(a *arrival) outcome {
 	return q.restart(a)
 }
 
-// step returns by how much a message goes ahead of the one before if a unit is right, and
-// whether that is known.
+// step returns the expected step from the last message to a in unit u, and whether it is known.
 func (q *sequence) step(u unit, a *arrival) (step uint32, known bool) {
 	switch last := &q.life.last; u {
 	case allRecords:
@@ -199,7 +197,7 @@ func (q *sequence) settle() {
 	q.fits, q.doubtful = 0, 0
 }
 
-// agree forgets another unit that does not fit. The unit is sure if no other one fits.
+// agree forgets a second unit that does not fit. The unit is sure if no other unit fits.
 func (q *sequence) agree(step uint32, a *arrival) {
 	differs := func(u unit) bool {
 		other, known := q.step(u, a)
@@ -215,9 +213,9 @@ func (q *sequence) agree(step uint32, a *arrival) {
 	q.sure = q.sure || alone
 }
 
-// differ looks whether a message fits another unit. One may fit by chance, as others before
-// it were lost. After enough of them the unit changes. It reports whether the message was
-// taken by another unit.
+// differ looks for a unit that the message fits. A fit may be chance, since messages before it may
+// be lost: the unit changes after enough fits. differ reports whether the message was taken by the
+// second unit.
 func (q *sequence) differ(step uint32, gap int32, a *arrival, o *outcome) bool {
 	fits := func(u unit) bool {
 		other, known := q.step(u, a)

@@ -92,7 +92,7 @@ func (r *Reader) readSample(rec *records.Record, p []byte, expanded bool) bool {
 // noInterface says that a packet came by no interface, or left by none.
 const noInterface = 1<<30 - 1
 
-// readInterface reads an interface, 0 if it is not a single one.
+// readInterface reads an interface. It returns 0 for several interfaces or none.
 func readInterface(x *xdr, expanded bool) uint32 {
 	format, value := uint32(0), x.word()
 	if expanded {
@@ -106,7 +106,7 @@ func readInterface(x *xdr, expanded bool) uint32 {
 	return value
 }
 
-// readFlow reads one description of the packet that was sampled.
+// readFlow reads a flow record of a sample: a description of the sampled packet.
 func (r *Reader) readFlow(rec *records.Record, format uint32, x xdr) {
 	switch format {
 	case flowRaw:
@@ -120,20 +120,15 @@ func (r *Reader) readFlow(rec *records.Record, format uint32, x xdr) {
 		if format == flowIPv6 {
 			n = 16
 		}
-		var sampled records.Record
+		sampled := *rec
 		sampled.Bytes, sampled.Protocol = uint64(x.word()), uint8(x.word())
 		address(&sampled.Source, x.bytes(n))
 		address(&sampled.Destination, x.bytes(n))
 		sampled.SourcePort, sampled.DestinationPort = uint16(x.word()), uint16(x.word())
 		sampled.TCPFlags, sampled.TOS = uint8(x.word()), uint8(x.word())
-		if x.short || rec.Source.IsValid() {
-			return
-		}
-		rec.Source, rec.Destination = sampled.Source, sampled.Destination
-		rec.SourcePort, rec.DestinationPort, rec.Protocol = sampled.SourcePort, sampled.DestinationPort, sampled.Protocol
-		rec.TCPFlags, rec.TOS, rec.Bytes = sampled.TCPFlags, sampled.TOS, sampled.Bytes
-		if rec.Protocol == icmp4 || rec.Protocol == icmp6 {
-			new(values).finishICMP(rec)
+		if !x.short && !rec.Source.IsValid() {
+			new(values).finishICMP(&sampled)
+			*rec = sampled
 		}
 	case flowSwitch:
 		if v := x.word(); !x.short && v < 1<<12 {

@@ -3,11 +3,11 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 
 	"github.com/flowdedup/flowdedup/capture/records"
 )
@@ -26,20 +26,11 @@ type state struct {
 }
 
 type savedSource struct {
-	From      netip.Addr      `json:"from"`
-	Agent     netip.Addr      `json:"agent,omitzero"`
-	Input     uint32          `json:"input,omitempty"`
-	Domain    uint32          `json:"domain"`
-	Kind      records.Kind    `json:"kind"`
+	sourceKey
 	Boot      int64           `json:"boot,omitempty"`
 	Interval  uint32          `json:"interval,omitempty"`
-	Samplers  []savedSampler  `json:"samplers,omitempty"`
+	Samplers  []sampler       `json:"samplers,omitempty"`
 	Templates []savedTemplate `json:"templates,omitempty"`
-}
-
-type savedSampler struct {
-	ID       uint64 `json:"id"`
-	Interval uint32 `json:"interval"`
 }
 
 type savedTemplate struct {
@@ -54,14 +45,7 @@ type savedTemplate struct {
 func (r *Reader) Save(w io.Writer) error {
 	st := state{Version: stateVersion}
 	for s := range r.sources.backward {
-		key := s.key
-		saved := savedSource{
-			From: key.from, Agent: key.agent, Input: key.input, Domain: key.domain, Kind: key.kind,
-			Boot: s.boot, Interval: s.interval,
-		}
-		for _, it := range s.samplers {
-			saved.Samplers = append(saved.Samplers, savedSampler{it.id, it.interval})
-		}
+		saved := savedSource{sourceKey: s.key, Boot: s.boot, Interval: s.interval, Samplers: s.samplers}
 		for id, t := range s.templates {
 			if !t.missing {
 				saved.Templates = append(saved.Templates, saveTemplate(id, t))
@@ -119,13 +103,8 @@ func (saved *savedSource) check() error {
 }
 
 func (r *Reader) restore(saved *savedSource) {
-	s := r.sourceOf(sourceKey{from: saved.From, agent: saved.Agent, input: saved.Input, domain: saved.Domain, kind: saved.Kind})
-	if s.boot == 0 {
-		s.boot = saved.Boot
-	}
-	if s.interval == 0 {
-		s.interval = saved.Interval
-	}
+	s := r.sourceOf(saved.sourceKey)
+	s.boot, s.interval = cmp.Or(s.boot, saved.Boot), cmp.Or(s.interval, saved.Interval)
 	for _, it := range saved.Samplers {
 		s.setSampler(it.ID, it.Interval)
 	}

@@ -53,7 +53,7 @@ func TestState(t *testing.T) {
 		if err := r.Restore(strings.NewReader(bad)); !errors.Is(err, ErrState) {
 			t.Errorf("%.60q: %v", bad, err)
 		}
-		if r.sources.len() != 0 {
+		if len(r.sources.byKey) != 0 {
 			t.Errorf("%.60q: something was taken in", bad)
 		}
 	}

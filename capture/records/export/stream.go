@@ -77,8 +77,8 @@ func (s *Stream) Next(b *capture.Batch) error {
 	}
 }
 
-// Await waits for the header of the next message. It returns an error if another thing comes,
-// and io.EOF if nothing does. It consumes nothing.
+// Await waits for the header of the next message. It returns an error if other bytes come, and io.EOF
+// at the end of the stream. It consumes nothing.
 func (s *Stream) Await() error {
 	_, err := s.header()
 	return err

@@ -3,9 +3,13 @@
 package export
 
 import (
+	"container/list"
 	"encoding/binary"
 	"errors"
 	"slices"
+	"time"
+
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // field is a field of a template, as it was sent.
@@ -33,9 +37,9 @@ type template struct {
 
 // step reads a field.
 type step struct {
-	target target
-	at     uint16 // from the beginning of the record, if that has a fixed length
-	length uint16
+	element element
+	at      uint16 // from the beginning of the record, if that has a fixed length
+	length  uint16
 }
 
 // newTemplate compiles a template.
@@ -43,12 +47,12 @@ func newTemplate(fields []field, scopes int, options, v9 bool) *template {
 	t := &template{fields: fields, scopes: scopes, options: options}
 	t.variable = slices.ContainsFunc(fields, func(f field) bool { return f.length == variableLength })
 	for i, f := range fields {
-		w := element(f, v9)
+		e := f.element()
 		if v9 && i < scopes {
-			w = nothing // scopes have numbers of their own
+			e = 0 // scopes have numbers of their own
 		}
-		if t.variable || w != nothing && f.length > 0 && t.size <= 0xffff {
-			t.steps = append(t.steps, step{w, uint16(t.size), f.length})
+		if t.variable || e != 0 && f.length > 0 && t.size <= 0xffff {
+			t.steps = append(t.steps, step{e, uint16(t.size), f.length})
 		}
 		if f.length == variableLength {
 			t.size++
@@ -59,7 +63,7 @@ func newTemplate(fields []field, scopes int, options, v9 bool) *template {
 	return t
 }
 
-// same reports whether a template says the same as another.
+// same reports whether two templates describe the same records.
 func (t *template) same(u *template) bool {
 	return t.options == u.options && t.scopes == u.scopes && t.missing == u.missing && slices.Equal(t.fields, u.fields)
 }
@@ -67,7 +71,7 @@ func (t *template) same(u *template) bool {
 // errTemplate says that a set of templates cannot be read on.
 var errTemplate = errors.New("damaged template")
 
-// readTemplates calls learn for each template of a set, with nil for a withdrawn one.
+// readTemplates calls learn for each template of a set, with nil for a withdrawn template.
 // Identifier 0 withdraws all.
 func readTemplates(p []byte, options, v9 bool, learn func(id uint16, t *template)) error {
 	for len(p) >= 4 {
@@ -131,4 +135,92 @@ func readFields(p []byte, count int, v9 bool) (fields []field, size int) {
 		size += 4
 	}
 	return fields, size
+}
+
+// kept is a message that waits for a template.
+type kept struct {
+	message message
+	source  *source
+	place   *list.Element // in Reader.waiting
+	missing uint16
+	giveUp  bool // the template does not matter any more
+}
+
+const (
+	// maxKeptBySource bounds the bytes of messages kept for a source. An eighth of the bound
+	// for all sources does, too.
+	maxKeptBySource = 256 << 10
+	// keptCost is about the memory of a message without its bytes.
+	keptCost = 512
+)
+
+// hold is how long messages wait for their templates. Exporters send these each minute to
+// each half hour.
+const hold = 5 * time.Minute
+
+// keep keeps a message until its template comes, or there is too much to keep.
+func (r *Reader) keep(m *message, s *source, missing uint16) {
+	k := &kept{message: *m, source: s, missing: missing}
+	k.message.data = slices.Clone(m.data)
+	k.place = r.waiting.PushBack(k)
+	s.waiting = append(s.waiting, k)
+	r.change(k, 1)
+	for s.keptBytes > min(maxKeptBySource, r.mostKept/8) {
+		r.giveUp(s.waiting[0])
+	}
+	for r.keptBytes > r.mostKept {
+		r.giveUp(r.oldest())
+	}
+}
+
+// oldest returns the message that has waited for longest, nil if none waits.
+func (r *Reader) oldest() *kept {
+	if e := r.waiting.Front(); e != nil {
+		return e.Value.(*kept)
+	}
+	return nil
+}
+
+// change counts a message that is kept from now on (1), or not any more (-1).
+func (r *Reader) change(k *kept, by int) {
+	size := by * (len(k.message.data) + keptCost)
+	r.keptBytes += size
+	k.source.keptBytes += size
+	r.counts.Waiting += uint64(by)
+}
+
+// release lets the messages of a source go on that wait for a template.
+func (r *Reader) release(s *source, id uint16, giveUp bool) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(k *kept) bool {
+		if k.missing != id {
+			return false
+		}
+		r.change(k, -1)
+		r.waiting.Remove(k.place)
+		k.giveUp = giveUp
+		r.ready = append(r.ready, k)
+		return true
+	})
+}
+
+// giveUp lets a message go on without its template, and so all of the source that wait for
+// it or come until it does: nobody waits twice.
+func (r *Reader) giveUp(k *kept) {
+	k.source.learn(k.missing, &template{missing: true})
+	r.sources.settle(k.source)
+	r.release(k.source, k.missing, true)
+}
+
+// expire gives up messages that have waited for too long.
+func (r *Reader) expire() {
+	for k := r.oldest(); k != nil && calendar.Since(r.now, k.message.received) > int64(hold); k = r.oldest() {
+		r.giveUp(k)
+	}
+}
+
+// flush gives all up.
+func (r *Reader) flush() {
+	for k := r.oldest(); k != nil; k = r.oldest() {
+		r.giveUp(k)
+	}
 }

@@ -3,12 +3,14 @@
 package export
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"net/netip"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine/calendar"
 )
 
 // values are fields without a single place in a record.
@@ -29,10 +31,8 @@ type values struct {
 }
 
 // number reads an unsigned integer of any length (RFC 7011, section 6.2).
-func number(v []byte) uint64 {
-	switch len(v) {
-	case 1:
-		return uint64(v[0])
+func number(v []byte) (n uint64) {
+	switch v = v[max(0, len(v)-8):]; len(v) {
 	case 2:
 		return uint64(binary.BigEndian.Uint16(v))
 	case 4:
@@ -40,7 +40,6 @@ func number(v []byte) uint64 {
 	case 8:
 		return binary.BigEndian.Uint64(v)
 	}
-	n := uint64(0)
 	for _, b := range v {
 		n = n<<8 | uint64(b)
 	}
@@ -68,9 +67,9 @@ func fromNTP(v []byte) int64 {
 	return max(0, seconds*int64(time.Second)+int64(uint64(binary.BigEndian.Uint32(v[4:]))*uint64(time.Second)>>32))
 }
 
-// address sets to unless the field has another length, or would replace an address by none:
-// some templates have fields for both families. Of several addresses the last counts: the inner
-// header's (RFC 7011, section 8).
+// address stores an address of 4 or 16 bytes. Zeros do not replace an address, as some templates have
+// fields for both families. The last of several addresses counts, which is the inner header's (RFC
+// 7011, section 8).
 func address(to *netip.Addr, v []byte) {
 	var a netip.Addr
 	switch len(v) {
@@ -86,136 +85,122 @@ func address(to *netip.Addr, v []byte) {
 	}
 }
 
-// set stores the value of a field in its target.
-func (x *values) set(r *records.Record, w target, v []byte) {
-	switch w {
-	case bytesDelta:
-		r.Bytes = number(v)
-	case bytesTotal, bytesInitiator:
-		x.bytes = number(v)
-	case packetsDelta:
-		r.Packets = number(v)
-	case packetsTotal, packetsInitiator:
-		x.packets = number(v)
-	case protocol:
-		r.Protocol = uint8(number(v))
-	case tos:
-		r.TOS = uint8(number(v))
-	case tcpFlags:
-		r.TCPFlags = uint8(number(v))
-	case sourcePort:
-		r.SourcePort = uint16(number(v))
-	case destinationPort:
-		r.DestinationPort = uint16(number(v))
-	case source4, source6:
-		address(&r.Source, v)
-	case destination4, destination6:
-		address(&r.Destination, v)
-	case ingress:
-		r.Ingress = uint32(number(v))
-	case egress:
-		r.Egress = uint32(number(v))
-	case vlan:
-		r.VLAN = uint16(number(v)) & 0xfff
-	case direction:
-		if d := number(v); d <= 1 {
-			r.Direction = records.DirectionIngress + records.Direction(d)
+// IP protocols whose packets have a type and a code in place of ports.
+const (
+	icmp4 = 1
+	icmp6 = 58
+)
+
+// finish completes a record whose fields were read. It reports whether all times in it are 0.
+func (x *values) finish(r *records.Record, m *message, s *source) (zero bool) {
+	r.Bytes, r.Packets = cmp.Or(r.Bytes, x.bytes), cmp.Or(r.Packets, x.packets)
+	r.ReverseBytes, r.ReversePackets = cmp.Or(r.ReverseBytes, x.bytesReverse), cmp.Or(r.ReversePackets, x.packetsReverse)
+	r.Both = r.ReverseBytes|r.ReversePackets != 0
+	x.finishICMP(r)
+	if x.hasStartUp || x.hasEndUp {
+		x.finishUptime(r, m, s)
+	}
+	zero = r.Precision != 0 && r.Start|r.End == 0 || x.hasStartUp && x.hasEndUp && x.startUp|x.endUp == 0 && m.uptime != 0
+	x.finishTimes(r)
+	if r.Sampling = x.sampling(); r.Sampling == 0 {
+		r.Sampling = s.sampling(x)
+	}
+	r.Unmatched = noAddress(r.Source) && noAddress(r.Destination)
+	return zero
+}
+
+// finishICMP puts type and code of ICMP where most exporters have them: in the destination port.
+func (x *values) finishICMP(r *records.Record) {
+	switch {
+	case r.Protocol != icmp4 && r.Protocol != icmp6:
+		return
+	case x.hasICMP && (x.icmp != 0 || r.DestinationPort == 0):
+		r.DestinationPort = x.icmp
+	case r.DestinationPort == 0:
+		r.DestinationPort = r.SourcePort
+	}
+	r.SourcePort = 0
+}
+
+// finishUptime turns times since the exporter's start into those since 1970.
+func (x *values) finishUptime(r *records.Record, m *message, s *source) {
+	if x.boot == 0 {
+		x.boot = s.boot
+	}
+	if !m.hasUptime && x.boot == 0 {
+		return
+	}
+	at := func(up uint32) int64 {
+		if m.hasUptime {
+			return m.sent - ago(m.uptime, up)
 		}
-	case vrf:
-		r.VRF = uint32(number(v))
-	default:
-		x.setRare(r, w, v)
+		return wrapped(calendar.Shift(x.boot, int64(up)*int64(time.Millisecond)), m.exported)
+	}
+	if x.hasStartUp {
+		r.Start = at(x.startUp)
+	}
+	if x.hasEndUp {
+		r.End = at(x.endUp)
+	}
+	r.Precision = m.precision
+}
+
+// ago returns by how much a time lies before now, both in milliseconds of a clock with 32 bits,
+// which wraps each 49.7 days. Some exporters send times a little ahead of the clock.
+func ago(now, then uint32) int64 {
+	const ahead = uint32(time.Hour / time.Millisecond)
+	d := int64(now - then)
+	if d > math.MaxUint32-int64(ahead) {
+		d -= 1 << 32
+	}
+	return d * int64(time.Millisecond)
+}
+
+// wrapped adds or takes off wraps of a clock of 32 bits, so that t is as near as possible to near.
+func wrapped(t, near int64) int64 {
+	const wrap = 1 << 32 * int64(time.Millisecond)
+	switch d := near - t; {
+	case d > wrap/2:
+		t += (d + wrap/2) / wrap * wrap
+	case d < -wrap/2:
+		t -= (wrap/2 - d) / wrap * wrap
+	}
+	return t
+}
+
+// finishTimes derives a missing start from the end, and a missing end from the start.
+func (x *values) finishTimes(r *records.Record) {
+	switch {
+	case r.Start != 0 && r.End == 0 && x.duration != 0:
+		r.End = calendar.Shift(r.Start, x.duration)
+	case r.End != 0 && r.Start == 0 && x.duration != 0:
+		r.Start = calendar.Shift(r.End, -x.duration)
+	}
+	if r.End == 0 && x.event >= r.Start {
+		r.End = x.event
+	}
+	if r.Start == 0 {
+		r.Start = r.End
+	}
+	if r.End == 0 {
+		r.End = r.Start
+	}
+	if r.Start != 0 && r.Precision == 0 {
+		r.Precision = time.Millisecond
 	}
 }
 
-// setRare enters fields that few records have.
-func (x *values) setRare(r *records.Record, w target, v []byte) {
-	switch w {
-	case bytesReverse:
-		r.ReverseBytes = number(v)
-	case packetsReverse:
-		r.ReversePackets = number(v)
-	case bytesReverseTotal:
-		x.bytesReverse = number(v)
-	case packetsReverseTotal:
-		x.packetsReverse = number(v)
-	case icmpTypeCode:
-		x.icmp, x.hasICMP = uint16(number(v)), true
-	case icmpType:
-		x.icmp, x.hasICMP = x.icmp&0xff|uint16(number(v))<<8, true
-	case icmpCode:
-		x.icmp, x.hasICMP = x.icmp&^0xff|uint16(number(v))&0xff, true
-	case natSource4, natSource6:
-		address(&r.NATSource, v)
-	case natDestination4, natDestination6:
-		address(&r.NATDestination, v)
-	case natSourcePort:
-		r.NATSourcePort = uint16(number(v))
-	case natDestinationPort:
-		r.NATDestinationPort = uint16(number(v))
-	case exporter4, exporter6:
-		setExporter(r, v)
-	case domain:
-		r.Point.Domain = uint32(number(v))
-	case observation:
-		n := number(v) // of 64 bits; most are small
-		r.Observation = uint32(n) ^ uint32(n>>32)
-	case samplingInterval:
-		x.interval = number(v)
-	case samplingPackets:
-		x.taken = number(v)
-	case samplingSpace:
-		x.space = number(v)
-	case samplingSize:
-		x.size = number(v)
-	case samplingPopulation:
-		x.population = number(v)
-	case samplerID:
-		x.sampler, x.hasSampler = number(v), true
-	default:
-		x.setTime(r, w, v)
+// sampling returns the sampling interval in a record, 0 if it has none.
+func (x *values) sampling() uint32 {
+	n := x.interval
+	switch {
+	case x.size > 0 && x.population >= x.size:
+		n = x.population / x.size
+	case x.taken > 0 && x.space < math.MaxUint32:
+		n = 1 + x.space/x.taken
 	}
+	return uint32(min(n, math.MaxUint32))
 }
 
-// setExporter enters the exporter that a record names: who sent the message took it from
-// there.
-func setExporter(r *records.Record, v []byte) {
-	var a netip.Addr
-	if address(&a, v); a.IsValid() && !a.IsUnspecified() {
-		r.Point.Exporter, r.Point.Input = a, 0
-	}
-}
-
-// setTime enters times.
-func (x *values) setTime(r *records.Record, w target, v []byte) {
-	switch w {
-	case startUptime:
-		x.startUp, x.hasStartUp = uint32(number(v)), true
-	case endUptime:
-		x.endUp, x.hasEndUp = uint32(number(v)), true
-	case startSeconds:
-		r.Start, r.Precision = since1970(number(v), time.Second), time.Second
-	case endSeconds:
-		r.End, r.Precision = since1970(number(v), time.Second), time.Second
-	case startMilliseconds:
-		r.Start, r.Precision = since1970(number(v), time.Millisecond), time.Millisecond
-	case endMilliseconds:
-		r.End, r.Precision = since1970(number(v), time.Millisecond), time.Millisecond
-	case startNTP:
-		r.Start, r.Precision = fromNTP(v), time.Microsecond
-	case endNTP:
-		r.End, r.Precision = fromNTP(v), time.Microsecond
-	case startBefore:
-		r.Start, r.Precision = r.Exported-since1970(number(v), time.Microsecond), time.Second
-	case endBefore:
-		r.End, r.Precision = r.Exported-since1970(number(v), time.Microsecond), time.Second
-	case eventMilliseconds:
-		x.event = since1970(number(v), time.Millisecond)
-	case bootMilliseconds:
-		x.boot = since1970(number(v), time.Millisecond)
-	case durationMilliseconds:
-		x.duration = since1970(number(v), time.Millisecond)
-	case durationMicroseconds:
-		x.duration = since1970(number(v), time.Microsecond)
-	}
-}
+// noAddress reports whether an address is none: zeros fill places that say nothing.
+func noAddress(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }

@@ -30,17 +30,11 @@ func TestBothCounts(t *testing.T) {
 		"a sum":               {counted(back, 10, 5640), 1},
 		"fewer bytes":         {counted(back, 5, 640, 5, 4000), 0},
 	} {
-		j, err := New(Config{MayBiflow: true, Pairs: &Deltas{}, Memory: 1 << 16})
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := newJudge(t, Config{MayBiflow: true, Pairs: &Deltas{}, Memory: 1 << 16})
 		j.Judge(&records.Batch{Records: []records.Record{counted(there, 5, 5000, 5, 640), c.second}})
 		n, p := j.Counts(), j.Points()[0]
 		if n.Copies != c.copies || n.Bytes != 5640+c.second.TotalBytes() || p.Bytes != 5640 || p.Packets != 10 || j.Key().String() != "biflow" {
 			t.Errorf("%s: %+v %+v, key %v", name, n, p, j.Key())
-		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -54,10 +48,7 @@ func TestMayBiflow(t *testing.T) {
 	}
 	for _, may := range []bool{false, true} {
 		cfg := Config{MayBiflow: may, Memory: 1 << 16}
-		j, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := newJudge(t, cfg)
 		j.Judge(&records.Batch{Records: all[:2]})
 		if j.Key().Biflow || j.Counts().Copies != 0 {
 			t.Errorf("may %v: key %v, %+v, before a record of both", may, j.Key(), j.Counts())
@@ -73,17 +64,9 @@ func TestMayBiflow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resumed, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resumed := newJudge(t, cfg)
 		if err := resumed.Restore(state, &flows, 1<<20); err != nil || resumed.Key() != j.Key() {
 			t.Errorf("may %v: %v, key %v", may, err, resumed.Key())
-		}
-		for _, judge := range []*Judge{j, resumed} {
-			if err := judge.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	}
 }

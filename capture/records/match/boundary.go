@@ -13,10 +13,10 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// Boundary says which interfaces of exporters lead out of a network. It decides about records
-// one by one: it keeps records of flows that enter by an external interface, and of flows that
-// come from within and leave by one. Flows between internal interfaces were counted where they
-// entered, so they are copies. Records about interfaces that are not listed are unchecked.
+// Boundary says which interfaces of exporters lead out of a network. It decides about each
+// record by itself. It keeps flows that enter by an external interface, and flows from an internal
+// to an external interface. Flows between internal interfaces were counted where they entered, so
+// they are copies. Records about interfaces that are not listed are unchecked.
 type Boundary struct {
 	external map[boundaryInterface]bool
 }

@@ -14,8 +14,8 @@ import (
 // it follows a clock that was set.
 const samples = 63
 
-// mostBehind is the largest error of a clock, in nanoseconds: 73 years, so that one that
-// stands at 1970 counts. Sums of such numbers fit 64 bits.
+// mostBehind is the largest error of a clock, in nanoseconds: 73 years, so that a clock
+// that stands at 1970 counts. Sums of such numbers fit 64 bits.
 const mostBehind = 1 << 61
 
 // clock measures the lag of an exporter's clock behind ours: the median of received -
@@ -95,8 +95,8 @@ func isArchived(r *records.Record) bool {
 	return r.Exported != 0 && r.Received != 0 && records.IsTime(r.End) && (apart > day || apart < -day)
 }
 
-// lately is the longest duration of the last one to two periods of maxLongest: one record
-// with a false time does not count for ever.
+// lately is the longest duration of this period of maxLongest and the period before: a record with
+// a false time does not count for ever.
 type lately struct {
 	now, before time.Duration
 	since       int64 // when the period began, by the clock that records are received by

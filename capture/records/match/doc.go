@@ -10,7 +10,7 @@
 //	question                                file
 //	which records report the same flow      key.go
 //	where a record was made, and its clock  points.go, clock.go
-//	policy owner; its memory                owners.go, owners_time.go; owners_grow.go
+//	policy owner; its memory                owners.go; owners_cell.go
 //	policy record                           pairs.go
 //	sampled exports                         boundary.go
 //	one record of all points                hold.go

@@ -24,7 +24,7 @@ type Held struct {
 	Line    []byte
 	Kind    records.Kind
 	Verdict records.Verdict
-	// Of is the point that a copy is one of.
+	// Of is the point of the original, 0 if the record is no copy.
 	Of     uint32
 	Copies int
 	// SeenBy begins with the point of the record.
@@ -255,7 +255,7 @@ func (h *Hold) grow() {
 	h.ring = ring
 }
 
-// copied counts a copy for the record that it is one of, if that still waits.
+// copied counts the copy at its original, if the original still waits.
 func (h *Hold) copied(r *records.Record, j *Judgment) {
 	n, ok := h.latest[j.Flow]
 	if !ok {
@@ -283,8 +283,8 @@ func sameSlice(a, b *records.Record) bool {
 	return calendar.Since(max(one, other), min(one, other)) <= int64(nearby+a.Precision+b.Precision)
 }
 
-// enlarge gives a record the greater counters of a copy, of each direction. If only one of them
-// counts both directions in a sum, the greater total goes before.
+// enlarge gives a record the greater counters of a copy, of each direction. If only one of the two
+// counts both directions in a sum, the counters with the greater total stay.
 func enlarge(to, r *records.Record) {
 	to.TCPFlags |= r.TCPFlags
 	packets, bytes, reversePackets, reverseBytes := r.Packets, r.Bytes, r.ReversePackets, r.ReverseBytes

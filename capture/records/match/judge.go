@@ -23,18 +23,18 @@ type Config struct {
 	// MayBiflow sets Key.Biflow with the first record that reports both directions.
 	MayBiflow bool
 	Points    PointKind
-	// NAT makes a record with translated addresses one of both flows.
+	// NAT counts a record with translated addresses for both flows.
 	NAT bool
 	// OwnerTimeout is how long an owner may be silent after its reported time. Until then,
-	// records of other points are copies. With 0, the flow moves as soon as another point
-	// reports a time that the owner did not report. An owner whose records have no times then
-	// lives for twice the longest duration of a record.
+	// records of other points are copies. The default 0 fits
+	// records with times: the flow moves as soon as another point reports a time that the owner did
+	// not report. Without times, 0 stands for twice the longest duration of a record.
 	OwnerTimeout time.Duration
 	// Prefer are the exporters that own a flow before others, the best first.
 	Prefer []netip.Addr
 	// PreferSampling prefers exporters with smaller sampling intervals.
 	PreferSampling bool
-	// Pairs has records match one to one, if not nil.
+	// Pairs, if not nil, matches records one to one.
 	Pairs *Deltas
 	// Boundary, if not nil, decides by interfaces only.
 	Boundary *Boundary
@@ -71,14 +71,14 @@ type Judge struct {
 	points points
 	policy policy
 	aes    *digest.AES
-	needed records.Parts // a record with an unreadable one is unchecked
+	needed records.Parts // a record is unchecked if one of these parts is unreadable
 	counts Counts
 	matrix map[[2]uint32]uint64 // copies, by original and copy
-	// longest is the longest duration of a record lately, precision the worst one of times.
+	// longest is the longest recent duration of a record, precision the worst precision of times.
 	longest   lately
 	precision time.Duration
 
-	sighting  timedRecord // the one at hand
+	sighting  timedRecord // the record that is judged
 	keys      [][48]byte
 	digests   []digest.Digest
 	flows     []uint64
@@ -100,7 +100,7 @@ type policy interface {
 // timedRecord is a record as policies see it.
 type timedRecord struct {
 	*records.Record
-	flow, nat  uint64 // hashes of its key, and of the translated one or 0
+	flow, nat  uint64 // hashes of its key, and of its translated key or 0
 	point      uint32
 	start, end int64 // on our clock
 	now        int64
@@ -152,7 +152,9 @@ func New(cfg Config) (*Judge, error) {
 	case cfg.Pairs != nil:
 		j.policy, err = newPairs(j)
 	default:
-		j.policy, err = newOwner(j)
+		o := &owner{judges: j}
+		o.owners, err = newOwners(cfg.forFlows())
+		j.policy = o
 	}
 	if err != nil {
 		return nil, err
@@ -193,7 +195,7 @@ func (j *Judge) Judge(b *records.Batch) ([]records.Verdict, []Judgment) {
 	return j.verdicts, j.judgments
 }
 
-// hash sets flows to the hashes of keys, followed by the hashes of translated ones.
+// hash sets flows to the hashes of keys, followed by the hashes of translated keys.
 func (j *Judge) hash(all []records.Record) {
 	j.keys = j.keys[:0]
 	for i := range all {
@@ -385,8 +387,8 @@ func (j *Judge) Counts() Counts { return j.counts }
 // batch.
 func (j *Judge) Points() []Point { return j.points.all }
 
-// EachPair yields, for each two points, how many records of one were copies of the other's, in
-// no order. Pairs that were met when memory held no more are left out.
+// EachPair calls visit, in no order, with each pair of points that have copies: the point of the
+// originals, the point of the copies, and their number. Pairs beyond the memory are left out.
 func (j *Judge) EachPair(visit func(original, copied uint32, copies uint64)) {
 	for pair, n := range j.matrix {
 		visit(pair[0], pair[1], n)

@@ -4,6 +4,7 @@ package match
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -22,6 +23,21 @@ func rec(exporter int, a, b string, protocol uint8, from, to float64) records.Re
 		Source: source.Addr(), SourcePort: source.Port(), Destination: destination.Addr(), DestinationPort: destination.Port(),
 		Protocol: protocol, Start: 1e18 + int64(from*1e9), End: 1e18 + int64(to*1e9), Packets: 10, Bytes: 1000,
 	}
+}
+
+// newJudge returns a judge that the test closes at its end.
+func newJudge(t testing.TB, cfg Config) *Judge {
+	t.Helper()
+	j, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return j
 }
 
 // with changes a record.
@@ -199,11 +215,7 @@ func TestCuts(t *testing.T) {
 func TestFlood(t *testing.T) {
 	for name, cfg := range map[string]Config{"owner": {Memory: 64 << 10}, "pairs": {Memory: 64 << 10, Pairs: &Deltas{time.Second, -1, -1, -1}}} {
 		t.Run(name, func(t *testing.T) {
-			j, err := New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer j.Close()
+			j := newJudge(t, cfg)
 			known := func(exporter int) (b records.Batch) {
 				for n := range 50 {
 					b.Records = append(b.Records, rec(exporter, netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(n)).String(), server, 6, 0, 1))
@@ -262,11 +274,7 @@ func TestNoAllocation(t *testing.T) {
 	for name, cfg := range map[string]Config{"owner": {NAT: true}, "pairs": {Pairs: &Deltas{time.Second, -1, -1, -1}}} {
 		t.Run(name, func(t *testing.T) {
 			cfg.Memory = 1 << 20
-			j, err := New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer j.Close()
+			j := newJudge(t, cfg)
 			var b records.Batch
 			for n := range 30 {
 				b.Records = append(b.Records, rec(1+n%2, netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(n/2)).String(), server, 6, 0, 1))
@@ -330,11 +338,7 @@ func TestHold(t *testing.T) {
 				copies = append(copies, h.Copies)
 				return nil
 			}
-			j, err := New(Config{Memory: 1 << 10})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer j.Close()
+			j := newJudge(t, Config{Memory: 1 << 10})
 			h := NewHold(c.cfg)
 			for i := range all.Records {
 				one := *all
@@ -351,5 +355,17 @@ func TestHold(t *testing.T) {
 				t.Errorf("copies %v, want %v", copies, c.copies)
 			}
 		})
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"points":  {Points: Observation + 1},
+		"timeout": {OwnerTimeout: -1},
+		"memory":  {Memory: -1},
+	} {
+		if j, err := New(cfg); !errors.Is(err, ErrConfig) || j != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

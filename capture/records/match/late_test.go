@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package match_test
+package match
 
 import (
 	"testing"
@@ -9,7 +9,6 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
 	"github.com/flowdedup/flowdedup/capture/records/internal/exporttest"
-	"github.com/flowdedup/flowdedup/capture/records/match"
 )
 
 // TestTemplateLate has two routers report the same flows, one of them at first without its
@@ -33,10 +32,7 @@ func TestTemplateLate(t *testing.T) {
 			}
 		}
 		r := export.NewReader(&exporttest.Wire{Datagrams: all, AtOnce: 3})
-		j, err := match.New(match.Config{Memory: 1 << 16})
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := newJudge(t, Config{Memory: 1 << 16})
 		reported := map[uint16]int{}
 		kept := map[uint16]uint8{} // the router's last byte
 		for _, b := range exporttest.ReadAll(t, r) {
@@ -64,9 +60,6 @@ func TestTemplateLate(t *testing.T) {
 		if c := j.Counts(); c.Copies != messages || c.Unchecked != 0 || r.Counts().Waiting != 0 {
 			t.Errorf("template with message %d: %+v, %+v", late, c, r.Counts())
 		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -89,11 +82,7 @@ func TestBurst(t *testing.T) {
 				Data: append(append(exporttest.Head9(2, 6000, seconds, uint32(n), 1), template...), exporttest.Set(256, exporttest.UsualRecord(one))...)})
 		}
 	}
-	j, err := match.New(match.Config{Memory: 1 << 16})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
+	j := newJudge(t, Config{Memory: 1 << 16})
 	for _, b := range exporttest.ReadAll(t, export.NewReader(&exporttest.Wire{Datagrams: all, AtOnce: 3})) {
 		j.Judge(&b)
 	}
@@ -130,11 +119,7 @@ func TestBurstRestart(t *testing.T) {
 		at := begin*second + int64(c.at)
 		all = append(all, exporttest.Datagram{From: c.from, At: at + int64(time.Millisecond), Data: exporttest.V5(6000, uint32(at/second), uint32(at%second), c.sequence, flows...)})
 	}
-	j, err := match.New(match.Config{Memory: 1 << 16})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
+	j := newJudge(t, Config{Memory: 1 << 16})
 	var times []int64
 	for _, b := range exporttest.ReadAll(t, export.NewReader(&exporttest.Wire{Datagrams: all, AtOnce: 3})) {
 		for i := range b.Records {

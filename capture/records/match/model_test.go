@@ -141,11 +141,7 @@ func (w *world) send(all []observed) {
 // verdictsOf judges all, some at a time.
 func verdictsOf(t testing.TB, cfg Config, all []observed, cut func() int) ([]records.Verdict, *Judge) {
 	cfg.Memory = max(cfg.Memory, 1<<20)
-	j, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = j.Close() })
+	j := newJudge(t, cfg)
 	var verdicts []records.Verdict
 	for from := 0; from < len(all); {
 		to := min(from+cut(), len(all))

@@ -18,8 +18,7 @@ const maxPoint = layout.OwnerMax
 // each in a report for every piece of its time. [owners.report] says whether another point
 // already reported that time. Not safe for concurrent use.
 //
-// A report touches one line of 64 bytes, or more of the group that the line belongs to where the
-// line is full. A cell is free again when its flow is no longer alive. Where a group is full of
+// A report touches a line of 64 bytes, and further lines of its group where the line is full. A cell is free again when its flow is no longer alive. Where a group is full of
 // flows alive, the table grows, up to its arena. Then a report of another flow is not remembered,
 // so a flood of flows evicts none.
 type owners struct {
@@ -77,8 +76,8 @@ func newOwnersOf(groups int) (*owners, error) {
 	return o, err
 }
 
-// setRank gives a point a rank. At first, every rank is 0.
-func (o *owners) setRank(point uint32, rank uint8) { o.ranks[point] = rank }
+// rank gives a point a rank. At first, every rank is 0.
+func (o *owners) rank(point uint32, rank uint8) { o.ranks[point] = rank }
 
 // line returns the number of a flow's line. The upper bits of the flow choose the group at first.
 // Bits of its tag choose the group among those that it has grown to, and the line.
@@ -156,7 +155,7 @@ func (o *owners) report(r ownerReport) (owner uint32, answer ownerAnswer) {
 
 // find returns the flow's cell at a time, else a free one, else false. Records of a week ago may
 // come beside present ones, even of the same flow: each has a cell of its own. So an empty cell
-// goes before a dead one, and of dead ones the one nearest in time leaves.
+// is taken before a dead cell, and of dead cells the nearest in time.
 func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, room bool) {
 	lines, first := o.arena.Lines(), o.line(r.Flow)
 	now, alive := units(r.Now), int32(min(r.Alive>>layout.OwnerUnitShift, 1<<30))
@@ -180,7 +179,7 @@ func (o *owners) find(r ownerReport, start, end uint32) (c ownerCell, known, roo
 	return c, false, room
 }
 
-// near reports whether the reported time and another one are at most a span apart.
+// near reports whether the reported time and the time from start to end are at most span apart.
 func (c ownerCell) near(start, end uint32, span int32) bool {
 	until := c.end(end)
 	return int32(start-until) <= span && int32(c.begin(until)-end) <= span
@@ -192,8 +191,8 @@ func apart(a, b uint32) uint32 { return uint32(max(int32(a-b), int32(b-a))) }
 // units returns 32 bits of a time, above its OwnerUnitShift lowest bits.
 func units(time int64) uint32 { return uint32(time >> layout.OwnerUnitShift) }
 
-// bytes returns the memory of the table.
-func (o *owners) bytes() int { return len(o.used()) * layout.LineSize }
+// Bytes returns the memory of the table.
+func (o *owners) Bytes() int { return len(o.used()) * layout.LineSize }
 
 // Close gives the memory back.
 func (o *owners) Close() error { return o.arena.Close() }
@@ -206,22 +205,12 @@ const nearby = 500 * time.Millisecond
 
 // owner is the policy that keeps the records of one point of a flow at a time.
 type owner struct {
+	*owners
 	judges *Judge
-	table  *owners
 }
-
-func newOwner(j *Judge) (*owner, error) {
-	table, err := newOwners(j.cfg.forFlows())
-	return &owner{j, table}, err
-}
-
-func (o *owner) fetch(flows []uint64)          { o.table.fetch(flows) }
-func (o *owner) rank(point uint32, rank uint8) { o.table.setRank(point, rank) }
-func (o *owner) Bytes() int                    { return o.table.bytes() }
-func (o *owner) Close() error                  { return o.table.Close() }
 
 // judge finds the flow's owner. A record with translated addresses belongs to two flows. It is
-// a copy if another point owns either, and the owner of one owns both.
+// a copy if another point owns either flow, and the owner of the first owns both.
 func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	report := ownerReport{
 		Flow: s.flow, Point: s.point, Start: s.start, End: s.end, Now: s.now,
@@ -233,11 +222,11 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 	if s.Packets > 1 {
 		report.Gap = time.Duration(uint64(s.end-s.start) / (s.Packets - 1))
 	}
-	o.table.setSilent(s.point, o.judges.points.at(s.point).silent())
-	of, answer := o.table.report(report)
+	o.setSilent(s.point, o.judges.points.at(s.point).silent())
+	of, answer := o.report(report)
 	if s.nat != 0 && answer != ownerFull {
 		report.Flow, report.Point = s.nat, of
-		if before, other := o.table.report(report); answer == ownerNew && other == ownerCopy {
+		if before, other := o.report(report); answer == ownerNew && other == ownerCopy {
 			of, answer = before, other
 		}
 	}
@@ -249,4 +238,61 @@ func (o *owner) judge(s *timedRecord) (uint32, records.Verdict) {
 		return 0, records.Unchecked
 	}
 	return 0, records.Keep
+}
+
+// reported is the time for which a flow was reported, in units: from begin to left and from back
+// to end. In between the flow paused. The flow may pause more
+// often: a pause replaces an earlier pause that is not longer. Without a pause begin, left and back are equal.
+type reported struct{ begin, left, back, end uint32 }
+
+// contains reports whether a report begins within the reported time: see [owners.report]. A
+// report that begins where a part of that time ends may be about the packets after it. It begins
+// with the last packet of that part if the next packet cannot come so soon: if packets come much
+// further apart than times differ; if they come not sooner, and the last packet came alone; or if
+// the pause is hardly longer than packets are apart.
+func (t reported) contains(start, end, gap uint32, within int32) bool {
+	in := func(from, until uint32, same bool) bool {
+		later := -within // must the time end by as much
+		if !same {
+			later += int32(min(end-start, uint32(2*within)))
+		}
+		if later < 0 {
+			later -= int32((t.end - until) / (2 * mantissa)) // by how much it may be rounded
+		}
+		return int32(start-until)+later <= 0 && int32(from-start) <= within
+	}
+	apart := uint32(within)
+	return in(t.back, t.end, gap > 4*apart || gap > apart && int32(start-t.back) <= within) ||
+		in(t.begin, t.left, gap > apart && t.back-t.left <= gap+gap/4)
+}
+
+// add adds a report to the reported time. If another point than the owner reports, a pause
+// before the report stays, however short: the owner may still report that time.
+func (t *reported) add(start, end uint32, within int32, another bool) {
+	if int32(start-t.back) >= 0 && int32(start-t.end) <= within { // as most do
+		if int32(end-t.end) > 0 {
+			t.end = end
+		}
+		return
+	}
+	runs := [3][2]uint32{{t.begin, t.left}, {t.back, t.end}, {start, end}}
+	for i := 2; i > 0 && int32(runs[i][0]-runs[i-1][0]) < 0; i-- {
+		runs[i], runs[i-1] = runs[i-1], runs[i]
+	}
+	n := 0
+	for _, run := range runs[1:] {
+		if int32(run[0]-runs[n][1]) > within {
+			n++
+			runs[n] = run
+		} else if int32(run[1]-runs[n][1]) > 0 {
+			runs[n][1] = run[1]
+		}
+	}
+	*t = reported{runs[0][0], runs[0][0], runs[0][0], runs[n][1]}
+	switch {
+	case n == 1, n == 2 && !another && runs[1][0]-runs[0][1] > runs[2][0]-runs[1][1]:
+		t.left, t.back = runs[0][1], runs[1][0]
+	case n == 2:
+		t.left, t.back = runs[1][1], runs[2][0]
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// ownerCell is one cell of a line of owners.
+// ownerCell is a cell of a line of owners.
 type ownerCell struct {
 	line *layout.Line
 	at   uint // 0 to layout.OwnerCells - 1
@@ -28,7 +28,7 @@ func tagOf(flow uint64) uint64 { return flow & (1<<ownerTagBits - 1) }
 
 func (c ownerCell) tag() uint64 { return c.line[c.at] >> layout.OwnerTagShift }
 
-// end returns the time nearest to another time whose low bits are those of the end.
+// end returns the end of the reported time: of the times with its low bits, the nearest to near.
 func (c ownerCell) end(near uint32) uint32 {
 	const unknown = 32 - layout.OwnerLowestShift
 	return near + uint32(int32((uint32(c.line[c.at])-near)<<unknown)>>unknown)
@@ -55,7 +55,7 @@ func (c ownerCell) owner() uint32 {
 	return uint32(c.report()>>(3*layout.OwnerDistanceBits)) & layout.OwnerMax
 }
 
-// reported returns the reported time, near to another one.
+// reported returns the reported time, whose end is nearest to near.
 func (c ownerCell) reported(near uint32) reported {
 	report, end := c.report(), c.end(near)
 	return reported{
@@ -89,7 +89,7 @@ func (c ownerCell) setUpper(upper uint64) {
 	}
 }
 
-// copyFrom sets the cell to another one.
+// copyFrom copies the content of another cell.
 func (c ownerCell) copyFrom(other ownerCell) {
 	c.line[c.at] = other.line[other.at]
 	c.setUpper(other.report() >> layout.OwnerLowestBits & (1<<layout.OwnerReportBits - 1))
@@ -125,10 +125,10 @@ func atDistance(end uint32, code uint64) uint32 {
 	return (end>>shift - (n&(mantissa-1) | mantissa)) << shift
 }
 
-// Snapshot writes all flows for restoreOwners, under the secret of their hashes. Only the same
+// snapshot writes all flows for restoreOwners, under the secret of their hashes. Only the same
 // label, of at most snapshot.MaxLabel bytes, restores them. Points are saved as numbers, and
-// ranks not at all. Errors come from w. Snapshot panics after Close.
-func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error {
+// ranks not at all. Errors come from w. snapshot panics after Close.
+func (o *owners) snapshot(w io.Writer, secret secret.Secret, label string) error {
 	o.arena.CheckOpen("Owners.Snapshot")
 	most, grown, cells := o.first<<o.most, uint64(o.grown), uint64(layout.OwnerCells)
 	out := snapshot.NewWriter(w, snapshot.Owners, secret, label, snapshot.Fields{&most, &grown, &cells})
@@ -136,7 +136,7 @@ func (o *owners) Snapshot(w io.Writer, secret secret.Secret, label string) error
 	return out.End()
 }
 
-// restoreOwners reads what owners.Snapshot wrote, and nothing behind it. Errors wrap
+// restoreOwners reads what owners.snapshot wrote, and nothing behind it. Errors wrap
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
 	var groups, grown, cells uint64
@@ -158,4 +158,55 @@ func restoreOwners(r io.Reader, c snapshot.RestoreConfig) (*owners, error) {
 		return in.Lines(o.used())
 	}
 	return snapshot.Restore(r, snapshot.Owners, c, snapshot.Fields{&groups, &grown, &cells}, makeEmpty, load)
+}
+
+const (
+	// ownerGroup is how many lines may have a flow.
+	ownerGroup = 16
+	// maxOwnersGrown is how often a table doubles. Each time, two flows of a group are told apart
+	// by a bit of the tag less: 26 of 30 are left.
+	maxOwnersGrown = 4
+	// leastOwnerGroups are 4 MiB, from which on a table is worth growing.
+	leastOwnerGroups = 4 << 20 / layout.LineSize / ownerGroup
+)
+
+// used returns the lines that the table has grown to.
+func (o *owners) used() []layout.Line {
+	return o.arena.Lines()[:o.first<<o.grown*ownerGroup]
+}
+
+// grow doubles the table in its arena, from the end on: each group becomes two, which lie at twice
+// its place or behind it.
+func (o *owners) grow() {
+	lines := o.arena.Lines()
+	groups := int(o.first << o.grown)
+	o.grown++
+	for g := groups - 1; g >= 0; g-- {
+		old := [ownerGroup]layout.Line(lines[g*ownerGroup:])
+		both := lines[2*g*ownerGroup:][:2*ownerGroup]
+		clear(both)
+		for i := range old {
+			for at := range uint(layout.OwnerCells) {
+				c := ownerCell{&old[i], at}
+				if c.owner() == 0 {
+					break
+				}
+				half := c.tag() >> (ownerTagBits - o.grown) & 1 * ownerGroup
+				place(both[half:][:ownerGroup], c)
+			}
+		}
+	}
+}
+
+// place copies a cell to the first empty cell of a group, in the order in which find looks for it.
+func place(group []layout.Line, c ownerCell) {
+	for i := range uint64(ownerGroup) {
+		line := &group[c.tag()%ownerGroup^i]
+		for at := range uint(layout.OwnerCells) {
+			if to := (ownerCell{line, at}); to.owner() == 0 {
+				to.copyFrom(c)
+				return
+			}
+		}
+	}
 }

@@ -37,7 +37,7 @@ func TestOwnersGrow(t *testing.T) {
 			continue
 		}
 		grown = o.grown
-		if bytes := o.bytes() / 2; bytes > 30*len(flows) {
+		if bytes := o.Bytes() / 2; bytes > 30*len(flows) {
 			t.Errorf("%d flows filled %d bytes", len(flows), bytes)
 		}
 		check()
@@ -46,8 +46,8 @@ func TestOwnersGrow(t *testing.T) {
 			check()
 		}
 	}
-	if o.bytes() != memory {
-		t.Errorf("%d bytes of %d", o.bytes(), memory)
+	if o.Bytes() != memory {
+		t.Errorf("%d bytes of %d", o.Bytes(), memory)
 	}
 }
 
@@ -55,11 +55,11 @@ func TestOwnersGrow(t *testing.T) {
 func resaved(t *testing.T, o *owners, memory int) *owners {
 	t.Helper()
 	var saved bytes.Buffer
-	if err := o.Snapshot(&saved, secret.Secret{7}, ""); err != nil {
+	if err := o.snapshot(&saved, secret.Secret{7}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if saved.Len() > o.bytes()+1000 {
-		t.Errorf("%d bytes are saved of a table of %d", saved.Len(), o.bytes())
+	if saved.Len() > o.Bytes()+1000 {
+		t.Errorf("%d bytes are saved of a table of %d", saved.Len(), o.Bytes())
 	}
 	restored, err := restoreOwners(&saved, snapshot.RestoreConfig{Secret: secret.Secret{7}, Memory: memory})
 	if err != nil {

@@ -78,7 +78,7 @@ func TestTell(t *testing.T) {
 // TestRanks has a better point take a flow over.
 func TestRanks(t *testing.T) {
 	o := ownersOf(t, 128)
-	o.setRank(2, 7)
+	o.rank(2, 7)
 	for i, r := range []struct {
 		point    uint32
 		from, to float64
@@ -248,7 +248,7 @@ func TestOwnersSnapshot(t *testing.T) {
 	}
 	var saved bytes.Buffer
 	key := secret.Secret{7}
-	if err := o.Snapshot(&saved, key, "label"); err != nil {
+	if err := o.snapshot(&saved, key, "label"); err != nil {
 		t.Fatal(err)
 	}
 	config := snapshot.RestoreConfig{Secret: key, Label: "label", Memory: 1 << 14}

@@ -12,19 +12,19 @@ import (
 )
 
 // Deltas are by how much two records of one flow may differ that match one to one. A
-// negative one, of others than Start, allows any difference.
+// negative value allows any difference, except of Start.
 type Deltas struct {
 	Start, Duration time.Duration
 	Packets, Bytes  int64
 }
 
-// pairs is the policy that matches records one to one. Kept records lie in a ring. Those of one
-// flow that begin in one slot of time are a chain, from the latest to the first.
+// pairs is the policy that matches records one to one. Kept records lie in a ring. Records of a
+// flow that begin in the same slot of time are a chain, from the latest to the first.
 type pairs struct {
 	judges *Judge
 	arena  *layout.Arena
-	// heads has the number of the latest record of each chain, older that of the record before
-	// the one in each line, in 32 bits. Numbers of records that left the ring end a chain.
+	// heads has the number of the latest record of each chain, older for each line the number of
+	// the record before it in its chain, in 32 bits. Numbers of records that left the ring end a chain.
 	heads, older []uint32
 	first, next  uint64 // the numbers of the first record in the ring, and behind the last
 	slot         int64  // ns
@@ -44,16 +44,16 @@ const (
 const (
 	// pairStamp is where the time begins.
 	pairStamp = 16
-	// MaxPairPoints is how many points match one to one. Records of later ones are unchecked.
+	// MaxPairPoints is how many points match one to one. Records of later points are unchecked.
 	MaxPairPoints = 2*64 - 1
 	// pairCells is the memory of a record's numbers in heads and older.
 	pairCells = 2 * 4
 	// leastPairLines is room for records in any case.
 	leastPairLines = 64
-	// slots is how many slots of time Deltas.Start has, shortestSlot the least length of one.
+	// slots is how many slots of time Deltas.Start has, shortestSlot the least length of a slot.
 	slots        = 4
 	shortestSlot = int64(time.Second / 4)
-	// pairReach is how many records of a chain are compared: more than 3,000 a second of one
+	// pairReach is how many records of a chain are compared: more than 3,000 a second of a
 	// flow.
 	pairReach = 1 << 12
 )
@@ -156,8 +156,7 @@ func (p *pairs) inSlot(s *timedRecord, slot int64, best *layout.Line, nearest ui
 	return best, nearest
 }
 
-// matches reports whether a record matches one that was kept, and how far apart they
-// begin.
+// matches reports whether a record matches a kept record, and how far apart they begin.
 func (p *pairs) matches(line *layout.Line, s *timedRecord) (apart uint64, ok bool) {
 	d := p.judges.cfg.Pairs
 	apart = distance(ordered(int64(line[pairStart])), ordered(s.start))

@@ -27,15 +27,7 @@ func TestPairsOfOneFlow(t *testing.T) {
 			}
 		}
 		cfg := Config{Memory: c.memory, Pairs: &Deltas{Start: 5 * time.Second, Duration: -1, Packets: -1, Bytes: -1}}
-		begin := func() *Judge {
-			j, err := New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = j.Close() })
-			return j
-		}
-		j, resumed := begin(), begin()
+		j, resumed := newJudge(t, cfg), newJudge(t, cfg)
 		half := len(all) / 2
 		j.Judge(&records.Batch{Records: all[:half]})
 		var flows bytes.Buffer

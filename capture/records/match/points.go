@@ -61,7 +61,7 @@ type Point struct {
 	PointName
 	PointCounts
 	First     int64 // when its first record came
-	Last      int64 // and its last one
+	Last      int64 // when its last record came
 	precision time.Duration
 	delay     time.Duration // the longest from the end of a record to its arrival
 	clock     *clock
@@ -125,8 +125,8 @@ func (p *points) find(r *records.Record) uint32 {
 	return n
 }
 
-// add gives a point the next number. It reports false for one that has a number, and where
-// there are too many.
+// add gives a new point the next number. It returns false if the point has a number, or if there
+// are too many points.
 func (p *points) add(name PointName) bool {
 	if _, there := p.number[name]; there || len(p.all) >= p.most {
 		return false

@@ -23,7 +23,7 @@ type saved struct {
 	Label   string
 	Points  []PointName
 	Longest time.Duration
-	// Flows says that a snapshot of flows follows, Pairs that one of records does.
+	// Flows says that a snapshot of flows follows, Pairs that a snapshot of records follows.
 	Flows, Pairs bool
 }
 
@@ -41,7 +41,7 @@ func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	switch p := j.policy.(type) {
 	case *owner:
 		s.Flows = true
-		err = p.table.Snapshot(w, j.cfg.Secret, s.Label)
+		err = p.owners.snapshot(w, j.cfg.Secret, s.Label)
 	case *pairs:
 		s.Pairs = true
 		err = p.snapshot(w, j.cfg.Secret, s.Label)
@@ -52,7 +52,7 @@ func (j *Judge) Save(w io.Writer) (json.RawMessage, error) {
 	return json.Marshal(&s)
 }
 
-// Restore gives a new judge the state that another one saved. Remembered flows keep their size,
+// Restore gives a new judge a saved state. Remembered flows keep their size,
 // which may differ from Config.Memory: most bytes at most. Errors wrap ErrState,
 // snapshot.ErrInvalid or engine.ErrMemory, or come from r.
 func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
@@ -80,8 +80,8 @@ func (j *Judge) Restore(from json.RawMessage, r io.Reader, most int) error {
 		if err != nil {
 			return err
 		}
-		_ = o.table.Close() // it is empty
-		o.table = table
+		_ = o.Close() // it is empty
+		o.owners = table
 	case matches:
 		if err := p.restore(r, c, len(s.Points)); err != nil {
 			return err

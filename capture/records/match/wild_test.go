@@ -44,16 +44,10 @@ func TestWildPairs(t *testing.T) {
 			first.Start, first.End = math.MaxInt64, math.MaxInt64
 		}
 		far(&second)
-		j, err := New(Config{Memory: 1 << 16, Pairs: &Deltas{Start: time.Second, Duration: time.Second, Packets: 5, Bytes: 5}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := newJudge(t, Config{Memory: 1 << 16, Pairs: &Deltas{Start: time.Second, Duration: time.Second, Packets: 5, Bytes: 5}})
 		verdicts, _ := j.Judge(&records.Batch{Records: []records.Record{first, second}})
 		if verdicts[0] != records.Keep || verdicts[1] == records.Copy {
 			t.Errorf("%s: %v", name, verdicts)
-		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

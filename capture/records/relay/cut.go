@@ -3,6 +3,7 @@
 package relay
 
 import (
+	"container/list"
 	"encoding/binary"
 	"net/netip"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // Cutter takes records that are copies out of messages. It remembers how many it took out
-// of each stream of messages, as that is by how much sequence numbers have to go down. One
+// of each stream of messages, and lowers the sequence numbers by as many. One
 // goroutine at a time may use it.
 type Cutter struct {
 	removed *lru[stream, *uint32]
@@ -33,8 +34,8 @@ type stream struct {
 	kind   records.Kind
 }
 
-// maxStreams bounds how many streams are remembered. A forgotten one goes on with the
-// sequence numbers of its exporter, which collectors take for loss.
+// maxStreams bounds how many streams are remembered. A forgotten stream goes on with
+// the sequence numbers of its exporter, which collectors take for loss.
 const maxStreams = 1 << 14
 
 // NewCutter returns a cutter that has taken nothing out yet.
@@ -45,9 +46,9 @@ func NewCutter() *Cutter {
 // Cut appends to dst the message of a batch without the records whose verdict is
 // records.Copy, and returns the extended slice. It appends nothing if nothing is left to be
 // sent or the message came before, and the same bytes if nothing was taken out of the stream
-// so far. The batch must be
-// one of package export, with a verdict for each record. Cut takes linear time. It
-// allocates only when dst has to grow, or for a new stream.
+// so far. The batch must
+// come from package export, with a verdict for each record. Cut takes linear time. It allocates only
+// when dst has to grow, or for a new stream.
 func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) []byte {
 	if b.Replayed {
 		return dst
@@ -62,11 +63,7 @@ func (c *Cutter) Cut(dst []byte, b *records.Batch, verdicts []records.Verdict) [
 	case records.NetFlow1:
 		m.plain(head1, size5)
 		m.lowerCount(m.removed)
-	case records.NetFlow7:
-		sequence = 16
-		m.plain(head5, size7)
-		m.lowerCount(m.removed)
-	case records.NetFlow5:
+	case records.NetFlow5, records.NetFlow7:
 		sequence = 16
 		m.plain(head5, size5)
 		m.lowerCount(m.removed)
@@ -140,8 +137,7 @@ func (c *Cutter) Shared() *Shared { return c.shared }
 const (
 	head1      = 16
 	head5      = 24 // and of v7
-	size7      = 52
-	size5      = 48 // and of v1 at least
+	size5      = 48 // and of v1 and v7 at least
 	head9      = 20
 	headIPFIX  = 16
 	headSet    = 4
@@ -181,7 +177,7 @@ type cut struct {
 	dst      []byte
 	from     int // where the message begins in dst
 	raw      []byte
-	records  []records.Record // from the next one on
+	records  []records.Record // from the next record on
 	verdicts []records.Verdict
 	aligned  bool // sets are padded
 
@@ -292,4 +288,45 @@ func isZero(p []byte) bool {
 		}
 	}
 	return true
+}
+
+// lru is a map of limited size, which forgets the least recently used entry. The zero value is not
+// ready: use newLRU.
+type lru[K comparable, V any] struct {
+	limit int
+	byKey map[K]*list.Element
+	order *list.List // the last used first
+}
+
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+// newLRU returns an empty map for at most limit entries, which is at least 1.
+func newLRU[K comparable, V any](limit int) *lru[K, V] {
+	return &lru[K, V]{limit: limit, byKey: map[K]*list.Element{}, order: list.New()}
+}
+
+// get returns the value of a key, which counts as used now. It takes constant time and does
+// not allocate.
+func (m *lru[K, V]) get(key K) (value V, ok bool) {
+	e, ok := m.byKey[key]
+	if !ok {
+		return value, false
+	}
+	m.order.MoveToFront(e)
+	return e.Value.(*entry[K, V]).value, true
+}
+
+// add adds a new key. If the map is full, it removes the least recently used entry, and returns its
+// value.
+func (m *lru[K, V]) add(key K, value V) (old V, full bool) {
+	if e := m.order.Back(); len(m.byKey) >= m.limit {
+		last := m.order.Remove(e).(*entry[K, V])
+		delete(m.byKey, last.key)
+		old, full = last.value, true
+	}
+	m.byKey[key] = m.order.PushFront(&entry[K, V]{key, value})
+	return old, full
 }

@@ -31,7 +31,7 @@ type decider struct {
 	held    map[uint64]uint64 // by element, the zeroAt that waits for Link.Settle
 	waiting int               // requests with elements that wait
 	pending []pendingSet      // in the order in which they were sent
-	sent    uint64            // number of the last one sent
+	sent    uint64            // number of the last message sent
 	values  []uint64
 }
 
@@ -55,7 +55,7 @@ func (d *decider) judge(values []uint64, unit uint64) (seen bool, zeroAt uint64)
 	return false, d.deliver(unit)
 }
 
-// advance makes a unit the present, or a later one that values show.
+// advance makes a unit the present, or a later unit that values show.
 func (d *decider) advance(values []uint64, unit uint64) {
 	if d.filter == Timers {
 		d.now = max(d.now, unit)

@@ -12,7 +12,7 @@
 //
 // There are two primitives. By test-and-set a link sets bits as it tests them, and the
 // last link answers. By first-test-then-set links report the values that they hold, and
-// the last one decides. New elements go round the chain once more to be set. Until they
+// the last link decides. New elements go round the chain once more to be set. Until they
 // are back, the last link remembers them: so requests that were tested meanwhile are
 // decided as if they had been set at once. Timers need this, since the timers of
 // duplicates must not be set.

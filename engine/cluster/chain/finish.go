@@ -92,7 +92,7 @@ func (l *Link) finish(m *message, s *site, r *hubclient.Request) Result {
 	lost := m.lostLinks()
 	all := len(lost) > l.last
 	if !all && l.lost && slices.Contains(lost, 0) && s.Replies.Askers.Doubtful(asker, r.Seq) {
-		// Neither link that knows requests knows this one, and other links may: its elements would
+		// Neither link that knows requests knows this request, and other links may: its elements would
 		// be copies of themselves. A refusal would make the site stop asking for a while. The site
 		// delivers them, so they are set, as test-and-set has done.
 		if m.kind == kindTest {
@@ -162,7 +162,7 @@ func (l *Link) answered(pos []uint64, lost []int) (n int) {
 }
 
 // judgeAll answers which elements are duplicates by first-test-then-set, and returns the settings
-// of the new ones.
+// of the new elements.
 func (l *Link) judgeAll(a *Answer, m *message, r *hubclient.Request, lost []int, all bool) (news []setting, held []Held) {
 	d, k := l.decide, l.places.k
 	a.Copies = make([]byte, (len(r.Digests)+7)/8)

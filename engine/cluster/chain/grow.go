@@ -27,8 +27,8 @@ func (o older) hold(pos []uint64, lo, size uint64) uint64 {
 }
 
 // best returns the filter of a slice to take the values of an element from. If filters hold all
-// of its timers here, it is the one with most equal ones, where these count, and among such
-// filters the one whose timers run longest.
+// of its timers here, it is the filter with most equal timers, where these count, and among such
+// filters the filter whose timers run longest.
 func (l *Link) best(pos []uint64) *store {
 	best := &l.store
 	if len(l.older) == 0 {
@@ -44,7 +44,7 @@ func (l *Link) best(pos []uint64) *store {
 }
 
 // agreement returns how many of an element's positions here are equal, or 0 if one is not set
-// at present. Where equal ones do not count, it returns 1 if all are set. It also returns the unit
+// at present. Where equal positions do not count, it returns 1 if all are set. It also returns the unit
 // in which the first of them reaches zero.
 func (l *Link) agreement(s *store, pos []uint64) (group int, first uint64) {
 	l.values = l.values[:0]
@@ -115,8 +115,8 @@ func (l *Link) put(pos []uint64, zeroAt uint64) {
 	}
 }
 
-// makeRoom begins a filter if the newest one is full and an element is new to it. Without
-// memory, or above the limit, the newest one goes on as it is.
+// makeRoom begins a filter if the newest filter is full and an element is new to it. Without
+// memory, or above the limit, the newest filter goes on as it is.
 func (l *Link) makeRoom(pos []uint64) {
 	if l.shape.Grow == "" {
 		return
@@ -153,7 +153,7 @@ func (l *Link) newStore() (store, error) {
 }
 
 // tick makes a unit the present, unless that is past. Filters whose timers have all reached zero
-// are discarded. There is always one.
+// are discarded. There is always a filter.
 func (l *Link) tick(unit uint64) {
 	if unit <= l.now {
 		return
@@ -180,7 +180,7 @@ func (l *Link) tick(unit uint64) {
 
 // holds returns, for each number of positions of a new element in the slice, the probability
 // that the slice holds all of them. It reads a sample. Filters are not independent: no newer
-// one gets an element that an older one has.
+// filter gets an element that an older filter has.
 func (l *Link) holds() []float64 {
 	all := make([]float64, l.places.k+1)
 	fill := l.store.fill(l.now)

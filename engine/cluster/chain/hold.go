@@ -16,7 +16,7 @@ type Held struct {
 	setting
 }
 
-// Hold makes the last link, or the only one, hold new elements until Settle: the sparse
+// Hold makes the last link, or the only link, hold new elements until Settle: the sparse
 // Bloom tree of KNPS, Algorithm 2. Meanwhile the same element counts as seen, whichever
 // site sends it: the hub above is asked about it once. It is for first-test-then-set:
 // elements that test-and-set has set are not held, which is the dense tree, Algorithm 1.
@@ -39,7 +39,7 @@ func (d *decider) holds(held []Held) []Held {
 }
 
 // zeroAtOf returns the value that an element is set to, or 0 if it is not set. left is how long
-// a copy stays one.
+// a copy stays a copy.
 func (l *Link) zeroAtOf(h *Held, isCopy bool, left uint16) uint64 {
 	switch {
 	case !isCopy:
@@ -89,7 +89,7 @@ func (l *Link) Settle(held []Held, copies []byte, remaining []uint16) (result Re
 	return l.sent(Result{First: [][]byte{d.send(news)}}), set
 }
 
-// remain records how long an element that was seen stays one, if the request asks for it.
+// remain records how long an element that was seen stays seen, if the request asks for it.
 func (l *Link) remain(a *Answer, r *hubclient.Request, e int) {
 	if !r.Remaining || !l.store.timed || l.shape.Filter != Timers {
 		return

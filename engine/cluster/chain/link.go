@@ -64,7 +64,7 @@ type Answer struct {
 	Fence  uint64 // of the first link
 	Copies []byte // valid until the next message
 	Again  bool   // the answer to a request that came before
-	// Remaining is how long each copy stays one, from its own time, in units of the shape: if the
+	// Remaining is how long each copy stays a copy, from its own time, in units of the shape: if the
 	// request asks for it, and these are timers. It is 0 if that is unknown.
 	Remaining []uint16
 	// Unchecked is how many elements were not decided, and count as new.
@@ -78,7 +78,7 @@ type Answer struct {
 type Result struct {
 	Answer *Answer  // nil for none
 	Next   []byte   // to the next link
-	First  [][]byte // to the first one
+	First  [][]byte // to the first link
 	Held   []Held   // elements that wait for Settle
 	Probe  *Probe   // the answer to a probe, nil for none
 }

@@ -8,9 +8,9 @@ package chain
 // share, is left out.
 //
 // It is Eq. 5 to 7 of KNPS, with the coefficients that these lack, for links that are not equally
-// full, and for several bits of an element in one of them. The k bits of an element choose vertical
+// full, and for several bits of an element in a single slice. The k bits of an element choose vertical
 // slices like balls that fall into urns. So the sum over all ways to do so is a coefficient of a
-// product of polynomials, one for each vertical slice. It takes O(V k^3) for V vertical slices.
+// product of a polynomial for each vertical slice. It takes O(V k^3) for V vertical slices.
 func (s Shape) Predict(holds [][]float64) (fpr, fnr float64) {
 	parts := 1
 	if s.Layout == VH {
@@ -21,7 +21,7 @@ func (s Shape) Predict(holds [][]float64) (fpr, fnr float64) {
 	urns := len(holds) / parts
 	for i := 0; i < len(holds); i += parts {
 		hold, known, lost := make([]float64, s.Hashes+1), make([]float64, s.Hashes+1), make([]float64, s.Hashes+1)
-		for _, here := range holds[i : i+parts] { // one of them has all bits of an element
+		for _, here := range holds[i : i+parts] { // a single part has all bits of an element
 			if here != nil {
 				live++
 			}
@@ -51,7 +51,7 @@ func (s Shape) Predict(holds [][]float64) (fpr, fnr float64) {
 }
 
 // ways has, for each number of an element's bits with an answer, and each number of bits
-// without one, the number of ways in which these can lie in the slices so far, divided by the
+// without a slice, the number of ways in which these can lie in the slices so far, divided by the
 // number of their orders.
 type ways [][]float64
 
@@ -64,7 +64,7 @@ func newWays(k int) ways {
 	return w
 }
 
-// and adds a slice of urns equally large ones. With j bits in it they are known and set with the
+// and adds a slice of equally large urns to urns. With j bits in it they are known and set with the
 // probability hold[j], and lost with lost[j].
 func (w ways) and(hold, lost []float64, urns int) ways {
 	next := newWays(len(w) - 1)

@@ -9,7 +9,7 @@ import (
 // Probe is the answer to a probe: the elements that a chain holds at present.
 type Probe struct {
 	Reply   string   // subject that the answer goes to
-	Levels  int      // levels of hubs, this one included, that have to hold an element
+	Levels  int      // levels of hubs, this hub included, that have to hold an element
 	Digests []uint64 // valid until the next message
 	Copies  []byte   // a bit for each, 1 if the chain holds it
 }
@@ -41,8 +41,8 @@ func (l *Link) probe(m *message) (Result, error) {
 	return Result{Probe: &Probe{m.reply, int(m.number), l.request.Digests, l.holdings(m)}}, nil
 }
 
-// holdings returns which elements the chain holds. An element that waits for Settle is one of
-// them, and so is one of which lost links leave that open.
+// holdings returns which elements the chain holds. Elements that
+// wait for Settle count as held, as do elements that only a lost link could rule out.
 func (l *Link) holdings(m *message) []byte {
 	d, lost, r := l.decide, m.lostLinks(), &l.request
 	copies := make([]byte, (len(r.Digests)+7)/8)

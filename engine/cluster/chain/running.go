@@ -3,7 +3,7 @@
 package chain
 
 // running counts the timers of a filter that have not reached zero at present: a filter that
-// grows by density is full by their number, and one without any is discarded. Timers are given
+// grows by density is full by their number, and a filter without any is discarded. Timers are given
 // by the unit in which they reach zero, which lies within a window after the present.
 type running struct {
 	count uint64
@@ -32,7 +32,7 @@ func (r *running) advance(unit uint64) {
 	}
 }
 
-// move counts a timer that is set from one unit to a later one. It reports false if that is past:
+// move counts a timer that is set from one unit to a later unit. It reports false if that is past:
 // then the timer stays as it is.
 func (r *running) move(from, to uint64) bool {
 	if to <= r.now {

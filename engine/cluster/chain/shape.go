@@ -31,7 +31,7 @@ const (
 	FirstTestThenSet = "first-test-then-set"
 
 	ByDensity     = "density"     // the share of bits that are set
-	ByCardinality = "cardinality" // the bits that elements have set, each time one does
+	ByCardinality = "cardinality" // the bits that elements have set, counted for each element
 )
 
 // Layouts, Filters, Primitives and Growths are all words of each kind.
@@ -71,7 +71,7 @@ type Shape struct {
 	Equal int `json:"equal"`
 	// AtLeast is x of the fault tolerance heuristic: an element is a duplicate if at
 	// least x of its k answers come, and all of them say so. With 0 an element without
-	// any answer is a duplicate (closed), with k an element that lacks one is new (open).
+	// any answer is a duplicate (closed), with k an element that lacks an answer is new (open).
 	AtLeast int `json:"at_least"`
 	// Deliveries is the window of Events: how many new elements of a chain it counts.
 	Deliveries int `json:"deliveries,omitempty"`
@@ -133,7 +133,7 @@ func (s Shape) checkGrowth() error {
 }
 
 // capacity returns the number of positions at which a filter of a slice is full: by density the
-// bits or timers that are set, else the ones that its elements have set, counted each time.
+// bits or timers that are set, else what its elements have set, counted for each element.
 func (s Shape) capacity() uint64 {
 	density := math.Pow(s.FPR, 1/float64(s.Hashes))
 	if s.Grow == ByDensity {
@@ -183,7 +183,7 @@ func (s Shape) Size() int {
 	return s.Bytes / timerBytes / s.Slices()
 }
 
-// windowUnits is how many units of time a window has at most: a finer one would cost nothing
+// windowUnits is how many units of time a window has at most: a finer unit would cost nothing
 // in a filter, but wear out its timers sooner.
 const windowUnits = 1024
 
@@ -199,7 +199,7 @@ func (s Shape) Window() uint64 {
 	switch s.Filter {
 	case Timers:
 		unit := s.Unit() * hubclient.DeltaUnit
-		return (uint64(s.WindowUS)+unit-1)/unit + 1 // an element's unit is not a whole one
+		return (uint64(s.WindowUS)+unit-1)/unit + 1 // an element's unit is not a whole unit
 	case Events:
 		return uint64(s.Deliveries) + 1 // the delivery of the element itself included
 	}

@@ -74,7 +74,7 @@ func (l *Link) Save(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
-// Restore makes the link that was saved. Shape and number must equal the saved ones.
+// Restore makes the link that was saved. Shape and number must equal those saved.
 // Errors wrap slice.ErrSnapshot or ErrShape.
 func Restore(s Shape, number int, data []byte) (*Link, error) {
 	text, lines, err := parseSaved(data)

@@ -10,7 +10,7 @@ import (
 )
 
 // Stats returns the present statistics. The first link counts the digests that sites have
-// sent, and the last one the copies among them. FPR is the rate of a filter whose slices
+// sent, and the last link the copies among them. FPR is the rate of a filter whose slices
 // are all like this one.
 func (l *Link) Stats() slice.Stats {
 	holds, k := l.holds(), l.places.k

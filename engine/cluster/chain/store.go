@@ -26,7 +26,7 @@ type store struct {
 	base  uint64
 	ones  int // bits that are set
 
-	placed  uint64   // positions that elements have set, each time one does
+	placed  uint64   // positions that elements have set, counted for each element
 	running *running // of timers in a slice of dynamic size, else nil
 }
 

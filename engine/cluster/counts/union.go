@@ -178,7 +178,7 @@ func (s *Store) discard(w *window, name string) error {
 	return os.Remove(s.path(w, name))
 }
 
-// discardDamaged removes the damaged ones of some files.
+// discardDamaged removes those files that are damaged.
 func (s *Store) discardDamaged(ctx context.Context, w *window, files []file) error {
 	var errs []error
 	for _, f := range files {
@@ -254,7 +254,7 @@ func zoneOf(f *countfile.File) *time.Location {
 }
 
 // Rows returns the unions of the latest windows, the oldest first. known are the sites
-// that could have counts: a known site that has some in any window, but lacks this one,
+// that could have counts: a known site that has counts in any window, but none in this window,
 // is missing.
 func (s *Store) Rows(windows int, known []string) []Row {
 	rows := []Row{}

@@ -78,7 +78,7 @@ func (s *Store) take(site string, p *hubclient.CountsPart, now time.Time) (next 
 		}
 	}
 	if p.Offset != u.next || len(p.Data) == 0 && u.size > 0 {
-		return u.next, nil // the hub has this piece, or lacks an earlier one
+		return u.next, nil // the hub has this piece, or lacks an earlier piece
 	}
 	if _, err := u.to.Write(p.Data); err != nil {
 		return 0, err

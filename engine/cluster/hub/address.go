@@ -5,7 +5,7 @@ package hub
 import "net"
 
 // SiteURL returns the address at which sites reach the server: the configured one, or the
-// listening address. If it listens on all addresses of the machine, that is the first one
+// listening address. If it listens on all addresses of the machine, that is the first address
 // that others can reach.
 func (s *Settings) SiteURL() string {
 	switch {
@@ -39,7 +39,7 @@ func (s *Settings) localURL() string {
 	return "nats://" + net.JoinHostPort(host, port)
 }
 
-// ownAddress returns an address of the machine that others can reach, an IPv4 one if there
+// ownAddress returns an address of the machine that others can reach, an IPv4 address if there
 // is any.
 func ownAddress() string {
 	best := "127.0.0.1"

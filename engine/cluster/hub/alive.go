@@ -27,7 +27,7 @@ func (s *Settings) aliveSubject(id string) string {
 // subscribeAlive shows others that the hub lives.
 func (h *Hub) subscribeAlive() error {
 	_, err := h.conn.Subscribe(h.settings.aliveSubject(h.id), func(m *nats.Msg) {
-		_ = m.Respond(nil) // without an answer the other one waits
+		_ = m.Respond(nil) // without an answer the other hub waits
 	})
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (h *Hub) subscribeAlive() error {
 // busy.
 func (h *Hub) dropDead(now time.Time) {
 	silent, _ := h.layout.silent(now)
-	var all sync.WaitGroup // side by side, as a stopped one takes its time
+	var all sync.WaitGroup // side by side, as a stopped hub takes its time
 	for _, id := range silent {
 		all.Go(func() {
 			if _, err := h.conn.Request(h.settings.aliveSubject(id), nil, aliveTime); errors.Is(err, nats.ErrNoResponders) {

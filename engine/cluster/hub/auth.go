@@ -20,8 +20,8 @@ const (
 	maxConnections = 16
 	// maxClients bounds the connections of the server.
 	maxClients = 4096
-	// shortestBan is how long the first ban of a site lasts. Each further one takes twice as long, up
-	// to longestBan, until the site has kept to the rules for twice the last one.
+	// shortestBan is how long the first ban of a site lasts. Each further ban takes twice as long, up
+	// to longestBan, until the site has kept to the rules for twice the last ban.
 	shortestBan = time.Second
 	longestBan  = time.Minute
 )
@@ -49,7 +49,7 @@ type account struct {
 // Ban describes the bans of a site, since the server has started.
 type Ban struct {
 	Count uint64    `json:"count"`
-	Until time.Time `json:"until"` // end of the last one
+	Until time.Time `json:"until"` // end of the last ban
 }
 
 // setUsers replaces the users, and returns the connections of sites that are no users any more, or
@@ -131,8 +131,9 @@ func host(c server.ClientAuthentication) string {
 // maxClientName bounds the name of a client in the log, in characters.
 const maxClientName = 64
 
-// Why clients are not admitted. A server sends all of them one text. As it sends an earlier one to
-// clients that it cannot give an account, sites with too many connections get one that no server knows.
+// Why clients are not admitted. A server sends "Authorization Violation" for all reasons. But it sends
+// "Failed Account Registration" earlier to a client whose account it does not know: sites with too many
+// connections get such an account.
 var (
 	errUnknown = errors.New("its token is not valid, or not any more")
 	errBanned  = errors.New("it is banned")
@@ -161,8 +162,9 @@ func (a *authenticator) admit(c server.ClientAuthentication) (site string, err e
 	return one.site, nil
 }
 
-// refuse ends the connection of a banned site. A server sends all clients that it does not admit one
-// text. It has another one for users whose time is over, which the site reads as a ban.
+// refuse ends the connection of a banned site. The site has to tell a ban from a token that is not valid
+// any more. So it is registered as a user whose time is over: the server then sends "User Authentication
+// Expired".
 func refuse(c server.ClientAuthentication) {
 	c.RegisterUser(&server.User{ConnectionDeadline: time.Now()})
 	// The server closes it in a goroutine of its own.
@@ -194,7 +196,7 @@ func (a *authenticator) mayConnect(u *account) bool {
 }
 
 // ban refuses connections of a site for a while. It returns the site's connections and the length
-// of the ban, which is 0 if an earlier one still lasts.
+// of the ban, which is 0 if an earlier ban still lasts.
 func (a *authenticator) ban(site string) (ids []uint64, span time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -193,7 +193,7 @@ func (h *Hub) serve(o *owner) error {
 }
 
 // restore returns a slice as it was saved, with all later entries of its journal, or an
-// empty one. A link without a journal whose owner has died has lost its state.
+// empty slice. A link without a journal whose owner has died has lost its state.
 func (h *Hub) restore(number int, died bool) (keeper, *journal, error) {
 	s, at, err := h.load(number)
 	if errors.Is(err, errSaved) {
@@ -248,7 +248,7 @@ func (h *Hub) give(o *owner) error {
 	if isTaken(owned) {
 		return errors.Join(err, o.slice.Close()) // this hub's state of it is outdated
 	}
-	// Without a snapshot the next owner begins with the one before, or an empty slice.
+	// Without a snapshot the next owner begins with the snapshot before, or an empty slice.
 	if o.journal == nil || !o.journal.broken {
 		err = errors.Join(err, h.layout.save(o.number, o.slice, o.journal.at()))
 	}

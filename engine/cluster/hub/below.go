@@ -111,7 +111,7 @@ func (b *below) confirms(site string) bool {
 }
 
 // full reports whether too many requests wait for the hubs below. Then it counts the digests of
-// another one, which is not sent.
+// a hub that is not sent.
 func (b *below) full(digests int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,7 +30,7 @@ func (h *Hub) bundles(site string) nats.MsgHandler {
 	}
 }
 
-// answerBundle appends the answers to the parts for this hub's slices, except the ones that come
+// answerBundle appends the answers to the parts for this hub's slices, except answers that come
 // later, or from another link. Other hubs have the other slices.
 func (h *Hub) answerBundle(out []byte, m *nats.Msg, site string, overloaded bool, now time.Time) []byte {
 	if !hubclient.InInbox(site, hubclient.PartReply(m.Reply, math.MaxUint16, math.MaxUint64)) { // the longest

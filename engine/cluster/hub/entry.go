@@ -53,7 +53,7 @@ func parseEntry(data []byte) (entry, error) {
 }
 
 // apply has a slice take the entry. Requests that it refuses now were refused then, too.
-// climbs means that the hub asks another one above, so that rows record the asker.
+// climbs means that the hub asks a hub above, so that rows record the asker.
 func (e *entry) apply(s keeper, climbs bool) error {
 	link, chained := s.(*chain.Link)
 	if chained && e.site == "" {

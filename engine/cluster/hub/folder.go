@@ -70,7 +70,7 @@ type Settings struct {
 	// Dense makes a tree of timers dense instead of sparse: elements that the hub above knows are
 	// set here, too, for the same time.
 	Dense bool `json:"dense,omitempty"`
-	// Below has the names of the hubs that ask this one, and TopDown is how many levels of
+	// Below has the names of the hubs that ask this hub, and TopDown is how many levels of
 	// them have to hold a copy. With 0 none has to.
 	Below   []string `json:"below,omitempty"`
 	TopDown int      `json:"top_down,omitempty"`

@@ -50,7 +50,7 @@ type Hub struct {
 	counts    *counts.Store // nil where another hub has it
 	log       Logger
 	conn      *nats.Conn // connection for what hubs share, and for administrators
-	sites     *nats.Conn // has the permissions of siteConns, and shows other hubs that this one lives
+	sites     *nats.Conn // has the permissions of siteConns, and shows other hubs that this hub lives
 	siteConns *siteConns // serve sites
 	memory    int
 	limit     int

@@ -23,7 +23,7 @@ const (
 // knows all answers.
 //
 // An owner adds to the journal only after the last message that it has seen. This fails
-// where another owner has added one: so two owners cannot both answer.
+// where another owner has added a message: so two owners cannot both answer.
 type journal struct {
 	layout  *layout
 	subject string
@@ -118,8 +118,8 @@ func (j *journal) at() uint64 {
 	return j.last
 }
 
-// saved removes all messages before the last one, which no owner will need again. The
-// last one stays: its number is what the next message has to follow.
+// saved removes all messages before the last message, as no owner will need them again. The
+// last message stays: its number is what the next message has to follow.
 func (j *journal) saved(now time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()

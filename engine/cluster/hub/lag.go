@@ -17,7 +17,7 @@ const (
 )
 
 // lag finds the requests of a site that come too late. The site's clock is not the hub's,
-// so it compares the delay of a request with the delays of the fastest ones. After a cut
+// so it compares the delay of a request with the delays of the fastest requests. After a cut
 // of the network, earlier requests come so late that nobody waits for them any more.
 type lag struct {
 	least time.Duration // of the site's times behind the hub's

@@ -36,7 +36,7 @@ const (
 //
 // A bucket of leases has a key for each hub that lives: NATS removes it leaseTime after
 // the last renewal. A bucket of owners has a key for each slice. To become an owner, a
-// hub replaces the revision of the key that it has seen, so only one of several hubs
+// hub replaces the revision of the key that it has seen, so only a single hub of several
 // succeeds. The revision is the fencing number: it is higher than the revisions of all
 // owners before.
 type layout struct {
@@ -116,7 +116,7 @@ func (l *layout) watch(ctx context.Context, group *sync.WaitGroup) error {
 }
 
 // follow gives note all entries of a bucket, and then all changes. It returns when note
-// has the present ones.
+// has the present layout.
 func (l *layout) follow(ctx, begin context.Context, bucket jetstream.KeyValue, group *sync.WaitGroup, note func(jetstream.KeyValueEntry)) error {
 	watcher, err := bucket.WatchAll(ctx)
 	if err != nil {
@@ -246,7 +246,7 @@ func (l *layout) waitForAll(now time.Time) {
 }
 
 // silent returns the hubs that have been silent too long to answer, and the time at which the
-// next one will be silent too long.
+// next renewal will be silent too long.
 func (l *layout) silent(now time.Time) (ids []string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,7 +270,7 @@ func (l *layout) forgetHub(id string, now time.Time) {
 	}
 }
 
-// proof returns the content of a hub's lease, which no one without the key of hubs can make.
+// proof returns the content of a hub's lease, which nobody without the key of hubs can make.
 func (l *layout) proof(id string) []byte {
 	mac := hmac.New(sha256.New, l.seed)
 	fmt.Fprintf(mac, "lease %s %s", l.name, id)
@@ -295,7 +295,7 @@ func (l *layout) unowned(count int, now time.Time) (n int) {
 	return n
 }
 
-// others returns the slices of all live hubs except the given one.
+// others returns the slices of all live hubs except the given hub.
 func (l *layout) others(count int, id string, now time.Time) (all []int) {
 	live := l.live(now)
 	for number := range count {
@@ -323,7 +323,7 @@ func (l *layout) leave(id string) error {
 	return l.leases.Delete(ctx, id)
 }
 
-// change makes a hub, or nobody, the owner of a slice if its owner is still the one of
+// change makes a hub, or nobody, the owner of a slice if its owner is still the owner in
 // the record. It returns the new revision. Errors wrap jetstream.ErrKeyExists if another
 // was first.
 func (l *layout) change(number int, seen record, id string) (uint64, error) {

@@ -86,7 +86,7 @@ func (o *owner) pass(m *nats.Msg) {
 	o.publish(a.Site, a.Reply)
 }
 
-// begin has the first link take a request that is good. Without an answer, the last one answers.
+// begin has the first link take a request that is good. Without an answer, the last link answers.
 func (o *owner) begin(link *chain.Link, site string, msg []byte) hubclient.Status {
 	result := link.Begin(site, o.reply, o.fence, &o.request, msg)
 	o.send(&result)

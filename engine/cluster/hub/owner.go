@@ -31,7 +31,7 @@ const (
 
 // owner answers requests for a slice. NATS calls answer from one goroutine for each site, one
 // request after another, in the order in which they came. Sites take turns: a Mutex goes to the
-// goroutine that has waited for it longest, once one has for a millisecond.
+// goroutine that has waited for it longest, once a goroutine has waited for a millisecond.
 type owner struct {
 	hub    *Hub
 	number int

@@ -46,7 +46,7 @@ type treeCounts struct {
 	digests, hits, asked, hitsAbove, unchecked, sets, probes, messages, bytes atomic.Uint64
 }
 
-// CheckParent checks how the filter fits the one above. Errors wrap ErrParent.
+// CheckParent checks how the filter fits the hub's above. Errors wrap ErrParent.
 //
 // Sensors send only the bits of a digest that do not choose its slice. So the slice here must
 // determine the slice above: the number of slices that sensors send to is a multiple of the
@@ -94,7 +94,7 @@ func (s *Settings) holds() bool {
 // closed reports whether elements that the hub above does not answer for count as copies.
 func (s *Settings) closed() bool { return !s.Shape.Rows() && s.Shape.AtLeast == 0 }
 
-// openParent connects to the hub above, and returns nil without one. An unreachable hub
+// openParent connects to the hub above, and returns nil if there is none. An unreachable hub
 // is no error: it is tried again.
 func openParent(s *Settings, id uint64, log Logger) (*parent, error) {
 	if s.Parent == "" {

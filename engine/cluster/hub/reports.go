@@ -58,7 +58,7 @@ func (s *reports) take(site string, r hubclient.Report, now time.Time) {
 }
 
 // take removes and returns the last report of a run, empty for none. A token serves maxConnections
-// runs at a time, so the run that was silent for longest makes room for another one.
+// runs at a time, so the run that was silent for longest makes room for a new run.
 func (s *siteReport) take(run string) (last hubclient.Report) {
 	if i := slices.IndexFunc(s.runs, func(r hubclient.Report) bool { return r.Run == run }); i >= 0 {
 		last = s.runs[i]

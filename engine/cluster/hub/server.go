@@ -185,7 +185,7 @@ func (s *Server) Close() {
 }
 
 // trust returns an option for servers that use TLS: their certificate must be from the CA
-// of the settings or one that the system trusts, and for the host name that sites use.
+// of the settings or a certificate that the system trusts, and for the host name that sites use.
 func (s *Settings) trust() nats.Option {
 	config := &tls.Config{MinVersion: tls.VersionTLS13}
 	if u, err := url.Parse(s.SiteURL()); err == nil {

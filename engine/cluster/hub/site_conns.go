@@ -53,13 +53,13 @@ type siteConn struct {
 	sites int
 }
 
-// servedSite is a site with its subscriptions, except the ones of slices.
+// servedSite is a site with its subscriptions, except those to slices.
 type servedSite struct {
 	at   *siteConn
 	subs []*nats.Subscription
 
 	mu      sync.Mutex
-	refused float64   // requests that overloaded a slice, less the ones that a site may send
+	refused float64   // requests that overloaded a slice, less what a site may send
 	last    time.Time // of these requests
 }
 
@@ -83,7 +83,7 @@ func (c *siteConns) failed(conn *nats.Conn, sub *nats.Subscription, err error) {
 }
 
 // overloaded notes a request of a site that overloads a slice, and has the site banned if sensors do
-// not send as many: so a site cannot flood many slices without ever filling the queue of one.
+// not send as many: so a site cannot flood many slices without ever filling the queue of a slice.
 func (c *siteConns) overloaded(site string, now time.Time) {
 	if s := (*c.bySite.Load())[site]; s != nil && s.overloads(now, c.hub.settings.mostUnanswered()) {
 		c.flooded(site)
@@ -91,7 +91,7 @@ func (c *siteConns) overloaded(site string, now time.Time) {
 }
 
 // overloads notes an overload, and reports whether there were more than limit in a second. If so, it
-// begins anew. However slow the hub is, sensors cause fewer: refused ones send less, and after three
+// begins anew. However slow the hub is, sensors cause fewer: refused sensors send less, and after three
 // failures in a row a probe each half second.
 func (s *servedSite) overloads(now time.Time, limit int64) bool {
 	s.mu.Lock()
@@ -114,7 +114,7 @@ func (c *siteConns) flooded(site string) {
 	}
 }
 
-// banSubject is the subject on which a hub without a server asks the hub with one, if there is any,
+// banSubject is the subject on which a hub without a server asks the hub with a server, if there is any,
 // to ban a site. Sites may not use it.
 func (s *Settings) banSubject(site string) string {
 	return fmt.Sprintf("fd.%s.%s.ban.%s", s.Namespace, s.Filter, site)
@@ -210,7 +210,7 @@ func (c *siteConns) remove(name string, s *servedSite) (err error) {
 	return err
 }
 
-// least returns the connection of the fewest sites, a new one as long as there may be more.
+// least returns the connection of the fewest sites, a new connection as long as there may be more.
 func (c *siteConns) least() (*siteConn, error) {
 	for _, one := range c.all {
 		if one.sites == 0 {

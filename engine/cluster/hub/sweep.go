@@ -21,7 +21,7 @@ const (
 	// batch.
 	minUnanswered = 1 << 16
 	requestBytes  = 4 << 10
-	// deniedCost is how many messages without an answer count as much as one that the server denies,
+	// deniedCost is how many messages without an answer count as much as a message that the server denies,
 	// which sensors do not send.
 	deniedCost = 64
 )
@@ -126,7 +126,7 @@ func (u traffic) plus(t traffic, may float64) traffic {
 
 // banFlooders bans the sites for which connections of hubs were cut since the last sweep, as more
 // bytes waited for the hub than all sensors of a site have under way. Of several sites on a connection
-// it bans the one that has sent most since then.
+// it bans the site that has sent most since then.
 func (s *Server) banFlooders(sites map[string]traffic) {
 	list, err := s.server.Connz(&server.ConnzOptions{State: server.ConnClosed, User: s.answers, Username: true, Subscriptions: true, Limit: server.DEFAULT_MAX_CLOSED_CLIENTS})
 	if err != nil {

@@ -46,7 +46,7 @@ type TreeStatus struct {
 	FPR float64 `json:"predicted_fpr"`
 }
 
-// tree describes the tree, nil without one.
+// tree describes the tree. It is nil without a tree.
 func (h *Hub) tree() *TreeStatus {
 	p := h.parent
 	if p == nil {
@@ -69,7 +69,7 @@ type TopDownStatus struct {
 	Below  []string `json:"below"`
 	Mixed  bool     `json:"mixed"` // a site has asked that is no hub, so copies are not confirmed any more
 	// Probed are the copies that the hubs below were asked about. Unconfirmed of them are new, as
-	// none of these hubs holds them. Unanswered ones stay copies.
+	// none of these hubs holds them. Unanswered elements stay copies.
 	Probed      uint64 `json:"probed"`
 	Unconfirmed uint64 `json:"unconfirmed"`
 	Unanswered  uint64 `json:"unanswered"`

@@ -24,7 +24,7 @@ type user struct {
 	publish, subscribe []string
 }
 
-// access returns the users of the server. The hub has two keys. The first one keeps
+// access returns the users of the server. The hub has two keys. The first keeps
 // leases, slices and journals, and receives the requests of administrators. The second
 // one receives the sites' requests, and may only answer into inboxes of sites: whatever a
 // site requests, the hub's answer can reach nothing but such an inbox.
@@ -58,7 +58,7 @@ func (f *Folder) access(s Settings) ([]user, error) {
 }
 
 // sitePermissions are the subjects that a site may publish to, and subscribe: requests,
-// reports and counts under its own name, and its own answers. So no site can pose as another.
+// reports and counts under its own name, and its own answers. So no site can pose as a different site.
 func sitePermissions(namespace, site string) (publish, subscribe []string) {
 	return []string{
 		"fd." + namespace + ".*.*.*.*." + site,

@@ -12,6 +12,6 @@
 //
 // Such trees have a leaf at each site, at a leaf node of NATS, and a root at the hub.
 // Elements that a leaf knows are decided at the site. In a dense tree a leaf sets the
-// elements that it tests, in a sparse one only when the root has not known them. The root
-// decides by one test-and-set in both: the paper locks it, but no lock is needed here.
+// elements that it tests, in a sparse tree only when the root has not known them. The root
+// decides by a single test-and-set in both: the paper locks it, but no lock is needed here.
 package paper

@@ -82,7 +82,7 @@ func (s *Askers) Note(name string, seq uint64) (again bool) {
 	if s.Lost {
 		a.From = unheard
 	}
-	if least > 0 { // the asker may be a forgotten one
+	if least > 0 { // the asker may be forgotten
 		for n := seq - min(seq, keptNumbers-1); n <= least; n++ {
 			a.Seen[n%keptNumbers/64] |= 1 << (n % 64)
 		}
@@ -100,7 +100,7 @@ func (s *Askers) Lose() {
 
 // Doubtful reports whether a request that Note has taken for new may have come before Lose.
 // An asker repeats requests out of order only within keptNumbers. So later numbers than its
-// first one after Lose by that many are new.
+// first number after Lose by that many are new.
 func (s *Askers) Doubtful(name string, seq uint64) bool {
 	for i := range s.All {
 		if a := &s.All[i]; a.Name == name {

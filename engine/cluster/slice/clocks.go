@@ -13,7 +13,7 @@ const (
 	// seconds. Sightings that lie farther apart are repeated packets.
 	learnSpan = 10_000_000
 	// learnFirst is the number of packets, each sent by both of two sites, from which the
-	// difference of their clocks is first learned; learnAgain later ones correct it.
+	// difference of their clocks is first learned; learnAgain later copies correct it.
 	learnFirst = 16
 	learnAgain = 32
 	// learnSample is the sampling interval in packets after that.
@@ -30,7 +30,7 @@ const (
 type clocks struct {
 	window uint64
 	nodes  []siteClock
-	pairs  matrix[differences] // of the lower site with the higher one
+	pairs  matrix[differences] // of the lower site with the higher site
 }
 
 // siteClock is the clock of a site. Sites are numbered in the order in which they came.
@@ -78,7 +78,7 @@ func (c *clocks) observe(digest uint64, a, b int, atA, atB int64) {
 	}
 }
 
-// settle joins the trees of two sites, or corrects the one they are in.
+// settle joins the trees of two sites, or corrects the tree they are in.
 func (c *clocks) settle(a, b int, p *differences, joined bool) {
 	median, ok := p.median(c.window)
 	if !ok {

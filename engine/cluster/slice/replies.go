@@ -60,7 +60,7 @@ func (s *Replies) Repeated(reply string, r *hubclient.Request) (again, found boo
 	return again, found
 }
 
-// Keep remembers an answer in place of the oldest one.
+// Keep remembers an answer in place of the oldest answer.
 func (s *Replies) Keep(r *hubclient.Request, copies []byte) {
 	if len(r.Digests) == 0 {
 		return

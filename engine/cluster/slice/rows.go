@@ -54,7 +54,7 @@ func (l *line) set(cell uint, digest uint64, m mark) {
 func (l *line) spilled() bool { return l[cells]&spilledBit != 0 }
 
 // find returns the mark of the digest that another site has left nearest to a time, or 0.
-// known means that this site has left one at exactly that time.
+// known means that this site has left a mark at exactly that time.
 func (l *line) find(digest uint64, t int64, site int) (other mark, known bool) {
 	nearest := uint64(math.MaxUint64)
 	for i := range uint(cells) {
@@ -76,7 +76,7 @@ func (l *line) has(digest uint64) bool {
 	return l[0] == digest || l[1] == digest || l[2] == digest || l[3] == digest
 }
 
-// victim returns an empty cell, or the one whose time is the farthest from now. So elements
+// victim returns an empty cell, or the cell whose time is the farthest from now. So elements
 // with a wrong clock are evicted first. There is no branch that depends on times: nothing
 // could predict it. The mark of an empty cell is farther away than any time.
 func (l *line) victim(now int64) uint {

@@ -30,12 +30,12 @@ type Config struct {
 // and wants Close at the end.
 //
 // It remembers the digests of packets with site and time. A digest known from another
-// site, at a time within the window of this one, is a copy, and changes nothing. The
-// slice remembers any other digest, also one that the same site has sent before. Times of
+// site, at a time within the window of this time, is a copy, and changes nothing. The
+// slice remembers any other digest, also a digest that the same site has sent before. Times of
 // different sites compare after the correction of their clocks that the slice has
 // learned.
 //
-// A line of 64 bytes holds 4 digests. A fifth replaces the one that is the farthest away
+// A line of 64 bytes holds 4 digests. A fifth replaces the digest that is the farthest away
 // in time, which goes to a spare line as long as it may have copies. If spare lines have
 // evicted many digests of the window, the slice doubles, up to its limit.
 type Slice struct {
@@ -243,7 +243,7 @@ func (s *Slice) growIfNeeded() {
 	}
 }
 
-// siteOf returns the number of a site, which gets one if it is new. It reports false if
+// siteOf returns the number of a site, which gets a number if it is new. It reports false if
 // there are too many.
 func (s *Slice) siteOf(name string) (int, bool) {
 	at, ok := s.number[name]

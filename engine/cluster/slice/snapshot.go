@@ -69,7 +69,7 @@ func (s *Slice) Save(dst []byte) []byte {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Restore makes the slice that was saved. The configuration must fit: window and number
-// of slices equal the saved ones, and the limit has room for the slice. Errors wrap
+// of slices equal those saved, and the limit has room for the slice. Errors wrap
 // ErrSnapshot or ErrConfig.
 func Restore(cfg Config, data []byte) (*Slice, error) {
 	text, lines, err := parse(data)

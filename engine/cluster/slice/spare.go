@@ -12,7 +12,7 @@ const linesPerSpare = 12
 // be in one line, or in the spare line that belongs to it: the lower half of its digest
 // chooses both, as the upper half chooses the slice.
 //
-// There are exactly linesPerSpare times as many lines as spare ones. So all cells of a
+// There are exactly linesPerSpare times as many lines as spare lines. So all cells of a
 // line go to the same spare line, even after both are doubled.
 type rows struct {
 	arena *layout.Arena
@@ -39,7 +39,7 @@ func newRows(lines, spare int) (rows, error) {
 }
 
 // roundUp rounds a number of lines up to whole huge pages if only a few lines are
-// missing. Less than a huge page would be backed with small ones, and look-ups take a
+// missing. Less than a huge page would be backed with small pages, and look-ups take a
 // fifth longer.
 func roundUp(lines int) int {
 	const huge = 2 << 20 / lineBytes
@@ -49,7 +49,7 @@ func roundUp(lines int) int {
 	return lines
 }
 
-// all returns the lines and the spare ones behind them.
+// all returns the lines and the spare lines behind them.
 func (r *rows) all() []layout.Line { return r.arena.Lines()[:len(r.lines)+len(r.spare)] }
 
 // chosen returns the line that a digest selects from lines.
@@ -109,7 +109,7 @@ func (r *rows) tidy(l *line, digest uint64, now int64, reach uint64) (removed ma
 	return removed
 }
 
-// grow doubles the lines and the spare ones: the elements of a line go to two. All of them
+// grow doubles the lines and the spare lines: the elements of a line go to two. All of them
 // stay. It returns the error of the system if that refuses the memory, and changes nothing.
 func (r *rows) grow() error {
 	next, err := newRows(2*len(r.lines), 2*len(r.spare))

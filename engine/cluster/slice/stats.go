@@ -83,7 +83,7 @@ func (s *Slice) Stats() Stats {
 			}
 		}
 	}
-	// A digest matches any of the remembered ones that equals it. All digests of a slice
+	// A digest matches any remembered digest that equals it. All digests of a slice
 	// share the highest of 64 bits, and mostly these lie above the compared bits.
 	free := min(hubclient.DigestBits, 64-math.Log2(float64(s.cfg.Slices))) - math.Log2(float64(len(s.rows.all())))
 	st.FPR = cells * st.Fill * math.Exp2(-free)

@@ -82,21 +82,20 @@ func TestLint(t *testing.T) {
 
 // TestCommandPages checks that every flag and every command has its place.
 func TestCommandPages(t *testing.T) {
-	pages := commandPages(nil)
-	for _, c := range allCommands() {
-		text := pages[manName(c)+".1"]
+	all := allCommands()
+	for i, page := range commandPages() {
+		text := string(page.Render())
 		if !strings.Contains(text, ".SH EXAMPLES") {
-			t.Errorf("%s has no examples", manName(c))
+			t.Errorf("%s has no examples", page.Name)
 		}
-		if !c.HasParent() {
-			if !strings.Contains(text, roff.Bold("live")) {
-				t.Error("the commands are missing")
+		for _, sub := range all[i].Commands() {
+			if !strings.Contains(text, ".TP\n\\fB"+sub.Name()+"\\fR\n") {
+				t.Errorf("%s: no command %s", page.Name, sub.Name())
 			}
-			continue
 		}
-		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if !strings.Contains(text, roff.Bold("--"+f.Name)) {
-				t.Errorf("%s: no --%s", manName(c), f.Name)
+		all[i].LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if !strings.Contains(text, `\fB\-\-`+strings.ReplaceAll(f.Name, "-", `\-`)+`\fR`) {
+				t.Errorf("%s: no --%s", page.Name, f.Name)
 			}
 		})
 	}
@@ -134,20 +133,32 @@ func TestManualPages(t *testing.T) {
 	}
 }
 
-func TestInline(t *testing.T) {
-	pages := []page{{name: "live", summary: "live"}}
-	link := func(text, target string) string { return linkText(text, target, pages) }
+// TestMarkdown holds what pages have of Markdown that go-md2man renders otherwise.
+func TestMarkdown(t *testing.T) {
+	link := func(target string) string {
+		if strings.HasPrefix(target, "live.md") {
+			return "flowdedup-live"
+		}
+		return ""
+	}
 	for text, want := range map[string]string{
 		"plain - text":                 `plain \- text`,
-		"`a-b` and **bold** *slanted*": `\fBa\-b\fR and \fBbold\fR \fIslanted\fR`,
+		"`a-b` and **bold** *slanted*": `\fBa\-b\fR and \fBbold\fP \fIslanted\fP`,
 		"see [live.md](live.md#x)":     `see \fBflowdedup\-live\fR(7)`,
 		"[rings](live.md#rings)":       `rings (\fBflowdedup\-live\fR(7))`,
+		"[`--rings`](live.md)":         `\fB\-\-rings\fR (\fBflowdedup\-live\fR(7))`,
 		"[the unit](../contrib/x)":     "the unit",
 		"[Go](https://go.dev)":         "Go <https://go.dev>",
-		"![picture](x.png)":            "",
+		"a ![picture](x.png)":          "a",
 		`back\slash`:                   `back\eslash`,
+		"~/.config\n.conf ^2":          `\(ti/.config` + "\n" + `\&.conf \(ha2`,
+		"    .a\n\n    'b":             ".RS 4\n.nf\n\\&.a\n\\&\n\\&'b\n.fi\n.RE",
+		"| a | b |\n|---|---|\n| `c` | [twenty `and` thirty letters](x) |":    ".TS\nlb lxb\nl lx.\na\tT{\nb\nT}\n\\fBc\\fR\tT{\ntwenty \\fBand\\fR thirty letters\nT}\n.TE",
+		"| a | b | c | d | e |\n|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 |": ".TP\n1\n\\fIb:\\fR 2\n.br\n\\fIc:\\fR 3\n.br\n\\fId:\\fR 4\n.br\n\\fIe:\\fR 5",
 	} {
-		if got := inline(text, link); got != want {
+		page := roff.Page{Name: "p", Section: 7, Body: "## Description\n\n" + text, Link: link}
+		_, got, _ := strings.Cut(string(page.Render()), ".SH DESCRIPTION\n")
+		if strings.TrimSpace(got) != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

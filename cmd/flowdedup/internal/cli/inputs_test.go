@@ -4,8 +4,6 @@ package cli_test
 
 import (
 	"bytes"
-	"encoding/binary"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,18 +13,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// TestOddName counts by input, and shows no name as a terminal would read it.
-func TestOddName(t *testing.T) {
-	in := clitest.Bundled("router-in.pcap")
-	odd := filepath.Join(t.TempDir(), "odd\x1b[2J.pcap")
-	data := clitest.ReadFile(t, in)
-	clitest.WriteInput(t, odd, data)
-	text, _, _ := clitest.Run("dedup", in, odd)
-	if strings.Contains(text, "\x1b") || !strings.Contains(text, "328 packets, 6 duplicates (1.83 %): "+in) {
-		t.Errorf("%q", text)
-	}
-}
 
 // TestManyInputs checks that the files of a rotated capture give the same result as the
 // whole capture, in any order.
@@ -47,86 +33,6 @@ func TestManyInputs(t *testing.T) {
 	}
 	if n := len(clitest.ReadAll(t, whole)); n != int(want.PacketsOut) {
 		t.Errorf("%d packets in the output", n)
-	}
-}
-
-// TestZeroFilled reads zeros in place of records, which are neither packets of 1970 nor
-// copies.
-func TestZeroFilled(t *testing.T) {
-	data := clitest.ReadFile(t, clitest.Bundled("router-in.pcap"))
-	dir := t.TempDir()
-	sound := clitest.RunDedup(t, cli.ExitDone, clitest.WriteInput(t, filepath.Join(dir, "sound.pcap"), data))
-	for name, zeros := range map[string][]byte{"tail": make([]byte, 1<<20), "hole": append(make([]byte, 4096), data[24:]...)} {
-		path := clitest.WriteInput(t, filepath.Join(dir, name), append(bytes.Clone(data), zeros...))
-		for _, workers := range []string{"1", "3"} {
-			got := clitest.RunDedup(t, cli.ExitDamaged, path, "--workers", workers, "-w", filepath.Join(dir, name+workers))
-			if got.PacketsIn != sound.PacketsIn || got.Duplicates != sound.Duplicates || !got.Damaged {
-				t.Errorf("%s: %+v, want %+v", name, got, sound)
-			}
-			_, errs, _ := clitest.Run("dedup", path, "--workers", workers)
-			if want := fmt.Sprintf("offset %d: damaged: zeros in place of records", len(data)); !strings.Contains(errs, want) {
-				t.Errorf("%s: %q, want %q", name, errs, want)
-			}
-		}
-	}
-}
-
-// TestFormatByName checks that the ending of a name chooses the format, and that warnings
-// say what the format loses.
-func TestFormatByName(t *testing.T) {
-	t.Parallel()
-	const pcapng = 0x0A0D0D0A
-	isPcap := func(magic uint32) bool { return magic != pcapng }
-	for _, c := range []struct {
-		inputs []string
-		name   string
-		pcap   bool
-		says   string
-	}{
-		{[]string{"router-plain.pcapng"}, "x.pcap", true, "x.pcap: pcap has no place for "},
-		{[]string{"router-plain.pcapng"}, "x.PCAPNG", false, ""},
-		{[]string{"router-plain.pcapng"}, "x", false, ""},
-		{[]string{"router-plain.pcapng"}, "x.cap", false, ""},
-		{[]string{"router-in.pcap"}, "x.pcap", true, ""},
-		{[]string{"router-in.pcap"}, "x.ntar", false, ""},
-		{[]string{"router-in.pcap"}, "x.cap", true, ""},
-		{[]string{"router-plain.pcapng", "router-in.pcap"}, "x.pcap", true, "x.pcap: pcap has no place for "},
-		{[]string{"router-any-sll2.pcap", "router-in.pcap"}, "x.pcap", false, "x.pcap: the ending of the name says pcap, but pcapng is written: pcap holds one link type"},
-	} {
-		out := filepath.Join(t.TempDir(), c.name)
-		args := []string{"dedup", "-w", out}
-		for _, in := range c.inputs {
-			args = append(args, clitest.Bundled(in))
-		}
-		_, errs, code := clitest.Run(args...)
-		data, err := os.ReadFile(out)
-		if err != nil || code != cli.ExitDone {
-			t.Fatal(err, code, errs)
-		}
-		if got := isPcap(binary.LittleEndian.Uint32(data)); got != c.pcap {
-			t.Errorf("%v into %s: pcap is %v", c.inputs, c.name, got)
-		}
-		if lines := strings.Count(errs, "\n"); c.says == "" && errs != "" || c.says != "" && (lines != 1 || !strings.Contains(errs, c.says)) {
-			t.Errorf("%v into %s: %q", c.inputs, c.name, errs)
-		}
-		args[2] = filepath.Join(t.TempDir(), "whole")
-		if _, _, code := clitest.Run(args...); code != cli.ExitDone {
-			t.Fatal(code)
-		}
-		checkSamePackets(t, clitest.ReadAll(t, out), clitest.ReadAll(t, args[2]))
-	}
-}
-
-// checkSamePackets compares packets with their times.
-func checkSamePackets(t *testing.T, got, want []clitest.Record) {
-	t.Helper()
-	if len(got) != len(want) || len(got) == 0 {
-		t.Fatalf("%d packets, want %d", len(got), len(want))
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			t.Fatalf("packet %d: %+v, want %+v", i, got[i], want[i])
-		}
 	}
 }
 

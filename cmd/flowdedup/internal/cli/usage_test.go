@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/gopacket/layers"
 	"github.com/spf13/pflag"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
@@ -79,41 +77,5 @@ func TestGroups(t *testing.T) {
 				t.Errorf("%s --%s: %d lines of -h, in the group %s", cmd.Name(), f.Name, lines(short), group)
 			}
 		})
-	}
-}
-
-// writeRaw makes a capture of raw IP.
-func writeRaw(t *testing.T, packets ...string) string {
-	t.Helper()
-	var frames [][]byte
-	for _, p := range packets {
-		frames = append(frames, []byte(p))
-	}
-	return writeEvery(t, "raw.pcap", layers.LinkTypeRaw, 0, time.Second, frames...)
-}
-
-// TestTunnelsNoticed checks that identity inner is suggested if many packets are in
-// tunnels, as where each is seen inside and outside of one, and only if it would change something.
-func TestTunnelsNoticed(t *testing.T) {
-	const address = "\x0a\x00\x00\x01\x0a\x00\x00\x02"
-	const plain = "\x45\x00\x00\x1c\x00\x01\x00\x00\x40\x11\x00\x00" + address + "\x00\x05\x00\x06\x00\x08\x00\x00"
-	const gre = "\x45\x00\x00\x34\x00\x01\x00\x00\x40\x2f\x00\x00" + address + "\x00\x00\x08\x00" + plain
-	const want = "flowdedup: noticed: 50 % of packets are GRE; for copies inside of tunnels try --identity inner\n"
-	half, few := writeRaw(t, gre, plain, gre, plain), writeRaw(t, gre, plain, plain, plain, plain)
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{half}, want},
-		{[]string{"--json", half}, want},
-		{[]string{"--quiet", half}, ""},
-		{[]string{"--identity", "inner", half}, ""},
-		{[]string{"--identity", "frame", half}, ""},
-		{[]string{few}, ""},
-	} {
-		out, errs, code := clitest.Run(append([]string{"dedup"}, c.args...)...)
-		if code != cli.ExitDone || errs != c.want || strings.Contains(out, "noticed: ") {
-			t.Errorf("%v: exit code %d, %q", c.args, code, errs)
-		}
 	}
 }

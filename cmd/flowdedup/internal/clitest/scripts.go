@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,6 +24,7 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/commands"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/compare"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/inspect"
+	"github.com/flowdedup/flowdedup/engine/hubclient"
 )
 
 // sequential runs scripts one after the other, as all of them change the working directory.
@@ -45,17 +48,26 @@ func (s sequential) Run(name string, f func(testscript.T)) {
 //	rows KEY=VALUE FIELDS WANT ARGS  with --json, gives rows with these fields, of those with VALUE;
 //	                           WANT has | between rows, and - for no value
 //	json COND ...              tests the last object that was printed
-//	contains FILE TEXT|TEXT    looks for texts in a file, as says does
+//	each NAME=A|B COMMAND ...  runs a command for each value, which replaces NAME in its words. A word that
+//	                           is NAME alone becomes as many words as the value has, with ~ for a space
+//	removes N INPUT ... FLAGS  runs dedup as Cleaned does, which must remove N packets, or any number: some.
+//	                           out and removed, with the ending of the first input, are what it writes
+//	follows CONDS ARGS         runs inspect as gives does, and what it recommends as Follow does
+//	contains FILE TEXT|TEXT    looks for texts in a file, as says does; a page must be well-formed
 //	folder DIR NAME ...        compares the names in a folder, and ~ for a space
 //	packets FILE N             counts packets
 //	same FILE FILE             compares packets and times
-//	cut FILE BYTES TO          copies a file without its last bytes
+//	cut FILE BYTES TO          copies a file without its last bytes, or its first, -24
 //	flip FILE TO               copies a file with another bit in its middle
 //	join FILE FILE TO          copies a file behind another
 //	hardlink FILE NAME         gives a file another name
 //	replace FILE OLD NEW TO    copies a file with other bytes, texts or 0x and digits
 //	part FILE PART TO          copies packets: "from 59", "upto 99", "without 99", "at 1" (an interface)
 //	sources TIME ... TO        makes a capture of a packet from another source at each time (RFC 3339)
+//	data WORD ... TO           makes a file of the bytes that such words describe
+//	begins FILE WORD ...       tests with which bytes a file begins
+//	token NAME FIELD=TEXT ...  sets a variable to the token of a hub that is not there, with these fields
+//	frames FILE SETTING ... TO makes a capture of the frames that a file describes: see read in scripts_frames.go
 //
 // A condition is FIELD=VALUE, or with !=, <, > or ~ for a regular expression. FIELD is a path such as
 // matrix.0.first, with # for the length of a list; VALUE is null or missing where there is none, and has
@@ -79,6 +91,21 @@ func Scripts(t *testing.T) {
 			c.run(ts, args)
 		}
 	}
+	all["each"] = func(ts *testscript.TestScript, neg bool, args []string) {
+		name, values, _ := strings.Cut(args[0], "=")
+		for value := range strings.SplitSeq(values, "|") {
+			var words []string
+			for _, word := range args[1:] {
+				if word == name {
+					words = append(words, WordsOf(value)...)
+				} else {
+					words = append(words, strings.ReplaceAll(word, name, value))
+				}
+			}
+			ts.Logf("%q", words)
+			all[words[0]](ts, neg, words[1:])
+		}
+	}
 	testscript.RunT(sequential{t}, testscript.Params{Dir: dir, Cmds: all, RequireUniqueNames: true, ContinueOnError: true, Setup: func(e *testscript.Env) error {
 		e.Setenv("TESTDATA", filepath.Dir(dir))
 		e.Values[testKey] = e.T().(sequential).T
@@ -94,14 +121,33 @@ var scriptCommands = map[string]struct {
 	"flowdedup": {1, func(ts *testscript.TestScript, args []string) { runInScript(ts, cli.ExitDone, args) }},
 	"exit":      {2, func(ts *testscript.TestScript, args []string) { runInScript(ts, number(ts, args[0]), args[1:]) }},
 	"fails":     {3, fails}, "says": {3, says}, "gives": {3, gives}, "rows": {4, rows},
-	"json": {1, func(ts *testscript.TestScript, args []string) { checkConditions(ts, ts.ReadFile("stdout"), args) }},
+	"removes": {2, removes}, "follows": {2, follows}, "frames": {2, frames}, "token": {1, token},
+	"json": {1, func(ts *testscript.TestScript, args []string) {
+		text := ts.ReadFile("stdout")
+		checkConditions(ts, text, args)
+		_, err := ts.Stdout().Write([]byte(text)) // for another one
+		ts.Check(err)
+	}},
 	"contains": {2, func(ts *testscript.TestScript, args []string) {
-		lookFor(ts, Unwrapped(ts.ReadFile(args[0])), args[1])
+		page := Unwrapped(ts.ReadFile(args[0]))
+		if strings.HasSuffix(args[0], ".html") {
+			WellFormed(testOf(ts), page)
+		}
+		lookFor(ts, page, args[1])
 	}},
 	"folder": {1, folder}, "packets": {2, packets}, "same": {2, same},
 	"cut": {3, cutFile}, "flip": {2, flipBit}, "replace": {4, replaceBytes}, "part": {3, partOf}, "sources": {2, sources},
 	"join": {3, func(ts *testscript.TestScript, args []string) {
 		writeScript(ts, args[2], ts.ReadFile(args[0])+ts.ReadFile(args[1]))
+	}},
+	"data": {2, func(ts *testscript.TestScript, args []string) {
+		last := len(args) - 1
+		writeScript(ts, args[last], string(bytesOf(ts, args[:last], 0)))
+	}},
+	"begins": {2, func(ts *testscript.TestScript, args []string) {
+		if want := bytesOf(ts, args[1:], 0); !strings.HasPrefix(ts.ReadFile(args[0]), string(want)) {
+			ts.Fatalf("%s does not begin with %x", args[0], want)
+		}
 	}},
 	"hardlink": {2, func(ts *testscript.TestScript, args []string) {
 		ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
@@ -123,26 +169,35 @@ func number(ts *testscript.TestScript, s string) int {
 
 // runInScript runs a command line in the folder of a script.
 func runInScript(ts *testscript.TestScript, code int, args []string) {
-	ts.Check(os.Chdir(ts.MkAbs(".")))
-	for last := len(args) - 1; last > 0 && strings.ContainsAny(args[last][:min(1, len(args[last]))], "<>"); last-- {
-		std, open := &os.Stdin, os.Open
-		if args[last][0] == '>' {
-			std, open = &os.Stdout, os.Create
+	inScript(ts, func() string {
+		for last := len(args) - 1; last > 0 && strings.ContainsAny(args[last][:min(1, len(args[last]))], "<>"); last-- {
+			std, open := &os.Stdin, os.Open
+			if args[last][0] == '>' {
+				std, open = &os.Stdout, os.Create
+			}
+			file, err := open(args[last][1:])
+			ts.Check(err)
+			defer file.Close()
+			defer func(usual *os.File) { *std = usual }(*std)
+			*std, args = file, args[:last]
 		}
-		file, err := open(args[last][1:])
-		ts.Check(err)
-		defer file.Close()
-		defer func(usual *os.File) { *std = usual }(*std)
-		*std, args = file, args[:last]
+		var out strings.Builder
+		if got := commands.Main(args, &out, ts.Stderr()); got != code {
+			ts.Fatalf("exit code %d, want %d: %s%s", got, code, out.String(), ts.Stderr())
+		}
+		ts.Check(checkSums(args[0], out.String()))
+		return out.String()
+	})
+}
+
+// inScript calls a function in the folder of a script, whose standard output is what it returns.
+func inScript(ts *testscript.TestScript, run func() string) {
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	for _, of := range []io.Writer{ts.Stdout(), ts.Stderr()} {
+		of.(interface{ Reset() }).Reset() // each runs several
 	}
-	var out strings.Builder
-	got := commands.Main(args, &out, ts.Stderr())
-	_, err := ts.Stdout().Write([]byte(out.String()))
+	_, err := ts.Stdout().Write([]byte(run()))
 	ts.Check(err)
-	if got != code {
-		ts.Fatalf("exit code %d, want %d: %s", got, code, ts.Stderr())
-	}
-	ts.Check(checkSums(args[0], out.String()))
 }
 
 // fails expects nothing but a message.
@@ -152,6 +207,24 @@ func fails(ts *testscript.TestScript, args []string) {
 	if out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "flowdedup: ") || !strings.Contains(errs, args[1]) {
 		ts.Fatalf("stdout %q, stderr %q, want a line with %q", out, errs, args[1])
 	}
+	for _, arg := range args {
+		if secret, isToken := strings.CutPrefix(arg, "fd1:"); isToken && strings.Contains(errs, secret) {
+			ts.Fatalf("the line has the token: %s", errs)
+		}
+	}
+}
+
+// token makes a token.
+func token(ts *testscript.TestScript, args []string) {
+	t := hubclient.Token{
+		URL: "nats://127.0.0.1:1", Namespace: "main", Filter: "packets", Site: "paris", Epoch: 1, Slices: 4, Key: make([]byte, 32), WindowUS: 1000,
+	}
+	for _, arg := range args[1:] {
+		name, text, _ := strings.Cut(arg, "=")
+		reflect.ValueOf(&t).Elem().FieldByName(name).SetString(text)
+	}
+	ts.Setenv(args[0], t.Encode())
+	testOf(ts).Setenv(args[0], t.Encode()) // of this process, whose scripts are subtests
 }
 
 // says looks for texts, or their absence.
@@ -287,10 +360,11 @@ func writeScript(ts *testscript.TestScript, name, content string) {
 	ts.Check(os.WriteFile(ts.MkAbs(name), []byte(content), 0o600))
 }
 
-// cutFile copies a file without its end.
+// cutFile copies a file without one of its ends.
 func cutFile(ts *testscript.TestScript, args []string) {
 	data := ts.ReadFile(args[0])
-	writeScript(ts, args[2], data[:len(data)-number(ts, args[1])])
+	n := number(ts, args[1])
+	writeScript(ts, args[2], data[max(0, -n):len(data)-max(0, n)])
 }
 
 // flipBit copies a file with another bit.

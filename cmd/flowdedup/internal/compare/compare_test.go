@@ -3,8 +3,6 @@
 package compare_test
 
 import (
-	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,52 +15,6 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
 )
-
-// TestCompareRouter compares both sides of a router with the known truth of each packet.
-func TestCompareRouter(t *testing.T) {
-	t.Parallel()
-	r, errs := clitest.RunCompare(t, cli.ExitDifferent, clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap"))
-	if r.Both != 308 || r.OnlyA != 20 || r.A.Outside != 2 || r.OnlyB != 6 || errs != "" || r.Reordered != 0 {
-		t.Errorf("%+v, %s", r, errs)
-	}
-	if r.OffsetNS == nil || math.Abs(float64(*r.OffsetNS)) > 50_000 || r.DelayNS.P50 <= 0 || r.DelayNS.Max > 800_000 {
-		t.Errorf("offset %v, delays %+v", r.OffsetNS, r.DelayNS)
-	}
-	data, err := os.ReadFile(clitest.Bundled("router-ordered.truth.json"))
-	var truth struct{ Sightings [][]int }
-	if err := errors.Join(err, json.Unmarshal(data, &truth)); err != nil || len(truth.Sightings) < 100 {
-		t.Fatalf("%d sightings, %v", len(truth.Sightings), err)
-	}
-	dir := t.TempDir()
-	var names [4]string
-	var numbers [4][]int
-	for it := range names {
-		names[it] = filepath.Join(dir, string(rune('0'+it))+".pcapng")
-		numbers[it] = clitest.WritePart(t, names[it], clitest.Bundled("router-ordered.pcapng"), func(_ int, b *capture.Batch, i int) bool {
-			return b.Frames[i].Interface == uint32(it)
-		})
-	}
-	seenAt := func(sighting []int, it int) bool {
-		return slices.ContainsFunc(sighting, func(n int) bool { return slices.Contains(numbers[it], n) })
-	}
-	for a := range names {
-		for b := range names {
-			both := uint64(0)
-			for _, s := range truth.Sightings {
-				if seenAt(s, a) && seenAt(s, b) {
-					both++
-				}
-			}
-			code := cli.ExitDifferent
-			if both == uint64(len(numbers[a])) && both == uint64(len(numbers[b])) {
-				code = cli.ExitDone
-			}
-			if r, _ := clitest.RunCompare(t, code, names[a], names[b]); r.Both != both {
-				t.Errorf("interfaces %d and %d: %d packets in both, want %d", a, b, r.Both, both)
-			}
-		}
-	}
-}
 
 // frame returns a packet of 64 bytes with a number.
 func frame(number int) []byte {

@@ -26,8 +26,11 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 	fmt.Fprintf(t, "  offset      %s\n", offsetText(s))
 	fmt.Fprintf(t, "  drift       %s\n", driftText(s))
 	delayTable(t, s)
-	protocolTable(t, s)
-	conversationTable(t, s)
+	t.Table(protocolColumns, protocolRows(s))
+	t.Table(conversationColumns, conversationRows(s))
+	if s.ConversationsEvicted && len(s.Conversations) > 0 {
+		fmt.Fprintf(t, "  too many conversations to count all: small ones may be missing\n")
+	}
 	fmt.Fprintf(t, "\n  compared    %s, in %s\n", comparedText(s), show.Bytes(s.MemoryBytes))
 	t.WriteString(show.Speed(s.Took, "%.2f million packets/s", s.Rate/1e6))
 	return t.Flush(w)
@@ -150,12 +153,6 @@ func protocolRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func protocolTable(t *show.Text, s *Summary) {
-	if len(s.Protocols) > 0 {
-		t.Table(protocolColumns, protocolRows(s))
-	}
-}
-
 var conversationColumns = []show.Column{{Name: "conversation", Left: true}, {Name: "both"}, {Name: "only in A"}, {Name: "only in B"}, {Name: "reordered"}}
 
 func conversationRows(s *Summary) (rows [][]string) {
@@ -164,14 +161,4 @@ func conversationRows(s *Summary) (rows [][]string) {
 		rows = append(rows, []string{c.Name, show.Count(c.Both), show.Count(c.OnlyA), show.Count(c.OnlyB), show.Count(c.Reordered)})
 	}
 	return rows
-}
-
-func conversationTable(t *show.Text, s *Summary) {
-	if len(s.Conversations) == 0 {
-		return
-	}
-	t.Table(conversationColumns, conversationRows(s))
-	if s.ConversationsEvicted {
-		fmt.Fprintf(t, "  too many conversations to count all: small ones may be missing\n")
-	}
 }

@@ -23,7 +23,7 @@ func newConversations(cfg *Config, saved *SavedStats) *traits.SplitCounter {
 	if cfg.strips("tunnel") {
 		fields &^= traits.PointVNI
 	}
-	read := dedup.Within(fields, cfg.Identity, cfg.Secret)
+	read := dedup.Sightings(cfg.Identity, cfg.Secret, fields)
 	read.Apart = cli.PointsOf(cfg.Within)
 	read.Inner = read.Inner || cfg.strips("tunnel")
 	return traits.NewSplitCounter(read, saved.Conversations, saved.Packets)

@@ -11,10 +11,11 @@ import (
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
 	"github.com/flowdedup/flowdedup/capture/headers"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
+	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/snapshot"
-	"github.com/flowdedup/flowdedup/layout"
 )
 
 // New makes the detector that cfg asks for. inputBytes helps to choose the size of its filter;
@@ -25,45 +26,38 @@ func New(cfg *Config, inputBytes int64, observers ...dedup.Observer) (*dedup.Det
 	if err != nil {
 		return nil, err
 	}
-	return newDetector(cfg, dedup.Parts{Filter: filter, VerifyCopies: cfg.Verify, Observers: observers}, &SavedStats{})
+	return newDetector(cfg, dedup.Config{Filter: filter, VerifyCopies: cfg.Verify, Observers: observers}, &SavedStats{})
 }
 
-// newDetector makes a detector around the filter of parts, which may remember packets of the
-// points of an earlier run.
-func newDetector(cfg *Config, parts dedup.Parts, saved *SavedStats) (*dedup.Detector, error) {
-	filter := parts.Filter
-	if f, ok := filter.(interface{ GrowWhenReady() }); ok && cfg.Live {
+// newDetector makes a detector around the filter of c, which may remember packets of the points of
+// an earlier run.
+func newDetector(cfg *Config, c dedup.Config, saved *SavedStats) (*dedup.Detector, error) {
+	if f, ok := c.Filter.(interface{ GrowWhenReady() }); ok && cfg.Live {
 		f.GrowWhenReady()
 	}
 	if cfg.conditions == nil {
 		cfg.conditions = newConditions(cfg, nil)
 	}
-	landmarks := cfg.landmarks()
-	if landmarks != nil {
-		if err := landmarks.Resume(saved.Position); err != nil {
-			return nil, errors.Join(fmt.Errorf("%w: %w", snapshot.ErrInvalid, err), filter.Close())
-		}
-	}
-	parts.Identity, parts.Digester, parts.Across = cfg.Identity, cfg.digester, cfg.Across
-	parts.Landmarks, parts.Points = landmarks, traits.NewCapturePoints(saved.Points)
-	points := cli.PointsOf(cfg.Within)
-	parts.Within = dedup.Within(points.Fields, cfg.Identity, cfg.Secret)
-	parts.Within.Groups = points.Groups
-	parts.Only, parts.Protect, parts.Prefer = cfg.only(), chooser(cfg.conditions.protect), choosers(cfg.conditions.prefer)
-	parts.Hold, parts.Hub = cfg.hold(), cfg.Hub
-	parts.Intact = !cfg.Pass && !cfg.Choice.First && cfg.Identity.Uneven()
+	c.Identity, c.Secret, c.Digester = cfg.Identity, cfg.Secret, cfg.digester
+	c.Window, c.Refresh, c.Across, c.Zone = cfg.Window, cfg.Refresh, cfg.Across, cfg.Zone
+	c.Points, c.Position = traits.NewCapturePoints(saved.Points), saved.Position
+	c.Within = cli.PointsOf(cfg.Within)
+	c.Only, c.Protect = cfg.only(), chooser(cfg.conditions.protect)
+	c.Hold, c.Hub = cfg.hold(), cfg.Hub
 	if !cfg.Pass {
-		parts.Reader = cfg.Choice.Reader
+		c.Prefer = choosers(cfg.conditions.prefer)
+		c.Checksums, c.Reader = !cfg.Choice.First, cfg.Choice.Reader
+		c.Conversations = newConversations(cfg, saved)
 	}
-	parts.Pairs = dedup.PairsWithin(cfg.span(), cmp.Or(cfg.Choice.Hold, cfg.Choice.Counts), parts.Intact || parts.Reader != nil)
 	if cfg.Choice.Mark || cfg.list != nil {
 		decoder := headers.NewDecoder(cfg.Identity.Decode())
-		parts.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration, Removed: cfg.list})
+		c.Mark = traits.NewMarker(traits.MarkerConfig{Decoder: decoder, Inputs: cfg.opened, Window: cfg.span().Duration, Removed: cfg.list})
 	}
-	if !cfg.Pass {
-		parts.Conversations = newConversations(cfg, saved)
+	d, err := dedup.New(c)
+	if errors.Is(err, engine.ErrWindow) {
+		err = fmt.Errorf("%w: %w", snapshot.ErrInvalid, err) // the position, as the window was parsed
 	}
-	return dedup.NewWith(parts)
+	return d, err
 }
 
 // only returns the chooser of the packets that are judged, nil for all.
@@ -74,26 +68,13 @@ func (c *Config) only() dedup.Chooser {
 	return chooser(c.conditions.only)
 }
 
-// mostHeld bounds the packets that wait for better copies, in bytes.
-const mostHeld = 256 << 20
-
-// hold says how packets wait for better copies, nil if none waits.
-func (c *Config) hold() *dedup.HoldConfig {
-	if c.Choice.Hold == 0 {
-		return nil
-	}
-	hold := &dedup.HoldConfig{Keep: dedup.KeepFirst, Intact: c.Choice.Intact, Hold: c.Choice.Hold, Secret: c.Secret}
-	hold.Memory = min(mostHeld, layout.MemoryBudget())
-	if c.Choice.Flow {
-		hold.Keep = dedup.KeepFlow
-	}
-	if !c.Refresh {
-		hold.Window = c.span().Duration
-	}
+// hold says which of equal packets stays, and how long packets wait for better copies.
+func (c *Config) hold() hold.Config {
+	h := hold.Config{Flow: c.Choice.Flow, Intact: c.Choice.Intact, For: cmp.Or(c.Choice.Hold, c.Choice.Counts)}
 	if c.Live {
 		begin := time.Now()
-		hold.Clock = func() time.Duration { return time.Since(begin) }
-		hold.Wait = c.Choice.Hold + c.Choice.Delay
+		h.Clock = func() time.Duration { return time.Since(begin) }
+		h.Wait = c.Choice.Hold + c.Choice.Delay
 	}
-	return hold
+	return h
 }

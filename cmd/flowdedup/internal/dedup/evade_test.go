@@ -198,28 +198,12 @@ func TestEvasionsReplaced(t *testing.T) {
 // TestEvasionsVerified finds that verify agrees, and that batches and workers do not matter.
 func TestEvasionsVerified(t *testing.T) {
 	dir := t.TempDir()
-	in, out, copies := filepath.Join(dir, "in.pcap"), filepath.Join(dir, "out.pcap"), filepath.Join(dir, "copies.pcap")
+	in := filepath.Join(dir, "in.pcap")
 	for _, form := range []string{"sum", "ttl", "tcp"} {
 		for i, gap := range []time.Duration{20 * time.Microsecond, 15 * time.Millisecond} {
 			evadeCapture(t, in, form, gap, i > 0)
 			for _, flags := range []string{"", "--window 1s", "--ignore l4-checksum", "--window 1s --ignore l4-checksum", "--window n:9 --ignore l4-checksum", "--across", "--window 1s --ignore l4-checksum --prefer first"} {
-				var first []string
-				for seed := range uint64(3) {
-					args := append([]string{"dedup", in, "-w", out, "--duplicates", copies, "--workers", fmt.Sprint(1 + 2*seed)}, strings.Fields(flags)...)
-					if _, errs, code := clitest.RunCut(seed, args...); code != cli.ExitDone {
-						t.Fatal(errs)
-					}
-					left := clitest.FramesOf(t, out)
-					if first == nil {
-						first = left
-					}
-					if !slices.Equal(left, first) {
-						t.Errorf("%s %s: seed %d leaves %d packets, and not %d", form, flags, seed, len(left), len(first))
-					}
-				}
-				if text, _, code := clitest.Run(append([]string{"verify", in, out, copies}, strings.Fields(flags)...)...); code != cli.ExitDone {
-					t.Errorf("%s, %v, %s: exit code %d: %s", form, gap, flags, code, text)
-				}
+				clitest.Cleaned(t, filepath.Join(dir, "out.pcap"), filepath.Join(dir, "copies.pcap"), []string{in}, strings.Fields(flags))
 			}
 		}
 	}

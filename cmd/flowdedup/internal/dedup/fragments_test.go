@@ -3,10 +3,7 @@
 package dedup_test
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,64 +71,27 @@ func dataOf(t *testing.T, name string) (all []string) {
 	return all
 }
 
-func fragmentsOf(t *testing.T, text string) (s struct {
-	PacketsIn  uint64 `json:"packets_in"`
-	Duplicates uint64 `json:"duplicates"`
-	Whole      uint64 `json:"reassembled"`
-	Joined     uint64 `json:"fragments_joined"`
-	Left       uint64 `json:"fragments"`
-},
-) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // TestFragments finds the copies of packets that come in fragments, of different sizes and orders. Kept
-// and removed packets are as they came: all fragments of a packet, or none. Batches and workers
-// change nothing, and verify agrees.
+// and removed packets are as they came: all fragments of a packet, or none.
 func TestFragments(t *testing.T) {
 	t.Parallel()
 	stream, packets := tunnelStream(t, none)
 	in := clitest.WriteStream(t, stream, 2)
-	for _, flags := range [][]string{{"--keep", "first"}, {"--keep", "flow"}, {"--keep", "first", "--ignore", "l4-checksum"}, {"--sort", "1ms"}} {
-		var before []byte
-		for seed := range uint64(6) {
-			dir := t.TempDir()
-			kept, removed := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
-			args := append([]string{"dedup", "--json", "--identity", "inner", "--workers", string(rune('1' + seed%3)), "-w", kept, "--duplicates", removed, in}, flags...)
-			out, errs, code := clitest.RunCut(seed, args...)
-			if code != cli.ExitDone {
-				t.Fatalf("exit code %d: %s", code, errs)
-			}
-			n := uint64(len(packets))
-			if s := fragmentsOf(t, out); s.PacketsIn != 3*n || s.Duplicates != 2*n || s.Left != 0 || s.Joined+3*n != s.Whole+uint64(len(stream)) || s.Whole == 0 {
-				t.Errorf("%v: %+v of %d packets", flags, s, n)
-			}
-			var all []string
-			for _, p := range stream {
-				all = append(all, p.Data)
-			}
-			got := append(dataOf(t, kept), dataOf(t, removed)...)
-			slices.Sort(all)
-			if slices.Sort(got); !slices.Equal(got, all) {
-				t.Errorf("%v: %d packets are written, want %d", flags, len(got), len(all))
-			}
-			check := []string{"verify", "--identity", "inner", in, kept, removed}
-			if flags[0] == "--sort" || len(flags) > 2 {
-				check = append(check, flags[len(flags)-2:]...)
-			}
-			if text, errs, code := clitest.Run(check...); code != cli.ExitDone {
-				t.Errorf("verify, %v: exit code %d: %s%s", flags, code, text, errs)
-			}
-			now := clitest.ReadFile(t, kept)
-			if seed == 0 {
-				before = now
-			} else if !bytes.Equal(now, before) {
-				t.Errorf("%v: seed %d: another output", flags, seed)
-			}
+	var all []string
+	for _, p := range stream {
+		all = append(all, p.Data)
+	}
+	slices.Sort(all)
+	for _, flags := range []string{"--keep first", "--keep flow", "--keep first --ignore l4-checksum", "--sort 1ms"} {
+		dir, n := t.TempDir(), uint64(len(packets))
+		kept, removed := filepath.Join(dir, "kept.pcapng"), filepath.Join(dir, "removed.pcapng")
+		s := clitest.Cleaned(t, kept, removed, []string{in}, strings.Fields("--identity inner "+flags))
+		if s.PacketsIn != 3*n || s.Duplicates != 2*n || s.Left != 0 || s.Joined+3*n != s.Datagrams+uint64(len(stream)) || s.Datagrams == 0 {
+			t.Errorf("%s: %+v of %d packets", flags, s.Stats, n)
+		}
+		got := append(dataOf(t, kept), dataOf(t, removed)...)
+		if slices.Sort(got); !slices.Equal(got, all) {
+			t.Errorf("%s: %d packets are written, want %d", flags, len(got), len(all))
 		}
 	}
 }
@@ -179,18 +139,15 @@ func TestFragmentsMissing(t *testing.T) {
 	}
 	in := clitest.WriteStream(t, stream, 2)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
-	text, errs, code := clitest.Run("dedup", "--json", "--identity", "inner", "--strip", "tunnel", "-w", out, in)
-	if code != cli.ExitDone {
-		t.Fatal(errs)
-	}
+	s := clitest.RunDedup(t, cli.ExitDone, "--identity", "inner", "--strip", "tunnel", "-w", out, in)
 	left := 0
 	for _, p := range dataOf(t, out) {
 		if strings.HasPrefix(p, "\x02\x00\x00\x00\x00\x01") {
 			left++
 		}
 	}
-	if s := fragmentsOf(t, text); s.Left != uint64(lost) || left != lost || lost == 0 || len(dataOf(t, out)) != len(packets)+lost {
-		t.Errorf("%+v, %d fragments are left, want %d", s, left, lost)
+	if s.Left != uint64(lost) || left != lost || lost == 0 || len(dataOf(t, out)) != len(packets)+lost {
+		t.Errorf("%+v, %d fragments are left, want %d", s.Stats, left, lost)
 	}
 }
 
@@ -209,34 +166,13 @@ func TestFragmentsCounted(t *testing.T) {
 	}
 	tunnels, bare := clitest.WriteStream(t, inside, 2), clitest.WriteStream(t, plain, 2)
 	for _, of := range []string{"flow", "src"} {
-		var rows [2]string
-		for i, in := range []string{tunnels, bare} {
-			text, errs, code := clitest.Run("distinct", "--inner", "--of", of, "--json", in)
-			if code != cli.ExitDone || errs != "" {
-				t.Fatalf("exit code %d: %s", code, errs)
-			}
-			for line := range strings.Lines(text) {
-				var row struct {
-					Family   string `json:"family"`
-					Distinct uint64 `json:"distinct"`
-				}
-				if err := json.Unmarshal([]byte(line), &row); err != nil {
-					t.Fatal(err)
-				}
-				rows[i] += fmt.Sprint(row)
-			}
-		}
-		if rows[0] != rows[1] || rows[0] == "" {
-			t.Errorf("%s: %s in tunnels, %s", of, rows[0], rows[1])
+		inside, outside := clitest.RunDistinct(t, "--inner", "--of", of, tunnels), clitest.RunDistinct(t, "--inner", "--of", of, bare)
+		if !slices.EqualFunc(inside, outside, func(a, b clitest.DistinctRow) bool { return a.Name() == b.Name() && a.Distinct == b.Distinct }) || len(inside) == 0 {
+			t.Errorf("%s: %v in tunnels, %v", of, inside, outside)
 		}
 	}
-	text, errs, _ := clitest.Run("compare", "--json", "--identity", "inner", tunnels, bare)
-	var s struct {
-		Both  int `json:"both"`
-		OnlyB int `json:"only_b"`
-	}
-	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Both != len(packets) || s.OnlyB != 0 {
-		t.Errorf("compare: %v %s, %+v of %d packets", err, errs, s, len(packets))
+	if c, errs := clitest.RunCompare(t, cli.ExitDifferent, "--identity", "inner", tunnels, bare); c.Both != uint64(len(packets)) || c.OnlyB != 0 {
+		t.Errorf("compare: %s, %+v of %d packets", errs, c, len(packets))
 	}
 }
 
@@ -254,12 +190,10 @@ func TestFragmentsOfNamedPort(t *testing.T) {
 		}
 	}
 	in := clitest.WriteStream(t, stream, 1)
-	out, errs, code := clitest.Run("dedup", "--json", "--identity", "inner", "--tunnel", "10800=vxlan", in)
-	if s := fragmentsOf(t, out); code != cli.ExitDone || s.Whole == 0 || s.Joined != uint64(len(stream)) || s.Whole*2 != s.Joined || s.Left != 0 {
-		t.Errorf("exit code %d, %s: %+v of %d fragments", code, errs, s, len(stream))
+	if s := clitest.RunDedup(t, cli.ExitDone, "--identity", "inner", "--tunnel", "10800=vxlan", in); s.Datagrams == 0 || s.Joined != uint64(len(stream)) || s.Datagrams*2 != s.Joined || s.Left != 0 {
+		t.Errorf("%+v of %d fragments", s.Stats, len(stream))
 	}
-	out, errs, code = clitest.Run("dedup", "--json", "--identity", "inner", in)
-	if s := fragmentsOf(t, out); code != cli.ExitDone || s.Whole != 0 || s.PacketsIn != uint64(len(stream)) {
-		t.Errorf("unnamed: exit code %d, %s: %+v", code, errs, s)
+	if s := clitest.RunDedup(t, cli.ExitDone, "--identity", "inner", in); s.Datagrams != 0 || s.PacketsIn != uint64(len(stream)) {
+		t.Errorf("unnamed: %+v, %d packets", s.Stats, s.PacketsIn)
 	}
 }

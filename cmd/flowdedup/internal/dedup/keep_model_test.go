@@ -3,7 +3,6 @@
 package dedup_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -68,12 +67,7 @@ func TestConditionModel(t *testing.T) {
 func checkInputModel(t *testing.T, m *dedupModel, name string, stream []clitest.Seen) {
 	t.Helper()
 	_, copies := m.split(stream)
-	var s struct{ Inputs []struct{ Duplicates uint64 } }
-	out, errs, code := clitest.Run(append(append([]string{"dedup", "--json"}, m.args()...), name)...)
-	if err := json.Unmarshal([]byte(out), &s); err != nil || code != cli.ExitDone {
-		t.Fatal(err, errs)
-	}
-	if got := s.Inputs[1].Duplicates; got != uint64(len(copies)) {
+	if got := clitest.RunDedup(t, cli.ExitDone, append(m.args(), name)...).Inputs[1].Duplicates; got != uint64(len(copies)) {
 		t.Errorf("%v: %d copies, want %d", m.args(), got, len(copies))
 	}
 }
@@ -176,22 +170,5 @@ func TestPreferBundled(t *testing.T) {
 			t.Errorf("%s: %+v, want %d kept", iface, r, len(want))
 		}
 		clitest.CompareRecords(t, iface, clitest.ReadAll(t, out), want)
-	}
-	in, other := clitest.Bundled("router-in.pcap"), clitest.Bundled("router-out.pcap")
-	for _, prefer := range []string{in, other} {
-		var s struct {
-			Inputs []struct {
-				Packets    uint64 `json:"packets_in"`
-				Duplicates uint64
-			}
-		}
-		text, errs, code := clitest.Run("dedup", "--json", "--across", "--prefer", "input "+prefer, in, other)
-		if err := json.Unmarshal([]byte(text), &s); err != nil || code != cli.ExitDone || errs != "" {
-			t.Fatal(err, errs)
-		}
-		at := slices.Index([]string{in, other}, prefer)
-		if s.Inputs[at].Duplicates != 0 || s.Inputs[1-at].Duplicates != 308 {
-			t.Errorf("--prefer input %s: %+v", prefer, s)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,28 +50,5 @@ func TestRemoved(t *testing.T) {
 			}
 		}
 		clitest.CompareRecords(t, fmt.Sprint(flags), clitest.ReadAll(t, out), left)
-	}
-}
-
-// TestRemovedEnds has runs that do not end well, which replace no list.
-func TestRemovedEnds(t *testing.T) {
-	dir := t.TempDir()
-	list := clitest.WriteInput(t, filepath.Join(dir, "list.csv"), []byte("before"))
-	cut := clitest.ReadFile(t, clitest.Bundled("router-plain.pcapng"))
-	in := clitest.WriteInput(t, filepath.Join(dir, "in.pcapng"), cut[:len(cut)/2])
-	clitest.RunDedup(t, cli.ExitDamaged, in, "--removed", list)
-	partial, err := os.ReadFile(filepath.Join(dir, "list.partial.csv"))
-	if err != nil || strings.Count(string(partial), "\n") < 2 {
-		t.Errorf("%q, %v", partial, err)
-	}
-	clitest.RunDedup(t, cli.ExitFailed, filepath.Join(dir, "missing"), "--removed", list)
-	if _, err := os.Stat("/dev/full"); err == nil {
-		clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), "--removed", "/dev/full")
-		if _, stderr, code := clitest.Run("dedup", clitest.Bundled("router-plain.pcapng"), "--removed", "/dev/full"); code != cli.ExitFailed {
-			t.Errorf("on a full disk: exit code %d: %s", code, stderr)
-		}
-	}
-	if got := string(clitest.ReadFile(t, list)); got != "before" {
-		t.Errorf("the list was replaced: %.40q", got)
 	}
 }

@@ -70,7 +70,7 @@ func Resume(cfg *Config, r io.Reader, saved *SavedStats) (*dedup.Detector, error
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDetector(cfg, dedup.Parts{Filter: filter}, saved)
+	d, err := newDetector(cfg, dedup.Config{Filter: filter}, saved)
 	if err != nil {
 		return nil, err
 	}

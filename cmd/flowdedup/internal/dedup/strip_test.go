@@ -133,9 +133,8 @@ func TestStripShared(t *testing.T) {
 				}
 				want := want
 				if less := want.PacketsIn - got.PacketsIn; less > 0 {
-					text, _, _ := clitest.Run("dedup", "--json", "-w", out+".again", "--strip", headers, input)
-					if n := fragmentsOf(t, text); n.Joined-n.Whole != less {
-						t.Errorf("--strip %s: %d packets less for %+v", headers, less, n)
+					if got.Joined-got.Datagrams != less {
+						t.Errorf("--strip %s: %d packets less for %+v", headers, less, got.Stats)
 					}
 					want.PacketsIn, want.PacketsOut, want.BytesIn = got.PacketsIn, want.PacketsOut-less, got.BytesIn
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/headers"
 	"github.com/flowdedup/flowdedup/capture/identity"
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
@@ -135,7 +136,7 @@ type Summary struct {
 	// Marked says that the output has the duplicates too, with comments.
 	Marked bool `json:"-"`
 	// Held counts packets that wait for better copies; nil if no packet does.
-	Held *dedup.HoldStats `json:"-"`
+	Held *hold.Stats `json:"-"`
 	// Timeline counts packets and copies over time, if Config.Timeline asks for it.
 	Timeline *Timeline `json:"-"`
 	// Fill is the share of the filter's memory in use at the end: see engine.PacketStats.

@@ -204,8 +204,7 @@ func (f *flags) openReports(ctx context.Context, cfg *config, memoryGiven bool) 
 	return nil
 }
 
-// show gives the status of the run to the service manager, if there is one, and serves it over
-// HTTP, if that was asked for. end ends both.
+// show reports the status of the run to a service manager, and serves it with --http. end ends both.
 func (f *flags) show(cfg *config, of cli.Origin) (end func(), err error) {
 	notifier, err := monitor.NewNotifier()
 	if err != nil {

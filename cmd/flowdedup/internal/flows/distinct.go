@@ -31,7 +31,7 @@ type distinct struct {
 const countedAtOnce = 1 << 8
 
 const (
-	// maxTouched is how many windows a record counts in at most, the latest ones.
+	// maxTouched is how many windows a record counts in at most: in the latest.
 	maxTouched = 128
 	// maxOpen is how many windows are open at most: an hour and more of minutes.
 	maxOpen = 128
@@ -57,6 +57,8 @@ type keyCounts struct {
 	closed int64         // windows before this are closed
 	grace  time.Duration // as of the last advance
 	late   uint64        // records of windows that were closed, or could not be opened
+	// untimed are the records in no window, for want of a time.
+	untimed uint64
 	// patient says that a file has records of an archive that was sent again, in any order: windows
 	// close only for others.
 	patient bool
@@ -145,7 +147,7 @@ func arrival(r *records.Record) int64 {
 
 // mayOpenAhead reports whether the window that begins at from, after a record came, is open or may
 // be opened: one in four windows may be ahead. Else a sender that chooses its times would close
-// the windows of all others for ones that are empty.
+// windows of all other senders, and open empty windows for them.
 func (c *keyCounts) mayOpenAhead(from, came int64) bool {
 	ahead := 0
 	for _, w := range c.open {
@@ -159,8 +161,8 @@ func (c *keyCounts) mayOpenAhead(from, came int64) bool {
 	return ahead < c.mostOpen()/4
 }
 
-// window returns an open window, a new one if need be. Where too many are open, it closes
-// the first one for a later one, and returns nil for an earlier one.
+// window returns the window from start to end, and opens it if need be. If too many are open, it
+// closes the first for a later window, and returns nil for an earlier window.
 func (c *keyCounts) window(start, end int64) (*window, error) {
 	at := len(c.open)
 	for at > 0 && c.open[at-1].start >= start {
@@ -205,8 +207,8 @@ func (c *keyCounts) newWindow(start, end int64) *window {
 	return w
 }
 
-// budget returns the memory for a new window: half of the rest that others leave of one half
-// of the whole budget. The other half is for windows that get the least.
+// budget returns the memory for a new window: half of what is free in the first half of the budget.
+// The second half is for windows that get the least.
 func (c *keyCounts) budget() int {
 	left := c.cfg.Budget / 2
 	for _, w := range c.open {

@@ -12,35 +12,33 @@ import (
 	"github.com/flowdedup/flowdedup/engine/distinct/windows"
 )
 
-// count counts the keys of records: live ones at their time on our clock, those of files at their own.
-func (r *runner) count(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment) error {
-	if r.distinct == nil {
-		return nil
-	}
+// take counts the keys of records: live records at their time on our clock, records of files at their
+// own time.
+func (c *keyCounts) take(b *records.Batch, verdicts []records.Verdict, judgments []match.Judgment, judge *match.Judge) error {
 	for i := range b.Records {
-		one, offset := &b.Records[i], int64(0)
-		if n := judgments[i].Point; n != 0 && one.Start != 0 && (r.cfg.live() || !records.IsTime(one.Start)) {
-			offset = int64(r.judge.Points()[n-1].Offset)
+		r, offset := &b.Records[i], int64(0)
+		if n := judgments[i].Point; n != 0 && r.Start != 0 && (c.live || !records.IsTime(r.Start)) {
+			offset = int64(judge.Points()[n-1].Offset)
 		}
-		start, end := one.Start, one.End
+		start, end := r.Start, r.End
 		if start == 0 {
-			start, end = one.Received, one.Received
+			start, end = r.Received, r.Received
 		}
-		if start == 0 || one.Unread&records.PartTime != 0 {
-			r.untimed++
+		if start == 0 || r.Unread&records.PartTime != 0 {
+			c.untimed++
 			continue
 		}
-		if err := r.distinct.add(one, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
+		if err := c.add(r, start+offset, max(start, end)+offset, verdicts[i] == records.Copy); err != nil {
 			return err
 		}
-		if err := r.distinct.advance(match.Moment(one), r.judge.Alive()); err != nil {
+		if err := c.advance(match.Moment(r), judge.Alive()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ends adds the elements of a record: those of a packet from each end that sent some.
+// ends adds the elements of a record: for each end that sent packets, the elements of a packet.
 func (c *keyCounts) ends(to *windows.Elements, key *keys.Config, r *records.Record, n []uint32) {
 	one := !r.Both || key.Kind == keys.IP || key.Kind == keys.Biflow
 	if one || r.Packets|r.Bytes != 0 {
@@ -67,7 +65,7 @@ func (c *keyCounts) keys(to *windows.Elements, key *keys.Config, r *records.Reco
 		c.element(to, key, r, from, netip.Addr{}, n)
 		c.element(to, key, r, other, netip.Addr{}, n)
 	default:
-		if r.Unread&records.PartFlow == 0 { // else it would pass for another flow
+		if r.Unread&records.PartFlow == 0 { // else it would count as a wrong flow
 			c.element(to, key, r, from, other, n)
 		}
 	}

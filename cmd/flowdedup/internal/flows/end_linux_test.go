@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/netip"
 	"testing"
-	"time"
 
 	benchlab "github.com/flowdedup/flowdedup/bench/lab"
 )
@@ -44,8 +43,7 @@ func TestEndCounts(t *testing.T) {
 			cancel()
 		},
 	}
-	r := &runner{cfg: cfg, begin: time.Now()} // lastReads is 0
-	s, err := r.run(ctx)
+	s, err := newRunner(cfg, 0).run(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

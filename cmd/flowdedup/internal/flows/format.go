@@ -66,7 +66,7 @@ func (n *names) make(p *match.PointName) string {
 	return name
 }
 
-// field is a field of a record in an output. Names are goflow2's where it has one.
+// field is a field of a record in an output. It has the name that goflow2 gives it, if any.
 type field struct {
 	name string
 	text bool // quoted in JSON
@@ -160,7 +160,7 @@ func appendCommunityID(dst, line []byte, r *records.Record) []byte {
 	return append(dst, `",`...)
 }
 
-// address appends one of a record's addresses, if there is one.
+// address appends one of the addresses of a record, unless the record lacks it.
 func address(dst []byte, r *records.Record, which int) []byte {
 	a := r.Point.Exporter
 	switch which {
@@ -263,7 +263,7 @@ func trimObject(line []byte) []byte {
 	}
 	for i, b := range line[:end] {
 		if b == '\n' || b == '\r' || b == '\t' {
-			line[i] = ' ' // no string of JSON has one
+			line[i] = ' ' // strings of JSON escape these
 		}
 	}
 	for end > 1 && line[end-1] == ' ' {

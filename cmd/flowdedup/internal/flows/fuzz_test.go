@@ -39,33 +39,31 @@ func FuzzLine(f *testing.F) {
 // FuzzState resumes from any bytes.
 func FuzzState(f *testing.F) {
 	policies := []*match.Deltas{nil, {}}
-	newRunner := func(pairs *match.Deltas) *runner {
-		return &runner{cfg: &config{Match: match.Config{Memory: 1 << 12, Pairs: pairs}, Log: slog.New(slog.DiscardHandler)}}
+	configOf := func(pairs *match.Deltas) *config {
+		return &config{Match: match.Config{Memory: 1 << 12, Pairs: pairs}, Log: slog.New(slog.DiscardHandler)}
 	}
 	for _, pairs := range policies {
-		r := newRunner(pairs)
-		var err error
-		if r.judge, err = match.New(r.cfg.Match); err != nil {
+		s := &state{cfg: configOf(pairs)}
+		judge, err := match.New(s.cfg.Match)
+		if err != nil {
 			f.Fatal(err)
 		}
-		r.state = new(state)
-		if err := r.encode(); err != nil {
+		if err := s.encode(judge, nil); err != nil {
 			f.Fatal(err)
 		}
-		whole := bytes.Clone(r.state.content.Bytes())
+		whole := bytes.Clone(s.content.Bytes())
 		f.Add(whole)
 		f.Add(whole[:len(whole)/2])
 	}
 	f.Add([]byte(stateMagic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, pairs := range policies {
-			one := newRunner(pairs)
-			err := one.restore(bytes.NewReader(data))
+			judge, err := restore(configOf(pairs), nil, bytes.NewReader(data))
 			if err == nil && !bytes.HasPrefix(data, []byte(stateMagic)) {
-				t.Error("no state was taken for one")
+				t.Error("bytes that are no state were restored")
 			}
-			if one.judge != nil {
-				one.judge.Close()
+			if judge != nil {
+				judge.Close()
 			}
 		}
 	})

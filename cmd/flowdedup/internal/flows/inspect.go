@@ -16,9 +16,9 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
 )
 
-// inspection has the results of other policies, and names the one that fits.
+// inspection has the results of other policies, and recommends a policy.
 type inspection struct {
-	// OneToOne are the copies that match one to one, with equal packets and bytes.
+	// OneToOne counts the copies that match one to one, with equal packets and bytes.
 	OneToOne uint64 `json:"one_to_one"`
 	// Reversed counts records, in addition to the copies, that report the other direction of a
 	// flow.
@@ -36,31 +36,46 @@ type inspection struct {
 	Command string   `json:"command,omitempty"`
 }
 
-// inspector has judges in addition to the run's own. Only records with an observation point need the
-// last.
-type inspector struct {
-	pairs, biflow, same, direction, inside, observation *match.Judge
+// question asks a further judge how many copies there are with other settings.
+type question int
 
-	observes bool
+const (
+	oneToOne question = iota
+	reversed
+	sameExporter
+	otherDirection
+	otherInterface
+	otherObservation
+	questions
+)
+
+// settings change the run's settings for each question.
+var settings = [questions]func(*match.Config){
+	oneToOne:         func(c *match.Config) { c.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second} },
+	reversed:         func(c *match.Config) { c.Key.Biflow = true },
+	sameExporter:     func(c *match.Config) { c.Points = match.Same },
+	otherDirection:   func(c *match.Config) { c.Points = match.Direction },
+	otherInterface:   func(c *match.Config) { c.Points = match.Interface },
+	otherObservation: func(c *match.Config) { c.Points = match.Observation },
 }
 
-// all returns the places of all judges.
-func (i *inspector) all() []**match.Judge {
-	return []**match.Judge{&i.pairs, &i.biflow, &i.same, &i.direction, &i.inside, &i.observation}
+// inspector has judges in addition to the run's own. Only records with an observation point need
+// the last.
+type inspector struct {
+	judges   [questions]*match.Judge
+	observes bool
 }
 
 // newInspector makes judges that take this memory together.
 func newInspector(cfg match.Config, memory int) (*inspector, error) {
 	var i inspector
 	var errs []error
-	cfg.Memory = memory / len(i.all())
-	pairs, biflow, same, direction, inside, observation := cfg, cfg, cfg, cfg, cfg, cfg
-	pairs.Pairs = &match.Deltas{Start: time.Second, Duration: time.Second}
-	biflow.Key.Biflow = true
-	same.Points, direction.Points, inside.Points, observation.Points = match.Same, match.Direction, match.Interface, match.Observation
-	for n, config := range []match.Config{pairs, biflow, same, direction, inside, observation} {
+	for n, set := range settings {
+		one := cfg
+		one.Memory = memory / int(questions)
+		set(&one)
 		var err error
-		*i.all()[n], err = match.New(config)
+		i.judges[n], err = match.New(one)
 		errs = append(errs, err)
 	}
 	return &i, errors.Join(errs...)
@@ -68,17 +83,17 @@ func newInspector(cfg match.Config, memory int) (*inspector, error) {
 
 func (i *inspector) take(b *records.Batch) {
 	i.observes = i.observes || slices.ContainsFunc(b.Records, func(r records.Record) bool { return r.Observation != 0 })
-	for _, judge := range i.all() {
-		if *judge != i.observation || i.observes {
-			(*judge).Judge(b)
+	for n, judge := range i.judges {
+		if question(n) != otherObservation || i.observes {
+			judge.Judge(b)
 		}
 	}
 }
 
 func (i *inspector) close() error {
 	var errs []error
-	for _, judge := range i.all() {
-		errs = append(errs, (*judge).Close())
+	for _, judge := range i.judges {
+		errs = append(errs, judge.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -92,10 +107,12 @@ const (
 
 // answer puts the findings into words.
 func (i *inspector) answer(cfg *config, s *summary) *inspection {
-	a := &inspection{OneToOne: i.pairs.Counts().Copies, Because: []string{}}
-	more := func(judge *match.Judge) uint64 { return max(judge.Counts().Copies, s.Copies) - s.Copies }
-	a.Reversed, a.Same, a.Directions = more(i.biflow), more(i.same), more(i.direction)
-	a.Interfaces, a.Observations = more(i.inside), more(i.observation)
+	copies := func(q question) uint64 { return i.judges[q].Counts().Copies }
+	more := func(q question) uint64 { return max(copies(q), s.Copies) - s.Copies }
+	a := &inspection{
+		OneToOne: copies(oneToOne), Reversed: more(reversed), Same: more(sameExporter), Directions: more(otherDirection),
+		Interfaces: more(otherInterface), Observations: more(otherObservation), Because: []string{},
+	}
 	because := func(format string, args ...any) { a.Because = append(a.Because, fmt.Sprintf(format, args...)) }
 	switch {
 	case s.RecordsIn == 0:
@@ -183,7 +200,7 @@ func command(cfg *config, flags []string, others ...string) string {
 	return strings.Join(words, " ")
 }
 
-// without returns the flags with another name.
+// without returns the flags except the flag of that name.
 func without(flags []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return strings.HasPrefix(flag, "--"+name+"=") })
 }

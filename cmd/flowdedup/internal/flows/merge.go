@@ -56,8 +56,8 @@ func (m *merged) ReadBatch(b *records.Batch) error {
 	return nil
 }
 
-// first returns the input whose next record is the oldest, and the one after it. An input
-// that fails does not end the others.
+// first returns the inputs whose next records are the oldest and the second oldest. An input that
+// fails does not end the others.
 func (m *merged) first() (first, second *cursor) {
 	for _, c := range m.inputs {
 		if err := c.fill(); err != nil {
@@ -103,4 +103,26 @@ func (m *merged) Counts() (sum records.Counts) {
 		sum = add(sum, c.reader.Counts())
 	}
 	return sum
+}
+
+// add returns the sum of two readers' counts.
+func add(a, b records.Counts) records.Counts {
+	a.Messages += b.Messages
+	a.Records += b.Records
+	a.Undecodable += b.Undecodable
+	a.Waiting += b.Waiting
+	a.Untemplated += b.Untemplated
+	a.Lost += b.Lost
+	a.Replayed += b.Replayed
+	a.Restarts += b.Restarts
+	a.Reassembled += b.Reassembled
+	a.Fragments += b.Fragments
+	a.Remembered = max(a.Remembered, b.Remembered) // only one reader has messages
+	a.Templates += b.Templates
+	a.Unread += b.Unread
+	a.Misdated += b.Misdated
+	a.MisdatedAt = cmp.Or(a.MisdatedAt, b.MisdatedAt)
+	a.Other += b.Other
+	a.Foreign += b.Foreign
+	return a
 }

@@ -10,7 +10,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"time"
+	"sync/atomic"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/capture/compressed"
@@ -20,73 +20,90 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
 	"github.com/flowdedup/flowdedup/capture/records/export"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows/text"
 )
 
-// idle is how long a run waits for messages before it looks whether something has waited
-// long enough.
-const idle = 250 * time.Millisecond
+// inputs are the files or sockets of a run, and the reader of all records in them.
+type inputs struct {
+	cfg    *config
+	reader records.Reader
+	// messages reads messages of exporters; nil if all inputs are text.
+	messages *export.Reader
+	texts    []*text.Reader
+	names    []string // by the number of the input
+	both     bool     // an input reports both directions in one record
+	damaged  atomic.Bool
+	closers  []io.Closer
+	// sockets take datagrams, receivers the streams of config.Streams. Files have neither.
+	sockets   []*mirror.Capture
+	receivers []*pcapoverip.Receiver
 
-// bufferBytes is the buffer of a socket: some 20,000 messages.
-const bufferBytes = 32 << 20
+	// Below are the numbers as of the last batch: a read that does not end changes them later.
+	counts   records.Counts
+	bytes    int           // memory of messages
+	badLines uint64        // damaged records of text
+	unread   []text.Unread // values of text that could not be read
+	left     uint64        // messages that had come at the end, and were not read
+}
 
-// delay is how long messages gather in a socket: waking up costs as much as some hundred records.
-const delay = 20 * time.Millisecond
-
-// openInputs opens all inputs, or sockets.
-func (r *runner) openInputs(ctx context.Context) error {
-	if r.cfg.live() {
-		return r.listen(ctx)
+// open opens all files, or sockets.
+func (in *inputs) open(ctx context.Context) error {
+	if in.cfg.live() {
+		return in.listen(ctx)
 	}
 	var binary []capture.Source
 	var texts []io.Reader
 	var textNames []string
-	for _, name := range r.cfg.Inputs {
-		in, head, err := r.openFile(ctx, name)
+	for _, name := range in.cfg.Inputs {
+		content, head, err := in.openFile(ctx, name)
 		if err != nil {
 			return err
 		}
 		if isText(head) {
-			texts, textNames = append(texts, in), append(textNames, name)
+			texts, textNames = append(texts, content), append(textNames, name)
 			continue
 		}
-		src, err := openBinary(in, head, name, r.warn)
+		src, err := openBinary(content, head, name, in.warn)
 		if err != nil {
 			return err
 		}
-		binary, r.names.inputs = append(binary, src), append(r.names.inputs, name)
+		binary, in.names = append(binary, src), append(in.names, name)
 	}
 	var readers []records.Reader
 	if len(binary) > 0 {
-		r.messages = r.newReader(join(binary, r.warn))
-		readers = append(readers, r.messages)
+		src := binary[0]
+		if len(binary) > 1 {
+			src = pcapfile.Merge(binary, in.warn)
+		}
+		in.readMessages(src)
+		readers = append(readers, in.messages)
 	}
-	for i, in := range texts {
-		reader, err := r.openText(in, textNames[i], uint32(len(binary)+i))
+	for i, content := range texts {
+		reader, err := in.openText(content, textNames[i], uint32(len(binary)+i))
 		if err != nil {
 			return err
 		}
-		readers, r.names.inputs = append(readers, reader), append(r.names.inputs, textNames[i])
+		readers, in.names = append(readers, reader), append(in.names, textNames[i])
 	}
-	r.reader = readers[0]
+	in.reader = readers[0]
 	if len(readers) > 1 {
-		r.reader = newMerged(readers)
+		in.reader = newMerged(readers)
 	}
 	return nil
 }
 
-// newReader returns a reader of messages.
-func (r *runner) newReader(src capture.Source) *export.Reader {
-	reader := export.NewReader(src)
-	reader.Limit(r.cfg.shares().reader)
-	if r.cfg.Inner {
-		reader.OpenTunnels(r.cfg.Tunnels)
+// readMessages has the messages in the packets of a source read.
+func (in *inputs) readMessages(src capture.Source) {
+	in.messages = export.NewReader(src)
+	in.messages.Limit(in.cfg.shares().reader)
+	if in.cfg.Inner {
+		in.messages.OpenTunnels(in.cfg.Tunnels)
 	}
-	return reader
 }
 
 // openFile opens a file, and returns its decompressed content and its first bytes. Both may wait for
 // the writer of a pipe, until ctx is done.
-func (r *runner) openFile(ctx context.Context, name string) (in io.Reader, head []byte, err error) {
+func (in *inputs) openFile(ctx context.Context, name string) (content io.Reader, head []byte, err error) {
 	o := new(struct {
 		file   *os.File
 		inside io.Reader
@@ -98,8 +115,8 @@ func (r *runner) openFile(ctx context.Context, name string) (in io.Reader, head 
 				return err
 			}
 		}
-		// It is not closed: a read may be under way when the run ends, and its memory is all
-		// that it has.
+		// The decompressor stays open: a read may be under way when the run ends, and memory is
+		// all that the decompressor has.
 		if o.inside, o.head, err = compressed.NewReader(o.file); err != nil {
 			return capture.Locate(err, shown(name), 0, true)
 		}
@@ -108,7 +125,7 @@ func (r *runner) openFile(ctx context.Context, name string) (in io.Reader, head 
 		return nil, nil, err
 	}
 	if name != "-" {
-		r.inputs = append(r.inputs, o.file)
+		in.closers = append(in.closers, o.file)
 	}
 	return io.MultiReader(bytes.NewReader(o.head), o.inside), o.head, nil
 }
@@ -121,135 +138,79 @@ func shown(name string) string {
 	return name
 }
 
-func openBinary(in io.Reader, head []byte, name string, warn func(error)) (capture.Source, error) {
+func openBinary(content io.Reader, head []byte, name string, warn func(error)) (capture.Source, error) {
 	if export.IsStream(head) {
-		return export.NewStream(in, shown(name), netip.AddrPort{}), nil
+		return export.NewStream(content, shown(name), netip.AddrPort{}), nil
 	}
 	if len(head) >= 2 && head[0] == 0 && (head[1] == 1 || head[1] == 5 || head[1] == 7 || head[1] == 9) {
 		err := fmt.Errorf("%w: it begins as a message of NetFlow v%d, which does not state its length: read a capture of exports, or send it to --listen",
 			capture.ErrUnknownFormat, head[1])
 		return nil, capture.Locate(err, shown(name), 0, true)
 	}
-	return pcapfile.NewReader(in, shown(name), pcapfile.Options{Warn: warn})
+	return pcapfile.NewReader(content, shown(name), pcapfile.Options{Warn: warn})
 }
 
-// join merges sources by time.
-func join(sources []capture.Source, warn func(error)) capture.Source {
-	if len(sources) == 1 {
-		return sources[0]
+// formatAuto detects the format of an input.
+const formatAuto = "auto"
+
+// formats returns the names of the formats of inputs.
+func formats() []string { return append([]string{formatAuto}, text.Formats()...) }
+
+// isText reports whether an input that begins with head is text.
+func isText(head []byte) bool {
+	for _, b := range head[:min(len(head), 16)] {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
+			return false
+		}
 	}
-	return pcapfile.Merge(sources, warn)
+	return true
 }
 
-// mergeWait is how long messages wait for older ones that come another way.
-const mergeWait = 100 * time.Millisecond
-
-// socketLag is how long it may take from a message's arrival to its being read.
-const socketLag = 10 * time.Millisecond
-
-// listen opens the sockets that exporters send to. Messages of several sockets are merged by
-// time, so the number of sockets does not change which point reported a flow first.
-func (r *runner) listen(ctx context.Context) error {
-	names, receivers, err := r.openStreams(ctx)
+// openText opens input number n.
+func (in *inputs) openText(content io.Reader, name string, n uint32) (records.Reader, error) {
+	format := in.cfg.Format
+	if format == formatAuto {
+		format = ""
+	}
+	t, err := text.NewReader(content, shown(name), text.Config{Format: format, Mapping: in.cfg.Map, Times: in.cfg.Times, Input: n})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.openSockets(); err != nil {
-		closeAll(receivers)
-		return err
-	}
-	if len(r.sockets) > 0 {
-		names = append(names, r.sockets[0].Inputs()...)
-	}
-	r.receivers = receivers
-	src := r.received(names)
-	r.inputs = append(r.inputs, src)
-	context.AfterFunc(ctx, src.Stop)
-	r.messages = r.newReader(src)
-	r.reader = r.messages
-	r.logAddresses()
-	return nil
+	in.both = in.both || t.Both()
+	in.texts = append(in.texts, t)
+	return t, nil
 }
 
-// stoppable is a source that ends when it is asked to.
-type stoppable interface {
-	capture.Source
-	Stop()
+// warn reports a warning of an input, and remembers damage.
+func (in *inputs) warn(err error) {
+	if errors.As(err, new(*capture.InputError)) {
+		in.damaged.Store(true)
+	}
+	in.cfg.Log.Warn(err.Error())
 }
 
-// received returns the source of all messages that come. A socket that is the only one needs no
-// merging, and so no other goroutine to wake up.
-func (r *runner) received(names []string) stoppable {
-	if len(r.sockets) == 1 && len(r.receivers) == 0 {
-		return r.sockets[0]
+// note takes the numbers of the reader. It must not be called during a read.
+func (in *inputs) note() {
+	before := in.counts.Unread
+	in.counts = in.reader.Counts()
+	if in.messages != nil {
+		in.bytes = in.messages.Bytes()
 	}
-	src := pcapfile.NewArrivals(names, mergeWait)
-	src.SetIdle(idle)
-	for _, socket := range r.sockets {
-		src.Add(pcapfile.Arrival{Source: socket, Input: len(r.receivers), Lag: socketLag})
+	in.badLines = 0
+	for _, t := range in.texts {
+		in.badLines += t.Counts().Undecodable
 	}
-	for i, receiver := range r.receivers {
-		receiver.Start(src, i)
+	if in.counts.Unread == before {
+		return
 	}
-	return src
-}
-
-func (r *runner) logAddresses() {
-	for _, at := range r.cfg.Listen {
-		if at.Addr().IsUnspecified() {
-			r.cfg.Log.Info("listening", "address", at, "reachable", "at every address of this host")
-			continue
-		}
-		r.cfg.Log.Info("listening", "address", at)
-	}
-	for _, at := range r.cfg.Streams {
-		r.cfg.Log.Info("listening", "address", at)
+	in.unread = in.unread[:0]
+	for _, t := range in.texts {
+		in.unread = t.AppendUnread(in.unread)
 	}
 }
 
-// openSockets opens sockets for datagrams.
-func (r *runner) openSockets() (err error) {
-	if len(r.cfg.Listen) == 0 {
-		return nil
+func (in *inputs) close() {
+	for _, c := range in.closers {
+		_ = c.Close() // everything was read, or the run failed
 	}
-	var targets []mirror.Target
-	for _, at := range r.cfg.Listen {
-		targets = append(targets, mirror.Datagrams(at))
-	}
-	r.sockets, err = mirror.OpenEach(mirror.Config{Targets: targets, BufferBytes: bufferBytes, Delay: delay, Idle: idle, Warn: r.warn})
-	return err
-}
-
-// openStreams opens addresses for IPFIX over TCP, and returns their names.
-func (r *runner) openStreams(ctx context.Context) (names []string, receivers []*pcapoverip.Receiver, err error) {
-	for _, at := range r.cfg.Streams {
-		receiver, err := pcapoverip.Open(ctx, at, pcapoverip.ReceiverConfig{
-			Endless: true, Warn: func(err error) { r.cfg.Log.Warn(err.Error()) },
-			Begin: func(in io.Reader, name string, from netip.AddrPort) (capture.Source, error) {
-				stream := export.NewStream(in, name, from)
-				return stream, stream.Await()
-			},
-		})
-		if err != nil {
-			closeAll(receivers)
-			return nil, nil, err
-		}
-		names, receivers = append(names, at.String()), append(receivers, receiver)
-	}
-	return names, receivers, nil
-}
-
-func closeAll(receivers []*pcapoverip.Receiver) {
-	for _, open := range receivers {
-		open.Close()
-	}
-}
-
-// warn reports warnings of an input, and remembers damage.
-func (r *runner) warn(err error) {
-	var damage *capture.InputError
-	if errors.As(err, &damage) {
-		r.damaged.Store(true)
-	}
-	r.cfg.Log.Warn(err.Error())
 }

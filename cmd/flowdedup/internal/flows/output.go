@@ -28,9 +28,9 @@ type output struct {
 	names  *names
 	csv    bool
 	merged bool
-	buf    []byte // lines that were not written; of a rotation the last one
+	buf    []byte // lines that were not written; with a rotation, the last line
 	w      io.Writer
-	// file is for a run that ends, appender for one that does not. A rotation replaces both.
+	// file is for a run over files, appender for a live run. A rotation replaces both.
 	file     *outfile.File
 	appender *outfile.Appender
 	rotation *rotate.Lines

@@ -5,112 +5,178 @@ package flows
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
-	"github.com/flowdedup/flowdedup/capture/mirror"
-	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/records"
-	"github.com/flowdedup/flowdedup/capture/records/export"
-	"github.com/flowdedup/flowdedup/capture/records/match"
-	"github.com/flowdedup/flowdedup/capture/records/relay"
-	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/flows/text"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/sink"
 )
+
+const (
+	// readTimeout is how long a run that was asked to end waits for a read that is under way.
+	readTimeout = 400 * time.Millisecond
+	// lastReads is how long such a run still judges the messages in its sockets, and
+	// leastReads how many it judges in any case, as the machine may be busy. The rest is
+	// counted as dropped.
+	lastReads  = 500 * time.Millisecond
+	leastReads = 1000
+)
+
+// runner takes records from the inputs to the judging, and shows what came of them. Inputs and
+// judging know neither the runner nor each other.
+type runner struct {
+	cfg       *config
+	in        inputs
+	judging   judging
+	state     *state // nil for none
+	begin     time.Time
+	statusAt  time.Time     // when the status was last reported
+	lastReads time.Duration // lastReads, and 0 in a test
+	turn      sync.Mutex    // held while batches are judged, and guards left
+	left      bool          // a read that did not end was left behind
+	until     time.Time     // end of lastReads; zero before the run was asked to end
+	reads     int           // reads since then
+}
 
 // run judges records until the inputs end or ctx is done. The summary is valid with every
 // error, and has no policy if nothing was opened.
 func run(ctx context.Context, cfg *config) (summary, error) {
-	return (&runner{cfg: cfg, begin: time.Now(), lastReads: lastReads}).run(ctx)
+	return newRunner(cfg, lastReads).run(ctx)
+}
+
+func newRunner(cfg *config, lastReads time.Duration) *runner {
+	return &runner{cfg: cfg, in: inputs{cfg: cfg}, judging: judging{cfg: cfg}, begin: time.Now(), lastReads: lastReads}
 }
 
 func (r *runner) run(ctx context.Context) (summary, error) {
-	cfg := r.cfg
-	cfg.Match.Memory = cfg.shares().judge
-	defer r.closeInputs()
+	defer func() {
+		r.in.close()
+		if r.state != nil {
+			_ = r.state.lock.Unlock() // another run may use the file
+		}
+	}()
 	if err := r.open(ctx); err != nil {
-		return summary{}, errors.Join(err, r.end(false))
+		return summary{}, errors.Join(err, r.judging.close(false))
 	}
 	err := r.each(ctx)
-	if r.hold != nil && !errors.Is(err, sink.ErrOutput) {
-		err = errors.Join(err, r.hold.Flush())
-	}
-	if r.distinct != nil {
-		err = errors.Join(err, r.distinct.end())
-	}
-	clean := err == nil || cfg.live() && errors.Is(err, context.Canceled)
+	err = errors.Join(err, r.judging.flush(!errors.Is(err, sink.ErrOutput)))
+	clean := err == nil || r.cfg.live() && errors.Is(err, context.Canceled)
 	if capture.IsDamage(err) {
-		r.damaged.Store(true)
+		r.in.damaged.Store(true)
 	}
 	s := r.summary()
-	if err == nil || errors.Is(err, context.Canceled) {
-		err = errors.Join(err, r.saveLast())
+	if r.state != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = errors.Join(err, r.state.saveLast(r.judging.match, r.in.messages))
 	}
-	err, s.Elsewhere = errors.Join(err, r.end(clean && !s.Damaged)), r.output.elsewhere()
+	err = errors.Join(err, r.judging.close(clean && !s.Damaged))
+	s.Elsewhere = r.judging.output.elsewhere()
 	return s, err
 }
 
-// summary returns the summary so far.
-func (r *runner) summary() summary {
-	s := newSummary(r.cfg, r.judge, &r.names, r.counts, time.Since(r.begin))
-	s.Damaged, s.badLines = r.damaged.Load() || r.badLines > 0, r.badLines
-	s.Unread, s.Untimed = unreadOf(r.values, &r.counts), r.untimed
-	s.MemoryLimit = r.cfg.Memory
-	s.MemoryBytes = r.judge.Bytes() + r.judge.PointBytes() + r.readerBytes
-	if r.hold != nil {
-		s.MemoryBytes += r.hold.Bytes()
-		s.Early = r.hold.Early()
+// open opens inputs, state and outputs.
+func (r *runner) open(ctx context.Context) (err error) {
+	cfg := r.cfg
+	cfg.Match.Memory = cfg.shares().judge
+	if err := r.in.open(ctx); err != nil {
+		return err
 	}
-	if r.distinct != nil {
-		s.Late = r.distinct.late
-		s.MemoryLimit += r.cfg.Distinct.Budget
-		s.MemoryBytes += r.distinct.bytes()
-	}
-	if r.sender != nil {
-		sent := r.sender.Stats()
-		s.Relayed = &relaySummary{r.cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
-	}
-	if r.inspector != nil {
-		s.Inspection = r.inspector.answer(r.cfg, &s)
-	}
-	s.Dropped = r.unread
-	for _, socket := range r.sockets {
-		for _, target := range socket.Stats() {
-			for i := range target.Sockets {
-				s.Dropped += target.Sockets[i].Dropped
-			}
+	cfg.Match.MayBiflow, cfg.Match.Archives = !cfg.KeyGiven, !cfg.live()
+	cfg.Match.Key.Biflow = cfg.Match.Key.Biflow || r.in.both && !cfg.KeyGiven
+	if cfg.State != "" {
+		if r.state, err = openState(cfg); err != nil {
+			return err
+		}
+		if r.judging.match, err = r.state.resume(r.in.messages); err != nil {
+			return err
 		}
 	}
-	r.addPeers(&s)
-	if r.state != nil && r.state.failed != "" {
-		s.Failing = append(s.Failing, "state "+r.cfg.State+": "+r.state.failed)
-	}
-	return s
+	return r.judging.open(ctx, r.in.names)
 }
 
-// addPeers adds the counts of peers of all addresses, and names the addresses that accept no peers.
-func (r *runner) addPeers(s *summary) {
-	for i, receiver := range r.receivers {
-		of := receiver.Stats()
-		if s.ReceiverStats == nil {
-			s.ReceiverStats = new(pcapoverip.ReceiverStats)
-		}
-		s.Peers += of.Peers
-		s.Connected += of.Connected
-		s.PeersDropped += of.PeersDropped
-		if of.Full != "" {
-			s.Failing = append(s.Failing, fmt.Sprintf("input %v accepts no peers: %s", r.cfg.Streams[i], of.Full))
+// each judges batches until the inputs end, or ctx is done. Inputs may block for ever, unlike sockets,
+// which end with ctx: so a goroutine reads and judges. Where its last read does not end, it is left
+// behind, and ends with the process.
+func (r *runner) each(ctx context.Context) error {
+	done, timeout := make(chan error, 1), make(<-chan time.Time)
+	go func() {
+		r.turn.Lock()
+		defer r.turn.Unlock()
+		done <- r.judgeAll(ctx)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		if !r.cfg.live() {
+			timeout = time.After(readTimeout)
 		}
 	}
+	select {
+	case err := <-done:
+		return err
+	case <-timeout:
+	}
+	r.turn.Lock() // it reads, or has ended
+	defer r.turn.Unlock()
+	r.left = true
+	select {
+	case err := <-done:
+		return err
+	default:
+		return ctx.Err()
+	}
+}
+
+// judgeAll judges batches, and releases r.turn during reads. Messages in sockets when ctx is done
+// are still read.
+func (r *runner) judgeAll(ctx context.Context) error {
+	for batch := new(records.Batch); ; {
+		r.turn.Unlock()
+		err := r.in.reader.ReadBatch(batch)
+		r.turn.Lock()
+		if r.left {
+			return nil
+		}
+		r.in.note()
+		if errors.Is(err, io.EOF) {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		r.tick(time.Now())
+		if err := r.judging.take(batch); err != nil {
+			return err
+		}
+		if ctx.Err() != nil && r.isOver(time.Now()) {
+			return ctx.Err()
+		}
+	}
+}
+
+// isOver reports whether a run that was asked to end may end: a live run first has some time
+// for the messages in its sockets. The rest is counted.
+func (r *runner) isOver(now time.Time) bool {
+	switch {
+	case !r.cfg.live():
+		return true
+	case r.until.IsZero():
+		r.until = now.Add(r.lastReads)
+	}
+	if r.reads++; r.reads < leastReads || now.Before(r.until) {
+		return false
+	}
+	r.in.left = r.in.messages.Discard(now.Add(readTimeout))
+	return true
 }
 
 // tick does the work that depends on the wall clock.
 func (r *runner) tick(now time.Time) {
-	r.save(now)
+	if r.state != nil {
+		r.state.save(now, r.judging.match, r.in.messages)
+	}
 	if r.cfg.Status == nil || now.Sub(r.statusAt) < time.Second {
 		return
 	}
@@ -119,175 +185,11 @@ func (r *runner) tick(now time.Time) {
 	r.cfg.Status(&s)
 }
 
-// runner has the open resources of a run.
-type runner struct {
-	cfg      *config
-	begin    time.Time
-	statusAt time.Time // when the status was last reported
-	reader   records.Reader
-	// messages reads messages of exporters; nil if all inputs are text.
-	messages  *export.Reader
-	state     *state // nil for none
-	inputs    []io.Closer
-	judge     *match.Judge
-	names     names
-	hold      *match.Hold // nil if nothing is written
-	output    *output
-	distinct  *keyCounts // nil without keys
-	inspector *inspector // nil without config.Inspect
-	cutter    *relay.Cutter
-	sender    *relay.Sender
-	cut       []byte
-	shared    *relay.Shared  // that a warning was about
-	counts    records.Counts // as of the last batch
-	// readerBytes is the memory of messages, as of then.
-	readerBytes int
-	texts       []*text.Reader // inputs
-	badLines    uint64         // records of these that are damaged
-	values      []text.Unread  // of these that could not be read, as of the last batch
-	untimed     uint64         // records that are in no window, as they have no time
-	both        bool           // an input reports both directions in one record
-	damaged     atomic.Bool
-	sockets     []*mirror.Capture      // none for inputs
-	receivers   []*pcapoverip.Receiver // of config.Streams
-	unread      uint64                 // messages that had come at the end, and were not read
-	lastReads   time.Duration          // lastReads, and 0 in a test
-	judging     sync.Mutex             // held while batches are judged, and guards left
-	left        bool                   // a read that did not end was left behind
-	until       time.Time              // end of lastReads; zero before the run was asked to end
-	reads       int                    // reads since then
-}
-
-func (r *runner) open(ctx context.Context) (err error) {
-	if err := r.openInputs(ctx); err != nil {
-		return err
+// summary returns the summary so far.
+func (r *runner) summary() summary {
+	s := newSummary(r.cfg, &r.in, &r.judging, time.Since(r.begin))
+	if r.state != nil && r.state.failed != "" {
+		s.Failing = append(s.Failing, "state "+r.cfg.State+": "+r.state.failed)
 	}
-	r.cfg.Match.MayBiflow, r.cfg.Match.Archives = !r.cfg.KeyGiven, !r.cfg.live()
-	if r.both && !r.cfg.KeyGiven {
-		r.cfg.Match.Key.Biflow = true
-	}
-	if r.cfg.State != "" {
-		if err := r.resume(); err != nil {
-			return err
-		}
-	}
-	if r.judge == nil {
-		if r.judge, err = match.New(r.cfg.Match); err != nil {
-			return err
-		}
-	}
-	r.names.judge, r.names.byInput = r.judge, r.cfg.Match.Points == match.Same
-	if r.cfg.Relay != "" {
-		r.cutter = relay.NewCutter()
-		if r.sender, err = relay.OpenSender(r.cfg.Relay, r.cfg.Spoof); err != nil {
-			return err
-		}
-	}
-	if r.cfg.Inspect {
-		if r.inspector, err = newInspector(r.cfg.Match, r.cfg.shares().hold); err != nil {
-			return err
-		}
-	}
-	if len(r.cfg.Distinct.Keys) > 0 {
-		r.distinct = newCounts(&r.cfg.Distinct, r.cfg.Match.Secret)
-		r.distinct.live = r.cfg.live()
-	}
-	return r.openHold(ctx)
-}
-
-// openHold opens the output, if there is one, and what holds its records.
-func (r *runner) openHold(ctx context.Context) (err error) {
-	if r.cfg.Output == "" {
-		return nil
-	}
-	if r.output, err = openOutput(ctx, r.cfg, &r.names); err != nil {
-		return err
-	}
-	r.hold = match.NewHold(match.HoldConfig{
-		Window: r.cfg.Window, Merge: r.cfg.Policy == merge, Mark: r.cfg.Policy == mark, Memory: r.cfg.shares().hold, Emit: r.output.put,
-	})
-	return nil
-}
-
-// take judges a batch, and gives it to the outputs.
-func (r *runner) take(b *records.Batch) error {
-	switch {
-	case b.Kind == 0:
-		return r.idle()
-	case b.Replayed: // the network brought it twice
-		return nil
-	}
-	verdicts, judgments := r.judge.Judge(b)
-	if r.inspector != nil {
-		r.inspector.take(b)
-	}
-	r.forward(b, verdicts)
-	if err := r.count(b, verdicts, judgments); err != nil {
-		return err
-	}
-	if r.hold == nil {
-		return nil
-	}
-	return r.hold.Add(b, verdicts, judgments)
-}
-
-// forward sends the rest of a message. Collectors come and go, so a message that is not taken
-// is counted, and only the first is warned about.
-func (r *runner) forward(b *records.Batch, verdicts []records.Verdict) {
-	if r.sender == nil {
-		return
-	}
-	r.cut = r.cutter.Cut(r.cut[:0], b, verdicts)
-	if now := r.cutter.Shared(); now != r.shared && !r.cfg.Spoof {
-		r.shared = now
-		r.cfg.Log.Warn(fmt.Sprintf("%v and %v both export observation domain %d: without --spoof the collector takes them for one exporter, and may read records of one by a template of the other",
-			now.Exporters[0], now.Exporters[1], now.Domain))
-	}
-	if len(r.cut) == 0 {
-		return
-	}
-	if err := r.sender.Send(b.From, r.cut); err != nil && r.sender.Stats().Failed == 1 {
-		r.cfg.Log.Warn(err.Error() + "; messages that are not taken are counted")
-	}
-}
-
-// idle writes waiting records while nothing comes.
-func (r *runner) idle() error {
-	if r.distinct != nil {
-		if err := r.distinct.advance(time.Now().UnixNano(), r.judge.Alive()); err != nil {
-			return err
-		}
-	}
-	if r.hold == nil {
-		return nil
-	}
-	now := time.Now()
-	if err := r.hold.Advance(now.UnixNano()); err != nil {
-		return err
-	}
-	return r.output.idle(now)
-}
-
-// end completes the outputs.
-func (r *runner) end(clean bool) error {
-	var errs []error
-	if r.output != nil {
-		errs = append(errs, r.output.close(clean))
-	}
-	if r.sender != nil {
-		errs = append(errs, r.sender.Close())
-	}
-	if r.judge != nil {
-		errs = append(errs, r.judge.Close())
-	}
-	if r.inspector != nil {
-		errs = append(errs, r.inspector.close())
-	}
-	return errors.Join(errs...)
-}
-
-func (r *runner) closeInputs() {
-	for _, in := range r.inputs {
-		_ = in.Close() // everything was read, or the run failed
-	}
+	return s
 }

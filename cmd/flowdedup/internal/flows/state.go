@@ -47,10 +47,9 @@ type stateHeader struct {
 	Templates json.RawMessage `json:",omitempty"`
 }
 
-// state saves a run to a file. One goroutine writes while the run goes on.
+// state saves a run to a file. A goroutine writes while the run goes on.
 type state struct {
-	name    string
-	every   time.Duration
+	cfg     *config
 	last    time.Time // when the last save began
 	content bytes.Buffer
 	written chan error // nil unless a file is being written
@@ -58,101 +57,90 @@ type state struct {
 	lock    *outfile.Lock
 }
 
-// takeLock keeps other runs from the file.
-func (s *state) takeLock() (err error) {
-	s.lock, err = outfile.LockName(s.name)
-	return err
+// openState keeps other runs from the state file.
+func openState(cfg *config) (*state, error) {
+	if err := outfile.CheckState(cfg.State, stateMagic); errors.Is(err, outfile.ErrNotState) { // before anything is made next to it
+		return nil, fmt.Errorf("--state %w", err)
+	} else if err != nil {
+		return nil, fmt.Errorf("--state: %w", err)
+	}
+	lock, err := outfile.LockName(cfg.State)
+	if err != nil {
+		return nil, fmt.Errorf("--state: %w", err)
+	}
+	return &state{cfg: cfg, last: time.Now(), lock: lock}, nil
 }
-
-// Close lets another run use the file.
-func (s *state) Close() error { return s.lock.Unlock() }
 
 // errState is wrapped by errors about the content of a state file.
 var errState = match.ErrState
 
-// resume restores the state file, if there is one, and the secret. A file that does not fit is
-// set aside, if config.BeginAnew says so.
-func (r *runner) resume() error {
-	r.state = &state{name: r.cfg.State, every: r.cfg.StateEvery, last: time.Now()}
-	err := outfile.CheckState(r.cfg.State, stateMagic) // before anything is made next to it
-	if err == nil {
-		err = r.state.takeLock()
-	}
-	if err != nil {
-		r.state = nil // it is not saved either
-		if errors.Is(err, outfile.ErrNotState) {
-			return fmt.Errorf("--state %w", err)
-		}
-		return fmt.Errorf("--state: %w", err)
-	}
-	r.inputs = append(r.inputs, r.state)
-	given := r.cfg.Match.Secret
-	err = r.resumeFrom(r.cfg.State)
+// resume restores the templates, the secret and the judge of the state file. Without a file the judge
+// is nil. A file that does not fit is set aside, if config.BeginAnew says so.
+func (s *state) resume(messages *export.Reader) (*match.Judge, error) {
+	cfg := s.cfg
+	given := cfg.Match.Secret
+	judge, err := resumeFrom(cfg, messages)
 	switch {
 	case err == nil:
-		return nil
+		return judge, nil
 	case !errors.Is(err, errState):
-		return fmt.Errorf("--state: %w", err)
-	case !r.cfg.BeginAnew:
-		return fmt.Errorf("--state %s: %w; remove it, or give --state-mismatch begin, to begin anew", r.cfg.State, err)
+		return nil, fmt.Errorf("--state: %w", err)
+	case !cfg.BeginAnew:
+		return nil, fmt.Errorf("--state %s: %w; remove it, or give --state-mismatch begin, to begin anew", cfg.State, err)
 	}
-	aside, failed := outfile.SetAside(r.cfg.State)
+	aside, failed := outfile.SetAside(cfg.State)
 	if failed != nil {
-		return errors.Join(err, failed)
+		return nil, errors.Join(err, failed)
 	}
-	r.cfg.Log.Warn("the state does not fit, so the run begins anew", "error", err, "kept", aside)
-	r.cfg.Match.Secret = given
-	if r.judge == nil {
-		return nil
-	}
-	err, r.judge = r.judge.Close(), nil
-	return err
+	cfg.Log.Warn("the state does not fit, so the run begins anew", "error", err, "kept", aside)
+	cfg.Match.Secret = given
+	return nil, nil
 }
 
-// resumeFrom restores a state file, if it exists. Errors about its content wrap errState.
-func (r *runner) resumeFrom(name string) error {
-	file, err := outfile.OpenState(name, stateMagic)
+// resumeFrom restores the state file, if it exists. Errors about its content wrap errState.
+func resumeFrom(cfg *config, messages *export.Reader) (*match.Judge, error) {
+	file, err := outfile.OpenState(cfg.State, stateMagic)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close()
-	err = r.restore(bufio.NewReaderSize(file, 1<<20))
+	judge, err := restore(cfg, messages, bufio.NewReaderSize(file, 1<<20))
 	for _, doubt := range []error{export.ErrState, snapshot.ErrInvalid, engine.ErrMemory} {
 		if errors.Is(err, doubt) {
-			return fmt.Errorf("%w: %w", errState, err)
+			return nil, fmt.Errorf("%w: %w", errState, err)
 		}
 	}
-	return err
+	return judge, err
 }
 
 // restore restores a run. Flows keep the memory that they were saved with, as their places
 // depend on it.
-func (r *runner) restore(in io.Reader) error {
+func restore(cfg *config, messages *export.Reader, in io.Reader) (judge *match.Judge, err error) {
 	h, err := readHeader(in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(h.Secret) != len(secret.Secret{}) {
-		return fmt.Errorf("%w: it is damaged", errState)
+		return nil, fmt.Errorf("%w: it is damaged", errState)
 	}
-	r.cfg.Match.Secret = secret.Secret(h.Secret)
-	if r.judge, err = match.New(r.cfg.Match); err != nil {
-		return err
+	cfg.Match.Secret = secret.Secret(h.Secret)
+	if judge, err = match.New(cfg.Match); err != nil {
+		return nil, err
 	}
-	want := r.judge.Bytes()
-	if err := r.judge.Restore(h.Judge, in, max(want, layout.MemoryBudget())); err != nil {
-		return err
+	want := judge.Bytes()
+	if err = judge.Restore(h.Judge, in, max(want, layout.MemoryBudget())); err == nil && messages != nil && h.Templates != nil {
+		err = messages.Restore(bytes.NewReader(h.Templates))
 	}
-	if got := r.judge.Bytes(); got != want {
-		r.cfg.Log.Warn("flows keep the memory that they were saved with: remove the state to change it", "state", r.cfg.State, "bytes", got)
+	if err != nil {
+		return nil, errors.Join(err, judge.Close())
 	}
-	if r.messages == nil || h.Templates == nil {
-		return nil
+	if got := judge.Bytes(); got != want {
+		cfg.Log.Warn("flows keep the memory that they were saved with: remove the state to change it", "state", cfg.State, "bytes", got)
 	}
-	return r.messages.Restore(bytes.NewReader(h.Templates))
+	return judge, nil
 }
 
 // readHeader reads all before the flows. Errors about the content wrap errState.
@@ -180,16 +168,16 @@ func readHeader(in io.Reader) (*stateHeader, error) {
 	return h, nil
 }
 
-// encode puts the state of the run into the buffer.
-func (r *runner) encode() error {
-	h := stateHeader{Saved: time.Now(), Secret: r.cfg.Match.Secret[:]}
+// encode puts the state of a run into the buffer.
+func (s *state) encode(judge *match.Judge, messages *export.Reader) error {
+	h := stateHeader{Saved: time.Now(), Secret: s.cfg.Match.Secret[:]}
 	var flows, templates bytes.Buffer
 	var err error
-	if h.Judge, err = r.judge.Save(&flows); err != nil {
+	if h.Judge, err = judge.Save(&flows); err != nil {
 		return err
 	}
-	if r.messages != nil {
-		if err := r.messages.Save(&templates); err != nil {
+	if messages != nil {
+		if err := messages.Save(&templates); err != nil {
 			return err
 		}
 		h.Templates = templates.Bytes()
@@ -199,7 +187,7 @@ func (r *runner) encode() error {
 		return err
 	}
 	le, sum := binary.LittleEndian, sha256.Sum256(header)
-	to := &r.state.content
+	to := &s.content
 	to.Reset()
 	to.Write(le.AppendUint64(le.AppendUint64([]byte(stateMagic), stateVersion), uint64(len(header))))
 	to.Write(sum[:])
@@ -209,40 +197,36 @@ func (r *runner) encode() error {
 }
 
 // save saves the state if it is time. The run does not wait for the disk.
-func (r *runner) save(now time.Time) {
-	s := r.state
-	if s == nil {
-		return
-	}
+func (s *state) save(now time.Time, judge *match.Judge, messages *export.Reader) {
 	select {
 	case err := <-s.written:
 		s.written = nil
-		r.noteSaved(err)
+		s.note(err)
 	default:
 	}
-	if s.written != nil || now.Sub(s.last) < s.every {
+	if s.written != nil || now.Sub(s.last) < s.cfg.StateEvery {
 		return
 	}
 	s.last = now
-	if err := r.encode(); err != nil {
-		r.noteSaved(err)
+	if err := s.encode(judge, messages); err != nil {
+		s.note(err)
 		return
 	}
 	s.written = make(chan error, 1)
 	go func() { s.written <- s.write() }()
 }
 
-// noteSaved notes whether the state was saved.
-func (r *runner) noteSaved(err error) {
-	if r.state.failed = ""; err != nil {
-		r.state.failed = err.Error()
-		r.cfg.Log.Warn("the state was not saved: " + r.state.failed)
+// note remembers whether the state was saved.
+func (s *state) note(err error) {
+	if s.failed = ""; err != nil {
+		s.failed = err.Error()
+		s.cfg.Log.Warn("the state was not saved: " + s.failed)
 	}
 }
 
 // write writes the buffer. An older file stays until all is written.
 func (s *state) write() error {
-	file, err := outfile.CreateState(context.Background(), s.name, stateMagic)
+	file, err := outfile.CreateState(context.Background(), s.cfg.State, stateMagic)
 	if err != nil {
 		return err
 	}
@@ -253,15 +237,12 @@ func (s *state) write() error {
 }
 
 // saveLast saves the state at the end of a run.
-func (r *runner) saveLast() error {
-	if r.state == nil || r.reader == nil {
-		return nil
+func (s *state) saveLast(judge *match.Judge, messages *export.Reader) error {
+	if s.written != nil {
+		<-s.written // replaced by the next
 	}
-	if r.state.written != nil {
-		<-r.state.written // replaced by the next
-	}
-	if err := r.encode(); err != nil {
+	if err := s.encode(judge, messages); err != nil {
 		return err
 	}
-	return r.state.write()
+	return s.write()
 }

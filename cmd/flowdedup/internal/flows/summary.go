@@ -4,6 +4,7 @@ package flows
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -93,49 +94,96 @@ type pairSummary struct {
 // maxPairs is how many pairs of points are listed.
 const maxPairs = 1000
 
-func newSummary(cfg *config, j *match.Judge, n *names, read records.Counts, took time.Duration) summary {
-	c := j.Counts()
+// newSummary returns the summary of a run so far.
+func newSummary(cfg *config, in *inputs, j *judging, took time.Duration) summary {
+	c, read := j.match.Counts(), in.counts
 	s := summary{
 		Heading:   version.HeadingOf("flows"),
 		RecordsIn: c.Records, RecordsOut: c.Records - c.Copies, Copies: c.Copies, Unchecked: c.Unchecked + read.Untemplated, NoRoom: c.NoRoom,
-		Undecodable: read.Undecodable, BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Counts: read,
-		Other: read.Other, Foreign: read.Foreign, Sampled: c.Sampled, Archived: c.Archived, Policy: cfg.Policy, Key: j.Key().String(), Point: cfg.Match.Points.String(),
-		Points: []pointSummary{}, Matrix: []pairSummary{}, Took: took, Rate: float64(c.Records) / took.Seconds(),
+		Undecodable: read.Undecodable, Unread: unreadOf(in), BytesIn: c.Bytes, CopiedBytes: c.CopiedBytes, Counts: read,
+		Other: read.Other, Foreign: read.Foreign, Sampled: c.Sampled, Dropped: in.dropped(), Archived: c.Archived,
+		Policy: cfg.Policy, Key: j.match.Key().String(), Point: cfg.Match.Points.String(),
+		MemoryLimit: cfg.Memory, MemoryBytes: j.match.Bytes() + j.match.PointBytes() + in.bytes,
+		Points: []pointSummary{}, Matrix: []pairSummary{},
+		Damaged: in.damaged.Load() || in.badLines > 0, badLines: in.badLines, Took: took, Rate: float64(c.Records) / took.Seconds(),
 	}
 	if cfg.Policy == mark {
 		s.RecordsOut = c.Records
 	}
-	for i := range j.Points() {
-		s.Points = append(s.Points, pointSummary{n.of(uint32(i + 1)), j.Points()[i].PointCounts})
+	s.addPoints(j)
+	if j.hold != nil {
+		s.MemoryBytes += j.hold.Bytes()
+		s.Early = j.hold.Early()
 	}
-	j.EachPair(func(original, copied uint32, copies uint64) {
-		s.Matrix = append(s.Matrix, pairSummary{n.of(original), n.of(copied), copies})
+	if d := j.distinct; d != nil {
+		s.Late, s.Untimed = d.late, d.untimed
+		s.MemoryLimit += cfg.Distinct.Budget
+		s.MemoryBytes += d.bytes()
+	}
+	if j.relay != nil {
+		sent := j.relay.sender.Stats()
+		s.Relayed = &relaySummary{cfg.Relay, sent.Sent, sent.Bytes, sent.Failed, sent.Own}
+	}
+	if j.inspector != nil {
+		s.Inspection = j.inspector.answer(cfg, &s)
+	}
+	s.addPeers(cfg, in)
+	return s
+}
+
+// addPoints adds the points, and the pairs of them with the most copies.
+func (s *summary) addPoints(j *judging) {
+	points := j.match.Points()
+	for i := range points {
+		s.Points = append(s.Points, pointSummary{j.names.of(uint32(i + 1)), points[i].PointCounts})
+	}
+	j.match.EachPair(func(original, copied uint32, copies uint64) {
+		s.Matrix = append(s.Matrix, pairSummary{j.names.of(original), j.names.of(copied), copies})
 	})
 	slices.SortStableFunc(s.Matrix, func(a, b pairSummary) int {
 		return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Original, b.Original), cmp.Compare(a.Copy, b.Copy))
 	})
 	s.Matrix = s.Matrix[:min(len(s.Matrix), maxPairs)]
-	return s
 }
 
-// add returns the sum of two readers' counts.
-func add(a, b records.Counts) records.Counts {
-	a.Messages += b.Messages
-	a.Records += b.Records
-	a.Undecodable += b.Undecodable
-	a.Waiting += b.Waiting
-	a.Untemplated += b.Untemplated
-	a.Lost += b.Lost
-	a.Replayed += b.Replayed
-	a.Restarts += b.Restarts
-	a.Reassembled += b.Reassembled
-	a.Fragments += b.Fragments
-	a.Remembered = max(a.Remembered, b.Remembered) // one reader has messages
-	a.Templates += b.Templates
-	a.Unread += b.Unread
-	a.Misdated += b.Misdated
-	a.MisdatedAt = cmp.Or(a.MisdatedAt, b.MisdatedAt)
-	a.Other += b.Other
-	a.Foreign += b.Foreign
-	return a
+// addPeers adds the counts of peers of all addresses, and names the addresses that accept no peers.
+func (s *summary) addPeers(cfg *config, in *inputs) {
+	for i, receiver := range in.receivers {
+		of := receiver.Stats()
+		if s.ReceiverStats == nil {
+			s.ReceiverStats = new(pcapoverip.ReceiverStats)
+		}
+		s.Peers += of.Peers
+		s.Connected += of.Connected
+		s.PeersDropped += of.PeersDropped
+		if of.Full != "" {
+			s.Failing = append(s.Failing, fmt.Sprintf("input %v accepts no peers: %s", cfg.Streams[i], of.Full))
+		}
+	}
+}
+
+// unreadSummary is a field with values that could not be read, or cannot be.
+type unreadSummary struct {
+	Field   string `json:"field"` // as --map names it
+	Values  uint64 `json:"values"`
+	Example string `json:"example"`
+	// Time says that the field holds times.
+	Time bool `json:"-"`
+}
+
+// unreadOf adds up the unread values of all inputs, and records of messages with impossible times.
+func unreadOf(in *inputs) []unreadSummary {
+	sum := []unreadSummary{}
+	for _, u := range in.unread {
+		i := slices.IndexFunc(sum, func(s unreadSummary) bool { return s.Field == u.Field })
+		if i < 0 {
+			sum = append(sum, unreadSummary{Field: u.Field, Example: u.Example, Time: u.Part == records.PartTime})
+			i = len(sum) - 1
+		}
+		sum[i].Values += u.Values
+	}
+	if n := in.counts.Misdated; n > 0 {
+		sum = append(sum, unreadSummary{Field: "time", Values: n, Example: time.Unix(0, in.counts.MisdatedAt).UTC().Format(time.RFC3339Nano), Time: true})
+	}
+	return sum
 }

@@ -39,8 +39,11 @@ func writeText(w io.Writer, columns int, s *summary) error {
 			show.Also(show.Note{Count: s.Relayed.Failed, What: "not taken"}, show.Note{Count: s.Relayed.Own, What: "from our own address"}))
 	}
 	t.WriteString(show.Speed(s.Took, "%s records/s", show.Count(uint64(s.Rate))))
-	writePoints(t, s)
-	writeMatrix(t, s)
+	t.Table(pointColumns, pointRows(s, len(s.Points)))
+	if len(s.Points) == 1 && s.Copies == 0 {
+		t.WriteString("  One point: exporters are told apart by address and observation domain, so two on one host need domains of their own.\n")
+	}
+	t.Table(matrixColumns, matrixRows(s, len(s.Matrix)))
 	return t.Flush(w)
 }
 
@@ -66,17 +69,6 @@ func notesOf(s *summary) string {
 	)
 }
 
-// writePoints writes the table of points.
-func writePoints(t *show.Text, s *summary) {
-	if len(s.Points) > 0 {
-		t.Table(pointColumns, pointRows(s, show.MaxRows))
-		t.WriteString(moreRows(len(s.Points)))
-		if len(s.Points) == 1 && s.Copies == 0 {
-			t.WriteString("  One point: exporters are told apart by address and observation domain, so two on one host need domains of their own.\n")
-		}
-	}
-}
-
 var pointColumns = []show.Column{
 	{Name: "point", Left: true}, {Name: "records"}, {Name: "copies"}, {Name: "share"}, {Name: "traffic"}, {Name: "clock"}, {Name: "longest"},
 }
@@ -93,14 +85,6 @@ func pointRows(s *summary, most int) (rows [][]string) {
 	return rows
 }
 
-// writeMatrix writes the table of copies by exporter.
-func writeMatrix(t *show.Text, s *summary) {
-	if len(s.Matrix) > 0 {
-		t.Table(matrixColumns, matrixRows(s, show.MaxRows))
-		t.WriteString(moreRows(len(s.Matrix)))
-	}
-}
-
 var matrixColumns = []show.Column{{Name: "copies from", Left: true}, {Name: "originals from", Left: true}, {Name: "copies"}}
 
 // matrixRows returns the first rows.
@@ -110,13 +94,6 @@ func matrixRows(s *summary, most int) (rows [][]string) {
 		rows = append(rows, []string{show.Printable(m.Copy), show.Printable(m.Original), show.Count(m.Copies)})
 	}
 	return rows
-}
-
-func moreRows(n int) string {
-	if n <= show.MaxRows {
-		return ""
-	}
-	return fmt.Sprintf("  and %d more: see --json\n", n-show.MaxRows)
 }
 
 // status is the summary in a line, for the service manager.

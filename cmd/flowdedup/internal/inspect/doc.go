@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect implements "flowdedup inspect": its flags (flags.go), the run of
-// cmd/flowdedup/internal/analysis/inspect over captures (run.go) or interfaces (live.go), the command that it
-// recommends (recommend.go), and the result as JSON (summary.go), text (text.go) and a page
-// (page.go).
+// Package inspect implements "flowdedup inspect": its flags (flags.go), the run of package
+// analysis/inspect over captures or interfaces (run.go), and the result as JSON with the command
+// that it recommends (summary.go), as text (text.go) and as a page (page.go).
 package inspect

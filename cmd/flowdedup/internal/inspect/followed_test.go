@@ -25,7 +25,7 @@ func TestFollowed(t *testing.T) {
 			r := clitest.RunInspect(t, cli.ExitDone, clitest.WriteStream(t, stream, 4))
 			if r.Recommendation.Dedup {
 				advised++
-				checkCommand(t, &r)
+				clitest.Follow(t, &r)
 			}
 		}
 	}

@@ -67,12 +67,10 @@ func matrixSection(s *Summary) page.Section {
 		}
 		return i
 	}
-	t := page.Table{Columns: matrixColumns}
+	t := page.Table{Columns: matrixColumns, Rows: matrixRows(s)}
+	t.Rows = t.Rows[:min(len(t.Rows), page.MostRows)]
 	for i := range s.Matrix {
 		c := &s.Matrix[i]
-		if i < page.MostRows {
-			t.Rows = append(t.Rows, matrixRow(c))
-		}
 		row, column := index(show.Printable(c.First)), index(show.Printable(c.Copy))
 		if row >= 0 && column >= 0 {
 			heat.Cells = append(heat.Cells, page.HeatCell{Row: row, Column: column, Value: float64(c.Count), Text: show.Short(float64(c.Count)), More: []string{"p50 " + show.Delay(c.Delay.P50)}})
@@ -119,13 +117,9 @@ func delaySection(s *Summary) page.Section {
 // kindsSection shows how copies differ.
 func kindsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Copies by what differs"}
-	t := page.Table{Columns: kindsColumns}
-	for i, name := range show.Largest(s.Kinds) {
-		n := s.Kinds[name]
-		if i < show.MaxRows {
-			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: show.Share(n, s.Copies)})
-		}
-		t.Rows = append(t.Rows, []string{name, show.Count(n), show.Share(n, s.Copies)})
+	t := page.Table{Columns: kindsColumns, Rows: kindsRows(s)}
+	for _, row := range t.Rows[:min(len(t.Rows), show.MaxRows)] {
+		bars.List = append(bars.List, page.Bar{Name: row[0], Value: float64(s.Kinds[row[0]]), Text: row[2]})
 	}
 	section := page.Section{
 		Heading: "In what copies differ", Pictures: []page.Picture{bars}, Table: &t,
@@ -153,13 +147,9 @@ func pathSection(s *Summary) page.Section {
 // repeatsSection shows packets that must not be removed.
 func repeatsSection(s *Summary) page.Section {
 	bars := page.Bars{Title: "Equal packets that were sent again"}
-	t := page.Table{Columns: repeatsColumns}
-	for i, name := range show.Largest(s.NotCopies) {
-		n := s.NotCopies[name]
-		if i < show.MaxRows {
-			bars.List = append(bars.List, page.Bar{Name: name, Value: float64(n), Text: show.Count(n)})
-		}
-		t.Rows = append(t.Rows, repeatsRow(s, name))
+	t := page.Table{Columns: repeatsColumns, Rows: repeatsRows(s)}
+	for _, row := range t.Rows[:min(len(t.Rows), show.MaxRows)] {
+		bars.List = append(bars.List, page.Bar{Name: row[0], Value: float64(s.NotCopies[row[0]]), Text: row[1]})
 	}
 	return page.Section{
 		Heading: "Equal, but no copies", Pictures: []page.Picture{bars}, Table: &t,

@@ -87,3 +87,98 @@ func (t *task) Judge(b *capture.Batch) error {
 
 // Write has nothing to write.
 func (t *task) Write(*capture.Batch) error { return nil }
+
+// idle is how long the run waits for packets before it looks whether it is to end.
+const idle = 100 * time.Millisecond
+
+// liveSource is a capture from interfaces or mirror targets.
+type liveSource interface {
+	capture.Source
+	Stop() // ends the packets
+}
+
+// runLive inspects live traffic.
+func runLive(ctx context.Context, cfg *config, begin time.Time) (Summary, error) {
+	live, dropped, err := openLive(ctx, cfg)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer context.AfterFunc(ctx, live.Stop)()
+	if cfg.Duration > 0 {
+		defer time.AfterFunc(cfg.Duration, live.Stop).Stop()
+	}
+	n := newInspector(cfg, nil)
+	defer n.Close()
+	packets := pipeline.New(live)
+	// ctx ends the capture, but not the work on captured packets.
+	err = packets.Run(context.WithoutCancel(ctx), cfg.Workers, func() pipeline.Task {
+		t := newTask(n)
+		t.progress = cfg.Input.Progress
+		return t
+	})
+	live.Stop()
+	s := newSummary(cfg, n.Report(), time.Since(begin))
+	s.Dropped, s.CardDropped = dropped()
+	return s, errors.Join(err, packets.Close())
+}
+
+// openLive opens the interfaces or targets. The second result counts packets that the kernel
+// dropped, and those that network cards lost before.
+func openLive(ctx context.Context, cfg *config) (live liveSource, dropped func() (kernel, card uint64), err error) {
+	if len(cfg.Mirror.Targets) > 0 {
+		return openMirror(ctx, cfg)
+	}
+	cfg.Ring.Idle, cfg.Ring.InPlace = idle, true
+	c, err := afpacket.Open(cfg.Ring)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() (uint64, uint64) { return droppedBy(c.Stats()) }, nil
+}
+
+// openMirror opens mirror targets.
+func openMirror(ctx context.Context, cfg *config) (liveSource, func() (kernel, card uint64), error) {
+	conf := cfg.Mirror
+	conf.Idle, conf.Delay, conf.Warn = idle, min(cfg.Ring.BlockTimeout, time.Millisecond), cfg.Input.Warn
+	c, err := mirror.Open(conf)
+	if err != nil {
+		return nil, nil, err
+	}
+	dropped := func() (kernel, _ uint64) {
+		for _, target := range c.Stats() {
+			n, _ := droppedBy(target.Sockets)
+			kernel += n
+		}
+		return kernel, 0
+	}
+	if cfg.Input.Filter.All() {
+		return c, dropped, nil
+	}
+	wanted := input.NewWanted(cfg.Input.Filter, conf.Warn)
+	if err := wanted.Compile(ctx, capture.LinkEthernet); err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return matching{c, wanted}, dropped, nil
+}
+
+func droppedBy(all []afpacket.Stats) (kernel, card uint64) {
+	for i := range all {
+		kernel += all[i].Dropped
+		card += all[i].Card.Lost()
+	}
+	return kernel, card
+}
+
+// matching delivers the packets that match the filter, if no kernel filters them here.
+type matching struct {
+	liveSource
+	wanted *input.Wanted
+}
+
+// Next removes the packets that do not match from a batch.
+func (m matching) Next(b *capture.Batch) error {
+	if err := m.liveSource.Next(b); err != nil {
+		return err
+	}
+	return m.wanted.Keep(context.Background(), b)
+}

@@ -5,11 +5,13 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/flowdedup/flowdedup/capture/traits"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/inspect"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 )
 
 // tried says which fields were left out by way of trial, and what that found; "" without IP.
@@ -65,14 +67,15 @@ func writeText(w io.Writer, columns int, s *Summary) error {
 			show.Count(s.SplitConversations), show.Count(s.SampledConversations))
 	}
 	oneSidedTable(t, &s.Sides)
-	kindsTable(t, s)
-	matrixTable(t, s)
-	pathTable(t, s)
-	checksumsTable(t, s)
-	notCopiesTable(t, s)
-	if len(s.Loops) > 0 {
-		t.Table(loopColumns, loopRows(s))
+	t.Table(kindsColumns, kindsRows(s))
+	if len(s.Hops) > 0 {
+		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
 	}
+	t.Table(matrixColumns, matrixRows(s))
+	t.Table(pathColumns, pathRows(s))
+	t.Table(checksumColumns, checksumRows(s))
+	t.Table(repeatsColumns, repeatsRows(s))
+	t.Table(loopColumns, loopRows(s))
 	writeRecommendation(t, s)
 	if s.Sampled < 1 {
 		fmt.Fprintf(t, "\n  sampled     1 packet in %.0f at last, so counts of copies are estimates", 1/s.Sampled)
@@ -86,8 +89,8 @@ func oneSided(s inspect.Sides) string { return show.Share(s.OneSided, s.Flows) }
 
 var oneSidedColumns = []show.Column{{Name: "one-sided conversations", Left: true}, {Name: "as captured"}, {Name: "without copies"}}
 
-// oneSidedTable writes the shares of conversations that an analyzer sees in one direction only,
-// with advice.
+// oneSidedTable writes the shares of conversations of which an analyzer sees one direction, with
+// advice.
 func oneSidedTable(t *show.Text, s *inspect.OneSided) {
 	if s.Before.Flows == 0 {
 		return
@@ -133,21 +136,15 @@ func inspectNotes(s *Summary) string {
 	return notes
 }
 
-func kindsTable(t *show.Text, s *Summary) {
-	if len(s.Kinds) == 0 {
-		return
-	}
-	var rows [][]string
+var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
+
+// kindsRows counts the copies by their differences, the most frequent first.
+func kindsRows(s *Summary) (rows [][]string) {
 	for _, name := range show.Largest(s.Kinds) {
 		rows = append(rows, []string{name, show.Count(s.Kinds[name]), show.Share(s.Kinds[name], s.Copies)})
 	}
-	t.Table(kindsColumns, rows)
-	if len(s.Hops) > 0 {
-		fmt.Fprintf(t, "  ttl of the copy %s\n", ttlSteps(s))
-	}
+	return rows
 }
-
-var kindsColumns = []show.Column{{Name: "copies differ in", Left: true}, {Name: "copies"}, {Name: "share"}}
 
 // ttlSteps lists how the time to live of copies differs.
 func ttlSteps(s *Summary) string {
@@ -158,34 +155,22 @@ func ttlSteps(s *Summary) string {
 	return strings.Join(words[:min(len(words), show.MaxRows)], ", ")
 }
 
-func matrixTable(t *show.Text, s *Summary) {
-	if len(s.Matrix) == 0 {
-		return
-	}
-	var rows [][]string
-	for i := range s.Matrix {
-		rows = append(rows, matrixRow(&s.Matrix[i]))
-	}
-	t.Table(matrixColumns, rows)
-}
-
 var matrixColumns = []show.Column{
 	{Name: "first seen at", Left: true}, {Name: "copied at", Left: true}, {Name: "copies"},
 	{Name: "p50"}, {Name: "p90"}, {Name: "p99"}, {Name: "p99.9"}, {Name: "max"},
 }
 
-func matrixRow(c *traits.Cell) []string {
-	row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
-	for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
-		row = append(row, show.Delay(d))
+// matrixRows has the copies and delays of each pair of points.
+func matrixRows(s *Summary) (rows [][]string) {
+	for i := range s.Matrix {
+		c := &s.Matrix[i]
+		row := []string{show.Printable(c.First), show.Printable(c.Copy), show.Count(c.Count)}
+		for _, d := range []int64{c.Delay.P50, c.Delay.P90, c.Delay.P99, c.Delay.P999, c.Delay.Max} {
+			row = append(row, show.Delay(d))
+		}
+		rows = append(rows, row)
 	}
-	return row
-}
-
-func pathTable(t *show.Text, s *Summary) {
-	if len(s.Paths) > 0 {
-		t.Table(pathColumns, pathRows(s))
-	}
+	return rows
 }
 
 var pathColumns = []show.Column{{Name: "path", Left: true}, {Name: "frames"}, {Name: "missed"}, {Name: "share"}}
@@ -199,23 +184,15 @@ func pathRows(s *Summary) (rows [][]string) {
 	return rows
 }
 
-func notCopiesTable(t *show.Text, s *Summary) {
-	if len(s.NotCopies) == 0 {
-		return
-	}
-	var rows [][]string
-	for _, name := range show.Largest(s.NotCopies) {
-		rows = append(rows, repeatsRow(s, name))
-	}
-	t.Table(repeatsColumns, rows)
-}
-
 var repeatsColumns = []show.Column{{Name: "equal, but sent again", Left: true}, {Name: "packets"}, {Name: "for example", Left: true}}
 
-// repeatsRow describes the equal packets of a protocol.
-func repeatsRow(s *Summary, name string) []string {
-	e := s.Examples[name]
-	return []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)}
+// repeatsRows describes the equal packets of each protocol.
+func repeatsRows(s *Summary) (rows [][]string) {
+	for _, name := range show.Largest(s.NotCopies) {
+		e := s.Examples[name]
+		rows = append(rows, []string{name, show.Count(s.NotCopies[name]), fmt.Sprintf("packet %d like %d, %s apart: %s", e.Packet, e.Earlier, show.Delay(e.Delay), e.What)})
+	}
+	return rows
 }
 
 // removed says how many packets the command removes, and which of them are no copies.
@@ -260,5 +237,66 @@ func writeRecommendation(t *show.Text, s *Summary) {
 	for _, reason := range r.Reasons {
 		fmt.Fprintf(t, "  %-11s %s\n", title, reason)
 		title = ""
+	}
+}
+
+var checksumColumns = []show.Column{{Name: "checksums right at", Left: true}, {Name: "seen first"}, {Name: "copied"}}
+
+// checksumRows returns a row for each point, none if all checksums of copies are right.
+func checksumRows(s *Summary) (rows [][]string) {
+	wrong := func(c inspect.Checksums) bool { return c.FirstWrong+c.CopyWrong > 0 }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Checksums)), wrong) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Checksums)) {
+		c := s.Checksums[name]
+		rows = append(rows, []string{show.Printable(name), rightSums(c.FirstValid, c.FirstWrong), rightSums(c.CopyValid, c.CopyWrong)})
+	}
+	return rows
+}
+
+// rightSums says which share of the checksums is right.
+func rightSums(valid, wrong uint64) string {
+	if valid+wrong == 0 {
+		return "-"
+	}
+	return show.Percent(float64(valid), float64(valid+wrong), 0) + " of " + show.Count(valid+wrong)
+}
+
+// checksumsSection shows where checksums are right.
+func checksumsSection(rows [][]string) page.Section {
+	t := page.Table{Columns: checksumColumns, Rows: rows[:min(len(rows), page.MostRows)]}
+	return page.Section{
+		Heading: "Where checksums are right", Table: &t,
+		Caption: "Of the packets with copies: at the sender's end of a mirror a network card has not filled checksums in yet, and analyzers drop such packets. With --ignore l4-checksum the copies with the right checksums stay.",
+	}
+}
+
+var loopColumns = []show.Column{
+	{Name: "loop or storm", Left: true}, {Name: "stations", Left: true}, {Name: "hosts", Left: true}, {Name: "packets"}, {Name: "seen"},
+	{Name: "each up to"}, {Name: "every"}, {Name: "first packet"},
+}
+
+// loopRows describes the largest loops.
+func loopRows(s *Summary) (rows [][]string) {
+	for _, l := range s.Loops[:min(len(s.Loops), show.MaxRows)] {
+		what := "the same frame"
+		if l.Kind == inspect.RoutingLoop {
+			what = "falling time to live"
+		}
+		rows = append(rows, []string{
+			l.What + ", " + what, strings.Join(l.Stations, " "), strings.Join(l.Hosts, " "), show.Count(l.Different), show.Count(l.Sightings),
+			show.Count(l.Most) + " times", show.Delay(l.Every), show.Count(l.Packet),
+		})
+	}
+	return rows
+}
+
+// loopSection shows what a network repeats.
+func loopSection(s *Summary) page.Section {
+	return page.Section{
+		Heading: "Loops and storms", Table: &page.Table{Columns: loopColumns, Rows: loopRows(s)},
+		Caption: "A network or a sender repeats these packets, and no mirror. A frame that stays the same goes in circles between switches, or its sender makes a storm of it. " +
+			"A time to live that falls with each pass between the same stations goes in circles between routers.",
 	}
 }

@@ -188,7 +188,7 @@ func TestLiveBalanceStreams(t *testing.T) {
 	}
 	checkShares(t, len(frames)/2, files...)
 	for i, file := range files {
-		if o := s.Outputs[i]; o.Output != "tcp-listen://"+addresses[i] || o.Packets != uint64(len(clitest.FramesOf(t, file))) || o.Lost != 0 {
+		if o := s.Outputs[i]; o.Name != "tcp-listen://"+addresses[i] || o.Packets != uint64(len(clitest.FramesOf(t, file))) || o.Lost != 0 {
 			t.Errorf("%+v", o)
 		}
 	}

@@ -111,7 +111,7 @@ func TestLiveIntact(t *testing.T) {
 		if got := clitest.FramesOf(t, out); !slices.Equal(got, []string{string(frame.Bytes())}) || s.Duplicates != uint64(1+run) {
 			t.Errorf("run %d: %q, %+v", run, got, s)
 		}
-		if s.ChecksumPreferred == nil || *s.ChecksumPreferred != 1+run || s.WholePreferred == nil {
+		if s.ChecksumPreferred == nil || *s.ChecksumPreferred != uint64(1+run) || s.WholePreferred == nil {
 			t.Errorf("run %d: %+v", run, s)
 		}
 	}

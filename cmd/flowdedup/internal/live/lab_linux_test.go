@@ -17,6 +17,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/pcapfile"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/monitor"
 )
 
 // liveRun is a running "flowdedup live".
@@ -73,47 +74,11 @@ func (r *liveRun) end(code int) liveSummary {
 	return r.summary(r.Stdout.Bytes())
 }
 
-// liveSummary is the part of a summary that tests look at.
+// liveSummary is a summary, some of whose parts tests look up by name.
 type liveSummary struct {
-	PacketsIn   uint64 `json:"packets_in"`
-	PacketsOut  uint64 `json:"packets_out"`
-	Duplicates  uint64 `json:"duplicates"`
-	Unprocessed uint64 `json:"unprocessed"`
-	Interfaces  []struct {
-		Interface string `json:"interface"`
-		Received  uint64 `json:"received"`
-		Dropped   uint64 `json:"dropped"`
-		Outages   uint64 `json:"outages"`
-		// What the card lost.
-		CardDropped  uint64            `json:"card_dropped"`
-		CardCounters map[string]uint64 `json:"card_counters"`
-		Merged       uint64            `json:"merged"`
-		NoChecksum   uint64            `json:"no_checksum"`
-		// Of inputs on a network.
-		Peers, Unwanted uint64
-		Malformed       map[string]uint64
-		Points          int
-		DroppedPeers    uint64 `json:"dropped_peers"`
-	} `json:"interfaces"`
-	Unjudged, Protected *uint64
-	ChecksumPreferred   *int              `json:"checksum_preferred"`
-	WholePreferred      *int              `json:"whole_preferred"`
-	Reasons             map[string]uint64 `json:"differences"`
-	Forwards            []map[string]any  `json:"forwards"`
-	Outputs             []struct {
-		Output  string
-		Packets uint64 `json:"packets_out"`
-		Lost    uint64
-	} `json:"outputs"`
-	Matrix []struct {
-		First, Copy string
-		Count       uint64 `json:"duplicates"`
-	} `json:"matrix"`
-	Learned struct {
-		Decisions, Unjudged uint64
-		Dedup               bool
-		Identity            string
-	} `json:"learned"`
+	monitor.Summary
+	Reasons  map[string]uint64 `json:"differences"`
+	Forwards []map[string]any  `json:"forwards"`
 }
 
 // dropped adds up what the kernel dropped.

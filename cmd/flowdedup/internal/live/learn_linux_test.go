@@ -119,7 +119,7 @@ func TestLiveLearn(t *testing.T) {
 	if len(got) > 0 || s.PacketsIn != r.frames || s.Duplicates != r.frames-left {
 		t.Fatalf("%d packets are out of order, %d of %d left: %+v", len(got), left, r.frames, s)
 	}
-	if s.Learned.Decisions < 3 || s.Learned.Unjudged == 0 || !s.Learned.Dedup || s.Learned.Identity != "l3" {
+	if s.Learned.Decisions < 3 || s.Learned.Passed == 0 || !s.Learned.Dedup || s.Learned.Identity != "l3" {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Matrix) != 1 || s.Matrix[0].First != "left VLAN 10" || s.Matrix[0].Copy != "left VLAN 20" || s.Matrix[0].Count != s.Reasons["sampled"] {

@@ -21,6 +21,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/afpacket"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/count"
 )
 
 // sendMany sends more than a small disk holds, every other packet a copy. It returns the
@@ -289,19 +290,11 @@ func pastFlows(t *testing.T, name string) (counts []uint64) {
 	return counts
 }
 
-// floodRow is the part of a report that the test looks at.
-type floodRow struct {
-	Of, Family, Method  string
-	Distinct, Low, High uint64
-	Packets             uint64 `json:"packets_in"`
-	MemoryBytes         int    `json:"memory_bytes"`
-}
-
 // floodRows returns the last counts of IPv4, of the window and of the past.
-func floodRows(t *testing.T, name string) (rows []floodRow) {
+func floodRows(t *testing.T, name string) (rows []count.Row) {
 	t.Helper()
-	last := map[[2]string]floodRow{}
-	for _, row := range rowsOf[floodRow](t, name) {
+	last := map[[2]string]count.Row{}
+	for _, row := range rowsOf[count.Row](t, name) {
 		if row.Family == "ipv4" {
 			last[[2]string{row.Of, row.Method}] = row
 		}

@@ -37,7 +37,7 @@ func TestLiveListen(t *testing.T) {
 	if n := len(clitest.FramesOf(t, out)); n != int(got.PacketsOut) {
 		t.Errorf("%d packets were written, the summary says %d", n, got.PacketsOut)
 	}
-	if len(got.Interfaces) != 1 || got.Interfaces[0].Received != want.PacketsIn || got.Interfaces[0].Peers != 2 || got.Interfaces[0].DroppedPeers != 0 {
+	if len(got.Interfaces) != 1 || got.Interfaces[0].Received != want.PacketsIn || got.Interfaces[0].Peers != 2 || got.Interfaces[0].PeersDropped != 0 {
 		t.Errorf("%+v", got.Interfaces)
 	}
 }
@@ -128,7 +128,7 @@ func TestLiveMirror(t *testing.T) {
 		t.Errorf("%d duplicates of %d packets", got.Duplicates, got.PacketsIn)
 	}
 	for _, in := range got.Interfaces {
-		if strings.HasPrefix(in.Interface, "vxlan") && (in.Received != 161 || in.Unwanted != 50 || in.Malformed["content"] != 1 || in.Points != 2) {
+		if strings.HasPrefix(in.Name, "vxlan") && (in.Received != 161 || in.Unwanted != 50 || in.Malformed["content"] != 1 || in.Points != 2) {
 			t.Errorf("%+v", in)
 		}
 	}

@@ -141,7 +141,7 @@ func TestLiveRouter(t *testing.T) {
 				t.Errorf("%d packets were forwarded: %+v; in place %+v", n, s, other)
 			}
 			s.differ(t, "ttl", "mac", "interface")
-			if merged := s.Interfaces[0].Merged > 0; merged != (c.offloads == "") || merged != (s.Interfaces[0].NoChecksum > 0) {
+			if merged := s.Interfaces[0].Coalesced > 0; merged != (c.offloads == "") || merged != (s.Interfaces[0].ChecksumOffloaded > 0) {
 				t.Errorf("offloads %q: %+v", c.offloads, s.Interfaces)
 			}
 			r.checkCopies(&s, routed)

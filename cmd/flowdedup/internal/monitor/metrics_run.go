@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/flowdedup/flowdedup/capture/afpacket"
-	"github.com/flowdedup/flowdedup/capture/dedup"
+	"github.com/flowdedup/flowdedup/capture/hold"
 	"github.com/flowdedup/flowdedup/capture/pcapoverip"
 	"github.com/flowdedup/flowdedup/capture/reassemble"
 	"github.com/flowdedup/flowdedup/capture/traits"
@@ -243,9 +243,9 @@ var filterMetrics = []metric{
 	{"filter_suggested_memory_bytes", "Memory with which nothing would have been forgotten too early; 0 where nothing was.", gauge, nil,
 		singleValue(func(s *Status) float64 { return float64(s.SuggestedMemory) })},
 	{"held_bytes", "Packets that wait for better copies of them, in bytes.", gauge, nil,
-		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Bytes) })},
+		whileHeld(func(h *hold.Stats) float64 { return float64(h.Bytes) })},
 	{"held_early_total", "Packets that could not wait long enough for want of memory.", counter, nil,
-		whileHeld(func(h *dedup.HoldStats) float64 { return float64(h.Early) })},
+		whileHeld(func(h *hold.Stats) float64 { return float64(h.Early) })},
 	{"hub_up", "1 while the hub answers.", gauge, nil,
 		func(s *Status, give func(float64, ...string)) {
 			if s.HubDelay != nil {
@@ -266,8 +266,8 @@ var filterMetrics = []metric{
 }
 
 // whileHeld gives a value if packets wait for better copies.
-func whileHeld(of func(h *dedup.HoldStats) float64) web.Values[*Status] {
-	return web.Part(func(s *Status) *dedup.HoldStats { return s.Held }, of)
+func whileHeld(of func(h *hold.Stats) float64) web.Values[*Status] {
+	return web.Part(func(s *Status) *hold.Stats { return s.Held }, of)
 }
 
 // eachDistinct gives a value per count, or per count that slides.

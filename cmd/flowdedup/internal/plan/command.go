@@ -79,7 +79,7 @@ func (c *config) distinct(from *sizing.Candidate) []string {
 }
 
 // growthBound returns --memory of the question for rows that grow as needed. While rows
-// double, the old ones of half the size take memory, too. With less memory, counters would
+// double, the old rows of half the size take memory, too. With less memory, counters would
 // sample keys, so there is no bound.
 func (c *config) growthBound(from *sizing.Candidate) []string {
 	if c.MemoryBits < from.MemoryBits+from.MemoryBits/2 {

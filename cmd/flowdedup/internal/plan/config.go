@@ -130,7 +130,7 @@ func (c *config) kind() (sizing.Kind, error) {
 		sizing.ErrQuestion, c.Kind, c.Window)
 }
 
-// slides reports whether the window is one that slides.
+// slides reports whether the window slides.
 func (c *config) slides() bool {
 	kind, err := c.kind()
 	return err == nil && kind == sizing.Sliding

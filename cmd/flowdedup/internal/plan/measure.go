@@ -92,7 +92,7 @@ type meter struct {
 	decoder *headers.Decoder
 	source  elements
 	track   *sizing.Tracker
-	window  time.Duration // 0 unless it is one of time
+	window  time.Duration // 0 unless the window is of time
 	packets uint64
 	span    sizing.TimeSpan
 	headers [capture.GroupSize]headers.Header

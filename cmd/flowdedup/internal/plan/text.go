@@ -161,8 +161,8 @@ func (r *result) legend() string {
 // fewRows is how many methods text and page show.
 const fewRows = 3
 
-// shown returns the candidates of text and page: the best ones that meet the request or, if none
-// does, the nearest ones.
+// shown returns the candidates of text and page: the best that meet the request or, if none does,
+// the nearest.
 func (r *result) shown() []candidate {
 	if r.all {
 		return r.Candidates
@@ -212,11 +212,11 @@ func (r *result) sentences() []string {
 	return lines
 }
 
-// mostlyNew is the share of different elements from which on it does not matter how long one
-// goes on to come.
+// mostlyNew is the share of different elements from which on the spans of time in which elements
+// repeat do not matter.
 const mostlyNew = 0.8
 
-// cases returns for what streams numbers hold that do not hold for all.
+// cases names the methods whose numbers hold only for some streams, and says for which streams.
 func (r *result) cases() (lines []string) {
 	var crowded []string
 	for _, c := range r.shown() {

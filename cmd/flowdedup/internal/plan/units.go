@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/engine/sizing"
 )
 
-// units format the numbers of an answer. The sizes of a column have one unit, and the rates of
-// a column one form, in the table and in the text about it.
+// units format the numbers of an answer. The sizes of a column have the same unit, and its
+// rates the same form, in the table and in the text about it.
 type units struct {
 	memory, needs sizeUnit
 	fpr, fnr      rateForm

@@ -145,9 +145,12 @@ func widestWord(name string) (widest int) {
 // MaxRows is how many rows of a table are shown. The others are in --json.
 const MaxRows = 20
 
-// Table adds the first MaxRows rows of a table behind an empty line, and says how many more
-// there are.
+// Table adds the first MaxRows rows of a table behind an empty line, and the number of the others.
+// It adds nothing without rows.
 func (t *Text) Table(columns []Column, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
 	const margin = "  "
 	most := 0
 	if t.columns > 0 {

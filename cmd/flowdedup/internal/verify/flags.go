@@ -130,7 +130,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	)
 }
 
-// inputs splits arguments into inputs and outputs. Without -- and -r, the first one is the input.
+// inputs splits arguments into inputs and outputs. Without -- and -r, the first argument is the input.
 func (f *flags) inputs(cmd *cobra.Command, args []string) (in, out []string) {
 	n := max(cmd.ArgsLenAtDash(), 0)
 	if n == 0 && len(f.Read) == 0 {

@@ -4,11 +4,15 @@ package verify
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/flowdedup/flowdedup/capture"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/analysis/verify"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/show"
+	"github.com/flowdedup/flowdedup/cmd/flowdedup/page"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/version"
 	"github.com/flowdedup/flowdedup/engine/window"
 )
@@ -77,4 +81,84 @@ func (s *summary) verdictOn(file string) string {
 		return "the only packet is there"
 	}
 	return fmt.Sprintf("all %s packets are there: %s in the output, and %s that are copies of these", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
+}
+
+// writeText writes the summary as text.
+func writeText(w io.Writer, columns int, s *summary) error {
+	t := show.NewText(columns)
+	fmt.Fprintf(t, "%s\n\n", show.Sentence(s.verdict()))
+	fmt.Fprintf(t, "  packets     %s\n  kept        %s\n  removed     %s\n", show.Count(s.Packets), show.Count(s.Kept), show.Count(s.Removed))
+	for _, d := range s.deviations() {
+		if d.count > 0 {
+			fmt.Fprintf(t, "  %-11s %s%s\n", d.name, show.Count(d.count), d.text)
+		}
+	}
+	fmt.Fprintf(t, "  compared    identity %s, window %s\n", s.Identity, s.Window)
+	t.WriteString(show.Speed(s.Took, "%.2f million packets/s", float64(s.Packets)/s.Took.Seconds()/1e6))
+	return t.Flush(w)
+}
+
+// deviation is a count that is 0 where all is well.
+type deviation struct {
+	name  string
+	count uint64
+	text  string // that follows the count
+	todo  string // what to do, nothing if that is no fault
+}
+
+func (s *summary) deviations() []deviation {
+	return []deviation{
+		{"filtered", s.Filtered, ", counted nowhere else", ""},
+		{"lost", s.Lost, " removed, and no copies of kept packets", "keep the input, and look whether another program wrote to the output"},
+		{"foreign", s.Foreign, " in the output, from the first that the input does not have there", "compare with the input of that run, in its order"},
+		{"unlisted", s.Unlisted, " removed, and not among the removed packets", "give verify the file of --duplicates of that run"},
+		{"misplaced", s.Misplaced, " only among the removed packets", "give verify the file of --duplicates of that run"},
+		{"unknown", s.Unknown, ", for want of memory, or of the flags of the run", "give verify a larger --memory, and the flags of the run"},
+	}
+}
+
+// newPage returns the summary as a page.
+func newPage(s *summary, of cli.Origin) *page.Page {
+	file := ""
+	if s.First != nil {
+		file = of.Name(s.First.File)
+	}
+	result := "right"
+	if !s.Same {
+		result = "not right, or not known to be"
+	}
+	p := &page.Page{
+		Title: "flowdedup verify", Lead: []string{"The output is " + result + ".", show.Sentence(s.verdictOn(file))},
+		Facts: []page.Fact{
+			{Name: "packets", Value: show.Count(s.Packets)}, {Name: "kept", Value: show.Count(s.Kept)}, {Name: "removed", Value: show.Count(s.Removed)},
+			{Name: "compared", Value: fmt.Sprintf("identity %s, window %s", s.Identity, s.Window)},
+		},
+	}
+	if s.Damaged {
+		p.Alerts = []string{"A capture is damaged: it was checked up to the damage."}
+	}
+	for _, d := range s.deviations() {
+		if d.count > 0 && d.todo != "" {
+			p.Alerts = append(p.Alerts, fmt.Sprintf("%s %s%s: %s.", d.name, show.Count(d.count), d.text, d.todo))
+		}
+	}
+	bars := page.Bars{Title: "Packets of the input", Parts: [2]string{"kept", "removed"}, List: []page.Bar{
+		{Name: "packets", Value: float64(s.Kept + s.Removed), Part: float64(s.Removed), Text: show.Count(s.Kept) + " and " + show.Count(s.Removed)},
+	}}
+	t := &page.Table{Columns: []show.Column{{Name: "of the packets", Left: true}, {Name: "count"}, {Name: "which are", Left: true}}}
+	for _, d := range s.deviations() {
+		t.Rows = append(t.Rows, []string{d.name, show.Count(d.count), strings.TrimLeft(d.text, " ,")})
+	}
+	t.Look = func(row, _ int) (look page.Look) {
+		if d := s.deviations()[row]; d.count > 0 && d.todo != "" {
+			look.Class = "bad"
+		}
+		return look
+	}
+	p.Sections = []page.Section{{
+		Heading: "What was checked", Pictures: []page.Picture{bars}, Table: t,
+		Caption: "Each packet of the input must be in the output, or equal one there within the window. All counts below but the first are 0 if that is so.",
+		Text:    []string{fmt.Sprintf("Checked in %s.", s.Took.Round(time.Millisecond))},
+	}}
+	return p
 }

@@ -7,7 +7,7 @@
 //	question                                    file
 //	the commands; exit codes                    main.go
 //	flags of the hub; --filter, --slices, ...   flags.go; shape.go, tolerate.go
-//	a hub below another one                     parent.go
+//	a hub below another hub                    parent.go
 //	the run of a hub, and what it serves        serve.go
 //	tokens of sites and hubs; saved counts      tokens.go; counts.go
 //	the status as text; its columns             status.go; fit.go

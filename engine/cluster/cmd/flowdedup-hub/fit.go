@@ -76,7 +76,7 @@ func fit(text string, columns int) string {
 	return out.String()
 }
 
-// narrow cuts a table into ones that are narrow enough. Each has at least two columns.
+// narrow cuts a table into tables that are narrow enough. Each has at least two columns.
 func narrow(table [][]string, columns int) (parts []string) {
 	if len(table) == 0 {
 		return nil

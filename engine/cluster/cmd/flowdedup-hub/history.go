@@ -62,7 +62,7 @@ func (h *history) add(now time.Time, st hub.Status) {
 	}
 }
 
-// each gives f all samples, each with the one before.
+// each gives f all samples, each with the sample before.
 func (h *history) each(f func(before, now sample)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

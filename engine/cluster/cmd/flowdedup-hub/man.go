@@ -3,8 +3,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/doc/man/roff"
@@ -19,8 +17,9 @@ func manCommand() *cobra.Command {
 			root := c.Root()
 			root.Flag("state").DefValue = "/var/lib/flowdedup-hub for root, else ~/.local/state/flowdedup-hub"
 			root.Flag("name").DefValue = "the name of the machine"
-			_, err := fmt.Fprint(c.OutOrStdout(), roff.Program(root, flagGroups,
-				roff.Bold("flowdedup-hub")+"(7)", roff.Bold("flowdedup")+"(1)", roff.Bold("flowdedup-live")+"(1)"))
+			page := roff.Page{Name: root.Name(), Section: 1, Summary: root.Short, Body: roff.Command(root, flagGroups, roff.Subcommand) +
+				"## See also\n\n`flowdedup-hub`(7), `flowdedup`(1), `flowdedup-live`(1)"}
+			_, err := c.OutOrStdout().Write(page.Render())
 			return err
 		},
 	}

@@ -61,7 +61,7 @@ func ofChains(value func(c *hub.ChainStatus) float64) values {
 	return web.Part(func(st *hub.Status) *hub.ChainStatus { return st.Chains }, value)
 }
 
-// ofTree gives a value of a hub below another one.
+// ofTree gives a value of a hub below another hub.
 func ofTree(value func(t *hub.TreeStatus) float64) values {
 	return web.Part(func(st *hub.Status) *hub.TreeStatus { return st.Tree }, value)
 }

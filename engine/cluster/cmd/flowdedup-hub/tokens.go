@@ -96,7 +96,7 @@ func removeCommand() *cobra.Command {
 	}
 }
 
-// reload has a running hub take the keys that changed. If none runs, the next one will. A
+// reload has a running hub take the keys that changed. If none runs, the next hub will. A
 // server that is not the hub's own may not know the hub yet.
 func reload(folder *hub.Folder, settings hub.Settings) error {
 	admin, err := hub.Dial(folder, settings, quiet{})

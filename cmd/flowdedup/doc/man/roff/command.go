@@ -3,6 +3,9 @@
 package roff
 
 import (
+	"cmp"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,91 +14,89 @@ import (
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/help"
 )
 
-// Help writes the text of a help page as paragraphs. Paragraphs with indented lines stay as
-// they are.
-func (r *Page) Help(text string) {
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		if strings.Contains(paragraph, "\n  ") || strings.HasPrefix(paragraph, "  ") {
-			r.Verbatim(strings.Split(paragraph, "\n"))
-		} else {
-			r.Paragraph(Escape(strings.ReplaceAll(paragraph, "\n", " ")))
-		}
+// Command returns the help of a command as the body of a page. groups are the headings of its
+// flags, and below returns the text for each of its commands.
+func Command(c *cobra.Command, groups []help.Group, below func(*cobra.Command) string) string {
+	var b strings.Builder
+	b.WriteString("## Synopsis\n\n")
+	if c.Runnable() {
+		fmt.Fprintf(&b, "`%s`%s\n\n", c.CommandPath(), plain(strings.TrimPrefix(c.UseLine(), c.CommandPath())))
 	}
-}
-
-// Examples writes the section of a command's examples.
-func (r *Page) Examples(c *cobra.Command) {
-	r.Line(".SH EXAMPLES")
-	unindented := strings.TrimPrefix(strings.ReplaceAll(c.Example, "\n  ", "\n"), "  ")
-	r.Verbatim(strings.Split(unindented, "\n"))
-}
-
-// Options writes flags under the headings of their groups.
-func (r *Page) Options(fs *pflag.FlagSet, groups []help.Group) {
-	help.Each(fs, groups, func(heading string, flags *pflag.FlagSet) {
-		r.Heading(".SS", heading)
-		flags.VisitAll(r.option)
-	})
-}
-
-// option writes a flag.
-func (r *Page) option(f *pflag.Flag) {
-	if f.Hidden {
-		return
+	if c.HasSubCommands() {
+		fmt.Fprintf(&b, "`%s` *COMMAND* [flags]\n\n", c.CommandPath())
 	}
-	value, usage := pflag.UnquoteUsage(f)
-	name := Bold("--" + f.Name)
-	if f.Shorthand != "" {
-		name = Bold("-"+f.Shorthand) + ", " + name
-	}
-	if value != "" {
-		name += " " + Italic(value)
-	}
-	switch f.DefValue {
-	case "", "0", "false", "[]":
-	default:
-		usage += " (default " + f.DefValue + ")"
-	}
-	r.Line(".TP\n%s", name)
-	r.Text(Escape(usage))
-}
-
-// Program returns the page of a program in section 1, with all of its commands.
-func Program(c *cobra.Command, groups []help.Group, seeAlso ...string) string {
-	r := New(c.Name(), "1", c.Short)
-	r.Line(".SH SYNOPSIS")
-	r.Text(Bold(c.Name()) + " [flags]")
-	r.Line(".br")
-	r.Text(Bold(c.Name()) + " " + Italic("COMMAND") + " [flags]")
-	r.Line(".SH DESCRIPTION")
-	r.Help(c.Long)
-	r.Line(".SH OPTIONS")
-	r.Options(c.LocalFlags(), groups)
-	r.Line(".SH COMMANDS")
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			r.command(sub, groups)
-		}
-	}
-	r.Examples(c)
-	r.Line(".SH SEE ALSO")
-	r.Text(strings.Join(seeAlso, ", "))
-	return r.String()
-}
-
-// command writes a command of a program, with its flags.
-func (r *Page) command(c *cobra.Command, groups []help.Group) {
-	r.Heading(".SS", c.Use)
-	text := c.Long
-	if text == "" {
-		text = c.Short + "."
-	}
-	r.Help(text)
-	help.Each(c.LocalNonPersistentFlags(), groups, func(_ string, flags *pflag.FlagSet) {
-		flags.VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" {
-				r.option(f)
-			}
+	fmt.Fprintf(&b, "## Description\n\n%s", prose(c.Long))
+	if c.Runnable() {
+		b.WriteString("## Options\n\n")
+		help.Each(c.LocalFlags(), groups, func(heading string, flags *pflag.FlagSet) {
+			fmt.Fprintf(&b, "### %s\n\n%s", heading, options(flags))
 		})
-	})
+	}
+	if c.HasSubCommands() {
+		b.WriteString("## Commands\n\n")
+		for _, sub := range c.Commands() {
+			b.WriteString(below(sub))
+		}
+	}
+	fmt.Fprintf(&b, "## Examples\n\n%s\n", code(strings.ReplaceAll(c.Example, "\n  ", "\n")[2:]))
+	return b.String()
 }
+
+// Subcommand returns the help of a command that has no page, with its flags.
+func Subcommand(c *cobra.Command) string {
+	if !c.IsAvailableCommand() {
+		return ""
+	}
+	return fmt.Sprintf("### %s\n\n%s%s", plain(c.Use), prose(cmp.Or(c.Long, c.Short+".")), options(c.LocalNonPersistentFlags()))
+}
+
+// Term returns an entry of a list of terms. The term is Markdown, the text is not.
+func Term(term, text string) string { return fmt.Sprintf("%s\n: %s\n\n", term, plain(text)) }
+
+// options returns flags as a list of terms.
+func options(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		term := "`--" + f.Name + "`"
+		if f.Shorthand != "" {
+			term = "`-" + f.Shorthand + "`, " + term
+		}
+		if value != "" {
+			term += " *" + plain(value) + "*"
+		}
+		switch f.DefValue {
+		case "", "0", "false", "[]":
+		default:
+			usage += " (default " + f.DefValue + ")"
+		}
+		b.WriteString(Term(term, usage))
+	})
+	return b.String()
+}
+
+// prose returns help as Markdown. Paragraphs with indented lines stay as they are.
+func prose(text string) string {
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if strings.Contains("\n"+paragraph, "\n  ") {
+			paragraph = code(paragraph)
+		} else {
+			paragraph = plain(strings.ReplaceAll(paragraph, "\n", " "))
+		}
+		b.WriteString(paragraph + "\n\n")
+	}
+	return b.String()
+}
+
+// code returns lines as a block of code.
+func code(lines string) string { return "    " + strings.ReplaceAll(lines, "\n", "\n    ") }
+
+// mark matches what Markdown could take for markup.
+var mark = regexp.MustCompile("[\\\\`*_{}\\[\\]()#+\\-.!:|&<>~]")
+
+// plain returns text in which Markdown finds no markup.
+func plain(text string) string { return mark.ReplaceAllString(text, `\$0`) }

@@ -12,7 +12,7 @@ import (
 
 // Where packets were captured in part, as many bytes of them are compared as the first such
 // packet has, less the headers that others may have before IP. These bounds hold all headers of
-// most packets, and those of TCP over IPv4.
+// most packets, and of TCP over IPv4 in any case.
 const (
 	identityBytes      = 64
 	leastIdentityBytes = 40
@@ -25,12 +25,12 @@ func prefixOf(captured uint32) int {
 	return min(max(int(captured)-headersBeforeIP, leastIdentityBytes), identityBytes)
 }
 
-// Batch prepares one batch at a time. It keeps its memory from batch to batch, and is for
-// one goroutine at a time.
+// Batch prepares batches. It keeps its memory from batch to batch, and is for one goroutine at a
+// time.
 type Batch struct {
 	inspector *Inspector
 	decoder   *headers.Decoder
-	// Of whole packets, and of their first bytes: nil before one was captured in part.
+	// Of whole packets, and of their first bytes: nil before the first truncated packet.
 	whole, prefix *identity.Identity
 	trials        []*identity.Identity // of the trials of the inspector
 	digester      *digest.AES
@@ -45,7 +45,7 @@ type Batch struct {
 	picked  capture.Batch
 	numbers []int32
 
-	// Element i of the next ones belongs to frame frames[i].
+	// Element i of the slices below belongs to frame frames[i].
 	frames  []int32
 	seen    []sighting
 	origins []origin
@@ -80,8 +80,8 @@ func (n *Inspector) NewBatch() *Batch {
 	return p
 }
 
-// identityOf returns the identity of the first bytes of packets, or of whole ones. Copies may differ
-// in what it leaves out, and are counted by that: see kindOf.
+// identityOf returns the identity of the first bytes of packets, 0 for whole packets. Copies are counted
+// by how they differ in the fields that it leaves out: see kindOf.
 func (n *Inspector) identityOf(bytes int) *identity.Identity {
 	return identity.New(identity.Config{Kind: identity.Inner, Ignore: identity.IgnoreAlso(identity.L4Checksum | identity.MSS), Bytes: bytes, Tunnels: n.cfg.Tunnels})
 }
@@ -125,7 +125,7 @@ func (p *Batch) Prepare(b *capture.Batch) {
 }
 
 // pick picks the frames of a group that are in the sample: those whose digests have no bit of
-// mask. Number from is the first one's in its batch.
+// mask. The first frame has number from in its batch.
 func (p *Batch) pick(frames []capture.Frame, from int, mask uint64) {
 	p.picked.Frames, p.numbers = p.picked.Frames[:0], p.numbers[:0]
 	for i := range frames {
@@ -198,4 +198,92 @@ func (p *Batch) readPrefixes(b *capture.Batch) {
 			p.prefixes, p.prefixDoubts = append(p.prefixes, p.sums[i]), append(p.prefixDoubts, p.ofPrefix.of[i])
 		}
 	}
+}
+
+// firsts are the first packets of a stream, up to the first truncated packet. Captures with a snap
+// length begin with short packets, and the recommended command compares their first bytes, too.
+type firsts struct {
+	packets capture.Batch
+	seen    []sighting
+	over    bool // the first truncated packet came later
+}
+
+// mostFirsts bounds the packets, and mostFirstBytes the bytes of them.
+const (
+	mostFirsts     = 1 << 12
+	mostFirstBytes = 4 << 20
+)
+
+// add adds the packets of b, which p has prepared.
+func (f *firsts) add(p *Batch, b *capture.Batch) {
+	f.over = f.over || len(f.seen)+len(p.seen) > mostFirsts
+	f.packets.Interfaces, f.packets.Sections = b.Interfaces, b.Sections
+	for i := 0; i < len(p.seen) && !f.over; i++ {
+		frame := b.Frames[p.frames[i]]
+		data := b.Data(int(p.frames[i]))
+		frame.Data = uint32(len(f.packets.Buf))
+		f.packets.Buf, f.packets.Frames, f.seen = append(f.packets.Buf, data...), append(f.packets.Frames, frame), append(f.seen, p.seen[i])
+		f.over = len(f.packets.Buf) > mostFirstBytes
+	}
+	if f.over {
+		*f = firsts{over: true}
+	}
+}
+
+// measure begins a measure of the first bytes of packets with the first packets.
+func (f *firsts) measure(n *Inspector, bytes int) {
+	n.prefix = newMeasure(n, n.cfg.Memory/4, bytes)
+	p := n.NewBatch()
+	p.seen = f.seen
+	for i := range f.seen {
+		p.frames = append(p.frames, int32(i))
+	}
+	p.readPrefixes(&f.packets)
+	n.prefix.add(p, p.prefixes, p.prefixDoubts, 0, len(p.seen), false, &f.packets)
+	*f = firsts{over: true}
+}
+
+// doubt says that too little of a packet is compared to know it from others: see identity.Doubt.
+type doubt uint8
+
+const (
+	known        doubt = iota
+	checksumOnly       // a checksum of 16 bits is all that numbers it
+	unknown
+)
+
+// doubtReader reads the doubts about packets of a group. Identities of inspections leave the
+// checksum out, and it is compared separately from the digest. So it has an identity of its
+// own.
+type doubtReader struct {
+	identity *identity.Identity
+	of       [capture.GroupSize]doubt
+}
+
+func (n *Inspector) newDoubtReader(bytes int) *doubtReader {
+	return &doubtReader{identity: identity.New(identity.Config{Kind: identity.Inner, Bytes: bytes, Tunnels: n.cfg.Tunnels})}
+}
+
+// read replaces the doubts of the group before by those in all, of n packets.
+func (r *doubtReader) read(all []identity.Doubt, n int) {
+	clear(r.of[:n])
+	for _, one := range all {
+		if r.of[one.Number] = unknown; one.Checksum {
+			r.of[one.Number] = checksumOnly
+		}
+	}
+}
+
+// alike counts a packet that is known only by a checksum, or in doubt, if it equals e within a window.
+// Filters remove a packet known by a checksum. Filters that look only at other points remove a packet
+// of another point that is in doubt. Nothing else is concluded from it.
+func (m *measure) alike(e *entry, s *sighting, is doubt) {
+	v := m.table.judge(e, s, &m.owner.windows)
+	if is == unknown {
+		v.anywhere = 0
+	} else if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
+		m.checksumOnly += s.weight()
+	}
+	v.count(&m.doubtful, s.weight())
+	m.table.restart(e, s)
 }

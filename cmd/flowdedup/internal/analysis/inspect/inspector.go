@@ -33,15 +33,15 @@ type Config struct {
 	Seed uint64
 	// Inputs are the names of several inputs, by capture.Section.Input.
 	Inputs []string
-	// Tunnels are the UDP ports of tunnels; nil are the usual ones.
+	// Tunnels are the UDP ports of tunnels; nil are the usual ports.
 	Tunnels *headers.Tunnels
 	// Translations says whether copies are looked for that a translation, a relay or a second line
 	// makes.
 	Translations bool
 }
 
-// Inspector measures a stream. Batches must be added one after another, in the order of
-// the stream.
+// Inspector measures a stream. Batches must be added in the order of the stream, by one goroutine at
+// a time.
 type Inspector struct {
 	cfg     Config
 	windows [windows]int64
@@ -93,8 +93,8 @@ func New(cfg Config) *Inspector {
 	return n
 }
 
-// ladder returns the windows that are measured: the usual ones up to the given one, which
-// is the last.
+// ladder returns the windows that are measured: the usual windows up to the given window, which is
+// the last.
 func ladder(most time.Duration) (w [windows]int64) {
 	for i, usual := range [windows]time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, most} {
 		w[i] = int64(min(usual, most))
@@ -151,7 +151,7 @@ func (n *Inspector) addConversations(p *Batch, b *capture.Batch, before uint64) 
 }
 
 // number numbers the packets of the sample and their points, and counts. It returns the
-// index of the first one that was captured in part, or that behind the last one.
+// index of the first truncated packet, else the number of packets.
 func (n *Inspector) number(p *Batch, b *capture.Batch) (cut int) {
 	var device [1]uint32
 	c := &n.stream

@@ -26,8 +26,8 @@ type Loop struct {
 	// Stations are hardware addresses, and Hosts addresses of IP, of the first such packet.
 	Stations []string `json:"stations"`
 	Hosts    []string `json:"hosts"`
-	// Different is how many different ones there are, Sightings how often they came, and Most how often
-	// the most frequent of them did.
+	// Different is the number of different packets, Sightings how often they came together, and Most
+	// how often the most frequent packet came.
 	Different uint64 `json:"different"`
 	Sightings uint64 `json:"sightings"`
 	Most      uint64 `json:"most_sightings"`
@@ -101,7 +101,7 @@ func (m *measure) loopsIn(x, previous *event, s *sighting, b *capture.Batch, i i
 	slices.Reverse(all)
 	l := &m.loops.list[loop]
 	l.Different += s.weight()
-	l.Sightings += s.weight() // the first one is no event
+	l.Sightings += s.weight() // the first sighting is no event
 	if l.Packet == 0 || all[0].earlier < l.Packet {
 		l.Packet = all[0].earlier
 	}
@@ -129,7 +129,7 @@ func (m *measure) pass(x, previous *event, loop int) {
 	}
 }
 
-// missed counts s for a loop of the packets of e, of which the first one lies too far back.
+// missed counts s for a loop of the packets of e, of which the first sighting lies too far back.
 func (m *measure) missed(e *entry, s *sighting) {
 	if x := m.trail.last(e); x != nil && x.loop != 0 {
 		l := &m.loops.list[x.loop-1]
@@ -205,7 +205,7 @@ func (m *measure) routed(x *event, s *sighting) (passes int) {
 }
 
 // number returns the number of the loop of a kind and stations, which is l if it is new. Loops beyond
-// a bound are counted with the first one of their kind.
+// a bound are counted with the first loop of their kind.
 func (n *loops) number(l Loop) int {
 	if n.numbers == nil {
 		n.numbers = map[string]int{}
@@ -279,7 +279,7 @@ func arpHosts(arp []byte) []string {
 	return sorted(addressText(arp[sender:sender+4]), addressText(arp[target:target+4]))
 }
 
-// report lists the loops, the one with the most sightings first.
+// report lists the loops, with the most sightings first.
 func (n *loops) report() []Loop {
 	all := []Loop{}
 	for i := range n.list {

@@ -35,7 +35,7 @@ type cell struct {
 
 func newMatrix(most int64) matrix { return matrix{cells: map[cellKey]*cell{}, most: most} }
 
-// record adds a delay to d. It makes d if there is room for one more.
+// record adds a delay to d. It makes d if there is room for a histogram.
 func (m *matrix) record(d **traits.Histogram, delay, weight uint64) {
 	if *d == nil {
 		if m.histograms >= maxHistograms {
@@ -75,7 +75,7 @@ func (m *matrix) add(first, copied *sighting, delay, weight uint64) {
 	}
 }
 
-// addSame counts a packet that does not differ from an earlier one at the same point.
+// addSame counts a packet that does not differ from an earlier packet at the same point.
 func (m *matrix) addSame(x *event, weight uint64) {
 	if c := m.cell(x.point, x.point, weight); c != nil {
 		m.record(&c.same[x.sort][x.span], x.delay, weight)
@@ -128,4 +128,62 @@ func (m *matrix) report(names *traits.Names, isCopy func(sort, span int) bool) (
 	}
 	traits.SortCells(all)
 	return all, every.Bins()
+}
+
+// mostRouters is the largest number of routers on a path, as in traceroute. Routers do not
+// lower a time to live by more.
+const mostRouters = 30
+
+// addHops counts a copy by how much smaller its time to live is.
+func (c *cell) addHops(first, copied *sighting, weight uint64) {
+	step := int(first.hops) - int(copied.hops)
+	if step == 0 {
+		return
+	}
+	if c.hops == nil {
+		c.hops = map[int]uint64{}
+	}
+	c.hops[step] += weight
+}
+
+// routers returns how many routers lie between most copies whose time to live differs. The
+// path between two points is always the same: where no step stands for most copies of a pair,
+// senders or balancers choose times to live. It returns 0 unless it can say so for most
+// copies.
+func (m *matrix) routers() int {
+	pairs := map[cellKey]map[int]uint64{}
+	for key, c := range m.cells {
+		between := cellKey{min(key.first, key.copied), max(key.first, key.copied)}
+		if pairs[between] == nil {
+			pairs[between] = map[int]uint64{}
+		}
+		for step, n := range c.hops {
+			pairs[between][max(step, -step)] += n
+		}
+	}
+	all, explained := uint64(0), map[int]uint64{}
+	for _, steps := range pairs {
+		step, n, sum := most(steps)
+		all += sum
+		if step <= mostRouters && 2*n > sum {
+			explained[step] += n
+		}
+	}
+	step, _, sum := most(explained)
+	if 2*sum <= all {
+		return 0
+	}
+	return step
+}
+
+// most returns the number with the largest count, the least if counts are equal, its count, and the
+// sum of all counts.
+func most(counts map[int]uint64) (number int, n, sum uint64) {
+	for i, count := range counts {
+		sum += count
+		if count > n || count == n && i < number {
+			number, n = i, count
+		}
+	}
+	return number, n, sum
 }

@@ -21,19 +21,19 @@ type measure struct {
 	table *packetTable
 	bytes int // how many are compared, 0 for all
 
-	equal                     uint64             // packets that equal one within the widest window
+	equal                     uint64             // packets that equal an earlier packet within the widest window
 	removed                   [windows][2]uint64 // packets that a filter removes, anywhere and across
-	delayed                   [windows]uint64    // copies by delay: up to each window, and above the one before
+	delayed                   [windows]uint64    // copies by delay: up to each window, and above the window before
 	foreign                   uint64             // copies at another capture point
 	unmatched                 uint64             // copies that only identity inner finds
-	checksums                 uint64             // copies with another checksum
+	checksums                 uint64             // copies whose checksum differs
 	resummed                  [windows][2]uint64 // other packets that a filter removes that ignores checksums, too
-	clamped                   uint64             // copies with another maximum segment size
+	clamped                   uint64             // copies whose maximum segment size differs
 	translated, relayed       uint64             // copies with translated addresses, and other copies of a trial
 	ignore                    []string           // the fields of the trial that has found copies
 	outer                     []netip.Addr       // of one side of the translations, if known
 	sums                      checksums
-	undecidable, checksumOnly uint64             // packets, and equal ones of them, in doubt
+	undecidable, checksumOnly uint64             // packets in doubt, and equal packets known only by a checksum
 	doubtful                  [windows][2]uint64 // packets in doubt that a filter removes
 	kinds                     map[difference]uint64
 	hops                      map[int]uint64 // copies by the hops between both
@@ -93,7 +93,7 @@ func (m *measure) add(p *Batch, digests []digest.Digest, doubts []doubt, from, e
 	}
 }
 
-// one measures one packet, and returns which filters remove it.
+// one measures a packet, and returns which filters remove it.
 func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch, frame int) (v verdicts) {
 	if is == unknown {
 		m.undecidable += s.weight()
@@ -119,7 +119,7 @@ func (m *measure) one(d *digest.Digest, s *sighting, is doubt, b *capture.Batch,
 	}
 	v = m.table.judge(e, s, &m.owner.windows)
 	v.count(&m.removed, s.weight())
-	// The sighting that a filter keeps may be an earlier one than that of the entry.
+	// The sighting that a filter keeps may be earlier than the sighting of the entry.
 	if distance(s.time, e.time) <= uint64(m.owner.windows[windows-1]) {
 		m.pair(e, s, v, b, frame)
 	} else {
@@ -178,7 +178,7 @@ func (e *entry) isSeen(manner uint16) bool {
 	return false
 }
 
-// pair counts a packet that equals an earlier one.
+// pair counts a packet that equals an earlier packet.
 func (m *measure) pair(e *entry, s *sighting, v verdicts, b *capture.Batch, frame int) {
 	m.equal += s.weight()
 	first, delay := &e.sighting, distance(s.time, e.time)
@@ -259,13 +259,13 @@ func (m *measure) span(delay uint64) int {
 	return windows - 1
 }
 
-// All packets of the first 2^18 are measured, then those whose digests have some bits 0: one
-// of four of the next 2^18, and from there on one of 16. The sample has a packet and all its
+// The first 2^18 packets are all measured. Then packets count whose digests have some bits 0: one in
+// four of the next 2^18, and one in 16 from there on. The sample has a packet and all its
 // copies, or none of them, and each counts for the packets that it stands for. The sample
 // depends only on the stream.
 const (
 	allBits  = 18 // log2 of how many packets are all measured
-	maxLevel = 4  // log2 of the packets that one stands for, at last
+	maxLevel = 4  // log2 of the packets that a measured packet stands for, at last
 )
 
 // levelOf returns how many bits of a digest must be 0 for a packet, by its number from 1

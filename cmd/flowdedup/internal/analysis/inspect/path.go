@@ -9,17 +9,17 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// PathCount counts the frames of one of the two paths of a redundant network (IEC
-// 62439-3). Frames that a network sends several times on one path count once.
+// PathCount counts the frames of a path of a redundant network (IEC 62439-3), which has two. Frames
+// that come several times on a path count once.
 type PathCount struct {
 	Path   string `json:"path"` // "LAN A", "LAN B", "HSR A", "HSR B"
 	Frames uint64 `json:"frames"`
-	// Missed counts the frames of the other path that did not come on this one.
+	// Missed counts the frames of the other path that did not come on this path.
 	Missed uint64 `json:"missed"`
 }
 
-// pathNames are the names of classes of paths. The paths of a ring have one for each port that
-// a frame was sent at, for any network.
+// pathNames are the names of classes of paths. Frames of a ring, whatever its
+// network, are in a class for each port that they were sent at.
 var pathNames = [pathClasses]string{"LAN A", "LAN B", "HSR A", "HSR B"}
 
 const pathClasses = 4
@@ -100,8 +100,8 @@ func (s *sighting) readPath(b *capture.Batch, i, end int) (behind int) {
 	return behind
 }
 
-// isStacked reports whether the first VLAN tag of a frame is one of 802.1ad, which some
-// analyzers do not open.
+// isStacked reports whether the first VLAN tag of a frame is of 802.1ad, which some analyzers do not
+// open.
 func isStacked(data []byte, h *headers.Header) bool {
 	const ethernetLen, type8021ad = 14, 0x88a8
 	return h.Flags&headers.FlagVLAN != 0 && h.Tag >= ethernetLen && int(h.Tag) <= len(data) &&

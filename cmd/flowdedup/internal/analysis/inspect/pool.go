@@ -10,7 +10,7 @@ import (
 	"github.com/flowdedup/flowdedup/layout"
 )
 
-// pool has entries by their numbers, in chunks. Each chunk is twice as large as the one before.
+// pool has entries by their numbers, in chunks. Each chunk is twice as large as the chunk before.
 // Entries do not move. Memory that no entry has used yet is not touched.
 type pool struct {
 	chunks [][]entry

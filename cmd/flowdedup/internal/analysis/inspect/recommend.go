@@ -33,8 +33,7 @@ type Recommendation struct {
 	// Resummed is how many more packets --ignore l4-checksum removes that are no copies. Removes and
 	// Wrong have them if it is among Ignore.
 	Resummed uint64
-	// Doubtful of Removes are known only by a checksum, or with Across only by being of another
-	// point. Without Across, --ignore l4-checksum leaves them.
+	// Doubtful of Removes are known only by a checksum, or with Across only by their other point. Without Across, --ignore l4-checksum leaves them.
 	Doubtful uint64
 	// Reasons has a sentence for each choice, none without packets.
 	Reasons []string
@@ -121,8 +120,8 @@ func (j *judgement) at(span int) (sum uint64) {
 	return sum
 }
 
-// window returns the number of the shortest window that finds nearly as many copies as the
-// best one, without the removed packets that are no copies.
+// window returns the number of the shortest window that finds nearly as many copies as the best
+// window. Removed packets that are no copies count against a window.
 func (n *Inspector) window(m *measure, j *judgement, r *Report) int {
 	var gains [windows]float64
 	found, best := uint64(0), 0.0
@@ -139,19 +138,19 @@ func (n *Inspector) window(m *measure, j *judgement, r *Report) int {
 	return windows - 1
 }
 
-// across reports whether copies at other interfaces are all there are, and others would be
-// removed that are none.
+// across reports whether all copies are at other interfaces, and a filter that looks at all interfaces
+// would remove packets that are no copies.
 func (n *Inspector) across(m *measure, j *judgement, r *Report, w int) bool {
 	return r.Copies > 0 && m.foreign == r.Copies && j.wrong(w, 0) > 0 && m.removed[w][1]+j.wrong(w, 0) >= m.removed[w][0]
 }
 
 // oneWayTags reports whether each direction of most conversations has VLAN tags of its own, so
-// that an analyzer that keys flows by tags sees one side of each, whatever is kept.
+// that an analyzer that keys flows by tags sees one side of a conversation, whatever is kept.
 func (n *Inspector) oneWayTags(s *OneSided) bool {
 	return s.BeforeByTag.Share() > s.Before.Share()+0.5 && 2*n.stream.tagged > n.stream.packets && 2*n.stream.tunneled < n.stream.packets
 }
 
-// manyStacked reports whether tags of 802.1ad are worth a word.
+// manyStacked reports whether enough packets have tags of 802.1ad to mention them.
 func (n *Inspector) manyStacked() bool {
 	return n.stream.stacked > 0 && float64(n.stream.stacked) >= fewCopies*float64(n.stream.packets)
 }

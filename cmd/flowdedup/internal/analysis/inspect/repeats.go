@@ -10,8 +10,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/headers"
 )
 
-// repeats count packets that equal an earlier one at the same point, and differ in
-// nothing: copies, or packets that were sent again.
+// repeats count packets that do not differ from an earlier packet at the same point: copies, or
+// packets that were sent again.
 type repeats struct {
 	counts    [sorts][windows]sameCounts
 	protocols map[protocolKey]*protocol
@@ -34,14 +34,14 @@ const (
 )
 
 const (
-	// alikePacket stands for packets that begin in the same way and end in another one. They
-	// are found if only the first bytes are compared.
+	// alikePacket stands for packets that begin alike and end differently. They are found if only
+	// the first bytes are compared.
 	alikePacket = timedSorts + iota
 	// renumberedPacket stands for frames of a redundant network that a sender repeated:
 	// each has a number of its own there.
 	renumberedPacket
-	// addressedPacket stands for packets that differ only in addresses, where those of translated
-	// packets do not count.
+	// addressedPacket stands for packets that differ only in addresses, and are not translated
+	// copies.
 	addressedPacket
 	// loopedPacket stands for packets that go in circles.
 	loopedPacket
@@ -60,7 +60,7 @@ type protocolKey struct {
 // maxProtocols bounds the number of protocols with counters of their own.
 const maxProtocols = 512
 
-// protocol counts the repeated packets of one protocol.
+// protocol counts the repeated packets of a protocol.
 type protocol struct {
 	counts   [sorts][windows]uint64
 	examples [sorts][windows]Example

@@ -14,8 +14,8 @@ import (
 type Report struct {
 	Findings
 	Doubts
-	// Sampled is how many packets each one stands for that was measured last. Above 1, the
-	// counts of copies and points are estimates.
+	// Sampled is how many packets each measured packet stands for at the end of the stream. Above
+	// 1, the counts of copies and points are estimates.
 	Sampled uint64
 	// Routers is how many routers lie between the points of most copies whose time to live
 	// differs; 0 if there are none, or if it differs at random.
@@ -37,8 +37,8 @@ type Findings struct {
 	Packets    uint64     `json:"packets_in"`
 	Copies     uint64     `json:"duplicates"`
 	Share      float64    `json:"duplicate_share"` // of Copies among Packets
-	// Equal counts packets that equal another one within the window, as the identity of the
-	// recommendation compares them.
+	// Equal counts packets that equal an earlier packet within the window, by the identity of the
+	// recommendation.
 	Equal uint64 `json:"equal"`
 	// Kinds counts copies by their differences: the words vlan, mac, ttl, class, interface,
 	// tunnel, truncated, checksum, padding, link, lan, nat, df, mss, relay and ip-id, joined by plus signs;
@@ -55,10 +55,10 @@ type Findings struct {
 	// Checksums are the checksums of copies that differ in something, by point.
 	Checksums map[string]Checksums `json:"checksums"`
 	// NotCopies counts the equal packets that were sent again or are in Loops, by protocol, and
-	// Examples has one of each.
+	// Examples has an example of each.
 	NotCopies map[string]uint64  `json:"not_copies"`
 	Examples  map[string]Example `json:"examples"`
-	// Loops are the loops and storms, the largest one first. Looped counts the equal packets in them.
+	// Loops are the loops and storms, the largest first. Looped counts the equal packets in them.
 	Loops  []Loop `json:"loops"`
 	Looped uint64 `json:"looped"`
 	// Conversations are sampled from the first 2^18 packets. Of the SampledConversations, removing
@@ -209,7 +209,7 @@ func (r *repeats) report(isCopy func(sort, span int) bool) (counts map[string]ui
 	return counts, examples
 }
 
-// judgement says which packets that differ in nothing from an earlier one are copies.
+// judgement says which packets are copies that do not differ from an earlier packet.
 type judgement struct {
 	same  *[sorts][windows]sameCounts
 	reach [sorts]int // number of the first windows that copies lie within
@@ -227,8 +227,8 @@ const (
 )
 
 // judge decides. A numbered packet that comes again within the first window is a copy,
-// since its sender would have given it another number. All else is a copy only if it comes
-// again more often than senders repeat packets.
+// since its sender would have given it a new number. Other packets are copies only if more of them
+// come again than senders repeat.
 func (n *Inspector) judge(m *measure) *judgement {
 	j := &judgement{same: &m.same.counts}
 	numbered := j.same[numberedPacket]
@@ -248,7 +248,7 @@ func (n *Inspector) judge(m *measure) *judgement {
 
 func (j *judgement) isCopy(sort, span int) bool { return span < j.reach[sort] }
 
-// copies counts the copies among packets that differ in nothing, and those of them that only
+// copies counts the copies among packets that differ in nothing, and among these the copies that only
 // identity inner finds.
 func (j *judgement) copies() (all, rewrapped uint64) {
 	for sort := range j.same {
@@ -280,4 +280,44 @@ func (j *judgement) wrong(w, across int) (sum uint64) {
 		}
 	}
 	return sum
+}
+
+// Conclusion says in a word what an inspection has found.
+type Conclusion string
+
+// The conclusions.
+const (
+	NoPackets  Conclusion = "no-packets"
+	Copies     Conclusion = "copies"      // worth to be removed
+	NoCopies   Conclusion = "no-copies"   // or hardly any
+	Loops      Conclusion = "loop"        // no copies, but packets that a network repeats
+	CannotTell Conclusion = "cannot-tell" // copies of most packets would not have been found
+)
+
+// fewAlike is the share of packets that may equal others by their checksums only.
+const fewAlike = 0.05
+
+// conclude needs all of r but the conclusion.
+func (r *Report) conclude() Conclusion {
+	switch {
+	case r.Packets == 0:
+		return NoPackets
+	case r.Recommendation.Dedup:
+		return Copies
+	case 2*r.untold() > r.Packets, float64(r.ChecksumOnly) > fewAlike*float64(r.Packets):
+		return CannotTell
+	case r.Looped > 0:
+		return Loops
+	}
+	return NoCopies
+}
+
+// untold counts the packets whose copies are not found, or only if they differ in nothing: not
+// opened, truncated too short, or without a time.
+func (r *Report) untold() uint64 {
+	sum := r.NoTime + r.Undecidable
+	for _, n := range r.Unopened {
+		sum += n
+	}
+	return min(sum, r.Packets)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/flowdedup/flowdedup/capture/traits"
 )
 
-// Sides counts the flows that an analyzer sees, and the one-sided ones: it sees only one of
-// their directions.
+// Sides counts the flows that an analyzer sees, and the one-sided flows, of which it sees one
+// direction.
 type Sides struct {
 	Flows    uint64 `json:"flows"`
 	OneSided uint64 `json:"one_sided"`
@@ -34,8 +34,8 @@ const maxFlows = 1 << 13
 // sides is a sample of the flows of both analyzers.
 type sides struct{ whole, tagged traits.Sample[directions] }
 
-// directions has two bits for the directions of all packets of a flow, and then two for the
-// directions of kept ones.
+// directions has two bits for the directions of all packets of a flow, and above them two bits for
+// the directions of its kept packets.
 type directions uint8
 
 func newSides() sides {

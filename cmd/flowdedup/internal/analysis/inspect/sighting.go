@@ -65,7 +65,7 @@ const (
 	truncated                // not all of the packet was captured
 	tunneled                 // a tunnel was opened
 	backward                 // the packet goes to the lower end of its conversation
-	stacked                  // the first VLAN tag is one of 802.1ad
+	stacked                  // the first VLAN tag is of 802.1ad
 	multicast                // the frame is on a path, and goes to several stations
 	validSum                 // the checksum of TCP, UDP or ICMP is right
 	wrongSum                 // it is wrong
@@ -88,8 +88,7 @@ type origin struct {
 // some are equal by chance, and a stream has the same report each time.
 const noKey = 0
 
-// describer describes packets one at a time. It keeps its memory, and is for one goroutine
-// at a time.
+// describer describes packets. It keeps its memory, and is for one goroutine at a time.
 type describer struct {
 	decoder *headers.Decoder
 	seed    uint64
@@ -166,7 +165,7 @@ func (d *describer) around(s *sighting, b *capture.Batch, i int, h *headers.Head
 	s.outer = uint32(maphash.Bytes(seed, d.scratch)) | 1
 }
 
-// network adds the traits of the IP header and the one behind it. ip is the packet.
+// network adds the traits of the IP header and the header behind it. ip is the packet.
 func (s *sighting) network(ip []byte, h *headers.Header) {
 	if h.Version == 0 {
 		s.proto = headers.NonIP

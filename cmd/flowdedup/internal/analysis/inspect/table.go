@@ -37,7 +37,7 @@ func newHistory(s *sighting) (h history) {
 
 // entry holds the sightings of equal packets.
 type entry struct {
-	sighting         // the first one since the packet was last repeated
+	sighting         // the first since the packet was last sent again
 	hash      uint64 // with check the digest
 	check     uint64
 	seen      [4]uint16 // hashes of how the packet was seen since then
@@ -60,7 +60,7 @@ const (
 	minSets   = 1 << 10
 	headBytes = int(unsafe.Sizeof(head{}) + unsafe.Sizeof(places{}))
 	slotBytes = headBytes/ways + int(unsafe.Sizeof(entry{}))
-	// historyEvery is for how many packets there is one history. Few packets need one.
+	// historyEvery is the number of packets for each history. Few packets need a history.
 	historyEvery = 2
 	setBytes     = ways * (slotBytes + int(unsafe.Sizeof(history{}))/historyEvery)
 )
@@ -69,7 +69,7 @@ const (
 type places [ways]uint32
 
 // packetTable remembers packets by digest: sets of eight, whose oldest packet makes room for a
-// new one. It grows where that packet is still within the window, up to a limit. Entries lie in
+// new packet. It grows where that packet is still within the window, up to a limit. Entries lie in
 // the order in which they came first, so growth moves none, and sets that are not full take no
 // memory for the rest.
 type packetTable struct {
@@ -117,8 +117,8 @@ func (t *packetTable) bytes() int {
 	return len(t.heads)*headBytes + t.entries.bytes() + cap(t.histories)*int(unsafe.Sizeof(history{}))
 }
 
-// warm touches the memory that the lookups of some packets will touch. These loads overlap,
-// where lookups wait for one after another: a packet then takes half the time.
+// warm touches the memory that the lookups of some packets will touch. These loads
+// overlap, while lookups wait for each of them: with warm a packet takes half the time.
 func (t *packetTable) warm(d []digest.Digest, seen []sighting) {
 	touched := uint32(0)
 	for i := range d {
@@ -141,8 +141,8 @@ func (t *packetTable) warm(d []digest.Digest, seen []sighting) {
 	t.touched |= touched
 }
 
-// victim returns which packet of a set makes room for a new one, and how many ticks ago
-// it was seen.
+// victim returns the packet of a set that makes room for a new packet, and how many ticks ago it was
+// seen.
 func (h *head) victim(now uint32) (at int, age int32) {
 	age = -1
 	for i, tag := range &h.tags {
@@ -186,8 +186,8 @@ func (t *packetTable) find(d *digest.Digest, s *sighting) *entry {
 	return nil
 }
 
-// equals reports whether two packets with equal digests have the checksums of one packet,
-// too: they may differ where one was left to a network card, or covers another maximum segment size.
+// equals reports whether the checksums of two packets with equal digests fit the same packet: they may
+// differ if a network card was to fill one in, or if they cover different maximum segment sizes.
 func (s *sighting) equals(o *sighting) bool {
 	return s.checksum == o.checksum || (s.flags|o.flags)&unfilled != 0 || s.isClamped(o)
 }
@@ -297,7 +297,7 @@ func (v verdicts) count(removed *[windows][2]uint64, weight uint64) {
 
 const allWindows = 1<<windows - 1
 
-// hold is how long filters wait by default for a fit packet that takes the place of an unfit one.
+// hold is how long filters wait by default for a fit packet that replaces an unfit packet.
 // Beyond it, both stay.
 const hold = uint64(10 * time.Millisecond)
 

@@ -4,8 +4,8 @@ package inspect
 
 import "github.com/flowdedup/flowdedup/capture/traits"
 
-// trail has the latest packets that equal earlier ones, as they were counted. What a network repeats
-// in a loop shows only after some passes, and is counted anew then.
+// trail has the latest packets that equal earlier packets, as they were counted. A loop shows only
+// after some passes, and its packets are counted anew then.
 type trail struct {
 	events []event // a ring
 	next   uint16
@@ -14,7 +14,7 @@ type trail struct {
 // maxTrail is how many packets are remembered. More frames that loop at a time are taken for copies.
 const maxTrail = 1 << 14
 
-// event is a packet that equals an earlier one, and how it was counted.
+// event is a packet that equals an earlier packet, and how it was counted.
 type event struct {
 	check           uint64 // of the digest
 	time            int64
@@ -22,8 +22,8 @@ type event struct {
 	number, earlier uint64 // of the packets in the stream
 	place           uint32 // see placeOf
 	loop            uint32 // of which it is a pass, from 1 on
-	passes          uint32 // of its packet through the loop, up to this one
-	run             uint32 // the number of events of its packet up to this one
+	passes          uint32 // of its packet through the loop, this event included
+	run             uint32 // the number of events of its packet, this event included
 	previous        uint16 // the event before
 	sort            int8   // of an equal packet that differs in nothing, or aCopy
 	span            int8
@@ -42,7 +42,7 @@ type event struct {
 // aCopy is the sort of packets that differ as no sender makes them differ.
 const aCopy = -1
 
-// add returns the next event of an entry, and the one before it, or nil if that is forgotten.
+// add returns the next event of an entry, and the event before it, nil if that is forgotten.
 func (t *trail) add(e *entry) (x, previous *event) {
 	if t.events == nil {
 		t.events = make([]event, maxTrail)

@@ -23,33 +23,33 @@ type inputPacket struct {
 	pending  uint32 // in the latest sighting of an identity: how many of it are pending
 	link     uint64 // of recent
 	before   uint64 // place of the sighting of its identity before it, plus 1; 0 for none
-	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it.
-	// elsewhere is that of the latest kept one with another point than keptBefore. They are not
-	// used with Config.Refresh, where a packet may become kept later.
+	// keptBefore is the place, plus 1, of the latest kept sighting of its identity before it,
+	// elsewhere of the latest kept sighting before it whose point is not keptBefore's. They are
+	// not used with Config.Refresh, where a packet may become kept later.
 	keptBefore, elsewhere uint64
 }
 
 type state uint8
 
 const (
-	kept    state = iota // in the output, or, with Config.Refresh, a copy of one there
+	kept    state = iota // in the output, or, with Config.Refresh, a copy of a kept packet
 	pending              // not in the output; its original may still come
 	copied               // was pending, and is a copy
 )
 
-// moved is a packet that was removed for a later one. It is the first of the packets that the kept
-// one settled, and dedup finds copies by it. Where times go back, it may lie between a copy and
-// the kept one, so that these two are further apart than the window.
+// moved is a pair of equal packets: dedup kept the later, and removed the earlier as its copy. first
+// is the first packet that the kept packet settled, and dedup finds copies by it. Where times go back, it
+// may lie between a copy and the kept packet, which may then be further apart than the window.
 type moved struct{ first, kept uint64 } // places, plus 1
 
 // sightingBytes is the memory of a sighting, with its share of the table.
 const sightingBytes = 128
 
-// longShare is the part of the memory in which packets stay that no later one is expected to reach.
+// longShare is the part of the memory for packets that no later packet is expected to reach.
 // Times may go back further than they ever did.
 const longShare = 1024
 
-// copies remembers kept and pending packets by identity, the latest ones.
+// copies remembers the latest kept and pending packets by identity.
 type copies struct {
 	cfg     *Config
 	recent         // what is remembered
@@ -62,8 +62,8 @@ type copies struct {
 
 	latest   int64  // of the times so far
 	disorder uint64 // by how much times went back behind it
-	// forgotten is of packets that may have been originals. Among dropped, one may have become an
-	// original by a later packet.
+	// forgotten is the horizon of packets that may have been originals, dropped of packets that a
+	// later packet may have made originals.
 	forgotten, dropped horizon
 	unfinished         func(s *inputPacket, forgotten bool) // takes pending packets that match nothing
 }
@@ -134,8 +134,8 @@ func (c *copies) add(s *inputPacket) {
 	}
 }
 
-// push remembers a sighting, in the place of the oldest one if need be. It forgets at most two: a
-// single time that is wrong does not make it forget all that is near.
+// push remembers a sighting. It forgets the two oldest at most, so that a single wrong time does not
+// make it forget all that is near.
 func (c *copies) push(s *inputPacket) uint64 {
 	for range 2 {
 		if c.len() > 0 && (c.len()+c.taken >= c.most || c.len() >= c.long && c.isOver(c.at(c.first))) {
@@ -189,7 +189,7 @@ func (c *copies) end(s *inputPacket, open bool) {
 	c.unfinished(s, unknown)
 }
 
-// mayCome reports whether a packet that s copies may come after the latest one.
+// mayCome reports whether the original of s may come after the latest packet.
 func (c *copies) mayCome(s *inputPacket) bool {
 	switch {
 	case c.cfg.Packets > 0:
@@ -207,13 +207,13 @@ func (c *copies) finish() {
 	}
 }
 
-// done gives a pending sighting another state.
+// done ends a pending sighting with a state.
 func (c *copies) done(s *inputPacket, to state) {
 	s.state = to
 	c.at(c.last(&s.identity)-1).pending--
 }
 
-// mayBeAmong reports whether the original of a packet may be among those of a horizon.
+// mayBeAmong reports whether the original of a packet may be among the packets of a horizon.
 func (c *copies) mayBeAmong(h *horizon, s *inputPacket) bool {
 	switch {
 	case !h.any:
@@ -229,9 +229,8 @@ func (c *copies) mayBeAmong(h *horizon, s *inputPacket) bool {
 // apart returns the absolute difference of two times.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
-// isCopy reports whether a packet is a copy of one that is remembered. It passes over equal
-// packets that were removed, and with Config.Across over all kept at its own place in a row. There
-// may be any number of both.
+// isCopy reports whether a packet is a copy of a remembered packet. Any number of equal packets may
+// have been removed, or with Config.Across kept at its own place: it jumps over these.
 func (c *copies) isCopy(s *inputPacket) bool {
 	for at := c.last(&s.identity); at > c.first; {
 		k := c.at(at - 1)
@@ -258,8 +257,8 @@ func (c *copies) nextOf(k, s *inputPacket) uint64 {
 	}
 }
 
-// isCopyOfMoved reports whether a removed packet is a copy of one before it that was removed for a
-// later one, and whose time lies between both.
+// isCopyOfMoved reports whether a removed packet is a copy of moved.first, whose time lies between
+// the packet and moved.kept.
 func (c *copies) isCopyOfMoved(s *inputPacket) bool {
 	if len(c.moved) == 0 {
 		return false
@@ -273,8 +272,8 @@ func (c *copies) isCopyOfMoved(s *inputPacket) bool {
 	return between && first.number < s.number && c.copies(s, first)
 }
 
-// settle marks the pending packets that are copies of a kept one, or of the first of these. The kept
-// one is the latest packet of its identity.
+// settle marks the pending packets that are copies of a kept packet, the latest of its identity, or
+// copies of the first of these packets.
 func (c *copies) settle(place uint64) {
 	if first := c.settleCopies(place); first > 0 && c.moved != nil {
 		k := c.at(place)
@@ -289,8 +288,8 @@ func (c *copies) settle(place uint64) {
 	}
 }
 
-// settleCopies marks the pending packets that are copies of a kept one. It returns the place of the
-// first of them, plus 1, or 0.
+// settleCopies marks the pending packets that are copies of a kept packet. It returns the place of
+// the first of them, plus 1, or 0.
 func (c *copies) settleCopies(place uint64) (first uint64) {
 	latest := c.at(place)
 	for todo := []uint64{place}; len(todo) > 0; {

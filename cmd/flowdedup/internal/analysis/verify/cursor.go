@@ -84,7 +84,7 @@ func (c cursors) failure() error {
 // same reports whether packet i of a, cut to n bytes, is packet k of b: bytes, length on the
 // wire, time, interface, and options. Data that a format cannot hold is not compared, nor
 // the options of a packet that was cut, whose hash is gone. A packet without a time may have got
-// one in b, but none loses its time.
+// a time in b, but no packet loses its time.
 func same(a *capture.Batch, i, n int, b *capture.Batch, k int) bool {
 	x, y := &a.Frames[i], &b.Frames[k]
 	return (x.Time == y.Time || x.Time == capture.NoTime) && x.WireLen == y.WireLen &&
@@ -96,8 +96,8 @@ func sameInterface(x, y *capture.Interface) bool {
 	return x.LinkType == y.LinkType && (x.Name == y.Name || x.Name == "" || y.Name == "")
 }
 
-// sameOptions compares the options of packets in pcapng of the same byte order. Another byte
-// order, or pcap, changes options.
+// sameOptions compares the options of packets in pcapng of the same byte order. Changing the
+// byte order changes options, and pcap loses them.
 func sameOptions(a *capture.Batch, i int, b *capture.Batch, k int) bool {
 	x, y := sectionOf(a, i), sectionOf(b, k)
 	if x.Format != capture.FormatPcapNG || y.Format != capture.FormatPcapNG || x.BigEndian != y.BigEndian {

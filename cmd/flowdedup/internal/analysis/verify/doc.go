@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package verify checks a de-duplicated capture against the one it was made of: each
-// packet of the input is in the output, unchanged and in order, or the output has a copy of
-// it within the window.
+// Package verify checks a de-duplicated capture against its input: each packet of the input is in
+// the output, unchanged and in order, or the output has a copy of it within the window.
 //
-// It shares only the reading of files, the reassembly of fragments (package reassemble) and the
-// definition of an identity (packages headers and identity), and the boundaries of landmark windows (package calendar), with the code that it
-// checks. Packets are compared byte by byte. Identities are looked up by their SHA-256 in a plain
+// With the code that it checks it shares only the reading of files, the reassembly of fragments
+// (package reassemble), the definition of an identity (packages headers and identity) and the
+// boundaries of landmark windows (package calendar). Packets are compared byte by byte. Identities are looked up by their SHA-256 in a plain
 // hash table, which holds 128 bits of it. There is no filter, no kernel, and no second thread.
 package verify

@@ -13,11 +13,11 @@ import (
 // Sort says how the input was sorted before anything else was done with it. The zero value
 // is not at all.
 type Sort struct {
-	Span   int64 // nanoseconds that a packet waited for earlier ones, by the times of packets
+	Span   int64 // nanoseconds that a packet waited for earlier packets, by the times of packets
 	Memory int   // bytes of packets that waited at most, 192 for each 128 of a record
 	// Sections says that no packet was moved across the header of a section.
 	Sections bool
-	// Latest takes the time of each packet that has one, and returns the latest one that is
+	// Latest takes the time of each packet with a time, and returns the latest time that is
 	// believed.
 	Latest func(time int64) int64
 }
@@ -41,7 +41,7 @@ func newOrder(cfg Sort, check func(b *capture.Batch)) *order {
 	return &order{cfg: cfg, key: capture.NoTime, latest: math.MinInt64, left: math.MinInt64, check: check}
 }
 
-// add takes packets of the input, and checks the packets that need no later ones.
+// add takes packets of the input, and checks the packets that need not wait.
 func (o *order) add(b *capture.Batch) {
 	block := 0
 	for i := range b.Frames {

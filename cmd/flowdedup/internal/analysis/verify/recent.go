@@ -19,15 +19,15 @@ type chunk [chunkLen]inputPacket
 // identity, so equal packets do not make it longer. Its end is a sighting that was forgotten: no
 // entry is ever deleted. Places are counted from 0.
 type recent struct {
-	chunks []*chunk // the first one has the oldest place
+	chunks []*chunk // the first has the oldest place
 	spare  *chunk   // for the next places
 	first  uint64   // the oldest place that is remembered
 	next   uint64   // the place of the next sighting
 	heads  []uint64 // the place of the latest sighting in a chain, plus 1
-	odd    uint64   // a random odd number, so that nobody can prepare identities for one chain
+	odd    uint64   // a random odd number, so that nobody can prepare identities that share a chain
 }
 
-// newRecent returns one for usually n sightings.
+// newRecent returns a queue with a table for n sightings, which grows.
 func newRecent(n uint64) recent {
 	return recent{heads: make([]uint64, max(chunkLen, 2<<bits.Len64(n))), odd: rand.Uint64() | 1}
 }
@@ -64,7 +64,8 @@ func (r *recent) find(id *digest.Digest) *uint64 {
 // place.
 func (r *recent) last(id *digest.Digest) uint64 { return *r.find(id) }
 
-// put remembers a sighting, which it returns. Its field before is the latest one of the identity.
+// put remembers a sighting, which it returns. Its field before is the place of the
+// latest sighting of its identity, plus 1.
 func (r *recent) put(s *inputPacket) *inputPacket {
 	if r.len() == uint64(len(r.heads)) {
 		r.widen()
@@ -82,8 +83,8 @@ func (r *recent) put(s *inputPacket) *inputPacket {
 	return k
 }
 
-// chain puts a sighting before all of its chain, and takes the one of the same identity out, whose
-// place it returns, plus 1, else 0.
+// chain puts a sighting at the head of its chain. It takes the sighting of the same identity out of
+// the chain, and returns its place, plus 1, else 0.
 func (r *recent) chain(s *inputPacket, place uint64) (before uint64) {
 	if link := r.find(&s.identity); *link > r.first {
 		before = *link

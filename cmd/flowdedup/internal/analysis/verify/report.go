@@ -5,7 +5,7 @@ package verify
 // Kind is a kind of difference.
 type Kind string
 
-// The kinds of differences, the most telling ones first.
+// The kinds of differences, the most telling first.
 const (
 	// Foreign is a packet of the output that is not in the input, or not in this order, or
 	// that was changed.
@@ -15,8 +15,8 @@ const (
 	Lost Kind = "lost"
 	// Unlisted is a removed packet that is not among the removed packets.
 	Unlisted Kind = "unlisted"
-	// Misplaced is one among the removed packets that was not removed, or is not in the
-	// input.
+	// Misplaced is a packet in the file of removed packets that was not removed, or is not in
+	// the input.
 	Misplaced Kind = "misplaced"
 )
 
@@ -53,7 +53,7 @@ type Report struct {
 // Differences returns how many there are.
 func (r *Report) Differences() uint64 { return r.Foreign + r.Lost + r.Unlisted + r.Misplaced }
 
-// note keeps a difference if it comes before the kept one.
+// note keeps d as First if it ranks before First.
 func (r *Report) note(d Difference) {
 	if f := r.First; f == nil || rank[d.Kind] < rank[f.Kind] || rank[d.Kind] == rank[f.Kind] && d.Packet < f.Packet {
 		r.First = &d

@@ -15,7 +15,7 @@ const maxAhead = 1 << 16
 // of a packet before it that belongs to it. If the output agrees, nothing is lost.
 //
 // The Verifier by itself does not suffice if packets are equal, also in their times. It takes
-// the first of them for those in the output, but another one may reach other copies. Of 12
+// the first of them for the packets in the output, but other packets may reach other copies. Of 12
 // equal packets in a row, a window of 5 packets keeps the first and the seventh, and the
 // Verifier takes the first two for these. In an output that was cut, other packets are equal, too.
 //

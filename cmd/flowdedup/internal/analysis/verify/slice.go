@@ -12,8 +12,8 @@ import (
 // Slice says how much an output has of each packet. The zero value is all.
 type Slice struct {
 	// Bytes is how many bytes of a packet were kept. With Payload they are counted from the
-	// end of the innermost TCP, UDP, SCTP, DCCP or ICMP header, or of an IP header with
-	// another one behind, or none. A frame without IP was kept whole then.
+	// end of the innermost TCP, UDP, SCTP, DCCP or ICMP header, or of the IP header if
+	// none of these follows. A frame without IP was kept whole then.
 	Bytes   uint32
 	Payload bool
 }

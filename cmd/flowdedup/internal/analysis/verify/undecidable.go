@@ -73,7 +73,7 @@ func (u *undecidable) is(b *capture.Batch, i int, h *headers.Header) bool {
 }
 
 // isKnownInside reports whether a packet in a tunnel, that identities do not open, is known.
-// The outer one ends at end.
+// The outer packet ends at end.
 func (u *undecidable) isKnownInside(b *capture.Batch, f capture.Frame, end uint64) bool {
 	if u.kind == identity.Inner {
 		return false
@@ -106,8 +106,8 @@ func (u *undecidable) isFrame(b *capture.Batch, i int, h *headers.Header) bool {
 	return open && f.CapLen+uint32(b.FCSLen(i)) < f.WireLen
 }
 
-// endsLLDP reports whether elements of LLDP (IEEE 802.1AB, 8.1) come to the last one: what follows
-// is padding.
+// endsLLDP reports whether elements of LLDP (IEEE 802.1AB, 8.1) come to the end: the rest is
+// padding.
 func endsLLDP(elements []byte) bool {
 	for len(elements) >= 2 {
 		element := binary.BigEndian.Uint16(elements)

@@ -10,12 +10,12 @@ import (
 	"github.com/flowdedup/flowdedup/capture/identity"
 )
 
-// unfit finds packets that no fit one is a copy of: those that no receiver takes, and those whose
+// unfit finds packets that cannot be originals of fit packets: no receiver takes them, or their
 // checksums are wrong or cannot be verified. identities.md and keep.md have the rule. This is its
 // second implementation, plain and slow, and independent of package identity.
 type unfit struct {
 	sums   bool             // checksums above IP count
-	bytes  bool             // an identity may begin a longer one
+	bytes  bool             // a shorter packet may equal the beginning of a longer packet
 	outer  *headers.Decoder // nil where identities are of outer headers
 	header [1]headers.Header
 }

@@ -26,7 +26,7 @@ type Config struct {
 	Window  time.Duration
 	Packets uint64
 	// Landmark cuts time, or the input, into windows of that length. A copy lies in the same
-	// window as its original. Windows of time are those of a calendar.Calendar in Zone; nil is
+	// window as its original. Windows of time are cut as by a calendar.Calendar in Zone; nil is
 	// UTC. Undecidable packets do not count in windows of packets.
 	Landmark bool
 	Zone     *time.Location
@@ -34,11 +34,11 @@ type Config struct {
 	Tolerance time.Duration
 	Across    bool               // copies come from another capture point
 	Within    traits.PointFields // copies have these in common
-	Groups    traits.Groups      // identifiers of Within's fields that are one
+	Groups    traits.Groups      // identifiers of Within's fields that count as equal
 	Refresh   bool               // a copy may copy a copy
 	// AnyChecksum says that packets with wrong checksums may be the originals of others.
 	AnyChecksum bool
-	// Unordered says that times start again, as in inputs that were read one after another.
+	// Unordered says that times start again, as at the begin of the next input if inputs were not merged.
 	Unordered bool
 	Sort      Sort  // how the input was sorted
 	Slice     Slice // how the output was cut
@@ -109,8 +109,8 @@ func (c *Config) check() error {
 }
 
 // New returns a Verifier that reads the output, and the removed packets unless duplicates is empty.
-// Each is one file, or has a file for each input, by capture.Section.Input. New closes none. Errors
-// wrap ErrConfig.
+// Each is one file, or has a file for each input, by capture.Section.Input. New does not close files.
+// Errors wrap ErrConfig.
 func New(cfg Config, output, duplicates []capture.Source) (*Verifier, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func New(cfg Config, output, duplicates []capture.Source) (*Verifier, error) {
 	return v, nil
 }
 
-// unfinished counts a removed packet that is no copy of a remembered one.
+// unfinished counts a removed packet that is no copy of a remembered packet.
 func (v *Verifier) unfinished(s *inputPacket, forgotten bool) {
 	if forgotten {
 		v.lost.Unknown++
@@ -176,11 +176,11 @@ func (v *Verifier) join(b *capture.Batch) {
 // check checks packets in the order of the output.
 func (v *Verifier) check(b *capture.Batch) {
 	n := len(b.Frames)
-	v.headers, v.digests = grow(v.headers, n), grow(v.digests, n)
+	v.headers, v.digests = capture.Resize(v.headers, n), capture.Resize(v.digests, n)
 	v.decoder.Decode(v.headers, b, 0)
 	messages := v.identity.FromHeaders(b, 0, v.headers)
 	messages.Sum(v.digests, v.digester)
-	v.doubted = grow(v.doubted, n)
+	v.doubted = capture.Resize(v.doubted, n)
 	clear(v.doubted)
 	for _, d := range messages.Doubts() {
 		v.doubted[d.Number] = v.headers[d.Number].Version == 0
@@ -267,8 +267,8 @@ func (v *Verifier) settle(b *capture.Batch, i, left int, s *inputPacket) {
 		return
 	}
 	dup := v.dup.of(b, i)
-	// A packet that was kept may be in the file too, as one of several equal ones. Without a time
-	// it would equal timed ones there, which are others.
+	// A kept packet may be in the file, too, if several packets are equal. A kept packet without a
+	// time is not looked for: it would equal timed packets there.
 	listed := (s.state == pending || s.time != capture.NoTime) && dup.take(b, i, left)
 	if listed == (s.state == pending) {
 		return
@@ -351,14 +351,6 @@ func (v *Verifier) rest(files cursors, kind Kind) (n uint64) {
 		}
 	}
 	return n
-}
-
-// grow returns a slice of n elements, in the memory of s if they fit.
-func grow[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }
 
 // shaDigester digests identities by the first 128 bits of SHA-256 (FIPS 180-4).

@@ -11,7 +11,7 @@ import (
 // Bounds of the text that is inspected before the first record is taken.
 const (
 	aheadBytes   = 16 << 20
-	aheadRecords = 1000 // to find out the format, and for one with a time
+	aheadRecords = 1000 // to find out the format, and to find a time
 )
 
 // further says whether more is to be looked at.
@@ -64,8 +64,8 @@ func (r *Reader) recordEnd(p []byte) int {
 	return bytes.IndexByte(p, '\n') + 1
 }
 
-// firstOf returns the format of the first record that is one of flows: logs begin with events
-// of other kinds. names are the names of the first record if there is none.
+// firstOf returns the format of the first record about a flow: logs may begin with other events. If
+// there is no such record, names are the names of the first record.
 func (r *Reader) firstOf() (f *format, names []string) {
 	var all []string
 	probe := object{take: func(path, _ []byte) { all = append(all, string(path)) }}
@@ -109,7 +109,7 @@ func (r *Reader) findOrder() error {
 		if is && doubt == "" {
 			doubt = string(v[:min(len(v), maxExample)])
 		}
-		r.times.order |= o // both orders make the contradictory one
+		r.times.order |= o // both orders together are contradictory
 	}
 	r.object.take = func(path, v []byte) { see(r.format.names[string(path)], v) }
 	r.ahead(func(record []byte) further {

@@ -9,7 +9,7 @@ import (
 	"github.com/flowdedup/flowdedup/capture/records"
 )
 
-// ReadBatch reads the records that have come, at least one; see records.Reader.
+// ReadBatch reads the records that have come, and waits for the first; see records.Reader.
 func (r *Reader) ReadBatch(b *records.Batch) error {
 	*b = records.Batch{Records: b.Records[:0], Kind: records.CSV}
 	if r.json {

@@ -4,18 +4,16 @@
 // lines of fields under a header (CSV, or separated by bars, tabs or spaces).
 //
 // A format maps names to fields. There are presets for the output of common programs.
-// [NewReader] finds the one that fits, or takes a [Mapping] of the user's.
+// [NewReader] finds the preset that fits, or takes a [Mapping] of the user's.
 //
 // Text is not trusted. Unreadable values and records are counted, and the next record is read.
-// A record of more than 1 MiB is not one. Nothing is allocated for a record.
+// A record of more than 1 MiB is unreadable. Nothing is allocated for a record.
 //
 //	question                             file
 //	which format a text has              reader.go, format.go, ahead.go
-//	lines of JSON; of fields; of Zeek    json.go; csv.go; zeek.go
-//	where lines and their fields end     marks.go
+//	lines of JSON; of fields and Zeek    json.go; csv.go
 //	records with the names of earlier    shape.go
-//	the fields that a name may mean      target.go
+//	what a name may mean; unread values  target.go
 //	a batch; a record                    batch.go; record.go
-//	numbers and addresses; names; times  value.go; names.go; time.go, date.go
-//	values that cannot be read           unread.go
+//	numbers and addresses; names; times  value.go; names.go; time.go
 package text

@@ -2,7 +2,7 @@
 
 package text
 
-// object reads one object of JSON.
+// object reads objects of JSON.
 type object struct {
 	p    []byte
 	at   int
@@ -17,7 +17,7 @@ type object struct {
 // maxDepth is how many objects may lie in each other.
 const maxDepth = 32
 
-// read reads the object, and reports whether it is one and nothing else.
+// read reads p, and reports whether it is an object and nothing else.
 func (o *object) read(p []byte) bool {
 	o.p, o.at, o.path = p, 0, o.path[:0]
 	o.space()

@@ -56,7 +56,7 @@ type Reader struct {
 	values values
 	times  times
 	unread unreadValues
-	// Texts for no value, in addition to the empty one.
+	// Texts for no value, in addition to empty text.
 	unset, empty string
 }
 
@@ -154,7 +154,7 @@ func (r *Reader) preset() error {
 const byteOrderMark = "\ufeff"
 
 // first returns the first line that is not empty, without spaces around it. Of an array it
-// returns the bytes so far: it may be all on one line.
+// returns the bytes so far, as the array may have no line breaks.
 func (r *Reader) first() ([]byte, error) {
 	for {
 		for r.at < len(r.buf) && isSpace(r.buf[r.at]) {

@@ -156,8 +156,8 @@ func setNumber[N uint8 | uint32](to *N, v []byte) bool {
 	return ok
 }
 
-// setExporter stores the exporter of a record. A name that is no address stands for one by its
-// hash.
+// setExporter stores the exporter of a record. The hash of any other name
+// becomes the domain.
 func setExporter(p *records.Point, v []byte) {
 	switch a := address(v); {
 	case !a.IsValid():
@@ -208,7 +208,7 @@ func (x *values) port(t target, v []byte) (uint16, bool) {
 	return uint16(n), ok
 }
 
-// narrow returns a port. It notes one that is none.
+// narrow returns a port. It notes a number that is too large for a port.
 func (x *values) narrow(t target, n uint64, v []byte) uint16 {
 	if n > math.MaxUint16 {
 		x.wide, x.spi, x.wideText = t, uint32(n), v
@@ -277,7 +277,7 @@ func (x *values) setICMP(r *records.Record, f *format) {
 	r.SourcePort = 0
 }
 
-// setSPI stores the SPI as both ports, its upper half first: each direction has another.
+// setSPI stores the SPI as both ports, its upper half first. Each direction has an SPI of its own.
 func (x *values) setSPI(r *records.Record) {
 	if x.wide == 0 {
 		x.spi = uint32(max(r.SourcePort, r.DestinationPort))
@@ -289,8 +289,8 @@ func (x *values) setSPI(r *records.Record) {
 // says who began.
 var answeredStates = []string{"ACC", "EST", "CON", "FIN", "CLO", "RST"}
 
-// setBoth stores the counters that follow from those of both directions, and whether both ends
-// sent packets.
+// setBoth derives counters of a direction from the totals of both, and whether both ends sent
+// packets.
 func (x *values) setBoth(r *records.Record) {
 	r.Packets, r.ReversePackets = split(x.packets, r.Packets, r.ReversePackets)
 	r.Bytes, r.ReverseBytes = split(x.octets, r.Bytes, r.ReverseBytes)
@@ -309,8 +309,8 @@ func split(total, forward, back uint64) (uint64, uint64) {
 	return forward, back
 }
 
-// setTimes stores the times that follow from the ones read. The time when a record came takes the
-// place of those that cannot be read, or cannot be.
+// setTimes derives missing times. The time when a record came replaces times that are unreadable or
+// impossible.
 func (t *Reader) setTimes(r *records.Record, x *values) {
 	if r.EndsBeforeStart() {
 		t.cannot(end, x.endText)

@@ -13,7 +13,7 @@ import (
 type shape struct {
 	text  []byte
 	slots []slot
-	steps []slot // of these, the ones that vary or have a target
+	steps []slot // the slots that vary or have a target
 	tail  []byte // the text behind the last step
 }
 
@@ -31,12 +31,12 @@ const (
 	// mostText is the usual value of shapes.most.
 	mostText = 1 << 14
 	// mostMisses is how many records of unknown shape may follow each other. Then only one in
-	// rareShape is remembered, as they may all differ.
+	// rareShape records is remembered, as all may differ.
 	mostMisses = 64
 	rareShape  = 16
 )
 
-// shapes are the shapes of recent records, the last one first.
+// shapes are the shapes of recent records, the latest first.
 type shapes struct {
 	names  map[string]target
 	most   int // bytes of a record that is remembered
@@ -116,8 +116,8 @@ func (s *shapes) compare(one *shape, p []byte) int {
 	return end
 }
 
-// loosen has the values vary that a record has others of, and reports whether there are any. It stops
-// where the record has another shape.
+// loosen marks the slots whose values differ in a record as varying, and reports whether there are
+// any. It stops where the shapes differ.
 func (one *shape) loosen(p []byte) (more bool) {
 	at, from, ok := 0, 0, false
 	for i := range one.slots {

@@ -127,8 +127,8 @@ func hexadecimal(v []byte, most uint64) (n uint64, ok bool) {
 	return n, len(v) > 0
 }
 
-// address reads an IP address, the zero Addr if it is none. One with a zone is none: the
-// zone would be kept for ever.
+// address reads an IP address, else the zero Addr. It rejects addresses with a zone, since netip
+// keeps zones for ever.
 func address(v []byte) netip.Addr {
 	if a, ok := dotted(v); ok {
 		return a
