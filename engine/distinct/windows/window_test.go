@@ -49,3 +49,18 @@ func TestPreallocatedWithinBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestExtent has the earliest and the latest time, in any order and without missing times.
+func TestExtent(t *testing.T) {
+	s := noExtent
+	for _, c := range []struct {
+		times       []int64
+		first, last int64
+	}{
+		{nil, noTime, noTime}, {[]int64{noTime}, noTime, noTime}, {[]int64{5, noTime, 7}, 5, 7}, {[]int64{6, 9, 8}, 5, 9}, {[]int64{-3, 4}, -3, 9},
+	} {
+		if s.add(c.times); s.first != c.first || s.last != c.last {
+			t.Errorf("after %v: %d to %d, want %d to %d", c.times, s.first, s.last, c.first, c.last)
+		}
+	}
+}
