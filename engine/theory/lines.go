@@ -143,7 +143,7 @@ func (b SplitBlock) hit() float64 {
 //
 // An element throws r bits into each word of 64, so a word has seen t = r*x throws. A new
 // element probes r positions of it. The chance that all are set follows by inclusion and
-// exclusion over the clear ones, which all t throws have missed:
+// exclusion over the clear positions, which all t throws have missed:
 //
 //	sum over i of (-1)^i C(r,i) E[(1 - D_i/64)^t]
 //
@@ -157,7 +157,7 @@ var lineFPRs = func() (tables [MaxSplitRounds]func() []float64) {
 }()
 
 func lineFPRTable(rounds int) []float64 {
-	// different[i][d]: probability that i positions are d different ones.
+	// different[i][d]: probability that d of i positions differ.
 	var different [MaxSplitRounds + 1][MaxSplitRounds + 1]float64
 	different[0][0] = 1
 	for i := 1; i <= rounds; i++ {

@@ -75,10 +75,10 @@ func (s UniformStream) Duplicates() (float64, error) {
 // this limit is 1 - K/(n+1), or 0 if K > n.
 //
 // For K = 1 the rates are exact up to terms of order 1/Elements and 1/Rows. For larger K
-// they are within 3 % of simulated ones if n is much larger than K and 20 or more on
+// they are within 3 % of simulated rates if n is much larger than K and 20 or more on
 // average. If it is less, misses are within 3 % from rates of 3 % on, and within 7 % down to
-// 0.1 %; then the FPR is a bound, up to twice the true one. The work grows with K, not with the stream. Domain: 1 <= K <= 65536, K <= S
-// for QHT and QQHT, Elements >= 2, Universe >= 2.
+// 0.1 %; then the FPR is a bound, up to twice the true rate. The work grows with K, not with
+// the stream. Domain: 1 <= K <= 65536, K <= S for QHT and QQHT, Elements >= 2, Universe >= 2.
 func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fnr float64, err error) {
 	most := 1 << 16 // as many as fingerprints of 16 bits, which bounds the work
 	if !variant.duplicates() {

@@ -30,7 +30,7 @@ func (s Sliced) validate() error {
 //
 //	E[(1-(1-S/m)^(k2 B))^k2]^k1 for B binomial with n k1 trials of chance 1/S
 //
-// k1 = 1 are horizontal slices and k1 = K vertical ones, which have the rate of the filter
+// k1 = 1 are horizontal slices and k1 = K vertical slices, which have the rate of the filter
 // unsliced. KNPS gives each slice n k1/S elements (Eq. 4, Proposition 2), which makes every
 // k1 the same as k1 = K. Here slices get elements by chance: with fewer choices this rate
 // is higher, and more so with more slices, which is the deviation of horizontal slices in
@@ -94,8 +94,8 @@ func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr fl
 
 // Tolerance returns S_f (KNPS, Definition 3): the number of slices with which the false
 // positive rate p stays within most when failed of them fail and lost bits count as set.
-// choices is the number of slices that an element chooses: 1 for horizontal ones (Eq. 5
-// solved for S), k for vertical ones (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p <
+// choices is the number of slices that an element chooses: 1 for horizontal slices (Eq. 5
+// solved for S), k for vertical slices (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p <
 // most < 1.
 func Tolerance(failed, choices int, p, most float64) (int, error) {
 	if err := cmp.Or(
@@ -178,7 +178,7 @@ func logChoose(n, k int) float64 {
 }
 
 // Fairness returns Jain's index of loads, (sum x)^2 / (S sum x^2): 1 if all S are
-// equal, 1/S if one bears all (KNPS, section 7). Domain: at least one load, none
+// equal, 1/S if a single slice bears all (KNPS, section 7). Domain: at least one load, none
 // negative, not all 0.
 func Fairness(loads []int) (float64, error) {
 	sum, squares := 0.0, 0.0
@@ -221,7 +221,7 @@ func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
 		left := s.Slices - stage
 		next := make([]float64, s.K+1)
 		for r := 1; r <= s.K-stage; r++ {
-			// The next slice has the first of r bits, and each other one with chance 1/left.
+			// The next slice has the first of r bits, and each other bit with chance 1/left.
 			next[r] = 1 + meanOverBinomial(r-1, 1/float64(left), func(others int) float64 {
 				return math.Pow(set, float64(1+others)) * accesses[r-1-others]
 			})
