@@ -115,6 +115,7 @@ func TestPlaces(t *testing.T) {
 			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1}, // the first interface, described again
 			{LinkType: capture.LinkLinuxSLL2, CapturePoint: 2, Section: 2},
 			{LinkType: capture.LinkEthernet, CapturePoint: 3, Section: 2, Origin: &begun}, // the second interface goes on
+			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1, Origin: &begun}, // the first interface, if its origin does not count
 		},
 	}
 	for _, f := range []struct {
@@ -122,17 +123,17 @@ func TestPlaces(t *testing.T) {
 		data []byte
 	}{
 		{0, tagged()}, {1, tagged()}, {2, tagged()},
-		{3, sll2(7, 0, mac(2), iana.TypeIPv4, packet4)}, {3, sll2(8, 0, mac(2), iana.TypeIPv4, packet4)}, {3, sll2(7, 4, mac(2), iana.TypeIPv4, packet4)}, {3, nil}, {4, tagged()},
+		{3, sll2(7, 0, mac(2), iana.TypeIPv4, packet4)}, {3, sll2(8, 0, mac(2), iana.TypeIPv4, packet4)}, {3, sll2(7, 4, mac(2), iana.TypeIPv4, packet4)}, {3, nil}, {4, tagged()}, {5, tagged()},
 	} {
 		b.Frames = append(b.Frames, capture.Frame{Data: uint32(len(b.Buf)), CapLen: uint32(len(f.data)), Interface: f.at})
 		b.Buf = append(b.Buf, f.data...)
 	}
 	for fields, want := range map[PointFields][]int{
-		PointInterface:              {0, 1, 0, 2, 3, 2, 4, 5},
-		PointInput:                  {0, 0, 0, 1, 1, 1, 1, 1},
-		PointInterface | PointInput: {0, 1, 0, 2, 3, 2, 4, 5},
-		PointOrigin:                 {0, 1, 0, 2, 3, 2, 4, 1},
-		PointVLAN:                   {0, 0, 0, 0, 0, 0, 0, 0},
+		PointInterface:              {0, 1, 0, 2, 3, 2, 4, 5, 0},
+		PointInput:                  {0, 0, 0, 1, 1, 1, 1, 1, 0},
+		PointInterface | PointInput: {0, 1, 0, 2, 3, 2, 4, 5, 0},
+		PointOrigin:                 {0, 1, 0, 2, 3, 2, 4, 1, 1},
+		PointVLAN:                   {0, 0, 0, 0, 0, 0, 0, 0, 0},
 	} {
 		points := NewSightingReader(SightingConfig{Fields: fields}).Points(b, 0, len(b.Frames))
 		numbers := map[uint64]int{}

@@ -5,9 +5,9 @@ package sizing
 import "math"
 
 // anchored is a stream in windows that repeats do not extend: an element is inserted, its
-// repeats up to a window later are copies, and the first one after that is inserted
+// repeats up to a window later are copies, and the first repeat after that is inserted
 // again. The sightings of an element are a renewal process (Cox, Renewal
-// Theory, 1962): each is followed by another one in the window with a probability equal to the
+// Theory, 1962): each is followed by the next in the window with a probability equal to the
 // share of repeats, after a gap of their distribution.
 //
 // The age of an insertion runs from 0 to the window in anchoredSteps equal steps. Where a
@@ -15,7 +15,7 @@ import "math"
 type anchored struct {
 	window float64 // in elements
 	// sightings[i] is the mean number of sightings at age i of an insertion, itself
-	// included, and last[i] the probability that the last one is there.
+	// included, and last[i] the probability that the last sighting is there.
 	sightings, last []float64
 	// insertions is the share of elements that are inserted by a filter that misses
 	// nothing.
@@ -96,7 +96,7 @@ func (a *anchored) copies(survival func(elements float64) float64) (found, misse
 //
 // A row is shared by a Poisson number of the window's elements, of the given mean without
 // the element in question. The row forgets nothing if they fit. If not, a miss is an
-// insertion, which evicts another element of the same row. So each number of elements has
+// insertion, which evicts an element of the same row. So each number of elements has
 // an equilibrium of its own.
 func (a *anchored) rowMisses(different, mean float64, cells int) (fnr, insertions float64) {
 	var missed, copies, sum float64

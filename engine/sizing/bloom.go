@@ -10,10 +10,10 @@ import (
 
 const (
 	words = lineBits / 64
-	// firstShare is the share of the bound on the FPR that the first sub-filter of an
-	// distinct.ScalableBloom takes. It is the only one where the memory is chosen well.
+	// firstShare is the share of the bound on the FPR that the first sub-filter of a
+	// distinct.ScalableBloom takes. If the memory is chosen well, there is no second.
 	firstShare = 0.2
-	// decisions is how many elements come between two decisions of it to grow.
+	// decisions is how many elements come between two decisions of a filter to grow.
 	decisions = 512
 )
 

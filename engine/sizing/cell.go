@@ -106,8 +106,8 @@ const (
 	lineBits       = 512
 )
 
-// stableLines is the stable Bloom filter as package stream builds it, in lines. K and Max are
-// those that miss least with the least P that keeps the bound.
+// stableLines is the stable Bloom filter as package stream builds it, in lines. It tries each K and
+// Max with the least P that keeps the bound, and takes the design with the fewest misses.
 func stableLines(r *Request, bits int) (Design, error) {
 	lines := bits / lineBits
 	if lines < 1 {

@@ -33,7 +33,7 @@ type Request struct {
 	// copy. It is nil if repeats renew the memory of their element.
 	anchored *anchored
 	// Window is the number of different elements that a window holds: all of a
-	// landmark window, those within it at an instant of the others.
+	// landmark window, else the elements within the window at an instant.
 	Window float64
 }
 

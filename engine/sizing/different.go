@@ -9,8 +9,8 @@ import "math"
 const leastFresh = 1e-18
 
 // fitDifferent chooses the share of new elements and the gaps of repeats so that Elements
-// consecutive elements contain Different different ones. Given gaps stay, if a share of
-// new elements fits them, and so do log-uniform ones over an unbounded stream. Otherwise
+// consecutive elements contain Different distinct elements. Given gaps stay, if a share of
+// new elements fits them, and so do log-uniform gaps over an unbounded stream. Otherwise
 // the stream comes from a fixed population, each member of which is the next element with
 // equal probability: gaps are exponential, cut off at the window. If nearly all elements
 // differ, this approaches uniform gaps.
@@ -42,7 +42,7 @@ func (q *Question) fitDifferent() {
 	}
 }
 
-// fitFresh chooses only the share of new elements, and reports whether one fits.
+// fitFresh chooses only the share of new elements, and reports whether any share fits.
 func (q *Question) fitFresh() bool {
 	repeated := distinctAmong(0, q.Gaps, q.Elements)
 	fresh := (q.Different - repeated) / (q.Elements - repeated)
@@ -54,7 +54,7 @@ func (q *Question) fitFresh() bool {
 }
 
 // exponentialGaps are exponential gaps, cut off at longest, which is turns times their
-// mean. Bins have equal shares; the last one is halved again and again, as its gaps
+// mean. Bins have equal shares; the last bin is halved again and again, as its gaps
 // differ most.
 func exponentialGaps(longest, turns float64) Gaps {
 	const bins, halvings = 64, 16

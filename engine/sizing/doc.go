@@ -11,7 +11,7 @@
 // A stream is described by the share of its elements that are new (not seen within the
 // window) and by the gap, the distance of repeats from the last sighting of their
 // element. Both together give D(g), the number of distinct elements among g consecutive
-// ones (Denning, Schwartz, Properties of the Working-Set Model, Communications of the
+// elements (Denning, Schwartz, Properties of the Working-Set Model, Communications of the
 // ACM, 1972):
 //
 //	D(g) = sum for i < g of (share of new + share of repeats * P(gap > i))
@@ -20,13 +20,12 @@
 // measures how long the stream takes.
 //
 // A filter's forgetting depends on D, not on g: only distinct elements displace each
-// other. The model assumes that streams are stationary and that unbounded ones are long.
+// other. The model assumes that streams are stationary and that unbounded streams are long.
 // The rates are the filter's steady state, which is its worst. If Length gives the length
 // of an unbounded stream, they are means over it, from an empty filter on.
 //
-// Different is the number of different elements in a window. It replaces the share of new
-// elements and the gaps by consistent ones: those of a fixed population whose members
-// come equally often.
+// Different is the number of distinct elements in a window. The share of new elements and the gaps
+// then are those of a fixed population whose members come equally often.
 //
 // Packet windows begin at an insertion, unless Refresh is set: a copy does not renew its
 // element's memory. Sightings of an element are then a renewal process, from which follow
@@ -34,11 +33,11 @@
 // of elements that share a row, how many copies it misses. This assumes that the gaps of
 // an element are independent of each other, and that no element is busier than others.
 //
-// A [Sample] needs no assumption: misses are those of a filter that runs on it, with its share of
-// the memory, and means over the stream, from an empty filter on. A busy element that the filter
-// forgets is inserted again at once, so it is missed far less often than a model of all elements
-// has it. If the sample lacks elements, its share of repeats is set right for the busy ones among
-// them. If runs miss nothing, the rate of the model stays, but at most one of all copies.
+// A [Sample] needs no assumption. Filters run on it, with its share of the memory, and rates are means
+// over the stream, from an empty filter on. A busy element that a filter forgets is inserted again
+// at once, so it is missed far less often than a model of all elements predicts. A sample of a
+// share of the elements may have too few or too many busy elements: misses are corrected by its
+// number of repeats. If runs miss nothing, the rate of the model stays, up to one miss in all runs.
 //
 // # The rates
 //
@@ -53,11 +52,12 @@
 // De-Duplication in Streams, 2012, Eq. 3.10 to 3.17); if the rate of clearings follows from the
 // rates of the filter, both are solved together. Measurements show the accuracy of the FNR: with a
 // [Sample] within a fifth, below 1 % within a third, whatever the stream; without it within 5 %,
-// for timed rows within 12 %. In windows that begin at an insertion lines of a fixed population stay full of the same members, and misses are insertions into them, which
+// for timed rows within 12 %. In windows that begin at an insertion, lines of a fixed population
+// stay full of the same members, and misses are insertions into these lines, which
 // theory.Population simulates. Then the FNR is within 15 %, below 1 % within a third, below 0.1 %
 // within half, and below 0.01 % up to several times too high. If members come unequally often, it
 // is up to six times too high or, if half of a window or more differs, down to half of the true
-// one, below 1 % a quarter. The formulas are for large filters: with fewer than some hundred cells
+// rate, below 1 % a quarter. The formulas are for large filters: with fewer than some hundred cells
 // the rates are rough.
 //
 // # The ranking
@@ -77,7 +77,7 @@
 //  8. the least sufficient memory;
 //  9. the FPR.
 //
-// The first one is recommended if it meets the request. LRU rows come in the shapes that
+// The first candidate is recommended if it meets the request. LRU rows come in the shapes that
 // the engine has.
 //
 // A program plans other methods by a [Model] of its own and [Request.Needed], as
@@ -85,7 +85,7 @@
 //
 //	question                             file
 //	a question; its answer; the reasons  question.go; plan.go; reason.go
-//	methods; designs of one              method.go; design.go
+//	methods; their designs               method.go; design.go
 //	the load, measured or described      tracker.go, gaps.go; load.go, different.go
 //	a part of the load; runs on it       sample.go; replay.go
 //	windows that copies do not extend    anchored.go

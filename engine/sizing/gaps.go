@@ -39,7 +39,7 @@ func logGaps(longest float64) Gaps {
 	n := math.Ceil(octaves * binsPerOctave)
 	var gaps Gaps
 	for i := 1.0; i <= n; i++ {
-		// Gaps are whole numbers, so the first bins are one.
+		// Gaps are whole numbers: the first bins become a single bin.
 		if upto := math.Exp2(octaves * i / n); upto < 2 {
 			gaps = Gaps{{Upto: 1, Share: i / n}}
 		} else {
@@ -70,8 +70,8 @@ func (g Gaps) check(q Question) error {
 	return nil
 }
 
-// histogram counts gaps, four bins for each power of two and one for each of the
-// smallest numbers. Its zero value is empty. It takes at most 2 KiB.
+// histogram counts gaps. It has a bin for each of the smallest numbers, and four for each
+// power of two beyond. Its zero value is empty. It takes at most 2 KiB.
 type histogram struct {
 	counts  []float64
 	longest float64

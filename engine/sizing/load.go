@@ -60,13 +60,13 @@ func newLoad(fresh float64, gaps Gaps) *Load {
 	return l
 }
 
-// leastRoom bounds how much rarer the longest gaps are in a stream than in one without an end.
+// leastRoom bounds how much rarer the longest gaps are in a stream than in an endless stream.
 const leastRoom = 0.05
 
-// endless returns the share of new elements and the gaps of an endless stream, given
-// those counted in a stream of the same kind with the given length. A gap can only end at
-// positions that lie further back than it is long, so an endless stream has more of the
-// long ones, and fewer new elements.
+// endless returns the share of new elements and the gaps of an endless stream. fresh and gaps
+// were counted in a stream of the same kind with a length. A gap needs a position as far from
+// the stream's begin as the gap is long. So an endless stream has more long gaps, and fewer
+// new elements.
 func endless(fresh float64, gaps Gaps, length float64) (float64, Gaps) {
 	all, sum := make(Gaps, len(gaps)), 0.0
 	low := 0.0
@@ -113,25 +113,6 @@ func distinctAmong(fresh float64, gaps Gaps, t float64) float64 {
 		low, left = b.Upto, left-b.Share
 	}
 	return fresh*t + (1-fresh)*(integral+(1-at)/2*math.Min(t, 1))
-}
-
-// DifferentIn interpolates D.
-func (l *Load) DifferentIn(elements float64) float64 {
-	at, found := slices.BinarySearch(l.Between, elements)
-	switch {
-	case found || at == 0:
-		return l.Different[at]
-	case at == len(l.Between):
-		return l.Different[at-1]
-	}
-	part := (elements - l.Between[at-1]) / (l.Between[at] - l.Between[at-1])
-	return l.Different[at-1] + part*(l.Different[at]-l.Different[at-1])
-}
-
-// GridAt returns the first grid position with at least the given number of elements in between.
-func (l *Load) GridAt(elements float64) int {
-	at, _ := slices.BinarySearch(l.Between, elements)
-	return min(at, len(l.Between)-1)
 }
 
 // Misses are probabilities that a repeat is missed, by grid position.

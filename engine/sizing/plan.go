@@ -51,7 +51,7 @@ type Point struct {
 
 // Answer is the result of [Plan].
 type Answer struct {
-	// Question is the one asked, with its defaults filled in.
+	// Question is as asked, with its defaults filled in.
 	Question Question
 	// Window is the number of distinct elements in a window or, for an unbounded stream,
 	// within the longest gap.
@@ -89,14 +89,12 @@ func Plan(question Question) (Answer, error) {
 
 // plan finds a method's candidate.
 func (r *Request) plan(m *Method) Candidate {
-	quick, care := m.predictor(1), 1
+	quick := m.predictor(false)
 	needed := r.Needed(quick)
 	c := Candidate{Method: m, NeededBits: needed}
 	bits := cmp.Or(r.MemoryBits, needed, maxSearched)
-	if r.MemoryBits > 0 { // else the rate is the one that the memory is needed for
-		care = 4
-	}
-	d, err := m.predictor(care)(r, bits)
+	// Without a memory the rate is the one that the memory is needed for.
+	d, err := m.predictor(r.MemoryBits > 0)(r, bits)
 	if err != nil {
 		c.Why = "too little memory"
 		if needed == 0 {
@@ -170,8 +168,8 @@ func (r *Request) ranking(all []Candidate) func(a, b Candidate) int {
 	}
 }
 
-// memory returns the memory to rank a candidate by: the least sufficient one, or the
-// memory in use if none suffices.
+// memory returns the memory to rank a candidate by: the least that is enough, or the
+// memory in use if no memory is.
 func (r *Request) memory(c *Candidate) int {
 	return cmp.Or(c.NeededBits, c.MemoryBits)
 }
@@ -179,8 +177,8 @@ func (r *Request) memory(c *Candidate) int {
 // countedFPR returns the FPR to rank a candidate by. Rates within the bound are equal.
 func (r *Request) countedFPR(c *Candidate) float64 { return math.Max(c.FPR, r.FPR) }
 
-// countedLines returns the cache lines to rank a candidate by. Lines that fewer than one
-// element in four touches do not count.
+// countedLines returns the cache lines to rank a candidate by. Lines that less than a
+// quarter of the elements touch do not count.
 func (c *Candidate) countedLines() float64 { return math.Floor(c.Lines + 0.75) }
 
 // countedEdge returns the edge error to rank a candidate by. Exact edges are worth

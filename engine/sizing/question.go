@@ -9,7 +9,7 @@ import (
 )
 
 // ErrQuestion is wrapped by every error of this package: the question has no answer. The
-// text says which value is wrong, why, and the nearest valid ones.
+// text says which value is wrong, why, and the nearest valid values.
 var ErrQuestion = errors.New("impossible request")
 
 // Kind is a kind of window: the earlier elements that count for a repeat.
@@ -66,8 +66,8 @@ type Question struct {
 	// Distinct is the share of elements that are new, above 0 and at most 1; 0
 	// stands for 1, the worst case.
 	Distinct float64
-	// Different is the number of different elements among Elements consecutive ones, up
-	// to Elements. Where it is set, Distinct and Gaps follow from it. Given Gaps stay
+	// Different is the number of distinct elements among Elements consecutive elements.
+	// Where it is set, Distinct and Gaps follow from it. Given Gaps stay
 	// if a share of new elements fits them; else repeats come from a population of equally
 	// frequent elements.
 	Different float64
@@ -79,8 +79,8 @@ type Question struct {
 	// are independent of each other.
 	Sample *Sample
 	// Length is the number of elements of the stream in which Distinct and Gaps were
-	// counted, if it was one. In an unbounded stream rates are means over it; 0 stands
-	// for no end, and the rates of the steady state. The rates of windows assume
+	// counted. In an unbounded stream rates are means over it. If it is 0, the stream has
+	// no end, and rates are those of the steady state. The rates of windows assume
 	// that the stream goes on.
 	Length float64
 	Key    Key
@@ -99,7 +99,7 @@ type Question struct {
 
 	Curves bool // add the rates over memory
 
-	turns float64 // how often a member of a fixed population comes in a window, 0 without one
+	turns float64 // how often a member of a fixed population comes in a window, else 0
 }
 
 const (

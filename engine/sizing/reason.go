@@ -49,8 +49,8 @@ type explanation struct {
 	Units
 }
 
-// comparable returns the candidates that are comparable with c, in their order: measured ones
-// only if c is one.
+// comparable returns the candidates that are comparable with c, in their order. Methods for
+// measurements are comparable only with each other.
 func comparable(c *Candidate, all []Candidate) []*Candidate {
 	var rivals []*Candidate
 	for i := range all {
@@ -61,7 +61,7 @@ func comparable(c *Candidate, all []Candidate) []*Candidate {
 	return rivals
 }
 
-// merit returns the reason why a candidate is better than comparable ones.
+// merit returns the reason why a candidate is better than its rivals.
 func (e explanation) merit(c *Candidate, rivals []*Candidate) string {
 	misses := e.missing(c.FNR)
 	who := "recommended method of a command"

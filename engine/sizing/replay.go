@@ -16,38 +16,36 @@ import (
 )
 
 const (
-	replayed   = 1 << 18 // sightings of runs, as far as mostRuns allow
+	replayed   = 1 << 18 // sightings of quick runs, as far as mostRuns allow
+	patience   = 1 << 23 // sightings of careful runs, whose mean is to be known within noise
 	mostRuns   = 8
+	noise      = 1.0 / 20
 	leastLines = 26 // of a run for a share of the stream: two spare lines
+	// mostRepeated bounds the sightings of a repeated sample.
+	mostRepeated = 1 << 21
 )
 
-// predictor returns the model or, with a sample, a model whose misses are those of the filter on
-// the sample, in runs with different digests. More care is more runs. If they miss nothing, the
-// model's rate stays as far as they do not contradict it.
-func (m *Method) predictor(care int) Model {
+// predictor returns the model or, with a sample, a model whose misses are those of the filter in
+// runs on the sample. If they miss nothing, the model's rate stays as far as they do not contradict
+// it.
+func (m *Method) predictor(careful bool) Model {
 	return func(r *Request, bits int) (Design, error) {
 		d, err := m.model(r, bits)
-		s := r.Sample
-		if err != nil || s == nil || d.FNR == 0 {
+		if err != nil || r.Sample == nil || d.FNR == 0 {
 			return d, err
 		}
-		lines := int(math.Round(float64(d.Bits) / lineBits * s.share))
-		if s.share != 1 && lines < leastLines {
-			return d, nil
-		}
-		missed, copies := 0.0, 0.0
-		for run := range care * min(mostRuns, 1+replayed/len(s.elements)) {
-			f, err := m.filter(r, d, max(1, min(lines, s.distinct))*lineBits/8)
-			if err != nil {
-				return d, err
+		s, lines := r.Sample, float64(d.Bits)/lineBits*r.Sample.share
+		if s.share < 1 && lines < leastLines {
+			n := math.Ceil(leastLines / lines)
+			if n*float64(len(s.elements)) > mostRepeated {
+				return d, nil
 			}
-			more, all := s.run(f, uint64(run), r.Refresh)
-			missed, copies = missed+more, copies+all
-			if err := f.Close(); err != nil {
-				return d, err
-			}
+			s, lines = s.repeated(int(n)), n*lines
 		}
+		missed, copies, err := m.replay(r, d, s, max(1, min(int(math.Round(lines)), s.distinct)), careful)
 		switch {
+		case err != nil:
+			return d, err
 		case missed == 0:
 			d.FNR = math.Min(d.FNR, 1/math.Max(1, copies))
 		default: // elements that are missed often are missed as often as they come
@@ -58,20 +56,46 @@ func (m *Method) predictor(care int) Model {
 	}
 }
 
-// filter returns the filter of a design, with the given memory in bytes, for the sample's window.
-func (m *Method) filter(r *Request, d Design, memory int) (engine.PacketFilter, error) {
+// replay returns how many copies filters of a design miss that have some lines, and how many copies
+// there are, in runs with different digests.
+func (m *Method) replay(r *Request, d Design, s *Sample, lines int, careful bool) (missed, copies float64, err error) {
+	least := min(mostRuns, 1+replayed/len(s.elements))
+	most := least
+	if careful {
+		least, most = 4, max(4, patience/len(s.elements))
+	}
+	squares := 0.0
+	for run := range most {
+		f, err := m.filter(s.window, r.Refresh, d, lines*lineBits/8)
+		if err != nil {
+			return 0, 0, err
+		}
+		more, all := s.run(f, uint64(run), r.Refresh)
+		missed, squares, copies = missed+more, squares+more*more, copies+all
+		if err := f.Close(); err != nil {
+			return 0, 0, err
+		}
+		if n := float64(run + 1); run+1 >= least && (n*squares-missed*missed)/(n-1) <= noise*noise*missed*missed {
+			break // the variance of the sum is small
+		}
+	}
+	return missed, copies, nil
+}
+
+// filter returns the filter of a design, with the given memory in bytes, for a window.
+func (m *Method) filter(w window.Window, refresh bool, d Design, memory int) (engine.PacketFilter, error) {
 	value := func(name string) int {
 		return d.Parameters[slices.IndexFunc(d.Parameters, func(p Parameter) bool { return p.Name == name })].Value
 	}
-	switch w := r.Sample.window; m.Name {
+	switch m.Name {
 	case "timed":
-		return window.NewTimed(window.TimedConfig{Window: w, Memory: memory, Refresh: r.Refresh})
+		return window.NewTimed(window.TimedConfig{Window: w, Memory: memory, Refresh: refresh})
 	case "lru":
 		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, Shape: fmt.Sprintf("%dx%d", value("cells"), value("cell bits"))})
 	case "sbf":
 		return stream.NewPackets(stream.Config{Method: m.Name, Memory: memory, K: value("K"), P: value("P"), Max: value("Max")})
 	default: // coarse, fine
-		return window.NewCoarse(window.CoarseConfig{Window: w, Memory: memory, Fine: m.Name == "fine", Refresh: r.Refresh})
+		return window.NewCoarse(window.CoarseConfig{Window: w, Memory: memory, Fine: m.Name == "fine", Refresh: refresh})
 	}
 }
 

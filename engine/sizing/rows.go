@@ -14,7 +14,7 @@ import (
 )
 
 // lruRows are rows of fingerprints in which an element moves to the front, and the
-// last one leaves, in the shape that stream.New chooses for the bound on the FPR.
+// last element leaves, in the shape that stream.New chooses for the bound on the FPR.
 func lruRows(r *Request, memory int) (Design, error) {
 	lines := memory / lineBits
 	if lines < 1 {
@@ -96,8 +96,8 @@ func (r *Request) spareRows(d Design, rows theory.SpareRows, lines float64) Desi
 	}
 }
 
-// crowded raises the misses of a design to the ones of a fixed population, whose members crowd the
-// same lines all the time.
+// crowded raises the misses of a design to the misses of a fixed population, whose members crowd
+// the same lines all the time.
 func (r *Request) crowded(d Design, rows theory.SpareRows, lines float64) Design {
 	p := theory.Population{Rows: rows, Members: r.Elements / math.Max(r.turns, 1) / lines, Turns: r.turns}
 	if r.anchored != nil && p.Crowds() {
@@ -160,8 +160,8 @@ func timedRows(r *Request, memory int) (Design, error) {
 	return r.crowded(r.spareRows(d, rows, own), rows, inOrder), nil
 }
 
-// lateness returns the factor by which elements for late ones raise the load of live elements
-// a line. Each counts as half an element, because it is the first to leave.
+// lateness returns the factor by which elements that are kept beyond the window, for late
+// packets, raise the load of a line. Each counts as half an element: it is the first to leave.
 func lateness(load float64) float64 { return 1 + window.Slack(load)/2 }
 
 // timedFPR asks the filter itself for its bound, which depends on how it divides its

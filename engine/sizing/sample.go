@@ -22,7 +22,7 @@ type Sample struct {
 	window   window.Window
 	reach    uint64  // greatest distance of times in a window
 	share    float64 // of the stream's elements
-	busier   float64 // its repeats, as a multiple of those of the same share of the stream
+	busier   float64 // its repeats, as a multiple of the share of the stream's repeats
 }
 
 // ScaledTo returns the sample for a stream that has factor times as many elements.
@@ -42,7 +42,7 @@ type sampler struct {
 	window      window.Window
 	limit       int     // of sightings
 	span        int64   // in nanoseconds or elements
-	skip, shift uint    // it has one of 2^skip spans, and of 2^shift elements
+	skip, shift uint    // every 2^skip-th span is sampled, and an element with probability 2^-shift
 	all         float64 // sightings of all elements in these spans
 	sightings   []sighting
 }
@@ -127,7 +127,27 @@ func (s *sampler) result(repeats float64) *Sample {
 	return r
 }
 
-// repeats counts sightings that lie in the window of the one before.
+// repeated returns a sample in which n elements, which come together, stand for each. A filter for
+// it has n times the memory, so that a small share of a small filter has enough lines.
+func (s *Sample) repeated(n int) *Sample {
+	r := Sample{window: s.window, distinct: n * s.distinct, reach: s.reach, share: float64(n) * s.share, busier: s.busier}
+	if s.window.Packets > 0 {
+		r.window.Packets *= int64(n)
+		r.reach *= uint64(n)
+	}
+	for i, element := range s.elements {
+		for j := range n {
+			at := int64(len(r.times))
+			if s.window.Duration > 0 {
+				at = s.times[i]
+			}
+			r.elements, r.times = append(r.elements, element*uint32(n)+uint32(j)), append(r.times, at)
+		}
+	}
+	return &r
+}
+
+// repeats counts sightings that lie in the window of the sighting before.
 func (s *Sample) repeats() (n float64) {
 	last := slices.Repeat([]int64{calendar.NoTime}, s.distinct)
 	for i, element := range s.elements {

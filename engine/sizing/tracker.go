@@ -160,7 +160,7 @@ const windowSlices = 8
 
 // peak finds the largest number of elements in a window of time. Landmark windows are
 // aligned to the clock, others to an eighth of the window. An element that is late by
-// less than a window counts in the current slice; a later one starts the count again.
+// less than a window counts in the current slice; an element that is later starts the count again.
 // Outliers count once the clock adopts them. Without a window of time peak counts all
 // elements.
 type peak struct {
@@ -240,7 +240,7 @@ const maxPause = time.Hour
 
 // TimeSpan measures the duration of a stream from its earliest to its latest packet,
 // without false times. A clock set by fewer times than a quorum may itself be false, such
-// as one set by the first packet.
+// as a clock set by the first packet.
 type TimeSpan struct {
 	clock       calendar.Clock
 	first, last int64 // NoTime before the first packet
@@ -272,7 +272,7 @@ func (s *TimeSpan) Finish() {
 	}
 }
 
-// adopt includes times of a new clock. It drops earlier ones unless they are confirmed.
+// adopt includes times of a new clock. It drops earlier times unless they are confirmed.
 func (s *TimeSpan) adopt(times []int64, confirmed bool) {
 	if !confirmed {
 		s.first, s.last = calendar.NoTime, calendar.NoTime

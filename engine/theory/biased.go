@@ -29,7 +29,7 @@ const (
 )
 
 // BiasedStream describes a run of BDNB12, section 6: Distinct different elements that
-// occur at least once each, and Elements - Distinct more copies of uniformly chosen ones,
+// occur at least once each, and Elements - Distinct more copies of uniformly chosen elements,
 // all shuffled.
 type BiasedStream struct {
 	Elements int // more than Distinct

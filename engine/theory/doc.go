@@ -4,7 +4,7 @@
 // literature: error rates, stable points and best parameters of filters. Package sizing
 // plans with them, and tests hold measured rates against them. [Population] has no closed
 // form, and is a simulation. The package builds no filters: these are in package engine, and the
-// papers' own in engine/paper.
+// papers' own in engine/paper. Forms that only the papers' tables need are in bench/papers.
 //
 // The papers are cited by their short names:
 //

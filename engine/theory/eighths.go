@@ -10,7 +10,7 @@ import (
 
 // EighthsFilter describes lines of Cells cells. An element has one cell in each of K
 // eighths of its line, as in line.TestAndSetCells and line.TestAndSetTimers. An element
-// that shares one eighth with another one is likely to share the next one, too. With K =
+// that shares an eighth with another element is likely to share the next eighth, too. With K =
 // 2 this raises the false positive rate of few elements in a line by half over the rate
 // of a [LineFilter].
 type EighthsFilter struct {
@@ -67,7 +67,7 @@ func (f EighthsFilter) FPROfFill(fill float64) float64 {
 	return fpr
 }
 
-// eighths returns the eighths of an element with the given first one, one bit each.
+// eighths returns the eighths of an element with the given first eighth, a bit each.
 func (f EighthsFilter) eighths(first, side int) (set uint8) {
 	for _, o := range eighthsOrder[:f.K] {
 		set |= 1 << ((first + side*o) & 7)
@@ -81,7 +81,7 @@ func (f EighthsFilter) hit(set uint8) float64 {
 	return f.mean(func(other uint8) float64 { return 1 - math.Pow(miss, float64(bits.OnesCount8(set&other))) })
 }
 
-// same returns the probability that an element has all cells of another one, whose eighths
+// same returns the probability that an element has all cells of another element, whose eighths
 // are given.
 func (f EighthsFilter) same(own uint8) float64 {
 	return f.mean(func(other uint8) float64 {

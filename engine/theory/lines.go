@@ -4,7 +4,6 @@ package theory
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"sync"
 )
@@ -51,102 +50,6 @@ func (f LineFilter) FPROfFill(fill float64) float64 {
 
 // share returns the share of a line's cells that an element sets.
 func (f LineFilter) share() float64 { return float64(f.K) / float64(f.Cells) }
-
-// TimedRowFPR returns the probability that a new element finds its fingerprint in a row
-// that holds lambda elements on average, within the window or not yet expired: E[min(X,
-// cells)] / (2^fingerprintBits - 1) for X Poisson of mean lambda. A fingerprint has
-// 2^fingerprintBits - 1 values, since 0 is an empty cell, and no value occurs twice in a
-// row. With a lambda far above cells all rows are full, as the rows of quotient hash
-// tables are in the end (GLN19, Theorem 4.1). Domain: cells >= 1, fingerprintBits from 1
-// to 64 and with at least as many values as cells, lambda from 0 to 1e6.
-func TimedRowFPR(cells, fingerprintBits int, lambda float64) (float64, error) {
-	if err := cmp.Or(
-		requireAtLeast("cells", cells, 1),
-		requireWithin("bits of a fingerprint", fingerprintBits, 1, 64),
-		requireLoad("lambda", lambda),
-	); err != nil {
-		return 0, err
-	}
-	values := math.Exp2(float64(fingerprintBits)) - 1
-	if float64(cells) > values {
-		return 0, fmt.Errorf("theory: %d cells, more than fingerprints of %d bits: %w",
-			cells, fingerprintBits, ErrDomain)
-	}
-	occupied := 0.0 // E[min(X,cells)] is the sum over j <= cells of P(X >= j)
-	for j := 1; j <= cells; j++ {
-		p := PoissonTail(j, lambda)
-		if p < occupied*1e-17 {
-			break // the others are smaller still
-		}
-		occupied += p
-	}
-	return occupied / values, nil
-}
-
-// AgePartitioned is an age-partitioned Bloom filter (Shtul, Baquero, Almeida,
-// Age-Partitioned Bloom Filters, 2020): K+L slices in the order of their age. An element
-// sets a bit in each of the K youngest slices. It is reported when any K neighboring
-// slices have its bits. After each generation the oldest slice is cleared and becomes the
-// youngest. So the filter finds all elements of the last L generations.
-type AgePartitioned struct {
-	K, L       int // each from 1 to 1024
-	SliceBits  int // at least 1
-	Generation int // different elements that a generation inserts, at least 0
-}
-
-func (a AgePartitioned) validate() error {
-	return cmp.Or(
-		requireWithin("K", a.K, 1, 1024),
-		requireWithin("L", a.L, 1, 1024),
-		requireAtLeast("bits of a slice", a.SliceBits, 1),
-		requireAtLeast("generation", a.Generation, 0),
-	)
-}
-
-// FullFPR returns the false positive rate at the end of a generation, its highest.
-func (a AgePartitioned) FullFPR() (float64, error) {
-	if err := a.validate(); err != nil {
-		return 0, err
-	}
-	return a.fpr(float64(a.Generation), float64(a.Generation)), nil
-}
-
-// FPR returns the mean false positive rate over a generation of the steady state, by
-// Simpson's rule.
-func (a AgePartitioned) FPR() (float64, error) {
-	if err := a.validate(); err != nil {
-		return 0, err
-	}
-	generation := float64(a.Generation)
-	return simpson(0, 1, func(part float64) float64 { return a.fpr(generation, part*generation) }), nil
-}
-
-// fpr is the rate after inserted elements of the running generation, if the other
-// generations have generation elements each: the probability that some K neighbors among
-// K+L independent slices have a bit set. runs[j] is the probability that no K did so far
-// and that the last j are set.
-func (a AgePartitioned) fpr(generation, inserted float64) float64 {
-	runs, found := make([]float64, a.K), 0.0
-	runs[0] = 1
-	for age := range a.K + a.L {
-		// A slice takes elements in its first K generations.
-		elements := float64(a.K) * generation
-		if age < a.K {
-			elements = inserted + float64(age)*generation
-		}
-		set := powMinus(1/float64(a.SliceBits), elements)
-		found += runs[a.K-1] * set
-		none := 0.0
-		for j := a.K - 1; j >= 0; j-- {
-			none += runs[j]
-			if j > 0 {
-				runs[j] = runs[j-1] * set
-			}
-		}
-		runs[0] = none * (1 - set)
-	}
-	return min(found, 1)
-}
 
 // MaxSplitRounds is the most rounds of a [SplitBlock].
 const MaxSplitRounds = 8
@@ -240,7 +143,7 @@ func (b SplitBlock) hit() float64 {
 //
 // An element throws r bits into each word of 64, so a word has seen t = r*x throws. A new
 // element probes r positions of it. The chance that all are set follows by inclusion and
-// exclusion over the clear ones, which all t throws have missed:
+// exclusion over the clear positions, which all t throws have missed:
 //
 //	sum over i of (-1)^i C(r,i) E[(1 - D_i/64)^t]
 //
@@ -254,7 +157,7 @@ var lineFPRs = func() (tables [MaxSplitRounds]func() []float64) {
 }()
 
 func lineFPRTable(rounds int) []float64 {
-	// different[i][d]: probability that i positions are d different ones.
+	// different[i][d]: probability that d of i positions differ.
 	var different [MaxSplitRounds + 1][MaxSplitRounds + 1]float64
 	different[0][0] = 1
 	for i := 1; i <= rounds; i++ {

@@ -3,7 +3,6 @@
 package theory
 
 import (
-	"fmt"
 	"math"
 	"testing"
 )
@@ -85,37 +84,5 @@ func TestBestSplitBlock(t *testing.T) {
 		if err != nil || b.Rounds != c.rounds || math.Abs(512/load-c.bits) > 0.06 {
 			t.Errorf("rate %g: %+v, %.2f bits an element, %v; want %+v", c.fpr, b, 512/load, err, c)
 		}
-	}
-}
-
-func TestTimedRowFPR(t *testing.T) {
-	// Printed as .049 %, .012 %, 3.1 %, 1.57 % and 1.03 % for these full rows elsewhere.
-	for _, c := range []struct {
-		cells, bits int
-		want        float64
-	}{{32, 16, 4.883e-4}, {8, 16, 1.2207e-4}, {8, 8, .031373}, {4, 8, .015686}, {42, 12, .010256}, {8, 64, 8 / math.Exp2(64)}} {
-		near(t, fmt.Sprintf("%+v", c), value[float64](t)(TimedRowFPR(c.cells, c.bits, 1000)), c.want, 1e-4)
-	}
-	// Of a mean of 2, one cell or both are occupied: E[min(X,2)] = P(X>=1) + P(X>=2).
-	near(t, "two cells", value[float64](t)(TimedRowFPR(2, 2, 2)), (2-4*math.Exp(-2))/3, 1e-12)
-}
-
-func TestAgePartitionedLimits(t *testing.T) {
-	// One slice of each kind: neither must have the bit.
-	a := AgePartitioned{K: 1, L: 1, SliceBits: 10, Generation: 1}
-	// In the mean over a generation the younger slice fills from empty.
-	mean := value[float64](t)(AgePartitioned{K: 1, L: 1, SliceBits: 10, Generation: 3}.FPR())
-	empty := math.Pow(.9, 3)
-	near(t, "mean", mean, 1-empty*(1-empty)/(-3*math.Log(.9)), 1e-9)
-	// Of three slices with the same load two neighbors must have the bit.
-	full := value[float64](t)(AgePartitioned{K: 2, L: 1, SliceBits: 10, Generation: 3}.FullFPR())
-	young, old := 1-math.Pow(.9, 3), 1-math.Pow(.9, 6)
-	near(t, "K = 2", full, old*(young+old-young*old), 1e-12)
-	near(t, "K = L = 1", value[float64](t)(a.FullFPR()), 1-.9*.9, 1e-12)
-	if p := value[float64](t)(AgePartitioned{K: 4, L: 9, SliceBits: 10}.FPR()); p != 0 {
-		t.Errorf("FPR of an empty filter is %g", p)
-	}
-	if p := value[float64](t)(AgePartitioned{K: 4, L: 9, SliceBits: 1, Generation: 5}.FullFPR()); p != 1 {
-		t.Errorf("FPR of a full filter is %g", p)
 	}
 }

@@ -61,8 +61,8 @@ func poisson(x, mean float64) float64 {
 }
 
 // PoissonTail returns P(X >= k) for a Poisson variable X of the given mean: 1 if k <= 0,
-// else 0 if mean <= 0. It sums tails below one half from their greatest terms down, so
-// that small ones keep their digits.
+// else 0 if mean <= 0. It sums tails below 1/2 from their greatest terms down, so
+// that small tails keep their digits.
 func PoissonTail(k int, mean float64) float64 {
 	switch {
 	case k <= 0:

@@ -2,11 +2,7 @@
 
 package theory
 
-import (
-	"cmp"
-	"math"
-	"math/bits"
-)
+import "cmp"
 
 // Quotient is a quotient hash table (GLN19, Algorithm 1): Rows rows of K cells with
 // fingerprints that take S values.
@@ -36,8 +32,8 @@ func (q Quotient) validate(most int) error {
 // Until a row is full it holds each fingerprint that came. So min(K, B) of its cells are
 // occupied, with B binomial of S values that are present with probability 1-(1-1/(N
 // S))^m; for large S that is min(K, Poisson(m/N)). For K = 1 it equals
-// [Quotient.PrintedFP]. Unlike PrintedFP, it takes into account that empty cells are
-// filled first. Domain: m >= 0.
+// the rate of GLN19, Theorem 4.1. Unlike the theorem, it takes into account that empty cells
+// are filled first. Domain: m >= 0.
 func (q Quotient) NewElementFP(m int) (float64, error) {
 	if err := cmp.Or(q.validate(q.S), requireAtLeast("m", m, 0)); err != nil {
 		return 0, err
@@ -68,45 +64,6 @@ func (q Quotient) fpr(n float64) float64 {
 	return saturated - missing/(n-1)
 }
 
-// PrintedFP returns FP_m as in GLN19, Theorem 4.1: K/S (1-(1-1/(N K))^m). Its proof
-// assumes full rows from the start. It is right for K = 1 and at saturation, and too low
-// before that for K > 1. Domain: m >= 0.
-func (q Quotient) PrintedFP(m int) (float64, error) {
-	if err := cmp.Or(q.validate(q.S), requireAtLeast("m", m, 0)); err != nil {
-		return 0, err
-	}
-	return float64(q.K) / float64(q.S) * powMinus(1/(float64(q.Rows)*float64(q.K)), float64(m)), nil
-}
-
-// PrintedFN returns FN_m of the proof of GLN19, Theorem 4.2: the probability that draw m+1
-// of a stream over universe elements comes again and is missed. The sum over all places of
-// the element's last draw is
-//
-//	1/U ((1-b) (g(r) - g(r(1-a))) + a b/(1-a-c) (g(r(1-a)) - g(r c)))
-//
-// with g(x) = (1-x^m)/(1-x) and r = 1-1/U; a, b and c are defined in the proof. Appendix
-// B has a plus in place of each of the two minuses. Rows are taken as full from the
-// start, which is right for K = 1 only. Domain: universe >= 1, m >= 0, at least two rows.
-func (q Quotient) PrintedFN(universe, m int) (float64, error) {
-	if err := cmp.Or(
-		q.validate(q.S),
-		requireAtLeast("universe", universe, 1),
-		requireAtLeast("m", m, 0),
-		requireAtLeast("rows", q.Rows, 2),
-	); err != nil {
-		return 0, err
-	}
-	n, k, s, u := float64(q.Rows), float64(q.K), float64(q.S), float64(universe)
-	a, b, c := (s-k)/(k*(n*s-1)), k/s, 1-1/(n*k)
-	// 1-x^m, from 1-x.
-	g := func(lost float64) float64 { return powMinus(lost, float64(m)) / lost }
-	all, kept, held := g(1/u), g(1/u+a-a/u), g(1-c+c/u)
-	if 1-a == c { // S = K, nothing is evicted
-		return 0, nil
-	}
-	return ((1-b)*(all-kept) + a*b/(1-a-c)*(kept-held)) / u, nil
-}
-
 // FNR returns the limit of the false negative rate on a long stream drawn uniformly from
 // universe different elements (GLN19, Theorem 4.2 and Appendix B). The last two terms of
 // the printed result are brought to one denominator, which removes the canceling
@@ -124,82 +81,4 @@ func (q Quotient) FNR(universe int) (float64, error) {
 	evicted := 1 + (u-1)*a      // U - (U-1)(1-a)
 	replaced := 1 + (u-1)/(n*k) // U - (U-1)c
 	return (1-b)*(1-1/evicted) + a*b*(u-1)/(evicted*replaced), nil
-}
-
-// SaturatedWithDuplicates returns the saturated rates of the variants that insert
-// every element, QHTD and QQHTD, whose rows may hold a fingerprint twice:
-// 1-(1-1/S)^K and (1-1/S)^K (GLN19, section 5.1). K may be more than S here.
-func (q Quotient) SaturatedWithDuplicates() (fpr, fnr float64, err error) {
-	if err := q.validate(math.MaxInt); err != nil {
-		return 0, 0, err
-	}
-	fpr = powMinus(1/float64(q.S), float64(q.K))
-	return fpr, 1 - fpr, nil
-}
-
-// SQFFingerprints returns the number of different fingerprints of a streaming quotient
-// filter that keeps rPrime of r remainder bits and the remainder's Hamming weight: 2^r'
-// (r-r'+1) (GLN19, section 4.4.1). They are not equally likely in general. Domain: 0 <=
-// rPrime <= r <= 30, so that the number fits an int everywhere.
-func SQFFingerprints(r, rPrime int) (int, error) {
-	if err := cmp.Or(requireWithin("r", r, 0, 30), requireWithin("r'", rPrime, 0, r)); err != nil {
-		return 0, err
-	}
-	return (r - rPrime + 1) << rPrime, nil
-}
-
-// QHTMemoryRatio returns the memory of a quotient hash table over the memory of a
-// streaming quotient filter with the same rows, cells and number of fingerprints (GLN19,
-// Theorem 4.3):
-//
-//	ceil(log2 S) / (r' + ceil(log2(r+1))), S = 2^r' (r-r'+1)
-//
-// It is 2/3 for the recommended r = 2, r' = 1: the paper's saving of 33 %. That holds
-// only if an empty cell costs no code. With emptyCode it takes one code of the table's
-// cells (log2(S+1)), while the filter has a spare one. Then the ratio for the same
-// parameters is 1. Domain: 0 <= rPrime <= r <= 30, r >= 1.
-func QHTMemoryRatio(r, rPrime int, emptyCode bool) (float64, error) {
-	codes, err := SQFFingerprints(r, rPrime)
-	if err != nil {
-		return 0, err
-	}
-	if err := requireAtLeast("r", r, 1); err != nil {
-		return 0, err
-	}
-	if emptyCode {
-		codes++
-	}
-	return float64(bits.Len(uint(codes-1))) / float64(rPrime+bits.Len(uint(r))), nil
-}
-
-// SQFMatch returns the probability that two elements have the same fingerprint in a
-// streaming quotient filter: the probability of equal r' bits kept, times the probability
-// of equal weights of the other r-r', which is C(2(r-r'), r-r') / 4^(r-r'). If all
-// fingerprints are equally likely (r-r' is 0 or 1), k times this is the limit of the
-// false positive rate. Domain: 0 <= rPrime <= r <= 30.
-func SQFMatch(r, rPrime int) (float64, error) {
-	if _, err := SQFFingerprints(r, rPrime); err != nil {
-		return 0, err
-	}
-	match := math.Exp2(-float64(rPrime))
-	for i := 1; i <= r-rPrime; i++ {
-		match *= 1 - 1/float64(2*i)
-	}
-	return match, nil
-}
-
-// SQFSaturatedFPR returns the approximate limit of a streaming quotient filter's false
-// positive rate, K / (2^r' sqrt(pi r)); its false negative rate is 1 minus this (GLN19,
-// section 3, correcting the filter's authors). The root has r where the exact match has
-// r-r' (see [SQFMatch]): for r = 2 and r' = 1 it gives 0.1995 instead of the exact 0.25,
-// which the paper's measurements have too. Rates above 1, for rows with as many cells as
-// fingerprints, are given as 1. Domain: k >= 1, 1 <= r <= 30, 0 <= rPrime <= r.
-func SQFSaturatedFPR(k, r, rPrime int) (float64, error) {
-	if _, err := SQFFingerprints(r, rPrime); err != nil {
-		return 0, err
-	}
-	if err := cmp.Or(requireAtLeast("r", r, 1), requireAtLeast("k", k, 1)); err != nil {
-		return 0, err
-	}
-	return min(1, float64(k)/(math.Exp2(float64(rPrime))*math.Sqrt(math.Pi*float64(r)))), nil
 }

@@ -54,7 +54,7 @@ func (s UniformStream) Duplicates() (float64, error) {
 // time) and the false negative rate (of all repeats) over a whole stream from an empty
 // table, before saturation too.
 //
-// GLN19 has the first for K = 1 only (see [Quotient.PrintedFP]) and the second in the
+// GLN19 has the first for K = 1 only (Theorem 4.1) and the second in the
 // limit of long streams only. The model for QHT: a row takes every new fingerprint until
 // it is full, at a time T. Then another element of the row may evict the fingerprint of a
 // given element, and a false duplicate may restore it; after each draw of the element it
@@ -75,10 +75,10 @@ func (s UniformStream) Duplicates() (float64, error) {
 // this limit is 1 - K/(n+1), or 0 if K > n.
 //
 // For K = 1 the rates are exact up to terms of order 1/Elements and 1/Rows. For larger K
-// they are within 3 % of simulated ones if n is much larger than K and 20 or more on
+// they are within 3 % of simulated rates if n is much larger than K and 20 or more on
 // average. If it is less, misses are within 3 % from rates of 3 % on, and within 7 % down to
-// 0.1 %; then the FPR is a bound, up to twice the true one. The work grows with K, not with the stream. Domain: 1 <= K <= 65536, K <= S
-// for QHT and QQHT, Elements >= 2, Universe >= 2.
+// 0.1 %; then the FPR is a bound, up to twice the true rate. The work grows with K, not with
+// the stream. Domain: 1 <= K <= 65536, K <= S for QHT and QQHT, Elements >= 2, Universe >= 2.
 func (q Quotient) StreamRates(variant QuotientVariant, s UniformStream) (fpr, fnr float64, err error) {
 	most := 1 << 16 // as many as fingerprints of 16 bits, which bounds the work
 	if !variant.duplicates() {

@@ -30,7 +30,7 @@ func (s Sliced) validate() error {
 //
 //	E[(1-(1-S/m)^(k2 B))^k2]^k1 for B binomial with n k1 trials of chance 1/S
 //
-// k1 = 1 are horizontal slices and k1 = K vertical ones, which have the rate of the filter
+// k1 = 1 are horizontal slices and k1 = K vertical slices, which have the rate of the filter
 // unsliced. KNPS gives each slice n k1/S elements (Eq. 4, Proposition 2), which makes every
 // k1 the same as k1 = K. Here slices get elements by chance: with fewer choices this rate
 // is higher, and more so with more slices, which is the deviation of horizontal slices in
@@ -94,8 +94,8 @@ func (s Sliced) SplitHybrid(k1, failed int, p float64, atLeast int) (fpr, fnr fl
 
 // Tolerance returns S_f (KNPS, Definition 3): the number of slices with which the false
 // positive rate p stays within most when failed of them fail and lost bits count as set.
-// choices is the number of slices that an element chooses: 1 for horizontal ones (Eq. 5
-// solved for S), k for vertical ones (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p <
+// choices is the number of slices that an element chooses: 1 for horizontal slices (Eq. 5
+// solved for S), k for vertical slices (Eq. 6). Domain: failed >= 0, choices >= 1, 0 < p <
 // most < 1.
 func Tolerance(failed, choices int, p, most float64) (int, error) {
 	if err := cmp.Or(
@@ -178,7 +178,7 @@ func logChoose(n, k int) float64 {
 }
 
 // Fairness returns Jain's index of loads, (sum x)^2 / (S sum x^2): 1 if all S are
-// equal, 1/S if one bears all (KNPS, section 7). Domain: at least one load, none
+// equal, 1/S if a single slice bears all (KNPS, section 7). Domain: at least one load, none
 // negative, not all 0.
 func Fairness(loads []int) (float64, error) {
 	sum, squares := 0.0, 0.0
@@ -193,26 +193,6 @@ func Fairness(loads []int) (float64, error) {
 		return 0, fmt.Errorf("theory: none of %d slices has any load: %w", len(loads), ErrDomain)
 	}
 	return sum * sum / (float64(len(loads)) * squares), nil
-}
-
-// SplitFairness approximates [Fairness] for the tests of a long stream. The elements'
-// probabilities have the given sum of squares, and each element is tested at the slices
-// that k1 hash functions choose of S:
-//
-//	1 / (1 + (S-1) squares/k1)
-//
-// This is (sum x)^2 over the expectation of S sum x^2 (KNPS, section 3.2, "Load", in
-// words). k1 = 1 are horizontal slices, k1 = k vertical ones. Domain: slices >= 1,
-// k1 >= 1, 0 < squares <= 1.
-func SplitFairness(slices, k1 int, squares float64) (float64, error) {
-	if err := cmp.Or(
-		requireAtLeast("slices", slices, 1),
-		requireAtLeast("k1", k1, 1),
-		require(squares > 0 && squares <= 1, "sum of squared probabilities", squares, "above 0 and at most 1"),
-	); err != nil {
-		return 0, err
-	}
-	return 1 / (1 + float64(slices-1)*squares/float64(k1)), nil
 }
 
 // maxPipelineK bounds the time of [Sliced.PipelinedAccesses].
@@ -241,7 +221,7 @@ func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
 		left := s.Slices - stage
 		next := make([]float64, s.K+1)
 		for r := 1; r <= s.K-stage; r++ {
-			// The next slice has the first of r bits, and each other one with chance 1/left.
+			// The next slice has the first of r bits, and each other bit with chance 1/left.
 			next[r] = 1 + meanOverBinomial(r-1, 1/float64(left), func(others int) float64 {
 				return math.Pow(set, float64(1+others)) * accesses[r-1-others]
 			})
@@ -249,50 +229,4 @@ func (s Sliced) PipelinedAccesses(set float64) (float64, error) {
 		accesses = next
 	}
 	return accesses[s.K], nil
-}
-
-// Tree is a Bloom tree (KNPS, section 6) all of whose filters have the same size and
-// hash functions.
-type Tree struct {
-	Bits   int   // m of each node, at least 1
-	K      int   // at least 1
-	FanOut []int // children of a node of level 0, the root, of level 1, and so on; each at least 1
-}
-
-// maxNodes bounds the nodes of a level.
-const maxNodes = min(1<<40, math.MaxInt)
-
-// SparseTopDownFPR bounds the false positive rate of a sparse tree with the top-down
-// heuristic at threshold level d, after n distinct elements that came evenly from all
-// leaves: the smaller of the root's rate and
-//
-//	1 - (1-p_d)^w
-//
-// where w is the number of nodes at level d and p_d the rate of each. The nodes of a
-// level have disjoint sets: p_d is (1-e^(-k n'/m))^k with n' = n/w (KNPS, section 6,
-// "False positives"). The root's rate is the whole tree's, sparse or dense, and equals
-// the rate of a single filter (Proposition 3). A false positive needs a match at level d
-// or below, which implies one at level d. It is a bound because the path may stop at a
-// lower match, and then only that subtree is searched. KNPS has no formula. Domain: n >=
-// 0, 0 <= d <= len(FanOut).
-func (t Tree) SparseTopDownFPR(n, d int) (float64, error) {
-	if err := cmp.Or(requireBloom(t.Bits, t.K, n), requireWithin("d", d, 0, len(t.FanOut))); err != nil {
-		return 0, err
-	}
-	width, nodes := 1, 1 // of level d, and of each
-	for level, children := range t.FanOut {
-		if err := requireWithin("fan-out", children, 1, maxNodes/nodes); err != nil {
-			return 0, err
-		}
-		if nodes *= children; level < d {
-			width = nodes
-		}
-	}
-	rate := func(width int) float64 {
-		return bloomLimit(float64(t.K)*float64(n)/float64(width)/float64(t.Bits), t.K)
-	}
-	if rate(width) == 1 {
-		return rate(1), nil
-	}
-	return min(rate(1), -math.Expm1(float64(width)*math.Log1p(-rate(width)))), nil
 }

@@ -81,32 +81,4 @@ func TestFairness(t *testing.T) {
 	}{{[]int{5, 5, 5}, 1}, {[]int{7, 0, 0, 0}, .25}, {[]int{1, 2, 3}, 36. / 42}} {
 		near(t, fmt.Sprint(c.loads), value[float64](t)(Fairness(c.loads)), c.want, 1e-12)
 	}
-	// Zipf's distribution with exponent 1 on 6100 elements, measured for 10 to 100
-	// slices.
-	harmonic, squares := 0.0, 0.0
-	for i := 1; i <= 6100; i++ {
-		harmonic += 1 / float64(i)
-		squares += 1 / float64(i*i)
-	}
-	for _, c := range []struct {
-		slices               int
-		horizontal, vertical float64
-	}{{10, .86, .965}, {20, .74, .92}, {40, .58, .85}, {100, .35, .68}} {
-		near(t, "horizontal", value[float64](t)(SplitFairness(c.slices, 1, squares/harmonic/harmonic)), c.horizontal, .02)
-		near(t, "vertical", value[float64](t)(SplitFairness(c.slices, 4, squares/harmonic/harmonic)), c.vertical, .02)
-	}
-}
-
-func TestTree(t *testing.T) {
-	tree := Tree{Bits: 1000, K: 3, FanOut: []int{2, 5}}
-	var rates []float64
-	for _, n := range []int{300, 150, 30} {
-		rates = append(rates, value[float64](t)(BloomFPRApprox(1000, 3, n)))
-	}
-	for d, want := range []float64{rates[0], min(rates[0], 1-math.Pow(1-rates[1], 2)), 1 - math.Pow(1-rates[2], 10)} {
-		near(t, "top-down", value[float64](t)(tree.SparseTopDownFPR(300, d)), want, 1e-12)
-	}
-	if full := value[float64](t)(Tree{Bits: 1, K: 1, FanOut: []int{2}}.SparseTopDownFPR(1<<30, 1)); full != 1 {
-		t.Errorf("full tree: %g", full)
-	}
 }

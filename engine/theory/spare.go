@@ -10,8 +10,8 @@ import (
 
 // SpareRows is the model of rows with spare lines: lines of Cells cells. Each Share of them
 // have a spare line of as many cells in common. An element that finds its line full of
-// elements of the last 1+Slack windows moves the last one to the spare line. A full spare
-// line evicts its oldest element if OldestFirst is set, else the one that came to it
+// elements of the last 1+Slack windows moves the last element to the spare line. A full spare
+// line evicts its oldest element if OldestFirst is set, else the element that came to it
 // first.
 //
 // New elements come to a line as a Poisson process, and the lines of a spare line are
@@ -55,15 +55,15 @@ func (s SpareRows) Lost(load float64) func(windows float64) float64 {
 type lossByAge [spareAges + agesBeyond + 1]float64
 
 // oldestLost is Lost if the oldest is lost first: Cells younger elements in the spare line
-// push an element out of it. If it has one less, any older element that comes does so, too.
+// push an element out of it. If there are Cells-1, an older element that comes does so, too.
 func (s SpareRows) oldestLost(load float64) (lost lossByAge) {
-	var alone, all, gone float64 // gone: loss among elements with one younger element less
+	var alone, all, gone float64 // gone: loss among elements with Cells-1 younger elements
 	for i := 1; i < len(lost); i++ {
 		age := float64(i) / spareAges
 		nowAlone, nowAll := s.younger(load * age)
 		older := float64(s.Share-1) * load * max(0, s.Full(load)-PoissonTail(s.Cells, load*(age-0.5/spareAges)))
 		if alone > 0 {
-			gone *= alone / (alone + nowAll - all) // the remaining ones now belong to all
+			gone *= alone / (alone + nowAll - all) // the remaining elements now belong to all
 			gone += -math.Expm1(-older/spareAges) * max(0, logMean(alone, nowAlone)-gone)
 		}
 		alone, all = nowAlone, nowAll

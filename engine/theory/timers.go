@@ -5,42 +5,7 @@ package theory
 import (
 	"cmp"
 	"math"
-	"math/bits"
 )
-
-// TimerBits returns the bits of a timer that counts down from window to 0, one for each
-// time unit: ceil(log2(window+1)). KNPS, section 4, has ceil(log2(window)), which has no
-// code for 0 if window is a power of two. Domain: window >= 1.
-func TimerBits(window int) (int, error) {
-	if err := requireAtLeast("window", window, 1); err != nil {
-		return 0, err
-	}
-	return bits.Len(uint(window)), nil
-}
-
-// TimerContent returns the mean number of elements that an error-free sliding filter
-// holds. Its window is that many events long, and each event is independently element i
-// with probability chances[i]:
-//
-//	sum over i of w / (w - 1 + 1/chances[i])
-//
-// for w events in the window. An element that is delivered is held back for w - 1 events,
-// and comes again 1/chances[i] events later on average. Duplicates do not set timers
-// (KNPS, section 4), so this is less than the number of distinct elements in a window.
-// Domain: events >= 1, 0 <= chances[i] <= 1.
-func TimerContent(chances []float64, events int) (float64, error) {
-	if err := requireAtLeast("events", events, 1); err != nil {
-		return 0, err
-	}
-	w, sum := float64(events), 0.0
-	for _, p := range chances {
-		if err := requireShare("chance", p); err != nil {
-			return 0, err
-		}
-		sum += w * p / ((w-1)*p + 1)
-	}
-	return sum, nil
-}
 
 // maxEqualK bounds K for [EqualTimers]: its binomial coefficients are exact enough, and
 // no timers need more hash functions.
@@ -151,32 +116,6 @@ func (d Dynamic) Capacity() (int, error) {
 		return 0, err
 	}
 	return int(capacity), nil
-}
-
-// MeanFPR returns the mean false positive rate while the newest filter fills up, from one
-// element to Capacity; older filters took Capacity each, and the oldest has lost the
-// elements that left the window. It takes O(held + Capacity). Domain: held >= 0.
-func (d Dynamic) MeanFPR(held int) (float64, error) {
-	capacity, err := d.Capacity()
-	if err := cmp.Or(err, requireAtLeast("held", held, 0)); err != nil {
-		return 0, err
-	}
-	sum := 0.0
-	for newest := 1; newest <= capacity; newest++ {
-		sum += d.combined(held, newest, capacity)
-	}
-	return sum / float64(capacity), nil
-}
-
-// combined is the rate when the newest filter took newest elements.
-func (d Dynamic) combined(held, newest, capacity int) float64 {
-	settings := float64(d.K) / float64(d.Bits)
-	none := 1.0
-	for part := min(newest, held); held > 0; part = min(capacity, held) {
-		none *= 1 - bloomLimit(settings*float64(part), d.K)
-		held -= part
-	}
-	return 1 - none
 }
 
 // CardinalityFilters returns the mean number of filters alive when events come steadily

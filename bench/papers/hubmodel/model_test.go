@@ -4,7 +4,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -48,5 +51,24 @@ func TestReport(t *testing.T) {
 	}
 	if n := bytes.Count(out.Bytes(), []byte("\n")); n != len(rows)+4 {
 		t.Errorf("%d lines: %s", n, out.String())
+	}
+}
+
+// TestManual makes the row of the model in the manual's table of answers again.
+func TestManual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten seconds of 40 sites")
+	}
+	page, err := os.ReadFile("../../../cmd/flowdedup/doc/hub.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := usual()
+	c.LocalFilter = true
+	r := simulate(&c)
+	row := fmt.Sprintf("| %.0f | %.1f ms | %.1f ms; a lost node lets %.1f %% of %.0f s pass unchecked |",
+		r.Digests/c.Length.Seconds()/1e6, r.Delay[0][0], r.Delay[0][1], 100*r.Unchecked/r.Digests, c.Length.Seconds())
+	if !strings.Contains(string(page), row) {
+		t.Errorf("the manual does not have %q", row)
 	}
 }

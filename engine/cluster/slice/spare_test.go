@@ -317,3 +317,26 @@ func TestFindSpare(t *testing.T) {
 		}
 	}
 }
+
+// TestManualMemory holds what the manual says of 512 MiB in 64 slices: at 73 bytes they hold 7 million
+// digests of a window, and with all cells in use 7 in 10^12 packets are taken for copies.
+func TestManualMemory(t *testing.T) {
+	const slices, memory, windows = 64, 512 << 20 / 64, 4
+	s, err := New(Config{Window: time.Second, Memory: memory, Limit: memory, Slices: slices})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeSlice(t, s)
+	const n = memory / 73
+	apply(t, s, oneSite(rand.New(rand.NewPCG(7, 1)), windows*n, at, windows*int64(time.Second/time.Microsecond)), map[string]uint64{})
+	st := s.Stats()
+	if few := uint64(windows * n / 50_000); st.EvictedLive > 2*few || n*slices < 7e6 {
+		t.Errorf("%d of %d digests are forgotten too early, %d in a window of all slices", st.EvictedLive, windows*n, n*slices)
+	}
+	if want := n / (cells * float64(memory/lineBytes)); math.Abs(st.Fill/want-1) > 0.1 {
+		t.Errorf("%.3f of the cells are in use, want %.3f", st.Fill, want)
+	}
+	if got := fmt.Sprintf("%.0e", st.FPR/st.Fill); got != "7e-12" {
+		t.Errorf("at most %s of the packets are taken for copies", got)
+	}
+}

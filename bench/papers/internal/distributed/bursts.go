@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -152,7 +153,7 @@ func (r burstRun) predict(s *source, rate int) (filters, fpr float64) {
 	if r.rule == paper.ByDensity && held <= result.Must(form.Capacity()) {
 		return 1, 100 * result.Must(theory.BloomFPR(form.Bits, form.K, held))
 	}
-	return result.Must(form.CardinalityFilters(held)), 100 * result.Must(form.MeanFPR(held))
+	return result.Must(form.CardinalityFilters(held)), 100 * forms.DynamicMeanFPR(form, held)
 }
 
 // seeds are the outcomes of a run, one for each seed.

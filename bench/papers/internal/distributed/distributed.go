@@ -18,6 +18,7 @@ import (
 
 	"github.com/flowdedup/flowdedup/asm/digest"
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -271,7 +272,7 @@ func (s sweep) addLoads(t *result.Table, number int) {
 		t.Add("", "", fair.Y...)
 		t.Add("", "%", load.Y...)
 		t.Draw(number, fair, line(way.String()+", closed form", true, func(slices int) float64 {
-			return result.Must(theory.SplitFairness(slices, way.choices(hashes), squares))
+			return forms.SplitFairness(slices, way.choices(hashes), squares)
 		}))
 		t.Draw(number+1, load)
 	}

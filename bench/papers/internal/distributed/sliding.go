@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -35,7 +36,7 @@ func (s *source) distinct(events int) float64 { return distinctOf(s.chances, eve
 // held returns the expected number of elements that a filter with a window of some events
 // holds.
 func (s *source) held(events int) int {
-	return int(math.Round(result.Must(theory.TimerContent(s.chances, events))))
+	return int(math.Round(forms.TimerContent(s.chances, events)))
 }
 
 // size returns the timers with which k hash functions have the false positive rate

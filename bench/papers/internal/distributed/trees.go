@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
 // producers is the number of leaves of all trees, as many as first octets of
@@ -128,8 +128,8 @@ func figure12c(o result.Options, t *result.Table) {
 
 // topDownBound returns the closed form for a sparse tree with even leaves, over a stream.
 func topDownBound(bits, d int) float64 {
-	form := theory.Tree{Bits: bits, K: hashes, FanOut: fiveLevels}
-	return result.MeanOver(0, webLog.distinct, 50, func(n int) float64 { return result.Must(form.SparseTopDownFPR(n, d)) })
+	form := forms.Tree{Bits: bits, K: hashes, FanOut: fiveLevels}
+	return result.MeanOver(0, webLog.distinct, 50, func(n int) float64 { return form.SparseTopDownFPR(n, d) })
 }
 
 // table1 is Table 1: local filters.

@@ -4,6 +4,7 @@ package models
 
 import (
 	"math"
+	"slices"
 
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/theory"
@@ -219,4 +220,23 @@ func (l *Load) fullRows(rows float64, cells int) float64 {
 		sum += rowMiss(l.DifferentIn(l.Length*(float64(i)+0.5)/finiteSteps), int(math.Max(1, rows)), cells)
 	}
 	return sum / finiteSteps
+}
+
+// DifferentIn interpolates D.
+func (l *Load) DifferentIn(elements float64) float64 {
+	at, found := slices.BinarySearch(l.Between, elements)
+	switch {
+	case found || at == 0:
+		return l.Different[at]
+	case at == len(l.Between):
+		return l.Different[at-1]
+	}
+	part := (elements - l.Between[at-1]) / (l.Between[at] - l.Between[at-1])
+	return l.Different[at-1] + part*(l.Different[at]-l.Different[at-1])
+}
+
+// GridAt returns the first grid position with at least the given number of elements in between.
+func (l *Load) GridAt(elements float64) int {
+	at, _ := slices.BinarySearch(l.Between, elements)
+	return min(at, len(l.Between)-1)
 }

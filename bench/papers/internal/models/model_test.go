@@ -98,6 +98,7 @@ func TestReferences(t *testing.T) {
 		}{
 			{"sbf-paper", 0, 0.02, 0.02, false},
 			{"bsbf-paper", 0, 0.03, 0.02, false},
+			{"bsbfsd-paper", 0, 0.03, 0.02, false},
 			{"rlbsbf-paper", 0, 0.03, 0.02, false},
 			{"rsbf-paper", 0, 0.05, 0.05, false},
 			{"qht-paper", 1, 0.02, 0.03, false},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
 
@@ -151,10 +152,7 @@ func (c clusters) atLeast(k int) float64 {
 func withDuplicates(r *Request, memory int, missed func(l *Load, rows, k int, fpr float64) Misses) (Design, error) {
 	b := best{request: r}
 	fpr := func(k, width int) float64 {
-		rate, _, err := theory.Quotient{Rows: 1, K: k, S: max(2, 1<<width-1)}.SaturatedWithDuplicates()
-		if err != nil {
-			return 1
-		}
+		rate, _ := forms.SaturatedWithDuplicates(k, max(2, 1<<width-1))
 		return rate
 	}
 	shapes(r, mostQuotientCells, fpr, func(k, width int) {
@@ -246,13 +244,13 @@ func sqf(r *Request, memory int) (Design, error) {
 			b.add(Design{}, impossible("cells of %d bits, must be from 3 to %d", width, mostQuotientBits))
 			return
 		}
-		codes, err := theory.SQFFingerprints(remainder, reduced)
-		rows, err2 := fingerprintRows(memory, k, width)
+		codes := forms.SQFFingerprints(remainder, reduced)
+		rows, err := fingerprintRows(memory, k, width)
 		switch {
-		case err != nil || k > codes:
+		case k > codes:
 			b.add(Design{}, impossible("rows of %d different fingerprints, must be at most %d with cells of %d bits", k, codes, width))
-		case err2 != nil:
-			b.add(Design{}, err2)
+		case err != nil:
+			b.add(Design{}, err)
 		default:
 			rows = 1 << (bits.Len(uint(rows)) - 1)
 			d := randomRows(r, rows, k, 1/agree, k*width)

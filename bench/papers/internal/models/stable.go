@@ -5,6 +5,7 @@ package models
 import (
 	"math"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/engine/sizing"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -42,7 +43,7 @@ func stableOf(r *Request, bits, width, k int) (Design, error) {
 	}
 	filter := theory.Stable{Cells: cells, K: k, P: r.Fixed.P, Max: 1<<width - 1}
 	if filter.P == 0 {
-		p, err := theory.StableP(cells, k, filter.Max, r.FPR)
+		p, err := forms.StableP(cells, k, filter.Max, r.FPR)
 		if err != nil {
 			p = cells // the closest possible to the bound
 		}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/flowdedup/flowdedup/engine/theory"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 )
 
 const (
@@ -97,9 +97,7 @@ func timers(r *Request, memory int) (Design, error) {
 
 func timersWidth(r *Request) int {
 	if r.Kind == Jumping {
-		if width, err := theory.TimerBits(r.Parts); err == nil {
-			return width
-		}
+		return forms.TimerBits(r.Parts)
 	}
 	return timerBits
 }

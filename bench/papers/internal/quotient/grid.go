@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/engine/paper"
 	"github.com/flowdedup/flowdedup/engine/theory"
@@ -69,7 +70,7 @@ func newCuckoo(g given, memory int) paper.Filter {
 
 func newStable(g given) paper.Filter {
 	cells := g.memory / stableBits
-	p := result.Must(theory.StableP(cells, stableHashes, stableMax, stableTarget))
+	p := result.Must(forms.StableP(cells, stableHashes, stableMax, stableTarget))
 	return result.Must(paper.NewStable(paper.StableConfig{Cells: cells, CellBits: stableBits, K: stableHashes, P: p, Seed: g.seed}))
 }
 
@@ -194,7 +195,7 @@ const (
 
 func newAnyCell(memory int, seed uint64) *anyCell {
 	cells := memory / stableBits
-	decay := int(result.Must(theory.StablePExact(cells, stableHashes, stableMax, stableTarget)))
+	decay := int(forms.StablePExact(cells, stableHashes, stableMax, stableTarget))
 	return &anyCell{cells: make([]uint8, cells), decay: min(decay, cells), random: rand.New(rand.NewPCG(seed, 5))}
 }
 

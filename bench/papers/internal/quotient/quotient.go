@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -173,12 +174,12 @@ func emptyCells(o result.Options, t *result.Table) {
 func memoryRatio(_ result.Options, t *result.Table) {
 	for _, c := range [][2]int{{2, 1}, {3, 1}, {3, 2}, {4, 2}, {6, 3}, {8, 4}} {
 		r, kept := c[0], c[1]
-		row := result.MeasuredRow(fmt.Sprintf("r=%d, r'=%d", r, kept), "", float64(result.Must(theory.SQFFingerprints(r, kept))),
-			result.Must(theory.QHTMemoryRatio(r, kept, false)), result.Must(theory.QHTMemoryRatio(r, kept, true)))
+		row := result.MeasuredRow(fmt.Sprintf("r=%d, r'=%d", r, kept), "", float64(forms.SQFFingerprints(r, kept)),
+			forms.QHTMemoryRatio(r, kept, false), forms.QHTMemoryRatio(r, kept, true))
 		if r == 2 {
 			row.Cells[1].Printed = 2. / 3
 		}
-		t.Rows = append(t.Rows, row.And("%", 100*result.Must(theory.SQFMatch(r, kept)), 100*result.Must(theory.SQFSaturatedFPR(1, r, kept))))
+		t.Rows = append(t.Rows, row.And("%", 100*forms.SQFMatch(r, kept), 100*forms.SQFSaturatedFPR(1, r, kept)))
 	}
 }
 
@@ -280,8 +281,8 @@ func (s stretches) fill(o result.Options, t *result.Table, source func(seed uint
 }
 
 // meanOver returns the mean of a rate over element numbers from first to end-1.
-func meanOver(first, end int, rate func(m int) (float64, error)) float64 {
-	return result.MeanOver(first, end, 64, func(m int) float64 { return result.Must(rate(m)) })
+func meanOver(first, end int, rate func(m int) float64) float64 {
+	return result.MeanOver(first, end, 64, rate)
 }
 
 // saturation shows how the false positive rate approaches k/S, with Theorem 4.1 and the
@@ -290,7 +291,9 @@ func saturation(o result.Options, t *result.Table) {
 	s := stretches{10, 20, 8}
 	t.Say(s.runs)
 	s.fill(o, t, func(seed uint64) stream.Source { return stream.Distinct(seed << 40) }, 0, func(sh shape, score stream.Score, begin, end int) [3]float64 {
-		return [3]float64{score.FPR(), meanOver(begin, end, sh.theory().NewElementFP), meanOver(begin, end, sh.theory().PrintedFP)}
+		form := sh.theory()
+		filling := meanOver(begin, end, func(m int) float64 { return result.Must(form.NewElementFP(m)) })
+		return [3]float64{score.FPR(), filling, meanOver(begin, end, func(m int) float64 { return forms.PrintedFP(form, m) })}
 	}, func(sh shape) float64 { return float64(sh.cells) / float64(sh.theory().S) })
 }
 
@@ -309,7 +312,7 @@ func misses(o result.Options, t *result.Table) {
 	s.fill(o, t, func(seed uint64) stream.Source { return uniform(universe, seed, 4) }, 2, func(sh shape, score stream.Score, begin, end int) [3]float64 {
 		before, beforeOf := missedOf(sh, begin)
 		after, of := missedOf(sh, end)
-		again := meanOver(begin, end, func(m int) (float64, error) { return sh.theory().PrintedFN(universe, m) })
+		again := meanOver(begin, end, func(m int) float64 { return forms.PrintedFN(sh.theory(), universe, m) })
 		return [3]float64{score.FNR(), (after - before) / (of - beforeOf), again * float64(end-begin) / (of - beforeOf)}
 	}, func(sh shape) float64 { return result.Must(sh.theory().FNR(universe)) })
 }

@@ -15,11 +15,11 @@ import (
 	"math/rand/v2"
 
 	"github.com/flowdedup/flowdedup/asm/digest"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine"
 	"github.com/flowdedup/flowdedup/engine/paper"
-	"github.com/flowdedup/flowdedup/engine/theory"
 	"github.com/flowdedup/flowdedup/layout"
 )
 
@@ -330,10 +330,10 @@ func agePartitionedFPR(k, l, size int, load float64) float64 {
 		crowded = 1000
 	)
 	rate := func(slice float64) float64 {
-		return result.Must(theory.AgePartitioned{
+		return forms.AgePartitioned{
 			K: k, L: l, SliceBits: unit * (size / (k + l)),
 			Generation: int(unit * slice / float64(k)),
-		}.FullFPR())
+		}.FullFPR()
 	}
 	mean := load * float64(k) / float64(l)
 	if mean > crowded {

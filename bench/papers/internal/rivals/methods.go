@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	elements "github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -41,7 +42,7 @@ func stable(cellBits, k, p int) method {
 // rowRate predicts the rate of rows of fingerprints that hold the elements of the window.
 func rowRate(cells, width, rowBits int) func(bits int, t *trace) float64 {
 	return func(bits int, t *trace) float64 {
-		return result.Must(theory.TimedRowFPR(cells, width, t.distinct/float64(bits/rowBits)))
+		return forms.TimedRowFPR(cells, width, t.distinct/float64(bits/rowBits))
 	}
 }
 

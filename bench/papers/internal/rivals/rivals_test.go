@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/theory"
@@ -30,7 +31,7 @@ func freshRate(f windowed, window int64, measured int) (seen int) {
 func TestAgePartitionedRate(t *testing.T) {
 	for _, c := range []struct{ bits, k, l, generation int }{{10_000, 4, 6, 200}, {16_000, 7, 3, 200}, {9_000, 1, 1, 1000}} {
 		window := int64(c.l * c.generation)
-		want := result.Must(theory.AgePartitioned{K: c.k, L: c.l, SliceBits: c.bits / (c.k + c.l), Generation: c.generation}.FPR())
+		want := forms.AgePartitioned{K: c.k, L: c.l, SliceBits: c.bits / (c.k + c.l), Generation: c.generation}.FPR()
 		const measured = 120_000
 		plausible(t, fmt.Sprintf("%+v", c), freshRate(newAgePartitioned(1, c.bits, c.k, c.l, window), window, measured), measured, want, .03)
 	}
@@ -123,7 +124,7 @@ func TestTimedRowsRates(t *testing.T) {
 	}
 	// From time t-W/2 on, W/4 new elements came and W/4 others were renewed.
 	wantMiss := theory.PoissonTail(cells, lambda*.5)
-	wantSeen := result.Must(theory.TimedRowFPR(cells, 10, .75*lambda))
+	wantSeen := forms.TimedRowFPR(cells, 10, .75*lambda)
 	plausible(t, "miss", missed, fresh, wantMiss, .05)
 	plausible(t, "FPR", freshSeen, fresh, wantSeen, .05)
 }

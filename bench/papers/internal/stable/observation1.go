@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/engine/theory"
 )
@@ -55,7 +56,7 @@ func (s setting) missesAt(cells int, at situation) missesByK {
 	m := missesByK{}
 	for k := 1; k <= mostK; k++ {
 		m.rates[k] = math.NaN()
-		p, err := theory.StableP(cells, k, s.top, s.fps)
+		p, err := forms.StableP(cells, k, s.top, s.fps)
 		if err != nil {
 			continue // more decrements than cells
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -80,7 +81,7 @@ func figure2(o result.Options, t *result.Table) {
 // compareMax returns a rate of the filter with Max = 3 less the rate with Max = 1.
 func compareMax(fps float64, rate func(theory.Stable) float64) float64 {
 	best := func(top, d int) theory.Stable {
-		return result.Must(theory.StableBestK(figureBits/d, top, fps, figureBits/25))
+		return result.Must(forms.StableBestK(figureBits/d, top, fps, figureBits/25))
 	}
 	return rate(best(3, 2)) - rate(best(1, 1))
 }
@@ -116,7 +117,7 @@ func parameters(_ result.Options, t *result.Table) {
 		for _, level := range missLevels {
 			row.Cells = append(row.Cells, r.bestK(cells, level)...)
 		}
-		exact := result.Must(theory.StablePExact(cells, r.most, r.top, r.fps))
+		exact := forms.StablePExact(cells, r.most, r.top, r.fps)
 		down := math.Floor(exact)
 		fps := result.Must(theory.Stable{Cells: cells, K: r.most, P: int(down), Max: r.top}.FPS())
 		row.Cells = append(row.Cells, result.Measured(exact, ""), result.Compared(down, r.p, ""), result.Measured(100*fps, "%"))
@@ -131,7 +132,7 @@ func (r recommendation) bestK(cells int, level float64) []result.Cell {
 	low, high := 1, 100*cells
 	for low < high {
 		gap := (low + high) / 2
-		b, err := theory.StableBestK(cells, r.top, r.fps, max(gap, r.top))
+		b, err := forms.StableBestK(cells, r.top, r.fps, max(gap, r.top))
 		if err != nil || result.Must(b.FNR(gap)) < level { // too short to miss any, or the share of level
 			low = gap + 1
 			continue
@@ -150,7 +151,7 @@ func gapTraces(n int, seed uint64) []trace {
 
 // gapsOf returns a stream's gap distribution. It merges gaps that differ by less than a
 // tenth.
-func gapsOf(t trace) []theory.Gap {
+func gapsOf(t trace) []forms.Gap {
 	last := map[uint32]int{}
 	var weights [400]float64
 	for i, element := range t {
@@ -159,10 +160,10 @@ func gapsOf(t trace) []theory.Gap {
 		}
 		last[element] = i
 	}
-	var gaps []theory.Gap
+	var gaps []forms.Gap
 	for i, weight := range weights {
 		if weight > 0 {
-			gaps = append(gaps, theory.Gap{Elements: int(math.Exp((float64(i)+0.5)/10)) - 1, Weight: weight})
+			gaps = append(gaps, forms.Gap{Elements: int(math.Exp((float64(i)+0.5)/10)) - 1, Weight: weight})
 		}
 	}
 	return gaps
@@ -178,9 +179,9 @@ func bestMax(o result.Options, t *result.Table) {
 	traces, others := gapTraces(n, streamSeed), gapTraces(n, streamSeed+1)
 	t.Rows = result.Map(o, []int{0, 1, 2, 3}, func(i int) result.Row {
 		gaps := gapsOf(traces[i])
-		best := result.Must(theory.StableBestMax(bits, 3, fps, gaps))
+		best := forms.StableBestMax(bits, 3, fps, gaps)
 		row := result.MeasuredRow(names[i], "", float64(best.Max))
-		for _, c := range result.Must(theory.StableByCellBits(bits, 3, fps, gaps)) {
+		for _, c := range forms.StableByCellBits(bits, 3, fps, gaps) {
 			score := others[i].rates(config(c.Stable), 0)
 			row = row.And("", float64(c.K), float64(c.P)).And("%", 100*c.FNR, 100*score.FNR(), 100*score.FPR())
 		}
@@ -254,7 +255,7 @@ func time(_ result.Options, t *result.Table) {
 	for _, r := range recommendations() {
 		var touched []float64
 		for _, size := range sizes {
-			touched = append(touched, float64(r.most+result.Must(theory.StableP(int(size), r.most, r.top, r.fps))))
+			touched = append(touched, float64(r.most+result.Must(forms.StableP(int(size), r.most, r.top, r.fps))))
 		}
 		t.AddRow(fmt.Sprintf("%s, K %d", r, r.most), "", touched...)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -160,6 +161,6 @@ func (s setting) asPrinted(bits int) theory.Stable {
 	if s.top == 3 {
 		k = 4
 	}
-	exact := result.Must(theory.StablePExact(bits/s.d, k, s.top, s.fps))
+	exact := forms.StablePExact(bits/s.d, k, s.top, s.fps)
 	return theory.Stable{Cells: bits / s.d, K: k, P: max(1, int(exact)), Max: s.top}
 }

@@ -18,6 +18,7 @@ import (
 	"slices"
 
 	"github.com/flowdedup/flowdedup/bench/papers/chart"
+	"github.com/flowdedup/flowdedup/bench/papers/internal/forms"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/result"
 	"github.com/flowdedup/flowdedup/bench/papers/internal/stream"
 	"github.com/flowdedup/flowdedup/engine/paper"
@@ -54,7 +55,7 @@ func (s setting) String() string { return fmt.Sprintf("Max %d, FPS %g %%", s.top
 
 // model returns the filter of some bits with k hash functions that keeps the bound.
 func (s setting) model(bits, k int) theory.Stable {
-	return theory.Stable{Cells: bits / s.d, K: k, P: result.Must(theory.StableP(bits/s.d, k, s.top, s.fps)), Max: s.top}
+	return theory.Stable{Cells: bits / s.d, K: k, P: result.Must(forms.StableP(bits/s.d, k, s.top, s.fps)), Max: s.top}
 }
 
 // named names a filter without its memory.

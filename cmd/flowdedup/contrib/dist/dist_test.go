@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -232,6 +235,44 @@ func TestBrowser(t *testing.T) {
 	test.Dir, test.Env = "../browser/chromium", append(os.Environ(), "FLOWDEDUP_BROWSER="+one(t, dir, "flowdedup_*"))
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestBrowserSize compares the sizes that the manual has of the page for browsers with the files of
+// the release, up to 5 %.
+func TestBrowserSize(t *testing.T) {
+	dir := t.TempDir()
+	command(t, "unzip", "-q", one(t, made(t), "flowdedup_*_browser.zip"), "-d", dir)
+	files, err := os.ReadDir(one(t, dir, "flowdedup_*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, loaded float64
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch f.Name() {
+		case "flowdedup.html":
+			page = float64(info.Size())
+		case "LICENSE", "THIRD-PARTY-LICENSES":
+		default:
+			loaded += float64(info.Size())
+		}
+	}
+	manual, err := os.ReadFile("../../doc/browser.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, bytes := range map[string]float64{`is one file of ([\d.]+) MB`: page, `loads ([\d.]+) MB`: loaded} {
+		found := regexp.MustCompile(text).FindSubmatch(manual)
+		if found == nil {
+			t.Fatalf("the manual does not have %s", text)
+		}
+		if mb, err := strconv.ParseFloat(string(found[1]), 64); err != nil || math.Abs(mb*1e6/bytes-1) > 0.05 {
+			t.Errorf("%s: %.0f bytes, the manual has %s", text, bytes, found[0])
+		}
 	}
 }
 

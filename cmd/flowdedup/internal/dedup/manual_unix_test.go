@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/cli"
 	"github.com/flowdedup/flowdedup/cmd/flowdedup/internal/clitest"
@@ -78,26 +79,15 @@ func TestManualMemory(t *testing.T) {
 	const packets = 6_000_000
 	page := manual(t, "accuracy.md")
 	for _, flags := range []string{"--window 1ms", "--window 1s", "--window 1s --memory 16MiB"} {
-		fifo := filepath.Join(t.TempDir(), "fifo")
-		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		written := make(chan error, 1)
-		go func() { written <- writeSteady(fifo, packets) }()
-		got := clitest.RunDedup(t, cli.ExitDone, append(strings.Fields(flags), fifo)...)
-		if err := <-written; err != nil {
-			t.Fatal(err)
-		}
+		got := runSteady(t, flags, packets, time.Microsecond)
 		_, row, _ := strings.Cut(page, "| `"+flags+"` | ")
 		cells := strings.Split(row, " | ")
-		size, forgotten := strings.Fields(cells[0]), strings.Fields(cells[2])
-		n, err := strconv.ParseFloat(size[0], 64)
-		want, err2 := strconv.ParseFloat(strings.ReplaceAll(forgotten[0], ",", ""), 64)
-		if err != nil || err2 != nil || got.PacketsIn != packets {
-			t.Fatalf("%s: %q, %+v, %v, %v", flags, cells[:3], got, err, err2)
-		}
-		if bytes := n * map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "MB": 1e6}[size[1]]; math.Abs(bytes/float64(got.MemoryBytes)-1) > 0.01 {
+		if filter := sizeIn(t, cells[0]); math.Abs(filter/float64(got.MemoryBytes)-1) > 0.01 {
 			t.Errorf("%s: a filter of %d bytes, the manual has %s", flags, got.MemoryBytes, cells[0])
+		}
+		want, err := strconv.ParseFloat(strings.ReplaceAll(strings.Fields(cells[2])[0], ",", ""), 64)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if off := math.Abs(float64(got.EvictedLive) - want); off > max(want/25, 6*math.Sqrt(want)) {
 			t.Errorf("%s: %d forgotten too early, the manual has %s", flags, got.EvictedLive, cells[2])
@@ -105,8 +95,82 @@ func TestManualMemory(t *testing.T) {
 	}
 }
 
-// writeSteady writes a pcap file of new packets, one each microsecond.
-func writeSteady(name string, packets int) error {
+// sizeIn reads a size of the manual.
+func sizeIn(t *testing.T, cell string) float64 {
+	t.Helper()
+	number, unit, _ := strings.Cut(cell, " ")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n * map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "MB": 1e6}[unit]
+}
+
+// TestManualBytes holds what the manual says of the memory of windows: with timed 29 to 36 bytes a
+// packet, with fine 10 to 12, with coarse 8 to 9, and 128 MiB at first. One packet in 50,000 is
+// forgotten too early.
+func TestManualBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("86 million packets")
+	}
+	for _, c := range []struct {
+		flags       string
+		packets     int
+		window      float64 // in packets
+		each        time.Duration
+		least, most float64 // bytes of a packet
+	}{
+		{"--window 500ms", 2e6, 500e3, time.Microsecond, 29, 36},
+		{"--window 130ms", 520e3, 130e3, time.Microsecond, 29, 36},
+		{"--window 1s --fpr 1e-9", 4e6, 1e6, time.Microsecond, 10, 12},
+		{"--window 500ms --fpr 1e-6", 2e6, 500e3, time.Microsecond, 8, 9},
+		{"--window 1m --fpr 1e-9", 62e6, 60e6, time.Microsecond, 719e6 / 60e6, 722e6 / 60e6},
+		{"--window landmark:1h", 14.4e6, 3.6e6, time.Millisecond, (128 << 20) / 3.6e6, (128 << 20) / 3.6e6},
+	} {
+		got := runSteady(t, c.flags, c.packets, c.each)
+		if each := float64(got.MemoryBytes) / c.window; each < c.least || each > c.most {
+			t.Errorf("%s: %.2f bytes a packet of the window, want %.2f to %.2f", c.flags, each, c.least, c.most)
+		}
+		if got.EvictedLive > uint64(c.packets)/50_000+20 {
+			t.Errorf("%s: %d of %d packets are forgotten too early", c.flags, got.EvictedLive, c.packets)
+		}
+	}
+}
+
+// TestManualVerified holds how many new packets sbf takes for copies in windows.md, and that a table
+// verifies none.
+func TestManualVerified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("8 million packets")
+	}
+	const packets, flags = 4_000_000, "--window none --method sbf --memory 1MiB"
+	got := runSteady(t, flags, packets, time.Microsecond)
+	if share := float64(got.Duplicates) / packets; math.Abs(share-0.006) > 0.0003 || share > got.PredictedFPR {
+		t.Errorf("%.4f of the new packets are taken for copies, at most %.4f by prediction", share, got.PredictedFPR)
+	}
+	if got := runSteady(t, flags+" --verify-copies 4MiB", packets, time.Microsecond); got.Duplicates != 0 {
+		t.Errorf("%d of them with a table", got.Duplicates)
+	}
+}
+
+// runSteady returns the summary of a run on a stream of new packets.
+func runSteady(t *testing.T, flags string, packets int, each time.Duration) dedup.Summary {
+	t.Helper()
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() { written <- writeSteady(fifo, packets, each) }()
+	got := clitest.RunDedup(t, cli.ExitDone, append(strings.Fields(flags), fifo)...)
+	if err := <-written; err != nil || got.PacketsIn != uint64(packets) {
+		t.Fatalf("%s: %+v, %v", flags, got, err)
+	}
+	return got
+}
+
+// writeSteady writes a pcap file of new packets.
+func writeSteady(name string, packets int, each time.Duration) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -117,7 +181,8 @@ func writeSteady(name string, packets int) error {
 	ip := append([]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x1c\x00\x01\x00\x00\x40\x11\x00\x00"), make([]byte, 16)...)
 	var head []byte
 	for i := range packets {
-		head = le.AppendUint32(le.AppendUint32(head[:0], uint32(1_700_000_000+i/1e6)), uint32(i%1e6*1000))
+		at := time.Duration(i) * each
+		head = le.AppendUint32(le.AppendUint32(head[:0], uint32(1_700_000_000+at/time.Second)), uint32(at%time.Second))
 		head = le.AppendUint32(le.AppendUint32(head, uint32(len(ip))), uint32(len(ip)))
 		_, _ = w.Write(head)
 		binary.BigEndian.PutUint32(ip[26:], uint32(i))

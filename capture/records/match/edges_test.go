@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package match
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/flowdedup/flowdedup/capture/records"
+	"github.com/flowdedup/flowdedup/engine"
+	"github.com/flowdedup/flowdedup/engine/snapshot"
+	"github.com/flowdedup/flowdedup/layout"
+)
+
+// TestPairsRestoreInvalid refuses sizes and numbers of records that pairs never have.
+func TestPairsRestoreInvalid(t *testing.T) {
+	key := engine.Secret{7}
+	for _, c := range []struct{ lines, first, next uint64 }{
+		{leastPairLines - 1, 1, 1}, {leastPairLines, 0, 0}, {leastPairLines, 2, 1}, {leastPairLines, 1, leastPairLines + 2},
+	} {
+		var saved bytes.Buffer
+		arena, err := layout.NewArena(int(c.lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := snapshot.NewWriter(&saved, snapshot.Pairs, key, "label", snapshot.Fields{&c.lines, &c.first, &c.next})
+		out.Lines(arena, 0, int(c.lines))
+		if err := errors.Join(out.End(), arena.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := new(pairs).restore(&saved, snapshot.RestoreConfig{Secret: key, Label: "label", Memory: 1 << 20}, 0); !errors.Is(err, snapshot.ErrInvalid) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestAsked turns answers into what they answer, and nothing else.
+func TestAsked(t *testing.T) {
+	for _, c := range []struct {
+		protocol      uint8
+		of, questions uint16 // type and code
+	}{
+		{1, 0, 8 << 8}, {1, 14 << 8, 13 << 8}, {1, 16 << 8, 15 << 8}, {1, 18 << 8, 17 << 8}, {58, 129 << 8, 128 << 8},
+		{1, 3<<8 | 1, 3<<8 | 1}, {1, 8 << 8, 8 << 8}, {17, 53, 53}, {17, 14 << 8, 14 << 8}, {6, 129 << 8, 129 << 8}, {58, 1 << 8, 1 << 8},
+	} {
+		if got := asked(c.protocol, c.of); got != c.questions {
+			t.Errorf("protocol %d: %#x is %#x, want %#x", c.protocol, c.of, got, c.questions)
+		}
+	}
+}
+
+// TestPointsFull gives numbers up to the bound.
+func TestPointsFull(t *testing.T) {
+	p := newPoints(0, 0)
+	for id := range uint32(leastPoints + 1) {
+		if got := p.add(PointName{Point: records.Point{Domain: id}}); got != (id < leastPoints) {
+			t.Errorf("point %d: %v", id+1, got)
+		}
+	}
+}
+
+// TestFewSamples lets few messages of an exporter with whole seconds be two seconds late, and eight
+// no longer.
+func TestFewSamples(t *testing.T) {
+	for n, want := range map[int]time.Duration{fewSamples - 1: 0, fewSamples: 1500 * time.Millisecond} {
+		c := clock{n: n, low: int64(time.Second), high: int64(2 * time.Second)}
+		if got := time.Duration(c.ofSeconds()); got != want {
+			t.Errorf("%d messages: an offset of %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestContainsApart takes packets before a pause for the others' only if packets come further apart
+// than times differ.
+func TestContainsApart(t *testing.T) {
+	const within = 10
+	r := reported{begin: 0, left: 100, back: 110, end: 200}
+	for gap, want := range map[uint32]bool{within: false, within + 1: true} {
+		if got := r.contains(99, 199, gap, within); got != want {
+			t.Errorf("packets %d apart: %v", gap, got)
+		}
+	}
+}
+
+// TestLongDistances has codes that grow up to the longest.
+func TestLongDistances(t *testing.T) {
+	before := uint64(0)
+	for long := uint64(1); long < 1<<32; long += 1 + long/9 {
+		code := distanceTo(7, 7-uint32(long), 0)
+		if code < before || code > mostDistance {
+			t.Fatalf("%d before: code %d after %d", long, code, before)
+		}
+		before = code
+	}
+	if before != mostDistance {
+		t.Errorf("the longest code is %d", before)
+	}
+}
