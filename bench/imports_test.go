@@ -93,7 +93,7 @@ var layers = map[string][]string{
 	junction:                                 {"capture", "engine", "layout", "asm"},
 	"capture/gopackets":                      {"capture"},
 	"capture/pipeline":                       {"capture"},
-	"capture/afpacket":                       {"capture", "capture/internal/sockets"},
+	"capture/afpacket":                       {"capture", "capture/internal/encoding", "capture/internal/sockets"},
 	"capture/xdp":                            {"capture", "capture/afpacket", "capture/bpf", "capture/internal/sockets"},
 	"cmd":                                    {"capture", "engine", "layout", "asm", "cmd"},
 	// Packages that the command and the hub, a separate module, share.

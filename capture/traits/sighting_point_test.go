@@ -112,9 +112,9 @@ func TestPlaces(t *testing.T) {
 		Interfaces: []capture.Interface{
 			{LinkType: capture.LinkEthernet, CapturePoint: 0},
 			{LinkType: capture.LinkEthernet, CapturePoint: 1},
-			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1}, // the first one, described again
+			{LinkType: capture.LinkEthernet, CapturePoint: 0, Section: 1}, // the first interface, described again
 			{LinkType: capture.LinkLinuxSLL2, CapturePoint: 2, Section: 2},
-			{LinkType: capture.LinkEthernet, CapturePoint: 3, Section: 2, Origin: &begun}, // the second one goes on
+			{LinkType: capture.LinkEthernet, CapturePoint: 3, Section: 2, Origin: &begun}, // the second interface goes on
 		},
 	}
 	for _, f := range []struct {

@@ -149,6 +149,11 @@ func MarkUsage(err, kind error) error {
 	return errors.Join(out...)
 }
 
+// NothingRead reports that a run failed before its first packet, so that it has no result.
+func NothingRead(packets uint64, err error) bool {
+	return packets == 0 && err != nil && !errors.Is(err, context.Canceled)
+}
+
 // MarkDamage separates damage from failure. Damage before the first packet is a failure.
 func MarkDamage(err error, packets uint64, damaged bool) error {
 	var out []error

@@ -58,10 +58,10 @@ type PageFile struct {
 	Origin
 }
 
-// Write writes the page, whole or not at all.
-func (p PageFile) Write(make func(Origin) *page.Page) error {
-	if p.file == nil {
-		return nil
+// Write writes the page, whole or not at all. Without a result it discards the page.
+func (p PageFile) Write(result bool, make func(Origin) *page.Page) error {
+	if p.file == nil || !result {
+		return p.Discard()
 	}
 	page := make(p.Origin)
 	page.Origin = p.Now()
@@ -71,6 +71,7 @@ func (p PageFile) Write(make func(Origin) *page.Page) error {
 	return p.file.Commit()
 }
 
+// Discard removes the page.
 func (p PageFile) Discard() error {
 	if p.file == nil {
 		return nil

@@ -160,7 +160,8 @@ func (f *flags) run(cmd *cobra.Command, e *cli.Env) error {
 	if result == nil {
 		return errors.Join(err, file.Discard())
 	}
-	return errors.Join(err, f.print(e, result), file.Write(func(cli.Origin) *page.Page { return newPage(result) }))
+	return errors.Join(err, f.Print(e, e.Stdout, result, func(w io.Writer, columns int) error { return writeText(w, columns, result) }),
+		file.Write(true, func(cli.Origin) *page.Page { return newPage(result) }))
 }
 
 // answer measures the captures, if any, and plans. The result is nil if that is impossible. An
@@ -199,10 +200,6 @@ func usageOf(err error) error {
 		return cli.Usage(err)
 	}
 	return err
-}
-
-func (f *flags) print(e *cli.Env, r *result) error {
-	return f.Print(e, e.Stdout, r, func(w io.Writer, columns int) error { return writeText(w, columns, r) })
 }
 
 // parseLink reads the speed of a link in bits a second: 10Gb/s, 100Mbit/s, 10G.

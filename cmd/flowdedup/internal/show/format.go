@@ -285,6 +285,25 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// AppendInputs appends the names of inputs to the words of a command line.
+func AppendInputs(words, names []string) []string {
+	for _, name := range names {
+		if strings.HasPrefix(name, "-") && name != "-" {
+			words = append(words, "-r")
+		}
+		words = append(words, name)
+	}
+	return words
+}
+
+// CommandLine quotes the words of a command line, and joins them.
+func CommandLine(words []string) string {
+	for i, word := range words {
+		words[i] = Quote(word)
+	}
+	return strings.Join(words, " ")
+}
+
 // dollarQuote writes all bytes that are not in plain as octal numbers.
 func dollarQuote(word string) string {
 	var b strings.Builder
